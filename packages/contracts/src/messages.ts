@@ -1,0 +1,18 @@
+/** Names a delivery that is due. Losing one loses no delivery: the retry pass finds it half a minute later. */
+export interface Hint {
+  /** UUID. */
+  deliveryId: string;
+  /** UUID. Lets a dispatcher weigh the endpoint's load before it claims. */
+  endpointId: string;
+}
+
+/**
+ * A dispatcher's answer to a manual hint, when the first attempt has been settled or was left to the retry pass.
+ * The delivery's summary is read from the database: PostgreSQL is the truth, this only says that it is worth a look.
+ */
+export interface ManualReply {
+  /** UUID. */
+  deliveryId: string;
+  /** False where no attempt was made (the delivery is attempted later). */
+  attempted: boolean;
+}
