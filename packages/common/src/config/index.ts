@@ -1,1 +1,3 @@
-export {};
+export { networkSettings, secretSettings, serviceSettings } from "./common-settings.ts";
+export { CONFIG_EXIT_CODE, ConfigError, readConfig } from "./read-config.ts";
+export type { Config, Setting, Settings } from "./settings.ts";

@@ -1,1 +1,3 @@
-export {};
+export { createLog, type Log, type LogFields, type LogLevel } from "./log.ts";
+export { createRegistry } from "./metrics.ts";
+export { type OperationsServer, type ReadinessChecks, startOperationsServer } from "./operations-server.ts";

@@ -1,0 +1,63 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, test } from "@jest/globals";
+import { ConfigError, readConfig } from "./read-config.ts";
+import type { Settings } from "./settings.ts";
+
+const settings = {
+  URL: { type: "string", required: true, secret: true, pattern: "^postgres:", description: "Where the data is." },
+  PORT: { type: "integer", default: 80, minimum: 0, maximum: 65535, description: "Where to listen." },
+  LEVEL: { type: "string", default: "info", enum: ["info", "warn"], description: "What to log." },
+  VERBOSE: { type: "boolean", default: false, description: "Whether to say more." },
+} as const satisfies Settings;
+
+function problemsOf(environment: Record<string, string>): readonly string[] {
+  try {
+    readConfig(settings, environment);
+  } catch (error) {
+    if (error instanceof ConfigError) return error.problems;
+    throw error;
+  }
+  return [];
+}
+
+describe("readConfig", () => {
+  test("reads texts as their types and fills in defaults", () => {
+    expect(readConfig(settings, { URL: "postgres://a", PORT: "8080", VERBOSE: "true", UNKNOWN: "1" })).toEqual({
+      URL: "postgres://a",
+      PORT: 8080,
+      LEVEL: "info",
+      VERBOSE: true,
+    });
+  });
+
+  test("an empty variable counts as absent", () => {
+    expect(readConfig(settings, { URL: "postgres://a", PORT: "" }).PORT).toBe(80);
+  });
+
+  test("lists every problem at once, each with what the setting is for", () => {
+    const problems = problemsOf({ PORT: "eighty", LEVEL: "loud" });
+    expect(problems).toHaveLength(3);
+    expect(problems.join("\n")).toContain("URL is missing: Where the data is.");
+    expect(problems.join("\n")).toContain('PORT must be integer, but is "eighty"');
+    expect(problems.join("\n")).toContain("LEVEL must be one of info, warn");
+  });
+
+  test("never repeats a secret", () => {
+    const problems = problemsOf({ URL: "mysql://root:hunter2@db" });
+    expect(problems).toHaveLength(1);
+    expect(problems[0]).not.toContain("hunter2");
+  });
+
+  test("reads a secret from the file that is named", () => {
+    const folder = mkdtempSync(join(tmpdir(), "herald-config-"));
+    try {
+      writeFileSync(join(folder, "url"), "postgres://from-file\n");
+      expect(readConfig(settings, { URL_FILE: join(folder, "url") }).URL).toBe("postgres://from-file");
+      expect(problemsOf({ URL_FILE: join(folder, "absent") })[0]).toContain("URL_FILE names a file that can't be read");
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  });
+});

@@ -1,0 +1,78 @@
+import { readFileSync } from "node:fs";
+import { Ajv, type ErrorObject } from "ajv";
+import type { Config, Setting, Settings } from "./settings.ts";
+
+/** The process's exit code for a configuration that can't be used (EX_CONFIG of sysexits.h). */
+export const CONFIG_EXIT_CODE = 78;
+
+/** Everything that is wrong with a configuration, at once. */
+export class ConfigError extends Error {
+  readonly problems: readonly string[];
+
+  constructor(problems: readonly string[]) {
+    super(
+      `The configuration has ${problems.length === 1 ? "a problem" : `${problems.length} problems`}:\n${problems.map((problem) => `  - ${problem}`).join("\n")}`,
+    );
+    this.name = "ConfigError";
+    this.problems = problems;
+  }
+}
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/**
+ * Reads settings from environment variables. An empty variable counts as absent. A secret may come from the file
+ * that `<NAME>_FILE` names, its trailing line break cut off.
+ *
+ * @throws ConfigError listing every problem; it never repeats a secret's value.
+ */
+export function readConfig<const S extends Settings>(settings: S, environment: Environment = process.env): Config<S> {
+  const problems: string[] = [];
+  const values: Record<string, unknown> = {};
+  for (const [name, setting] of Object.entries(settings)) {
+    const text = readText(name, setting, environment, problems);
+    if (text !== undefined) values[name] = text;
+  }
+  const validate = new Ajv({ allErrors: true, coerceTypes: true, useDefaults: true, strict: false }).compile(
+    schemaOf(settings),
+  );
+  if (!validate(values)) {
+    for (const error of validate.errors ?? []) problems.push(describe(error, settings, values));
+  }
+  if (problems.length > 0) throw new ConfigError(problems);
+  return values as Config<S>;
+}
+
+function readText(name: string, setting: Setting, environment: Environment, problems: string[]): string | undefined {
+  const text = environment[name];
+  if (text) return text;
+  const file = setting.secret ? environment[`${name}_FILE`] : undefined;
+  if (!file) return undefined;
+  try {
+    return readFileSync(file, "utf8").replace(/\r?\n$/, "");
+  } catch (error) {
+    problems.push(`${name}_FILE names a file that can't be read: ${(error as Error).message}`);
+    return undefined;
+  }
+}
+
+function schemaOf(settings: Settings): object {
+  const properties = Object.fromEntries(
+    Object.entries(settings).map(([name, { required: _required, secret: _secret, ...schema }]) => [name, schema]),
+  );
+  const required = Object.keys(settings).filter((name) => settings[name]?.required);
+  return { type: "object", properties, required };
+}
+
+function describe(error: ErrorObject, settings: Settings, values: Record<string, unknown>): string {
+  if (error.keyword === "required") {
+    const name = String(error.params.missingProperty);
+    return `${name} is missing: ${settings[name]?.description ?? ""}`;
+  }
+  const name = error.instancePath.slice(1);
+  const setting = settings[name];
+  const given = setting?.secret ? "its value (not shown)" : JSON.stringify(values[name]);
+  const expected =
+    error.keyword === "enum" ? `must be one of ${setting?.enum?.join(", ")}` : (error.message ?? "is not valid");
+  return `${name} ${expected}, but is ${given}: ${setting?.description ?? ""}`;
+}

@@ -1,0 +1,72 @@
+import { describe, expect, test } from "@jest/globals";
+import { batcher } from "./batcher.ts";
+
+function gate(): { opened: Promise<void>; open: () => void } {
+  let open = () => {};
+  const opened = new Promise<void>((resolve) => {
+    open = resolve;
+  });
+  return { opened, open };
+}
+
+describe("batcher", () => {
+  test("calls of one turn share a batch, and each gets its own result", async () => {
+    const batches: number[][] = [];
+    const double = batcher(
+      async (items: number[]) => {
+        batches.push(items);
+        return items.map((item) => item * 2);
+      },
+      { maxItems: 10, maxRunning: 1 },
+    );
+    expect(await Promise.all([1, 2, 3].map(double))).toEqual([2, 4, 6]);
+    expect(batches).toEqual([[1, 2, 3]]);
+  });
+
+  test("calls gather while a batch runs, up to maxItems", async () => {
+    const batches: number[][] = [];
+    const first = gate();
+    const call = batcher(
+      async (items: number[]) => {
+        batches.push(items);
+        if (batches.length === 1) await first.opened;
+        return items;
+      },
+      { maxItems: 2, maxRunning: 1 },
+    );
+    const one = call(1);
+    await new Promise((resolve) => setImmediate(resolve));
+    const rest = [2, 3, 4].map(call);
+    first.open();
+    expect(await Promise.all([one, ...rest])).toEqual([1, 2, 3, 4]);
+    expect(batches).toEqual([[1], [2, 3], [4]]);
+  });
+
+  test("never runs more than maxRunning at once", async () => {
+    let running = 0;
+    let most = 0;
+    const call = batcher(
+      async (items: number[]) => {
+        most = Math.max(most, ++running);
+        await new Promise((resolve) => setTimeout(resolve, 2));
+        running--;
+        return items;
+      },
+      { maxItems: 1, maxRunning: 2 },
+    );
+    await Promise.all(Array.from({ length: 20 }, (_, index) => call(index)));
+    expect(most).toBe(2);
+  });
+
+  test("a failed batch fails its own calls and no others", async () => {
+    const call = batcher(
+      async (items: string[]) => {
+        if (items.includes("bad")) throw new Error("no");
+        return items;
+      },
+      { maxItems: 1, maxRunning: 1 },
+    );
+    const results = await Promise.allSettled(["good", "bad", "fine"].map(call));
+    expect(results.map((result) => result.status)).toEqual(["fulfilled", "rejected", "fulfilled"]);
+  });
+});

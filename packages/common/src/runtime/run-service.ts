@@ -1,0 +1,60 @@
+import { CONFIG_EXIT_CODE, ConfigError } from "../config/index.ts";
+import type { Log } from "../telemetry/index.ts";
+
+/** A started service. */
+export interface Service {
+  log: Log;
+  /** Stops taking work, finishes what is under way, closes. */
+  stop(): Promise<void>;
+}
+
+/** How long a stop may take, in milliseconds, before the process ends all the same: orchestrators kill at 30 s. */
+const STOP_DEADLINE_MS = 20_000;
+
+/**
+ * Runs a service as this process: starts it, stops it on SIGTERM and SIGINT, and sets the exit code: 0 after a stop,
+ * 78 for a configuration that can't be used, 1 for anything else that ended it.
+ */
+export async function runService(name: string, start: () => Promise<Service>): Promise<void> {
+  let service: Service | undefined;
+  let stopRequested: NodeJS.Signals | undefined;
+  let stopping = false;
+
+  async function stop(signal: NodeJS.Signals): Promise<void> {
+    stopRequested ??= signal;
+    if (!service || stopping) return;
+    stopping = true;
+    service.log.info("stopping", { signal });
+    setTimeout(() => {
+      service?.log.error("the stop took too long; ending with work unfinished, which comes due again by itself", {
+        deadlineMs: STOP_DEADLINE_MS,
+      });
+      process.exit(1);
+    }, STOP_DEADLINE_MS).unref();
+    await service.stop();
+    service.log.info("stopped");
+    process.exit(0);
+  }
+
+  function crash(error: unknown): void {
+    if (error instanceof ConfigError) {
+      process.stderr.write(`${name} can't start. ${error.message}\n`);
+      process.exit(CONFIG_EXIT_CODE);
+    }
+    if (service) service.log.error("the service failed and ends", { error });
+    else process.stderr.write(`${name} can't start: ${error instanceof Error ? error.stack : String(error)}\n`);
+    process.exit(1);
+  }
+
+  process.on("SIGTERM", (signal) => void stop(signal).catch(crash));
+  process.on("SIGINT", (signal) => void stop(signal).catch(crash));
+  process.on("unhandledRejection", crash);
+  process.on("uncaughtException", crash);
+  try {
+    service = await start();
+    service.log.info("started");
+    if (stopRequested) await stop(stopRequested);
+  } catch (error) {
+    crash(error);
+  }
+}

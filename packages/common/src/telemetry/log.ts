@@ -1,0 +1,46 @@
+import winston from "winston";
+
+/** Facts of a log line, by name. Never a secret, a token or a payload. */
+export type LogFields = Record<string, unknown>;
+
+/** What the parts of a service log to. */
+export interface Log {
+  debug(message: string, fields?: LogFields): void;
+  info(message: string, fields?: LogFields): void;
+  warn(message: string, fields?: LogFields): void;
+  error(message: string, fields?: LogFields): void;
+  /** Whether debug lines are written, so that a hot path can leave out making them. */
+  readonly isDebug: boolean;
+}
+
+export type LogLevel = "debug" | "info" | "warn" | "error";
+
+/** Logs one JSON object a line to standard output: time, level, service, message, fields. */
+export function createLog({ service, level }: { service: string; level: LogLevel }): Log {
+  const logger = winston.createLogger({
+    level,
+    defaultMeta: { service },
+    format: winston.format.combine(winston.format.timestamp(), errorsAsText(), winston.format.json()),
+    transports: [new winston.transports.Console({ stderrLevels: [] })],
+  });
+  return {
+    debug: (message, fields) => void logger.debug(message, fields),
+    info: (message, fields) => void logger.info(message, fields),
+    warn: (message, fields) => void logger.warn(message, fields),
+    error: (message, fields) => void logger.error(message, fields),
+    isDebug: level === "debug",
+  };
+}
+
+/** JSON has no errors: an Error among the fields becomes its stack, and its causes theirs. */
+const errorsAsText = winston.format((info) => {
+  for (const [name, value] of Object.entries(info)) {
+    if (value instanceof Error) info[name] = textOf(value);
+  }
+  return info;
+});
+
+function textOf(error: Error): string {
+  const own = error.stack ?? error.message;
+  return error.cause instanceof Error ? `${own}\ncaused by: ${textOf(error.cause)}` : own;
+}
