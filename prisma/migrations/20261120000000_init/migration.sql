@@ -18,7 +18,7 @@ CREATE TABLE "webhook_endpoint" (
     "failure_run" TEXT[] DEFAULT ARRAY[]::TEXT[],
     "disabled_reason" "disabled_reason",
     "disabled_at" TIMESTAMPTZ(3),
-    "catch_up_at" TIMESTAMPTZ(3),
+    "catch_up_at" TIMESTAMPTZ(3) NOT NULL,
     "catch_up_until" TIMESTAMPTZ(3),
     "created_at" TIMESTAMPTZ(3) NOT NULL,
     "updated_at" TIMESTAMPTZ(3) NOT NULL,
@@ -93,17 +93,17 @@ ALTER TABLE "delivery" ADD CONSTRAINT "delivery_endpoint_id_fkey" FOREIGN KEY ("
 -- AddForeignKey
 ALTER TABLE "delivery_attempt" ADD CONSTRAINT "delivery_attempt_delivery_id_fkey" FOREIGN KEY ("delivery_id") REFERENCES "delivery"("id") ON DELETE CASCADE ON UPDATE CASCADE;
 
--- Below: what Prisma's schema language cannot say.
+-- Below: what Prisma's schema language cannot say. The indexes are partial, so that what a hot query costs follows the
+-- work that is left and never the history.
 
--- Marked endpoints are few; the publisher's poll reads nothing else.
-CREATE INDEX "webhook_endpoint_catch_up" ON "webhook_endpoint"("catch_up_at") WHERE "catch_up_at" IS NOT NULL;
+-- Endpoints whose catch-up has come: the publisher's poll reads nothing else.
+CREATE INDEX "webhook_endpoint_catch_up" ON "webhook_endpoint"("catch_up_at") WHERE "enabled";
 
--- Partial, so that a hot query's cost follows the unfinished deliveries and never the history.
--- An endpoint's claimable deliveries: first attempts are the prefix attempt_count = 0, retries are ranges by time.
-CREATE INDEX "delivery_pending" ON "delivery"("endpoint_id", "attempt_count", "next_attempt_at") WHERE "state" = 'pending';
-
--- Whether anything at all is due: the retry pass's first look.
+-- Whether anything at all is due, and since when.
 CREATE INDEX "delivery_due" ON "delivery"("next_attempt_at") WHERE "state" = 'pending';
+
+-- What an endpoint has to send next; and, walked from endpoint to endpoint, which endpoints have something to send.
+CREATE INDEX "delivery_pending" ON "delivery"("endpoint_id", "next_attempt_at") WHERE "state" = 'pending';
 
 -- What a resume wakes.
 CREATE INDEX "delivery_parked" ON "delivery"("endpoint_id", "id") WHERE "state" = 'parked';
