@@ -1,0 +1,29 @@
+import { setTimeout as sleep } from "node:timers/promises";
+
+export interface RetryOptions {
+  /** Whether another try can help; an error for which it can't is thrown at once. */
+  shouldRetry: (error: unknown) => boolean;
+  /** Told of the first failure only: an outage is one event, not one a try. */
+  onFirstFailure: (error: unknown) => void;
+  /** Ends the waiting: the latest error is thrown. */
+  signal: AbortSignal;
+  firstDelayMs?: number;
+  maxDelayMs?: number;
+}
+
+/** Runs a task until it succeeds, with growing pauses between the tries. */
+export async function retry<T>(
+  task: () => Promise<T>,
+  { shouldRetry, onFirstFailure, signal, firstDelayMs = 100, maxDelayMs = 2_000 }: RetryOptions,
+): Promise<T> {
+  for (let failures = 0; ; failures++) {
+    try {
+      return await task();
+    } catch (error) {
+      if (signal.aborted || !shouldRetry(error)) throw error;
+      if (failures === 0) onFirstFailure(error);
+      await sleep(Math.min(firstDelayMs * 2 ** failures, maxDelayMs), undefined, { signal }).catch(() => {});
+      if (signal.aborted) throw error;
+    }
+  }
+}

@@ -1,0 +1,72 @@
+import { isDataError, type PrismaClient } from "@herald/common/database";
+import { type Clock, retry } from "@herald/common/runtime";
+import type { Log } from "@herald/common/telemetry";
+import type { Hint } from "@herald/contracts";
+import type { IncomingEvent } from "./ingest/read-event.ts";
+import { storeEvents } from "./sql/store-events.ts";
+
+export interface FanOutOptions {
+  /** How far back events are delivered (SPEC 8: seven days), in milliseconds. */
+  windowMs: number;
+  /** When the retry pass may take a delivery whose hint was lost, in milliseconds after it was made. */
+  unhintedAfterMs: number;
+}
+
+export interface FanOutResult {
+  hints: Hint[];
+  /** Events that PostgreSQL can't hold, though they keep the contract; each with PostgreSQL's words. */
+  unstorable: { event: IncomingEvent; reason: string }[];
+}
+
+export type FanOut = (events: readonly IncomingEvent[]) => Promise<FanOutResult>;
+
+/**
+ * Turns events into stored deliveries. While PostgreSQL is out of reach it waits and tries again, since there is nothing
+ * better to do with an event; it throws only when `signal` ends the waiting.
+ */
+export function createFanOut(
+  { prisma, clock, log, signal }: { prisma: PrismaClient; clock: Clock; log: Log; signal: AbortSignal },
+  { windowMs, unhintedAfterMs }: FanOutOptions,
+): FanOut {
+  return async (events) => {
+    try {
+      return { hints: await store(events), unstorable: [] };
+    } catch (error) {
+      if (!isDataError(error)) throw error;
+      // One bad event must not take its batch along: find it by trying each alone.
+      return await storeEach(events);
+    }
+  };
+
+  async function storeEach(events: readonly IncomingEvent[]): Promise<FanOutResult> {
+    const result: FanOutResult = { hints: [], unstorable: [] };
+    for (const event of events) {
+      try {
+        result.hints.push(...(await store([event])));
+      } catch (error) {
+        if (!isDataError(error)) throw error;
+        result.unstorable.push({ event, reason: `it can't be stored: ${(error as Error).message}` });
+      }
+    }
+    return result;
+  }
+
+  async function store(events: readonly IncomingEvent[]): Promise<Hint[]> {
+    return await retry(
+      () => {
+        const now = clock.now();
+        return storeEvents(prisma, events, {
+          now,
+          windowStart: new Date(now.getTime() - windowMs),
+          unhintedAt: new Date(now.getTime() + unhintedAfterMs),
+        });
+      },
+      {
+        shouldRetry: (error) => !isDataError(error),
+        onFirstFailure: (error) =>
+          log.error("events can't be stored; they wait in RabbitMQ until PostgreSQL takes them", { error }),
+        signal,
+      },
+    );
+  }
+}

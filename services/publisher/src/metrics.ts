@@ -1,0 +1,39 @@
+import { Counter, Histogram, type Registry } from "@herald/common/telemetry";
+
+export type PublisherMetrics = ReturnType<typeof createMetrics>;
+
+/** What the publisher counts. No label has values that grow with customers. */
+export function createMetrics(registry: Registry) {
+  const registers = [registry];
+  return {
+    events: new Counter({
+      name: "herald_events_total",
+      help: "Business events taken from the broker, by what became of them.",
+      labelNames: ["result"] as const,
+      registers,
+    }),
+    deliveries: new Counter({
+      name: "herald_fan_out_deliveries_total",
+      help: "Deliveries made of events as they arrived.",
+      registers,
+    }),
+    hints: new Counter({
+      name: "herald_hints_total",
+      help: "Hints to dispatchers, by whether the broker confirmed them.",
+      labelNames: ["result"] as const,
+      registers,
+    }),
+    batchSize: new Histogram({
+      name: "herald_fan_out_batch_events",
+      help: "Events stored by one statement.",
+      buckets: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000],
+      registers,
+    }),
+    caughtUp: new Counter({
+      name: "herald_catch_up_deliveries_total",
+      help: "Deliveries that a catch-up woke or made.",
+      labelNames: ["kind"] as const,
+      registers,
+    }),
+  };
+}

@@ -1,0 +1,47 @@
+import type { PrismaClient } from "@herald/common/database";
+
+/** An endpoint whose catch-up this process does now. */
+export interface CatchUp {
+  endpointId: string;
+  organizationId: string;
+  /** Marks the catch-up as ours; `finishCatchUp` takes it back. */
+  leasedUntil: Date;
+}
+
+/**
+ * Takes enabled endpoints whose catch-up has come, and moves it past a lease: the catch-up of a process that dies comes
+ * again by itself, and no two processes do the same one.
+ *
+ * Locks the endpoints that it takes, skips those that others lock. Walks webhook_endpoint_catch_up.
+ */
+export async function takeCatchUp(
+  prisma: PrismaClient,
+  { now, leasedUntil, limit }: { now: Date; leasedUntil: Date; limit: number },
+): Promise<CatchUp[]> {
+  return await prisma.$queryRaw<CatchUp[]>`
+    update webhook_endpoint
+    set catch_up_at = ${leasedUntil}::timestamptz
+    where id in (
+      select id from webhook_endpoint
+      where enabled and catch_up_at <= ${now}::timestamptz
+      order by catch_up_at
+      limit ${limit}
+      for no key update skip locked
+    )
+    returning id as "endpointId", organization_id as "organizationId", catch_up_at as "leasedUntil"`;
+}
+
+/**
+ * Ends a catch-up: the next one comes at `catch_up_until` where that lies ahead, else at `nextAt`. An endpoint that was
+ * marked again meanwhile keeps its new mark.
+ */
+export async function finishCatchUp(
+  prisma: PrismaClient,
+  { endpointId, leasedUntil }: CatchUp,
+  { now, nextAt }: { now: Date; nextAt: Date },
+): Promise<void> {
+  await prisma.$executeRaw`
+    update webhook_endpoint
+    set catch_up_at = case when catch_up_until > ${now}::timestamptz then catch_up_until else ${nextAt}::timestamptz end
+    where id = ${endpointId}::uuid and catch_up_at = ${leasedUntil}::timestamptz`;
+}

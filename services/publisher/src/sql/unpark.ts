@@ -1,0 +1,23 @@
+import type { PrismaClient } from "@herald/common/database";
+
+/**
+ * Makes a page of an enabled endpoint's parked deliveries pending again, each due by its own delay: what was due while
+ * the endpoint was disabled is due now. Returns how many there were.
+ *
+ * Locks those deliveries, skips those that others lock. Walks delivery_parked.
+ */
+export async function unpark(prisma: PrismaClient, endpointId: string, pageSize: number): Promise<number> {
+  return await prisma.$executeRaw`
+    update delivery
+    set state = 'pending'
+    where id in (
+      select delivery.id
+      from delivery
+      where delivery.endpoint_id = ${endpointId}::uuid
+        and delivery.state = 'parked'
+        and exists (select from webhook_endpoint where id = ${endpointId}::uuid and enabled)
+      order by delivery.id
+      limit ${pageSize}
+      for update of delivery skip locked
+    )`;
+}

@@ -1,0 +1,80 @@
+import { connectBroker, names as namesOf } from "@herald/common/broker";
+import { readConfig } from "@herald/common/config";
+import { openDatabase } from "@herald/common/database";
+import { repeat, type Service, systemClock } from "@herald/common/runtime";
+import { createLog, createRegistry, startOperationsServer } from "@herald/common/telemetry";
+import { catchUp } from "./catch-up.ts";
+import { publisherSettings } from "./config.ts";
+import { createFanOut } from "./fan-out.ts";
+import { consumeEvents } from "./ingest/consume-events.ts";
+import { createMetrics } from "./metrics.ts";
+
+const DAY_MS = 24 * 60 * 60_000;
+
+/** How long a stop waits for events under way to be stored. */
+const DRAIN_TIMEOUT_MS = 10_000;
+
+/** Starts the publisher: events in, deliveries and hints out, and what endpoints missed behind them. */
+export async function startPublisher(environment = process.env): Promise<Service> {
+  const config = readConfig(publisherSettings, environment);
+  const log = createLog({ service: "publisher", level: config.LOG_LEVEL });
+  const registry = createRegistry("publisher");
+  const metrics = createMetrics(registry);
+  const clock = systemClock;
+  const names = namesOf(config.BROKER_NAMESPACE);
+  const windowMs = config.PUBLICATION_WINDOW_DAYS * DAY_MS;
+
+  const database = openDatabase(config.DATABASE_URL, {
+    poolSize: config.DATABASE_POOL_SIZE,
+    applicationName: "herald-publisher",
+  });
+  const broker = connectBroker({ url: config.AMQP_URL, namespace: config.BROKER_NAMESPACE, name: "publisher", log });
+  const operations = await startOperationsServer({
+    host: config.HTTP_HOST,
+    port: config.METRICS_PORT,
+    registry,
+    checks: { database: () => database.ping().then(() => true), broker: () => broker.isReady() },
+  });
+
+  const stopping = new AbortController();
+  const { prisma } = database;
+  const fanOut = createFanOut(
+    { prisma, clock, log, signal: stopping.signal },
+    { windowMs, unhintedAfterMs: config.UNHINTED_AFTER_SECONDS * 1_000 },
+  );
+  const publisher = broker.publisher();
+  const events = consumeEvents(
+    { broker, names, publisher, fanOut, metrics, log },
+    { prefetch: config.EVENT_PREFETCH, batchSize: config.FAN_OUT_BATCH_SIZE },
+  );
+  const catchingUp = repeat(
+    async (signal) => {
+      const { unparked, filled } = await catchUp(
+        { prisma, clock, log },
+        { pageSize: config.CATCH_UP_PAGE_SIZE, windowMs },
+        () => signal.aborted,
+      );
+      metrics.caughtUp.inc({ kind: "woken" }, unparked);
+      metrics.caughtUp.inc({ kind: "missed" }, filled);
+    },
+    {
+      intervalMs: config.CATCH_UP_INTERVAL_SECONDS * 1_000,
+      onFailure: (error) => log.error("a catch-up failed; it comes again", { error }),
+    },
+  );
+
+  return {
+    log,
+    async stop() {
+      const drained = events.close({ drainTimeoutMs: DRAIN_TIMEOUT_MS });
+      const caughtUp = catchingUp.stop();
+      await drained;
+      stopping.abort();
+      await caughtUp;
+      await publisher.close();
+      await broker.close();
+      await database.close();
+      await operations.close();
+    },
+  };
+}
