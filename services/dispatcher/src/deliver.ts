@@ -1,0 +1,77 @@
+import type { SecretBox } from "@herald/common/security";
+import type { Log } from "@herald/common/telemetry";
+import type { Sender } from "./attempt/sender.ts";
+import type { ClaimedDelivery, Outcome } from "./delivery.ts";
+import type { DispatcherMetrics } from "./metrics.ts";
+import type { RetrySchedule } from "./retry-schedule.ts";
+import type { Settlement } from "./sql/settle.ts";
+
+/** Makes one attempt of a claimed delivery, and has it settled. Never rejects: what can't be settled comes due again. */
+export type Deliver = (delivery: ClaimedDelivery) => Promise<void>;
+
+interface Parts {
+  sender: Sender;
+  secretBox: SecretBox;
+  schedule: RetrySchedule;
+  settle: (settlement: Settlement) => Promise<void>;
+  /** Undoes a claim whose attempt could not begin. */
+  unclaim: (delivery: ClaimedDelivery) => Promise<void>;
+  metrics: DispatcherMetrics;
+  log: Log;
+}
+
+export function createDeliver({ sender, secretBox, schedule, settle, unclaim, metrics, log }: Parts): Deliver {
+  return async (delivery) => {
+    try {
+      const secret = openSecret(delivery);
+      if (secret === undefined) return await unclaim(delivery);
+      const { deliveryId, eventType, url, body, traceparent } = delivery;
+      const outcome = await sender.send({ deliveryId, eventType, url, secret, body, ...(traceparent && { traceparent }) });
+      await settle(settlementOf(delivery, outcome));
+      record(delivery, outcome);
+    } catch (error) {
+      log.error("an attempt could not be settled; its delivery comes due again when the lease ends", {
+        deliveryId: delivery.deliveryId,
+        endpointId: delivery.endpointId,
+        attempt: delivery.attempt,
+        error,
+      });
+    }
+  };
+
+  /** A missing key is the operator's fault, and must count against no receiver. */
+  function openSecret({ sealedSecret, endpointId, organizationId }: ClaimedDelivery): string | undefined {
+    try {
+      return secretBox.open(sealedSecret, endpointId);
+    } catch (error) {
+      log.error("an endpoint's signing secret can't be opened, so nothing is sent to it", {
+        endpointId,
+        organizationId,
+        error,
+      });
+      return undefined;
+    }
+  }
+
+  function settlementOf(delivery: ClaimedDelivery, outcome: Outcome): Settlement {
+    const { deliveryId, endpointId, attempt, revision } = delivery;
+    const endedAt = new Date(outcome.startedAt.getTime() + outcome.durationMs);
+    const nextAttemptAt = outcome.succeeded ? null : schedule.nextAttemptAt(attempt, endedAt);
+    return { deliveryId, endpointId, attempt, revision, nextAttemptAt, ...outcome };
+  }
+
+  /** One wide line an attempt. */
+  function record(delivery: ClaimedDelivery, outcome: Outcome): void {
+    const { succeeded, statusCode, errorSummary, startedAt, durationMs } = outcome;
+    metrics.attempts.inc({ outcome: succeeded ? "succeeded" : "failed" });
+    metrics.attemptDuration.observe(durationMs / 1_000);
+    if (delivery.attempt === 1) {
+      metrics.firstAttemptDelay.observe((startedAt.getTime() - delivery.createdAt.getTime()) / 1_000);
+    }
+    if (succeeded && !log.isDebug) return;
+    const { deliveryId, endpointId, organizationId, eventType, attempt, traceparent } = delivery;
+    const fields = { deliveryId, endpointId, organizationId, eventType, attempt, statusCode, errorSummary, durationMs, traceparent };
+    if (succeeded) log.debug("attempt succeeded", fields);
+    else log.warn("attempt failed", fields);
+  }
+}

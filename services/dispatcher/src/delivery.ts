@@ -1,0 +1,30 @@
+/** A delivery that this process has claimed, with all that one attempt needs. */
+export interface ClaimedDelivery {
+  deliveryId: string;
+  endpointId: string;
+  organizationId: string;
+  eventType: string;
+  /** Which attempt this is: 1 to 5. */
+  attempt: number;
+  /** The request body, byte for byte. */
+  body: string;
+  /** As configured when it was claimed: a retry uses the current URL and the current secret (SPEC 2.3). */
+  url: string;
+  sealedSecret: string;
+  /** The endpoint's revision then: a result of an older one does not count for or against the endpoint. */
+  revision: bigint;
+  /** The emitter's trace context; null where there is none. */
+  traceparent: string | null;
+  createdAt: Date;
+}
+
+/** How an attempt ended. */
+export interface Outcome {
+  startedAt: Date;
+  durationMs: number;
+  /** HTTP status; 503 where there was no response (SPEC 2.2). */
+  statusCode: number;
+  succeeded: boolean;
+  errorSummary: string | null;
+  responseExcerpt: string | null;
+}

@@ -1,0 +1,34 @@
+import type { PrismaClient } from "@herald/common/database";
+import type { Clock } from "@herald/common/runtime";
+import { findDueEndpoints } from "./sql/find-due-endpoints.ts";
+import { park } from "./sql/park.ts";
+
+/** Deliveries that one statement parks. */
+const PARK_PAGE_SIZE = 1_000;
+
+/**
+ * The second door: looks through PostgreSQL for endpoints with due deliveries (retries, deliveries whose hint was lost,
+ * what a resume woke) and hands them to the backlog, page by page, until it has passed them all. Deliveries of disabled
+ * endpoints are parked, so that later looks needn't pass them.
+ */
+export async function retryPass(
+  { prisma, clock }: { prisma: PrismaClient; clock: Clock },
+  { pageSize, onDue }: { pageSize: number; onDue: (endpointId: string) => void },
+  signal: AbortSignal,
+): Promise<void> {
+  let after: string | null = null;
+  do {
+    const now = clock.now();
+    const { enabled, disabled, next } = await findDueEndpoints(prisma, { now, after, limit: pageSize });
+    for (const endpointId of enabled) onDue(endpointId);
+    if (disabled.length > 0) await parkAll(disabled, now);
+    after = next;
+  } while (after !== null && !signal.aborted);
+
+  async function parkAll(endpointIds: readonly string[], now: Date): Promise<void> {
+    let parked = PARK_PAGE_SIZE;
+    while (parked === PARK_PAGE_SIZE && !signal.aborted) {
+      parked = await park(prisma, { endpointIds, now, pageSize: PARK_PAGE_SIZE });
+    }
+  }
+}

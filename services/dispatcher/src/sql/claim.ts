@@ -1,0 +1,139 @@
+import { Prisma, type PrismaClient } from "@herald/common/database";
+import type { ClaimedDelivery } from "../delivery.ts";
+
+export interface ClaimTimes {
+  now: Date;
+  /** When the delivery comes due again, should this process die before it settles the attempt. */
+  leasedUntil: Date;
+  /** Attempts of a delivery at the most. */
+  maxAttempts: number;
+}
+
+/** Deliveries of an endpoint that are wanted now. */
+export interface EndpointDemand {
+  endpointId: string;
+  count: number;
+}
+
+/** What a lease says was going on when it ran out. */
+const INTERRUPTED = "interrupted: the dispatcher ended before the result was recorded";
+
+/**
+ * Claims the hinted deliveries among `deliveryIds` that are due: those that were never attempted, at once, and others by
+ * their time. What another process holds is left to it.
+ *
+ * Locks those deliveries, skips those that others lock. Walks delivery_pkey.
+ */
+export async function claimHinted(
+  prisma: PrismaClient,
+  deliveryIds: readonly string[],
+  times: ClaimTimes,
+): Promise<ClaimedDelivery[]> {
+  return await claim(
+    prisma,
+    times,
+    Prisma.sql`
+      select id, attempt_count, in_flight, next_attempt_at from delivery
+      where id = any (${deliveryIds}::uuid[])
+        and state = 'pending'
+        and (attempt_count = 0 or next_attempt_at <= ${times.now}::timestamptz)
+      for update skip locked`,
+  );
+}
+
+/**
+ * Claims up to `count` deliveries of each endpoint in `demands`: what is due, oldest first, then what was never
+ * attempted and waits for its hint. Each endpoint has its own limit, so that a large backlog of one hides no other's.
+ *
+ * Locks those deliveries, skips those that others lock. Walks delivery_pending, once an endpoint.
+ *
+ * @param times `unhintedAt` is where the hints' grace ends: new deliveries lie no further ahead
+ */
+export async function claimOfEndpoints(
+  prisma: PrismaClient,
+  demands: readonly EndpointDemand[],
+  times: ClaimTimes & { unhintedAt: Date },
+): Promise<ClaimedDelivery[]> {
+  return await claim(
+    prisma,
+    times,
+    Prisma.sql`
+      select delivery.id, delivery.attempt_count, delivery.in_flight, delivery.next_attempt_at
+      from unnest(
+        ${demands.map((demand) => demand.endpointId)}::uuid[],
+        ${demands.map((demand) => demand.count)}::int[]
+      ) as demand (endpoint_id, count)
+      cross join lateral (
+        select id, attempt_count, in_flight, next_attempt_at from delivery
+        where delivery.endpoint_id = demand.endpoint_id
+          and state = 'pending'
+          and next_attempt_at <= ${times.unhintedAt}::timestamptz
+          and (attempt_count = 0 or next_attempt_at <= ${times.now}::timestamptz)
+        order by next_attempt_at
+        limit demand.count
+        for update skip locked
+      ) as delivery`,
+  );
+}
+
+/**
+ * The claim itself: one update decides what becomes of each wanted delivery.
+ * - Its last attempt was cut off, and it was the fifth: exhausted.
+ * - Its endpoint is disabled: parked.
+ * - Else it is ours: the attempt is counted now, so that a crash can't make it uncounted, and the lease begins.
+ * An attempt that was cut off is written down, as 503.
+ */
+async function claim(
+  prisma: PrismaClient,
+  { leasedUntil, maxAttempts }: ClaimTimes,
+  wanted: Prisma.Sql,
+): Promise<ClaimedDelivery[]> {
+  return await prisma.$queryRaw<ClaimedDelivery[]>`
+    with wanted as materialized (
+      ${wanted}
+    ), interrupted as (
+      insert into delivery_attempt (delivery_id, number, started_at, duration_ms, status_code, error_summary)
+      select id, attempt_count, next_attempt_at, 0, 503, ${INTERRUPTED}
+      from wanted
+      where in_flight
+      on conflict (delivery_id, number) do nothing
+    ), decided as (
+      update delivery
+      set state = case
+            when wanted.attempt_count >= ${maxAttempts} then 'exhausted'::delivery_state
+            when not endpoint.enabled then 'parked'
+            else 'pending'
+          end,
+          attempt_count = wanted.attempt_count + (endpoint.enabled and wanted.attempt_count < ${maxAttempts})::int,
+          next_attempt_at = case
+            when wanted.attempt_count >= ${maxAttempts} then null
+            when not endpoint.enabled then wanted.next_attempt_at
+            else ${leasedUntil}::timestamptz
+          end,
+          in_flight = endpoint.enabled and wanted.attempt_count < ${maxAttempts},
+          status_code = case when wanted.in_flight then 503 else delivery.status_code end,
+          error_summary = case when wanted.in_flight then ${INTERRUPTED} else delivery.error_summary end,
+          attempted_at = case when wanted.in_flight then wanted.next_attempt_at else delivery.attempted_at end
+      from wanted, webhook_endpoint as endpoint
+      where delivery.id = wanted.id and endpoint.id = delivery.endpoint_id
+      returning delivery.id, delivery.endpoint_id, delivery.organization_id, delivery.business_event_id,
+        delivery.event_type, delivery.attempt_count, delivery.body, delivery.in_flight, delivery.created_at,
+        endpoint.url, endpoint.sealed_secret, endpoint.revision
+    )
+    select
+      decided.id as "deliveryId",
+      decided.endpoint_id as "endpointId",
+      decided.organization_id as "organizationId",
+      decided.event_type as "eventType",
+      decided.attempt_count as "attempt",
+      coalesce(decided.body, event.body) as "body",
+      decided.url as "url",
+      decided.sealed_secret as "sealedSecret",
+      decided.revision as "revision",
+      event.traceparent as "traceparent",
+      decided.created_at as "createdAt"
+    from decided
+    left join business_event as event
+      on event.organization_id = decided.organization_id and event.id = decided.business_event_id
+    where decided.in_flight`;
+}
