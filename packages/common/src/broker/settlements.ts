@@ -1,0 +1,103 @@
+import type { Channel, ConsumeMessage } from "amqplib";
+
+/** Settles the messages of one channel: each at most once, and never on a channel that is gone. */
+export interface Settlements {
+  /** A message has arrived. In the order of arrival, without a gap. */
+  add(message: ConsumeMessage): void;
+  /** Each does nothing for a message that is settled already. */
+  ack(message: ConsumeMessage): void;
+  requeue(message: ConsumeMessage): void;
+  reject(message: ConsumeMessage): void;
+  /** Resolves when no message is left unsettled, and all acknowledgements are on their way. */
+  drained(): Promise<void>;
+  /** The channel is gone: settling does nothing from now on, the broker delivers again what was not acknowledged. */
+  abandon(): void;
+}
+
+/**
+ * Acknowledgements of one turn of the event loop are sent together, as one frame where they can be. Besides the frames,
+ * that saves the broker work: a quorum queue writes every acknowledgement frame to its log.
+ */
+export function settleOn(channel: Pick<Channel, "ack" | "nack">): Settlements {
+  // Sets keep the order of insertion: the first is the oldest.
+  const unsettled = new Set<ConsumeMessage>();
+  let acknowledged: ConsumeMessage[] = [];
+  let flushing: NodeJS.Immediate | undefined;
+  let onDrained: (() => void) | undefined;
+
+  function settle(message: ConsumeMessage, how: () => void): void {
+    if (!unsettled.delete(message)) return;
+    how();
+    if (unsettled.size === 0) onDrained?.();
+  }
+
+  function flush(): void {
+    flushing = undefined;
+    const [oldest] = unsettled;
+    const { upTo, single } = groupAcks(acknowledged, oldest);
+    acknowledged = [];
+    attempt(() => {
+      if (upTo !== undefined) channel.ack(upTo, true);
+      for (const message of single) channel.ack(message);
+    });
+  }
+
+  return {
+    add: (message) => void unsettled.add(message),
+    ack: (message) =>
+      settle(message, () => {
+        acknowledged.push(message);
+        flushing ??= setImmediate(flush);
+      }),
+    requeue: (message) => settle(message, () => attempt(() => channel.nack(message, false, true))),
+    reject: (message) => settle(message, () => attempt(() => channel.nack(message, false, false))),
+    drained: async () => {
+      if (unsettled.size > 0) {
+        await new Promise<void>((resolve) => {
+          onDrained = resolve;
+        });
+      }
+      if (flushing !== undefined) {
+        clearImmediate(flushing);
+        flush();
+      }
+    },
+    abandon: () => {
+      unsettled.clear();
+      acknowledged = [];
+      if (flushing !== undefined) clearImmediate(flushing);
+      flushing = undefined;
+      onDrained?.();
+    },
+  };
+}
+
+/**
+ * Which acknowledgement frames say that these messages are done and no other: one that covers everything up to a message,
+ * for those older than the oldest unsettled one, and one each for the rest.
+ *
+ * The broker takes a tag only while it has not been settled, so `upTo` is the newest of the acknowledged themselves.
+ */
+export function groupAcks<M extends { fields: { deliveryTag: number } }>(
+  acknowledged: M[],
+  oldestUnsettled: M | undefined,
+): { upTo: M | undefined; single: M[] } {
+  const limit = oldestUnsettled?.fields.deliveryTag ?? Number.POSITIVE_INFINITY;
+  const single: M[] = [];
+  let upTo: M | undefined;
+  for (const message of acknowledged) {
+    const tag = message.fields.deliveryTag;
+    if (tag > limit) single.push(message);
+    else if (upTo === undefined || tag > upTo.fields.deliveryTag) upTo = message;
+  }
+  return { upTo, single };
+}
+
+/** A channel that is closing throws, before anybody has been told of its death. The broker will deliver again. */
+function attempt(send: () => void): void {
+  try {
+    send();
+  } catch {
+    // IllegalOperationError, the only error that a channel throws here.
+  }
+}
