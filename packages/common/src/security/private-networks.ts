@@ -1,0 +1,54 @@
+import ipaddr from "ipaddr.js";
+
+export type IpAddress = ipaddr.IPv4 | ipaddr.IPv6;
+
+/** Networks that are open although they are not public; parsed once, at start. */
+export type PrivateNetworks = readonly (readonly [IpAddress, number])[];
+
+/** No exception: what production runs with. */
+export const NO_PRIVATE_NETWORKS: PrivateNetworks = [];
+
+/**
+ * Reads the setting `ALLOWED_PRIVATE_NETWORKS`: networks in CIDR form or single addresses, separated by commas.
+ *
+ * @throws Error that lists every entry that is no network, and what was probably meant
+ */
+export function parsePrivateNetworks(text: string): PrivateNetworks {
+  const networks: [IpAddress, number][] = [];
+  const problems: string[] = [];
+  for (const entry of text.split(",").map((part) => part.trim())) {
+    if (entry === "") continue;
+    const network = parseNetwork(entry);
+    if (typeof network === "string") problems.push(network);
+    else networks.push(network);
+  }
+  if (problems.length > 0) throw new Error(`ALLOWED_PRIVATE_NETWORKS: ${problems.join("; ")}`);
+  return networks;
+}
+
+/** True where one of the networks holds the address. */
+export function holds(networks: PrivateNetworks, address: IpAddress): boolean {
+  return networks.some(([network, bits]) => network.kind() === address.kind() && address.match(network, bits));
+}
+
+function parseNetwork(entry: string): [IpAddress, number] | string {
+  if (isDottedQuadOrIpv6(entry)) {
+    const address = ipaddr.parse(entry);
+    return [address, address.kind() === "ipv4" ? 32 : 128];
+  }
+  if (!ipaddr.isValidCIDR(entry) || !isDottedQuadOrIpv6(entry.slice(0, entry.indexOf("/")))) {
+    return `"${entry}" is not a network such as 10.0.0.0/8, ::1/128 or 192.168.1.7`;
+  }
+  const [address, bits] = ipaddr.parseCIDR(entry);
+  const first = (address.kind() === "ipv4" ? ipaddr.IPv4 : ipaddr.IPv6).networkAddressFromCIDR(entry);
+  // Most likely a slip of the prefix length, and one that would open far more than was meant.
+  if (first.toString() !== address.toString()) {
+    return `"${entry}" has address bits behind its prefix: write ${first}/${bits} for the network, or ${address} for the address`;
+  }
+  return [address, bits];
+}
+
+/** ipaddr.js alone would also take "10" or "0x7f.1". */
+function isDottedQuadOrIpv6(text: string): boolean {
+  return ipaddr.IPv4.isValidFourPartDecimal(text) || ipaddr.IPv6.isValid(text);
+}

@@ -1,0 +1,7 @@
+export {
+  type AttemptRequest,
+  type AttemptResult,
+  createSender,
+  type Sender,
+  type SenderOptions,
+} from "./sender.ts";

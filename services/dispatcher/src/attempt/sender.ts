@@ -1,0 +1,124 @@
+import type { Clock } from "@herald/common/runtime";
+import { createAddressGuard, createNameResolver, type PrivateNetworks, type Resolve } from "@herald/common/security";
+import { createConnections } from "./connections.ts";
+import { BAD_REQUEST, BAD_URL, errorSummary } from "./error-summary.ts";
+import { type Exchange, exchange } from "./exchange.ts";
+import { createRequestHeaders } from "./request-headers.ts";
+import { responseExcerpt } from "./response-excerpt.ts";
+import { createTargets } from "./target.ts";
+
+/** What one attempt sends, and where to. */
+export interface AttemptRequest {
+  deliveryId: string;
+  eventType: string;
+  /** The endpoint's current URL. */
+  url: string;
+  /** The endpoint's current signing secret, in plain. */
+  secret: string;
+  /** Sent and signed as its UTF-8 bytes, exactly. */
+  body: string;
+  /** W3C trace context to hand on. */
+  traceparent?: string | undefined;
+}
+
+/** How one attempt ended. */
+export interface AttemptResult {
+  startedAt: Date;
+  /** Until the response's headers were there, or until it was clear that none would come. */
+  durationMs: number;
+  /** The receiver's answer; 503 where there was none (SPEC 2.2). */
+  statusCode: number;
+  /** True for any 2xx (SPEC 4.2). */
+  succeeded: boolean;
+  /** A few plain words for the admin; null on success. */
+  errorSummary: string | null;
+  /** The first 1 KiB of the response's body; null where it had none. */
+  responseExcerpt: string | null;
+}
+
+export interface SenderOptions {
+  /** For DNS, connect, TLS and response headers together (SPEC 8). */
+  deadlineMs?: number;
+  headerPrefix?: string;
+  standardWebhooks?: boolean;
+  userAgent?: string;
+  allowedPrivateNetworks: PrivateNetworks;
+  /** PEM certificates that are trusted besides the system's roots. */
+  extraCa?: string | undefined;
+  clock: Clock;
+  /** Asks for the addresses of a name; the system's name servers by default. */
+  resolve?: Resolve;
+}
+
+export interface Sender {
+  /** Makes one signed attempt. Never rejects: whatever happens is the attempt's result. */
+  send(request: AttemptRequest): Promise<AttemptResult>;
+  /** Closes all connections. To be called when no attempt is in flight. */
+  close(): Promise<void>;
+}
+
+const NETWORK_ERROR_STATUS = 503;
+
+/** Sends attempts over connections that all endpoints share (DESIGN 7). One per process. */
+export function createSender(options: SenderOptions): Sender {
+  const { deadlineMs = 15_000, headerPrefix = "X-Service", standardWebhooks = true, userAgent = "Herald" } = options;
+  const guard = createAddressGuard(options.allowedPrivateNetworks, options.resolve ?? createNameResolver());
+  const connections = createConnections(guard, options.extraCa);
+  const requestHeaders = createRequestHeaders({ headerPrefix, standardWebhooks, userAgent });
+  const targetOf = createTargets();
+
+  async function deliver(request: AttemptRequest, startedAt: Date, startedMs: number): Promise<Exchange> {
+    const target = targetOf(request.url);
+    if (!target) return { answered: false, error: { code: BAD_URL, message: "" }, staleConnection: false };
+    const body = Buffer.from(request.body);
+    const headers = requestHeaders(request, target.hostHeader, body, startedAt);
+    const first = await exchange({ target, headers, body, agent: connections.reused, timeoutMs: deadlineMs });
+    if (first.answered || !first.staleConnection) return first;
+    // The receiver had closed the connection while it was idle: that says nothing about whether it takes deliveries.
+    const timeoutMs = deadlineMs - (performance.now() - startedMs);
+    return exchange({ target, headers, body, agent: connections.fresh, timeoutMs });
+  }
+
+  return {
+    async send(request) {
+      const startedAt = options.clock.now();
+      const startedMs = performance.now();
+      let outcome: Exchange;
+      try {
+        outcome = await deliver(request, startedAt, startedMs);
+      } catch (error) {
+        const { message } = error as Error;
+        outcome = { answered: false, error: { code: BAD_REQUEST, message }, staleConnection: false };
+      }
+      const endedMs = outcome.answered ? outcome.headersAtMs : performance.now();
+      return { startedAt, durationMs: Math.round(endedMs - startedMs), ...verdict(outcome, deadlineMs) };
+    },
+    async close() {
+      connections.close();
+    },
+  };
+}
+
+function verdict(outcome: Exchange, deadlineMs: number): Omit<AttemptResult, "startedAt" | "durationMs"> {
+  if (!outcome.answered) {
+    return {
+      statusCode: NETWORK_ERROR_STATUS,
+      succeeded: false,
+      errorSummary: errorSummary(outcome.error, deadlineMs),
+      responseExcerpt: null,
+    };
+  }
+  const { statusCode, excerpt } = outcome;
+  const succeeded = statusCode >= 200 && statusCode < 300;
+  return {
+    statusCode,
+    succeeded,
+    errorSummary: succeeded ? null : statusSummary(statusCode),
+    responseExcerpt: responseExcerpt(excerpt),
+  };
+}
+
+function statusSummary(statusCode: number): string {
+  const redirect = statusCode >= 300 && statusCode < 400 && statusCode !== 304;
+  return redirect ? `receiver answered ${statusCode}, redirects are not followed` : `receiver answered ${statusCode}`;
+}

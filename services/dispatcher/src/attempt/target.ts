@@ -1,0 +1,41 @@
+import { isIP } from "node:net";
+
+/** Where an endpoint's URL leads, taken apart once and not for each request. */
+export interface Target {
+  url: string;
+  /** Without brackets where it is an IPv6 address. */
+  host: string;
+  port: number;
+  path: string;
+  /** The value of `Host`. */
+  hostHeader: string;
+}
+
+const TARGETS_KEPT = 20_000;
+
+/** @returns null for what is not a plain https URL: those are refused on saving, and must not be sent to either */
+export function createTargets(): (url: string) => Target | null {
+  const targets = new Map<string, Target | null>();
+  return (url) => {
+    const known = targets.get(url);
+    if (known !== undefined) return known;
+    const target = takeApart(url);
+    if (targets.size >= TARGETS_KEPT) targets.clear();
+    targets.set(url, target);
+    return target;
+  };
+}
+
+function takeApart(text: string): Target | null {
+  if (!URL.canParse(text)) return null;
+  const url = new URL(text);
+  if (url.protocol !== "https:" || url.username !== "" || url.password !== "") return null;
+  const literal = url.hostname.replace(/^\[|\]$/g, "");
+  return {
+    url: url.href,
+    host: isIP(literal) === 0 ? url.hostname : literal,
+    port: url.port === "" ? 443 : Number(url.port),
+    path: url.pathname + url.search,
+    hostHeader: url.host,
+  };
+}
