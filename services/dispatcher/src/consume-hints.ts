@@ -73,7 +73,7 @@ function consumeHints(
   return broker.consume({
     queue,
     prefetch: concurrency,
-    handle(message) {
+    async handle(message) {
       const hint = readHint(message.content);
       if (hint === undefined) {
         // Nothing is lost with it: PostgreSQL knows what is due.
@@ -81,10 +81,7 @@ function consumeHints(
         message.ack();
         return;
       }
-      handle(hint, message).catch((error: unknown) => {
-        log.debug("a hint goes back to its queue", { queue, deliveryId: hint.deliveryId, error });
-        message.requeue();
-      });
+      await handle(hint, message);
     },
   });
 }

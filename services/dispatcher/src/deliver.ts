@@ -1,7 +1,7 @@
 import type { SecretBox } from "@herald/common/security";
 import type { Log } from "@herald/common/telemetry";
-import type { Sender } from "./attempt/sender.ts";
-import type { ClaimedDelivery, Outcome } from "./delivery.ts";
+import type { AttemptResult, Sender } from "./attempt/index.ts";
+import type { ClaimedDelivery } from "./delivery.ts";
 import type { DispatcherMetrics } from "./metrics.ts";
 import type { RetrySchedule } from "./retry-schedule.ts";
 import type { Settlement } from "./sql/settle.ts";
@@ -26,9 +26,16 @@ export function createDeliver({ sender, secretBox, schedule, settle, unclaim, me
       const secret = openSecret(delivery);
       if (secret === undefined) return await unclaim(delivery);
       const { deliveryId, eventType, url, body, traceparent } = delivery;
-      const outcome = await sender.send({ deliveryId, eventType, url, secret, body, ...(traceparent && { traceparent }) });
-      await settle(settlementOf(delivery, outcome));
-      record(delivery, outcome);
+      const result = await sender.send({
+        deliveryId,
+        eventType,
+        url,
+        secret,
+        body,
+        traceparent: traceparent ?? undefined,
+      });
+      await settle(settlementOf(delivery, result));
+      record(delivery, result);
     } catch (error) {
       log.error("an attempt could not be settled; its delivery comes due again when the lease ends", {
         deliveryId: delivery.deliveryId,
@@ -53,16 +60,16 @@ export function createDeliver({ sender, secretBox, schedule, settle, unclaim, me
     }
   }
 
-  function settlementOf(delivery: ClaimedDelivery, outcome: Outcome): Settlement {
+  function settlementOf(delivery: ClaimedDelivery, result: AttemptResult): Settlement {
     const { deliveryId, endpointId, attempt, revision } = delivery;
-    const endedAt = new Date(outcome.startedAt.getTime() + outcome.durationMs);
-    const nextAttemptAt = outcome.succeeded ? null : schedule.nextAttemptAt(attempt, endedAt);
-    return { deliveryId, endpointId, attempt, revision, nextAttemptAt, ...outcome };
+    const endedAt = new Date(result.startedAt.getTime() + result.durationMs);
+    const nextAttemptAt = result.succeeded ? null : schedule.nextAttemptAt(attempt, endedAt);
+    return { deliveryId, endpointId, attempt, revision, nextAttemptAt, ...result };
   }
 
   /** One wide line an attempt. */
-  function record(delivery: ClaimedDelivery, outcome: Outcome): void {
-    const { succeeded, statusCode, errorSummary, startedAt, durationMs } = outcome;
+  function record(delivery: ClaimedDelivery, result: AttemptResult): void {
+    const { succeeded, statusCode, errorSummary, startedAt, durationMs } = result;
     metrics.attempts.inc({ outcome: succeeded ? "succeeded" : "failed" });
     metrics.attemptDuration.observe(durationMs / 1_000);
     if (delivery.attempt === 1) {
@@ -70,7 +77,17 @@ export function createDeliver({ sender, secretBox, schedule, settle, unclaim, me
     }
     if (succeeded && !log.isDebug) return;
     const { deliveryId, endpointId, organizationId, eventType, attempt, traceparent } = delivery;
-    const fields = { deliveryId, endpointId, organizationId, eventType, attempt, statusCode, errorSummary, durationMs, traceparent };
+    const fields = {
+      deliveryId,
+      endpointId,
+      organizationId,
+      eventType,
+      attempt,
+      statusCode,
+      errorSummary,
+      durationMs,
+      traceparent,
+    };
     if (succeeded) log.debug("attempt succeeded", fields);
     else log.warn("attempt failed", fields);
   }

@@ -17,14 +17,3 @@ export interface ClaimedDelivery {
   traceparent: string | null;
   createdAt: Date;
 }
-
-/** How an attempt ended. */
-export interface Outcome {
-  startedAt: Date;
-  durationMs: number;
-  /** HTTP status; 503 where there was no response (SPEC 2.2). */
-  statusCode: number;
-  succeeded: boolean;
-  errorSummary: string | null;
-  responseExcerpt: string | null;
-}

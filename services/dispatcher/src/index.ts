@@ -1,1 +1,1 @@
-export {};
+export { startDispatcher } from "./start-dispatcher.ts";

@@ -1,1 +1,1 @@
-export {};
+export { startPublisher } from "./start-publisher.ts";

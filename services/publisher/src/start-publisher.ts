@@ -1,7 +1,7 @@
 import { connectBroker, names as namesOf } from "@herald/common/broker";
-import { readConfig } from "@herald/common/config";
+import { type Environment, readConfig } from "@herald/common/config";
 import { openDatabase } from "@herald/common/database";
-import { repeat, type Service, systemClock } from "@herald/common/runtime";
+import { type Clock, repeat, type Service, systemClock } from "@herald/common/runtime";
 import { createLog, createRegistry, startOperationsServer } from "@herald/common/telemetry";
 import { catchUp } from "./catch-up.ts";
 import { publisherSettings } from "./config.ts";
@@ -15,12 +15,14 @@ const DAY_MS = 24 * 60 * 60_000;
 const DRAIN_TIMEOUT_MS = 10_000;
 
 /** Starts the publisher: events in, deliveries and hints out, and what endpoints missed behind them. */
-export async function startPublisher(environment = process.env): Promise<Service> {
+export async function startPublisher(
+  environment: Environment = process.env,
+  { clock = systemClock }: { clock?: Clock } = {},
+): Promise<Service> {
   const config = readConfig(publisherSettings, environment);
   const log = createLog({ service: "publisher", level: config.LOG_LEVEL });
   const registry = createRegistry("publisher");
   const metrics = createMetrics(registry);
-  const clock = systemClock;
   const names = namesOf(config.BROKER_NAMESPACE);
   const windowMs = config.PUBLICATION_WINDOW_DAYS * DAY_MS;
 

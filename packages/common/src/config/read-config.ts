@@ -18,7 +18,8 @@ export class ConfigError extends Error {
   }
 }
 
-type Environment = Readonly<Record<string, string | undefined>>;
+/** Environment variables. */
+export type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
  * Reads settings from environment variables. An empty variable counts as absent. A secret may come from the file

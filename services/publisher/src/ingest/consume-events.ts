@@ -105,17 +105,7 @@ export function consumeEvents(parts: Parts, { prefetch, batchSize }: ConsumeOpti
     }
   }
 
-  return broker.consume({
-    queue: names.inboxQueue,
-    prefetch,
-    handle(message) {
-      handle(message).catch((error: unknown) => {
-        // It could be neither stored nor set aside: the process is stopping, or the broker is away. It comes again.
-        log.debug("an event goes back to the queue", { error });
-        message.requeue();
-      });
-    },
-  });
+  return broker.consume({ queue: names.inboxQueue, prefetch, handle });
 }
 
 function splitByLength<T extends { event: IncomingEvent }>(batch: readonly T[]): T[][] {

@@ -1,0 +1,71 @@
+import { PrismaPg } from "@prisma/adapter-pg";
+import { PrismaClient } from "./generated/client.ts";
+
+export interface DatabaseOptions {
+  /** Connections at most, shared by everything in the process. */
+  poolSize?: number;
+  /** How long a query waits for a free or new connection before it fails, in milliseconds. */
+  connectTimeoutMs?: number;
+  /** How long PostgreSQL lets one statement run, in milliseconds. */
+  statementTimeoutMs?: number;
+  /** What `pg_stat_activity` shows for these connections. */
+  applicationName?: string;
+  /** Told when an idle connection breaks. The pool replaces it by itself, so this is for the log. */
+  onConnectionLost?: (error: Error) => void;
+}
+
+export interface Database {
+  readonly prisma: PrismaClient;
+  /** One round trip to PostgreSQL; rejects where there is none. */
+  ping(): Promise<void>;
+  /** Lets running queries finish and closes every connection. */
+  close(): Promise<void>;
+}
+
+/** Distinct statements that a connection keeps prepared. The hot ones are a dozen; the rest is CRUD of varying shape. */
+const MAX_PREPARED_STATEMENTS = 200;
+
+/**
+ * Opens a pool on a PostgreSQL database, with Prisma in front. Connects with the first query, so it returns at once
+ * also when PostgreSQL is not there yet.
+ */
+export function openDatabase(url: string, options: DatabaseOptions = {}): Database {
+  const adapter = new PrismaPg(
+    {
+      connectionString: url,
+      max: options.poolSize ?? 10,
+      connectionTimeoutMillis: options.connectTimeoutMs ?? 5_000,
+      statement_timeout: options.statementTimeoutMs ?? 30_000,
+      application_name: options.applicationName ?? "herald",
+    },
+    {
+      statementNameGenerator: preparedStatementNames(),
+      onPoolError: (error) => options.onConnectionLost?.(error),
+      onConnectionError: (error) => options.onConnectionLost?.(error),
+    },
+  );
+  const prisma = new PrismaClient({ adapter });
+  return {
+    prisma,
+    ping: async () => {
+      await prisma.$queryRaw`SELECT 1`;
+    },
+    close: () => prisma.$disconnect(),
+  };
+}
+
+/**
+ * Names statements by their text, so that PostgreSQL parses and plans a hot one once a connection. Texts beyond the
+ * limit stay unnamed, since a prepared statement lives as long as its connection.
+ */
+function preparedStatementNames(): (query: { sql: string }) => string {
+  const names = new Map<string, string>();
+  return ({ sql }) => {
+    const known = names.get(sql);
+    if (known !== undefined) return known;
+    if (names.size >= MAX_PREPARED_STATEMENTS) return "";
+    const name = `herald_${names.size}`;
+    names.set(sql, name);
+    return name;
+  };
+}

@@ -1,0 +1,101 @@
+import { networkSettings, type Settings, secretSettings, serviceSettings } from "@herald/common/config";
+
+/** The dispatcher's settings. Numbers that SPEC gives are defaults here. */
+export const dispatcherSettings = {
+  ...serviceSettings,
+  ...secretSettings,
+  ...networkSettings,
+  EXTRA_CA_FILE: {
+    type: "string",
+    description: "PEM file of certificate authorities that are trusted besides the system's.",
+  },
+  ATTEMPT_TIMEOUT_SECONDS: {
+    type: "number",
+    default: 15,
+    minimum: 0.1,
+    maximum: 60,
+    description: "How long a receiver has to answer: name look-up, connection, TLS and response headers together.",
+  },
+  RETRY_DELAYS_SECONDS: {
+    type: "string",
+    default: "60,120,240,480",
+    pattern: "^[0-9]+(\\.[0-9]+)?(,[0-9]+(\\.[0-9]+)?)*$",
+    description: "Pauses after failed attempts; a delivery has one attempt more than there are pauses.",
+  },
+  DISABLE_AFTER_FAILURES: {
+    type: "integer",
+    default: 5,
+    minimum: 1,
+    maximum: 1000,
+    description: "Consecutive failures that disable an endpoint.",
+  },
+  FIRST_CONCURRENCY: {
+    type: "integer",
+    default: 500,
+    minimum: 1,
+    maximum: 10_000,
+    description: "First attempts of new deliveries that this process makes at once.",
+  },
+  MANUAL_CONCURRENCY: {
+    type: "integer",
+    default: 100,
+    minimum: 1,
+    maximum: 10_000,
+    description: "First attempts of manual deliveries that this process makes at once.",
+  },
+  BACKLOG_CONCURRENCY: {
+    type: "integer",
+    default: 500,
+    minimum: 1,
+    maximum: 10_000,
+    description: "Retries, and deliveries of busy endpoints, that this process attempts at once.",
+  },
+  ENDPOINT_CONCURRENCY: {
+    type: "integer",
+    default: 10,
+    minimum: 1,
+    maximum: 1000,
+    description: "Attempts to one endpoint that this process has in flight at once.",
+  },
+  RETRY_INTERVAL_SECONDS: {
+    type: "number",
+    default: 1,
+    minimum: 0.05,
+    maximum: 600,
+    description: "Pause between two looks for deliveries that are due.",
+  },
+  RETRY_PAGE_SIZE: {
+    type: "integer",
+    default: 50,
+    minimum: 1,
+    maximum: 1000,
+    description: "Endpoints with due deliveries that one look finds; looks go on until all are found.",
+  },
+  UNHINTED_AFTER_SECONDS: {
+    type: "number",
+    default: 30,
+    minimum: 1,
+    maximum: 600,
+    description:
+      "How long a new delivery waits for its hint before the retry pass takes it; the same for the publisher.",
+  },
+  CLAIM_LEASE_SECONDS: {
+    type: "number",
+    default: 60,
+    minimum: 1,
+    maximum: 3600,
+    description:
+      "When a claimed delivery comes due again if its dispatcher ended without a word; longer than an attempt.",
+  },
+  HEADER_PREFIX: {
+    type: "string",
+    default: "X-Service",
+    pattern: "^[A-Za-z][A-Za-z0-9-]{0,40}$",
+    description: "First part of the signature, timestamp, event and delivery-id headers' names.",
+  },
+  STANDARD_WEBHOOKS: {
+    type: "boolean",
+    default: true,
+    description: "Whether the headers of Standard Webhooks are sent too.",
+  },
+} as const satisfies Settings;

@@ -1,0 +1,166 @@
+import { readFileSync } from "node:fs";
+import { connectBroker, names as namesOf } from "@herald/common/broker";
+import { ConfigError, type Environment, readConfig } from "@herald/common/config";
+import { isDataError, openDatabase } from "@herald/common/database";
+import { batcher, type Clock, repeat, retry, type Service, systemClock } from "@herald/common/runtime";
+import { parsePrivateNetworks, secretBox } from "@herald/common/security";
+import { createLog, createRegistry, startOperationsServer } from "@herald/common/telemetry";
+import type { Hint } from "@herald/contracts";
+import { createSender } from "./attempt/index.ts";
+import { createBacklog } from "./backlog.ts";
+import { dispatcherSettings } from "./config.ts";
+import { consumeFirstHints, consumeManualHints } from "./consume-hints.ts";
+import { createDeliver } from "./deliver.ts";
+import type { ClaimedDelivery } from "./delivery.ts";
+import { endpointSlots } from "./endpoint-slots.ts";
+import { createMetrics } from "./metrics.ts";
+import { retryPass } from "./retry-pass.ts";
+import { retrySchedule } from "./retry-schedule.ts";
+import { createSettleQueue } from "./settle-queue.ts";
+import { claimHinted, claimOfEndpoints } from "./sql/claim.ts";
+import { unclaim } from "./sql/unclaim.ts";
+
+/** Hints claimed by one statement, and such statements at once. */
+const CLAIM_BATCH = { maxItems: 250, maxRunning: 2 };
+
+/** An attempt may take its whole time, and then its settlement: within the 20 s that a stop has. */
+const DRAIN_TIMEOUT_MS = 18_000;
+
+/** When a delivery is tried again whose secret could not be opened. */
+const UNCLAIMED_DELAY_MS = 60_000;
+
+/** Starts the dispatcher: two doors (hints, and PostgreSQL), one way behind them: claim, attempt, settle. */
+export async function startDispatcher(
+  environment: Environment = process.env,
+  { clock = systemClock }: { clock?: Clock } = {},
+): Promise<Service> {
+  const config = readConfig(dispatcherSettings, environment);
+  const allowedPrivateNetworks = checked("ALLOWED_PRIVATE_NETWORKS", () =>
+    parsePrivateNetworks(config.ALLOWED_PRIVATE_NETWORKS),
+  );
+  const secrets = checked("SECRET_KEYS", () => secretBox(config.SECRET_KEYS));
+  const extraCa = checked("EXTRA_CA_FILE", () => config.EXTRA_CA_FILE && readFileSync(config.EXTRA_CA_FILE, "utf8"));
+
+  const log = createLog({ service: "dispatcher", level: config.LOG_LEVEL });
+  const slots = endpointSlots(config.ENDPOINT_CONCURRENCY);
+  const registry = createRegistry("dispatcher");
+  const metrics = createMetrics(registry, slots);
+  const names = namesOf(config.BROKER_NAMESPACE);
+  const schedule = retrySchedule(config.RETRY_DELAYS_SECONDS.split(",").map((seconds) => Number(seconds) * 1_000));
+
+  const database = openDatabase(config.DATABASE_URL, {
+    poolSize: config.DATABASE_POOL_SIZE,
+    applicationName: "herald-dispatcher",
+  });
+  const broker = connectBroker({ url: config.AMQP_URL, namespace: config.BROKER_NAMESPACE, name: "dispatcher", log });
+  const operations = await startOperationsServer({
+    host: config.HTTP_HOST,
+    port: config.METRICS_PORT,
+    registry,
+    checks: { database: () => database.ping().then(() => true), broker: () => broker.isReady() },
+  });
+
+  const stopping = new AbortController();
+  const { prisma } = database;
+  const sender = createSender({
+    deadlineMs: config.ATTEMPT_TIMEOUT_SECONDS * 1_000,
+    headerPrefix: config.HEADER_PREFIX,
+    standardWebhooks: config.STANDARD_WEBHOOKS,
+    allowedPrivateNetworks,
+    extraCa,
+    clock,
+  });
+  const deliver = createDeliver({
+    sender,
+    secretBox: secrets,
+    schedule,
+    settle: createSettleQueue(
+      { prisma, clock, metrics, log, signal: stopping.signal },
+      { disableAfter: config.DISABLE_AFTER_FAILURES },
+    ),
+    unclaim: ({ deliveryId, attempt }) => unclaim(prisma, { deliveryId, attempt, dueAt: fromNow(UNCLAIMED_DELAY_MS) }),
+    metrics,
+    log,
+  });
+  const backlog = createBacklog({
+    slots,
+    capPerEndpoint: config.ENDPOINT_CONCURRENCY,
+    concurrency: config.BACKLOG_CONCURRENCY,
+    claim: (demands) =>
+      claimOfEndpoints(prisma, demands, {
+        ...claimTimes(),
+        unhintedAt: fromNow(config.UNHINTED_AFTER_SECONDS * 1_000),
+      }),
+    deliver,
+    onFailure: (error) => log.error("a backlog can't be claimed; the retry pass comes back to it", { error }),
+  });
+  const claim = batcher<Hint, ClaimedDelivery | undefined>(async (hints) => {
+    const deliveryIds = hints.map((hint) => hint.deliveryId);
+    const claimed = await retry(() => claimHinted(prisma, deliveryIds, claimTimes()), {
+      shouldRetry: (error) => !isDataError(error),
+      onFirstFailure: (error) => log.error("hinted deliveries can't be claimed; they wait for PostgreSQL", { error }),
+      signal: stopping.signal,
+    });
+    const byId = new Map(claimed.map((delivery) => [delivery.deliveryId, delivery]));
+    return hints.map((hint) => takeOut(byId, hint.deliveryId));
+  }, CLAIM_BATCH);
+
+  const doors = { broker, slots, backlog, claim, deliver, log };
+  const firstHints = consumeFirstHints(doors, { queue: names.firstHintsQueue, concurrency: config.FIRST_CONCURRENCY });
+  const manualHints = consumeManualHints(doors, {
+    queue: names.manualHintsQueue,
+    concurrency: config.MANUAL_CONCURRENCY,
+  });
+  const retrying = repeat(
+    (signal) => retryPass({ prisma, clock }, { pageSize: config.RETRY_PAGE_SIZE, onDue: backlog.add }, signal),
+    {
+      intervalMs: config.RETRY_INTERVAL_SECONDS * 1_000,
+      onFailure: (error) => log.error("a look for due deliveries failed; the next one comes", { error }),
+    },
+  );
+
+  function claimTimes() {
+    return {
+      now: clock.now(),
+      leasedUntil: fromNow(config.CLAIM_LEASE_SECONDS * 1_000),
+      maxAttempts: schedule.maxAttempts,
+    };
+  }
+
+  function fromNow(milliseconds: number): Date {
+    return new Date(clock.now().getTime() + milliseconds);
+  }
+
+  return {
+    log,
+    async stop() {
+      const drained = Promise.all([
+        firstHints.close({ drainTimeoutMs: DRAIN_TIMEOUT_MS }),
+        manualHints.close({ drainTimeoutMs: DRAIN_TIMEOUT_MS }),
+      ]);
+      await retrying.stop();
+      await backlog.stop();
+      await drained;
+      stopping.abort();
+      await sender.close();
+      await broker.close();
+      await database.close();
+      await operations.close();
+    },
+  };
+}
+
+/** Of two hints of the same delivery, one gets it. */
+function takeOut<K, V>(map: Map<K, V>, key: K): V | undefined {
+  const value = map.get(key);
+  map.delete(key);
+  return value;
+}
+
+function checked<T>(setting: string, read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    throw new ConfigError([`${setting}: ${(error as Error).message}`]);
+  }
+}

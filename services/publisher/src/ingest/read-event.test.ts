@@ -1,0 +1,104 @@
+import type { BusinessEvent } from "@herald/contracts";
+import { describe, expect, test } from "@jest/globals";
+import { readEvent } from "./read-event.ts";
+
+const event: BusinessEvent = {
+  organizationId: "org-1",
+  id: "0190a1b2-0000-7000-8000-000000000001",
+  type: "WorkItemCompleted",
+  occurredAtUtc: "2026-03-01T12:00:00.123Z",
+  entityType: "WorkItem",
+  entityId: "0190a1b2-0000-7000-8000-0000000000aa",
+  data: { changes: { Status: { oldValue: "InProgress", newValue: "Done" } } },
+};
+
+function read(content: unknown): ReturnType<typeof readEvent> {
+  return readEvent(Buffer.from(typeof content === "string" ? content : JSON.stringify(content)), null);
+}
+
+function reasonOf(content: unknown): string {
+  const reading = read(content);
+  return reading.kind === "rejected" ? reading.reason : `not rejected but ${reading.kind}`;
+}
+
+describe("a message that keeps the contract", () => {
+  test("§2.4 becomes the receivers' body: SPEC's fields in SPEC's order, and nothing else", () => {
+    const { data, id, organizationId, ...rest } = event;
+    const reading = read({ actor: "u-1", data, ...rest, schemaVersion: 3, organizationId, id });
+    expect(reading.kind === "event" && reading.event.body).toBe(
+      '{"id":"0190a1b2-0000-7000-8000-000000000001","type":"WorkItemCompleted",' +
+        '"occurredAtUtc":"2026-03-01T12:00:00.123Z","entityType":"WorkItem",' +
+        '"entityId":"0190a1b2-0000-7000-8000-0000000000aa",' +
+        '"data":{"changes":{"Status":{"oldValue":"InProgress","newValue":"Done"}}}}',
+    );
+  });
+
+  test("§2.4 data goes out as it was written, with numbers that JavaScript can't hold", () => {
+    const text = JSON.stringify(event).replace(/"data":.*/, '"data":{"cost":1.10, "big":12345678901234567890}}');
+    const reading = read(text);
+    expect(reading.kind === "event" && reading.event.body).toContain(
+      '"data":{"cost":1.10, "big":12345678901234567890}}',
+    );
+  });
+
+  test("§2.4 data.changes may be empty or absent", () => {
+    expect(read({ ...event, data: {} }).kind).toBe("event");
+    expect(read({ ...event, data: { changes: {} } }).kind).toBe("event");
+    expect(read({ ...event, data: { changes: { Cost: { oldValue: null, newValue: "1.5" } }, more: [1] } }).kind).toBe(
+      "event",
+    );
+  });
+
+  test("§6 a type that is no subscription's is ignored, whatever else it holds", () => {
+    expect(read({ ...event, type: "ProjectRenamed" })).toEqual({ kind: "ignored", type: "ProjectRenamed" });
+    expect(read({ type: "*" })).toEqual({ kind: "ignored", type: "*" });
+  });
+});
+
+describe("a message that breaks the contract is rejected with the reason", () => {
+  test.each<[string, unknown, string]>([
+    ["not JSON", "{", "not valid JSON"],
+    ["empty", "", "not valid JSON"],
+    ["a list", [event], "must be object"],
+    ["null", "null", "must be object"],
+    ["no organization", { ...event, organizationId: undefined }, "organizationId"],
+    ["an empty organization", { ...event, organizationId: "" }, "/organizationId"],
+    ["a long organization", { ...event, organizationId: "x".repeat(129) }, "/organizationId"],
+    ["NUL in the organization", { ...event, organizationId: "a\u0000b" }, "/organizationId"],
+    ["half a character in the organization", { ...event, organizationId: "a\ud800" }, "/organizationId"],
+    ["an id that is no UUID", { ...event, id: "1" }, "/id"],
+    ["a numeric type", { ...event, type: 7 }, "/type"],
+    ["an empty type", { ...event, type: "" }, "/type"],
+    ["a local time", { ...event, occurredAtUtc: "2026-03-01T12:00:00" }, "/occurredAtUtc"],
+    ["an offset", { ...event, occurredAtUtc: "2026-03-01T12:00:00+01:00" }, "/occurredAtUtc"],
+    ["a day that doesn't exist", { ...event, occurredAtUtc: "2026-02-30T12:00:00Z" }, "/occurredAtUtc"],
+    ["a leap second", { ...event, occurredAtUtc: "2026-06-30T23:59:60Z" }, "/occurredAtUtc"],
+    ["the year 0", { ...event, occurredAtUtc: "0000-01-01T00:00:00Z" }, "/occurredAtUtc"],
+    ["no entity", { ...event, entityId: null }, "/entityId"],
+    ["data that is a list", { ...event, data: [] }, "/data"],
+    ["a change without its new value", { ...event, data: { changes: { A: { oldValue: "x" } } } }, "/data/changes/A"],
+    [
+      "a number as a value",
+      { ...event, data: { changes: { A: { oldValue: 1, newValue: "2" } } } },
+      "/data/changes/A/oldValue",
+    ],
+    ["257 KiB", { ...event, data: { text: "x".repeat(257 * 1024) } }, "at most 262144"],
+    ["a million brackets", `{"type":"RiskCreated","data":${"[".repeat(100_000)}}`, ""],
+  ])("%s", (_name, content, expected) => {
+    const reason = reasonOf(content);
+    expect(reason).not.toMatch(/^not rejected/);
+    expect(reason).toContain(expected);
+  });
+
+  test("bytes that are no UTF-8", () => {
+    expect(readEvent(Buffer.from([0x7b, 0xff, 0x7d]), null)).toEqual({
+      kind: "rejected",
+      reason: "the body is not valid UTF-8",
+    });
+  });
+
+  test("prototype names are data like any other", () => {
+    const reading = read(JSON.stringify(event).replace('"Status"', '"__proto__"'));
+    expect(reading.kind === "event" && reading.event.body).toContain('"__proto__":{"oldValue"');
+  });
+});
