@@ -11,6 +11,10 @@ export default {
   },
   // Tests run on the sources of every package, so that no build can be stale.
   testEnvironmentOptions: { customExportConditions: ["herald-source", "node", "node-addons"] },
+  // Brings up PostgreSQL and RabbitMQ for the files that ask for them. Jest loads these two as plain modules, without its
+  // transform, so they are the built ones.
+  globalSetup: "<rootDir>/packages/devkit/dist/harness/global-setup.js",
+  globalTeardown: "<rootDir>/packages/devkit/dist/harness/global-teardown.js",
   // Two cores; PostgreSQL, RabbitMQ and the receivers of the tests share them.
   maxWorkers: 2,
   testTimeout: 30_000,

@@ -1,4 +1,5 @@
 export { isDataError } from "./errors.ts";
 export { Prisma, type PrismaClient } from "./generated/client.ts";
-export { type MigrationResult, migrate } from "./migrate.ts";
+export { type MigrateOptions, type MigrationResult, migrate } from "./migrate.ts";
+export { migrationsFolder } from "./migrations-folder.ts";
 export { type Database, type DatabaseOptions, openDatabase } from "./open-database.ts";

@@ -1,6 +1,5 @@
-import { join } from "node:path";
 import pg from "pg";
-import { prismaFolder, readMigrations } from "./migrations-folder.ts";
+import { migrationsFolder, readMigrations } from "./migrations-folder.ts";
 import { withSchemaEngine } from "./schema-engine.ts";
 
 export interface MigrationResult {
@@ -16,8 +15,11 @@ export interface MigrateOptions {
 /** Since `uuidv7()` is a default of the tables. */
 const OLDEST_POSTGRES = 18;
 
-/** The key under which `prisma migrate` locks, so that Herald's migrations and Prisma's command exclude each other. */
-const MIGRATION_LOCK = 72707369;
+/**
+ * Herald's own key: Prisma's engine takes a lock too (72707369), but gives up after 10 s of waiting for it, and services
+ * that start beside a long migration should wait for as long as that takes.
+ */
+const MIGRATION_LOCK = 4_737_253;
 
 /**
  * Brings a database's schema up to date, as `prisma migrate deploy` does, and writes the same `_prisma_migrations`.
@@ -27,7 +29,7 @@ const MIGRATION_LOCK = 72707369;
  * @throws when the server is too old, or when a migration fails (it is rolled back, and recorded as failed)
  */
 export async function migrate(url: string, options: MigrateOptions = {}): Promise<MigrationResult> {
-  const migrationsList = readMigrations(options.folder ?? join(prismaFolder(), "migrations"));
+  const migrationsList = readMigrations(options.folder ?? migrationsFolder());
   return await withMigrationLock(url, async () => {
     const filters = { externalTables: [], externalEnums: [] };
     const result = await withSchemaEngine(url, undefined, (engine) =>

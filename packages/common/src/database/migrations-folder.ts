@@ -4,13 +4,13 @@ import { fileURLToPath } from "node:url";
 import type { MigrationList } from "@prisma/schema-engine-wasm";
 
 /**
- * The repository's `prisma/` folder, found upward from this module: the same from the sources, from the build, and from
+ * The repository's `prisma/migrations`, found upward from this module: the same from the sources, from the build, and from
  * an image that holds `prisma/` above the packages.
  */
-export function prismaFolder(start = dirname(fileURLToPath(import.meta.url))): string {
+export function migrationsFolder(start = dirname(fileURLToPath(import.meta.url))): string {
   for (let folder = start; ; folder = dirname(folder)) {
-    const candidate = join(folder, "prisma");
-    if (existsSync(join(candidate, "migrations", "migration_lock.toml"))) return candidate;
+    const candidate = join(folder, "prisma", "migrations");
+    if (existsSync(join(candidate, "migration_lock.toml"))) return candidate;
     if (folder === dirname(folder)) {
       throw new Error(`No prisma/migrations folder in ${start} or above it. Deploy prisma/ beside packages/.`);
     }

@@ -51,10 +51,20 @@ function loadEngine(): void {
   if (loaded) return;
   const folder = dirname(createRequire(import.meta.url).resolve("@prisma/schema-engine-wasm/schema_engine_bg"));
   const binary = new WebAssembly.Module(readFileSync(join(folder, "schema_engine_bg.wasm")));
-  const { exports } = new WebAssembly.Instance(binary, { "./schema_engine_bg.js": bindings });
+  const { exports } = new WebAssembly.Instance(binary, { "./schema_engine_bg.js": withoutLingeringTimers() });
   bindings.__wbg_set_wasm(exports);
   exports.__wbindgen_start?.();
   loaded = true;
+}
+
+/** The engine never clears its lock's timer of 10 s, which would keep a process that is done from ending. */
+function withoutLingeringTimers(): object {
+  const imports: Record<string, unknown> = { ...bindings };
+  for (const [name, setTimer] of Object.entries(imports)) {
+    if (!name.startsWith("__wbg_setTimeout") || typeof setTimer !== "function") continue;
+    imports[name] = (...args: unknown[]) => (setTimer(...args) as NodeJS.Timeout).unref();
+  }
+  return imports;
 }
 
 function adapterFactory(url: string): { factory: SqlMigrationAwareDriverAdapterFactory; dispose(): Promise<void> } {

@@ -1,0 +1,100 @@
+import { request } from "node:http";
+import { setTimeout as sleep } from "node:timers/promises";
+
+export interface VirtualHost {
+  url: string;
+  /** How many connections are open now. */
+  countConnections(): Promise<number>;
+  /** Names of what is open once connections that are just closing have had time to go. */
+  connectionsAfterGrace(): Promise<string[]>;
+  closeConnections(): Promise<void>;
+  remove(): Promise<void>;
+}
+
+interface ConnectionRow {
+  name: string;
+  client_properties?: { connection_name?: string };
+}
+
+/**
+ * RabbitMQ through its management API: what AMQP itself cannot do.
+ *
+ * @param amqpUrl of the broker
+ * @param managementUrl of its management API, with credentials
+ */
+export function openManagement(amqpUrl: string, managementUrl: string | undefined) {
+  if (managementUrl === undefined) {
+    throw new Error(
+      "These tests make a virtual host for each file. Beside AMQP_URL, set AMQP_MANAGEMENT_URL to the broker's management " +
+        "API with credentials that may do so (http://guest:guest@localhost:15672), or unset AMQP_URL.",
+    );
+  }
+  const api = new URL(managementUrl);
+  return {
+    makeVirtualHost: async (name: string): Promise<VirtualHost> => {
+      await call(api, "PUT", `/api/vhosts/${name}`, {});
+      await call(api, "PUT", `/api/users/${name}`, { password: name, tags: "" });
+      await call(api, "PUT", `/api/permissions/${name}/${name}`, { configure: ".*", write: ".*", read: ".*" });
+      return virtualHost(api, amqpUrl, name);
+    },
+  };
+}
+
+function virtualHost(api: URL, amqpUrl: string, name: string): VirtualHost {
+  const url = new URL(amqpUrl);
+  url.pathname = `/${name}`;
+  url.username = name;
+  url.password = name;
+  // The host has a user of its own too: connections of a user are known at once, those of a host, with the names that
+  // their clients gave them, seconds later.
+  const byUser = `/api/connections/username/${name}`;
+  const countConnections = async () => ((await call(api, "GET", byUser)) as unknown[]).length;
+  const names = async () => {
+    const rows = (await call(api, "GET", `/api/vhosts/${name}/connections`)) as ConnectionRow[];
+    return rows.map((row) => row.client_properties?.connection_name ?? row.name);
+  };
+  return {
+    url: url.href,
+    countConnections,
+    connectionsAfterGrace: async () => {
+      const deadline = Date.now() + 6_000;
+      while (Date.now() < deadline) {
+        if ((await countConnections()) === 0) return [];
+        await sleep(50);
+      }
+      return await names();
+    },
+    closeConnections: async () => {
+      await call(api, "DELETE", byUser);
+    },
+    remove: async () => {
+      await call(api, "DELETE", `/api/vhosts/${name}`);
+      await call(api, "DELETE", `/api/users/${name}`);
+    },
+  };
+}
+
+function call(api: URL, method: string, path: string, body?: object): Promise<unknown> {
+  const auth = `${decodeURIComponent(api.username)}:${decodeURIComponent(api.password)}`;
+  const headers = body === undefined ? {} : { "content-type": "application/json" };
+  return new Promise((resolve, reject) => {
+    const sent = request(new URL(path, api.origin), { method, auth, headers, agent: false }, (response) => {
+      let text = "";
+      response.setEncoding("utf8");
+      response.on("data", (chunk: string) => {
+        text += chunk;
+      });
+      response.on("end", () => {
+        const status = response.statusCode ?? 0;
+        // A connection that is gone before it could be closed is what was wanted.
+        if (status >= 400 && !(method === "DELETE" && status === 404)) {
+          reject(new Error(`RabbitMQ's management API answered ${status} to ${method} ${path}: ${text}`));
+        } else {
+          resolve(text === "" ? undefined : JSON.parse(text));
+        }
+      });
+    });
+    sent.on("error", reject);
+    sent.end(body === undefined ? undefined : JSON.stringify(body));
+  });
+}

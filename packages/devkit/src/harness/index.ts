@@ -1,0 +1,4 @@
+export { type EventuallyOptions, eventually } from "./eventually.ts";
+export { type SteeredClock, steeredClock } from "./steered-clock.ts";
+export { type TestBroker, useBroker } from "./use-broker.ts";
+export { type TestDatabase, useDatabase } from "./use-database.ts";

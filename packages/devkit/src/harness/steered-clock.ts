@@ -1,0 +1,22 @@
+import type { Clock } from "@herald/common/runtime";
+
+export interface SteeredClock extends Clock {
+  /** Moves time forward by so many milliseconds. */
+  advance(ms: number): void;
+  /** Sets the time, backwards too. */
+  set(time: Date): void;
+}
+
+/** A clock that stands still until the test moves it. */
+export function steeredClock(start: Date | string = "2026-01-01T00:00:00.000Z"): SteeredClock {
+  let now = new Date(start).getTime();
+  return {
+    now: () => new Date(now),
+    advance: (ms) => {
+      now += ms;
+    },
+    set: (time) => {
+      now = time.getTime();
+    },
+  };
+}

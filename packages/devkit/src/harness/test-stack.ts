@@ -1,0 +1,109 @@
+import { mkdirSync, rmSync } from "node:fs";
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import { type Postgres, startPostgres } from "../stack/postgres.ts";
+import { startRabbitmq } from "../stack/rabbitmq.ts";
+import { makeTemplateDatabase } from "./template-database.ts";
+
+/** What a test file needs to know of PostgreSQL. */
+export interface TestPostgres {
+  /** A database of the server; its user may create databases. */
+  serverUrl: string;
+  /** Name of the migrated database to clone. */
+  template: string;
+}
+
+/** What a test file needs to know of RabbitMQ. */
+export interface TestRabbitmq {
+  url: string;
+  /** The management API, with credentials; absent where a broker of one's own has none that is known. */
+  managementUrl?: string;
+}
+
+export interface TestStack {
+  /** Where test files ask for what they need: GET /postgres and GET /rabbitmq. */
+  url: string;
+  /** Ends everything that was started, and deletes its data. */
+  stop(): Promise<void>;
+}
+
+/**
+ * Serves PostgreSQL and RabbitMQ to test files that run in other processes. Each is started when the first file asks,
+ * so that a run of pure rules waits for neither.
+ *
+ * @param folder where their data goes; deleted at the end
+ */
+export async function startTestStack(folder: string): Promise<TestStack> {
+  mkdirSync(folder, { recursive: true });
+  const postgres = once(() => launchPostgres(folder));
+  const rabbitmq = once(() =>
+    startRabbitmq({
+      folder: join(folder, "rabbitmq"),
+      pidFolder: join(folder, "pids"),
+      management: true,
+      disposable: true,
+    }),
+  );
+  const server = await serve({
+    "/": async () => ({}),
+    "/postgres": async (): Promise<TestPostgres> => {
+      const { url } = await postgres.get();
+      return { serverUrl: url, template: await makeTemplateDatabase(url) };
+    },
+    "/rabbitmq": async (): Promise<TestRabbitmq> => {
+      const { url, managementUrl } = await rabbitmq.get();
+      return { url, ...(managementUrl && { managementUrl }) };
+    },
+  });
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    stop: async () => {
+      server.close();
+      server.closeAllConnections();
+      await Promise.all([(await postgres.started())?.remove(), (await rabbitmq.started())?.stop()]);
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+async function launchPostgres(folder: string): Promise<Pick<Postgres, "url" | "remove">> {
+  const external = process.env.DATABASE_URL;
+  if (external) return { url: external, remove: async () => {} };
+  return await startPostgres({ folder: join(folder, "postgres"), pidFolder: join(folder, "pids"), disposable: true });
+}
+
+interface Once<T> {
+  get(): Promise<T>;
+  /** What was started, if anything was and it worked. */
+  started(): Promise<T | undefined>;
+}
+
+function once<T>(start: () => Promise<T>): Once<T> {
+  let result: Promise<T> | undefined;
+  return {
+    get: () => {
+      result ??= start();
+      return result;
+    },
+    started: async () => await result?.catch(() => undefined),
+  };
+}
+
+async function serve(routes: Record<string, () => Promise<object>>): Promise<Server> {
+  const server = createServer((request, response) => {
+    const route = routes[request.url ?? ""] ?? (async () => Promise.reject(new Error(`No ${request.url} here.`)));
+    route().then(
+      (answer) => response.end(JSON.stringify(answer)),
+      (error: unknown) => {
+        response.statusCode = 500;
+        response.end(JSON.stringify({ error: error instanceof Error ? error.message : String(error) }));
+      },
+    );
+  });
+  // A first start may install RabbitMQ; nobody hangs up before it is through.
+  server.requestTimeout = 0;
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  server.unref();
+  return server;
+}

@@ -1,0 +1,52 @@
+import { randomBytes } from "node:crypto";
+import { type Database, type DatabaseOptions, openDatabase } from "@herald/common/database";
+import { afterAll, beforeAll } from "@jest/globals";
+import { askForPostgres, STACK_TIMEOUT_MS } from "./stack-client.ts";
+import { cloneDatabase, dropDatabase } from "./template-database.ts";
+
+export interface TestDatabase {
+  /** Of this test file's own database. */
+  readonly url: string;
+  readonly database: Database;
+}
+
+/**
+ * Gives a test file a migrated, empty PostgreSQL database of its own. Call it at the top of the file or of a `describe`;
+ * its fields may be read in hooks and tests.
+ *
+ * Afterwards it closes `database` and fails where other connections were left open.
+ */
+export function useDatabase(options: DatabaseOptions = {}): TestDatabase {
+  const name = `herald_test_${randomBytes(6).toString("hex")}`;
+  let made: { serverUrl: string; url: string; database: Database } | undefined;
+
+  beforeAll(async () => {
+    const { serverUrl, template } = await askForPostgres();
+    const url = await cloneDatabase(serverUrl, template, name);
+    made = { serverUrl, url, database: openDatabase(url, options) };
+  }, STACK_TIMEOUT_MS);
+
+  afterAll(async () => {
+    if (made === undefined) return;
+    await made.database.close();
+    const left = await dropDatabase(made.serverUrl, name);
+    if (left.length > 0) {
+      throw new Error(
+        `${left.length} connections to the test database were left open: ${left.join(", ")}. Close them.`,
+      );
+    }
+  });
+
+  const ready = () => {
+    if (made === undefined) throw new Error("The test database exists from beforeAll on, not while the file is read.");
+    return made;
+  };
+  return {
+    get url() {
+      return ready().url;
+    },
+    get database() {
+      return ready().database;
+    },
+  };
+}

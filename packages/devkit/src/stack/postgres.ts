@@ -1,0 +1,164 @@
+import { randomBytes } from "node:crypto";
+import { chownSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import pg from "pg";
+import { freePort } from "./ports.ts";
+import { type PostgresPrograms, postgresPrograms, removePostgresData } from "./postgres-programs.ts";
+import { type RunningProcess, startProcess } from "./processes.ts";
+import { runProgram } from "./programs.ts";
+
+export interface PostgresOptions {
+  /** Where everything of this server lives; made if it does not exist. Absolute. */
+  folder: string;
+  pidFolder: string;
+  /** Tried first; without it any free port. */
+  preferredPort?: number;
+  /** For data that may be lost in a power cut, as in tests: skips waiting for the disk. */
+  disposable?: boolean;
+  onLine?: (line: string) => void;
+}
+
+export interface Postgres {
+  /** Of the database `herald`, with the rights of a superuser. */
+  url: string;
+  process: RunningProcess;
+  stop(): Promise<void>;
+  /** Stops it and deletes its data. */
+  remove(): Promise<void>;
+}
+
+const USER = "herald";
+const DATABASE = "herald";
+const START_TIMEOUT_MS = 60_000;
+
+/** Starts a private PostgreSQL 18 that listens on the loopback only, its password known to this folder's owner. */
+export async function startPostgres(options: PostgresOptions): Promise<Postgres> {
+  const programs = await postgresPrograms(options.folder);
+  const password = readOrMakePassword(options.folder);
+  const data = join(programs.dataParent, "data");
+  // Written after initdb has ended well: a data folder without it is the rest of an interrupted one.
+  const finished = join(programs.dataParent, "initialized");
+  if (!existsSync(finished)) {
+    rmSync(data, { recursive: true, force: true });
+    await initialize(programs, data, password);
+    writeFileSync(finished, "");
+  }
+  return await launch(options, programs, data, password);
+}
+
+async function initialize(programs: PostgresPrograms, data: string, password: string): Promise<void> {
+  const passwordFile = join(programs.dataParent, "initdb-password");
+  writeFileSync(passwordFile, password, { mode: 0o600 });
+  if (programs.user) chownSync(passwordFile, programs.user.uid, programs.user.gid);
+  const flags = {
+    pgdata: data,
+    username: USER,
+    pwfile: passwordFile,
+    auth: "scram-sha-256",
+    encoding: "UTF8",
+    locale: "C",
+  };
+  try {
+    await runProgram(
+      programs.initdb,
+      [...Object.entries(flags).map(([name, value]) => `--${name}=${value}`), "--no-sync"],
+      { what: "Creating the PostgreSQL data folder", ...(programs.user && { user: programs.user }) },
+    );
+  } finally {
+    rmSync(passwordFile, { force: true });
+  }
+}
+
+async function launch(
+  options: PostgresOptions,
+  programs: PostgresPrograms,
+  data: string,
+  password: string,
+): Promise<Postgres> {
+  const port = await freePort(options.preferredPort);
+  const settings = {
+    port,
+    listen_addresses: "127.0.0.1",
+    // A socket file would need a folder with a short path; everyone comes over TCP.
+    unix_socket_directories: "",
+    max_connections: 300,
+    ...(options.disposable && { fsync: "off", full_page_writes: "off" }),
+  };
+  const child = await startProcess({
+    name: "postgres",
+    command: programs.postgres,
+    args: ["-D", data, ...Object.entries(settings).flatMap(([name, value]) => ["-c", `${name}=${value}`])],
+    ...(programs.user && { user: programs.user }),
+    pidFolder: options.pidFolder,
+    mark: data,
+    // "Fast": ends sessions and writes everything down. "Immediate", where even that takes too long: recovers at the next start.
+    signals: { orderly: "SIGINT", sure: "SIGQUIT" },
+    ...(options.onLine && { onLine: options.onLine }),
+  });
+  const server = `postgresql://${USER}:${password}@127.0.0.1:${port}`;
+  try {
+    await untilReady(child, `${server}/postgres`);
+    await makeDatabase(`${server}/postgres`);
+  } catch (error) {
+    await child.stop();
+    throw error;
+  }
+  return {
+    url: `${server}/${DATABASE}`,
+    process: child,
+    stop: () => child.stop(),
+    remove: async () => {
+      await child.stop();
+      removePostgresData(options.folder);
+    },
+  };
+}
+
+async function untilReady(child: RunningProcess, url: string): Promise<void> {
+  let ended = false;
+  void child.exited.then(() => {
+    ended = true;
+  });
+  const deadline = Date.now() + START_TIMEOUT_MS;
+  for (;;) {
+    try {
+      await withClient(url, (client) => client.query("SELECT 1"));
+      return;
+    } catch (error) {
+      if (ended) throw new Error(`PostgreSQL ended at once. Its last lines:\n${child.lastLines().join("\n")}`);
+      if (Date.now() > deadline) {
+        throw new Error(`PostgreSQL is not ready after ${START_TIMEOUT_MS / 1000} s: ${String(error)}`, {
+          cause: error,
+        });
+      }
+    }
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}
+
+async function makeDatabase(url: string): Promise<void> {
+  await withClient(url, async (client) => {
+    const { rowCount } = await client.query("SELECT 1 FROM pg_database WHERE datname = $1", [DATABASE]);
+    if (rowCount === 0) await client.query(`CREATE DATABASE ${DATABASE}`);
+  });
+}
+
+async function withClient<T>(url: string, task: (client: pg.Client) => Promise<T>): Promise<T> {
+  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 5_000 });
+  client.on("error", () => {});
+  try {
+    await client.connect();
+    return await task(client);
+  } finally {
+    await client.end().catch(() => {});
+  }
+}
+
+function readOrMakePassword(folder: string): string {
+  mkdirSync(folder, { recursive: true });
+  const file = join(folder, "password");
+  if (existsSync(file)) return readFileSync(file, "utf8").trim();
+  const password = randomBytes(18).toString("base64url");
+  writeFileSync(file, password, { mode: 0o600 });
+  return password;
+}

@@ -1,0 +1,194 @@
+import { type ChildProcess, type SpawnOptions, spawn } from "node:child_process";
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { commandLine, identify, isAlive, type ProcessIdentity } from "./process-identity.ts";
+
+export interface ProcessSpec {
+  /** Names the process in messages, and its pid file. */
+  name: string;
+  command: string;
+  args: string[];
+  env?: NodeJS.ProcessEnv;
+  cwd?: string;
+  /** System user to run as; only root can choose. */
+  user?: { uid: number; gid: number };
+  /** Where pid files live; a later run finds there what this one could not end. */
+  pidFolder: string;
+  /** Part of the command line that only this process has: the proof that a pid found later is ours to end. */
+  mark: string;
+  /** What asks for an orderly end, and what makes an end sure. */
+  signals?: { orderly: NodeJS.Signals; sure: NodeJS.Signals };
+  /** Told every line of output. */
+  onLine?: (line: string) => void;
+}
+
+export interface ProcessExit {
+  code: number | null;
+  signal: NodeJS.Signals | null;
+}
+
+export interface RunningProcess {
+  readonly name: string;
+  readonly pid: number;
+  /** Resolves when the process has ended, whoever ended it. */
+  readonly exited: Promise<ProcessExit>;
+  /** The latest lines of its output, oldest first. */
+  lastLines(): string[];
+  /** Ends the process and its group: asks first, and after the grace makes sure. */
+  stop(graceMs?: number): Promise<void>;
+}
+
+interface PidRecord extends ProcessIdentity {
+  name: string;
+  mark: string;
+}
+
+const KEPT_LINES = 40;
+
+const running = new Set<{ pid: number; sure: NodeJS.Signals; pidFile: string }>();
+
+// Whatever path leads out of this process, its children do not outlive it.
+process.on("exit", () => {
+  for (const child of running) {
+    signalGroup(child.pid, child.sure);
+    rmSync(child.pidFile, { force: true });
+  }
+});
+
+/**
+ * Starts a process in a group of its own, so that a ctrl-C at the terminal reaches only this one, which then ends its
+ * children in the right order.
+ */
+export async function startProcess(spec: ProcessSpec): Promise<RunningProcess> {
+  const options: SpawnOptions = {
+    detached: true,
+    stdio: ["ignore", "pipe", "pipe"],
+    ...(spec.env && { env: spec.env }),
+    ...(spec.cwd && { cwd: spec.cwd }),
+    ...spec.user,
+  };
+  const child = spawn(spec.command, spec.args, options);
+  await new Promise<void>((resolve, reject) => {
+    child.once("spawn", resolve);
+    child.once("error", (error) => reject(new Error(`${spec.name} did not start: ${error.message}`, { cause: error })));
+  });
+  const pid = child.pid as number;
+  const signals = spec.signals ?? { orderly: "SIGTERM", sure: "SIGKILL" };
+  const entry = { pid, sure: signals.sure, pidFile: writePidFile(spec, pid) };
+  running.add(entry);
+
+  const exited = new Promise<ProcessExit>((resolve) => {
+    child.once("exit", (code, signal) => {
+      running.delete(entry);
+      rmSync(entry.pidFile, { force: true });
+      resolve({ code, signal });
+    });
+  });
+  return {
+    name: spec.name,
+    pid,
+    exited,
+    lastLines: collectLines(child, spec.onLine),
+    stop: async (graceMs = 10_000) => {
+      if (child.exitCode === null && child.signalCode === null) {
+        child.kill(signals.orderly);
+        await Promise.race([exited, sleep(graceMs, undefined, { ref: false })]);
+      }
+      signalGroup(pid, signals.sure);
+      await exited;
+    },
+  };
+}
+
+function collectLines(child: ChildProcess, onLine: ((line: string) => void) | undefined): () => string[] {
+  const lines: string[] = [];
+  for (const stream of [child.stdout, child.stderr]) {
+    let rest = "";
+    stream?.setEncoding("utf8").on("data", (chunk: string) => {
+      const complete = (rest + chunk).split("\n");
+      rest = complete.pop() ?? "";
+      for (const line of complete) {
+        lines.push(line);
+        if (lines.length > KEPT_LINES) lines.shift();
+        onLine?.(line);
+      }
+    });
+  }
+  return () => [...lines];
+}
+
+function signalGroup(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(-pid, signal);
+  } catch {
+    // Nobody is left in the group.
+  }
+}
+
+function writePidFile(spec: ProcessSpec, pid: number): string {
+  mkdirSync(spec.pidFolder, { recursive: true });
+  const file = join(spec.pidFolder, `${spec.name}.json`);
+  const record: PidRecord = { name: spec.name, mark: spec.mark, ...(identify(pid) ?? { pid, startedAt: "" }) };
+  writeFileSync(file, JSON.stringify(record));
+  return file;
+}
+
+/**
+ * Ends what an earlier run that was killed left running. A recorded pid is touched only if it is the same process: same
+ * start time, and a command line with its mark.
+ *
+ * @returns the names of the processes that were ended
+ */
+export async function endStaleProcesses(pidFolder: string): Promise<string[]> {
+  const ended: string[] = [];
+  for (const file of listPidFiles(pidFolder)) {
+    const record = readRecord(file);
+    if (record !== undefined && isOurs(record)) {
+      await end(record);
+      ended.push(record.name);
+    }
+    rmSync(file, { force: true });
+  }
+  return ended;
+}
+
+function listPidFiles(folder: string): string[] {
+  try {
+    return readdirSync(folder)
+      .filter((name) => name.endsWith(".json"))
+      .map((name) => join(folder, name));
+  } catch {
+    return [];
+  }
+}
+
+function readRecord(file: string): PidRecord | undefined {
+  try {
+    return JSON.parse(readFileSync(file, "utf8")) as PidRecord;
+  } catch {
+    return undefined;
+  }
+}
+
+function isOurs(record: PidRecord): boolean {
+  return isAlive(record) && commandLine(record.pid).includes(record.mark);
+}
+
+async function end(record: PidRecord): Promise<void> {
+  for (const [signal, patienceMs] of [
+    ["SIGTERM", 1_000],
+    ["SIGQUIT", 4_000],
+    ["SIGKILL", 5_000],
+  ] as const) {
+    signalGroup(record.pid, signal);
+    const deadline = Date.now() + patienceMs;
+    while (Date.now() < deadline) {
+      if (!isAlive(record)) return;
+      await sleep(50);
+    }
+  }
+  throw new Error(
+    `${record.name} of an earlier run (process ${record.pid}) does not end. End it by hand, then start again.`,
+  );
+}

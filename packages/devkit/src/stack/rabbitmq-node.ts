@@ -1,0 +1,160 @@
+import { createHash } from "node:crypto";
+import { existsSync, mkdirSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { freePort } from "./ports.ts";
+import { type RunningProcess, startProcess } from "./processes.ts";
+import { findProgram, isExecutable } from "./programs.ts";
+import { untilBrokerAnswers } from "./rabbitmq-ready.ts";
+
+export interface NodeOptions {
+  /** Where everything of this node lives; made if it does not exist. Absolute. */
+  folder: string;
+  pidFolder: string;
+  /** Tried first for AMQP; without it any free port. */
+  preferredPort?: number;
+  /** Opens RabbitMQ's management API on the loopback too. */
+  management?: boolean;
+  /** For data that nobody needs afterwards: ends the node without letting it write everything down. */
+  disposable?: boolean;
+  onLine?: (line: string) => void;
+}
+
+export interface RabbitmqNode {
+  url: string;
+  /** Where the management API is, with its credentials; undefined where it is not open. */
+  managementUrl?: string;
+  process: RunningProcess;
+  stop(): Promise<void>;
+}
+
+const START_TIMEOUT_MS = 90_000;
+
+/**
+ * The start script of an installed RabbitMQ, undefined where there is none. Debian's `/usr/sbin/rabbitmq-server` wraps
+ * the script and insists on the system's own user and node, so the script itself is looked for first.
+ */
+export function findRabbitmqServer(): string | undefined {
+  const known = [
+    "/usr/lib/rabbitmq/bin/rabbitmq-server",
+    "/opt/homebrew/opt/rabbitmq/sbin/rabbitmq-server",
+    "/usr/local/opt/rabbitmq/sbin/rabbitmq-server",
+    "/opt/rabbitmq/sbin/rabbitmq-server",
+  ];
+  const onPath = findProgram("rabbitmq-server");
+  if (onPath !== undefined && !realpathSync(onPath).endsWith("script-wrapper")) known.unshift(onPath);
+  return known.find(isExecutable);
+}
+
+/**
+ * Starts a RabbitMQ node that shares nothing with the system's own: other ports, other data, other Erlang port mapper,
+ * all on the loopback. Needs no rights. Takes about 8 seconds.
+ */
+export async function startRabbitmqNode(server: string, options: NodeOptions): Promise<RabbitmqNode> {
+  const ports = {
+    amqp: await freePort(options.preferredPort),
+    distribution: await freePort(),
+    mapper: await freePort(),
+    management: options.management ? await freePort() : undefined,
+  };
+  writeConfiguration(options.folder, ports);
+  const mapper = await startPortMapper(options, ports.mapper);
+  const url = `amqp://guest:guest@127.0.0.1:${ports.amqp}`;
+  let node: RunningProcess | undefined;
+  try {
+    node = await startProcess({
+      name: "rabbitmq",
+      command: server,
+      args: [],
+      env: nodeEnvironment(options.folder, ports),
+      pidFolder: options.pidFolder,
+      mark: options.folder,
+      ...(options.onLine && { onLine: options.onLine }),
+    });
+    await untilBrokerAnswers(url, { timeoutMs: START_TIMEOUT_MS, process: node });
+  } catch (error) {
+    await node?.stop();
+    await mapper?.stop();
+    throw error;
+  }
+  const running = node;
+  return {
+    url,
+    ...(ports.management !== undefined && { managementUrl: `http://guest:guest@127.0.0.1:${ports.management}` }),
+    process: running,
+    stop: async () => {
+      await running.stop(options.disposable ? 0 : 15_000);
+      await mapper?.stop();
+    },
+  };
+}
+
+interface NodePorts {
+  amqp: number;
+  distribution: number;
+  mapper: number;
+  management: number | undefined;
+}
+
+function writeConfiguration(folder: string, ports: NodePorts): void {
+  for (const name of ["data", "log"]) mkdirSync(join(folder, name), { recursive: true });
+  const lines = [
+    `listeners.tcp.local = 127.0.0.1:${ports.amqp}`,
+    "log.file.level = warning",
+    // The default, half of the disk that a developer has left, stops publishing on a full laptop.
+    "disk_free_limit.absolute = 100MB",
+    "collect_statistics_interval = 1000",
+  ];
+  if (ports.management !== undefined) {
+    lines.push("management.tcp.ip = 127.0.0.1", `management.tcp.port = ${ports.management}`);
+  }
+  writeFileSync(join(folder, "rabbitmq.conf"), `${lines.join("\n")}\n`);
+  writeFileSync(join(folder, "rabbitmq-env.conf"), "");
+  writeFileSync(join(folder, "enabled_plugins"), ports.management === undefined ? "[].\n" : "[rabbitmq_management].\n");
+}
+
+function nodeEnvironment(folder: string, ports: NodePorts): NodeJS.ProcessEnv {
+  const onLoopback = "-kernel inet_dist_use_interface {127,0,0,1}";
+  // Idle schedulers sleep instead of spinning: the other services of this machine want the cores.
+  const quietSchedulers = "+sbwt none +sbwtdcpu none +sbwtdio none";
+  return {
+    PATH: process.env.PATH,
+    LANG: process.env.LANG ?? "C.UTF-8",
+    HOME: folder,
+    RABBITMQ_NODENAME: `herald-${createHash("sha256").update(folder).digest("hex").slice(0, 8)}@localhost`,
+    RABBITMQ_NODE_PORT: `${ports.amqp}`,
+    RABBITMQ_DIST_PORT: `${ports.distribution}`,
+    RABBITMQ_MNESIA_BASE: join(folder, "data"),
+    RABBITMQ_LOG_BASE: join(folder, "log"),
+    RABBITMQ_ENABLED_PLUGINS_FILE: join(folder, "enabled_plugins"),
+    RABBITMQ_CONFIG_FILE: join(folder, "rabbitmq.conf"),
+    RABBITMQ_CONF_ENV_FILE: join(folder, "rabbitmq-env.conf"),
+    RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS: `${onLoopback} ${quietSchedulers}`,
+    // Makes the script become the node instead of waiting for it, so that a signal reaches the node itself.
+    RUNNING_UNDER_SYSTEMD: "true",
+    ERL_EPMD_PORT: `${ports.mapper}`,
+    ERL_EPMD_ADDRESS: "127.0.0.1",
+  };
+}
+
+/** Started here because the node would leave behind the one that it starts. */
+async function startPortMapper(options: NodeOptions, port: number): Promise<RunningProcess | undefined> {
+  const program = findProgram("epmd", [
+    "/usr/lib/erlang/bin",
+    "/usr/lib64/erlang/bin",
+    "/opt/homebrew/opt/erlang/lib/erlang/bin",
+    "/usr/local/opt/erlang/lib/erlang/bin",
+  ]);
+  if (program === undefined) return undefined;
+  return await startProcess({
+    name: "epmd",
+    command: program,
+    args: ["-port", `${port}`, "-address", "127.0.0.1", "-relaxed_command_check"],
+    pidFolder: options.pidFolder,
+    mark: `-port ${port}`,
+  });
+}
+
+/** Deletes the node's data. */
+export function removeRabbitmqData(folder: string): void {
+  if (existsSync(folder)) rmSync(folder, { recursive: true, force: true });
+}

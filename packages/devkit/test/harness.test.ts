@@ -1,0 +1,15 @@
+import { useBroker } from "@herald/devkit/harness";
+import { expect, test } from "@jest/globals";
+import { connect } from "amqplib";
+
+const broker = useBroker();
+
+test("a test file has a broker of its own, which can close its connections", async () => {
+  const connection = await connect(broker.url);
+  connection.on("error", () => {});
+  const closed = new Promise((resolve) => connection.once("close", resolve));
+  expect(await broker.countConnections()).toBe(1);
+  await broker.closeConnections();
+  await closed;
+  expect(await broker.countConnections()).toBe(0);
+});
