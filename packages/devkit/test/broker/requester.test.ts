@@ -97,7 +97,8 @@ describe("requests", () => {
     await until("the loss was seen", () => !answering.isReady());
     got.messages[0]?.reply(Buffer.from("into the void"));
     bench.proxy.accept();
-    await answering.ready();
+    await until("it came again", () => got.messages.length === 2);
+    got.messages[1]?.ack();
     expect(await bench.waitingIn(bench.names.rejectedQueue)).toBe(0);
   });
 
