@@ -1,0 +1,140 @@
+import { setImmediate as turn } from "node:timers/promises";
+import { describe, expect, test } from "@jest/globals";
+import type { ConsumeMessage, Message } from "amqplib";
+import fc from "fast-check";
+import { groupAcks, settleOn } from "./settlements.ts";
+
+/** The broker's side of a channel, by RabbitMQ's rules: a tag that is not outstanding closes the channel (406). */
+function brokerSide() {
+  const outstanding = new Set<number>();
+  const ended = new Map<number, "acknowledged" | "requeued" | "rejected">();
+  let frames = 0;
+
+  function end(tag: number, multiple: boolean, how: "acknowledged" | "requeued" | "rejected"): void {
+    frames++;
+    if (!outstanding.has(tag)) throw new Error(`406 unknown delivery tag ${tag}`);
+    for (const other of [...outstanding]) {
+      if (other !== tag && (!multiple || other > tag)) continue;
+      outstanding.delete(other);
+      ended.set(other, how);
+    }
+  }
+
+  return {
+    ended,
+    frames: () => frames,
+    deliver(tag: number): ConsumeMessage {
+      outstanding.add(tag);
+      return { fields: { deliveryTag: tag } } as ConsumeMessage;
+    },
+    channel: {
+      ack: ({ fields }: Message, allUpTo = false) => end(fields.deliveryTag, allUpTo, "acknowledged"),
+      nack: ({ fields }: Message, allUpTo = false, requeue = true) =>
+        end(fields.deliveryTag, allUpTo, requeue ? "requeued" : "rejected"),
+    },
+  };
+}
+
+describe("settling", () => {
+  test("whatever the order, the broker hears of each message once, and what was said of it", async () => {
+    const step = fc.oneof(
+      { weight: 3, arbitrary: fc.constant({ kind: "deliver" } as const) },
+      { weight: 4, arbitrary: fc.record({ kind: fc.constant("ack" as const), pick: fc.nat() }) },
+      { weight: 1, arbitrary: fc.record({ kind: fc.constant("requeue" as const), pick: fc.nat() }) },
+      { weight: 1, arbitrary: fc.record({ kind: fc.constant("reject" as const), pick: fc.nat() }) },
+      { weight: 1, arbitrary: fc.constant({ kind: "turn" } as const) },
+    );
+    const said = { ack: "acknowledged", requeue: "requeued", reject: "rejected" } as const;
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { maxLength: 60 }), async (steps) => {
+        const broker = brokerSide();
+        const settlements = settleOn(broker.channel);
+        const messages: ConsumeMessage[] = [];
+        const expected = new Map<number, string>();
+        for (const step of steps) {
+          if (step.kind === "turn") await turn();
+          else if (step.kind === "deliver") {
+            const message = broker.deliver(messages.length + 1);
+            messages.push(message);
+            settlements.add(message);
+          } else if (messages.length > 0) {
+            const message = messages[step.pick % messages.length] as ConsumeMessage;
+            settlements[step.kind](message);
+            // Only the first word counts.
+            const tag = message.fields.deliveryTag;
+            if (!expected.has(tag)) expected.set(tag, said[step.kind]);
+          }
+        }
+        await turn();
+        expect(new Map([...broker.ended].sort(([a], [b]) => a - b))).toEqual(
+          new Map([...expected].sort(([a], [b]) => a - b)),
+        );
+      }),
+    );
+  });
+
+  test("acknowledgements of one turn take one frame where they can", async () => {
+    const broker = brokerSide();
+    const settlements = settleOn(broker.channel);
+    const messages = [1, 2, 3, 4, 5].map((tag) => broker.deliver(tag));
+    for (const message of messages) settlements.add(message);
+    for (const message of messages.slice().reverse()) settlements.ack(message);
+    await turn();
+    expect(broker.frames()).toBe(1);
+    expect(broker.ended.size).toBe(5);
+  });
+
+  test("one frame never covers a message that is still being handled", () => {
+    const [first, second, third, fourth] = [1, 2, 3, 4].map((deliveryTag) => ({ fields: { deliveryTag } }));
+    if (!first || !second || !third || !fourth) throw new Error("unreachable");
+    expect(groupAcks([second, first, fourth], third)).toEqual({ upTo: second, single: [fourth] });
+    expect(groupAcks([second, third], first)).toEqual({ upTo: undefined, single: [second, third] });
+    expect(groupAcks([second], undefined)).toEqual({ upTo: second, single: [] });
+    expect(groupAcks([], first)).toEqual({ upTo: undefined, single: [] });
+  });
+
+  test("draining waits for the last message, and sends what was still held back", async () => {
+    const broker = brokerSide();
+    const settlements = settleOn(broker.channel);
+    const message = broker.deliver(1);
+    settlements.add(message);
+    let drained = false;
+    const draining = settlements.drained().then(() => {
+      drained = true;
+    });
+    await turn();
+    expect(drained).toBe(false);
+    settlements.ack(message);
+    await draining;
+    expect(broker.ended.get(1)).toBe("acknowledged");
+  });
+
+  test("once abandoned, nothing is said to the channel any more", async () => {
+    const broker = brokerSide();
+    const settlements = settleOn(broker.channel);
+    const [first, second] = [broker.deliver(1), broker.deliver(2)];
+    settlements.add(first);
+    settlements.add(second);
+    settlements.ack(first);
+    const draining = settlements.drained();
+    settlements.abandon();
+    await draining;
+    settlements.ack(second);
+    settlements.requeue(second);
+    await turn();
+    expect(broker.frames()).toBe(0);
+  });
+
+  test("a channel that is closing throws, and nobody hears of it", async () => {
+    const closing = () => {
+      throw new Error("Channel closing");
+    };
+    const settlements = settleOn({ ack: closing, nack: closing });
+    const [first, second] = [brokerSide().deliver(1), brokerSide().deliver(2)];
+    settlements.add(first);
+    settlements.add(second);
+    settlements.ack(first);
+    settlements.requeue(second);
+    await turn();
+  });
+});

@@ -1,0 +1,1 @@
+export const brokerUrl = () => process.env.AMQP_URL ?? "";

@@ -1,0 +1,114 @@
+import { describe, expect, test } from "@jest/globals";
+import { inbox, until, useBench } from "./bench.ts";
+import { brokerUrl } from "./broker-url.ts";
+import { bogusAck } from "./proxy.ts";
+
+const bench = useBench(brokerUrl);
+
+function ask(text: string, timeoutMs = 5_000) {
+  return { queue: bench.names.manualHintsQueue, content: Buffer.from(text), timeoutMs };
+}
+
+/** Another process, past the proxy, that answers with the capitals. */
+function answerer() {
+  const broker = bench.connect({ url: brokerUrl(), name: "answerer" });
+  broker.consume({
+    queue: bench.names.manualHintsQueue,
+    prefetch: 10,
+    handle: (message) => {
+      message.reply(Buffer.from(message.content.toString().toUpperCase()));
+      message.ack();
+    },
+  });
+  return broker;
+}
+
+describe("requests", () => {
+  test("each gets its own answer", async () => {
+    const requester = bench.connect().requester();
+    await answerer().ready();
+    const answers = await Promise.all(["a", "b", "c"].map((text) => requester.request(ask(text))));
+    expect(answers.map(String)).toEqual(["A", "B", "C"]);
+  });
+
+  test("with nobody there, the answer is undefined in time, and the request stays for later", async () => {
+    const requester = bench.connect().requester();
+    const start = performance.now();
+    expect(await requester.request(ask("late", 400))).toBeUndefined();
+    expect(performance.now() - start).toBeGreaterThanOrEqual(395);
+    expect(await bench.waitingIn(bench.names.manualHintsQueue)).toBe(1);
+
+    // Whoever answers by then answers nobody, which harms nobody.
+    const late = answerer();
+    await late.ready();
+    await until("it was taken", async () => (await bench.waitingIn(bench.names.manualHintsQueue)) === 0);
+    expect(String(await requester.request(ask("next")))).toBe("NEXT");
+    expect(bench.logged.filter(({ level }) => level === "warn")).toEqual([]);
+  });
+
+  test("a queue that does not exist is known at once", async () => {
+    const requester = bench.connect().requester();
+    const start = performance.now();
+    expect(await requester.request({ ...ask("x"), queue: "nowhere" })).toBeUndefined();
+    expect(performance.now() - start).toBeLessThan(4_000);
+  });
+
+  test("one that is asked during an outage is answered after it", async () => {
+    const broker = bench.connect();
+    const requester = broker.requester();
+    await Promise.all([broker.ready(), answerer().ready()]);
+    bench.proxy.refuse();
+    await until("the loss was seen", () => !broker.isReady());
+    const answer = requester.request(ask("patience"));
+    bench.proxy.accept();
+    expect(String(await answer)).toBe("PATIENCE");
+  });
+
+  test.each([
+    ["connection", () => bench.proxy.cut()],
+    ["channel", () => bench.proxy.inject("(sending)", bogusAck(1))],
+  ])("one that is under way when the %s dies ends undefined at once; the next is answered", async (_what, kill) => {
+    const broker = bench.connect();
+    const requester = broker.requester();
+    const got = inbox();
+    const answering = bench.connect({ url: brokerUrl(), name: "answerer" });
+    const silent = answering.consume({ queue: bench.names.manualHintsQueue, prefetch: 10, handle: got.handle });
+    await Promise.all([broker.ready(), answering.ready()]);
+    const lost = requester.request(ask("lost", 60_000));
+    await until("it was taken", () => got.messages.length === 1);
+    kill();
+    expect(await lost).toBeUndefined();
+    got.messages[0]?.reply(Buffer.from("too late"));
+    got.messages[0]?.ack();
+    await silent.close();
+    await answerer().ready();
+    expect(String(await requester.request(ask("next")))).toBe("NEXT");
+  });
+
+  test("answers during the answerer's own outage, and to who did not ask, are dropped without a throw", async () => {
+    const answering = bench.connect();
+    const got = inbox();
+    answering.consume({ queue: bench.names.manualHintsQueue, prefetch: 10, handle: got.handle });
+    await answering.ready();
+    await bench.put(bench.names.manualHintsQueue, "no request", { replyTo: bench.names.rejectedQueue });
+    await until("it came", () => got.messages.length === 1);
+    got.messages[0]?.reply(Buffer.from("not for a queue"));
+    bench.proxy.refuse();
+    await until("the loss was seen", () => !answering.isReady());
+    got.messages[0]?.reply(Buffer.from("into the void"));
+    bench.proxy.accept();
+    await until("it came again", () => got.messages.length === 2);
+    got.messages[1]?.ack();
+    expect(await bench.waitingIn(bench.names.rejectedQueue)).toBe(0);
+  });
+
+  test("closing gives up what is under way", async () => {
+    const broker = bench.connect();
+    const requester = broker.requester();
+    await broker.ready();
+    const asked = requester.request(ask("x", 60_000));
+    await requester.close();
+    expect(await asked).toBeUndefined();
+    expect(await requester.request(ask("y", 60_000))).toBeUndefined();
+  });
+});
