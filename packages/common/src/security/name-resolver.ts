@@ -25,9 +25,9 @@ const SYSTEM_KEPT_MS = 60_000;
 const QUERY = { timeout: 2_000, tries: 2 };
 
 /**
- * Resolves names over c-ares instead of `dns.lookup`. That one runs getaddrinfo on the four threads which files, zlib
- * and crypto share with it: four names whose servers never answer, and no receiver of anybody is found any more.
- * c-ares waits for any number of servers at once and gives each up by itself.
+ * Resolves names over c-ares instead of `dns.lookup`. That one runs getaddrinfo on libuv's threads, two of the four at
+ * most: two names whose servers never answer, and for seconds no receiver of anybody is found any more. c-ares waits
+ * for any number of servers at once.
  *
  * The price is that it asks name servers only, so the hosts file is read here, and wins, as it does for getaddrinfo.
  * Search domains do not apply: a receiver's name is always written in full.
