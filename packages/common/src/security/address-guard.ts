@@ -73,8 +73,9 @@ export function createAddressGuard(allowedPrivateNetworks: PrivateNetworks, reso
  * @param ip the textual form of an IPv4 or IPv6 address; anything else is not allowed
  */
 export function isAllowedAddress(ip: string, allowedPrivateNetworks: PrivateNetworks): boolean {
-  if (isIP(ip) === 0) return false;
-  const address = unwrap(ipaddr.parse(ip));
+  const family = isIP(ip);
+  if (family === 0) return false;
+  const address = unwrap(ipaddr.parse(family === 6 ? inHexadecimal(ip) : ip));
   return isPublicUnicast(address) || holds(allowedPrivateNetworks, address);
 }
 
@@ -88,6 +89,11 @@ const NAT64 = ipaddr.parseCIDR("64:ff9b::/96") as [ipaddr.IPv6, number];
 const GLOBAL_IPV6 = ipaddr.parseCIDR("2000::/3") as [ipaddr.IPv6, number];
 /** Azure's host agent, which answers every virtual machine there: public by its number, infrastructure by its role. */
 const AZURE_HOST = "168.63.129.16";
+
+/** ipaddr.js takes `::8.8.8.8` for `::ffff:8.8.8.8`, which is another address; in hexadecimal it makes no such mistake. */
+function inHexadecimal(ipv6: string): string {
+  return new URL(`http://[${ipv6.replace(/%.*/, "")}]`).hostname.slice(1, -1);
+}
 
 function unwrap(address: IpAddress): IpAddress {
   if (!(address instanceof ipaddr.IPv6)) return address;

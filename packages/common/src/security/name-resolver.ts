@@ -2,13 +2,12 @@ import type { LookupAddress } from "node:dns";
 import { Resolver } from "node:dns/promises";
 import { readFileSync } from "node:fs";
 import { isIP } from "node:net";
-import { performance } from "node:perf_hooks";
 import type { Resolve } from "./address-guard.ts";
 
 export interface NameResolverOptions {
-  /** Answers of name servers; the system's are asked by default. */
-  query?: (hostname: string) => Promise<readonly LookupAddress[]>;
-  /** Text of a hosts file; `/etc/hosts` by default. */
+  /** Name servers as `address` or `address:port`; those of `resolv.conf` by default. */
+  servers?: string[];
+  /** Text of a hosts file; that of `/etc/hosts` by default. */
   hosts?: () => string;
   /** Milliseconds from any fixed point, never going back. */
   nowMs?: () => number;
@@ -16,91 +15,91 @@ export interface NameResolverOptions {
 
 /**
  * Long enough that a burst of connections asks once, short enough that a moved receiver is found at the next attempt.
- * A name's own time to live is not looked at: for most it is longer, and what was resolved is checked on every connect.
+ * A name's own time to live is not looked at: it is longer for most, and every connect checks what it gets.
  */
 const ANSWER_KEPT_MS = 5_000;
 const ANSWERS_KEPT = 10_000;
-/** How long settings of the system (`resolv.conf`, hosts file) are taken as read. */
+/** How long the system's settings (`resolv.conf`, the hosts file) are taken as read. */
 const SYSTEM_KEPT_MS = 60_000;
+/** c-ares waits twice as long the second time: 6 s with one dead server, of an attempt's 15. */
 const QUERY = { timeout: 2_000, tries: 2 };
 
 /**
- * Resolves names over c-ares instead of `dns.lookup`. That one runs getaddrinfo on the four threads which files, zlib
- * and crypto share with it: four names whose servers never answer, and no receiver of anybody is found any more.
- * c-ares waits for any number of servers at once and gives each up by itself.
+ * Resolves names over c-ares instead of `dns.lookup`. That one runs getaddrinfo on libuv's threads, two of the four at
+ * most: two names whose servers never answer, and for seconds no receiver of anybody is found any more. c-ares waits
+ * for any number of servers at once.
  *
  * The price is that it asks name servers only, so the hosts file is read here, and wins, as it does for getaddrinfo.
- * Search domains do not apply: a receiver's name is always written in full.
+ * Search domains do not apply: a receiver's name is written in full.
  */
 export function createNameResolver(options: NameResolverOptions = {}): Resolve {
-  const { query = systemQuery(), hosts = systemHosts, nowMs = () => performance.now() } = options;
-  const answers = new Map<string, { addresses: Promise<readonly LookupAddress[]>; untilMs: number }>();
-  let hostsFile = new Map<string, LookupAddress[]>();
-  let hostsReadMs = Number.NEGATIVE_INFINITY;
+  const { servers, hosts = systemHosts, nowMs = () => performance.now() } = options;
+  const answers = new Map<string, { addresses: Promise<LookupAddress[]>; untilMs: number }>();
+  let system = readSystem(servers, hosts);
+  let systemReadMs = nowMs();
 
-  function fromHosts(name: string): LookupAddress[] | undefined {
-    if (nowMs() - hostsReadMs >= SYSTEM_KEPT_MS) {
-      hostsFile = parseHosts(hosts());
-      hostsReadMs = nowMs();
-    }
-    return hostsFile.get(name);
+  function ask(name: string): Promise<LookupAddress[]> {
+    // Kept from the moment of asking, so that all who ask meanwhile wait for the same answer.
+    const entry = { addresses: query(system.resolver, name), untilMs: Number.POSITIVE_INFINITY };
+    answers.delete(name);
+    answers.set(name, entry);
+    entry.addresses.then(
+      () => {
+        entry.untilMs = nowMs() + ANSWER_KEPT_MS;
+      },
+      () => {
+        if (answers.get(name) === entry) answers.delete(name);
+      },
+    );
+    // A Map keeps the order of insertion: its first entry is the oldest.
+    const [oldest] = answers.keys();
+    if (answers.size > ANSWERS_KEPT && oldest !== undefined) answers.delete(oldest);
+    return entry.addresses;
   }
 
   return async (hostname) => {
+    if (nowMs() - systemReadMs >= SYSTEM_KEPT_MS) {
+      system = readSystem(servers, hosts);
+      systemReadMs = nowMs();
+    }
     const name = hostname.toLowerCase().replace(/\.$/, "");
-    const known = fromHosts(name);
-    if (known) return known;
-
+    const inHosts = system.hosts.get(name);
+    if (inHosts) return inHosts;
     const kept = answers.get(name);
-    if (kept && kept.untilMs > nowMs()) return kept.addresses;
-    answers.delete(name);
-
-    // Kept from the moment of asking, so that all who ask meanwhile wait for the same answer.
-    const entry = { addresses: query(name), untilMs: Number.POSITIVE_INFINITY };
-    answers.set(name, entry);
-    // A Map keeps the order of insertion, so its first entry is the oldest.
-    for (const oldest of answers.keys()) {
-      if (answers.size <= ANSWERS_KEPT) break;
-      answers.delete(oldest);
-    }
-    try {
-      const addresses = await entry.addresses;
-      entry.untilMs = nowMs() + ANSWER_KEPT_MS;
-      return addresses;
-    } catch (error) {
-      if (answers.get(name) === entry) answers.delete(name);
-      throw error;
-    }
+    return kept && kept.untilMs > nowMs() ? kept.addresses : ask(name);
   };
 }
 
-/** IPv4 first: a machine without IPv6 is common, one without IPv4 gets no IPv4 answers worth trying. */
-function systemQuery(): (hostname: string) => Promise<LookupAddress[]> {
-  let resolver = new Resolver(QUERY);
-  let madeMs = performance.now();
+/** IPv4 first: machines without IPv6 are common, and those without IPv4 fail on it at once and go on to the next. */
+async function query(resolver: Resolver, name: string): Promise<LookupAddress[]> {
+  const [ipv4, ipv6] = await Promise.allSettled([resolver.resolve4(name), resolver.resolve6(name)]);
+  const addresses = [
+    ...(ipv4.status === "fulfilled" ? ipv4.value.map((address) => ({ address, family: 4 })) : []),
+    ...(ipv6.status === "fulfilled" ? ipv6.value.map((address) => ({ address, family: 6 })) : []),
+  ];
+  if (addresses.length > 0) return addresses;
+  const reasons = [ipv4, ipv6].flatMap((result) => (result.status === "rejected" ? [result.reason] : []));
+  // "No address of that kind" says less than why the other question failed.
+  throw reasons.find(({ code }) => code !== "ENODATA") ?? reasons[0];
+}
 
-  return async (hostname) => {
-    // A resolver reads resolv.conf when it is made, and never again.
-    if (performance.now() - madeMs >= SYSTEM_KEPT_MS) {
-      resolver = new Resolver(QUERY);
-      madeMs = performance.now();
-    }
-    const [ipv4, ipv6] = await Promise.allSettled([resolver.resolve4(hostname), resolver.resolve6(hostname)]);
-    const addresses = [
-      ...(ipv4.status === "fulfilled" ? ipv4.value.map((address) => ({ address, family: 4 })) : []),
-      ...(ipv6.status === "fulfilled" ? ipv6.value.map((address) => ({ address, family: 6 })) : []),
-    ];
-    if (addresses.length > 0) return addresses;
-    const reasons = [ipv4, ipv6].flatMap((result) => (result.status === "rejected" ? [result.reason] : []));
-    // "This name has no address of that kind" says less than why the other question failed.
-    throw reasons.find((reason) => reason.code !== "ENODATA") ?? reasons[0];
-  };
+interface System {
+  /** Reads `resolv.conf` when it is made, and never again. */
+  resolver: Resolver;
+  hosts: Map<string, LookupAddress[]>;
+}
+
+function readSystem(servers: string[] | undefined, hosts: () => string): System {
+  const resolver = new Resolver(QUERY);
+  if (servers) resolver.setServers(servers);
+  return { resolver, hosts: parseHosts(hosts()) };
 }
 
 function systemHosts(): string {
   try {
     return readFileSync("/etc/hosts", "utf8");
   } catch {
+    // There may be none, as in an image made from nothing.
     return "";
   }
 }
@@ -111,10 +110,10 @@ function parseHosts(text: string): Map<string, LookupAddress[]> {
     const [address = "", ...names] = line.replace(/#.*/, "").trim().split(/\s+/);
     const family = isIP(address);
     if (family === 0) continue;
-    for (const name of names.map((text) => text.toLowerCase())) {
-      const addresses = hosts.get(name);
-      if (addresses) addresses.push({ address, family });
-      else hosts.set(name, [{ address, family }]);
+    for (const name of names) {
+      const addresses = hosts.get(name.toLowerCase()) ?? [];
+      addresses.push({ address, family });
+      hosts.set(name.toLowerCase(), addresses);
     }
   }
   return hosts;

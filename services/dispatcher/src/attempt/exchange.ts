@@ -1,12 +1,12 @@
 import type { ClientRequest, IncomingMessage } from "node:http";
 import { type Agent, request as httpsRequest } from "node:https";
 import type { Socket } from "node:net";
-import { type Got, got } from "got";
+import { client } from "./client.ts";
 import { type AttemptError, TIMED_OUT, TOO_MANY_INTERIM } from "./error-summary.ts";
 import { EXCERPT_BYTES } from "./response-excerpt.ts";
 import type { Target } from "./target.ts";
 
-/** One request on its way. */
+/** One request, ready to go. */
 export interface OutgoingRequest {
   target: Target;
   /** Flat list of names and values. */
@@ -17,101 +17,77 @@ export interface OutgoingRequest {
   timeoutMs: number;
 }
 
-export type Exchange =
-  | { answered: true; statusCode: number; excerpt: Uint8Array[]; headersAtMs: number }
-  | { answered: false; error: AttemptError; staleConnection: boolean };
+export type Exchange = Answered | Unanswered;
 
-/** What is read of a response's body, so that the connection can be used again. */
+export interface Answered {
+  answered: true;
+  statusCode: number;
+  /** What was read of the body, at least as much of it as the excerpt takes. */
+  body: Buffer[];
+  /** The body is not text as it stands. */
+  encoded: boolean;
+  /** When the response's headers were there, by `performance.now()`. */
+  answeredAtMs: number;
+}
+
+export interface Unanswered {
+  answered: false;
+  error: AttemptError;
+  /** The connection had been used before, and broke before it brought a byte of an answer. */
+  staleConnection: boolean;
+}
+
+/** What is read of a body so that the connection can be used again; the status has decided before. */
 const MAX_BODY_BYTES = 64 * 1024;
 const MAX_BODY_MS = 1_000;
-/** As many bytes of headers as Node's own default, whatever flags the process was started with. */
+/** Node's own default, whatever flags the process was started with. */
 const MAX_HEADER_BYTES = 16 * 1024;
-/** A receiver may say "processing" (102) now and then while it works. */
+/** A receiver may say now and then that it is at work (102), but not keep a slot busy with it. */
 const MAX_INTERIM = 32;
-
-/** got, set up once: options given here cost nothing per request. */
-export const client: Got = got.extend({
-  method: "POST",
-  isStream: true,
-  retry: { limit: 0 },
-  followRedirect: false,
-  decompress: false,
-  throwHttpErrors: false,
-  copyPipedHeaders: false,
-  ignoreInvalidCookies: true,
-}) as Got;
 
 /**
  * Sends one request and reads as much of the answer as matters. Resolves in every case, with the connection back in
  * the agent's pool or closed.
+ *
+ * got's own timeouts are not used: one timer does, and `timeout.response` would not stop headers that drip.
  */
 export function exchange({ target, headers, body, agent, timeoutMs }: OutgoingRequest): Promise<Exchange> {
   return new Promise((resolve) => {
     let request: ClientRequest | undefined;
     let bytesReadBefore = 0;
-    let answer: (Exchange & { answered: true }) | undefined;
+    let answer: Answered | undefined;
     let bodyBytes = 0;
     let interim = 0;
-    let done = false;
 
-    const stream = client(target.url, {
+    const stream = client.stream(target.url, {
       body,
-      request: () => {
-        request = httpsRequest({
-          host: target.host,
-          port: target.port,
-          path: target.path,
-          method: "POST",
-          headers,
-          agent,
-          maxHeaderSize: MAX_HEADER_BYTES,
-        });
+      request() {
+        const { host, port, path } = target;
+        request = httpsRequest({ host, port, path, method: "POST", headers, agent, maxHeaderSize: MAX_HEADER_BYTES });
         request.once("socket", (socket) => {
           bytesReadBefore = socket.bytesRead;
         });
         return request;
       },
-    } as never) as unknown as ReturnType<Got["stream"]>;
-
+    });
     let timer = setTimeout(() => fail({ code: TIMED_OUT, message: "" }), timeoutMs);
-
-    function settle(outcome: Exchange): void {
-      if (done) return;
-      done = true;
-      clearTimeout(timer);
-      resolve(outcome);
-    }
-    function fail(error: AttemptError): void {
-      if (done) return;
-      const socket = request?.socket;
-      const staleConnection =
-        request?.reusedSocket === true &&
-        socket?.bytesRead === bytesReadBefore &&
-        (error.code === "ECONNRESET" || error.code === "EPIPE");
-      settle({ answered: false, error, staleConnection });
-      stream.destroy();
-    }
-    /** The status has decided; what is left of the body is not worth the connection. */
-    function cutOff(): void {
-      if (answer) settle(answer);
-      stream.destroy();
-    }
 
     stream.on("response", (response: IncomingMessage) => {
       clearTimeout(timer);
       timer = setTimeout(cutOff, MAX_BODY_MS);
-      answer = { answered: true, statusCode: response.statusCode ?? 0, excerpt: [], headersAtMs: performance.now() };
+      answer = answerOf(response);
     });
     stream.on("data", (chunk: Buffer) => {
-      if (answer && bodyBytes < EXCERPT_BYTES) answer.excerpt.push(chunk);
+      if (bodyBytes < EXCERPT_BYTES) answer?.body.push(chunk);
       bodyBytes += chunk.length;
       if (bodyBytes > MAX_BODY_BYTES) cutOff();
     });
     stream.on("end", () => {
-      // Answered before it had read the request: the rest of our body would hold the connection.
-      if (request?.writableFinished) answer && settle(answer);
+      // Where the receiver answered without reading all of the request, the rest of it would hold the connection.
+      if (request?.writableFinished) settle();
       else cutOff();
     });
+    // Stays to the end: a receiver that sends on after its answer makes an error of it, which nobody needs.
     stream.on("error", (error: AttemptError) => {
       if (answer) cutOff();
       else fail(error);
@@ -120,10 +96,37 @@ export function exchange({ target, headers, body, agent, timeoutMs }: OutgoingRe
       interim += 1;
       if (interim > MAX_INTERIM) fail({ code: TOO_MANY_INTERIM, message: "" });
     });
+    // 101 takes the connection out of the agent, and leaves it to whoever listens here.
     stream.on("upgrade", (response: IncomingMessage, socket: Socket) => {
+      answer = answerOf(response);
       socket.destroy();
-      settle({ answered: true, statusCode: response.statusCode ?? 101, excerpt: [], headersAtMs: performance.now() });
-      stream.destroy();
+      cutOff();
     });
+
+    function settle(): void {
+      clearTimeout(timer);
+      if (answer) resolve(answer);
+    }
+    /** What is left of the body is not worth the connection. */
+    function cutOff(): void {
+      settle();
+      stream.destroy();
+    }
+    function fail(error: AttemptError): void {
+      clearTimeout(timer);
+      resolve({ answered: false, error, staleConnection: isStale(error, request, bytesReadBefore) });
+      stream.destroy();
+    }
   });
+}
+
+function answerOf({ statusCode = 0, headers }: IncomingMessage): Answered {
+  const encoding = headers["content-encoding"];
+  const encoded = encoding !== undefined && encoding !== "identity";
+  return { answered: true, statusCode, body: [], encoded, answeredAtMs: performance.now() };
+}
+
+function isStale(error: AttemptError, request: ClientRequest | undefined, bytesReadBefore: number): boolean {
+  const wasReset = error.code === "ECONNRESET" || error.code === "EPIPE";
+  return wasReset && request?.reusedSocket === true && request.socket?.bytesRead === bytesReadBefore;
 }

@@ -13,8 +13,8 @@ export interface HeaderSettings {
 export type RequestHeaders = (request: AttemptRequest, host: string, body: Buffer, startedAt: Date) => string[];
 
 /**
- * A flat list and not an object: Node writes it to the socket as it stands, without a map of headers in between.
- * The price is that `Host` and `Content-Length` are ours to give, and that values are checked here.
+ * A flat list and not an object: Node checks it and writes it out as it stands, without a map of headers in between.
+ * The price is that `Host` and `Content-Length` are ours to give.
  */
 export function createRequestHeaders({ headerPrefix, standardWebhooks, userAgent }: HeaderSettings): RequestHeaders {
   const names = {

@@ -5,7 +5,7 @@ export const EXCERPT_BYTES = 1024;
  * Control characters other than tab and line breaks, NUL among them (PostgreSQL takes none), and the marks that turn
  * the direction of text round, with which a page would show something else than what is there.
  */
-const HARMFUL = /[\0-\x08\v\f\x0E-\x1F\x7F-\x9F\u061C\u200E\u200F\u202A-\u202E\u2066-\u2069]/g;
+const HARMFUL = /(?![\t\n\r])\p{Cc}|\p{Bidi_Control}/gu;
 
 /**
  * The start of a response's body as text that can be stored and shown: valid UTF-8, a character cut off at the end left

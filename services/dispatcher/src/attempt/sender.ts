@@ -90,7 +90,7 @@ export function createSender(options: SenderOptions): Sender {
         const { message } = error as Error;
         outcome = { answered: false, error: { code: BAD_REQUEST, message }, staleConnection: false };
       }
-      const endedMs = outcome.answered ? outcome.headersAtMs : performance.now();
+      const endedMs = outcome.answered ? outcome.answeredAtMs : performance.now();
       return { startedAt, durationMs: Math.round(endedMs - startedMs), ...verdict(outcome, deadlineMs) };
     },
     async close() {
@@ -108,13 +108,14 @@ function verdict(outcome: Exchange, deadlineMs: number): Omit<AttemptResult, "st
       responseExcerpt: null,
     };
   }
-  const { statusCode, excerpt } = outcome;
+  const { statusCode, body, encoded } = outcome;
   const succeeded = statusCode >= 200 && statusCode < 300;
   return {
     statusCode,
     succeeded,
     errorSummary: succeeded ? null : statusSummary(statusCode),
-    responseExcerpt: responseExcerpt(excerpt),
+    // Bytes of gzip are no text; showing them would only puzzle.
+    responseExcerpt: encoded ? null : responseExcerpt(body),
   };
 }
 

@@ -1,0 +1,288 @@
+import type { LookupAddress } from "node:dns";
+import { describe, expect, test } from "@jest/globals";
+import fc from "fast-check";
+import { createAddressGuard, isAllowedAddress, isLocalhostName } from "./address-guard.ts";
+import { NO_PRIVATE_NETWORKS, parsePrivateNetworks } from "./private-networks.ts";
+
+/** The networks of IANA's special-purpose registry for IPv4 and the multicast space, as first and last address. */
+const NOT_PUBLIC_IPV4: [string, string][] = [
+  ["0.0.0.0", "0.255.255.255"],
+  ["10.0.0.0", "10.255.255.255"],
+  ["100.64.0.0", "100.127.255.255"],
+  ["127.0.0.0", "127.255.255.255"],
+  ["168.63.129.16", "168.63.129.16"],
+  ["169.254.0.0", "169.254.255.255"],
+  ["172.16.0.0", "172.31.255.255"],
+  ["192.0.0.0", "192.0.0.255"],
+  ["192.0.2.0", "192.0.2.255"],
+  ["192.31.196.0", "192.31.196.255"],
+  ["192.52.193.0", "192.52.193.255"],
+  ["192.88.99.0", "192.88.99.255"],
+  ["192.168.0.0", "192.168.255.255"],
+  ["192.175.48.0", "192.175.48.255"],
+  ["198.18.0.0", "198.19.255.255"],
+  ["198.51.100.0", "198.51.100.255"],
+  ["203.0.113.0", "203.0.113.255"],
+  ["224.0.0.0", "255.255.255.255"],
+];
+
+const NOT_PUBLIC_IPV6: [string, string][] = [
+  ["unspecified", "::"],
+  ["loopback", "::1"],
+  ["loopback with a zone", "::1%lo"],
+  ["IPv4-compatible loopback", "::127.0.0.1"],
+  ["IPv4-compatible public", "::8.8.8.8"],
+  ["mapped loopback", "::ffff:127.0.0.1"],
+  ["mapped loopback in hexadecimal", "::ffff:7f00:1"],
+  ["mapped private", "::ffff:10.0.0.1"],
+  ["mapped metadata service", "::ffff:169.254.169.254"],
+  ["mapped Azure host", "::ffff:168.63.129.16"],
+  ["mapped unspecified", "::ffff:0.0.0.0"],
+  ["translated (RFC 6145)", "::ffff:0:8.8.8.8"],
+  ["NAT64 of loopback", "64:ff9b::127.0.0.1"],
+  ["NAT64 of private", "64:ff9b::10.0.0.1"],
+  ["NAT64 of the metadata service", "64:ff9b::a9fe:a9fe"],
+  ["NAT64 of the Azure host", "64:ff9b::a83f:8110"],
+  ["local NAT64", "64:ff9b:1::8.8.8.8"],
+  ["outside of the NAT64 prefix", "64:ff9b:0:0:0:1:808:808"],
+  ["discard", "100::1"],
+  ["Teredo of public", "2001:0:808:808::1"],
+  ["Teredo of loopback", "2001:0:4136:e378:8000:63bf:80ff:fffe"],
+  ["IETF protocol assignments", "2001:1::1"],
+  ["benchmarking", "2001:2::1"],
+  ["AMT", "2001:3::1"],
+  ["AS112", "2001:4:112::1"],
+  ["old ORCHID", "2001:10::1"],
+  ["ORCHID", "2001:20::1"],
+  ["drone ids", "2001:30::1"],
+  ["documentation", "2001:db8::1"],
+  ["6to4 of private", "2002:a00:1::1"],
+  ["6to4 of loopback", "2002:7f00:1::"],
+  ["6to4 of public", "2002:808:808::1"],
+  ["AS112 service", "2620:4f:8000::1"],
+  ["newer documentation", "3fff::1"],
+  ["segment routing", "5f00::1"],
+  ["not given out", "4000::1"],
+  ["not given out either", "e000::1"],
+  ["unique local", "fc00::1"],
+  ["unique local, in use", "fd12:3456:789a::1"],
+  ["metadata service of AWS", "fd00:ec2::254"],
+  ["metadata service of Google", "fd20:ce::254"],
+  ["link-local", "fe80::1"],
+  ["link-local with a zone", "fe80::1%eth0"],
+  ["end of link-local", "febf::1"],
+  ["site-local", "fec0::1"],
+  ["multicast", "ff02::1"],
+  ["last of all", "ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff"],
+];
+
+const PUBLIC = [
+  "1.0.0.0",
+  "8.8.8.8",
+  "9.255.255.255",
+  "11.0.0.0",
+  "100.63.255.255",
+  "100.128.0.0",
+  "126.255.255.255",
+  "128.0.0.0",
+  "168.63.129.15",
+  "168.63.129.17",
+  "169.253.255.255",
+  "169.255.0.0",
+  "172.15.255.255",
+  "172.32.0.0",
+  "192.0.1.0",
+  "192.167.255.255",
+  "192.169.0.0",
+  "198.17.255.255",
+  "198.20.0.0",
+  "223.255.255.255",
+  "2001:4860:4860::8888",
+  "2606:4700:4700::1111",
+  "2a00:1450:4001::1",
+  "2400:cb00::1",
+  "::ffff:8.8.8.8",
+  "::ffff:808:808",
+  "64:ff9b::8.8.8.8",
+];
+
+const NO_ADDRESSES = [
+  "",
+  "localhost",
+  "127.1",
+  "2130706433",
+  "0x7f000001",
+  "0177.0.0.1",
+  "8.8.8.8/32",
+  "[::1]",
+  "8.8.8.8.",
+  " 8.8.8.8",
+];
+
+const allowed = (ip: string, networks = "") =>
+  isAllowedAddress(ip, networks ? parsePrivateNetworks(networks) : NO_PRIVATE_NETWORKS);
+const toNumber = (ip: string) => ip.split(".").reduce((sum, part) => sum * 256 + Number(part), 0);
+const toIp = (number: number) => [24, 16, 8, 0].map((shift) => (number >>> shift) & 255).join(".");
+
+describe("addresses that are not public", () => {
+  test.each(NOT_PUBLIC_IPV4.flatMap(([first, last]) => [first, toIp((toNumber(first) + toNumber(last)) / 2), last]))(
+    "§2.1.3 %s is not allowed",
+    (ip) => {
+      expect(allowed(ip)).toBe(false);
+    },
+  );
+
+  test.each(NOT_PUBLIC_IPV6)("§2.1.3 %s (%s) is not allowed", (_what, ip) => {
+    expect(allowed(ip)).toBe(false);
+  });
+
+  test.each(NO_ADDRESSES)("%p is no address, so it is not allowed", (text) => {
+    expect(allowed(text)).toBe(false);
+    expect(allowed(text, "0.0.0.0/0,::/0")).toBe(false);
+  });
+
+  test("§2.1.3 any IPv4 address is allowed exactly where no special network holds it, in each form it can take", () => {
+    const special = NOT_PUBLIC_IPV4.map(([first, last]) => [toNumber(first), toNumber(last)] as const);
+    const nearBorders = fc
+      .tuple(fc.constantFrom(...special.flat()), fc.integer({ min: -2, max: 2 }))
+      .map(([border, offset]) => Math.min(Math.max(border + offset, 0), 2 ** 32 - 1));
+    fc.assert(
+      fc.property(fc.oneof(fc.nat(2 ** 32 - 1), nearBorders), (number) => {
+        const ip = toIp(number);
+        const isPublic = !special.some(([first, last]) => first <= number && number <= last);
+        expect([ip, allowed(ip)]).toEqual([ip, isPublic]);
+        expect([ip, allowed(`::ffff:${ip}`)]).toEqual([ip, isPublic]);
+        expect([ip, allowed(`64:ff9b::${ip}`)]).toEqual([ip, isPublic]);
+        expect([
+          ip,
+          allowed(
+            `2002:${number
+              .toString(16)
+              .padStart(8, "0")
+              .replace(/(?=.{4}$)/, ":")}::1`,
+          ),
+        ]).toEqual([ip, false]);
+        expect([ip, allowed(`::${ip}`)]).toEqual([ip, false]);
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+
+  test("§2.1.3 no IPv6 address outside of 2000::/3 is allowed, but for what carries an IPv4 address", () => {
+    const group = fc.oneof(fc.constantFrom(0, 0xffff), fc.nat(0xffff));
+    const groups = fc
+      .array(group, { minLength: 8, maxLength: 8 })
+      .map((all) => all.map((one) => one.toString(16)).join(":"));
+    const carriesIpv4 = /^(0:0:0:0:0:ffff|64:ff9b:0:0:0:0):/;
+    fc.assert(
+      fc.property(groups, (ip) => {
+        fc.pre(Number.parseInt(ip, 16) >> 13 !== 1 && !carriesIpv4.test(ip));
+        expect([ip, allowed(ip)]).toEqual([ip, false]);
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+});
+
+describe("addresses that are public", () => {
+  test.each(PUBLIC)("%s is allowed", (ip) => {
+    expect(allowed(ip)).toBe(true);
+  });
+});
+
+describe("exceptions", () => {
+  test.each([
+    ["127.0.0.1", "127.0.0.0/8", true],
+    ["::ffff:127.0.0.1", "127.0.0.0/8", true],
+    ["64:ff9b::7f00:1", "127.0.0.0/8", true],
+    ["::1", "127.0.0.0/8", false],
+    ["127.0.0.1", "::1", false],
+    ["::1", "::1", true],
+    ["10.9.8.7", "10.9.8.7", true],
+    ["10.9.8.6", "10.9.8.7", false],
+    ["168.63.129.16", "168.63.129.0/24", true],
+    ["fd00:ec2::254", "fd00::/8", true],
+    ["169.254.169.254", "0.0.0.0/0", true],
+    ["8.8.8.8", "10.0.0.0/8", true],
+  ])("%s with ALLOWED_PRIVATE_NETWORKS=%s: %p", (ip, networks, expected) => {
+    expect(allowed(ip, networks)).toBe(expected);
+  });
+});
+
+describe("lookup of the guard", () => {
+  const V4 = { address: "8.8.8.8", family: 4 };
+  const V6 = { address: "2606:4700:4700::1111", family: 6 };
+
+  function lookup(answer: LookupAddress[] | Error, hostname = "a.example", networks = "", all = true) {
+    const resolve = async () => {
+      if (answer instanceof Error) throw answer;
+      return answer;
+    };
+    const guard = createAddressGuard(parsePrivateNetworks(networks), resolve);
+    return new Promise((done, fail) => {
+      guard.lookup(hostname, { all }, (error, address, family) =>
+        error ? fail(error) : done(all ? address : [address, family]),
+      );
+    });
+  }
+  const BLOCKED = { code: "ERR_ADDRESS_NOT_ALLOWED", message: "address not allowed" };
+
+  test("gives all addresses, in their order, where all are public", async () => {
+    await expect(lookup([V4, V6])).resolves.toEqual([V4, V6]);
+    await expect(lookup([V4, V6], "a.example", "", false)).resolves.toEqual(["8.8.8.8", 4]);
+  });
+
+  test("§2.1.3 one address that is not public blocks the name, wherever it stands", async () => {
+    for (const address of ["10.0.0.1", "::1", "::ffff:127.0.0.1", "169.254.169.254"]) {
+      const bad = { address, family: address.includes(":") ? 6 : 4 };
+      await expect(lookup([bad])).rejects.toMatchObject(BLOCKED);
+      await expect(lookup([V4, V6, bad])).rejects.toMatchObject(BLOCKED);
+      await expect(lookup([bad, V4], "a.example", "", false)).rejects.toMatchObject(BLOCKED);
+    }
+  });
+
+  test("no address at all is not an allowed one", async () => {
+    await expect(lookup([])).rejects.toMatchObject(BLOCKED);
+  });
+
+  test("the resolver's own error comes through", async () => {
+    const error = Object.assign(new Error("queryA ENOTFOUND a.example"), { code: "ENOTFOUND" });
+    await expect(lookup(error)).rejects.toBe(error);
+  });
+
+  test.each([
+    ["", null],
+    ["10.0.0.0/8", null],
+    ["127.0.0.0/8", ["127.0.0.1"]],
+    ["::1", ["::1"]],
+    ["127.0.0.0/8,::1", ["127.0.0.1", "::1"]],
+  ])("localhost with ALLOWED_PRIVATE_NETWORKS=%p is %p, whatever a name server says", async (networks, addresses) => {
+    for (const name of ["localhost", "LocalHost.", "hooks.localhost"]) {
+      const result = lookup([V4], name, networks);
+      if (addresses) await expect(result).resolves.toMatchObject(addresses.map((address) => ({ address })));
+      else await expect(result).rejects.toMatchObject(BLOCKED);
+    }
+  });
+
+  test("a rebinding name is checked on each lookup", async () => {
+    const answers = [[V4], [{ address: "127.0.0.1", family: 4 }]];
+    const guard = createAddressGuard(NO_PRIVATE_NETWORKS, async () => answers.shift() ?? []);
+    const once = () =>
+      new Promise((done) => guard.lookup("a.example", { all: true }, (error, address) => done(error ?? address)));
+    await expect(once()).resolves.toEqual([V4]);
+    await expect(once()).resolves.toMatchObject(BLOCKED);
+  });
+});
+
+describe("names of this machine", () => {
+  test.each([
+    ["localhost", true],
+    ["LOCALHOST.", true],
+    ["a.b.localhost", true],
+    ["localhost.example.com", false],
+    ["notlocalhost", false],
+    ["", false],
+  ])("%p: %p", (name, expected) => {
+    expect(isLocalhostName(name)).toBe(expected);
+  });
+});

@@ -1,0 +1,248 @@
+import { describe, expect, test } from "@jest/globals";
+import fc from "fast-check";
+import { NO_PRIVATE_NETWORKS, parsePrivateNetworks } from "./private-networks.ts";
+import { checkEndpointUrl } from "./url-policy.ts";
+
+const check = (text: string, networks = "", maxLength?: number) =>
+  checkEndpointUrl(text, {
+    allowedPrivateNetworks: networks ? parsePrivateNetworks(networks) : NO_PRIVATE_NETWORKS,
+    ...(maxLength && { maxLength }),
+  });
+
+const NOT_PUBLIC_ADDRESS = "The URL's address is loopback, private or reserved: a receiver must have a public one.";
+const THIS_MACHINE = "The URL's host is this machine itself: a receiver must have a public host name.";
+const PRIVATE_NAME =
+  "The URL's host name only exists inside private networks: a receiver must have a public host name.";
+const NOT_ABSOLUTE = "The URL must be absolute and start with https:// and a host name.";
+const PLAIN_HTTP = "The URL starts with http://, but events are sent over https:// only.";
+const INVISIBLE = "The URL contains spaces, line breaks or invisible characters: remove them.";
+const BACKSLASH = "The URL contains a backslash: write / or %5C instead.";
+const BAD_HOST = "The URL's host name is not valid.";
+const BAD_HOST_OR_PORT = "The URL's host name or port is not valid.";
+const CREDENTIALS =
+  "The URL contains a user name or password before an @: remove it. Receivers recognize events by their signature.";
+const FRAGMENT = "The URL contains a #: what follows it is never sent to a receiver. Remove it.";
+
+const LABEL_63 = "a".repeat(63);
+const NAME_253 = `${LABEL_63}.${LABEL_63}.${LABEL_63}.${"a".repeat(57)}.com`;
+
+describe("URLs that can be saved", () => {
+  test.each([
+    "https://example.com",
+    "https://example.com/",
+    "https://example.com/hooks/herald?tenant=42&token=abc",
+    "HTTPS://Example.COM/Hooks",
+    "https://example.com:443/",
+    "https://example.com:8443/hooks",
+    "https://example.com:65535/",
+    "https://example.com./hooks",
+    "https://hooks.example.co.uk/a/b/../c",
+    "https://under_score.example.com/",
+    "https://xn--mnchen-3ya.example/",
+    "https://münchen.example/häkchen",
+    "https://例え.テスト/",
+    "https://example.com/a@b",
+    "https://example.com/?mail=a@b.example",
+    "https://example.com/%5C",
+    "https://example.com/https://localhost/",
+    "https://localhost.example.com/",
+    "https://local.example.com/",
+    "https://mylocalhost.com/",
+    "https://internal.com/",
+    "https://home.arpa.example.com/",
+    "https://10.example.com/",
+    "https://8.8.8.8/",
+    "https://172.15.255.255/",
+    "https://172.32.0.0/",
+    "https://[2606:4700:4700::1111]/",
+    "https://[::ffff:8.8.8.8]/",
+    "https://[64:ff9b::8.8.8.8]:8443/hooks",
+    `https://${LABEL_63}.example.com/`,
+    `https://${NAME_253}/`,
+    `https://${NAME_253}./`,
+    `https://example.com/${"a".repeat(2048 - 20)}`,
+  ])("§2.1 %s is kept as it was typed", (url) => {
+    expect(check(url)).toEqual({ ok: true, url });
+  });
+});
+
+describe("URLs that cannot be saved", () => {
+  test.each([
+    // Rule 1: HTTPS, absolute, and nothing that a parser would have to mend
+    ["§2.1.1", "http://example.com/", "url_not_https", PLAIN_HTTP],
+    ["§2.1.1", "HTTP://example.com/", "url_not_https", PLAIN_HTTP],
+    ["§2.1.1", "ftp://example.com/", "url_not_https", NOT_ABSOLUTE],
+    ["§2.1.1", "wss://example.com/", "url_not_https", NOT_ABSOLUTE],
+    ["§2.1.1", "file:///etc/passwd", "url_not_https", NOT_ABSOLUTE],
+    ["§2.1.1", "javascript:alert(1)", "url_not_https", NOT_ABSOLUTE],
+    ["§2.1.1", "", "url_not_https", NOT_ABSOLUTE],
+    ["§2.1.1", "example.com/hooks", "url_not_https", NOT_ABSOLUTE],
+    ["§2.1.1", "//example.com/hooks", "url_not_https", NOT_ABSOLUTE],
+    ["§2.1.1", "/hooks", "url_not_https", NOT_ABSOLUTE],
+    ["§2.1.1", "https:example.com", "url_not_https", NOT_ABSOLUTE],
+    ["§2.1.1", "https:/example.com", "url_not_https", NOT_ABSOLUTE],
+    ["§2.1.1", "https:///example.com", "url_not_https", NOT_ABSOLUTE],
+    ["§2.1.1", "https://", "url_not_https", NOT_ABSOLUTE],
+    ["§2.1.1", "https://?q", "url_not_https", NOT_ABSOLUTE],
+    ["§2.1.1", "https:\\\\example.com", "url_not_https", NOT_ABSOLUTE],
+    ["§2.1.1", "https://example.com\\@localhost/", "url_malformed", BACKSLASH],
+    ["§2.1.1", "https://example.com/a\\b", "url_malformed", BACKSLASH],
+    ["§2.1.1", " https://example.com/", "url_malformed", INVISIBLE],
+    ["§2.1.1", "https://example.com/ ", "url_malformed", INVISIBLE],
+    ["§2.1.1", "https://example.com/a b", "url_malformed", INVISIBLE],
+    ["§2.1.1", "ht\ntps://example.com/", "url_malformed", INVISIBLE],
+    ["§2.1.1", "https://exam\tple.com/", "url_malformed", INVISIBLE],
+    ["§2.1.1", "https://example.com/\0", "url_malformed", INVISIBLE],
+    ["§2.1.1", "https://example.com/\u200b", "url_malformed", INVISIBLE],
+    ["§2.1.1", "https://example.com/\u202egpj", "url_malformed", INVISIBLE],
+    ["§2.1.1", "https://example.com/\ud800", "url_malformed", INVISIBLE],
+    ["§2.1.1", "https://exa mple.com/", "url_malformed", INVISIBLE],
+    ["§2.1.1", "https://exa%20mple.com/", "url_malformed", BAD_HOST_OR_PORT],
+    ["§2.1.1", "https://exa<mple.com/", "url_malformed", BAD_HOST_OR_PORT],
+    ["§2.1.1", "https://example.com:0/", "url_malformed", "The URL's port is 0, to which nothing can connect."],
+    ["§2.1.1", "https://example.com:65536/", "url_malformed", BAD_HOST_OR_PORT],
+    ["§2.1.1", "https://example.com:https/", "url_malformed", BAD_HOST_OR_PORT],
+    ["§2.1.1", "https://:443/", "url_malformed", BAD_HOST_OR_PORT],
+    ["§2.1.1", "https://256.256.256.256/", "url_malformed", BAD_HOST_OR_PORT],
+    ["§2.1.1", "https://1.2.3.4.5/", "url_malformed", BAD_HOST_OR_PORT],
+    ["§2.1.1", "https://[::1/", "url_malformed", BAD_HOST_OR_PORT],
+    ["§2.1.1", "https://[fe80::1%25eth0]/", "url_malformed", BAD_HOST_OR_PORT],
+    ["§2.1.1", "https://example..com/", "url_malformed", BAD_HOST],
+    ["§2.1.1", "https://example.com../", "url_malformed", BAD_HOST],
+    ["§2.1.1", "https://.example.com/", "url_malformed", BAD_HOST],
+    ["§2.1.1", "https://./", "url_malformed", BAD_HOST],
+    ["§2.1.1", `https://${LABEL_63}a.example.com/`, "url_malformed", BAD_HOST],
+    ["§2.1.1", `https://a${NAME_253}/`, "url_malformed", BAD_HOST],
+
+    // Rule 2: credentials
+    ["§2.1.2", "https://user:password@example.com/", "url_has_credentials", CREDENTIALS],
+    ["§2.1.2", "https://user@example.com/", "url_has_credentials", CREDENTIALS],
+    ["§2.1.2", "https://:password@example.com/", "url_has_credentials", CREDENTIALS],
+    ["§2.1.2", "https://@example.com/", "url_has_credentials", CREDENTIALS],
+    ["§2.1.2", "https://:@example.com/", "url_has_credentials", CREDENTIALS],
+    ["§2.1.2", "https://example.com@10.0.0.1/", "url_has_credentials", CREDENTIALS],
+    ["§2.1.2", "https://a@b@example.com/", "url_has_credentials", CREDENTIALS],
+    ["§2.1.2", "https://example.com:443@example.org?x", "url_has_credentials", CREDENTIALS],
+
+    // Rule 3: this machine, by name
+    ["§2.1.3", "https://localhost/", "url_host_not_public", THIS_MACHINE],
+    ["§2.1.3", "https://LOCALHOST:8443/hooks", "url_host_not_public", THIS_MACHINE],
+    ["§2.1.3", "https://localhost./", "url_host_not_public", THIS_MACHINE],
+    ["§2.1.3", "https://hooks.localhost/", "url_host_not_public", THIS_MACHINE],
+    ["§2.1.3", "https://a.b.localhost./", "url_host_not_public", THIS_MACHINE],
+    ["§2.1.3", "https://%6c%6fcalhost/", "url_host_not_public", THIS_MACHINE],
+    ["§2.1.3", "https://ｌｏｃａｌｈｏｓｔ/", "url_host_not_public", THIS_MACHINE],
+    ["§2.1.3", "https://ⓛocalhost/", "url_host_not_public", THIS_MACHINE],
+    ["§2.1.3", "https://hooks。localhost/", "url_host_not_public", THIS_MACHINE],
+
+    // Rule 3: loopback, in every notation
+    ["§2.1.3", "https://127.0.0.1/", "url_host_not_public", NOT_PUBLIC_ADDRESS],
+    ["§2.1.3", "https://127.0.0.1./", "url_host_not_public", NOT_PUBLIC_ADDRESS],
+    ["§2.1.3", "https://127.1/", "url_host_not_public", NOT_PUBLIC_ADDRESS],
+    ["§2.1.3", "https://127.255.255.254/", "url_host_not_public", NOT_PUBLIC_ADDRESS],
+    ["§2.1.3", "https://2130706433/", "url_host_not_public", NOT_PUBLIC_ADDRESS],
+    ["§2.1.3", "https://0x7f000001/", "url_host_not_public", NOT_PUBLIC_ADDRESS],
+    ["§2.1.3", "https://0x7f.1/", "url_host_not_public", NOT_PUBLIC_ADDRESS],
+    ["§2.1.3", "https://0177.0.0.1/", "url_host_not_public", NOT_PUBLIC_ADDRESS],
+    ["§2.1.3", "https://017700000001/", "url_host_not_public", NOT_PUBLIC_ADDRESS],
+    ["§2.1.3", "https://１２７.０.０.１/", "url_host_not_public", NOT_PUBLIC_ADDRESS],
+    ["§2.1.3", "https://①②⑦.⓪.⓪.①/", "url_host_not_public", NOT_PUBLIC_ADDRESS],
+    ["§2.1.3", "https://%31%32%37.0.0.1/", "url_host_not_public", NOT_PUBLIC_ADDRESS],
+    ["§2.1.3", "https://127。0。0。1/", "url_host_not_public", NOT_PUBLIC_ADDRESS],
+    ["§2.1.3", "https://[::1]/", "url_host_not_public", NOT_PUBLIC_ADDRESS],
+    ["§2.1.3", "https://[0:0:0:0:0:0:0:1]/", "url_host_not_public", NOT_PUBLIC_ADDRESS],
+    ["§2.1.3", "https://[::127.0.0.1]/", "url_host_not_public", NOT_PUBLIC_ADDRESS],
+    ["§2.1.3", "https://[::ffff:127.0.0.1]/", "url_host_not_public", NOT_PUBLIC_ADDRESS],
+    ["§2.1.3", "https://[::ffff:7f00:1]/", "url_host_not_public", NOT_PUBLIC_ADDRESS],
+    ["§2.1.3", "https://[64:ff9b::7f00:1]/", "url_host_not_public", NOT_PUBLIC_ADDRESS],
+    ["§2.1.3", "https://[2002:7f00:1::]/", "url_host_not_public", NOT_PUBLIC_ADDRESS],
+    ["§2.1.3", "https://[2001:0:4136:e378:8000:63bf:80ff:fffe]/", "url_host_not_public", NOT_PUBLIC_ADDRESS],
+
+    // Rule 3: private infrastructure
+    ["§2.1.3", "https://0.0.0.0/", "url_host_not_public", NOT_PUBLIC_ADDRESS],
+    ["§2.1.3", "https://0/", "url_host_not_public", NOT_PUBLIC_ADDRESS],
+    ["§2.1.3", "https://10.0.0.1/", "url_host_not_public", NOT_PUBLIC_ADDRESS],
+    ["§2.1.3", "https://100.64.0.1/", "url_host_not_public", NOT_PUBLIC_ADDRESS],
+    ["§2.1.3", "https://100.100.100.200/", "url_host_not_public", NOT_PUBLIC_ADDRESS],
+    ["§2.1.3", "https://168.63.129.16/", "url_host_not_public", NOT_PUBLIC_ADDRESS],
+    ["§2.1.3", "https://169.254.169.254/latest/meta-data", "url_host_not_public", NOT_PUBLIC_ADDRESS],
+    ["§2.1.3", "https://2852039166/", "url_host_not_public", NOT_PUBLIC_ADDRESS],
+    ["§2.1.3", "https://172.16.0.1/", "url_host_not_public", NOT_PUBLIC_ADDRESS],
+    ["§2.1.3", "https://172.31.255.255/", "url_host_not_public", NOT_PUBLIC_ADDRESS],
+    ["§2.1.3", "https://192.0.0.192/", "url_host_not_public", NOT_PUBLIC_ADDRESS],
+    ["§2.1.3", "https://192.168.1.1/", "url_host_not_public", NOT_PUBLIC_ADDRESS],
+    ["§2.1.3", "https://198.18.0.1/", "url_host_not_public", NOT_PUBLIC_ADDRESS],
+    ["§2.1.3", "https://203.0.113.7/", "url_host_not_public", NOT_PUBLIC_ADDRESS],
+    ["§2.1.3", "https://224.0.0.1/", "url_host_not_public", NOT_PUBLIC_ADDRESS],
+    ["§2.1.3", "https://255.255.255.255/", "url_host_not_public", NOT_PUBLIC_ADDRESS],
+    ["§2.1.3", "https://[::]/", "url_host_not_public", NOT_PUBLIC_ADDRESS],
+    ["§2.1.3", "https://[::ffff:169.254.169.254]/", "url_host_not_public", NOT_PUBLIC_ADDRESS],
+    ["§2.1.3", "https://[64:ff9b::a83f:8110]/", "url_host_not_public", NOT_PUBLIC_ADDRESS],
+    ["§2.1.3", "https://[64:ff9b:1::808:808]/", "url_host_not_public", NOT_PUBLIC_ADDRESS],
+    ["§2.1.3", "https://[fc00::1]/", "url_host_not_public", NOT_PUBLIC_ADDRESS],
+    ["§2.1.3", "https://[fd00:ec2::254]/", "url_host_not_public", NOT_PUBLIC_ADDRESS],
+    ["§2.1.3", "https://[fe80::1]/", "url_host_not_public", NOT_PUBLIC_ADDRESS],
+    ["§2.1.3", "https://[ff02::1]/", "url_host_not_public", NOT_PUBLIC_ADDRESS],
+    ["§2.1.3", "https://[2001:db8::1]/", "url_host_not_public", NOT_PUBLIC_ADDRESS],
+    ["§2.1.3", "https://[4000::1]/", "url_host_not_public", NOT_PUBLIC_ADDRESS],
+    ["§2.1.3", "https://receiver/", "url_host_not_public", PRIVATE_NAME],
+    ["§2.1.3", "https://receiver./", "url_host_not_public", PRIVATE_NAME],
+    ["§2.1.3", "https://printer.local/", "url_host_not_public", PRIVATE_NAME],
+    ["§2.1.3", "https://api.default.svc.cluster.local:8443/", "url_host_not_public", PRIVATE_NAME],
+    ["§2.1.3", "https://metadata.google.internal./", "url_host_not_public", PRIVATE_NAME],
+    ["§2.1.3", "https://host.docker.internal/", "url_host_not_public", PRIVATE_NAME],
+    ["§2.1.3", "https://localhost.localdomain/", "url_host_not_public", PRIVATE_NAME],
+    ["§2.1.3", "https://wiki.corp/", "url_host_not_public", PRIVATE_NAME],
+    ["§2.1.3", "https://nas.home.arpa/", "url_host_not_public", PRIVATE_NAME],
+    ["§2.1.3", "https://router.lan/", "url_host_not_public", PRIVATE_NAME],
+
+    // Rule 4: the final URL, as it is sent
+    ["§2.1.4", "https://example.com/#/hooks", "url_has_fragment", FRAGMENT],
+    ["§2.1.4", "https://example.com#", "url_has_fragment", FRAGMENT],
+  ])("%s %p is refused", (_section, text, code, message) => {
+    expect(check(text)).toEqual({ ok: false, code, message });
+  });
+
+  test("§2.1 a URL of 2,049 characters is refused, and the limit is a setting", () => {
+    const url = `https://example.com/${"a".repeat(2049 - 20)}`;
+    expect(check(url)).toEqual({
+      ok: false,
+      code: "url_too_long",
+      message: "The URL is longer than 2048 characters.",
+    });
+    expect(check(url, "", 2049)).toEqual({ ok: true, url });
+  });
+
+  test("§2.1.2 no message repeats what was typed: it may be a password", () => {
+    fc.assert(
+      fc.property(fc.stringMatching(/^[A-Z]{12}$/), fc.constantFrom("", ":x", "\\", "#", " "), (word, rest) => {
+        const result = check(`https://${word}${rest}@example.com/`);
+        expect(result.ok).toBe(false);
+        expect(JSON.stringify(result)).not.toContain(word);
+      }),
+    );
+  });
+});
+
+describe("exceptions for development", () => {
+  test.each([
+    ["https://127.0.0.1:8443/", "127.0.0.0/8", true],
+    ["https://[::ffff:127.0.0.1]:8443/", "127.0.0.0/8", true],
+    ["https://[::1]:8443/", "127.0.0.0/8", false],
+    ["https://[::1]:8443/", "::1", true],
+    ["https://localhost:8443/", "127.0.0.0/8", true],
+    ["https://localhost:8443/", "::1/128", true],
+    ["https://hooks.localhost:8443/", "::1", true],
+    ["https://localhost/", "10.0.0.0/8", false],
+    ["https://10.1.2.3/", "10.0.0.0/8", true],
+    ["https://11.1.2.3/", "10.0.0.0/8", true],
+    ["https://192.168.0.1/", "10.0.0.0/8", false],
+    ["https://168.63.129.16/", "168.63.129.16", true],
+    ["https://receiver:8443/", "172.16.0.0/12", true],
+    ["https://api.default.svc.cluster.local/", "172.16.0.0/12", true],
+    ["http://127.0.0.1/", "127.0.0.0/8", false],
+    ["https://user@127.0.0.1/", "127.0.0.0/8", false],
+  ])("%s with ALLOWED_PRIVATE_NETWORKS=%s: %p", (url, networks, ok) => {
+    expect(check(url, networks).ok).toBe(ok);
+  });
+});
