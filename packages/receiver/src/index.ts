@@ -1,1 +1,14 @@
-export {};
+export type { Answer, Secrets, Webhook, WebhookOptions } from "./accept.ts";
+export { type Acceptance, type DeduplicationStore, deduplicator } from "./deduplicate/deduplicator.ts";
+export { memoryStore } from "./deduplicate/memory-store.ts";
+export { type Pool, postgresStore, type Queryable, receivedEventTable } from "./deduplicate/postgres-store.ts";
+export type { HeadersInput } from "./headers.ts";
+export { sign } from "./sign.ts";
+export {
+  type Rejected,
+  type RejectionReason,
+  type Verdict,
+  type Verified,
+  type VerifyInput,
+  verify,
+} from "./verify.ts";

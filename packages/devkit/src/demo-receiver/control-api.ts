@@ -1,0 +1,78 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { text } from "node:stream/consumers";
+import { type Behaviour, politeBehaviour, withChanges } from "./behaviour.ts";
+import type { KnownSecrets } from "./known-secrets.ts";
+import type { RequestLog } from "./request-log.ts";
+
+export interface Controlled {
+  secrets: KnownSecrets;
+  log: RequestLog;
+  /** What holds for endpoints whose URL asks for nothing else. */
+  standing: Behaviour;
+}
+
+type Route = (controlled: Controlled, url: URL, body: Record<string, unknown>) => { status: number; json?: unknown };
+
+const routes: Record<string, Route> = {
+  "GET /requests": ({ log }, url) => ({
+    status: 200,
+    json: { total: log.total(), requests: log.after(Number(url.searchParams.get("after") ?? 0)) },
+  }),
+  "DELETE /requests": ({ log }) => {
+    log.clear();
+    return { status: 204 };
+  },
+  "GET /control": ({ standing }) => ({ status: 200, json: standing }),
+  "PUT /control": (controlled, _url, body) => {
+    controlled.standing = withChanges(politeBehaviour, body);
+    return { status: 200, json: controlled.standing };
+  },
+  "POST /secrets": ({ secrets }, _url, { secret }) => {
+    if (typeof secret !== "string" || secret === "") throw new RangeError('send {"secret": "<signingSecret>"}');
+    secrets.add(secret);
+    return { status: 204 };
+  },
+};
+
+/** Whether a request is the operator's, not a delivery. */
+export function isControl(request: IncomingMessage, url: URL): boolean {
+  return `${request.method} ${url.pathname}` in routes;
+}
+
+/** Answers the operator. Bodies must say that they are JSON, which no foreign page in a browser can do unasked. */
+export async function control(
+  controlled: Controlled,
+  request: IncomingMessage,
+  response: ServerResponse,
+  url: URL,
+): Promise<void> {
+  try {
+    const { status, json } = routes[`${request.method} ${url.pathname}`]?.(
+      controlled,
+      url,
+      await readJson(request),
+    ) ?? {
+      status: 404,
+    };
+    answer(response, status, json);
+  } catch (error) {
+    if (!(error instanceof RangeError || error instanceof SyntaxError)) throw error;
+    answer(response, 400, { message: error.message });
+  }
+}
+
+async function readJson(request: IncomingMessage): Promise<Record<string, unknown>> {
+  const body = await text(request);
+  if (body === "") return {};
+  if (!request.headers["content-type"]?.startsWith("application/json")) {
+    throw new RangeError("send Content-Type: application/json");
+  }
+  const parsed: unknown = JSON.parse(body);
+  if (typeof parsed !== "object" || parsed === null) throw new RangeError("send a JSON object");
+  return parsed as Record<string, unknown>;
+}
+
+function answer(response: ServerResponse, status: number, json: unknown): void {
+  response.writeHead(status, json === undefined ? {} : { "Content-Type": "application/json" });
+  response.end(json === undefined ? undefined : `${JSON.stringify(json)}\n`);
+}

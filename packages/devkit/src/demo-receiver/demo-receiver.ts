@@ -1,0 +1,114 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { createServer } from "node:https";
+import type { AddressInfo } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
+import {
+  describeRequest,
+  type ReceivedRequest,
+  type Refused,
+  receiveRequest,
+  verdictOn,
+} from "@herald/receiver/listen";
+import { politeBehaviour } from "./behaviour.ts";
+import { type Controlled, control, isControl } from "./control-api.ts";
+import { help, tellSecret } from "./help.ts";
+import { knownSecrets } from "./known-secrets.ts";
+import { attemptCounter, type Plan, planFor } from "./plan.ts";
+import { requestLog } from "./request-log.ts";
+
+export interface DemoReceiverOptions {
+  host: string;
+  /** 0 takes any free port. */
+  port: number;
+  /** PEM. */
+  tls: { cert: string; key: string };
+  /**
+   * The signing secrets that are in use now, such as a reading of the local database. It is called again whenever no
+   * known secret fits a request; what it throws is printed.
+   */
+  secrets: () => Promise<readonly string[]> | readonly string[];
+  print: (text: string) => void;
+  colour?: boolean;
+  headerPrefix?: string;
+  now?: () => Date;
+}
+
+export interface DemoReceiver {
+  /** Where endpoints point to: `https://host:port/hooks`. */
+  url: string;
+  /** The base of the control API, without a slash at its end. */
+  controlUrl: string;
+  close(): Promise<void>;
+}
+
+/**
+ * Starts an HTTPS receiver that verifies what arrives, prints it, and can be told to fail, to be slow, to hang or to cut
+ * the connection: by the endpoint's URL (`behaviourOf`) or, for all that ask for nothing, by `PUT /control`.
+ * `GET /requests` tells what arrived. Rejects where the port cannot be had.
+ */
+export async function startDemoReceiver(options: DemoReceiverOptions): Promise<DemoReceiver> {
+  const { host, port, tls, print, headerPrefix = "X-Service", now = () => new Date(), colour = false } = options;
+  const secrets = knownSecrets(options.secrets);
+  const controlled: Controlled = { secrets, log: requestLog(), standing: politeBehaviour };
+  const attempts = attemptCounter();
+  const closing = new AbortController();
+  let controlUrl = "";
+
+  const server = createServer(tls, (request, response) => {
+    handle(request, response).catch((error: Error) => {
+      if (closing.signal.aborted) return;
+      print(`demo receiver: a request could not be handled: ${error.message}`);
+      response.destroy();
+    });
+  });
+
+  async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const url = new URL(request.url ?? "/", "https://receiver.invalid");
+    if (isControl(request, url)) return control(controlled, request, response, url);
+    if (request.method !== "POST") return void response.writeHead(404).end(help(controlUrl));
+
+    const received = await receiveRequest(request, { secrets: secrets.current(), headerPrefix, now });
+    if (fitsNoSecret(received.verdict)) {
+      await secrets.refresh().catch((error: Error) => print(`demo receiver: secrets cannot be read: ${error.message}`));
+      received.verdict = verdictOn(received, { secrets: secrets.current(), headerPrefix }, received.receivedAt);
+    }
+    if (fitsNoSecret(received.verdict)) received.verdict.message += `. ${tellSecret(controlUrl)}`;
+
+    const plan = planFor(url, controlled.standing, received, attempts);
+    controlled.log.add(received, plan.status);
+    print(describeRequest(received, { answer: plan.text, headerPrefix, colour }));
+    await carryOut(plan, response, closing.signal);
+  }
+
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", reject).listen(port, host, resolve);
+  });
+  const bound = (server.address() as AddressInfo).port;
+  controlUrl = `https://${host.includes(":") ? `[${host}]` : host}:${bound}`;
+  return {
+    url: `${controlUrl}/hooks`,
+    controlUrl,
+    close: () => {
+      closing.abort();
+      return new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      });
+    },
+  };
+}
+
+async function carryOut(plan: Plan, response: ServerResponse, signal: AbortSignal): Promise<void> {
+  if (plan.mode === "hang") return;
+  if (plan.delayMs > 0) await sleep(plan.delayMs, undefined, { signal });
+  if (plan.status === null) return void response.destroy();
+  response.writeHead(plan.status, {
+    ...(plan.status >= 300 && plan.status < 400 ? { Location: "/hooks" } : {}),
+    ...(plan.body ? { "Content-Type": "text/plain; charset=utf-8" } : {}),
+  });
+  response.end(plan.body ? `${plan.body}\n` : undefined);
+}
+
+function fitsNoSecret(verdict: ReceivedRequest["verdict"]): verdict is Refused {
+  return !verdict.ok && (verdict.reason === "no_secret" || verdict.reason === "signature_mismatch");
+}

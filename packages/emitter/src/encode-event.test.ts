@@ -1,0 +1,131 @@
+import { businessEventSchema, MAX_EVENT_BYTES } from "@herald/contracts";
+import { describe, expect, test } from "@jest/globals";
+import { Ajv } from "ajv";
+import addFormatsModule from "ajv-formats";
+import fc from "fast-check";
+import { type EmittedEvent, newEvent } from "./emitted-event.ts";
+import { encodeEvent } from "./encode-event.ts";
+import { InvalidEventError } from "./errors.ts";
+
+const event: EmittedEvent = {
+  organizationId: "acme",
+  id: "5f0c9a52-3d51-4f0e-8a35-0d9f7c1be111",
+  type: "WorkItemCompleted",
+  occurredAtUtc: "2025-11-20T15:00:00.000Z",
+  entityType: "WorkItem",
+  entityId: "b7a3c1de-14a8-4e58-9a4e-3e6f0a4c2f10",
+  data: {
+    changes: { Status: { oldValue: "In progress", newValue: "Done" }, Owner: { oldValue: null, newValue: "7" } },
+  },
+};
+
+function fieldsOf(wrong: unknown): string[] {
+  try {
+    encodeEvent(wrong as EmittedEvent);
+  } catch (error) {
+    if (error instanceof InvalidEventError) return error.problems.map(({ field }) => field);
+    throw error;
+  }
+  return [];
+}
+
+test("§2.4 the message holds the contract's fields, and no other", () => {
+  expect(JSON.parse(encodeEvent({ ...event, actor: "somebody" } as EmittedEvent).toString())).toEqual(event);
+});
+
+test("a new event has an id of its own and happens now", () => {
+  const made = newEvent({ organizationId: "acme", type: "RiskCreated", entityType: "Risk", entityId: event.entityId });
+  expect(fieldsOf(made)).toEqual([]);
+  expect(made.data).toEqual({});
+  expect(Math.abs(Date.parse(made.occurredAtUtc) - Date.now())).toBeLessThan(5000);
+  expect(newEvent(made)).toEqual(made);
+});
+
+describe("what the contract does not allow is refused by its field", () => {
+  const change = (value: unknown) => ({ ...event, data: { changes: { Status: value } } });
+  test.each<[string, unknown, string[]]>([
+    ["null", null, ["event"]],
+    ["a list", [event], ["event"]],
+    ["nothing at all", {}, ["organizationId", "id", "type", "occurredAtUtc", "entityType", "entityId", "data"]],
+    ["no organization", { ...event, organizationId: "" }, ["organizationId"]],
+    ["an organization of 129 characters", { ...event, organizationId: "x".repeat(129) }, ["organizationId"]],
+    ["an organization that is a number", { ...event, organizationId: 7 }, ["organizationId"]],
+    ["an organization with U+0000", { ...event, organizationId: "a\u0000" }, ["organizationId"]],
+    ["an organization with half a character", { ...event, organizationId: "a\ud800" }, ["organizationId"]],
+    ["an id that is no UUID", { ...event, id: "1" }, ["id"]],
+    ["an id with braces", { ...event, id: `{${event.id}}` }, ["id"]],
+    ["no type", { ...event, type: "" }, ["type"]],
+    ["a type longer than a routing key", { ...event, type: "é".repeat(128) }, ["type"]],
+    ["a time with an offset", { ...event, occurredAtUtc: "2025-11-20T16:00:00+01:00" }, ["occurredAtUtc"]],
+    ["a time without a zone", { ...event, occurredAtUtc: "2025-11-20T16:00:00" }, ["occurredAtUtc"]],
+    ["a date", { ...event, occurredAtUtc: "2025-11-20" }, ["occurredAtUtc"]],
+    ["a day that does not exist", { ...event, occurredAtUtc: "2025-02-30T00:00:00Z" }, ["occurredAtUtc"]],
+    ["an hour that does not exist", { ...event, occurredAtUtc: "2025-02-20T24:00:00Z" }, ["occurredAtUtc"]],
+    ["a time that is a Date", { ...event, occurredAtUtc: new Date() }, ["occurredAtUtc"]],
+    ["no kind of entity", { ...event, entityType: undefined }, ["entityType"]],
+    ["an entity id that is no UUID", { ...event, entityId: "WI-7" }, ["entityId"]],
+    ["no data", { ...event, data: undefined }, ["data"]],
+    ["data that is a list", { ...event, data: [] }, ["data"]],
+    ["changes that are a list", { ...event, data: { changes: [] } }, ["data.changes"]],
+    ["a change that is text", change("Done"), ["data.changes.Status"]],
+    ["§2.4 a value that is a number", change({ oldValue: null, newValue: 7 }), ["data.changes.Status.newValue"]],
+    ["§2.4 a change without its old value", change({ newValue: "7" }), ["data.changes.Status.oldValue"]],
+    ["data that JSON can't hold", { ...event, data: { big: 1n } }, ["data"]],
+    ["several things at once", { ...event, id: "1", entityId: "2" }, ["id", "entityId"]],
+  ])("%s", (_title, wrong, fields) => {
+    expect(fieldsOf(wrong)).toEqual(fields);
+  });
+});
+
+describe("what the contract allows passes", () => {
+  test.each<[string, Partial<EmittedEvent>]>([
+    ["an organization of 128 characters, each of two UTF-16 units", { organizationId: "😀".repeat(128) }],
+    ["a type that Herald does not deliver", { type: "WorkItemMoved" }],
+    ["capital UUIDs", { id: event.id.toUpperCase() }],
+    ["a time to the second", { occurredAtUtc: "2024-02-29T23:59:59Z" }],
+    ["no changes", { data: {} }],
+    ["further details", { data: { reason: { nested: [1, null] } } }],
+  ])("%s", (_title, changes) => {
+    expect(fieldsOf({ ...event, ...changes })).toEqual([]);
+  });
+});
+
+test("an event has at most 256 KiB, to the byte", () => {
+  const sized = (length: number) => ({ ...event, data: { text: "x".repeat(length) } });
+  const room = MAX_EVENT_BYTES - encodeEvent(sized(0)).byteLength;
+  expect(encodeEvent(sized(room)).byteLength).toBe(MAX_EVENT_BYTES);
+  expect(fieldsOf(sized(room + 1))).toEqual(["data"]);
+});
+
+test("the error says all that is wrong, in words", () => {
+  expect(() => encodeEvent({ ...event, id: "1", entityId: "2" })).toThrow(
+    "the business event is not valid: id must be a UUID; entityId must be a UUID",
+  );
+});
+
+test("whatever passes here passes the contract's schema", () => {
+  const ajv = new Ajv({ allowUnionTypes: true });
+  (addFormatsModule as unknown as typeof addFormatsModule.default)(ajv, ["uuid"]);
+  // The format's own rules are shown above, on both sides of the broker.
+  ajv.addFormat("utc-date-time", true);
+  const isValid = ajv.compile(businessEventSchema);
+
+  const odd = fc.oneof(fc.string(), fc.constant("x".repeat(129)), fc.integer(), fc.constant(null), fc.object());
+  const damage = fc.tuple(fc.constantFrom(...Object.keys(event), "data.changes", "data.changes.Status"), odd);
+  fc.assert(
+    fc.property(fc.array(damage, { maxLength: 2 }), (damages) => {
+      const damaged = structuredClone(event) as unknown as Record<string, unknown>;
+      for (const [path, value] of damages) set(damaged, path.split("."), value);
+      if (fieldsOf(damaged).length === 0) expect(isValid(damaged)).toBe(true);
+      else if (isValid(damaged))
+        expect(fieldsOf(damaged)).not.toContainEqual(expect.stringMatching(/^data|^entity|^id$/));
+    }),
+    { numRuns: 500 },
+  );
+});
+
+function set(target: Record<string, unknown>, [head = "", ...rest]: string[], value: unknown): void {
+  const inner = target[head];
+  if (rest.length === 0) target[head] = value;
+  else if (typeof inner === "object" && inner !== null) set(inner as Record<string, unknown>, rest, value);
+}

@@ -1,0 +1,54 @@
+import type { EventType } from "@herald/contracts";
+
+/** The kinds of entity that events are about. */
+export const ENTITY_KINDS = [
+  "Project",
+  "WorkItem",
+  "ResourceAllocation",
+  "Timesheet",
+  "ProjectRisk",
+  "ChangeRequest",
+] as const;
+
+export type EntityKind = (typeof ENTITY_KINDS)[number];
+
+/** Something that happened to an entity in a product service. */
+export type EntityChange =
+  | { entity: EntityKind; change: "created" }
+  /** Its status, from what to what. */
+  | { entity: EntityKind; change: "status"; from: string | null; to: string }
+  /** Any other edit of it. */
+  | { entity: EntityKind; change: "edited" };
+
+interface Meaning {
+  created?: EventType;
+  reaches?: { status: string; event: EventType };
+}
+
+const meanings: Record<EntityKind, Meaning> = {
+  Project: { created: "ProjectCreated" },
+  WorkItem: { reaches: { status: "Done", event: "WorkItemCompleted" } },
+  ResourceAllocation: { created: "ResourceAllocated" },
+  Timesheet: { reaches: { status: "Approved", event: "TimesheetApproved" } },
+  ProjectRisk: { created: "RiskCreated" },
+  ChangeRequest: { reaches: { status: "Approved", event: "ChangeRequestApproved" } },
+};
+
+/**
+ * The event that a change means, or null where it means none (SPEC 6).
+ *
+ * A status counts only when it really changes: saving a work item that is Done already means nothing, and completing it
+ * again after it was reopened is a new event. An entity that is created in its final status has not changed to it.
+ * Edits of a project mean no supported event; `ProjectUpdated` can be subscribed to and is never the answer here.
+ */
+export function eventFor(change: EntityChange): EventType | null {
+  const { created, reaches } = meanings[change.entity];
+  switch (change.change) {
+    case "created":
+      return created ?? null;
+    case "status":
+      return reaches && change.to === reaches.status && change.from !== change.to ? reaches.event : null;
+    case "edited":
+      return null;
+  }
+}

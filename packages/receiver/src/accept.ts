@@ -1,0 +1,63 @@
+import type { HeadersInput } from "./headers.ts";
+import { type Verified, verify } from "./verify.ts";
+
+/** A verified request on its way to the application. */
+export interface Webhook extends Verified {
+  /** The exact bytes that were signed. */
+  body: Uint8Array;
+}
+
+/** What the adapters for express, fastify and fetch have in common. */
+export interface WebhookOptions<Request> {
+  /**
+   * The endpoint's signing secret, or several; or a function that finds them by request, so that one route serves many
+   * endpoints. Null means that there is no such endpoint, and is answered with 404.
+   */
+  secret: Secrets | ((request: Request) => Secrets | null | Promise<Secrets | null>);
+  /**
+   * Persists the event, or enqueues it durably. The sender gets 204 once this has resolved and not before; where it
+   * throws, the framework answers with its error status and the sender tries again. The sender waits 15 s at most, so
+   * long work belongs behind the queue (SPEC 4.4.5).
+   */
+  receive: (webhook: Webhook, request: Request) => Promise<void> | void;
+  /** Larger bodies are answered with 413. 256 KiB where absent, which is the sender's own limit. */
+  bodyLimitBytes?: number;
+  toleranceSeconds?: number;
+  headerPrefix?: string;
+  now?: () => Date;
+}
+
+export type Secrets = string | readonly string[];
+
+/** The answer to the sender, who keeps its first KiB where the endpoint's administrators can read it. */
+export interface Answer {
+  status: number;
+  /** Null for 204. */
+  json: { reason: string; message: string } | null;
+}
+
+export const DEFAULT_BODY_LIMIT_BYTES = 256 * 1024;
+
+/** Verifies one request and hands it to the application; whatever `receive` or `secret` throws goes to the caller. */
+export async function accept<Request>(
+  options: WebhookOptions<Request>,
+  request: Request,
+  headers: HeadersInput,
+  body: Uint8Array,
+): Promise<Answer> {
+  const secret = typeof options.secret === "function" ? await options.secret(request) : options.secret;
+  if (secret === null) return refusal(404, "unknown_endpoint", "no endpoint is configured here");
+  const { toleranceSeconds = 300, headerPrefix = "X-Service", now = () => new Date() } = options;
+  const verdict = verify({ secret, headers, body, now: now(), toleranceSeconds, headerPrefix });
+  if (!verdict.ok) return refusal(401, verdict.reason, verdict.message);
+  await options.receive({ ...verdict, body }, request);
+  return { status: 204, json: null };
+}
+
+export function bodyTooLarge(limitBytes: number): Answer {
+  return refusal(413, "body_too_large", `the body is larger than ${limitBytes} bytes`);
+}
+
+function refusal(status: number, reason: string, message: string): Answer {
+  return { status, json: { reason, message } };
+}

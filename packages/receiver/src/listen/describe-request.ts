@@ -1,0 +1,60 @@
+import { readHeader } from "../headers.ts";
+import type { ReceivedRequest } from "./received-request.ts";
+
+export interface DescribeOptions {
+  /** What the sender gets, such as "204" or "500 after 2 s". */
+  answer: string;
+  headerPrefix?: string;
+  /** Whether to use the terminal's colours. */
+  colour?: boolean;
+}
+
+const SHOWN_BODY_CHARACTERS = 600;
+
+/** A request as a few lines for a terminal: when, what, whether it verifies and if not why, and its body. */
+export function describeRequest(request: ReceivedRequest, options: DescribeOptions): string {
+  const { answer, headerPrefix = "X-Service", colour = false } = options;
+  const { verdict } = request;
+  const header = (suffix: string) => {
+    const reading = readHeader(request.headers, `${headerPrefix}-${suffix}`);
+    return reading.state === "once" ? printable(reading.value) : null;
+  };
+  const paint = (code: number, text: string) => (colour ? `\u001b[${code}m${text}\u001b[0m` : text);
+
+  const outcome = verdict.ok
+    ? `${paint(32, "verified")}, signed ${age(verdict.timestamp, request.receivedAt)}`
+    : paint(31, `NOT VERIFIED (${verdict.reason})`);
+  const name = (verdict.ok ? verdict.event && printable(verdict.event) : null) ?? header("Event") ?? "no event header";
+  const lines = [
+    `${paint(2, request.receivedAt.toISOString().slice(11, 23))} ${request.method} ${printable(request.path)}  ` +
+      `${paint(1, name)}  ${outcome}  -> ${answer}`,
+  ];
+  const deliveryId = header("Delivery-Id");
+  const eventId = verdict.ok ? verdict.eventId : null;
+  const ids = [deliveryId && `delivery ${deliveryId}`, eventId && `event ${eventId}`].filter(Boolean);
+  if (ids.length > 0) lines.push(`  ${ids.join("  ")}`);
+  if (!verdict.ok) lines.push(`  ${verdict.message}`);
+  if (request.body.byteLength > 0) lines.push(`  ${bodyText(request.body)}`);
+  return lines.join("\n");
+}
+
+function age(timestamp: number, receivedAt: Date): string {
+  const seconds = Math.floor(receivedAt.getTime() / 1000) - timestamp;
+  return seconds < 0 ? `${-seconds} s in the future` : `${seconds} s ago`;
+}
+
+function bodyText(body: Uint8Array): string {
+  // Four bytes at most make one character.
+  const text = printable(new TextDecoder().decode(body.subarray(0, SHOWN_BODY_CHARACTERS * 4)));
+  const shown = text.slice(0, SHOWN_BODY_CHARACTERS);
+  return shown.length === text.length && body.byteLength <= SHOWN_BODY_CHARACTERS * 4
+    ? shown
+    : `${shown}... (${body.byteLength} bytes)`;
+}
+
+/** Without the control characters that could steer the terminal. */
+function printable(text: string): string {
+  return text.replace(/\p{Cc}|\p{Cf}/gu, (character) =>
+    /[\t\n\r]/.test(character) ? " " : `\\u${character.codePointAt(0)?.toString(16).padStart(4, "0")}`,
+  );
+}

@@ -1,0 +1,17 @@
+import { createHmac } from "node:crypto";
+
+/**
+ * The signature header's value for a body sent at `timestamp`: `sha256=` and 64 lowercase hex digits (SPEC 4.3).
+ *
+ * @param secret the signing secret's literal text; its UTF-8 bytes are the key, it is not Base64-decoded
+ * @param timestamp Unix time in seconds, as the timestamp header says it
+ * @param body the exact bytes of the request body
+ */
+export function sign(secret: string, timestamp: number, body: Uint8Array): string {
+  return `sha256=${digest(secret, timestamp, body).toString("hex")}`;
+}
+
+/** HMAC-SHA256 over the timestamp in decimal, a dot and the body; 32 bytes. */
+export function digest(secret: string, timestamp: number, body: Uint8Array): Buffer {
+  return createHmac("sha256", Buffer.from(secret, "utf8")).update(`${timestamp}.`, "utf8").update(body).digest();
+}

@@ -1,0 +1,144 @@
+import { timingSafeEqual } from "node:crypto";
+import { type HeadersInput, readHeader } from "./headers.ts";
+import { readPayload } from "./payload.ts";
+import { digest } from "./sign.ts";
+import { parseTimestamp } from "./timestamp.ts";
+
+export interface VerifyInput {
+  /** The endpoint's signing secret as it was shown, or several, any of which may have signed. */
+  secret: string | readonly string[];
+  headers: HeadersInput;
+  /** The request body's bytes exactly as they arrived: not parsed, not decoded, not reserialized. */
+  body: Uint8Array;
+  /** The time to judge the timestamp by; the system's where absent. */
+  now?: Date;
+  /** How far the timestamp may be from `now`, either way, inclusive. */
+  toleranceSeconds?: number;
+  /** What the sender's headers begin with, where it is set up with another name than the default. */
+  headerPrefix?: string;
+}
+
+/** A verified request. What the signature covers can be trusted; the two header values below it cannot. */
+export interface Verified {
+  ok: true;
+  /** Unix time in seconds at which this attempt was signed. */
+  timestamp: number;
+  /** The event's type as the verified body names it; null where the body is not an event's (a manual payload). */
+  event: string | null;
+  /** The business event's id from the verified body, lowercase; null where the body has none. Deduplicate by it. */
+  eventId: string | null;
+  /** The verified body, parsed; undefined where it is not JSON. Its shape is not checked. */
+  payload: unknown;
+  /** The event header. Not signed: a hint for logs and for manual payloads, never for authorization. */
+  claimedEvent: string | null;
+  /** The delivery-id header, the same on every attempt. Not signed. */
+  deliveryId: string | null;
+}
+
+export type RejectionReason =
+  | "duplicate_header"
+  | "missing_signature"
+  | "malformed_signature"
+  | "missing_timestamp"
+  | "malformed_timestamp"
+  | "timestamp_too_old"
+  | "timestamp_too_new"
+  | "signature_mismatch";
+
+export interface Rejected {
+  ok: false;
+  /** Stable, for programs. */
+  reason: RejectionReason;
+  /** For the person who reads the log; holds no secret and nothing of the body. */
+  message: string;
+}
+
+export type Verdict = Verified | Rejected;
+
+/**
+ * Decides whether a request came from the sender and arrived unchanged and in time (SPEC 4.4.3). It reads no clock
+ * other than `now`, keeps nothing, and does not notice replays: see `deduplicator` for that.
+ *
+ * @throws TypeError where the caller's own arguments are wrong (a parsed body, an empty secret), never for what a
+ * request holds
+ */
+export function verify(input: VerifyInput): Verdict {
+  const { headers, body, now = new Date(), toleranceSeconds = 300, headerPrefix = "X-Service" } = input;
+  const secrets = typeof input.secret === "string" ? [input.secret] : input.secret;
+  checkArguments(secrets, body, now, toleranceSeconds);
+
+  const signed = readSignature(headers, headerPrefix);
+  if ("ok" in signed) return signed;
+
+  const ageSeconds = Math.floor(now.getTime() / 1000) - signed.timestamp;
+  if (Math.abs(ageSeconds) > toleranceSeconds) {
+    const off = `the request was signed ${Math.abs(ageSeconds)} s ${ageSeconds > 0 ? "ago" : "in the future"}`;
+    return rejected(
+      ageSeconds > 0 ? "timestamp_too_old" : "timestamp_too_new",
+      `${off}, and ${toleranceSeconds} s are tolerated: check this machine's clock`,
+    );
+  }
+  if (!signedByAny(secrets, signed, body)) {
+    return rejected(
+      "signature_mismatch",
+      "the signature fits no known secret: compare the secret, and see that the body's raw bytes are what is verified",
+    );
+  }
+  const { timestamp, claimedEvent, deliveryId } = signed;
+  return { ok: true, timestamp, ...readPayload(body), claimedEvent, deliveryId };
+}
+
+interface Signed {
+  /** 64 lowercase hex digits. */
+  signatureHex: string;
+  timestamp: number;
+  claimedEvent: string | null;
+  deliveryId: string | null;
+}
+
+/** The four headers, where they are unambiguous and well-formed. */
+function readSignature(headers: HeadersInput, prefix: string): Signed | Rejected {
+  const names = [`${prefix}-Signature`, `${prefix}-Timestamp`, `${prefix}-Event`, `${prefix}-Delivery-Id`] as const;
+  const values: (string | null)[] = [];
+  for (const name of names) {
+    const header = readHeader(headers, name);
+    if (header.state === "repeated") return rejected("duplicate_header", `the header ${name} is there more than once`);
+    values.push(header.state === "once" ? header.value : null);
+  }
+  const [signature = null, timestampText = null, claimedEvent = null, deliveryId = null] = values;
+
+  if (signature === null) return rejected("missing_signature", `the header ${names[0]} is missing`);
+  if (!/^sha256=[0-9a-f]{64}$/.test(signature)) {
+    return rejected("malformed_signature", `${names[0]} is not "sha256=" and 64 lowercase hex digits`);
+  }
+  if (timestampText === null) return rejected("missing_timestamp", `the header ${names[1]} is missing`);
+  const timestamp = parseTimestamp(timestampText);
+  if (timestamp === null) {
+    return rejected("malformed_timestamp", `${names[1]} is not a Unix time in whole seconds`);
+  }
+  return { signatureHex: signature.slice("sha256=".length), timestamp, claimedEvent, deliveryId };
+}
+
+/** Every secret is tried, whichever fits, so that the time taken does not tell which one did. */
+function signedByAny(secrets: readonly string[], signed: Signed, body: Uint8Array): boolean {
+  const supplied = Buffer.from(signed.signatureHex, "hex");
+  return secrets.map((secret) => timingSafeEqual(digest(secret, signed.timestamp, body), supplied)).includes(true);
+}
+
+function rejected(reason: RejectionReason, message: string): Rejected {
+  return { ok: false, reason, message };
+}
+
+function checkArguments(secrets: readonly string[], body: Uint8Array, now: Date, toleranceSeconds: number): void {
+  // An empty key would let anyone sign.
+  if (secrets.length === 0 || secrets.some((secret) => typeof secret !== "string" || secret === "")) {
+    throw new TypeError("verify: give at least one signing secret, none of them empty");
+  }
+  if (!(body instanceof Uint8Array)) {
+    throw new TypeError(
+      "verify: body must be the raw bytes of the request (Buffer or Uint8Array), taken before parsing",
+    );
+  }
+  if (Number.isNaN(now.getTime())) throw new TypeError("verify: now must be a valid Date");
+  if (!(toleranceSeconds >= 0)) throw new TypeError("verify: toleranceSeconds must be a number of at least 0");
+}

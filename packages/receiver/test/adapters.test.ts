@@ -1,0 +1,241 @@
+import { createServer, request as httpRequest, type RequestListener, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { afterEach, describe, expect, test } from "@jest/globals";
+import express from "express";
+import Fastify from "fastify";
+import { expressWebhook } from "../src/express.ts";
+import { fastifyWebhook } from "../src/fastify.ts";
+import { fetchWebhook } from "../src/fetch.ts";
+import { sign, type Webhook, type WebhookOptions } from "../src/index.ts";
+
+const secret = "a signing secret";
+const now = new Date("2025-11-20T15:00:00Z");
+/** Bytes that a parser would not give back: the spaces and the escapes are part of what is signed. */
+const body = Buffer.from('{ "type": "RiskCreated",  "id": "5f0c9a52-3d51-4f0e-8a35-0d9f7c1be111", "x": "\\u00e9" }\n');
+
+type Options = Pick<WebhookOptions<unknown>, "secret" | "receive" | "bodyLimitBytes">;
+/** A framework's server with the adapter on /hooks and a parser of JSON for the rest of the application. */
+type Framework = (options: Options) => Promise<Server>;
+
+const frameworks: [string, Framework][] = [
+  [
+    "express",
+    async (options) => {
+      const app = express();
+      app.set("env", "test");
+      app.post("/hooks", expressWebhook({ ...options, now: () => now }));
+      app.use(express.json());
+      app.post("/json", (request, response) => void response.json(request.body));
+      return listen(app);
+    },
+  ],
+  [
+    "fastify",
+    async (options) => {
+      const app = Fastify();
+      app.register(fastifyWebhook, { path: "/hooks", ...options, now: () => now });
+      app.post("/json", async (request) => request.body);
+      await app.listen({ host: "127.0.0.1", port: 0 });
+      return app.server;
+    },
+  ],
+  [
+    "fetch",
+    async (options) => {
+      const handler = fetchWebhook({ ...options, now: () => now });
+      return listen((incoming, response) => void throughFetch(handler, incoming, response));
+    },
+  ],
+];
+
+const open: Server[] = [];
+afterEach(async () => {
+  for (const server of open.splice(0)) {
+    await new Promise((resolve) => {
+      server.close(resolve);
+      server.closeAllConnections();
+    });
+  }
+});
+
+describe.each(frameworks)("%s", (name, framework) => {
+  async function start(options: Partial<Options> = {}) {
+    const received: Webhook[] = [];
+    const server = await framework({ secret, receive: (webhook) => void received.push(webhook), ...options });
+    open.push(server);
+    return { server, received };
+  }
+
+  test("§4.4.5 hands the verified event and its exact bytes on, and answers 204 after that", async () => {
+    let finished = false;
+    const received: Webhook[] = [];
+    const { server } = await start({
+      receive: async (webhook) => {
+        await new Promise((resolve) => setTimeout(resolve, 20));
+        received.push(webhook);
+        finished = true;
+      },
+    });
+    const answer = await post(server, body);
+    expect(finished).toBe(true);
+    expect(answer).toEqual({ status: 204, text: "" });
+    expect(received).toHaveLength(1);
+    expect(Buffer.from(received[0]?.body ?? [])).toEqual(body);
+    expect(received[0]).toMatchObject({ event: "RiskCreated", deliveryId: "delivery-1", payload: { x: "é" } });
+  });
+
+  test("§4.4.2 rejects a body that was changed, and says why", async () => {
+    const { server, received } = await start();
+    const answer = await post(server, body, { "X-Service-Signature": sign(secret, 1, body) });
+    expect(answer.status).toBe(401);
+    expect(JSON.parse(answer.text)).toEqual({ reason: "signature_mismatch", message: expect.any(String) });
+    expect(received).toHaveLength(0);
+  });
+
+  test("§4.4.4 rejects a header that is there twice", async () => {
+    const { server, received } = await start();
+    const answer = await post(server, body, { "X-Service-Event": ["RiskCreated", "ProjectCreated"] });
+    expect(answer.status).toBe(401);
+    expect(JSON.parse(answer.text)).toMatchObject({ reason: "duplicate_header" });
+    expect(received).toHaveLength(0);
+  });
+
+  test("§4.4.4 takes a body of exactly the limit and answers 413 to one byte more", async () => {
+    const { server, received } = await start({ bodyLimitBytes: 1000 });
+    expect((await post(server, Buffer.alloc(1000, "a"))).status).toBe(204);
+    expect((await post(server, Buffer.alloc(1001, "a"))).status).toBe(413);
+    expect((await post(server, Buffer.alloc(1001, "a"), { "Transfer-Encoding": "chunked" })).status).toBe(413);
+    expect(received).toHaveLength(1);
+  });
+
+  test("takes 256 KiB by default", async () => {
+    const { server } = await start();
+    expect((await post(server, Buffer.alloc(256 * 1024, "a"))).status).toBe(204);
+    expect((await post(server, Buffer.alloc(256 * 1024 + 1, "a"))).status).toBe(413);
+  });
+
+  test("§4.4.5 answers a failure where the event cannot be accepted", async () => {
+    const { server } = await start({ receive: () => Promise.reject(new Error("the queue is full")) });
+    expect((await post(server, body)).status).toBe(500);
+  });
+
+  test("answers 404 where there is no such endpoint", async () => {
+    const { server, received } = await start({ secret: () => null });
+    expect((await post(server, body)).status).toBe(404);
+    expect(received).toHaveLength(0);
+  });
+
+  test("takes a body whatever its content type says", async () => {
+    const { server } = await start();
+    expect((await post(server, body, { "Content-Type": "text/plain" })).status).toBe(204);
+  });
+
+  if (name !== "fetch") {
+    test("leaves the application's other routes their parsers", async () => {
+      const { server } = await start();
+      const answer = await post(server, Buffer.from('{ "a": 1 }'), {}, "/json");
+      expect(answer).toEqual({ status: 200, text: '{"a":1}' });
+    });
+  }
+});
+
+describe("express behind a parser", () => {
+  test("says what to do where the raw bytes are lost", async () => {
+    const app = express();
+    app.use(express.json());
+    app.post("/hooks", expressWebhook({ secret, receive: () => {} }));
+    app.use(((error, _request, response, _next) => {
+      response.status(500).send((error as Error).message);
+    }) satisfies express.ErrorRequestHandler);
+    const server = await listen(app);
+    open.push(server);
+    const answer = await post(server, body);
+    expect(answer).toEqual({ status: 500, text: expect.stringContaining("before express.json()") });
+  });
+
+  test("takes the bytes that express.raw() kept", async () => {
+    const app = express();
+    app.use(express.raw({ type: "*/*" }));
+    app.post("/hooks", expressWebhook({ secret, receive: () => {}, now: () => now }));
+    const server = await listen(app);
+    open.push(server);
+    expect((await post(server, body)).status).toBe(204);
+  });
+
+  test("finds the secret by the route's parameter", async () => {
+    const app = express();
+    app.post(
+      "/hooks/:endpoint",
+      expressWebhook<express.Request>({
+        secret: async ({ params }) => (params.endpoint === "orders" ? secret : null),
+        receive: () => {},
+        now: () => now,
+      }),
+    );
+    const server = await listen(app);
+    open.push(server);
+    expect((await post(server, body, {}, "/hooks/orders")).status).toBe(204);
+    expect((await post(server, body, {}, "/hooks/others")).status).toBe(404);
+  });
+});
+
+test("fetch answers 405 to what is no POST", async () => {
+  const handler = fetchWebhook({ secret, receive: () => {} });
+  expect((await handler(new Request("http://localhost/"))).status).toBe(405);
+});
+
+async function listen(listener: RequestListener): Promise<Server> {
+  const server = createServer(listener);
+  await new Promise<void>((resolve) => {
+    server.listen(0, "127.0.0.1", resolve);
+  });
+  return server;
+}
+
+/** Posts with the headers of a sender; those of `changes` replace or repeat them. */
+function post(server: Server, bytes: Buffer, changes: Record<string, string | string[]> = {}, path = "/hooks") {
+  const timestamp = now.getTime() / 1000;
+  const headers = {
+    "Content-Type": "application/json; charset=utf-8",
+    "X-Service-Signature": sign(secret, timestamp, bytes),
+    "X-Service-Timestamp": String(timestamp),
+    "X-Service-Event": "RiskCreated",
+    "X-Service-Delivery-Id": "delivery-1",
+    ...changes,
+  };
+  const { port } = server.address() as AddressInfo;
+  return new Promise<{ status: number | undefined; text: string }>((resolve, reject) => {
+    const request = httpRequest(
+      { host: "127.0.0.1", port, path, method: "POST", headers, agent: false },
+      (response) => {
+        let text = "";
+        response.setEncoding("utf8").on("data", (chunk) => {
+          text += chunk;
+        });
+        response.on("end", () => resolve({ status: response.statusCode, text }));
+      },
+    );
+    request.on("error", reject);
+    request.end(bytes);
+  });
+}
+
+/** What a server on the fetch interface does around a handler. */
+async function throughFetch(
+  handler: (request: Request) => Promise<Response>,
+  ...[incoming, outgoing]: Parameters<RequestListener>
+): Promise<void> {
+  const headers = new Headers();
+  for (const [name, values] of Object.entries(incoming.headersDistinct)) {
+    for (const value of values ?? []) headers.append(name, value);
+  }
+  const request = new Request(`http://localhost${incoming.url}`, {
+    method: "POST",
+    headers,
+    body: incoming as never,
+    duplex: "half",
+  });
+  const response = await handler(request).catch(() => new Response(null, { status: 500 }));
+  incoming.resume();
+  outgoing.writeHead(response.status).end(await response.text());
+}
