@@ -231,7 +231,10 @@ export function apiSchemas(limits: ApiLimits = DEFAULT_API_LIMITS): Record<Schem
       mayView: flag("May read."),
       mayManage: flag("May create, edit and deliver."),
       mayDelete: flag("May delete, which needs no entitlement."),
-      missing: listOf(text("What, in words."), "What stands between the caller and managing; empty where nothing does."),
+      missing: listOf(
+        text("What, in words."),
+        "What stands between the caller and managing; empty where nothing does.",
+      ),
       expiresAtUtc: time("When the token ends."),
       limits: object("Sizes, counts and times.", {
         nameCharacters: count("Longest name of an endpoint."),
@@ -261,7 +264,10 @@ export function apiSchemas(limits: ApiLimits = DEFAULT_API_LIMITS): Record<Schem
       onResume: {
         ...object("What goes out when the endpoint is enabled again; null while it is enabled.", {
           parked: count("Deliveries set aside, counted to 10,000.", 10_000),
-          missedEvents: count("Events of the last seven days that came while it was disabled, counted to 10,000.", 10_000),
+          missedEvents: count(
+            "Events of the last seven days that came while it was disabled, counted to 10,000.",
+            10_000,
+          ),
           missedEventsIsMinimum: flag("There are more than was counted."),
         }),
         type: ["object", "null"],

@@ -1,9 +1,8 @@
 import type { PrismaClient } from "@herald/common/database";
 import type { Clock } from "@herald/common/runtime";
 import { type PrivateNetworks, parsePrivateNetworks, secretBox } from "@herald/common/security";
-import type { Log } from "@herald/common/telemetry";
+import type { Log, Registry } from "@herald/common/telemetry";
 import express, { type Express } from "express";
-import type { Registry } from "prom-client";
 import { authenticator } from "./authentication/authenticate.ts";
 import { tokenVerifier } from "./authentication/verify-token.ts";
 import { limitsOf, type ManagementApiConfig } from "./config.ts";

@@ -1,6 +1,7 @@
 import {
   type Config,
   ConfigError,
+  type Environment,
   networkSettings,
   readConfig,
   type Settings,
@@ -66,7 +67,8 @@ const ownSettings = {
     type: "integer",
     default: 300,
     minimum: 1,
-    description: "Creates, edits and deletes that an organization may make in a minute, in each process of this service.",
+    description:
+      "Creates, edits and deletes that an organization may make in a minute, in each process of this service.",
   },
   MANUAL_DELIVERIES_PER_MINUTE: {
     type: "integer",
@@ -94,7 +96,7 @@ const settings = {
 export type ManagementApiConfig = Config<typeof settings>;
 
 /** @throws ConfigError listing every problem */
-export function readManagementApiConfig(environment: NodeJS.ProcessEnv = process.env): ManagementApiConfig {
+export function readManagementApiConfig(environment: Environment = process.env): ManagementApiConfig {
   const config = readConfig(settings, environment);
   const problems = problemsOfAuthentication(config);
   if (problems.length > 0) throw new ConfigError(problems);

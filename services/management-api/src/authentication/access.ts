@@ -30,6 +30,7 @@ export function missingFor(access: Access, caller: Caller, requiredModule: strin
   need(caller.modules.has(requiredModule), "module_missing", `module ${requiredModule}`);
   need(caller.permissions.has(VIEW), "permission_missing", `permission ${VIEW}`);
   if (access !== "view") need(caller.permissions.has(MANAGE), "permission_missing", `permission ${MANAGE}`);
-  if (access === "save") need(caller.entitlements.has(ENTITLEMENT), "entitlement_missing", `entitlement ${ENTITLEMENT}`);
+  if (access === "save")
+    need(caller.entitlements.has(ENTITLEMENT), "entitlement_missing", `entitlement ${ENTITLEMENT}`);
   return missing;
 }

@@ -11,7 +11,19 @@ export interface Keys {
   algorithms: string[];
 }
 
-const ASYMMETRIC = ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA", "Ed25519"];
+const ASYMMETRIC = [
+  "RS256",
+  "RS384",
+  "RS512",
+  "PS256",
+  "PS384",
+  "PS512",
+  "ES256",
+  "ES384",
+  "ES512",
+  "EdDSA",
+  "Ed25519",
+];
 
 /** @throws ConfigError where the public key can't be read */
 export function keysOf(config: AuthenticationConfig): Keys {

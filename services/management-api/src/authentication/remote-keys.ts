@@ -1,4 +1,12 @@
-import { createLocalJWKSet, createRemoteJWKSet, type ExportedJWKSCache, errors, type JWKSCacheInput, type JWTVerifyGetKey, jwksCache } from "jose";
+import {
+  createLocalJWKSet,
+  createRemoteJWKSet,
+  type ExportedJWKSCache,
+  errors,
+  type JWKSCacheInput,
+  type JWTVerifyGetKey,
+  jwksCache,
+} from "jose";
 
 /** The identity provider's keys can't be read. Says nothing about the token. */
 export class KeyServerError extends Error {

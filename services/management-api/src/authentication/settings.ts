@@ -78,13 +78,19 @@ export type AuthenticationConfig = Config<typeof authenticationSettings>;
 export function problemsOfAuthentication(config: AuthenticationConfig): string[] {
   const keys = (["AUTH_JWKS_URL", "AUTH_PUBLIC_KEY", "AUTH_JWT_SECRET"] as const).filter((name) => config[name]);
   if (keys.length === 0) {
-    return ["No key to verify tokens with: set one of AUTH_JWKS_URL, AUTH_PUBLIC_KEY and (development) AUTH_JWT_SECRET."];
+    return [
+      "No key to verify tokens with: set one of AUTH_JWKS_URL, AUTH_PUBLIC_KEY and (development) AUTH_JWT_SECRET.",
+    ];
   }
   if (keys.length > 1) {
-    return [`${keys.join(" and ")} are set, but only one key source can be used: keep the one that tokens are signed for.`];
+    return [
+      `${keys.join(" and ")} are set, but only one key source can be used: keep the one that tokens are signed for.`,
+    ];
   }
   if (keys[0] === "AUTH_JWT_SECRET") return [];
   return (["AUTH_ISSUER", "AUTH_AUDIENCE"] as const)
     .filter((name) => !config[name])
-    .map((name) => `${name} is missing: without it, tokens that ${keys[0]} made for other applications would be accepted.`);
+    .map(
+      (name) => `${name} is missing: without it, tokens that ${keys[0]} made for other applications would be accepted.`,
+    );
 }

@@ -1,6 +1,5 @@
-import type { Log } from "@herald/common/telemetry";
+import { Histogram, type Log, type Registry } from "@herald/common/telemetry";
 import type { RequestHandler } from "express";
-import { Histogram, type Registry } from "prom-client";
 import { v7 } from "uuid";
 
 /**

@@ -20,7 +20,8 @@ function isJson({ headers }: { headers: { "content-type"?: string | undefined } 
 
 /** @throws ProblemError `unsupported_media_type` or `malformed_json` */
 export function parseBody(request: Request): unknown {
-  if (!hasBody(request)) throw new ProblemError("malformed_json", { detail: "The body is missing. Send a JSON object." });
+  if (!hasBody(request))
+    throw new ProblemError("malformed_json", { detail: "The body is missing. Send a JSON object." });
   if (!isJson(request)) throw new ProblemError("unsupported_media_type");
   const bytes = request.body as Buffer;
   if (!isUtf8(bytes)) throw new ProblemError("malformed_json", { detail: "The body isn't valid UTF-8." });

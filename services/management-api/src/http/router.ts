@@ -62,12 +62,7 @@ function maxBodyBytes(operation: Operation, limits: ApiLimits): number {
 }
 
 /** @throws ProblemError 400 or 415 */
-function validated(
-  request: Request,
-  response: Response,
-  operation: Operation,
-  { validator }: RouterParts,
-): ApiRequest {
+function validated(request: Request, response: Response, operation: Operation, { validator }: RouterParts): ApiRequest {
   const query = { ...request.query };
   const body = operation.body ? parseBody(request) : undefined;
   const errors = [
@@ -76,7 +71,13 @@ function validated(
   ];
   if (errors.length > 0) throw new ProblemError("invalid_request", { errors });
   const caller = response.locals.caller as Caller;
-  return { caller, organizationId: caller.organizationId ?? "", params: request.params as Record<string, string>, query, body };
+  return {
+    caller,
+    organizationId: caller.organizationId ?? "",
+    params: request.params as Record<string, string>,
+    query,
+    body,
+  };
 }
 
 function expressPath(path: string): string {

@@ -1,7 +1,7 @@
 import { createServer, type RequestListener } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import { v7 } from "uuid";
-import { type ProblemCode, catalogue } from "../problems/catalogue.ts";
+import { catalogue, type ProblemCode } from "../problems/catalogue.ts";
 import { toProblem } from "../problems/problem-error.ts";
 
 export interface ApiServer {

@@ -177,7 +177,8 @@ export const catalogue = {
     status: 503,
     title: "The database can't be reached at the moment",
     when: "The database is down or overloaded.",
-    action: "Try again after as many seconds as the `Retry-After` header says. A change may have been made: read first.",
+    action:
+      "Try again after as many seconds as the `Retry-After` header says. A change may have been made: read first.",
   },
 } as const satisfies Record<string, ProblemKind>;
 

@@ -13,7 +13,7 @@ export async function insertWebhook(
   maxEndpoints: number,
 ): Promise<boolean> {
   return await prisma.$transaction(async (transaction) => {
-    await transaction.$executeRaw`SELECT pg_advisory_xact_lock(hashtextextended(${row.organizationId}, 0))`;
+    await transaction.$executeRaw`select pg_advisory_xact_lock(hashtextextended(${row.organizationId}, 0))`;
     const count = await transaction.webhookEndpoint.count({ where: { organizationId: row.organizationId } });
     if (count >= maxEndpoints) return false;
     await transaction.webhookEndpoint.create({ data: row, select: { id: true } });

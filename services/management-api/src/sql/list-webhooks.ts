@@ -15,15 +15,15 @@ export type ListedEndpoint = EndpointRow & { deliveries: DeliveryRow[] };
  */
 export async function listWebhooks(prisma: PrismaClient, organizationId: string): Promise<ListedEndpoint[]> {
   return await prisma.$queryRaw<ListedEndpoint[]>`
-    WITH recent AS (
-      SELECT id, endpoint_id, business_event_id, event_type, state::text AS state, attempt_count, status_code,
+    with recent as (
+      select id, endpoint_id, business_event_id, event_type, state::text as state, attempt_count, status_code,
              error_summary, attempted_at
-      FROM delivery
-      WHERE organization_id = ${organizationId}
-      ORDER BY id DESC
-      LIMIT ${RECENT_DELIVERIES}
-    ), shares AS (
-      SELECT endpoint_id,
+      from delivery
+      where organization_id = ${organizationId}
+      order by id desc
+      limit ${RECENT_DELIVERIES}
+    ), shares as (
+      select endpoint_id,
              json_agg(json_build_object(
                'id', id,
                'businessEventId', business_event_id,
@@ -33,14 +33,14 @@ export async function listWebhooks(prisma: PrismaClient, organizationId: string)
                'statusCode', status_code,
                'errorSummary', error_summary,
                'attemptedAt', attempted_at
-             ) ORDER BY id DESC) AS deliveries
-      FROM recent
-      GROUP BY endpoint_id
+             ) order by id desc) as deliveries
+      from recent
+      group by endpoint_id
     )
-    SELECT endpoint.id, name, url, enabled, consecutive_failures AS "consecutiveFailures", events, revision,
-           coalesce(shares.deliveries, '[]') AS deliveries
-    FROM webhook_endpoint AS endpoint
-    LEFT JOIN shares ON shares.endpoint_id = endpoint.id
-    WHERE organization_id = ${organizationId}
-    ORDER BY endpoint.id`;
+    select endpoint.id, name, url, enabled, consecutive_failures as "consecutiveFailures", events, revision,
+           coalesce(shares.deliveries, '[]') as deliveries
+    from webhook_endpoint as endpoint
+    left join shares on shares.endpoint_id = endpoint.id
+    where organization_id = ${organizationId}
+    order by endpoint.id`;
 }

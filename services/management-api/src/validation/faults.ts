@@ -12,7 +12,10 @@ export function faultOf(error: ErrorObject, formats: Record<string, Format>): Fa
     case "enum":
       return { code: "unknown_value", detail: `This must be one of ${params.allowedValues.join(", ")}.` };
     case "minItems":
-      return { code: "too_few", detail: `This must have at least ${params.limit === 1 ? "one entry" : `${params.limit} entries`}.` };
+      return {
+        code: "too_few",
+        detail: `This must have at least ${params.limit === 1 ? "one entry" : `${params.limit} entries`}.`,
+      };
     case "minLength":
       return { code: "blank", detail: "This must not be empty." };
     case "maxLength":
@@ -37,7 +40,10 @@ function formatName(format: string): string {
 }
 
 function typeName(type: string | string[]): string {
-  return [type].flat().map((name) => (name === "null" ? "null" : `${/^[aeiou]/.test(name) ? "an" : "a"} ${name}`)).join(" or ");
+  return [type]
+    .flat()
+    .map((name) => (name === "null" ? "null" : `${/^[aeiou]/.test(name) ? "an" : "a"} ${name}`))
+    .join(" or ");
 }
 
 function typeOf(value: unknown): string {

@@ -22,7 +22,10 @@ export function apiFormats(limits: ApiLimits, allowedPrivateNetworks: PrivateNet
     "json-text": (text) => payloadFault(text, limits.payloadBytes),
     "endpoint-version": (text) =>
       parseVersion(text) === null
-        ? { code: "not_a_version", detail: "This is no version that Herald gave out: use the endpoint's as it was read." }
+        ? {
+            code: "not_a_version",
+            detail: "This is no version that Herald gave out: use the endpoint's as it was read.",
+          }
         : null,
     "delivery-cursor": (text) =>
       parseCursor(text) === null
@@ -46,7 +49,10 @@ function payloadFault(text: string, maxBytes: number): Fault | null {
   }
   // Half of a surrogate pair has no UTF-8, so it could not be sent as it is.
   if (/\p{Cs}/u.test(text)) {
-    return { code: "not_unicode", detail: "The payload contains half of a surrogate pair, which can't be sent as UTF-8." };
+    return {
+      code: "not_unicode",
+      detail: "The payload contains half of a surrogate pair, which can't be sent as UTF-8.",
+    };
   }
   try {
     JSON.parse(text);

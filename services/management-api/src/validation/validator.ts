@@ -1,5 +1,5 @@
-import { apiSchemas, type ApiLimits, type FieldProblem, type SchemaName } from "@herald/contracts";
-import { type ErrorObject, type ValidateFunction } from "ajv";
+import { type ApiLimits, apiSchemas, type FieldProblem, type SchemaName } from "@herald/contracts";
+import type { ErrorObject, ValidateFunction } from "ajv";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import ajvFormats from "ajv-formats";
 import { faultOf } from "./faults.ts";
@@ -29,7 +29,10 @@ export function apiValidator(limits: ApiLimits, formats: Record<string, Format>)
   return {
     body: (name, value) => validate(compilers.body, name, value),
     query: (name, value) =>
-      validate(compilers.query, name, value).map((problem) => ({ ...problem, pointer: problem.pointer.replace("/", "?") })),
+      validate(compilers.query, name, value).map((problem) => ({
+        ...problem,
+        pointer: problem.pointer.replace("/", "?"),
+      })),
   };
 }
 

@@ -1,0 +1,1 @@
+export { startManagementApi } from "./start-management-api.ts";
