@@ -1,3 +1,5 @@
+export { type ApiLimits, DEFAULT_API_LIMITS, RECENT_DELIVERIES } from "./api-limits.ts";
+export { apiSchemas, type Schema, type SchemaName } from "./api-schemas.ts";
 export {
   type BusinessEvent,
   businessEventSchema,
@@ -6,9 +8,23 @@ export {
   type FieldChange,
   MAX_EVENT_BYTES,
 } from "./business-event.ts";
+export type {
+  DeliveryAttemptInfo,
+  DeliveryDetails,
+  DeliveryListItem,
+  DeliveryPage,
+  DeliveryState,
+  Outcome,
+} from "./deliveries.ts";
+export { OUTCOMES } from "./deliveries.ts";
+export type { EndpointDetails, EndpointOverview, FailedAttempt, HourOfDeliveries } from "./endpoint-overview.ts";
 export { EVENT_TYPES, type EventType, isEventType } from "./event-types.ts";
 export type { Hint, ManualReply } from "./messages.ts";
+export type { FieldProblem, Problem } from "./problems.ts";
+export type { EventTypeInfo, SessionInfo } from "./session.ts";
 export type {
+  CheckWebhookRequest,
+  CheckWebhookResponse,
   DeleteWebhookRequest,
   DeliverRequest,
   SaveWebhookRequest,

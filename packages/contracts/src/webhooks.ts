@@ -1,4 +1,5 @@
 import type { EventType } from "./event-types.ts";
+import type { FieldProblem } from "./problems.ts";
 
 /** A delivery by its latest attempt: one row per delivery, not per attempt (SPEC 2.2). */
 export interface WebhookDeliverySummary {
@@ -65,4 +66,12 @@ export interface DeliverRequest {
   eventType: EventType;
   /** Valid JSON, sent byte for byte. */
   payloadJson: string;
+}
+
+/** Body of a check: the fields of a create or edit that are known so far. Additive to SPEC. */
+export type CheckWebhookRequest = Partial<Omit<SaveWebhookRequest, "version">>;
+
+/** What saving would complain about. Additive to SPEC. */
+export interface CheckWebhookResponse {
+  errors: FieldProblem[];
 }

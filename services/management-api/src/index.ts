@@ -1,1 +1,1 @@
-export {};
+export { startManagementApi } from "./start-management-api.ts";

@@ -1,0 +1,36 @@
+import type { ProblemCode } from "../problems/catalogue.ts";
+import type { Caller } from "./caller.ts";
+
+/**
+ * What a route asks of its caller (SPEC 5.2, 5.3). Each asks for normal organization access (organization, subscription,
+ * module) and `integrations.view`; all but `view` for `integrations.manage` too; `save` for the integrations entitlement too.
+ */
+export type Access = "view" | "delete" | "save";
+
+/** Something that the caller lacks. */
+export interface Missing {
+  code: ProblemCode;
+  /** In words, e.g. "permission integrations.manage". */
+  what: string;
+}
+
+const VIEW = "integrations.view";
+const MANAGE = "integrations.manage";
+const ENTITLEMENT = "integrations";
+const LIVE_SUBSCRIPTIONS: ReadonlySet<string | null> = new Set(["active", "trialing"]);
+
+/** Everything that stands between a caller and a route, the most general first; empty where nothing does. */
+export function missingFor(access: Access, caller: Caller, requiredModule: string): Missing[] {
+  const missing: Missing[] = [];
+  function need(isThere: boolean, code: ProblemCode, what: string): void {
+    if (!isThere) missing.push({ code, what });
+  }
+  need(caller.organizationId !== null, "organization_missing", "organization");
+  need(LIVE_SUBSCRIPTIONS.has(caller.subscription), "subscription_inactive", "active subscription");
+  need(caller.modules.has(requiredModule), "module_missing", `module ${requiredModule}`);
+  need(caller.permissions.has(VIEW), "permission_missing", `permission ${VIEW}`);
+  if (access !== "view") need(caller.permissions.has(MANAGE), "permission_missing", `permission ${MANAGE}`);
+  if (access === "save")
+    need(caller.entitlements.has(ENTITLEMENT), "entitlement_missing", `entitlement ${ENTITLEMENT}`);
+  return missing;
+}

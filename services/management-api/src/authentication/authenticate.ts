@@ -1,0 +1,47 @@
+import type { Request } from "express";
+import { ProblemError } from "../problems/problem-error.ts";
+import { type Access, type Missing, missingFor } from "./access.ts";
+import { type Caller, callerOf } from "./caller.ts";
+import { findCredentials } from "./credentials.ts";
+import { assertSameOrigin } from "./origin.ts";
+import type { AuthenticationConfig } from "./settings.ts";
+import type { VerifyToken } from "./verify-token.ts";
+
+/**
+ * Finds out who sends a request, and whether they may. Where `access` is null, any valid token will do; else the caller
+ * has an organization.
+ *
+ * @throws ProblemError 401, 403 or 503
+ */
+export type Authenticate = (request: Request, access: Access | null) => Promise<Caller>;
+
+export function authenticator(
+  config: AuthenticationConfig & { PUBLIC_ORIGIN?: string | undefined },
+  verifyToken: VerifyToken,
+): Authenticate {
+  return async (request, access) => {
+    const credentials = findCredentials(request.headers, config.AUTH_COOKIE_NAME);
+    if (credentials.kind === "none") throw new ProblemError("authentication_required");
+    if (credentials.kind === "api-key") {
+      throw new ProblemError("api_key_not_accepted", {
+        detail:
+          `What the header ${credentials.header} holds is no user's access token, and API keys don't authorize webhook ` +
+          "management. Send Authorization: Bearer <token> with the access token of a signed-in user.",
+      });
+    }
+    const caller = callerOf(await verifyToken(credentials.token), config);
+    if (credentials.kind === "cookie") assertSameOrigin(request, config.PUBLIC_ORIGIN);
+    if (access !== null) assertNothingMissing(missingFor(access, caller, config.AUTH_REQUIRED_MODULE));
+    return caller;
+  };
+}
+
+function assertNothingMissing(missing: Missing[]): void {
+  const [first] = missing;
+  if (first === undefined) return;
+  const names = missing.map(({ what }) => what);
+  throw new ProblemError(first.code, {
+    detail: `This needs what the caller lacks: ${names.join(", ")}. Ask the organization's administrator.`,
+    missing: names,
+  });
+}

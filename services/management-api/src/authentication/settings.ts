@@ -1,0 +1,96 @@
+import type { Config, Settings } from "@herald/common/config";
+
+export const authenticationSettings = {
+  AUTH_JWKS_URL: {
+    type: "string",
+    pattern: "^https?://",
+    description: "Where the identity provider publishes the keys that it signs tokens with (JWKS).",
+  },
+  AUTH_PUBLIC_KEY: {
+    type: "string",
+    description: "The one public key that tokens are signed with, as PEM; line breaks may be written as \\n.",
+  },
+  AUTH_JWT_SECRET: {
+    type: "string",
+    secret: true,
+    minLength: 32,
+    description: "A secret shared with whoever makes the tokens (HS256), at least 32 characters; for development.",
+  },
+  AUTH_ISSUER: { type: "string", description: "The issuer that a token must name (iss)." },
+  AUTH_AUDIENCE: { type: "string", description: "The audience that a token must name (aud)." },
+  AUTH_ORGANIZATION_CLAIM: {
+    type: "string",
+    default: "organization_id",
+    minLength: 1,
+    description: "Claim that holds the caller's organization.",
+  },
+  AUTH_PERMISSIONS_CLAIM: {
+    type: "string",
+    default: "permissions",
+    minLength: 1,
+    description: "Claim that holds the caller's permissions, as a list or as text with spaces between.",
+  },
+  AUTH_SUBSCRIPTION_CLAIM: {
+    type: "string",
+    default: "subscription",
+    minLength: 1,
+    description: "Claim that holds the state of the organization's subscription; active and trialing pass.",
+  },
+  AUTH_MODULES_CLAIM: {
+    type: "string",
+    default: "modules",
+    minLength: 1,
+    description: "Claim that holds the organization's modules.",
+  },
+  AUTH_ENTITLEMENTS_CLAIM: {
+    type: "string",
+    default: "entitlements",
+    minLength: 1,
+    description: "Claim that holds the organization's entitlements.",
+  },
+  AUTH_REQUIRED_MODULE: {
+    type: "string",
+    default: "administration",
+    minLength: 1,
+    description: "The module without which the organization can't use the management API.",
+  },
+  AUTH_COOKIE_NAME: {
+    type: "string",
+    default: "herald_session",
+    pattern: "^[A-Za-z0-9_-]+$",
+    description: "Cookie that carries the admin page's token.",
+  },
+  SIGN_IN_URL: {
+    type: "string",
+    pattern: "^https?://",
+    description: "Where a person without a session signs in; the admin page shows it.",
+  },
+  SIGN_IN_LINKS: {
+    type: "boolean",
+    default: false,
+    description: "Whether a link that holds a token signs its holder in to the admin page; for development.",
+  },
+} as const satisfies Settings;
+
+export type AuthenticationConfig = Config<typeof authenticationSettings>;
+
+/** What can't be seen in one setting alone: which key, and that production names its issuer and audience. */
+export function problemsOfAuthentication(config: AuthenticationConfig): string[] {
+  const keys = (["AUTH_JWKS_URL", "AUTH_PUBLIC_KEY", "AUTH_JWT_SECRET"] as const).filter((name) => config[name]);
+  if (keys.length === 0) {
+    return [
+      "No key to verify tokens with: set one of AUTH_JWKS_URL, AUTH_PUBLIC_KEY and (development) AUTH_JWT_SECRET.",
+    ];
+  }
+  if (keys.length > 1) {
+    return [
+      `${keys.join(" and ")} are set, but only one key source can be used: keep the one that tokens are signed for.`,
+    ];
+  }
+  if (keys[0] === "AUTH_JWT_SECRET") return [];
+  return (["AUTH_ISSUER", "AUTH_AUDIENCE"] as const)
+    .filter((name) => !config[name])
+    .map(
+      (name) => `${name} is missing: without it, tokens that ${keys[0]} made for other applications would be accepted.`,
+    );
+}

@@ -1,0 +1,88 @@
+import type { Clock } from "@herald/common/runtime";
+import { errors, type JWTPayload, type JWTVerifyOptions, jwtVerify } from "jose";
+import { ProblemError } from "../problems/problem-error.ts";
+import { type Keys, keysOf } from "./keys.ts";
+import { KeyServerError } from "./remote-keys.ts";
+import type { AuthenticationConfig } from "./settings.ts";
+
+/**
+ * Verifies a token's signature, times, issuer and audience.
+ *
+ * @returns its claims
+ * @throws ProblemError `token_expired`, `token_invalid` (saying why) or `key_server_unavailable`
+ */
+export type VerifyToken = (token: string) => Promise<JWTPayload>;
+
+/** How far the clocks of the token's maker and this machine may be apart. */
+const CLOCK_TOLERANCE_S = 5;
+const KEY_SERVER_RETRY_S = 5;
+
+/** @throws ConfigError where the configured key can't be read */
+export function tokenVerifier(config: AuthenticationConfig, clock: Clock): VerifyToken {
+  const keys = keysOf(config);
+  return async (token) => {
+    const options: JWTVerifyOptions = {
+      algorithms: keys.algorithms,
+      requiredClaims: ["exp", "sub"],
+      clockTolerance: CLOCK_TOLERANCE_S,
+      currentDate: clock.now(),
+      ...(config.AUTH_ISSUER && { issuer: config.AUTH_ISSUER }),
+      ...(config.AUTH_AUDIENCE && { audience: config.AUTH_AUDIENCE }),
+    };
+    try {
+      return await verify(token, keys, options);
+    } catch (error) {
+      throw problemOf(error);
+    }
+  };
+}
+
+async function verify(token: string, keys: Keys, options: JWTVerifyOptions): Promise<JWTPayload> {
+  try {
+    const { payload } = await jwtVerify(token, keys.keyOf, options);
+    return payload;
+  } catch (error) {
+    if (!(error instanceof errors.JWKSMultipleMatchingKeys)) throw error;
+    // The token names no key and several would do.
+    for await (const key of error) {
+      try {
+        const { payload } = await jwtVerify(token, key, options);
+        return payload;
+      } catch (failure) {
+        if (!(failure instanceof errors.JWSSignatureVerificationFailed)) throw failure;
+      }
+    }
+    throw new errors.JWSSignatureVerificationFailed();
+  }
+}
+
+function problemOf(error: unknown): unknown {
+  if (error instanceof KeyServerError) {
+    return new ProblemError("key_server_unavailable", {
+      headers: { "Retry-After": String(KEY_SERVER_RETRY_S) },
+      cause: error,
+    });
+  }
+  if (error instanceof errors.JWTExpired) return new ProblemError("token_expired");
+  if (error instanceof errors.JOSEError || error instanceof TypeError) {
+    return new ProblemError("token_invalid", { detail: `${whyInvalid(error)} Sign in again and use the new token.` });
+  }
+  return error;
+}
+
+function whyInvalid(error: Error): string {
+  if (error instanceof errors.JWTClaimValidationFailed) {
+    if (error.claim === "aud") return "The token was made for another audience.";
+    if (error.claim === "iss") return "The token was made by another issuer.";
+    if (error.claim === "nbf") return "The token isn't valid yet.";
+    return `The token's claim ${error.claim} is missing or not valid.`;
+  }
+  if (error instanceof errors.JWSSignatureVerificationFailed) return "The token's signature doesn't match.";
+  if (error instanceof errors.JWKSNoMatchingKey) return "The token is signed with a key that isn't accepted.";
+  if (error instanceof errors.JOSEAlgNotAllowed || error instanceof errors.JOSENotSupported) {
+    return "The token is signed with an algorithm that isn't accepted.";
+  }
+  // jose checks the key's type with a TypeError, e.g. an RSA key where the token says ES256.
+  if (error instanceof TypeError) return "The token is signed with a key of another kind.";
+  return "The token is malformed.";
+}

@@ -1,0 +1,113 @@
+import {
+  type Config,
+  ConfigError,
+  type Environment,
+  networkSettings,
+  readConfig,
+  type Settings,
+  secretSettings,
+  serviceSettings,
+} from "@herald/common/config";
+import { type ApiLimits, DEFAULT_API_LIMITS } from "@herald/contracts";
+import { authenticationSettings, problemsOfAuthentication } from "./authentication/settings.ts";
+
+const ownSettings = {
+  PORT: {
+    type: "integer",
+    default: 8080,
+    minimum: 0,
+    maximum: 65535,
+    description: "Port of the management API and the admin page.",
+  },
+  BASE_PATH: {
+    type: "string",
+    default: "",
+    pattern: "^(/[A-Za-z0-9._~-]+)*$",
+    description: "Path in front of every route, where a proxy passes it on: begins with a slash, ends without one.",
+  },
+  PUBLIC_ORIGIN: {
+    type: "string",
+    pattern: "^https?://[^/]+$",
+    description:
+      "Where browsers see the admin page, as https://herald.example.com. Needed where a proxy changes the Host header.",
+  },
+  ADMIN_UI_DIR: {
+    type: "string",
+    description: "Folder of the built admin page; that of this checkout where it isn't set.",
+  },
+  MAX_NAME_CHARACTERS: {
+    type: "integer",
+    default: DEFAULT_API_LIMITS.nameCharacters,
+    minimum: 1,
+    maximum: 1_000,
+    description: "Longest name of an endpoint.",
+  },
+  MAX_URL_CHARACTERS: {
+    type: "integer",
+    default: DEFAULT_API_LIMITS.urlCharacters,
+    minimum: 20,
+    maximum: 8_192,
+    description: "Longest URL of an endpoint.",
+  },
+  MAX_PAYLOAD_BYTES: {
+    type: "integer",
+    default: DEFAULT_API_LIMITS.payloadBytes,
+    minimum: 2,
+    maximum: 4 * 1024 * 1024,
+    description: "Largest payload of a manual delivery, in bytes of UTF-8.",
+  },
+  MAX_ENDPOINTS: {
+    type: "integer",
+    default: DEFAULT_API_LIMITS.endpoints,
+    minimum: 1,
+    maximum: 10_000,
+    description: "Endpoints that an organization may have.",
+  },
+  WRITES_PER_MINUTE: {
+    type: "integer",
+    default: 300,
+    minimum: 1,
+    description:
+      "Creates, edits and deletes that an organization may make in a minute, in each process of this service.",
+  },
+  MANUAL_DELIVERIES_PER_MINUTE: {
+    type: "integer",
+    default: 60,
+    minimum: 1,
+    description: "Manual deliveries that an organization may make in a minute, in each process of this service.",
+  },
+  MANUAL_DELIVERY_TIMEOUT_MS: {
+    type: "integer",
+    default: 20_000,
+    minimum: 100,
+    maximum: 60_000,
+    description: "How long a manual delivery's request waits for the first attempt; more than an attempt may take.",
+  },
+} as const satisfies Settings;
+
+const settings = {
+  ...serviceSettings,
+  ...secretSettings,
+  ...networkSettings,
+  ...authenticationSettings,
+  ...ownSettings,
+};
+
+export type ManagementApiConfig = Config<typeof settings>;
+
+/** @throws ConfigError listing every problem */
+export function readManagementApiConfig(environment: Environment = process.env): ManagementApiConfig {
+  const config = readConfig(settings, environment);
+  const problems = problemsOfAuthentication(config);
+  if (problems.length > 0) throw new ConfigError(problems);
+  return config;
+}
+
+export function limitsOf(config: ManagementApiConfig): ApiLimits {
+  return {
+    nameCharacters: config.MAX_NAME_CHARACTERS,
+    urlCharacters: config.MAX_URL_CHARACTERS,
+    payloadBytes: config.MAX_PAYLOAD_BYTES,
+    endpoints: config.MAX_ENDPOINTS,
+  };
+}

@@ -1,0 +1,13 @@
+const UUID_BYTES = 16;
+
+/** Opaque text for "older than this delivery". */
+export function cursorOf(deliveryId: string): string {
+  return Buffer.from(deliveryId.replaceAll("-", ""), "hex").toString("base64url");
+}
+
+/** The delivery id of a cursor; null where the text is none that {@link cursorOf} could have made. */
+export function parseCursor(cursor: string): string | null {
+  const bytes = Buffer.from(cursor, "base64url");
+  if (bytes.length !== UUID_BYTES || bytes.toString("base64url") !== cursor) return null;
+  return bytes.toString("hex").replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
+}

@@ -1,0 +1,58 @@
+import { Prisma } from "@herald/common/database";
+import type { Log } from "@herald/common/telemetry";
+import type { ErrorRequestHandler } from "express";
+import { catalogue } from "../problems/catalogue.ts";
+import { ProblemError, toProblem } from "../problems/problem-error.ts";
+
+const DATABASE_RETRY_S = 5;
+
+/** Answers whatever a route threw as `application/problem+json`. Only what is our own fault is logged. */
+export function errorHandler({ log, signInUrl }: { log: Log; signInUrl?: string | undefined }): ErrorRequestHandler {
+  return (error: unknown, request, response, next) => {
+    if (response.headersSent) return next(error);
+    const requestId = String(response.locals.requestId);
+    const problem = problemOf(error);
+    const { status } = catalogue[problem.code];
+    if (status >= 500) {
+      log.error("a request failed", { requestId, method: request.method, code: problem.code, error });
+    }
+    response.locals.problemCode = problem.code;
+    if (status === 401) response.set("WWW-Authenticate", challenge(problem));
+    response.set(problem.facts.headers ?? {});
+    const facts = status === 401 ? { ...problem.facts, signInUrl } : problem.facts;
+    response.status(status).type("application/problem+json");
+    response.send(JSON.stringify(toProblem({ code: problem.code, facts }, requestId)));
+  };
+}
+
+/** RFC 6750: an error is named only where a token was sent. */
+function challenge({ code }: ProblemError): string {
+  return code === "token_invalid" || code === "token_expired" ? 'Bearer error="invalid_token"' : "Bearer";
+}
+
+function problemOf(error: unknown): ProblemError {
+  if (error instanceof ProblemError) return error;
+  if (isDatabaseOutage(error)) {
+    return new ProblemError("database_unavailable", { headers: { "Retry-After": String(DATABASE_RETRY_S) } });
+  }
+  switch ((error as { type?: unknown } | null)?.type) {
+    case "entity.too.large":
+      return new ProblemError("body_too_large");
+    case "encoding.unsupported":
+      return new ProblemError("unsupported_media_type");
+    case "request.aborted":
+    case "request.size.invalid":
+      return new ProblemError("malformed_json", { detail: "The body ended before it was complete." });
+  }
+  // A path that can't be decoded, e.g. %ff.
+  if (error instanceof URIError) return new ProblemError("route_not_found");
+  return new ProblemError("internal_error");
+}
+
+/** Prisma's codes for a server that isn't there, doesn't answer, closed the connection, or has none left. */
+const OUTAGE_CODES: ReadonlySet<string> = new Set(["P1001", "P1002", "P1008", "P1017", "P2024", "P2037"]);
+
+function isDatabaseOutage(error: unknown): boolean {
+  if (error instanceof Prisma.PrismaClientInitializationError) return true;
+  return error instanceof Prisma.PrismaClientKnownRequestError && OUTAGE_CODES.has(error.code);
+}

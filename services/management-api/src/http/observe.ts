@@ -1,0 +1,44 @@
+import { Histogram, type Log, type Registry } from "@herald/common/telemetry";
+import type { RequestHandler } from "express";
+import { v7 } from "uuid";
+
+/**
+ * Gives each request an id, which the response, its problem and the log share, and writes down how it ended. The line
+ * holds no query, header or body: those can be secret.
+ */
+export function observe({ log, registry }: { log: Log; registry: Registry }): RequestHandler {
+  const durations = new Histogram({
+    name: "herald_api_request_duration_seconds",
+    help: "Time from a request's headers to the end of its response.",
+    labelNames: ["method", "route", "status"],
+    buckets: [0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20],
+    registers: [registry],
+  });
+  return (request, response, next) => {
+    const startedAt = performance.now();
+    const requestId = v7();
+    response.locals.requestId = requestId;
+    response.set("X-Request-Id", requestId);
+    response.once("close", () => {
+      const durationMs = performance.now() - startedAt;
+      // The pattern, not the path: ids would make a series each.
+      const route = `${request.baseUrl}${request.route?.path ?? ""}` || "none";
+      durations.observe({ method: request.method, route, status: response.statusCode }, durationMs / 1000);
+      const { statusCode: status, locals } = response;
+      log[status >= 500 ? "warn" : "info"]("request", {
+        requestId,
+        method: request.method,
+        route,
+        status,
+        durationMs: Math.round(durationMs),
+        ...(locals.problemCode !== undefined && { code: locals.problemCode }),
+        ...(locals.caller !== undefined && {
+          organizationId: locals.caller.organizationId,
+          subject: locals.caller.subject,
+        }),
+        ...(!response.writableFinished && { aborted: true }),
+      });
+    });
+    next();
+  };
+}

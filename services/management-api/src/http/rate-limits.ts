@@ -1,0 +1,37 @@
+import { RateLimiterMemory, RateLimiterRes } from "rate-limiter-flexible";
+import { ProblemError } from "../problems/problem-error.ts";
+
+/** What an organization may do in a minute, in this process. */
+export interface RateLimits {
+  /** @throws ProblemError `too_many_requests` where nothing is left of the allowance */
+  take(allowance: "writes" | "manualDeliveries", organizationId: string): Promise<void>;
+}
+
+const WORDS = { writes: "changes", manualDeliveries: "manual deliveries" };
+
+/**
+ * Counts in memory: with more processes the allowance grows by as much, which is fine for what this is against, a client
+ * that runs wild.
+ */
+export function rateLimits(perMinute: { writes: number; manualDeliveries: number }): RateLimits {
+  const limiters = {
+    writes: new RateLimiterMemory({ points: perMinute.writes, duration: 60 }),
+    manualDeliveries: new RateLimiterMemory({ points: perMinute.manualDeliveries, duration: 60 }),
+  };
+  return {
+    async take(allowance, organizationId) {
+      try {
+        await limiters[allowance].consume(organizationId);
+      } catch (refusal) {
+        if (!(refusal instanceof RateLimiterRes)) throw refusal;
+        const seconds = Math.max(1, Math.ceil(refusal.msBeforeNext / 1000));
+        throw new ProblemError("too_many_requests", {
+          detail:
+            `The organization may make ${perMinute[allowance]} ${WORDS[allowance]} in a minute and has made them. ` +
+            `Try again in ${seconds} s.`,
+          headers: { "Retry-After": String(seconds) },
+        });
+      }
+    },
+  };
+}

@@ -1,0 +1,193 @@
+/** A kind of problem: what a client can rely on, and what a person can do about it. */
+export interface ProblemKind {
+  status: number;
+  /** The same for every problem of the kind. */
+  title: string;
+  /** When it comes. For the documentation. */
+  when: string;
+  /** How to act on it. For the documentation, and for `detail` where nothing more particular is known. */
+  action: string;
+}
+
+/** Every error that the management API answers with, by code. OpenAPI, documentation and tests are made of this list. */
+export const catalogue = {
+  invalid_request: {
+    status: 400,
+    title: "The request has fields that can't be accepted",
+    when: "A field of the body or a query parameter is missing, of the wrong type, or breaks a rule.",
+    action: "Correct each field that `errors` lists, and send the request again.",
+  },
+  malformed_json: {
+    status: 400,
+    title: "The body isn't JSON",
+    when: "The body is missing, isn't valid JSON, or isn't valid UTF-8.",
+    action: "Send a JSON object as UTF-8.",
+  },
+  endpoint_disabled: {
+    status: 400,
+    title: "The endpoint is disabled",
+    when: "A manual delivery to an endpoint that is paused or was disabled after failures.",
+    action: "Enable the endpoint, then deliver again.",
+  },
+  event_not_subscribed: {
+    status: 400,
+    title: "The endpoint isn't subscribed to this event",
+    when: "A manual delivery of an event that the endpoint doesn't list in `events`.",
+    action: "Use one of the endpoint's events, or add this one to them.",
+  },
+  endpoint_limit_reached: {
+    status: 400,
+    title: "The organization has as many endpoints as it may have",
+    when: "Creating one endpoint too many.",
+    action: "Delete an endpoint that isn't needed any more, or ask the operator of the service for a higher limit.",
+  },
+  authentication_required: {
+    status: 401,
+    title: "A token is needed",
+    when: "The request carries neither a bearer token nor the admin page's cookie.",
+    action: "Send `Authorization: Bearer <token>` with the access token of a signed-in user.",
+  },
+  token_invalid: {
+    status: 401,
+    title: "The token can't be accepted",
+    when: "The token is malformed, not signed with an accepted key, or made for another application.",
+    action: "Sign in again and use the new token.",
+  },
+  token_expired: {
+    status: 401,
+    title: "The token has expired",
+    when: "The token's time is over.",
+    action: "Refresh the token or sign in again.",
+  },
+  api_key_not_accepted: {
+    status: 401,
+    title: "API keys don't authorize webhook management",
+    when: "The request carries an API key, in whatever header, and no token.",
+    action: "Webhooks are managed by signed-in users: send `Authorization: Bearer <token>` with a user's access token.",
+  },
+  organization_missing: {
+    status: 403,
+    title: "The token names no organization",
+    when: "The token has no organization claim.",
+    action: "Choose an organization and use the token that is made for it.",
+  },
+  subscription_inactive: {
+    status: 403,
+    title: "The organization's subscription isn't active",
+    when: "The organization's subscription is neither active nor trialing.",
+    action: "Renew the subscription.",
+  },
+  module_missing: {
+    status: 403,
+    title: "The organization lacks a module",
+    when: "The organization hasn't got the module that holds webhook management.",
+    action: "Ask the organization's administrator to add the module that `missing` names.",
+  },
+  permission_missing: {
+    status: 403,
+    title: "The caller lacks a permission",
+    when: "Reading needs `integrations.view`; everything else needs `integrations.view` and `integrations.manage`.",
+    action: "Ask the organization's administrator for the permissions that `missing` names.",
+  },
+  entitlement_missing: {
+    status: 403,
+    title: "The organization lacks an entitlement",
+    when: "Creating, editing or delivering without the entitlement `integrations`.",
+    action: "Add integrations to the organization's plan.",
+  },
+  origin_mismatch: {
+    status: 403,
+    title: "The request comes from another site",
+    when: "A change that is authenticated by cookie without an `Origin` header that matches.",
+    action: "Send it from the admin page itself, or use a bearer token.",
+  },
+  webhook_not_found: {
+    status: 404,
+    title: "There is no such endpoint",
+    when: "The organization has no endpoint with this id.",
+    action: "List the endpoints and use the id of one of them.",
+  },
+  delivery_not_found: {
+    status: 404,
+    title: "There is no such delivery",
+    when: "The endpoint has no delivery with this id, or has it no more.",
+    action: "List the endpoint's deliveries and use the id of one of them.",
+  },
+  route_not_found: {
+    status: 404,
+    title: "There is nothing at this address",
+    when: "The path isn't one of this API's.",
+    action: "Compare the path with the reference.",
+  },
+  method_not_allowed: {
+    status: 405,
+    title: "This address doesn't take this method",
+    when: "The path is one of this API's, but not with this method.",
+    action: "Use one of the methods that the `Allow` header lists.",
+  },
+  request_timeout: {
+    status: 408,
+    title: "The request took too long to arrive",
+    when: "Headers or body weren't complete in time.",
+    action: "Send the request again over a better connection.",
+  },
+  version_conflict: {
+    status: 409,
+    title: "The endpoint has changed since it was read",
+    when: "An edit or delete with a version that isn't the latest.",
+    action: "Reload the endpoint, apply the change to what it is now, and send it with the new version.",
+  },
+  body_too_large: {
+    status: 413,
+    title: "The body is too large",
+    when: "The body is larger than any valid request of the route.",
+    action: "Send a smaller body.",
+  },
+  unsupported_media_type: {
+    status: 415,
+    title: "The body has to be JSON",
+    when: "The body's `Content-Type` isn't `application/json`, its charset isn't UTF-8, or it is compressed.",
+    action: "Send it with `Content-Type: application/json`, as UTF-8 and uncompressed.",
+  },
+  too_many_requests: {
+    status: 429,
+    title: "Too many requests",
+    when: "The organization made more changes or manual deliveries in a minute than it may.",
+    action: "Wait for as many seconds as the `Retry-After` header says.",
+  },
+  headers_too_large: {
+    status: 431,
+    title: "The headers are too large",
+    when: "The request line and headers are larger than 16 KiB.",
+    action: "Send fewer or shorter headers and cookies.",
+  },
+  internal_error: {
+    status: 500,
+    title: "Something went wrong in Herald",
+    when: "A bug.",
+    action: "Try again; if it stays, tell the operator of the service the `requestId`.",
+  },
+  key_server_unavailable: {
+    status: 503,
+    title: "Tokens can't be verified at the moment",
+    when: "The identity provider's keys can't be read.",
+    action: "Try again after as many seconds as the `Retry-After` header says.",
+  },
+  database_unavailable: {
+    status: 503,
+    title: "The database can't be reached at the moment",
+    when: "The database is down or overloaded.",
+    action:
+      "Try again after as many seconds as the `Retry-After` header says. A change may have been made: read first.",
+  },
+} as const satisfies Record<string, ProblemKind>;
+
+export type ProblemCode = keyof typeof catalogue;
+
+/** The kinds that a code names, for whoever walks through them all. */
+export const problemKinds = Object.entries(catalogue) as [ProblemCode, ProblemKind][];
+
+/** The stable `type` of a problem. */
+export function problemType(code: ProblemCode): string {
+  return `urn:herald:problem:${code.replaceAll("_", "-")}`;
+}

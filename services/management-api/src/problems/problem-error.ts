@@ -1,0 +1,51 @@
+import type { FieldProblem, Problem } from "@herald/contracts";
+import { catalogue, type ProblemCode, problemType } from "./catalogue.ts";
+
+export interface ProblemFacts {
+  /** What happened this time and what to do; the catalogue's action where it isn't given. */
+  detail?: string;
+  errors?: FieldProblem[];
+  missing?: string[];
+  signInUrl?: string | undefined;
+  /** Of the response, beside the body. */
+  headers?: Record<string, string>;
+  cause?: unknown;
+}
+
+/** Thrown anywhere below a route to answer the request with a problem of the catalogue. */
+export class ProblemError extends Error {
+  readonly code: ProblemCode;
+  readonly facts: ProblemFacts;
+
+  constructor(code: ProblemCode, facts: ProblemFacts = {}) {
+    super(`${code}: ${facts.detail ?? catalogue[code].title}`, { cause: facts.cause });
+    this.name = "ProblemError";
+    this.code = code;
+    this.facts = facts;
+  }
+
+  get status(): number {
+    return catalogue[this.code].status;
+  }
+}
+
+/** The response body of a problem. */
+export function toProblem({ code, facts }: Pick<ProblemError, "code" | "facts">, requestId: string): Problem {
+  const { status, title, action } = catalogue[code];
+  return {
+    type: problemType(code),
+    title,
+    status,
+    code,
+    detail: facts.detail ?? withoutMarkup(action),
+    requestId,
+    ...(facts.errors && { errors: facts.errors }),
+    ...(facts.missing && { missing: facts.missing }),
+    ...(facts.signInUrl && { signInUrl: facts.signInUrl }),
+  };
+}
+
+/** The catalogue is written for pages, where backquotes set names apart. */
+function withoutMarkup(text: string): string {
+  return text.replaceAll("`", "");
+}

@@ -1,0 +1,41 @@
+import type { Environment } from "@herald/common/config";
+import { openDatabase } from "@herald/common/database";
+import { type Clock, type Service, systemClock } from "@herald/common/runtime";
+import { createLog, createRegistry, startOperationsServer } from "@herald/common/telemetry";
+import { createApp } from "./app.ts";
+import { readManagementApiConfig } from "./config.ts";
+import { startServer } from "./http/server.ts";
+
+/** Starts the management API: HTTP in front, PostgreSQL behind it, and the broker to ask dispatchers over. */
+export async function startManagementApi(
+  environment: Environment = process.env,
+  { clock = systemClock }: { clock?: Clock } = {},
+): Promise<Service & { port: number }> {
+  const config = readManagementApiConfig(environment);
+  const log = createLog({ service: "management-api", level: config.LOG_LEVEL });
+  const registry = createRegistry("management-api");
+  const database = openDatabase(config.DATABASE_URL, {
+    poolSize: config.DATABASE_POOL_SIZE,
+    applicationName: "herald-management-api",
+    onConnectionLost: (error) => log.warn("a database connection broke", { error }),
+  });
+  const app = createApp({ config, prisma: database.prisma, clock, log, registry });
+  const server = await startServer(app, { host: config.HTTP_HOST, port: config.PORT });
+  const operations = await startOperationsServer({
+    host: config.HTTP_HOST,
+    port: config.METRICS_PORT,
+    registry,
+    checks: { database: () => database.ping().then(() => true) },
+  });
+  log.info("listening", { port: server.port, operationsPort: operations.port, basePath: config.BASE_PATH });
+
+  return {
+    log,
+    port: server.port,
+    async stop() {
+      await server.close();
+      await operations.close();
+      await database.close();
+    },
+  };
+}

@@ -1,0 +1,69 @@
+import { checkEndpointUrl, type PrivateNetworks } from "@herald/common/security";
+import type { ApiLimits } from "@herald/contracts";
+import { parseCursor } from "../deliveries/cursor.ts";
+import { parseVersion } from "../webhooks/version.ts";
+
+/** What is wrong with a text, for programs and for people. */
+export interface Fault {
+  code: string;
+  detail: string;
+}
+
+/** The rules behind a format of the API's schemas: null where a text keeps them. */
+export type Format = (text: string) => Fault | null;
+
+export function apiFormats(limits: ApiLimits, allowedPrivateNetworks: PrivateNetworks): Record<string, Format> {
+  return {
+    "webhook-name": nameFault,
+    "webhook-url": (text) => {
+      const check = checkEndpointUrl(text, { allowedPrivateNetworks, maxLength: limits.urlCharacters });
+      return check.ok ? null : { code: check.code, detail: check.message };
+    },
+    "json-text": (text) => payloadFault(text, limits.payloadBytes),
+    "endpoint-version": (text) =>
+      parseVersion(text) === null
+        ? {
+            code: "not_a_version",
+            detail: "This is no version that Herald gave out: use the endpoint's as it was read.",
+          }
+        : null,
+    "delivery-cursor": (text) =>
+      parseCursor(text) === null
+        ? { code: "not_a_cursor", detail: "This is no cursor that Herald gave out: use nextCursor as it was read." }
+        : null,
+  };
+}
+
+function nameFault(text: string): Fault | null {
+  if (!/\S/u.test(text)) return { code: "blank", detail: "The name is blank: give the endpoint a name." };
+  if (/[\p{Cc}\p{Cs}]/u.test(text)) {
+    return { code: "control_characters", detail: "The name contains line breaks or control characters: remove them." };
+  }
+  return null;
+}
+
+function payloadFault(text: string, maxBytes: number): Fault | null {
+  const bytes = Buffer.byteLength(text);
+  if (bytes > maxBytes) {
+    return { code: "too_long", detail: `The payload has ${bytes} bytes; ${maxBytes} is the most that is sent.` };
+  }
+  // Half of a surrogate pair has no UTF-8, so it could not be sent as it is.
+  if (/\p{Cs}/u.test(text)) {
+    return {
+      code: "not_unicode",
+      detail: "The payload contains half of a surrogate pair, which can't be sent as UTF-8.",
+    };
+  }
+  try {
+    JSON.parse(text);
+    return null;
+  } catch (error) {
+    return { code: "not_json", detail: `The payload isn't valid JSON: ${jsonFault(error)}` };
+  }
+}
+
+/** V8's words, without the part of the payload that they may quote. */
+function jsonFault(error: unknown): string {
+  const position = /at position \d+( \(line \d+ column \d+\))?/.exec((error as Error).message)?.[0];
+  return position ? `there is a mistake ${position}.` : "it ends too early, or isn't JSON at all.";
+}
