@@ -5,8 +5,8 @@ const CATCH_UP_MS = 60_000;
  * Marks for the publisher to act on: it wakes an endpoint's parked deliveries and adds those of the events that it
  * misses. Null where nothing calls for it.
  */
-export function catchUpMarks(isNeeded: boolean, now: Date): { catchUpAt: Date | null; catchUpUntil: Date | null } {
+export function catchUpMarks(isNeeded: boolean, now: Date): { catchUpAt: Date; catchUpUntil: Date | null } {
   return isNeeded
     ? { catchUpAt: now, catchUpUntil: new Date(now.getTime() + CATCH_UP_MS) }
-    : { catchUpAt: null, catchUpUntil: null };
+    : { catchUpAt: now, catchUpUntil: null };
 }
