@@ -1,0 +1,230 @@
+import { randomUUID } from "node:crypto";
+import { insertDelivery, insertEndpoint, ROW_TIME, useDatabase } from "@herald/devkit/harness";
+import { describe, expect, test } from "@jest/globals";
+import fc from "fast-check";
+import { type Settlement, settle } from "../src/sql/settle.ts";
+
+const db = useDatabase();
+const NOW = new Date(ROW_TIME.getTime() + 5_000);
+const RETRY_AT = new Date(NOW.getTime() + 60_000);
+const DISABLE_AFTER = 5;
+
+type Endpoint = Awaited<ReturnType<typeof insertEndpoint>>;
+
+async function claimedDelivery(endpoint: Endpoint, attempt = 1) {
+  return await insertDelivery(db.database.prisma, endpoint, {
+    attemptCount: attempt,
+    inFlight: true,
+    nextAttemptAt: new Date(NOW.getTime() + 60_000),
+  });
+}
+
+function settlement(endpoint: Endpoint, deliveryId: string, override: Partial<Settlement> = {}): Settlement {
+  const succeeded = override.succeeded ?? true;
+  return {
+    deliveryId,
+    endpointId: endpoint.id,
+    attempt: 1,
+    revision: endpoint.revision,
+    startedAt: NOW,
+    durationMs: 12,
+    statusCode: succeeded ? 204 : 500,
+    succeeded,
+    errorSummary: succeeded ? null : "receiver answered 500",
+    responseExcerpt: null,
+    nextAttemptAt: succeeded ? null : RETRY_AT,
+    ...override,
+  };
+}
+
+async function settleAll(settlements: Settlement[]) {
+  return await settle(db.database.prisma, settlements, { now: NOW, disableAfter: DISABLE_AFTER });
+}
+
+const deliveryOf = (id: string) =>
+  db.database.prisma.delivery.findUniqueOrThrow({ where: { id }, include: { attempts: true } });
+const endpointOf = (id: string) => db.database.prisma.webhookEndpoint.findUniqueOrThrow({ where: { id } });
+
+describe("a settled delivery", () => {
+  test("§3.2 succeeds with a 2xx", async () => {
+    const endpoint = await insertEndpoint(db.database.prisma);
+    const { id } = await claimedDelivery(endpoint);
+    await settleAll([settlement(endpoint, id, { responseExcerpt: "thanks" })]);
+    expect(await deliveryOf(id)).toMatchObject({
+      state: "succeeded",
+      inFlight: false,
+      nextAttemptAt: null,
+      statusCode: 204,
+      errorSummary: null,
+      attemptedAt: NOW,
+      attempts: [{ number: 1, startedAt: NOW, durationMs: 12, statusCode: 204, responseExcerpt: "thanks" }],
+    });
+  });
+
+  test("§3.2 waits for its retry after a failure", async () => {
+    const endpoint = await insertEndpoint(db.database.prisma);
+    const { id } = await claimedDelivery(endpoint);
+    await settleAll([settlement(endpoint, id, { succeeded: false })]);
+    expect(await deliveryOf(id)).toMatchObject({
+      state: "pending",
+      inFlight: false,
+      nextAttemptAt: RETRY_AT,
+      statusCode: 500,
+      errorSummary: "receiver answered 500",
+    });
+  });
+
+  test("§3.2 is exhausted after its fifth failure", async () => {
+    const endpoint = await insertEndpoint(db.database.prisma);
+    const { id } = await claimedDelivery(endpoint, 5);
+    await settleAll([settlement(endpoint, id, { attempt: 5, succeeded: false, nextAttemptAt: null })]);
+    expect(await deliveryOf(id)).toMatchObject({ state: "exhausted", nextAttemptAt: null, attemptCount: 5 });
+  });
+
+  test("keeps the newer claim when an older failure comes late", async () => {
+    const endpoint = await insertEndpoint(db.database.prisma);
+    const { id, nextAttemptAt } = await claimedDelivery(endpoint, 2);
+    await settleAll([settlement(endpoint, id, { attempt: 1, succeeded: false })]);
+    expect(await deliveryOf(id)).toMatchObject({
+      state: "pending",
+      inFlight: true,
+      nextAttemptAt,
+      attempts: [{ number: 1, statusCode: 500 }],
+    });
+  });
+
+  test("succeeds by a late success, whose attempt had been written down as interrupted", async () => {
+    const endpoint = await insertEndpoint(db.database.prisma);
+    const { id } = await claimedDelivery(endpoint, 2);
+    await db.database.prisma.deliveryAttempt.create({
+      data: { deliveryId: id, number: 1, startedAt: NOW, durationMs: 0, statusCode: 503, errorSummary: "interrupted" },
+    });
+    await settleAll([settlement(endpoint, id, { attempt: 1 })]);
+    await settleAll([settlement(endpoint, id, { attempt: 2, succeeded: false })]);
+    const delivery = await deliveryOf(id);
+    expect(delivery).toMatchObject({ state: "succeeded", statusCode: 204 });
+    expect(delivery.attempts.map(({ number, statusCode }) => [number, statusCode]).sort()).toEqual([
+      [1, 204],
+      [2, 500],
+    ]);
+  });
+
+  test("that was deleted meanwhile is passed over, and the others of its batch are not", async () => {
+    const endpoint = await insertEndpoint(db.database.prisma);
+    const { id } = await claimedDelivery(endpoint);
+    const gone = await insertEndpoint(db.database.prisma);
+    await db.database.prisma.webhookEndpoint.delete({ where: { id: gone.id } });
+    await settleAll([settlement(gone, randomUUID(), { succeeded: false }), settlement(endpoint, id)]);
+    expect((await deliveryOf(id)).state).toBe("succeeded");
+  });
+});
+
+describe("an endpoint's health", () => {
+  async function settleRun(endpoint: Endpoint, successes: readonly boolean[]) {
+    const settlements: Settlement[] = [];
+    for (const succeeded of successes) {
+      const { id } = await claimedDelivery(endpoint);
+      settlements.push(settlement(endpoint, id, { succeeded }));
+    }
+    return { settlements, changed: await settleAll(settlements) };
+  }
+
+  test("§3.1 five consecutive failures, over several deliveries, disable it, and the reason is kept", async () => {
+    const endpoint = await insertEndpoint(db.database.prisma);
+    const first = await settleRun(endpoint, [false, false, false]);
+    expect(first.changed).toEqual([
+      { endpointId: endpoint.id, organizationId: endpoint.organizationId, consecutiveFailures: 3, disabled: false },
+    ]);
+    const second = await settleRun(endpoint, [false, false]);
+    expect(second.changed).toMatchObject([{ consecutiveFailures: 5, disabled: true }]);
+    const attempts = [...first.settlements, ...second.settlements].map(({ deliveryId }) => `${deliveryId}/1`);
+    expect(await endpointOf(endpoint.id)).toMatchObject({
+      enabled: false,
+      consecutiveFailures: 5,
+      disabledReason: "failures",
+      disabledAt: NOW,
+      failureRun: attempts,
+    });
+  });
+
+  test("§3.1 any success resets the count", async () => {
+    const endpoint = await insertEndpoint(db.database.prisma);
+    await settleRun(endpoint, [false, false, false, false]);
+    await settleRun(endpoint, [true]);
+    expect(await endpointOf(endpoint.id)).toMatchObject({ enabled: true, consecutiveFailures: 0, failureRun: [] });
+    await settleRun(endpoint, [false, false, false, false]);
+    expect(await endpointOf(endpoint.id)).toMatchObject({ enabled: true, consecutiveFailures: 4 });
+  });
+
+  test("§9.1 disabling changes the version, counting does not", async () => {
+    const endpoint = await insertEndpoint(db.database.prisma);
+    await settleRun(endpoint, [false, false, false, false]);
+    expect((await endpointOf(endpoint.id)).revision).toBe(endpoint.revision);
+    await settleRun(endpoint, [false]);
+    expect((await endpointOf(endpoint.id)).revision).toBe(endpoint.revision + 1n);
+  });
+
+  test("a result from before the latest edit changes its delivery and not the endpoint's count", async () => {
+    const endpoint = await insertEndpoint(db.database.prisma, { revision: 7n });
+    const { id } = await claimedDelivery(endpoint);
+    const changed = await settleAll([settlement(endpoint, id, { revision: 6n, succeeded: false })]);
+    expect(changed).toEqual([]);
+    expect((await endpointOf(endpoint.id)).consecutiveFailures).toBe(0);
+    expect((await deliveryOf(id)).statusCode).toBe(500);
+  });
+
+  test("a healthy endpoint's row is not written", async () => {
+    const endpoint = await insertEndpoint(db.database.prisma);
+    const rowVersion = () =>
+      db.database.prisma.$queryRaw`select xmin::text from webhook_endpoint where id = ${endpoint.id}::uuid`;
+    const before = await rowVersion();
+    await settleRun(endpoint, [true, true]);
+    expect(await rowVersion()).toEqual(before);
+  });
+
+  test("follows the order in which attempts ended, however they are batched (property)", async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.boolean(), { maxLength: 14 }),
+        fc.integer({ min: 1, max: 14 }),
+        async (results, size) => {
+          const endpoint = await insertEndpoint(db.database.prisma);
+          for (let from = 0; from < results.length; from += size) {
+            // A later batch holds results that were claimed before an earlier one disabled the endpoint.
+            await settleRun(endpoint, results.slice(from, from + size));
+          }
+          const { enabled, consecutiveFailures, failureRun } = await endpointOf(endpoint.id);
+          expect({ enabled, consecutiveFailures }).toEqual(model(results));
+          expect(failureRun).toHaveLength(consecutiveFailures);
+        },
+      ),
+      { numRuns: 40 },
+    );
+  });
+
+  function model(results: readonly boolean[]) {
+    let consecutiveFailures = 0;
+    for (const succeeded of results) {
+      consecutiveFailures = succeeded ? 0 : consecutiveFailures + 1;
+      if (consecutiveFailures === DISABLE_AFTER) return { enabled: false, consecutiveFailures };
+    }
+    return { enabled: true, consecutiveFailures };
+  }
+
+  test("two dispatchers that settle the same endpoints at once lose no failure", async () => {
+    const endpoints = await Promise.all([1, 2, 3].map(() => insertEndpoint(db.database.prisma)));
+    await Promise.all(
+      [endpoints, endpoints.toReversed()].map(async (order) => {
+        for (let round = 0; round < 2; round++) {
+          const settlements = [];
+          for (const endpoint of order) {
+            const { id } = await claimedDelivery(endpoint);
+            settlements.push(settlement(endpoint, id, { succeeded: false }));
+          }
+          await settleAll(settlements);
+        }
+      }),
+    );
+    for (const { id } of endpoints) expect((await endpointOf(id)).consecutiveFailures).toBe(4);
+  });
+});
