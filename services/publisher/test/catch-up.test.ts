@@ -1,0 +1,161 @@
+import { randomUUID } from "node:crypto";
+import {
+  insertDelivery,
+  insertEndpoint,
+  insertEvent,
+  ROW_TIME,
+  steeredClock,
+  useDatabase,
+} from "@herald/devkit/harness";
+import { expect, test } from "@jest/globals";
+import { catchUp } from "../src/catch-up.ts";
+
+const db = useDatabase();
+const DAY_MS = 24 * 60 * 60_000;
+const MINUTE_MS = 60_000;
+const OPTIONS = { pageSize: 10, windowMs: 7 * DAY_MS };
+const log = { debug() {}, info() {}, warn() {}, error() {}, isDebug: false };
+
+/** A clock that stands a day after the rows of these tests. */
+const clockAt = (milliseconds: number) => steeredClock(new Date(ROW_TIME.getTime() + milliseconds));
+const clock = clockAt(DAY_MS);
+const marked = { catchUpAt: clock.now(), catchUpUntil: new Date(clock.now().getTime() + MINUTE_MS) };
+
+const run = (at = clock) => catchUp({ prisma: db.database.prisma, clock: at, log }, OPTIONS);
+const deliveriesOf = (endpointId: string) =>
+  db.database.prisma.delivery.findMany({ where: { endpointId }, orderBy: { id: "asc" } });
+const endpointOf = (id: string) => db.database.prisma.webhookEndpoint.findUniqueOrThrow({ where: { id } });
+
+async function insertEvents(organizationId: string, count: number, row: Parameters<typeof insertEvent>[2] = {}) {
+  for (let index = 0; index < count; index++) {
+    await insertEvent(db.database.prisma, organizationId, { occurredAt: new Date(ROW_TIME.getTime() + index), ...row });
+  }
+}
+
+test("§6.2 passes go on, page by page, until no event is missing", async () => {
+  const endpoint = await insertEndpoint(db.database.prisma, marked);
+  await insertEvents(endpoint.organizationId, 15, { type: "RiskCreated" });
+  await insertEvents(endpoint.organizationId, 25);
+  expect(await run()).toEqual({ unparked: 0, filled: 25 });
+  const deliveries = await deliveriesOf(endpoint.id);
+  expect(deliveries).toHaveLength(25);
+  for (const delivery of deliveries) {
+    expect(delivery).toMatchObject({ state: "pending", attemptCount: 0, nextAttemptAt: clock.now(), body: null });
+  }
+});
+
+test("§6.1 reaches back seven days, and never behind the endpoint's creation", async () => {
+  const now = ROW_TIME.getTime() + 100 * DAY_MS;
+  const at = clockAt(100 * DAY_MS);
+  const old = await insertEndpoint(db.database.prisma, { ...marked, catchUpAt: at.now() });
+  const young = await insertEndpoint(db.database.prisma, {
+    ...marked,
+    catchUpAt: at.now(),
+    organizationId: old.organizationId,
+    createdAt: new Date(now - DAY_MS),
+  });
+  for (const age of [8 * DAY_MS, 7 * DAY_MS, 2 * DAY_MS, DAY_MS, 0]) {
+    await insertEvent(db.database.prisma, old.organizationId, { occurredAt: new Date(now - age) });
+  }
+  await run(at);
+  expect(await deliveriesOf(old.id)).toHaveLength(4);
+  expect(await deliveriesOf(young.id)).toHaveLength(2);
+});
+
+test("makes only what is missing, and a second time nothing", async () => {
+  const endpoint = await insertEndpoint(db.database.prisma, marked);
+  const known = await insertEvent(db.database.prisma, endpoint.organizationId);
+  await insertDelivery(db.database.prisma, endpoint, {
+    businessEventId: known.id,
+    state: "exhausted",
+    attemptCount: 5,
+  });
+  await insertEvents(endpoint.organizationId, 3);
+  expect(await run()).toEqual({ unparked: 0, filled: 3 });
+  await db.database.prisma.webhookEndpoint.update({ where: { id: endpoint.id }, data: { catchUpAt: clock.now() } });
+  expect(await run()).toEqual({ unparked: 0, filled: 0 });
+});
+
+test("§3.1 wakes parked deliveries of an enabled endpoint, due by their own delay; those at five attempts stay", async () => {
+  const { prisma } = db.database;
+  const endpoint = await insertEndpoint(prisma, marked);
+  const due = new Date(clock.now().getTime() + MINUTE_MS);
+  for (let index = 0; index < 21; index++) {
+    await insertDelivery(prisma, endpoint, { state: "parked", attemptCount: index % 5, nextAttemptAt: due });
+  }
+  const exhausted = await insertDelivery(prisma, endpoint, {
+    state: "exhausted",
+    attemptCount: 5,
+    nextAttemptAt: null,
+  });
+  expect(await run()).toEqual({ unparked: 21, filled: 0 });
+  for (const delivery of await deliveriesOf(endpoint.id)) {
+    if (delivery.id === exhausted.id) expect(delivery).toMatchObject({ state: "exhausted", attemptCount: 5 });
+    else expect(delivery).toMatchObject({ state: "pending", nextAttemptAt: due });
+  }
+});
+
+test("leaves a disabled endpoint alone", async () => {
+  const endpoint = await insertEndpoint(db.database.prisma, { ...marked, enabled: false });
+  const { id } = await insertDelivery(db.database.prisma, endpoint, { state: "parked" });
+  await insertEvents(endpoint.organizationId, 1);
+  expect(await run()).toEqual({ unparked: 0, filled: 0 });
+  expect(await deliveriesOf(endpoint.id)).toMatchObject([{ id, state: "parked" }]);
+});
+
+test("looks again a minute later, which closes the race with a fan-out in flight, and then once a day", async () => {
+  const at = clockAt(DAY_MS);
+  const endpoint = await insertEndpoint(db.database.prisma, marked);
+  await run(at);
+  expect((await endpointOf(endpoint.id)).catchUpAt).toEqual(marked.catchUpUntil);
+  // Its fan-out had read the endpoint as it was before the edit.
+  await insertEvent(db.database.prisma, endpoint.organizationId);
+  expect((await run(at)).filled).toBe(0);
+  at.advance(MINUTE_MS);
+  expect((await run(at)).filled).toBe(1);
+  expect((await endpointOf(endpoint.id)).catchUpAt).toEqual(new Date(at.now().getTime() + DAY_MS));
+});
+
+test("a mark that is made while a catch-up runs is kept", async () => {
+  const { prisma } = db.database;
+  const endpoint = await insertEndpoint(prisma, marked);
+  await insertEvents(endpoint.organizationId, 1);
+  const again = new Date(clock.now().getTime() + 1);
+  let edited = false;
+  const editing = {
+    ...log,
+    info() {
+      edited = true;
+    },
+  };
+  const clockThatEdits = {
+    now() {
+      return clock.now();
+    },
+  };
+  // The edit comes between the taking and the finishing: at the first page that is read.
+  const watched = new Proxy(prisma, {
+    get(target, property, receiver) {
+      if (property !== "$queryRaw") return Reflect.get(target, property, receiver);
+      return async (...parameters: Parameters<typeof prisma.$queryRaw>) => {
+        const rows = await target.$queryRaw(...parameters);
+        await prisma.webhookEndpoint.update({ where: { id: endpoint.id }, data: { catchUpAt: again } });
+        return rows;
+      };
+    },
+  });
+  await catchUp({ prisma: watched, clock: clockThatEdits, log: editing }, OPTIONS);
+  expect(edited).toBe(true);
+  expect((await endpointOf(endpoint.id)).catchUpAt).toEqual(again);
+});
+
+test("two publishers at once fill a gap once", async () => {
+  const organizationId = randomUUID();
+  const endpoints = await Promise.all(
+    [1, 2, 3, 4].map(() => insertEndpoint(db.database.prisma, { ...marked, organizationId })),
+  );
+  await insertEvents(organizationId, 12);
+  const results = await Promise.all([run(), run()]);
+  expect(results.reduce((sum, { filled }) => sum + filled, 0)).toBe(48);
+  for (const { id } of endpoints) expect(await deliveriesOf(id)).toHaveLength(12);
+});
