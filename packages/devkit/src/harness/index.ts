@@ -1,4 +1,14 @@
+export type { KeyPair } from "../certificates/authority.ts";
+export { certificates, type TestCertificates } from "./certificates.ts";
 export { type EventuallyOptions, eventually } from "./eventually.ts";
+export {
+  type Answer,
+  type AnswerScript,
+  type HttpsReceiver,
+  type HttpsReceiverOptions,
+  httpsReceiver,
+  type ReceivedRequest,
+} from "./https-receiver.ts";
 export { type SteeredClock, steeredClock } from "./steered-clock.ts";
 export { type TestBroker, useBroker } from "./use-broker.ts";
 export { type TestDatabase, useDatabase } from "./use-database.ts";
