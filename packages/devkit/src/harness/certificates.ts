@@ -1,0 +1,40 @@
+import { type KeyPair, makeAuthority, makeSelfSigned } from "../certificates/authority.ts";
+
+export interface TestCertificates {
+  /** The authority's certificate: what a sender must trust for `trusted` to pass. */
+  caPem: string;
+  /** For localhost, 127.0.0.1 and ::1. */
+  trusted: KeyPair;
+  /** As `trusted`, but its time is over. */
+  expired: KeyPair;
+  /** As `trusted`, but its time has not come. */
+  notYetValid: KeyPair;
+  /** Of the same authority, but for another name. */
+  wrongName: KeyPair;
+  /** For the right names, but no authority stands behind it. */
+  selfSigned: KeyPair;
+}
+
+const HERE = ["localhost", "127.0.0.1", "::1"];
+const DAY_MS = 86_400_000;
+
+let made: Promise<TestCertificates> | undefined;
+
+/** Certificates for HTTPS on the loopback, good and bad; made once for a test file. */
+export function certificates(): Promise<TestCertificates> {
+  made ??= make();
+  return made;
+}
+
+async function make(): Promise<TestCertificates> {
+  const authority = await makeAuthority("Herald test authority");
+  const daysFromNow = (days: number) => new Date(Date.now() + days * DAY_MS);
+  const [trusted, expired, notYetValid, wrongName, selfSigned] = await Promise.all([
+    authority.issue({ names: HERE }),
+    authority.issue({ names: HERE, notBefore: daysFromNow(-30), notAfter: daysFromNow(-1) }),
+    authority.issue({ names: HERE, notBefore: daysFromNow(1), notAfter: daysFromNow(30) }),
+    authority.issue({ names: ["receiver.invalid"] }),
+    makeSelfSigned({ names: HERE }),
+  ]);
+  return { caPem: authority.cert, trusted, expired, notYetValid, wrongName, selfSigned };
+}

@@ -1,0 +1,160 @@
+import type { IncomingHttpHeaders, IncomingMessage, OutgoingHttpHeaders, ServerResponse } from "node:http";
+import { createServer } from "node:https";
+import type { AddressInfo, Socket } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { KeyPair } from "../certificates/authority.ts";
+import { certificates } from "./certificates.ts";
+import { eventually } from "./eventually.ts";
+
+export interface ReceivedRequest {
+  method: string;
+  /** Path and query. */
+  path: string;
+  /** Names in lower case, as Node joins them. */
+  headers: IncomingHttpHeaders;
+  /** Names and values by turns, as they came. */
+  rawHeaders: string[];
+  body: Buffer;
+  receivedAt: Date;
+  /** Counts this receiver's TCP connections from 1: equal numbers mean a kept-alive connection. */
+  connection: number;
+}
+
+/** How to answer one request. */
+export type Answer =
+  | {
+      /** 200 by default. */
+      status?: number;
+      headers?: OutgoingHttpHeaders;
+      body?: string | Buffer;
+      /** Waits so long before answering. */
+      delayMs?: number;
+    }
+  /** Takes the request and never answers. */
+  | { fault: "hang" }
+  /** Cuts the connection with a TCP reset. */
+  | { fault: "reset" }
+  /** Sends the status at once, then a byte of the body now and then, without end. */
+  | { fault: "drip"; status?: number; intervalMs?: number };
+
+/** One answer for all, or a choice by the request and its number (from 0). */
+export type AnswerScript = Answer | ((request: ReceivedRequest, index: number) => Answer | Promise<Answer>);
+
+export interface HttpsReceiver {
+  /** `https://127.0.0.1:<port>`, or with the host asked for. */
+  readonly url: string;
+  readonly port: number;
+  /** In the order of their arrival, when their body was complete. */
+  readonly requests: ReceivedRequest[];
+  /** TCP connections that were opened so far, handshakes that failed included. */
+  readonly connections: number;
+  /** Changes how requests from now on are answered; 200 until then. */
+  answerWith(script: AnswerScript): void;
+  /** Resolves with all requests when there are at least so many. */
+  received(count: number, timeoutMs?: number): Promise<ReceivedRequest[]>;
+  close(): Promise<void>;
+}
+
+export interface HttpsReceiverOptions {
+  /** `certificates()` has good and bad ones; the trusted by default. */
+  certificate?: KeyPair;
+  /** What the URL names; the server listens on 127.0.0.1, or on ::1 for "[::1]". */
+  host?: "127.0.0.1" | "localhost" | "[::1]";
+}
+
+/** A real HTTPS server on the loopback that records what it gets and answers as told. Close it in `afterEach` or `afterAll`. */
+export async function httpsReceiver(options: HttpsReceiverOptions = {}): Promise<HttpsReceiver> {
+  const host = options.host ?? "127.0.0.1";
+  const pair = options.certificate ?? (await certificates()).trusted;
+  const requests: ReceivedRequest[] = [];
+  const sockets = new Map<number, { raw: Socket; number: number }>();
+  const open = new Set<Socket>();
+  let script: AnswerScript = {};
+  let connections = 0;
+
+  const server = createServer({ cert: pair.cert, key: pair.key }, (request, response) => {
+    const socket = sockets.get(request.socket.remotePort ?? 0);
+    handle(request, response, socket).catch(() => socket?.raw.destroy());
+  });
+  const handle = async (
+    request: IncomingMessage,
+    response: ServerResponse,
+    socket: { raw: Socket; number: number } | undefined,
+  ) => {
+    const received = await record(request, socket?.number ?? 0);
+    const index = requests.push(received) - 1;
+    const answer = typeof script === "function" ? await script(received, index) : script;
+    await give(answer, response, () => socket?.raw.resetAndDestroy());
+  };
+  server.on("connection", (raw: Socket) => {
+    connections += 1;
+    open.add(raw);
+    sockets.set(raw.remotePort ?? 0, { raw, number: connections });
+    raw.on("error", () => {});
+    raw.once("close", () => open.delete(raw));
+  });
+  // A sender that refuses the certificate is a case under test, not a failure of the receiver.
+  server.on("tlsClientError", () => {});
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", reject);
+    server.listen(0, host === "[::1]" ? "::1" : "127.0.0.1", resolve);
+  });
+  const { port } = server.address() as AddressInfo;
+
+  return {
+    url: `https://${host}:${port}`,
+    port,
+    requests,
+    get connections() {
+      return connections;
+    },
+    answerWith: (next) => {
+      script = next;
+    },
+    received: (count, timeoutMs = 10_000) =>
+      eventually(
+        () => {
+          if (requests.length < count) throw new Error(`The receiver has ${requests.length} of ${count} requests.`);
+          return requests;
+        },
+        { timeoutMs, intervalMs: 5 },
+      ),
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        for (const raw of open) raw.destroy();
+      }),
+  };
+}
+
+async function record(request: IncomingMessage, connection: number): Promise<ReceivedRequest> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of request) chunks.push(chunk as Buffer);
+  return {
+    method: request.method ?? "",
+    path: request.url ?? "",
+    headers: request.headers,
+    rawHeaders: request.rawHeaders,
+    body: Buffer.concat(chunks),
+    receivedAt: new Date(),
+    connection,
+  };
+}
+
+async function give(answer: Answer, response: ServerResponse, reset: () => void): Promise<void> {
+  if ("fault" in answer) {
+    if (answer.fault === "reset") reset();
+    if (answer.fault === "drip") drip(response, answer.status ?? 200, answer.intervalMs ?? 50);
+    return;
+  }
+  if (answer.delayMs !== undefined) await sleep(answer.delayMs, undefined, { ref: false });
+  response.writeHead(answer.status ?? 200, answer.headers);
+  response.end(answer.body);
+}
+
+function drip(response: ServerResponse, status: number, intervalMs: number): void {
+  response.writeHead(status, { "content-type": "text/plain" });
+  response.flushHeaders();
+  const timer = setInterval(() => response.write("."), intervalMs);
+  response.once("close", () => clearInterval(timer));
+}
