@@ -49,9 +49,13 @@ interface Job {
   done: boolean;
   /** Why no queue took it; the broker says so before it confirms. */
   returned: string | null;
+  /** That has happened before. */
+  wasReturned: boolean;
   resolve: () => void;
   reject: (error: Error) => void;
 }
+
+const RETURN_GRACE_MS = 300;
 
 /**
  * Makes an emitter and begins to connect. Nothing is thrown where the broker is away: events wait for it.
@@ -141,15 +145,35 @@ export function createEmitter(options: EmitterOptions): Emitter {
     if (!job) return;
     unconfirmed.delete(number);
     if (nack) fail(job, "refused", "the broker refused it");
-    else if (job.returned !== null) fail(job, "unroutable", `no queue takes ${job.type} (${job.returned})`);
+    else if (job.returned !== null) unroutable(job);
     else settle(job, job.resolve);
     send();
   }
 
+  /** Herald makes its exchange a moment before it binds its queue, so the first return may mean nothing. */
+  function unroutable(job: Job): void {
+    if (job.wasReturned) {
+      fail(job, "unroutable", noRoute(job));
+      return;
+    }
+    job.wasReturned = true;
+    setTimeout(() => {
+      if (job.done) return;
+      waiting.add(job);
+      send();
+    }, RETURN_GRACE_MS);
+  }
+
   function expire(job: Job): void {
+    const isWaiting = waiting.delete(job);
     const obstacle = link.obstacle() ?? `the window of ${maxUnconfirmed} unconfirmed events stayed full`;
-    if (waiting.delete(job)) fail(job, "unavailable", `${obstacle} (waited ${timeoutMs} ms)`);
+    if (job.returned !== null) fail(job, "unroutable", noRoute(job));
+    else if (isWaiting) fail(job, "unavailable", `${obstacle} (waited ${timeoutMs} ms)`);
     else fail(job, "unconfirmed", `the broker did not confirm it within ${timeoutMs} ms`);
+  }
+
+  function noRoute({ type, returned }: Job): string {
+    return `no queue takes ${type} from ${exchange} (${returned}): start Herald's publisher, and compare the namespace`;
   }
 
   function fail(job: Job, reason: NotSentReason, detail: string): void {
@@ -181,7 +205,8 @@ export function createEmitter(options: EmitterOptions): Emitter {
       await new Promise<void>((resolve, reject) => {
         const timer = setTimeout(() => expire(job), timeoutMs);
         const { id, type } = event;
-        const job = { eventId: id, type, content, traceparent, timer, done: false, returned: null, resolve, reject };
+        const state = { done: false, returned: null, wasReturned: false };
+        const job: Job = { eventId: id, type, content, traceparent, timer, ...state, resolve, reject };
         pending++;
         waiting.add(job);
         send();

@@ -6,7 +6,7 @@ export interface Queryable {
 }
 
 /** A pool of such clients, as of `pg`. */
-export interface Pool<Client extends Queryable & { release(destroy?: boolean): void }> {
+export interface Pool<Client extends PoolClient> {
   connect(): Promise<Client>;
 }
 
@@ -20,7 +20,11 @@ export function receivedEventTable(table = "herald_received_event"): string {
 )`;
 }
 
-type PoolClient = Queryable & { release(destroy?: boolean): void };
+type PoolClient = Queryable & {
+  release(destroy?: boolean): void;
+  on?(event: "error", listener: (error: Error) => void): unknown;
+  off?(event: "error", listener: (error: Error) => void): unknown;
+};
 
 /**
  * Remembers events in PostgreSQL, in the same transaction as what `persist` writes through the client that it gets: a
@@ -62,6 +66,7 @@ export function postgresStore(
 
 async function inTransaction<Result>(pool: Pool<PoolClient>, work: (client: PoolClient) => Promise<Result>) {
   const client = await pool.connect();
+  client.on?.("error", ignored);
   let broken = true;
   try {
     await client.query("begin");
@@ -82,9 +87,13 @@ async function inTransaction<Result>(pool: Pool<PoolClient>, work: (client: Pool
       throw error;
     }
   } finally {
+    client.off?.("error", ignored);
     client.release(broken);
   }
 }
+
+/** A connection that dies tells so by an event besides failing its query; unheard, that event would end the process. */
+function ignored(): void {}
 
 /** A savepoint is refused outside of a transaction, where the event would be remembered although `persist` failed. */
 async function inSavepoint<Result>(client: Queryable, work: () => Promise<Result>) {

@@ -1,0 +1,51 @@
+import type { EmittedEvent } from "../emitted-event.ts";
+import type { EmitOptions } from "../emitter.ts";
+import { encodeEvent } from "../encode-event.ts";
+
+/** Whatever runs a statement with `$1` placeholders: a `pg` client, or a few lines around another driver. */
+export interface Queryable {
+  query(text: string, values?: unknown[]): Promise<{ rows: unknown[] }>;
+}
+
+export interface Outbox {
+  /**
+   * Writes an event into the caller's transaction: it is emitted if and only if that commits. A relay sends it then.
+   *
+   * @param client the connection on which the caller has begun the transaction
+   * @throws InvalidEventError where it breaks the contract; nothing was written and the transaction is as it was
+   */
+  add(client: Queryable, event: EmittedEvent, options?: EmitOptions): Promise<void>;
+}
+
+export const DEFAULT_OUTBOX_TABLE = "herald_outbox";
+
+/** The table of an outbox; run it in a migration of the product service's database. */
+export function outboxTable(table = DEFAULT_OUTBOX_TABLE): string {
+  return `create table if not exists ${quoted(table)} (
+  number bigint generated always as identity primary key,
+  event text not null,
+  traceparent text,
+  added_at timestamptz not null default now(),
+  refused text
+)`;
+}
+
+/**
+ * Events that are emitted exactly when a business transaction commits, whatever crashes in between. `startRelay` sends
+ * what lies in the table.
+ */
+export function createOutbox({ table = DEFAULT_OUTBOX_TABLE } = {}): Outbox {
+  const insert = `insert into ${quoted(table)} (event, traceparent) values ($1, $2)`;
+  return {
+    add: async (client, event, { traceparent } = {}) => {
+      await client.query(insert, [encodeEvent(event).toString(), traceparent ?? null]);
+    },
+  };
+}
+
+export function quoted(table: string): string {
+  return table
+    .split(".")
+    .map((part) => `"${part.replaceAll('"', '""')}"`)
+    .join(".");
+}
