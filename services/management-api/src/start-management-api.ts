@@ -1,9 +1,11 @@
+import { connectBroker } from "@herald/common/broker";
 import type { Environment } from "@herald/common/config";
 import { openDatabase } from "@herald/common/database";
 import { type Clock, type Service, systemClock } from "@herald/common/runtime";
 import { createLog, createRegistry, startOperationsServer } from "@herald/common/telemetry";
 import { createApp } from "./app.ts";
 import { readManagementApiConfig } from "./config.ts";
+import { attemptRequester } from "./deliveries/request-attempt.ts";
 import { startServer } from "./http/server.ts";
 
 /** Starts the management API: HTTP in front, PostgreSQL behind it, and the broker to ask dispatchers over. */
@@ -19,13 +21,26 @@ export async function startManagementApi(
     applicationName: "herald-management-api",
     onConnectionLost: (error) => log.warn("a database connection broke", { error }),
   });
-  const app = createApp({ config, prisma: database.prisma, clock, log, registry });
+  const broker = connectBroker({
+    url: config.AMQP_URL,
+    namespace: config.BROKER_NAMESPACE,
+    name: "herald-management-api",
+    log,
+  });
+  const app = createApp({
+    config,
+    prisma: database.prisma,
+    requestAttempt: attemptRequester(broker, { timeoutMs: config.MANUAL_DELIVERY_TIMEOUT_MS }),
+    clock,
+    log,
+    registry,
+  });
   const server = await startServer(app, { host: config.HTTP_HOST, port: config.PORT });
   const operations = await startOperationsServer({
     host: config.HTTP_HOST,
     port: config.METRICS_PORT,
     registry,
-    checks: { database: () => database.ping().then(() => true) },
+    checks: { database: () => database.ping().then(() => true), broker: () => broker.isReady() },
   });
   log.info("listening", { port: server.port, operationsPort: operations.port, basePath: config.BASE_PATH });
 
@@ -34,6 +49,7 @@ export async function startManagementApi(
     port: server.port,
     async stop() {
       await server.close();
+      await broker.close();
       await operations.close();
       await database.close();
     },
