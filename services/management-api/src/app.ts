@@ -5,6 +5,7 @@ import { parsePrivateNetworks, secretBox } from "@herald/common/security";
 import type { Log, Registry } from "@herald/common/telemetry";
 import type { Hint } from "@herald/contracts";
 import express, { type Express } from "express";
+import { administrationRoutes } from "./administration/routes.ts";
 import { authenticator } from "./authentication/authenticate.ts";
 import { tokenVerifier } from "./authentication/verify-token.ts";
 import { limitsOf, type ManagementApiConfig, serviceFacts } from "./config.ts";
@@ -17,6 +18,8 @@ import { observe } from "./http/observe.ts";
 import { rateLimits } from "./http/rate-limits.ts";
 import { apiRouter } from "./http/router.ts";
 import { idSource } from "./ids.ts";
+import { openApiDocument } from "./openapi/document.ts";
+import { openApiRoutes } from "./openapi/routes.ts";
 import { API_PREFIX } from "./operations.ts";
 import { ProblemError } from "./problems/problem-error.ts";
 import { sessionOf } from "./session.ts";
@@ -72,10 +75,11 @@ export function createApp({ config, prisma, requestAttempt, clock, log, registry
   // Answers are polled, and small: hashing each for a 304 would cost more than it saves.
   app.disable("etag");
   app.use(observe({ log, registry }), securityHeaders);
+  const verifyToken = tokenVerifier(config, clock);
   app.use(
     config.BASE_PATH + API_PREFIX,
     apiRouter({
-      authenticate: authenticator(config, tokenVerifier(config, clock)),
+      authenticate: authenticator(config, verifyToken),
       rateLimits: rateLimits({
         writes: config.WRITES_PER_MINUTE,
         manualDeliveries: config.MANUAL_DELIVERIES_PER_MINUTE,
@@ -85,6 +89,8 @@ export function createApp({ config, prisma, requestAttempt, clock, log, registry
       limits,
     }),
   );
+  const document = openApiDocument({ limits, basePath: config.BASE_PATH, cookieName: config.AUTH_COOKIE_NAME });
+  app.use(config.BASE_PATH, openApiRoutes(document), administrationRoutes(config, verifyToken));
   app.use(() => {
     throw new ProblemError("route_not_found");
   });

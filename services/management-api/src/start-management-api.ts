@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { connectBroker } from "@herald/common/broker";
 import type { Environment } from "@herald/common/config";
 import { openDatabase } from "@herald/common/database";
@@ -7,6 +8,10 @@ import { createApp } from "./app.ts";
 import { readManagementApiConfig } from "./config.ts";
 import { attemptRequester } from "./deliveries/request-attempt.ts";
 import { startServer } from "./http/server.ts";
+
+/** How long a stop waits for the requests under way, and then for those that waited for the broker. */
+const ANSWER_TIMEOUT_MS = 15_000;
+const LAST_ANSWERS_MS = 2_000;
 
 /** Starts the management API: HTTP in front, PostgreSQL behind it, and the broker to ask dispatchers over. */
 export async function startManagementApi(
@@ -48,8 +53,12 @@ export async function startManagementApi(
     log,
     port: server.port,
     async stop() {
-      await server.close();
+      const answered = server.close();
+      // Whoever waits for a manual delivery's first attempt until then gets its state: a stop has 20 s in all.
+      await Promise.race([answered, sleep(ANSWER_TIMEOUT_MS, undefined, { ref: false })]);
       await broker.close();
+      await Promise.race([answered, sleep(LAST_ANSWERS_MS, undefined, { ref: false })]);
+      server.end();
       await operations.close();
       await database.close();
     },
