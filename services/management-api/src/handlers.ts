@@ -1,3 +1,4 @@
+import type { FieldProblem } from "@herald/contracts";
 import type { Caller } from "./authentication/caller.ts";
 import type { OperationId } from "./operations.ts";
 
@@ -10,6 +11,8 @@ export interface ApiRequest<Body = unknown, Query = unknown> {
   params: Readonly<Record<string, string>>;
   query: Query;
   body: Body;
+  /** Of the body; empty unless the operation reports them itself. */
+  badFields: FieldProblem[];
 }
 
 /** Does an operation. Returns the body of its success response; throws ProblemError where there is none. */

@@ -2,33 +2,43 @@ import type { SchemaName } from "@herald/contracts";
 import type { Access } from "./authentication/access.ts";
 import type { ProblemCode } from "./problems/catalogue.ts";
 
-/** Everything that the API can be asked, under its prefix. Router, OpenAPI document and tests are made of this list. */
+/** Something that the API can be asked to do. */
 export interface Operation {
-  /** Null where any valid token will do. */
-  access: Access | null;
   method: "get" | "post" | "put" | "delete";
-  /** As OpenAPI writes it: parameters in braces. */
+  /** Under the API's prefix, as OpenAPI writes it: parameters in braces. */
   path: string;
+  /** What its caller needs; null where any valid token will do. */
+  access: Access | null;
   summary: string;
   description: string;
   /** What the body must be; none is read where it's absent. */
   body?: SchemaName;
+  /** Fields that break the body's schema are for the handler to report, and no reason to refuse the request. */
+  reportsBadFields?: true;
   /** What the query parameters must be. */
   query?: SchemaName;
-  /** Whose allowance a request uses up. */
+  /** The allowance that a request uses up. */
   rate?: "writes" | "manualDeliveries";
-  success: { status: 200 | 204; description: string; schema?: SchemaName; isList?: true };
+  success:
+    | { status: 200; description: string; schema: SchemaName; isList?: true }
+    | { status: 204; description: string };
   /** Particular to this operation; what any operation may answer is added to these. */
   problems?: readonly ProblemCode[];
+  /** Beyond what SPEC describes. */
+  isAdditive?: true;
 }
 
 export const API_PREFIX = "/api/organization/integration-operations";
 
+/**
+ * Everything that the API can be asked. Router, OpenAPI document, reference and the tests of permissions are made of this
+ * list. Of two paths that fit, the earlier one is taken.
+ */
 export const operations = {
   listWebhooks: {
-    access: "view",
     method: "get",
     path: "/webhooks",
+    access: "view",
     summary: "List the endpoints",
     description:
       "All of the organization's endpoints, in the order of their creation, each with its share of the organization's 200 " +
@@ -36,17 +46,148 @@ export const operations = {
     success: { status: 200, description: "The endpoints.", schema: "WebhookEndpointSummary", isList: true },
   },
   createWebhook: {
-    access: "save",
     method: "post",
     path: "/webhooks",
+    access: "save",
     summary: "Create an endpoint",
-    description: "The answer holds the endpoint's signing secret, and is the only one that does: store it.",
+    description:
+      "The answer holds the endpoint's signing secret, and is the only one that ever does: store it. Saving doesn't connect " +
+      "to the URL.",
     body: "CreateWebhookRequest",
     rate: "writes",
     success: { status: 200, description: "The new endpoint and its secret.", schema: "SaveWebhookResponse" },
     problems: ["endpoint_limit_reached"],
   },
+  listOverviews: {
+    method: "get",
+    path: "/webhooks/overview",
+    access: "view",
+    summary: "See how the endpoints fare",
+    description:
+      "All of the organization's endpoints by name, each with why and since when it is disabled, what is unfinished, and " +
+      "the deliveries of the last 24 hours.",
+    success: { status: 200, description: "The endpoints.", schema: "EndpointOverview", isList: true },
+    isAdditive: true,
+  },
+  checkWebhook: {
+    method: "post",
+    path: "/webhooks/checks",
+    access: "manage",
+    summary: "Check settings without saving them",
+    description: "Answers with what creating or editing would complain about, for the fields that are given.",
+    body: "CheckWebhookRequest",
+    reportsBadFields: true,
+    success: { status: 200, description: "The fields that can't be accepted.", schema: "CheckWebhookResponse" },
+    isAdditive: true,
+  },
+  readWebhook: {
+    method: "get",
+    path: "/webhooks/{id}",
+    access: "view",
+    summary: "Read one endpoint",
+    description: "With the failures that it is in, or that disabled it, and what enabling it would send.",
+    success: { status: 200, description: "The endpoint.", schema: "EndpointDetails" },
+    problems: ["webhook_not_found"],
+    isAdditive: true,
+  },
+  editWebhook: {
+    method: "put",
+    path: "/webhooks/{id}",
+    access: "save",
+    summary: "Edit, pause, resume, or replace the secret",
+    description:
+      "Replaces all settings. `enabled: false` pauses the endpoint: its unfinished deliveries are set aside. " +
+      "`enabled: true` resumes it: the failure count starts over, unfinished deliveries go out, and events of the last seven " +
+      "days that it missed are delivered; deliveries already at five attempts stay as they are. `rotateSecret: true` makes a " +
+      "new signing secret, which is in this answer and in no other; the old one ends at once.",
+    body: "EditWebhookRequest",
+    rate: "writes",
+    success: {
+      status: 200,
+      description: "The endpoint as it is now, and its secret if it is new.",
+      schema: "SaveWebhookResponse",
+    },
+    problems: ["webhook_not_found", "version_conflict"],
+  },
+  deleteWebhook: {
+    method: "delete",
+    path: "/webhooks/{id}",
+    access: "manage",
+    summary: "Delete an endpoint",
+    description:
+      "Erases the endpoint, its subscriptions and its delivery history. An attempt under way may still reach the receiver.",
+    body: "DeleteWebhookRequest",
+    rate: "writes",
+    success: { status: 204, description: "The endpoint and its history are gone." },
+    problems: ["webhook_not_found", "version_conflict"],
+  },
+  deliverManually: {
+    method: "post",
+    path: "/webhooks/{id}/deliver",
+    access: "save",
+    summary: "Send a payload to an endpoint",
+    description:
+      "Sends the payload at once, as it is, without an envelope, and waits for the first attempt. 200 says that it was made, " +
+      "not that the receiver took it: look at `succeeded`. `attemptCount` is 0 where no attempt could be made in time; it " +
+      "then comes later. A failed one is retried like any other.",
+    body: "DeliverRequest",
+    rate: "manualDeliveries",
+    success: { status: 200, description: "How the first attempt went.", schema: "WebhookDeliverySummary" },
+    problems: ["endpoint_disabled", "event_not_subscribed", "webhook_not_found"],
+  },
+  listDeliveries: {
+    method: "get",
+    path: "/webhooks/{id}/deliveries",
+    access: "view",
+    summary: "Read an endpoint's history",
+    description:
+      "Newest first, in parts. A part may hold fewer deliveries than asked for: go on while `nextCursor` isn't null.",
+    query: "DeliveryQuery",
+    success: { status: 200, description: "A part of the history.", schema: "DeliveryPage" },
+    problems: ["invalid_request", "webhook_not_found"],
+    isAdditive: true,
+  },
+  readDelivery: {
+    method: "get",
+    path: "/webhooks/{id}/deliveries/{deliveryId}",
+    access: "view",
+    summary: "Read one delivery",
+    description: "With the body as sent, and every attempt.",
+    success: { status: 200, description: "The delivery.", schema: "DeliveryDetails" },
+    problems: ["webhook_not_found", "delivery_not_found"],
+    isAdditive: true,
+  },
+  readSession: {
+    method: "get",
+    path: "/session",
+    access: null,
+    summary: "See what the token allows",
+    description: "Who calls, what they may do and what they lack, and the limits of this service.",
+    success: { status: 200, description: "The session.", schema: "SessionInfo" },
+    isAdditive: true,
+  },
+  listEventTypes: {
+    method: "get",
+    path: "/event-types",
+    access: "view",
+    summary: "List the events",
+    description: "What endpoints can subscribe to, each with a sample of its payload.",
+    success: { status: 200, description: "The events.", schema: "EventTypeInfo", isList: true },
+    isAdditive: true,
+  },
 } as const satisfies Record<string, Operation>;
 
 export type OperationId = keyof typeof operations;
+
+/** By id, in their order. */
 export const operationEntries = Object.entries(operations) as [OperationId, Operation][];
+
+/** Each path once, in their order, with the operations that it takes. */
+export function operationsByPath(): Map<string, [OperationId, Operation][]> {
+  const byPath = new Map<string, [OperationId, Operation][]>();
+  for (const entry of operationEntries) {
+    const { path } = entry[1];
+    byPath.set(path, [...(byPath.get(path) ?? []), entry]);
+  }
+  return byPath;
+}

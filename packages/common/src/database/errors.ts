@@ -9,7 +9,7 @@ export function isDataError(error: unknown): boolean {
 }
 
 /** The SQLSTATE behind an error of Prisma's raw queries; undefined where PostgreSQL said nothing. */
-function sqlStateOf(error: unknown): string | undefined {
+export function sqlStateOf(error: unknown): string | undefined {
   const meta = (error as { meta?: { driverAdapterError?: { cause?: { originalCode?: unknown } } } }).meta;
   const code = meta?.driverAdapterError?.cause?.originalCode;
   return typeof code === "string" ? code : undefined;

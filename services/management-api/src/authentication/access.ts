@@ -3,9 +3,9 @@ import type { Caller } from "./caller.ts";
 
 /**
  * What a route asks of its caller (SPEC 5.2, 5.3). Each asks for normal organization access (organization, subscription,
- * module) and `integrations.view`; all but `view` for `integrations.manage` too; `save` for the integrations entitlement too.
+ * module) and `integrations.view`; `manage` and `save` also for `integrations.manage`; `save` also for the entitlement.
  */
-export type Access = "view" | "delete" | "save";
+export type Access = "view" | "manage" | "save";
 
 /** Something that the caller lacks. */
 export interface Missing {

@@ -10,7 +10,7 @@ export function observe({ log, registry }: { log: Log; registry: Registry }): Re
   const durations = new Histogram({
     name: "herald_api_request_duration_seconds",
     help: "Time from a request's headers to the end of its response.",
-    labelNames: ["method", "route", "status"],
+    labelNames: ["operation", "status"],
     buckets: [0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20],
     registers: [registry],
   });
@@ -21,14 +21,13 @@ export function observe({ log, registry }: { log: Log; registry: Registry }): Re
     response.set("X-Request-Id", requestId);
     response.once("close", () => {
       const durationMs = performance.now() - startedAt;
-      // The pattern, not the path: ids would make a series each.
-      const route = `${request.baseUrl}${request.route?.path ?? ""}` || "none";
-      durations.observe({ method: request.method, route, status: response.statusCode }, durationMs / 1000);
+      const operation: string = response.locals.operation ?? "none";
+      durations.observe({ operation, status: response.statusCode }, durationMs / 1000);
       const { statusCode: status, locals } = response;
       log[status >= 500 ? "warn" : "info"]("request", {
         requestId,
+        operation,
         method: request.method,
-        route,
         status,
         durationMs: Math.round(durationMs),
         ...(locals.problemCode !== undefined && { code: locals.problemCode }),

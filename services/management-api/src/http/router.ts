@@ -1,9 +1,9 @@
-import type { ApiLimits } from "@herald/contracts";
+import type { ApiLimits, FieldProblem } from "@herald/contracts";
 import { type Request, type RequestHandler, type Response, Router } from "express";
 import type { Authenticate } from "../authentication/authenticate.ts";
 import type { Caller } from "../authentication/caller.ts";
 import type { ApiRequest, Handlers } from "../handlers.ts";
-import { type Operation, operationEntries } from "../operations.ts";
+import { type Operation, type OperationId, operationsByPath } from "../operations.ts";
 import { ProblemError } from "../problems/problem-error.ts";
 import type { apiValidator } from "../validation/validator.ts";
 import type { RateLimits } from "./rate-limits.ts";
@@ -20,29 +20,33 @@ export interface RouterParts {
 /** Routes every operation: authenticate, allow, count, read, validate, handle, answer. */
 export function apiRouter(parts: RouterParts): Router {
   const router = Router({ caseSensitive: true, strict: true });
-  for (const [id, operation] of operationEntries) {
-    const path = expressPath(operation.path);
-    router[operation.method](path, ...stepsBefore(operation, parts), async (request, response) => {
-      const result = await parts.handlers[id](validated(request, response, operation, parts));
-      response.status(operation.success.status);
-      if (operation.success.status === 204) response.end();
-      else response.json(result);
-    });
-  }
-  for (const [path, methods] of methodsByPath()) {
-    router.all(expressPath(path), () => {
-      throw new ProblemError("method_not_allowed", {
-        detail: `Here are ${methods.join(", ")}.`,
-        headers: { Allow: methods.join(", ") },
+  for (const [path, operations] of operationsByPath()) {
+    const route = router.route(path.replace(/\{(\w+)\}/g, ":$1"));
+    for (const [id, operation] of operations) {
+      route[operation.method](...stepsBefore(id, operation, parts), async (request, response) => {
+        const result = await parts.handlers[id](validated(request, response, operation, parts));
+        response.status(operation.success.status);
+        if (operation.success.status === 204) response.end();
+        else response.json(result);
       });
+    }
+    route.all(() => {
+      throw methodNotAllowed(operations.map(([, { method }]) => method.toUpperCase()));
     });
   }
   return router;
 }
 
+function methodNotAllowed(methods: string[]): ProblemError {
+  const allowed = methods.join(", ");
+  return new ProblemError("method_not_allowed", { detail: `This takes ${allowed}.`, headers: { Allow: allowed } });
+}
+
 /** The caller is known and allowed before a byte of the body is read. */
-function stepsBefore(operation: Operation, { authenticate, rateLimits, limits }: RouterParts): RequestHandler[] {
+function stepsBefore(id: OperationId, operation: Operation, parts: RouterParts): RequestHandler[] {
+  const { authenticate, rateLimits, limits } = parts;
   const admit: RequestHandler = async (request, response, next) => {
+    response.locals.operation = id;
     const caller = await authenticate(request, operation.access);
     response.locals.caller = caller;
     if (operation.rate) await rateLimits.take(operation.rate, caller.organizationId ?? "");
@@ -61,33 +65,33 @@ function maxBodyBytes(operation: Operation, limits: ApiLimits): number {
   return longest * ESCAPED + REST_OF_BODY_BYTES;
 }
 
-/** @throws ProblemError 400 or 415 */
+/** @throws ProblemError 400, 404 or 415 */
 function validated(request: Request, response: Response, operation: Operation, { validator }: RouterParts): ApiRequest {
+  const params = request.params as Record<string, string>;
+  assertIds(params);
   const query = { ...request.query };
   const body = operation.body ? parseBody(request) : undefined;
-  const errors = [
-    ...(operation.query ? validator.query(operation.query, query) : []),
-    ...(operation.body ? validator.body(operation.body, body) : []),
-  ];
-  if (errors.length > 0) throw new ProblemError("invalid_request", { errors });
+  const badFields = operation.body ? validator.body(operation.body, body) : [];
+  const badParameters = operation.query ? validator.query(operation.query, query) : [];
+  const isRefused = operation.reportsBadFields ? badFields.some(({ pointer }) => pointer === "") : badFields.length > 0;
+  if (isRefused || badParameters.length > 0) throw invalidRequest([...badParameters, ...badFields]);
   const caller = response.locals.caller as Caller;
-  return {
-    caller,
-    organizationId: caller.organizationId ?? "",
-    params: request.params as Record<string, string>,
-    query,
-    body,
-  };
+  return { caller, organizationId: caller.organizationId ?? "", params, query, body, badFields };
 }
 
-function expressPath(path: string): string {
-  return path.replace(/\{(\w+)\}/g, ":$1");
-}
+const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
-function methodsByPath(): Map<string, string[]> {
-  const methods = new Map<string, string[]>();
-  for (const [, { path, method }] of operationEntries) {
-    methods.set(path, [...(methods.get(path) ?? []), method.toUpperCase()]);
+/** What isn't shaped like an id is the id of nothing. */
+function assertIds(params: Record<string, string>): void {
+  for (const [name, value] of Object.entries(params)) {
+    if (!UUID.test(value)) throw new ProblemError(name === "deliveryId" ? "delivery_not_found" : "webhook_not_found");
   }
-  return methods;
+}
+
+function invalidRequest(errors: FieldProblem[]): ProblemError {
+  const fields = errors.map(({ pointer }) => pointer.slice(1) || "the body").join(", ");
+  return new ProblemError("invalid_request", {
+    detail: `Not acceptable: ${fields}. Correct what errors lists, and send the request again.`,
+    errors,
+  });
 }

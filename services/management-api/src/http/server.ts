@@ -6,8 +6,10 @@ import { toProblem } from "../problems/problem-error.ts";
 
 export interface ApiServer {
   port: number;
-  /** Takes no more connections, and resolves when every request under way has been answered. */
+  /** Takes no more connections, and resolves when every request under way has been answered, or `end` was called. */
   close(): Promise<void>;
+  /** Cuts off what is still under way. */
+  end(): void;
 }
 
 /** How long a request's headers, and the whole of it, may take to arrive. The longest valid body is some 1.6 MB. */
@@ -43,6 +45,7 @@ export async function startServer(app: RequestListener, address: { host: string;
         stopping = true;
         server.close(() => resolve());
       }),
+    end: () => server.closeAllConnections(),
   };
 }
 

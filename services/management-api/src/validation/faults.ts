@@ -27,16 +27,12 @@ export function faultOf(error: ErrorObject, formats: Record<string, Format>): Fa
     case "maximum":
       return { code: "out_of_range", detail: `This must be ${params.comparison} ${params.limit}.` };
     case "format":
-      return formats[params.format]?.(data as string) ?? { code: "malformed", detail: formatName(params.format) };
+      return (
+        formats[params.format]?.(data as string) ?? { code: "malformed", detail: `This must be a ${params.format}.` }
+      );
     default:
       return { code: "malformed", detail: `This ${error.message ?? "is not valid"}.` };
   }
-}
-
-function formatName(format: string): string {
-  return format === "date-time"
-    ? "This must be a time such as 2026-01-31T12:00:00Z."
-    : `This must be of the format ${format}.`;
 }
 
 function typeName(type: string | string[]): string {

@@ -19,6 +19,7 @@ export function apiFormats(limits: ApiLimits, allowedPrivateNetworks: PrivateNet
       const check = checkEndpointUrl(text, { allowedPrivateNetworks, maxLength: limits.urlCharacters });
       return check.ok ? null : { code: check.code, detail: check.message };
     },
+    "date-time": timeFault,
     "json-text": (text) => payloadFault(text, limits.payloadBytes),
     "endpoint-version": (text) =>
       parseVersion(text) === null
@@ -41,6 +42,14 @@ function nameFault(text: string): Fault | null {
   }
   return null;
 }
+
+/** Stricter than RFC 3339, whose leap seconds and year 0 neither JavaScript nor PostgreSQL takes. */
+function timeFault(text: string): Fault | null {
+  const isTime = TIME.test(text) && !Number.isNaN(Date.parse(text)) && !text.startsWith("0000");
+  return isTime ? null : { code: "not_a_time", detail: "This must be a time such as 2026-01-31T12:00:00Z." };
+}
+
+const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?(Z|[+-]\d\d:\d\d)$/;
 
 function payloadFault(text: string, maxBytes: number): Fault | null {
   const bytes = Buffer.byteLength(text);

@@ -17,7 +17,7 @@ export function apiValidator(limits: ApiLimits, formats: Record<string, Format>)
     query: new Ajv2020({ ...common, coerceTypes: "array" }),
   };
   for (const ajv of Object.values(compilers)) {
-    ajvFormats.default(ajv, ["uuid", "date-time"]);
+    ajvFormats.default(ajv, ["uuid"]);
     for (const [name, format] of Object.entries(formats)) ajv.addFormat(name, (text) => format(text) === null);
     ajv.addSchema(schemas);
   }

@@ -2,11 +2,9 @@
 const CATCH_UP_MS = 60_000;
 
 /**
- * Marks for the publisher to act on: it wakes an endpoint's parked deliveries and adds those of the events that it
- * misses. Null where nothing calls for it.
+ * Until when a new, resumed or newly subscribed endpoint is caught up. `catch_up_at` and `catch_up_until` are marks for the
+ * publisher: it wakes the endpoint's parked deliveries and adds those of the events that it misses.
  */
-export function catchUpMarks(isNeeded: boolean, now: Date): { catchUpAt: Date; catchUpUntil: Date | null } {
-  return isNeeded
-    ? { catchUpAt: now, catchUpUntil: new Date(now.getTime() + CATCH_UP_MS) }
-    : { catchUpAt: now, catchUpUntil: null };
+export function catchUpEnd(now: Date): Date {
+  return new Date(now.getTime() + CATCH_UP_MS);
 }

@@ -4,7 +4,7 @@ import { newSigningSecret, type SecretBox } from "@herald/common/security";
 import type { SaveWebhookRequest, SaveWebhookResponse } from "@herald/contracts";
 import { ProblemError } from "../problems/problem-error.ts";
 import { insertWebhook } from "../sql/insert-webhook.ts";
-import { catchUpMarks } from "./catch-up.ts";
+import { catchUpEnd } from "./catch-up.ts";
 import { toEndpointSummary } from "./summary.ts";
 
 export interface WebhookParts {
@@ -40,7 +40,8 @@ export async function createWebhook(
     sealedSecret: secrets.seal(signingSecret, id),
     disabledReason: request.enabled ? null : ("paused" as const),
     disabledAt: request.enabled ? null : now,
-    ...catchUpMarks(request.enabled, now),
+    catchUpAt: now,
+    catchUpUntil: request.enabled ? catchUpEnd(now) : null,
     createdAt: now,
     updatedAt: now,
   };

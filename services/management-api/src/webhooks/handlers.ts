@@ -1,11 +1,23 @@
-import type { SaveWebhookRequest } from "@herald/contracts";
+import type { CheckWebhookResponse, DeleteWebhookRequest, SaveWebhookRequest } from "@herald/contracts";
 import { toDeliverySummary } from "../deliveries/summary.ts";
 import type { ApiRequest, Handlers } from "../handlers.ts";
 import { listWebhooks } from "../sql/list-webhooks.ts";
 import { createWebhook, type WebhookParts } from "./create-webhook.ts";
+import { deleteWebhook } from "./delete-webhook.ts";
+import { editWebhook } from "./edit-webhook.ts";
+import { listOverviews, type OverviewParts, readDetails } from "./overview.ts";
 import { toEndpointSummary } from "./summary.ts";
 
-export function webhookHandlers(parts: WebhookParts): Pick<Handlers, "listWebhooks" | "createWebhook"> {
+type WebhookOperation =
+  | "listWebhooks"
+  | "createWebhook"
+  | "listOverviews"
+  | "checkWebhook"
+  | "readWebhook"
+  | "editWebhook"
+  | "deleteWebhook";
+
+export function webhookHandlers(parts: WebhookParts & OverviewParts): Pick<Handlers, WebhookOperation> {
   return {
     async listWebhooks({ organizationId }) {
       const rows = await listWebhooks(parts.prisma, organizationId);
@@ -13,5 +25,15 @@ export function webhookHandlers(parts: WebhookParts): Pick<Handlers, "listWebhoo
     },
     createWebhook: ({ organizationId, body }: ApiRequest<SaveWebhookRequest>) =>
       createWebhook(parts, organizationId, body),
+    listOverviews: ({ organizationId }) => listOverviews(parts, organizationId),
+    checkWebhook: async ({ badFields }): Promise<CheckWebhookResponse> => ({ errors: badFields }),
+    readWebhook: (request) => readDetails(parts, endpointOf(request)),
+    editWebhook: (request: ApiRequest<SaveWebhookRequest>) => editWebhook(parts, endpointOf(request), request.body),
+    deleteWebhook: (request: ApiRequest<DeleteWebhookRequest>) =>
+      deleteWebhook(parts, endpointOf(request), request.body.version),
   };
+}
+
+function endpointOf({ params, organizationId }: ApiRequest): { id: string; organizationId: string } {
+  return { id: params.id ?? "", organizationId };
 }

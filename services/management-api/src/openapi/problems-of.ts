@@ -1,0 +1,38 @@
+import type { Operation } from "../operations.ts";
+import type { ProblemCode } from "../problems/catalogue.ts";
+
+/** What any request may be answered with, whatever it asks for. */
+const ALWAYS: ProblemCode[] = [
+  "authentication_required",
+  "token_invalid",
+  "token_expired",
+  "api_key_not_accepted",
+  "request_timeout",
+  "headers_too_large",
+  "internal_error",
+  "key_server_unavailable",
+  "database_unavailable",
+];
+const WITH_BODY: ProblemCode[] = ["invalid_request", "malformed_json", "body_too_large", "unsupported_media_type"];
+const WITH_ACCESS: ProblemCode[] = [
+  "organization_missing",
+  "subscription_inactive",
+  "module_missing",
+  "permission_missing",
+];
+
+/** Every problem that an operation may be answered with. Nothing else may come: tests hold each response against this. */
+export function problemsOf(operation: Operation): ProblemCode[] {
+  const { access, method, body, rate, problems = [] } = operation;
+  return [
+    ...new Set([
+      ...problems,
+      ...(body ? WITH_BODY : []),
+      ...ALWAYS,
+      ...(access === null ? [] : WITH_ACCESS),
+      ...(access === "save" ? (["entitlement_missing"] as const) : []),
+      ...(method === "get" ? [] : (["origin_mismatch"] as const)),
+      ...(rate ? (["too_many_requests"] as const) : []),
+    ]),
+  ];
+}

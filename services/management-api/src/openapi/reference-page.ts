@@ -1,0 +1,133 @@
+import type { Schema } from "@herald/contracts";
+import { problemKinds, problemType } from "../problems/catalogue.ts";
+import type { OpenApiDocument, OpenApiOperation, OpenApiResponse } from "./document.ts";
+import { type Html, html, prose } from "./html.ts";
+
+const ACCESS = {
+  view: html`<code>integrations.view</code>`,
+  manage: html`<code>integrations.view</code> and <code>integrations.manage</code>`,
+  save: html`<code>integrations.view</code>, <code>integrations.manage</code> and the entitlement <code>integrations</code>`,
+};
+
+/** The API's reference as one page without scripts, made of its OpenAPI document and the catalogue of problems. */
+export function referencePage(document: OpenApiDocument): string {
+  const { info, servers, paths, components } = document;
+  const operations = Object.entries(paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]) => ({ path, method, operation })),
+  );
+  const page = html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>${info.title}</title>
+<link rel="stylesheet" href="reference.css">
+</head>
+<body>
+<nav aria-label="Contents">
+<h2>Operations</h2>
+<ul>${operations.map(({ operation }) => html`<li><a href="#${operation.operationId}">${operation.summary}</a></li>`)}</ul>
+<h2><a href="#schemas">Schemas</a></h2>
+<h2><a href="#problems">Problems</a></h2>
+</nav>
+<main>
+<h1>${info.title}</h1>
+<p>${prose(info.description)}</p>
+<p>Every path begins with <code>${servers[0]?.url ?? ""}</code>. Send <code>Authorization: Bearer &lt;token&gt;</code> with the
+access token of a signed-in user; API keys aren't accepted. For programs: <a href="openapi.json">openapi.json</a>.</p>
+${operations.map(({ path, method, operation }) => operationSection(path, method, operation))}
+<h2 id="schemas">Schemas</h2>
+${Object.entries(components.schemas).map(([name, schema]) => schemaSection(name, schema))}
+<h2 id="problems">Problems</h2>
+<p>What <code>code</code> can be, and what to do.</p>
+${table(["Code", "Status", "When", "What to do"], problemRows())}
+</main>
+</body>
+</html>
+`;
+  return page.html;
+}
+
+function operationSection(path: string, method: string, operation: OpenApiOperation): Html {
+  const { operationId, summary, description, parameters = [], requestBody, responses } = operation;
+  const access = operation["x-required-access"];
+  const body = requestBody?.content["application/json"].schema;
+  return html`<section id="${operationId}" class="operation">
+<h2>${summary}</h2>
+<p class="route"><b class="${method}">${method.toUpperCase()}</b> <code>${path}</code></p>
+<p>${prose(description)}</p>
+<p>Needs ${access === null ? "any valid token" : ACCESS[access]}.</p>
+${parameters.length > 0 ? html`<h3>Parameters</h3>${table(["Name", "Type", "Meaning"], parameters.map(parameterRow))}` : ""}
+${body ? html`<h3>Body</h3><p>${typeOf(body)}</p>` : ""}
+<h3>Responses</h3>
+${table(["Status", "Body", "Meaning"], Object.entries(responses).map(responseRow))}
+</section>
+`;
+}
+
+function schemaSection(name: string, schema: Schema): Html {
+  const properties = Object.entries((schema.properties ?? {}) as Record<string, Schema>);
+  const required = (schema.required ?? []) as string[];
+  const rows = properties.map(([property, each]) => [
+    html`<code>${property}</code>${required.includes(property) ? "" : html` <small>optional</small>`}`,
+    typeOf(each),
+    prose(String(each.description ?? "")),
+  ]);
+  return html`<section id="schema-${name}">
+<h3>${name}</h3>
+<p>${prose(String(schema.description ?? ""))}</p>
+${table(["Field", "Type", "Meaning"], rows)}
+</section>
+`;
+}
+
+function parameterRow(parameter: Schema): Html[] {
+  return [
+    html`<code>${String(parameter.name)}</code> <small>${String(parameter.in)}</small>`,
+    typeOf(parameter.schema as Schema),
+    prose(String(parameter.description ?? "")),
+  ];
+}
+
+function responseRow([status, { description, content = {} }]: [string, OpenApiResponse]): Html[] {
+  const [body] = Object.values(content);
+  return [html`<code>${status}</code>`, body ? typeOf(body.schema) : html`none`, prose(description)];
+}
+
+function problemRows(): Html[][] {
+  return problemKinds.map(([code, { status, when, action }]) => [
+    html`<code id="problem-${code}">${code}</code><br><small>${problemType(code)}</small>`,
+    html`${status}`,
+    prose(when),
+    prose(action),
+  ]);
+}
+
+/** A schema's type in a few words, with links to those that have a name. */
+function typeOf(schema: Schema): Html {
+  if (typeof schema.$ref === "string") {
+    const name = schema.$ref.split("/").at(-1) ?? "";
+    return html`<a href="#schema-${name}">${name}</a>`;
+  }
+  if (Array.isArray(schema.anyOf)) return join(schema.anyOf.map(typeOf));
+  if (Array.isArray(schema.enum)) return join(schema.enum.map((value) => html`<code>${JSON.stringify(value)}</code>`));
+  if (schema.type === "array") return schema.items ? html`list of ${typeOf(schema.items as Schema)}` : html`list`;
+  if (schema.properties) {
+    const properties = Object.entries(schema.properties as Record<string, Schema>);
+    return html`object: ${properties.map(([name, each]) => html`<br><code>${name}</code> ${typeOf(each)}`)}`;
+  }
+  const type = [schema.type].flat().join(" or ");
+  return schema.format ? html`${type} <small>${String(schema.format)}</small>` : html`${type}`;
+}
+
+function join(parts: Html[]): Html {
+  return html`${parts.flatMap((part, index) => (index === 0 ? [part] : [html` or `, part]))}`;
+}
+
+function table(heads: string[], rows: Html[][]): Html {
+  return html`<table>
+<thead><tr>${heads.map((head) => html`<th scope="col">${head}</th>`)}</tr></thead>
+<tbody>${rows.map((cells) => html`<tr>${cells.map((cell) => html`<td>${cell}</td>`)}</tr>\n`)}</tbody>
+</table>`;
+}
