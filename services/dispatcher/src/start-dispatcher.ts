@@ -51,8 +51,14 @@ export async function startDispatcher(
   const database = openDatabase(config.DATABASE_URL, {
     poolSize: config.DATABASE_POOL_SIZE,
     applicationName: "herald-dispatcher",
+    onConnectionLost: (error) => log.warn("a database connection broke", { error }),
   });
-  const broker = connectBroker({ url: config.AMQP_URL, namespace: config.BROKER_NAMESPACE, name: "dispatcher", log });
+  const broker = connectBroker({
+    url: config.AMQP_URL,
+    namespace: config.BROKER_NAMESPACE,
+    name: "herald-dispatcher",
+    log,
+  });
   const operations = await startOperationsServer({
     host: config.HTTP_HOST,
     port: config.METRICS_PORT,

@@ -29,8 +29,14 @@ export async function startPublisher(
   const database = openDatabase(config.DATABASE_URL, {
     poolSize: config.DATABASE_POOL_SIZE,
     applicationName: "herald-publisher",
+    onConnectionLost: (error) => log.warn("a database connection broke", { error }),
   });
-  const broker = connectBroker({ url: config.AMQP_URL, namespace: config.BROKER_NAMESPACE, name: "publisher", log });
+  const broker = connectBroker({
+    url: config.AMQP_URL,
+    namespace: config.BROKER_NAMESPACE,
+    name: "herald-publisher",
+    log,
+  });
   const operations = await startOperationsServer({
     host: config.HTTP_HOST,
     port: config.METRICS_PORT,

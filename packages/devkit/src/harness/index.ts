@@ -1,9 +1,6 @@
 export type { KeyPair } from "../certificates/authority.ts";
 export { certificates, type TestCertificates } from "./certificates.ts";
 export { type EventuallyOptions, eventually } from "./eventually.ts";
-<<<<<<< HEAD
-export { insertDelivery, insertEndpoint, insertEvent, ROW_TIME } from "./rows.ts";
-=======
 export {
   type Answer,
   type AnswerScript,
@@ -12,7 +9,7 @@ export {
   httpsReceiver,
   type ReceivedRequest,
 } from "./https-receiver.ts";
->>>>>>> devkit
+export { insertDelivery, insertEndpoint, insertEvent, ROW_TIME } from "./rows.ts";
 export { type SteeredClock, steeredClock } from "./steered-clock.ts";
 export { type TestBroker, useBroker } from "./use-broker.ts";
 export { type TestDatabase, useDatabase } from "./use-database.ts";

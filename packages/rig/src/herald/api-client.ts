@@ -1,0 +1,71 @@
+import { randomUUID } from "node:crypto";
+import type {
+  SaveWebhookRequest,
+  SaveWebhookResponse,
+  WebhookDeliverySummary,
+  WebhookEndpointSummary,
+} from "@herald/contracts";
+import { SignJWT } from "jose";
+import { JWT_SECRET } from "./settings.ts";
+
+/** The management API as one organization's admin uses it; each call throws on any status but success. */
+export interface ApiClient {
+  organizationId: string;
+  list(): Promise<WebhookEndpointSummary[]>;
+  /** The endpoint of the list with this id. */
+  get(id: string): Promise<WebhookEndpointSummary>;
+  create(request: Partial<SaveWebhookRequest> & { url: string }): Promise<SaveWebhookResponse>;
+  /** Changes these fields of the endpoint as it stands now. */
+  edit(id: string, changes: Partial<SaveWebhookRequest>): Promise<SaveWebhookResponse>;
+  deliver(id: string, eventType: string, payloadJson: string): Promise<WebhookDeliverySummary>;
+}
+
+/** @param apiUrl where the management API listens, without a path */
+export async function apiClient(apiUrl: string, organizationId: string = randomUUID()): Promise<ApiClient> {
+  const token = await new SignJWT({
+    organization_id: organizationId,
+    permissions: ["integrations.view", "integrations.manage"],
+    subscription: "active",
+    modules: ["administration"],
+    entitlements: ["integrations"],
+  })
+    .setProtectedHeader({ alg: "HS256" })
+    .setSubject("rig")
+    .setExpirationTime("24h")
+    .sign(new TextEncoder().encode(JWT_SECRET));
+  const base = `${apiUrl}/api/organization/integration-operations/webhooks`;
+
+  async function call<T>(method: string, path: string, body?: object): Promise<T> {
+    const response = await fetch(`${base}${path}`, {
+      method,
+      headers: {
+        authorization: `Bearer ${token}`,
+        connection: "close",
+        ...(body && { "content-type": "application/json" }),
+      },
+      ...(body && { body: JSON.stringify(body) }),
+    });
+    const text = await response.text();
+    if (!response.ok) throw new Error(`${method} ${base}${path} answered ${response.status}: ${text}`);
+    return (text === "" ? undefined : JSON.parse(text)) as T;
+  }
+
+  async function get(id: string): Promise<WebhookEndpointSummary> {
+    const found = (await call<WebhookEndpointSummary[]>("GET", "")).find((endpoint) => endpoint.id === id);
+    if (!found) throw new Error(`The list has no endpoint ${id}.`);
+    return found;
+  }
+
+  return {
+    organizationId,
+    list: () => call("GET", ""),
+    get,
+    create: (request) =>
+      call("POST", "", { name: "Rig", enabled: true, events: ["WorkItemCompleted"], version: null, ...request }),
+    async edit(id, changes) {
+      const { name, url, enabled, events, version } = await get(id);
+      return await call("PUT", `/${id}`, { name, url, enabled, events, version, ...changes });
+    },
+    deliver: (id, eventType, payloadJson) => call("POST", `/${id}/deliver`, { eventType, payloadJson }),
+  };
+}

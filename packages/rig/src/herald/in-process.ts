@@ -1,0 +1,57 @@
+import type { Clock, Service } from "@herald/common/runtime";
+import { startDispatcher } from "@herald/dispatcher";
+import { startManagementApi } from "@herald/management-api";
+import { startPublisher } from "@herald/publisher";
+import { type HeraldPlace, heraldSettings } from "./settings.ts";
+
+export interface HeraldOptions {
+  clock?: Clock;
+  /** Environment variables besides those of `heraldSettings`. */
+  settings?: Record<string, string>;
+  /** Whether a dispatcher starts with the others; true unless said otherwise. */
+  dispatcher?: boolean;
+}
+
+/** The three services in this process, so that a test can steer their clock. */
+export interface Herald {
+  apiUrl: string;
+  /** Starts one more dispatcher; `stop` ends it with the others, if it wasn't stopped before. */
+  startDispatcher(): Promise<Service>;
+  stop(): Promise<void>;
+}
+
+export async function startHerald(place: HeraldPlace, options: HeraldOptions = {}): Promise<Herald> {
+  const environment = {
+    ...heraldSettings(place),
+    // Without these a test waits for the polls of a second.
+    RETRY_INTERVAL_SECONDS: "0.05",
+    CATCH_UP_INTERVAL_SECONDS: "0.05",
+    ...options.settings,
+  };
+  const parts = options.clock ? { clock: options.clock } : {};
+  const running = new Set<Service>();
+
+  async function start<S extends Service>(service: Promise<S>): Promise<S> {
+    const started = await service;
+    running.add(started);
+    return {
+      ...started,
+      async stop() {
+        if (running.delete(started)) await started.stop();
+      },
+    };
+  }
+
+  const api = await start(startManagementApi(environment, parts));
+  await start(startPublisher(environment, parts));
+  if (options.dispatcher ?? true) await start(startDispatcher(environment, parts));
+  return {
+    apiUrl: `http://127.0.0.1:${api.port}`,
+    startDispatcher: () => start(startDispatcher(environment, parts)),
+    async stop() {
+      const services = [...running];
+      running.clear();
+      await Promise.all(services.map((service) => service.stop()));
+    },
+  };
+}

@@ -1,0 +1,30 @@
+import { randomBytes } from "node:crypto";
+
+/** What a Herald of tests and measurements runs on. */
+export interface HeraldPlace {
+  databaseUrl: string;
+  amqpUrl: string;
+  namespace: string;
+  /** PEM file of the authority that the receivers' certificates come from. */
+  caFile: string;
+}
+
+export const JWT_SECRET = "a secret for tests only, which signs nothing else";
+const SECRET_KEYS = `test:${randomBytes(32).toString("base64")}`;
+
+/** Environment variables of all three services: ports of their own, receivers on the loopback allowed. */
+export function heraldSettings({ databaseUrl, amqpUrl, namespace, caFile }: HeraldPlace): Record<string, string> {
+  return {
+    DATABASE_URL: databaseUrl,
+    AMQP_URL: amqpUrl,
+    BROKER_NAMESPACE: namespace,
+    HTTP_HOST: "127.0.0.1",
+    PORT: "0",
+    METRICS_PORT: "0",
+    LOG_LEVEL: "error",
+    SECRET_KEYS,
+    AUTH_JWT_SECRET: JWT_SECRET,
+    ALLOWED_PRIVATE_NETWORKS: "127.0.0.0/8,::1/128",
+    EXTRA_CA_FILE: caFile,
+  };
+}

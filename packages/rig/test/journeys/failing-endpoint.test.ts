@@ -1,0 +1,110 @@
+import { eventually } from "@herald/devkit/harness";
+import { expect, test } from "@jest/globals";
+import { useJourney } from "./journey.ts";
+
+const journey = useJourney();
+
+const statesOf = async (endpointId: string) => {
+  const rows = await journey.db.database.prisma.delivery.groupBy({
+    by: ["state"],
+    where: { endpointId },
+    _count: true,
+  });
+  return Object.fromEntries(rows.map(({ state, _count }) => [state, _count]));
+};
+
+test("§3.1 five failures over several deliveries disable; nothing more is sent; a resume sends what was left and what happened meanwhile", async () => {
+  const { api, receiver, emitter, clock, db } = journey;
+  const { endpoint } = await api.create({ url: receiver.url });
+  receiver.answerWith({ status: 503 });
+
+  // Three deliveries: three first attempts, then two of their retries make five failures.
+  const failing = [journey.event(), journey.event(), journey.event()];
+  for (const event of failing) await emitter.emit(event);
+  await eventually(async () => expect((await api.get(endpoint.id)).consecutiveFailures).toBe(3));
+  expect((await api.get(endpoint.id)).enabled).toBe(true);
+  clock.advance(61_000);
+  const disabled = await eventually(async () => {
+    const found = await api.get(endpoint.id);
+    expect(found.enabled).toBe(false);
+    return found;
+  });
+  expect(disabled.consecutiveFailures).toBe(5);
+  expect(disabled.version).not.toBe(endpoint.version);
+  await eventually(async () => expect(await db.database.prisma.delivery.count({ where: { inFlight: true } })).toBe(0));
+
+  // One at five attempts, from before, stays as it is.
+  await db.database.prisma.delivery.create({
+    data: {
+      endpointId: endpoint.id,
+      organizationId: api.organizationId,
+      eventType: "WorkItemCompleted",
+      body: "{}",
+      state: "exhausted",
+      attemptCount: 5,
+      createdAt: clock.now(),
+    },
+  });
+
+  const sent = receiver.requests.length;
+  const meanwhile = [journey.event(), journey.event()];
+  for (const event of meanwhile) await emitter.emit(event);
+  clock.advance(20 * 60_000);
+  await eventually(async () => expect(await statesOf(endpoint.id)).toEqual({ parked: 3, exhausted: 1 }));
+  expect(receiver.requests).toHaveLength(sent);
+
+  receiver.answerWith({ status: 200 });
+  const resumed = await api.edit(endpoint.id, { enabled: true });
+  expect(resumed.endpoint).toMatchObject({ enabled: true, consecutiveFailures: 0 });
+  await receiver.received(sent + 5);
+  await eventually(async () => expect(await statesOf(endpoint.id)).toEqual({ succeeded: 5, exhausted: 1 }));
+  const ids = receiver.requests.slice(sent).map(({ body }) => JSON.parse(body.toString()).id);
+  expect(ids.sort()).toEqual([...failing, ...meanwhile].map(({ id }) => id).sort());
+  expect((await api.get(endpoint.id)).enabled).toBe(true);
+});
+
+test("§3.1 any success resets the count", async () => {
+  const { api, receiver, emitter } = journey;
+  const { endpoint } = await api.create({ url: receiver.url });
+  for (const status of [500, 500, 500, 500, 200, 500]) {
+    receiver.answerWith({ status });
+    const before = receiver.requests.length;
+    await emitter.emit(journey.event());
+    await receiver.received(before + 1);
+    await eventually(async () =>
+      expect(await journey.db.database.prisma.delivery.count({ where: { inFlight: true } })).toBe(0),
+    );
+  }
+  expect(await api.get(endpoint.id)).toMatchObject({ enabled: true, consecutiveFailures: 1 });
+});
+
+test("§3.1 a pause holds deliveries back, and re-enabling sends them", async () => {
+  const { api, receiver, emitter, clock } = journey;
+  const { endpoint } = await api.create({ url: receiver.url });
+  receiver.answerWith({ status: 500 });
+  await emitter.emit(journey.event());
+  await eventually(async () => expect((await api.get(endpoint.id)).consecutiveFailures).toBe(1));
+  await api.edit(endpoint.id, { enabled: false });
+  await emitter.emit(journey.event());
+  clock.advance(5 * 60_000);
+  await eventually(async () => expect(await statesOf(endpoint.id)).toEqual({ parked: 1 }));
+  expect(receiver.requests).toHaveLength(1);
+  receiver.answerWith({ status: 200 });
+  expect((await api.edit(endpoint.id, { enabled: true })).endpoint.consecutiveFailures).toBe(0);
+  await receiver.received(3);
+  await eventually(async () => expect(await statesOf(endpoint.id)).toEqual({ succeeded: 2 }));
+});
+
+test("§6.1 a new subscription brings the events of the last seven days since the endpoint's creation", async () => {
+  const { api, receiver, emitter } = journey;
+  const { endpoint } = await api.create({ url: receiver.url, events: ["RiskCreated"] });
+  const event = journey.event();
+  await emitter.emit(event);
+  await eventually(async () =>
+    expect(await journey.db.database.prisma.businessEvent.count({ where: { id: event.id } })).toBe(1),
+  );
+  expect(receiver.requests).toHaveLength(0);
+  await api.edit(endpoint.id, { events: ["RiskCreated", "WorkItemCompleted"] });
+  const [request] = await receiver.received(1);
+  expect(JSON.parse(request?.body.toString() ?? "{}").id).toBe(event.id);
+});
