@@ -1,0 +1,79 @@
+import { randomUUID } from "node:crypto";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { freePort, projectFolder, type RunningProcess, startProcess } from "@herald/devkit/stack";
+
+export type ServiceName = "management-api" | "publisher" | "dispatcher";
+
+/** A service as a process of its own, as it runs in production. */
+export interface ServiceProcess {
+  readonly process: RunningProcess;
+  /** Where /healthz, /readyz and /metrics are. */
+  readonly operationsUrl: string;
+  /** Its public port; only the management API has one. */
+  readonly port: number;
+  /** `kill -9`. */
+  kill(): Promise<void>;
+  /** As an orchestrator does it: SIGTERM, and after 30 s no more patience. */
+  stop(): Promise<void>;
+}
+
+const READY_TIMEOUT_MS = 30_000;
+
+/**
+ * Starts a built service and resolves when it is ready for work.
+ *
+ * @throws when it ends before that, with what it said
+ */
+export async function startServiceProcess(
+  name: ServiceName,
+  settings: Record<string, string>,
+): Promise<ServiceProcess> {
+  const main = join(projectFolder(), "services", name, "dist", "main.js");
+  const [port, metricsPort] = [await freePort(), await freePort()];
+  const child = await startProcess({
+    name: `${name}-${randomUUID()}`,
+    command: process.execPath,
+    args: [main],
+    env: { PATH: process.env.PATH, ...settings, PORT: String(port), METRICS_PORT: String(metricsPort) },
+    pidFolder: join(tmpdir(), "herald-rig-processes"),
+    mark: main,
+  });
+  const operationsUrl = `http://127.0.0.1:${metricsPort}`;
+  try {
+    await untilReady(child, operationsUrl);
+  } catch (error) {
+    await child.stop(0);
+    throw error;
+  }
+  return {
+    process: child,
+    operationsUrl,
+    port,
+    kill: async () => {
+      process.kill(child.pid, "SIGKILL");
+      await child.exited;
+    },
+    stop: () => child.stop(30_000),
+  };
+}
+
+async function untilReady(child: RunningProcess, url: string): Promise<void> {
+  let ended = false;
+  void child.exited.then(() => {
+    ended = true;
+  });
+  const deadline = Date.now() + READY_TIMEOUT_MS;
+  while (!ended && Date.now() < deadline) {
+    const ready = await fetch(`${url}/readyz`, { headers: { connection: "close" } }).then(
+      (response) => response.ok,
+      () => false,
+    );
+    if (ready) return;
+    await sleep(50);
+  }
+  throw new Error(
+    `${child.name} ${ended ? "ended before it was ready" : "was not ready in time"}:\n${child.lastLines().join("\n")}`,
+  );
+}
