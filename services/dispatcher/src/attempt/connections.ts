@@ -1,3 +1,4 @@
+import { X509Certificate } from "node:crypto";
 import { Agent, type AgentOptions } from "node:https";
 import type { Socket } from "node:net";
 import { createSecureContext, rootCertificates } from "node:tls";
@@ -14,8 +15,8 @@ export interface Connections {
 /** Idle connections close by themselves after this, or a second before the receiver said it would close them. */
 const IDLE_MS = 30_000;
 const BEFORE_RECEIVER_MS = 1_000;
-/** Over all endpoints. A TLS connection holds some 40 KB; what is over this gives way, the longest idle first. */
-const MAX_IDLE = 1_000;
+/** Over all endpoints. Each holds some 60 KB; what is over this gives way, the longest idle first. */
+const MAX_IDLE = 500;
 /** Resuming spares a receiver's certificate check, most of a handshake's cost. A session holds some 2 KB. */
 const MAX_SESSIONS = 4_000;
 /**
@@ -26,26 +27,27 @@ const NEXT_ADDRESS_AFTER_MS = 2_500;
 
 /**
  * @param extraCa PEM certificates that are trusted besides the system's roots
+ * @param maxIdle connections that may wait to be used again, over all endpoints
+ * @throws Error where `extraCa` holds no certificate
  */
-export function createConnections(guard: AddressGuard, extraCa: string | undefined): Connections {
+export function createConnections(guard: AddressGuard, extraCa: string | undefined, maxIdle = MAX_IDLE): Connections {
   const options: AgentOptions = {
     lookup: guard.lookup,
     // One for all connections: making one parses every root certificate anew.
-    secureContext: createSecureContext(
-      extraCa ? { ca: [...rootCertificates, extraCa], minVersion: "TLSv1.2" } : { minVersion: "TLSv1.2" },
-    ),
+    secureContext: createSecureContext({ minVersion: "TLSv1.2", ...(extraCa && { ca: withRoots(extraCa) }) }),
+    // Said outright, because Node would take NODE_TLS_REJECT_UNAUTHORIZED for it.
+    rejectUnauthorized: true,
     autoSelectFamily: true,
     autoSelectFamilyAttemptTimeout: NEXT_ADDRESS_AFTER_MS,
     ALPNProtocols: ["http/1.1"],
-    maxCachedSessions: MAX_SESSIONS,
   };
-  const reused = new Agent({ ...options, keepAlive: true });
-  const fresh = new Agent({ ...options, keepAlive: false });
+  const reused = new Agent({ ...options, keepAlive: true, maxCachedSessions: MAX_SESSIONS });
+  const fresh = new Agent({ ...options, keepAlive: false, maxCachedSessions: 0 });
   for (const agent of [reused, fresh]) {
     admitOnly(agent, guard);
     nameByOrigin(agent);
   }
-  limitIdle(reused);
+  limitIdle(reused, maxIdle);
   return {
     reused,
     fresh,
@@ -54,6 +56,16 @@ export function createConnections(guard: AddressGuard, extraCa: string | undefin
       fresh.destroy();
     },
   };
+}
+
+function withRoots(extraCa: string): string[] {
+  try {
+    // OpenSSL takes text without any certificate in it, and says nothing.
+    new X509Certificate(extraCa);
+  } catch (cause) {
+    throw new Error("The file of extra authorities holds no PEM certificate: check EXTRA_CA_FILE", { cause });
+  }
+  return [...rootCertificates, extraCa];
 }
 
 /** A socket looks up names only, so literal addresses are judged before there is a socket. */
@@ -76,26 +88,37 @@ function nameByOrigin(agent: Agent): void {
  * An agent's own limit on sockets counts idle ones of other hosts too, and makes requests wait for those. So this one
  * limits only the idle, and lets the one go that was used longest ago.
  */
-function limitIdle(agent: Agent): void {
+function limitIdle(agent: Agent, maxIdle: number): void {
+  /** In the order in which they came to rest. */
   const idle = new Set<Socket>();
+  const watched = new WeakSet<Socket>();
   const reuse = agent.reuseSocket;
 
   agent.keepSocketAlive = (duplex) => {
-    const socket = duplex as Socket & { _httpMessage?: { res?: { headers: Record<string, string | undefined> } } };
-    const announced = /\btimeout=(\d{1,6})/.exec(socket._httpMessage?.res?.headers["keep-alive"] ?? "")?.[1];
-    const idleMs = announced ? Math.min(IDLE_MS, Number(announced) * 1000 - BEFORE_RECEIVER_MS) : IDLE_MS;
+    const socket = duplex as IdleSocket;
+    const idleMs = idleMsOf(socket);
     if (idleMs <= 0) return false;
-    if (socket.timeout !== idleMs) {
-      if (socket.timeout === undefined) socket.once("close", () => idle.delete(socket));
-      socket.setTimeout(idleMs);
-    }
+    // It runs on while a request is in flight: what times out then is not idle, and Node leaves it alone.
+    if (socket.timeout !== idleMs) socket.setTimeout(idleMs);
     socket.unref();
+    if (!watched.has(socket)) {
+      watched.add(socket);
+      socket.once("close", () => idle.delete(socket));
+    }
     idle.add(socket);
-    if (idle.size > MAX_IDLE) idle.values().next().value?.destroy();
+    if (idle.size > maxIdle) idle.values().next().value?.destroy();
     return true;
   };
   agent.reuseSocket = function (socket, request) {
     idle.delete(socket as Socket);
     reuse.call(this, socket, request);
   };
+}
+
+/** Node keeps the request on its socket, and reads the same header from there itself. */
+type IdleSocket = Socket & { _httpMessage?: { res?: { headers: Record<string, string | undefined> } } };
+
+function idleMsOf(socket: IdleSocket): number {
+  const announced = /\btimeout=(\d{1,6})/.exec(socket._httpMessage?.res?.headers["keep-alive"] ?? "")?.[1];
+  return announced ? Math.min(IDLE_MS, Number(announced) * 1000 - BEFORE_RECEIVER_MS) : IDLE_MS;
 }

@@ -31,6 +31,9 @@ export function createRequestHeaders({ headerPrefix, standardWebhooks, userAgent
       host,
       "User-Agent",
       userAgent,
+      // Some firewalls turn away what does not say that it takes an answer.
+      "Accept",
+      "*/*",
       "Content-Type",
       "application/json; charset=utf-8",
       "Content-Length",

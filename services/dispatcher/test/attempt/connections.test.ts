@@ -1,0 +1,90 @@
+import { once } from "node:events";
+import type { Agent } from "node:https";
+import { get } from "node:https";
+import { createAddressGuard, parsePrivateNetworks } from "@herald/common/security";
+import { afterEach, beforeAll, describe, expect, test } from "@jest/globals";
+import { type Connections, createConnections } from "../../src/attempt/connections.ts";
+import { createAuthorities, type ServerCertificate } from "./certificates.ts";
+import { type Receiver, wellBehavedReceiver } from "./receivers.ts";
+import { eventually, toLoopback } from "./sending.ts";
+
+const guard = createAddressGuard(parsePrivateNetworks("127.0.0.1"), toLoopback);
+let extraCa: string;
+let tls: ServerCertificate;
+let receivers: Receiver[] = [];
+let connections: Connections | undefined;
+
+beforeAll(async () => {
+  const authorities = await createAuthorities();
+  extraCa = authorities.rootPem;
+  tls = await authorities.trusted();
+});
+
+afterEach(async () => {
+  connections?.close();
+  await Promise.all(receivers.map((receiver) => receiver.close()));
+  receivers = [];
+});
+
+async function visit(receiver: Receiver, agent: Agent): Promise<void> {
+  const request = get({ host: "receiver.test", port: receiver.port, agent });
+  const [response] = await once(request, "response");
+  response.resume();
+  await once(request, "close");
+}
+
+describe("idle connections", () => {
+  test("over the limit give way, the longest idle first", async () => {
+    receivers = await Promise.all([1, 2, 3].map(() => wellBehavedReceiver(tls)));
+    const [a, b, c] = receivers as [Receiver, Receiver, Receiver];
+    connections = createConnections(guard, extraCa, 2);
+    for (const receiver of [a, b, a, c]) await visit(receiver, connections.reused);
+    await eventually("the longest idle is closed", () => b.open() === 0);
+    expect([a.open(), c.open()]).toEqual([1, 1]);
+    expect([a.accepted(), b.accepted(), c.accepted()]).toEqual([1, 1, 1]);
+  });
+
+  test("that a receiver closed do not count", async () => {
+    receivers = await Promise.all([1, 2, 3].map(() => wellBehavedReceiver(tls)));
+    const [a, b, c] = receivers as [Receiver, Receiver, Receiver];
+    connections = createConnections(guard, extraCa, 2);
+    await visit(b, connections.reused);
+    await visit(a, connections.reused);
+    await a.close();
+    receivers = [b, c];
+    await eventually(
+      "the closed one is forgotten",
+      () => Object.keys(connections?.reused.freeSockets ?? {}).length === 1,
+    );
+    await visit(c, connections.reused);
+    expect([b.open(), c.open()]).toEqual([1, 1]);
+  });
+
+  test("are none behind a fresh request", async () => {
+    receivers = [await wellBehavedReceiver(tls)];
+    const [receiver] = receivers as [Receiver];
+    connections = createConnections(guard, extraCa);
+    await visit(receiver, connections.fresh);
+    await eventually("it is closed", () => receiver.open() === 0);
+  });
+});
+
+describe("trust", () => {
+  // Node takes NODE_TLS_REJECT_UNAUTHORIZED for it where nothing is said.
+  test("is said outright, so that no environment can switch it off", () => {
+    connections = createConnections(guard, extraCa);
+    expect(connections.reused.options.rejectUnauthorized).toBe(true);
+    expect(connections.fresh.options.rejectUnauthorized).toBe(true);
+  });
+
+  test("several extra authorities can be in one file", async () => {
+    const other = await createAuthorities();
+    receivers = [await wellBehavedReceiver(tls)];
+    connections = createConnections(guard, `${other.rootPem}\n${extraCa}`);
+    await visit((receivers as [Receiver])[0], connections.reused);
+  });
+
+  test("a file without certificates is refused at the start", () => {
+    expect(() => createConnections(guard, "no certificate")).toThrow("EXTRA_CA_FILE");
+  });
+});

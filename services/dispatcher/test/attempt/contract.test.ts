@@ -1,0 +1,171 @@
+import { createHmac } from "node:crypto";
+import { systemClock } from "@herald/common/runtime";
+import { afterEach, beforeAll, describe, expect, test } from "@jest/globals";
+
+import { Webhook } from "standardwebhooks";
+import type { AttemptRequest, Sender, SenderOptions } from "../../src/attempt/index.ts";
+import { createAuthorities, type ServerCertificate } from "./certificates.ts";
+import { type ReceivedRequest, wellBehavedReceiver } from "./receivers.ts";
+import { eventually, NOW, request, SECRET, sender } from "./sending.ts";
+
+let extraCa: string;
+let tls: ServerCertificate;
+let receiver: Awaited<ReturnType<typeof wellBehavedReceiver>>;
+let sending: Sender;
+
+beforeAll(async () => {
+  const authorities = await createAuthorities();
+  extraCa = authorities.rootPem;
+  tls = await authorities.trusted();
+});
+
+afterEach(async () => {
+  await sending.close();
+  await eventually("all connections are closed", () => receiver.open() === 0);
+  await receiver.close();
+});
+
+async function received(
+  overrides: Partial<AttemptRequest> = {},
+  options: Partial<SenderOptions> = {},
+): Promise<ReceivedRequest> {
+  receiver = await wellBehavedReceiver(tls);
+  sending = sender({ extraCa, ...options });
+  const result = await sending.send(
+    request({ url: `https://receiver.test:${receiver.port}/hooks?tenant=42`, ...overrides }),
+  );
+  expect(result).toMatchObject({ statusCode: 200, succeeded: true });
+  return receiver.requests[0] as ReceivedRequest;
+}
+
+async function answered(status: number, headers: Record<string, string> = {}, body = "") {
+  receiver = await wellBehavedReceiver(tls, (_request, response) => response.writeHead(status, headers).end(body));
+  sending = sender({ extraCa });
+  return sending.send(request({ url: `https://receiver.test:${receiver.port}/` }));
+}
+
+describe("the request", () => {
+  test("§4.2 is a POST to the endpoint's URL, with its headers once each", async () => {
+    const { method, url, rawHeaders, headers } = await received();
+    expect(method).toBe("POST");
+    expect(url).toBe("/hooks?tenant=42");
+    expect(headers.host).toBe(`receiver.test:${receiver.port}`);
+    expect(headers["content-type"]).toBe("application/json; charset=utf-8");
+    expect(headers["x-service-event"]).toBe("WorkItemCompleted");
+    expect(headers["x-service-delivery-id"]).toBe("0b9bdf2e-3b5e-4f6c-9f4e-0d5a3f0d6f11");
+    expect(headers["user-agent"]).toBe("Herald");
+    const names = rawHeaders.filter((_text, index) => index % 2 === 0).map((name) => name.toLowerCase());
+    expect(new Set(names).size).toBe(names.length);
+    expect(names).not.toContain("transfer-encoding");
+    expect(names).not.toContain("accept-encoding");
+    expect(names).not.toContain("traceparent");
+  });
+
+  test("§4.2 its timestamp is the attempt's, in whole seconds", async () => {
+    const { headers } = await received();
+    expect(headers["x-service-timestamp"]).toBe(String(Math.floor(NOW.getTime() / 1000)));
+  });
+
+  test.each([
+    ['{"id":"1"}'],
+    ['{ "a" : 1.0 ,\r\n\t"b":"\\u00e9" }\n'],
+    ['{"name":"Zoë, 張偉, 🚀, \u2028"}'],
+    ['"\ud83d\ude80"'],
+    ["0"],
+    [JSON.stringify({ data: "ü".repeat(120_000) })],
+  ])("§4.1.4 the body %# is sent byte for byte as its UTF-8, and signed as it was sent", async (text) => {
+    const { headers, body } = await received({ body: text });
+    expect(body.equals(Buffer.from(text, "utf8"))).toBe(true);
+    expect(headers["content-length"]).toBe(String(body.length));
+    const timestamp = headers["x-service-timestamp"];
+    const digest = createHmac("sha256", Buffer.from(SECRET, "utf8")).update(`${timestamp}.`).update(body).digest("hex");
+    expect(headers["x-service-signature"]).toBe(`sha256=${digest}`);
+  });
+
+  test("a receiver with a Standard Webhooks library verifies it by the same secret", async () => {
+    const text = '{"name":"Zoë"}';
+    const { headers, body } = await received({ body: text }, { clock: systemClock });
+    expect(new Webhook(SECRET).verify(body, headers as Record<string, string>)).toEqual({ name: "Zoë" });
+    expect(headers["webhook-id"]).toBe(headers["x-service-delivery-id"]);
+  });
+
+  test("the Standard Webhooks headers can be left out, and the prefix and user agent are settings", async () => {
+    const options = { standardWebhooks: false, headerPrefix: "X-Acme", userAgent: "Acme-Hooks" };
+    const { rawHeaders } = await received({}, options);
+    const names = rawHeaders.filter((_text, index) => index % 2 === 0);
+    expect(names.filter((name) => /webhook|acme|service/i.test(name))).toEqual([
+      "X-Acme-Signature",
+      "X-Acme-Timestamp",
+      "X-Acme-Event",
+      "X-Acme-Delivery-Id",
+    ]);
+    expect(rawHeaders).toContain("Acme-Hooks");
+  });
+
+  test("hands on the trace context", async () => {
+    const traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+    expect((await received({ traceparent })).headers.traceparent).toBe(traceparent);
+  });
+
+  test("goes past every proxy that the environment names", async () => {
+    const names = ["HTTPS_PROXY", "https_proxy", "ALL_PROXY", "HTTP_PROXY", "NODE_USE_ENV_PROXY"];
+    for (const name of names) process.env[name] = "http://127.0.0.1:9";
+    try {
+      await received();
+    } finally {
+      for (const name of names) delete process.env[name];
+    }
+  });
+});
+
+describe("the verdict", () => {
+  test.each([200, 201, 202, 204, 205, 206, 226, 299])("§4.2 %d is a success", async (status) => {
+    expect(await answered(status)).toMatchObject({ statusCode: status, succeeded: true, errorSummary: null });
+  });
+
+  test.each([304, 400, 401, 404, 410, 413, 429, 500, 502, 503, 599, 600, 999])(
+    "§4.2 %d is a failure",
+    async (status) => {
+      expect(await answered(status)).toMatchObject({
+        statusCode: status,
+        succeeded: false,
+        errorSummary: `receiver answered ${status}`,
+      });
+    },
+  );
+
+  test.each([300, 301, 302, 303, 307, 308])("§2.1.4 %d is a failure, and nobody follows it", async (status) => {
+    const elsewhere = await wellBehavedReceiver(tls);
+    const location = `https://receiver.test:${elsewhere.port}/`;
+    expect(await answered(status, { location })).toMatchObject({
+      statusCode: status,
+      succeeded: false,
+      errorSummary: `receiver answered ${status}, redirects are not followed`,
+    });
+    expect(receiver.requests).toHaveLength(1);
+    expect(elsewhere.accepted()).toBe(0);
+    await elsewhere.close();
+  });
+
+  test("keeps when it started and how long the answer took", async () => {
+    const { startedAt, durationMs } = await answered(200);
+    expect(startedAt).toBe(NOW);
+    expect(durationMs).toBeGreaterThanOrEqual(0);
+    expect(durationMs).toBeLessThan(5_000);
+    expect(Number.isInteger(durationMs)).toBe(true);
+  });
+});
+
+describe("the response's excerpt", () => {
+  test("is the first 1 KiB of the body, of failures and successes", async () => {
+    expect(await answered(500, {}, "x".repeat(5_000))).toMatchObject({ responseExcerpt: "x".repeat(1024) });
+  });
+
+  test("is null where there is no body", async () => {
+    expect(await answered(204)).toMatchObject({ responseExcerpt: null });
+  });
+
+  test("is null where the body is compressed: nobody asked for that", async () => {
+    expect(await answered(200, { "content-encoding": "gzip" }, "\x1f\x8b...")).toMatchObject({ responseExcerpt: null });
+  });
+});

@@ -1,0 +1,117 @@
+import { once } from "node:events";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { createServer as createHttpsServer } from "node:https";
+import { type AddressInfo, createServer as createTcpServer, type Server, type Socket } from "node:net";
+import { createServer as createTlsServer, type TLSSocket, type TlsOptions, Server as TlsServer } from "node:tls";
+
+/** A server on loopback that counts its connections. */
+export interface Receiver {
+  port: number;
+  /** Connections that are open now. */
+  open(): number;
+  /** Connections that there ever were. */
+  accepted(): number;
+  /** Reads on where a script had stopped to: without that the other side's end goes unnoticed. */
+  drain(): void;
+  /** Ends a connection with RST instead of FIN; TLS sockets cannot do that themselves. */
+  reset(socket: Socket): void;
+  close(): Promise<void>;
+}
+
+export interface ReceivedRequest {
+  rawHeaders: string[];
+  headers: IncomingMessage["headers"];
+  url: string;
+  method: string;
+  body: Buffer;
+}
+
+/** Answers with a script, byte by byte: called with each connection once its TLS handshake is done. */
+export async function rawReceiver(tls: TlsOptions, onConnection: (socket: TLSSocket) => void): Promise<Receiver> {
+  return listen(
+    createTlsServer(tls, (socket) => {
+      socket.on("error", () => {});
+      onConnection(socket);
+    }),
+  );
+}
+
+/** As {@link rawReceiver}, once the headers of a request have come in; for each request of the connection. */
+export async function scriptedReceiver(
+  tls: TlsOptions,
+  onRequest: (socket: TLSSocket, text: string) => void,
+): Promise<Receiver> {
+  return rawReceiver(tls, (socket) => {
+    socket.on("data", (chunk) => {
+      if (chunk.includes("\r\n\r\n")) onRequest(socket, chunk.toString());
+    });
+  });
+}
+
+/** Speaks no TLS at all. */
+export async function tcpReceiver(
+  onConnection: (socket: Socket) => void,
+  host = "127.0.0.1",
+  port = 0,
+): Promise<Receiver> {
+  const server = createTcpServer((socket) => {
+    socket.on("error", () => {});
+    onConnection(socket);
+  });
+  return listen(server, host, port);
+}
+
+/** A well-behaved receiver that keeps what it got. */
+export async function wellBehavedReceiver(
+  tls: TlsOptions,
+  answer: (request: ReceivedRequest, response: ServerResponse) => void = (_request, response) => response.end("ok"),
+  { host = "127.0.0.1", port = 0 } = {},
+): Promise<Receiver & { requests: ReceivedRequest[] }> {
+  const requests: ReceivedRequest[] = [];
+  const server = createHttpsServer(tls, async (message, response) => {
+    const chunks: Buffer[] = [];
+    for await (const chunk of message) chunks.push(chunk);
+    const { rawHeaders, headers, url = "", method = "" } = message;
+    const request = { rawHeaders, headers, url, method, body: Buffer.concat(chunks) };
+    requests.push(request);
+    answer(request, response);
+  });
+  return { ...(await listen(server, host, port)), requests };
+}
+
+async function listen(server: Server, host = "127.0.0.1", port = 0): Promise<Receiver> {
+  const sockets = new Set<Socket>();
+  /** What scripts read and write: the TLS sockets on top, where there are such. */
+  const streams = new Set<Socket>();
+  let accepted = 0;
+  server.on("connection", (socket: Socket) => {
+    accepted += 1;
+    sockets.add(socket);
+    socket.on("error", () => {});
+    socket.on("close", () => sockets.delete(socket));
+  });
+  const ready = server instanceof TlsServer ? "secureConnection" : "connection";
+  server.on(ready, (socket: Socket) => streams.add(socket));
+  server.on("tlsClientError", () => {});
+  server.listen(port, host);
+  await once(server, "listening");
+  return {
+    port: (server.address() as AddressInfo).port,
+    open: () => sockets.size,
+    accepted: () => accepted,
+    drain() {
+      for (const socket of streams) socket.resume();
+    },
+    reset(socket) {
+      for (const connection of sockets) {
+        if (connection.remotePort === socket.remotePort) connection.resetAndDestroy();
+      }
+    },
+    async close() {
+      for (const socket of sockets) socket.destroy();
+      const closed = once(server, "close");
+      server.close();
+      await closed;
+    },
+  };
+}
