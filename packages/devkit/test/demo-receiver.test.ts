@@ -1,22 +1,16 @@
-import { randomBytes, webcrypto } from "node:crypto";
+import { randomBytes } from "node:crypto";
 import { request as httpsRequest } from "node:https";
 import { sign } from "@herald/receiver";
 import { afterEach, beforeAll, expect, test } from "@jest/globals";
-import * as x509 from "@peculiar/x509";
 import { type DemoReceiver, type LoggedRequest, startDemoReceiver } from "../src/demo-receiver/index.ts";
+import { certificates, eventually, type KeyPair } from "../src/harness/index.ts";
 
-let tls: { cert: string; key: string };
+let tls: KeyPair;
+let ca: string;
 beforeAll(async () => {
-  const signingAlgorithm = { name: "ECDSA", namedCurve: "P-256", hash: "SHA-256" };
-  const keys = await webcrypto.subtle.generateKey(signingAlgorithm, true, ["sign", "verify"]);
-  const extensions = [new x509.SubjectAlternativeNameExtension([{ type: "ip", value: "127.0.0.1" }])];
-  const notAfter = new Date(Date.now() + 3_600_000);
-  const certificate = await x509.X509CertificateGenerator.createSelfSigned(
-    { name: "CN=demo receiver", keys, notAfter, signingAlgorithm, extensions },
-    webcrypto as Crypto,
-  );
-  const key = await webcrypto.subtle.exportKey("pkcs8", keys.privateKey);
-  tls = { cert: certificate.toString("pem"), key: x509.PemConverter.encode(key, "PRIVATE KEY") };
+  const { trusted, caPem } = await certificates();
+  tls = trusted;
+  ca = caPem;
 });
 
 let receiver: DemoReceiver | undefined;
@@ -38,7 +32,7 @@ const event = { id: "5f0c9a52-3d51-4f0e-8a35-0d9f7c1be111", type: "RiskCreated",
 /** One request, over a connection of its own. */
 function call(url: string, method: string, body = "", headers: Record<string, string> = {}, timeoutMs = 5000) {
   return new Promise<{ status: number | undefined; text: string }>((resolve, reject) => {
-    const options = { method, headers, ca: tls.cert, agent: false, timeout: timeoutMs };
+    const options = { method, headers, ca, agent: false, timeout: timeoutMs };
     const request = httpsRequest(url, options, (response) => {
       let text = "";
       response.setEncoding("utf8").on("data", (chunk) => {
@@ -181,7 +175,7 @@ test("it ends while a delivery hangs", async () => {
   const started = await start(async () => [secret]);
   const hanging = expect(deliver(`${started.url}/hang`, secret)).rejects.toThrow();
   const slow = expect(deliver(`${started.url}?delayMs=60000`, secret)).rejects.toThrow();
-  while (printed.length < 2) await new Promise((resolve) => setTimeout(resolve, 10));
+  await eventually(() => expect(printed).toHaveLength(2));
   await started.close();
   await Promise.all([hanging, slow]);
 });
