@@ -28,6 +28,8 @@ const CONNECT_TIMEOUT_MS = 10_000;
 const CLOSE_TIMEOUT_MS = 2_000;
 const MIN_DELAY_MS = 100;
 const MAX_DELAY_MS = 5_000;
+/** A channel that lived this long was all right: after a shorter life (no permission to publish) the next one waits longer. */
+const HEALTHY_LIFE_MS = 10_000;
 
 /**
  * Keeps one confirm channel to the broker open, for ever: amqplib brings the connection back, this the channel on it.
@@ -41,6 +43,7 @@ export function openLink(options: LinkOptions): Link {
   let isBlocked = false;
   let problem = "the broker is not connected yet";
   let failures = 0;
+  let openedAt = 0;
   let retry: NodeJS.Timeout | undefined;
   let closing = false;
 
@@ -89,15 +92,18 @@ export function openLink(options: LinkOptions): Link {
       // Before amqplib's own listener, which calls back for each unconfirmed message as if it had been refused.
       channel.prependListener("close", () => {
         dead = true;
-        if (isOpen) options.lost();
-        isOpen = false;
+        if (isOpen) {
+          isOpen = false;
+          if (performance.now() - openedAt > HEALTHY_LIFE_MS) failures = 0;
+          options.lost();
+        }
         again(on, cause ?? new Error("the channel was closed"));
       });
       // Publishing to an exchange that is missing would take the channel and everything on it down.
       await channel.checkExchange(exchange);
       if (dead || closing) return;
       isOpen = true;
-      failures = 0;
+      openedAt = performance.now();
       options.opened(channel);
     } catch (error) {
       if (!dead) again(on, error as Error);

@@ -1,0 +1,135 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { fileURLToPath } from "node:url";
+import { afterEach, describe, expect, test } from "@jest/globals";
+import { sign } from "../src/index.ts";
+import { type Listener, type ListenerOptions, startListener } from "../src/listen/index.ts";
+
+const secret = "a signing secret";
+const body = '{"id":"5f0c9a52-3d51-4f0e-8a35-0d9f7c1be111","type":"RiskCreated"}';
+
+/** The headers of a sender that signs now. */
+function signed(text: string, key = secret): Record<string, string> {
+  const timestamp = Math.floor(Date.now() / 1000);
+  return {
+    "X-Service-Signature": sign(key, timestamp, Buffer.from(text)),
+    "X-Service-Timestamp": String(timestamp),
+    "X-Service-Event": "RiskCreated",
+    "X-Service-Delivery-Id": "delivery-1",
+    // Nothing of a connection outlives its test.
+    Connection: "close",
+  };
+}
+
+const post = (url: string, headers: Record<string, string>, text = body) =>
+  fetch(url, { method: "POST", headers, body: text });
+
+describe("the listener", () => {
+  let listener: Listener | undefined;
+  afterEach(async () => {
+    await listener?.close();
+    listener = undefined;
+  });
+
+  async function start(options: Partial<ListenerOptions> = {}) {
+    const printed: string[] = [];
+    const print = (text: string) => printed.push(text);
+    listener = await startListener({ host: "127.0.0.1", port: 0, secrets: [secret], print, ...options });
+    return { url: listener.url, printed };
+  }
+
+  test("answers 204 to what verifies, and prints it", async () => {
+    const { url, printed } = await start();
+    expect((await post(`${url}hooks`, signed(body))).status).toBe(204);
+    expect(printed).toEqual([
+      expect.stringMatching(/POST \/hooks {2}RiskCreated {2}verified, signed [01] s ago {2}-> 204\n/),
+    ]);
+  });
+
+  test("answers 401 to what does not, and prints why", async () => {
+    const { url, printed } = await start();
+    const answer = await post(url, signed(body, "another"));
+    expect(answer.status).toBe(401);
+    expect(await answer.text()).toMatch(/^signature_mismatch: /);
+    expect(printed).toEqual([expect.stringContaining("NOT VERIFIED (signature_mismatch)  -> 401")]);
+  });
+
+  test("says so where it knows no secret", async () => {
+    const { url, printed } = await start({ secrets: [] });
+    expect((await post(url, signed(body))).status).toBe(401);
+    expect(printed).toEqual([expect.stringContaining("no signing secret is known here")]);
+  });
+
+  test("answers what it is told to", async () => {
+    const { url } = await start({ status: 500 });
+    expect((await post(url, signed(body))).status).toBe(500);
+  });
+
+  test("§4.4.4 answers 413 to what is too large", async () => {
+    const { url, printed } = await start({ bodyLimitBytes: 10 });
+    expect((await post(url, signed(body))).status).toBe(413);
+    expect(printed).toEqual([expect.stringContaining("body_too_large")]);
+  });
+
+  test("survives a sender that hangs up", async () => {
+    const { url, printed } = await start();
+    const hangUp = new AbortController();
+    const stream = new ReadableStream({
+      start(controller) {
+        controller.enqueue(Buffer.from("{"));
+        setTimeout(() => hangUp.abort(), 50);
+      },
+    });
+    const request = { method: "POST", body: stream, duplex: "half", signal: hangUp.signal } as RequestInit;
+    await expect(fetch(url, request)).rejects.toThrow();
+    expect((await post(url, signed(body))).status).toBe(204);
+    expect(printed).toContainEqual(expect.stringContaining("hung up"));
+  });
+});
+
+describe("herald-listen", () => {
+  let running: ChildProcess | undefined;
+  afterEach(async () => {
+    if (!running || running.exitCode !== null || running.signalCode !== null) return;
+    running.kill("SIGKILL");
+    await once(running, "exit");
+  });
+
+  /** Runs the command and gathers what it says. */
+  function run(...options: string[]) {
+    const command = fileURLToPath(new URL("../bin/herald-listen.js", import.meta.url));
+    const child = spawn(process.execPath, [command, ...options], { env: { ...process.env, HERALD_SECRET: secret } });
+    running = child;
+    const said = { text: "" };
+    for (const stream of [child.stdout, child.stderr]) {
+      stream.setEncoding("utf8").on("data", (chunk: string) => {
+        said.text += chunk;
+      });
+    }
+    return { child, said };
+  }
+
+  test("prints what it receives, and ends at SIGTERM", async () => {
+    const { child, said } = run("--port", "0");
+    const [line] = (await once(child.stdout, "data")) as [string];
+    const url = /http:\/\/127\.0\.0\.1:\d+\//.exec(line)?.[0] ?? "";
+    expect((await post(url, signed(body))).status).toBe(204);
+    child.kill("SIGTERM");
+    const [code] = await once(child, "close");
+    expect(code).toBe(0);
+    expect(said.text).toContain("RiskCreated  verified");
+    expect(said.text).not.toContain(secret);
+  });
+
+  test.each([
+    [["--help"], 0, "herald-listen [--port 8080]"],
+    [["--port", "http"], 2, "--port must be a whole number from 0 to 65535"],
+    [["--tls-cert", "x.pem"], 2, "--tls-cert and --tls-key go together"],
+    [["--tls-cert", "none.pem", "--tls-key", "none.pem"], 2, "ENOENT"],
+    [["--nonsense"], 2, "--nonsense"],
+  ])("%j ends with %i", async (options, code, text) => {
+    const { child, said } = run(...options);
+    expect(await once(child, "close")).toEqual([code, null]);
+    expect(said.text).toContain(text);
+  });
+});
