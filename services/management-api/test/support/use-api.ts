@@ -1,5 +1,6 @@
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
+import { types } from "node:util";
 import type { PrismaClient } from "@herald/common/database";
 import { type Clock, systemClock } from "@herald/common/runtime";
 import { createRegistry, type Log, type LogFields } from "@herald/common/telemetry";
@@ -109,6 +110,7 @@ export function useApi(options: ApiOptions = {}): Api {
     } catch (error) {
       failures.push(error as Error);
     }
+    if (response.status === 500) failures.push(new Error(`A response was a 500. The log: ${logged.slice(-5).join("\n")}`));
     const secret = (response.body as { signingSecret?: unknown } | null)?.signingSecret;
     if (typeof secret === "string") secretsSeen.add(secret);
   }
@@ -178,7 +180,8 @@ function recordingLog(lines: string[]): Log {
   const write = (level: string) => (message: string, fields: LogFields = {}) => {
     const shown = Object.entries(fields).map(([name, value]) => [
       name,
-      value instanceof Error ? `${value.stack} ${String(value.cause ?? "")}` : value,
+      // Errors of Node's own modules come from outside of jest's realm, where `instanceof Error` doesn't see them.
+      types.isNativeError(value) ? `${value.stack} ${String(value.cause ?? "")}` : value,
     ]);
     lines.push(JSON.stringify({ level, message, ...Object.fromEntries(shown) }));
   };
