@@ -24,6 +24,8 @@ export function useDatabase(options: DatabaseOptions = {}): TestDatabase {
     const { serverUrl, template } = await askForPostgres();
     const url = await cloneDatabase(serverUrl, template, name);
     made = { serverUrl, url, database: openDatabase(url, options) };
+    // Prisma imports its query compiler with the first query, and jest refuses imports between a hook and the next one.
+    await made.database.ping();
   }, STACK_TIMEOUT_MS);
 
   afterAll(async () => {

@@ -85,12 +85,12 @@ export async function endpointOverviews(prisma: PrismaClient, query: OverviewQue
     cross join lateral (
       select count(*)::int from (
         select from delivery where endpoint_id = endpoint.id and state = 'pending' limit ${maxCount}
-      ) as some
+      ) as counted
     ) as pending
     cross join lateral (
       select count(*)::int from (
         select from delivery where endpoint_id = endpoint.id and state = 'parked' limit ${maxCount}
-      ) as some
+      ) as counted
     ) as parked
     left join lateral (
       select json_build_object('id', id, 'businessEventId', business_event_id, 'eventType', event_type,

@@ -1,0 +1,189 @@
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { types } from "node:util";
+import type { PrismaClient } from "@herald/common/database";
+import { type Clock, systemClock } from "@herald/common/runtime";
+import { createRegistry, type Log, type LogFields } from "@herald/common/telemetry";
+import type { Hint } from "@herald/contracts";
+import { useDatabase } from "@herald/devkit/harness";
+import { afterAll, afterEach, beforeAll } from "@jest/globals";
+import { agent, type Response, type Test } from "supertest";
+import { createApp } from "../../src/app.ts";
+import { limitsOf, type ManagementApiConfig, readManagementApiConfig } from "../../src/config.ts";
+import { openApiDocument } from "../../src/openapi/document.ts";
+import { API_PREFIX } from "../../src/operations.ts";
+import { responseValidator, type SeenResponse } from "./response-validator.ts";
+import { AUDIENCE, ISSUER, JWT_SECRET, type TokenOptions, token } from "./tokens.ts";
+
+export const SECRET_KEYS = `tests:${Buffer.alloc(32, 7).toString("base64")}`;
+
+export interface ApiOptions {
+  settings?: Record<string, string>;
+  clock?: Clock;
+  /** Stands in for the broker; nobody answers by default. */
+  requestAttempt?: (hint: Hint) => Promise<void>;
+}
+
+export interface Api {
+  readonly prisma: PrismaClient;
+  readonly databaseUrl: string;
+  readonly config: ManagementApiConfig;
+  /** `http://127.0.0.1:<port>`. */
+  readonly origin: string;
+  /** Everything that was logged so far, a JSON object a line. */
+  readonly logged: string[];
+  /** Sends requests as somebody; each response is held against the OpenAPI document. */
+  as(caller: TokenOptions | string | null): Promise<Client>;
+  /** A new organization, so that tests of a file don't see each other's endpoints. */
+  newOrganization(): string;
+}
+
+export interface Client {
+  get(path: string): Test;
+  post(path: string, body?: unknown): Test;
+  put(path: string, body?: unknown): Test;
+  delete(path: string, body?: unknown): Test;
+}
+
+/** Signing secrets that any test of this file was given; none may appear in a log. */
+export const secretsSeen = new Set<string>();
+
+/**
+ * Gives a test file the real app on a database of its own, over real HTTP. Each response is held against the OpenAPI document
+ * of the app, and after each test the log is searched for secrets.
+ */
+export function useApi(options: ApiOptions = {}): Api {
+  const database = useDatabase();
+  const logged: string[] = [];
+  let server: Server;
+  let config: ManagementApiConfig;
+  let validate: (response: SeenResponse) => void;
+  let failures: Error[] = [];
+  let organizations = 0;
+
+  beforeAll(async () => {
+    config = readManagementApiConfig({
+      DATABASE_URL: database.url,
+      AMQP_URL: "amqp://127.0.0.1:1",
+      SECRET_KEYS,
+      AUTH_JWT_SECRET: JWT_SECRET,
+      AUTH_ISSUER: ISSUER,
+      AUTH_AUDIENCE: AUDIENCE,
+      WRITES_PER_MINUTE: "1000000",
+      MANUAL_DELIVERIES_PER_MINUTE: "1000000",
+      ...options.settings,
+    });
+    const app = createApp({
+      config,
+      prisma: database.database.prisma,
+      requestAttempt: options.requestAttempt ?? (async () => {}),
+      clock: options.clock ?? systemClock,
+      log: recordingLog(logged),
+      registry: createRegistry("management-api"),
+    });
+    validate = responseValidator(
+      openApiDocument({
+        limits: limitsOf(config),
+        basePath: config.BASE_PATH,
+        cookieName: config.AUTH_COOKIE_NAME,
+      }),
+    );
+    server = createServer(app);
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  });
+
+  afterEach(() => {
+    const found = failures;
+    failures = [];
+    if (found[0]) throw found[0];
+    assertNoSecrets(logged);
+  });
+
+  afterAll(async () => {
+    server?.closeAllConnections();
+    await new Promise((resolve) => server?.close(resolve));
+  });
+
+  function check(response: Response): void {
+    try {
+      validate(seen(response));
+    } catch (error) {
+      failures.push(error as Error);
+    }
+    if (response.status === 500) failures.push(new Error(`A response was a 500. The log: ${logged.slice(-5).join("\n")}`));
+    const secret = (response.body as { signingSecret?: unknown } | null)?.signingSecret;
+    if (typeof secret === "string") secretsSeen.add(secret);
+  }
+
+  return {
+    get prisma() {
+      return database.database.prisma;
+    },
+    get databaseUrl() {
+      return database.url;
+    },
+    get config() {
+      return config;
+    },
+    get origin() {
+      return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    },
+    logged,
+    newOrganization: () => `organization-${++organizations}`,
+    async as(caller) {
+      const credentials = typeof caller === "string" ? caller : caller && (await token(caller));
+      const client = agent(server);
+      const prefix = config.BASE_PATH + API_PREFIX;
+      const send = (test: Test, body?: unknown): Test => {
+        if (credentials !== null) test.set("Authorization", `Bearer ${credentials}`);
+        if (body !== undefined) test.send(body as object);
+        return test.on("response", check);
+      };
+      return {
+        get: (path) => send(client.get(prefix + path)),
+        post: (path, body) => send(client.post(prefix + path), body),
+        put: (path, body) => send(client.put(prefix + path), body),
+        delete: (path, body) => send(client.delete(prefix + path), body),
+      };
+    },
+  };
+}
+
+function seen(response: Response): SeenResponse {
+  const { method, path } = (response as unknown as { req: { method: string; path: string } }).req;
+  return {
+    method,
+    path: path.split("?")[0] ?? "",
+    status: response.status,
+    headers: response.headers,
+    body: response.text ? parsed(response.text) : undefined,
+    text: response.text ?? "",
+  };
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function assertNoSecrets(logged: string[]): void {
+  const text = logged.join("\n");
+  for (const secret of [...secretsSeen, JWT_SECRET, SECRET_KEYS]) {
+    if (text.includes(secret)) throw new Error(`The log holds the secret ${secret}.`);
+  }
+}
+
+function recordingLog(lines: string[]): Log {
+  const write = (level: string) => (message: string, fields: LogFields = {}) => {
+    const shown = Object.entries(fields).map(([name, value]) => [
+      name,
+      // Errors of Node's own modules come from outside of jest's realm, where `instanceof Error` doesn't see them.
+      types.isNativeError(value) ? `${value.stack} ${String(value.cause ?? "")}` : value,
+    ]);
+    lines.push(JSON.stringify({ level, message, ...Object.fromEntries(shown) }));
+  };
+  return { debug: write("debug"), info: write("info"), warn: write("warn"), error: write("error"), isDebug: true };
+}
