@@ -1,18 +1,69 @@
-import { findRabbitmqServer, type NodeOptions, startRabbitmqNode } from "./rabbitmq-node.ts";
+import { dockerWorks, startRabbitmqContainer } from "./rabbitmq-container.ts";
+import { installRabbitmq, waysToInstall } from "./rabbitmq-install.ts";
+import { findRabbitmqServer, type Rabbitmq, type RabbitmqOptions, startRabbitmqNode } from "./rabbitmq-node.ts";
+import { untilBrokerAnswers } from "./rabbitmq-ready.ts";
 
-export interface Rabbitmq {
-  url: string;
-  managementUrl?: string;
-  stop(): Promise<void>;
+/**
+ * Brings up a RabbitMQ by the first way that works: AMQP_URL, a private node of an installed server, Docker, installing
+ * the server.
+ *
+ * @throws one message that says what was tried and what to do, where none works
+ */
+export async function startRabbitmq(options: RabbitmqOptions): Promise<Rabbitmq> {
+  if (process.env.AMQP_URL) return await joinBroker(process.env.AMQP_URL);
+  const tried: string[] = [];
+  for (const way of [startInstalled, startInDocker, installAndStart]) {
+    try {
+      const started = await way(options, tried);
+      if (started !== undefined) return started;
+    } catch (error) {
+      tried.push(error instanceof Error ? error.message : String(error));
+    }
+  }
+  throw new Error(
+    [
+      "Herald needs RabbitMQ and found no way to have one:",
+      "  - AMQP_URL is not set.",
+      ...tried.map((line) => `  - ${line.replaceAll("\n", "\n    ")}`),
+      "Install RabbitMQ 3.10 or newer (it need not run: Herald starts a node of its own), start Docker, or set AMQP_URL",
+      "to a broker of yours, such as amqp://user:password@host:5672. Then run the command again.",
+    ].join("\n"),
+  );
 }
 
-export async function startRabbitmq(options: NodeOptions): Promise<Rabbitmq> {
-  const external = process.env.AMQP_URL;
-  if (external) {
-    const managementUrl = process.env.AMQP_MANAGEMENT_URL;
-    return { url: external, ...(managementUrl && { managementUrl }), stop: async () => {} };
-  }
+/** Whether a broker can be had without changing this machine. */
+export async function rabbitmqIsAtHand(): Promise<boolean> {
+  return Boolean(process.env.AMQP_URL) || findRabbitmqServer() !== undefined || (await dockerWorks());
+}
+
+async function joinBroker(url: string): Promise<Rabbitmq> {
+  await untilBrokerAnswers(url, { timeoutMs: 15_000 });
+  const managementUrl = process.env.AMQP_MANAGEMENT_URL;
+  return { url, ...(managementUrl && { managementUrl }), stop: async () => {} };
+}
+
+async function startInstalled(options: RabbitmqOptions, tried: string[]): Promise<Rabbitmq | undefined> {
   const server = findRabbitmqServer();
-  if (server === undefined) throw new Error("No RabbitMQ is installed.");
+  if (server === undefined) {
+    tried.push("rabbitmq-server is not installed.");
+    return undefined;
+  }
   return await startRabbitmqNode(server, options);
+}
+
+async function startInDocker(options: RabbitmqOptions, tried: string[]): Promise<Rabbitmq | undefined> {
+  if (await dockerWorks()) return await startRabbitmqContainer(options);
+  tried.push("Docker is not installed, not running, or not for this user.");
+  return undefined;
+}
+
+async function installAndStart(options: RabbitmqOptions, tried: string[]): Promise<Rabbitmq | undefined> {
+  const ways = await waysToInstall();
+  const way = ways.usable;
+  if (way === undefined) {
+    tried.push(ways.whyNone);
+    return undefined;
+  }
+  await installRabbitmq(way, options.onProgress);
+  return await startInstalled(options, tried);
 }
