@@ -31,9 +31,14 @@ export async function startRabbitmq(options: RabbitmqOptions): Promise<Rabbitmq>
   );
 }
 
-/** Whether a broker can be had without changing this machine. */
-export async function rabbitmqIsAtHand(): Promise<boolean> {
-  return Boolean(process.env.AMQP_URL) || findRabbitmqServer() !== undefined || (await dockerWorks());
+/**
+ * Installs RabbitMQ where nothing else would give one, so that a question about it comes before the work begins and not in
+ * the middle. What goes wrong here comes up again, with all that was tried, when RabbitMQ is started.
+ */
+export async function prepareRabbitmq(onProgress: (text: string) => void): Promise<void> {
+  if (process.env.AMQP_URL || findRabbitmqServer() !== undefined || (await dockerWorks())) return;
+  const { usable } = await waysToInstall();
+  if (usable !== undefined) await installRabbitmq(usable, onProgress).catch(() => {});
 }
 
 async function joinBroker(url: string): Promise<Rabbitmq> {
@@ -58,12 +63,11 @@ async function startInDocker(options: RabbitmqOptions, tried: string[]): Promise
 }
 
 async function installAndStart(options: RabbitmqOptions, tried: string[]): Promise<Rabbitmq | undefined> {
-  const ways = await waysToInstall();
-  const way = ways.usable;
-  if (way === undefined) {
-    tried.push(ways.whyNone);
+  const { usable, whyNone } = await waysToInstall();
+  if (usable === undefined) {
+    tried.push(whyNone);
     return undefined;
   }
-  await installRabbitmq(way, options.onProgress);
+  await installRabbitmq(usable, options.onProgress);
   return await startInstalled(options, tried);
 }
