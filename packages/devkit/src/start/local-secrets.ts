@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 
 /** What only this checkout knows; made once, since stored signing secrets are sealed with it. */
 export interface LocalSecrets {
@@ -18,4 +19,9 @@ export function localSecrets(file: string): LocalSecrets {
   };
   writeFileSync(file, `${JSON.stringify(secrets, null, 2)}\n`, { mode: 0o600 });
   return secrets;
+}
+
+/** Where a local stack keeps its secrets. */
+export function secretsFile(local: string): string {
+  return join(local, "secrets.json");
 }
