@@ -1,14 +1,13 @@
-import { existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { localFolder } from "../stack/folders.ts";
 import { removePostgresData } from "../stack/postgres-programs.ts";
 import { identify } from "../stack/process-identity.ts";
 import { endStaleProcesses } from "../stack/processes.ts";
-import { getJson, TEST_STACK_URL } from "./stack-client.ts";
+import { prepareRabbitmq } from "../stack/rabbitmq.ts";
+import { sharedStackUrl } from "./shared-stack.ts";
+import { TEST_STACK_URL } from "./stack-client.ts";
 import { startTestStack, type TestStack } from "./test-stack.ts";
-
-/** Where `pnpm stack` says that a stack stays up for many runs. */
-export const SHARED_STACK_FILE = "test-stack.json";
 
 const RUN_FOLDER = /^test-(\d+)$/;
 
@@ -23,6 +22,7 @@ export default async function setUp(): Promise<void> {
     process.env[TEST_STACK_URL] = shared;
     return;
   }
+  await prepareRabbitmq((text) => console.error(`RabbitMQ: ${text}`));
   stack = await startTestStack(join(local, `test-${process.pid}`));
   process.env[TEST_STACK_URL] = stack.url;
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
@@ -37,19 +37,6 @@ export async function tearDown(): Promise<void> {
   const ending = stack;
   stack = undefined;
   await ending?.stop();
-}
-
-async function sharedStackUrl(local: string): Promise<string | undefined> {
-  const file = join(local, SHARED_STACK_FILE);
-  if (!existsSync(file)) return undefined;
-  try {
-    const { url } = JSON.parse(readFileSync(file, "utf8")) as { url: string };
-    await getJson(url);
-    return url;
-  } catch {
-    rmSync(file, { force: true });
-    return undefined;
-  }
 }
 
 /** A run that was killed leaves its servers and data; the next one clears them away. */

@@ -1,10 +1,12 @@
 import { randomBytes } from "node:crypto";
 import { afterAll, beforeAll } from "@jest/globals";
-import { openManagement, type VirtualHost } from "./broker-management.ts";
+import type { BrokerPlace } from "./broker-place.ts";
+import { shareBroker } from "./shared-broker.ts";
 import { askForRabbitmq, STACK_TIMEOUT_MS } from "./stack-client.ts";
+import { makeVirtualHost } from "./virtual-host.ts";
 
 export interface TestBroker {
-  /** Of a virtual host that only this test file has. */
+  /** Of a virtual host that only this test file has, where the broker is ours. */
   readonly url: string;
   /** Random: what goes before the names of this file's exchanges and queues. */
   readonly namespace: string;
@@ -22,33 +24,32 @@ export interface TestBroker {
  */
 export function useBroker(): TestBroker {
   const namespace = `test-${randomBytes(6).toString("hex")}`;
-  let made: { url: string; virtualHost: VirtualHost } | undefined;
+  let place: BrokerPlace | undefined;
 
   beforeAll(async () => {
     const { url, managementUrl } = await askForRabbitmq();
-    const virtualHost = await openManagement(url, managementUrl).makeVirtualHost(namespace);
-    made = { url: virtualHost.url, virtualHost };
+    place = managementUrl ? await makeVirtualHost(url, managementUrl, namespace) : shareBroker(url, namespace);
   }, STACK_TIMEOUT_MS);
 
   afterAll(async () => {
-    if (made === undefined) return;
-    const left = await made.virtualHost.connectionsAfterGrace();
-    await made.virtualHost.remove();
+    if (place === undefined) return;
+    const left = await place.connectionsAfterGrace();
+    await place.remove();
     if (left.length > 0) {
       throw new Error(`${left.length} connections to RabbitMQ were left open: ${left.join(", ")}. Close them.`);
     }
   });
 
   const ready = () => {
-    if (made === undefined) throw new Error("The broker is there from beforeAll on, not while the file is read.");
-    return made;
+    if (place === undefined) throw new Error("The broker is there from beforeAll on, not while the file is read.");
+    return place;
   };
   return {
     get url() {
       return ready().url;
     },
     namespace,
-    countConnections: () => ready().virtualHost.countConnections(),
-    closeConnections: () => ready().virtualHost.closeConnections(),
+    countConnections: () => ready().countConnections(),
+    closeConnections: () => ready().closeConnections(),
   };
 }

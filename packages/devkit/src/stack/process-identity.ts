@@ -35,13 +35,27 @@ export function commandLine(pid: number): string {
 
 const quiet: ExecFileSyncOptionsWithStringEncoding = { encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] };
 
+/** The process that started it, undefined where there is no such process. */
+export function parentOf(pid: number): number | undefined {
+  if (process.platform === "linux") return Number(statFields(pid)?.[1]) || undefined;
+  try {
+    return Number(execFileSync("ps", ["-o", "ppid=", "-p", `${pid}`], quiet)) || undefined;
+  } catch {
+    return undefined;
+  }
+}
+
 function startFromProc(pid: number): string | undefined {
+  const fields = statFields(pid);
+  const [state, started] = [fields?.[0], fields?.[19]];
+  return state === "Z" || state === "X" ? undefined : started;
+}
+
+/** Of /proc/<pid>/stat, from the state on. The name before it is in brackets and may hold blanks and brackets itself. */
+function statFields(pid: number): string[] | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
-    // The second field is the program's name, in brackets, and may hold blanks: the rest is counted from its end.
-    const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-    const [state, started] = [fields[0], fields[19]];
-    return state === "Z" || state === "X" ? undefined : started;
+    return stat.slice(stat.lastIndexOf(")") + 2).split(" ");
   } catch {
     return undefined;
   }

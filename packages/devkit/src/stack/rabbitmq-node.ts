@@ -1,29 +1,32 @@
 import { createHash } from "node:crypto";
-import { existsSync, mkdirSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, realpathSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { freePort } from "./ports.ts";
 import { type RunningProcess, startProcess } from "./processes.ts";
 import { findProgram, isExecutable } from "./programs.ts";
 import { untilBrokerAnswers } from "./rabbitmq-ready.ts";
 
-export interface NodeOptions {
-  /** Where everything of this node lives; made if it does not exist. Absolute. */
+export interface RabbitmqOptions {
+  /** Where everything of this broker lives; made if it does not exist. Absolute. */
   folder: string;
   pidFolder: string;
   /** Tried first for AMQP; without it any free port. */
   preferredPort?: number;
   /** Opens RabbitMQ's management API on the loopback too. */
   management?: boolean;
-  /** For data that nobody needs afterwards: ends the node without letting it write everything down. */
+  /** For data that nobody needs afterwards: ends the broker without letting it write everything down. */
   disposable?: boolean;
   onLine?: (line: string) => void;
+  /** Told what is going on where it takes long. */
+  onProgress?: (text: string) => void;
 }
 
-export interface RabbitmqNode {
+export interface Rabbitmq {
   url: string;
-  /** Where the management API is, with its credentials; undefined where it is not open. */
+  /** The management API with its credentials; undefined where none was asked for or is known. */
   managementUrl?: string;
-  process: RunningProcess;
+  /** Resolves if it ends by itself; undefined for a broker that others run. */
+  exited?: Promise<unknown>;
   stop(): Promise<void>;
 }
 
@@ -49,7 +52,7 @@ export function findRabbitmqServer(): string | undefined {
  * Starts a RabbitMQ node that shares nothing with the system's own: other ports, other data, other Erlang port mapper,
  * all on the loopback. Needs no rights. Takes about 8 seconds.
  */
-export async function startRabbitmqNode(server: string, options: NodeOptions): Promise<RabbitmqNode> {
+export async function startRabbitmqNode(server: string, options: RabbitmqOptions): Promise<Rabbitmq> {
   const ports = {
     amqp: await freePort(options.preferredPort),
     distribution: await freePort(),
@@ -80,7 +83,7 @@ export async function startRabbitmqNode(server: string, options: NodeOptions): P
   return {
     url,
     ...(ports.management !== undefined && { managementUrl: `http://guest:guest@127.0.0.1:${ports.management}` }),
-    process: running,
+    exited: running.exited,
     stop: async () => {
       await running.stop(options.disposable ? 0 : 15_000);
       await mapper?.stop();
@@ -137,7 +140,7 @@ function nodeEnvironment(folder: string, ports: NodePorts): NodeJS.ProcessEnv {
 }
 
 /** Started here because the node would leave behind the one that it starts. */
-async function startPortMapper(options: NodeOptions, port: number): Promise<RunningProcess | undefined> {
+async function startPortMapper(options: RabbitmqOptions, port: number): Promise<RunningProcess | undefined> {
   const program = findProgram("epmd", [
     "/usr/lib/erlang/bin",
     "/usr/lib64/erlang/bin",
@@ -152,9 +155,4 @@ async function startPortMapper(options: NodeOptions, port: number): Promise<Runn
     pidFolder: options.pidFolder,
     mark: `-port ${port}`,
   });
-}
-
-/** Deletes the node's data. */
-export function removeRabbitmqData(folder: string): void {
-  if (existsSync(folder)) rmSync(folder, { recursive: true, force: true });
 }

@@ -1,15 +1,6 @@
 import { request } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
-
-export interface VirtualHost {
-  url: string;
-  /** How many connections are open now. */
-  countConnections(): Promise<number>;
-  /** Names of what is open once connections that are just closing have had time to go. */
-  connectionsAfterGrace(): Promise<string[]>;
-  closeConnections(): Promise<void>;
-  remove(): Promise<void>;
-}
+import type { BrokerPlace } from "./broker-place.ts";
 
 interface ConnectionRow {
   name: string;
@@ -17,30 +8,20 @@ interface ConnectionRow {
 }
 
 /**
- * RabbitMQ through its management API: what AMQP itself cannot do.
+ * Makes a virtual host, and a user who may do everything in it, through RabbitMQ's management API: AMQP itself can't.
  *
  * @param amqpUrl of the broker
  * @param managementUrl of its management API, with credentials
  */
-export function openManagement(amqpUrl: string, managementUrl: string | undefined) {
-  if (managementUrl === undefined) {
-    throw new Error(
-      "These tests make a virtual host for each file. Beside AMQP_URL, set AMQP_MANAGEMENT_URL to the broker's management " +
-        "API with credentials that may do so (http://guest:guest@localhost:15672), or unset AMQP_URL.",
-    );
-  }
+export async function makeVirtualHost(amqpUrl: string, managementUrl: string, name: string): Promise<BrokerPlace> {
   const api = new URL(managementUrl);
-  return {
-    makeVirtualHost: async (name: string): Promise<VirtualHost> => {
-      await call(api, "PUT", `/api/vhosts/${name}`, {});
-      await call(api, "PUT", `/api/users/${name}`, { password: name, tags: "" });
-      await call(api, "PUT", `/api/permissions/${name}/${name}`, { configure: ".*", write: ".*", read: ".*" });
-      return virtualHost(api, amqpUrl, name);
-    },
-  };
+  await call(api, "PUT", `/api/vhosts/${name}`, {});
+  await call(api, "PUT", `/api/users/${name}`, { password: name, tags: "" });
+  await call(api, "PUT", `/api/permissions/${name}/${name}`, { configure: ".*", write: ".*", read: ".*" });
+  return virtualHost(api, amqpUrl, name);
 }
 
-function virtualHost(api: URL, amqpUrl: string, name: string): VirtualHost {
+function virtualHost(api: URL, amqpUrl: string, name: string): BrokerPlace {
   const url = new URL(amqpUrl);
   url.pathname = `/${name}`;
   url.username = name;

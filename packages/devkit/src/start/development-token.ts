@@ -1,0 +1,44 @@
+import { SignJWT } from "jose";
+
+/** The issuer and audience of tokens that a local stack takes. */
+export const DEVELOPMENT_ISSUER = "herald-development";
+export const DEVELOPMENT_AUDIENCE = "herald";
+
+export interface TokenClaims {
+  organizationId: string;
+  permissions: string[];
+  entitlements: string[];
+  subscription: string;
+  modules: string[];
+}
+
+/** A token of somebody who may do everything. */
+export const FULL_ACCESS: Omit<TokenClaims, "organizationId"> = {
+  permissions: ["integrations.view", "integrations.manage"],
+  entitlements: ["integrations"],
+  subscription: "active",
+  modules: ["administration"],
+};
+
+/** The organization that commands mean where none is named. */
+export const DEMO_ORGANIZATION = "demo-organization";
+
+/** Life of a token where none is asked for. */
+export const DEFAULT_LIFE = "30d";
+
+/**
+ * Mints a token as an identity provider would, for development.
+ *
+ * @param life how long it is good for, such as "1h", "30m" or "7d"
+ */
+export async function developmentToken(jwtSecret: string, claims: TokenClaims, life = DEFAULT_LIFE): Promise<string> {
+  const { organizationId, ...access } = claims;
+  return await new SignJWT({ organization_id: organizationId, ...access })
+    .setProtectedHeader({ alg: "HS256" })
+    .setSubject("developer")
+    .setIssuer(DEVELOPMENT_ISSUER)
+    .setAudience(DEVELOPMENT_AUDIENCE)
+    .setIssuedAt()
+    .setExpirationTime(life)
+    .sign(new TextEncoder().encode(jwtSecret));
+}

@@ -1,0 +1,48 @@
+import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+
+/** What `pnpm start` tells scripts, once everything is ready. */
+export interface RunInfo {
+  /** The base URL of the management API: routes are below `/api/organization/integration-operations`. */
+  apiUrl: string;
+  /** The admin page. */
+  adminUrl: string;
+  /** The admin page, by a link that signs in. */
+  adminSignInUrl: string;
+  /** A bearer token that may do everything in the organization. */
+  token: string;
+  organizationId: string;
+  amqpUrl: string;
+  databaseUrl: string;
+  /** The demo receiver, as an endpoint's URL. */
+  receiverUrl: string;
+  /** Where each service serves /healthz, /readyz and /metrics, by its name. */
+  metricsUrls: Record<string, string>;
+}
+
+export function runFile(local: string): string {
+  return join(local, "run.json");
+}
+
+/** Appears whole or not at all: scripts wait for the file and read it at once. */
+export function writeRunFile(local: string, info: RunInfo): void {
+  const file = runFile(local);
+  const draft = `${file}.draft`;
+  writeFileSync(draft, `${JSON.stringify(info, null, 2)}\n`, { mode: 0o600 });
+  renameSync(draft, file);
+}
+
+export function removeRunFile(local: string): void {
+  rmSync(runFile(local), { force: true });
+}
+
+/**
+ * What runs now, for commands that use it.
+ *
+ * @throws where nothing runs, saying how to start it
+ */
+export function readRunFile(local: string): RunInfo {
+  const file = runFile(local);
+  if (!existsSync(file)) throw new Error(`Herald does not run here: there is no ${file}. Start it with "pnpm start".`);
+  return JSON.parse(readFileSync(file, "utf8")) as RunInfo;
+}

@@ -1,0 +1,67 @@
+import { join } from "node:path";
+import { projectFolder } from "../stack/folders.ts";
+import { freePort } from "../stack/ports.ts";
+import { DEVELOPMENT_AUDIENCE, DEVELOPMENT_ISSUER } from "./development-token.ts";
+import type { ServiceSpec } from "./services.ts";
+
+export interface ServiceSettings {
+  databaseUrl: string;
+  amqpUrl: string;
+  secretKeys: string;
+  jwtSecret: string;
+  trustedFile: string;
+}
+
+export interface ServiceSpecs {
+  specs: ServiceSpec[];
+  /** Where the management API and the admin page are, base path included, no slash at the end. */
+  origin: string;
+  metricsUrls: Record<string, string>;
+}
+
+const HOST = "127.0.0.1";
+const DEFAULT_PORT = 8080;
+const FIRST_METRICS_PORT = 9464;
+const SERVICES = ["management-api", "publisher", "dispatcher"] as const;
+
+/**
+ * How the three services run on this machine. Settings in this process's own environment are passed on, so that
+ * `RETRY_DELAYS_SECONDS=1,2,3,4 pnpm start` does what it says; only where things are is decided here.
+ */
+export async function serviceSpecs(settings: ServiceSettings): Promise<ServiceSpecs> {
+  // A second source of keys would make the API refuse to start, and could not mint the development token.
+  const { AUTH_JWKS_URL: _jwks, AUTH_PUBLIC_KEY: _key, NODE_OPTIONS: _options, ...inherited } = process.env;
+  const port = await freePort(Number(process.env.PORT) || DEFAULT_PORT);
+  const shared: NodeJS.ProcessEnv = {
+    LOG_LEVEL: "info",
+    ALLOWED_PRIVATE_NETWORKS: "127.0.0.0/8,::1/128",
+    BROKER_NAMESPACE: "herald",
+    ...inherited,
+    NODE_ENV: process.env.NODE_ENV ?? "production",
+    DATABASE_URL: settings.databaseUrl,
+    AMQP_URL: settings.amqpUrl,
+    HTTP_HOST: HOST,
+    PORT: `${port}`,
+    SECRET_KEYS: settings.secretKeys,
+    EXTRA_CA_FILE: settings.trustedFile,
+    AUTH_JWT_SECRET: settings.jwtSecret,
+    AUTH_ISSUER: DEVELOPMENT_ISSUER,
+    AUTH_AUDIENCE: DEVELOPMENT_AUDIENCE,
+    SIGN_IN_LINKS: "true",
+  };
+  const specs: ServiceSpec[] = [];
+  for (const name of SERVICES) {
+    const metricsPort = await freePort(FIRST_METRICS_PORT);
+    specs.push({
+      name,
+      main: join(projectFolder(), "services", name, "dist", "main.js"),
+      env: { ...shared, METRICS_PORT: `${metricsPort}` },
+      metricsUrl: `http://${HOST}:${metricsPort}`,
+    });
+  }
+  return {
+    specs,
+    origin: `http://${HOST}:${port}${process.env.BASE_PATH ?? ""}`,
+    metricsUrls: Object.fromEntries(specs.map((spec) => [spec.name, `${spec.metricsUrl}/metrics`])),
+  };
+}

@@ -1,0 +1,151 @@
+import { createWriteStream, existsSync, mkdirSync } from "node:fs";
+import { get } from "node:http";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { type ProcessExit, type RunningProcess, startProcess } from "../stack/processes.ts";
+
+export interface ServiceSpec {
+  name: string;
+  /** The built entry point. */
+  main: string;
+  env: NodeJS.ProcessEnv;
+  /** Where its /readyz is. */
+  metricsUrl: string;
+}
+
+export interface ServiceContext {
+  pidFolder: string;
+  logFolder: string;
+  /** Told every line that a service writes. */
+  onLine: (service: string, line: string) => void;
+  /** Told what happens to services, for the person at the terminal. */
+  say: (text: string) => void;
+}
+
+export interface SupervisedService {
+  name: string;
+  /** Resolves when it has crashed for good. */
+  givenUp: Promise<Error>;
+  stop(): Promise<void>;
+}
+
+const READY_TIMEOUT_MS = 60_000;
+/** Within this time, so many crashes mean that starting it again does not help. */
+const CRASH_WINDOW_MS = 30_000;
+const CRASHES_TOO_MANY = 3;
+/** A service takes 20 s at most to finish what is in flight. */
+const STOP_GRACE_MS = 25_000;
+
+/**
+ * Starts a service and waits until it is ready. One that ends by itself later is started again, as an orchestrator would;
+ * one that keeps ending is given up.
+ *
+ * @throws with its last lines, where it does not become ready
+ */
+export async function superviseService(spec: ServiceSpec, context: ServiceContext): Promise<SupervisedService> {
+  if (!existsSync(spec.main)) throw new Error(`${spec.name} is not built: there is no ${spec.main}. Run "pnpm build".`);
+  mkdirSync(context.logFolder, { recursive: true });
+  const logFile = join(context.logFolder, `${spec.name}.log`);
+  const log = createWriteStream(logFile, { flags: "a" });
+  const launch = () =>
+    startProcess({
+      name: spec.name,
+      command: process.execPath,
+      args: ["--enable-source-maps", spec.main],
+      env: spec.env,
+      pidFolder: context.pidFolder,
+      mark: spec.main,
+      onLine: (line) => {
+        log.write(`${line}\n`);
+        context.onLine(spec.name, line);
+      },
+    });
+
+  let child = await launch();
+  let stopping = false;
+  const crashes: number[] = [];
+  let giveUp: (error: Error) => void = () => {};
+  const givenUp = new Promise<Error>((resolve) => {
+    giveUp = resolve;
+  });
+
+  const watch = async () => {
+    for (;;) {
+      const exit = await child.exited;
+      if (stopping) return;
+      const story = `${spec.name} ended by itself (${describeExit(exit)}). Its last lines, of ${logFile}:\n${tail(child)}`;
+      const now = Date.now();
+      crashes.push(now);
+      if (crashes.filter((time) => time > now - CRASH_WINDOW_MS).length >= CRASHES_TOO_MANY) {
+        return giveUp(new Error(`${story}\nThat was crash ${crashes.length}; it is not started again.`));
+      }
+      context.say(`${story}\nStarting ${spec.name} again.`);
+      await sleep(500);
+      if (stopping) return;
+      child = await launch();
+    }
+  };
+
+  try {
+    await untilReady(spec, child);
+  } catch (error) {
+    await child.stop(1_000);
+    throw error;
+  }
+  const watching = watch();
+  return {
+    name: spec.name,
+    givenUp,
+    stop: async () => {
+      stopping = true;
+      await child.stop(STOP_GRACE_MS);
+      await watching;
+      log.end();
+    },
+  };
+}
+
+async function untilReady(spec: ServiceSpec, child: RunningProcess): Promise<void> {
+  let exit: ProcessExit | undefined;
+  void child.exited.then((how) => {
+    exit = how;
+  });
+  const deadline = Date.now() + READY_TIMEOUT_MS;
+  for (;;) {
+    const answer = await readiness(`${spec.metricsUrl}/readyz`);
+    if (answer === 200 && exit === undefined) return;
+    if (exit !== undefined) {
+      throw new Error(`${spec.name} ended while it was starting (${describeExit(exit)}). Its last lines:\n${tail(child)}`);
+    }
+    if (Date.now() > deadline) {
+      throw new Error(
+        `${spec.name} is not ready after ${READY_TIMEOUT_MS / 1000} s: ${spec.metricsUrl}/readyz ` +
+          `${answer === undefined ? "does not answer" : `answers ${answer}`}. Its last lines:\n${tail(child)}`,
+      );
+    }
+    await sleep(100);
+  }
+}
+
+function readiness(url: string): Promise<number | undefined> {
+  return new Promise((resolve) => {
+    const request = get(url, { agent: false, timeout: 5_000 }, (response) => {
+      response.resume();
+      resolve(response.statusCode);
+    });
+    request.once("timeout", () => request.destroy());
+    request.once("error", () => resolve(undefined));
+  });
+}
+
+function describeExit({ code, signal }: ProcessExit): string {
+  return signal === null ? `exit code ${code}` : `signal ${signal}`;
+}
+
+function tail(child: RunningProcess): string {
+  return child
+    .lastLines()
+    .slice(-20)
+    .map((line) => `    ${line}`)
+    .join("\n");
+}
