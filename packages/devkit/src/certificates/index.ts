@@ -1,0 +1,1 @@
+export { type KeyPair, makeAuthority } from "./authority.ts";

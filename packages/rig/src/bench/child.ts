@@ -1,0 +1,61 @@
+import { type ChildProcess, fork } from "node:child_process";
+import { once } from "node:events";
+
+/** A part of a measurement that runs as a process of its own, so that it takes nothing from what is measured. */
+export interface Child {
+  /** Sends a request and resolves with its answer. */
+  ask<T>(request: object): Promise<T>;
+  stop(): Promise<void>;
+}
+
+interface Answer {
+  number: number;
+  value?: unknown;
+  error?: string;
+}
+
+/** Starts a module that calls `answerParent`. */
+export async function startChild(module: URL, args: readonly string[] = []): Promise<Child> {
+  const child = fork(module, args, { execArgv: [], stdio: ["ignore", "inherit", "inherit", "ipc"] });
+  const waiting = new Map<number, { resolve: (value: unknown) => void; reject: (error: Error) => void }>();
+  let number = 0;
+  child.on("message", (answer: Answer) => {
+    const asked = waiting.get(answer.number);
+    waiting.delete(answer.number);
+    if (answer.error === undefined) asked?.resolve(answer.value);
+    else asked?.reject(new Error(answer.error));
+  });
+  child.on("exit", () => {
+    for (const { reject } of waiting.values()) reject(new Error(`${module.pathname} ended before it answered.`));
+  });
+
+  function ask<T>(request: object): Promise<T> {
+    number += 1;
+    const asked = new Promise<T>((resolve, reject) => {
+      waiting.set(number, { resolve: resolve as (value: unknown) => void, reject });
+    });
+    child.send({ number, request });
+    return asked;
+  }
+
+  return { ask, stop: () => end(child) };
+}
+
+async function end(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const ended = once(child, "exit");
+  child.kill("SIGKILL");
+  await ended;
+}
+
+/** In the child: answers each request of the parent; ends with it. */
+export function answerParent<Request>(answer: (request: Request) => Promise<unknown> | unknown): void {
+  process.on("message", async ({ number, request }: { number: number; request: Request }) => {
+    try {
+      process.send?.({ number, value: await answer(request) } satisfies Answer);
+    } catch (error) {
+      process.send?.({ number, error: String(error) } satisfies Answer);
+    }
+  });
+  process.on("disconnect", () => process.exit());
+}
