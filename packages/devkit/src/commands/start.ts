@@ -1,6 +1,6 @@
 import { join } from "node:path";
-import { parentEnds } from "../stack/parent.ts";
 import { localFolder } from "../stack/folders.ts";
+import { parentEnds } from "../stack/parent.ts";
 import { progressOn } from "../start/progress.ts";
 import { readRunFile } from "../start/run-file.ts";
 import { letGo, takeHold } from "../start/single-instance.ts";

@@ -1,4 +1,4 @@
-import { commandLine, identify, isAlive, parentOf, type ProcessIdentity } from "./process-identity.ts";
+import { commandLine, identify, isAlive, type ProcessIdentity, parentOf } from "./process-identity.ts";
 
 const CHECK_MS = 500;
 

@@ -115,7 +115,9 @@ async function untilReady(spec: ServiceSpec, child: RunningProcess): Promise<voi
     const answer = await readiness(`${spec.metricsUrl}/readyz`);
     if (answer === 200 && exit === undefined) return;
     if (exit !== undefined) {
-      throw new Error(`${spec.name} ended while it was starting (${describeExit(exit)}). Its last lines:\n${tail(child)}`);
+      throw new Error(
+        `${spec.name} ended while it was starting (${describeExit(exit)}). Its last lines:\n${tail(child)}`,
+      );
     }
     if (Date.now() > deadline) {
       throw new Error(
