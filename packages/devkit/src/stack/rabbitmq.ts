@@ -3,6 +3,8 @@ import { installRabbitmq, waysToInstall } from "./rabbitmq-install.ts";
 import { findRabbitmqServer, type Rabbitmq, type RabbitmqOptions, startRabbitmqNode } from "./rabbitmq-node.ts";
 import { untilBrokerAnswers } from "./rabbitmq-ready.ts";
 
+export type { Rabbitmq, RabbitmqOptions } from "./rabbitmq-node.ts";
+
 /**
  * Brings up a RabbitMQ by the first way that works: AMQP_URL, a private node of an installed server, Docker, installing
  * the server.

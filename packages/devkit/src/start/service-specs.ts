@@ -7,6 +7,7 @@ import type { ServiceSpec } from "./services.ts";
 export interface ServiceSettings {
   databaseUrl: string;
   amqpUrl: string;
+  namespace: string;
   secretKeys: string;
   jwtSecret: string;
   trustedFile: string;
@@ -35,8 +36,8 @@ export async function serviceSpecs(settings: ServiceSettings): Promise<ServiceSp
   const shared: NodeJS.ProcessEnv = {
     LOG_LEVEL: "info",
     ALLOWED_PRIVATE_NETWORKS: "127.0.0.0/8,::1/128",
-    BROKER_NAMESPACE: "herald",
     ...inherited,
+    BROKER_NAMESPACE: settings.namespace,
     NODE_ENV: process.env.NODE_ENV ?? "production",
     DATABASE_URL: settings.databaseUrl,
     AMQP_URL: settings.amqpUrl,

@@ -6,6 +6,7 @@ import { freePort } from "../stack/ports.ts";
 import { startPostgres } from "../stack/postgres.ts";
 import { endStaleProcesses } from "../stack/processes.ts";
 import { startRabbitmq } from "../stack/rabbitmq.ts";
+import { DEFAULT_NAMESPACE, keepBrokerNamespace } from "./broker-namespace.ts";
 import { type Closing, closing } from "./closing.ts";
 import { DEMO_ORGANIZATION, developmentToken, FULL_ACCESS } from "./development-token.ts";
 import { localCertificates } from "./local-certificates.ts";
@@ -84,9 +85,12 @@ async function bringUp(context: Context): Promise<RunningHerald> {
   });
   parts.add(() => receiver.close());
 
+  const namespace = process.env.BROKER_NAMESPACE || DEFAULT_NAMESPACE;
+  keepBrokerNamespace(local, namespace);
   const { specs, origin, metricsUrls } = await serviceSpecs({
     databaseUrl,
     amqpUrl,
+    namespace,
     secretKeys,
     jwtSecret: secrets.jwtSecret,
     trustedFile: certificates.trustedFile,

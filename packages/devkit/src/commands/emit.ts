@@ -1,0 +1,92 @@
+import { parseArgs } from "node:util";
+import { EVENT_TYPES, isEventType } from "@herald/contracts";
+import { createEmitter, type EmittedEvent, InvalidEventError } from "@herald/emitter";
+import { localFolder } from "../stack/folders.ts";
+import { brokerNamespace } from "../start/broker-namespace.ts";
+import { readRunFile } from "../start/run-file.ts";
+import { changesOf, eventFrom, eventsOfFile } from "./events.ts";
+import { runCommand, UsageError } from "./run-command.ts";
+
+const HELP = `Publishes business events to the broker of the Herald that runs here, as a product service would, and waits until
+the broker has confirmed them.
+
+  pnpm emit <EventName> [options]
+  pnpm emit [EventName] --file events.ndjson
+
+  --organization ID         whose event it is (the one of "pnpm start" by default)
+  --entity-type T           what kind of entity it is about (by the event's name where absent)
+  --entity-id UUID          which one (a new one where absent)
+  --change Field=old:new    a changed field; more than once for more; an empty side is null
+  --file FILE               one event a line as JSON, "-" for standard input; what a line does not say is filled in as above
+
+Herald delivers ${EVENT_TYPES.slice(0, 4).join(", ")},
+${EVENT_TYPES.slice(4).join(", ")}. Other names are acknowledged, counted and dropped.`;
+
+await runCommand(HELP, async () => {
+  const { values, positionals } = parseArgs({
+    allowPositionals: true,
+    options: {
+      organization: { type: "string" },
+      "entity-type": { type: "string" },
+      "entity-id": { type: "string" },
+      change: { type: "string", multiple: true },
+      file: { type: "string" },
+      help: { type: "boolean", short: "h" },
+    },
+  });
+  if (positionals.length > 1) throw new UsageError(`Only one event name can be given, not ${positionals.join(" ")}.`);
+  const local = localFolder();
+  const run = readRunFile(local);
+  const changes = changesOf(values.change ?? []);
+  const defaults = {
+    ...(positionals[0] !== undefined && { type: positionals[0] }),
+    organizationId: values.organization ?? run.organizationId,
+    ...(values["entity-type"] !== undefined && { entityType: values["entity-type"] }),
+    ...(values["entity-id"] !== undefined && { entityId: values["entity-id"] }),
+    ...(changes !== undefined && { data: { changes } }),
+  };
+  if (values.file === undefined && defaults.type === undefined) {
+    throw new UsageError(`Which event? One of ${EVENT_TYPES.join(", ")}.`);
+  }
+  const events = values.file === undefined ? [eventFrom({}, defaults)] : await eventsOfFile(values.file, defaults);
+  warnOfUnknown(events);
+  await emitAll(events, run.amqpUrl, brokerNamespace(local));
+});
+
+async function emitAll(events: EmittedEvent[], url: string, namespace: string): Promise<void> {
+  const emitter = createEmitter({ url, namespace, connectionName: "herald-devkit-emit" });
+  const begun = Date.now();
+  try {
+    const results = await Promise.allSettled(events.map((event) => emitter.emit(event)));
+    const failures = results.flatMap((result, index) =>
+      result.status === "rejected" ? [`${events[index]?.type} ${events[index]?.id}: ${describe(result.reason)}`] : [],
+    );
+    const confirmed = results.length - failures.length;
+    if (events.length === 1 && confirmed === 1) {
+      const [event] = events;
+      console.log(`${event?.type} ${event?.id} of ${event?.organizationId} is with the broker.`);
+    } else {
+      console.log(`${confirmed} of ${events.length} events are with the broker, in ${Date.now() - begun} ms.`);
+    }
+    if (failures.length > 0) {
+      const shown = failures.slice(0, 10).join("\n");
+      throw new Error(`${failures.length} were not sent:\n${shown}${failures.length > 10 ? "\n..." : ""}`);
+    }
+  } finally {
+    await emitter.close();
+  }
+}
+
+function describe(reason: unknown): string {
+  if (reason instanceof InvalidEventError) return reason.message;
+  return reason instanceof Error ? reason.message : String(reason);
+}
+
+function warnOfUnknown(events: EmittedEvent[]): void {
+  const unknown = new Set(events.map((event) => event.type).filter((type) => !isEventType(type)));
+  for (const type of unknown) {
+    console.error(
+      `Herald does not deliver "${type}": it will count it and drop it. It knows ${EVENT_TYPES.join(", ")}.`,
+    );
+  }
+}
