@@ -27,6 +27,8 @@ export interface Bench {
   /** Straight to the broker, for looking and acting from outside. */
   channel: ConfirmChannel;
   logged: LogLine[];
+  /** Opens `channel` again, after the broker went away under it. */
+  reconnect(): Promise<void>;
   /** Connects through the proxy. */
   connect(options?: { url?: string; name?: string }): Broker;
   /** Puts a message into a queue from outside. */
@@ -43,40 +45,44 @@ export function useBench(brokerUrl: () => string): Bench {
   let connection: ChannelModel;
   let brokers: Broker[] = [];
 
-  beforeEach(async () => {
+  async function reconnect(): Promise<void> {
     connection = await connect(brokerUrl());
     connection.on("error", () => undefined);
-    const channel = await connection.createConfirmChannel();
-    channel.on("error", () => undefined);
+    bench.channel = await connection.createConfirmChannel();
+    bench.channel.on("error", () => undefined);
+  }
+
+  beforeEach(async () => {
+    await reconnect();
     const namespace = `test-${randomUUID()}`;
-    const proxy = await startProxy(brokerUrl());
+    const proxy = await startProxy(brokerUrl);
     const logged: LogLine[] = [];
     brokers = [];
     Object.assign(bench, {
       namespace,
       names: names(namespace),
       proxy,
-      channel,
       logged,
+      reconnect,
       connect: ({ url = proxy.url, name = "test" } = {}) => {
         const broker = connectBroker({ url, namespace, name, log: recordingLog(logged) });
         brokers.push(broker);
         return broker;
       },
       put: async (queue, text, options) => {
-        channel.sendToQueue(queue, Buffer.from(text), options);
-        await channel.waitForConfirms();
+        bench.channel.sendToQueue(queue, Buffer.from(text), options);
+        await bench.channel.waitForConfirms();
       },
-      waitingIn: async (queue) => (await channel.checkQueue(queue)).messageCount,
+      waitingIn: async (queue) => (await bench.channel.checkQueue(queue)).messageCount,
       take: async (queue) => {
         const taken: string[] = [];
         for (;;) {
-          const message = await channel.get(queue, { noAck: true });
+          const message = await bench.channel.get(queue, { noAck: true });
           if (message === false) return taken;
           taken.push(message.content.toString());
         }
       },
-    } satisfies Bench);
+    } satisfies Omit<Bench, "channel">);
   });
 
   afterEach(async () => {

@@ -1,4 +1,4 @@
-import type { IncomingMessage } from "@herald/common/broker";
+import { type IncomingMessage, NotSentError } from "@herald/common/broker";
 import { describe, expect, test } from "@jest/globals";
 import { inbox, until, useBench } from "./bench.ts";
 import { brokerUrl } from "./broker-url.ts";
@@ -179,8 +179,8 @@ describe("the three deaths", () => {
           try {
             await publisher.publish({ exchange: bench.names.eventsExchange, routingKey: "RiskCreated", content });
             break;
-          } catch {
-            // Not sent: once more.
+          } catch (error) {
+            if (!(error instanceof NotSentError) || error.reason === "closed") throw error;
           }
         }
         sent++;
@@ -232,6 +232,50 @@ describe("closing a consumer", () => {
     await consumer.close({ drainTimeoutMs: 50 });
     got.messages[0]?.ack();
     await until("it went back", async () => (await bench.waitingIn(bench.names.inboxQueue)) === 1);
+  });
+
+  test("leaves to the queue what was on its way already", async () => {
+    const broker = bench.connect();
+    const got = inbox();
+    const consumer = broker.consume({ queue: bench.names.inboxQueue, prefetch: 10, handle: got.handle });
+    await broker.ready();
+    bench.proxy.holdAnswers();
+    await bench.put(bench.names.inboxQueue, "on its way");
+    await until("it was sent off", async () => (await bench.waitingIn(bench.names.inboxQueue)) === 0);
+    const closing = consumer.close();
+    bench.proxy.release();
+    await closing;
+    expect(got.texts()).toEqual([]);
+    await until("it went back", async () => (await bench.waitingIn(bench.names.inboxQueue)) === 1);
+  });
+
+  test("stops waiting when the channel dies meanwhile: there is nothing left to settle", async () => {
+    const broker = bench.connect();
+    const got = inbox();
+    const consumer = broker.consume({ queue: bench.names.inboxQueue, prefetch: 10, handle: got.handle });
+    await broker.ready();
+    await bench.put(bench.names.inboxQueue, "held");
+    await until("it came", () => got.messages.length === 1);
+    const start = performance.now();
+    const closing = consumer.close({ drainTimeoutMs: 20_000 });
+    const consumers = async () => (await bench.channel.checkQueue(bench.names.inboxQueue)).consumerCount;
+    await until("it only waits for the message", async () => (await consumers()) === 0);
+    bench.proxy.cut();
+    await closing;
+    expect(performance.now() - start).toBeLessThan(5_000);
+  });
+
+  test.each([0, 2, 4, 6, 8, 10, 15, 20])("ends one that has been starting for %d ms, too", async (afterMs) => {
+    const broker = bench.connect();
+    broker.publisher();
+    await broker.ready();
+    const consumer = broker.consume({ queue: bench.names.inboxQueue, prefetch: 10, handle: () => undefined });
+    await new Promise((resolve) => setTimeout(resolve, afterMs));
+    const start = performance.now();
+    await consumer.close();
+    expect(performance.now() - start).toBeLessThan(1_500);
+    const consumers = async () => (await bench.channel.checkQueue(bench.names.inboxQueue)).consumerCount;
+    await until("the queue has no consumer", async () => (await consumers()) === 0);
   });
 
   test("does not wait for a broker that is away", async () => {

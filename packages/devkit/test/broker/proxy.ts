@@ -11,6 +11,8 @@ export interface BrokerProxy {
   accept(): void;
   /** Keeps from the clients what the broker says, until `release`. */
   holdAnswers(): void;
+  /** Keeps from the broker what the clients say, until `release`. */
+  holdRequests(): void;
   release(): void;
   /** Sends bytes to the broker in the name of the client whose connection's name holds this; once its own have gone. */
   inject(connectionName: string, bytes: Buffer): void;
@@ -24,15 +26,19 @@ interface Pair {
   greeting: string;
 }
 
-/** Listens on a free port of the loopback and passes everything on to the broker of the URL. */
-export async function startProxy(brokerUrl: string): Promise<BrokerProxy> {
-  const target = new URL(brokerUrl);
+/**
+ * Listens on a free port of the loopback and passes everything on to the broker.
+ *
+ * @param brokerUrl asked for each connection: the broker may move
+ */
+export async function startProxy(brokerUrl: () => string): Promise<BrokerProxy> {
   const pairs = new Set<Pair>();
   let refusing = false;
   let holding = false;
 
   const server = createServer((client) => {
     if (refusing) return void client.destroy();
+    const target = new URL(brokerUrl());
     const broker = connect(Number(target.port || 5672), target.hostname);
     const pair: Pair = { client, broker, greeting: "" };
     pairs.add(pair);
@@ -59,7 +65,7 @@ export async function startProxy(brokerUrl: string): Promise<BrokerProxy> {
     }
   }
 
-  const url = new URL(brokerUrl);
+  const url = new URL(brokerUrl());
   url.host = `127.0.0.1:${(server.address() as AddressInfo).port}`;
   return {
     url: url.href,
@@ -75,9 +81,15 @@ export async function startProxy(brokerUrl: string): Promise<BrokerProxy> {
       holding = true;
       for (const { broker } of pairs) broker.pause();
     },
+    holdRequests: () => {
+      for (const { client } of pairs) client.pause();
+    },
     release: () => {
       holding = false;
-      for (const { broker } of pairs) broker.resume();
+      for (const { client, broker } of pairs) {
+        client.resume();
+        broker.resume();
+      }
     },
     inject: (connectionName, bytes) => {
       const pair = [...pairs].find(({ greeting }) => greeting.includes(connectionName));

@@ -99,13 +99,20 @@ describe("the window", () => {
     expect(await bench.take(queue)).toHaveLength(100);
   });
 
-  test("large messages beyond what the socket takes wait for it to drain, and all arrive", async () => {
-    const publisher = bench.connect().publisher({ window: 500 });
+  test("large messages beyond what the socket takes wait, not yet copied, for it to drain, and all arrive", async () => {
+    const broker = bench.connect();
+    const publisher = broker.publisher({ window: 100_000 });
+    await broker.ready();
     const queue = bench.names.firstHintsQueue;
     const content = Buffer.alloc(50_000, "x");
-    const sending = many(1_000, () => publisher.publish({ exchange: "", routingKey: queue, content }));
+    bench.proxy.holdRequests();
+    const before = process.memoryUsage().arrayBuffers;
+    const sending = many(3_000, () => publisher.publish({ exchange: "", routingKey: queue, content }));
+    const held = process.memoryUsage().arrayBuffers - before;
+    expect(held).toBeLessThan(60_000_000);
+    bench.proxy.release();
     expect(new Set(await outcomes(sending))).toEqual(new Set(["sent"]));
-    expect(await bench.waitingIn(queue)).toBe(1_000);
+    expect(await bench.waitingIn(queue)).toBe(3_000);
   });
 });
 

@@ -1,0 +1,126 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { NotSentError } from "@herald/common/broker";
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { findRabbitmqServer, type RabbitmqNode, startRabbitmqNode } from "../../src/stack/rabbitmq-node.ts";
+import { inbox, messageTo, until, useBench } from "./bench.ts";
+
+// What these tests do to a broker would hurt everybody else on it, so they have one of their own.
+const server = findRabbitmqServer();
+const folder = mkdtempSync(join(tmpdir(), "herald-broker-"));
+let node: RabbitmqNode | undefined;
+
+/** The same node again, with its data, after a stop; on another port, which the proxy follows. */
+async function start(): Promise<RabbitmqNode> {
+  return await startRabbitmqNode(server as string, { folder, pidFolder: join(folder, "pids") });
+}
+
+(server === undefined ? describe.skip : describe)("with a node of its own", () => {
+  beforeAll(async () => {
+    node = await start();
+  }, 120_000);
+
+  afterAll(async () => {
+    await node?.stop();
+    rmSync(folder, { recursive: true, force: true });
+  }, 60_000);
+
+  const bench = useBench(() => node?.url as string);
+
+  test("connections that an operator closes come back", async () => {
+    const broker = bench.connect();
+    const got = inbox();
+    broker.consume({ queue: bench.names.inboxQueue, prefetch: 10, handle: got.handle });
+    const publisher = broker.publisher();
+    await broker.ready();
+    await publisher.publish(messageTo(bench.names.inboxQueue, "one"));
+    await until("it came", () => got.messages.length === 1);
+    await node?.control(["close_all_connections", "a test wants it"]);
+    await until("it came again", () => got.messages.length === 2);
+    got.messages[1]?.ack();
+    expect(JSON.stringify(bench.logged)).toContain("a test wants it");
+    await publisher.publish(messageTo(bench.names.inboxQueue, "two"));
+    await until("the next came", () => got.messages.length === 3);
+    got.messages[2]?.ack();
+    await bench.reconnect();
+  }, 60_000);
+
+  test("a broker out of memory blocks publishing, shows as not ready, and takes acknowledgements all the same", async () => {
+    const broker = bench.connect();
+    const got = inbox();
+    broker.consume({ queue: bench.names.inboxQueue, prefetch: 10, handle: got.handle });
+    const patient = broker.publisher({ timeoutMs: 60_000 });
+    const hasty = broker.publisher({ timeoutMs: 200 });
+    await broker.ready();
+    await patient.publish(messageTo(bench.names.inboxQueue, "before"));
+    await until("it came", () => got.messages.length === 1);
+
+    await node?.control(["set_vm_memory_high_watermark", "absolute", "1MB"]);
+    // The broker blocks a connection at the first message that it sends while memory is short.
+    const first = patient.publish(messageTo(bench.names.firstHintsQueue, "first"));
+    await until("the block was seen", () => !broker.isReady());
+    const second = patient.publish(messageTo(bench.names.firstHintsQueue, "second"));
+    const tooLate = hasty.publish(messageTo(bench.names.firstHintsQueue, "too late"));
+    await expect(tooLate).rejects.toThrow(NotSentError);
+    await expect(tooLate).rejects.toThrow("the broker takes no messages for 200 ms");
+    got.messages[0]?.ack();
+    await until("the acknowledgement was taken", async () => {
+      const line = await node?.control(["list_queues", "name", "messages_unacknowledged"]);
+      return new RegExp(`${bench.names.inboxQueue}\\s+0`).test(line ?? "");
+    });
+    expect(bench.logged.filter(({ level }) => level === "warn").map(({ fields }) => fields.reason)).toEqual([
+      expect.stringContaining("blocked by the broker"),
+    ]);
+
+    await node?.control(["set_vm_memory_high_watermark", "0.4"]);
+    await Promise.all([first, second]);
+    await broker.ready();
+    expect(await bench.take(bench.names.firstHintsQueue)).toEqual(["first", "second"]);
+  }, 60_000);
+
+  test("a restart of the broker loses nothing, and needs nobody", async () => {
+    const broker = bench.connect();
+    const seen = new Set<string>();
+    broker.consume({
+      queue: bench.names.inboxQueue,
+      prefetch: 20,
+      handle: (message) => {
+        seen.add(message.content.toString());
+        message.ack();
+      },
+    });
+    const publisher = broker.publisher({ window: 50, timeoutMs: 60_000 });
+    await broker.ready();
+    let stopped = false;
+    let sent = 0;
+    const publishing = (async () => {
+      while (!stopped) {
+        const text = String(sent);
+        try {
+          await publisher.publish({
+            exchange: bench.names.eventsExchange,
+            routingKey: "RiskCreated",
+            content: Buffer.from(text),
+          });
+          sent++;
+        } catch (error) {
+          if (!(error instanceof NotSentError) || error.reason === "closed") throw error;
+        }
+      }
+    })();
+    publishing.catch(() => undefined);
+    await until("some were sent", () => sent > 100);
+    await node?.stop();
+    await until("the loss was seen", () => !broker.isReady());
+    node = await start();
+    const before = sent;
+    await until("more were sent", () => sent > before + 100, 60_000);
+    stopped = true;
+    await publishing;
+    await until("all came", () => seen.size === sent);
+    const warnings = bench.logged.filter(({ level }) => level === "warn");
+    expect(warnings.map(({ fields }) => fields.what).sort()).toEqual(["test (receiving)", "test (sending)"]);
+    await bench.reconnect();
+  }, 180_000);
+});
