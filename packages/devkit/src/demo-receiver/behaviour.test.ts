@@ -4,7 +4,7 @@ import { behaviourOf, politeBehaviour, withChanges } from "./behaviour.ts";
 const of = (path: string, standing = politeBehaviour) => behaviourOf(new URL(path, "https://127.0.0.1"), standing);
 
 test("a plain URL gets what stands for all", () => {
-  expect(of("/hooks")).toEqual({ mode: "answer", status: 204, delayMs: 0, failTimes: 0 });
+  expect(of("/hooks")).toEqual({ mode: "answer", status: 200, delayMs: 0, failTimes: 0 });
   expect(of("/hooks", { ...politeBehaviour, status: 500 })).toMatchObject({ status: 500 });
 });
 

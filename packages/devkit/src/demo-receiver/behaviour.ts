@@ -10,7 +10,7 @@ export interface Behaviour {
   failTimes: number;
 }
 
-export const politeBehaviour: Behaviour = { mode: "answer", status: 204, delayMs: 0, failTimes: 0 };
+export const politeBehaviour: Behaviour = { mode: "answer", status: 200, delayMs: 0, failTimes: 0 };
 
 const modes: readonly string[] = ["answer", "hang", "cut"] satisfies Behaviour["mode"][];
 const limits = { status: [200, 599], delayMs: [0, 120_000], failTimes: [0, 100] } as const;

@@ -5,7 +5,7 @@ export function tellSecret(controlUrl: string): string {
 
 /** The answer to a browser. */
 export function help(controlUrl: string): string {
-  return `Herald's demo receiver. Point an endpoint at ${controlUrl}/hooks and it answers 204 to what verifies.
+  return `Herald's demo receiver. Point an endpoint at ${controlUrl}/hooks and it answers 200 to what verifies.
 
   ${controlUrl}/hooks?status=500&delayMs=2000   answers so, that late
   ${controlUrl}/hooks?failTimes=2               fails the first two attempts of each delivery

@@ -1,9 +1,9 @@
 import { createHash } from "node:crypto";
 import { mkdirSync, realpathSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { freePort } from "./ports.ts";
 import { type RunningProcess, startProcess } from "./processes.ts";
-import { findProgram, isExecutable } from "./programs.ts";
+import { findProgram, isExecutable, runProgram } from "./programs.ts";
 import { untilBrokerAnswers } from "./rabbitmq-ready.ts";
 
 export interface RabbitmqOptions {
@@ -30,6 +30,12 @@ export interface Rabbitmq {
   stop(): Promise<void>;
 }
 
+/** A node that this process runs. */
+export interface RabbitmqNode extends Rabbitmq {
+  /** Runs `rabbitmqctl` on it. @returns what that printed */
+  control(args: string[]): Promise<string>;
+}
+
 const START_TIMEOUT_MS = 90_000;
 
 /**
@@ -52,7 +58,7 @@ export function findRabbitmqServer(): string | undefined {
  * Starts a RabbitMQ node that shares nothing with the system's own: other ports, other data, other Erlang port mapper,
  * all on the loopback. Needs no rights. Takes about 8 seconds.
  */
-export async function startRabbitmqNode(server: string, options: RabbitmqOptions): Promise<Rabbitmq> {
+export async function startRabbitmqNode(server: string, options: RabbitmqOptions): Promise<RabbitmqNode> {
   const ports = {
     amqp: await freePort(options.preferredPort),
     distribution: await freePort(),
@@ -84,6 +90,11 @@ export async function startRabbitmqNode(server: string, options: RabbitmqOptions
     url,
     ...(ports.management !== undefined && { managementUrl: `http://guest:guest@127.0.0.1:${ports.management}` }),
     exited: running.exited,
+    control: (args) =>
+      runProgram(join(dirname(server), "rabbitmqctl"), ["--quiet", ...args], {
+        what: `rabbitmqctl ${args[0]}`,
+        env: nodeEnvironment(options.folder, ports),
+      }),
     stop: async () => {
       await running.stop(options.disposable ? 0 : 15_000);
       await mapper?.stop();

@@ -1,9 +1,10 @@
 import { connectBroker } from "@herald/common/broker";
+import { useBroker } from "@herald/devkit/harness";
 import { describe, expect, test } from "@jest/globals";
 import { inbox, messageTo, until, useBench } from "./bench.ts";
-import { brokerUrl } from "./broker-url.ts";
 
-const bench = useBench(brokerUrl);
+const place = useBroker();
+const bench = useBench(() => place.url);
 
 describe("the connection", () => {
   test("waits for a broker that is not there yet, and says so once for each of its two connections", async () => {
@@ -30,7 +31,9 @@ describe("the connection", () => {
   });
 
   test("a broker that falls silent is left after some heartbeats", async () => {
-    const broker = bench.connect({ url: `${bench.proxy.url}/?heartbeat=1` });
+    const url = new URL(bench.proxy.url);
+    url.searchParams.set("heartbeat", "1");
+    const broker = bench.connect({ url: url.href });
     await broker.ready();
     bench.proxy.holdAnswers();
     await until("the silence was noticed", () => !broker.isReady());

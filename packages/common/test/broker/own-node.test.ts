@@ -2,8 +2,8 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { NotSentError } from "@herald/common/broker";
+import { findRabbitmqServer, type RabbitmqNode, startRabbitmqNode } from "@herald/devkit/stack";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { findRabbitmqServer, type RabbitmqNode, startRabbitmqNode } from "../../src/stack/rabbitmq-node.ts";
 import { inbox, messageTo, until, useBench } from "./bench.ts";
 
 // What these tests do to a broker would hurt everybody else on it, so they have one of their own.

@@ -9,7 +9,7 @@ import {
   type OutgoingMessage,
 } from "@herald/common/broker";
 import { afterEach, beforeEach } from "@jest/globals";
-import { type ChannelModel, type ConfirmChannel, connect } from "amqplib";
+import { type ChannelModel, type ConfirmChannel, connect, type GetMessage } from "amqplib";
 import { type BrokerProxy, startProxy } from "./proxy.ts";
 
 export interface LogLine {
@@ -35,6 +35,8 @@ export interface Bench {
   put(queue: string, text: string, options?: Parameters<ConfirmChannel["sendToQueue"]>[2]): Promise<void>;
   /** How many messages a queue holds that nobody has. */
   waitingIn(queue: string): Promise<number>;
+  /** Takes the oldest message of a queue, undefined where it holds none. */
+  takeOne(queue: string): Promise<GetMessage | undefined>;
   /** Takes what a queue holds. */
   take(queue: string): Promise<string[]>;
 }
@@ -74,11 +76,12 @@ export function useBench(brokerUrl: () => string): Bench {
         await bench.channel.waitForConfirms();
       },
       waitingIn: async (queue) => (await bench.channel.checkQueue(queue)).messageCount,
+      takeOne: async (queue) => (await bench.channel.get(queue, { noAck: true })) || undefined,
       take: async (queue) => {
         const taken: string[] = [];
         for (;;) {
-          const message = await bench.channel.get(queue, { noAck: true });
-          if (message === false) return taken;
+          const message = await bench.takeOne(queue);
+          if (message === undefined) return taken;
           taken.push(message.content.toString());
         }
       },

@@ -1,10 +1,11 @@
 import { NotSentError, type NotSentReason } from "@herald/common/broker";
+import { useBroker } from "@herald/devkit/harness";
 import { describe, expect, test } from "@jest/globals";
 import { messageTo, until, useBench } from "./bench.ts";
-import { brokerUrl } from "./broker-url.ts";
 import { bogusAck } from "./proxy.ts";
 
-const bench = useBench(brokerUrl);
+const place = useBroker();
+const bench = useBench(() => place.url);
 
 /** How each publish ended: "sent", or the reason why not. */
 async function outcomes(publishes: Promise<void>[]): Promise<("sent" | NotSentReason)[]> {
@@ -31,7 +32,7 @@ describe("publishing", () => {
       replyTo: "r",
     });
     await Promise.all(many(3, () => publisher.publish(messageTo(queue, "more"))));
-    const first = await bench.channel.get(queue, { noAck: true });
+    const first = await bench.takeOne(queue);
     expect(first?.content.toString()).toBe("one");
     expect(first?.properties).toMatchObject({
       headers: { traceparent: "t" },

@@ -1,9 +1,10 @@
+import { useBroker } from "@herald/devkit/harness";
 import { describe, expect, test } from "@jest/globals";
 import { inbox, until, useBench } from "./bench.ts";
-import { brokerUrl } from "./broker-url.ts";
 import { bogusAck } from "./proxy.ts";
 
-const bench = useBench(brokerUrl);
+const place = useBroker();
+const bench = useBench(() => place.url);
 
 function ask(text: string, timeoutMs = 5_000) {
   return { queue: bench.names.manualHintsQueue, content: Buffer.from(text), timeoutMs };
@@ -11,7 +12,7 @@ function ask(text: string, timeoutMs = 5_000) {
 
 /** Another process, past the proxy, that answers with the capitals. */
 function answerer() {
-  const broker = bench.connect({ url: brokerUrl(), name: "answerer" });
+  const broker = bench.connect({ url: place.url, name: "answerer" });
   broker.consume({
     queue: bench.names.manualHintsQueue,
     prefetch: 10,
@@ -71,7 +72,7 @@ describe("requests", () => {
     const broker = bench.connect();
     const requester = broker.requester();
     const got = inbox();
-    const answering = bench.connect({ url: brokerUrl(), name: "answerer" });
+    const answering = bench.connect({ url: place.url, name: "answerer" });
     const silent = answering.consume({ queue: bench.names.manualHintsQueue, prefetch: 10, handle: got.handle });
     await Promise.all([broker.ready(), answering.ready()]);
     const lost = requester.request(ask("lost", 60_000));
@@ -89,7 +90,7 @@ describe("requests", () => {
     const answering = bench.connect();
     const got = inbox();
     answering.consume({ queue: bench.names.manualHintsQueue, prefetch: 10, handle: got.handle });
-    const asking = bench.connect({ url: brokerUrl() });
+    const asking = bench.connect({ url: place.url });
     const requester = asking.requester();
     await Promise.all([answering.ready(), asking.ready()]);
     const unanswered = requester.request(ask("x", 1_000));

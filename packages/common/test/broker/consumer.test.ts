@@ -1,10 +1,11 @@
 import { type IncomingMessage, NotSentError } from "@herald/common/broker";
+import { useBroker } from "@herald/devkit/harness";
 import { describe, expect, test } from "@jest/globals";
 import { inbox, until, useBench } from "./bench.ts";
-import { brokerUrl } from "./broker-url.ts";
 import { bogusAck } from "./proxy.ts";
 
-const bench = useBench(brokerUrl);
+const place = useBroker();
+const bench = useBench(() => place.url);
 
 describe("consuming", () => {
   test("an acknowledged message is gone, with its properties seen", async () => {
@@ -258,8 +259,8 @@ describe("closing a consumer", () => {
     await until("it came", () => got.messages.length === 1);
     const start = performance.now();
     const closing = consumer.close({ drainTimeoutMs: 20_000 });
-    const consumers = async () => (await bench.channel.checkQueue(bench.names.inboxQueue)).consumerCount;
-    await until("it only waits for the message", async () => (await consumers()) === 0);
+    await bench.put(bench.names.inboxQueue, "next");
+    await until("the consumer takes no more", async () => (await bench.waitingIn(bench.names.inboxQueue)) === 1);
     bench.proxy.cut();
     await closing;
     expect(performance.now() - start).toBeLessThan(5_000);

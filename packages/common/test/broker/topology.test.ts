@@ -1,9 +1,10 @@
 import { declareTopology } from "@herald/common/broker";
+import { useBroker } from "@herald/devkit/harness";
 import { describe, expect, test } from "@jest/globals";
 import { inbox, until, useBench } from "./bench.ts";
-import { brokerUrl } from "./broker-url.ts";
 
-const bench = useBench(brokerUrl);
+const place = useBroker();
+const bench = useBench(() => place.url);
 
 describe("the topology", () => {
   test("is declared as often as one likes, also by several at once", async () => {
@@ -39,7 +40,7 @@ describe("the topology", () => {
     });
     await until("it was moved", async () => (await bench.waitingIn(bench.names.rejectedQueue)) === 1);
     expect(got.messages).toHaveLength(21);
-    const moved = await bench.channel.get(bench.names.rejectedQueue, { noAck: true });
+    const moved = await bench.takeOne(bench.names.rejectedQueue);
     expect(moved?.content.toString()).toBe("poison");
     expect(moved?.properties.headers).toMatchObject({
       traceparent: "t",

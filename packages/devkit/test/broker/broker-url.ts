@@ -1,1 +1,0 @@
-export const brokerUrl = () => process.env.AMQP_URL ?? "";
