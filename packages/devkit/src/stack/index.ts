@@ -2,9 +2,5 @@ export { projectFolder } from "./folders.ts";
 export { freePort } from "./ports.ts";
 export { type Postgres, type PostgresOptions, startPostgres } from "./postgres.ts";
 export { endStaleProcesses, type ProcessSpec, type RunningProcess, startProcess } from "./processes.ts";
-<<<<<<< HEAD
 export { type Rabbitmq, startRabbitmq } from "./rabbitmq.ts";
-=======
-export { startRabbitmq } from "./rabbitmq.ts";
-export { findRabbitmqServer, type RabbitmqNode, startRabbitmqNode } from "./rabbitmq-node.ts";
->>>>>>> broker
+export { findRabbitmqServer, startRabbitmqNode } from "./rabbitmq-node.ts";
