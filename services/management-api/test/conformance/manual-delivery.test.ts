@@ -1,6 +1,6 @@
-import { receivedSignatureIsRight } from "../support/signature.ts";
 import { type HttpsReceiver, httpsReceiver } from "@herald/devkit/harness";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
+import { receivedSignatureIsRight } from "../support/signature.ts";
 import { type Client, useApi } from "../support/use-api.ts";
 import { useDispatcher } from "../support/use-dispatcher.ts";
 import { create, settings } from "../support/webhooks.ts";
@@ -102,7 +102,11 @@ describe("an active, subscribed endpoint", () => {
     receiver.answerWith({ fault: "hang" });
     const { endpoint } = await newEndpoint();
     const { body } = await deliver(endpoint.id, "{}").expect(200);
-    expect(body).toMatchObject({ succeeded: false, statusCode: 503, errorSummary: expect.stringContaining("timed out") });
+    expect(body).toMatchObject({
+      succeeded: false,
+      statusCode: 503,
+      errorSummary: expect.stringContaining("timed out"),
+    });
   });
 
   test("§3.2 a failed manual delivery is scheduled for a retry like any other", async () => {

@@ -35,7 +35,9 @@ export function responseValidator(document: OpenApiDocument): (response: SeenRes
   return (response) => {
     const { method, path, status } = response;
     const fail = (why: string): never => {
-      throw new Error(`${method} ${path} answered ${status}, which isn't in the OpenAPI document: ${why}\n${response.text}`);
+      throw new Error(
+        `${method} ${path} answered ${status}, which isn't in the OpenAPI document: ${why}\n${response.text}`,
+      );
     };
     const operation = findOperation(document, method, path);
     if (operation === undefined) {

@@ -110,7 +110,8 @@ export function useApi(options: ApiOptions = {}): Api {
     } catch (error) {
       failures.push(error as Error);
     }
-    if (response.status === 500) failures.push(new Error(`A response was a 500. The log: ${logged.slice(-5).join("\n")}`));
+    if (response.status === 500)
+      failures.push(new Error(`A response was a 500. The log: ${logged.slice(-5).join("\n")}`));
     const secret = (response.body as { signingSecret?: unknown } | null)?.signingSecret;
     if (typeof secret === "string") secretsSeen.add(secret);
   }
@@ -177,13 +178,15 @@ function assertNoSecrets(logged: string[]): void {
 }
 
 function recordingLog(lines: string[]): Log {
-  const write = (level: string) => (message: string, fields: LogFields = {}) => {
-    const shown = Object.entries(fields).map(([name, value]) => [
-      name,
-      // Errors of Node's own modules come from outside of jest's realm, where `instanceof Error` doesn't see them.
-      types.isNativeError(value) ? `${value.stack} ${String(value.cause ?? "")}` : value,
-    ]);
-    lines.push(JSON.stringify({ level, message, ...Object.fromEntries(shown) }));
-  };
+  const write =
+    (level: string) =>
+    (message: string, fields: LogFields = {}) => {
+      const shown = Object.entries(fields).map(([name, value]) => [
+        name,
+        // Errors of Node's own modules come from outside of jest's realm, where `instanceof Error` doesn't see them.
+        types.isNativeError(value) ? `${value.stack} ${String(value.cause ?? "")}` : value,
+      ]);
+      lines.push(JSON.stringify({ level, message, ...Object.fromEntries(shown) }));
+    };
   return { debug: write("debug"), info: write("info"), warn: write("warn"), error: write("error"), isDebug: true };
 }
