@@ -1,30 +1,262 @@
-import { describe, expect, test } from "@jest/globals";
-import { useApi } from "../support/use-api.ts";
+import { EVENT_TYPES } from "@herald/contracts";
+import { beforeEach, describe, expect, test } from "@jest/globals";
+import { type Client, useApi } from "../support/use-api.ts";
 import { create, settings } from "../support/webhooks.ts";
 
 const api = useApi();
+let client: Client;
+let organizationId: string;
 
-describe("listing", () => {
-  test("§4.1 an organization without endpoints has an empty list", async () => {
-    const client = await api.as({ organizationId: api.newOrganization() });
-    await client.get("/webhooks").expect(200, []);
-  });
+beforeEach(async () => {
+  organizationId = api.newOrganization();
+  client = await api.as({ organizationId });
+});
 
+describe("create", () => {
   test("§2.1 an endpoint has exactly these fields", async () => {
-    const client = await api.as({ organizationId: api.newOrganization() });
-    const { endpoint, signingSecret } = await create(client);
+    const { endpoint } = await create(client);
     expect(endpoint).toEqual({
-      id: expect.stringMatching(/^[0-9a-f-]{36}$/),
+      id: expect.stringMatching(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/),
       name: "Billing",
       url: "https://hooks.example.com/herald",
       enabled: true,
       consecutiveFailures: 0,
       events: ["WorkItemCompleted"],
       deliveries: [],
-      version: "AAAAAAAAAAE=",
+      version: expect.stringMatching(/^[A-Za-z0-9+/]{11}=$/),
     });
-    expect(signingSecret).toMatch(/^[A-Za-z0-9+/]{43}=$/);
     await client.get("/webhooks").expect(200, [endpoint]);
-    await client.post("/webhooks", settings({ name: "" })).expect(400);
   });
+
+  test("§2.3 the signing secret is in the answer: text that looks like Base64", async () => {
+    const [first, second] = [await create(client), await create(client)];
+    expect(first.signingSecret).toMatch(/^[A-Za-z0-9+/]{43}=$/);
+    expect(second.signingSecret).not.toBe(first.signingSecret);
+  });
+
+  test("§2.3 a new endpoint gets a secret whether rotateSecret is true, false or absent", async () => {
+    for (const rotateSecret of [true, false, undefined]) {
+      expect((await create(client, { rotateSecret })).signingSecret).toEqual(expect.any(String));
+    }
+  });
+
+  test("§3.1 the new endpoint is enabled as the request says", async () => {
+    expect((await create(client, { enabled: true })).endpoint.enabled).toBe(true);
+    expect((await create(client, { enabled: false })).endpoint.enabled).toBe(false);
+  });
+
+  test("§9.1 version is null on creation, and may be left out", async () => {
+    await create(client, { version: null });
+    await create(client, { version: undefined });
+  });
+
+  test("§9.1 a version on creation is refused: it would be meant as an edit", async () => {
+    const { endpoint } = await create(client);
+    const { body } = await client.post("/webhooks", settings({ version: endpoint.version })).expect(400);
+    expect(body.errors).toMatchObject([{ pointer: "/version" }]);
+  });
+
+  test("§2.1.5 saving doesn't connect to the URL", async () => {
+    await create(client, { url: "https://nobody-has-this-name.example.com/" });
+  });
+
+  test("§2.1 what is saved is what is shown again, to the letter", async () => {
+    const url = "https://HOOKS.example.com:443/a/../b?x=%C3%A4&y=ü";
+    const name = "  Größe 東京 🚀 ";
+    expect((await create(client, { url, name })).endpoint).toMatchObject({ url, name });
+    expect((await client.get("/webhooks")).body[0]).toMatchObject({ url, name });
+  });
+
+  test("§4.1 unknown fields of a request are ignored", async () => {
+    const { endpoint } = await create(client, {
+      id: "mine",
+      consecutiveFailures: 4,
+      deliveries: [1],
+      organizationId: "other",
+      color: "red",
+    });
+    expect(endpoint).toMatchObject({ consecutiveFailures: 0, deliveries: [] });
+    expect(endpoint.id).not.toBe("mine");
+  });
+});
+
+describe("events", () => {
+  test("§6 each of the seven names can be subscribed to, and all at once", async () => {
+    for (const event of EVENT_TYPES) {
+      expect((await create(client, { events: [event] })).endpoint.events).toEqual([event]);
+    }
+    expect((await create(client, { events: [...EVENT_TYPES] })).endpoint.events).toEqual([...EVENT_TYPES]);
+  });
+
+  test("§2.1 at least one event must be selected", async () => {
+    const { body } = await client.post("/webhooks", settings({ events: [] })).expect(400);
+    expect(body.errors).toMatchObject([{ pointer: "/events", code: "too_few" }]);
+  });
+
+  test.each(["*", "WorkItem*", "workitemcompleted", " WorkItemCompleted", "ProjectDeleted", ""])(
+    "§2.1 %p is no event: there are no wildcards, and names are exact",
+    async (name) => {
+      const { body } = await client.post("/webhooks", settings({ events: ["RiskCreated", name] })).expect(400);
+      expect(body.errors).toMatchObject([{ pointer: "/events/1", code: "unknown_value" }]);
+    },
+  );
+
+  test("§2.1 a name that is there twice counts once", async () => {
+    const events = ["RiskCreated", "ProjectCreated", "RiskCreated"];
+    expect((await create(client, { events })).endpoint.events).toEqual(["RiskCreated", "ProjectCreated"]);
+  });
+});
+
+describe("bad fields", () => {
+  const bad: [what: string, changes: object, pointer: string, code: string][] = [
+    ["no name", { name: undefined }, "/name", "missing"],
+    ["a null name", { name: null }, "/name", "wrong_type"],
+    ["a number as name", { name: 7 }, "/name", "wrong_type"],
+    ["an empty name", { name: "" }, "/name", "blank"],
+    ["a blank name", { name: " \u3000 " }, "/name", "blank"],
+    ["a name with a line break", { name: "a\nb" }, "/name", "control_characters"],
+    ["a name with NUL", { name: "a\0b" }, "/name", "control_characters"],
+    ["a name with half of a surrogate pair", { name: "a\ud800" }, "/name", "control_characters"],
+    ["a name of 201 characters", { name: "x".repeat(201) }, "/name", "too_long"],
+    ["no URL", { url: undefined }, "/url", "missing"],
+    ["a URL that is none", { url: "hooks" }, "/url", "url_not_https"],
+    ["a plain URL", { url: "http://hooks.example.com" }, "/url", "url_not_https"],
+    ["a URL of 2049 characters", { url: `https://hooks.example.com/${"x".repeat(2_023)}` }, "/url", "too_long"],
+    ["no enabled", { enabled: undefined }, "/enabled", "missing"],
+    ["a text as enabled", { enabled: "true" }, "/enabled", "wrong_type"],
+    ["a number as rotateSecret", { rotateSecret: 1 }, "/rotateSecret", "wrong_type"],
+    ["no events", { events: undefined }, "/events", "missing"],
+    ["a text as events", { events: "RiskCreated" }, "/events", "wrong_type"],
+    ["a null event", { events: [null] }, "/events/0", "wrong_type"],
+  ];
+  test.each(bad)("§7 %s is a 400 that names the field and the fault", async (_what, changes, pointer, code) => {
+    const { body } = await client.post("/webhooks", settings(changes)).expect(400);
+    expect(body).toMatchObject({ code: "invalid_request", errors: [{ pointer, code, detail: expect.any(String) }] });
+    expect(body.errors).toHaveLength(1);
+    await client.get("/webhooks").expect(200, []);
+  });
+
+  test("§7 every bad field is listed at once", async () => {
+    const request = { name: "", url: "ftp://x", enabled: null, events: ["*", "RiskCreated", "-"], version: 3 };
+    const { body } = await client.post("/webhooks", request).expect(400);
+    const pointers = body.errors.map((error: { pointer: string }) => error.pointer);
+    expect(pointers.sort()).toEqual(["/enabled", "/events/0", "/events/2", "/name", "/url", "/version"]);
+  });
+
+  test("§7 the longest name and URL are accepted", async () => {
+    await create(client, { name: "🚀".repeat(200) });
+    await create(client, { url: `https://hooks.example.com/${"x".repeat(2_022)}` });
+  });
+
+  test.each([[[]], ["text"], [7], [null], [true]])("§7 a body that is %j is a 400", async (body) => {
+    const test = client.post("/webhooks").set("Content-Type", "application/json");
+    const response = await test.send(JSON.stringify(body)).expect(400);
+    expect(response.body.errors).toMatchObject([{ pointer: "", code: "wrong_type" }]);
+  });
+});
+
+describe("edit", () => {
+  test("§2.3 saving without replacing keeps the secret and doesn't show it", async () => {
+    const { endpoint } = await create(client);
+    const before = await api.prisma.webhookEndpoint.findUniqueOrThrow({ where: { id: endpoint.id } });
+    const { body } = await client
+      .put(`/webhooks/${endpoint.id}`, settings({ name: "New", version: endpoint.version }))
+      .expect(200);
+    expect(body.signingSecret).toBeNull();
+    const after = await api.prisma.webhookEndpoint.findUniqueOrThrow({ where: { id: endpoint.id } });
+    expect(after.sealedSecret).toBe(before.sealedSecret);
+  });
+
+  test("§4.1 rotateSecret true makes a new secret, which the answer shows", async () => {
+    const { endpoint, signingSecret } = await create(client);
+    const { body } = await client
+      .put(`/webhooks/${endpoint.id}`, settings({ rotateSecret: true, version: endpoint.version }))
+      .expect(200);
+    expect(body.signingSecret).toMatch(/^[A-Za-z0-9+/]{43}=$/);
+    expect(body.signingSecret).not.toBe(signingSecret);
+  });
+
+  test("§4.1 it replaces every setting, and a new version is in the answer", async () => {
+    const { endpoint } = await create(client);
+    const changes = { name: "New", url: "https://new.example.com/x", enabled: false, events: ["RiskCreated"] };
+    const { body } = await client
+      .put(`/webhooks/${endpoint.id}`, settings({ ...changes, version: endpoint.version }))
+      .expect(200);
+    expect(body.endpoint).toMatchObject(changes);
+    expect(body.endpoint.version).not.toBe(endpoint.version);
+    await client.get("/webhooks").expect(200, [body.endpoint]);
+  });
+
+  test("§4.1 every setting must be there, and bad ones are refused as on creation", async () => {
+    const { endpoint } = await create(client);
+    const { body } = await client.put(`/webhooks/${endpoint.id}`, { version: endpoint.version }).expect(400);
+    const pointers = body.errors.map((error: { pointer: string }) => error.pointer);
+    expect(pointers.sort()).toEqual(["/enabled", "/events", "/name", "/url"]);
+    await client.get("/webhooks").expect(200, [endpoint]);
+  });
+});
+
+describe("listing", () => {
+  test("§4.1 an organization without endpoints has an empty list", async () => {
+    await client.get("/webhooks").expect(200, []);
+  });
+
+  test("§4.1 endpoints are in the order of their creation", async () => {
+    const names = ["c", "a", "b", "A"];
+    for (const name of names) await create(client, { name });
+    const { body } = await client.get("/webhooks").expect(200);
+    expect(body.map((endpoint: { name: string }) => endpoint.name)).toEqual(names);
+  });
+
+  test("§2.3 no secret is in any listing", async () => {
+    const { endpoint, signingSecret } = await create(client);
+    for (const path of ["/webhooks", "/webhooks/overview", `/webhooks/${endpoint.id}`]) {
+      const { text } = await client.get(path).expect(200);
+      expect(text).not.toContain(signingSecret);
+      expect(text.toLowerCase()).not.toContain("secret");
+    }
+  });
+
+  test("§2.3 secrets are encrypted at rest", async () => {
+    const { endpoint, signingSecret } = await create(client);
+    const row = await api.prisma.webhookEndpoint.findUniqueOrThrow({ where: { id: endpoint.id } });
+    expect(JSON.stringify(row, (_key, value) => (typeof value === "bigint" ? String(value) : value))).not.toContain(
+      signingSecret,
+    );
+  });
+});
+
+describe("another organization", () => {
+  test("§5.3 sees nothing of it, and gets a 404 for its ids on every route", async () => {
+    const { endpoint } = await create(client);
+    const { version } = endpoint;
+    const { id: deliveryId } = await api.prisma.delivery.create({
+      data: { endpointId: endpoint.id, organizationId, eventType: "RiskCreated", body: "{}", createdAt: new Date() },
+    });
+    const other = await api.as({ organizationId: api.newOrganization() });
+    const path = `/webhooks/${endpoint.id}`;
+    await other.get("/webhooks").expect(200, []);
+    await other.get("/webhooks/overview").expect(200, []);
+    const refused = [
+      await other.get(path),
+      await other.put(path, settings({ version })),
+      await other.delete(path, { version }),
+      await other.post(`${path}/deliver`, { eventType: "WorkItemCompleted", payloadJson: "{}" }),
+      await other.get(`${path}/deliveries`),
+      await other.get(`${path}/deliveries/${deliveryId}`),
+    ];
+    for (const { status, body } of refused) {
+      expect([status, body.code]).toEqual([404, "webhook_not_found"]);
+    }
+    expect((await client.get("/webhooks")).body).toMatchObject([{ id: endpoint.id, version }]);
+  });
+
+  test.each(["nothing", "00000000-0000-0000-0000-000000000000", "%20", "..%2F..", "%00", "1'or'1'='1"])(
+    "§7 the id %p is a 404",
+    async (id) => {
+      await client.get(`/webhooks/${id}`).expect(404);
+      await client.put(`/webhooks/${id}`, settings({ version: "AAAAAAAAAAE=" })).expect(404);
+      await client.delete(`/webhooks/${id}`, { version: "AAAAAAAAAAE=" }).expect(404);
+    },
+  );
 });

@@ -1,0 +1,216 @@
+import { describe, expect, test } from "@jest/globals";
+import { type OperationId, operations } from "../../src/operations.ts";
+import { ISSUER, type TokenOptions, token } from "../support/tokens.ts";
+import { type Client, useApi } from "../support/use-api.ts";
+import { create, settings } from "../support/webhooks.ts";
+
+const api = useApi();
+
+/** What a cell of the table holds: the status, and the code where it is a problem. */
+type Outcome = "ok" | `${number} ${string}`;
+
+const VIEW = "integrations.view";
+const MANAGE = "integrations.manage";
+
+interface CallerKind {
+  headers: (organizationId: string) => Promise<Record<string, string>>;
+  /** By what an operation needs. `session` takes any valid token. */
+  outcome: Record<"session" | "view" | "manage" | "save", Outcome>;
+}
+
+const everywhere = (outcome: Outcome): CallerKind["outcome"] => ({
+  session: outcome,
+  view: outcome,
+  manage: outcome,
+  save: outcome,
+});
+const notAllowed = (outcome: Outcome): CallerKind["outcome"] => ({ ...everywhere(outcome), session: "ok" });
+const bearer = (options: TokenOptions) => async (organizationId: string) => ({
+  Authorization: `Bearer ${await token({ organizationId, ...options })}`,
+});
+const header = (name: string, value: string) => async () => ({ [name]: value });
+
+const callers: Record<string, CallerKind> = {
+  "everything allowed": { headers: bearer({}), outcome: everywhere("ok") },
+  "a trialing subscription": { headers: bearer({ subscription: "trialing" }), outcome: everywhere("ok") },
+  "permissions as text": { headers: bearer({ permissions: `${VIEW} ${MANAGE}` }), outcome: everywhere("ok") },
+  "a token and an API key": {
+    headers: async (organizationId) => ({ ...(await bearer({})(organizationId)), "X-API-Key": "key" }),
+    outcome: everywhere("ok"),
+  },
+
+  "no token": { headers: async () => ({}), outcome: everywhere("401 authentication_required") },
+  "an expired token": { headers: bearer({ expiresInS: -60 }), outcome: everywhere("401 token_expired") },
+  "a token for later": { headers: bearer({ notBeforeInS: 600 }), outcome: everywhere("401 token_invalid") },
+  "another audience": { headers: bearer({ audience: "another" }), outcome: everywhere("401 token_invalid") },
+  "another issuer": { headers: bearer({ issuer: `${ISSUER}/x` }), outcome: everywhere("401 token_invalid") },
+  "another key": { headers: bearer({ secret: "x".repeat(40) }), outcome: everywhere("401 token_invalid") },
+  "a token without end": { headers: bearer({ omit: "exp" }), outcome: everywhere("401 token_invalid") },
+  "a token without subject": { headers: bearer({ omit: "sub" }), outcome: everywhere("401 token_invalid") },
+  "an unsigned token": {
+    headers: header("Authorization", `Bearer ${unsigned()}`),
+    outcome: everywhere("401 token_invalid"),
+  },
+  "a damaged token": {
+    headers: async (organizationId) => ({
+      Authorization: `Bearer ${(await token({ organizationId })).replace(/.{5}$/, "AAAAA")}`,
+    }),
+    outcome: everywhere("401 token_invalid"),
+  },
+  "a token in the query only": { headers: async () => ({}), outcome: everywhere("401 authentication_required") },
+
+  "an API key as X-API-Key": { headers: header("X-API-Key", "key"), outcome: everywhere("401 api_key_not_accepted") },
+  "an API key as Api-Key": { headers: header("Api-Key", "key"), outcome: everywhere("401 api_key_not_accepted") },
+  "an API key as X-Api-Token": { headers: header("X-Api-Token", "k"), outcome: everywhere("401 api_key_not_accepted") },
+  "an API key as bearer": {
+    headers: header("Authorization", "Bearer sk_live_0123456789"),
+    outcome: everywhere("401 api_key_not_accepted"),
+  },
+  "an API key as Authorization: ApiKey": {
+    headers: header("Authorization", "ApiKey 0123456789"),
+    outcome: everywhere("401 api_key_not_accepted"),
+  },
+  "an API key as basic authentication": {
+    headers: header("Authorization", `Basic ${Buffer.from("key:").toString("base64")}`),
+    outcome: everywhere("401 api_key_not_accepted"),
+  },
+
+  "no permission": { headers: bearer({ permissions: [] }), outcome: notAllowed("403 permission_missing") },
+  "view only": {
+    headers: bearer({ permissions: [VIEW] }),
+    outcome: { session: "ok", view: "ok", manage: "403 permission_missing", save: "403 permission_missing" },
+  },
+  "manage without view": { headers: bearer({ permissions: [MANAGE] }), outcome: notAllowed("403 permission_missing") },
+  "a permission with more behind it": {
+    headers: bearer({ permissions: [`${VIEW}.x`, `${MANAGE}.x`] }),
+    outcome: notAllowed("403 permission_missing"),
+  },
+  "a cancelled subscription": {
+    headers: bearer({ subscription: "canceled" }),
+    outcome: notAllowed("403 subscription_inactive"),
+  },
+  "no subscription": { headers: bearer({ subscription: 0 }), outcome: notAllowed("403 subscription_inactive") },
+  "a missing module": { headers: bearer({ modules: ["projects"] }), outcome: notAllowed("403 module_missing") },
+  "no entitlement": {
+    headers: bearer({ entitlements: [] }),
+    outcome: { session: "ok", view: "ok", manage: "ok", save: "403 entitlement_missing" },
+  },
+  "no organization": { headers: bearer({ organizationId: null }), outcome: notAllowed("403 organization_missing") },
+  "an organization that is no text": {
+    headers: bearer({ organizationId: "x".repeat(129) }),
+    outcome: notAllowed("403 organization_missing"),
+  },
+  "another organization": {
+    headers: bearer({ organizationId: "elsewhere" }),
+    outcome: {
+      session: "ok",
+      view: "404 webhook_not_found",
+      manage: "404 webhook_not_found",
+      save: "404 webhook_not_found",
+    },
+  },
+};
+
+/** What each operation needs, written down once more: SPEC 5.2 and 5.3, and DESIGN for what is beyond SPEC. */
+const needs: Record<OperationId, keyof CallerKind["outcome"]> = {
+  listWebhooks: "view",
+  createWebhook: "save",
+  listOverviews: "view",
+  checkWebhook: "manage",
+  readWebhook: "view",
+  editWebhook: "save",
+  deleteWebhook: "manage",
+  deliverManually: "save",
+  listDeliveries: "view",
+  readDelivery: "view",
+  readSession: "session",
+  listEventTypes: "view",
+};
+
+/** Those without an id can't be another organization's. */
+const withoutId: OperationId[] = ["listWebhooks", "createWebhook", "listOverviews", "checkWebhook", "listEventTypes"];
+
+describe.each(Object.keys(callers))("§5 caller with %s", (name) => {
+  const caller = callers[name] as CallerKind;
+  test.each(Object.keys(needs) as OperationId[])("§5.2 §5.3 %s", async (operation) => {
+    const organizationId = api.newOrganization();
+    const owner = await api.as({ organizationId });
+    const { endpoint } = await create(owner);
+    const { id: deliveryId } = await api.prisma.delivery.create({
+      data: { endpointId: endpoint.id, organizationId, eventType: "RiskCreated", body: "{}", createdAt: new Date() },
+    });
+    const ids = { id: endpoint.id, deliveryId };
+    const query = name.endsWith("query only") ? `?access_token=${await token({ organizationId })}` : "";
+
+    const response = await send(await api.as(null), operation, ids, endpoint.version, query).set(
+      await caller.headers(organizationId),
+    );
+    const isElsewhere = name === "another organization" && withoutId.includes(operation);
+    const expected = isElsewhere ? "ok" : caller.outcome[needs[operation]];
+    expect(response.status < 300 ? "ok" : `${response.status} ${response.body.code}`).toBe(expected);
+
+    if (expected === "ok" || expected.startsWith("404")) return;
+    if (response.status === 401) expect(response.headers["www-authenticate"]).toMatch(/^Bearer/);
+    // Whoever isn't allowed has changed nothing.
+    expect((await owner.get("/webhooks")).body).toMatchObject([{ id: endpoint.id, version: endpoint.version }]);
+  });
+});
+
+function send(
+  client: Client,
+  operation: OperationId,
+  ids: { id: string; deliveryId: string },
+  version: string,
+  query: string,
+) {
+  const path = operations[operation].path.replace("{id}", ids.id).replace("{deliveryId}", ids.deliveryId) + query;
+  const bodies: Partial<Record<OperationId, object>> = {
+    createWebhook: settings(),
+    checkWebhook: {},
+    editWebhook: settings({ version }),
+    deleteWebhook: { version },
+    deliverManually: { eventType: "WorkItemCompleted", payloadJson: "{}" },
+  };
+  return client[operations[operation].method](path, bodies[operation]);
+}
+
+function unsigned(): string {
+  const part = (value: object) => Buffer.from(JSON.stringify(value)).toString("base64url");
+  return `${part({ alg: "none" })}.${part({ sub: "user-1", exp: 4_000_000_000 })}.AA`;
+}
+
+describe("what a refusal says", () => {
+  test("§5.1 an API key: that it can't authorize this, and what can", async () => {
+    const { body } = await (await api.as(null)).get("/webhooks").set("X-API-Key", "k").expect(401);
+    expect(body.detail).toMatch(/x-api-key.*API keys don't authorize.*Bearer/i);
+  });
+
+  test("§5.4 a 403 names everything that is missing", async () => {
+    const client = await api.as({ permissions: [], subscription: "none", modules: [], entitlements: [] });
+    const { body } = await client.post("/webhooks", settings()).expect(403);
+    expect(body.missing).toEqual([
+      "active subscription",
+      "module administration",
+      "permission integrations.view",
+      "permission integrations.manage",
+      "entitlement integrations",
+    ]);
+    for (const what of body.missing) expect(body.detail).toContain(what);
+  });
+
+  test("§5.4 nobody is refused for what they asked before it's clear that they may ask", async () => {
+    const viewer = await api.as({ permissions: [VIEW] });
+    await viewer.post("/webhooks", { name: 1 }).expect(403);
+    await viewer.put("/webhooks/nothing", {}).expect(403);
+    await (await api.as(null)).post("/webhooks").type("text/plain").send("x".repeat(1_000_000)).expect(401);
+  });
+
+  test("§5.1 a token that is no token any more says why", async () => {
+    const why = async (options: TokenOptions) =>
+      (await (await api.as(options)).get("/webhooks").expect(401)).body.detail;
+    expect(await why({ expiresInS: -60 })).toMatch(/Refresh/);
+    expect(await why({ audience: "x" })).toMatch(/audience/);
+    expect(await why({ issuer: "x" })).toMatch(/issuer/);
+    expect(await why({ secret: "y".repeat(40) })).toMatch(/signature/);
+  });
+});

@@ -1,0 +1,122 @@
+import { beforeEach, describe, expect, test } from "@jest/globals";
+import { versionOf } from "../../src/webhooks/version.ts";
+import { storeDelivery } from "../support/deliveries.ts";
+import { type Client, useApi } from "../support/use-api.ts";
+import { create, settings } from "../support/webhooks.ts";
+
+const api = useApi();
+let client: Client;
+let organizationId: string;
+
+beforeEach(async () => {
+  organizationId = api.newOrganization();
+  client = await api.as({ organizationId });
+});
+
+describe("§9.1 a stale version is a 409", () => {
+  test("§4.1.1 on edit; after reloading, the edit goes through", async () => {
+    const { endpoint } = await create(client);
+    const path = `/webhooks/${endpoint.id}`;
+    await client.put(path, settings({ name: "first", version: endpoint.version })).expect(200);
+    const { body } = await client.put(path, settings({ name: "second", version: endpoint.version })).expect(409);
+    expect(body).toMatchObject({ code: "version_conflict", detail: expect.stringContaining("Reload") });
+    const [reloaded] = (await client.get("/webhooks")).body;
+    expect(reloaded.name).toBe("first");
+    await client.put(path, settings({ name: "second", version: reloaded.version })).expect(200);
+  });
+
+  test("§4.1.1 on delete; the endpoint stays", async () => {
+    const { endpoint } = await create(client);
+    const path = `/webhooks/${endpoint.id}`;
+    const { body } = await client.put(path, settings({ version: endpoint.version })).expect(200);
+    await client.delete(path, { version: endpoint.version }).expect(409);
+    await client.get("/webhooks").expect(200, [body.endpoint]);
+    await client.delete(path, { version: body.endpoint.version }).expect(204);
+  });
+
+  test("§9.1 a refused edit changes nothing, the secret included", async () => {
+    const { endpoint } = await create(client);
+    const before = await api.prisma.webhookEndpoint.findUnique({ where: { id: endpoint.id } });
+    await client
+      .put(`/webhooks/${endpoint.id}`, settings({ rotateSecret: true, enabled: false, version: versionOf(7n) }))
+      .expect(409);
+    expect(await api.prisma.webhookEndpoint.findUnique({ where: { id: endpoint.id } })).toEqual(before);
+  });
+
+  test.each([versionOf(0n), versionOf(2n), versionOf(-1n), versionOf(2n ** 63n - 1n), "//////////8="])(
+    "§9.1 %s, which the endpoint never had",
+    async (version) => {
+      const { endpoint } = await create(client);
+      await client.put(`/webhooks/${endpoint.id}`, settings({ version })).expect(409);
+      await client.delete(`/webhooks/${endpoint.id}`, { version }).expect(409);
+    },
+  );
+});
+
+describe("at the same time", () => {
+  test("§9.1 of twenty edits of one version exactly one wins", async () => {
+    const { endpoint } = await create(client);
+    const edits = Array.from({ length: 20 }, (_, index) =>
+      client.put(`/webhooks/${endpoint.id}`, settings({ name: `edit ${index}`, version: endpoint.version })),
+    );
+    const statuses = (await Promise.all(edits)).map(({ status }) => status);
+    expect(statuses.filter((status) => status === 200)).toHaveLength(1);
+    expect(statuses.filter((status) => status === 409)).toHaveLength(19);
+  });
+
+  test("§9.1 also when all of them say the same", async () => {
+    const { endpoint } = await create(client);
+    const edits = Array.from({ length: 5 }, () =>
+      client.put(`/webhooks/${endpoint.id}`, settings({ version: endpoint.version })),
+    );
+    const statuses = (await Promise.all(edits)).map(({ status }) => status);
+    expect(statuses.sort()).toEqual([200, 409, 409, 409, 409]);
+  });
+
+  test("§9.1 of an edit and a delete of one version exactly one wins", async () => {
+    const { endpoint } = await create(client);
+    const [edited, deleted] = await Promise.all([
+      client.put(`/webhooks/${endpoint.id}`, settings({ version: endpoint.version })),
+      client.delete(`/webhooks/${endpoint.id}`, { version: endpoint.version }),
+    ]);
+    expect([
+      [200, 409],
+      [404, 204],
+    ]).toContainEqual([edited.status, deleted.status]);
+  });
+});
+
+describe("what changes the version", () => {
+  test("§9.1 every edit does", async () => {
+    const { endpoint } = await create(client);
+    const versions = [endpoint.version];
+    for (let edit = 0; edit < 3; edit++) {
+      const { body } = await client.put(`/webhooks/${endpoint.id}`, settings({ version: versions.at(-1) })).expect(200);
+      versions.push(body.endpoint.version);
+    }
+    expect(new Set(versions).size).toBe(4);
+  });
+
+  test("§9.1 counting failures and making deliveries don't", async () => {
+    const { endpoint } = await create(client);
+    await storeDelivery(api.prisma, { id: endpoint.id, organizationId });
+    await api.prisma.webhookEndpoint.update({ where: { id: endpoint.id }, data: { consecutiveFailures: 3 } });
+    const [listed] = (await client.get("/webhooks")).body;
+    expect(listed).toMatchObject({ consecutiveFailures: 3, version: endpoint.version });
+    await client.put(`/webhooks/${endpoint.id}`, settings({ version: endpoint.version })).expect(200);
+  });
+});
+
+describe("what isn't a version", () => {
+  const notVersions = [undefined, null, "", "1", "AAAAAAAAAAE", "AAAAAAAAAAF=", "AAAAAAAAAAAA", "not base64!!", 1, {}];
+  test.each(notVersions)("§9.1 %j is a 400 on edit and delete", async (version) => {
+    const { endpoint } = await create(client);
+    for (const { status, body } of [
+      await client.put(`/webhooks/${endpoint.id}`, settings({ version })),
+      await client.delete(`/webhooks/${endpoint.id}`, { version }),
+    ]) {
+      expect(status).toBe(400);
+      expect(body.errors).toMatchObject([{ pointer: "/version" }]);
+    }
+  });
+});
