@@ -1,4 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
+import fc from "fast-check";
 import { rawMember } from "./raw-member.ts";
 
 describe("rawMember", () => {
@@ -13,6 +14,21 @@ describe("rawMember", () => {
   ])("of %s is %s", (json, expected) => {
     expect(JSON.parse(json)).toHaveProperty("data");
     expect(rawMember(json, "data")).toBe(expected);
+  });
+
+  test("is the value that JSON.parse reads, whatever stands around it (property)", () => {
+    const key = fc.oneof(fc.constantFrom("data", "Data", "", "__proto__"), fc.string({ unit: "binary" }));
+    const members = fc.array(fc.tuple(key, fc.json(), fc.constantFrom("", " ", "\n\t")), { maxLength: 6 });
+    fc.assert(
+      fc.property(members, fc.json(), members, (before, value, after) => {
+        const text = [...before, ["data", value, " "] as const, ...after]
+          .map(([name, json, space]) => `${space}${JSON.stringify(name)}${space}:${space}${json}${space}`)
+          .join(",");
+        const object = `{${text}}`;
+        expect(JSON.parse(rawMember(object, "data"))).toEqual((JSON.parse(object) as { data: unknown }).data);
+      }),
+      { numRuns: 500 },
+    );
   });
 
   test("throws where the member is missing", () => {
