@@ -123,7 +123,7 @@ test("each delivery fails as often as it is told to, and then succeeds", async (
       statuses[deliveryId]?.push((await deliver(`${url}?failTimes=2`, secret, { deliveryId })).status);
     }
   }
-  expect(statuses).toEqual({ a: [503, 503, 204], b: [503, 503, 204] });
+  expect(statuses).toEqual({ a: [503, 503, 200], b: [503, 503, 200] });
 });
 
 test("the operator tells it how to treat what asks for nothing", async () => {
@@ -133,8 +133,8 @@ test("the operator tells it how to treat what asks for nothing", async () => {
   expect((await put({ status: 503 })).status).toBe(200);
   expect((await deliver(url, secret)).status).toBe(503);
   expect((await deliver(`${url}?status=200`, secret)).status).toBe(200);
-  expect(JSON.parse((await put({})).text)).toEqual({ mode: "answer", status: 204, delayMs: 0, failTimes: 0 });
-  expect((await deliver(url, secret)).status).toBe(204);
+  expect(JSON.parse((await put({})).text)).toEqual({ mode: "answer", status: 200, delayMs: 0, failTimes: 0 });
+  expect((await deliver(url, secret)).status).toBe(200);
   expect((await put({ mode: "sulk" })).status).toBe(400);
   expect((await call(`${controlUrl}/control`, "PUT", "{", json)).status).toBe(400);
   expect((await call(`${controlUrl}/control`, "PUT", "{}")).status).toBe(400);
@@ -155,7 +155,7 @@ test("scripts read what arrived", async () => {
     reason: null,
     event: "RiskCreated",
     eventId: event.id,
-    status: 204,
+    status: 200,
     headers: expect.arrayContaining([["X-Service-Delivery-Id", "delivery-1"]]),
   });
   expect(JSON.parse(Buffer.from(first?.bodyBase64 ?? "", "base64").toString())).toEqual(event);
