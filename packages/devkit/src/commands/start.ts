@@ -42,7 +42,8 @@ async function run(): Promise<number> {
     if (end instanceof Error) console.error(end.message);
     await herald.stop();
     console.error("Everything is stopped.");
-    return typeof end === "number" ? end : 1;
+    // Ended because somebody asked for it: that is how it should end.
+    return end instanceof Error ? 1 : 0;
   } catch (error) {
     if (stopping.signal.aborted) return await asked;
     console.error(`\nHerald did not start (after ${Math.round((Date.now() - begun) / 1000)} s).\n`);
