@@ -2,6 +2,7 @@ import { type ChildProcess, type SpawnOptions, spawn } from "node:child_process"
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { guardGroup, releaseGroup } from "./guard.ts";
 import { commandLine, identify, isAlive, type ProcessIdentity } from "./process-identity.ts";
 
 export interface ProcessSpec {
@@ -77,10 +78,12 @@ export async function startProcess(spec: ProcessSpec): Promise<RunningProcess> {
   const signals = spec.signals ?? { orderly: "SIGTERM", sure: "SIGKILL" };
   const entry = { pid, sure: signals.sure, pidFile: writePidFile(spec, pid) };
   running.add(entry);
+  guardGroup(pid, signals.sure);
 
   const exited = new Promise<ProcessExit>((resolve) => {
     child.once("exit", (code, signal) => {
       running.delete(entry);
+      releaseGroup(pid);
       rmSync(entry.pidFile, { force: true });
       resolve({ code, signal });
     });
