@@ -1,5 +1,7 @@
+import { setMaxListeners } from "node:events";
 import type { ConsumeMessage, MessageProperties } from "amqplib";
-import { endsWithin } from "./deadline.ts";
+import { backoffMs } from "./backoff.ts";
+import { endsWithin, pause } from "./deadline.ts";
 import { type Home, keepChannel } from "./kept-channel.ts";
 import type { BrokerLog } from "./outages.ts";
 import type { Reply } from "./replier.ts";
@@ -31,7 +33,10 @@ export interface ConsumerOptions {
   queue: string;
   /** How many messages may be unsettled at once. Quorum queues are at their best from about 250. */
   prefetch: number;
-  /** Gets each message. Where it throws or rejects, the message is requeued, and the error logged. */
+  /**
+   * Gets each message. To throw or reject means "not now": the message is kept, and handed over again after a pause that
+   * grows up to half a minute. A message that can never be handled is to be settled, by `reject` for instance.
+   */
   handle(message: IncomingMessage): void | Promise<void>;
 }
 
@@ -46,6 +51,10 @@ export interface Consumer {
 }
 
 const DRAIN_TIMEOUT_MS = 10_000;
+/** Between two tries of a handler with the same message. */
+const RETRY_BACKOFF = { firstMs: 100, longestMs: 30_000 };
+/** How long a message is tried before it goes back to its queue; RabbitMQ closes a channel that holds one for 30 minutes. */
+const HOLD_MS = 20 * 60_000;
 
 /** A consumer that owns its channel and sets it up again after each of its deaths, a cancellation included. */
 export function startConsumer(
@@ -53,6 +62,10 @@ export function startConsumer(
   { home, namespace, reply, log }: { home: Home; namespace: string; reply: Reply; log: BrokerLog },
 ): Consumer {
   let settlements: Settlements | undefined;
+  /** Ends the pauses of messages that nobody can or wants to handle again on this channel. */
+  let retries = new AbortController();
+  /** Since a handler last worked. */
+  let handlerFailures = 0;
   let stopConsuming: () => Promise<unknown> = async () => undefined;
   let closing = false;
 
@@ -65,28 +78,61 @@ export function startConsumer(
         await channel.prefetch(prefetch);
         const own = settleOn(channel);
         settlements = own;
+        retries = new AbortController();
+        const { signal } = retries;
+        // One listener for each message that waits; Node would warn of a leak from eleven on.
+        setMaxListeners(0, signal);
         const { consumerTag } = await channel.consume(queue, (delivery) => {
           if (delivery === null) return lose(new Error(`the broker cancelled the consumer: ${queue} is gone`));
           own.add(delivery);
           // Prefetched on the wire while the cancellation was on its way.
           if (closing) own.requeue(delivery);
-          else void pass(incoming(delivery, own));
+          else void pass(delivery, own, signal);
         });
         stopConsuming = () => channel.cancel(consumerTag);
       },
-      lost: () => settlements?.abandon(),
+      lost: () => {
+        settlements?.abandon();
+        retries.abort();
+      },
     },
     home,
   );
 
-  /** A throw would reach amqplib, which would close the channel and take every other message with it. */
-  async function pass(message: IncomingMessage): Promise<void> {
-    try {
-      await handle(message);
-    } catch (error) {
-      log.error("broker: a handler failed; its message goes back to the queue", { queue, error });
-      message.requeue();
+  /**
+   * Calls the handler until it does not throw. Requeueing instead would bring the message back at once, and reach the queue's
+   * delivery limit within milliseconds: a database that is away for a second would empty the inbox into the rejected queue.
+   * (And a throw that got through to amqplib would close the channel, with every other message on it.)
+   */
+  async function pass(delivery: ConsumeMessage, own: Settlements, gone: AbortSignal): Promise<void> {
+    const message = incoming(delivery, own);
+    const giveBackAt = performance.now() + HOLD_MS;
+    for (let failures = 1; own.isUnsettled(delivery); failures++) {
+      try {
+        await handle(message);
+        handlerWorked();
+        return;
+      } catch (error) {
+        handlerFailed(error);
+      }
+      const pauseMs = backoffMs(failures, RETRY_BACKOFF);
+      if (gone.aborted || performance.now() + pauseMs > giveBackAt) break;
+      await pause(pauseMs, gone);
+      if (gone.aborted) break;
     }
+    message.requeue();
+  }
+
+  function handlerFailed(error: unknown): void {
+    handlerFailures++;
+    if (handlerFailures > 1) log.debug("broker: a handler still fails", { queue, error });
+    else log.error("broker: a handler failed; it gets its message again after a pause", { queue, error });
+  }
+
+  function handlerWorked(): void {
+    if (handlerFailures === 0) return;
+    log.info("broker: a handler works again", { queue, failures: handlerFailures });
+    handlerFailures = 0;
   }
 
   function incoming(delivery: ConsumeMessage, own: Settlements): IncomingMessage {
@@ -112,6 +158,7 @@ export function startConsumer(
   return {
     close: async ({ drainTimeoutMs = DRAIN_TIMEOUT_MS } = {}) => {
       closing = true;
+      retries.abort();
       await kept.close(async () => {
         const inTime = await endsWithin(drainTimeoutMs, drain());
         if (!inTime) log.warn("broker: closed a consumer with messages unsettled; they go back", { queue });

@@ -1,4 +1,5 @@
 import type { Channel } from "amqplib";
+import { backoffMs } from "./backoff.ts";
 import type { Connection } from "./connection.ts";
 import { endsWithin, pause } from "./deadline.ts";
 import type { Outages } from "./outages.ts";
@@ -42,8 +43,7 @@ export interface Role<C extends Channel> {
   lost(): void;
 }
 
-const FIRST_BACKOFF_MS = 100;
-const LONGEST_BACKOFF_MS = 5_000;
+const BACKOFF = { firstMs: 100, longestMs: 5_000 };
 /** A channel that lived this long was all right: the next one is opened at once. */
 const HEALTHY_LIFE_MS = 10_000;
 const CLOSE_TIMEOUT_MS = 2_000;
@@ -111,7 +111,7 @@ export function keepChannel<C extends Channel>(role: Role<C>, home: Home): KeptC
         if (connection.isUp()) outages.down(role.purpose, error as Error);
       }
       failures = performance.now() - startedAt > HEALTHY_LIFE_MS ? 0 : failures + 1;
-      if (failures > 0) await pause(backoffMs(failures), stop.signal);
+      if (failures > 0) await pause(backoffMs(failures, BACKOFF), stop.signal);
     }
   }
 
@@ -139,11 +139,6 @@ export function keepChannel<C extends Channel>(role: Role<C>, home: Home): KeptC
   channels.add(kept);
   const keeping = keep();
   return kept;
-}
-
-/** With some chance in it, so that a hundred channels that died together do not come back together. */
-function backoffMs(failures: number): number {
-  return Math.min(LONGEST_BACKOFF_MS, FIRST_BACKOFF_MS * 2 ** (failures - 1)) * (0.8 + 0.4 * Math.random());
 }
 
 /**

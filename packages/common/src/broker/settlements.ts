@@ -4,6 +4,8 @@ import type { Channel, ConsumeMessage } from "amqplib";
 export interface Settlements {
   /** A message has arrived. In the order of arrival, without a gap. */
   add(message: ConsumeMessage): void;
+  /** Not settled yet, and on a channel that lives. */
+  isUnsettled(message: ConsumeMessage): boolean;
   /** Each does nothing for a message that is settled already. */
   ack(message: ConsumeMessage): void;
   requeue(message: ConsumeMessage): void;
@@ -44,6 +46,7 @@ export function settleOn(channel: Pick<Channel, "ack" | "nack">): Settlements {
 
   return {
     add: (message) => void unsettled.add(message),
+    isUnsettled: (message) => unsettled.has(message),
     ack: (message) =>
       settle(message, () => {
         acknowledged.push(message);

@@ -68,7 +68,7 @@ describe("consuming", () => {
     expect(bench.logged.filter(({ level }) => level !== "debug")).toEqual([]);
   });
 
-  test("a handler that throws or rejects costs its message a requeue, and nobody else anything", async () => {
+  test("a handler that throws or rejects gets its message again, and costs nobody else anything", async () => {
     const broker = bench.connect();
     const got = inbox();
     let failures = 0;
@@ -76,8 +76,7 @@ describe("consuming", () => {
       queue: bench.names.inboxQueue,
       prefetch: 10,
       handle: (message) => {
-        const text = message.content.toString();
-        if (failures < 2 && text === "bad") {
+        if (failures < 2 && message.content.toString() === "bad") {
           failures++;
           if (failures === 1) throw new Error("thrown");
           return Promise.reject(new Error("rejected"));
@@ -90,9 +89,57 @@ describe("consuming", () => {
     await bench.put(bench.names.inboxQueue, "bad");
     await bench.put(bench.names.inboxQueue, "good");
     await until("both came", () => got.messages.length === 2);
-    expect(got.texts().sort()).toEqual(["bad", "good"]);
-    const errors = bench.logged.filter(({ level }) => level === "error");
-    expect(errors.map(({ fields }) => (fields.error as Error).message)).toEqual(["thrown", "rejected"]);
+    expect(got.texts()).toEqual(["good", "bad"]);
+    expect(got.messages[1]?.redelivered).toBe(false);
+    expect(bench.logged.find(({ level }) => level === "error")?.fields.error).toEqual(new Error("thrown"));
+    expect(bench.logged.filter(({ message }) => message.includes("works again"))).not.toHaveLength(0);
+  });
+
+  test("a handler that can't work for a while costs no message its delivery limit, and is said once", async () => {
+    const broker = bench.connect();
+    const got = inbox();
+    let databaseIsAway = true;
+    let failures = 0;
+    broker.consume({
+      queue: bench.names.inboxQueue,
+      prefetch: 50,
+      handle: async (message) => {
+        if (databaseIsAway) {
+          failures++;
+          throw new Error("the database is away");
+        }
+        got.handle(message);
+        message.ack();
+      },
+    });
+    await broker.ready();
+    for (let number = 0; number < 30; number++) await bench.put(bench.names.inboxQueue, String(number));
+    await until("each failed a few times", () => failures >= 90);
+    databaseIsAway = false;
+    await until("all were handled", () => got.messages.length === 30);
+    expect(got.messages.some(({ redelivered }) => redelivered)).toBe(false);
+    expect(await bench.waitingIn(bench.names.rejectedQueue)).toBe(0);
+    expect(bench.logged.filter(({ level }) => level === "error")).toHaveLength(1);
+  });
+
+  test("a message that its handler settled before it threw is not handed over again", async () => {
+    const broker = bench.connect();
+    const got = inbox();
+    broker.consume({
+      queue: bench.names.inboxQueue,
+      prefetch: 10,
+      handle: (message) => {
+        got.handle(message);
+        message.ack();
+        throw new Error("too late");
+      },
+    });
+    await broker.ready();
+    for (const text of ["a", "b", "c"]) await bench.put(bench.names.inboxQueue, text);
+    await until("the last failed", () => got.messages.length === 3);
+    await broker.close();
+    expect(got.texts()).toEqual(["a", "b", "c"]);
+    expect(await bench.take(bench.names.inboxQueue)).toEqual([]);
   });
 });
 
@@ -247,6 +294,28 @@ describe("closing a consumer", () => {
     bench.proxy.release();
     await closing;
     expect(got.texts()).toEqual([]);
+    await until("it went back", async () => (await bench.waitingIn(bench.names.inboxQueue)) === 1);
+  });
+
+  test("gives back at once what waits for its handler's next try", async () => {
+    const broker = bench.connect();
+    let tries = 0;
+    const consumer = broker.consume({
+      queue: bench.names.inboxQueue,
+      prefetch: 10,
+      handle: () => {
+        tries++;
+        throw new Error("not now");
+      },
+    });
+    await broker.ready();
+    await bench.put(bench.names.inboxQueue, "patience");
+    // The next pause is the fifth, of a second and a half.
+    await until("it was tried often", () => tries === 4);
+    const start = performance.now();
+    await consumer.close();
+    expect(performance.now() - start).toBeLessThan(500);
+    expect(tries).toBe(4);
     await until("it went back", async () => (await bench.waitingIn(bench.names.inboxQueue)) === 1);
   });
 
