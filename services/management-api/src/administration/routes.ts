@@ -5,7 +5,7 @@ import express, { type RequestHandler, Router } from "express";
 import { assertSameOrigin } from "../authentication/origin.ts";
 import type { VerifyToken } from "../authentication/verify-token.ts";
 import type { ManagementApiConfig } from "../config.ts";
-import { parseBody, readBody } from "../http/read-body.ts";
+import { readJson } from "../http/read-json.ts";
 import { ProblemError } from "../problems/problem-error.ts";
 
 /** `packages/admin-ui/dist` of this checkout, seen from `src/administration` and from `dist/administration` alike. */
@@ -91,9 +91,9 @@ function sessionRoutes(config: ManagementApiConfig, verifyToken: VerifyToken): R
 
   router.get("/administration/sign-in", (_request, response) => response.sendFile("sign-in.html", { root: ASSETS }));
   router.get("/administration/sign-in.js", (_request, response) => response.sendFile("sign-in.js", { root: ASSETS }));
-  router.post("/administration/session", readBody(MAX_TOKEN_BYTES), async (request, response) => {
+  router.post("/administration/session", async (request, response) => {
     assertSameOrigin(request, config.PUBLIC_ORIGIN);
-    const token = (parseBody(request) as { token?: unknown } | null)?.token;
+    const token = ((await readJson(request, MAX_TOKEN_BYTES)) as { token?: unknown } | null)?.token;
     if (typeof token !== "string") throw new ProblemError("authentication_required");
     const { exp = 0 } = await verifyToken(token);
     response

@@ -35,15 +35,6 @@ function problemOf(error: unknown): ProblemError {
   if (isDatabaseOutage(error)) {
     return new ProblemError("database_unavailable", { headers: { "Retry-After": String(DATABASE_RETRY_S) } });
   }
-  switch ((error as { type?: unknown } | null)?.type) {
-    case "entity.too.large":
-      return new ProblemError("body_too_large");
-    case "encoding.unsupported":
-      return new ProblemError("unsupported_media_type");
-    case "request.aborted":
-    case "request.size.invalid":
-      return new ProblemError("malformed_json", { detail: "The body ended before it was complete." });
-  }
   // A path that can't be decoded, e.g. %ff.
   if (error instanceof URIError) return new ProblemError("route_not_found");
   return new ProblemError("internal_error");

@@ -1,13 +1,12 @@
 import type { ApiLimits, FieldProblem } from "@herald/contracts";
-import { type Request, type RequestHandler, type Response, Router } from "express";
+import { type Request, type Response, Router } from "express";
 import type { Authenticate } from "../authentication/authenticate.ts";
-import type { Caller } from "../authentication/caller.ts";
 import type { ApiRequest, Handlers } from "../handlers.ts";
-import { type Operation, type OperationId, operationsByPath } from "../operations.ts";
+import { type Operation, operationsByPath } from "../operations.ts";
 import { ProblemError } from "../problems/problem-error.ts";
 import type { apiValidator } from "../validation/validator.ts";
 import type { RateLimits } from "./rate-limits.ts";
-import { parseBody, readBody } from "./read-body.ts";
+import { readJson } from "./read-json.ts";
 
 export interface RouterParts {
   authenticate: Authenticate;
@@ -23,8 +22,9 @@ export function apiRouter(parts: RouterParts): Router {
   for (const [path, operations] of operationsByPath()) {
     const route = router.route(path.replace(/\{(\w+)\}/g, ":$1"));
     for (const [id, operation] of operations) {
-      route[operation.method](...stepsBefore(id, operation, parts), async (request, response) => {
-        const result = await parts.handlers[id](validated(request, response, operation, parts));
+      route[operation.method](async (request, response) => {
+        response.locals.operation = id;
+        const result = await parts.handlers[id](await admit(request, response, operation, parts));
         response.status(operation.success.status);
         if (operation.success.status === 204) response.end();
         else response.json(result);
@@ -42,17 +42,31 @@ function methodNotAllowed(methods: string[]): ProblemError {
   return new ProblemError("method_not_allowed", { detail: `This takes ${allowed}.`, headers: { Allow: allowed } });
 }
 
-/** The caller is known and allowed before a byte of the body is read. */
-function stepsBefore(id: OperationId, operation: Operation, parts: RouterParts): RequestHandler[] {
-  const { authenticate, rateLimits, limits } = parts;
-  const admit: RequestHandler = async (request, response, next) => {
-    response.locals.operation = id;
-    const caller = await authenticate(request, operation.access);
-    response.locals.caller = caller;
-    if (operation.rate) await rateLimits.take(operation.rate, caller.organizationId ?? "");
-    next();
-  };
-  return operation.body ? [admit, readBody(maxBodyBytes(operation, limits))] : [admit];
+/**
+ * Lets a request through to its handler. The caller is known and allowed before a byte of the body is read.
+ *
+ * @throws ProblemError
+ */
+async function admit(
+  request: Request,
+  response: Response,
+  operation: Operation,
+  { authenticate, rateLimits, validator, limits }: RouterParts,
+): Promise<ApiRequest> {
+  const caller = await authenticate(request, operation.access);
+  response.locals.caller = caller;
+  const organizationId = caller.organizationId ?? "";
+  if (operation.rate) await rateLimits.take(operation.rate, organizationId);
+
+  const params = request.params as Record<string, string>;
+  assertIds(params);
+  const query = { ...request.query };
+  const body = operation.body ? await readJson(request, maxBodyBytes(operation, limits)) : undefined;
+  const badFields = operation.body ? validator.body(operation.body, body) : [];
+  const badParameters = operation.query ? validator.query(operation.query, query) : [];
+  const isRefused = operation.reportsBadFields ? badFields.some(({ pointer }) => pointer === "") : badFields.length > 0;
+  if (isRefused || badParameters.length > 0) throw invalidRequest([...badParameters, ...badFields]);
+  return { caller, organizationId, params, query, body, badFields };
 }
 
 /** JSON may write any character as \uXXXX, so a text can take six times its bytes. */
@@ -63,20 +77,6 @@ function maxBodyBytes(operation: Operation, limits: ApiLimits): number {
   const longest =
     operation.body === "DeliverRequest" ? limits.payloadBytes : limits.nameCharacters * 2 + limits.urlCharacters;
   return longest * ESCAPED + REST_OF_BODY_BYTES;
-}
-
-/** @throws ProblemError 400, 404 or 415 */
-function validated(request: Request, response: Response, operation: Operation, { validator }: RouterParts): ApiRequest {
-  const params = request.params as Record<string, string>;
-  assertIds(params);
-  const query = { ...request.query };
-  const body = operation.body ? parseBody(request) : undefined;
-  const badFields = operation.body ? validator.body(operation.body, body) : [];
-  const badParameters = operation.query ? validator.query(operation.query, query) : [];
-  const isRefused = operation.reportsBadFields ? badFields.some(({ pointer }) => pointer === "") : badFields.length > 0;
-  if (isRefused || badParameters.length > 0) throw invalidRequest([...badParameters, ...badFields]);
-  const caller = response.locals.caller as Caller;
-  return { caller, organizationId: caller.organizationId ?? "", params, query, body, badFields };
 }
 
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;

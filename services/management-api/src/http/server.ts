@@ -29,6 +29,8 @@ export async function startServer(app: RequestListener, address: { host: string;
     },
     (request, response) => {
       if (stopping) response.setHeader("Connection", "close");
+      // One that was under way when the stop began has promised to keep its connection.
+      else response.once("close", () => stopping && setImmediate(() => server.closeIdleConnections()));
       app(request, response);
     },
   );

@@ -130,7 +130,7 @@ export function useApi(options: ApiOptions = {}): Api {
       return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
     },
     logged,
-    newOrganization: () => `organization-${++organizations}`,
+    newOrganization: () => `organization-of-test-${++organizations}`,
     async as(caller) {
       const credentials = typeof caller === "string" ? caller : caller && (await token(caller));
       const client = agent(server);

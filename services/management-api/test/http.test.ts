@@ -1,0 +1,221 @@
+import { connect } from "node:net";
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { type ApiServer, startServer } from "../src/http/server.ts";
+import { API_PREFIX } from "../src/operations.ts";
+import { token } from "./support/tokens.ts";
+import { useApi } from "./support/use-api.ts";
+import { create, settings } from "./support/webhooks.ts";
+
+const api = useApi();
+
+describe("bodies", () => {
+  const post = async (type: string | undefined, body: string | Buffer) => {
+    const client = await api.as({});
+    const request = client.post("/webhooks");
+    if (type !== undefined) request.set("Content-Type", type);
+    // What supertest is given as a string it sends as it is.
+    return await request.serialize((data) => data as string).send(body as string);
+  };
+  const valid = JSON.stringify(settings());
+
+  test.each([
+    "application/json",
+    "application/json; charset=utf-8",
+    'application/json;charset="UTF-8"',
+    "Application/JSON",
+  ])("%s is read", async (type) => expect((await post(type, valid)).status).toBe(200));
+
+  test.each([
+    "text/plain",
+    "application/x-www-form-urlencoded",
+    "application/json; charset=utf-16",
+    "application/jsonp",
+  ])("%s is a 415", async (type) => {
+    const { status, body } = await post(type, valid);
+    expect([status, body.code]).toEqual([415, "unsupported_media_type"]);
+  });
+
+  test("a compressed body is a 415", async () => {
+    const client = await api.as({});
+    const { status } = await client.post("/webhooks").set("Content-Encoding", "gzip").type("json").send(valid);
+    expect(status).toBe(415);
+  });
+
+  test.each(["", "{", "{'a':1}", '{"a":1}}', "\ufeff{}", "undefined", '{"a":\u0000}'])("%j is a 400", async (text) => {
+    const { status, body } = await post("application/json", text);
+    expect([status, body.code]).toEqual([400, "malformed_json"]);
+  });
+
+  test("broken UTF-8 is a 400, and isn't silently replaced", async () => {
+    const bytes = Buffer.concat([
+      Buffer.from(valid.slice(0, -1)),
+      Buffer.from(',"x":"'),
+      Buffer.of(0xff),
+      Buffer.from('"}'),
+    ]);
+    const response = await fetch(`${api.origin}${API_PREFIX}/webhooks`, {
+      method: "POST",
+      headers: { Authorization: `Bearer ${await token()}`, "Content-Type": "application/json" },
+      body: bytes,
+    });
+    expect(response.status).toBe(400);
+    expect(await response.json()).toMatchObject({ code: "malformed_json", detail: expect.stringContaining("UTF-8") });
+  });
+
+  test("one that is too large is a 413, whether it says so or not", async () => {
+    const client = await api.as({});
+    const { body } = await client.post("/webhooks", { ...settings(), filler: "x".repeat(100_000) }).expect(413);
+    expect(body.code).toBe("body_too_large");
+    // Without a length in front, and without an end.
+    const answer = await raw(
+      new URL(api.origin).port,
+      `POST ${API_PREFIX}/webhooks HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${await token()}\r\n` +
+        `Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n${`1000\r\n${" ".repeat(0x1000)}\r\n`.repeat(20)}`,
+    );
+    expect(answer).toMatch(/^HTTP\/1\.1 413 /);
+    expect(answer).toMatch(/connection: close/i);
+  });
+
+  test("deep nesting is no matter", async () => {
+    const client = await api.as({});
+    const depth = 5_000;
+    await client
+      .post("/webhooks")
+      .type("json")
+      .send(`{"name":${"[".repeat(depth)}${"]".repeat(depth)}}`)
+      .expect(400);
+  });
+});
+
+describe("what isn't there", () => {
+  test("an unknown path is a 404 problem", async () => {
+    const client = await api.as({});
+    expect((await client.get("/nothing").expect(404)).body.code).toBe("route_not_found");
+    expect((await client.get("/webhooks/").expect(404)).body.code).toBe("route_not_found");
+    expect((await client.get("/%ff").expect(404)).body.code).toBe("route_not_found");
+  });
+
+  test.each([
+    ["/webhooks", "DELETE", "GET, POST"],
+    ["/webhooks/overview", "PUT", "GET"],
+    ["/webhooks/01a1f9bc-5e2f-7271-9bdf-796608ed68a3", "PATCH", "GET, PUT, DELETE"],
+    ["/webhooks", "OPTIONS", "GET, POST"],
+  ])("%s doesn't take %s: 405 with Allow", async (path, method, allowed) => {
+    const response = await fetch(`${api.origin}${API_PREFIX}${path}`, { method });
+    expect([response.status, response.headers.get("allow")]).toEqual([405, allowed]);
+  });
+
+  test("HEAD is GET without a body", async () => {
+    const response = await fetch(`${api.origin}${API_PREFIX}/webhooks`, {
+      method: "HEAD",
+      headers: { Authorization: `Bearer ${await token()}` },
+    });
+    expect([response.status, await response.text()]).toEqual([200, ""]);
+  });
+});
+
+describe("headers", () => {
+  test("nothing is cached, framed, sniffed, or told about the software", async () => {
+    const client = await api.as({});
+    for (const response of [await client.get("/webhooks"), await client.get("/nothing")]) {
+      expect(response.headers).toMatchObject({
+        "cache-control": "no-store",
+        "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
+        "referrer-policy": "no-referrer",
+        "x-content-type-options": "nosniff",
+        "x-frame-options": "DENY",
+        "cross-origin-resource-policy": "same-origin",
+      });
+      expect(response.headers).not.toHaveProperty("x-powered-by");
+      expect(response.headers).not.toHaveProperty("access-control-allow-origin");
+    }
+  });
+
+  test("each response has an id, which its problem and the log share", async () => {
+    const client = await api.as({});
+    const response = await client.get("/nothing").expect(404);
+    const id = response.headers["x-request-id"];
+    expect(response.body.requestId).toBe(id);
+    expect(api.logged.some((line) => line.includes(id))).toBe(true);
+  });
+});
+
+describe("limits of an organization", () => {
+  test("100 endpoints, also when many are created at once", async () => {
+    const client = await api.as({ organizationId: api.newOrganization() });
+    for (let count = 0; count < 97; count++) await create(client);
+    const responses = await Promise.all(Array.from({ length: 10 }, () => client.post("/webhooks", settings())));
+    expect(responses.filter(({ status }) => status === 200)).toHaveLength(3);
+    const refused = responses.filter(({ status }) => status === 400);
+    expect(refused).toHaveLength(7);
+    expect(refused[0]?.body).toMatchObject({ code: "endpoint_limit_reached", detail: expect.stringContaining("100") });
+    const [{ id, version }] = (await client.get("/webhooks")).body;
+    await client.delete(`/webhooks/${id}`, { version }).expect(204);
+    await create(client);
+  });
+});
+
+describe("broken and slow requests", () => {
+  let server: ApiServer;
+  beforeAll(async () => {
+    server = await startServer((_request, response) => response.end("ok"), { host: "127.0.0.1", port: 0 });
+  });
+  afterAll(async () => {
+    server.end();
+    await server.close();
+  });
+
+  test("what isn't HTTP gets a 400 problem", async () => {
+    const answer = await raw(String(server.port), "this is not HTTP\r\n\r\n");
+    expect(answer).toMatch(/^HTTP\/1\.1 400 /);
+    expect(answer).toContain('"code":"malformed_json"');
+  });
+
+  test("headers beyond 16 KiB get a 431 problem", async () => {
+    const answer = await raw(String(server.port), `GET / HTTP/1.1\r\nHost: x\r\nX-Long: ${"x".repeat(20_000)}\r\n\r\n`);
+    expect(answer).toMatch(/^HTTP\/1\.1 431 /);
+    expect(answer).toContain('"code":"headers_too_large"');
+  });
+
+  test("headers that don't end get a 408 problem", async () => {
+    const answer = await raw(String(server.port), "GET / HTTP/1.1\r\nHost: x\r\n");
+    expect(answer).toMatch(/^HTTP\/1\.1 408 /);
+    expect(answer).toContain('"code":"request_timeout"');
+  });
+});
+
+describe("stopping", () => {
+  test("takes no more connections, and answers what is under way", async () => {
+    let answer: (() => void) | undefined;
+    const server = await startServer(
+      (_request, response) => {
+        answer = () => response.end("done");
+      },
+      { host: "127.0.0.1", port: 0 },
+    );
+    const url = `http://127.0.0.1:${server.port}/`;
+    const underWay = fetch(url);
+    while (answer === undefined) await new Promise((resolve) => setTimeout(resolve, 5));
+    const closed = server.close();
+    await expect(fetch(url)).rejects.toThrow();
+    answer();
+    expect(await (await underWay).text()).toBe("done");
+    await closed;
+  });
+});
+
+/** Sends text as it is, and resolves with all that comes until the server closes. */
+function raw(port: string, text: string): Promise<string> {
+  return new Promise((resolve) => {
+    let answer = "";
+    const socket = connect(Number(port), "127.0.0.1", () => socket.write(text));
+    socket.setEncoding("utf8");
+    socket.on("data", (data: string) => {
+      answer += data;
+    });
+    socket.on("end", () => socket.end());
+    // A reset after the answer is the server's way to stop what it doesn't read.
+    socket.on("error", () => {});
+    socket.on("close", () => resolve(answer));
+  });
+}

@@ -1,0 +1,252 @@
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { ConfigError } from "@herald/common/config";
+import { systemClock } from "@herald/common/runtime";
+import { eventually, steeredClock } from "@herald/devkit/harness";
+import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
+import { type CryptoKey, exportJWK, exportSPKI, generateKeyPair, type JWK, SignJWT } from "jose";
+import { remoteKeys } from "../src/authentication/remote-keys.ts";
+import { tokenVerifier } from "../src/authentication/verify-token.ts";
+import { readManagementApiConfig } from "../src/config.ts";
+import { SECRET_KEYS } from "./support/use-api.ts";
+
+const ISSUER = "https://login.example.com";
+const AUDIENCE = "herald";
+
+interface Key {
+  kid: string | undefined;
+  alg: string;
+  privateKey: CryptoKey;
+  jwk: JWK;
+}
+
+async function makeKey(kid: string | undefined, alg = "ES256"): Promise<Key> {
+  const { publicKey, privateKey } = await generateKeyPair(alg, { extractable: true });
+  const jwk = { ...(await exportJWK(publicKey)), alg, use: "sig", ...(kid !== undefined && { kid }) };
+  return { kid, alg, privateKey, jwk };
+}
+
+function sign({ kid, alg, privateKey }: Key): Promise<string> {
+  return new SignJWT({})
+    .setProtectedHeader({ alg, ...(kid !== undefined && { kid }) })
+    .setSubject("user-1")
+    .setIssuer(ISSUER)
+    .setAudience(AUDIENCE)
+    .setExpirationTime("1h")
+    .sign(privateKey);
+}
+
+/** A key server that can change its keys, fail and count. */
+class KeyServer {
+  keys: JWK[] = [];
+  status = 200;
+  requests = 0;
+  #server: Server | undefined;
+  #port = 0;
+
+  async start(): Promise<void> {
+    this.#server = createServer((_request, response) => {
+      this.requests++;
+      response.writeHead(this.status, { "content-type": "application/json" });
+      response.end(this.status === 200 ? JSON.stringify({ keys: this.keys }) : "no");
+    });
+    await new Promise<void>((resolve) => this.#server?.listen(this.#port, "127.0.0.1", resolve));
+    this.#port = (this.#server.address() as AddressInfo).port;
+  }
+
+  async stop(): Promise<void> {
+    this.#server?.closeAllConnections();
+    await new Promise((resolve) => this.#server?.close(resolve) ?? resolve(undefined));
+    this.#server = undefined;
+  }
+
+  get url(): URL {
+    return new URL(`http://127.0.0.1:${this.#port}/jwks.json`);
+  }
+}
+
+function config(settings: Record<string, string>) {
+  return readManagementApiConfig({
+    DATABASE_URL: "postgres://nowhere",
+    AMQP_URL: "amqp://nowhere",
+    SECRET_KEYS,
+    AUTH_ISSUER: ISSUER,
+    AUTH_AUDIENCE: AUDIENCE,
+    ...settings,
+  });
+}
+
+describe("§5 keys of an identity provider", () => {
+  const server = new KeyServer();
+  beforeEach(async () => {
+    Object.assign(server, { keys: [], status: 200, requests: 0 });
+    await server.start();
+  });
+  afterEach(() => server.stop());
+
+  const verifier = () => tokenVerifier(config({ AUTH_JWKS_URL: server.url.href }), systemClock);
+
+  test("a token of a published key is accepted, and the keys are read once", async () => {
+    const key = await makeKey("a");
+    server.keys = [key.jwk];
+    const verify = verifier();
+    for (let call = 0; call < 5; call++) expect((await verify(await sign(key))).sub).toBe("user-1");
+    expect(server.requests).toBe(1);
+  });
+
+  test.each(["RS256", "PS256", "ES384", "EdDSA"])("%s works too", async (alg) => {
+    const key = await makeKey("a", alg);
+    server.keys = [key.jwk];
+    await verifier()(await sign(key));
+  });
+
+  test("a rotated key is found without a restart", async () => {
+    const [old, fresh] = [await makeKey("old"), await makeKey("new")];
+    server.keys = [old.jwk];
+    const getKey = remoteKeys(server.url, { cooldownMs: 0 });
+    const headerOf = (key: Key) => ({ alg: key.alg, kid: key.kid as string });
+    await getKey(headerOf(old), { payload: "", signature: "" });
+    server.keys = [fresh.jwk];
+    await getKey(headerOf(fresh), { payload: "", signature: "" });
+    await expect(getKey(headerOf(old), { payload: "", signature: "" })).rejects.toMatchObject({
+      code: "ERR_JWKS_NO_MATCHING_KEY",
+    });
+  });
+
+  test("tokens of unknown keys don't hammer the key server", async () => {
+    const [known, unknown] = [await makeKey("known"), await makeKey("unknown")];
+    server.keys = [known.jwk];
+    const verify = verifier();
+    for (let call = 0; call < 20; call++) {
+      await expect(verify(await sign(unknown))).rejects.toMatchObject({ code: "token_invalid" });
+    }
+    expect(server.requests).toBe(1);
+  });
+
+  test("an unreachable key server is a 503 and no verdict on the token", async () => {
+    const key = await makeKey("a");
+    await server.stop();
+    await expect(verifier()(await sign(key))).rejects.toMatchObject({
+      code: "key_server_unavailable",
+      status: 503,
+      facts: { headers: { "Retry-After": "5" } },
+    });
+  });
+
+  test.each([500, 404, 302])("a key server that answers %p is a 503, and is left alone for a while", async (status) => {
+    server.status = status;
+    const verify = verifier();
+    const token = await sign(await makeKey("a"));
+    for (let call = 0; call < 5; call++) await expect(verify(token)).rejects.toMatchObject({ status: 503 });
+    expect(server.requests).toBe(1);
+  });
+
+  test("while the key server is away, the keys that are known serve on", async () => {
+    const [known, unknown] = [await makeKey("known"), await makeKey("unknown")];
+    server.keys = [known.jwk];
+    const getKey = remoteKeys(server.url, { maxAgeMs: 0, cooldownMs: 0, failureCooldownMs: 0 });
+    await getKey({ alg: "ES256", kid: "known" }, { payload: "", signature: "" });
+    await server.stop();
+    await getKey({ alg: "ES256", kid: "known" }, { payload: "", signature: "" });
+    // Only the server could say whether this one is new.
+    await expect(
+      getKey({ alg: "ES256", kid: unknown.kid as string }, { payload: "", signature: "" }),
+    ).rejects.toMatchObject({ name: "KeyServerError" });
+    await server.start();
+    server.keys = [unknown.jwk];
+    await eventually(() => getKey({ alg: "ES256", kid: "unknown" }, { payload: "", signature: "" }));
+  });
+
+  test("but not for ever", async () => {
+    server.keys = [(await makeKey("a")).jwk];
+    const getKey = remoteKeys(server.url, { maxAgeMs: 0, maxStaleMs: 0 });
+    await getKey({ alg: "ES256", kid: "a" }, { payload: "", signature: "" });
+    await server.stop();
+    await expect(getKey({ alg: "ES256", kid: "a" }, { payload: "", signature: "" })).rejects.toThrow("can't be read");
+  });
+
+  test("a token that names no key is tried with all that fit", async () => {
+    const [first, second, stranger] = [await makeKey(undefined), await makeKey(undefined), await makeKey(undefined)];
+    server.keys = [first.jwk, second.jwk];
+    const verify = verifier();
+    expect((await verify(await sign(first))).sub).toBe("user-1");
+    expect((await verify(await sign(second))).sub).toBe("user-1");
+    await expect(verify(await sign(stranger))).rejects.toMatchObject({ code: "token_invalid" });
+  });
+});
+
+describe("§5 one public key", () => {
+  test("verifies tokens of its private key only, with line breaks written either way", async () => {
+    const { publicKey, privateKey } = await generateKeyPair("RS256", { extractable: true });
+    const pem = await exportSPKI(publicKey);
+    const own = await sign({ kid: undefined, alg: "RS256", privateKey, jwk: {} });
+    for (const AUTH_PUBLIC_KEY of [pem, pem.replaceAll("\n", "\\n")]) {
+      const verify = tokenVerifier(config({ AUTH_PUBLIC_KEY }), systemClock);
+      expect((await verify(own)).sub).toBe("user-1");
+      await expect(verify(await sign(await makeKey(undefined, "RS256")))).rejects.toMatchObject({ status: 401 });
+      await expect(verify(await sign(await makeKey(undefined, "ES256")))).rejects.toMatchObject({ status: 401 });
+    }
+  });
+
+  test("is no secret: a token signed with its text is refused", async () => {
+    const { publicKey } = await generateKeyPair("RS256", { extractable: true });
+    const pem = await exportSPKI(publicKey);
+    const forged = await new SignJWT({})
+      .setProtectedHeader({ alg: "HS256" })
+      .setSubject("user-1")
+      .setIssuer(ISSUER)
+      .setAudience(AUDIENCE)
+      .setExpirationTime("1h")
+      .sign(Buffer.from(pem));
+    const verify = tokenVerifier(config({ AUTH_PUBLIC_KEY: pem }), systemClock);
+    await expect(verify(forged)).rejects.toMatchObject({ code: "token_invalid" });
+  });
+
+  test("that can't be read ends the start with what is wrong", () => {
+    expect(() => tokenVerifier(config({ AUTH_PUBLIC_KEY: "no key" }), systemClock)).toThrow(ConfigError);
+  });
+});
+
+describe("settings", () => {
+  const refused = (settings: Record<string, string>) => {
+    try {
+      config(settings);
+    } catch (error) {
+      return (error as ConfigError).message;
+    }
+    throw new Error("The configuration was accepted.");
+  };
+
+  test("exactly one key source", () => {
+    expect(refused({})).toMatch(/AUTH_JWKS_URL, AUTH_PUBLIC_KEY and \(development\) AUTH_JWT_SECRET/);
+    expect(refused({ AUTH_JWKS_URL: "https://x.example", AUTH_JWT_SECRET: "x".repeat(32) })).toMatch(/only one/);
+  });
+
+  test("production names its issuer and audience", () => {
+    expect(refused({ AUTH_JWKS_URL: "https://x.example", AUTH_ISSUER: "", AUTH_AUDIENCE: "" })).toMatch(
+      /AUTH_ISSUER[\s\S]*AUTH_AUDIENCE/,
+    );
+  });
+
+  test("a short secret isn't repeated", () => {
+    expect(refused({ AUTH_JWT_SECRET: "short and secret" })).not.toContain("short and secret");
+  });
+});
+
+describe("time", () => {
+  test("comes from the clock", async () => {
+    const clock = steeredClock(new Date());
+    const secret = "x".repeat(32);
+    const verify = tokenVerifier(config({ AUTH_JWT_SECRET: secret }), clock);
+    const token = await new SignJWT({})
+      .setProtectedHeader({ alg: "HS256" })
+      .setSubject("user-1")
+      .setIssuer(ISSUER)
+      .setAudience(AUDIENCE)
+      .setExpirationTime("10m")
+      .sign(Buffer.from(secret));
+    await verify(token);
+    clock.advance(11 * 60_000);
+    await expect(verify(token)).rejects.toMatchObject({ code: "token_expired" });
+  });
+});
