@@ -4,10 +4,12 @@ import { dirname, join } from "node:path";
 import { PrismaPg } from "@prisma/adapter-pg";
 import {
   bindMigrationAwareSqlAdapterFactory,
+  DriverAdapterError,
   type SqlMigrationAwareDriverAdapterFactory,
 } from "@prisma/driver-adapter-utils";
 import type { SchemaEngine } from "@prisma/schema-engine-wasm";
 import * as bindings from "@prisma/schema-engine-wasm/schema_engine_bg";
+import pg from "pg";
 
 export type { SchemaEngine };
 
@@ -24,17 +26,12 @@ let loaded = false;
  * line would download.
  *
  * @param url the PostgreSQL database that the engine works on
- * @param datamodel a `schema.prisma` as text, where the task needs one
  */
-export async function withSchemaEngine<T>(
-  url: string,
-  datamodel: string | undefined,
-  task: (engine: SchemaEngine) => Promise<T>,
-): Promise<T> {
+export async function withSchemaEngine<T>(url: string, task: (engine: SchemaEngine) => Promise<T>): Promise<T> {
   loadEngine();
   const adapters = adapterFactory(url);
   const engine = await bindings.SchemaEngine.new(
-    { datamodels: datamodel === undefined ? undefined : [["schema.prisma", datamodel]] },
+    { datamodels: undefined },
     () => {},
     bindMigrationAwareSqlAdapterFactory(adapters.factory),
   );
@@ -68,20 +65,20 @@ function withoutLingeringTimers(): object {
 }
 
 function adapterFactory(url: string): { factory: SqlMigrationAwareDriverAdapterFactory; dispose(): Promise<void> } {
-  const pg = new PrismaPg({ connectionString: url, max: 1 });
-  const opened: Awaited<ReturnType<typeof pg.connect>>[] = [];
+  const prismaPg = new PrismaPg({ connectionString: url, max: 1 });
+  const opened: Awaited<ReturnType<typeof prismaPg.connect>>[] = [];
   return {
     factory: {
-      provider: pg.provider,
-      adapterName: pg.adapterName,
-      connectToShadowDb: () => pg.connectToShadowDb(),
+      provider: prismaPg.provider,
+      adapterName: prismaPg.adapterName,
+      connectToShadowDb: () => prismaPg.connectToShadowDb(),
       connect: async () => {
-        const adapter = await pg.connect();
+        const adapter = await prismaPg.connect();
         opened.push(adapter);
         // The adapter's own splits at semicolons, within literals too, and leaves half a migration behind when one of the
         // statements fails. One query of many statements is one transaction.
         adapter.executeScript = async (script) => {
-          await adapter.underlyingDriver().query(script);
+          await adapter.underlyingDriver().query(script).catch(throwAsDriverError);
         };
         return adapter;
       },
@@ -90,4 +87,11 @@ function adapterFactory(url: string): { factory: SqlMigrationAwareDriverAdapterF
       await Promise.all(opened.map((adapter) => adapter.dispose()));
     },
   };
+}
+
+/** In the engine's own terms, so that its message says what PostgreSQL said, and where. */
+function throwAsDriverError(error: unknown): never {
+  if (!(error instanceof pg.DatabaseError) || error.code === undefined) throw error;
+  const { code, severity = "ERROR", message, detail, column, hint } = error;
+  throw new DriverAdapterError({ kind: "postgres", code, severity, message, detail, column, hint });
 }

@@ -12,4 +12,4 @@ export {
 export { insertDelivery, insertEndpoint, insertEvent, ROW_TIME } from "./rows.ts";
 export { type SteeredClock, steeredClock } from "./steered-clock.ts";
 export { type TestBroker, useBroker } from "./use-broker.ts";
-export { type TestDatabase, useDatabase } from "./use-database.ts";
+export { type TestDatabase, type TestDatabaseOptions, useDatabase } from "./use-database.ts";

@@ -10,19 +10,24 @@ export interface TestDatabase {
   readonly database: Database;
 }
 
+export interface TestDatabaseOptions extends DatabaseOptions {
+  /** False for a database without any table. */
+  migrated?: boolean;
+}
+
 /**
  * Gives a test file a migrated, empty PostgreSQL database of its own. Call it at the top of the file or of a `describe`;
  * its fields may be read in hooks and tests.
  *
  * Afterwards it closes `database` and fails where other connections were left open.
  */
-export function useDatabase(options: DatabaseOptions = {}): TestDatabase {
+export function useDatabase({ migrated = true, ...options }: TestDatabaseOptions = {}): TestDatabase {
   const name = `herald_test_${randomBytes(6).toString("hex")}`;
   let made: { serverUrl: string; url: string; database: Database } | undefined;
 
   beforeAll(async () => {
     const { serverUrl, template } = await askForPostgres();
-    const url = await cloneDatabase(serverUrl, template, name);
+    const url = await cloneDatabase(serverUrl, migrated ? template : "template0", name);
     made = { serverUrl, url, database: openDatabase(url, options) };
     // Prisma imports its query compiler with the first query, and jest refuses imports between a hook and the next one.
     await made.database.ping();
