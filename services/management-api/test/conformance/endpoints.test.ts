@@ -108,7 +108,7 @@ describe("events", () => {
 });
 
 describe("bad fields", () => {
-  const bad: [what: string, changes: object, pointer: string, code: string][] = [
+  const bad: [what: string, changes: Record<string, unknown>, pointer: string, code: string][] = [
     ["no name", { name: undefined }, "/name", "missing"],
     ["a null name", { name: null }, "/name", "wrong_type"],
     ["a number as name", { name: 7 }, "/name", "wrong_type"],
