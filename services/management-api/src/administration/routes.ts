@@ -1,4 +1,5 @@
 import { readFile } from "node:fs/promises";
+import type { ServerResponse } from "node:http";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import express, { type RequestHandler, Router } from "express";
@@ -47,7 +48,7 @@ export function administrationRoutes(config: ManagementApiConfig, verifyToken: V
 function pageRoutes(folder: string, basePath: string): Router {
   const router = Router();
   // Their names change with their content.
-  router.use("/assets", express.static(join(folder, "assets"), { immutable: true, maxAge: "1y", redirect: false }));
+  router.use("/assets", express.static(join(folder, "assets"), { redirect: false, setHeaders: keepForGood }));
   router.use("/assets", () => {
     throw new ProblemError("route_not_found");
   });
@@ -57,6 +58,10 @@ function pageRoutes(folder: string, basePath: string): Router {
   // Any other path is a place in the page.
   router.get(["/", "/*place"], page);
   return router;
+}
+
+function keepForGood(response: ServerResponse): void {
+  response.setHeader("Cache-Control", "public, max-age=31536000, immutable");
 }
 
 /** The page's addresses are relative to `<base>`, which is written here: the build doesn't know the base path. */

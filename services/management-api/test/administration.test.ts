@@ -1,0 +1,207 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, describe, expect, test } from "@jest/globals";
+import { token } from "./support/tokens.ts";
+import { useApi } from "./support/use-api.ts";
+import { settings } from "./support/webhooks.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "herald-admin-ui-"));
+mkdirSync(join(folder, "assets"));
+writeFileSync(
+  join(folder, "index.html"),
+  '<!doctype html><base href="/administration/integrations/" /><div id="root">',
+);
+writeFileSync(join(folder, "assets", "index-abc123.js"), "console.log(1)");
+writeFileSync(join(folder, "mark.svg"), "<svg/>");
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+const BASE = "/tools/herald";
+const api = useApi({ settings: { ADMIN_UI_DIR: folder, BASE_PATH: BASE, SIGN_IN_LINKS: "true" } });
+const request = (path: string, options: RequestInit = {}) =>
+  fetch(api.origin + BASE + path, { redirect: "manual", ...options });
+
+describe("the admin page", () => {
+  test.each(["/administration/integrations", "/administration/integrations/", "/administration/integrations/a/b?c=d"])(
+    "§1 %s is the page, with the base path written into it, and is never stored",
+    async (path) => {
+      const response = await request(path);
+      expect(response.status).toBe(200);
+      expect(response.headers.get("content-type")).toMatch(/^text\/html/);
+      expect(response.headers.get("cache-control")).toBe("no-store");
+      expect(await response.text()).toContain(`<base href="${BASE}/administration/integrations/" />`);
+    },
+  );
+
+  test("nothing inline and nothing from elsewhere may run in it", async () => {
+    const policy = (await request("/administration/integrations")).headers.get("content-security-policy");
+    expect(policy).toBe(
+      "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
+        "base-uri 'self'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'",
+    );
+  });
+
+  test("assets with a hash in their name are kept for good, others aren't", async () => {
+    const asset = await request("/administration/integrations/assets/index-abc123.js");
+    expect([asset.status, asset.headers.get("cache-control")]).toEqual([200, "public, max-age=31536000, immutable"]);
+    const icon = await request("/administration/integrations/mark.svg");
+    expect([icon.status, icon.headers.get("cache-control")]).toEqual([200, "no-store"]);
+  });
+
+  test.each(["assets/old-123.js", "assets/", "assets/..%2F..%2F..%2Fetc%2Fpasswd"])(
+    "%s is a 404 and never the page",
+    async (path) => {
+      const response = await request(`/administration/integrations/${path}`);
+      expect([response.status, response.headers.get("content-type")]).toEqual([
+        404,
+        "application/problem+json; charset=utf-8",
+      ]);
+    },
+  );
+
+  test("/administration leads to it", async () => {
+    const response = await request("/administration");
+    expect([response.status, response.headers.get("location")]).toEqual([302, `${BASE}/administration/integrations`]);
+  });
+});
+
+describe("the page's session", () => {
+  const sameOrigin = () => ({ Origin: api.origin });
+  const signIn = async (body: unknown, headers: Record<string, string> = sameOrigin()) =>
+    await request("/administration/session", {
+      method: "POST",
+      headers: { "Content-Type": "application/json", ...headers },
+      body: JSON.stringify(body),
+    });
+
+  test("a token becomes a cookie that scripts can't read and other sites can't use", async () => {
+    const value = await token();
+    const response = await signIn({ token: value });
+    expect(response.status).toBe(204);
+    const [pair, ...attributes] = (response.headers.get("set-cookie") ?? "").split("; ");
+    expect(pair).toBe(`herald_session=${value}`);
+    expect(attributes.filter((each) => !each.startsWith("Expires")).sort()).toEqual([
+      "HttpOnly",
+      `Path=${BASE}`,
+      "SameSite=Strict",
+      "Secure",
+    ]);
+  });
+
+  test("a bad token, none, or one from another site gets no cookie", async () => {
+    for (const [body, headers, status] of [
+      [{ token: await token({ expiresInS: -60 }) }, sameOrigin(), 401],
+      [{ token: "no token" }, sameOrigin(), 401],
+      [{}, sameOrigin(), 401],
+      [null, sameOrigin(), 401],
+      [{ token: await token() }, {}, 403],
+      [{ token: await token() }, { Origin: "https://evil.example" }, 403],
+    ] as const) {
+      const response = await signIn(body, headers);
+      expect([response.status, response.headers.get("set-cookie")]).toEqual([status, null]);
+    }
+  });
+
+  test("the sign-in page and its script are served, under the same policy", async () => {
+    const page = await request("/administration/sign-in");
+    expect([page.status, page.headers.get("content-type")]).toEqual([200, "text/html; charset=utf-8"]);
+    expect(page.headers.get("content-security-policy")).toContain("script-src 'self'");
+    expect((await request("/administration/sign-in.js")).status).toBe(200);
+  });
+
+  test("signing out takes the cookie away", async () => {
+    const response = await request("/administration/session", { method: "DELETE", headers: sameOrigin() });
+    expect(response.status).toBe(204);
+    expect(response.headers.get("set-cookie")).toMatch(/^herald_session=; .*Expires=Thu, 01 Jan 1970/);
+  });
+
+  describe("§5 on the API", () => {
+    const call = async (method: string, headers: Record<string, string>) => {
+      const response = await request("/api/organization/integration-operations/webhooks", {
+        method,
+        headers: {
+          Cookie: `other=1; herald_session=${await token()}`,
+          "Content-Type": "application/json",
+          ...headers,
+        },
+        ...(method === "POST" && { body: JSON.stringify(settings()) }),
+      });
+      const { code } = (await response.json()) as { code?: string };
+      return [response.status, code];
+    };
+
+    test("the cookie reads without an Origin", async () => {
+      expect(await call("GET", {})).toEqual([200, undefined]);
+    });
+
+    test("it changes things with a matching Origin only", async () => {
+      expect(await call("POST", sameOrigin())).toEqual([200, undefined]);
+      for (const headers of [
+        {},
+        { Origin: "https://evil.example" },
+        { Origin: "null" },
+        { Origin: `${api.origin}.evil.example` },
+        { Origin: "not an origin" },
+        { Referer: `${api.origin}/` },
+      ] as Record<string, string>[]) {
+        expect(await call("POST", headers)).toEqual([403, "origin_mismatch"]);
+      }
+    });
+
+    test("a bearer token needs none", async () => {
+      expect(await call("POST", { Authorization: `Bearer ${await token()}`, Cookie: "" })).toEqual([200, undefined]);
+    });
+
+    test("an expired cookie is a 401", async () => {
+      const Cookie = `herald_session=${await token({ expiresInS: -60 })}`;
+      expect(await call("GET", { Cookie })).toEqual([401, "token_expired"]);
+    });
+  });
+});
+
+describe("without sign-in links and without a built page", () => {
+  const plain = useApi({
+    settings: {
+      ADMIN_UI_DIR: join(folder, "nothing"),
+      PUBLIC_ORIGIN: "https://herald.example.com",
+      SIGN_IN_URL: "https://login.example.com/start",
+    },
+  });
+
+  test("there is no way to sign in by a link", async () => {
+    const token_ = await token();
+    const response = await fetch(`${plain.origin}/administration/session`, {
+      method: "POST",
+      headers: { "Content-Type": "application/json", Origin: "https://herald.example.com" },
+      body: JSON.stringify({ token: token_ }),
+    });
+    expect([response.status, response.headers.get("set-cookie")]).toEqual([404, null]);
+    expect((await fetch(`${plain.origin}/administration/sign-in`)).status).toBe(404);
+  });
+
+  test("the page says that it isn't built, and how to", async () => {
+    const response = await fetch(`${plain.origin}/administration/integrations`);
+    expect(response.status).toBe(404);
+    expect(((await response.json()) as { detail: string }).detail).toMatch(/isn't built.*pnpm build/);
+  });
+
+  test("the public origin is the one that counts", async () => {
+    const post = async (origin: string) =>
+      await fetch(`${plain.origin}/api/organization/integration-operations/webhooks`, {
+        method: "POST",
+        headers: {
+          Cookie: `herald_session=${await token()}`,
+          "Content-Type": "application/json",
+          Origin: origin,
+        },
+        body: JSON.stringify(settings()),
+      });
+    expect((await post("https://herald.example.com")).status).toBe(200);
+    expect((await post(plain.origin)).status).toBe(403);
+  });
+
+  test("a 401 says where to sign in", async () => {
+    const { body } = await (await plain.as(null)).get("/webhooks").expect(401);
+    expect(body.signInUrl).toBe("https://login.example.com/start");
+  });
+});

@@ -1,0 +1,176 @@
+import { execFile, spawnSync } from "node:child_process";
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { DEFAULT_API_LIMITS } from "@herald/contracts";
+import { describe, expect, test } from "@jest/globals";
+import { Validator } from "@seriousme/openapi-schema-validator";
+import { type OpenApiResponse, openApiDocument } from "../src/openapi/document.ts";
+import { errorsPage } from "../src/openapi/errors-page.ts";
+import { operationEntries } from "../src/operations.ts";
+import { catalogue, type ProblemCode, problemKinds, problemType } from "../src/problems/catalogue.ts";
+import { token } from "./support/tokens.ts";
+import { useApi } from "./support/use-api.ts";
+import { settings } from "./support/webhooks.ts";
+
+const DOCS = fileURLToPath(new URL("../../../docs/api/", import.meta.url));
+const SOURCES = fileURLToPath(new URL("../src/", import.meta.url));
+const read = (name: string) => readFileSync(join(DOCS, name), "utf8");
+const UPDATE = "Run pnpm build, then pnpm --filter @herald/management-api docs.";
+
+const api = useApi({ settings: { MAX_ENDPOINTS: "1000" } });
+const document = openApiDocument({ limits: DEFAULT_API_LIMITS, basePath: "", cookieName: "herald_session" });
+
+describe("the OpenAPI document", () => {
+  test("is valid OpenAPI 3.1", async () => {
+    const validator = new Validator();
+    const { valid, errors } = await validator.validate(structuredClone(document) as never);
+    expect([valid, errors]).toEqual([true, undefined]);
+    expect(validator.version).toBe("3.1");
+  });
+
+  test("is served, and is the one in the documentation", async () => {
+    const served = await (await fetch(`${api.origin}/openapi.json`)).json();
+    const written = JSON.parse(read("openapi.json"));
+    expect({ ...(served as object), info: written.info }).toEqual({
+      ...openApiDocument({
+        limits: { ...DEFAULT_API_LIMITS, endpoints: 1_000 },
+        basePath: "",
+        cookieName: "herald_session",
+      }),
+    });
+    if (JSON.stringify(written) !== JSON.stringify(document)) throw new Error(`openapi.json is out of date. ${UPDATE}`);
+  });
+
+  test("says the limits that this service has", () => {
+    const limits = { nameCharacters: 10, urlCharacters: 100, payloadBytes: 1_000, endpoints: 1 };
+    const text = JSON.stringify(openApiDocument({ limits, basePath: "/base", cookieName: "c" }));
+    expect(text).toContain('"maxLength":10,');
+    expect(text).toContain("at most 1000 bytes");
+    expect(text).toContain('"/base/api/organization/integration-operations"');
+  });
+
+  test("names every problem that an operation may answer with, under its status", () => {
+    for (const methods of Object.values(document.paths)) {
+      for (const { responses } of Object.values(methods)) {
+        for (const [status, response] of Object.entries(responses).filter(([status]) => Number(status) >= 400)) {
+          for (const code of codesOf(response)) expect(String(catalogue[code].status)).toBe(status);
+        }
+      }
+    }
+  });
+});
+
+describe("the catalogue", () => {
+  const described = new Set(
+    Object.values(document.paths).flatMap((methods) =>
+      Object.values(methods).flatMap(({ responses }) => Object.values(responses).flatMap(codesOf)),
+    ),
+  );
+  /** Where there is no operation, there is none to describe them. */
+  const withoutOperation: ProblemCode[] = ["route_not_found", "method_not_allowed"];
+
+  test.each(problemKinds)("%s is in OpenAPI, in the documentation, and thrown somewhere", (code, kind) => {
+    if (!withoutOperation.includes(code)) expect(described).toContain(code);
+    expect(read("errors.md")).toContain(
+      `## \`${code}\`\n\n**${kind.status}** · ${kind.title} · \`${problemType(code)}\``,
+    );
+    const users = readdirSync(SOURCES, { recursive: true, encoding: "utf8" })
+      .filter((file) => file.endsWith(".ts") && !file.endsWith("catalogue.ts") && !file.includes("openapi"))
+      .filter((file) => readFileSync(join(SOURCES, file), "utf8").includes(`"${code}"`));
+    expect(users).not.toEqual([]);
+  });
+
+  test("the documentation has no other errors", () => {
+    const documented = [...read("errors.md").matchAll(/^## `(\w+)`$/gm)].map(([, code]) => code);
+    expect(documented).toEqual(problemKinds.map(([code]) => code));
+    if (read("errors.md") !== errorsPage()) throw new Error(`errors.md is out of date. ${UPDATE}`);
+  });
+
+  test("titles and types are different from each other", () => {
+    expect(new Set(problemKinds.map(([, { title }]) => title)).size).toBe(problemKinds.length);
+    expect(new Set(problemKinds.map(([code]) => problemType(code))).size).toBe(problemKinds.length);
+  });
+});
+
+describe("the reference", () => {
+  test("shows every operation, schema and problem, without scripts", async () => {
+    const response = await fetch(`${api.origin}/reference`);
+    const page = await response.text();
+    expect(response.headers.get("content-security-policy")).toMatch(/^default-src 'none'; style-src 'self'/);
+    for (const [id, { path }] of operationEntries) {
+      expect(page).toContain(`id="${id}"`);
+      expect(page).toContain(`<code>${path}</code>`);
+    }
+    for (const name of Object.keys(document.components.schemas)) expect(page).toContain(`id="schema-${name}"`);
+    for (const [code] of problemKinds) expect(page).toContain(`id="problem-${code}"`);
+    for (const [, target] of page.matchAll(/href="#([^"]+)"/g)) expect(page).toContain(`id="${target}"`);
+    expect(page).not.toMatch(/<script|\sstyle=|\son\w+="/);
+    expect((await fetch(`${api.origin}/reference.css`)).status).toBe(200);
+  });
+});
+
+describe("receiver URLs", () => {
+  const rows = [...read("urls.md").matchAll(/^\| `(.+)` \| `?(\w+)`? \| (.*?) ?\|$/gm)].map((row) => row.slice(1, 4));
+
+  test("the table is long enough to mean something", () => {
+    expect(rows.length).toBeGreaterThanOrEqual(60);
+  });
+
+  test.each(rows)("§2.1 %s: %s", async (url, verdict, message) => {
+    const client = await api.as({});
+    const { status, body } = await client.post("/webhooks", settings({ url }));
+    if (verdict === "accepted") {
+      expect([status, body.endpoint?.url]).toEqual([200, url]);
+    } else {
+      expect(status).toBe(400);
+      expect(body.errors).toEqual([{ pointer: "/url", code: verdict, detail: message }]);
+    }
+  });
+
+  test("§2.1 what a table can't show: line breaks, invisible characters, and length", async () => {
+    const client = await api.as({});
+    const codeOf = async (url: string) => (await client.post("/webhooks", settings({ url }))).body.errors?.[0]?.code;
+    expect(await codeOf("ht\ntps://example.com/")).toBe("url_malformed");
+    expect(await codeOf(" https://example.com/")).toBe("url_malformed");
+    expect(await codeOf("https://example.com/\u200b")).toBe("url_malformed");
+    expect(await codeOf("https://example.com/\u0000")).toBe("url_malformed");
+    expect(await codeOf("https://example.com/\ud800")).toBe("url_malformed");
+    expect(await codeOf(`https://${"a".repeat(64)}.example.com/`)).toBe("url_malformed");
+    expect(await codeOf(`https://example.com/${"a".repeat(2_029)}`)).toBe("too_long");
+    expect(await codeOf(`https://example.com/${"a".repeat(2_028)}`)).toBeUndefined();
+  });
+
+  test("§2.1 a refusal repeats nothing of a URL that may be a password", async () => {
+    const { text } = await (await api.as({}))
+      .post("/webhooks", settings({ url: "https://me:hunter2@example.com/?key=s3cret#x" }))
+      .expect(400);
+    expect(text).not.toMatch(/hunter2|s3cret/);
+  });
+});
+
+describe("commands in the documentation", () => {
+  const testWithCurl = spawnSync("curl", ["--version"]).status === 0 ? test : test.skip;
+  testWithCurl.each(["README.md", "authentication.md"])("every curl of %s works", async (name) => {
+    const blocks = [...read(name).matchAll(/^( *)```sh\n([\s\S]*?)^ *```$/gm)].map(([, , block]) => block ?? "");
+    const script = blocks.join("\n").replaceAll("http://127.0.0.1:8080", api.origin);
+    expect(script.match(/\bcurl\b/g)?.length).toBeGreaterThan(1);
+    const folder = mkdtempSync(join(tmpdir(), "herald-docs-"));
+    try {
+      // pnpm token, without a build and without its start.
+      const prelude = `set -euo pipefail\nnpx() { echo '${await token({ organizationId: api.newOrganization() })}'; }\n`;
+      await promisify(execFile)("bash", ["-c", prelude + script], { cwd: folder });
+    } finally {
+      rmSync(folder, { recursive: true, force: true });
+    }
+  });
+});
+
+function codesOf({ content = {} }: OpenApiResponse): ProblemCode[] {
+  const schema = content["application/problem+json"]?.schema as
+    | { properties: { code: { enum: ProblemCode[] } } }
+    | undefined;
+  return schema?.properties.code.enum ?? [];
+}
