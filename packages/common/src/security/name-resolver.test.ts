@@ -107,17 +107,17 @@ describe("name resolver", () => {
     await expect(resolver()("a.example")).rejects.toMatchObject({ code });
   });
 
-  test("a server that never answers costs seconds, and holds up no other name", async () => {
+  test("a server that never answers is given up, and holds up no other name", async () => {
     zone = { "A b.example": [V4_HEX], "AAAA b.example": "none" };
     for (let i = 0; i < 32; i++) zone[`A dead${i}.example`] = zone[`AAAA dead${i}.example`] = "silence";
-    const resolve = resolver();
+    const resolve = resolver({ timeoutMs: 300 });
     const dead = Array.from({ length: 32 }, (_, i) => resolve(`dead${i}.example`));
     const givenUp = Promise.all(dead.map((lookup) => expect(lookup).rejects.toMatchObject({ code: "ETIMEOUT" })));
     const startedMs = performance.now();
     await expect(resolve("b.example")).resolves.toEqual([V4]);
-    expect(performance.now() - startedMs).toBeLessThan(1_000);
+    expect(performance.now() - startedMs).toBeLessThan(300);
     await givenUp;
-    expect(performance.now() - startedMs).toBeLessThan(13_000);
+    expect(performance.now() - startedMs).toBeLessThan(5_000);
   });
 
   test("asks once for all who wait, and keeps the answer for five seconds", async () => {

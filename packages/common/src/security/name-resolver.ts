@@ -7,6 +7,8 @@ import type { Resolve } from "./address-guard.ts";
 export interface NameResolverOptions {
   /** Name servers as `address` or `address:port`; those of `resolv.conf` by default. */
   servers?: string[];
+  /** What a server gets to answer in; c-ares asks once more, and waits twice as long for that. */
+  timeoutMs?: number;
   /** Text of a hosts file; that of `/etc/hosts` by default. */
   hosts?: () => string;
   /** Milliseconds from any fixed point, never going back. */
@@ -21,8 +23,14 @@ const ANSWER_KEPT_MS = 5_000;
 const ANSWERS_KEPT = 10_000;
 /** How long the system's settings (`resolv.conf`, the hosts file) are taken as read. */
 const SYSTEM_KEPT_MS = 60_000;
-/** c-ares waits twice as long the second time: 6 s with one dead server, of an attempt's 15. */
-const QUERY = { timeout: 2_000, tries: 2 };
+/** One dead server then takes 6 s of an attempt's 15. */
+const TIMEOUT_MS = 2_000;
+const TRIES = 2;
+
+interface System {
+  resolver: Resolver;
+  hosts: Map<string, LookupAddress[]>;
+}
 
 /**
  * Resolves names over c-ares instead of `dns.lookup`. That one runs getaddrinfo on libuv's threads, two of the four at
@@ -33,10 +41,17 @@ const QUERY = { timeout: 2_000, tries: 2 };
  * Search domains do not apply: a receiver's name is written in full.
  */
 export function createNameResolver(options: NameResolverOptions = {}): Resolve {
-  const { servers, hosts = systemHosts, nowMs = () => performance.now() } = options;
+  const { hosts = systemHosts, nowMs = () => performance.now() } = options;
   const answers = new Map<string, { addresses: Promise<LookupAddress[]>; untilMs: number }>();
-  let system = readSystem(servers, hosts);
+  let system = readSystem();
   let systemReadMs = nowMs();
+
+  function readSystem(): System {
+    // A resolver reads resolv.conf when it is made, and never again.
+    const resolver = new Resolver({ timeout: options.timeoutMs ?? TIMEOUT_MS, tries: TRIES });
+    if (options.servers) resolver.setServers(options.servers);
+    return { resolver, hosts: parseHosts(hosts()) };
+  }
 
   function ask(name: string): Promise<LookupAddress[]> {
     // Kept from the moment of asking, so that all who ask meanwhile wait for the same answer.
@@ -59,7 +74,7 @@ export function createNameResolver(options: NameResolverOptions = {}): Resolve {
 
   return async (hostname) => {
     if (nowMs() - systemReadMs >= SYSTEM_KEPT_MS) {
-      system = readSystem(servers, hosts);
+      system = readSystem();
       systemReadMs = nowMs();
     }
     const name = hostname.toLowerCase().replace(/\.$/, "");
@@ -81,18 +96,6 @@ async function query(resolver: Resolver, name: string): Promise<LookupAddress[]>
   const reasons = [ipv4, ipv6].flatMap((result) => (result.status === "rejected" ? [result.reason] : []));
   // "No address of that kind" says less than why the other question failed.
   throw reasons.find(({ code }) => code !== "ENODATA") ?? reasons[0];
-}
-
-interface System {
-  /** Reads `resolv.conf` when it is made, and never again. */
-  resolver: Resolver;
-  hosts: Map<string, LookupAddress[]>;
-}
-
-function readSystem(servers: string[] | undefined, hosts: () => string): System {
-  const resolver = new Resolver(QUERY);
-  if (servers) resolver.setServers(servers);
-  return { resolver, hosts: parseHosts(hosts()) };
 }
 
 function systemHosts(): string {

@@ -111,6 +111,20 @@ describe("a connection that was closed while it was idle", () => {
     expect(requests()).toBe(3);
   });
 
+  test("among others that were: the fresh one is none of them", async () => {
+    let closed = false;
+    receiver = await scriptedReceiver(tls, (socket) => {
+      if (closed && receiver.accepted() === 3) receiver.reset(socket);
+      else socket.write(OK);
+    });
+    sending = sender({ extraCa });
+    await Promise.all([send(), send(), send()]);
+    expect(receiver.accepted()).toBe(3);
+    closed = true;
+    expect(await send()).toMatchObject({ statusCode: 200 });
+    expect(receiver.accepted()).toBe(4);
+  });
+
   test("goes out again with the same bytes: it is the same attempt", async () => {
     const seen: string[] = [];
     receiver = await scriptedReceiver(tls, (socket, text) => {
