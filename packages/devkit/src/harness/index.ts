@@ -12,4 +12,5 @@ export {
 export { insertDelivery, insertEndpoint, insertEvent, ROW_TIME } from "./rows.ts";
 export { type SteeredClock, steeredClock } from "./steered-clock.ts";
 export { type TestBroker, useBroker } from "./use-broker.ts";
+export { type BrowserWindow, type TestBrowser, useBrowser } from "./use-browser.ts";
 export { type TestDatabase, type TestDatabaseOptions, useDatabase } from "./use-database.ts";

@@ -1,5 +1,5 @@
 import { get } from "node:http";
-import type { TestPostgres, TestRabbitmq } from "./test-stack.ts";
+import type { TestChromium, TestPostgres, TestRabbitmq } from "./test-stack.ts";
 
 /** The environment variable in which a run tells its test files where its stack is. */
 export const TEST_STACK_URL = "HERALD_TEST_STACK_URL";
@@ -13,6 +13,10 @@ export function askForPostgres(): Promise<TestPostgres> {
 
 export function askForRabbitmq(): Promise<TestRabbitmq> {
   return ask("/rabbitmq") as Promise<TestRabbitmq>;
+}
+
+export function askForChromium(): Promise<TestChromium> {
+  return ask("/chromium") as Promise<TestChromium>;
 }
 
 async function ask(path: string): Promise<unknown> {

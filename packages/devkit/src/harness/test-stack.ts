@@ -2,6 +2,7 @@ import { mkdirSync, rmSync } from "node:fs";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
+import { findOrInstallChromium } from "../stack/chromium.ts";
 import { type Postgres, startPostgres } from "../stack/postgres.ts";
 import { startRabbitmq } from "../stack/rabbitmq.ts";
 import { makeTemplateDatabase } from "./template-database.ts";
@@ -21,16 +22,21 @@ export interface TestRabbitmq {
   managementUrl?: string;
 }
 
+/** What a test file needs to know of the browser. */
+export interface TestChromium {
+  executable: string;
+}
+
 export interface TestStack {
-  /** Where test files ask for what they need: GET /postgres and GET /rabbitmq. */
+  /** Where test files ask for what they need: GET /postgres, GET /rabbitmq and GET /chromium. */
   url: string;
   /** Ends everything that was started, and deletes its data. */
   stop(): Promise<void>;
 }
 
 /**
- * Serves PostgreSQL and RabbitMQ to test files that run in other processes. Each is started when the first file asks,
- * so that a run of pure rules waits for neither.
+ * Serves PostgreSQL, RabbitMQ and a browser to test files that run in other processes. Each is got ready when the first
+ * file asks, so that a run of pure rules waits for none.
  *
  * @param folder where their data goes; deleted at the end
  */
@@ -45,6 +51,7 @@ export async function startTestStack(folder: string): Promise<TestStack> {
       disposable: true,
     }),
   );
+  const chromium = once(findOrInstallChromium);
   const server = await serve({
     "/": async () => ({}),
     "/postgres": async (): Promise<TestPostgres> => {
@@ -55,6 +62,7 @@ export async function startTestStack(folder: string): Promise<TestStack> {
       const { url, managementUrl } = await rabbitmq.get();
       return { url, ...(managementUrl && { managementUrl }) };
     },
+    "/chromium": async (): Promise<TestChromium> => ({ executable: await chromium.get() }),
   });
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
@@ -101,7 +109,7 @@ async function serve(routes: Record<string, () => Promise<object>>): Promise<Ser
       },
     );
   });
-  // A first start may install RabbitMQ; nobody hangs up before it is through.
+  // A first start may install RabbitMQ or Chromium; nobody hangs up before it is through.
   server.requestTimeout = 0;
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   server.unref();

@@ -1,9 +1,11 @@
+import { installPackage, waysToInstall } from "./install-package.ts";
 import { dockerWorks, startRabbitmqContainer } from "./rabbitmq-container.ts";
-import { installRabbitmq, waysToInstall } from "./rabbitmq-install.ts";
 import { findRabbitmqServer, type Rabbitmq, type RabbitmqOptions, startRabbitmqNode } from "./rabbitmq-node.ts";
 import { untilBrokerAnswers } from "./rabbitmq-ready.ts";
 
 export type { Rabbitmq, RabbitmqOptions } from "./rabbitmq-node.ts";
+
+const RABBITMQ = { title: "RabbitMQ", apt: "rabbitmq-server", brew: ["rabbitmq"] };
 
 /**
  * Brings up a RabbitMQ by the first way that works: AMQP_URL, a private node of an installed server, Docker, installing
@@ -39,8 +41,8 @@ export async function startRabbitmq(options: RabbitmqOptions): Promise<Rabbitmq>
  */
 export async function prepareRabbitmq(onProgress: (text: string) => void): Promise<void> {
   if (process.env.AMQP_URL || findRabbitmqServer() !== undefined || (await dockerWorks())) return;
-  const { usable } = await waysToInstall();
-  if (usable !== undefined) await installRabbitmq(usable, onProgress).catch(() => {});
+  const { usable } = await waysToInstall(RABBITMQ);
+  if (usable !== undefined) await installPackage(RABBITMQ, usable, onProgress).catch(() => {});
 }
 
 async function joinBroker(url: string): Promise<Rabbitmq> {
@@ -65,11 +67,11 @@ async function startInDocker(options: RabbitmqOptions, tried: string[]): Promise
 }
 
 async function installAndStart(options: RabbitmqOptions, tried: string[]): Promise<Rabbitmq | undefined> {
-  const { usable, whyNone } = await waysToInstall();
+  const { usable, whyNone } = await waysToInstall(RABBITMQ);
   if (usable === undefined) {
     tried.push(whyNone);
     return undefined;
   }
-  await installRabbitmq(usable, options.onProgress);
+  await installPackage(RABBITMQ, usable, options.onProgress);
   return await startInstalled(options, tried);
 }

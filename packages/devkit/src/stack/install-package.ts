@@ -2,6 +2,16 @@ import { spawn } from "node:child_process";
 import { createInterface } from "node:readline/promises";
 import { findProgram, succeeds } from "./programs.ts";
 
+/** Something that a package manager has. */
+export interface Installable {
+  /** As a person would say it: "RabbitMQ". */
+  title: string;
+  /** Debian's package. */
+  apt: string;
+  /** What Homebrew is to be told. */
+  brew: string[];
+}
+
 export interface WayToInstall {
   /** As a person would say it: "apt-get". */
   name: string;
@@ -18,10 +28,10 @@ export interface WaysToInstall {
 const INSTALL_TIMEOUT_MS = 15 * 60_000;
 
 /**
- * Debian's package starts the system's own node as soon as it is installed; Herald has no use for that one. A policy that
- * forbids starting services, unless the system has its own, holds for as long as the installation runs.
+ * Debian's packages start the system's own services as soon as they are installed; Herald has no use for those. A policy
+ * that forbids starting services, unless the system has its own, holds for as long as the installation runs.
  */
-const APT_SCRIPT = `
+const aptScript = (name: string): string => `
 policy=/usr/sbin/policy-rc.d
 if [ ! -e "$policy" ]; then
   trap 'rm -f "$policy"' EXIT
@@ -29,21 +39,22 @@ if [ ! -e "$policy" ]; then
   printf '#!/bin/sh\\nexit 101\\n' > "$policy" && chmod 755 "$policy"
 fi
 apt-get update || echo 'The package lists could not be refreshed; trying with those at hand.'
-DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends -o DPkg::Lock::Timeout=120 rabbitmq-server
+DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends -o DPkg::Lock::Timeout=120 ${name}
 `;
 
-/** Which package manager could install RabbitMQ here, with the rights that this process has or gets without a password. */
-export async function waysToInstall(): Promise<WaysToInstall> {
+/** Which package manager could install something here, with the rights that this process has or gets without a password. */
+export async function waysToInstall({ apt, brew: brewArgs }: Installable): Promise<WaysToInstall> {
+  const script = aptScript(apt);
   const isRoot = process.getuid?.() === 0;
   if (findProgram("apt-get") !== undefined) {
-    if (isRoot) return usable({ name: "apt-get", command: "/bin/sh", args: ["-c", APT_SCRIPT] });
+    if (isRoot) return usable({ name: "apt-get", command: "/bin/sh", args: ["-c", script] });
     if (await succeeds("sudo", ["-n", "true"])) {
-      return usable({ name: "sudo apt-get", command: "sudo", args: ["-n", "/bin/sh", "-c", APT_SCRIPT] });
+      return usable({ name: "sudo apt-get", command: "sudo", args: ["-n", "/bin/sh", "-c", script] });
     }
     return { whyNone: "apt-get could install it, but this user is not root and sudo wants a password." };
   }
   const brew = findProgram("brew", ["/opt/homebrew/bin", "/usr/local/bin"]);
-  if (brew !== undefined && !isRoot) return usable({ name: "Homebrew", command: brew, args: ["install", "rabbitmq"] });
+  if (brew !== undefined && !isRoot) return usable({ name: "Homebrew", command: brew, args: ["install", ...brewArgs] });
   return { whyNone: "No apt-get or Homebrew is here to install it with." };
 }
 
@@ -51,19 +62,23 @@ function usable(way: WayToInstall): WaysToInstall {
   return { usable: way, whyNone: "" };
 }
 
-/** Installs RabbitMQ; asks first where somebody is there to ask. */
-export async function installRabbitmq(way: WayToInstall, onProgress: (text: string) => void = () => {}): Promise<void> {
-  if (!(await mayInstall(way))) throw new Error(`Installing it with ${way.name} was declined.`);
+/** Installs it; asks first where somebody is there to ask. */
+export async function installPackage(
+  what: Installable,
+  way: WayToInstall,
+  onProgress: (text: string) => void = () => {},
+): Promise<void> {
+  if (!(await mayInstall(what, way))) throw new Error(`Installing it with ${way.name} was declined.`);
   onProgress(`installing it with ${way.name}, which takes a minute or two`);
   await run(way, onProgress);
 }
 
-async function mayInstall(way: WayToInstall): Promise<boolean> {
+async function mayInstall({ title, apt }: Installable, way: WayToInstall): Promise<boolean> {
   if (!process.stdin.isTTY || !process.stderr.isTTY) return true;
   const terminal = createInterface({ input: process.stdin, output: process.stderr });
   try {
     const answer = await terminal.question(
-      `RabbitMQ is not installed. Install the package rabbitmq-server with ${way.name} now? [Y/n] `,
+      `${title} is not installed. Install the package ${apt} with ${way.name} now? [Y/n] `,
     );
     return !/^\s*n/i.test(answer);
   } finally {

@@ -1,0 +1,90 @@
+import { useSyncExternalStore } from "react";
+
+/** What the page knows about its line to the API, from the requests that it makes anyway. */
+export interface Connection {
+  /** Since when nothing answers, in ms since the epoch; null while it does. */
+  downSince: number | null;
+  /** When the API last answered, in ms since the epoch. */
+  lastAnswerAt: number | null;
+  /** A request has been waiting for longer than a person would expect. */
+  slow: boolean;
+  /** The API said 401: the session is missing or over. */
+  sessionLost: boolean;
+  signInUrl: string | null;
+  /** How far the server's clock is ahead of this one, in ms. */
+  clockSkewMs: number;
+}
+
+const SLOW_AFTER_MS = 3_000;
+/** The Date header counts whole seconds; a smaller difference says nothing. */
+const SKEW_THAT_COUNTS_MS = 2_000;
+
+let current: Connection = {
+  downSince: null,
+  lastAnswerAt: null,
+  slow: false,
+  sessionLost: false,
+  signInUrl: null,
+  clockSkewMs: 0,
+};
+let slowRequests = 0;
+const listeners = new Set<() => void>();
+
+function change(next: Partial<Connection>): void {
+  const merged = { ...current, ...next };
+  const same = (Object.keys(merged) as (keyof Connection)[]).every((key) => merged[key] === current[key]);
+  if (same) return;
+  current = merged;
+  for (const listener of listeners) listener();
+}
+
+function subscribe(listener: () => void): () => void {
+  listeners.add(listener);
+  return () => listeners.delete(listener);
+}
+
+export function useConnection(): Connection {
+  return useSyncExternalStore(subscribe, () => current);
+}
+
+export function connectionNow(): Connection {
+  return current;
+}
+
+/** The server's idea of now, in ms since the epoch: countdowns and ages are of its times. */
+export function serverNow(): number {
+  return Date.now() + current.clockSkewMs;
+}
+
+/** Marks the line as slow while a request waits for long. Call the result when it is over. */
+export function watchRequest(): () => void {
+  let counted = false;
+  const timer = setTimeout(() => {
+    counted = true;
+    slowRequests += 1;
+    change({ slow: true });
+  }, SLOW_AFTER_MS);
+  return () => {
+    clearTimeout(timer);
+    if (!counted) return;
+    slowRequests -= 1;
+    if (slowRequests === 0) change({ slow: false });
+  };
+}
+
+export function answered(serverDate: string | null): void {
+  const skew = serverDate === null ? 0 : Date.parse(serverDate) + 500 - Date.now();
+  change({
+    downSince: null,
+    lastAnswerAt: Date.now(),
+    clockSkewMs: Math.abs(skew) >= SKEW_THAT_COUNTS_MS ? Math.round(skew / 1000) * 1000 : 0,
+  });
+}
+
+export function didNotAnswer(): void {
+  change({ downSince: current.downSince ?? Date.now() });
+}
+
+export function sessionIs(state: "lost" | "alive", signInUrl: string | null = null): void {
+  change({ sessionLost: state === "lost", signInUrl: state === "lost" ? (signInUrl ?? current.signInUrl) : null });
+}

@@ -1,0 +1,56 @@
+import { EVENT_TYPES, type EventType, isEventType, OUTCOMES, type Outcome } from "@herald/contracts";
+
+/** What a list of deliveries is narrowed to. It lives in the page's address, so that it can be shared. */
+export interface DeliveryFilters {
+  outcomes: readonly Outcome[];
+  eventTypes: readonly EventType[];
+  period: Period | null;
+}
+
+const periodHours = { "1h": 1, "24h": 24, "7d": 7 * 24 } as const;
+export type Period = keyof typeof periodHours;
+export const PERIODS = Object.keys(periodHours) as Period[];
+
+/** Reads the filters from the page's address. What it doesn't know, it leaves out. */
+export function filtersFromSearch(search: URLSearchParams): DeliveryFilters {
+  const outcomes = new Set(search.getAll("outcome"));
+  const eventTypes = new Set(search.getAll("event").filter(isEventType));
+  const period = search.get("period");
+  return {
+    outcomes: OUTCOMES.filter((outcome) => outcomes.has(outcome)),
+    eventTypes: EVENT_TYPES.filter((type) => eventTypes.has(type)),
+    period: PERIODS.find((known) => known === period) ?? null,
+  };
+}
+
+/** The address's form of the filters; nothing where nothing is narrowed. */
+export function filtersToSearch(filters: DeliveryFilters): URLSearchParams {
+  const search = new URLSearchParams();
+  for (const outcome of filters.outcomes) search.append("outcome", outcome);
+  for (const type of filters.eventTypes) search.append("event", type);
+  if (filters.period) search.set("period", filters.period);
+  return search;
+}
+
+export function isNarrowed({ outcomes, eventTypes, period }: DeliveryFilters): boolean {
+  return outcomes.length > 0 || eventTypes.length > 0 || period !== null;
+}
+
+/** The API's form of the filters. A period counts back from the moment of the request. */
+export function filtersToQuery(
+  filters: DeliveryFilters,
+  limit: number,
+  cursor: string | null,
+  now: number = Date.now(),
+): URLSearchParams {
+  const query = new URLSearchParams({ limit: String(limit) });
+  if (cursor !== null) query.set("cursor", cursor);
+  for (const outcome of filters.outcomes) query.append("outcome", outcome);
+  for (const type of filters.eventTypes) query.append("eventType", type);
+  if (filters.period) {
+    const minute = 60_000;
+    const from = now - periodHours[filters.period] * 60 * minute;
+    query.set("from", new Date(Math.floor(from / minute) * minute).toISOString());
+  }
+  return query;
+}

@@ -1,0 +1,112 @@
+import type {
+  DeliverRequest,
+  DeliveryDetails,
+  DeliveryPage,
+  EndpointDetails,
+  EndpointOverview,
+  EventTypeInfo,
+  FieldProblem,
+  SaveWebhookRequest,
+  SaveWebhookResponse,
+  SessionInfo,
+  WebhookDeliverySummary,
+} from "@herald/contracts";
+import {
+  type InfiniteData,
+  infiniteQueryOptions,
+  keepPreviousData,
+  type QueryClient,
+  queryOptions,
+} from "@tanstack/react-query";
+import { call } from "./client.ts";
+import { connectionNow } from "./connection.ts";
+import { type DeliveryFilters, filtersToQuery } from "./delivery-filters.ts";
+
+/** New results show within two seconds: one and a half, and the time that an answer takes. */
+const LIVE_MS = 1_500;
+const OVERVIEW_MS = 4_000;
+const PAGE_SIZE = 50;
+
+/** Asks as often as told, and no more than every few seconds while nothing answers or the session is over. */
+function every(ms: number): () => number {
+  return () => {
+    const { downSince, sessionLost } = connectionNow();
+    return downSince !== null || sessionLost ? Math.max(ms, 5_000) : ms;
+  };
+}
+
+export const sessionQuery = queryOptions({
+  queryKey: ["session"],
+  queryFn: ({ signal }) => call<SessionInfo>("/session", { signal }),
+  staleTime: 30_000,
+  refetchInterval: every(60_000),
+});
+
+export const eventTypesQuery = queryOptions({
+  queryKey: ["event-types"],
+  queryFn: ({ signal }) => call<EventTypeInfo[]>("/event-types", { signal }),
+  staleTime: Number.POSITIVE_INFINITY,
+});
+
+export const overviewQuery = queryOptions({
+  queryKey: ["overview"],
+  queryFn: ({ signal }) => call<EndpointOverview[]>("/webhooks/overview", { signal }),
+  refetchInterval: every(OVERVIEW_MS),
+});
+
+export const webhookQuery = (id: string) =>
+  queryOptions({
+    queryKey: ["webhook", id],
+    queryFn: ({ signal }) => call<EndpointDetails>(`/webhooks/${id}`, { signal }),
+    refetchInterval: every(LIVE_MS),
+  });
+
+export const deliveriesQuery = (id: string, filters: DeliveryFilters) =>
+  infiniteQueryOptions({
+    queryKey: ["deliveries", id, filters],
+    queryFn: ({ pageParam, signal }) =>
+      call<DeliveryPage>(`/webhooks/${id}/deliveries?${filtersToQuery(filters, PAGE_SIZE, pageParam)}`, { signal }),
+    initialPageParam: null as string | null,
+    getNextPageParam: (page) => page.nextCursor,
+    placeholderData: keepPreviousData,
+    // Pages beyond the first are asked for again together with it, one after the other.
+    refetchInterval: (query) => every(LIVE_MS * Math.max(1, query.state.data?.pages.length ?? 1))(),
+  });
+
+export const deliveryQuery = (id: string, deliveryId: string) =>
+  queryOptions({
+    queryKey: ["delivery", id, deliveryId],
+    queryFn: ({ signal }) => call<DeliveryDetails>(`/webhooks/${id}/deliveries/${deliveryId}`, { signal }),
+    refetchInterval: (query) => {
+      const state = query.state.data?.state;
+      return state === "succeeded" || state === "exhausted" ? false : every(LIVE_MS)();
+    },
+  });
+
+/** A delivery's row, from any list that holds it, to show while the whole of it is on its way. */
+export function listedDelivery(client: QueryClient, id: string, deliveryId: string) {
+  const lists = client.getQueriesData<InfiniteData<DeliveryPage>>({ queryKey: ["deliveries", id] });
+  for (const [, data] of lists) {
+    for (const page of data?.pages ?? []) {
+      const found = page.deliveries.find((delivery) => delivery.id === deliveryId);
+      if (found) return found;
+    }
+  }
+  return undefined;
+}
+
+export const createWebhook = (body: SaveWebhookRequest) =>
+  call<SaveWebhookResponse>("/webhooks", { method: "POST", body });
+
+export const saveWebhook = (id: string, body: SaveWebhookRequest) =>
+  call<SaveWebhookResponse>(`/webhooks/${id}`, { method: "PUT", body });
+
+export const deleteWebhook = (id: string, version: string) =>
+  call<void>(`/webhooks/${id}`, { method: "DELETE", body: { version } });
+
+export const deliverManually = (id: string, body: DeliverRequest) =>
+  call<WebhookDeliverySummary>(`/webhooks/${id}/deliver`, { method: "POST", body });
+
+/** What the API would say to these fields, without saving them. */
+export const checkWebhook = (body: Partial<SaveWebhookRequest>, signal: AbortSignal) =>
+  call<{ errors: FieldProblem[] }>("/webhooks/checks", { method: "POST", body, signal });

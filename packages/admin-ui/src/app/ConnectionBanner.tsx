@@ -1,0 +1,68 @@
+import { useQueryClient } from "@tanstack/react-query";
+import { type Connection, useConnection } from "../api/connection.ts";
+import { Notice } from "../common/feedback/Notice.tsx";
+import { Button } from "../common/form/Button.tsx";
+import { Time } from "../common/time/Time.tsx";
+import css from "./ConnectionBanner.module.css";
+
+/** What is wrong with the line to the API, above whatever the page still shows. The region is always there, to be read out. */
+export function ConnectionBanner() {
+  const connection = useConnection();
+  return (
+    <div className={css.banner} role="status">
+      <Words connection={connection} />
+    </div>
+  );
+}
+
+function Words({ connection }: { connection: Connection }) {
+  const { downSince, lastAnswerAt, sessionLost, signInUrl, slow } = connection;
+  if (downSince !== null) {
+    return (
+      <Notice tone="bad" icon="offline" title="Herald's API can't be reached." actions={<TryNow />}>
+        <p>
+          It stopped answering <Time iso={iso(downSince)} />.{" "}
+          {lastAnswerAt === null ? null : (
+            <>
+              What you see is from <Time iso={iso(lastAnswerAt)} />.{" "}
+            </>
+          )}
+          The page asks again every few seconds; what you have typed stays.
+        </p>
+      </Notice>
+    );
+  }
+  if (sessionLost) {
+    return (
+      <Notice tone="care" icon="lock" title="Your session has ended." actions={<TryNow />}>
+        <p>
+          {signInUrl ? (
+            <>
+              <a href={signInUrl} target="_blank" rel="noreferrer">
+                Sign in again
+              </a>{" "}
+              in a new tab,
+            </>
+          ) : (
+            "Sign in to your product again in another tab,"
+          )}{" "}
+          then carry on here: nothing on this page is lost.
+        </p>
+      </Notice>
+    );
+  }
+  return slow ? <Notice tone="plain" icon="clock" title="Herald's API is slow: still waiting for its answer." /> : null;
+}
+
+function TryNow() {
+  const client = useQueryClient();
+  return (
+    <Button icon="retry" onClick={() => void client.refetchQueries({ type: "active" })}>
+      Try now
+    </Button>
+  );
+}
+
+function iso(timeMs: number): string {
+  return new Date(timeMs).toISOString();
+}

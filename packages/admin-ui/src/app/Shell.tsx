@@ -1,0 +1,42 @@
+import type { ReactNode } from "react";
+import { Link } from "wouter";
+import css from "./Shell.module.css";
+import { ThemeMenu } from "./ThemeMenu.tsx";
+
+/** What surrounds every scene: where one is, what is wrong with the line, and the page itself. */
+export function Shell({ banner, children }: { banner: ReactNode; children: ReactNode }) {
+  return (
+    <>
+      <button type="button" className={css.skip} onClick={() => document.getElementById("main")?.focus()}>
+        Skip to content
+      </button>
+      <header className={css.bar}>
+        <nav className={css.trail} aria-label="You are here">
+          <Mark />
+          <ol>
+            <li>Integrations</li>
+            <li>
+              <Link href="/">Webhooks</Link>
+            </li>
+          </ol>
+        </nav>
+        <ThemeMenu />
+      </header>
+      {banner}
+      <main id="main" className={css.main} tabIndex={-1}>
+        {children}
+      </main>
+      <div id="announcements" className={css.announcements} aria-live="polite" aria-atomic="false" />
+    </>
+  );
+}
+
+function Mark() {
+  return (
+    <svg className={css.mark} viewBox="0 0 32 32" width="22" height="22" aria-hidden="true">
+      <path className={css.shield} d="M5 3h22v13c0 7-5 11.5-11 13.5C10 27.5 5 23 5 16Z" />
+      <path className={css.chief} d="M5 3h22v6.5H5Z" />
+      <path className={css.tick} d="m9.5 17 4.6 4.6 8.4-8.6" />
+    </svg>
+  );
+}

@@ -1,0 +1,30 @@
+import type { SessionInfo } from "@herald/contracts";
+import { createContext, useContext } from "react";
+
+export const SessionContext = createContext<SessionInfo | null>(null);
+
+/** Who looks at the page and what they may do. Only below the gate that has loaded it. */
+export function useSession(): SessionInfo {
+  const session = useContext(SessionContext);
+  if (!session) throw new Error("useSession was called outside of SessionGate");
+  return session;
+}
+
+/** Why the controls that change something are off; null where they are not. */
+export function useManageBlock(): string | null {
+  const { mayManage, missing } = useSession();
+  return mayManage ? null : `You may look, not change: ${lacking(missing)}.`;
+}
+
+export function useDeleteBlock(): string | null {
+  const { mayDelete, missing } = useSession();
+  return mayDelete ? null : `You may look, not delete: ${lacking(missing)}.`;
+}
+
+/** "your account lacks the permission integrations.manage and the entitlement integrations" */
+export function lacking(missing: readonly string[]): string {
+  if (missing.length === 0) return "your account is not allowed to";
+  const named = missing.map((item) => `the ${item}`);
+  const last = named.pop();
+  return `your account lacks ${named.length > 0 ? `${named.join(", ")} and ` : ""}${last}`;
+}

@@ -1,0 +1,23 @@
+import type { HourOfDeliveries } from "@herald/contracts";
+import { memo, useMemo } from "react";
+import css from "./HourBars.module.css";
+import { barPaths, dayInWords, sumHours } from "./hours.ts";
+
+const WIDTH = 120;
+const HEIGHT = 28;
+
+/** The last 24 hours of a webhook as a small picture. */
+export const HourBars = memo(function HourBars({ hours }: { hours: readonly HourOfDeliveries[] }) {
+  const paths = useMemo(() => barPaths(hours, WIDTH, HEIGHT), [hours]);
+  const words = useMemo(() => dayInWords(sumHours(hours)), [hours]);
+  return (
+    <span className={css.picture} data-hint={words}>
+      <svg viewBox={`0 0 ${WIDTH} ${HEIGHT}`} width={WIDTH} height={HEIGHT} role="img" aria-label={words}>
+        <path className={css.base} d={`M0 ${paths.baseY + 0.5}H${WIDTH}`} />
+        <path className={css.succeeded} d={paths.succeeded} />
+        <path className={css.waiting} d={paths.waiting} />
+        <path className={css.failed} d={paths.failed} />
+      </svg>
+    </span>
+  );
+});

@@ -1,0 +1,30 @@
+import { classNames } from "../class-names.ts";
+import css from "./Pips.module.css";
+
+interface Props {
+  count: number;
+  limit: number;
+  /** What the last of those counted came to; the ones before it are failures in any case. */
+  last?: "failed" | "succeeded" | "unknown";
+  /** For who listens, and written out beside the pips where `caption` is set. */
+  words: string;
+  caption?: boolean;
+}
+
+/** n of five, to be seen at a glance: failures of a webhook on their way to disabling it, attempts of a delivery. */
+export function Pips({ count, limit, last = "failed", words, caption = false }: Props) {
+  const kindOf = (pip: number): string | undefined => {
+    if (pip > count) return undefined;
+    return pip < count ? css.failed : css[last];
+  };
+  return (
+    <span className={css.line}>
+      <span className={css.pips} aria-hidden="true">
+        {Array.from({ length: limit }, (_, index) => (
+          <i key={index} className={classNames(css.pip, kindOf(index + 1))} />
+        ))}
+      </span>
+      <span className={caption ? css.caption : css.unseen}>{words}</span>
+    </span>
+  );
+}

@@ -1,0 +1,32 @@
+import type { EndpointOverview } from "@herald/contracts";
+
+export type EndpointStatus = "active" | "failing" | "paused" | "disabled";
+
+type Judged = Pick<EndpointOverview, "enabled" | "disabledReason" | "consecutiveFailures">;
+
+/** How a webhook stands. `disabled` is Herald's doing, `paused` an admin's; `failing` is active with failures since the last success. */
+export function endpointStatus({ enabled, disabledReason, consecutiveFailures }: Judged): EndpointStatus {
+  if (!enabled) return disabledReason === "failures" ? "disabled" : "paused";
+  return consecutiveFailures > 0 ? "failing" : "active";
+}
+
+const numbers = ["no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"];
+
+/** A count as a word where it has a short one: "five", "12". */
+export function inWords(count: number): string {
+  return numbers[count] ?? String(count);
+}
+
+/** The status as the page says it. `limit`: failures in a row that disable a webhook (5 unless set otherwise). */
+export function statusWords(status: EndpointStatus, limit: number): string {
+  switch (status) {
+    case "active":
+      return "Active";
+    case "failing":
+      return "Active, failing";
+    case "paused":
+      return "Paused";
+    case "disabled":
+      return `Disabled after ${inWords(limit)} failures`;
+  }
+}

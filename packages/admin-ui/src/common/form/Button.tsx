@@ -1,0 +1,81 @@
+import { type ComponentProps, type MouseEvent, type ReactNode, useId } from "react";
+import { Link } from "wouter";
+import { classNames } from "../class-names.ts";
+import { Icon, type IconName } from "../display/Icon.tsx";
+import css from "./Button.module.css";
+
+interface Look {
+  kind?: "primary" | "secondary" | "quiet" | "danger";
+  icon?: IconName | undefined;
+  /** Where the icon alone says it; the children are its name for who listens. */
+  iconOnly?: boolean;
+}
+
+interface ButtonProps extends Look, Omit<ComponentProps<"button">, "disabled"> {
+  /** Why it can't be used now. It stays focusable, so that the reason can be read. */
+  disabledReason?: string | null | undefined;
+  busy?: boolean;
+}
+
+export function Button({
+  kind = "secondary",
+  icon,
+  iconOnly = false,
+  disabledReason,
+  busy = false,
+  className,
+  children,
+  onClick,
+  type = "button",
+  ...rest
+}: ButtonProps) {
+  const reasonId = useId();
+  const off = Boolean(disabledReason) || busy;
+  const press = (event: MouseEvent<HTMLButtonElement>): void => {
+    if (off) event.preventDefault();
+    else onClick?.(event);
+  };
+  return (
+    <>
+      <button
+        {...rest}
+        type={type}
+        className={classNames(css.button, css[kind], iconOnly && css.iconOnly, className)}
+        aria-disabled={off || undefined}
+        aria-busy={busy || undefined}
+        aria-describedby={disabledReason ? reasonId : rest["aria-describedby"]}
+        data-hint={disabledReason || (iconOnly && typeof children === "string" ? children : undefined)}
+        onClick={press}
+      >
+        <Face icon={busy ? "retry" : icon} iconOnly={iconOnly}>
+          {children}
+        </Face>
+      </button>
+      {disabledReason ? (
+        <span id={reasonId} hidden>
+          {disabledReason}
+        </span>
+      ) : null}
+    </>
+  );
+}
+
+/** A link that looks like a button, for what leads to another place. */
+export function ButtonLink({ kind = "secondary", icon, children, href }: Look & { href: string; children: ReactNode }) {
+  return (
+    <Link href={href} className={classNames(css.button, css[kind])}>
+      <Face icon={icon} iconOnly={false}>
+        {children}
+      </Face>
+    </Link>
+  );
+}
+
+function Face({ icon, iconOnly, children }: { icon: IconName | undefined; iconOnly: boolean; children: ReactNode }) {
+  return (
+    <>
+      {icon ? <Icon name={icon} /> : null}
+      <span className={iconOnly ? css.name : undefined}>{children}</span>
+    </>
+  );
+}

@@ -1,0 +1,48 @@
+import { useState } from "react";
+
+interface Row {
+  id: string;
+}
+
+interface HeldRows<T> {
+  rows: readonly T[];
+  /** New rows that are held back. */
+  waiting: number;
+}
+
+/**
+ * What a list shows next, when `fresh` has arrived while it showed `shown`. Held, no row moves: those shown stay where they are,
+ * with their newest content, also where they no longer belong; what comes after the last of them is added, what would come in
+ * between waits.
+ */
+export function nextRows<T extends Row>(shown: readonly T[], fresh: readonly T[], held: boolean): HeldRows<T> {
+  if (!held || shown.length === 0) return { rows: fresh, waiting: 0 };
+  const freshById = new Map(fresh.map((row) => [row.id, row]));
+  const shownIds = new Set(shown.map((row) => row.id));
+  const lastShown = fresh.findLastIndex((row) => shownIds.has(row.id));
+  const unseen = fresh.filter((row) => !shownIds.has(row.id));
+  const after = lastShown < 0 ? [] : fresh.slice(lastShown + 1);
+  return {
+    rows: [...shown.map((row) => freshById.get(row.id) ?? row), ...after],
+    waiting: unseen.length - after.length,
+  };
+}
+
+/**
+ * Rows that don't move while `held`.
+ * @param list names what is listed; another list is shown at once, held or not.
+ */
+export function useHeldRows<T extends Row>(
+  fresh: readonly T[],
+  held: boolean,
+  list: string,
+): HeldRows<T> & { release: () => void } {
+  const [state, setState] = useState({ list, rows: fresh });
+  const next = nextRows(state.rows, fresh, held && state.list === list);
+  if (state.list !== list || !sameRows(state.rows, next.rows)) setState({ list, rows: next.rows });
+  return { ...next, release: () => setState({ list, rows: fresh }) };
+}
+
+function sameRows(some: readonly Row[], others: readonly Row[]): boolean {
+  return some.length === others.length && some.every((row, index) => row === others[index]);
+}

@@ -1,0 +1,61 @@
+import { Dialog as Radix } from "radix-ui";
+import type { ReactNode } from "react";
+import { classNames } from "../class-names.ts";
+import { Button } from "../form/Button.tsx";
+import css from "./Dialog.module.css";
+
+interface Props {
+  title: string;
+  /** Called when it is closed by Escape, by a click beside it, or by its cross. */
+  onClose: () => void;
+  children: ReactNode;
+  /** Below the content, at its right end: the buttons. */
+  actions?: ReactNode;
+  /** A question that must be answered: only the actions close it. */
+  mustAnswer?: boolean;
+  shape?: "dialog" | "drawer";
+  /** Beside the title. */
+  aside?: ReactNode;
+}
+
+/** To the control that is marked for it, else to the dialog itself: its first control is the cross. */
+function focusWhatMatters(event: Event): void {
+  event.preventDefault();
+  const content = event.currentTarget as HTMLElement;
+  (content.querySelector<HTMLElement>("[data-autofocus]") ?? content).focus({ preventScroll: true });
+}
+
+/** What takes the whole attention for a moment: a question in the middle, or a drawer at the side. */
+export function Dialog({ title, onClose, children, actions, mustAnswer = false, shape = "dialog", aside }: Props) {
+  const hold = (event: Event): void => {
+    if (mustAnswer) event.preventDefault();
+  };
+  return (
+    <Radix.Root open onOpenChange={(open) => !open && onClose()}>
+      <Radix.Portal>
+        <Radix.Overlay className={css.overlay} />
+        <Radix.Content
+          className={classNames(css.content, css[shape])}
+          aria-describedby={undefined}
+          onEscapeKeyDown={hold}
+          onInteractOutside={hold}
+          onOpenAutoFocus={focusWhatMatters}
+        >
+          <header className={css.header}>
+            <Radix.Title className={css.title}>{title}</Radix.Title>
+            {aside}
+            {mustAnswer ? null : (
+              <span className={css.close}>
+                <Button kind="quiet" icon="cross" iconOnly onClick={onClose}>
+                  Close
+                </Button>
+              </span>
+            )}
+          </header>
+          <div className={css.body}>{children}</div>
+          {actions ? <footer className={css.actions}>{actions}</footer> : null}
+        </Radix.Content>
+      </Radix.Portal>
+    </Radix.Root>
+  );
+}

@@ -1,0 +1,52 @@
+import { type ReactNode, useEffect, useRef } from "react";
+import css from "./PageHead.module.css";
+import { usePageTitle } from "./use-page-title.ts";
+
+let first = true;
+let wentBack = false;
+window.addEventListener("popstate", () => {
+  wentBack = true;
+});
+
+interface Props {
+  title: string;
+  /** Above the title: the way back. */
+  back?: ReactNode;
+  /** Beside the title. */
+  aside?: ReactNode;
+  children?: ReactNode;
+  actions?: ReactNode;
+}
+
+/** The head of a scene. When the page moves on to another scene, its title takes the focus, so that who listens knows. */
+export function PageHead({ title, back, aside, children, actions }: Props) {
+  const heading = useRef<HTMLHeadingElement>(null);
+  usePageTitle(title);
+  useEffect(() => {
+    // The page itself was just opened: the browser does what is right.
+    if (first) {
+      first = false;
+      return;
+    }
+    heading.current?.focus({ preventScroll: true });
+    if (!wentBack) window.scrollTo(0, 0);
+    wentBack = false;
+  }, []);
+  return (
+    <div className={css.head}>
+      {back}
+      <div className={css.row}>
+        <div className={css.titles}>
+          <div className={css.line}>
+            <h1 ref={heading} tabIndex={-1} className={css.title}>
+              {title}
+            </h1>
+            {aside}
+          </div>
+          {children}
+        </div>
+        {actions ? <div className={css.actions}>{actions}</div> : null}
+      </div>
+    </div>
+  );
+}

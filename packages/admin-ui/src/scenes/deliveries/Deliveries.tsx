@@ -1,0 +1,105 @@
+import type { EndpointDetails } from "@herald/contracts";
+import { useInfiniteQuery } from "@tanstack/react-query";
+import { lazy, Suspense, useMemo } from "react";
+import { useLocation, useSearch } from "wouter";
+import { filtersFromSearch, isNarrowed } from "../../api/delivery-filters.ts";
+import { ApiProblem } from "../../api/problem.ts";
+import { deliveriesQuery } from "../../api/queries.ts";
+import { sumHours } from "../../common/display/hours.ts";
+import { EmptyState } from "../../common/feedback/EmptyState.tsx";
+import { ProblemNotice } from "../../common/feedback/Problem.tsx";
+import { Skeleton } from "../../common/feedback/Skeleton.tsx";
+import { ButtonLink } from "../../common/form/Button.tsx";
+import { Panel } from "../../common/page/Panel.tsx";
+import { CouldNotLoad } from "../could-not-load/CouldNotLoad.tsx";
+import { DeliveryDrawer } from "../delivery/DeliveryDrawer.tsx";
+import css from "./Deliveries.module.css";
+import { DeliveryFilterBar } from "./DeliveryFilterBar.tsx";
+import { DeliveryTable } from "./DeliveryTable.tsx";
+import { NextPage } from "./NextPage.tsx";
+
+const DayChart = lazy(() => import("./DayChart.tsx"));
+
+/** A webhook's deliveries, newest first and live; one of them opens in a drawer that has its own address. */
+export function Deliveries({ webhook, openDelivery }: { webhook: EndpointDetails; openDelivery: string | undefined }) {
+  const search = useSearch();
+  const [, go] = useLocation();
+  const filters = useMemo(() => filtersFromSearch(new URLSearchParams(search)), [search]);
+  const query = useInfiniteQuery(deliveriesQuery(webhook.id, filters));
+  const rows = useMemo(() => query.data?.pages.flatMap((page) => page.deliveries) ?? [], [query.data]);
+  const home = `/webhooks/${webhook.id}`;
+  const suffix = search ? `?${search}` : "";
+  return (
+    <>
+      <Panel title="Deliveries">
+        <Suspense fallback={<div className={css.chartSpace} />}>
+          {sumHours(webhook.last24Hours).total > 0 ? <DayChart hours={webhook.last24Hours} /> : null}
+        </Suspense>
+        <DeliveryFilterBar filters={filters} subscribed={webhook.events} home={home} />
+        {query.data ? (
+          <>
+            {query.error instanceof ApiProblem && query.error.status !== 401 ? (
+              <ProblemNotice error={query.error} what="Could not refresh the deliveries." />
+            ) : null}
+            {rows.length > 0 ? (
+              <DeliveryTable
+                rows={rows}
+                list={search}
+                enabled={webhook.enabled}
+                hrefOf={(id) => `${home}/deliveries/${id}${suffix}`}
+              />
+            ) : query.hasNextPage ? null : (
+              <NoDeliveries webhook={webhook} narrowed={isNarrowed(filters)} home={home} />
+            )}
+            <NextPage query={query} count={rows.length} />
+          </>
+        ) : query.error ? (
+          <CouldNotLoad error={query.error} what="the deliveries" level={2} />
+        ) : (
+          <Skeleton rows={8} what="deliveries" />
+        )}
+      </Panel>
+      {openDelivery ? (
+        <DeliveryDrawer
+          key={openDelivery}
+          webhook={webhook}
+          deliveryId={openDelivery}
+          onClose={() => go(`${home}${suffix}`)}
+        />
+      ) : null}
+    </>
+  );
+}
+
+function NoDeliveries({ webhook, narrowed, home }: { webhook: EndpointDetails; narrowed: boolean; home: string }) {
+  if (narrowed) {
+    return (
+      <EmptyState
+        icon="search"
+        title="No delivery matches"
+        action={<ButtonLink href={home}>Show all deliveries</ButtonLink>}
+      >
+        <p>Choose another outcome, event or period.</p>
+      </EmptyState>
+    );
+  }
+  return (
+    <EmptyState
+      icon="clock"
+      title="No deliveries yet"
+      action={
+        webhook.enabled ? (
+          <ButtonLink icon="send" href={`${home}/manual`}>
+            Send a manual delivery
+          </ButtonLink>
+        ) : null
+      }
+    >
+      <p>
+        {webhook.enabled
+          ? "They appear here by themselves as soon as one of the subscribed events happens. To see one now, send it by hand."
+          : "The webhook is not active, so nothing is sent. Resume it to let events through."}
+      </p>
+    </EmptyState>
+  );
+}

@@ -1,0 +1,76 @@
+import { EVENT_TYPES, type EventType, OUTCOMES, type Outcome } from "@herald/contracts";
+import { useLocation } from "wouter";
+import { type DeliveryFilters, filtersToSearch, isNarrowed, PERIODS, type Period } from "../../api/delivery-filters.ts";
+import { outcomeMeaning, outcomeWords } from "../../common/display/delivery-outcome.ts";
+import { Button } from "../../common/form/Button.tsx";
+import { Choices } from "../../common/form/Choices.tsx";
+import { Select } from "../../common/form/Select.tsx";
+import css from "./DeliveryFilterBar.module.css";
+
+const periodWords: Record<Period, string> = { "1h": "Last hour", "24h": "Last 24 hours", "7d": "Last 7 days" };
+
+interface Props {
+  filters: DeliveryFilters;
+  subscribed: readonly EventType[];
+  home: string;
+}
+
+/** Narrows the deliveries. The choice is in the page's address. */
+export function DeliveryFilterBar({ filters, subscribed, home }: Props) {
+  const [, go] = useLocation();
+  const narrow = (change: Partial<DeliveryFilters>): void => {
+    const search = filtersToSearch({ ...filters, ...change }).toString();
+    go(search ? `${home}?${search}` : home, { replace: true });
+  };
+  const [outcome] = filters.outcomes;
+  const [eventType] = filters.eventTypes;
+  return (
+    <search className={css.bar}>
+      <Choices<Outcome | "all">
+        name="Outcome"
+        value={outcome ?? "all"}
+        options={[
+          { value: "all", words: "All" },
+          ...OUTCOMES.map((value) => ({ value, words: outcomeWords[value], hint: outcomeMeaning[value] })),
+        ]}
+        onChange={(value) => narrow({ outcomes: value === "all" ? [] : [value] })}
+      />
+      <div className={css.selects}>
+        <Select
+          aria-label="Event"
+          value={eventType ?? ""}
+          onChange={({ target }) => narrow({ eventTypes: EVENT_TYPES.filter((type) => type === target.value) })}
+        >
+          <option value="">Every event</option>
+          <optgroup label="Subscribed">
+            {EVENT_TYPES.filter((type) => subscribed.includes(type)).map((type) => (
+              <option key={type}>{type}</option>
+            ))}
+          </optgroup>
+          <optgroup label="Others">
+            {EVENT_TYPES.filter((type) => !subscribed.includes(type)).map((type) => (
+              <option key={type}>{type}</option>
+            ))}
+          </optgroup>
+        </Select>
+        <Select
+          aria-label="Period"
+          value={filters.period ?? ""}
+          onChange={({ target }) => narrow({ period: PERIODS.find((period) => period === target.value) ?? null })}
+        >
+          <option value="">Any time</option>
+          {PERIODS.map((period) => (
+            <option key={period} value={period}>
+              {periodWords[period]}
+            </option>
+          ))}
+        </Select>
+        {isNarrowed(filters) ? (
+          <Button kind="quiet" icon="cross" onClick={() => go(home, { replace: true })}>
+            Clear
+          </Button>
+        ) : null}
+      </div>
+    </search>
+  );
+}

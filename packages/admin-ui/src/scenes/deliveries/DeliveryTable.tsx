@@ -1,0 +1,140 @@
+import type { DeliveryListItem } from "@herald/contracts";
+import { type FocusEvent, memo, useEffect, useRef, useState } from "react";
+import { Link } from "wouter";
+import { useSession } from "../../app/session.tsx";
+import { OutcomeBadge } from "../../common/display/Badge.tsx";
+import { outcomeOf, outcomeWords } from "../../common/display/delivery-outcome.ts";
+import { Icon } from "../../common/display/Icon.tsx";
+import { Pips } from "../../common/display/Pips.tsx";
+import { besideStatus } from "../../common/display/response-words.ts";
+import table from "../../common/display/table.module.css";
+import { announce } from "../../common/feedback/announce.ts";
+import { useHeldRows } from "../../common/held-rows.ts";
+import { Countdown, Time } from "../../common/time/Time.tsx";
+import { duration } from "../../common/time/words.ts";
+import css from "./DeliveryTable.module.css";
+
+interface Props {
+  rows: readonly DeliveryListItem[];
+  /** Names the list that the rows are of: another filter is another list. */
+  list: string;
+  /** Whether the webhook is active: if not, nothing is attempted. */
+  enabled: boolean;
+  hrefOf: (deliveryId: string) => string;
+}
+
+/** Rows are added at the top while nobody is at work in the table; otherwise they wait behind a button. */
+export function DeliveryTable({ rows: fresh, list, enabled, hrefOf }: Props) {
+  const [pointed, setPointed] = useState(false);
+  const [focused, setFocused] = useState(false);
+  const { rows, waiting, release } = useHeldRows(fresh, pointed || focused, list);
+  useAnnounced(waiting);
+  const onBlur = (event: FocusEvent<HTMLElement>): void => {
+    if (!event.currentTarget.contains(event.relatedTarget)) setFocused(false);
+  };
+  return (
+    <div className={css.held}>
+      {waiting > 0 ? (
+        <div className={css.pillPlace}>
+          <button type="button" className={css.pill} onClick={release}>
+            <Icon name="retry" size={14} />
+            {waiting === 1 ? "1 new delivery" : `${waiting} new deliveries`}
+          </button>
+        </div>
+      ) : null}
+      <table className={`${table.table} ${css.table}`}>
+        <caption className={table.unseen}>Deliveries, newest first</caption>
+        <thead>
+          <tr>
+            <th scope="col">Outcome</th>
+            <th scope="col">Event</th>
+            <th scope="col">Attempts</th>
+            <th scope="col">Latest response</th>
+            <th scope="col" className={css.number}>
+              Took
+            </th>
+            <th scope="col">When</th>
+            <th scope="col">Next attempt</th>
+          </tr>
+        </thead>
+        <tbody
+          onPointerEnter={() => setPointed(true)}
+          onPointerLeave={() => setPointed(false)}
+          onFocus={() => setFocused(true)}
+          onBlur={onBlur}
+        >
+          {rows.map((delivery) => (
+            <Row key={delivery.id} delivery={delivery} enabled={enabled} href={hrefOf(delivery.id)} />
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+/** Says once that new rows wait, not with each further one. */
+function useAnnounced(waiting: number): void {
+  const said = useRef(false);
+  useEffect(() => {
+    if (waiting > 0 && !said.current) announce("New deliveries have come. A button above the table shows them.");
+    said.current = waiting > 0;
+  }, [waiting]);
+}
+
+const Row = memo(function Row({
+  delivery,
+  enabled,
+  href,
+}: {
+  delivery: DeliveryListItem;
+  enabled: boolean;
+  href: string;
+}) {
+  const { limits } = useSession();
+  const outcome = outcomeOf(delivery);
+  const { attemptCount, statusCode, errorSummary } = delivery;
+  return (
+    <tr className={table.row} data-hint-scope data-delivery={delivery.id}>
+      <th scope="row" className={css.outcome}>
+        <Link href={href} className={table.rowLink} aria-label={`${outcomeWords[outcome]}, ${delivery.eventType}`}>
+          <OutcomeBadge outcome={outcome} />
+        </Link>
+      </th>
+      <td data-label="Event">
+        {delivery.eventType}
+        {delivery.businessEventId === undefined ? <span className={css.manual}>manual</span> : null}
+      </td>
+      <td data-label="Attempts">
+        <Pips
+          count={attemptCount}
+          limit={limits.maxAttempts}
+          last={delivery.inFlight ? "unknown" : delivery.succeeded ? "succeeded" : "failed"}
+          words={`${attemptCount} of ${limits.maxAttempts}`}
+          caption
+        />
+      </td>
+      <td data-label="Latest response" className={css.response}>
+        {statusCode === null ? <span className={table.faint}>None yet</span> : <strong>{statusCode}</strong>}
+        <span className={css.error}> {besideStatus(statusCode, errorSummary)}</span>
+      </td>
+      <td data-label="Took" className={css.number}>
+        {delivery.durationMs === null ? <span className={table.faint}>–</span> : duration(delivery.durationMs)}
+      </td>
+      <td data-label="When">
+        <Time iso={delivery.attemptedAtUtc ?? delivery.createdAtUtc} />
+      </td>
+      <td data-label="Next attempt">
+        <NextAttempt delivery={delivery} enabled={enabled} />
+      </td>
+    </tr>
+  );
+});
+
+export function NextAttempt({ delivery, enabled }: { delivery: DeliveryListItem; enabled: boolean }) {
+  const { state, inFlight, nextAttemptAtUtc } = delivery;
+  if (inFlight) return <span className={css.now}>Under way</span>;
+  if (state === "parked" || (state === "pending" && !enabled))
+    return <span data-hint="Its webhook is not active.">After a resume</span>;
+  if (state === "pending" && nextAttemptAtUtc) return <Countdown iso={nextAttemptAtUtc} />;
+  return <span className={table.faint}>–</span>;
+}

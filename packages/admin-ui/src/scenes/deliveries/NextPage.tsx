@@ -1,0 +1,41 @@
+import { useEffect, useRef } from "react";
+import { Button } from "../../common/form/Button.tsx";
+import css from "./NextPage.module.css";
+
+interface Props {
+  query: {
+    hasNextPage: boolean;
+    isFetchingNextPage: boolean;
+    isFetchNextPageError: boolean;
+    fetchNextPage: () => unknown;
+  };
+  count: number;
+}
+
+const AHEAD = "600px";
+
+/** Older deliveries come as one scrolls; by keyboard there is a button. */
+export function NextPage({ query, count }: Props) {
+  const { hasNextPage, isFetchingNextPage, isFetchNextPageError, fetchNextPage } = query;
+  const sentinel = useRef<HTMLDivElement>(null);
+  const armed = hasNextPage && !isFetchingNextPage && !isFetchNextPageError;
+  useEffect(() => {
+    if (!armed || !sentinel.current) return;
+    const observer = new IntersectionObserver(
+      (entries) => {
+        if (entries.some((entry) => entry.isIntersecting)) fetchNextPage();
+      },
+      { rootMargin: AHEAD },
+    );
+    observer.observe(sentinel.current);
+    return () => observer.disconnect();
+  }, [armed, fetchNextPage]);
+  if (!hasNextPage) return count > 0 ? <p className={css.end}>That is all that is kept.</p> : null;
+  return (
+    <div ref={sentinel} className={css.more}>
+      <Button kind="quiet" busy={isFetchingNextPage} onClick={() => fetchNextPage()}>
+        {isFetchNextPageError ? "Could not load older deliveries: try again" : "Load older deliveries"}
+      </Button>
+    </div>
+  );
+}

@@ -1,0 +1,166 @@
+import {
+  type DeliverRequest,
+  type EndpointDetails,
+  EVENT_TYPES,
+  type EventType,
+  type EventTypeInfo,
+} from "@herald/contracts";
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { type FormEvent, useState } from "react";
+import { ApiProblem, problemsOf } from "../../api/problem.ts";
+import { deliverManually } from "../../api/queries.ts";
+import { useManageBlock, useSession } from "../../app/session.tsx";
+import { Notice } from "../../common/feedback/Notice.tsx";
+import { ProblemNotice } from "../../common/feedback/Problem.tsx";
+import { Button, ButtonLink } from "../../common/form/Button.tsx";
+import controls from "../../common/form/controls.module.css";
+import { Field } from "../../common/form/Field.tsx";
+import { Select } from "../../common/form/Select.tsx";
+import { resultWords } from "./delivery-result.ts";
+import { checkJson } from "./json-check.ts";
+import css from "./ManualForm.module.css";
+
+interface Props {
+  webhook: EndpointDetails;
+  samples: readonly EventTypeInfo[];
+  /** What an older delivery carried, character for character. */
+  start: DeliverRequest | null;
+}
+
+export function ManualForm({ webhook, samples, start }: Props) {
+  const { limits } = useSession();
+  const sampleOf = (type: EventType): string => samples.find(({ name }) => name === type)?.sample ?? "{}";
+  const choices = EVENT_TYPES.filter((type) => webhook.events.includes(type));
+  const first = start && choices.includes(start.eventType) ? start.eventType : (choices[0] ?? "ProjectCreated");
+  const [eventType, setEventType] = useState<EventType>(first);
+  // Kept apart from the text area, which would turn each CRLF into an LF: what nobody edits is sent as it was.
+  const [payloadJson, setPayloadJson] = useState(start?.payloadJson ?? sampleOf(first));
+  const [edited, setEdited] = useState(start !== null);
+  const check = checkJson(payloadJson, limits.payloadBytes);
+  const block = useBlock(webhook, check.problem);
+
+  const client = useQueryClient();
+  const send = useMutation({
+    mutationFn: () => deliverManually(webhook.id, { eventType, payloadJson }),
+    onSettled: () => {
+      void client.invalidateQueries({ queryKey: ["deliveries", webhook.id] });
+      void client.invalidateQueries({ queryKey: ["webhook", webhook.id] });
+    },
+  });
+  const submit = (event: FormEvent): void => {
+    event.preventDefault();
+    if (block === null && !send.isPending) send.mutate();
+  };
+  const choose = (type: EventType): void => {
+    setEventType(type);
+    if (!edited) setPayloadJson(sampleOf(type));
+  };
+  const refused = send.error instanceof ApiProblem ? (send.error.problem.errors ?? []) : [];
+  return (
+    <form className={css.form} onSubmit={submit} noValidate>
+      <p className={css.intro}>
+        Sends JSON of your own, signed like any delivery but without an event's envelope, so also without its id.
+        Nothing in your product changes.
+      </p>
+      <Field
+        label="Event"
+        problems={problemsOf(refused, "eventType").map(({ detail }) => detail)}
+        hint="Only what the webhook is subscribed to."
+      >
+        {(attributes) => (
+          <Select
+            {...attributes}
+            className={css.event}
+            value={eventType}
+            onChange={({ target }) => choose(target.value as EventType)}
+          >
+            {choices.map((type) => (
+              <option key={type}>{type}</option>
+            ))}
+          </Select>
+        )}
+      </Field>
+      <Field
+        label="JSON to send"
+        problems={[
+          ...(check.problem ? [check.problem] : []),
+          ...problemsOf(refused, "payloadJson").map(({ detail }) => detail),
+        ]}
+        hint={`${check.bytes.toLocaleString("en")} of ${limits.payloadBytes.toLocaleString("en")} bytes. It is sent exactly as it stands here.`}
+        aside={
+          edited ? (
+            <button
+              type="button"
+              className={css.reset}
+              onClick={() => {
+                setPayloadJson(sampleOf(eventType));
+                setEdited(false);
+              }}
+            >
+              Start from the sample of {eventType}
+            </button>
+          ) : null
+        }
+      >
+        {(attributes) => (
+          <textarea
+            {...attributes}
+            className={controls.textarea}
+            value={payloadJson}
+            onChange={({ target }) => {
+              setPayloadJson(target.value);
+              setEdited(true);
+            }}
+            spellCheck={false}
+            autoCapitalize="off"
+            rows={14}
+          />
+        )}
+      </Field>
+      <div className={css.send}>
+        <Button kind="primary" icon="send" type="submit" busy={send.isPending} disabledReason={block}>
+          {send.isPending ? "Sending…" : "Send manual delivery"}
+        </Button>
+        {block ? <span className={css.block}>{block}</span> : null}
+      </div>
+      <div className={css.result} role="status">
+        {send.error ? <ProblemNotice error={send.error} what="It was not sent." /> : null}
+        {send.data && !send.isPending ? (
+          <Result
+            webhookId={webhook.id}
+            result={resultWords(send.data, limits.maxAttempts)}
+            deliveryId={send.data.id}
+          />
+        ) : null}
+      </div>
+    </form>
+  );
+}
+
+function useBlock(webhook: EndpointDetails, problem: string | null): string | null {
+  const mayNot = useManageBlock();
+  if (mayNot) return mayNot;
+  if (!webhook.enabled)
+    return "The webhook is not active. Resume it first: only active webhooks take manual deliveries.";
+  return problem === null ? null : "Correct the JSON first.";
+}
+
+function Result({
+  webhookId,
+  result,
+  deliveryId,
+}: {
+  webhookId: string;
+  result: ReturnType<typeof resultWords>;
+  deliveryId: string;
+}) {
+  return (
+    <Notice
+      tone={result.tone}
+      title={result.title}
+      actions={<ButtonLink href={`/webhooks/${webhookId}/deliveries/${deliveryId}`}>Show the delivery</ButtonLink>}
+    >
+      <p>{result.text}</p>
+    </Notice>
+  );
+}

@@ -1,0 +1,99 @@
+import type { DeliveryListItem, EndpointDetails } from "@herald/contracts";
+import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
+import { lazy, Suspense } from "react";
+import { useSearchParams } from "wouter";
+import { deliveriesQuery, deliveryQuery } from "../../api/queries.ts";
+import { outcomeOf, outcomeWords } from "../../common/display/delivery-outcome.ts";
+import { Skeleton } from "../../common/feedback/Skeleton.tsx";
+import { Field } from "../../common/form/Field.tsx";
+import { Select } from "../../common/form/Select.tsx";
+import { Panel } from "../../common/page/Panel.tsx";
+import { usePageTitle } from "../../common/page/use-page-title.ts";
+import { useTicking } from "../../common/time/ticker.ts";
+import { ago } from "../../common/time/words.ts";
+import { CouldNotLoad } from "../could-not-load/CouldNotLoad.tsx";
+import css from "./Signature.module.css";
+import { SignatureCheck } from "./SignatureCheck.tsx";
+
+const ReceiverCode = lazy(() => import("./ReceiverCode.tsx"));
+
+const anyDelivery = { outcomes: [], eventTypes: [], period: null } as const;
+
+/** What a receiver should have seen: for one attempt, what was signed and the header that comes of it; and code that checks it. */
+export default function Signature({ webhook }: { webhook: EndpointDetails }) {
+  usePageTitle(`Signature · ${webhook.name}`, 1);
+  const [search, setSearch] = useSearchParams();
+  const recent = useInfiniteQuery({ ...deliveriesQuery(webhook.id, anyDelivery), refetchInterval: false });
+  const attempted = (recent.data?.pages[0]?.deliveries ?? []).filter(({ attemptedAtUtc }) => attemptedAtUtc !== null);
+  const chosen = search.get("delivery") ?? attempted[0]?.id ?? null;
+  return (
+    <>
+      <Panel title="What your receiver should have seen" padded narrow>
+        {chosen === null ? (
+          recent.data ? (
+            <p className={css.intro}>
+              Nothing has been sent yet. After the first attempt you can check its signature here.
+            </p>
+          ) : recent.error ? (
+            <CouldNotLoad error={recent.error} what="the deliveries" level={2} />
+          ) : (
+            <Skeleton rows={3} what="the deliveries" />
+          )
+        ) : (
+          <>
+            <p className={css.intro}>
+              A receiver that rejects what Herald sends has most often another secret, or signs something other than the
+              raw body. Choose a delivery and compare.
+            </p>
+            <DeliveryChoice
+              deliveries={attempted}
+              chosen={chosen}
+              onChoose={(id) => setSearch({ delivery: id }, { replace: true })}
+            />
+            <Chosen key={chosen} webhook={webhook} deliveryId={chosen} />
+          </>
+        )}
+      </Panel>
+      <Suspense fallback={<Skeleton rows={4} what="the code" />}>
+        <ReceiverCode />
+      </Suspense>
+    </>
+  );
+}
+
+interface ChoiceProps {
+  deliveries: readonly DeliveryListItem[];
+  chosen: string;
+  onChoose: (id: string) => void;
+}
+
+function DeliveryChoice({ deliveries, chosen, onChoose }: ChoiceProps) {
+  const now = useTicking((nowMs) => Math.floor(nowMs / 60_000)) * 60_000;
+  const isListed = deliveries.some(({ id }) => id === chosen);
+  return (
+    <Field label="Delivery">
+      {(attributes) => (
+        <Select {...attributes} className={css.choice} value={chosen} onChange={({ target }) => onChoose(target.value)}>
+          {isListed ? null : <option value={chosen}>{chosen}</option>}
+          {deliveries.map((delivery) => (
+            <option key={delivery.id} value={delivery.id}>
+              {delivery.eventType}, {outcomeWords[outcomeOf(delivery)].toLowerCase()},{" "}
+              {ago(Date.parse(delivery.attemptedAtUtc ?? delivery.createdAtUtc), now)}
+            </option>
+          ))}
+        </Select>
+      )}
+    </Field>
+  );
+}
+
+function Chosen({ webhook, deliveryId }: { webhook: EndpointDetails; deliveryId: string }) {
+  const { data: delivery, error } = useQuery(deliveryQuery(webhook.id, deliveryId));
+  if (delivery && delivery.attempts.length > 0) return <SignatureCheck delivery={delivery} />;
+  if (delivery) return <p className={css.intro}>This delivery has had no attempt yet, so nothing has been signed.</p>;
+  return error ? (
+    <CouldNotLoad error={error} what="the delivery" level={2} />
+  ) : (
+    <Skeleton rows={3} what="the delivery" />
+  );
+}

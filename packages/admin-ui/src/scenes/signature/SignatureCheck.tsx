@@ -1,0 +1,166 @@
+import type { DeliveryDetails } from "@herald/contracts";
+import { useEffect, useState } from "react";
+import { useSession } from "../../app/session.tsx";
+import { Code } from "../../common/display/Code.tsx";
+import { Notice } from "../../common/feedback/Notice.tsx";
+import { Choices } from "../../common/form/Choices.tsx";
+import controls from "../../common/form/controls.module.css";
+import { Field } from "../../common/form/Field.tsx";
+import { utc } from "../../common/time/words.ts";
+import css from "./Signature.module.css";
+import { expectedSignature, judgeSignature, signedMessage, type Verdict } from "./signature.ts";
+
+/** One delivery's attempts: what was signed, what the header must be, and what is wrong with what the receiver computed. */
+export function SignatureCheck({ delivery }: { delivery: DeliveryDetails }) {
+  const { headerPrefix } = useSession();
+  const [number, setNumber] = useState(String(delivery.attempts.at(-1)?.number));
+  const [secret, setSecret] = useState("");
+  const [got, setGot] = useState("");
+  const attempt = delivery.attempts.find((each) => String(each.number) === number) ?? delivery.attempts.at(-1);
+  if (!attempt) return null;
+  const { timestamp } = attempt;
+  const message = signedMessage({ timestamp, body: delivery.body });
+  return (
+    <div className={css.check}>
+      {delivery.attempts.length > 1 ? (
+        <div className={css.line}>
+          <span className={css.label} aria-hidden="true">
+            Attempt
+          </span>
+          <Choices
+            name="Attempt"
+            value={String(attempt.number)}
+            options={delivery.attempts.map((each) => ({ value: String(each.number), words: String(each.number) }))}
+            onChange={setNumber}
+          />
+          <span className={css.faint}>Each attempt has a timestamp and a signature of its own.</span>
+        </div>
+      ) : null}
+      <div className={css.part}>
+        <h3 className={css.label}>{headerPrefix}-Timestamp</h3>
+        <Code what="timestamp" text={timestamp} />
+        <p className={css.faint}>
+          {utc(new Date(Number(timestamp) * 1000).toISOString())}. Receivers should allow 300 s either way.
+        </p>
+      </div>
+      <div className={css.part}>
+        <h3 className={css.label}>Signed message: the timestamp, a dot, and the body to the byte</h3>
+        <Code what="signed message" text={message}>
+          <mark className={css.prefix}>{timestamp}.</mark>
+          {delivery.body}
+        </Code>
+      </div>
+      <Field
+        label="Signing secret"
+        hint={
+          <>
+            Herald can't show it again, so paste it from where you keep it: the one in force at the time of the attempt.
+            It stays in this page and <strong>is never sent</strong>; the signature is computed in your browser.
+          </>
+        }
+      >
+        {(attributes) => (
+          <input
+            {...attributes}
+            className={`${controls.input} ${controls.mono}`}
+            type="password"
+            value={secret}
+            onChange={({ target }) => setSecret(target.value)}
+            autoComplete="off"
+            spellCheck={false}
+            data-1p-ignore
+          />
+        )}
+      </Field>
+      <Expected prefix={headerPrefix} secret={secret} timestamp={timestamp} body={delivery.body} />
+      <Field
+        label="What your receiver computed (optional)"
+        hint="Herald looks for the mistake that explains the difference."
+      >
+        {(attributes) => (
+          <input
+            {...attributes}
+            className={`${controls.input} ${controls.mono}`}
+            value={got}
+            placeholder="sha256=…"
+            onChange={({ target }) => setGot(target.value)}
+            autoComplete="off"
+            spellCheck={false}
+          />
+        )}
+      </Field>
+      <div role="status" className={css.verdict}>
+        <Judged got={got} secret={secret} timestamp={timestamp} body={delivery.body} />
+      </div>
+    </div>
+  );
+}
+
+interface ExpectedProps {
+  prefix: string;
+  secret: string;
+  timestamp: string;
+  body: string;
+}
+
+function Expected({ prefix, secret, timestamp, body }: ExpectedProps) {
+  const [expected, setExpected] = useState<string | null>(null);
+  useEffect(() => {
+    let current = true;
+    setExpected(null);
+    if (secret !== "" && canSign) {
+      void expectedSignature({ secret, timestamp, body }).then((signature) => current && setExpected(signature));
+    }
+    return () => {
+      current = false;
+    };
+  }, [secret, timestamp, body]);
+  return (
+    <div className={css.part}>
+      <h3 className={css.label}>Expected {prefix}-Signature</h3>
+      {expected ? (
+        <Code what="expected signature" text={expected} />
+      ) : (
+        <p className={css.awaiting}>
+          {canSign
+            ? "Paste the signing secret to see it."
+            : "This browser computes signatures only on a page served over HTTPS."}
+        </p>
+      )}
+    </div>
+  );
+}
+
+/** Browsers offer WebCrypto only where the page came over HTTPS or from this machine. */
+const canSign = globalThis.crypto?.subtle !== undefined;
+
+function Judged({ got, secret, timestamp, body }: { got: string; secret: string; timestamp: string; body: string }) {
+  const [verdict, setVerdict] = useState<Verdict | null>(null);
+  useEffect(() => {
+    let current = true;
+    setVerdict(null);
+    if (got.trim() !== "" && secret !== "" && canSign) {
+      void judgeSignature(got, { secret, timestamp, body }).then((judged) => current && setVerdict(judged));
+    }
+    return () => {
+      current = false;
+    };
+  }, [got, secret, timestamp, body]);
+  if (!verdict) return null;
+  if (verdict.is === "match") return <Notice tone="good" title="It is the right one." />;
+  if (verdict.is === "mistake") {
+    return (
+      <Notice tone="bad" title="It differs, and this is why:">
+        <p>{verdict.mistake}</p>
+      </Notice>
+    );
+  }
+  return (
+    <Notice tone="care" title="It differs.">
+      <p>
+        None of the usual mistakes explains it. Most likely the secret is another one, here or in the receiver, or the
+        receiver signed other bytes than it got.
+      </p>
+    </Notice>
+  );
+}

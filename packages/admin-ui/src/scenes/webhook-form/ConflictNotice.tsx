@@ -1,0 +1,58 @@
+import { Notice } from "../../common/feedback/Notice.tsx";
+import { Button } from "../../common/form/Button.tsx";
+import css from "./ConflictNotice.module.css";
+import { type Conflict, type DraftField, fieldNames } from "./edits.ts";
+
+interface Props {
+  conflicts: readonly Conflict[];
+  onTake: (field: DraftField) => void;
+}
+
+/** After a 409: nothing that was typed is lost, and what has changed meanwhile is told field by field. */
+export function ConflictNotice({ conflicts, onTake }: Props) {
+  return (
+    <Notice tone="care" title="The webhook was changed while you edited it. It was not saved." urgent>
+      {conflicts.length === 0 ? (
+        <p>
+          Nothing that you see here is different: only its signing secret, or what was changed back. Save again to go
+          on.
+        </p>
+      ) : (
+        <>
+          <p>What you typed is still here. Look at what has changed, then save again.</p>
+          <ul className={css.list}>
+            {conflicts.map((conflict) => (
+              <Change key={conflict.field} conflict={conflict} onTake={onTake} />
+            ))}
+          </ul>
+        </>
+      )}
+    </Notice>
+  );
+}
+
+function Change({
+  conflict: { field, before, now, yours },
+  onTake,
+}: {
+  conflict: Conflict;
+  onTake: (field: DraftField) => void;
+}) {
+  return (
+    <li className={css.change}>
+      <strong>{fieldNames[field]}</strong>
+      <span>
+        was <q>{before}</q>, is now <q>{now}</q>
+        {yours === null ? ". The form shows what it is now." : null}
+      </span>
+      {yours === null ? null : (
+        <span className={css.decision}>
+          <span>
+            You typed <q>{yours}</q>, and saving puts that in.
+          </span>
+          <Button onClick={() => onTake(field)}>Take “{now}” instead</Button>
+        </span>
+      )}
+    </li>
+  );
+}

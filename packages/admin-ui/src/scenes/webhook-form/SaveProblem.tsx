@@ -1,0 +1,21 @@
+import { ApiProblem } from "../../api/problem.ts";
+import { Notice } from "../../common/feedback/Notice.tsx";
+import { ProblemNotice } from "../../common/feedback/Problem.tsx";
+
+/** Why saving failed. Complaints about a field stand beside the field: here is only that there are some. */
+export function SaveProblem({ error }: { error: unknown }) {
+  if (!error) return null;
+  if (error instanceof ApiProblem && error.status === 400 && error.problem.errors?.length) {
+    const count = error.problem.errors.length;
+    return (
+      <Notice tone="bad" title="It was not saved." urgent>
+        <p>
+          {count === 1
+            ? "One thing needs correcting; it is marked above."
+            : `${count} things need correcting; they are marked above.`}
+        </p>
+      </Notice>
+    );
+  }
+  return <ProblemNotice error={error} what="It was not saved." />;
+}

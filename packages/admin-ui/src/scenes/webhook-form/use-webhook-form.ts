@@ -1,0 +1,34 @@
+import type { FieldProblem } from "@herald/contracts";
+import { useState } from "react";
+import { ApiProblem, problemsOf } from "../../api/problem.ts";
+import type { Draft, DraftField } from "./edits.ts";
+import { useLiveChecks } from "./use-live-checks.ts";
+
+/** The state of a create or edit form: what is typed, and what is wrong with it, in the API's words. */
+export function useWebhookForm(start: Draft, mayManage: boolean) {
+  const [draft, setDraft] = useState(start);
+  const [touched, setTouched] = useState<ReadonlySet<DraftField>>(new Set());
+  /** What the last save was refused for; a field's entry goes when the field changes. */
+  const [refused, setRefused] = useState<readonly FieldProblem[]>([]);
+  const checks = useLiveChecks(draft, touched, mayManage);
+
+  const change = (field: DraftField, value: Partial<Draft>): void => {
+    setDraft((before) => ({ ...before, ...value }));
+    setTouched((before) => new Set(before).add(field));
+    setRefused((before) => before.filter((problem) => !problemsOf([problem], field).length));
+  };
+  const leave = (field: DraftField): void => setTouched((before) => new Set(before).add(field));
+  const reset = (next: Draft): void => {
+    setDraft(next);
+    setTouched(new Set());
+    setRefused([]);
+  };
+  const refuse = (error: unknown): void => {
+    if (error instanceof ApiProblem && error.problem.errors) setRefused(error.problem.errors);
+  };
+  const problems = (field: DraftField): string[] => {
+    const live = touched.has(field) ? problemsOf(checks, field) : [];
+    return [...new Set([...problemsOf(refused, field), ...live].map(({ detail }) => detail))];
+  };
+  return { draft, change, leave, reset, replace: setDraft, refuse, problems };
+}

@@ -1,0 +1,130 @@
+import type { EndpointOverview } from "@herald/contracts";
+import { useQuery } from "@tanstack/react-query";
+import { useDeferredValue, useMemo } from "react";
+import { Link, useSearchParams } from "wouter";
+import { ApiProblem } from "../../api/problem.ts";
+import { overviewQuery } from "../../api/queries.ts";
+import { useManageBlock, useSession } from "../../app/session.tsx";
+import { endpointStatus, inWords } from "../../common/display/endpoint-status.ts";
+import { EmptyState } from "../../common/feedback/EmptyState.tsx";
+import { Notice } from "../../common/feedback/Notice.tsx";
+import { ProblemNotice } from "../../common/feedback/Problem.tsx";
+import { Skeleton } from "../../common/feedback/Skeleton.tsx";
+import { Button, ButtonLink } from "../../common/form/Button.tsx";
+import { PageHead } from "../../common/page/PageHead.tsx";
+import { Panel } from "../../common/page/Panel.tsx";
+import { CouldNotLoad } from "../could-not-load/CouldNotLoad.tsx";
+import { ListControls } from "./ListControls.tsx";
+import { listed, listFilterFromSearch } from "./list-filter.ts";
+import css from "./WebhookList.module.css";
+import { WebhookTable } from "./WebhookTable.tsx";
+
+/** Every webhook of the organization, and at a glance how each one fares. */
+export function WebhookList() {
+  const { data: webhooks, error } = useQuery(overviewQuery);
+  return (
+    <>
+      <PageHead title="Webhooks" actions={<NewWebhookButton />}>
+        <p>Herald sends your organization's business events to these receivers, signed and retried.</p>
+      </PageHead>
+      {webhooks ? (
+        <div className={css.stack}>
+          {error instanceof ApiProblem && error.status !== 401 ? (
+            <ProblemNotice error={error} what="Could not refresh the list." />
+          ) : null}
+          <Loaded webhooks={webhooks} />
+        </div>
+      ) : error ? (
+        <Panel>
+          <CouldNotLoad error={error} what="the webhooks" level={2} />
+        </Panel>
+      ) : (
+        <Panel>
+          <Skeleton rows={6} what="webhooks" />
+        </Panel>
+      )}
+    </>
+  );
+}
+
+function NewWebhookButton() {
+  const block = useManageBlock();
+  return block ? (
+    <Button kind="primary" icon="plus" disabledReason={block}>
+      New webhook
+    </Button>
+  ) : (
+    <ButtonLink kind="primary" icon="plus" href="/webhooks/new">
+      New webhook
+    </ButtonLink>
+  );
+}
+
+function Loaded({ webhooks }: { webhooks: EndpointOverview[] }) {
+  const [search] = useSearchParams();
+  const filter = useDeferredValue(search.toString());
+  const rows = useMemo(() => listed(webhooks, listFilterFromSearch(new URLSearchParams(filter))), [webhooks, filter]);
+  if (webhooks.length === 0) return <NoWebhooks />;
+  return (
+    <>
+      <Attention webhooks={webhooks} />
+      <Panel>
+        {webhooks.length > 1 ? <ListControls webhooks={webhooks} /> : null}
+        {rows.length > 0 ? <WebhookTable webhooks={rows} /> : <NoMatch />}
+      </Panel>
+    </>
+  );
+}
+
+/** What needs somebody: the first thing to read, since it is what most come for. */
+function Attention({ webhooks }: { webhooks: EndpointOverview[] }) {
+  const { limits } = useSession();
+  const disabled = webhooks.filter((webhook) => endpointStatus(webhook) === "disabled");
+  if (disabled.length === 0) return null;
+  const failures = `${inWords(limits.disableAfterFailures)} failures in a row`;
+  return (
+    <Notice
+      tone="bad"
+      title={
+        disabled.length === 1
+          ? `One webhook was disabled after ${failures}: nothing is sent to it.`
+          : `${disabled.length} webhooks were disabled after ${failures}: nothing is sent to them.`
+      }
+    >
+      <ul className={css.disabled}>
+        {disabled.slice(0, 5).map((webhook) => (
+          <li key={webhook.id}>
+            <Link href={`/webhooks/${webhook.id}`}>See why {webhook.name} is disabled</Link>
+          </li>
+        ))}
+        {disabled.length > 5 ? (
+          <li>
+            <Link href="/?status=disabled">Show all {disabled.length}</Link>
+          </li>
+        ) : null}
+      </ul>
+    </Notice>
+  );
+}
+
+function NoWebhooks() {
+  return (
+    <Panel>
+      <EmptyState icon="send" title="No webhooks yet" action={<NewWebhookButton />}>
+        <p>
+          A webhook names an HTTPS address of yours and the events that it gets. Herald posts each event there and signs
+          it.
+        </p>
+        <p>You need a receiver that answers with 2xx, and a place to keep its signing secret.</p>
+      </EmptyState>
+    </Panel>
+  );
+}
+
+function NoMatch() {
+  return (
+    <EmptyState icon="search" title="No webhook matches" action={<ButtonLink href="/">Show all</ButtonLink>}>
+      <p>Look for a part of a name or URL, or choose another status.</p>
+    </EmptyState>
+  );
+}

@@ -1,0 +1,130 @@
+import type { EndpointDetails, FailedAttempt } from "@herald/contracts";
+import { Link } from "wouter";
+import { useSession } from "../../app/session.tsx";
+import { classNames } from "../../common/class-names.ts";
+import { endpointStatus, inWords } from "../../common/display/endpoint-status.ts";
+import { Icon } from "../../common/display/Icon.tsx";
+import { Pips } from "../../common/display/Pips.tsx";
+import { besideStatus } from "../../common/display/response-words.ts";
+import { Time } from "../../common/time/Time.tsx";
+import { duration, utc } from "../../common/time/words.ts";
+import { diagnose } from "./diagnosis.ts";
+import css from "./Health.module.css";
+import { ResumeButton } from "./ResumeDialog.tsx";
+import { resumeWords } from "./resume-words.ts";
+
+/** Why a webhook doesn't get its deliveries, and what to do. Nothing, where all is well. */
+export function Health({ webhook }: { webhook: EndpointDetails }) {
+  const status = endpointStatus(webhook);
+  if (status === "active") return null;
+  if (status === "paused") return <Paused webhook={webhook} />;
+  return <Failing webhook={webhook} />;
+}
+
+function Paused({ webhook }: { webhook: EndpointDetails }) {
+  return (
+    <section className={classNames(css.health, css.plain)} aria-label="Why nothing is sent">
+      <div className={css.head}>
+        <div className={css.words}>
+          <h2 className={css.title}>
+            <Icon name="pause" /> Paused by an admin
+          </h2>
+          <p>
+            Nothing is sent
+            {webhook.disabledAtUtc ? (
+              <>
+                {" "}
+                since it was switched off <Time iso={webhook.disabledAtUtc} />
+              </>
+            ) : null}
+            . {onResume(webhook)}
+          </p>
+        </div>
+        <ResumeButton webhook={webhook} />
+      </div>
+    </section>
+  );
+}
+
+function onResume(webhook: EndpointDetails): string {
+  const { unfinished, onResume } = webhook;
+  const waits = unfinished.pending + unfinished.parked + (onResume?.missedEvents ?? 0) > 0;
+  return waits ? `When you resume: ${resumeWords(webhook)}` : "Nothing waits so far.";
+}
+
+function Failing({ webhook }: { webhook: EndpointDetails }) {
+  const { limits } = useSession();
+  const limit = limits.disableAfterFailures;
+  const { failureRun: run, consecutiveFailures: failures, enabled } = webhook;
+  const diagnosis = diagnose(run, enabled);
+  return (
+    <section className={classNames(css.health, enabled ? css.care : css.bad)} aria-label="Why deliveries fail">
+      <div className={css.head}>
+        <div className={css.words}>
+          <h2 className={css.title}>
+            <Icon name={enabled ? "alert" : "stop"} />
+            {enabled
+              ? `${failures} of ${limit} failures in a row`
+              : `Disabled after ${inWords(limit)} failures in a row`}
+          </h2>
+          {diagnosis ? <p className={css.cause}>{diagnosis.cause}</p> : null}
+          {diagnosis ? <p>{diagnosis.remedy}</p> : null}
+          <p className={css.consequence}>
+            {enabled ? (
+              `After ${inWords(limit)} in a row Herald disables the webhook; any success starts the count anew.`
+            ) : (
+              <>
+                Nothing is sent
+                {webhook.disabledAtUtc ? (
+                  <>
+                    {" "}
+                    since Herald disabled it <Time iso={webhook.disabledAtUtc} />
+                  </>
+                ) : null}
+                . {onResume(webhook)}
+              </>
+            )}
+          </p>
+        </div>
+        {enabled ? (
+          <Pips count={Math.min(failures, limit)} limit={limit} words={`${failures} of ${limit} failures in a row`} />
+        ) : (
+          <ResumeButton webhook={webhook} />
+        )}
+      </div>
+      {run.length > 0 ? <Attempts id={webhook.id} run={run} disabledIt={!enabled} /> : null}
+    </section>
+  );
+}
+
+function Attempts({ id, run, disabledIt }: { id: string; run: FailedAttempt[]; disabledIt: boolean }) {
+  return (
+    <ol
+      className={css.run}
+      aria-label={
+        disabledIt ? "The attempts that disabled it, oldest first" : "The failures since the last success, oldest first"
+      }
+    >
+      {run.map((attempt) => (
+        <li key={`${attempt.deliveryId}/${attempt.attemptNumber}`} className={css.attempt}>
+          <span className={css.when}>
+            <time dateTime={attempt.attemptedAtUtc}>{utc(attempt.attemptedAtUtc)}</time>
+          </span>
+          <span className={css.what}>
+            <strong>{attempt.statusCode}</strong>
+            {` ${besideStatus(attempt.statusCode, attempt.errorSummary)}`}
+          </span>
+          <span className={css.detail}>
+            {attempt.eventType}, attempt {attempt.attemptNumber}, {duration(attempt.durationMs)}
+          </span>
+          <Link
+            href={`/webhooks/${id}/deliveries/${attempt.deliveryId}`}
+            aria-label={`Delivery of ${attempt.eventType}, attempt ${attempt.attemptNumber}`}
+          >
+            Details
+          </Link>
+        </li>
+      ))}
+    </ol>
+  );
+}

@@ -1,0 +1,46 @@
+import type { EndpointDetails } from "@herald/contracts";
+import { useState } from "react";
+import { useLocation } from "wouter";
+import { useDeleteBlock, useManageBlock } from "../../app/session.tsx";
+import { Button } from "../../common/form/Button.tsx";
+import { Menu } from "../../common/overlay/Menu.tsx";
+import { DeleteDialog } from "./DeleteDialog.tsx";
+import { PauseDialog } from "./PauseDialog.tsx";
+
+/** What can be done with a webhook beyond its tabs. */
+export function WebhookActions({ webhook }: { webhook: EndpointDetails }) {
+  const [asking, setAsking] = useState<"pause" | "delete" | null>(null);
+  const manageBlock = useManageBlock();
+  const deleteBlock = useDeleteBlock();
+  const [, go] = useLocation();
+  const close = (): void => setAsking(null);
+  return (
+    <>
+      {webhook.enabled ? (
+        <Button icon="pause" disabledReason={manageBlock} onClick={() => setAsking("pause")}>
+          Pause…
+        </Button>
+      ) : null}
+      <Menu
+        trigger={
+          <Button icon="more" iconOnly>
+            More actions
+          </Button>
+        }
+        items={[
+          { name: "Send a manual delivery", icon: "send", onSelect: () => go(`/webhooks/${webhook.id}/manual`) },
+          { name: "Edit settings", icon: "key", onSelect: () => go(`/webhooks/${webhook.id}/settings`) },
+          {
+            name: "Delete webhook…",
+            icon: "cross",
+            danger: true,
+            disabledReason: deleteBlock,
+            onSelect: () => setAsking("delete"),
+          },
+        ]}
+      />
+      {asking === "pause" ? <PauseDialog webhook={webhook} onClose={close} /> : null}
+      {asking === "delete" ? <DeleteDialog webhook={webhook} onClose={close} /> : null}
+    </>
+  );
+}

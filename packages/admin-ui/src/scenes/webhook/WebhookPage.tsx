@@ -1,0 +1,74 @@
+import type { EndpointDetails } from "@herald/contracts";
+import { useQuery } from "@tanstack/react-query";
+import { lazy, Suspense } from "react";
+import { ApiProblem } from "../../api/problem.ts";
+import { webhookQuery } from "../../api/queries.ts";
+import { useSession } from "../../app/session.tsx";
+import { StatusBadge } from "../../common/display/Badge.tsx";
+import { Copy } from "../../common/display/Copy.tsx";
+import { endpointStatus } from "../../common/display/endpoint-status.ts";
+import { ProblemNotice } from "../../common/feedback/Problem.tsx";
+import { Skeleton } from "../../common/feedback/Skeleton.tsx";
+import { PageHead } from "../../common/page/PageHead.tsx";
+import { CouldNotLoad } from "../could-not-load/CouldNotLoad.tsx";
+import { Deliveries } from "../deliveries/Deliveries.tsx";
+import { NotFound } from "../not-found/NotFound.tsx";
+import { Health } from "./Health.tsx";
+import { Tabs } from "./Tabs.tsx";
+import { WebhookActions } from "./WebhookActions.tsx";
+import css from "./WebhookPage.module.css";
+
+const ManualDelivery = lazy(() => import("../manual-delivery/ManualDelivery.tsx"));
+const Signature = lazy(() => import("../signature/Signature.tsx"));
+const EditWebhook = lazy(() => import("../webhook-form/EditWebhook.tsx"));
+
+/** One webhook: how it stands and why, what was sent to it, and everything one can do with it. */
+export default function WebhookPage({ id, place }: { id: string; place: string }) {
+  const { data: webhook, error } = useQuery(webhookQuery(id));
+  if (!webhook)
+    return error ? <CouldNotLoad error={error} what="the webhook" /> : <Skeleton rows={8} what="the webhook" />;
+  const gone = error instanceof ApiProblem && error.status === 404;
+  if (gone) return <CouldNotLoad error={error} what="the webhook" />;
+  return (
+    <>
+      <Head webhook={webhook} />
+      {error instanceof ApiProblem && error.status !== 401 ? (
+        <ProblemNotice error={error} what="Could not refresh the webhook." />
+      ) : null}
+      <div className={css.stack}>
+        <Health webhook={webhook} />
+        <Tabs id={id} />
+        <Suspense fallback={<Skeleton rows={4} what="the page" />}>
+          <Place webhook={webhook} place={place} />
+        </Suspense>
+      </div>
+    </>
+  );
+}
+
+function Place({ webhook, place }: { webhook: EndpointDetails; place: string }) {
+  const [name, deliveryId, ...more] = place.split("/");
+  if (more.length > 0) return <NotFound />;
+  if (name === "" || name === "deliveries") return <Deliveries webhook={webhook} openDelivery={deliveryId} />;
+  if (deliveryId !== undefined) return <NotFound />;
+  if (name === "manual") return <ManualDelivery webhook={webhook} />;
+  if (name === "signature") return <Signature webhook={webhook} />;
+  if (name === "settings") return <EditWebhook webhook={webhook} />;
+  return <NotFound />;
+}
+
+function Head({ webhook }: { webhook: EndpointDetails }) {
+  const { limits } = useSession();
+  return (
+    <PageHead
+      title={webhook.name}
+      aside={<StatusBadge status={endpointStatus(webhook)} failureLimit={limits.disableAfterFailures} />}
+      actions={<WebhookActions webhook={webhook} />}
+    >
+      <div className={css.url}>
+        <code>{webhook.url}</code>
+        <Copy text={webhook.url} what="endpoint URL" small />
+      </div>
+    </PageHead>
+  );
+}

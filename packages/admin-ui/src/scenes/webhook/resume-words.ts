@@ -1,0 +1,26 @@
+import type { EndpointDetails } from "@herald/contracts";
+
+/** Where the API stops counting the unfinished. */
+const COUNTED_TO = 10_000;
+
+/**
+ * What a resume sends, before one does it: "15 deliveries will go out: 12 that wait here, and 3 events that came meanwhile."
+ * Deliveries that wait are those set aside, and those whose next attempt is not due yet.
+ */
+export function resumeWords({ unfinished, onResume }: Pick<EndpointDetails, "unfinished" | "onResume">): string {
+  const waiting = unfinished.pending + unfinished.parked;
+  const missed = onResume?.missedEvents ?? 0;
+  const total = waiting + missed;
+  if (total === 0) return "Nothing waits: the next event will be the first to go out.";
+  const moreMissed = onResume?.missedEventsIsMinimum ?? false;
+  const moreWaiting = Math.max(unfinished.pending, unfinished.parked) >= COUNTED_TO;
+  const all = `${moreMissed || moreWaiting ? "At least " : ""}${count(total, "delivery", "deliveries")} will go out`;
+  if (missed === 0) return `${all}: ${waiting === 1 ? "it waits" : "they wait"} here since before.`;
+  const events = `${moreMissed ? "at least " : ""}${count(missed, "event", "events")} of the last seven days that came meanwhile`;
+  if (waiting === 0) return `${all}: ${events}.`;
+  return `${all}: ${waiting.toLocaleString("en")} that ${waiting === 1 ? "waits" : "wait"} here, and ${events}.`;
+}
+
+function count(number: number, one: string, many: string): string {
+  return `${number.toLocaleString("en")} ${number === 1 ? one : many}`;
+}

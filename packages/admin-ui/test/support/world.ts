@@ -1,0 +1,150 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import {
+  certificates,
+  type HttpsReceiver,
+  httpsReceiver,
+  type SteeredClock,
+  steeredClock,
+  type TestDatabase,
+  useBroker,
+  useBrowser,
+  useDatabase,
+} from "@herald/devkit/harness";
+import { createEmitter, type EmittedEvent, type Emitter, newEvent } from "@herald/emitter";
+import { type ApiClient, apiClient, type Herald, JWT_SECRET, startHerald } from "@herald/rig/herald";
+import { afterAll, afterEach, beforeAll, beforeEach } from "@jest/globals";
+import { SignJWT } from "jose";
+import type { BrowserContextOptions, Page } from "playwright-core";
+
+interface Signed {
+  permissions?: string[];
+  entitlements?: string[];
+}
+
+/** A Herald of the three real services, an organization with a receiver and a product service, and a browser to look at it. */
+export interface World {
+  readonly db: TestDatabase;
+  readonly herald: Herald;
+  readonly clock: SteeredClock;
+  readonly api: ApiClient;
+  readonly receiver: HttpsReceiver;
+  readonly emitter: Emitter;
+  /** Of the admin page, without a trailing slash. */
+  readonly pageUrl: string;
+  /** Emits a business event that happens now. */
+  emit(type?: EmittedEvent["type"]): Promise<void>;
+  /** Opens a browser window, signs in by the link that `pnpm start` prints, and goes to a place of the page. */
+  signIn(place?: string, options?: BrowserContextOptions & Signed): Promise<Page>;
+  /** Opens a browser window without a session. */
+  open(place?: string, options?: BrowserContextOptions): Promise<Page>;
+  takeProblems(): string[];
+}
+
+export const BASE_PATH = "/apps/herald";
+
+export function useWorld(): World {
+  const db = useDatabase();
+  const broker = useBroker();
+  const browser = useBrowser();
+  let folder = "";
+  let made: Pick<World, "herald" | "clock" | "api" | "receiver" | "emitter">;
+
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), "herald-admin-ui-"));
+    await writeFile(join(folder, "ca.pem"), (await certificates()).caPem);
+  });
+  afterAll(() => rm(folder, { recursive: true, force: true }));
+
+  beforeEach(async () => {
+    const { url: amqpUrl, namespace } = broker;
+    const place = { databaseUrl: db.url, amqpUrl, namespace, caFile: join(folder, "ca.pem") };
+    const clock = steeredClock(new Date());
+    const herald = await startHerald(place, { clock, settings: { BASE_PATH, SIGN_IN_LINKS: "true" } });
+    made = {
+      clock,
+      herald,
+      api: await apiClient(herald.apiUrl + BASE_PATH),
+      receiver: await httpsReceiver(),
+      emitter: createEmitter({ url: amqpUrl, namespace }),
+    };
+  });
+  afterEach(async () => {
+    await made.emitter.close();
+    await made.herald.stop();
+    await made.receiver.close();
+  });
+
+  const pageUrl = (): string => `${made.herald.apiUrl}${BASE_PATH}/administration/integrations`;
+
+  async function open(place = "", options: BrowserContextOptions = {}): Promise<Page> {
+    const { page } = await browser.open(options);
+    await page.goto(pageUrl() + place);
+    return page;
+  }
+
+  async function signIn(place = "", options: BrowserContextOptions & Signed = {}): Promise<Page> {
+    const { permissions, entitlements, ...rest } = options;
+    const { page } = await browser.open(rest);
+    const token = await tokenFor(made.api.organizationId, { permissions, entitlements });
+    await page.goto(`${made.herald.apiUrl}${BASE_PATH}/administration/sign-in#${token}`);
+    await page.waitForURL(pageUrl());
+    if (place) await page.goto(pageUrl() + place);
+    return page;
+  }
+
+  return {
+    db,
+    get herald() {
+      return made.herald;
+    },
+    get clock() {
+      return made.clock;
+    },
+    get api() {
+      return made.api;
+    },
+    get receiver() {
+      return made.receiver;
+    },
+    get emitter() {
+      return made.emitter;
+    },
+    get pageUrl() {
+      return pageUrl();
+    },
+    emit: (type = "WorkItemCompleted") => made.emitter.emit(eventNow(made.api.organizationId, type, made.clock.now())),
+    signIn,
+    open,
+    takeProblems: browser.takeProblems,
+  };
+}
+
+function eventNow(organizationId: string, type: EmittedEvent["type"], now: Date): EmittedEvent {
+  return newEvent({
+    organizationId,
+    type,
+    entityType: "WorkItem",
+    entityId: "0190a1b2-0000-7000-8000-0000000000aa",
+    occurredAtUtc: now.toISOString(),
+    data: { changes: { Status: { oldValue: "InProgress", newValue: "Done" } } },
+  });
+}
+
+async function tokenFor(
+  organizationId: string,
+  { permissions, entitlements }: { permissions: string[] | undefined; entitlements: string[] | undefined },
+): Promise<string> {
+  return await new SignJWT({
+    organization_id: organizationId,
+    permissions: permissions ?? ["integrations.view", "integrations.manage"],
+    subscription: "active",
+    modules: ["administration"],
+    entitlements: entitlements ?? ["integrations"],
+  })
+    .setProtectedHeader({ alg: "HS256" })
+    .setSubject("an admin")
+    .setExpirationTime("1h")
+    .sign(new TextEncoder().encode(JWT_SECRET));
+}

@@ -1,0 +1,33 @@
+import { existsSync, readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import react from "@vitejs/plugin-react";
+import { defineConfig, type ProxyOptions } from "vite";
+
+const here = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
+
+export default defineConfig(({ command }) => ({
+  root: here("."),
+  // Built assets are addressed relative to <base>, which the server writes: BASE_PATH is not known here.
+  base: command === "build" ? "./" : "/administration/integrations/",
+  plugins: [react()],
+  resolve: {
+    conditions: ["herald-source", "module", "browser", "development|production"],
+    // Radix locks scrolling with this package, which adds a <style> element: the page's CSP forbids those.
+    alias: { "react-remove-scroll": here("src/common/scroll-lock.tsx") },
+  },
+  server: { proxy: runningHerald() },
+  build: {
+    target: ["chrome123", "firefox121", "safari17.5"],
+    // A data: URL for a small asset would be one more thing for the CSP to allow.
+    assetsInlineLimit: 0,
+    reportCompressedSize: false,
+  },
+}));
+
+/** While the page is worked on, its API is the one that `pnpm start` runs, with the token that it made. */
+function runningHerald(): Record<string, ProxyOptions> {
+  const runFile = here("../../.local/run.json");
+  if (!existsSync(runFile)) return {};
+  const { apiUrl, token } = JSON.parse(readFileSync(runFile, "utf8"));
+  return { "/api": { target: apiUrl, headers: { authorization: `Bearer ${token}` } } };
+}
