@@ -1,6 +1,6 @@
 import { parseArgs } from "node:util";
 import { EVENT_TYPES, isEventType } from "@herald/contracts";
-import { createEmitter, type EmittedEvent, InvalidEventError } from "@herald/emitter";
+import { createEmitter, type EmittedEvent, type Emitter } from "@herald/emitter";
 import { localFolder } from "../stack/folders.ts";
 import { brokerNamespace } from "../start/broker-namespace.ts";
 import { readRunFile } from "../start/run-file.ts";
@@ -21,6 +21,8 @@ the broker has confirmed them.
 
 Herald delivers ${EVENT_TYPES.slice(0, 4).join(", ")},
 ${EVENT_TYPES.slice(4).join(", ")}. Other names are acknowledged, counted and dropped.`;
+
+const AT_ONCE = 400;
 
 await runCommand(HELP, async () => {
   const { values, positionals } = parseArgs({
@@ -57,11 +59,8 @@ async function emitAll(events: EmittedEvent[], url: string, namespace: string): 
   const emitter = createEmitter({ url, namespace, connectionName: "herald-devkit-emit" });
   const begun = Date.now();
   try {
-    const results = await Promise.allSettled(events.map((event) => emitter.emit(event)));
-    const failures = results.flatMap((result, index) =>
-      result.status === "rejected" ? [`${events[index]?.type} ${events[index]?.id}: ${describe(result.reason)}`] : [],
-    );
-    const confirmed = results.length - failures.length;
+    const failures = await emitEach(emitter, events);
+    const confirmed = events.length - failures.length;
     if (events.length === 1 && confirmed === 1) {
       const [event] = events;
       console.log(`${event?.type} ${event?.id} of ${event?.organizationId} is with the broker.`);
@@ -77,9 +76,17 @@ async function emitAll(events: EmittedEvent[], url: string, namespace: string): 
   }
 }
 
-function describe(reason: unknown): string {
-  if (reason instanceof InvalidEventError) return reason.message;
-  return reason instanceof Error ? reason.message : String(reason);
+/** Not all at once: an event's time to be confirmed begins with its call. */
+async function emitEach(emitter: Emitter, events: EmittedEvent[]): Promise<string[]> {
+  const failures: string[] = [];
+  const queue = events.values();
+  const emitNext = async () => {
+    for (const event of queue) {
+      await emitter.emit(event).catch((error: Error) => failures.push(`${event.type} ${event.id}: ${error.message}`));
+    }
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, emitNext));
+  return failures;
 }
 
 function warnOfUnknown(events: EmittedEvent[]): void {

@@ -55,7 +55,7 @@ export async function eventsOfFile(file: string, defaults: EventDefaults): Promi
       if (line.trim() !== "") events.push(eventFrom(parseLine(line), defaults));
     }
   } catch (error) {
-    const problem = error instanceof Error ? error.message : String(error);
+    const problem = (error as Error).message;
     throw new UsageError(number === 0 ? `${file} cannot be read: ${problem}` : `${file}, line ${number}: ${problem}`);
   }
   if (events.length === 0) throw new UsageError(`${file} holds no events.`);

@@ -1,6 +1,6 @@
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { chownSync, cpSync, existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { chownSync, cpSync, existsSync, mkdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { arch, platform } from "node:os";
 import { dirname, join } from "node:path";
@@ -40,6 +40,9 @@ export async function postgresPrograms(folder: string): Promise<PostgresPrograms
   // by the name of the one that it stands in for.
   const outside = outsideFolder(folder);
   mkdirSync(outside, { recursive: true, mode: 0o755 });
+  if (![0, user.uid].includes(statSync(outside).uid)) {
+    throw new Error(`${outside} belongs to somebody else; Herald would keep PostgreSQL's data there. Remove it.`);
+  }
   if (!existsSync(join(outside, "copied"))) {
     cpSync(native, join(outside, "native"), { recursive: true, verbatimSymlinks: true });
     writeFileSync(join(outside, "copied"), "");

@@ -1,0 +1,195 @@
+import { mkdtempSync, readdirSync, statSync } from "node:fs";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { eventually } from "@herald/devkit/harness";
+import { freePort } from "@herald/devkit/stack";
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { decodeJwt } from "jose";
+import { removePostgresData } from "../src/stack/postgres-programs.ts";
+import { identify } from "../src/stack/process-identity.ts";
+import type { RunInfo } from "../src/start/run-file.ts";
+import { type HeraldProcess, pidFiles, runCommand, startHerald } from "./herald-process.ts";
+
+// Real processes, with a PostgreSQL and a RabbitMQ of their own: what a person gets who types the commands.
+const TIMEOUT_MS = 150_000;
+const STACK = ["dispatcher", "epmd", "management-api", "postgres", "publisher", "rabbitmq"];
+
+const local = mkdtempSync(join(tmpdir(), "herald-start-"));
+let herald: HeraldProcess;
+let info: RunInfo;
+
+afterAll(() => {
+  removePostgresData(join(local, "postgres"));
+  removePostgresData(local);
+});
+
+function api(path: string, init: { method?: string; body?: object; token?: string } = {}): Promise<Response> {
+  return fetch(`${info.apiUrl}/api/organization/integration-operations${path}`, {
+    method: init.method ?? "GET",
+    headers: {
+      authorization: `Bearer ${init.token ?? info.token}`,
+      "content-type": "application/json",
+      connection: "close",
+    },
+    ...(init.body && { body: JSON.stringify(init.body) }),
+  });
+}
+
+async function expectAllGone(pids: Record<string, number>): Promise<void> {
+  expect(Object.keys(pids).sort()).toEqual(STACK);
+  await eventually(() => expect(Object.entries(pids).filter(([, pid]) => identify(pid) !== undefined)).toEqual([]), {
+    timeoutMs: 30_000,
+  });
+}
+
+describe("pnpm start", () => {
+  const taken = createServer();
+  let takenPort: number;
+
+  beforeAll(async () => {
+    takenPort = await freePort();
+    await new Promise<void>((resolve) => taken.listen(takenPort, "127.0.0.1", resolve));
+    herald = startHerald(local, { PORT: `${takenPort}` });
+    info = await herald.ready();
+  }, TIMEOUT_MS);
+
+  afterAll(async () => {
+    taken.close();
+    herald.child.kill("SIGTERM");
+    await herald.ended;
+  }, TIMEOUT_MS);
+
+  test("run.json says where everything is, and nothing else", () => {
+    expect(info).toEqual({
+      apiUrl: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/),
+      adminUrl: `${info.apiUrl}/administration/integrations`,
+      adminSignInUrl: expect.stringContaining(`${info.apiUrl}/administration/`),
+      token: expect.any(String),
+      organizationId: expect.any(String),
+      amqpUrl: expect.stringMatching(/^amqp:/),
+      databaseUrl: expect.stringMatching(/^postgresql:/),
+      receiverUrl: expect.stringMatching(/^https:\/\/127\.0\.0\.1:\d+\/hooks$/),
+      metricsUrls: {
+        "management-api": expect.any(String),
+        publisher: expect.any(String),
+        dispatcher: expect.any(String),
+      },
+    });
+  });
+
+  test("the panel holds what a person needs", () => {
+    for (const place of [info.adminSignInUrl, info.token, info.amqpUrl, info.receiverUrl, "emit WorkItemCompleted"]) {
+      expect(herald.text()).toContain(place);
+    }
+  });
+
+  test("what is secret is for the owner's eyes only", () => {
+    for (const file of ["run.json", "secrets.json"]) expect(statSync(join(local, file)).mode & 0o077).toBe(0);
+  });
+
+  test("a port that is taken is stepped around", () => {
+    expect(Number(new URL(info.apiUrl).port)).toBeGreaterThan(takenPort);
+  });
+
+  test("every service shows its metrics", async () => {
+    for (const url of Object.values(info.metricsUrls)) {
+      expect(await (await fetch(url, { headers: { connection: "close" } })).text()).toContain("process_cpu");
+    }
+  });
+
+  test("an event that is emitted arrives at the demo receiver, verified", async () => {
+    const endpoint = { name: "Demo", url: info.receiverUrl, enabled: true, events: ["WorkItemCompleted"] };
+    expect((await api("/webhooks", { method: "POST", body: endpoint })).status).toBe(200);
+    const emitted = await runCommand("emit", ["WorkItemCompleted", "--change", "Status=Open:Done"], local);
+    expect(emitted).toMatchObject({ code: 0, err: "" });
+    const id = /WorkItemCompleted (\S+) of/.exec(emitted.out)?.[1] ?? "none";
+    await eventually(() => expect(herald.text()).toMatch(new RegExp(`verified[\\s\\S]*event ${id}`)));
+  });
+
+  test("pnpm token mints rights as asked for", async () => {
+    const { out, code } = await runCommand("token", [], local);
+    expect(code).toBe(0);
+    expect((await api("/webhooks", { token: out.trim() })).status).toBe(200);
+
+    const args = ["--organization", "other", "--permissions", "", "--expires-in", "1h"];
+    const narrow = (await runCommand("token", args, local)).out.trim();
+    const { organization_id, permissions, exp = 0, iat = 0 } = decodeJwt(narrow);
+    expect({ organization_id, permissions, life: exp - iat }).toEqual({
+      organization_id: "other",
+      permissions: [],
+      life: 3600,
+    });
+    expect((await api("/webhooks", { token: narrow })).status).toBe(403);
+  });
+
+  test.each([
+    ["emit", [], 2, /Which event\?.*WorkItemCompleted/],
+    ["emit", ["RiskCreated", "--change", "x"], 2, /Field=old:new/],
+    ["emit", ["RiskCreated", "--colour", "red"], 2, /--colour/],
+    ["emit", ["RiskCreated", "--entity-id", "7"], 1, /entityId/],
+    ["token", ["--expires-in", "soon"], 2, /such as 1h/],
+  ] as const)("wrong arguments are explained: %s %j", async (command, args, code, message) => {
+    const result = await runCommand(command, [...args], local);
+    expect(result.code).toBe(code);
+    expect(result.err).toMatch(message);
+    expect(result.err).not.toMatch(/\n\s+at /);
+  });
+
+  test("a second one beside it says that one runs, and where", async () => {
+    const second = await runCommand("start", [], local);
+    expect(second.code).toBe(1);
+    expect(second.err).toContain(`process ${herald.child.pid}`);
+    expect(second.err).toContain(info.apiUrl);
+  });
+
+  test("a service that crashes is reported with its last lines, and started again", async () => {
+    const before = pidFiles(local).dispatcher ?? 0;
+    process.kill(before, "SIGKILL");
+    await eventually(() =>
+      expect(herald.text()).toMatch(/dispatcher ended by itself \(signal SIGKILL\)[\s\S]*"started"/),
+    );
+    await eventually(async () => {
+      expect(pidFiles(local).dispatcher ?? before).not.toBe(before);
+      expect((await fetch(info.metricsUrls.dispatcher as string, { headers: { connection: "close" } })).status).toBe(
+        200,
+      );
+    });
+  });
+
+  test(
+    "after a kill -9 nothing is left running, and the next start recovers by itself, with the same data",
+    async () => {
+      const pids = pidFiles(local);
+      herald.child.kill("SIGKILL");
+      await herald.ended;
+      await expectAllGone(pids);
+      expect(readdirSync(local)).toContain("run.json");
+
+      herald = startHerald(local);
+      await eventually(() => expect(readdirSync(local)).not.toContain("run.json"), { timeoutMs: 60_000 });
+      info = await herald.ready();
+      expect(await (await api("/webhooks")).json()).toEqual([expect.objectContaining({ name: "Demo" })]);
+    },
+    TIMEOUT_MS,
+  );
+
+  test(
+    "SIGTERM ends everything",
+    async () => {
+      const pids = pidFiles(local);
+      herald.child.kill("SIGTERM");
+      expect(await herald.ended).toBe(0);
+      await expectAllGone(pids);
+      expect(readdirSync(local)).not.toContain("run.json");
+    },
+    TIMEOUT_MS,
+  );
+
+  test("without it, the other commands say how to start it", async () => {
+    for (const [command, ...args] of [["emit", "RiskCreated"], ["token"]] as const) {
+      const result = await runCommand(command, args, local);
+      expect(result).toMatchObject({ code: 1, err: expect.stringContaining('Start it with "pnpm start"') });
+    }
+  });
+});
