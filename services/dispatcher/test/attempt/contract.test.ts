@@ -1,27 +1,28 @@
 import { createHmac } from "node:crypto";
 import { systemClock } from "@herald/common/runtime";
+import { type KeyPair, makeAuthority } from "@herald/devkit/certificates";
+import { eventually } from "@herald/devkit/harness";
 import { afterEach, beforeAll, describe, expect, test } from "@jest/globals";
 
 import { Webhook } from "standardwebhooks";
 import type { AttemptRequest, Sender, SenderOptions } from "../../src/attempt/index.ts";
-import { createAuthorities, type ServerCertificate } from "./certificates.ts";
 import { type ReceivedRequest, wellBehavedReceiver } from "./receivers.ts";
-import { eventually, NOW, request, SECRET, sender } from "./sending.ts";
+import { NOW, request, SECRET, sender } from "./sending.ts";
 
 let extraCa: string;
-let tls: ServerCertificate;
+let tls: KeyPair;
 let receiver: Awaited<ReturnType<typeof wellBehavedReceiver>>;
 let sending: Sender;
 
 beforeAll(async () => {
-  const authorities = await createAuthorities();
-  extraCa = authorities.rootPem;
-  tls = await authorities.trusted();
+  const authority = await makeAuthority("Test authority");
+  extraCa = authority.cert;
+  tls = await authority.issue({ names: ["receiver.test"] });
 });
 
 afterEach(async () => {
   await sending.close();
-  await eventually("all connections are closed", () => receiver.open() === 0);
+  await eventually(() => expect(receiver.open()).toBe(0));
   await receiver.close();
 });
 
