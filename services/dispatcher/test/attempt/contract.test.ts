@@ -108,6 +108,26 @@ describe("the request", () => {
     expect((await received({ traceparent })).headers.traceparent).toBe(traceparent);
   });
 
+  test.each(["", "nonsense", "00-0-0-0", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01\r\nX-Evil: 1"])(
+    "leaves out %p, which is no trace context",
+    async (traceparent) => {
+      const { headers } = await received({ traceparent });
+      expect(headers).not.toHaveProperty("traceparent");
+      expect(headers).not.toHaveProperty("x-evil");
+    },
+  );
+
+  test("is not sent at all where a header could not be written", async () => {
+    receiver = await wellBehavedReceiver(tls);
+    sending = sender({ extraCa });
+    const url = `https://receiver.test:${receiver.port}/`;
+    expect(await sending.send(request({ url, eventType: "A\r\nX-Evil: 1" }))).toMatchObject({
+      statusCode: 503,
+      errorSummary: "request failed (ERR_INVALID_CHAR)",
+    });
+    expect(receiver.accepted()).toBe(0);
+  });
+
   test("goes past every proxy that the environment names", async () => {
     const names = ["HTTPS_PROXY", "https_proxy", "ALL_PROXY", "HTTP_PROXY", "NODE_USE_ENV_PROXY"];
     for (const name of names) process.env[name] = "http://127.0.0.1:9";

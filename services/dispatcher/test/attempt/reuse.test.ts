@@ -1,4 +1,5 @@
 import { setTimeout as delay } from "node:timers/promises";
+import { parsePrivateNetworks } from "@herald/common/security";
 import { type KeyPair, makeAuthority } from "@herald/devkit/certificates";
 import { eventually } from "@herald/devkit/harness";
 import { afterEach, beforeAll, describe, expect, test } from "@jest/globals";
@@ -63,6 +64,19 @@ describe("connections", () => {
     expect(await send()).toMatchObject({ statusCode: 200 });
     const other = `https://other.test:${receiver.port}/`;
     expect(await send({ url: other })).toMatchObject({ errorSummary: "certificate is for another name" });
+  });
+
+  test("go on to a name's next address where the first refuses", async () => {
+    receiver = await wellBehavedReceiver(tls);
+    const allowedPrivateNetworks = parsePrivateNetworks("127.0.0.0/8");
+    const answer = ["127.0.0.2", "127.0.0.1"].map((address) => ({ address, family: 4 }));
+    sending = sender({ extraCa, allowedPrivateNetworks, resolve: async () => answer });
+    expect(await send()).toMatchObject({ statusCode: 200 });
+    answer.pop();
+    answer.push({ address: "127.0.0.3", family: 4 });
+    expect(await send({ url: `https://other.test:${receiver.port}/` })).toMatchObject({
+      errorSummary: "connection refused",
+    });
   });
 
   test("are closed before a receiver does that said when it would", async () => {
