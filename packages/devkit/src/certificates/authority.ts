@@ -15,10 +15,14 @@ export interface LeafOptions {
   names: string[];
   notBefore?: Date;
   notAfter?: Date;
+  /** For servers by default. */
+  usage?: "server" | "mail";
 }
 
 export interface CertificateAuthority extends KeyPair {
   issue(leaf: LeafOptions): Promise<KeyPair>;
+  /** An authority below this one: what it issues is trusted where its own certificate is sent along. */
+  issueAuthority(commonName: string): Promise<CertificateAuthority>;
 }
 
 const ALGORITHM = { name: "ECDSA", namedCurve: "P-256", hash: "SHA-256" };
@@ -34,10 +38,7 @@ export async function makeAuthority(commonName: string): Promise<CertificateAuth
     ...validity({}),
     signingAlgorithm: ALGORITHM,
     keys,
-    extensions: [
-      new x509.BasicConstraintsExtension(true, 0, true),
-      new x509.KeyUsagesExtension(x509.KeyUsageFlags.keyCertSign | x509.KeyUsageFlags.cRLSign, true),
-    ],
+    extensions: authorityExtensions(),
   });
   return authority({ cert: certificate.toString("pem"), key: await privateKeyPem(keys) }, certificate, keys.privateKey);
 }
@@ -84,7 +85,28 @@ function authority(
       });
       return { cert: issued.toString("pem"), key: await privateKeyPem(keys) };
     },
+    issueAuthority: async (commonName) => {
+      const keys = await newKeys();
+      const issued = await x509.X509CertificateGenerator.create({
+        serialNumber: serialNumber(),
+        subject: `CN=${commonName}`,
+        issuer: certificate.subject,
+        ...validity({}),
+        signingAlgorithm: ALGORITHM,
+        publicKey: keys.publicKey,
+        signingKey,
+        extensions: authorityExtensions(),
+      });
+      return authority({ cert: issued.toString("pem"), key: await privateKeyPem(keys) }, issued, keys.privateKey);
+    },
   };
+}
+
+function authorityExtensions(): x509.Extension[] {
+  return [
+    new x509.BasicConstraintsExtension(true, undefined, true),
+    new x509.KeyUsagesExtension(x509.KeyUsageFlags.keyCertSign | x509.KeyUsageFlags.cRLSign, true),
+  ];
 }
 
 function leafExtensions(leaf: LeafOptions): x509.Extension[] {
@@ -92,7 +114,9 @@ function leafExtensions(leaf: LeafOptions): x509.Extension[] {
   return [
     new x509.BasicConstraintsExtension(false, undefined, true),
     new x509.KeyUsagesExtension(x509.KeyUsageFlags.digitalSignature, true),
-    new x509.ExtendedKeyUsageExtension([x509.ExtendedKeyUsage.serverAuth]),
+    new x509.ExtendedKeyUsageExtension([
+      x509.ExtendedKeyUsage[leaf.usage === "mail" ? "emailProtection" : "serverAuth"],
+    ]),
     new x509.SubjectAlternativeNameExtension(names),
   ];
 }

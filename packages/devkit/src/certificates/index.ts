@@ -1,1 +1,1 @@
-export { type KeyPair, makeAuthority } from "./authority.ts";
+export { type CertificateAuthority, type KeyPair, makeAuthority, makeSelfSigned } from "./authority.ts";

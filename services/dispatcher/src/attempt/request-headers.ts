@@ -57,7 +57,15 @@ export function createRequestHeaders({ headerPrefix, standardWebhooks, userAgent
         standardWebhooksSignature(request.secret, request.deliveryId, timestamp, body),
       );
     }
-    if (request.traceparent) headers.push("traceparent", request.traceparent);
+    if (isTraceparent(request.traceparent)) headers.push("traceparent", request.traceparent);
     return headers;
   };
+}
+
+/**
+ * It comes from whoever emitted the event. What is no trace context is left out, since a header that Node refuses would
+ * fail the attempt, and the failure would count against the receiver.
+ */
+function isTraceparent(text: string | undefined): text is string {
+  return text !== undefined && /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/.test(text);
 }

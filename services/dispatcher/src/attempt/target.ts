@@ -1,5 +1,3 @@
-import { isIP } from "node:net";
-
 /** Where an endpoint's URL leads, taken apart once and not for each request. */
 export interface Target {
   url: string;
@@ -30,10 +28,11 @@ function takeApart(text: string): Target | null {
   if (!URL.canParse(text)) return null;
   const url = new URL(text);
   if (url.protocol !== "https:" || url.username !== "" || url.password !== "") return null;
-  const literal = url.hostname.replace(/^\[|\]$/g, "");
+  // The dot that marks a name as complete belongs to DNS; neither TLS (RFC 6066) nor most receivers know it.
+  url.hostname = url.hostname.replace(/\.$/, "");
   return {
     url: url.href,
-    host: isIP(literal) === 0 ? url.hostname : literal,
+    host: url.hostname.replace(/^\[|\]$/g, ""),
     port: url.port === "" ? 443 : Number(url.port),
     path: url.pathname + url.search,
     hostHeader: url.host,

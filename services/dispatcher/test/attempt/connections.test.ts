@@ -2,22 +2,23 @@ import { once } from "node:events";
 import type { Agent } from "node:https";
 import { get } from "node:https";
 import { createAddressGuard, parsePrivateNetworks } from "@herald/common/security";
+import { type KeyPair, makeAuthority } from "@herald/devkit/certificates";
+import { eventually } from "@herald/devkit/harness";
 import { afterEach, beforeAll, describe, expect, test } from "@jest/globals";
 import { type Connections, createConnections } from "../../src/attempt/connections.ts";
-import { createAuthorities, type ServerCertificate } from "./certificates.ts";
 import { type Receiver, wellBehavedReceiver } from "./receivers.ts";
-import { eventually, toLoopback } from "./sending.ts";
+import { toLoopback } from "./sending.ts";
 
 const guard = createAddressGuard(parsePrivateNetworks("127.0.0.1"), toLoopback);
 let extraCa: string;
-let tls: ServerCertificate;
+let tls: KeyPair;
 let receivers: Receiver[] = [];
 let connections: Connections | undefined;
 
 beforeAll(async () => {
-  const authorities = await createAuthorities();
-  extraCa = authorities.rootPem;
-  tls = await authorities.trusted();
+  const authority = await makeAuthority("Test authority");
+  extraCa = authority.cert;
+  tls = await authority.issue({ names: ["receiver.test"] });
 });
 
 afterEach(async () => {
@@ -39,7 +40,7 @@ describe("idle connections", () => {
     const [a, b, c] = receivers as [Receiver, Receiver, Receiver];
     connections = createConnections(guard, extraCa, 2);
     for (const receiver of [a, b, a, c]) await visit(receiver, connections.reused);
-    await eventually("the longest idle is closed", () => b.open() === 0);
+    await eventually(() => expect(b.open()).toBe(0));
     expect([a.open(), c.open()]).toEqual([1, 1]);
     expect([a.accepted(), b.accepted(), c.accepted()]).toEqual([1, 1, 1]);
   });
@@ -52,10 +53,7 @@ describe("idle connections", () => {
     await visit(a, connections.reused);
     await a.close();
     receivers = [b, c];
-    await eventually(
-      "the closed one is forgotten",
-      () => Object.keys(connections?.reused.freeSockets ?? {}).length === 1,
-    );
+    await eventually(() => expect(Object.keys(connections?.reused.freeSockets ?? {}).length).toBe(1));
     await visit(c, connections.reused);
     const idle = Object.values(connections.reused.freeSockets).flatMap((sockets) => sockets ?? []);
     expect(idle.map(({ destroyed }) => destroyed)).toEqual([false, false]);
@@ -66,7 +64,7 @@ describe("idle connections", () => {
     const [receiver] = receivers as [Receiver];
     connections = createConnections(guard, extraCa);
     await visit(receiver, connections.fresh);
-    await eventually("it is closed", () => receiver.open() === 0);
+    await eventually(() => expect(receiver.open()).toBe(0));
   });
 });
 
@@ -79,9 +77,9 @@ describe("trust", () => {
   });
 
   test("several extra authorities can be in one file", async () => {
-    const other = await createAuthorities();
+    const other = await makeAuthority("Another authority");
     receivers = [await wellBehavedReceiver(tls)];
-    connections = createConnections(guard, `${other.rootPem}\n${extraCa}`);
+    connections = createConnections(guard, `${other.cert}\n${extraCa}`);
     await visit((receivers as [Receiver])[0], connections.reused);
   });
 

@@ -1,27 +1,28 @@
 import { createHmac } from "node:crypto";
 import { systemClock } from "@herald/common/runtime";
+import { type KeyPair, makeAuthority } from "@herald/devkit/certificates";
+import { eventually } from "@herald/devkit/harness";
 import { afterEach, beforeAll, describe, expect, test } from "@jest/globals";
 
 import { Webhook } from "standardwebhooks";
 import type { AttemptRequest, Sender, SenderOptions } from "../../src/attempt/index.ts";
-import { createAuthorities, type ServerCertificate } from "./certificates.ts";
 import { type ReceivedRequest, wellBehavedReceiver } from "./receivers.ts";
-import { eventually, NOW, request, SECRET, sender } from "./sending.ts";
+import { NOW, request, SECRET, sender } from "./sending.ts";
 
 let extraCa: string;
-let tls: ServerCertificate;
+let tls: KeyPair;
 let receiver: Awaited<ReturnType<typeof wellBehavedReceiver>>;
 let sending: Sender;
 
 beforeAll(async () => {
-  const authorities = await createAuthorities();
-  extraCa = authorities.rootPem;
-  tls = await authorities.trusted();
+  const authority = await makeAuthority("Test authority");
+  extraCa = authority.cert;
+  tls = await authority.issue({ names: ["receiver.test"] });
 });
 
 afterEach(async () => {
   await sending.close();
-  await eventually("all connections are closed", () => receiver.open() === 0);
+  await eventually(() => expect(receiver.open()).toBe(0));
   await receiver.close();
 });
 
@@ -105,6 +106,26 @@ describe("the request", () => {
   test("hands on the trace context", async () => {
     const traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
     expect((await received({ traceparent })).headers.traceparent).toBe(traceparent);
+  });
+
+  test.each(["", "nonsense", "00-0-0-0", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01\r\nX-Evil: 1"])(
+    "leaves out %p, which is no trace context",
+    async (traceparent) => {
+      const { headers } = await received({ traceparent });
+      expect(headers).not.toHaveProperty("traceparent");
+      expect(headers).not.toHaveProperty("x-evil");
+    },
+  );
+
+  test("is not sent at all where a header could not be written", async () => {
+    receiver = await wellBehavedReceiver(tls);
+    sending = sender({ extraCa });
+    const url = `https://receiver.test:${receiver.port}/`;
+    expect(await sending.send(request({ url, eventType: "A\r\nX-Evil: 1" }))).toMatchObject({
+      statusCode: 503,
+      errorSummary: "request failed (ERR_INVALID_CHAR)",
+    });
+    expect(receiver.accepted()).toBe(0);
   });
 
   test("goes past every proxy that the environment names", async () => {

@@ -1,10 +1,10 @@
 import type { LookupAddress } from "node:dns";
 import { isIP } from "node:net";
 import { NO_PRIVATE_NETWORKS, parsePrivateNetworks, type Resolve } from "@herald/common/security";
+import { type KeyPair, makeAuthority } from "@herald/devkit/certificates";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
 import type { Sender } from "../../src/attempt/index.ts";
-import { createAuthorities, type ServerCertificate } from "./certificates.ts";
 import { type Receiver, tcpReceiver, wellBehavedReceiver } from "./receivers.ts";
 import { countConnects, request, SHORT_DEADLINE_MS, sender } from "./sending.ts";
 
@@ -149,7 +149,7 @@ const LOCALHOSTS = [
 ];
 
 let extraCa: string;
-let tls: ServerCertificate;
+let tls: KeyPair;
 /** Listens on all of this machine's addresses: whatever slips through ends up here. */
 let trap: Receiver;
 /** One for all, as making one reads all the roots. */
@@ -163,9 +163,9 @@ const resolve: Resolve = async (name) => {
 };
 
 beforeAll(async () => {
-  const authorities = await createAuthorities();
-  extraCa = authorities.rootPem;
-  tls = await authorities.trusted();
+  const authority = await makeAuthority("Test authority");
+  extraCa = authority.cert;
+  tls = await authority.issue({ names: ["receiver.test"] });
   trap = await tcpReceiver((socket) => socket.resume(), "::");
   sending = sender({ deadlineMs: SHORT_DEADLINE_MS, allowedPrivateNetworks: NO_PRIVATE_NETWORKS, resolve });
 });

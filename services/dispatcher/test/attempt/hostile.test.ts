@@ -1,14 +1,15 @@
 import { randomBytes } from "node:crypto";
 import type { TLSSocket } from "node:tls";
 import { gzipSync } from "node:zlib";
+import { type KeyPair, makeAuthority } from "@herald/devkit/certificates";
+import { eventually } from "@herald/devkit/harness";
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import type { AttemptRequest, Sender } from "../../src/attempt/index.ts";
-import { createAuthorities, type ServerCertificate } from "./certificates.ts";
 import { type Receiver, rawReceiver, scriptedReceiver, tcpReceiver } from "./receivers.ts";
-import { eventually, request, SHORT_DEADLINE_MS, sender } from "./sending.ts";
+import { request, SHORT_DEADLINE_MS, sender } from "./sending.ts";
 
 let extraCa: string;
-let tls: ServerCertificate;
+let tls: KeyPair;
 let receiver: Receiver;
 let sending: Sender;
 
@@ -21,9 +22,9 @@ const unanswered = (errorSummary: string) => ({
 });
 
 beforeAll(async () => {
-  const authorities = await createAuthorities();
-  extraCa = authorities.rootPem;
-  tls = await authorities.trusted();
+  const authority = await makeAuthority("Test authority");
+  extraCa = authority.cert;
+  tls = await authority.issue({ names: ["receiver.test"] });
 });
 
 beforeEach(() => {
@@ -42,7 +43,7 @@ function send(overrides: Partial<AttemptRequest> = {}) {
 /** The attempt's connection is closed by the sender, which is not yet closed itself. */
 async function expectFreed() {
   receiver.drain();
-  await eventually("the attempt's connection is closed", () => receiver.open() === 0);
+  await eventually(() => expect(receiver.open()).toBe(0));
 }
 
 /** Writes until nobody takes it any more; gives the bytes that went out. */

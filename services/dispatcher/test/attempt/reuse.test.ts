@@ -1,19 +1,21 @@
 import { setTimeout as delay } from "node:timers/promises";
+import { parsePrivateNetworks } from "@herald/common/security";
+import { type KeyPair, makeAuthority } from "@herald/devkit/certificates";
+import { eventually } from "@herald/devkit/harness";
 import { afterEach, beforeAll, describe, expect, test } from "@jest/globals";
 import type { AttemptRequest, Sender } from "../../src/attempt/index.ts";
-import { createAuthorities, type ServerCertificate } from "./certificates.ts";
 import { type Receiver, scriptedReceiver, wellBehavedReceiver } from "./receivers.ts";
-import { eventually, request, SHORT_DEADLINE_MS, sender } from "./sending.ts";
+import { request, SHORT_DEADLINE_MS, sender } from "./sending.ts";
 
 let extraCa: string;
-let tls: ServerCertificate;
+let tls: KeyPair;
 let receiver: Receiver;
 let sending: Sender;
 
 beforeAll(async () => {
-  const authorities = await createAuthorities();
-  extraCa = authorities.rootPem;
-  tls = await authorities.trusted();
+  const authority = await makeAuthority("Test authority");
+  extraCa = authority.cert;
+  tls = await authority.issue({ names: ["receiver.test"] });
 });
 
 afterEach(async () => {
@@ -64,13 +66,26 @@ describe("connections", () => {
     expect(await send({ url: other })).toMatchObject({ errorSummary: "certificate is for another name" });
   });
 
+  test("go on to a name's next address where the first refuses", async () => {
+    receiver = await wellBehavedReceiver(tls);
+    const allowedPrivateNetworks = parsePrivateNetworks("127.0.0.0/8");
+    const answer = ["127.0.0.2", "127.0.0.1"].map((address) => ({ address, family: 4 }));
+    sending = sender({ extraCa, allowedPrivateNetworks, resolve: async () => answer });
+    expect(await send()).toMatchObject({ statusCode: 200 });
+    answer.pop();
+    answer.push({ address: "127.0.0.3", family: 4 });
+    expect(await send({ url: `https://other.test:${receiver.port}/` })).toMatchObject({
+      errorSummary: "connection refused",
+    });
+  });
+
   test("are closed before a receiver does that said when it would", async () => {
     receiver = await wellBehavedReceiver(tls, (_request, response) =>
       response.writeHead(200, { "keep-alive": "timeout=1" }).end(),
     );
     sending = sender({ extraCa });
     await send();
-    await eventually("the connection is closed", () => receiver.open() === 0, 500);
+    await eventually(() => expect(receiver.open()).toBe(0), { timeoutMs: 500 });
   });
 
   test("resume their TLS session", async () => {
@@ -82,7 +97,7 @@ describe("connections", () => {
     sending = sender({ extraCa });
     for (let i = 0; i < 3; i++) {
       await send();
-      await eventually("the connection is closed", () => receiver.open() === 0);
+      await eventually(() => expect(receiver.open()).toBe(0));
     }
     expect(resumed).toBe(2);
   });
@@ -93,7 +108,7 @@ describe("connections", () => {
     await Promise.all(Array.from({ length: 5 }, () => send()));
     expect(receiver.open()).toBe(5);
     await sending.close();
-    await eventually("all connections are closed", () => receiver.open() === 0);
+    await eventually(() => expect(receiver.open()).toBe(0));
   });
 });
 

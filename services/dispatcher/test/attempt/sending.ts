@@ -1,5 +1,4 @@
 import { createHook } from "node:async_hooks";
-import { setTimeout as delay } from "node:timers/promises";
 import type { Resolve } from "@herald/common/security";
 import { parsePrivateNetworks } from "@herald/common/security";
 import { type AttemptRequest, createSender, type Sender, type SenderOptions } from "../../src/attempt/index.ts";
@@ -30,15 +29,6 @@ export function sender(overrides: Partial<SenderOptions> = {}): Sender {
     clock: { now: () => NOW },
     ...overrides,
   });
-}
-
-/** Waits until the condition holds; fails after the deadline with what was waited for. */
-export async function eventually(what: string, holds: () => boolean, withinMs = 5_000): Promise<void> {
-  const untilMs = performance.now() + withinMs;
-  while (!holds()) {
-    if (performance.now() > untilMs) throw new Error(`Not within ${withinMs} ms: ${what}`);
-    await delay(5);
-  }
 }
 
 /** Counts calls of connect(2), whoever makes them and to wherever. */

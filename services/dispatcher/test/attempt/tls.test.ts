@@ -1,18 +1,33 @@
 import type { TlsOptions } from "node:tls";
+import { type CertificateAuthority, makeAuthority, makeSelfSigned } from "@herald/devkit/certificates";
+import { eventually } from "@herald/devkit/harness";
 import { afterEach, beforeAll, describe, expect, test } from "@jest/globals";
 import type { Sender } from "../../src/attempt/index.ts";
-import { createAuthorities } from "./certificates.ts";
 import { type Receiver, tcpReceiver, wellBehavedReceiver } from "./receivers.ts";
-import { eventually, request, sender } from "./sending.ts";
+import { request, sender } from "./sending.ts";
 
-type Authorities = Awaited<ReturnType<typeof createAuthorities>>;
+interface Issuers {
+  /** The sender trusts it. */
+  trusted: CertificateAuthority;
+  intermediate: CertificateAuthority;
+  stranger: CertificateAuthority;
+}
 
-let authorities: Authorities;
+const DAY_MS = 86_400_000;
+const inDays = (days: number) => new Date(Date.now() + days * DAY_MS);
+const names = ["receiver.test"];
+
+let issuers: Issuers;
 let receiver: Receiver;
 let sending: Sender;
 
 beforeAll(async () => {
-  authorities = await createAuthorities();
+  const trusted = await makeAuthority("Test authority");
+  issuers = {
+    trusted,
+    intermediate: await trusted.issueAuthority("Test intermediate"),
+    stranger: await makeAuthority("Stranger"),
+  };
 });
 
 afterEach(async () => {
@@ -20,7 +35,7 @@ afterEach(async () => {
   await receiver.close();
 });
 
-async function sendTo(tls: TlsOptions, host = "receiver.test", extraCa: string | undefined = authorities.rootPem) {
+async function sendTo(tls: TlsOptions, host = "receiver.test", extraCa: string | undefined = issuers.trusted.cert) {
   receiver = await wellBehavedReceiver(tls);
   sending = sender({ extraCa });
   return sending.send(request({ url: `https://${host}:${receiver.port}/` }));
@@ -28,44 +43,54 @@ async function sendTo(tls: TlsOptions, host = "receiver.test", extraCa: string |
 
 async function expectRefused(errorSummary: string, result: Awaited<ReturnType<typeof sendTo>>) {
   expect(result).toMatchObject({ statusCode: 503, succeeded: false, errorSummary, responseExcerpt: null });
-  await eventually("the connection is closed", () => receiver.open() === 0);
+  await eventually(() => expect(receiver.open()).toBe(0));
 }
 
 const UNKNOWN_AUTHORITY =
   "certificate not trusted (unknown authority, or the receiver does not send its intermediate certificate)";
 
+const OTHER_NAME = "certificate is for another name";
+
+async function withIntermediate({ intermediate }: Issuers): Promise<TlsOptions> {
+  const { cert, key } = await intermediate.issue({ names });
+  return { cert: `${cert}\n${intermediate.cert}`, key };
+}
+
 describe("certificates", () => {
-  test.each<[string, (from: Authorities) => Promise<TlsOptions>, string?]>([
-    ["by an authority of EXTRA_CA_FILE", (from) => from.trusted()],
-    ["by an intermediate that the receiver sends along", (from) => from.viaIntermediate()],
-    ["for an address", (from) => from.trusted({ names: ["127.0.0.1"] }), "127.0.0.1"],
-    ["for a wildcard", (from) => from.trusted({ names: ["*.receiver.test"] }), "eu.receiver.test"],
-    ["for the name without its trailing dot", (from) => from.trusted(), "receiver.test."],
+  test.each<[string, (from: Issuers) => Promise<TlsOptions>, string?]>([
+    ["by an authority of EXTRA_CA_FILE", ({ trusted }) => trusted.issue({ names })],
+    ["by an intermediate that the receiver sends along", withIntermediate],
+    ["for an address", ({ trusted }) => trusted.issue({ names: ["127.0.0.1"] }), "127.0.0.1"],
+    ["for a wildcard", ({ trusted }) => trusted.issue({ names: ["*.receiver.test"] }), "eu.receiver.test"],
+    ["for the name without its trailing dot", ({ trusted }) => trusted.issue({ names }), "receiver.test."],
   ])("accepts one %s", async (_title, certificate, host = "receiver.test") => {
-    expect(await sendTo(await certificate(authorities), host)).toMatchObject({ statusCode: 200, succeeded: true });
+    expect(await sendTo(await certificate(issuers), host)).toMatchObject({ statusCode: 200, succeeded: true });
   });
 
-  test.each<[string, (from: Authorities) => Promise<TlsOptions>, string, string?]>([
-    ["that has expired", (from) => from.trusted({ validFrom: -2, validUntil: -1 }), "certificate expired"],
-    ["of the future", (from) => from.trusted({ validFrom: 1, validUntil: 2 }), "certificate not yet valid"],
-    ["for another name", (from) => from.trusted({ names: ["other.test"] }), "certificate is for another name"],
-    ["for a name, at an address", (from) => from.trusted(), "certificate is for another name", "127.0.0.1"],
+  test.each<[string, (from: Issuers) => Promise<TlsOptions>, string, string?]>([
     [
-      "for a wildcard too far up",
-      (from) => from.trusted({ names: ["*.test"] }),
-      "certificate is for another name",
-      "a.b.test",
+      "that has expired",
+      ({ trusted }) => trusted.issue({ names, notBefore: inDays(-2), notAfter: inDays(-1) }),
+      "certificate expired",
     ],
-    ["that signed itself", (from) => from.selfSigned(), "certificate not trusted (self-signed)"],
-    ["by a stranger", (from) => from.strangers(), UNKNOWN_AUTHORITY],
-    ["without its intermediate", (from) => from.withoutIntermediate(), UNKNOWN_AUTHORITY],
-    ["for mail", (from) => from.trusted({ forServers: false }), "certificate not trusted (not made for servers)"],
+    ["of the future", ({ trusted }) => trusted.issue({ names, notBefore: inDays(1) }), "certificate not yet valid"],
+    ["for another name", ({ trusted }) => trusted.issue({ names: ["other.test"] }), OTHER_NAME],
+    ["for a name, at an address", ({ trusted }) => trusted.issue({ names }), OTHER_NAME, "127.0.0.1"],
+    ["for a wildcard too far up", ({ trusted }) => trusted.issue({ names: ["*.b.test"] }), OTHER_NAME, "c.a.b.test"],
+    ["that signed itself", () => makeSelfSigned({ names }), "certificate not trusted (self-signed)"],
+    ["by a stranger", ({ stranger }) => stranger.issue({ names }), UNKNOWN_AUTHORITY],
+    ["without its intermediate", ({ intermediate }) => intermediate.issue({ names }), UNKNOWN_AUTHORITY],
+    [
+      "for mail",
+      ({ trusted }) => trusted.issue({ names, usage: "mail" }),
+      "certificate not trusted (not made for servers)",
+    ],
   ])("refuses one %s", async (_title, certificate, errorSummary, host = "receiver.test") => {
-    await expectRefused(errorSummary, await sendTo(await certificate(authorities), host));
+    await expectRefused(errorSummary, await sendTo(await certificate(issuers), host));
   });
 
   test("trusts nothing but the system's roots without EXTRA_CA_FILE", async () => {
-    receiver = await wellBehavedReceiver(await authorities.trusted());
+    receiver = await wellBehavedReceiver(await issuers.trusted.issue({ names }));
     sending = sender();
     const result = await sending.send(request({ url: `https://receiver.test:${receiver.port}/` }));
     await expectRefused(UNKNOWN_AUTHORITY, result);
@@ -75,23 +100,26 @@ describe("certificates", () => {
 describe("TLS", () => {
   test("refuses versions before 1.2", async () => {
     const old: TlsOptions = { minVersion: "TLSv1", maxVersion: "TLSv1.1", ciphers: "DEFAULT@SECLEVEL=0" };
-    const result = await sendTo({ ...(await authorities.trusted()), ...old });
+    const result = await sendTo({ ...(await issuers.trusted.issue({ names })), ...old });
     await expectRefused("receiver does not support TLS 1.2 or later", result);
   });
 
   test("speaks 1.2", async () => {
-    const result = await sendTo({ ...(await authorities.trusted()), maxVersion: "TLSv1.2" });
+    const result = await sendTo({ ...(await issuers.trusted.issue({ names })), maxVersion: "TLSv1.2" });
     expect(result).toMatchObject({ statusCode: 200 });
   });
 
   test("a receiver that asks for a client certificate is told apart", async () => {
-    const asking = { ...(await authorities.trusted()), requestCert: true, ca: authorities.rootPem };
+    const asking = { ...(await issuers.trusted.issue({ names })), requestCert: true, ca: issuers.trusted.cert };
     await expectRefused("receiver asks for a client certificate", await sendTo(asking));
   });
 
   test("a receiver of other ciphers is told apart", async () => {
     const other: TlsOptions = { maxVersion: "TLSv1.2", ciphers: "ECDHE-ECDSA-CAMELLIA128-SHA256:@SECLEVEL=0" };
-    await expectRefused("TLS handshake failed", await sendTo({ ...(await authorities.trusted()), ...other }));
+    await expectRefused(
+      "TLS handshake failed",
+      await sendTo({ ...(await issuers.trusted.issue({ names })), ...other }),
+    );
   });
 
   test.each([
