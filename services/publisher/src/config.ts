@@ -45,4 +45,11 @@ export const publisherSettings = {
     maximum: 600,
     description: "Pause between two looks for endpoints that need a catch-up.",
   },
+  NOTICE_INTERVAL_SECONDS: {
+    type: "number",
+    default: 1,
+    minimum: 0.05,
+    maximum: 600,
+    description: "Pause between two looks for notices to publish.",
+  },
 } as const satisfies Settings;

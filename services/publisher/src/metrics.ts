@@ -35,5 +35,11 @@ export function createMetrics(registry: Registry) {
       labelNames: ["kind"] as const,
       registers,
     }),
+    notices: new Counter({
+      name: "herald_notices_total",
+      help: "Notices for the product, by type and by what the broker made of them; unrouted ones reach no queue.",
+      labelNames: ["type", "result"] as const,
+      registers,
+    }),
   };
 }

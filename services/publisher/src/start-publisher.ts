@@ -8,6 +8,7 @@ import { publisherSettings } from "./config.ts";
 import { createFanOut } from "./fan-out.ts";
 import { consumeEvents } from "./ingest/consume-events.ts";
 import { createMetrics } from "./metrics.ts";
+import { publishNotices } from "./notices/publish-notices.ts";
 
 const DAY_MS = 24 * 60 * 60_000;
 
@@ -70,15 +71,23 @@ export async function startPublisher(
       onFailure: (error) => log.error("a catch-up failed; it comes again", { error }),
     },
   );
+  const noticing = repeat(
+    (signal) =>
+      publishNotices({ prisma, clock, publisher, exchange: names.noticesExchange, metrics, log }, () => signal.aborted),
+    {
+      intervalMs: config.NOTICE_INTERVAL_SECONDS * 1_000,
+      onFailure: (error) => log.error("notices could not be published; they come again", { error }),
+    },
+  );
 
   return {
     log,
     async stop() {
       const drained = events.close({ drainTimeoutMs: DRAIN_TIMEOUT_MS });
-      const caughtUp = catchingUp.stop();
+      const repeating = Promise.all([catchingUp.stop(), noticing.stop()]);
       await drained;
       stopping.abort();
-      await caughtUp;
+      await repeating;
       await publisher.close();
       await broker.close();
       await database.close();
