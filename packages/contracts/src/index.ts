@@ -20,6 +20,7 @@ export { OUTCOMES } from "./deliveries.ts";
 export type { EndpointDetails, EndpointOverview, FailedAttempt, HourOfDeliveries } from "./endpoint-overview.ts";
 export { EVENT_TYPES, type EventType, isEventType } from "./event-types.ts";
 export type { Hint, ManualReply } from "./messages.ts";
+export { NOTICE_TYPES, type Notice, type NoticeAttempt, type NoticeType, noticeSchema } from "./notices.ts";
 export type { FieldProblem, Problem } from "./problems.ts";
 export type { EventTypeInfo, SessionInfo } from "./session.ts";
 export type {

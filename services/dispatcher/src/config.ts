@@ -22,6 +22,14 @@ export const dispatcherSettings = {
     pattern: "^[0-9]+(\\.[0-9]+)?(,[0-9]+(\\.[0-9]+)?)*$",
     description: "Pauses after failed attempts; a delivery has one attempt more than there are pauses.",
   },
+  FAILING_AFTER_FAILURES: {
+    type: "integer",
+    default: 3,
+    minimum: 1,
+    maximum: 1000,
+    description:
+      "Consecutive failures after which the product is told that an endpoint is failing; fewer than disable it.",
+  },
   DISABLE_AFTER_FAILURES: {
     type: "integer",
     default: 5,

@@ -2,7 +2,7 @@ import { isDataError, type PrismaClient } from "@herald/common/database";
 import { batcher, type Clock, retry } from "@herald/common/runtime";
 import type { Log } from "@herald/common/telemetry";
 import type { DispatcherMetrics } from "./metrics.ts";
-import { type Settlement, settle } from "./sql/settle.ts";
+import { type HealthThresholds, type Settlement, settle } from "./sql/settle.ts";
 
 interface Parts {
   prisma: PrismaClient;
@@ -24,7 +24,7 @@ const MAX_BATCH = 500;
  */
 export function createSettleQueue(
   { prisma, clock, metrics, log, signal }: Parts,
-  { disableAfter }: { disableAfter: number },
+  thresholds: HealthThresholds,
 ): (settlement: Settlement) => Promise<void> {
   return batcher(
     async (settlements) => {
@@ -41,7 +41,7 @@ export function createSettleQueue(
   );
 
   async function settleAll(settlements: readonly Settlement[]): Promise<void> {
-    const changed = await retry(() => settle(prisma, settlements, { now: clock.now(), disableAfter }), {
+    const changed = await retry(() => settle(prisma, settlements, { now: clock.now(), ...thresholds }), {
       shouldRetry: (error) => !isDataError(error),
       onFirstFailure: (error) =>
         log.error("attempts can't be settled; they wait until PostgreSQL takes them", { error }),

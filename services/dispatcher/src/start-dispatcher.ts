@@ -82,7 +82,7 @@ export async function startDispatcher(
     schedule,
     settle: createSettleQueue(
       { prisma, clock, metrics, log, signal: stopping.signal },
-      { disableAfter: config.DISABLE_AFTER_FAILURES },
+      { failingAfter: config.FAILING_AFTER_FAILURES, disableAfter: config.DISABLE_AFTER_FAILURES },
     ),
     unclaim: ({ deliveryId, attempt }) => unclaim(prisma, { deliveryId, attempt, dueAt: fromNow(UNCLAIMED_DELAY_MS) }),
     metrics,

@@ -1,45 +1,11 @@
 import { randomUUID } from "node:crypto";
-import { insertDelivery, insertEndpoint, ROW_TIME, useDatabase } from "@herald/devkit/harness";
+import { insertEndpoint, useDatabase } from "@herald/devkit/harness";
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
-import { type Settlement, settle } from "../src/sql/settle.ts";
+import { DISABLE_AFTER, NOW, RETRY_AT, settlement, settling } from "./settling.ts";
 
 const db = useDatabase();
-const NOW = new Date(ROW_TIME.getTime() + 5_000);
-const RETRY_AT = new Date(NOW.getTime() + 60_000);
-const DISABLE_AFTER = 5;
-
-type Endpoint = Awaited<ReturnType<typeof insertEndpoint>>;
-
-async function claimedDelivery(endpoint: Endpoint, attempt = 1) {
-  return await insertDelivery(db.database.prisma, endpoint, {
-    attemptCount: attempt,
-    inFlight: true,
-    nextAttemptAt: new Date(NOW.getTime() + 60_000),
-  });
-}
-
-function settlement(endpoint: Endpoint, deliveryId: string, override: Partial<Settlement> = {}): Settlement {
-  const succeeded = override.succeeded ?? true;
-  return {
-    deliveryId,
-    endpointId: endpoint.id,
-    attempt: 1,
-    revision: endpoint.revision,
-    startedAt: NOW,
-    durationMs: 12,
-    statusCode: succeeded ? 204 : 500,
-    succeeded,
-    errorSummary: succeeded ? null : "receiver answered 500",
-    responseExcerpt: null,
-    nextAttemptAt: succeeded ? null : RETRY_AT,
-    ...override,
-  };
-}
-
-async function settleAll(settlements: Settlement[]) {
-  return await settle(db.database.prisma, settlements, { now: NOW, disableAfter: DISABLE_AFTER });
-}
+const { claimedDelivery, settleAll, settleRun } = settling(db);
 
 const deliveryOf = (id: string) =>
   db.database.prisma.delivery.findUniqueOrThrow({ where: { id }, include: { attempts: true } });
@@ -120,15 +86,6 @@ describe("a settled delivery", () => {
 });
 
 describe("an endpoint's health", () => {
-  async function settleRun(endpoint: Endpoint, successes: readonly boolean[]) {
-    const settlements: Settlement[] = [];
-    for (const succeeded of successes) {
-      const { id } = await claimedDelivery(endpoint);
-      settlements.push(settlement(endpoint, id, { succeeded }));
-    }
-    return { settlements, changed: await settleAll(settlements) };
-  }
-
   test("§3.1 five consecutive failures, over several deliveries, disable it, and the reason is kept", async () => {
     const endpoint = await insertEndpoint(db.database.prisma);
     const first = await settleRun(endpoint, [false, false, false]);

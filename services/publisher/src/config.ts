@@ -45,4 +45,33 @@ export const publisherSettings = {
     maximum: 600,
     description: "Pause between two looks for endpoints that need a catch-up.",
   },
+  RETENTION_DAYS: {
+    type: "number",
+    default: 30,
+    minimum: 0.01,
+    maximum: 36_500,
+    description:
+      "How many days finished deliveries are kept, and events too, but these always a day longer than they may be delivered.",
+  },
+  RETENTION_INTERVAL_SECONDS: {
+    type: "number",
+    default: 3600,
+    minimum: 1,
+    maximum: 86_400,
+    description: "Pause between two passes that erase what is too old.",
+  },
+  RETENTION_PAGE_SIZE: {
+    type: "integer",
+    default: 1000,
+    minimum: 1,
+    maximum: 10_000,
+    description: "Deliveries or events that one statement of such a pass reads.",
+  },
+  NOTICE_INTERVAL_SECONDS: {
+    type: "number",
+    default: 1,
+    minimum: 0.05,
+    maximum: 600,
+    description: "Pause between two looks for notices to publish.",
+  },
 } as const satisfies Settings;

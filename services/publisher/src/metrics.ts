@@ -1,4 +1,4 @@
-import { Counter, Histogram, type Registry } from "@herald/common/telemetry";
+import { Counter, Gauge, Histogram, type Registry } from "@herald/common/telemetry";
 
 export type PublisherMetrics = ReturnType<typeof createMetrics>;
 
@@ -33,6 +33,23 @@ export function createMetrics(registry: Registry) {
       name: "herald_catch_up_deliveries_total",
       help: "Deliveries that a catch-up woke or made.",
       labelNames: ["kind"] as const,
+      registers,
+    }),
+    notices: new Counter({
+      name: "herald_notices_total",
+      help: "Notices for the product, by type and by what the broker made of them; unrouted ones reach no queue.",
+      labelNames: ["type", "result"] as const,
+      registers,
+    }),
+    erased: new Counter({
+      name: "herald_retention_erased_total",
+      help: "Rows erased because they were too old; attempts go with their delivery and are not counted.",
+      labelNames: ["kind"] as const,
+      registers,
+    }),
+    retentionPassed: new Gauge({
+      name: "herald_retention_last_pass_timestamp_seconds",
+      help: "When this process last went through everything that was too old.",
       registers,
     }),
   };

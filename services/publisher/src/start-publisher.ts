@@ -8,6 +8,8 @@ import { publisherSettings } from "./config.ts";
 import { createFanOut } from "./fan-out.ts";
 import { consumeEvents } from "./ingest/consume-events.ts";
 import { createMetrics } from "./metrics.ts";
+import { publishNotices } from "./notices/publish-notices.ts";
+import { eraseOld } from "./retention/erase-old.ts";
 
 const DAY_MS = 24 * 60 * 60_000;
 
@@ -70,15 +72,48 @@ export async function startPublisher(
       onFailure: (error) => log.error("a catch-up failed; it comes again", { error }),
     },
   );
+  const noticing = repeat(
+    (signal) =>
+      publishNotices({ prisma, clock, publisher, exchange: names.noticesExchange, metrics, log }, () => signal.aborted),
+    {
+      intervalMs: config.NOTICE_INTERVAL_SECONDS * 1_000,
+      onFailure: (error) => log.error("notices could not be published; they come again", { error }),
+    },
+  );
+  const erasing = repeat(
+    async (signal) => {
+      await eraseOld(
+        { prisma, clock, log },
+        {
+          keepDeliveriesMs: config.RETENTION_DAYS * DAY_MS,
+          // What may still be delivered must be known, else an event that comes again would be delivered again.
+          keepEventsMs: Math.max(config.RETENTION_DAYS * DAY_MS, windowMs + DAY_MS),
+          pageSize: config.RETENTION_PAGE_SIZE,
+        },
+        {
+          signal,
+          onErased: ({ deliveries = 0, events = 0 }) => {
+            metrics.erased.inc({ kind: "delivery" }, deliveries);
+            metrics.erased.inc({ kind: "event" }, events);
+          },
+        },
+      );
+      if (!signal.aborted) metrics.retentionPassed.setToCurrentTime();
+    },
+    {
+      intervalMs: config.RETENTION_INTERVAL_SECONDS * 1_000,
+      onFailure: (error) => log.error("what is too old can't be erased; the next pass tries again", { error }),
+    },
+  );
 
   return {
     log,
     async stop() {
       const drained = events.close({ drainTimeoutMs: DRAIN_TIMEOUT_MS });
-      const caughtUp = catchingUp.stop();
+      const repeating = Promise.all([catchingUp.stop(), noticing.stop(), erasing.stop()]);
       await drained;
       stopping.abort();
-      await caughtUp;
+      await repeating;
       await publisher.close();
       await broker.close();
       await database.close();

@@ -26,6 +26,7 @@ export async function startHerald(place: HeraldPlace, options: HeraldOptions = {
     // Without these a test waits for the polls of a second.
     RETRY_INTERVAL_SECONDS: "0.05",
     CATCH_UP_INTERVAL_SECONDS: "0.05",
+    NOTICE_INTERVAL_SECONDS: "0.05",
     ...options.settings,
   };
   const parts = options.clock ? { clock: options.clock } : {};

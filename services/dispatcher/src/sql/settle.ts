@@ -26,12 +26,22 @@ export interface EndpointHealth {
   disabled: boolean;
 }
 
+/** Consecutive failures that have consequences. */
+export interface HealthThresholds {
+  /** The product is told that the endpoint is failing. Where it isn't less than `disableAfter`, it is told of the disabling only. */
+  failingAfter: number;
+  /** The endpoint is disabled, and the product told so (SPEC 3.1). */
+  disableAfter: number;
+}
+
 /**
  * Writes down how attempts ended, in the order in which they did, and what follows: each delivery's state, each
  * endpoint's run of failures, and the disabling of an endpoint whose run reached `disableAfter` (SPEC 3.1, 3.2).
  *
  * - A success ends its delivery whatever else happened to it meanwhile. A failure counts only for the claim that it
  *   belongs to: a late one, after the lease ran out and another process claimed the delivery, is history and no more.
+ * - A run that reaches a threshold leaves a notice, written with what it is about, so that no crash comes between the two.
+ *   Each threshold has its own, however many results one call brings: what the product is told never hangs on the batching.
  * - Endpoints are counted only where that changes something: a healthy endpoint's row is neither locked nor written.
  * - A result from before the endpoint's latest edit, or after it was disabled, leaves the endpoint alone.
  * - Deliveries and endpoints that were deleted meanwhile are passed over.
@@ -43,7 +53,7 @@ export interface EndpointHealth {
 export async function settle(
   prisma: PrismaClient,
   settlements: readonly Settlement[],
-  { now, disableAfter }: { now: Date; disableAfter: number },
+  { now, failingAfter, disableAfter }: { now: Date } & HealthThresholds,
 ): Promise<EndpointHealth[]> {
   const column = <T>(read: (settlement: Settlement) => T) => settlements.map(read);
   return await prisma.$queryRaw<EndpointHealth[]>`
@@ -91,7 +101,7 @@ export async function settle(
       set started_at = excluded.started_at, duration_ms = excluded.duration_ms, status_code = excluded.status_code,
         error_summary = excluded.error_summary, response_excerpt = excluded.response_excerpt
     ), endpoint as materialized (
-      select id, organization_id, revision, failure_run
+      select id, organization_id, revision, failure_run, name, url
       from webhook_endpoint
       where id = any (${[...new Set(column((each) => each.endpointId))]}::uuid[])
         and enabled
@@ -112,10 +122,33 @@ export async function settle(
       select counted.endpoint_id, counted.run,
         case when counted.run = 0 then endpoint.failure_run else '{}' end
           || coalesce(array_agg(counted.attempt order by counted.position) filter (where not counted.succeeded), '{}')
-          as failures
+          as failures,
+        case when counted.run = 0 then cardinality(endpoint.failure_run) else 0 end as failures_before
       from counted
       join endpoint on endpoint.id = counted.endpoint_id
       group by counted.endpoint_id, counted.run, endpoint.failure_run
+    ), judged as (
+      select *,
+        bool_or(cardinality(failures) >= ${disableAfter})
+          over (partition by endpoint_id order by run rows between unbounded preceding and 1 preceding)
+          as disabled_before
+      from run
+    ), noticed as (
+      insert into notice
+        (type, organization_id, endpoint_id, endpoint_name, endpoint_url, failure_run, occurred_at, publish_at)
+      select threshold.type, endpoint.organization_id, endpoint.id, endpoint.name, endpoint.url,
+        judged.failures[:threshold.failures], ${now}::timestamptz, ${now}::timestamptz
+      from judged
+      join endpoint on endpoint.id = judged.endpoint_id
+      join (values
+        ('endpoint.failing'::notice_type, ${failingAfter}::int),
+        ('endpoint.disabled', ${disableAfter}::int)
+      ) as threshold (type, failures) on threshold.failures <= cardinality(judged.failures)
+      where judged.disabled_before is not true
+        -- Once a run. An endpoint that is still enabled was not disabled yet, whatever its count: the setting may be new.
+        and (threshold.type = 'endpoint.disabled'
+          or (judged.failures_before < threshold.failures and threshold.failures < ${disableAfter}))
+      order by judged.endpoint_id, judged.run, threshold.type
     ), verdict as (
       -- The first run that was long enough disables, whatever came after it; else the latest run stands.
       select distinct on (endpoint_id) endpoint_id,

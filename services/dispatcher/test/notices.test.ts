@@ -1,0 +1,123 @@
+import { insertEndpoint, useDatabase } from "@herald/devkit/harness";
+import { expect, test } from "@jest/globals";
+import fc from "fast-check";
+import { DISABLE_AFTER, type Endpoint, FAILING_AFTER, NOW, settlement, settling } from "./settling.ts";
+
+const db = useDatabase();
+const { claimedDelivery, settleAll, settleRun } = settling(db);
+
+const noticesOf = ({ id }: Endpoint) =>
+  db.database.prisma.notice.findMany({ where: { endpointId: id }, orderBy: { id: "asc" } });
+const typesOf = async (endpoint: Endpoint) => (await noticesOf(endpoint)).map(({ type }) => type);
+
+test("the third failure in a row leaves a notice, with the endpoint as it is and the attempts behind it", async () => {
+  const endpoint = await insertEndpoint(db.database.prisma);
+  const first = await settleRun(endpoint, [false, false]);
+  expect(await noticesOf(endpoint)).toEqual([]);
+  const second = await settleRun(endpoint, [false]);
+  expect(await noticesOf(endpoint)).toMatchObject([
+    {
+      type: "failing",
+      organizationId: endpoint.organizationId,
+      endpointName: endpoint.name,
+      endpointUrl: endpoint.url,
+      failureRun: [...first.settlements, ...second.settlements].map(({ deliveryId }) => `${deliveryId}/1`),
+      occurredAt: NOW,
+      publishAt: NOW,
+    },
+  ]);
+});
+
+test("the fourth leaves none, the fifth says that the endpoint is disabled", async () => {
+  const endpoint = await insertEndpoint(db.database.prisma);
+  await settleRun(endpoint, [false, false, false]);
+  await settleRun(endpoint, [false]);
+  expect(await typesOf(endpoint)).toEqual(["failing"]);
+  await settleRun(endpoint, [false]);
+  const [, disabled] = await noticesOf(endpoint);
+  expect(disabled).toMatchObject({ type: "disabled" });
+  expect(disabled?.failureRun).toHaveLength(5);
+});
+
+test("five failures in one batch leave both notices, in their order, as five batches would", async () => {
+  const endpoint = await insertEndpoint(db.database.prisma);
+  await settleRun(endpoint, [false, false, false, false, false, false, false]);
+  const notices = await noticesOf(endpoint);
+  expect(notices.map(({ type, failureRun }) => [type, failureRun.length])).toEqual([
+    ["failing", 3],
+    ["disabled", 5],
+  ]);
+});
+
+test("each run of failures has its own, also one that a success ends in the same batch", async () => {
+  const endpoint = await insertEndpoint(db.database.prisma);
+  await settleRun(endpoint, [false, false]);
+  await settleRun(endpoint, [false, true, false, false, false, true, false]);
+  expect(await typesOf(endpoint)).toEqual(["failing", "failing"]);
+  expect((await noticesOf(endpoint)).map(({ failureRun }) => failureRun.length)).toEqual([3, 3]);
+});
+
+test("results from before an edit leave none", async () => {
+  const endpoint = await insertEndpoint(db.database.prisma, { revision: 7n });
+  const old = { ...endpoint, revision: 6n };
+  await settleRun(old, [false, false, false, false, false]);
+  expect(await typesOf(endpoint)).toEqual([]);
+});
+
+test("where failing is set to no less than disabling, only the disabling is told", async () => {
+  for (const failingAfter of [5, 6]) {
+    const endpoint = await insertEndpoint(db.database.prisma);
+    await settleRun(endpoint, [false, false, false, false, false, false], { failingAfter });
+    expect(await typesOf(endpoint)).toEqual(["disabled"]);
+  }
+});
+
+test("an endpoint with more failures than a new setting allows is told to be disabled at its next failure", async () => {
+  const endpoint = await insertEndpoint(db.database.prisma);
+  await settleRun(endpoint, [false, false, false, false]);
+  await settleRun(endpoint, [false], { failingAfter: 1, disableAfter: 2 });
+  expect(await typesOf(endpoint)).toEqual(["failing", "disabled"]);
+});
+
+test("a statement that fails leaves no notice, and done again leaves one", async () => {
+  const endpoint = await insertEndpoint(db.database.prisma);
+  const claimed = await Promise.all([1, 2, 3].map(() => claimedDelivery(endpoint)));
+  const settlements = claimed.map(({ id }) => settlement(endpoint, id, { succeeded: false }));
+  const unwritable = settlements.map((each) => ({ ...each, errorSummary: "\u0000" }));
+  await expect(settleAll(unwritable)).rejects.toThrow();
+  expect(await typesOf(endpoint)).toEqual([]);
+  await settleAll(settlements);
+  expect(await typesOf(endpoint)).toEqual(["failing"]);
+});
+
+test("the same notices come of the same results, however they are batched (property)", async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      // Mostly failures, since it is their runs that matter.
+      fc.array(
+        fc.nat(4).map((number) => number === 0),
+        { maxLength: 14 },
+      ),
+      fc.integer({ min: 1, max: 14 }),
+      async (results, size) => {
+        const endpoint = await insertEndpoint(db.database.prisma);
+        for (let from = 0; from < results.length; from += size) {
+          await settleRun(endpoint, results.slice(from, from + size));
+        }
+        expect(await typesOf(endpoint)).toEqual(model(results));
+      },
+    ),
+    { numRuns: 40 },
+  );
+});
+
+function model(results: readonly boolean[]): string[] {
+  const notices: string[] = [];
+  let failures = 0;
+  for (const succeeded of results) {
+    failures = succeeded ? 0 : failures + 1;
+    if (failures === FAILING_AFTER) notices.push("failing");
+    if (failures === DISABLE_AFTER) return [...notices, "disabled"];
+  }
+  return notices;
+}

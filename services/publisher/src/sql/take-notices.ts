@@ -1,0 +1,81 @@
+import type { PrismaClient } from "@herald/common/database";
+import type { NoticeAttempt, NoticeType } from "@herald/contracts";
+
+/** A notice that this process publishes now. */
+export interface TakenNotice {
+  id: string;
+  type: NoticeType;
+  organizationId: string;
+  endpointId: string;
+  endpointName: string;
+  endpointUrl: string;
+  /** Also those whose history is gone. */
+  failureCount: number;
+  occurredAt: Date;
+  /** Oldest first; those whose history is still there. */
+  attempts: NoticeAttempt[];
+}
+
+/**
+ * Takes notices that nobody publishes yet, oldest first, and moves them past a lease: those of a process that dies come
+ * again by themselves. The attempts are read here and not where the notice was made, since a settlement can't see what
+ * another one, which it waited for, has written.
+ *
+ * Locks the notices that it takes, skips those that others lock. Walks notice_publish_at_id_idx, delivery_attempt_pkey and
+ * delivery_pkey.
+ */
+export async function takeNotices(
+  prisma: PrismaClient,
+  { now, leasedUntil, limit }: { now: Date; leasedUntil: Date; limit: number },
+): Promise<TakenNotice[]> {
+  return await prisma.$queryRaw<TakenNotice[]>`
+    with taken as (
+      update notice
+      set publish_at = ${leasedUntil}::timestamptz
+      where id in (
+        select id from notice
+        where publish_at <= ${now}::timestamptz
+        order by publish_at, id
+        limit ${limit}
+        for update skip locked
+      )
+      returning id, type, organization_id, endpoint_id, endpoint_name, endpoint_url, failure_run, occurred_at
+    )
+    select
+      id,
+      type::text as "type",
+      organization_id as "organizationId",
+      endpoint_id as "endpointId",
+      endpoint_name as "endpointName",
+      endpoint_url as "endpointUrl",
+      cardinality(failure_run) as "failureCount",
+      occurred_at as "occurredAt",
+      (
+        select coalesce(json_agg(json_build_object(
+          'deliveryId', attempt.delivery_id,
+          'eventType', delivery.event_type,
+          'number', attempt.number,
+          'attemptedAtUtc', to_char(attempt.started_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
+          'statusCode', attempt.status_code,
+          'errorSummary', attempt.error_summary
+        ) order by failure.position), '[]')
+        from unnest(failure_run) with ordinality as failure (name, position)
+        join delivery_attempt as attempt
+          on attempt.delivery_id = split_part(failure.name, '/', 1)::uuid
+          and attempt.number = split_part(failure.name, '/', 2)::int
+        join delivery on delivery.id = attempt.delivery_id
+      ) as "attempts"
+    from taken
+    order by id`;
+}
+
+/** Ends notices that the broker has confirmed. Locks them. Walks notice_pkey. */
+export async function deleteNotices(prisma: PrismaClient, ids: readonly string[]): Promise<void> {
+  await prisma.$executeRaw`delete from notice where id = any (${ids}::uuid[])`;
+}
+
+/** Gives notices back that could not be published, due at `publishAt`. Locks them. Walks notice_pkey. */
+export async function returnNotices(prisma: PrismaClient, ids: readonly string[], publishAt: Date): Promise<void> {
+  await prisma.$executeRaw`
+    update notice set publish_at = ${publishAt}::timestamptz where id = any (${ids}::uuid[])`;
+}

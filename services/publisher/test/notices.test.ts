@@ -1,0 +1,206 @@
+import { randomUUID } from "node:crypto";
+import { type Broker, connectBroker, names, type Publisher } from "@herald/common/broker";
+import type { Prisma, PrismaClient } from "@herald/common/database";
+import { Registry } from "@herald/common/telemetry";
+import { type Notice, noticeSchema } from "@herald/contracts";
+import {
+  eventually,
+  insertDelivery,
+  insertEndpoint,
+  ROW_TIME,
+  steeredClock,
+  useBroker,
+  useDatabase,
+} from "@herald/devkit/harness";
+import { afterEach, beforeEach, expect, test } from "@jest/globals";
+import { Ajv } from "ajv";
+import addFormatsModule from "ajv-formats";
+import { type ChannelModel, connect } from "amqplib";
+import { createMetrics } from "../src/metrics.ts";
+import { publishNotices } from "../src/notices/publish-notices.ts";
+
+const db = useDatabase();
+const place = useBroker();
+const log = { debug() {}, info() {}, warn() {}, error() {}, isDebug: false };
+const exchange = names(place.namespace).noticesExchange;
+const MINUTE_MS = 60_000;
+
+const ajv = new Ajv({ strict: true, allowUnionTypes: true });
+(addFormatsModule as unknown as typeof addFormatsModule.default)(ajv);
+const validate = ajv.compile<Notice>(noticeSchema);
+
+let broker: Broker;
+let publisher: Publisher;
+let registry: Registry;
+let product: ChannelModel;
+let clock = steeredClock(ROW_TIME);
+
+beforeEach(async () => {
+  registry = new Registry();
+  clock = steeredClock(ROW_TIME);
+  broker = connectBroker({ url: place.url, namespace: place.namespace, name: "notices test", log });
+  publisher = broker.publisher({ timeoutMs: 2_000 });
+  product = await connect(place.url);
+  product.on("error", () => {});
+  await broker.ready();
+  await db.database.prisma.notice.deleteMany();
+});
+afterEach(async () => {
+  await broker.close();
+  await product.close().catch(() => {});
+});
+
+function run(prisma: PrismaClient = db.database.prisma): Promise<void> {
+  registry.clear();
+  return publishNotices({ prisma, clock, publisher, exchange, metrics: createMetrics(registry), log });
+}
+
+async function countOf(result: string): Promise<number> {
+  const { values } = (await registry.getSingleMetric("herald_notices_total")?.get()) ?? { values: [] };
+  return values.filter(({ labels }) => labels.result === result).reduce((sum, { value }) => sum + value, 0);
+}
+
+const waiting = () => db.database.prisma.notice.findMany({ orderBy: { id: "asc" } });
+
+/** What a product gets that has bound a queue of its own. */
+async function listen(pattern: string): Promise<Notice[]> {
+  const channel = await product.createChannel();
+  const { queue } = await channel.assertQueue("", { exclusive: true });
+  await channel.bindQueue(queue, exchange, pattern);
+  const notices: Notice[] = [];
+  await channel.consume(queue, (message) => message && notices.push(JSON.parse(message.content.toString())), {
+    noAck: true,
+  });
+  return notices;
+}
+
+async function insertNotice(row: Partial<Prisma.NoticeUncheckedCreateInput> = {}) {
+  return await db.database.prisma.notice.create({
+    data: {
+      type: "failing",
+      organizationId: "acme",
+      endpointId: randomUUID(),
+      endpointName: "Test receiver",
+      endpointUrl: "https://receiver.test/hooks",
+      failureRun: [],
+      occurredAt: ROW_TIME,
+      publishAt: ROW_TIME,
+      ...row,
+    },
+  });
+}
+
+test("a notice says whose endpoint it is, why, and which attempts are behind it, as its schema has it", async () => {
+  const { prisma } = db.database;
+  const endpoint = await insertEndpoint(prisma);
+  const failures = [
+    { statusCode: 500, errorSummary: "receiver answered 500" },
+    { statusCode: 502, errorSummary: "receiver answered 502" },
+    { statusCode: 503, errorSummary: "connection refused" },
+  ];
+  const attempts: Notice["attempts"] = [];
+  for (const [index, failure] of failures.entries()) {
+    const { id: deliveryId, eventType } = await insertDelivery(prisma, endpoint);
+    const startedAt = new Date(ROW_TIME.getTime() + index * 1_000);
+    await prisma.deliveryAttempt.create({ data: { deliveryId, number: 1, startedAt, durationMs: 5, ...failure } });
+    attempts.push({ deliveryId, eventType, number: 1, attemptedAtUtc: startedAt.toISOString(), ...failure });
+  }
+  const failureRun = attempts.map(({ deliveryId }) => `${deliveryId}/1`);
+  const { id } = await insertNotice({ endpointId: endpoint.id, organizationId: endpoint.organizationId, failureRun });
+  const notices = await listen("endpoint.failing");
+  await run();
+  await eventually(() => expect(notices).toHaveLength(1));
+  expect(notices[0]).toEqual({
+    id,
+    type: "endpoint.failing",
+    occurredAtUtc: ROW_TIME.toISOString(),
+    organizationId: endpoint.organizationId,
+    endpoint: { id: endpoint.id, name: endpoint.name, url: endpoint.url },
+    reason: "3 attempts in a row failed (the latest: connection refused).",
+    consecutiveFailures: 3,
+    attempts,
+  });
+  expect(validate(notices[0])).toBe(true);
+  expect(await waiting()).toEqual([]);
+});
+
+test("a notice outlives its endpoint, and tells what is still known", async () => {
+  const { prisma } = db.database;
+  const endpoint = await insertEndpoint(prisma);
+  const delivery = await insertDelivery(prisma, endpoint);
+  await insertNotice({ type: "disabled", endpointId: endpoint.id, failureRun: [`${delivery.id}/1`] });
+  await prisma.webhookEndpoint.delete({ where: { id: endpoint.id } });
+  const notices = await listen("#");
+  await run();
+  await eventually(() => expect(notices).toHaveLength(1));
+  expect(notices[0]).toMatchObject({ type: "endpoint.disabled", consecutiveFailures: 1, attempts: [] });
+  expect(notices[0]?.reason).toContain("disabled");
+  expect(validate(notices[0])).toBe(true);
+});
+
+test("comes by the routing key of its type, in the order of their making", async () => {
+  const made = [await insertNotice(), await insertNotice({ type: "disabled" }), await insertNotice()];
+  const all = await listen("endpoint.*");
+  const disabled = await listen("endpoint.disabled");
+  await run();
+  await eventually(() => expect(all.map(({ id }) => id)).toEqual(made.map(({ id }) => id)));
+  await eventually(() => expect(disabled.map(({ id }) => id)).toEqual([made[1]?.id]));
+});
+
+test("more than a page are published in one go", async () => {
+  await db.database.prisma.$executeRaw`
+    insert into notice (type, organization_id, endpoint_id, endpoint_name, endpoint_url, failure_run, occurred_at, publish_at)
+    select 'endpoint.failing', 'acme', uuidv7(), 'n', 'https://receiver.test', '{}', ${ROW_TIME}, ${ROW_TIME}
+    from generate_series(1, 250)`;
+  const notices = await listen("#");
+  await run();
+  await eventually(() => expect(new Set(notices.map(({ id }) => id)).size).toBe(250));
+  expect(await waiting()).toEqual([]);
+});
+
+test("a notice that no queue wants is done, and counted", async () => {
+  await insertNotice();
+  await run();
+  expect(await waiting()).toEqual([]);
+  expect(await countOf("unrouted")).toBe(1);
+});
+
+test("a process that dies after the broker has a notice costs nothing but a second copy, with the same id", async () => {
+  const { id } = await insertNotice();
+  const notices = await listen("#");
+  const dying = new Proxy(db.database.prisma, {
+    get(target, property, receiver) {
+      if (property !== "$executeRaw") return Reflect.get(target, property, receiver);
+      return () => Promise.reject(new Error("killed"));
+    },
+  });
+  await expect(run(dying)).rejects.toThrow("killed");
+  await eventually(() => expect(notices).toHaveLength(1));
+  await run();
+  expect(await waiting()).toHaveLength(1);
+  clock.advance(MINUTE_MS);
+  await run();
+  await eventually(() => expect(notices.map((notice) => notice.id)).toEqual([id, id]));
+  expect(await waiting()).toEqual([]);
+});
+
+test("a broker that takes nothing leaves the notices where they are, due at once", async () => {
+  await insertNotice();
+  await publisher.close();
+  await run();
+  expect(await countOf("failed")).toBe(1);
+  expect(await waiting()).toMatchObject([{ publishAt: ROW_TIME }]);
+  publisher = broker.publisher();
+  const notices = await listen("#");
+  await run();
+  await eventually(() => expect(notices).toHaveLength(1));
+});
+
+test("two publishers at once publish each notice once", async () => {
+  for (let index = 0; index < 20; index++) await insertNotice();
+  const notices = await listen("#");
+  await Promise.all([run(), run()]);
+  await eventually(() => expect(notices.length).toBeGreaterThanOrEqual(20));
+  expect(await waiting()).toEqual([]);
+  expect(new Set(notices.map(({ id }) => id)).size).toBe(notices.length);
+});
