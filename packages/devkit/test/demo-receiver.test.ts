@@ -64,7 +64,7 @@ const requestsOf = async ({ controlUrl }: DemoReceiver, after = 0) =>
   (JSON.parse((await call(`${controlUrl}/requests?after=${after}`, "GET")).text) as { requests: LoggedRequest[] })
     .requests;
 
-test("§4.4.3 a request of an endpoint made a moment ago verifies, without a word to the receiver", async () => {
+test("§5.5 a request of an endpoint made a moment ago verifies, without a word to the receiver", async () => {
   const stored: string[] = [];
   let readings = 0;
   const { url } = await start(async () => {

@@ -29,7 +29,7 @@ function fieldsOf(wrong: unknown): string[] {
   return [];
 }
 
-test("§2.4 the message holds the contract's fields, and no other", () => {
+test("§2.4/fields the message holds the contract's fields, and no other", () => {
   expect(JSON.parse(encodeEvent({ ...event, actor: "somebody" } as EmittedEvent).toString())).toEqual(event);
 });
 
@@ -68,8 +68,12 @@ describe("what the contract does not allow is refused by its field", () => {
     ["data that is a list", { ...event, data: [] }, ["data"]],
     ["changes that are a list", { ...event, data: { changes: [] } }, ["data.changes"]],
     ["a change that is text", change("Done"), ["data.changes.Status"]],
-    ["§2.4 a value that is a number", change({ oldValue: null, newValue: 7 }), ["data.changes.Status.newValue"]],
-    ["§2.4 a change without its old value", change({ newValue: "7" }), ["data.changes.Status.oldValue"]],
+    [
+      "§2.4/changes a value that is a number",
+      change({ oldValue: null, newValue: 7 }),
+      ["data.changes.Status.newValue"],
+    ],
+    ["§2.4/changes a change without its old value", change({ newValue: "7" }), ["data.changes.Status.oldValue"]],
     ["data that JSON can't hold", { ...event, data: { big: 1n } }, ["data"]],
     ["several things at once", { ...event, id: "1", entityId: "2" }, ["id", "entityId"]],
   ])("%s", (_title, wrong, fields) => {

@@ -47,27 +47,27 @@ const rules: [string, EntityKind, Rule][] = [
   ],
 ];
 
-describe("§6 which change means which event", () => {
-  test.each(rules)("§6 %s, and no other change of it means anything", (_title, entity, rule) => {
+describe("which change means which event", () => {
+  test.each(rules)("§6/emitted %s, and no other change of it means anything", (_title, entity, rule) => {
     for (const change of everyChange.filter((one) => one.entity === entity)) {
       expect({ change, event: eventFor(change) }).toEqual({ change, event: rule(change) });
     }
   });
 
-  test("§6 ProjectUpdated is emitted for nothing, and each other event for something", () => {
+  test("§6/project-updated ProjectUpdated is emitted for nothing, and each other event for something", () => {
     const events = new Set(everyChange.map(eventFor));
     expect(events).toEqual(new Set([null, ...EVENT_TYPES.filter((type) => type !== "ProjectUpdated")]));
   });
 
-  test("§6 a project edit means no event", () => {
+  test("§6/project-updated a project edit means no event", () => {
     expect(eventFor({ entity: "Project", change: "edited" })).toBeNull();
   });
 
-  test("§6 a work item that is saved as Done once more completes nothing", () => {
+  test("§6/emitted a work item that is saved as Done once more completes nothing", () => {
     expect(eventFor({ entity: "WorkItem", change: "status", from: "Done", to: "Done" })).toBeNull();
   });
 
-  test("§2.4 a work item that is completed again after it was reopened is completed again", () => {
+  test("§2.4/again a work item that is completed again after it was reopened is completed again", () => {
     expect(eventFor({ entity: "WorkItem", change: "status", from: "In progress", to: "Done" })).toBe(
       "WorkItemCompleted",
     );

@@ -66,7 +66,7 @@ describe.each(frameworks)("%s", (name, framework) => {
     return { server, received };
   }
 
-  test("§4.4.5 hands the verified event and its exact bytes on, and answers 204 after that", async () => {
+  test("§4.4.1 §4.4.5 hands the verified event and its exact bytes on, and answers 204 after that", async () => {
     let finished = false;
     const received: Webhook[] = [];
     const { server } = await start({

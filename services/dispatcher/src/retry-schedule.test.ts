@@ -4,7 +4,7 @@ import { retrySchedule } from "./retry-schedule.ts";
 const MINUTE_MS = 60_000;
 const schedule = retrySchedule([1, 2, 4, 8].map((minutes) => minutes * MINUTE_MS));
 
-test("§8 a delivery has five attempts, 1, 2, 4 and 8 minutes after the preceding one", () => {
+test("§8/delays a delivery has five attempts, 1, 2, 4 and 8 minutes after the preceding one", () => {
   const endedAt = new Date("2026-03-01T12:00:00.250Z");
   expect(schedule.maxAttempts).toBe(5);
   expect([1, 2, 3, 4].map((attempt) => schedule.nextAttemptAt(attempt, endedAt)?.toISOString())).toEqual([
@@ -15,6 +15,6 @@ test("§8 a delivery has five attempts, 1, 2, 4 and 8 minutes after the precedin
   ]);
 });
 
-test("§3.2 there is no attempt after the fifth", () => {
+test("§3.2/exhausted there is no attempt after the fifth", () => {
   expect(schedule.nextAttemptAt(5, new Date())).toBeNull();
 });

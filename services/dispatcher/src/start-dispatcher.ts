@@ -39,7 +39,17 @@ export async function startDispatcher(
     parsePrivateNetworks(config.ALLOWED_PRIVATE_NETWORKS),
   );
   const secrets = checked("SECRET_KEYS", () => secretBox(config.SECRET_KEYS));
-  const extraCa = checked("EXTRA_CA_FILE", () => config.EXTRA_CA_FILE && readFileSync(config.EXTRA_CA_FILE, "utf8"));
+
+  const sender = checked("EXTRA_CA_FILE", () =>
+    createSender({
+      deadlineMs: config.ATTEMPT_TIMEOUT_SECONDS * 1_000,
+      headerPrefix: config.HEADER_PREFIX,
+      standardWebhooks: config.STANDARD_WEBHOOKS,
+      allowedPrivateNetworks,
+      extraCa: config.EXTRA_CA_FILE && readFileSync(config.EXTRA_CA_FILE, "utf8"),
+      clock,
+    }),
+  );
 
   const log = createLog({ service: "dispatcher", level: config.LOG_LEVEL });
   const slots = endpointSlots(config.ENDPOINT_CONCURRENCY);
@@ -68,14 +78,6 @@ export async function startDispatcher(
 
   const stopping = new AbortController();
   const { prisma } = database;
-  const sender = createSender({
-    deadlineMs: config.ATTEMPT_TIMEOUT_SECONDS * 1_000,
-    headerPrefix: config.HEADER_PREFIX,
-    standardWebhooks: config.STANDARD_WEBHOOKS,
-    allowedPrivateNetworks,
-    extraCa,
-    clock,
-  });
   const deliver = createDeliver({
     sender,
     secretBox: secrets,

@@ -81,7 +81,7 @@ describe("a claim", () => {
     for (const id of ids) expect((await deliveryOf(id)).attemptCount).toBe(1);
   });
 
-  test("§3.1 parks the deliveries of a disabled endpoint, each with its own time", async () => {
+  test("§3.1/pause parks the deliveries of a disabled endpoint, each with its own time", async () => {
     const { prisma } = db.database;
     const endpoint = await insertEndpoint(prisma, { enabled: false });
     const { id } = await insertDelivery(prisma, endpoint, { attemptCount: 2 });
@@ -106,7 +106,7 @@ describe("a claim", () => {
   });
 
   test.each([true, false])(
-    "§3.2 of a delivery whose fifth attempt was cut off exhausts it (endpoint enabled: %s)",
+    "§3.2/exhausted of a delivery whose fifth attempt was cut off exhausts it (endpoint enabled: %s)",
     async (enabled) => {
       const { prisma } = db.database;
       const endpoint = await insertEndpoint(prisma, { enabled });

@@ -12,7 +12,7 @@ const deliveryOf = (id: string) =>
 const endpointOf = (id: string) => db.database.prisma.webhookEndpoint.findUniqueOrThrow({ where: { id } });
 
 describe("a settled delivery", () => {
-  test("§3.2 succeeds with a 2xx", async () => {
+  test("§3.2/succeeded succeeds with a 2xx", async () => {
     const endpoint = await insertEndpoint(db.database.prisma);
     const { id } = await claimedDelivery(endpoint);
     await settleAll([settlement(endpoint, id, { responseExcerpt: "thanks" })]);
@@ -27,7 +27,7 @@ describe("a settled delivery", () => {
     });
   });
 
-  test("§3.2 waits for its retry after a failure", async () => {
+  test("§3.2/retry waits for its retry after a failure", async () => {
     const endpoint = await insertEndpoint(db.database.prisma);
     const { id } = await claimedDelivery(endpoint);
     await settleAll([settlement(endpoint, id, { succeeded: false })]);
@@ -40,7 +40,7 @@ describe("a settled delivery", () => {
     });
   });
 
-  test("§3.2 is exhausted after its fifth failure", async () => {
+  test("§3.2/exhausted is exhausted after its fifth failure", async () => {
     const endpoint = await insertEndpoint(db.database.prisma);
     const { id } = await claimedDelivery(endpoint, 5);
     await settleAll([settlement(endpoint, id, { attempt: 5, succeeded: false, nextAttemptAt: null })]);
@@ -86,7 +86,7 @@ describe("a settled delivery", () => {
 });
 
 describe("an endpoint's health", () => {
-  test("§3.1 five consecutive failures, over several deliveries, disable it, and the reason is kept", async () => {
+  test("§3.1/failures §3.1/several five consecutive failures, over several deliveries, disable it, and the reason is kept", async () => {
     const endpoint = await insertEndpoint(db.database.prisma);
     const first = await settleRun(endpoint, [false, false, false]);
     expect(first.changed).toEqual([
@@ -104,7 +104,7 @@ describe("an endpoint's health", () => {
     });
   });
 
-  test("§3.1 any success resets the count", async () => {
+  test("§3.1/success any success resets the count", async () => {
     const endpoint = await insertEndpoint(db.database.prisma);
     await settleRun(endpoint, [false, false, false, false]);
     await settleRun(endpoint, [true]);

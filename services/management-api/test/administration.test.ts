@@ -23,7 +23,7 @@ const request = (path: string, options: RequestInit = {}) =>
 
 describe("the admin page", () => {
   test.each(["/administration/integrations", "/administration/integrations/", "/administration/integrations/a/b?c=d"])(
-    "§1 %s is the page, with the base path written into it, and is never stored",
+    "§1/page %s is the page, with the base path written into it, and is never stored",
     async (path) => {
       const response = await request(path);
       expect(response.status).toBe(200);
@@ -115,7 +115,7 @@ describe("the page's session", () => {
     expect(response.headers.get("set-cookie")).toMatch(/^herald_session=; .*Expires=Thu, 01 Jan 1970/);
   });
 
-  describe("§5 on the API", () => {
+  describe("on the API", () => {
     const call = async (method: string, headers: Record<string, string>) => {
       const response = await request("/api/organization/integration-operations/webhooks", {
         method,

@@ -143,7 +143,7 @@ describe("receiver URLs", () => {
     expect(await codeOf(`https://example.com/${"a".repeat(2_028)}`)).toBeUndefined();
   });
 
-  test("§2.1 a refusal repeats nothing of a URL that may be a password", async () => {
+  test("§7/secrets a refusal repeats nothing of a URL that may be a password", async () => {
     const { text } = await (await api.as({}))
       .post("/webhooks", settings({ url: "https://me:hunter2@example.com/?key=s3cret#x" }))
       .expect(400);

@@ -76,7 +76,7 @@ function config(settings: Record<string, string>) {
   });
 }
 
-describe("§5 keys of an identity provider", () => {
+describe("§5.1 keys of an identity provider", () => {
   const server = new KeyServer();
   beforeEach(async () => {
     Object.assign(server, { keys: [], status: 200, requests: 0 });
@@ -175,7 +175,7 @@ describe("§5 keys of an identity provider", () => {
   });
 });
 
-describe("§5 one public key", () => {
+describe("§5.1 one public key", () => {
   test("verifies tokens of its private key only, with line breaks written either way", async () => {
     const { publicKey, privateKey } = await generateKeyPair("RS256", { extractable: true });
     const pem = await exportSPKI(publicKey);

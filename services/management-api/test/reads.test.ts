@@ -302,7 +302,7 @@ describe("the session", () => {
 });
 
 describe("the events", () => {
-  test("§6 all seven, each with a sample that can be delivered by hand", async () => {
+  test("§6/names all seven, each with a sample that can be delivered by hand", async () => {
     const { body } = await client.get("/event-types").expect(200);
     expect(body).toHaveLength(7);
     for (const { name, sample } of body) {

@@ -44,7 +44,7 @@ test("§6.2 passes go on, page by page, until no event is missing", async () => 
   }
 });
 
-test("§6.1 reaches back seven days, and never behind the endpoint's creation", async () => {
+test("§6.1/window §6.1/creation §8/window reaches back seven days, and never behind the endpoint's creation", async () => {
   const now = ROW_TIME.getTime() + 100 * DAY_MS;
   const at = clockAt(100 * DAY_MS);
   const old = await insertEndpoint(db.database.prisma, { ...marked, catchUpAt: at.now() });
@@ -76,7 +76,7 @@ test("makes only what is missing, and a second time nothing", async () => {
   expect(await run()).toEqual({ unparked: 0, filled: 0 });
 });
 
-test("§3.1 wakes parked deliveries of an enabled endpoint, due by their own delay; those at five attempts stay", async () => {
+test("§3.1/resume wakes parked deliveries of an enabled endpoint, due by their own delay; those at five attempts stay", async () => {
   const { prisma } = db.database;
   const endpoint = await insertEndpoint(prisma, marked);
   const due = new Date(clock.now().getTime() + MINUTE_MS);

@@ -56,11 +56,15 @@ test("an event becomes one pending delivery for each endpoint that wants it, wit
 });
 
 test.each<[string, Parameters<typeof insertEndpoint>[1], Partial<IncomingEvent>]>([
-  ["§6 another event's subscription", { events: ["RiskCreated"] }, {}],
-  ["§3.1 a disabled endpoint", { enabled: false }, {}],
-  ["§6.1 an endpoint created after the event", { createdAt: NOW }, { occurredAt: new Date(NOW.getTime() - 1) }],
+  ["§6/names another event's subscription", { events: ["RiskCreated"] }, {}],
+  ["§3.1/pause a disabled endpoint", { enabled: false }, {}],
   [
-    "§6.1 an event older than seven days",
+    "§6.1/creation an endpoint created after the event",
+    { createdAt: NOW },
+    { occurredAt: new Date(NOW.getTime() - 1) },
+  ],
+  [
+    "§6.1/window an event older than seven days",
     { createdAt: new Date(NOW.getTime() - 30 * DAY_MS) },
     { occurredAt: new Date(TIMES.windowStart.getTime() - 1) },
   ],

@@ -7,20 +7,20 @@ import { newSigningSecret, serviceSignature, standardWebhooksSignature } from ".
 const SECRET = Buffer.alloc(32, 7).toString("base64");
 
 describe("service signature", () => {
-  test("§4.3.4 is sha256= and 64 lowercase hexadecimal characters, 71 in all", () => {
+  test("§4.3.4 §8/signature-length is sha256= and 64 lowercase hexadecimal characters, 71 in all", () => {
     const signature = serviceSignature(SECRET, "1700000000", "{}");
     expect(signature).toMatch(/^sha256=[0-9a-f]{64}$/);
     expect(signature).toHaveLength(71);
   });
 
   // Made with: printf '1700000000.{"a":"é"}' | openssl dgst -sha256 -hmac <the secret's text>
-  test("§4.3.1 signs the timestamp text, a dot and the raw body", () => {
+  test("§4.3.1 §4.3.3 signs the timestamp text, a dot and the raw body", () => {
     expect(serviceSignature(SECRET, "1700000000", '{"a":"é"}')).toBe(
       "sha256=b02e265dc464e4a1ad3769775e73138c3e4c5c2887136395d8789d487db64704",
     );
   });
 
-  test("§4.3.2 takes the secret's literal text as the key: not decoded, not trimmed", () => {
+  test("§4.3.2 §2.3/text takes the secret's literal text as the key: not decoded, not trimmed", () => {
     const message = "1700000000.{}";
     const literal = createHmac("sha256", Buffer.from(SECRET, "utf8")).update(message).digest("hex");
     expect(serviceSignature(SECRET, "1700000000", "{}")).toBe(`sha256=${literal}`);
@@ -59,7 +59,7 @@ describe("Standard Webhooks signature", () => {
 });
 
 describe("signing secret", () => {
-  test("§2.3 a new one is 32 random bytes as Base64 text", () => {
+  test("§2.3/text a new one is 32 random bytes as Base64 text", () => {
     expect(newSigningSecret((size) => new Uint8Array(size).fill(1))).toBe(
       "AQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQE=",
     );

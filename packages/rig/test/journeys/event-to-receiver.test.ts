@@ -6,7 +6,7 @@ import { useJourney } from "./journey.ts";
 
 const journey = useJourney();
 
-test("§4.2 an emitted event arrives as a signed POST, and the list shows it as succeeded", async () => {
+test("§1/events §2.2/fields §2.4/fields §4.2/headers §5.5 an emitted event arrives as a signed POST, and the list shows it as succeeded", async () => {
   const { api, receiver, emitter } = journey;
   const { endpoint, signingSecret } = await api.create({ url: `${receiver.url}/hooks?tenant=1` });
   const event = journey.event();
@@ -48,7 +48,7 @@ test("§4.2 an emitted event arrives as a signed POST, and the list shows it as 
   expect(standard).toEqual(payload);
 });
 
-test("§2.3 a retry keeps delivery id and body, has a new timestamp and signature, and uses the current URL and secret", async () => {
+test("§2.2/id §2.3/current §3.2/resent a retry keeps delivery id and body, has a new timestamp and signature, and uses the current URL and secret", async () => {
   const { api, receiver, emitter, clock } = journey;
   const created = await api.create({ url: `${receiver.url}/old` });
   const { id } = created.endpoint;
@@ -93,7 +93,7 @@ test("§2.3 a retry keeps delivery id and body, has a new timestamp and signatur
   expect((await api.get(id)).deliveries).toMatchObject([{ attemptCount: 5, succeeded: true, statusCode: 200 }]);
 });
 
-test("§3.2 the schedule ends with the fifth attempt", async () => {
+test("§3.2/exhausted §8/attempts the schedule ends with the fifth attempt", async () => {
   const { api, receiver, emitter, clock, db } = journey;
   const { endpoint } = await api.create({ url: receiver.url });
   const other = journey.event();

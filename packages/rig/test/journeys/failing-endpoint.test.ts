@@ -13,7 +13,7 @@ const statesOf = async (endpointId: string) => {
   return Object.fromEntries(rows.map(({ state, _count }) => [state, _count]));
 };
 
-test("§3.1 five failures over several deliveries disable; nothing more is sent; a resume sends what was left and what happened meanwhile", async () => {
+test("§3.1/several §3.1/failures §3.1/resume §6.4 five failures over several deliveries disable; nothing more is sent; a resume sends what was left and what happened meanwhile", async () => {
   const { api, receiver, emitter, clock, db } = journey;
   const { endpoint } = await api.create({ url: receiver.url });
   receiver.answerWith({ status: 503 });
@@ -63,7 +63,7 @@ test("§3.1 five failures over several deliveries disable; nothing more is sent;
   expect((await api.get(endpoint.id)).enabled).toBe(true);
 });
 
-test("§3.1 any success resets the count", async () => {
+test("§3.1/success any success resets the count", async () => {
   const { api, receiver, emitter } = journey;
   const { endpoint } = await api.create({ url: receiver.url });
   for (const status of [500, 500, 500, 500, 200, 500]) {
@@ -78,7 +78,7 @@ test("§3.1 any success resets the count", async () => {
   expect(await api.get(endpoint.id)).toMatchObject({ enabled: true, consecutiveFailures: 1 });
 });
 
-test("§3.1 a pause holds deliveries back, and re-enabling sends them", async () => {
+test("§3.1/pause a pause holds deliveries back, and re-enabling sends them", async () => {
   const { api, receiver, emitter, clock } = journey;
   const { endpoint } = await api.create({ url: receiver.url });
   receiver.answerWith({ status: 500 });
@@ -95,7 +95,7 @@ test("§3.1 a pause holds deliveries back, and re-enabling sends them", async ()
   await eventually(async () => expect(await statesOf(endpoint.id)).toEqual({ succeeded: 2 }));
 });
 
-test("§6.1 a new subscription brings the events of the last seven days since the endpoint's creation", async () => {
+test("§6.4 §6.1/window a new subscription brings the events of the last seven days since the endpoint's creation", async () => {
   const { api, receiver, emitter } = journey;
   const { endpoint } = await api.create({ url: receiver.url, events: ["RiskCreated"] });
   const event = journey.event();

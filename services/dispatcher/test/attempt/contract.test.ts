@@ -46,7 +46,7 @@ async function answered(status: number, headers: Record<string, string> = {}, bo
 }
 
 describe("the request", () => {
-  test("§4.2 is a POST to the endpoint's URL, with its headers once each", async () => {
+  test("§4.2/request §4.2/headers is a POST to the endpoint's URL, with its headers once each", async () => {
     const { method, url, rawHeaders, headers } = await received();
     expect(method).toBe("POST");
     expect(url).toBe("/hooks?tenant=42");
@@ -62,7 +62,7 @@ describe("the request", () => {
     expect(names).not.toContain("traceparent");
   });
 
-  test("§4.2 its timestamp is the attempt's, in whole seconds", async () => {
+  test("§4.2/timestamp its timestamp is the attempt's, in whole seconds", async () => {
     const { headers } = await received();
     expect(headers["x-service-timestamp"]).toBe(String(Math.floor(NOW.getTime() / 1000)));
   });
@@ -74,14 +74,20 @@ describe("the request", () => {
     ['"\ud83d\ude80"'],
     ["0"],
     [JSON.stringify({ data: "ü".repeat(120_000) })],
-  ])("§4.1.4 the body %# is sent byte for byte as its UTF-8, and signed as it was sent", async (text) => {
-    const { headers, body } = await received({ body: text });
-    expect(body.equals(Buffer.from(text, "utf8"))).toBe(true);
-    expect(headers["content-length"]).toBe(String(body.length));
-    const timestamp = headers["x-service-timestamp"];
-    const digest = createHmac("sha256", Buffer.from(SECRET, "utf8")).update(`${timestamp}.`).update(body).digest("hex");
-    expect(headers["x-service-signature"]).toBe(`sha256=${digest}`);
-  });
+  ])(
+    "§4.2/body §4.1.4 §4.3.3 the body %# is sent byte for byte as its UTF-8, and signed as it was sent",
+    async (text) => {
+      const { headers, body } = await received({ body: text });
+      expect(body.equals(Buffer.from(text, "utf8"))).toBe(true);
+      expect(headers["content-length"]).toBe(String(body.length));
+      const timestamp = headers["x-service-timestamp"];
+      const digest = createHmac("sha256", Buffer.from(SECRET, "utf8"))
+        .update(`${timestamp}.`)
+        .update(body)
+        .digest("hex");
+      expect(headers["x-service-signature"]).toBe(`sha256=${digest}`);
+    },
+  );
 
   test("a receiver with a Standard Webhooks library verifies it by the same secret", async () => {
     const text = '{"name":"Zoë"}';
@@ -140,12 +146,12 @@ describe("the request", () => {
 });
 
 describe("the verdict", () => {
-  test.each([200, 201, 202, 204, 205, 206, 226, 299])("§4.2 %d is a success", async (status) => {
+  test.each([200, 201, 202, 204, 205, 206, 226, 299])("§4.2/outcome %d is a success", async (status) => {
     expect(await answered(status)).toMatchObject({ statusCode: status, succeeded: true, errorSummary: null });
   });
 
   test.each([304, 400, 401, 404, 410, 413, 429, 500, 502, 503, 599, 600, 999])(
-    "§4.2 %d is a failure",
+    "§4.2/outcome %d is a failure",
     async (status) => {
       expect(await answered(status)).toMatchObject({
         statusCode: status,

@@ -63,7 +63,7 @@ function drip(socket: TLSSocket, everyMs: number, piece: (index: number) => stri
 }
 
 describe("a receiver that does not answer in time", () => {
-  test("§8 says nothing", async () => {
+  test("§8/timeout says nothing", async () => {
     receiver = await scriptedReceiver(tls, () => {});
     const startedMs = performance.now();
     const result = await send();
@@ -73,26 +73,26 @@ describe("a receiver that does not answer in time", () => {
     await expectFreed();
   });
 
-  test("§8 never finishes its TLS handshake", async () => {
+  test("§8/timeout never finishes its TLS handshake", async () => {
     receiver = await tcpReceiver(() => {});
     expect(await send()).toMatchObject(TIMED_OUT);
     await expectFreed();
   });
 
-  test("§8 drips its headers", async () => {
+  test("§8/timeout drips its headers", async () => {
     const text = `HTTP/1.1 200 OK\r\nX-Long: ${"a".repeat(10_000)}`;
     receiver = await scriptedReceiver(tls, (socket) => drip(socket, 10, (index) => text[index] ?? "a"));
     expect(await send()).toMatchObject(TIMED_OUT);
     await expectFreed();
   });
 
-  test("§8 says again and again that it is at work", async () => {
+  test("§8/timeout says again and again that it is at work", async () => {
     receiver = await scriptedReceiver(tls, (socket) => drip(socket, 30, () => "HTTP/1.1 102 Processing\r\n\r\n"));
     expect(await send()).toMatchObject(TIMED_OUT);
     await expectFreed();
   });
 
-  test("§8 never reads the request", async () => {
+  test("§8/timeout never reads the request", async () => {
     receiver = await rawReceiver(tls, (socket) => socket.pause());
     expect(await send({ body: JSON.stringify("x".repeat(20_000_000)) })).toMatchObject(TIMED_OUT);
     await expectFreed();
@@ -173,7 +173,7 @@ describe("a receiver whose status came in time", () => {
   test.each([
     [200, true],
     [500, false],
-  ])("§4.2 has decided with %d, although its body drips for ever", async (status, succeeded) => {
+  ])("§4.2/outcome has decided with %d, although its body drips for ever", async (status, succeeded) => {
     const head = `HTTP/1.1 ${status} Yes\r\nTransfer-Encoding: chunked\r\n\r\n`;
     receiver = await scriptedReceiver(tls, (socket) => {
       socket.write(head);
@@ -188,13 +188,13 @@ describe("a receiver whose status came in time", () => {
     await expectFreed();
   });
 
-  test("§4.2 has decided, although no byte of its body ever comes", async () => {
+  test("§4.2/outcome has decided, although no byte of its body ever comes", async () => {
     receiver = await scriptedReceiver(tls, (socket) => socket.write("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n"));
     expect(await send()).toMatchObject({ statusCode: 200, succeeded: true, responseExcerpt: null });
     await expectFreed();
   });
 
-  test("§4.2 has decided, although its body has no end; little more than 64 KiB of it is read", async () => {
+  test("§4.2/outcome has decided, although its body has no end; little more than 64 KiB of it is read", async () => {
     let sent = () => 0;
     receiver = await scriptedReceiver(tls, (socket) => {
       socket.write("HTTP/1.1 200 OK\r\n\r\n");
@@ -208,7 +208,7 @@ describe("a receiver whose status came in time", () => {
     expect(sent()).toBeLessThan(32 * 1024 * 1024);
   });
 
-  test("§4.2 has decided, although its body is a gzip bomb", async () => {
+  test("§4.2/outcome has decided, although its body is a gzip bomb", async () => {
     const bomb = gzipSync(Buffer.alloc(50_000_000));
     const head = `HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: ${bomb.length}\r\n\r\n`;
     receiver = await scriptedReceiver(tls, (socket) => {
@@ -235,13 +235,13 @@ describe("a receiver whose status came in time", () => {
     ],
     ["has NUL in its body", "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\na\0b", "a\uFFFDb"],
     ["has no reason phrase", "HTTP/1.1 200\r\nConnection: close\r\n\r\nok", "ok"],
-  ])("§4.2 has decided, although it %s", async (_title, answer, responseExcerpt) => {
+  ])("§4.2/outcome has decided, although it %s", async (_title, answer, responseExcerpt) => {
     receiver = await scriptedReceiver(tls, (socket) => socket.end(answer));
     expect(await send()).toMatchObject({ succeeded: true, errorSummary: null, responseExcerpt });
     await expectFreed();
   });
 
-  test("§4.2 has decided, although it never read the request", async () => {
+  test("§4.2/outcome has decided, although it never read the request", async () => {
     // Signing and encrypting this much takes a while by itself.
     await sending.close();
     sending = sender({ extraCa, deadlineMs: 10_000 });

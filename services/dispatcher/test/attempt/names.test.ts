@@ -36,7 +36,7 @@ describe("name look-up", () => {
     expect(await send(failsWith(code))).toMatchObject({ statusCode: 503, succeeded: false, errorSummary });
   });
 
-  test("§8 counts into the deadline", async () => {
+  test("§8/timeout counts into the deadline", async () => {
     const startedMs = performance.now();
     expect(await send(() => new Promise(() => {}))).toMatchObject({
       statusCode: 503,

@@ -130,9 +130,9 @@ const needs: Record<OperationId, keyof CallerKind["outcome"]> = {
 /** Those without an id can't be another organization's. */
 const withoutId: OperationId[] = ["listWebhooks", "createWebhook", "listOverviews", "checkWebhook", "listEventTypes"];
 
-describe.each(Object.keys(callers))("§5 caller with %s", (name) => {
+describe.each(Object.keys(callers))("caller with %s", (name) => {
   const caller = callers[name] as CallerKind;
-  test.each(Object.keys(needs) as OperationId[])("§5.2 §5.3 %s", async (operation) => {
+  test.each(Object.keys(needs) as OperationId[])("§5.2 §5.3 §7/401 §7/403 %s", async (operation) => {
     const organizationId = api.newOrganization();
     const owner = await api.as({ organizationId });
     const { endpoint } = await create(owner);

@@ -24,18 +24,21 @@ describe("a delivery in the listing", () => {
     succeeded: { attemptCount: 1, statusCode: 204, succeeded: true, errorSummary: null },
     exhausted: { attemptCount: 5, statusCode: 410, succeeded: false, errorSummary: "the receiver answered 410" },
   };
-  test.each(Object.keys(states) as (keyof typeof states)[])("§2.2 shows its latest attempt: %s", async (state) => {
-    const endpoint = await newEndpoint();
-    const id = await storeDelivery(api.prisma, endpoint, states[state]);
-    const { businessEventId } = await api.prisma.delivery.findUniqueOrThrow({ where: { id } });
-    const [{ deliveries }] = (await client.get("/webhooks").expect(200)).body;
-    const attemptedAtUtc = state === "waiting" ? null : ATTEMPTED_AT.toISOString();
-    expect(deliveries).toEqual([
-      { id, businessEventId, eventType: "WorkItemCompleted", attemptedAtUtc, ...shown[state] },
-    ]);
-  });
+  test.each(Object.keys(states) as (keyof typeof states)[])(
+    "§2.2/fields §2.2/latest shows its latest attempt: %s",
+    async (state) => {
+      const endpoint = await newEndpoint();
+      const id = await storeDelivery(api.prisma, endpoint, states[state]);
+      const { businessEventId } = await api.prisma.delivery.findUniqueOrThrow({ where: { id } });
+      const [{ deliveries }] = (await client.get("/webhooks").expect(200)).body;
+      const attemptedAtUtc = state === "waiting" ? null : ATTEMPTED_AT.toISOString();
+      expect(deliveries).toEqual([
+        { id, businessEventId, eventType: "WorkItemCompleted", attemptedAtUtc, ...shown[state] },
+      ]);
+    },
+  );
 
-  test("§2.2 a manual delivery has no businessEventId", async () => {
+  test("§2.2/business-event a manual delivery has no businessEventId", async () => {
     await storeDelivery(api.prisma, await newEndpoint(), { businessEventId: null, body: "{}" });
     const [{ deliveries }] = (await client.get("/webhooks").expect(200)).body;
     expect(deliveries[0]).not.toHaveProperty("businessEventId");
@@ -43,7 +46,7 @@ describe("a delivery in the listing", () => {
 });
 
 describe("recent deliveries", () => {
-  test("§2.1 at most 200 across the whole organization, the newest, each with its endpoint", async () => {
+  test("§2.1/deliveries §8/recent at most 200 across the whole organization, the newest, each with its endpoint", async () => {
     const [first, second] = [await newEndpoint(), await newEndpoint()];
     const ids: Record<string, string[]> = { [first.id]: [], [second.id]: [] };
     for (let index = 0; index < 210; index++) {
@@ -56,7 +59,7 @@ describe("recent deliveries", () => {
     expect(listed[1]).toEqual(ids[second.id]?.slice(0, 134));
   });
 
-  test("§2.1 a busy endpoint can take all of the 200", async () => {
+  test("§2.1/deliveries a busy endpoint can take all of the 200", async () => {
     const [quiet, busy] = [await newEndpoint(), await newEndpoint()];
     await storeDelivery(api.prisma, quiet);
     await api.prisma.$executeRaw`
@@ -66,7 +69,7 @@ describe("recent deliveries", () => {
     expect(body.map((endpoint: { deliveries: unknown[] }) => endpoint.deliveries.length)).toEqual([0, 200]);
   });
 
-  test("§2.1 other organizations' deliveries take none of the places", async () => {
+  test("§2.1/deliveries other organizations' deliveries take none of the places", async () => {
     const endpoint = await newEndpoint();
     const id = await storeDelivery(api.prisma, endpoint);
     const other = await api.as({ organizationId: api.newOrganization() });

@@ -13,7 +13,7 @@ beforeEach(async () => {
 });
 
 describe("create", () => {
-  test("§2.1 an endpoint has exactly these fields", async () => {
+  test("§2.1/fields §4.1/list §4.1/create an endpoint has exactly these fields", async () => {
     const { endpoint } = await create(client);
     expect(endpoint).toEqual({
       id: expect.stringMatching(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/),
@@ -28,19 +28,19 @@ describe("create", () => {
     await client.get("/webhooks").expect(200, [endpoint]);
   });
 
-  test("§2.3 the signing secret is in the answer: text that looks like Base64", async () => {
+  test("§2.3/shown §2.3/text the signing secret is in the answer: text that looks like Base64", async () => {
     const [first, second] = [await create(client), await create(client)];
     expect(first.signingSecret).toMatch(/^[A-Za-z0-9+/]{43}=$/);
     expect(second.signingSecret).not.toBe(first.signingSecret);
   });
 
-  test("§2.3 a new endpoint gets a secret whether rotateSecret is true, false or absent", async () => {
+  test("§2.3/shown a new endpoint gets a secret whether rotateSecret is true, false or absent", async () => {
     for (const rotateSecret of [true, false, undefined]) {
       expect((await create(client, { rotateSecret })).signingSecret).toEqual(expect.any(String));
     }
   });
 
-  test("§3.1 the new endpoint is enabled as the request says", async () => {
+  test("§3.1/create the new endpoint is enabled as the request says", async () => {
     expect((await create(client, { enabled: true })).endpoint.enabled).toBe(true);
     expect((await create(client, { enabled: false })).endpoint.enabled).toBe(false);
   });
@@ -60,14 +60,14 @@ describe("create", () => {
     await create(client, { url: "https://nobody-has-this-name.example.com/" });
   });
 
-  test("§2.1 what is saved is what is shown again, to the letter", async () => {
+  test("§2.1/fields what is saved is what is shown again, to the letter", async () => {
     const url = "https://HOOKS.example.com:443/a/../b?x=%C3%A4&y=ü";
     const name = "  Größe 東京 🚀 ";
     expect((await create(client, { url, name })).endpoint).toMatchObject({ url, name });
     expect((await client.get("/webhooks")).body[0]).toMatchObject({ url, name });
   });
 
-  test("§4.1 unknown fields of a request are ignored", async () => {
+  test("§4.1/body unknown fields of a request are ignored", async () => {
     const { endpoint } = await create(client, {
       id: "mine",
       consecutiveFailures: 4,
@@ -81,27 +81,27 @@ describe("create", () => {
 });
 
 describe("events", () => {
-  test("§6 each of the seven names can be subscribed to, and all at once", async () => {
+  test("§6/names each of the seven names can be subscribed to, and all at once", async () => {
     for (const event of EVENT_TYPES) {
       expect((await create(client, { events: [event] })).endpoint.events).toEqual([event]);
     }
     expect((await create(client, { events: [...EVENT_TYPES] })).endpoint.events).toEqual([...EVENT_TYPES]);
   });
 
-  test("§2.1 at least one event must be selected", async () => {
+  test("§2.1/events at least one event must be selected", async () => {
     const { body } = await client.post("/webhooks", settings({ events: [] })).expect(400);
     expect(body.errors).toMatchObject([{ pointer: "/events", code: "too_few" }]);
   });
 
   test.each(["*", "WorkItem*", "workitemcompleted", " WorkItemCompleted", "ProjectDeleted", ""])(
-    "§2.1 %p is no event: there are no wildcards, and names are exact",
+    "§2.1/events §6/names %p is no event: there are no wildcards, and names are exact",
     async (name) => {
       const { body } = await client.post("/webhooks", settings({ events: ["RiskCreated", name] })).expect(400);
       expect(body.errors).toMatchObject([{ pointer: "/events/1", code: "unknown_value" }]);
     },
   );
 
-  test("§2.1 a name that is there twice counts once", async () => {
+  test("§2.1/events a name that is there twice counts once", async () => {
     const events = ["RiskCreated", "ProjectCreated", "RiskCreated"];
     expect((await create(client, { events })).endpoint.events).toEqual(["RiskCreated", "ProjectCreated"]);
   });
@@ -129,26 +129,29 @@ describe("bad fields", () => {
     ["a text as events", { events: "RiskCreated" }, "/events", "wrong_type"],
     ["a null event", { events: [null] }, "/events/0", "wrong_type"],
   ];
-  test.each(bad)("§7 %s is a 400 that names the field and the fault", async (_what, changes, pointer, code) => {
-    const { body } = await client.post("/webhooks", settings(changes)).expect(400);
-    expect(body).toMatchObject({ code: "invalid_request", errors: [{ pointer, code, detail: expect.any(String) }] });
-    expect(body.errors).toHaveLength(1);
-    await client.get("/webhooks").expect(200, []);
-  });
+  test.each(bad)(
+    "§7/400 §4.1/body %s is a 400 that names the field and the fault",
+    async (_what, changes, pointer, code) => {
+      const { body } = await client.post("/webhooks", settings(changes)).expect(400);
+      expect(body).toMatchObject({ code: "invalid_request", errors: [{ pointer, code, detail: expect.any(String) }] });
+      expect(body.errors).toHaveLength(1);
+      await client.get("/webhooks").expect(200, []);
+    },
+  );
 
-  test("§7 every bad field is listed at once", async () => {
+  test("§7/400 every bad field is listed at once", async () => {
     const request = { name: "", url: "ftp://x", enabled: null, events: ["*", "RiskCreated", "-"], version: 3 };
     const { body } = await client.post("/webhooks", request).expect(400);
     const pointers = body.errors.map((error: { pointer: string }) => error.pointer);
     expect(pointers.sort()).toEqual(["/enabled", "/events/0", "/events/2", "/name", "/url", "/version"]);
   });
 
-  test("§7 the longest name and URL are accepted", async () => {
+  test("§4.1/body the longest name and URL are accepted", async () => {
     await create(client, { name: "🚀".repeat(200) });
     await create(client, { url: `https://hooks.example.com/${"x".repeat(2_022)}` });
   });
 
-  test.each([[[]], ["text"], [7], [null], [true]])("§7 a body that is %j is a 400", async (body) => {
+  test.each([[[]], ["text"], [7], [null], [true]])("§7/400 a body that is %j is a 400", async (body) => {
     const test = client.post("/webhooks").set("Content-Type", "application/json");
     const response = await test.send(JSON.stringify(body)).expect(400);
     expect(response.body.errors).toMatchObject([{ pointer: "", code: "wrong_type" }]);
@@ -156,7 +159,7 @@ describe("bad fields", () => {
 });
 
 describe("edit", () => {
-  test("§2.3 saving without replacing keeps the secret and doesn't show it", async () => {
+  test("§2.3/kept saving without replacing keeps the secret and doesn't show it", async () => {
     const { endpoint } = await create(client);
     const before = await api.prisma.webhookEndpoint.findUniqueOrThrow({ where: { id: endpoint.id } });
     const { body } = await client
@@ -167,7 +170,7 @@ describe("edit", () => {
     expect(after.sealedSecret).toBe(before.sealedSecret);
   });
 
-  test("§4.1 rotateSecret true makes a new secret, which the answer shows", async () => {
+  test("§4.1/edit §2.3/shown rotateSecret true makes a new secret, which the answer shows", async () => {
     const { endpoint, signingSecret } = await create(client);
     const { body } = await client
       .put(`/webhooks/${endpoint.id}`, settings({ rotateSecret: true, version: endpoint.version }))
@@ -176,7 +179,7 @@ describe("edit", () => {
     expect(body.signingSecret).not.toBe(signingSecret);
   });
 
-  test("§4.1 it replaces every setting, and a new version is in the answer", async () => {
+  test("§4.1/edit it replaces every setting, and a new version is in the answer", async () => {
     const { endpoint } = await create(client);
     const changes = { name: "New", url: "https://new.example.com/x", enabled: false, events: ["RiskCreated"] };
     const { body } = await client
@@ -187,7 +190,7 @@ describe("edit", () => {
     await client.get("/webhooks").expect(200, [body.endpoint]);
   });
 
-  test("§4.1 every setting must be there, and bad ones are refused as on creation", async () => {
+  test("§4.1/body every setting must be there, and bad ones are refused as on creation", async () => {
     const { endpoint } = await create(client);
     const { body } = await client.put(`/webhooks/${endpoint.id}`, { version: endpoint.version }).expect(400);
     const pointers = body.errors.map((error: { pointer: string }) => error.pointer);
@@ -197,18 +200,18 @@ describe("edit", () => {
 });
 
 describe("listing", () => {
-  test("§4.1 an organization without endpoints has an empty list", async () => {
+  test("§4.1/list an organization without endpoints has an empty list", async () => {
     await client.get("/webhooks").expect(200, []);
   });
 
-  test("§4.1 endpoints are in the order of their creation", async () => {
+  test("§4.1/list endpoints are in the order of their creation", async () => {
     const names = ["c", "a", "b", "A"];
     for (const name of names) await create(client, { name });
     const { body } = await client.get("/webhooks").expect(200);
     expect(body.map((endpoint: { name: string }) => endpoint.name)).toEqual(names);
   });
 
-  test("§2.3 no secret is in any listing", async () => {
+  test("§2.3/shown §7/secrets no secret is in any listing", async () => {
     const { endpoint, signingSecret } = await create(client);
     for (const path of ["/webhooks", "/webhooks/overview", `/webhooks/${endpoint.id}`]) {
       const { text } = await client.get(path).expect(200);
@@ -217,7 +220,7 @@ describe("listing", () => {
     }
   });
 
-  test("§2.3 secrets are encrypted at rest", async () => {
+  test("§7/secrets secrets are encrypted at rest", async () => {
     const { endpoint, signingSecret } = await create(client);
     const row = await api.prisma.webhookEndpoint.findUniqueOrThrow({ where: { id: endpoint.id } });
     expect(JSON.stringify(row, (_key, value) => (typeof value === "bigint" ? String(value) : value))).not.toContain(

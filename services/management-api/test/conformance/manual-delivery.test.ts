@@ -26,7 +26,7 @@ const deliver = (id: string, payloadJson: string, eventType = "WorkItemCompleted
   client.post(`/webhooks/${id}/deliver`, { eventType, payloadJson });
 
 describe("an active, subscribed endpoint", () => {
-  test("§4.1 manual delivery answers 200 with the summary of the first attempt", async () => {
+  test("§4.1/deliver manual delivery answers 200 with the summary of the first attempt", async () => {
     const { endpoint } = await newEndpoint();
     const { body } = await deliver(endpoint.id, "{}").expect(200);
     expect(body).toEqual({
@@ -40,7 +40,7 @@ describe("an active, subscribed endpoint", () => {
     });
   });
 
-  test("§4.1.2 the JSON is sent without an envelope and without a businessEventId", async () => {
+  test("§4.1.2 §2.4/manual the JSON is sent without an envelope and without a businessEventId", async () => {
     const { endpoint } = await newEndpoint();
     const { body } = await deliver(endpoint.id, '{"order":7}').expect(200);
     expect(body).not.toHaveProperty("businessEventId");
@@ -90,7 +90,7 @@ describe("an active, subscribed endpoint", () => {
     expect(receivedSignatureIsRight(request, signingSecret)).toBe(true);
   });
 
-  test("§4.1.3 it answers 200 also when the delivery failed; succeeded says so", async () => {
+  test("§4.1.3 §7/delivery it answers 200 also when the delivery failed; succeeded says so", async () => {
     receiver.answerWith({ status: 500 });
     const { endpoint } = await newEndpoint();
     const { body } = await deliver(endpoint.id, "{}").expect(200);
@@ -98,7 +98,7 @@ describe("an active, subscribed endpoint", () => {
     expect(body.errorSummary).toEqual(expect.any(String));
   });
 
-  test("§7 a receiver that doesn't answer in time is recorded as 503", async () => {
+  test("§7/delivery §2.2/503 a receiver that doesn't answer in time is recorded as 503", async () => {
     receiver.answerWith({ fault: "hang" });
     const { endpoint } = await newEndpoint();
     const { body } = await deliver(endpoint.id, "{}").expect(200);
@@ -109,7 +109,7 @@ describe("an active, subscribed endpoint", () => {
     });
   });
 
-  test("§3.2 a failed manual delivery is scheduled for a retry like any other", async () => {
+  test("§3.2/retry a failed manual delivery is scheduled for a retry like any other", async () => {
     receiver.answerWith({ status: 500 });
     const { endpoint } = await newEndpoint();
     const { body } = await deliver(endpoint.id, "{}").expect(200);
@@ -120,7 +120,7 @@ describe("an active, subscribed endpoint", () => {
     expect(delayMs).toBeLessThan(65_000);
   });
 
-  test("§2.3 an attempt uses the current URL and the current secret", async () => {
+  test("§2.3/current an attempt uses the current URL and the current secret", async () => {
     const { endpoint, signingSecret } = await newEndpoint();
     await deliver(endpoint.id, "{}").expect(200);
     const { body } = await client
@@ -173,7 +173,7 @@ describe("what it refuses", () => {
       "/payloadJson",
       "too_long",
     ],
-  ])("§4.1 %s is a 400 that names the field", async (_name, request, pointer, code) => {
+  ])("§4.1/body §7/400 %s is a 400 that names the field", async (_name, request, pointer, code) => {
     const { endpoint } = await newEndpoint();
     const { body } = await client.post(`/webhooks/${endpoint.id}/deliver`, request).expect(400);
     expect(body.errors).toEqual([{ pointer, code, detail: expect.any(String) }]);
@@ -181,7 +181,7 @@ describe("what it refuses", () => {
 });
 
 describe("automatic disabling", () => {
-  test("§3.1 five consecutive failures disable the endpoint, and its version changes", async () => {
+  test("§3.1/failures five consecutive failures disable the endpoint, and its version changes", async () => {
     receiver.answerWith({ status: 500, body: "out of order" });
     const { endpoint } = await newEndpoint();
     const deliveryIds: string[] = [];
@@ -190,7 +190,7 @@ describe("automatic disabling", () => {
       deliveryIds.push(body.id);
       const [listed] = (await client.get("/webhooks").expect(200)).body;
       expect(listed).toMatchObject({ consecutiveFailures: failures, enabled: failures < 5 });
-      // §9.1: counting deliveries doesn't change the version, disabling does.
+      // Counting deliveries doesn't change the version, disabling does.
       if (failures < 5) expect(listed.version).toBe(endpoint.version);
       else expect(listed.version).not.toBe(endpoint.version);
     }
@@ -201,7 +201,7 @@ describe("automatic disabling", () => {
     await client.put(`/webhooks/${endpoint.id}`, settings({ version: endpoint.version })).expect(409);
   });
 
-  test("§3.1 enabling it again resets the count", async () => {
+  test("§3.1/resume enabling it again resets the count", async () => {
     receiver.answerWith({ status: 500 });
     const { endpoint } = await newEndpoint();
     for (let failures = 1; failures <= 5; failures++) await deliver(endpoint.id, "{}").expect(200);
@@ -216,7 +216,7 @@ describe("automatic disabling", () => {
     expect((await deliver(endpoint.id, "{}").expect(200)).body.succeeded).toBe(true);
   });
 
-  test("§3.1 a success resets the count", async () => {
+  test("§3.1/success a success resets the count", async () => {
     const { endpoint } = await newEndpoint();
     receiver.answerWith({ status: 500 });
     for (let failures = 1; failures <= 4; failures++) await deliver(endpoint.id, "{}").expect(200);

@@ -41,14 +41,14 @@ async function disableAfterFailures(id: string): Promise<void> {
 }
 
 describe("pausing", () => {
-  test("§3.1 edit with enabled false disables the endpoint, and says why and since when", async () => {
+  test("§3.1/pause edit with enabled false disables the endpoint, and says why and since when", async () => {
     const { endpoint } = await create(client);
     clock.advance(1_000);
     expect(await edit(endpoint.id, { enabled: false })).toMatchObject({ enabled: false });
     expect(await row(endpoint.id)).toMatchObject({ disabledReason: "paused", disabledAt: clock.now() });
   });
 
-  test("§3.1 pending deliveries are not cleared", async () => {
+  test("§3.1/pause pending deliveries are not cleared", async () => {
     const { endpoint } = await create(client);
     const target = { id: endpoint.id, organizationId };
     await storeDelivery(api.prisma, target, states.waiting);
@@ -64,12 +64,12 @@ describe("pausing", () => {
     expect((await edit(endpoint.id, { enabled: false })).deliveries).toMatchObject([{ id }]);
   });
 
-  test("§3.1 an endpoint created disabled counts as paused", async () => {
+  test("§3.1/create an endpoint created disabled counts as paused", async () => {
     const { endpoint } = await create(client, { enabled: false });
     expect(await row(endpoint.id)).toMatchObject({ disabledReason: "paused", disabledAt: clock.now() });
   });
 
-  test("§3.1 editing an endpoint that failures disabled keeps that reason", async () => {
+  test("§3.1/pause editing an endpoint that failures disabled keeps that reason", async () => {
     const { endpoint } = await create(client);
     await disableAfterFailures(endpoint.id);
     const disabledAt = clock.now();
@@ -80,14 +80,14 @@ describe("pausing", () => {
 });
 
 describe("resuming", () => {
-  test("§3.1 edit with enabled true resets consecutive failures to zero", async () => {
+  test("§3.1/resume edit with enabled true resets consecutive failures to zero", async () => {
     const { endpoint } = await create(client);
     await disableAfterFailures(endpoint.id);
     expect(await edit(endpoint.id, { enabled: true })).toMatchObject({ enabled: true, consecutiveFailures: 0 });
     expect(await row(endpoint.id)).toMatchObject({ failureRun: [], disabledReason: null, disabledAt: null });
   });
 
-  test("§3.1 eligible unfinished deliveries can resume: the publisher is told at once, and for a minute", async () => {
+  test("§3.1/resume eligible unfinished deliveries can resume: the publisher is told at once, and for a minute", async () => {
     const { endpoint } = await create(client);
     await edit(endpoint.id, { enabled: false });
     clock.advance(3_600_000);
@@ -95,7 +95,7 @@ describe("resuming", () => {
     expect(await row(endpoint.id)).toMatchObject({ catchUpAt: clock.now(), catchUpUntil: minuteLater() });
   });
 
-  test("§3.1 deliveries already at five attempts are not reset", async () => {
+  test("§3.1/resume deliveries already at five attempts are not reset", async () => {
     const { endpoint } = await create(client);
     const id = await storeDelivery(api.prisma, { id: endpoint.id, organizationId }, states.exhausted);
     await disableAfterFailures(endpoint.id);
@@ -104,7 +104,7 @@ describe("resuming", () => {
     expect(delivery).toMatchObject({ state: "exhausted", attemptCount: 5, nextAttemptAt: null });
   });
 
-  test("§3.1 an edit of an enabled endpoint resets nothing", async () => {
+  test("§3.1/resume an edit of an enabled endpoint resets nothing", async () => {
     const { endpoint } = await create(client);
     const failureRun = ["a/1", "a/2", "b/1"];
     const data = { consecutiveFailures: 3, failureRun };
@@ -115,12 +115,12 @@ describe("resuming", () => {
 });
 
 describe("catching up", () => {
-  test("§6.1 a new enabled endpoint is caught up", async () => {
+  test("§6.4 a new enabled endpoint is caught up", async () => {
     const { endpoint } = await create(client);
     expect(await row(endpoint.id)).toMatchObject({ catchUpAt: clock.now(), catchUpUntil: minuteLater() });
   });
 
-  test("§6.1 one that subscribes to more events is, one that subscribes to fewer isn't", async () => {
+  test("§6.4 one that subscribes to more events is, one that subscribes to fewer isn't", async () => {
     const { endpoint } = await create(client, { events: ["RiskCreated", "ProjectCreated"] });
     const createdAt = clock.now();
     clock.advance(3_600_000);
@@ -130,7 +130,7 @@ describe("catching up", () => {
     expect(await row(endpoint.id)).toMatchObject({ catchUpAt: clock.now(), catchUpUntil: minuteLater() });
   });
 
-  test("§6.1 a disabled one that subscribes to more isn't, until it's resumed", async () => {
+  test("§6.4 a disabled one that subscribes to more isn't, until it's resumed", async () => {
     const { endpoint } = await create(client);
     await edit(endpoint.id, { enabled: false });
     const { catchUpUntil } = await row(endpoint.id);
@@ -141,7 +141,7 @@ describe("catching up", () => {
 });
 
 describe("deleting", () => {
-  test("§3.1 it erases the endpoint, its deliveries and their attempts", async () => {
+  test("§3.1/delete §4.1/delete §4.1.5 it erases the endpoint, its deliveries and their attempts", async () => {
     const { endpoint } = await create(client);
     const { endpoint: other } = await create(client);
     const deliveryId = await storeDelivery(api.prisma, { id: endpoint.id, organizationId }, states.succeeded);
@@ -157,12 +157,12 @@ describe("deleting", () => {
     await client.delete(`/webhooks/${endpoint.id}`, { version: endpoint.version }).expect(404);
   });
 
-  test("§3.1 a disabled endpoint can be deleted too", async () => {
+  test("§3.1/delete a disabled endpoint can be deleted too", async () => {
     const { endpoint } = await create(client, { enabled: false });
     await client.delete(`/webhooks/${endpoint.id}`, { version: endpoint.version }).expect(204);
   });
 
-  test("§3.1 a history longer than one step goes as well, all of it", async () => {
+  test("§3.1/delete §4.1.5 a history longer than one step goes as well, all of it", async () => {
     const { endpoint } = await create(client);
     await api.prisma.$executeRaw`
       insert into delivery (endpoint_id, organization_id, event_type, body, state, created_at)
@@ -175,7 +175,7 @@ describe("deleting", () => {
     await client.get("/webhooks").expect(200, []);
   });
 
-  test("§4.1 it needs no body field but the version", async () => {
+  test("§4.1/delete it needs no body field but the version", async () => {
     const { endpoint } = await create(client);
     const { body } = await client.delete(`/webhooks/${endpoint.id}`, {}).expect(400);
     expect(body.errors).toMatchObject([{ pointer: "/version", code: "missing" }]);

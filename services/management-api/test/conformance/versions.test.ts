@@ -13,8 +13,8 @@ beforeEach(async () => {
   client = await api.as({ organizationId });
 });
 
-describe("§9.1 a stale version is a 409", () => {
-  test("§4.1.1 on edit; after reloading, the edit goes through", async () => {
+describe("a stale version is a 409", () => {
+  test("§4.1.1 §7/409 on edit; after reloading, the edit goes through", async () => {
     const { endpoint } = await create(client);
     const path = `/webhooks/${endpoint.id}`;
     await client.put(path, settings({ name: "first", version: endpoint.version })).expect(200);
@@ -25,7 +25,7 @@ describe("§9.1 a stale version is a 409", () => {
     await client.put(path, settings({ name: "second", version: reloaded.version })).expect(200);
   });
 
-  test("§4.1.1 on delete; the endpoint stays", async () => {
+  test("§4.1.1 §7/409 on delete; the endpoint stays", async () => {
     const { endpoint } = await create(client);
     const path = `/webhooks/${endpoint.id}`;
     const { body } = await client.put(path, settings({ version: endpoint.version })).expect(200);

@@ -22,7 +22,7 @@ function reasonOf(content: unknown): string {
 }
 
 describe("a message that keeps the contract", () => {
-  test("§2.4 becomes the receivers' body: SPEC's fields in SPEC's order, and nothing else", () => {
+  test("§2.4/fields §9.2 becomes the receivers' body: SPEC's fields in SPEC's order, and nothing else", () => {
     const { data, id, organizationId, ...rest } = event;
     const reading = read({ actor: "u-1", data, ...rest, schemaVersion: 3, organizationId, id });
     expect(reading.kind === "event" && reading.event.body).toBe(
@@ -33,7 +33,7 @@ describe("a message that keeps the contract", () => {
     );
   });
 
-  test("§2.4 data goes out as it was written, with numbers that JavaScript can't hold", () => {
+  test("§2.4/data data goes out as it was written, with numbers that JavaScript can't hold", () => {
     const text = JSON.stringify(event).replace(/"data":.*/, '"data":{"cost":1.10, "big":12345678901234567890}}');
     const reading = read(text);
     expect(reading.kind === "event" && reading.event.body).toContain(
@@ -41,7 +41,7 @@ describe("a message that keeps the contract", () => {
     );
   });
 
-  test("§2.4 data.changes may be empty or absent", () => {
+  test("§2.4/changes data.changes may be empty or absent", () => {
     expect(read({ ...event, data: {} }).kind).toBe("event");
     expect(read({ ...event, data: { changes: {} } }).kind).toBe("event");
     expect(read({ ...event, data: { changes: { Cost: { oldValue: null, newValue: "1.5" } }, more: [1] } }).kind).toBe(
@@ -49,7 +49,7 @@ describe("a message that keeps the contract", () => {
     );
   });
 
-  test("§6 a type that is no subscription's is ignored, whatever else it holds", () => {
+  test("§6/names a type that is no subscription's is ignored, whatever else it holds", () => {
     expect(read({ ...event, type: "ProjectRenamed" })).toEqual({ kind: "ignored", type: "ProjectRenamed" });
     expect(read({ type: "*" })).toEqual({ kind: "ignored", type: "*" });
   });

@@ -31,7 +31,7 @@ const delivery: DeliveryDetails = {
   ],
 };
 
-test("§7 what goes to support names webhook, time, delivery, event and result, and never the payload", () => {
+test("§7/support what goes to support names webhook, time, delivery, event and result, and never the payload", () => {
   expect(supportText("Billing", delivery)).toBe(
     [
       "Webhook: Billing",
@@ -43,6 +43,6 @@ test("§7 what goes to support names webhook, time, delivery, event and result, 
   );
 });
 
-test("§7 a delivery without an attempt says so", () => {
+test("§7/support a delivery without an attempt says so", () => {
   expect(supportText("Billing", { ...delivery, attempts: [] })).toContain("Attempt: none yet");
 });

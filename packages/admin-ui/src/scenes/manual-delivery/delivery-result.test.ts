@@ -27,7 +27,7 @@ test("§4.1.3 a failed delivery is told as failed although the API answered 200"
   expect(result.text).toContain("retried");
 });
 
-test("§4.1 a delivery without an attempt is queued, and nothing more is claimed", () => {
+test("§4.1.3 a delivery without an attempt is queued, and nothing more is claimed", () => {
   const queued = summary({ attemptCount: 0, statusCode: null, succeeded: false, attemptedAtUtc: null });
   expect(resultWords(queued, 5)).toMatchObject({ tone: "care", title: "Queued, not attempted yet." });
 });

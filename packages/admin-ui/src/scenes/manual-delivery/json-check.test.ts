@@ -1,7 +1,7 @@
 import { expect, test } from "@jest/globals";
 import { checkJson } from "./json-check.ts";
 
-test.each(['{"a":1}', "[]", '"text"', "0", "null", ' {"ä":"\\u00e4"}\r\n'])("§4.1 %j is valid JSON", (text) => {
+test.each(['{"a":1}', "[]", '"text"', "0", "null", ' {"ä":"\\u00e4"}\r\n'])("§4.1/body %j is valid JSON", (text) => {
   expect(checkJson(text, 1_000).problem).toBeNull();
 });
 

@@ -19,7 +19,7 @@ test.each([
     "At least 10,002 deliveries will go out: 2 that wait here, and at least 10,000 events of the last seven days that came meanwhile.",
   ],
 ])(
-  "§3.1 a resume says beforehand what it sends (%i waiting, %i missed, more: %s)",
+  "§3.1/resume a resume says beforehand what it sends (%i waiting, %i missed, more: %s)",
   (waiting, missedEvents, more, words) => {
     const unfinished = { pending: 0, parked: waiting };
     expect(resumeWords({ unfinished, onResume: { parked: waiting, missedEvents, missedEventsIsMinimum: more } })).toBe(
@@ -28,7 +28,7 @@ test.each([
   },
 );
 
-test("§3.1 what is not due yet goes out as well", () => {
+test("§3.1/resume what is not due yet goes out as well", () => {
   const onResume = { parked: 1, missedEvents: 0, missedEventsIsMinimum: false };
   expect(resumeWords({ unfinished: { pending: 4, parked: 1 }, onResume })).toBe(
     "5 deliveries will go out: they wait here since before.",

@@ -1,0 +1,17 @@
+import { writeFileSync } from "node:fs";
+import { awaited, specCoverage } from "../spec-coverage/index.ts";
+import { projectFolder } from "../stack/folders.ts";
+import { runCommand } from "./run-command.ts";
+
+const HELP = `Writes docs/spec-coverage.md: which tests show which rule of SPEC, by the titles of the tests.
+
+  pnpm spec-coverage
+
+It fails where a rule has no test, and where a title names a rule that does not exist.`;
+
+await runCommand(HELP, async () => {
+  const { coverage, document, file } = specCoverage(projectFolder());
+  writeFileSync(file, document);
+  if (awaited.length > 0) console.log(`Rules whose tests are still to come: ${awaited.join(", ")}.`);
+  if (coverage.faults.length > 0) throw new Error(coverage.faults.join("\n"));
+});
