@@ -39,7 +39,6 @@ export async function startDispatcher(
     parsePrivateNetworks(config.ALLOWED_PRIVATE_NETWORKS),
   );
   const secrets = checked("SECRET_KEYS", () => secretBox(config.SECRET_KEYS));
-
   const sender = checked("EXTRA_CA_FILE", () =>
     createSender({
       deadlineMs: config.ATTEMPT_TIMEOUT_SECONDS * 1_000,
