@@ -2,17 +2,21 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { NotSentError } from "@herald/common/broker";
-import { findRabbitmqServer, type RabbitmqNode, startRabbitmqNode } from "@herald/devkit/stack";
-import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { findRabbitmqServer, startRabbitmqNode } from "@herald/devkit/stack";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "@jest/globals";
 import { inbox, messageTo, until, useBench } from "./bench.ts";
+
+const enoughMemory = ["set_vm_memory_high_watermark", "0.4"];
+
+type Node = Awaited<ReturnType<typeof startRabbitmqNode>>;
 
 // What these tests do to a broker would hurt everybody else on it, so they have one of their own.
 const server = findRabbitmqServer();
 const folder = mkdtempSync(join(tmpdir(), "herald-broker-"));
-let node: RabbitmqNode | undefined;
+let node: Node | undefined;
 
 /** The same node again, with its data, after a stop; on another port, which the proxy follows. */
-async function start(): Promise<RabbitmqNode> {
+async function start(): Promise<Node> {
   return await startRabbitmqNode(server as string, { folder, pidFolder: join(folder, "pids") });
 }
 
@@ -24,6 +28,11 @@ async function start(): Promise<RabbitmqNode> {
   afterAll(async () => {
     await node?.stop();
     rmSync(folder, { recursive: true, force: true });
+  }, 60_000);
+
+  // Ahead of the bench, whose cleaning up needs a broker that works.
+  afterEach(async () => {
+    await node?.control(enoughMemory);
   }, 60_000);
 
   const bench = useBench(() => node?.url as string);
@@ -57,10 +66,12 @@ async function start(): Promise<RabbitmqNode> {
     await until("it came", () => got.messages.length === 1);
 
     await node?.control(["set_vm_memory_high_watermark", "absolute", "1MB"]);
-    // The broker blocks a connection at the first message that it sends while memory is short.
-    const first = patient.publish(messageTo(bench.names.firstHintsQueue, "first"));
-    await until("the block was seen", () => !broker.isReady());
-    const second = patient.publish(messageTo(bench.names.firstHintsQueue, "second"));
+    // The broker blocks a connection at the first message that it sends while memory is known to be short.
+    const sent: Promise<void>[] = [];
+    await until("the block was seen", () => {
+      sent.push(patient.publish(messageTo(bench.names.firstHintsQueue, "hint")));
+      return !broker.isReady();
+    });
     const tooLate = hasty.publish(messageTo(bench.names.firstHintsQueue, "too late"));
     await expect(tooLate).rejects.toThrow(NotSentError);
     await expect(tooLate).rejects.toThrow("the broker takes no messages for 200 ms");
@@ -73,10 +84,10 @@ async function start(): Promise<RabbitmqNode> {
       expect.stringContaining("blocked by the broker"),
     ]);
 
-    await node?.control(["set_vm_memory_high_watermark", "0.4"]);
-    await Promise.all([first, second]);
+    await node?.control(enoughMemory);
+    await Promise.all(sent);
     await broker.ready();
-    expect(await bench.take(bench.names.firstHintsQueue)).toEqual(["first", "second"]);
+    expect(await bench.take(bench.names.firstHintsQueue)).toHaveLength(sent.length);
   }, 60_000);
 
   test("a restart of the broker loses nothing, and needs nobody", async () => {
