@@ -1,9 +1,8 @@
 import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { migrationsFolder } from "@herald/common/database";
+import { diffSchemas, migrationsFolder } from "@herald/common/database";
 import { useDatabase } from "@herald/devkit/harness";
 import { expect, test } from "@jest/globals";
-import { withSchemaEngine } from "../../src/database/schema-engine.ts";
 
 const migrated = useDatabase();
 const fromSchema = useDatabase({ migrated: false });
@@ -32,15 +31,7 @@ async function describeDatabase({ database: { prisma } }: typeof migrated): Prom
 const isPartialIndex = (line: string) => line.startsWith("index ") && line.includes(" WHERE ");
 
 test("schema.prisma and the migrations mean the same tables", async () => {
-  const { stdout: script } = await withSchemaEngine(fromSchema.url, (engine) =>
-    engine.diff({
-      from: { tag: "empty" },
-      to: { tag: "schemaDatamodel", files: [{ path: "schema.prisma", content: schema }] },
-      script: true,
-      exitCode: null,
-      filters: { externalTables: [], externalEnums: [] },
-    }),
-  );
+  const script = await diffSchemas(fromSchema.url, undefined, schema);
   await fromSchema.database.prisma.$executeRawUnsafe(`DO $script$ BEGIN ${script} END $script$`);
   const meant = await describeDatabase(fromSchema);
   expect(meant.length).toBeGreaterThan(30);
@@ -52,4 +43,12 @@ test("the indexes that Prisma's schema language cannot say are noted in schema.p
   const names = partial.map((line) => /INDEX (\w+)/.exec(line)?.[1] ?? line);
   expect(names.length).toBeGreaterThan(0);
   expect(names.filter((name) => !new RegExp(`// ${name} \\(`).test(schema))).toEqual([]);
+});
+
+test("a schema differs from itself in nothing, and from another in the SQL between them", async () => {
+  expect(await diffSchemas(fromSchema.url, schema, schema)).toBe("");
+  const longer = schema.replace("model WebhookEndpoint {", "model WebhookEndpoint {\n  note String?\n");
+  expect(await diffSchemas(fromSchema.url, schema, longer)).toContain(
+    'ALTER TABLE "webhook_endpoint" ADD COLUMN     "note" TEXT',
+  );
 });

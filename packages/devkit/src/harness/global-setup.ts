@@ -27,16 +27,22 @@ export default async function setUp(): Promise<void> {
   process.env[TEST_STACK_URL] = stack.url;
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
     process.once(signal, () => {
-      void tearDown().finally(() => process.exit(signal === "SIGINT" ? 130 : 143));
+      void interrupt().finally(() => process.exit(signal === "SIGINT" ? 130 : 143));
     });
   }
 }
 
-/** Jest's globalTeardown, and the end of an interrupted run. */
+/** Jest's globalTeardown. */
 export async function tearDown(): Promise<void> {
   const ending = stack;
   stack = undefined;
   await ending?.stop();
+}
+
+async function interrupt(): Promise<void> {
+  const ending = stack;
+  stack = undefined;
+  await ending?.abort();
 }
 
 /** A run that was killed leaves its servers and data; the next one clears them away. */

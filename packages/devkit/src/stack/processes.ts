@@ -47,7 +47,14 @@ interface PidRecord extends ProcessIdentity {
 
 const KEPT_LINES = 40;
 
-const running = new Set<{ pid: number; sure: NodeJS.Signals; pidFile: string }>();
+interface Running {
+  pid: number;
+  sure: NodeJS.Signals;
+  pidFile: string;
+  exited: Promise<unknown>;
+}
+
+const running = new Set<Running>();
 
 // Whatever path leads out of this process, its children do not outlive it.
 process.on("exit", () => {
@@ -76,18 +83,18 @@ export async function startProcess(spec: ProcessSpec): Promise<RunningProcess> {
   });
   const pid = child.pid as number;
   const signals = spec.signals ?? { orderly: "SIGTERM", sure: "SIGKILL" };
-  const entry = { pid, sure: signals.sure, pidFile: writePidFile(spec, pid) };
-  running.add(entry);
-  guardGroup(pid, signals.sure);
-
+  const pidFile = writePidFile(spec, pid);
   const exited = new Promise<ProcessExit>((resolve) => {
     child.once("exit", (code, signal) => {
       running.delete(entry);
       releaseGroup(pid);
-      rmSync(entry.pidFile, { force: true });
+      rmSync(pidFile, { force: true });
       resolve({ code, signal });
     });
   });
+  const entry: Running = { pid, sure: signals.sure, pidFile, exited };
+  running.add(entry);
+  guardGroup(pid, signals.sure);
   return {
     name: spec.name,
     pid,
@@ -102,6 +109,13 @@ export async function startProcess(spec: ProcessSpec): Promise<RunningProcess> {
       await exited;
     },
   };
+}
+
+/** Ends every process that this one started, at once, also those whose start somebody still waits for. */
+export async function endAllNow(): Promise<void> {
+  const children = [...running];
+  for (const child of children) signalGroup(child.pid, child.sure);
+  await Promise.all(children.map((child) => child.exited));
 }
 
 function collectLines(child: ChildProcess, onLine: ((line: string) => void) | undefined): () => string[] {

@@ -73,5 +73,6 @@ async function installAndStart(options: RabbitmqOptions, tried: string[]): Promi
     return undefined;
   }
   await installPackage(RABBITMQ, usable, options.onProgress);
+  options.onProgress?.("installed, starting a node");
   return await startInstalled(options, tried);
 }

@@ -7,12 +7,23 @@ export interface StopRequest {
   signal: AbortSignal;
 }
 
-/** Hears when this process should end: by a signal, or because the command that runs it has ended. Asking again changes nothing. */
+/** A terminal and the package manager may both pass on one ctrl-C; later than this it is a second one. */
+const SAME_REQUEST_MS = 1_000;
+
+/**
+ * Hears when this process should end: by a signal, or because the command that runs it has ended. Who asks a second time
+ * has no patience left: then it ends at once, and everything that it started with it.
+ */
 export function stopRequest(): StopRequest {
   const controller = new AbortController();
+  let askedAt = 0;
   const asked = new Promise<number>((resolve) => {
     const ask = (why: string, code: number) => {
-      if (controller.signal.aborted) return;
+      if (controller.signal.aborted) {
+        if (Date.now() - askedAt > SAME_REQUEST_MS) process.exit(code);
+        return;
+      }
+      askedAt = Date.now();
       console.error(`\nStopping ... (${why})`);
       controller.abort(new Error(`Interrupted: ${why}.`));
       resolve(code);
