@@ -1,5 +1,5 @@
 export { type ApiLimits, DEFAULT_API_LIMITS, RECENT_DELIVERIES } from "./api-limits.ts";
-export { apiSchemas, type Schema, type SchemaName } from "./api-schemas.ts";
+export { apiSchemas, type Schema, type SchemaName } from "./api-schemas/index.ts";
 export {
   type BusinessEvent,
   businessEventSchema,

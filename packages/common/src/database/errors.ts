@@ -14,3 +14,37 @@ export function sqlStateOf(error: unknown): string | undefined {
   const code = meta?.driverAdapterError?.cause?.originalCode;
   return typeof code === "string" ? code : undefined;
 }
+
+/** Prisma's codes for a server that isn't there, doesn't answer, closed the connection, or has none left. */
+const OUTAGE_CODES: ReadonlySet<unknown> = new Set(["P1001", "P1002", "P1008", "P1017", "P2024", "P2028", "P2037"]);
+
+/** What Prisma's adapter calls the same things behind a raw query, and a server that doesn't let Herald in. */
+const OUTAGE_KINDS: ReadonlySet<unknown> = new Set([
+  "DatabaseNotReachable",
+  "ConnectionClosed",
+  "SocketTimeout",
+  "TooManyConnections",
+  "AuthenticationFailed",
+  "DatabaseAccessDenied",
+  "DatabaseDoesNotExist",
+]);
+
+/** pg's own errors, which come through as they are. They have no code. */
+const OUTAGE_MESSAGE =
+  /^(Connection terminated|Client has encountered a connection error|timeout exceeded when trying to connect|Query read timeout)/;
+
+/**
+ * Whether a query failed because PostgreSQL can't be used at the moment: it can't be reached, is overloaded (a statement's
+ * time is over, no connection is left), or is shutting down. What the query would have done may have been done.
+ */
+export function isDatabaseOutage(error: unknown): boolean {
+  const { code, message, meta } = (error ?? {}) as {
+    code?: unknown;
+    message?: unknown;
+    meta?: { driverAdapterError?: { cause?: { kind?: unknown } } };
+  };
+  if (OUTAGE_CODES.has(code) || OUTAGE_KINDS.has(meta?.driverAdapterError?.cause?.kind)) return true;
+  // SQLSTATE classes: connection exception, insufficient resources, operator intervention (57014 is a statement's timeout).
+  if (/^(08|53|57)/.test(sqlStateOf(error) ?? "")) return true;
+  return typeof message === "string" && OUTAGE_MESSAGE.test(message);
+}

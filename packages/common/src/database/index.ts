@@ -1,5 +1,5 @@
 export { diffSchemas } from "./diff-schemas.ts";
-export { isDataError, sqlStateOf } from "./errors.ts";
+export { isDatabaseOutage, isDataError, sqlStateOf } from "./errors.ts";
 export { Prisma, type PrismaClient } from "./generated/client.ts";
 export { type MigrateOptions, type MigrationResult, migrate } from "./migrate.ts";
 export { migrationsFolder } from "./migrations-folder.ts";

@@ -24,7 +24,7 @@ const JWT = /^[\w-]+\.[\w-]+\.[\w-]+$/;
  */
 export function findCredentials(headers: IncomingHttpHeaders, cookieName: string): Credentials {
   const { authorization } = headers;
-  if (authorization !== undefined) {
+  if (authorization) {
     const token = BEARER.exec(authorization)?.groups?.token;
     if (token !== undefined && JWT.test(token)) return { kind: "bearer", token };
     return { kind: "api-key", header: "Authorization" };

@@ -1,4 +1,4 @@
-import { Prisma } from "@herald/common/database";
+import { isDatabaseOutage } from "@herald/common/database";
 import type { Log } from "@herald/common/telemetry";
 import type { ErrorRequestHandler } from "express";
 import { catalogue } from "../problems/catalogue.ts";
@@ -38,12 +38,4 @@ function problemOf(error: unknown): ProblemError {
   // A path that can't be decoded, e.g. %ff.
   if (error instanceof URIError) return new ProblemError("route_not_found");
   return new ProblemError("internal_error");
-}
-
-/** Prisma's codes for a server that isn't there, doesn't answer, closed the connection, or has none left. */
-const OUTAGE_CODES: ReadonlySet<string> = new Set(["P1001", "P1002", "P1008", "P1017", "P2024", "P2037"]);
-
-function isDatabaseOutage(error: unknown): boolean {
-  if (error instanceof Prisma.PrismaClientInitializationError) return true;
-  return error instanceof Prisma.PrismaClientKnownRequestError && OUTAGE_CODES.has(error.code);
 }

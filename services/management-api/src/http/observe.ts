@@ -24,7 +24,7 @@ export function observe({ log, registry }: { log: Log; registry: Registry }): Re
       const operation: string = response.locals.operation ?? "none";
       durations.observe({ operation, status: response.statusCode }, durationMs / 1000);
       const { statusCode: status, locals } = response;
-      log[status >= 500 ? "warn" : "info"]("request", {
+      log[levelOf(request.method, status)]("request", {
         requestId,
         operation,
         method: request.method,
@@ -35,9 +35,16 @@ export function observe({ log, registry }: { log: Log; registry: Registry }): Re
           organizationId: locals.caller.organizationId,
           subject: locals.caller.subject,
         }),
+        ...(locals.endpointId !== undefined && { endpointId: locals.endpointId }),
         ...(!response.writableFinished && { aborted: true }),
       });
     });
     next();
   };
+}
+
+/** Who changed what is for everyone who runs Herald; that pages poll is for nobody. */
+function levelOf(method: string, status: number): "debug" | "info" | "warn" {
+  if (status >= 500) return "warn";
+  return method === "GET" && status < 400 ? "debug" : "info";
 }

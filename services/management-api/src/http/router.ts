@@ -60,6 +60,7 @@ async function admit(
 
   const params = request.params as Record<string, string>;
   assertIds(params);
+  response.locals.endpointId = params.id;
   const query = { ...request.query };
   const body = operation.body ? await readJson(request, maxBodyBytes(operation, limits)) : undefined;
   const badFields = operation.body ? validator.body(operation.body, body) : [];

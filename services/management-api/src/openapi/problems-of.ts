@@ -23,10 +23,12 @@ const WITH_ACCESS: ProblemCode[] = [
 
 /** Every problem that an operation may be answered with. Nothing else may come: tests hold each response against this. */
 export function problemsOf(operation: Operation): ProblemCode[] {
-  const { access, method, body, rate, problems = [] } = operation;
+  const { path, access, method, body, rate, problems = [] } = operation;
   return [
     ...new Set([
       ...problems,
+      // An id that can't even be decoded, e.g. %ff.
+      ...(path.includes("{") ? (["route_not_found"] as const) : []),
       ...(body ? WITH_BODY : []),
       ...ALWAYS,
       ...(access === null ? [] : WITH_ACCESS),

@@ -3,10 +3,15 @@ import type { PrismaClient } from "@herald/common/database";
 /** Whether an endpoint has more deliveries than that. Locks nothing. Walks delivery_endpoint_id_id_idx that far. */
 export async function hasLongHistory(
   prisma: PrismaClient,
-  { endpointId, moreThan }: { endpointId: string; moreThan: number },
+  { id, organizationId, moreThan }: { id: string; organizationId: string; moreThan: number },
 ): Promise<boolean> {
   const rows = await prisma.$queryRaw<unknown[]>`
-    select 1 from delivery where endpoint_id = ${endpointId}::uuid offset ${moreThan} limit 1`;
+    select 1
+    from delivery
+    where endpoint_id = ${id}::uuid and organization_id = ${organizationId}
+    order by id
+    offset ${moreThan}
+    limit 1`;
   return rows.length > 0;
 }
 

@@ -24,7 +24,7 @@ export async function deleteWebhook(
 ): Promise<void> {
   const endpoint = { id, organizationId };
   let revision = parseVersion(version) ?? 0n;
-  if (await hasLongHistory(prisma, { endpointId: id, moreThan: STEP })) {
+  if (await hasLongHistory(prisma, { ...endpoint, moreThan: STEP })) {
     const paused = await pauseForDeletion(prisma, { ...endpoint, revision, now: clock.now() });
     if (paused === null) throw await conflictOrNotFound(prisma, endpoint);
     revision = paused;

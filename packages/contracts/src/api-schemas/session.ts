@@ -1,0 +1,30 @@
+import { count, eventType, flag, listOf, object, orNull, type Schema, text, time } from "./schema.ts";
+
+export const sessionSchemas = {
+  SessionInfo: object("Who calls, what they may do, and what this service allows.", {
+    subject: text("The token's subject."),
+    organizationId: orNull(text("The organization that the token is for; null where it names none.")),
+    mayView: flag("May read."),
+    mayManage: flag("May create, edit and deliver."),
+    mayDelete: flag("May delete, which needs no entitlement."),
+    missing: listOf(text("What, in words."), "What stands between the caller and managing; empty where nothing does."),
+    expiresAtUtc: time("When the token ends."),
+    limits: object("Sizes, counts and times.", {
+      nameCharacters: count("Longest name of an endpoint."),
+      urlCharacters: count("Longest URL of an endpoint."),
+      payloadBytes: count("Largest payload of a manual delivery."),
+      endpoints: count("Endpoints that the organization may have."),
+      maxAttempts: count("Attempts that a delivery gets."),
+      disableAfterFailures: count("Failures in a row that disable an endpoint."),
+      attemptTimeoutMs: count("How long one attempt may take."),
+      retentionDays: count("How long finished deliveries are kept."),
+    }),
+    headerPrefix: text("First part of the names of the headers that receivers get."),
+  }),
+  EventTypeInfo: object("One of the events that an endpoint can subscribe to.", {
+    name: eventType,
+    emittedWhen: text("When it is emitted."),
+    remark: orNull(text("What one should know before subscribing to it.")),
+    sample: text("A payload such as receivers get, as JSON text."),
+  }),
+} satisfies Record<string, Schema>;

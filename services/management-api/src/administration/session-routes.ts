@@ -1,0 +1,40 @@
+import { fileURLToPath } from "node:url";
+import { Router } from "express";
+import { assertSameOrigin } from "../authentication/origin.ts";
+import type { VerifyToken } from "../authentication/verify-token.ts";
+import type { ManagementApiConfig } from "../config.ts";
+import { readJson } from "../http/read-json.ts";
+import { ProblemError } from "../problems/problem-error.ts";
+
+const ASSETS = fileURLToPath(new URL("../../assets/", import.meta.url));
+const MAX_BODY_BYTES = 16 * 1024;
+
+/**
+ * The session behind the page's cookie: signing out, and signing in by a link.
+ *
+ * Such a link holds a token in its fragment, which browsers send to nobody: the page behind it posts the token here, and gets
+ * the cookie. For development: in production the product's own sign-in sets the cookie, and a link like that would let its
+ * maker sign somebody else in as themselves.
+ */
+export function sessionRoutes(config: ManagementApiConfig, verifyToken: VerifyToken): Router {
+  const router = Router();
+  const cookie = { httpOnly: true, secure: true, sameSite: "strict", path: config.BASE_PATH || "/" } as const;
+
+  router.delete("/administration/session", (request, response) => {
+    assertSameOrigin(request, config.PUBLIC_ORIGIN);
+    response.clearCookie(config.AUTH_COOKIE_NAME, cookie).status(204).end();
+  });
+  if (!config.SIGN_IN_LINKS) return router;
+
+  router.get("/administration/sign-in", (_request, response) => response.sendFile("sign-in.html", { root: ASSETS }));
+  router.get("/administration/sign-in.js", (_request, response) => response.sendFile("sign-in.js", { root: ASSETS }));
+  router.post("/administration/session", async (request, response) => {
+    assertSameOrigin(request, config.PUBLIC_ORIGIN);
+    const body = (await readJson(request, MAX_BODY_BYTES)) as { token?: unknown } | null;
+    if (typeof body?.token !== "string") throw new ProblemError("authentication_required");
+    const { exp = 0 } = await verifyToken(body.token);
+    response.cookie(config.AUTH_COOKIE_NAME, body.token, { ...cookie, expires: new Date(exp * 1_000) });
+    response.status(204).end();
+  });
+  return router;
+}

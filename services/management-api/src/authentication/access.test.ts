@@ -1,0 +1,62 @@
+import { describe, expect, test } from "@jest/globals";
+import { missingFor } from "./access.ts";
+import { callerOf } from "./caller.ts";
+import type { AuthenticationConfig } from "./settings.ts";
+
+const config = {
+  AUTH_ORGANIZATION_CLAIM: "organization_id",
+  AUTH_PERMISSIONS_CLAIM: "permissions",
+  AUTH_SUBSCRIPTION_CLAIM: "subscription",
+  AUTH_MODULES_CLAIM: "modules",
+  AUTH_ENTITLEMENTS_CLAIM: "entitlements",
+} as AuthenticationConfig;
+const everything = {
+  sub: "user-1",
+  exp: 2_000_000_000,
+  organization_id: "organization-1",
+  permissions: ["integrations.view", "integrations.manage"],
+  subscription: "active",
+  modules: ["administration"],
+  entitlements: ["integrations"],
+};
+const missing = (access: "view" | "manage" | "save", claims: object) =>
+  missingFor(access, callerOf({ ...everything, ...claims }, config), "administration").map(({ what }) => what);
+
+describe("what stands between a caller and a route", () => {
+  test("§5.2 nothing, where all is there", () => {
+    for (const access of ["view", "manage", "save"] as const) expect(missing(access, {})).toEqual([]);
+  });
+
+  test("§5.2 reading needs the permission to view, all else that and the permission to manage", () => {
+    const viewer = { permissions: ["integrations.view"] };
+    expect(missing("view", viewer)).toEqual([]);
+    expect(missing("manage", viewer)).toEqual(["permission integrations.manage"]);
+    expect(missing("manage", { permissions: ["integrations.manage"] })).toEqual(["permission integrations.view"]);
+  });
+
+  test("§5.3 saving and delivering need the entitlement, deleting doesn't", () => {
+    expect(missing("save", { entitlements: [] })).toEqual(["entitlement integrations"]);
+    expect(missing("manage", { entitlements: [] })).toEqual([]);
+  });
+
+  test("§5.3 the subscription is active or trialing", () => {
+    expect(missing("view", { subscription: "trialing" })).toEqual([]);
+    for (const subscription of ["Active", "past_due", "", null, ["active"]]) {
+      expect(missing("view", { subscription })).toEqual(["active subscription"]);
+    }
+  });
+
+  test("claims of another type count as absent, and never as everything", () => {
+    expect(missing("view", { permissions: { "integrations.view": true } })).toEqual(["permission integrations.view"]);
+    expect(missing("view", { permissions: "integrations.viewer" })).toEqual(["permission integrations.view"]);
+    expect(missing("view", { modules: true })).toEqual(["module administration"]);
+    for (const organization_id of [7, "", null, ["organization-1"], "x".repeat(129), "a\0b"]) {
+      expect(missing("view", { organization_id })).toEqual(["organization"]);
+    }
+  });
+
+  test("claims go by the names that the settings give them", () => {
+    const renamed = { ...config, AUTH_ORGANIZATION_CLAIM: "https://example.com/tenant" };
+    expect(callerOf({ "https://example.com/tenant": "t1" }, renamed).organizationId).toBe("t1");
+  });
+});

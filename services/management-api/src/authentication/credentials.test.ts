@@ -1,0 +1,41 @@
+import { describe, expect, test } from "@jest/globals";
+import { findCredentials } from "./credentials.ts";
+
+const find = (headers: Record<string, string>) => findCredentials(headers, "session");
+const JWT = "aaa.bbb.ccc";
+
+describe("§5.1 credentials of a request", () => {
+  test.each([
+    [{}, { kind: "none" }],
+    [{ authorization: `Bearer ${JWT}` }, { kind: "bearer", token: JWT }],
+    [{ authorization: `bearer   ${JWT} ` }, { kind: "bearer", token: JWT }],
+    [{ cookie: `session=${JWT}` }, { kind: "cookie", token: JWT }],
+    [{ cookie: `a=1; session=${JWT}; b=2` }, { kind: "cookie", token: JWT }],
+    [{ cookie: "other=1" }, { kind: "none" }],
+    [{ cookie: "session=" }, { kind: "none" }],
+    // The header was put there on purpose, the cookie by the browser.
+    [
+      { authorization: `Bearer ${JWT}`, cookie: "session=x.y.z" },
+      { kind: "bearer", token: JWT },
+    ],
+    // Gateways add keys of their own.
+    [
+      { authorization: `Bearer ${JWT}`, "x-api-key": "k" },
+      { kind: "bearer", token: JWT },
+    ],
+    [
+      { cookie: `session=${JWT}`, "x-api-key": "k" },
+      { kind: "cookie", token: JWT },
+    ],
+    [{ "x-api-key": "k" }, { kind: "api-key", header: "x-api-key" }],
+    [{ "api-key": "k" }, { kind: "api-key", header: "api-key" }],
+    [{ authorization: "" }, { kind: "none" }],
+    [{ authorization: "Bearer" }, { kind: "api-key", header: "Authorization" }],
+    [{ authorization: "Bearer key" }, { kind: "api-key", header: "Authorization" }],
+    [{ authorization: `Bearer ${JWT} ${JWT}` }, { kind: "api-key", header: "Authorization" }],
+    [{ authorization: "Basic a2V5Og==" }, { kind: "api-key", header: "Authorization" }],
+    [{ authorization: JWT }, { kind: "api-key", header: "Authorization" }],
+  ])("%j", (headers, expected) => {
+    expect(find(headers as Record<string, string>)).toEqual(expected);
+  });
+});

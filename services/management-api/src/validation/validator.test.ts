@@ -1,0 +1,98 @@
+import { NO_PRIVATE_NETWORKS } from "@herald/common/security";
+import { DEFAULT_API_LIMITS, EVENT_TYPES } from "@herald/contracts";
+import { describe, expect, test } from "@jest/globals";
+import { apiFormats } from "./formats.ts";
+import { apiValidator } from "./validator.ts";
+
+const validator = apiValidator(DEFAULT_API_LIMITS, apiFormats(DEFAULT_API_LIMITS, NO_PRIVATE_NETWORKS));
+const valid = {
+  name: "Billing",
+  url: "https://hooks.example.com",
+  enabled: true,
+  events: ["RiskCreated"],
+};
+
+describe("§7 what is said of a body", () => {
+  const detailOf = (changes: object) => {
+    const problems = validator.body("CreateWebhookRequest", { ...valid, ...changes });
+    expect(problems).toHaveLength(1);
+    return problems[0]?.detail;
+  };
+
+  test.each<[object, string]>([
+    [{ name: undefined }, "This field is missing."],
+    [{ name: 7 }, "This must be a string, but is a number."],
+    [{ name: null }, "This must be a string, but is null."],
+    [{ name: "" }, "This must not be empty."],
+    [{ name: "  " }, "The name is blank: give the endpoint a name."],
+    [{ name: "🚀".repeat(201) }, "This has 201 characters; 200 is the most."],
+    [{ enabled: [] }, "This must be a boolean, but is an array."],
+    [{ events: {} }, "This must be an array, but is an object."],
+    [{ events: [] }, "This must have at least one entry."],
+    [{ events: ["x"] }, `This must be one of ${EVENT_TYPES.join(", ")}.`],
+    [{ version: "AAAAAAAAAAE=" }, "This must be null, but is a string."],
+  ])("%j: %s", (changes, detail) => expect(detailOf(changes)).toBe(detail));
+
+  test("nothing, where nothing is wrong, and what is left out gets its default", () => {
+    const body = { ...valid };
+    expect(validator.body("CreateWebhookRequest", body)).toEqual([]);
+    expect(body).toMatchObject({ rotateSecret: false });
+  });
+
+  test("a missing field is named as if it were there", () => {
+    expect(validator.body("DeleteWebhookRequest", {})).toMatchObject([{ pointer: "/version", code: "missing" }]);
+  });
+
+  test("no more than fifty problems", () => {
+    const events = Array.from({ length: 200 }, () => "x");
+    expect(validator.body("CreateWebhookRequest", { ...valid, events })).toHaveLength(50);
+  });
+
+  test("nothing is coerced", () => {
+    expect(validator.body("CreateWebhookRequest", { ...valid, enabled: "true" })).toHaveLength(1);
+  });
+});
+
+describe("payloads", () => {
+  const codeOf = (payloadJson: string) =>
+    validator.body("DeliverRequest", { eventType: "RiskCreated", payloadJson })[0]?.code;
+
+  test.each([" {} ", "null", "0", '"\\ud800"', "[1e400]", '{"a":1,"a":2}', '"\u2028"'])("%j is JSON", (text) => {
+    expect(codeOf(text)).toBeUndefined();
+  });
+
+  test.each(["", " ", "{", "{}{}", "NaN", "'a'", "// {}", '{"a":1,}', "\ufeff{}", '"\n"', '"\0"'])(
+    "%j isn't JSON",
+    (text) => expect(codeOf(text)).toBe("not_json"),
+  );
+
+  test("what is wrong with JSON is said without repeating it", () => {
+    const [problem] = validator.body("DeliverRequest", { eventType: "RiskCreated", payloadJson: '{"pin":1234 5678}' });
+    expect(problem?.detail).toMatch(/at position \d+/);
+    expect(problem?.detail).not.toMatch(/1234|5678|pin/);
+  });
+
+  test("the limit counts bytes of UTF-8", () => {
+    const two = (bytes: number) => JSON.stringify("é".repeat((bytes - 2) / 2));
+    expect(codeOf(two(DEFAULT_API_LIMITS.payloadBytes))).toBeUndefined();
+    expect(codeOf(two(DEFAULT_API_LIMITS.payloadBytes + 2))).toBe("too_long");
+  });
+});
+
+describe("query parameters", () => {
+  test("come as text and are read as what they should be", () => {
+    const query = { limit: "7", outcome: "failing" };
+    expect(validator.query("DeliveryQuery", query)).toEqual([]);
+    expect(query).toEqual({ limit: 7, outcome: ["failing"] });
+  });
+
+  test.each(["2026-01-31T12:00:00Z", "2026-01-31T12:00:00.123456+02:00"])("%s is a time", (from) => {
+    expect(validator.query("DeliveryQuery", { from })).toEqual([]);
+  });
+
+  test.each(["2026-01-31", "2026-13-01T00:00:00Z", "0000-01-01T00:00:00Z", "2026-01-31T12:00:60Z", "now", "1"])(
+    "%s isn't",
+    (from) =>
+      expect(validator.query("DeliveryQuery", { from })).toMatchObject([{ pointer: "?from", code: "not_a_time" }]),
+  );
+});
