@@ -1,0 +1,55 @@
+import { type Names, names } from "@herald/common/broker";
+import { readConfig, serviceSettings } from "@herald/common/config";
+import { type ChannelModel, connect } from "amqplib";
+import type { Surroundings } from "./command.ts";
+import { placeOf, reasonOf } from "./database.ts";
+
+const { AMQP_URL, BROKER_NAMESPACE } = serviceSettings;
+
+const CONNECT_TIMEOUT_MS = 10_000;
+
+/**
+ * Runs a task on a connection to RabbitMQ, and closes it behind it. Unlike the services, who wait for ever for a broker that
+ * is away, a command fails: somebody sits in front of it.
+ */
+export async function withBroker<T>(
+  { environment }: Surroundings,
+  task: (connection: ChannelModel, names: Names) => Promise<T>,
+): Promise<T> {
+  const config = readConfig({ AMQP_URL, BROKER_NAMESPACE }, environment);
+  const connection = await connect(config.AMQP_URL, {
+    timeout: CONNECT_TIMEOUT_MS,
+    clientProperties: { connection_name: "herald-maintenance" },
+  }).catch((cause) => {
+    throw new Error(`RabbitMQ at ${placeOf(config.AMQP_URL)} can't be used: ${reasonOf(cause)}`, { cause });
+  });
+  // Whoever waits for an answer is told by its own call; unheard, this would end the process.
+  connection.on("error", () => undefined);
+  try {
+    return await task(connection, names(config.BROKER_NAMESPACE));
+  } finally {
+    await connection.close().catch(() => undefined);
+  }
+}
+
+export interface QueueDepth {
+  queue: string;
+  /** Null where there is no such queue. */
+  messages: number | null;
+  consumers: number | null;
+}
+
+/** How many messages wait in a queue, and for how many consumers. Declares nothing. */
+export async function depthOf(connection: ChannelModel, queue: string): Promise<QueueDepth> {
+  // A queue that is missing closes the channel.
+  const channel = await connection.createChannel();
+  channel.on("error", () => undefined);
+  try {
+    const { messageCount, consumerCount } = await channel.checkQueue(queue);
+    await channel.close();
+    return { queue, messages: messageCount, consumers: consumerCount };
+  } catch (error) {
+    if ((error as { code?: number }).code === 404) return { queue, messages: null, consumers: null };
+    throw error;
+  }
+}

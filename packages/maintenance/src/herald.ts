@@ -1,0 +1,66 @@
+import { ConfigError } from "@herald/common/config";
+import { type Command, EXIT, type Surroundings, UsageError } from "./command.ts";
+import { lagCommand } from "./lag/lag-command.ts";
+import { migrateCommand } from "./migrate-command.ts";
+import { rejectedCommand } from "./rejected/rejected-command.ts";
+import { rotateKeysCommand } from "./rotate-keys/rotate-keys-command.ts";
+
+const commands: Record<string, Command> = {
+  migrate: migrateCommand,
+  "rotate-keys": rotateKeysCommand,
+  rejected: rejectedCommand,
+  lag: lagCommand,
+};
+
+const HELP = `herald: what an operator does by hand
+
+  herald COMMAND [options]
+  herald COMMAND --help
+
+${Object.entries(commands)
+  .map(([name, { summary }]) => `  ${name.padEnd(13)} ${summary}`)
+  .join("\n")}
+
+It is configured like the services, by environment variables: DATABASE_URL, AMQP_URL, BROKER_NAMESPACE, SECRET_KEYS. Those that
+hold a secret may also come from a file that <NAME>_FILE names.
+
+Exit code: 0 done, 1 failed, 2 wrong arguments, 78 a configuration that can't be used.
+`;
+
+/** Runs the command that the arguments name. Returns the process's exit code; problems have been told by then. */
+export async function herald(args: readonly string[], surroundings: Surroundings): Promise<number> {
+  const { out, err } = surroundings;
+  const [name, ...rest] = args;
+  if (name === undefined || isHelp(name)) {
+    (name === undefined ? err : out)(HELP);
+    return name === undefined ? EXIT.usage : EXIT.done;
+  }
+  const command = Object.hasOwn(commands, name) ? commands[name] : undefined;
+  if (!command) {
+    err(`herald: there is no command "${name}".\n\n${HELP}`);
+    return EXIT.usage;
+  }
+  if (rest.some(isHelp)) {
+    out(command.help);
+    return EXIT.done;
+  }
+  try {
+    await command.run(rest, surroundings);
+    return EXIT.done;
+  } catch (error) {
+    err(`herald ${name}: ${error instanceof Error ? error.message : String(error)}\n`);
+    if (error instanceof ConfigError) return EXIT.configuration;
+    if (!(error instanceof UsageError) && !isParseError(error)) return EXIT.failed;
+    err(`"herald ${name} --help" says what it takes.\n`);
+    return EXIT.usage;
+  }
+}
+
+function isHelp(argument: string): boolean {
+  return argument === "--help" || argument === "-h" || argument === "help";
+}
+
+/** What node:util's parseArgs throws. */
+function isParseError(error: unknown): boolean {
+  return error instanceof Error && "code" in error && String(error.code).startsWith("ERR_PARSE_ARGS");
+}

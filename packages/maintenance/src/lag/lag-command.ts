@@ -1,0 +1,63 @@
+import { parseArgs } from "node:util";
+import type { Names } from "@herald/common/broker";
+import { COUNTED_AT_MOST, type Lag, readLag } from "@herald/common/database";
+import { depthOf, type QueueDepth, withBroker } from "../broker.ts";
+import type { Command } from "../command.ts";
+import { withDatabase } from "../database.ts";
+import { table } from "../table.ts";
+
+export const lagCommand: Command = {
+  summary: "says how far behind Herald is",
+  help: `herald lag: says how far behind Herald is
+
+  herald lag [--json]
+
+  --json   one JSON object instead of a table
+
+Shows what waits in RabbitMQ's queues and for how many consumers, and what PostgreSQL knows: deliveries that are due and since
+when, deliveries that wait for their retry, parked deliveries of disabled endpoints, notices to publish, endpoints to catch up.
+Counts of deliveries end at ${COUNTED_AT_MOST}.
+`,
+  async run(args, surroundings) {
+    const { values } = parseArgs({ args, options: { json: { type: "boolean", default: false } } });
+    const now = new Date();
+    const lag = await withDatabase(surroundings, (prisma) => readLag(prisma, now));
+    const queues = await withBroker(surroundings, async (connection, names) => {
+      const depths: QueueDepth[] = [];
+      for (const queue of queuesOf(names)) depths.push(await depthOf(connection, queue));
+      return depths;
+    });
+    const oldestDueSeconds = lag.oldestDueAt && Math.max(0, (now.getTime() - lag.oldestDueAt.getTime()) / 1_000);
+    if (values.json) surroundings.out(`${JSON.stringify({ queues, ...lag, oldestDueSeconds })}\n`);
+    else surroundings.out(describe(queues, lag, oldestDueSeconds));
+  },
+};
+
+function queuesOf({ inboxQueue, firstHintsQueue, manualHintsQueue, rejectedQueue }: Names): string[] {
+  return [inboxQueue, firstHintsQueue, manualHintsQueue, rejectedQueue];
+}
+
+function describe(queues: QueueDepth[], lag: Lag, oldestDueSeconds: number | null): string {
+  const queueRows = queues.map(({ queue, messages, consumers }) =>
+    messages === null ? [queue, "not there", ""] : [queue, String(messages), String(consumers)],
+  );
+  const rows = [
+    [
+      "deliveries due",
+      counted(lag.due),
+      oldestDueSeconds === null ? "" : `oldest for ${Math.round(oldestDueSeconds)} s`,
+    ],
+    ["deliveries scheduled", counted(lag.scheduled), "retries, and attempts under way"],
+    ["deliveries parked", counted(lag.parked), "of disabled endpoints"],
+    ["endpoints enabled", String(lag.endpointsEnabled), ""],
+    ["endpoints paused", String(lag.endpointsPaused), "by an admin"],
+    ["endpoints disabled", String(lag.endpointsFailed), "after failures"],
+    ["catch-ups due", String(lag.catchUps), ""],
+    ["notices to publish", counted(lag.notices), ""],
+  ];
+  return `${table(["QUEUE", "MESSAGES", "CONSUMERS"], queueRows)}\n${table(["DATABASE", "COUNT", ""], rows)}`;
+}
+
+function counted(count: number): string {
+  return count >= COUNTED_AT_MOST ? `${count} or more` : String(count);
+}

@@ -1,0 +1,8 @@
+#!/usr/bin/env node
+import { herald } from "./herald.ts";
+
+process.exitCode = await herald(process.argv.slice(2), {
+  environment: process.env,
+  out: (text) => void process.stdout.write(text),
+  err: (text) => void process.stderr.write(text),
+});

@@ -1,0 +1,23 @@
+import { readConfig, serviceSettings } from "@herald/common/config";
+import { migrate } from "@herald/common/database";
+import type { Command } from "./command.ts";
+import { UsageError } from "./command.ts";
+
+const { DATABASE_URL } = serviceSettings;
+
+export const migrateCommand: Command = {
+  summary: "brings the database's schema up to date",
+  help: `herald migrate: brings the database's schema up to date
+
+  herald migrate
+
+DATABASE_URL names the database; its user must own the schema. Safe to run from several places at once, beside running services,
+and again: what is applied is not applied twice. Run it before the services of a new version start.
+`,
+  async run(args, { environment, out }) {
+    if (args.length > 0) throw new UsageError("It takes no arguments.");
+    const config = readConfig({ DATABASE_URL }, environment);
+    const { applied } = await migrate(config.DATABASE_URL);
+    out(applied.length === 0 ? "The database is up to date.\n" : `Applied ${applied.join(", ")}.\n`);
+  },
+};

@@ -1,0 +1,49 @@
+import type { PrismaClient } from "@herald/common/database";
+
+export interface SealedSecret {
+  endpointId: string;
+  sealedSecret: string;
+}
+
+/** Reads a page of sealed secrets by endpoint. Locks nothing. Walks webhook_endpoint_pkey. */
+export async function readSealedSecrets(
+  prisma: PrismaClient,
+  { after, pageSize }: { after: string; pageSize: number },
+): Promise<SealedSecret[]> {
+  return await prisma.$queryRaw<SealedSecret[]>`
+    select id as "endpointId", sealed_secret as "sealedSecret"
+    from webhook_endpoint
+    where id > ${after}::uuid
+    order by id
+    limit ${pageSize}`;
+}
+
+/**
+ * Puts the same secrets in their place under another key, where they are still those that were read: a secret that was
+ * replaced meanwhile is left alone. It is no change of the configuration, so the revision stays. Returns how many it wrote.
+ *
+ * Locks those endpoints, in the order of their ids, as every statement does that locks several. Walks webhook_endpoint_pkey.
+ */
+export async function resealSecrets(
+  prisma: PrismaClient,
+  changes: readonly (SealedSecret & { resealed: string })[],
+): Promise<number> {
+  return await prisma.$executeRaw`
+    with change as (
+      select * from unnest(
+        ${changes.map((change) => change.endpointId)}::uuid[],
+        ${changes.map((change) => change.sealedSecret)}::text[],
+        ${changes.map((change) => change.resealed)}::text[]
+      ) as change (endpoint_id, sealed_secret, resealed)
+    ), locked as materialized (
+      select endpoint.id, change.resealed
+      from webhook_endpoint as endpoint
+      join change on change.endpoint_id = endpoint.id and change.sealed_secret = endpoint.sealed_secret
+      order by endpoint.id
+      for no key update of endpoint
+    )
+    update webhook_endpoint
+    set sealed_secret = locked.resealed
+    from locked
+    where webhook_endpoint.id = locked.id`;
+}

@@ -1,0 +1,59 @@
+import type { PrismaClient } from "@herald/common/database";
+import type { SecretBox } from "@herald/common/security";
+import { readSealedSecrets, resealSecrets } from "./reseal-secrets.ts";
+
+export interface RotationOptions {
+  pageSize: number;
+  /** Counts, and writes nothing. */
+  dryRun: boolean;
+}
+
+export interface Rotation {
+  /** Endpoints that were read. */
+  endpoints: number;
+  /** Secrets that are under the newest key since; in a dry run, those that would be. */
+  resealed: number;
+  /** Secrets that were replaced between the reading and the writing, by an edit or another rotation. */
+  overtaken: number;
+  /** Secrets that can't be opened, and why. */
+  unreadable: { endpointId: string; reason: string }[];
+}
+
+/**
+ * Seals every endpoint's secret with the newest key, page by page. What is sealed with it already is passed over, so a run
+ * that was cut off is finished by the next one.
+ *
+ * @param onPage told the figures so far after each page
+ */
+export async function rotateKeys(
+  prisma: PrismaClient,
+  box: SecretBox,
+  { pageSize, dryRun }: RotationOptions,
+  onPage: (soFar: Rotation) => void,
+): Promise<Rotation> {
+  const total: Rotation = { endpoints: 0, resealed: 0, overtaken: 0, unreadable: [] };
+  let after = ZERO_UUID;
+  for (let rowCount = pageSize; rowCount === pageSize; ) {
+    const page = await readSealedSecrets(prisma, { after, pageSize });
+    const changes = page
+      .filter(({ sealedSecret }) => !box.isSealedWithNewest(sealedSecret))
+      .flatMap(({ endpointId, sealedSecret }) => {
+        try {
+          return [{ endpointId, sealedSecret, resealed: box.seal(box.open(sealedSecret, endpointId), endpointId) }];
+        } catch (error) {
+          total.unreadable.push({ endpointId, reason: (error as Error).message });
+          return [];
+        }
+      });
+    const written = dryRun || changes.length === 0 ? changes.length : await resealSecrets(prisma, changes);
+    total.endpoints += page.length;
+    total.resealed += written;
+    total.overtaken += changes.length - written;
+    onPage(total);
+    rowCount = page.length;
+    after = page.at(-1)?.endpointId ?? after;
+  }
+  return total;
+}
+
+const ZERO_UUID = "00000000-0000-0000-0000-000000000000";

@@ -1,0 +1,27 @@
+import { writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { useDatabase } from "@herald/devkit/harness";
+import { expect, test } from "@jest/globals";
+import { runHerald } from "./run-herald.ts";
+
+const db = useDatabase();
+
+test("migrate applies what is missing, and a second time nothing", async () => {
+  await db.database.prisma.$executeRawUnsafe("drop schema public cascade");
+  await db.database.prisma.$executeRawUnsafe("create schema public");
+  const first = await runHerald(["migrate"], { DATABASE_URL: db.url });
+  expect(first).toMatchObject({ code: 0, stderr: "" });
+  expect(first.stdout).toMatch(/^Applied \d+_init, /);
+  expect(await runHerald(["migrate"], { DATABASE_URL: db.url })).toEqual({
+    code: 0,
+    stdout: "The database is up to date.\n",
+    stderr: "",
+  });
+});
+
+test("secrets may come from files", async () => {
+  const file = join(tmpdir(), `herald-database-url-${process.pid}`);
+  await writeFile(file, `${db.url}\n`, { mode: 0o600 });
+  expect((await runHerald(["migrate"], { DATABASE_URL_FILE: file })).code).toBe(0);
+});

@@ -1,0 +1,141 @@
+import { declareTopology, names } from "@herald/common/broker";
+import { eventually, useBroker } from "@herald/devkit/harness";
+import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
+import { type ChannelModel, type ConfirmChannel, connect } from "amqplib";
+import { runHerald } from "./run-herald.ts";
+
+const place = useBroker();
+const { rejectedQueue, inboxQueue } = names(place.namespace);
+
+let connection: ChannelModel;
+let channel: ConfirmChannel;
+
+beforeEach(async () => {
+  connection = await connect(place.url);
+  channel = await connection.createConfirmChannel();
+  await declareTopology(channel, place.namespace);
+});
+afterEach(async () => {
+  await channel.purgeQueue(rejectedQueue);
+  await channel.purgeQueue(inboxQueue);
+  await connection.close();
+});
+
+const run = (...args: string[]) =>
+  runHerald(["rejected", ...args], { AMQP_URL: place.url, BROKER_NAMESPACE: place.namespace });
+
+async function put(text: string | Buffer, reason = "/id must match format", headers = {}): Promise<void> {
+  channel.sendToQueue(rejectedQueue, Buffer.from(text), {
+    headers: { ...headers, "x-herald-reason": reason },
+    persistent: true,
+  });
+  await channel.waitForConfirms();
+}
+
+/** Waits, since what a command gave back is there a moment after it ended. */
+const expectDepth = (queue: string, depth: number) =>
+  eventually(async () => expect((await channel.checkQueue(queue)).messageCount).toBe(depth));
+
+async function listed(): Promise<{ id: string; reason: string; [fact: string]: unknown }[]> {
+  const { code, stdout } = await run("list", "--json");
+  expect(code).toBe(0);
+  return stdout
+    .split("\n")
+    .filter((line) => line !== "")
+    .map((line) => JSON.parse(line));
+}
+
+test("list shows what can be made out of them and why they were rejected, and leaves them there", async () => {
+  await put('{"id":"x","type":"RiskCreated","organizationId":"acme"}');
+  await put("not JSON\u001b[31m", "the body is not valid JSON");
+  const { code, stdout, stderr } = await run("list");
+  expect(code).toBe(0);
+  expect(stderr).toBe("2 rejected events.\n");
+  const lines = stdout.trimEnd().split("\n");
+  expect(lines).toHaveLength(3);
+  expect(lines[1]).toMatch(/^[0-9a-f]{12} +\d+ +RiskCreated +acme +\/id must match format$/);
+  expect(lines[2]).toContain("the body is not valid JSON");
+  expect(stdout).not.toContain("\u001b");
+  await expectDepth(rejectedQueue, 2);
+  expect((await run("list", "--limit", "1")).stderr).toContain("1 more");
+  // The broker may give them back in another order.
+  const [broken, whole] = (await listed()).sort((a, b) => Number(a.bytes) - Number(b.bytes));
+  expect(whole).toMatchObject({ eventId: "x", type: "RiskCreated", organizationId: "acme" });
+  expect(broken).toMatchObject({ eventId: null, type: null, reason: "the body is not valid JSON" });
+});
+
+test("list of an empty queue is empty", async () => {
+  expect(await run("list")).toEqual({ code: 0, stdout: "", stderr: "0 rejected events.\n" });
+});
+
+test("show tells everything about one, and its bytes alone on request", async () => {
+  await put('{"type":"RiskCreated"}', "the reason", { traceparent: "00-t" });
+  await put("other");
+  const id = (await listed())[0]?.id ?? "";
+  const { code, stdout } = await run("show", id.slice(0, 6));
+  expect(code).toBe(0);
+  expect(stdout).toContain("the reason");
+  expect(stdout).toContain('{"traceparent":"00-t"}');
+  expect(stdout).toContain('{"type":"RiskCreated"}');
+  expect((await run("show", id, "--body")).stdout).toBe('{"type":"RiskCreated"}');
+  expect(await run("show", "ffff0000ffff")).toMatchObject({ code: 1, stdout: "" });
+  await expectDepth(rejectedQueue, 2);
+});
+
+describe("replay", () => {
+  test("puts the meant one back into the inbox as it first came, and leaves the others", async () => {
+    await put("one", "r", { traceparent: "00-t", "x-death": [], "x-first-death-reason": "delivery_limit" });
+    await put("two");
+    const id = (await listed()).find(({ reason }) => reason === "r")?.id ?? "";
+    expect(await run("replay", id)).toMatchObject({ code: 0, stdout: "Replayed 1 event.\n" });
+    await expectDepth(rejectedQueue, 1);
+    await expectDepth(inboxQueue, 1);
+    const replayed = await channel.get(inboxQueue, { noAck: true });
+    if (replayed === false) throw new Error("The inbox is empty.");
+    expect(replayed.content.toString()).toBe("one");
+    const { "x-delivery-count": _deliveryCount, ...headers } = replayed.properties.headers ?? {};
+    expect(headers).toEqual({ traceparent: "00-t" });
+    expect(replayed.properties.deliveryMode).toBe(2);
+  });
+
+  test("takes all that were there, with --all", async () => {
+    for (let index = 0; index < 30; index++) await put(`event ${index}`);
+    expect((await run("replay", "--all")).stdout).toBe("Replayed 30 events.\n");
+    await expectDepth(inboxQueue, 30);
+    await expectDepth(rejectedQueue, 0);
+  });
+
+  test("does nothing where one of the ids is unknown", async () => {
+    await put("one");
+    const [{ id } = { id: "" }] = await listed();
+    expect(await run("replay", id, "ffff0000ffff")).toMatchObject({ code: 1, stdout: "" });
+    await expectDepth(rejectedQueue, 1);
+    await expectDepth(inboxQueue, 0);
+  });
+
+  test("loses nothing where the inbox is gone", async () => {
+    await put("one");
+    await put("two");
+    await channel.deleteQueue(inboxQueue);
+    const { code, stderr } = await run("replay", "--all");
+    expect(code).toBe(1);
+    expect(stderr).toContain(inboxQueue);
+    await expectDepth(rejectedQueue, 2);
+    await declareTopology(channel, place.namespace);
+  });
+});
+
+test("discard takes out those that are meant, equal ones together", async () => {
+  await put("twice");
+  await put("twice");
+  await put("once");
+  const id = (await listed()).find(({ bytes }) => bytes === 5)?.id ?? "";
+  expect(await run("discard", id)).toMatchObject({ code: 0, stdout: "Discarded 2 events.\n" });
+  await expectDepth(rejectedQueue, 1);
+});
+
+test("a broker where no Herald was says so", async () => {
+  const { code, stderr } = await runHerald(["rejected", "list"], { AMQP_URL: place.url, BROKER_NAMESPACE: "nobody" });
+  expect(code).toBe(1);
+  expect(stderr).toContain("nobody.events.rejected");
+});

@@ -1,0 +1,106 @@
+import { randomBytes } from "node:crypto";
+import { secretBox } from "@herald/common/security";
+import { insertEndpoint, useDatabase } from "@herald/devkit/harness";
+import { beforeEach, expect, test } from "@jest/globals";
+import { rotateKeys } from "../src/rotate-keys/rotate-keys.ts";
+import { runHerald } from "./run-herald.ts";
+
+const db = useDatabase();
+const key = (id: string) => `${id}:${randomBytes(32).toString("base64")}`;
+const [OLD, NEW, OTHER] = [key("old"), key("new"), key("other")];
+const oldBox = secretBox(OLD);
+const ringBox = secretBox(`${NEW},${OLD}`);
+const ring = { SECRET_KEYS: `${NEW},${OLD}` };
+
+beforeEach(() => db.database.prisma.webhookEndpoint.deleteMany());
+
+async function endpointWithSecret(secret: string, box = oldBox) {
+  const { id } = await insertEndpoint(db.database.prisma);
+  return await db.database.prisma.webhookEndpoint.update({
+    where: { id },
+    data: { sealedSecret: box.seal(secret, id) },
+  });
+}
+
+const sealedOf = async (id: string) =>
+  (await db.database.prisma.webhookEndpoint.findUniqueOrThrow({ where: { id } })).sealedSecret;
+
+const run = (args: string[], settings: Record<string, string> = ring) =>
+  runHerald(["rotate-keys", ...args], { DATABASE_URL: db.url, ...settings });
+
+test("seals every secret with the newest key, and changes neither secret nor version", async () => {
+  const endpoints = [];
+  for (let index = 0; index < 7; index++) endpoints.push(await endpointWithSecret(`secret ${index}`));
+  expect(await run(["--page-size", "3"])).toMatchObject({
+    code: 0,
+    stdout: expect.stringContaining("7 of 7 secrets were sealed anew."),
+    stderr: expect.stringContaining("3 endpoints"),
+  });
+  const newest = secretBox(NEW);
+  for (const [index, { id, ...before }] of endpoints.entries()) {
+    expect(newest.open(await sealedOf(id), id)).toBe(`secret ${index}`);
+    const after = await db.database.prisma.webhookEndpoint.findUniqueOrThrow({ where: { id } });
+    expect({ ...after, sealedSecret: "" }).toEqual({ ...before, id, sealedSecret: "" });
+  }
+  expect((await run([])).stdout).toContain("0 of 7 secrets were sealed anew.");
+});
+
+test("a dry run changes nothing", async () => {
+  const { id, sealedSecret } = await endpointWithSecret("s");
+  expect(await run(["--dry-run"])).toMatchObject({ code: 0, stdout: "1 of 1 secrets would be sealed anew.\n" });
+  expect(await sealedOf(id)).toBe(sealedSecret);
+});
+
+test("a secret that can't be opened is named, the others are done all the same, and the run fails", async () => {
+  const lost = await endpointWithSecret("lost", secretBox(OTHER));
+  const fine = await endpointWithSecret("fine");
+  const { code, stdout, stderr } = await run([]);
+  expect(code).toBe(1);
+  expect(stdout).toContain("1 of 2");
+  expect(stderr).toContain(lost.id);
+  expect(stderr).toContain('key "other"');
+  expect(secretBox(NEW).open(await sealedOf(fine.id), fine.id)).toBe("fine");
+  expect(await sealedOf(lost.id)).toBe(lost.sealedSecret);
+});
+
+test("a secret that is replaced between the reading and the writing stays replaced", async () => {
+  const { prisma } = db.database;
+  const endpoint = await endpointWithSecret("before");
+  const other = await endpointWithSecret("other");
+  const replaced = ringBox.seal("replaced", endpoint.id);
+  // The edit comes with the first write.
+  const editing = new Proxy(prisma, {
+    get(target, property, receiver) {
+      if (property !== "$executeRaw") return Reflect.get(target, property, receiver);
+      return async (...parameters: Parameters<typeof prisma.$executeRaw>) => {
+        await prisma.webhookEndpoint.update({ where: { id: endpoint.id }, data: { sealedSecret: replaced } });
+        return await target.$executeRaw(...parameters);
+      };
+    },
+  });
+  const result = await rotateKeys(editing, ringBox, { pageSize: 10, dryRun: false }, () => {});
+  expect(result).toMatchObject({ endpoints: 2, resealed: 1, overtaken: 1 });
+  expect(await sealedOf(endpoint.id)).toBe(replaced);
+  expect(ringBox.isSealedWithNewest(await sealedOf(other.id))).toBe(true);
+});
+
+test("what was cut off is finished by the next run", async () => {
+  for (let index = 0; index < 6; index++) await endpointWithSecret(`${index}`);
+  const cutOff = rotateKeys(db.database.prisma, ringBox, { pageSize: 2, dryRun: false }, ({ endpoints }) => {
+    if (endpoints === 4) throw new Error("cut off");
+  });
+  await expect(cutOff).rejects.toThrow("cut off");
+  const rest = await rotateKeys(db.database.prisma, ringBox, { pageSize: 2, dryRun: false }, () => {});
+  expect(rest).toMatchObject({ endpoints: 6, resealed: 2, overtaken: 0 });
+});
+
+test("two rotations at once do no harm", async () => {
+  const endpoints = [];
+  for (let index = 0; index < 20; index++) endpoints.push(await endpointWithSecret(`secret ${index}`));
+  const rotate = () => rotateKeys(db.database.prisma, ringBox, { pageSize: 4, dryRun: false }, () => {});
+  const results = await Promise.all([rotate(), rotate()]);
+  expect(results.reduce((sum, { resealed }) => sum + resealed, 0)).toBe(20);
+  for (const [index, { id }] of endpoints.entries()) {
+    expect(secretBox(NEW).open(await sealedOf(id), id)).toBe(`secret ${index}`);
+  }
+});

@@ -1,0 +1,29 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { join } from "node:path";
+import { projectFolder } from "@herald/devkit/stack";
+
+export interface Outcome {
+  code: number | null;
+  stdout: string;
+  stderr: string;
+}
+
+/** Runs the built command as an operator would, with these environment variables and no others. */
+export async function runHerald(args: readonly string[], environment: Record<string, string> = {}): Promise<Outcome> {
+  const main = join(projectFolder(), "packages", "maintenance", "dist", "main.js");
+  const child = spawn(process.execPath, [main, ...args], {
+    env: { PATH: process.env.PATH, ...environment },
+    stdio: ["ignore", "pipe", "pipe"],
+    timeout: 20_000,
+  });
+  const outcome: Outcome = { code: null, stdout: "", stderr: "" };
+  child.stdout.setEncoding("utf8").on("data", (text: string) => {
+    outcome.stdout += text;
+  });
+  child.stderr.setEncoding("utf8").on("data", (text: string) => {
+    outcome.stderr += text;
+  });
+  [outcome.code] = (await once(child, "close")) as [number | null];
+  return outcome;
+}
