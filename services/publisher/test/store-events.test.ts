@@ -1,10 +1,10 @@
 import { randomUUID } from "node:crypto";
-import type { PrismaClient } from "@herald/common/database";
 import type { Hint } from "@herald/contracts";
 import { eventually, insertEndpoint, ROW_TIME, useDatabase } from "@herald/devkit/harness";
 import { expect, test } from "@jest/globals";
 import type { IncomingEvent } from "../src/ingest/read-event.ts";
 import { storeEvents } from "../src/sql/store-events.ts";
+import { statementsThatWait } from "./waiting.ts";
 
 const db = useDatabase();
 const NOW = new Date(ROW_TIME.getTime() + 60_000);
@@ -137,10 +137,3 @@ test("batches that hold the same events in different orders end no other", async
     expect(await deliveriesOf(id)).toHaveLength(round * 200);
   }
 });
-
-/** How many statements of this test's database wait for a lock. */
-async function statementsThatWait(prisma: PrismaClient): Promise<number> {
-  const [row] = await prisma.$queryRaw<{ count: number }[]>`
-    select count(*)::int from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
-  return row?.count ?? 0;
-}
