@@ -1,4 +1,4 @@
-export { isDataError, sqlStateOf } from "./errors.ts";
+export { isConflict, isDataError, sqlStateOf } from "./errors.ts";
 export { Prisma, type PrismaClient } from "./generated/client.ts";
 export { type MigrateOptions, type MigrationResult, migrate } from "./migrate.ts";
 export { migrationsFolder } from "./migrations-folder.ts";
