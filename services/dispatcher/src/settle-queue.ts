@@ -1,4 +1,4 @@
-import { isDataError, type PrismaClient } from "@herald/common/database";
+import { isConflict, isDataError, type PrismaClient } from "@herald/common/database";
 import { batcher, type Clock, retry } from "@herald/common/runtime";
 import type { Log } from "@herald/common/telemetry";
 import type { DispatcherMetrics } from "./metrics.ts";
@@ -43,8 +43,11 @@ export function createSettleQueue(
   async function settleAll(settlements: readonly Settlement[]): Promise<void> {
     const changed = await retry(() => settle(prisma, settlements, { now: clock.now(), ...thresholds }), {
       shouldRetry: (error) => !isDataError(error),
-      onFirstFailure: (error) =>
-        log.error("attempts can't be settled; they wait until PostgreSQL takes them", { error }),
+      onFirstFailure: (error) => {
+        // An endpoint is being deleted.
+        if (isConflict(error)) return;
+        log.error("attempts can't be settled; they wait until PostgreSQL takes them", { error });
+      },
       signal,
     });
     for (const { endpointId, organizationId, disabled, consecutiveFailures } of changed) {

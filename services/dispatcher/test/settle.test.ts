@@ -1,8 +1,13 @@
 import { randomUUID } from "node:crypto";
-import { insertEndpoint, useDatabase } from "@herald/devkit/harness";
+import { type PrismaClient, sqlStateOf } from "@herald/common/database";
+import { createRegistry } from "@herald/common/telemetry";
+import { eventually, insertEndpoint, steeredClock, useDatabase } from "@herald/devkit/harness";
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
-import { DISABLE_AFTER, NOW, RETRY_AT, settlement, settling } from "./settling.ts";
+import { endpointSlots } from "../src/endpoint-slots.ts";
+import { createMetrics } from "../src/metrics.ts";
+import { createSettleQueue } from "../src/settle-queue.ts";
+import { DISABLE_AFTER, FAILING_AFTER, NOW, RETRY_AT, settlement, settling } from "./settling.ts";
 
 const db = useDatabase();
 const { claimedDelivery, settleAll, settleRun } = settling(db);
@@ -185,3 +190,72 @@ describe("an endpoint's health", () => {
     for (const { id } of endpoints) expect((await endpointOf(id)).consecutiveFailures).toBe(4);
   });
 });
+
+describe("a deletion at the same time", () => {
+  function queue() {
+    const errors: unknown[] = [];
+    const log = { debug() {}, info() {}, warn() {}, error: (...line: unknown[]) => errors.push(line), isDebug: false };
+    const settling = createSettleQueue(
+      {
+        prisma: db.database.prisma,
+        clock: steeredClock(NOW),
+        metrics: createMetrics(createRegistry("test"), endpointSlots(1)),
+        log,
+        signal: new AbortController().signal,
+      },
+      { failingAfter: FAILING_AFTER, disableAfter: DISABLE_AFTER },
+    );
+    return { settling, errors };
+  }
+
+  test.each([
+    ["alone", true],
+    ["alone", false],
+    ["in a batch", true],
+    ["in a batch", false],
+  ])("§3.1/delete-in-flight leaves a settlement nothing to do (%s, success: %s)", async (company, succeeded) => {
+    const { prisma } = db.database;
+    const { settling, errors } = queue();
+    const deleted = await insertEndpoint(prisma);
+    const kept = await insertEndpoint(prisma);
+    const gone = await claimedDelivery(deleted);
+    const other = await claimedDelivery(kept);
+    let settled: Promise<unknown> | undefined;
+    await prisma.$transaction(async (transaction) => {
+      await transaction.webhookEndpoint.delete({ where: { id: deleted.id } });
+      const first = settling(settlement(deleted, gone.id, { succeeded }));
+      if (company === "alone") await new Promise((resolve) => setImmediate(resolve));
+      settled = Promise.all([first, settling(settlement(kept, other.id, { succeeded }))]);
+      await eventually(async () => expect(await statementsThatWait(prisma)).toBe(1));
+    });
+    await settled;
+    expect(errors).toEqual([]);
+    expect(await prisma.deliveryAttempt.count({ where: { deliveryId: gone.id } })).toBe(0);
+    expect(await deliveryOf(other.id)).toMatchObject({ inFlight: false, attempts: [{ number: 1 }] });
+  });
+
+  test("that locks the same deliveries in another order is no error of either's", async () => {
+    const { prisma } = db.database;
+    const { settling, errors } = queue();
+    for (let round = 0; round < 8; round++) {
+      const endpoint = await insertEndpoint(prisma);
+      const ids: string[] = [];
+      for (let index = 0; index < 30; index++) ids.push((await claimedDelivery(endpoint)).id);
+      const settlements = ids
+        .toReversed()
+        .map((id) => settling(settlement(endpoint, id, { succeeded: round % 2 === 0 })));
+      const deletion = prisma.$executeRaw`delete from webhook_endpoint where id = ${endpoint.id}::uuid`;
+      // The management API makes its deletion again where PostgreSQL ended it.
+      await deletion.catch((error) => expect(sqlStateOf(error)).toBe("40P01"));
+      await Promise.all(settlements);
+    }
+    expect(errors).toEqual([]);
+  });
+});
+
+/** How many statements of this test's database wait for a lock. */
+async function statementsThatWait(prisma: PrismaClient): Promise<number> {
+  const [row] = await prisma.$queryRaw<{ count: number }[]>`
+    select count(*)::int from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
+  return row?.count ?? 0;
+}

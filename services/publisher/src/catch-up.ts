@@ -17,11 +17,11 @@ export interface CatchUpResult {
   filled: number;
 }
 
-/** Endpoints that one process catches up in one turn, one after the other. */
-const ENDPOINTS_PER_TURN = 20;
-
-/** Longer than a turn takes: another process takes an endpoint over only where this one died. */
-const LEASE_MS = 10 * 60_000;
+/**
+ * When a catch-up that was cut off comes again. Longer than one takes; where a vast one takes longer still, a second process
+ * does the same, which makes nothing twice.
+ */
+const LEASE_MS = 2 * 60_000;
 
 /** Without any mark, every enabled endpoint is looked at once a day: a guard against what nobody thought of. */
 const GUARD_INTERVAL_MS = 24 * 60 * 60_000;
@@ -29,7 +29,8 @@ const GUARD_INTERVAL_MS = 24 * 60 * 60_000;
 /**
  * Brings every endpoint whose catch-up has come up to date: wakes its parked deliveries, and makes those that it
  * missed while it was disabled, not subscribed, or not yet there for a fan-out (SPEC 3.1, 6.1).
- * Resolves when there is nothing left to do now; `isStopping` ends it after the statement under way.
+ * Resolves when there is nothing left to do now; `isStopping` ends it after the statement under way. Takes one endpoint at
+ * a time, so that a failure holds up no other: the next turn goes on with it.
  */
 export async function catchUp(
   { prisma, clock, log }: { prisma: PrismaClient; clock: Clock; log: Log },
@@ -39,14 +40,12 @@ export async function catchUp(
   const total = { unparked: 0, filled: 0 };
   while (!isStopping()) {
     const now = clock.now();
-    const taken = await takeCatchUp(prisma, { now, leasedUntil: after(now, LEASE_MS), limit: ENDPOINTS_PER_TURN });
-    for (const endpoint of taken) {
-      const { unparked, filled, finished } = await catchUpEndpoint(endpoint);
-      total.unparked += unparked;
-      total.filled += filled;
-      if (!finished) return total;
-    }
-    if (taken.length < ENDPOINTS_PER_TURN) break;
+    const endpoint = await takeCatchUp(prisma, { now, leasedUntil: after(now, LEASE_MS) });
+    if (endpoint === null) break;
+    const { unparked, filled, finished } = await catchUpEndpoint(endpoint);
+    total.unparked += unparked;
+    total.filled += filled;
+    if (!finished) break;
   }
   return total;
 

@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import {
+  eventually,
   insertDelivery,
   insertEndpoint,
   insertEvent,
@@ -9,6 +10,8 @@ import {
 } from "@herald/devkit/harness";
 import { expect, test } from "@jest/globals";
 import { catchUp } from "../src/catch-up.ts";
+import { fillGaps } from "../src/sql/fill-gaps.ts";
+import { statementsThatWait } from "./waiting.ts";
 
 const db = useDatabase();
 const DAY_MS = 24 * 60 * 60_000;
@@ -158,4 +161,42 @@ test("two publishers at once fill a gap once", async () => {
   const results = await Promise.all([run(), run()]);
   expect(results.reduce((sum, { filled }) => sum + filled, 0)).toBe(48);
   for (const { id } of endpoints) expect(await deliveriesOf(id)).toHaveLength(12);
+});
+
+test("an endpoint that is deleted during its catch-up is passed over", async () => {
+  const { prisma } = db.database;
+  const endpoint = await insertEndpoint(prisma, marked);
+  await insertEvents(endpoint.organizationId, 3);
+  const now = clock.now();
+  const page = { endpointId: endpoint.id, after: null, windowStart: ROW_TIME, now, pageSize: 10 };
+  let filling: Promise<unknown> | undefined;
+  await prisma.$transaction(async (transaction) => {
+    await transaction.webhookEndpoint.delete({ where: { id: endpoint.id } });
+    filling = fillGaps(prisma, page);
+    await eventually(async () => expect(await statementsThatWait(prisma)).toBe(1));
+  });
+  expect(await filling).toEqual({ eventCount: 0, deliveryCount: 0, cursor: null });
+});
+
+test("a catch-up that fails costs no other endpoint its turn, and comes again itself", async () => {
+  const { prisma } = db.database;
+  const at = clockAt(DAY_MS);
+  const unlucky = await insertEndpoint(prisma, { catchUpAt: new Date(at.now().getTime() - 2) });
+  const next = await insertEndpoint(prisma, { catchUpAt: new Date(at.now().getTime() - 1) });
+  for (const { organizationId } of [unlucky, next]) await insertEvents(organizationId, 3);
+  let calls = 0;
+  const breaksOnce = new Proxy(prisma, {
+    get(target, property, receiver) {
+      // The first statement takes an endpoint, the second one wakes its parked deliveries.
+      if (property === "$executeRaw" && calls++ === 0) return () => Promise.reject(new Error("the connection broke"));
+      return Reflect.get(target, property, receiver);
+    },
+  });
+  await expect(catchUp({ prisma: breaksOnce, clock: at, log }, OPTIONS)).rejects.toThrow("the connection broke");
+  await run(at);
+  expect(await deliveriesOf(unlucky.id)).toHaveLength(0);
+  expect(await deliveriesOf(next.id)).toHaveLength(3);
+  at.advance(3 * MINUTE_MS);
+  await run(at);
+  expect(await deliveriesOf(unlucky.id)).toHaveLength(3);
 });

@@ -1,8 +1,10 @@
 import { randomUUID } from "node:crypto";
-import { insertEndpoint, ROW_TIME, useDatabase } from "@herald/devkit/harness";
+import type { Hint } from "@herald/contracts";
+import { eventually, insertEndpoint, ROW_TIME, useDatabase } from "@herald/devkit/harness";
 import { expect, test } from "@jest/globals";
 import type { IncomingEvent } from "../src/ingest/read-event.ts";
 import { storeEvents } from "../src/sql/store-events.ts";
+import { statementsThatWait } from "./waiting.ts";
 
 const db = useDatabase();
 const NOW = new Date(ROW_TIME.getTime() + 60_000);
@@ -109,4 +111,29 @@ test("the same id in two organizations is two events", async () => {
   const endpoints = [await insertEndpoint(db.database.prisma), await insertEndpoint(db.database.prisma)];
   await store(...endpoints.map(({ organizationId }) => event(organizationId, { id })));
   for (const endpoint of endpoints) expect(await deliveriesOf(endpoint.id)).toHaveLength(1);
+});
+
+test("an endpoint that is deleted during the fan-out gets nothing, and takes nothing from the others", async () => {
+  const { prisma } = db.database;
+  const organizationId = randomUUID();
+  const deleted = await insertEndpoint(prisma, { organizationId });
+  const kept = await insertEndpoint(prisma, { organizationId });
+  let storing: Promise<Hint[]> | undefined;
+  await prisma.$transaction(async (transaction) => {
+    await transaction.webhookEndpoint.delete({ where: { id: deleted.id } });
+    storing = store(event(organizationId));
+    await eventually(async () => expect(await statementsThatWait(prisma)).toBe(1));
+  });
+  expect(await storing).toMatchObject([{ endpointId: kept.id }]);
+  expect(await prisma.businessEvent.count({ where: { organizationId } })).toBe(1);
+});
+
+test("batches that hold the same events in different orders end no other", async () => {
+  const organizationId = randomUUID();
+  const { id } = await insertEndpoint(db.database.prisma, { organizationId });
+  for (let round = 1; round <= 5; round++) {
+    const events = Array.from({ length: 200 }, () => event(organizationId));
+    await Promise.all([store(...events), store(...events.toReversed()), store(...events)]);
+    expect(await deliveriesOf(id)).toHaveLength(round * 200);
+  }
 });

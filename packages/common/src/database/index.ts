@@ -1,5 +1,5 @@
 export { diffSchemas } from "./diff-schemas.ts";
-export { isDatabaseOutage, isDataError, sqlStateOf } from "./errors.ts";
+export { isConflict, isDatabaseOutage, isDataError, sqlStateOf } from "./errors.ts";
 export { Prisma, type PrismaClient } from "./generated/client.ts";
 export { COUNTED_AT_MOST, type Lag, readLag } from "./lag.ts";
 export { type MigrateOptions, type MigrationResult, migrate } from "./migrate.ts";

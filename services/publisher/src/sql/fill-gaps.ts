@@ -27,7 +27,7 @@ interface Row {
  * (SPEC 6.1: of the window, never from before the endpoint's creation). Nothing for an endpoint that is disabled or gone.
  *
  * The page is counted before the filter, so that a call costs the same whatever an organization emits.
- * Locks: what it inserts. Walks business_event_organization_id_occurred_at_id_idx from the cursor on.
+ * Locks: what it inserts, and the endpoint against deletion. Walks business_event_organization_id_occurred_at_id_idx from the cursor on.
  */
 export async function fillGaps(
   prisma: PrismaClient,
@@ -37,6 +37,8 @@ export async function fillGaps(
   const [row] = await prisma.$queryRaw<Row[]>`
     with endpoint as (
       select id, organization_id, events, created_at from webhook_endpoint where id = ${endpointId}::uuid and enabled
+      -- The foreign key would take this lock too, and fail where the endpoint is just being deleted: so it is gone already.
+      for key share
     ), page as (
       select event.organization_id, event.id, event.type, event.occurred_at
       from endpoint

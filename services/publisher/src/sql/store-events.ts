@@ -40,6 +40,8 @@ export async function storeEvents(
     ), stored as (
       insert into business_event (organization_id, id, type, occurred_at, received_at, body, traceparent)
       select organization_id, id, type, occurred_at, ${now}::timestamptz, body, traceparent from incoming
+      -- In one order, so that of two batches with the same events one waits for the other, and never both.
+      order by organization_id, id
       -- The same event again, whatever the number of times, changes nothing: the first one stands.
       on conflict (organization_id, id) do nothing
       returning organization_id, id, type, occurred_at
@@ -53,6 +55,8 @@ export async function storeEvents(
         and stored.type = any (endpoint.events)
         and endpoint.created_at <= stored.occurred_at
       where stored.occurred_at >= ${windowStart}::timestamptz
+      -- The foreign key would take this lock too, and fail where the endpoint is just being deleted: so it is passed over.
+      for key share of endpoint
       -- A catch-up may have been here between the two.
       on conflict (endpoint_id, business_event_id) do nothing
       returning id, endpoint_id

@@ -9,26 +9,27 @@ export interface CatchUp {
 }
 
 /**
- * Takes enabled endpoints whose catch-up has come, and moves it past a lease: the catch-up of a process that dies comes
- * again by itself, and no two processes do the same one.
+ * Takes the enabled endpoint whose catch-up has waited longest, and moves it past a lease: a catch-up that is cut off
+ * comes again by itself, and no two processes do the same one. Null where none has come.
  *
- * Locks the endpoints that it takes, skips those that others lock. Walks webhook_endpoint_catch_up.
+ * Locks the endpoint that it takes, skips those that others lock. Walks webhook_endpoint_catch_up.
  */
 export async function takeCatchUp(
   prisma: PrismaClient,
-  { now, leasedUntil, limit }: { now: Date; leasedUntil: Date; limit: number },
-): Promise<CatchUp[]> {
-  return await prisma.$queryRaw<CatchUp[]>`
+  { now, leasedUntil }: { now: Date; leasedUntil: Date },
+): Promise<CatchUp | null> {
+  const [taken] = await prisma.$queryRaw<CatchUp[]>`
     update webhook_endpoint
     set catch_up_at = ${leasedUntil}::timestamptz
     where id in (
       select id from webhook_endpoint
       where enabled and catch_up_at <= ${now}::timestamptz
       order by catch_up_at
-      limit ${limit}
+      limit 1
       for no key update skip locked
     )
     returning id as "endpointId", organization_id as "organizationId", catch_up_at as "leasedUntil"`;
+  return taken ?? null;
 }
 
 /**
