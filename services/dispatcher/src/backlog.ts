@@ -4,8 +4,6 @@ import type { EndpointDemand } from "./sql/claim.ts";
 
 export interface BacklogOptions {
   slots: EndpointSlots;
-  /** Slots that an endpoint has. */
-  capPerEndpoint: number;
   /** Deliveries of the backlog in flight at once, over all endpoints. */
   concurrency: number;
   claim: (demands: readonly EndpointDemand[]) => Promise<readonly ClaimedDelivery[]>;
@@ -30,16 +28,13 @@ export interface Backlog {
 }
 
 export function createBacklog(options: BacklogOptions): Backlog {
-  const { slots, capPerEndpoint, concurrency, claim, deliver, onFailure } = options;
+  const { slots, concurrency, claim, deliver, onFailure } = options;
   // Sets keep their order of insertion: the first of `ready` has waited longest.
   const waiting = new Set<string>();
   const ready = new Set<string>();
   const deliveries = new Set<Promise<void>>();
   let pulling: Promise<void> | undefined;
   let stopped = false;
-
-  // Half of the slots at a time: one claim for five deliveries, and not five claims.
-  const worthPulling = Math.ceil(capPerEndpoint / 2);
 
   function wake(): void {
     if (pulling || stopped || ready.size === 0 || deliveries.size >= concurrency) return;
@@ -103,7 +98,7 @@ export function createBacklog(options: BacklogOptions): Backlog {
   }
 
   function makeReady(endpointId: string): void {
-    if (waiting.has(endpointId) && slots.free(endpointId) >= worthPulling) ready.add(endpointId);
+    if (waiting.has(endpointId) && slots.isWorthClaiming(endpointId)) ready.add(endpointId);
   }
 
   function released(endpointId: string): void {

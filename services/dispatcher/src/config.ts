@@ -51,6 +51,14 @@ export const dispatcherSettings = {
     maximum: 10_000,
     description: "First attempts of manual deliveries that this process makes at once.",
   },
+  MAX_IN_FLIGHT: {
+    type: "integer",
+    default: 2000,
+    minimum: 1,
+    maximum: 100_000,
+    description:
+      "Attempts in flight from which slow ones hold up the new ones; a connection takes some 70 KB of memory.",
+  },
   BACKLOG_CONCURRENCY: {
     type: "integer",
     default: 500,

@@ -22,28 +22,52 @@ interface Lane {
   concurrency: number;
 }
 
+/** From then on an attempt counts as slow, in milliseconds. A healthy receiver answers long before. */
+const SLOW_AFTER_MS = 1_000;
+
 /**
- * The first door: hints of new deliveries. A hint is acknowledged when its attempt is settled. One whose endpoint has no
- * slot free is acknowledged at once and its delivery left to the backlog, so that a slow endpoint holds up no other's hints.
+ * The first door: hints of new deliveries. A hint is acknowledged when its attempt is settled, so that the prefetch
+ * bounds the attempts in flight. Two kinds of hints must not hold up the others, and are acknowledged early; PostgreSQL
+ * has their deliveries:
+ * - one whose endpoint has no slot free is left to the backlog;
+ * - one whose attempt is slow, as long as fewer than `maxInFlight` are in flight. Else receivers that hang would, ten
+ *   slots each, fill the prefetch for the fifteen seconds until they time out.
  */
-export function consumeFirstHints(parts: Parts, lane: Lane): Consumer {
+export function consumeFirstHints(parts: Parts, lane: Lane, { maxInFlight }: { maxInFlight: number }): Consumer {
   const { slots, backlog, claim, deliver } = parts;
-  return consumeHints(parts, lane, async (hint, message) => {
-    const { endpointId } = hint;
-    if (slots.takeUpTo(endpointId, 1) === 0) {
-      backlog.add(endpointId);
-      message.ack();
-      return;
-    }
+  const inFlight = new Set<Promise<void>>();
+
+  async function attempt({ deliveryId, endpointId }: Hint, message: IncomingMessage): Promise<void> {
+    const slow = setInterval(() => {
+      if (slots.total() < maxInFlight) message.ack();
+    }, SLOW_AFTER_MS);
     try {
-      const delivery = await claim(hint);
+      const delivery = await claim({ deliveryId, endpointId });
       if (delivery) await deliver(delivery);
       message.ack();
     } finally {
+      clearInterval(slow);
       slots.release(endpointId);
       backlog.released(endpointId);
     }
+  }
+
+  const consumer = consumeHints(parts, lane, async (hint, message) => {
+    if (slots.takeUpTo(hint.endpointId, 1) === 0) {
+      backlog.add(hint.endpointId);
+      message.ack();
+      return;
+    }
+    const attempting = attempt(hint, message);
+    inFlight.add(attempting);
+    await attempting.finally(() => inFlight.delete(attempting));
   });
+  return {
+    async close(options) {
+      await consumer.close(options);
+      await Promise.allSettled(inFlight);
+    },
+  };
 }
 
 /** The lane of manual deliveries: somebody waits for the answer, so no endpoint's cap holds one back. */

@@ -2,6 +2,7 @@ import type { SecretBox } from "@herald/common/security";
 import type { Log } from "@herald/common/telemetry";
 import type { AttemptResult, Sender } from "./attempt/index.ts";
 import type { ClaimedDelivery } from "./delivery.ts";
+import type { EndpointSlots } from "./endpoint-slots.ts";
 import type { DispatcherMetrics } from "./metrics.ts";
 import type { RetrySchedule } from "./retry-schedule.ts";
 import type { Settlement } from "./sql/settle.ts";
@@ -11,6 +12,7 @@ export type Deliver = (delivery: ClaimedDelivery) => Promise<void>;
 
 interface Parts {
   sender: Sender;
+  slots: Pick<EndpointSlots, "ended">;
   secretBox: SecretBox;
   schedule: RetrySchedule;
   settle: (settlement: Settlement) => Promise<void>;
@@ -20,7 +22,7 @@ interface Parts {
   log: Log;
 }
 
-export function createDeliver({ sender, secretBox, schedule, settle, unclaim, metrics, log }: Parts): Deliver {
+export function createDeliver({ sender, slots, secretBox, schedule, settle, unclaim, metrics, log }: Parts): Deliver {
   return async (delivery) => {
     try {
       const secret = openSecret(delivery);
@@ -34,6 +36,7 @@ export function createDeliver({ sender, secretBox, schedule, settle, unclaim, me
         body,
         traceparent: traceparent ?? undefined,
       });
+      slots.ended(delivery.endpointId, result.succeeded);
       await settle(settlementOf(delivery, result));
       record(delivery, result);
     } catch (error) {

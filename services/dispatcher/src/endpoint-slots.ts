@@ -1,6 +1,9 @@
 /**
  * How many attempts this process has in flight to each endpoint. The cap keeps one slow endpoint from taking up what the
  * others need, and a receiver from more than it can serve.
+ *
+ * A failure halves an endpoint's share of the cap, a success doubles it: a receiver that hangs soon holds one slot and
+ * not ten, and one that has just recovered is asked once, then twice, before it gets its whole backlog.
  */
 export interface EndpointSlots {
   /** Takes up to `count` slots that are free; returns how many it took. */
@@ -8,7 +11,10 @@ export interface EndpointSlots {
   /** Takes one slot, free or not: for a manual delivery, for which somebody waits. */
   takeBeyond(endpointId: string): void;
   release(endpointId: string, count?: number): void;
-  free(endpointId: string): number;
+  /** An attempt of this endpoint ended so. */
+  ended(endpointId: string, succeeded: boolean): void;
+  /** Whether so many came free that another claim is worth its statement: half of the endpoint's share. */
+  isWorthClaiming(endpointId: string): boolean;
   /** Attempts in flight, over all endpoints. */
   total(): number;
 }
@@ -16,11 +22,12 @@ export interface EndpointSlots {
 export function endpointSlots(capPerEndpoint: number): EndpointSlots {
   // Holds only endpoints with attempts in flight, so it is as small as the work under way.
   const taken = new Map<string, number>();
+  // Holds only endpoints that failed and have not recovered since; whoever isn't here has the whole cap.
+  const shares = new Map<string, number>();
   let total = 0;
 
-  function free(endpointId: string): number {
-    return Math.max(0, capPerEndpoint - (taken.get(endpointId) ?? 0));
-  }
+  const shareOf = (endpointId: string) => shares.get(endpointId) ?? capPerEndpoint;
+  const freeOf = (endpointId: string) => Math.max(0, shareOf(endpointId) - (taken.get(endpointId) ?? 0));
 
   function add(endpointId: string, count: number): void {
     const now = (taken.get(endpointId) ?? 0) + count;
@@ -31,13 +38,20 @@ export function endpointSlots(capPerEndpoint: number): EndpointSlots {
 
   return {
     takeUpTo(endpointId, count) {
-      const got = Math.min(count, free(endpointId));
+      const got = Math.min(count, freeOf(endpointId));
       if (got > 0) add(endpointId, got);
       return got;
     },
     takeBeyond: (endpointId) => add(endpointId, 1),
     release: (endpointId, count = 1) => add(endpointId, -count),
-    free,
+    ended(endpointId, succeeded) {
+      if (succeeded && !shares.has(endpointId)) return;
+      const share = shareOf(endpointId);
+      const next = succeeded ? share * 2 : Math.max(1, Math.floor(share / 2));
+      if (next >= capPerEndpoint) shares.delete(endpointId);
+      else shares.set(endpointId, next);
+    },
+    isWorthClaiming: (endpointId) => freeOf(endpointId) >= Math.ceil(shareOf(endpointId) / 2),
     total: () => total,
   };
 }

@@ -79,6 +79,7 @@ export async function startDispatcher(
   const { prisma } = database;
   const deliver = createDeliver({
     sender,
+    slots,
     secretBox: secrets,
     schedule,
     settle: createSettleQueue(
@@ -91,7 +92,6 @@ export async function startDispatcher(
   });
   const backlog = createBacklog({
     slots,
-    capPerEndpoint: config.ENDPOINT_CONCURRENCY,
     concurrency: config.BACKLOG_CONCURRENCY,
     claim: (demands) =>
       claimOfEndpoints(prisma, demands, {
@@ -113,7 +113,11 @@ export async function startDispatcher(
   }, CLAIM_BATCH);
 
   const doors = { broker, slots, backlog, claim, deliver, log };
-  const firstHints = consumeFirstHints(doors, { queue: names.firstHintsQueue, concurrency: config.FIRST_CONCURRENCY });
+  const firstHints = consumeFirstHints(
+    doors,
+    { queue: names.firstHintsQueue, concurrency: config.FIRST_CONCURRENCY },
+    { maxInFlight: config.MAX_IN_FLIGHT },
+  );
   const manualHints = consumeManualHints(doors, {
     queue: names.manualHintsQueue,
     concurrency: config.MANUAL_CONCURRENCY,
@@ -141,6 +145,8 @@ export async function startDispatcher(
   return {
     log,
     async stop() {
+      // Longer than that a settlement doesn't wait for PostgreSQL: what is unsettled comes due again.
+      const patience = setTimeout(() => stopping.abort(), DRAIN_TIMEOUT_MS);
       const drained = Promise.all([
         firstHints.close({ drainTimeoutMs: DRAIN_TIMEOUT_MS }),
         manualHints.close({ drainTimeoutMs: DRAIN_TIMEOUT_MS }),
@@ -148,6 +154,7 @@ export async function startDispatcher(
       await retrying.stop();
       await backlog.stop();
       await drained;
+      clearTimeout(patience);
       stopping.abort();
       await sender.close();
       await broker.close();

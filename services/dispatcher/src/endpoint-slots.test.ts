@@ -1,0 +1,62 @@
+import { describe, expect, test } from "@jest/globals";
+import { endpointSlots } from "./endpoint-slots.ts";
+
+describe("slots of an endpoint", () => {
+  test("are given up to the cap, and each endpoint has its own", () => {
+    const slots = endpointSlots(10);
+    expect(slots.takeUpTo("a", 8)).toBe(8);
+    expect(slots.takeUpTo("a", 8)).toBe(2);
+    expect(slots.takeUpTo("a", 1)).toBe(0);
+    expect(slots.takeUpTo("b", 1)).toBe(1);
+    slots.release("a", 3);
+    expect(slots.takeUpTo("a", 8)).toBe(3);
+    expect(slots.total()).toBe(11);
+  });
+
+  test("are worth a claim when half of them are free", () => {
+    const slots = endpointSlots(10);
+    slots.takeUpTo("a", 10);
+    slots.release("a", 4);
+    expect(slots.isWorthClaiming("a")).toBe(false);
+    slots.release("a", 1);
+    expect(slots.isWorthClaiming("a")).toBe(true);
+  });
+
+  test("may be taken beyond the cap, and are given again only below it", () => {
+    const slots = endpointSlots(1);
+    slots.takeUpTo("a", 1);
+    slots.takeBeyond("a");
+    slots.release("a");
+    expect(slots.takeUpTo("a", 1)).toBe(0);
+    slots.release("a");
+    expect(slots.takeUpTo("a", 1)).toBe(1);
+  });
+});
+
+describe("an endpoint's share of the cap", () => {
+  const shareOf = (slots: ReturnType<typeof endpointSlots>) => {
+    const share = slots.takeUpTo("a", 100);
+    slots.release("a", share);
+    return share;
+  };
+
+  test("halves with each failure, down to one", () => {
+    const slots = endpointSlots(10);
+    const shares = [1, 2, 3, 4, 5].map(() => {
+      slots.ended("a", false);
+      return shareOf(slots);
+    });
+    expect(shares).toEqual([5, 2, 1, 1, 1]);
+    expect(slots.takeUpTo("b", 100)).toBe(10);
+  });
+
+  test("doubles with each success, so that a recovered receiver is not flooded", () => {
+    const slots = endpointSlots(10);
+    for (let failure = 0; failure < 5; failure++) slots.ended("a", false);
+    const shares = [1, 2, 3, 4, 5].map(() => {
+      slots.ended("a", true);
+      return shareOf(slots);
+    });
+    expect(shares).toEqual([2, 4, 8, 10, 10]);
+  });
+});
