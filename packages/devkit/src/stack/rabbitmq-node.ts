@@ -131,7 +131,8 @@ function nodeEnvironment(folder: string, ports: NodePorts): NodeJS.ProcessEnv {
   // Idle schedulers sleep instead of spinning: the other services of this machine want the cores.
   const quietSchedulers = "+sbwt none +sbwtdcpu none +sbwtdio none";
   return {
-    PATH: process.env.PATH,
+    // Erlang must be found where RabbitMQ was, also by whoever has not got these on the path.
+    PATH: `${process.env.PATH}:/usr/bin:/bin:/usr/local/bin:/opt/homebrew/bin`,
     LANG: process.env.LANG ?? "C.UTF-8",
     HOME: folder,
     RABBITMQ_NODENAME: `herald-${createHash("sha256").update(folder).digest("hex").slice(0, 8)}@localhost`,
