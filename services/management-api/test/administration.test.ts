@@ -2,6 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "@jest/globals";
+import { API_PREFIX } from "../src/operations.ts";
 import { token } from "./support/tokens.ts";
 import { useApi } from "./support/use-api.ts";
 import { settings } from "./support/webhooks.ts";
@@ -65,6 +66,19 @@ describe("the admin page", () => {
   });
 });
 
+describe("the base path", () => {
+  test("§4.1/prefix every route lies under it and /api/organization/integration-operations, and nowhere else", async () => {
+    const headers = { Authorization: `Bearer ${await token()}` };
+    for (const path of ["/webhooks", "/webhooks/overview", "/event-types", "/session"]) {
+      expect((await request(API_PREFIX + path, { headers })).status).toBe(200);
+      expect((await fetch(api.origin + API_PREFIX + path, { headers })).status).toBe(404);
+      expect((await request(path, { headers })).status).toBe(404);
+    }
+    const document = await (await request("/openapi.json")).json();
+    expect(document).toMatchObject({ servers: [{ url: BASE + API_PREFIX }] });
+  });
+});
+
 describe("the page's session", () => {
   const sameOrigin = () => ({ Origin: api.origin });
   const signIn = async (body: unknown, headers: Record<string, string> = sameOrigin()) =>
@@ -117,7 +131,7 @@ describe("the page's session", () => {
 
   describe("on the API", () => {
     const call = async (method: string, headers: Record<string, string>) => {
-      const response = await request("/api/organization/integration-operations/webhooks", {
+      const response = await request(`${API_PREFIX}/webhooks`, {
         method,
         headers: {
           Cookie: `other=1; herald_session=${await token()}`,

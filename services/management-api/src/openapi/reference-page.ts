@@ -1,5 +1,5 @@
 import type { Schema } from "@herald/contracts";
-import { problemKinds, problemType } from "../problems/catalogue.ts";
+import { catalogue, type ProblemCode, problemKinds, problemType } from "../problems/catalogue.ts";
 import type { OpenApiDocument, OpenApiOperation, OpenApiResponse } from "./document.ts";
 import { type Html, html, prose } from "./html.ts";
 
@@ -36,7 +36,7 @@ export function referencePage(document: OpenApiDocument): string {
 <p>${prose(info.description)}</p>
 <p>Every path begins with <code>${servers[0]?.url ?? ""}</code>. Send <code>Authorization: Bearer &lt;token&gt;</code> with the
 access token of a signed-in user; API keys aren't accepted. For programs: <a href="openapi.json">openapi.json</a>.</p>
-${operations.map(({ path, method, operation }) => operationSection(path, method, operation))}
+${operations.map(({ path, method, operation }) => operationSection(path, method, operation, components.schemas))}
 <h2 id="schemas">Schemas</h2>
 ${Object.entries(components.schemas).map(([name, schema]) => schemaSection(name, schema))}
 <h2 id="problems">Problems</h2>
@@ -49,24 +49,42 @@ ${table(["Code", "Status", "When", "What to do"], problemRows())}
   return page.html;
 }
 
-function operationSection(path: string, method: string, operation: OpenApiOperation): Html {
-  const { operationId, summary, description, parameters = [], requestBody, responses } = operation;
+function operationSection(
+  path: string,
+  method: string,
+  { operationId, summary, description, parameters = [], requestBody, responses, ...operation }: OpenApiOperation,
+  schemas: Record<string, Schema>,
+): Html {
   const access = operation["x-required-access"];
-  const body = requestBody?.content["application/json"].schema;
+  const body = requestBody && schemas[nameOf(requestBody.content["application/json"].schema) ?? ""];
+  const all = Object.entries(responses);
   return html`<section id="${operationId}" class="operation">
 <h2>${summary}</h2>
 <p class="route"><b class="${method}">${method.toUpperCase()}</b> <code>${path}</code></p>
 <p>${prose(description)}</p>
 <p>Needs ${access === null ? "any valid token" : ACCESS[access]}.</p>
 ${parameters.length > 0 ? html`<h3>Parameters</h3>${table(["Name", "Type", "Meaning"], parameters.map(parameterRow))}` : ""}
-${body ? html`<h3>Body</h3><p>${typeOf(body)}</p>` : ""}
-<h3>Responses</h3>
-${table(["Status", "Body", "Meaning"], Object.entries(responses).map(responseRow))}
+${body ? html`<h3>Body</h3>${fieldsTable(body)}` : ""}
+<h3>Answer</h3>
+${table(["Status", "Body", "Meaning"], all.filter(([, { content }]) => !isProblem(content)).map(answerRow))}
+<details>
+<summary>Problems</summary>
+${table(["Status", "Codes"], all.filter(([, { content }]) => isProblem(content)).map(problemRow))}
+</details>
 </section>
 `;
 }
 
 function schemaSection(name: string, schema: Schema): Html {
+  return html`<section id="schema-${name}">
+<h3>${name}</h3>
+<p>${prose(String(schema.description ?? ""))}</p>
+${fieldsTable(schema)}
+</section>
+`;
+}
+
+function fieldsTable(schema: Schema): Html {
   const properties = Object.entries((schema.properties ?? {}) as Record<string, Schema>);
   const required = (schema.required ?? []) as string[];
   const rows = properties.map(([property, each]) => [
@@ -74,12 +92,7 @@ function schemaSection(name: string, schema: Schema): Html {
     typeOf(each),
     prose(String(each.description ?? "")),
   ]);
-  return html`<section id="schema-${name}">
-<h3>${name}</h3>
-<p>${prose(String(schema.description ?? ""))}</p>
-${table(["Field", "Type", "Meaning"], rows)}
-</section>
-`;
+  return table(["Field", "Type", "Meaning"], rows);
 }
 
 function parameterRow(parameter: Schema): Html[] {
@@ -90,9 +103,21 @@ function parameterRow(parameter: Schema): Html[] {
   ];
 }
 
-function responseRow([status, { description, content = {} }]: [string, OpenApiResponse]): Html[] {
+function answerRow([status, { description, content = {} }]: [string, OpenApiResponse]): Html[] {
   const [body] = Object.values(content);
   return [html`<code>${status}</code>`, body ? typeOf(body.schema) : html`none`, prose(description)];
+}
+
+function isProblem(content: OpenApiResponse["content"]): boolean {
+  return content !== undefined && "application/problem+json" in content;
+}
+
+function problemRow([status, { content }]: [string, OpenApiResponse]): Html[] {
+  const schema = content?.["application/problem+json"]?.schema as { properties: { code: { enum: ProblemCode[] } } };
+  const codes = schema.properties.code.enum.map(
+    (code) => html`<a href="#problem-${code}"><code>${code}</code></a> ${catalogue[code].title}<br>`,
+  );
+  return [html`<code>${status}</code>`, html`${codes}`];
 }
 
 function problemRows(): Html[][] {
@@ -104,12 +129,15 @@ function problemRows(): Html[][] {
   ]);
 }
 
+/** The name that a schema refers to by, if it's a reference. */
+function nameOf({ $ref }: Schema): string | undefined {
+  return typeof $ref === "string" ? $ref.split("/").at(-1) : undefined;
+}
+
 /** A schema's type in a few words, with links to those that have a name. */
 function typeOf(schema: Schema): Html {
-  if (typeof schema.$ref === "string") {
-    const name = schema.$ref.split("/").at(-1) ?? "";
-    return html`<a href="#schema-${name}">${name}</a>`;
-  }
+  const name = nameOf(schema);
+  if (name !== undefined) return html`<a href="#schema-${name}">${name}</a>`;
   if (Array.isArray(schema.anyOf)) return join(schema.anyOf.map(typeOf));
   if (Array.isArray(schema.enum)) return join(schema.enum.map((value) => html`<code>${JSON.stringify(value)}</code>`));
   if (schema.type === "array") return schema.items ? html`list of ${typeOf(schema.items as Schema)}` : html`list`;
@@ -118,7 +146,12 @@ function typeOf(schema: Schema): Html {
     return html`object: ${properties.map(([name, each]) => html`<br><code>${name}</code> ${typeOf(each)}`)}`;
   }
   const type = [schema.type].flat().join(" or ");
-  return schema.format ? html`${type} <small>${String(schema.format)}</small>` : html`${type}`;
+  const bounds = [
+    schema.format,
+    schema.maxLength && `at most ${schema.maxLength} characters`,
+    schema.minimum !== undefined && schema.maximum !== undefined && `${schema.minimum} to ${schema.maximum}`,
+  ].filter(Boolean);
+  return html`${type} <small>${bounds.join(", ")}</small>`;
 }
 
 function join(parts: Html[]): Html {

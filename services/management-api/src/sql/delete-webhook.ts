@@ -8,7 +8,7 @@ export async function hasLongHistory(
   const rows = await prisma.$queryRaw<unknown[]>`
     select 1
     from delivery
-    where endpoint_id = ${id}::uuid and organization_id = ${organizationId}
+    where endpoint_id = (select id from webhook_endpoint where id = ${id}::uuid and organization_id = ${organizationId})
     order by id
     offset ${moreThan}
     limit 1`;

@@ -34,7 +34,9 @@ export interface History {
  * A part of an endpoint's history, newest first: up to `limit` deliveries that pass the filters, among the next
  * `maxScanned`. A rare outcome in a long history takes several calls, none of which is slow.
  *
- * Locks nothing. Walks delivery_endpoint_id_id_idx backwards from the cursor, and delivery_attempt_pkey once a row.
+ * Locks nothing. Walks delivery_endpoint_id_id_idx backwards from the cursor, and delivery_attempt_pkey once a row. The
+ * organization is asked of the endpoint: a condition on the deliveries' own would let PostgreSQL choose the other index, and
+ * read past all other endpoints' deliveries.
  */
 export async function deliveryHistory(prisma: PrismaClient, query: HistoryQuery): Promise<History> {
   const { organizationId, endpointId, olderThan, outcomes, eventTypes, from, to, limit, maxScanned } = query;
@@ -43,8 +45,9 @@ export async function deliveryHistory(prisma: PrismaClient, query: HistoryQuery)
       select id, business_event_id, event_type, state, attempt_count, in_flight, status_code, error_summary,
              attempted_at, created_at, next_attempt_at
       from delivery
-      where endpoint_id = ${endpointId}::uuid
-        and organization_id = ${organizationId}
+      where endpoint_id = (
+          select id from webhook_endpoint where id = ${endpointId}::uuid and organization_id = ${organizationId}
+        )
         ${olderThan === null ? Prisma.empty : Prisma.sql`and id < ${olderThan}::uuid`}
       order by id desc
       limit ${maxScanned}

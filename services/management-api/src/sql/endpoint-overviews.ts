@@ -48,7 +48,9 @@ export async function endpointOverviews(prisma: PrismaClient, query: OverviewQue
   const whose =
     endpointId === null
       ? Prisma.sql`organization_id = ${organizationId}`
-      : Prisma.sql`endpoint_id = ${endpointId}::uuid and organization_id = ${organizationId}`;
+      : Prisma.sql`endpoint_id = (
+          select id from webhook_endpoint where id = ${endpointId}::uuid and organization_id = ${organizationId}
+        )`;
   return await prisma.$queryRaw<OverviewRow[]>`
     with recent as (
       select endpoint_id, state, status_code, created_at

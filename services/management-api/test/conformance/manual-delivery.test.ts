@@ -139,6 +139,19 @@ describe("an active, subscribed endpoint", () => {
   });
 });
 
+describe("what sends nothing", () => {
+  test("§1/no-test-send creating, editing, resuming and checking an endpoint; only a delivery reaches the receiver", async () => {
+    const { endpoint } = await newEndpoint({ enabled: false });
+    const url = `${receiver.url}/hook`;
+    await client.post("/webhooks/checks", { url }).expect(200);
+    await client.put(`/webhooks/${endpoint.id}`, settings({ url, version: endpoint.version })).expect(200);
+    await deliver(endpoint.id, '"the first"').expect(200);
+    const requests = await receiver.received(1);
+    expect(requests.map(({ body }) => body.toString())).toEqual(['"the first"']);
+    expect(receiver.connections).toBe(1);
+  });
+});
+
 describe("what it refuses", () => {
   test("§4.1.2 a paused endpoint takes no manual delivery", async () => {
     const { endpoint } = await newEndpoint({ enabled: false });
