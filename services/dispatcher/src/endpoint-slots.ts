@@ -9,14 +9,11 @@ export interface EndpointSlots {
   takeBeyond(endpointId: string): void;
   release(endpointId: string, count?: number): void;
   free(endpointId: string): number;
-  /** Attempts in flight, over all endpoints. */
-  total(): number;
 }
 
 export function endpointSlots(capPerEndpoint: number): EndpointSlots {
   // Holds only endpoints with attempts in flight, so it is as small as the work under way.
   const taken = new Map<string, number>();
-  let total = 0;
 
   function free(endpointId: string): number {
     return Math.max(0, capPerEndpoint - (taken.get(endpointId) ?? 0));
@@ -26,7 +23,6 @@ export function endpointSlots(capPerEndpoint: number): EndpointSlots {
     const now = (taken.get(endpointId) ?? 0) + count;
     if (now > 0) taken.set(endpointId, now);
     else taken.delete(endpointId);
-    total += count;
   }
 
   return {
@@ -38,6 +34,5 @@ export function endpointSlots(capPerEndpoint: number): EndpointSlots {
     takeBeyond: (endpointId) => add(endpointId, 1),
     release: (endpointId, count = 1) => add(endpointId, -count),
     free,
-    total: () => total,
   };
 }
