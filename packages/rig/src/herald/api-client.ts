@@ -17,6 +17,8 @@ export interface ApiClient {
   create(request: Partial<SaveWebhookRequest> & { url: string }): Promise<SaveWebhookResponse>;
   /** Changes these fields of the endpoint as it stands now. */
   edit(id: string, changes: Partial<SaveWebhookRequest>): Promise<SaveWebhookResponse>;
+  /** Deletes the endpoint as it stands now. */
+  delete(id: string): Promise<void>;
   deliver(id: string, eventType: string, payloadJson: string): Promise<WebhookDeliverySummary>;
 }
 
@@ -66,6 +68,7 @@ export async function apiClient(apiUrl: string, organizationId: string = randomU
       const { name, url, enabled, events, version } = await get(id);
       return await call("PUT", `/${id}`, { name, url, enabled, events, version, ...changes });
     },
+    delete: async (id) => call("DELETE", `/${id}`, { version: (await get(id)).version }),
     deliver: (id, eventType, payloadJson) => call("POST", `/${id}/deliver`, { eventType, payloadJson }),
   };
 }
