@@ -33,7 +33,7 @@ export async function apiClient(apiUrl: string, organizationId: string = randomU
   })
     .setProtectedHeader({ alg: "HS256" })
     .setSubject("rig")
-    .setExpirationTime("24h")
+    .setExpirationTime("365d")
     .sign(new TextEncoder().encode(JWT_SECRET));
   const base = `${apiUrl}/api/organization/integration-operations/webhooks`;
 
