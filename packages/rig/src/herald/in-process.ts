@@ -19,7 +19,7 @@ export interface Herald {
   apiUrl: string;
   /** These start one more of a service; `stop` ends it with the others, if it wasn't stopped before. */
   startDispatcher(): Promise<Service>;
-  startPublisher(): Promise<Service>;
+  startPublisher(options?: { clock?: Clock }): Promise<Service>;
   startApi(): Promise<Service & { apiUrl: string }>;
   stop(): Promise<void>;
 }
@@ -57,7 +57,7 @@ export async function startHerald(place: HeraldPlace, options: HeraldOptions = {
   return {
     apiUrl,
     startDispatcher: () => start(startDispatcher(environment, parts)),
-    startPublisher: () => start(startPublisher(environment, parts)),
+    startPublisher: (own = {}) => start(startPublisher(environment, { ...parts, ...own })),
     startApi,
     async stop() {
       const services = [...running];
