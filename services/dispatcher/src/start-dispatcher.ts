@@ -29,6 +29,12 @@ const DRAIN_TIMEOUT_MS = 18_000;
 /** When a delivery is tried again whose secret could not be opened. */
 const UNCLAIMED_DELAY_MS = 60_000;
 
+/**
+ * How much the clocks of publishers and dispatchers may differ. The grace of a hint ends by the publisher's; were a dispatcher
+ * a moment behind it, the newest deliveries of a burst would seem to lie beyond that, and wait all of it.
+ */
+const CLOCK_DIFFERENCE_MS = 10_000;
+
 /** Starts the dispatcher: two doors (hints, and PostgreSQL), one way behind them: claim, attempt, settle. */
 export async function startDispatcher(
   environment: Environment = process.env,
@@ -96,7 +102,7 @@ export async function startDispatcher(
     claim: (demands) =>
       claimOfEndpoints(prisma, demands, {
         ...claimTimes(),
-        unhintedAt: fromNow(config.UNHINTED_AFTER_SECONDS * 1_000),
+        unhintedAt: fromNow(config.UNHINTED_AFTER_SECONDS * 1_000 + CLOCK_DIFFERENCE_MS),
       }),
     deliver: metrics.counted("backlog", deliver),
     onFailure: (error) => log.error("a backlog can't be claimed; the retry pass comes back to it", { error }),

@@ -17,6 +17,8 @@ export interface ApiClient {
   create(request: Partial<SaveWebhookRequest> & { url: string }): Promise<SaveWebhookResponse>;
   /** Changes these fields of the endpoint as it stands now. */
   edit(id: string, changes: Partial<SaveWebhookRequest>): Promise<SaveWebhookResponse>;
+  /** Deletes the endpoint as it stands now. */
+  delete(id: string): Promise<void>;
   deliver(id: string, eventType: string, payloadJson: string): Promise<WebhookDeliverySummary>;
 }
 
@@ -31,7 +33,7 @@ export async function apiClient(apiUrl: string, organizationId: string = randomU
   })
     .setProtectedHeader({ alg: "HS256" })
     .setSubject("rig")
-    .setExpirationTime("24h")
+    .setExpirationTime("365d")
     .sign(new TextEncoder().encode(JWT_SECRET));
   const base = `${apiUrl}/api/organization/integration-operations/webhooks`;
 
@@ -66,6 +68,7 @@ export async function apiClient(apiUrl: string, organizationId: string = randomU
       const { name, url, enabled, events, version } = await get(id);
       return await call("PUT", `/${id}`, { name, url, enabled, events, version, ...changes });
     },
+    delete: async (id) => call("DELETE", `/${id}`, { version: (await get(id)).version }),
     deliver: (id, eventType, payloadJson) => call("POST", `/${id}/deliver`, { eventType, payloadJson }),
   };
 }

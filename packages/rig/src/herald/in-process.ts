@@ -10,13 +10,17 @@ export interface HeraldOptions {
   settings?: Record<string, string>;
   /** Whether a dispatcher starts with the others; true unless said otherwise. */
   dispatcher?: boolean;
+  /** The same for a publisher. */
+  publisher?: boolean;
 }
 
 /** The three services in this process, so that a test can steer their clock. */
 export interface Herald {
   apiUrl: string;
-  /** Starts one more dispatcher; `stop` ends it with the others, if it wasn't stopped before. */
+  /** These start one more of a service; `stop` ends it with the others, if it wasn't stopped before. */
   startDispatcher(): Promise<Service>;
+  startPublisher(options?: { clock?: Clock }): Promise<Service>;
+  startApi(): Promise<Service & { apiUrl: string }>;
   stop(): Promise<void>;
 }
 
@@ -43,12 +47,19 @@ export async function startHerald(place: HeraldPlace, options: HeraldOptions = {
     };
   }
 
-  const api = await start(startManagementApi(environment, parts));
-  await start(startPublisher(environment, parts));
+  async function startApi(): Promise<Service & { apiUrl: string }> {
+    const api = await start(startManagementApi(environment, parts));
+    return { ...api, apiUrl: `http://127.0.0.1:${api.port}` };
+  }
+
+  const { apiUrl } = await startApi();
+  if (options.publisher ?? true) await start(startPublisher(environment, parts));
   if (options.dispatcher ?? true) await start(startDispatcher(environment, parts));
   return {
-    apiUrl: `http://127.0.0.1:${api.port}`,
+    apiUrl,
     startDispatcher: () => start(startDispatcher(environment, parts)),
+    startPublisher: (own = {}) => start(startPublisher(environment, { ...parts, ...own })),
+    startApi,
     async stop() {
       const services = [...running];
       running.clear();

@@ -4,15 +4,6 @@ import { useJourney } from "./journey.ts";
 
 const journey = useJourney();
 
-const statesOf = async (endpointId: string) => {
-  const rows = await journey.db.database.prisma.delivery.groupBy({
-    by: ["state"],
-    where: { endpointId },
-    _count: true,
-  });
-  return Object.fromEntries(rows.map(({ state, _count }) => [state, _count]));
-};
-
 test("§3.1/several §3.1/failures §3.1/resume §6.4 five failures over several deliveries disable; nothing more is sent; a resume sends what was left and what happened meanwhile", async () => {
   const { api, receiver, emitter, clock, db } = journey;
   const { endpoint } = await api.create({ url: receiver.url });
@@ -31,7 +22,7 @@ test("§3.1/several §3.1/failures §3.1/resume §6.4 five failures over several
   });
   expect(disabled.consecutiveFailures).toBe(5);
   expect(disabled.version).not.toBe(endpoint.version);
-  await eventually(async () => expect(await db.database.prisma.delivery.count({ where: { inFlight: true } })).toBe(0));
+  await journey.settled();
 
   // One at five attempts, from before, stays as it is.
   await db.database.prisma.delivery.create({
@@ -50,14 +41,14 @@ test("§3.1/several §3.1/failures §3.1/resume §6.4 five failures over several
   const meanwhile = [journey.event(), journey.event()];
   for (const event of meanwhile) await emitter.emit(event);
   clock.advance(20 * 60_000);
-  await eventually(async () => expect(await statesOf(endpoint.id)).toEqual({ parked: 3, exhausted: 1 }));
+  await eventually(async () => expect(await journey.states(endpoint.id)).toEqual({ parked: 3, exhausted: 1 }));
   expect(receiver.requests).toHaveLength(sent);
 
   receiver.answerWith({ status: 200 });
   const resumed = await api.edit(endpoint.id, { enabled: true });
   expect(resumed.endpoint).toMatchObject({ enabled: true, consecutiveFailures: 0 });
   await receiver.received(sent + 5);
-  await eventually(async () => expect(await statesOf(endpoint.id)).toEqual({ succeeded: 5, exhausted: 1 }));
+  await eventually(async () => expect(await journey.states(endpoint.id)).toEqual({ succeeded: 5, exhausted: 1 }));
   const ids = receiver.requests.slice(sent).map(({ body }) => JSON.parse(body.toString()).id);
   expect(ids.sort()).toEqual([...failing, ...meanwhile].map(({ id }) => id).sort());
   expect((await api.get(endpoint.id)).enabled).toBe(true);
@@ -71,9 +62,7 @@ test("§3.1/success any success resets the count", async () => {
     const before = receiver.requests.length;
     await emitter.emit(journey.event());
     await receiver.received(before + 1);
-    await eventually(async () =>
-      expect(await journey.db.database.prisma.delivery.count({ where: { inFlight: true } })).toBe(0),
-    );
+    await journey.settled();
   }
   expect(await api.get(endpoint.id)).toMatchObject({ enabled: true, consecutiveFailures: 1 });
 });
@@ -87,12 +76,12 @@ test("§3.1/pause a pause holds deliveries back, and re-enabling sends them", as
   await api.edit(endpoint.id, { enabled: false });
   await emitter.emit(journey.event());
   clock.advance(5 * 60_000);
-  await eventually(async () => expect(await statesOf(endpoint.id)).toEqual({ parked: 1 }));
+  await eventually(async () => expect(await journey.states(endpoint.id)).toEqual({ parked: 1 }));
   expect(receiver.requests).toHaveLength(1);
   receiver.answerWith({ status: 200 });
   expect((await api.edit(endpoint.id, { enabled: true })).endpoint.consecutiveFailures).toBe(0);
   await receiver.received(3);
-  await eventually(async () => expect(await statesOf(endpoint.id)).toEqual({ succeeded: 2 }));
+  await eventually(async () => expect(await journey.states(endpoint.id)).toEqual({ succeeded: 2 }));
 });
 
 test("§6.4 §6.1/window a new subscription brings the events of the last seven days since the endpoint's creation", async () => {

@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import {
   certificates,
+  eventually,
   type HttpsReceiver,
   httpsReceiver,
   type SteeredClock,
@@ -13,7 +14,7 @@ import {
   useDatabase,
 } from "@herald/devkit/harness";
 import { createEmitter, type EmittedEvent, type Emitter, newEvent } from "@herald/emitter";
-import { afterAll, afterEach, beforeAll, beforeEach } from "@jest/globals";
+import { afterAll, afterEach, beforeAll, beforeEach, expect } from "@jest/globals";
 import { type ApiClient, apiClient } from "../../src/herald/api-client.ts";
 import { type Herald, type HeraldOptions, startHerald } from "../../src/herald/in-process.ts";
 import type { HeraldPlace } from "../../src/herald/settings.ts";
@@ -28,6 +29,10 @@ export interface Journey {
   readonly api: ApiClient;
   readonly receiver: HttpsReceiver;
   readonly emitter: Emitter;
+  /** Resolves when no attempt is under way: what was received is written down. */
+  settled(): Promise<void>;
+  /** How many deliveries of the endpoint are in which state. */
+  states(endpointId: string): Promise<Partial<Record<"pending" | "parked" | "succeeded" | "exhausted", number>>>;
   /** An event of the organization, that occurs now: a completed work item, unless said otherwise. */
   event(override?: Partial<EmittedEvent>): EmittedEvent;
 }
@@ -37,7 +42,7 @@ export function useJourney(options: Omit<HeraldOptions, "clock"> = {}): Journey 
   const db = useDatabase();
   const broker = useBroker();
   let folder = "";
-  let made: Omit<Journey, "db" | "broker" | "event">;
+  let made: Omit<Journey, "db" | "broker" | "event" | "settled" | "states">;
 
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), "herald-journey-"));
@@ -84,6 +89,15 @@ export function useJourney(options: Omit<HeraldOptions, "clock"> = {}): Journey 
     },
     get emitter() {
       return made.emitter;
+    },
+    settled: () =>
+      eventually(async () => {
+        expect(await db.database.prisma.delivery.count({ where: { inFlight: true } })).toBe(0);
+      }),
+    async states(endpointId) {
+      const where = { endpointId };
+      const rows = await db.database.prisma.delivery.groupBy({ by: ["state"], where, _count: true });
+      return Object.fromEntries(rows.map(({ state, _count }) => [state, _count]));
     },
     event: (override = {}) => ({
       ...newEvent({

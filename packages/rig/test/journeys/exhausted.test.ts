@@ -1,0 +1,51 @@
+import { names } from "@herald/common/broker";
+import { eventually } from "@herald/devkit/harness";
+import { expect, test } from "@jest/globals";
+import { connect } from "amqplib";
+import { useJourney } from "./journey.ts";
+
+// So that five failures of one delivery end it, and not the endpoint.
+const journey = useJourney({ settings: { DISABLE_AFTER_FAILURES: "100" } });
+
+test("§3.2/no-replay §6.4 nothing sends an exhausted delivery again: no edit, pause, resume, catch-up, hint, nor its event once more", async () => {
+  const { api, receiver, emitter, clock, broker, db } = journey;
+  const { endpoint } = await api.create({ url: receiver.url });
+  receiver.answerWith({ status: 410 });
+  const event = journey.event();
+  await emitter.emit(event);
+  for (const [index, minutes] of [1, 2, 4, 8].entries()) {
+    await receiver.received(index + 1);
+    await journey.settled();
+    clock.advance(minutes * 60_000 + 1_000);
+  }
+  await receiver.received(5);
+  await eventually(async () => expect(await journey.states(endpoint.id)).toEqual({ exhausted: 1 }));
+  const [exhausted] = (await api.get(endpoint.id)).deliveries;
+  expect(exhausted).toMatchObject({ attemptCount: 5, statusCode: 410, succeeded: false });
+
+  receiver.answerWith({ status: 200 });
+  await api.edit(endpoint.id, { rotateSecret: true, events: ["RiskCreated"] });
+  await api.edit(endpoint.id, { enabled: false });
+  await api.edit(endpoint.id, { enabled: true, events: ["RiskCreated", "WorkItemCompleted"] });
+  await emitter.emit(event);
+  const connection = await connect(broker.url);
+  const channel = await connection.createConfirmChannel();
+  const hint = Buffer.from(JSON.stringify({ deliveryId: exhausted?.id, endpointId: endpoint.id }));
+  channel.sendToQueue(names(broker.namespace).firstHintsQueue, hint);
+  channel.sendToQueue(names(broker.namespace).manualHintsQueue, hint);
+  await channel.waitForConfirms();
+  await connection.close();
+  clock.advance(26 * 60 * 60_000);
+
+  // What comes last has passed everything that came before it.
+  const last = journey.event();
+  await emitter.emit(last);
+  await receiver.received(6);
+  await eventually(async () => expect(await journey.states(endpoint.id)).toEqual({ exhausted: 1, succeeded: 1 }));
+  await eventually(async () => {
+    const { catchUpAt } = await db.database.prisma.webhookEndpoint.findUniqueOrThrow({ where: { id: endpoint.id } });
+    expect(catchUpAt.getTime()).toBeGreaterThan(clock.now().getTime());
+  });
+  expect(receiver.requests).toHaveLength(6);
+  expect((await api.get(endpoint.id)).deliveries).toContainEqual(exhausted);
+});

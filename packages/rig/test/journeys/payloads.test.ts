@@ -1,0 +1,99 @@
+import { EVENT_TYPES } from "@herald/contracts";
+import { eventually, type ReceivedRequest } from "@herald/devkit/harness";
+import { expect, test } from "@jest/globals";
+import { useJourney } from "./journey.ts";
+
+const journey = useJourney();
+
+interface Payload {
+  id: string;
+  type: string;
+  occurredAtUtc: string;
+  data: unknown;
+}
+
+const payloadOf = (request: ReceivedRequest | undefined) => JSON.parse(request?.body.toString() ?? "null") as Payload;
+
+test("§1/events §6/names each event goes to those who subscribed to it, of its own organization, and to nobody else", async () => {
+  const { api, receiver, emitter } = journey;
+  await api.create({ url: `${receiver.url}/all`, events: [...EVENT_TYPES] });
+  await api.create({ url: `${receiver.url}/risks`, events: ["RiskCreated"] });
+  for (const type of EVENT_TYPES) {
+    await emitter.emit(journey.event({ type, organizationId: "another" }));
+    await emitter.emit(journey.event({ type }));
+  }
+  await receiver.received(8);
+  await journey.settled();
+  const arrived = receiver.requests.map((request) => `${request.path} ${payloadOf(request).type}`);
+  expect(arrived.sort()).toEqual([...EVENT_TYPES.map((type) => `/all ${type}`), "/risks RiskCreated"].sort());
+});
+
+test("§2.4/id §2.2/business-event the body's id is the event's, at every endpoint; the delivery's is another at each", async () => {
+  const { api, receiver, emitter } = journey;
+  await api.create({ url: receiver.url });
+  await api.create({ url: receiver.url });
+  const event = journey.event();
+  await emitter.emit(event);
+  const requests = await receiver.received(2);
+  expect(requests.map((request) => payloadOf(request).id)).toEqual([event.id, event.id]);
+  const deliveryIds = requests.map(({ headers }) => headers["x-service-delivery-id"]);
+  expect(new Set([...deliveryIds, event.id]).size).toBe(3);
+  const listed = (await api.list()).flatMap(({ deliveries }) => deliveries);
+  expect(listed.map(({ id }) => id).sort()).toEqual(deliveryIds.sort());
+  expect(listed.map(({ businessEventId }) => businessEventId)).toEqual([event.id, event.id]);
+});
+
+test("§2.4/time a retry says when the event occurred, and in its header when the attempt was made", async () => {
+  const { api, receiver, emitter, clock } = journey;
+  await api.create({ url: receiver.url });
+  receiver.answerWith({ status: 500 });
+  clock.advance(3_000);
+  const occurredAtUtc = "2100-02-28T23:59:59.123456789Z";
+  await emitter.emit(journey.event({ occurredAtUtc }));
+  await receiver.received(1);
+  await journey.settled();
+  clock.advance(61_000);
+  const requests = await receiver.received(2);
+  expect(requests.map((request) => payloadOf(request).occurredAtUtc)).toEqual([occurredAtUtc, occurredAtUtc]);
+  expect(requests[1]?.headers["x-service-timestamp"]).toBe(String(Math.floor(clock.now().getTime() / 1_000)));
+});
+
+test("§2.4/again a work item that is completed, reopened and completed again is two events, and both are delivered", async () => {
+  const { api, receiver, emitter } = journey;
+  await api.create({ url: receiver.url });
+  const entityId = "0190a1b2-0000-7000-8000-0000000000bb";
+  const [first, second] = [journey.event({ entityId }), journey.event({ entityId })];
+  await emitter.emit(first);
+  await emitter.emit(second);
+  const requests = await receiver.received(2);
+  expect(requests.map((request) => payloadOf(request).id).sort()).toEqual([first.id, second.id].sort());
+});
+
+test("§6.5 §2.4/manual any subscribed event can be delivered by hand, ProjectUpdated too, with any JSON", async () => {
+  const { api, receiver } = journey;
+  const { endpoint } = await api.create({ url: receiver.url, events: [...EVENT_TYPES] });
+  const payloads = ["{}", "[]", '"text"', "0", "null", "true", '{"id":7,"type":"another"}'];
+  for (const [index, type] of EVENT_TYPES.entries()) {
+    const summary = await api.deliver(endpoint.id, type, payloads[index] ?? "");
+    expect(summary).toMatchObject({ eventType: type, succeeded: true });
+    expect(receiver.requests[index]?.headers["x-service-event"]).toBe(type);
+    expect(receiver.requests[index]?.body.toString()).toBe(payloads[index]);
+  }
+});
+
+test("a body of 256 KiB arrives at each of an organization's 100 endpoints, byte for byte", async () => {
+  const { api, receiver, emitter } = journey;
+  for (let index = 0; index < 100; index++) await api.create({ url: `${receiver.url}/${index}` });
+  const envelope = Buffer.byteLength(JSON.stringify(journey.event({ data: { text: "" } })));
+  const event = journey.event({ data: { text: "é".repeat((256 * 1024 - envelope) >> 1) } });
+  await emitter.emit(event);
+  await receiver.received(100, 25_000);
+  const { id, type, occurredAtUtc, entityType, entityId, data } = event;
+  const body = Buffer.from(JSON.stringify({ id, type, occurredAtUtc, entityType, entityId, data }));
+  expect(receiver.requests.every((request) => request.body.equals(body))).toBe(true);
+  expect(new Set(receiver.requests.map(({ path }) => path)).size).toBe(100);
+  await eventually(async () => {
+    const deliveries = (await api.list()).flatMap((endpoint) => endpoint.deliveries);
+    expect(deliveries.filter(({ succeeded }) => succeeded)).toHaveLength(100);
+  });
+}, 60_000);

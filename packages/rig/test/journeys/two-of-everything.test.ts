@@ -1,0 +1,57 @@
+import { eventually } from "@herald/devkit/harness";
+import { expect, test } from "@jest/globals";
+import { apiClient } from "../../src/herald/api-client.ts";
+import { useJourney } from "./journey.ts";
+
+const journey = useJourney();
+
+test("two publishers, two dispatchers and two APIs deliver once what one of each would", async () => {
+  const { api, receiver, emitter, clock, herald } = journey;
+  await Promise.all([herald.startPublisher(), herald.startDispatcher()]);
+  const otherApi = await apiClient((await herald.startApi()).apiUrl, api.organizationId);
+  const first = await api.create({ url: `${receiver.url}/first` });
+  const second = await otherApi.create({ url: `${receiver.url}/second` });
+  // The second one fails its first attempts, is paused and resumed, and so comes by every door there is.
+  receiver.answerWith(({ path }) => ({ status: path === "/second" ? 500 : 200 }));
+  const events = Array.from({ length: 60 }, () => journey.event());
+  const emitted = events.flatMap((event) => [emitter.emit(event), emitter.emit(event)]);
+  await Promise.all(emitted);
+  await eventually(async () => expect((await otherApi.get(second.endpoint.id)).enabled).toBe(false));
+  await eventually(async () => expect(await journey.states(first.endpoint.id)).toEqual({ succeeded: 60 }));
+  await journey.settled();
+  receiver.answerWith({ status: 200 });
+  const failed = receiver.requests.filter(({ path }) => path === "/second").length;
+  await api.edit(second.endpoint.id, { enabled: true });
+  clock.advance(90_000);
+  await eventually(async () => expect(await journey.states(second.endpoint.id)).toEqual({ succeeded: 60 }));
+
+  const arrived = receiver.requests.map(({ path, body }) => `${path} ${JSON.parse(body.toString()).id}`);
+  expect(arrived.filter((one) => one.startsWith("/first")).sort()).toEqual(
+    events.map(({ id }) => `/first ${id}`).sort(),
+  );
+  expect(arrived.filter((one) => one.startsWith("/second"))).toHaveLength(60 + failed);
+  expect(await api.list()).toEqual(await otherApi.list());
+});
+
+test("of one delivery that two dispatchers are told of at once, and find due at once, there is one attempt", async () => {
+  const { api, receiver, emitter, clock, herald, db } = journey;
+  await herald.startDispatcher();
+  await api.create({ url: receiver.url });
+  receiver.answerWith({ status: 500 });
+  const event = journey.event();
+  await Promise.all(Array.from({ length: 20 }, () => emitter.emit(event)));
+  for (const [index, minutes] of [1, 2, 4].entries()) {
+    await receiver.received(index + 1);
+    await journey.settled();
+    clock.advance(minutes * 60_000 + 1_000);
+  }
+  await receiver.received(4);
+  await journey.settled();
+  const [delivery] = await db.database.prisma.delivery.findMany({
+    where: { businessEventId: event.id },
+    include: { attempts: true },
+  });
+  expect(delivery?.attemptCount).toBe(4);
+  expect(delivery?.attempts.map(({ number }) => number).sort()).toEqual([1, 2, 3, 4]);
+  expect(receiver.requests).toHaveLength(4);
+});
