@@ -4,7 +4,6 @@ import { createRegistry } from "@herald/common/telemetry";
 import { eventually, insertEndpoint, steeredClock, useDatabase } from "@herald/devkit/harness";
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
-import { endpointSlots } from "../src/endpoint-slots.ts";
 import { createMetrics } from "../src/metrics.ts";
 import { createSettleQueue } from "../src/settle-queue.ts";
 import { DISABLE_AFTER, FAILING_AFTER, NOW, RETRY_AT, settlement, settling } from "./settling.ts";
@@ -199,7 +198,7 @@ describe("a deletion at the same time", () => {
       {
         prisma: db.database.prisma,
         clock: steeredClock(NOW),
-        metrics: createMetrics(createRegistry("test"), endpointSlots(1)),
+        metrics: createMetrics(createRegistry("test")),
         log,
         signal: new AbortController().signal,
       },
