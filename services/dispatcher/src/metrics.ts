@@ -1,26 +1,49 @@
-import { Counter, Gauge, Histogram, type Registry } from "@herald/common/telemetry";
-import type { EndpointSlots } from "./endpoint-slots.ts";
+import { Counter, Gauge, Histogram, type Registry, startAtZero } from "@herald/common/telemetry";
 
 export type DispatcherMetrics = ReturnType<typeof createMetrics>;
 
+/** The ways to an attempt: a hint of a new delivery, a manual delivery's, or PostgreSQL. */
+const LANES = ["first", "manual", "backlog"] as const;
+export type Lane = (typeof LANES)[number];
+
+const BATCH_SIZES = [1, 2, 5, 10, 20, 50, 100, 200, 500];
+
 /** What the dispatcher counts. No label has values that grow with customers. */
-export function createMetrics(registry: Registry, slots: EndpointSlots) {
+export function createMetrics(registry: Registry) {
   const registers = [registry];
+  const inFlight: Record<Lane, number> = { first: 0, manual: 0, backlog: 0 };
   new Gauge({
     name: "herald_attempts_in_flight",
-    help: "Attempts that are under way.",
+    help: "Attempts under way, from the claim to the end of their settlement, by the way they came.",
+    labelNames: ["lane"] as const,
     registers,
     collect() {
-      this.set(slots.total());
+      for (const lane of LANES) this.set({ lane }, inFlight[lane]);
     },
   });
+  const attempts = new Counter({
+    name: "herald_attempts_total",
+    help: "Settled attempts, by outcome.",
+    labelNames: ["outcome"] as const,
+    registers,
+  });
+  startAtZero(attempts, "outcome", ["succeeded", "failed"]);
   return {
-    attempts: new Counter({
-      name: "herald_attempts_total",
-      help: "Settled attempts, by outcome.",
-      labelNames: ["outcome"] as const,
-      registers,
-    }),
+    attempts,
+    /** Counts what goes through as in flight in a lane. */
+    counted<Delivery>(
+      lane: Lane,
+      deliver: (delivery: Delivery) => Promise<void>,
+    ): (delivery: Delivery) => Promise<void> {
+      return async (delivery) => {
+        inFlight[lane]++;
+        try {
+          await deliver(delivery);
+        } finally {
+          inFlight[lane]--;
+        }
+      };
+    },
     attemptDuration: new Histogram({
       name: "herald_attempt_duration_seconds",
       help: "From the start of an attempt to the receiver's response, or to its failure.",
@@ -36,6 +59,18 @@ export function createMetrics(registry: Registry, slots: EndpointSlots) {
     endpointsDisabled: new Counter({
       name: "herald_endpoints_disabled_total",
       help: "Endpoints disabled after consecutive failures.",
+      registers,
+    }),
+    claimBatchSize: new Histogram({
+      name: "herald_claim_batch_deliveries",
+      help: "Hints of which one statement claimed the deliveries.",
+      buckets: BATCH_SIZES,
+      registers,
+    }),
+    settleBatchSize: new Histogram({
+      name: "herald_settle_batch_attempts",
+      help: "Attempts settled by one statement.",
+      buckets: BATCH_SIZES,
       registers,
     }),
   };

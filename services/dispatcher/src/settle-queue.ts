@@ -41,6 +41,7 @@ export function createSettleQueue(
   );
 
   async function settleAll(settlements: readonly Settlement[]): Promise<void> {
+    metrics.settleBatchSize.observe(settlements.length);
     const changed = await retry(() => settle(prisma, settlements, { now: clock.now(), ...thresholds }), {
       shouldRetry: (error) => !isDataError(error),
       onFirstFailure: (error) => {

@@ -53,7 +53,7 @@ export async function startDispatcher(
   const log = createLog({ service: "dispatcher", level: config.LOG_LEVEL });
   const slots = endpointSlots(config.ENDPOINT_CONCURRENCY);
   const registry = createRegistry("dispatcher");
-  const metrics = createMetrics(registry, slots);
+  const metrics = createMetrics(registry);
   const names = namesOf(config.BROKER_NAMESPACE);
   const schedule = retrySchedule(config.RETRY_DELAYS_SECONDS.split(",").map((seconds) => Number(seconds) * 1_000));
 
@@ -98,10 +98,11 @@ export async function startDispatcher(
         ...claimTimes(),
         unhintedAt: fromNow(config.UNHINTED_AFTER_SECONDS * 1_000),
       }),
-    deliver,
+    deliver: metrics.counted("backlog", deliver),
     onFailure: (error) => log.error("a backlog can't be claimed; the retry pass comes back to it", { error }),
   });
   const claim = batcher<Hint, ClaimedDelivery | undefined>(async (hints) => {
+    metrics.claimBatchSize.observe(hints.length);
     const deliveryIds = hints.map((hint) => hint.deliveryId);
     const claimed = await retry(() => claimHinted(prisma, deliveryIds, claimTimes()), {
       shouldRetry: (error) => !isDataError(error),
@@ -112,16 +113,16 @@ export async function startDispatcher(
     return hints.map((hint) => takeOut(byId, hint.deliveryId));
   }, CLAIM_BATCH);
 
-  const doors = { broker, slots, backlog, claim, deliver, log };
+  const doors = { broker, slots, backlog, claim, log };
   const firstHints = consumeFirstHints(
-    doors,
+    { ...doors, deliver: metrics.counted("first", deliver) },
     { queue: names.firstHintsQueue, concurrency: config.FIRST_CONCURRENCY },
     { maxInFlight: config.MAX_IN_FLIGHT },
   );
-  const manualHints = consumeManualHints(doors, {
-    queue: names.manualHintsQueue,
-    concurrency: config.MANUAL_CONCURRENCY,
-  });
+  const manualHints = consumeManualHints(
+    { ...doors, deliver: metrics.counted("manual", deliver) },
+    { queue: names.manualHintsQueue, concurrency: config.MANUAL_CONCURRENCY },
+  );
   const retrying = repeat(
     (signal) => retryPass({ prisma, clock }, { pageSize: config.RETRY_PAGE_SIZE, onDue: backlog.add }, signal),
     {

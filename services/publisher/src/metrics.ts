@@ -1,11 +1,12 @@
-import { Counter, Gauge, Histogram, type Registry } from "@herald/common/telemetry";
+import { Counter, Gauge, Histogram, type Registry, startAtZero } from "@herald/common/telemetry";
+import { NOTICE_TYPES } from "@herald/contracts";
 
 export type PublisherMetrics = ReturnType<typeof createMetrics>;
 
 /** What the publisher counts. No label has values that grow with customers. */
 export function createMetrics(registry: Registry) {
   const registers = [registry];
-  return {
+  const metrics = {
     events: new Counter({
       name: "herald_events_total",
       help: "Business events taken from the broker, by what became of them.",
@@ -53,4 +54,12 @@ export function createMetrics(registry: Registry) {
       registers,
     }),
   };
+  startAtZero(metrics.events, "result", ["received", "ignored", "rejected"]);
+  startAtZero(metrics.hints, "result", ["sent", "failed"]);
+  startAtZero(metrics.caughtUp, "kind", ["woken", "missed"]);
+  startAtZero(metrics.erased, "kind", ["delivery", "event"]);
+  for (const type of NOTICE_TYPES) {
+    for (const result of ["published", "unrouted", "failed"]) metrics.notices.inc({ type, result }, 0);
+  }
+  return metrics;
 }

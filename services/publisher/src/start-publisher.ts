@@ -7,6 +7,7 @@ import { catchUp } from "./catch-up.ts";
 import { publisherSettings } from "./config.ts";
 import { createFanOut } from "./fan-out.ts";
 import { consumeEvents } from "./ingest/consume-events.ts";
+import { exportLag } from "./lag-metrics.ts";
 import { createMetrics } from "./metrics.ts";
 import { publishNotices } from "./notices/publish-notices.ts";
 import { eraseOld } from "./retention/erase-old.ts";
@@ -48,6 +49,7 @@ export async function startPublisher(
 
   const stopping = new AbortController();
   const { prisma } = database;
+  exportLag(registry, { prisma, inspector: broker.inspector(), names, clock });
   const fanOut = createFanOut(
     { prisma, clock, log, signal: stopping.signal },
     { windowMs, unhintedAfterMs: config.UNHINTED_AFTER_SECONDS * 1_000 },

@@ -1,5 +1,6 @@
 import { openConnection } from "./connection.ts";
 import { type Consumer, type ConsumerOptions, startConsumer } from "./consumer.ts";
+import { type Inspector, startInspector } from "./inspector.ts";
 import type { Home, KeptChannel } from "./kept-channel.ts";
 import { type BrokerLog, logOutages } from "./outages.ts";
 import { type Publisher, type PublisherOptions, startPublisher } from "./publisher.ts";
@@ -31,6 +32,7 @@ export interface Broker {
   consume(options: ConsumerOptions): Consumer;
   publisher(options?: PublisherOptions): Publisher;
   requester(): Requester;
+  inspector(): Inspector;
   /** Closes what is still open, consumers first, and the connections. */
   close(): Promise<void>;
 }
@@ -98,6 +100,7 @@ export function connectBroker({ url, namespace, name, log }: BrokerOptions): Bro
     },
     publisher: (options = {}) => among(senders, () => startPublisher(options, { home: sendingHome, namespace })),
     requester: () => among(senders, () => startRequester({ home: sendingHome, namespace })),
+    inspector: () => among(senders, () => startInspector({ home: receivingHome, namespace })),
     close: async () => {
       if (closed) return;
       closed = true;

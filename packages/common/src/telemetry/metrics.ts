@@ -1,11 +1,36 @@
-import { collectDefaultMetrics, Registry } from "prom-client";
+import { createRequire } from "node:module";
+import { type Counter, collectDefaultMetrics, Gauge, Registry } from "prom-client";
 
 export { Counter, Gauge, Histogram, Registry } from "prom-client";
 
-/** A registry with the process's own figures (CPU, memory, event loop, garbage collection) in it. */
+/** A registry with the process's own figures (CPU, memory, event loop, garbage collection) in it, and what it runs. */
 export function createRegistry(service: string): Registry {
   const registry = new Registry();
   registry.setDefaultLabels({ service });
   collectDefaultMetrics({ register: registry });
+  new Gauge({
+    name: "herald_build_info",
+    help: "Always 1; its labels say what runs.",
+    labelNames: ["version", "node"],
+    registers: [registry],
+  }).set({ version: heraldVersion(), node: process.versions.node }, 1);
   return registry;
+}
+
+/**
+ * Makes every series of a counter exist from the start. A series that first appears with a 1 has no increase that a query
+ * could see, and an alert on it would miss the first time.
+ */
+export function startAtZero<Label extends string>(
+  counter: Counter<Label>,
+  label: Label,
+  values: readonly string[],
+): void {
+  for (const value of values) counter.inc({ [label]: value } as Record<Label, string>, 0);
+}
+
+function heraldVersion(): string {
+  // The same from the sources and from the build.
+  const { version } = createRequire(import.meta.url)("../../package.json") as { version: string };
+  return version;
 }

@@ -1,6 +1,7 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import type { Registry } from "prom-client";
+import { setTimeout as sleep } from "node:timers/promises";
+import { Gauge, type Registry } from "prom-client";
 
 export interface OperationsServer {
   port: number;
@@ -20,6 +21,16 @@ export async function startOperationsServer(options: {
   registry: Registry;
   checks: ReadinessChecks;
 }): Promise<OperationsServer> {
+  new Gauge({
+    name: "herald_dependency_up",
+    help: "1 where the process can use PostgreSQL or RabbitMQ right now, 0 where it can't.",
+    labelNames: ["dependency"],
+    registers: [options.registry],
+    async collect() {
+      const parts = await checkAll(options.checks);
+      for (const [dependency, isUp] of Object.entries(parts)) this.set({ dependency }, Number(isUp));
+    },
+  });
   const server = createServer(async (request, response) => {
     const path = request.url?.split("?")[0];
     try {
@@ -57,12 +68,19 @@ export async function startOperationsServer(options: {
   };
 }
 
+/** Longer than a check takes where all is well; whoever asks has a deadline too. */
+const CHECK_TIMEOUT_MS = 3_000;
+
 async function checkAll(checks: ReadinessChecks): Promise<Record<string, boolean>> {
   const entries = Object.entries(checks).map(async ([name, check]) => {
+    const deadline = new AbortController();
+    const late = sleep(CHECK_TIMEOUT_MS, false, { signal: deadline.signal }).catch(() => false);
     try {
-      return [name, await check()] as const;
+      return [name, await Promise.race([check(), late])] as const;
     } catch {
       return [name, false] as const;
+    } finally {
+      deadline.abort();
     }
   });
   return Object.fromEntries(await Promise.all(entries));

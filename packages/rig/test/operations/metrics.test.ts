@@ -1,0 +1,93 @@
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { useBroker, useDatabase } from "@herald/devkit/harness";
+import { projectFolder } from "@herald/devkit/stack";
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { apiClient } from "../../src/herald/api-client.ts";
+import { type ServiceName, type ServiceProcess, startServiceProcess } from "../../src/herald/processes.ts";
+import { heraldSettings } from "../../src/herald/settings.ts";
+import { metricsDocument, metricsIn } from "./metrics-document.ts";
+
+const db = useDatabase();
+const broker = useBroker();
+const DOCUMENT = join(projectFolder(), "docs", "operating", "metrics.md");
+const SERVICES = ["management-api", "publisher", "dispatcher"] as const;
+
+const running: Partial<Record<ServiceName, ServiceProcess>> = {};
+
+describe("the services' metrics", () => {
+  beforeAll(async () => {
+    const place = { databaseUrl: db.url, amqpUrl: broker.url, namespace: broker.namespace, caFile: "" };
+    await Promise.all(
+      SERVICES.map(async (name) => {
+        running[name] = await startServiceProcess(name, heraldSettings(place));
+      }),
+    );
+    const api = await apiClient(`http://127.0.0.1:${running["management-api"]?.port}`);
+    await api.create({ url: "https://receiver.example.com/hooks" });
+  }, 60_000);
+  afterAll(() => Promise.all(Object.values(running).map((service) => service.stop())));
+
+  async function scrape(name: ServiceName): Promise<string> {
+    const response = await fetch(`${running[name]?.operationsUrl}/metrics`, { headers: { connection: "close" } });
+    expect(response.status).toBe(200);
+    return await response.text();
+  }
+
+  async function scrapeAll(): Promise<Record<ServiceName, string>> {
+    const texts = await Promise.all(SERVICES.map(async (name) => [name, await scrape(name)] as const));
+    return Object.fromEntries(texts) as Record<ServiceName, string>;
+  }
+
+  test("docs/operating/metrics.md lists what running services export", async () => {
+    const document = metricsDocument(metricsIn(await scrapeAll()));
+    if (process.env.WRITE_DOCS === "1") writeFileSync(DOCUMENT, document);
+    expect(existsSync(DOCUMENT) ? readFileSync(DOCUMENT, "utf8") : "no file").toBe(document);
+  });
+
+  test("names keep Prometheus's conventions", async () => {
+    for (const { name, type, help } of metricsIn(await scrapeAll())) {
+      expect(help).toMatch(/\.$/);
+      expect(name.endsWith("_total")).toBe(type === "counter");
+      expect(name).not.toMatch(/_(milliseconds|ms|minutes|kilobytes)(_|$)/);
+    }
+  });
+
+  describe("a scrape shows", () => {
+    const expectSeries = (text: string, series: string) => expect(text).toMatch(new RegExp(`^${series}$`, "m"));
+
+    test("what runs, and that it can use PostgreSQL and RabbitMQ", async () => {
+      for (const [service, text] of Object.entries(await scrapeAll())) {
+        expectSeries(
+          text,
+          `herald_build_info\\{version="\\d[^"]*",node="${process.versions.node}",service="${service}"\\} 1`,
+        );
+        expectSeries(text, `herald_dependency_up\\{dependency="database",service="${service}"\\} 1`);
+        expectSeries(text, `herald_dependency_up\\{dependency="broker",service="${service}"\\} 1`);
+      }
+    });
+
+    test("how far behind Herald is", async () => {
+      const text = await scrape("publisher");
+      for (const state of ["due", "scheduled", "parked"]) {
+        expectSeries(text, `herald_deliveries_unfinished\\{state="${state}",service="publisher"\\} 0`);
+      }
+      expectSeries(text, 'herald_oldest_due_delivery_age_seconds\\{service="publisher"\\} 0');
+      expectSeries(text, 'herald_endpoints\\{state="enabled",service="publisher"\\} 1');
+      expectSeries(text, 'herald_queue_messages\\{queue="rejected",service="publisher"\\} 0');
+      expectSeries(text, 'herald_queue_consumers\\{queue="inbox",service="publisher"\\} 1');
+      expectSeries(text, 'herald_queue_consumers\\{queue="first",service="publisher"\\} 1');
+    });
+
+    test("counters before they first count", async () => {
+      const { publisher, dispatcher } = await scrapeAll();
+      expectSeries(publisher, 'herald_events_total\\{result="rejected",service="publisher"\\} 0');
+      expectSeries(
+        publisher,
+        'herald_notices_total\\{type="endpoint.disabled",result="failed",service="publisher"\\} 0',
+      );
+      expectSeries(dispatcher, 'herald_attempts_total\\{outcome="failed",service="dispatcher"\\} 0');
+      expectSeries(dispatcher, 'herald_attempts_in_flight\\{lane="manual",service="dispatcher"\\} 0');
+    });
+  });
+});

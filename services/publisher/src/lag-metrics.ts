@@ -1,0 +1,107 @@
+import type { Inspector, Names } from "@herald/common/broker";
+import { COUNTED_AT_MOST, type Lag, type PrismaClient, readLag } from "@herald/common/database";
+import type { Clock } from "@herald/common/runtime";
+import { Gauge, type Registry } from "@herald/common/telemetry";
+
+/** Scrapes within this time, of several Prometheus servers say, share a reading. */
+const READING_LIFE_MS = 5_000;
+
+interface Parts {
+  prisma: PrismaClient;
+  inspector: Inspector;
+  names: Names;
+  clock: Clock;
+}
+
+/**
+ * Figures of all of Herald, read when they are scraped: each publisher exports the same, so queries take the `max` of them.
+ * One that can't be read is not there: no figure is better than the last one before the outage.
+ */
+export function exportLag(registry: Registry, { prisma, inspector, names, clock }: Parts): void {
+  const registers = [registry];
+  const lag = shared(() => readLag(prisma, clock.now()));
+
+  new Gauge({
+    name: "herald_deliveries_unfinished",
+    help: `Deliveries that are due, scheduled for later, or parked with a disabled endpoint; counted to ${COUNTED_AT_MOST}.`,
+    labelNames: ["state"] as const,
+    registers,
+    async collect() {
+      const read = await lag();
+      this.reset();
+      if (read) for (const state of ["due", "scheduled", "parked"] as const) this.set({ state }, read[state]);
+    },
+  });
+  new Gauge({
+    name: "herald_endpoints",
+    help: "Endpoints that are enabled, paused by an admin, or disabled after failures.",
+    labelNames: ["state"] as const,
+    registers,
+    async collect() {
+      const read = await lag();
+      this.reset();
+      if (!read) return;
+      this.set({ state: "enabled" }, read.endpointsEnabled);
+      this.set({ state: "paused" }, read.endpointsPaused);
+      this.set({ state: "disabled" }, read.endpointsFailed);
+    },
+  });
+  single(
+    "herald_oldest_due_delivery_age_seconds",
+    "For how long the delivery has been due that waits longest.",
+    (read) =>
+      read.oldestDueAt === null ? 0 : Math.max(0, (clock.now().getTime() - read.oldestDueAt.getTime()) / 1_000),
+  );
+  single("herald_notices_waiting", "Notices that the broker has not confirmed yet.", (read) => read.notices);
+  single("herald_catch_ups_due", "Endpoints whose catch-up is due and has not begun.", (read) => read.catchUps);
+
+  function single(name: string, help: string, value: (read: Lag) => number): void {
+    new Gauge({
+      name,
+      help,
+      registers,
+      async collect() {
+        const read = await lag();
+        if (read) this.set(value(read));
+        else this.remove();
+      },
+    });
+  }
+
+  const queues = {
+    inbox: names.inboxQueue,
+    rejected: names.rejectedQueue,
+    first: names.firstHintsQueue,
+    manual: names.manualHintsQueue,
+  };
+  const depths = shared(() =>
+    Promise.all(Object.entries(queues).map(async ([queue, name]) => ({ queue, ...(await inspector.depthOf(name)) }))),
+  );
+  for (const figure of ["messages", "consumers"] as const) {
+    new Gauge({
+      name: `herald_queue_${figure}`,
+      help: figure === "messages" ? "Messages that wait in a queue for a consumer." : "Consumers of a queue.",
+      labelNames: ["queue"] as const,
+      registers,
+      async collect() {
+        const read = await depths();
+        this.reset();
+        for (const depth of read ?? []) this.set({ queue: depth.queue }, depth[figure]);
+      },
+    });
+  }
+}
+
+/** Calls within the life of a reading share it; undefined where it failed. */
+function shared<T>(read: () => Promise<T>): () => Promise<T | undefined> {
+  let reading: Promise<T | undefined> | undefined;
+  let readAt = 0;
+  return () => {
+    const now = performance.now();
+    if (reading === undefined || now - readAt > READING_LIFE_MS) {
+      readAt = now;
+      reading = read().catch(() => undefined);
+    }
+    return reading;
+  };
+}
