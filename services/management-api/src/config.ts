@@ -137,11 +137,13 @@ const sharedSettings = {
     type: "number",
     default: 30,
     minimum: 0.01,
+    maximum: 36_500,
     description: "How many days finished deliveries are kept; the same for the publisher.",
   },
 } as const satisfies Settings;
 
-const settings = {
+/** The management API's settings. */
+export const managementApiSettings = {
   ...serviceSettings,
   ...secretSettings,
   ...networkSettings,
@@ -150,11 +152,11 @@ const settings = {
   ...sharedSettings,
 };
 
-export type ManagementApiConfig = Config<typeof settings>;
+export type ManagementApiConfig = Config<typeof managementApiSettings>;
 
 /** @throws ConfigError listing every problem */
 export function readManagementApiConfig(environment: Environment = process.env): ManagementApiConfig {
-  const config = readConfig(settings, environment);
+  const config = readConfig(managementApiSettings, environment);
   const problems = problemsOfAuthentication(config);
   if (problems.length > 0) throw new ConfigError(problems);
   return config;
