@@ -179,7 +179,7 @@ describe("a look for due deliveries", () => {
     return pages;
   }
 
-  test("§6.3 finds every endpoint with something due, page by page, whatever the others' backlogs", async () => {
+  test("§6.3 §8/pass finds every endpoint with something due, page by page, whatever the others' backlogs", async () => {
     const { prisma } = db.database;
     const due = await Promise.all(Array.from({ length: 7 }, () => insertEndpoint(prisma)));
     for (const endpoint of due) {

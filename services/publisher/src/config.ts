@@ -51,7 +51,7 @@ export const publisherSettings = {
     minimum: 0.01,
     maximum: 36_500,
     description:
-      "How many days finished deliveries are kept, and events too, but these always a day longer than they may be delivered.",
+      "How many days finished deliveries and events are kept; never less than a day longer than events may be delivered.",
   },
   RETENTION_INTERVAL_SECONDS: {
     type: "number",

@@ -87,8 +87,8 @@ export async function startPublisher(
       await eraseOld(
         { prisma, clock, log },
         {
-          keepDeliveriesMs: config.RETENTION_DAYS * DAY_MS,
-          // What may still be delivered must be known, else an event that comes again would be delivered again.
+          // Of what may still be delivered, event and delivery must be known, else it would be delivered again.
+          keepDeliveriesMs: Math.max(config.RETENTION_DAYS * DAY_MS, windowMs + DAY_MS),
           keepEventsMs: Math.max(config.RETENTION_DAYS * DAY_MS, windowMs + DAY_MS),
           pageSize: config.RETENTION_PAGE_SIZE,
         },

@@ -24,11 +24,13 @@ const READY_TIMEOUT_MS = 30_000;
 /**
  * Starts a built service and resolves when it is ready for work.
  *
+ * @param onLine gets every line that it prints
  * @throws when it ends before that, with what it said
  */
 export async function startServiceProcess(
   name: ServiceName,
   settings: Record<string, string>,
+  onLine: (line: string) => void = () => {},
 ): Promise<ServiceProcess> {
   const main = join(projectFolder(), "services", name, "dist", "main.js");
   const [port, metricsPort] = [await freePort(), await freePort()];
@@ -39,6 +41,7 @@ export async function startServiceProcess(
     env: { PATH: process.env.PATH, ...settings, PORT: String(port), METRICS_PORT: String(metricsPort) },
     pidFolder: join(tmpdir(), "herald-rig-processes"),
     mark: main,
+    onLine,
   });
   const operationsUrl = `http://127.0.0.1:${metricsPort}`;
   try {
