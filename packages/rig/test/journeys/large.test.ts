@@ -7,7 +7,7 @@ const journey = useJourney({ settings: { ATTEMPT_TIMEOUT_SECONDS: "60", CLAIM_LE
 
 test("a body of 256 KiB arrives at each of an organization's 100 endpoints, byte for byte", async () => {
   const { api, receiver, emitter } = journey;
-  await Promise.all(Array.from({ length: 100 }, (_, index) => api.create({ url: `${receiver.url}/${index}` })));
+  for (let index = 0; index < 100; index++) await api.create({ url: `${receiver.url}/${index}` });
   const envelope = Buffer.byteLength(JSON.stringify(journey.event({ data: { text: "" } })));
   const event = journey.event({ data: { text: "é".repeat((256 * 1024 - envelope) >> 1) } });
   await emitter.emit(event);
