@@ -22,8 +22,15 @@ export interface ApiClient {
   deliver(id: string, eventType: string, payloadJson: string): Promise<WebhookDeliverySummary>;
 }
 
-/** @param apiUrl where the management API listens, without a path */
-export async function apiClient(apiUrl: string, organizationId: string = randomUUID()): Promise<ApiClient> {
+/**
+ * @param apiUrl where the management API listens, without a path
+ * @param options `keepAlive` leaves connections open, which a service that is to stop has to wait for
+ */
+export async function apiClient(
+  apiUrl: string,
+  organizationId: string = randomUUID(),
+  { keepAlive = false }: { keepAlive?: boolean } = {},
+): Promise<ApiClient> {
   const token = await new SignJWT({
     organization_id: organizationId,
     permissions: ["integrations.view", "integrations.manage"],
@@ -42,7 +49,7 @@ export async function apiClient(apiUrl: string, organizationId: string = randomU
       method,
       headers: {
         authorization: `Bearer ${token}`,
-        connection: "close",
+        ...(!keepAlive && { connection: "close" }),
         ...(body && { "content-type": "application/json" }),
       },
       ...(body && { body: JSON.stringify(body) }),

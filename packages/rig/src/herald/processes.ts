@@ -25,19 +25,21 @@ const READY_TIMEOUT_MS = 30_000;
  * Starts a built service and resolves when it is ready for work.
  *
  * @param onLine gets every line that it prints
+ * @param nodeArgs are Node's own
  * @throws when it ends before that, with what it said
  */
 export async function startServiceProcess(
   name: ServiceName,
   settings: Record<string, string>,
   onLine: (line: string) => void = () => {},
+  nodeArgs: readonly string[] = [],
 ): Promise<ServiceProcess> {
   const main = join(projectFolder(), "services", name, "dist", "main.js");
   const [port, metricsPort] = [await freePort(), await freePort()];
   const child = await startProcess({
     name: `${name}-${randomUUID()}`,
     command: process.execPath,
-    args: [main],
+    args: [...nodeArgs, main],
     env: { PATH: process.env.PATH, ...settings, PORT: String(port), METRICS_PORT: String(metricsPort) },
     pidFolder: join(tmpdir(), "herald-rig-processes"),
     mark: main,

@@ -12,6 +12,11 @@ export interface GotLoopRequest {
   body: string;
 }
 
+export interface GotLoopResult {
+  perSecond: number;
+  cpuMicroseconds: number;
+}
+
 answerParent<GotLoopRequest>(async ({ url, ca, concurrency, seconds, body }) => {
   const agent = new Agent({ keepAlive: true, ca });
   const client = got.extend({
@@ -46,5 +51,8 @@ answerParent<GotLoopRequest>(async ({ url, ca, concurrency, seconds, body }) => 
   const elapsedSeconds = (performance.now() - begun) / 1_000;
   const cpu = process.cpuUsage(cpuBefore);
   agent.destroy();
-  return { perSecond: count / elapsedSeconds, cpuMicroseconds: (cpu.user + cpu.system) / count };
+  return {
+    perSecond: count / elapsedSeconds,
+    cpuMicroseconds: (cpu.user + cpu.system) / count,
+  } satisfies GotLoopResult;
 });
