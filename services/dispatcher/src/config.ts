@@ -1,10 +1,18 @@
-import { networkSettings, type Settings, secretSettings, serviceSettings, sharedSettings } from "@herald/common/config";
+import {
+  networkSettings,
+  type Settings,
+  secretSettings,
+  serviceSettings,
+  sharedSettings,
+  tracingSettings,
+} from "@herald/common/config";
 
 /** The dispatcher's settings. Numbers that SPEC gives are defaults here. */
 export const dispatcherSettings = {
   ...serviceSettings,
   ...secretSettings,
   ...networkSettings,
+  ...tracingSettings,
   EXTRA_CA_FILE: {
     type: "string",
     description: "PEM file of certificate authorities that are trusted besides the system's.",

@@ -1,11 +1,12 @@
 import type { SecretBox } from "@herald/common/security";
-import type { Log } from "@herald/common/telemetry";
+import type { Log, Tracing } from "@herald/common/telemetry";
 import type { AttemptResult, Sender } from "./attempt/index.ts";
 import type { ClaimedDelivery } from "./delivery.ts";
 import type { EndpointSlots } from "./endpoint-slots.ts";
 import type { DispatcherMetrics } from "./metrics.ts";
 import type { RetrySchedule } from "./retry-schedule.ts";
 import type { Settlement } from "./sql/settle.ts";
+import { spanEndOf, startAttemptSpan } from "./tracing.ts";
 
 /** Makes one attempt of a claimed delivery, and has it settled. Never rejects: what can't be settled comes due again. */
 export type Deliver = (delivery: ClaimedDelivery) => Promise<void>;
@@ -19,15 +20,28 @@ interface Parts {
   /** Undoes a claim whose attempt could not begin. */
   unclaim: (delivery: ClaimedDelivery) => Promise<void>;
   metrics: DispatcherMetrics;
+  tracing: Tracing | undefined;
   log: Log;
 }
 
-export function createDeliver({ sender, slots, secretBox, schedule, settle, unclaim, metrics, log }: Parts): Deliver {
+export function createDeliver({
+  sender,
+  slots,
+  secretBox,
+  schedule,
+  settle,
+  unclaim,
+  metrics,
+  tracing,
+  log,
+}: Parts): Deliver {
   return async (delivery) => {
     try {
       const secret = openSecret(delivery);
       if (secret === undefined) return await unclaim(delivery);
-      const { deliveryId, eventType, url, body, traceparent } = delivery;
+      const { deliveryId, eventType, url, body } = delivery;
+      const span = tracing && startAttemptSpan(tracing, delivery);
+      const traceparent = span?.traceparent ?? delivery.traceparent;
       const result = await sender.send({
         deliveryId,
         eventType,
@@ -36,6 +50,7 @@ export function createDeliver({ sender, slots, secretBox, schedule, settle, uncl
         body,
         traceparent: traceparent ?? undefined,
       });
+      span?.end(spanEndOf(result));
       slots.ended(delivery.endpointId, result.succeeded);
       await settle(settlementOf(delivery, result));
       record(delivery, result);

@@ -1,8 +1,9 @@
-import { type Settings, serviceSettings, sharedSettings } from "@herald/common/config";
+import { type Settings, serviceSettings, sharedSettings, tracingSettings } from "@herald/common/config";
 
 /** The publisher's settings. Numbers that SPEC gives are defaults here. */
 export const publisherSettings = {
   ...serviceSettings,
+  ...tracingSettings,
   EVENT_PREFETCH: {
     type: "integer",
     default: 1000,

@@ -43,6 +43,28 @@ export const serviceSettings = {
   },
 } as const satisfies Settings;
 
+/** Traces, by the names that OpenTelemetry gives these settings. */
+export const tracingSettings = {
+  OTEL_EXPORTER_OTLP_ENDPOINT: {
+    type: "string",
+    pattern: "^(https?://.+)?$",
+    description: "OTLP/HTTP collector for traces, as http://host:4318; without it nothing is traced.",
+  },
+  OTEL_EXPORTER_OTLP_HEADERS: {
+    type: "string",
+    secret: true,
+    description: "Headers for that collector, as name=value,name=value.",
+  },
+  OTEL_TRACES_SAMPLER_ARG: {
+    type: "number",
+    default: 1,
+    minimum: 0,
+    maximum: 1,
+    description:
+      "Share of the traces that begin in Herald that are recorded; one that an emitter began follows its own.",
+  },
+} as const satisfies Settings;
+
 /** Opening the signing secrets that the database holds. */
 export const secretSettings = {
   SECRET_KEYS: {
