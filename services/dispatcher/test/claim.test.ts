@@ -94,14 +94,17 @@ describe("a claim", () => {
     });
   });
 
-  test("of a delivery whose attempt was cut off writes that attempt down, and makes the next one", async () => {
+  test("§2.2/latest §2.2/503 of a delivery whose attempt was cut off writes that attempt down, and makes the next one", async () => {
     const { prisma } = db.database;
     const endpoint = await insertEndpoint(prisma);
-    const { id } = await insertDelivery(prisma, endpoint, { attemptCount: 1, inFlight: true });
+    const { id } = await insertDelivery(prisma, endpoint, { attemptCount: 1, inFlight: true, nextAttemptAt: NOW });
     expect(await claimHinted(prisma, [id], TIMES)).toMatchObject([{ attempt: 2 }]);
+    // It began when it was claimed: a lease before its lease ran out.
+    const startedAt = later(-60_000);
     expect(await deliveryOf(id)).toMatchObject({
       attemptCount: 2,
-      attempts: [{ number: 1, statusCode: 503, errorSummary: expect.stringContaining("interrupted") }],
+      attemptedAt: startedAt,
+      attempts: [{ number: 1, startedAt, statusCode: 503, errorSummary: expect.stringContaining("interrupted") }],
     });
   });
 
