@@ -15,7 +15,7 @@ test("§3.1/delete endpoints that come and go while events flow cost the one tha
     emitted.push(...events.map(({ id }) => id));
     await Promise.all(events.map((event) => emitter.emit(event)));
   }
-  for (let round = 0; round < 8; round++) {
+  for (let round = 0; round < 5; round++) {
     const passing = await Promise.all([1, 2, 3].map(() => api.create({ url: `${receiver.url}/passes` })));
     const emitting = emit(20);
     await Promise.all(passing.map((created) => api.delete(created.endpoint.id)));
@@ -34,4 +34,4 @@ test("§3.1/delete endpoints that come and go while events flow cost the one tha
   } finally {
     await connection.close();
   }
-});
+}, 60_000);
