@@ -6,7 +6,7 @@ import { join } from "node:path";
 
 const folder = process.argv[2] ?? "deploy/secrets";
 if (existsSync(join(folder, "rabbitmq-definitions.json"))) {
-  console.log(`${folder} has its secrets already; remove it to make new ones.`);
+  process.stdout.write(`${folder} has its secrets already; remove it to make new ones.\n`);
   process.exit(0);
 }
 mkdirSync(folder, { recursive: true, mode: 0o700 });
@@ -30,7 +30,7 @@ write("grafana-admin-password", password());
 write("secret-keys", `k1:${randomBytes(32).toString("base64")}`);
 write("auth-jwt-secret", randomBytes(32).toString("base64"));
 write("rabbitmq-definitions.json", JSON.stringify(definitions(), null, 2));
-console.log(`Secrets are in ${folder}. Keep them out of version control.`);
+process.stdout.write(`Secrets are in ${folder}. Keep them out of version control.\n`);
 
 /** Who may do what on the broker: no more than their work takes. */
 function definitions() {
@@ -45,7 +45,12 @@ function definitions() {
     })),
     permissions: [
       // Declares and uses what begins with its own name; publishes to queues through the default exchange.
-      permission("herald", "^herald\\.", "^(herald\\..*|amq\\.default)$", "^(herald\\..*|amq\\.rabbitmq\\.reply-to.*)$"),
+      permission(
+        "herald",
+        "^herald\\.",
+        "^(herald\\..*|amq\\.default)$",
+        "^(herald\\..*|amq\\.rabbitmq\\.reply-to.*)$",
+      ),
       // Publishes events, and nothing else.
       permission("emitter", "^$", "^herald\\.events$", "^$"),
       // Reads notices through queues of its own.
@@ -58,7 +63,9 @@ function definitions() {
 /** RabbitMQ's: salt, then the SHA-256 of salt and password, as Base64. */
 function hash(secret) {
   const salt = randomBytes(4);
-  const digest = createHash("sha256").update(Buffer.concat([salt, Buffer.from(secret)])).digest();
+  const digest = createHash("sha256")
+    .update(Buffer.concat([salt, Buffer.from(secret)]))
+    .digest();
   return Buffer.concat([salt, digest]).toString("base64");
 }
 
