@@ -22,8 +22,15 @@ export interface ApiClient {
   deliver(id: string, eventType: string, payloadJson: string): Promise<WebhookDeliverySummary>;
 }
 
-/** @param apiUrl where the management API listens, without a path */
-export async function apiClient(apiUrl: string, organizationId: string = randomUUID()): Promise<ApiClient> {
+/** How long a call may take: longer than the API waits for a dispatcher's answer, or for PostgreSQL. */
+const TIMEOUT_MS = 45_000;
+
+/** @param apiUrl where the management API listens, without a path; asked for each call where it may move */
+export async function apiClient(
+  apiUrl: string | (() => string),
+  organizationId: string = randomUUID(),
+  timeoutMs: number = TIMEOUT_MS,
+): Promise<ApiClient> {
   const token = await new SignJWT({
     organization_id: organizationId,
     permissions: ["integrations.view", "integrations.manage"],
@@ -35,11 +42,13 @@ export async function apiClient(apiUrl: string, organizationId: string = randomU
     .setSubject("rig")
     .setExpirationTime("365d")
     .sign(new TextEncoder().encode(JWT_SECRET));
-  const base = `${apiUrl}/api/organization/integration-operations/webhooks`;
+  const address = typeof apiUrl === "string" ? () => apiUrl : apiUrl;
 
   async function call<T>(method: string, path: string, body?: object): Promise<T> {
-    const response = await fetch(`${base}${path}`, {
+    const url = `${address()}/api/organization/integration-operations/webhooks${path}`;
+    const response = await fetch(url, {
       method,
+      signal: AbortSignal.timeout(timeoutMs),
       headers: {
         authorization: `Bearer ${token}`,
         connection: "close",
@@ -48,7 +57,7 @@ export async function apiClient(apiUrl: string, organizationId: string = randomU
       ...(body && { body: JSON.stringify(body) }),
     });
     const text = await response.text();
-    if (!response.ok) throw new Error(`${method} ${base}${path} answered ${response.status}: ${text}`);
+    if (!response.ok) throw new Error(`${method} ${url} answered ${response.status}: ${text}`);
     return (text === "" ? undefined : JSON.parse(text)) as T;
   }
 
