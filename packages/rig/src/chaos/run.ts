@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { names } from "@herald/common/broker";
-import { openDatabase } from "@herald/common/database";
+import { type Database, openDatabase, type PrismaClient } from "@herald/common/database";
 import { type Child, startChild } from "../bench/child.ts";
 import { apiClient } from "../herald/api-client.ts";
 import { planFaults } from "./plan/faults.ts";
@@ -51,7 +51,7 @@ export async function runChaos(world: World, options: RunOptions): Promise<RunRe
     receivers: <T>(request: ReceiverRequest) => receivers.ask<T>(request),
     emitter: <T>(request: EmitterRequest) => emitter.ask<T>(request),
   };
-  const database = openDatabase(servers.databaseUrl().href, { applicationName: "rig" });
+  let database: Database | undefined;
   try {
     const port = await ask.receivers<number>({
       type: "listen",
@@ -76,7 +76,9 @@ export async function runChaos(world: World, options: RunOptions): Promise<RunRe
     const faultsEndedAt = Date.now();
     admin.finish();
     const events = await ask.emitter<EmittedRecord[]>({ type: "finish", withinMs: CONFIRM_WITHIN_MS });
-    await untilQuiet(expectedDeliveries(events, endpoints) + admin.manual.length);
+    // Not before the faults are over: a restart of PostgreSQL moves it.
+    database = openDatabase(servers.databaseUrl().href, { applicationName: "rig" });
+    await untilQuiet(database.prisma, expectedDeliveries(events, endpoints) + admin.manual.length);
     const quietAfterMs = Date.now() - faultsEndedAt;
     await admin.stop();
 
@@ -119,14 +121,14 @@ export async function runChaos(world: World, options: RunOptions): Promise<RunRe
     }
   } finally {
     await Promise.all([receivers.stop(), emitter.stop()]);
-    await database.close();
+    await database?.close();
   }
 
   /** Nothing is under way and nothing is missing; gives up after a while, and the verdict says what is left. */
-  async function untilQuiet(expected: number): Promise<void> {
+  async function untilQuiet(prisma: PrismaClient, expected: number): Promise<void> {
     const deadline = Date.now() + QUIET_WITHIN_MS;
     while (Date.now() < deadline) {
-      const { finished, unfinished } = await progressOf(database.prisma);
+      const { finished, unfinished } = await progressOf(prisma);
       if (unfinished === 0 && finished >= expected) return;
       await sleep(500);
     }

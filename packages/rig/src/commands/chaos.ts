@@ -1,3 +1,4 @@
+import { setMaxListeners } from "node:events";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -25,9 +26,12 @@ if (!Number.isInteger(seed) || !(seconds > 0) || !(rate > 0)) {
 }
 
 const interrupted = new AbortController();
+// One for each pause under way.
+setMaxListeners(0, interrupted.signal);
 const pause = (durationMs: number) =>
   sleep(Math.max(0, durationMs), undefined, { signal: interrupted.signal }).catch(() => undefined);
-const progress = (text: string) => console.error(`${text} ...`);
+const progress = (text: string) =>
+  console.error(`${(performance.now() / 1_000).toFixed(0).padStart(4)} s  ${text} ...`);
 
 const head = { seed, seconds, rate, plan: planFingerprint(seed, seconds) };
 const world = await openWorld({ disposable: values.disposable, pause, progress });
