@@ -94,7 +94,7 @@ interface Index {
   deliveryOf(endpointId: string, eventId: string): StoredDelivery | undefined;
   event(id: string): EmittedRecord | undefined;
   endpoint(id: string): RigEndpoint | undefined;
-  deliveryIds: Iterable<string>;
+  deliveryIds: readonly string[];
 }
 
 function indexOf(history: History): Index {
@@ -117,7 +117,7 @@ function indexOf(history: History): Index {
     deliveryOf: (endpointId, eventId) => byEvent.get(`${endpointId}/${eventId}`),
     event: (id) => events.get(id),
     endpoint: (id) => endpoints.get(id),
-    deliveryIds: requests.keys(),
+    deliveryIds: [...requests.keys()],
   };
 }
 
