@@ -16,4 +16,6 @@ export interface ClaimedDelivery {
   /** The emitter's trace context; null where there is none. */
   traceparent: string | null;
   createdAt: Date;
+  /** When it comes due again for everybody, settled or not. */
+  leasedUntil: Date;
 }
