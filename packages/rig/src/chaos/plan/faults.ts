@@ -74,9 +74,9 @@ const DURATION_MS: Readonly<Record<FaultKind, readonly [low: number, high: numbe
   freeze: [500, 12_000],
   cut: [0, 0],
   stall: [500, 12_000],
-  // How long the forgotten end stays open.
-  "silent-server": [10_000, 20_000],
-  "silent-client": [10_000, 20_000],
+  // How long it may take the other side to notice.
+  "silent-server": [8_000, 8_000],
+  "silent-client": [8_000, 8_000],
   purge: [0, 0],
   "rabbitmq-killed": [0, 1_500],
   "postgres-crashed": [0, 1_500],

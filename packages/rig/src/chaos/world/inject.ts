@@ -65,9 +65,9 @@ async function strike({ kind, target, durationMs }: PlannedFault, victims: Victi
     }
     case "silent-server":
     case "silent-client": {
-      const endWhatIsLeft = linkOf(target, victims).silence(kind === "silent-server" ? "server" : "client");
-      await pause(durationMs);
-      return endWhatIsLeft();
+      linkOf(target, victims).silence(kind === "silent-server" ? "server" : "client");
+      // Until whoever was not told has noticed by itself.
+      return await pause(durationMs);
     }
     case "purge": {
       const { firstHintsQueue, manualHintsQueue } = names(victims.namespace);

@@ -10,10 +10,10 @@ export interface Link {
   stall(): void;
   release(): void;
   /**
-   * Takes one side away from every connection without a word to the other, whose bytes are swallowed from then on. New
-   * connections are not touched. The returned function ends what is left of the old ones.
+   * Takes one side away from every connection without a word to the other, whose bytes are swallowed from then on, until it
+   * gives up or the link is closed. New connections are not touched.
    */
-  silence(gone: "server" | "client"): () => void;
+  silence(gone: "server" | "client"): void;
   close(): Promise<void>;
 }
 
@@ -85,18 +85,14 @@ export async function startLink(target: () => URL): Promise<Link> {
       }
     },
     silence(gone) {
-      const left = [...pairs].map((pair) => {
+      for (const pair of [...pairs]) {
         pairs.delete(pair);
         const [dead, alive] = gone === "server" ? [pair.server, pair.client] : [pair.client, pair.server];
         dead.destroy();
         alive.resume();
         forgotten.add(alive);
         alive.once("close", () => forgotten.delete(alive));
-        return alive;
-      });
-      return () => {
-        for (const socket of left) socket.destroy();
-      };
+      }
     },
     async close() {
       cut();
