@@ -85,7 +85,7 @@ export const dispatcherSettings = {
     minimum: 1,
     maximum: 3600,
     description:
-      "When a claimed delivery comes due again if its dispatcher ended without a word; longer than an attempt.",
+      "When a claimed delivery comes due again if its dispatcher ended without a word; longer than an attempt and its settlement.",
   },
   HEADER_PREFIX: sharedSettings.HEADER_PREFIX,
   STANDARD_WEBHOOKS: sharedSettings.STANDARD_WEBHOOKS,

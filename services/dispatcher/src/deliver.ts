@@ -1,3 +1,4 @@
+import type { Clock } from "@herald/common/runtime";
 import type { SecretBox } from "@herald/common/security";
 import type { Log, Tracing } from "@herald/common/telemetry";
 import type { AttemptResult, Sender } from "./attempt/index.ts";
@@ -17,28 +18,27 @@ interface Parts {
   secretBox: SecretBox;
   schedule: RetrySchedule;
   settle: (settlement: Settlement) => Promise<void>;
-  /** Undoes a claim whose attempt could not begin. */
-  unclaim: (delivery: ClaimedDelivery) => Promise<void>;
+  /** Undoes a claim whose attempt could not begin: it is due again after the delay. */
+  unclaim: (delivery: ClaimedDelivery, delayMs: number) => Promise<void>;
+  clock: Clock;
+  /** What an attempt may take. */
+  deadlineMs: number;
   metrics: DispatcherMetrics;
-  tracing: Tracing | undefined;
+  tracing?: Tracing | undefined;
   log: Log;
 }
 
-export function createDeliver({
-  sender,
-  slots,
-  secretBox,
-  schedule,
-  settle,
-  unclaim,
-  metrics,
-  tracing,
-  log,
-}: Parts): Deliver {
+/** When a delivery is tried again whose secret could not be opened. */
+const SECRET_DELAY_MS = 60_000;
+
+export function createDeliver(parts: Parts): Deliver {
+  const { sender, slots, secretBox, schedule, settle, unclaim, clock, deadlineMs, metrics, tracing, log } = parts;
   return async (delivery) => {
     try {
+      // The claim's answer was long on its way. An attempt that may outlast the lease could be one of two at once.
+      if (clock.now().getTime() + deadlineMs > delivery.leasedUntil.getTime()) return await unclaim(delivery, 0);
       const secret = openSecret(delivery);
-      if (secret === undefined) return await unclaim(delivery);
+      if (secret === undefined) return await unclaim(delivery, SECRET_DELAY_MS);
       const { deliveryId, eventType, url, body } = delivery;
       const span = tracing && startAttemptSpan(tracing, delivery);
       const traceparent = span?.traceparent ?? delivery.traceparent;

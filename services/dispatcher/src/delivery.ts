@@ -16,4 +16,6 @@ export interface ClaimedDelivery {
   /** Of this claim where it is traced, else the event's; null where there is none. */
   traceparent: string | null;
   createdAt: Date;
+  /** When it comes due again for everybody, settled or not. */
+  leasedUntil: Date;
 }

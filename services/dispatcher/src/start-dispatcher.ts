@@ -27,9 +27,6 @@ const CLAIM_BATCH = { maxItems: 250, maxRunning: 2 };
 /** An attempt may take its whole time, and then its settlement: within the 20 s that a stop has. */
 const DRAIN_TIMEOUT_MS = 18_000;
 
-/** When a delivery is tried again whose secret could not be opened. */
-const UNCLAIMED_DELAY_MS = 60_000;
-
 /**
  * How much the clocks of publishers and dispatchers may differ. The grace of a hint ends by the publisher's; were a dispatcher
  * a moment behind it, the newest deliveries of a burst would seem to lie beyond that, and wait all of it.
@@ -42,13 +39,17 @@ export async function startDispatcher(
   { clock = systemClock }: { clock?: Clock } = {},
 ): Promise<Service> {
   const config = readConfig(dispatcherSettings, environment);
+  const deadlineMs = config.ATTEMPT_TIMEOUT_SECONDS * 1_000;
+  if (config.CLAIM_LEASE_SECONDS <= config.ATTEMPT_TIMEOUT_SECONDS) {
+    throw new ConfigError(["CLAIM_LEASE_SECONDS: must be more than ATTEMPT_TIMEOUT_SECONDS"]);
+  }
   const allowedPrivateNetworks = checked("ALLOWED_PRIVATE_NETWORKS", () =>
     parsePrivateNetworks(config.ALLOWED_PRIVATE_NETWORKS),
   );
   const secrets = checked("SECRET_KEYS", () => secretBox(config.SECRET_KEYS));
   const sender = checked("EXTRA_CA_FILE", () =>
     createSender({
-      deadlineMs: config.ATTEMPT_TIMEOUT_SECONDS * 1_000,
+      deadlineMs,
       headerPrefix: config.HEADER_PREFIX,
       standardWebhooks: config.STANDARD_WEBHOOKS,
       allowedPrivateNetworks,
@@ -73,6 +74,7 @@ export async function startDispatcher(
   });
   const database = openDatabase(config.DATABASE_URL, {
     poolSize: config.DATABASE_POOL_SIZE,
+    statementTimeoutMs: config.DATABASE_TIMEOUT_SECONDS * 1_000,
     applicationName: "herald-dispatcher",
     onConnectionLost: (error) => log.warn("a database connection broke", { error }),
   });
@@ -100,7 +102,9 @@ export async function startDispatcher(
       { prisma, clock, metrics, log, signal: stopping.signal },
       { failingAfter: config.FAILING_AFTER_FAILURES, disableAfter: config.DISABLE_AFTER_FAILURES },
     ),
-    unclaim: ({ deliveryId, attempt }) => unclaim(prisma, { deliveryId, attempt, dueAt: fromNow(UNCLAIMED_DELAY_MS) }),
+    unclaim: ({ deliveryId, attempt }, delayMs) => unclaim(prisma, { deliveryId, attempt, dueAt: fromNow(delayMs) }),
+    clock,
+    deadlineMs,
     metrics,
     tracing,
     log,

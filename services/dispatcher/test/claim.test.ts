@@ -48,6 +48,7 @@ describe("a claim", () => {
         revision: 3n,
         traceparent: "00-trace",
         createdAt: ROW_TIME,
+        leasedUntil: LEASED_UNTIL,
       },
     ]);
     expect(await deliveryOf(id)).toMatchObject({ attemptCount: 1, inFlight: true, nextAttemptAt: LEASED_UNTIL });

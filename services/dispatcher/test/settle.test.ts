@@ -190,6 +190,58 @@ describe("an endpoint's health", () => {
   });
 });
 
+describe("settlements whose answer was lost, and which are made once more", () => {
+  test("count each failed attempt once: three of them don't disable an endpoint as six", async () => {
+    const { prisma } = db.database;
+    const endpoint = await insertEndpoint(prisma);
+    const { settlements } = await settleRun(endpoint, [false, false, false]);
+    const before = await prisma.notice.findMany({ where: { endpointId: endpoint.id } });
+    await settleAll(settlements);
+    await settleAll(settlements);
+    expect(await endpointOf(endpoint.id)).toMatchObject({ enabled: true, consecutiveFailures: 3 });
+    expect(await prisma.notice.findMany({ where: { endpointId: endpoint.id } })).toEqual(before);
+  });
+
+  test("undo nothing that came after them: neither a success a later failure, nor a failure a later success", async () => {
+    const endpoint = await insertEndpoint(db.database.prisma);
+    const { settlements: succeeded } = await settleRun(endpoint, [true]);
+    const { settlements: failed } = await settleRun(endpoint, [false, false]);
+    await settleAll(succeeded);
+    expect(await endpointOf(endpoint.id)).toMatchObject({ consecutiveFailures: 2 });
+    await settleRun(endpoint, [true]);
+    await settleAll(failed);
+    expect(await endpointOf(endpoint.id)).toMatchObject({ consecutiveFailures: 0, failureRun: [] });
+  });
+
+  test("count once also while the first statement is still at it", async () => {
+    const { prisma } = db.database;
+    const endpoint = await insertEndpoint(prisma);
+    const { id } = await claimedDelivery(endpoint);
+    const settlements = [settlement(endpoint, id, { succeeded: false })];
+    let both: Promise<unknown> | undefined;
+    await prisma.$transaction(async (transaction) => {
+      await transaction.$queryRaw`select 1 from webhook_endpoint where id = ${endpoint.id}::uuid for no key update`;
+      both = Promise.all([settleAll(settlements), settleAll(settlements)]);
+      await eventually(async () => expect(await statementsThatWait(prisma)).toBe(2));
+    });
+    await both;
+    expect(await endpointOf(endpoint.id)).toMatchObject({ consecutiveFailures: 1 });
+    expect((await deliveryOf(id)).attempts).toHaveLength(1);
+  });
+
+  test("a success that an interrupted attempt turns out to have been still counts", async () => {
+    const { prisma } = db.database;
+    const endpoint = await insertEndpoint(prisma);
+    await settleRun(endpoint, [false, false]);
+    const { id, nextAttemptAt } = await claimedDelivery(endpoint, 2);
+    await prisma.deliveryAttempt.create({
+      data: { deliveryId: id, number: 1, startedAt: nextAttemptAt ?? NOW, durationMs: 0, statusCode: 503 },
+    });
+    await settleAll([settlement(endpoint, id)]);
+    expect(await endpointOf(endpoint.id)).toMatchObject({ consecutiveFailures: 0 });
+  });
+});
+
 describe("a deletion at the same time", () => {
   function queue() {
     const errors: unknown[] = [];

@@ -23,6 +23,7 @@ export async function startManagementApi(
   const registry = createRegistry("management-api");
   const database = openDatabase(config.DATABASE_URL, {
     poolSize: config.DATABASE_POOL_SIZE,
+    statementTimeoutMs: config.DATABASE_TIMEOUT_SECONDS * 1_000,
     applicationName: "herald-management-api",
     onConnectionLost: (error) => log.warn("a database connection broke", { error }),
   });

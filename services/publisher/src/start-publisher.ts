@@ -38,6 +38,7 @@ export async function startPublisher(
   });
   const database = openDatabase(config.DATABASE_URL, {
     poolSize: config.DATABASE_POOL_SIZE,
+    statementTimeoutMs: config.DATABASE_TIMEOUT_SECONDS * 1_000,
     applicationName: "herald-publisher",
     onConnectionLost: (error) => log.warn("a database connection broke", { error }),
   });

@@ -15,6 +15,13 @@ export const serviceSettings = {
     maximum: 200,
     description: "Connections that this process keeps to PostgreSQL at the most.",
   },
+  DATABASE_TIMEOUT_SECONDS: {
+    type: "number",
+    default: 30,
+    minimum: 1,
+    maximum: 600,
+    description: "How long PostgreSQL may take for one statement; two seconds later its connection counts as broken.",
+  },
   AMQP_URL: {
     type: "string",
     required: true,

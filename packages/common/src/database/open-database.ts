@@ -6,7 +6,10 @@ export interface DatabaseOptions {
   poolSize?: number;
   /** How long a query waits for a free or new connection before it fails, in milliseconds. */
   connectTimeoutMs?: number;
-  /** How long PostgreSQL lets one statement run, in milliseconds. */
+  /**
+   * How long PostgreSQL lets one statement run, in milliseconds. Its answer is waited for a moment longer; then the
+   * statement fails here and its connection is given up.
+   */
   statementTimeoutMs?: number;
   /** What `pg_stat_activity` shows for these connections. */
   applicationName?: string;
@@ -26,16 +29,25 @@ export interface Database {
 const MAX_PREPARED_STATEMENTS = 200;
 
 /**
+ * How much longer than PostgreSQL's own limit an answer is waited for. Without any limit here, a connection whose other end is
+ * gone without a word (a machine that lost its power, a firewall that forgot) holds its statement, and all that waits behind
+ * it, for the quarter of an hour that TCP keeps trying.
+ */
+const ANSWER_GRACE_MS = 2_000;
+
+/**
  * Opens a pool on a PostgreSQL database, with Prisma in front. Connects with the first query, so it returns at once
  * also when PostgreSQL is not there yet.
  */
 export function openDatabase(url: string, options: DatabaseOptions = {}): Database {
+  const statementTimeoutMs = options.statementTimeoutMs ?? 30_000;
   const adapter = new PrismaPg(
     {
       connectionString: url,
       max: options.poolSize ?? 10,
       connectionTimeoutMillis: options.connectTimeoutMs ?? 5_000,
-      statement_timeout: options.statementTimeoutMs ?? 30_000,
+      statement_timeout: statementTimeoutMs,
+      query_timeout: statementTimeoutMs + ANSWER_GRACE_MS,
       application_name: options.applicationName ?? "herald",
     },
     {

@@ -84,7 +84,7 @@ async function openSite(place: HeraldPlace, profileFolder: string | undefined): 
     ...own,
     async start(name, settings = {}) {
       const profiling = profileFolder ? ["--cpu-prof", `--cpu-prof-dir=${profileFolder}`] : [];
-      const service = await startServiceProcess(name, { ...heraldSettings(own), ...settings }, () => {}, profiling);
+      const service = await startServiceProcess(name, { ...heraldSettings(own), ...settings }, { nodeArgs: profiling });
       services.add(service);
       return service;
     },

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { type Child, startChild } from "../child.ts";
 import { apiClient } from "../herald/api-client.ts";
 import type { ServiceProcess } from "../herald/processes.ts";
 import type { BenchPlace, Site } from "./place.ts";
-import { type Child, startChild } from "./processes/child.ts";
 import type { EmitterRequest } from "./processes/emitter.ts";
 import type { Arrivals, ReceiverRequest } from "./processes/receiver.ts";
 

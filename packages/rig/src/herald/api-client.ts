@@ -22,14 +22,17 @@ export interface ApiClient {
   deliver(id: string, eventType: string, payloadJson: string): Promise<WebhookDeliverySummary>;
 }
 
+/** How long a call may take: longer than the API waits for a dispatcher's answer, or for PostgreSQL. */
+const TIMEOUT_MS = 45_000;
+
 /**
- * @param apiUrl where the management API listens, without a path
+ * @param apiUrl where the management API listens, without a path; asked for each call where it may move
  * @param options `keepAlive` leaves connections open, which a service that is to stop has to wait for
  */
 export async function apiClient(
-  apiUrl: string,
+  apiUrl: string | (() => string),
   organizationId: string = randomUUID(),
-  { keepAlive = false }: { keepAlive?: boolean } = {},
+  { keepAlive = false, timeoutMs = TIMEOUT_MS }: { keepAlive?: boolean; timeoutMs?: number } = {},
 ): Promise<ApiClient> {
   const token = await new SignJWT({
     organization_id: organizationId,
@@ -42,11 +45,13 @@ export async function apiClient(
     .setSubject("rig")
     .setExpirationTime("365d")
     .sign(new TextEncoder().encode(JWT_SECRET));
-  const base = `${apiUrl}/api/organization/integration-operations/webhooks`;
+  const address = typeof apiUrl === "string" ? () => apiUrl : apiUrl;
 
   async function call<T>(method: string, path: string, body?: object): Promise<T> {
-    const response = await fetch(`${base}${path}`, {
+    const url = `${address()}/api/organization/integration-operations/webhooks${path}`;
+    const response = await fetch(url, {
       method,
+      signal: AbortSignal.timeout(timeoutMs),
       headers: {
         authorization: `Bearer ${token}`,
         ...(!keepAlive && { connection: "close" }),
@@ -55,7 +60,7 @@ export async function apiClient(
       ...(body && { body: JSON.stringify(body) }),
     });
     const text = await response.text();
-    if (!response.ok) throw new Error(`${method} ${base}${path} answered ${response.status}: ${text}`);
+    if (!response.ok) throw new Error(`${method} ${url} answered ${response.status}: ${text}`);
     return (text === "" ? undefined : JSON.parse(text)) as T;
   }
 

@@ -19,20 +19,26 @@ export interface ServiceProcess {
   stop(): Promise<void>;
 }
 
+export interface ServiceProcessOptions {
+  /** Where it is told every line that it writes. */
+  onLine?: (line: string) => void;
+  /** Node's own arguments. */
+  nodeArgs?: readonly string[];
+  /** False where it may take long, since its database or broker is away; true unless said otherwise. */
+  untilReady?: boolean;
+}
+
 const READY_TIMEOUT_MS = 30_000;
 
 /**
- * Starts a built service and resolves when it is ready for work.
+ * Starts a built service and resolves when it is ready for work, unless told not to wait for that.
  *
- * @param onLine gets every line that it prints
- * @param nodeArgs are Node's own
  * @throws when it ends before that, with what it said
  */
 export async function startServiceProcess(
   name: ServiceName,
   settings: Record<string, string>,
-  onLine: (line: string) => void = () => {},
-  nodeArgs: readonly string[] = [],
+  { onLine, nodeArgs = [], untilReady: waits = true }: ServiceProcessOptions = {},
 ): Promise<ServiceProcess> {
   const main = join(projectFolder(), "services", name, "dist", "main.js");
   const [port, metricsPort] = [await freePort(), await freePort()];
@@ -43,11 +49,11 @@ export async function startServiceProcess(
     env: { PATH: process.env.PATH, ...settings, PORT: String(port), METRICS_PORT: String(metricsPort) },
     pidFolder: join(tmpdir(), "herald-rig-processes"),
     mark: main,
-    onLine,
+    ...(onLine && { onLine }),
   });
   const operationsUrl = `http://127.0.0.1:${metricsPort}`;
   try {
-    await untilReady(child, operationsUrl);
+    if (waits) await untilReady(child, operationsUrl);
   } catch (error) {
     await child.stop(0);
     throw error;

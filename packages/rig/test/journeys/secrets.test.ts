@@ -21,7 +21,7 @@ test("§7/secrets at the most talkative log level, no secret, token, payload or 
   };
   const lines: string[] = [];
   async function start(name: ServiceName): Promise<ServiceProcess> {
-    const started = await startServiceProcess(name, settings, (line) => lines.push(line));
+    const started = await startServiceProcess(name, settings, { onLine: (line) => lines.push(line) });
     processes.push(started);
     return started;
   }

@@ -120,6 +120,7 @@ async function claim(
       where delivery.id = wanted.id and endpoint.id = delivery.endpoint_id
       returning delivery.id, delivery.endpoint_id, delivery.organization_id, delivery.business_event_id,
         delivery.event_type, delivery.attempt_count, delivery.body, delivery.in_flight, delivery.created_at,
+        delivery.next_attempt_at,
         endpoint.url, endpoint.sealed_secret, endpoint.revision
     )
     select
@@ -133,7 +134,8 @@ async function claim(
       decided.sealed_secret as "sealedSecret",
       decided.revision as "revision",
       event.traceparent as "traceparent",
-      decided.created_at as "createdAt"
+      decided.created_at as "createdAt",
+      decided.next_attempt_at as "leasedUntil"
     from decided
     left join business_event as event
       on event.organization_id = decided.organization_id and event.id = decided.business_event_id

@@ -45,10 +45,11 @@ export interface HealthThresholds {
  * - Endpoints are counted only where that changes something: a healthy endpoint's row is neither locked nor written.
  * - A result from before the endpoint's latest edit, or after it was disabled, leaves the endpoint alone.
  * - Deliveries and endpoints that were deleted meanwhile are passed over.
+ * - The same settlements once more change nothing: whoever got no answer can't know whether the statement was done.
  *
  * Locks: these deliveries; endpoints that fail or recover. A concurrent deletion of an endpoint may end as a deadlock
  * (it takes the endpoint first, then the deliveries): PostgreSQL ends one of both, and a settlement is tried again.
- * Walks: delivery_pkey, webhook_endpoint_pkey.
+ * Walks: delivery_pkey, webhook_endpoint_pkey, and delivery_attempt_pkey for the results of endpoints that fail or recover.
  */
 export async function settle(
   prisma: PrismaClient,
@@ -118,6 +119,14 @@ export async function settle(
           over (partition by result.endpoint_id order by result.position) as run
       from result
       join endpoint on endpoint.id = result.endpoint_id and endpoint.revision = result.revision
+      -- Settled before, by a statement whose answer was lost. Its snapshot may be older than that, the endpoint's row never is.
+      where not (result.delivery_id || '/' || result.attempt = any (endpoint.failure_run))
+        and not exists (
+          select from delivery_attempt as written
+          where written.delivery_id = result.delivery_id
+            and written.number = result.attempt
+            and written.started_at = result.started_at
+        )
     ), run as (
       select counted.endpoint_id, counted.run,
         case when counted.run = 0 then endpoint.failure_run else '{}' end

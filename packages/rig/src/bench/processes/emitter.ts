@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { createEmitter, type Emitter, newEvent } from "@herald/emitter";
+import { answerParent } from "../../child.ts";
 import { busyPercent, sharedNow } from "./busy.ts";
-import { answerParent } from "./child.ts";
 
 export type EmitterRequest =
   | { type: "connect"; url: string; namespace: string; organizationIds: string[] }

@@ -1,8 +1,8 @@
 import type { ServerResponse } from "node:http";
 import { createServer, type ServerOptions } from "node:https";
 import type { AddressInfo } from "node:net";
+import { answerParent } from "../../child.ts";
 import { busyPercent, sharedNow } from "./busy.ts";
-import { answerParent } from "./child.ts";
 
 /** What the parent may ask of the receiver. It answers 204 at once, unless told to hang. */
 export type ReceiverRequest =

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { startChild } from "../../child.ts";
 import { serverCpu } from "../cpu.ts";
-import { startChild } from "../processes/child.ts";
 import type { GotLoopRequest, GotLoopResult } from "../processes/got-loop.ts";
 import { EXACTLY_ONCE, type Row } from "../row.ts";
 import { SAMPLE_BODY } from "../sample-body.ts";

@@ -1,0 +1,46 @@
+import { EVENT_TYPES } from "@herald/contracts";
+import type { EmittedEvent } from "@herald/emitter";
+import { draw, drawOne, drawUuid, drawWeighted } from "./draw.ts";
+import type { Tenant } from "./tenants.ts";
+
+export interface PlannedEvent {
+  event: EmittedEvent;
+  /** Emitted once more with the same id, as by a product service that missed the confirm. */
+  twice: boolean;
+}
+
+/** Text that does not survive being read and written again by the careless. */
+const TEXTS = [
+  "Done",
+  "1.0",
+  "naïve café",
+  '"quoted" \\ back',
+  "line\nbreak\ttab",
+  "日本語 🚀",
+  "</script>",
+  "  blanks  ",
+];
+
+/** The nth event of a run; only the time at which it occurs is not of the plan. */
+export function planEvent(seed: number, index: number, tenants: readonly Tenant[], occurredAt: Date): PlannedEvent {
+  const weights = Object.fromEntries(tenants.map(({ organizationId, weight }) => [organizationId, weight]));
+  // A type in fifty is none that Herald delivers: it must be ignored and block nothing.
+  const isForeign = draw(seed, "foreign", index) < 0.02;
+  return {
+    twice: draw(seed, "twice", index) < 0.03,
+    event: {
+      organizationId: drawWeighted(weights, seed, "organization", index),
+      id: drawUuid(seed, "event", index),
+      type: isForeign ? "WorkItemRenamed" : drawOne(EVENT_TYPES, seed, "type", index),
+      occurredAtUtc: occurredAt.toISOString(),
+      entityType: "WorkItem",
+      entityId: drawUuid(seed, "entity", index),
+      data: {
+        changes: {
+          Status: { oldValue: drawOne(TEXTS, seed, "old", index), newValue: drawOne(TEXTS, seed, "new", index) },
+          Number: { oldValue: null, newValue: String(index) },
+        },
+      },
+    },
+  };
+}

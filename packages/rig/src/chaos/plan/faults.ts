@@ -1,0 +1,134 @@
+import { drawBetween, drawOne, drawWeighted, shuffled } from "./draw.ts";
+
+/** What the rig does to a running Herald. */
+export type FaultKind =
+  /** `kill -9` of a service, and a new one after the pause. */
+  | "kill"
+  /** SIGTERM, as in a deployment, and a new one after it ended. */
+  | "terminate"
+  /** A service stands still (SIGSTOP) for the pause, as on a machine that swaps or is being moved. */
+  | "freeze"
+  /** A service's connections to PostgreSQL or RabbitMQ break; both sides notice. */
+  | "cut"
+  /** Nothing passes in either direction for the pause, then everything does. */
+  | "stall"
+  /** The server's side is gone, and the service is not told: what it says is swallowed. */
+  | "silent-server"
+  /** The service's side is gone, and the server is not told. */
+  | "silent-client"
+  /** A queue of hints is emptied. */
+  | "purge"
+  /** `kill -9` of RabbitMQ, and a new start on its data after the pause. */
+  | "rabbitmq-killed"
+  /** PostgreSQL ends at once (`immediate`), and recovers from its log after the pause. */
+  | "postgres-crashed"
+  /** RabbitMQ is out of memory, and takes no messages for the pause. */
+  | "memory-alarm";
+
+export interface PlannedFault {
+  /** After the start of the run. */
+  atMs: number;
+  kind: FaultKind;
+  /** A service (`dispatcher-1`), a link (`dispatcher-1>postgres`), a queue (`first`), or the server itself. */
+  target: string;
+  durationMs: number;
+}
+
+export const SERVICES = [
+  "management-api-1",
+  "management-api-2",
+  "publisher-1",
+  "publisher-2",
+  "dispatcher-1",
+  "dispatcher-2",
+] as const;
+export type ServiceLabel = (typeof SERVICES)[number];
+
+/** From who connects to what it connects to. */
+export const LINKS: readonly string[] = [
+  ...SERVICES.flatMap((service) => [`${service}>postgres`, `${service}>rabbitmq`]),
+  "emitter>rabbitmq",
+];
+
+/** One deal of these lasts about half a minute, so a run of a minute sees every kind, most of them several times. */
+const DECK: readonly FaultKind[] = [
+  ...repeated("kill", 5),
+  "terminate",
+  ...repeated("freeze", 2),
+  ...repeated("cut", 3),
+  ...repeated("stall", 3),
+  ...repeated("silent-server", 2),
+  "silent-client",
+  ...repeated("purge", 2),
+  "rabbitmq-killed",
+  ...repeated("postgres-crashed", 2),
+  "memory-alarm",
+];
+const INTERVAL_MS = 1_300;
+/** The load runs alone for so long at first, and the last faults fall before its end. */
+const LEAD_IN_MS = 1_000;
+
+const DURATION_MS: Readonly<Record<FaultKind, readonly [low: number, high: number]>> = {
+  kill: [100, 2_000],
+  terminate: [0, 500],
+  freeze: [500, 12_000],
+  cut: [0, 0],
+  stall: [500, 12_000],
+  // How long it may take the other side to notice.
+  "silent-server": [8_000, 8_000],
+  "silent-client": [8_000, 8_000],
+  purge: [0, 0],
+  "rabbitmq-killed": [0, 1_500],
+  "postgres-crashed": [0, 1_500],
+  "memory-alarm": [1_500, 5_000],
+};
+
+/** Where a fault can hurt more, it falls more often. */
+const SERVICE_WEIGHTS: Readonly<Record<ServiceLabel, number>> = {
+  "management-api-1": 1,
+  "management-api-2": 1,
+  "publisher-1": 2,
+  "publisher-2": 2,
+  "dispatcher-1": 3,
+  "dispatcher-2": 3,
+};
+
+/** The faults of a run, in their order. Pure: the same for the same seed and length. */
+export function planFaults(seed: number, seconds: number): PlannedFault[] {
+  const faults: PlannedFault[] = [];
+  let atMs = LEAD_IN_MS;
+  for (let index = 0; ; index++) {
+    const deal = Math.floor(index / DECK.length);
+    const kind = shuffled(DECK, seed, "deal", deal)[index % DECK.length] as FaultKind;
+    atMs += drawBetween(0.4, 1.6, seed, "pause", index) * INTERVAL_MS;
+    if (atMs >= seconds * 1_000) return faults;
+    const [low, high] = DURATION_MS[kind];
+    const durationMs = Math.round(drawBetween(low, high, seed, "duration", index));
+    faults.push({ atMs: Math.round(atMs), kind, target: targetOf(kind, seed, index), durationMs });
+  }
+}
+
+function targetOf(kind: FaultKind, seed: number, index: number): string {
+  switch (kind) {
+    case "kill":
+    case "terminate":
+    case "freeze":
+      return drawWeighted(SERVICE_WEIGHTS, seed, "target", index);
+    case "cut":
+    case "stall":
+    case "silent-server":
+    case "silent-client":
+      return drawOne(LINKS, seed, "target", index);
+    case "purge":
+      return drawOne(["first", "manual"], seed, "target", index);
+    case "rabbitmq-killed":
+    case "memory-alarm":
+      return "rabbitmq";
+    case "postgres-crashed":
+      return "postgres";
+  }
+}
+
+function repeated(kind: FaultKind, times: number): FaultKind[] {
+  return Array.from({ length: times }, () => kind);
+}

@@ -1,0 +1,179 @@
+import { createHash } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
+import { names } from "@herald/common/broker";
+import { type Database, openDatabase, type PrismaClient } from "@herald/common/database";
+import { type Child, startChild } from "../child.ts";
+import { apiClient } from "../herald/api-client.ts";
+import { planFaults } from "./plan/faults.ts";
+import { planOutages, planPauses, planTenants, type Tenant } from "./plan/tenants.ts";
+import type { EmittedRecord, History, ReceivedRequest } from "./verdict/history.ts";
+import { reconcile, type Verdict } from "./verdict/reconcile.ts";
+import { type AdminEndpoint, startAdmin } from "./world/admin.ts";
+import { progressOf, storedDeliveries } from "./world/database.ts";
+import type { EmitterRequest } from "./world/emitter-process.ts";
+import { createInjector } from "./world/inject.ts";
+import type { World } from "./world/open-world.ts";
+import { collectNotices, countMessages, readNotices } from "./world/queues.ts";
+import type { ReceiverRequest } from "./world/receiver-process.ts";
+import { ATTEMPT_TIMEOUT_MS, DISABLE_AFTER, LEASE_MS, MAX_ATTEMPTS } from "./world/settings.ts";
+
+export interface RunOptions {
+  seed: number;
+  /** How long events are emitted and faults injected. */
+  seconds: number;
+  /** Events a second. */
+  rate: number;
+  pause: (durationMs: number) => Promise<void>;
+  progress: (text: string) => void;
+}
+
+export interface RunResult {
+  verdict: Verdict;
+  history: History;
+  /** From the last fault's end until every delivery had come to its own. */
+  quietAfterMs: number;
+}
+
+const NOTICES_QUEUE = "rig.notices";
+/** For the emitter to get rid of what it holds, and for the last delivery to end: a resumed endpoint is looked at again after a minute. */
+const CONFIRM_WITHIN_MS = 60_000;
+const QUIET_WITHIN_MS = 150_000;
+
+/** One run of the rig in a world of its own: load and faults, then quiet, then the verdict. */
+export async function runChaos(world: World, options: RunOptions): Promise<RunResult> {
+  const { seed, seconds, rate, pause, progress } = options;
+  const { servers, namespace } = world;
+  const tenants = planTenants(seed);
+  const outages = planOutages(seed, seconds);
+  const receivers = await startChild(new URL("./world/receiver-process.js", import.meta.url));
+  const emitter = await startChild(new URL("./world/emitter-process.js", import.meta.url));
+  const ask = {
+    receivers: <T>(request: ReceiverRequest) => receivers.ask<T>(request),
+    emitter: <T>(request: EmitterRequest) => emitter.ask<T>(request),
+  };
+  let database: Database | undefined;
+  try {
+    const port = await ask.receivers<number>({
+      type: "listen",
+      ...world.receiverCertificate,
+      seed,
+      outages,
+      attemptTimeoutMs: ATTEMPT_TIMEOUT_MS,
+    });
+    const endpoints = await createEndpoints(world, tenants, port, receivers);
+    await collectNotices(servers.amqpUrl(), names(namespace).noticesExchange, NOTICES_QUEUE);
+    await ask.emitter({ type: "connect", url: world.amqpUrlOver("emitter>rabbitmq"), namespace, seed, tenants });
+
+    progress(`${rate} events/s for ${seconds} s, and ${planFaults(seed, seconds).length} faults`);
+    await ask.receivers({ type: "begin" });
+    const admin = await startAdmin({ seed, endpoints, pauses: planPauses(seed, seconds), apiUrl: world.apiUrl, pause });
+    const { inject, injected } = createInjector({ ...world, pause });
+    const emitting = ask.emitter({ type: "emit", perSecond: rate, seconds });
+    await injectAsPlanned();
+    await emitting;
+
+    progress("Waiting for quiet");
+    const faultsEndedAt = Date.now();
+    admin.finish();
+    const events = await ask.emitter<EmittedRecord[]>({ type: "finish", withinMs: CONFIRM_WITHIN_MS });
+    // Not before the faults are over: a restart of PostgreSQL moves it.
+    database = openDatabase(servers.databaseUrl().href, { applicationName: "rig" });
+    await untilQuiet(database.prisma, expectedDeliveries(events, endpoints) + admin.manual.length);
+    const quietAfterMs = Date.now() - faultsEndedAt;
+    await admin.stop();
+
+    progress("Reconciling");
+    const { inboxQueue, rejectedQueue, manualHintsQueue } = names(namespace);
+    const notices = await readNotices(servers.amqpUrl(), NOTICES_QUEUE);
+    const history: History = {
+      events,
+      manual: admin.manual,
+      endpoints,
+      requests: await ask.receivers<ReceivedRequest[]>({ type: "requests" }),
+      deliveries: await storedDeliveries(database.prisma),
+      disablings: admin.disablings,
+      notices: notices.map(({ id, type, endpoint, attempts }) => ({
+        id,
+        type,
+        endpointId: endpoint.id,
+        attempts: attempts.map(({ deliveryId, number }) => `${deliveryId}/${number}`),
+      })),
+      faults: injected,
+      ownEnds: world.ownEnds,
+      leftInQueues: await countMessages(servers.amqpUrl(), [inboxQueue, rejectedQueue, manualHintsQueue]),
+      settings: {
+        leaseMs: LEASE_MS,
+        attemptTimeoutMs: ATTEMPT_TIMEOUT_MS,
+        maxAttempts: MAX_ATTEMPTS,
+        disableAfter: DISABLE_AFTER,
+      },
+    };
+    return { verdict: reconcile(history), history, quietAfterMs };
+
+    async function injectAsPlanned(): Promise<void> {
+      const begunAt = Date.now();
+      const injecting: Promise<void>[] = [];
+      for (const fault of planFaults(seed, seconds)) {
+        await pause(begunAt + fault.atMs - Date.now());
+        injecting.push(inject(fault));
+      }
+      await Promise.all(injecting);
+    }
+  } finally {
+    await Promise.all([receivers.stop(), emitter.stop()]);
+    await database?.close();
+  }
+
+  /** Nothing is under way and nothing is missing; gives up after a while, and the verdict says what is left. */
+  async function untilQuiet(prisma: PrismaClient, expected: number): Promise<void> {
+    const deadline = Date.now() + QUIET_WITHIN_MS;
+    while (Date.now() < deadline) {
+      const { finished, unfinished } = await progressOf(prisma);
+      if (unfinished === 0 && finished >= expected) return;
+      await sleep(500);
+    }
+    progress("It does not come");
+  }
+}
+
+interface RunEndpoint extends AdminEndpoint {
+  types: readonly string[];
+}
+
+async function createEndpoints(
+  world: World,
+  tenants: readonly Tenant[],
+  receiverPort: number,
+  receivers: Child,
+): Promise<RunEndpoint[]> {
+  const created: RunEndpoint[] = [];
+  for (const { organizationId, endpoints } of tenants) {
+    const api = await apiClient(world.apiUrl, organizationId);
+    for (const { character, types } of endpoints) {
+      const number = created.length;
+      const url = `https://127.0.0.1:${receiverPort}/${number}`;
+      const { endpoint, signingSecret } = await api.create({ name: character, url, events: [...types] });
+      if (!signingSecret) throw new Error("The API created an endpoint and did not say its secret.");
+      await receivers.ask({ type: "endpoint", number, id: endpoint.id, character, secret: signingSecret });
+      created.push({ number, id: endpoint.id, organizationId, character, types });
+    }
+  }
+  return created;
+}
+
+function expectedDeliveries(events: readonly EmittedRecord[], endpoints: readonly RunEndpoint[]): number {
+  let count = 0;
+  for (const { organizationId, type, confirmed } of events) {
+    if (!confirmed) continue;
+    for (const endpoint of endpoints) {
+      if (endpoint.organizationId === organizationId && endpoint.types.includes(type)) count++;
+    }
+  }
+  return count;
+}
+
+/** The plan of a run as one short text: the same for the same seed and options. */
+export function planFingerprint(seed: number, seconds: number): string {
+  const plan = [planTenants(seed), planOutages(seed, seconds), planPauses(seed, seconds), planFaults(seed, seconds)];
+  return createHash("sha256").update(JSON.stringify(plan)).digest("hex").slice(0, 12);
+}

@@ -1,0 +1,45 @@
+import type { History, InjectedFault, ReceivedRequest, StoredDelivery } from "./history.ts";
+
+/** Faults that can part a dispatcher from the result of an attempt, so that the delivery comes due again. */
+const PARTS_DISPATCHER = new Set(["kill", "terminate", "freeze"]);
+const PARTS_FROM_DATABASE = new Set(["cut", "stall", "silent-server", "silent-client"]);
+
+function canRepeat({ kind, target, skipped }: InjectedFault): boolean {
+  if (skipped !== undefined) return false;
+  if (kind === "postgres-crashed") return true;
+  if (PARTS_DISPATCHER.has(kind)) return target.startsWith("dispatcher");
+  return PARTS_FROM_DATABASE.has(kind) && /^dispatcher.*>postgres$/.test(target);
+}
+
+/** A fault's effects begin a moment before what the rig saw of them, and clocks are read a moment late. */
+const SLACK_MS = 250;
+
+/**
+ * Names what made a delivery come once more though the receiver had accepted it, or was still at it; undefined where nothing
+ * that happened between the two can have done so.
+ */
+export function explainRepeat(
+  history: Pick<History, "faults" | "settings">,
+  delivery: StoredDelivery | undefined,
+  first: ReceivedRequest,
+  second: ReceivedRequest,
+): string | undefined {
+  const fault = history.faults
+    .filter((each) => canRepeat(each) && each.from <= second.at && each.until >= first.at - SLACK_MS)
+    .sort((a, b) => Math.abs(a.from - first.at) - Math.abs(b.from - first.at))[0];
+  if (fault) return fault.kind;
+  return cameTooLate(history, delivery, first) ? "late answer" : undefined;
+}
+
+/** The receiver accepted it, and the sender had given up by then. */
+function cameTooLate(
+  { settings }: Pick<History, "settings">,
+  delivery: StoredDelivery | undefined,
+  { at, endedAt }: ReceivedRequest,
+): boolean {
+  const attempt = delivery?.attempts
+    .filter(({ startedAt }) => startedAt <= at)
+    .sort((a, b) => b.startedAt - a.startedAt)[0];
+  const timedOut = attempt?.errorSummary?.startsWith("timed out") ?? false;
+  return timedOut && endedAt - (attempt?.startedAt ?? 0) >= settings.attemptTimeoutMs - SLACK_MS;
+}

@@ -1,0 +1,79 @@
+import { createHash } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
+import { createEmitter, type EmittedEvent, type Emitter } from "@herald/emitter";
+import { answerParent } from "../../child.ts";
+import { planEvent } from "../plan/events.ts";
+import type { Tenant } from "../plan/tenants.ts";
+import type { EmittedRecord } from "../verdict/history.ts";
+
+export type EmitterRequest =
+  | { type: "connect"; url: string; namespace: string; seed: number; tenants: Tenant[] }
+  /** Emits events at this rate for so long. Answers when the last one was begun. */
+  | { type: "emit"; perSecond: number; seconds: number }
+  /** Answers when every event is confirmed, or after the time. */
+  | { type: "finish"; withinMs: number };
+
+const TICK_MS = 20;
+
+let emitter: Emitter | undefined;
+let plan: Extract<EmitterRequest, { type: "connect" }>;
+const records: EmittedRecord[] = [];
+const emitting = new Set<Promise<void>>();
+let gaveUp = false;
+
+answerParent<EmitterRequest>(async (request) => {
+  if (request.type === "connect") {
+    plan = request;
+    emitter = createEmitter({ url: request.url, namespace: request.namespace });
+    return undefined;
+  }
+  if (request.type === "emit") return await emitSteadily(request);
+  await Promise.race([Promise.all(emitting), sleep(request.withinMs)]);
+  gaveUp = true;
+  return records;
+});
+
+/** Holds the rate over the whole time: what a slow moment left out comes with the next. */
+async function emitSteadily({ perSecond, seconds }: { perSecond: number; seconds: number }): Promise<void> {
+  const begun = performance.now();
+  const total = Math.round(perSecond * seconds);
+  while (records.length < total) {
+    const due = Math.min(total, Math.floor(((performance.now() - begun) / 1_000) * perSecond));
+    while (records.length < due) emitNext();
+    await sleep(TICK_MS);
+  }
+}
+
+function emitNext(): void {
+  const { event, twice } = planEvent(plan.seed, records.length, plan.tenants, new Date());
+  const record: EmittedRecord = {
+    id: event.id,
+    organizationId: event.organizationId,
+    type: event.type,
+    bodyHash: createHash("sha256").update(bodyOf(event)).digest("base64"),
+    confirmed: false,
+  };
+  records.push(record);
+  for (let times = twice ? 2 : 1; times > 0; times--) {
+    const done = untilConfirmed(event, record).finally(() => emitting.delete(done));
+    emitting.add(done);
+  }
+}
+
+/** As a product service with an outbox does it: again with the same id, until the broker has it. */
+async function untilConfirmed(event: EmittedEvent, record: EmittedRecord): Promise<void> {
+  while (!gaveUp) {
+    try {
+      await emitter?.emit(event);
+      record.confirmed = true;
+      return;
+    } catch {
+      await sleep(100);
+    }
+  }
+}
+
+/** What SPEC 2.4 says the receivers get: these fields, in this order, nothing else. */
+function bodyOf({ id, type, occurredAtUtc, entityType, entityId, data }: EmittedEvent): string {
+  return JSON.stringify({ id, type, occurredAtUtc, entityType, entityId, data });
+}

@@ -1,0 +1,104 @@
+import { once } from "node:events";
+import { type AddressInfo, connect, createServer, type Socket } from "node:net";
+
+/** A way from one process to one server that can be disturbed. */
+export interface Link {
+  port: number;
+  /** Breaks every connection; both sides notice, and may connect again at once. */
+  cut(): void;
+  /** Lets nothing pass, on old connections and on new ones, until `release`. */
+  stall(): void;
+  release(): void;
+  /**
+   * Takes one side away from every connection without a word to the other, whose bytes are swallowed from then on, until it
+   * gives up or the link is closed. New connections are not touched.
+   */
+  silence(gone: "server" | "client"): void;
+  close(): Promise<void>;
+}
+
+interface Pair {
+  client: Socket;
+  server: Socket;
+}
+
+/**
+ * Listens on a free port of the loopback and passes everything on.
+ *
+ * @param target asked for each connection: the server may move
+ */
+export async function startLink(target: () => URL): Promise<Link> {
+  const pairs = new Set<Pair>();
+  const forgotten = new Set<Socket>();
+  let stalled = false;
+
+  const listener = createServer({ noDelay: true }, (client) => {
+    const { hostname, port } = target();
+    const server = connect({ host: hostname, port: Number(port), noDelay: true });
+    const pair = { client, server };
+    pairs.add(pair);
+    for (const [socket, other] of [
+      [client, server],
+      [server, client],
+    ] as const) {
+      socket.on("error", () => undefined);
+      socket.on("close", () => {
+        // A silenced pair is none any more: each side lives for itself.
+        if (pairs.delete(pair)) other.destroy();
+      });
+      socket.on("data", (bytes) => {
+        if (pairs.has(pair) && !other.write(bytes)) socket.pause();
+      });
+      other.on("drain", () => {
+        if (!stalled) socket.resume();
+      });
+    }
+    if (stalled) pause(pair);
+  });
+  listener.listen(0, "127.0.0.1");
+  await once(listener, "listening");
+
+  function pause({ client, server }: Pair): void {
+    client.pause();
+    server.pause();
+  }
+
+  function cut(): void {
+    for (const { client, server } of pairs) {
+      client.destroy();
+      server.destroy();
+    }
+  }
+
+  return {
+    port: (listener.address() as AddressInfo).port,
+    cut,
+    stall() {
+      stalled = true;
+      for (const pair of pairs) pause(pair);
+    },
+    release() {
+      stalled = false;
+      for (const { client, server } of pairs) {
+        client.resume();
+        server.resume();
+      }
+    },
+    silence(gone) {
+      for (const pair of [...pairs]) {
+        pairs.delete(pair);
+        const [dead, alive] = gone === "server" ? [pair.server, pair.client] : [pair.client, pair.server];
+        dead.destroy();
+        alive.resume();
+        forgotten.add(alive);
+        alive.once("close", () => forgotten.delete(alive));
+      }
+    },
+    async close() {
+      cut();
+      for (const socket of forgotten) socket.destroy();
+      listener.close();
+      await once(listener, "close");
+    },
+  };
+}

@@ -1,0 +1,124 @@
+import { createWriteStream } from "node:fs";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { migrate } from "@herald/common/database";
+import { type KeyPair, makeAuthority } from "@herald/devkit/certificates";
+import { heraldSettings } from "../../herald/settings.ts";
+import { LINKS, SERVICES, type ServiceLabel } from "../plan/faults.ts";
+import type { History } from "../verdict/history.ts";
+import { type Link, startLink } from "./link.ts";
+import { type Servers, startServers } from "./servers.ts";
+import { HEARTBEAT_SECONDS, shortenedSettings } from "./settings.ts";
+import { type SupervisedService, superviseService } from "./supervisor.ts";
+
+/** A whole Herald, two of each service, every connection through a proxy of its own. */
+export interface World {
+  folder: string;
+  namespace: string;
+  servers: Servers;
+  links: ReadonlyMap<string, Link>;
+  services: ReadonlyMap<ServiceLabel, SupervisedService>;
+  receiverCertificate: KeyPair;
+  ownEnds: History["ownEnds"];
+  /** Where somebody who connects over this link finds the broker. */
+  amqpUrlOver(link: string): string;
+  /** One of the management APIs, another one each time. */
+  apiUrl(): string;
+  /** Ends everything. */
+  close(options: { keepFolder: boolean }): Promise<void>;
+}
+
+export interface WorldOptions {
+  disposable: boolean;
+  pause: (durationMs: number) => Promise<void>;
+  progress: (text: string) => void;
+}
+
+const NAMESPACE = "herald";
+
+export async function openWorld({ disposable, pause, progress }: WorldOptions): Promise<World> {
+  const folder = await mkdtemp(join(tmpdir(), "herald-chaos-"));
+  const pidFolder = join(folder, "processes");
+  const logFolder = join(folder, "log");
+  await mkdir(pidFolder);
+  await mkdir(logFolder);
+  const closers: (() => Promise<unknown>)[] = [];
+  const close = async ({ keepFolder }: { keepFolder: boolean }) => {
+    for (const closer of closers.reverse()) await closer();
+    if (!keepFolder) await rm(folder, { recursive: true, force: true });
+  };
+  try {
+    progress("Bringing up PostgreSQL and RabbitMQ");
+    const servers = await startServers({ folder, pidFolder, disposable, pause });
+    closers.push(servers.close);
+    await migrate(servers.databaseUrl().href);
+    const authority = await makeAuthority("Herald chaos authority");
+    const caFile = join(folder, "ca.pem");
+    await writeFile(caFile, authority.cert);
+
+    const links = new Map<string, Link>();
+    for (const label of LINKS) {
+      const link = await startLink(label.endsWith(">postgres") ? servers.databaseUrl : servers.amqpUrl);
+      links.set(label, link);
+      closers.push(link.close);
+    }
+    const throughLink = (url: URL, link: string) => {
+      url.port = String(links.get(link)?.port);
+      return url;
+    };
+    const amqpUrlOver = (link: string) => {
+      const url = throughLink(servers.amqpUrl(), link);
+      url.searchParams.set("heartbeat", String(HEARTBEAT_SECONDS));
+      return url.href;
+    };
+
+    progress("Starting two of each service");
+    const services = new Map<ServiceLabel, SupervisedService>();
+    const ownEnds: History["ownEnds"] = [];
+    // One after the other: at once they would take each other's time to get ready.
+    for (const label of SERVICES) {
+      const log = createWriteStream(join(logFolder, `${label}.log`));
+      const service = await superviseService({
+        label,
+        settings: {
+          ...heraldSettings({
+            databaseUrl: throughLink(servers.databaseUrl(), `${label}>postgres`).href,
+            amqpUrl: amqpUrlOver(`${label}>rabbitmq`),
+            namespace: NAMESPACE,
+            caFile,
+          }),
+          ...shortenedSettings,
+        },
+        onLine: (line) => log.write(`${line}\n`),
+        onOwnEnd: (lastLines) => ownEnds.push({ service: label, at: Date.now(), lastLines }),
+        pause,
+      });
+      services.set(label, service);
+      closers.push(async () => {
+        await service.stop();
+        log.end();
+      });
+    }
+    let asked = 0;
+    return {
+      folder,
+      namespace: NAMESPACE,
+      servers,
+      links,
+      services,
+      receiverCertificate: await authority.issue({ names: ["localhost", "127.0.0.1"] }),
+      ownEnds,
+      amqpUrlOver,
+      apiUrl() {
+        const label = ["management-api-1", "management-api-2"] as const;
+        const service = services.get(label[asked++ % 2] as ServiceLabel);
+        return `http://127.0.0.1:${service?.current().port}`;
+      },
+      close,
+    };
+  } catch (error) {
+    await close({ keepFolder: false });
+    throw error;
+  }
+}

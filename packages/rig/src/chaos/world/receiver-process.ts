@@ -1,0 +1,191 @@
+import { createHash } from "node:crypto";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { createServer } from "node:https";
+import type { AddressInfo, Socket } from "node:net";
+import { verify } from "@herald/receiver";
+import { answerParent } from "../../child.ts";
+import { type Behaviour, planBehaviour } from "../plan/behaviour.ts";
+import type { Character, Period } from "../plan/tenants.ts";
+import type { ReceivedRequest } from "../verdict/history.ts";
+
+/** What the parent may ask of the receivers, all of which are one server with a path for each. */
+export type ReceiverRequest =
+  | { type: "listen"; cert: string; key: string; seed: number; outages: Period[]; attemptTimeoutMs: number }
+  /** An endpoint of this number is at the path `/<number>`. */
+  | { type: "endpoint"; number: number; id: string; character: Character; secret: string }
+  /** The run begins: the outages count from here. */
+  | { type: "begin" }
+  | { type: "count" }
+  | { type: "requests" };
+
+interface Endpoint {
+  number: number;
+  id: string;
+  character: Character;
+  secret: string;
+}
+
+const endpoints = new Map<string, Endpoint>();
+const requests: ReceivedRequest[] = [];
+/** Requests so far of each delivery. */
+const seen = new Map<string, number>();
+/** Requests so far of each connection. */
+const served = new WeakMap<Socket, number>();
+/** The TCP connections behind the TLS ones, by the sender's port: only they can be reset. */
+const connections = new Map<number, Socket>();
+let plan: Extract<ReceiverRequest, { type: "listen" }>;
+let begunAt = Number.POSITIVE_INFINITY;
+
+answerParent<ReceiverRequest>((request) => {
+  switch (request.type) {
+    case "listen":
+      plan = request;
+      return listen(request);
+    case "endpoint":
+      return void endpoints.set(`/${request.number}`, request);
+    case "begin":
+      begunAt = Date.now();
+      return undefined;
+    case "count":
+      return requests.length;
+    case "requests":
+      return requests;
+  }
+});
+
+function listen({ cert, key }: { cert: string; key: string }): Promise<number> {
+  const server = createServer({ cert, key, keepAlive: true, keepAliveTimeout: 60_000 }, receive);
+  server.on("connection", (socket: Socket) => {
+    const port = socket.remotePort ?? 0;
+    connections.set(port, socket);
+    socket.on("close", () => connections.delete(port));
+  });
+  server.on("tlsClientError", () => undefined);
+  server.on("clientError", (_error, socket) => socket.destroy());
+  return new Promise((resolve) => {
+    server.listen(0, "127.0.0.1", () => resolve((server.address() as AddressInfo).port));
+  });
+}
+
+function receive(request: IncomingMessage, response: ServerResponse): void {
+  const at = Date.now();
+  const endpoint = endpoints.get(request.url ?? "");
+  if (!endpoint) return void response.writeHead(404).end();
+  const wasUsed = served.get(request.socket) ?? 0;
+  served.set(request.socket, wasUsed + 1);
+  const chunks: Buffer[] = [];
+  request.on("data", (chunk: Buffer) => chunks.push(chunk));
+  request.on("error", () => undefined);
+  response.on("error", () => undefined);
+  // What breaks off before its end was sent by somebody who died over it: nobody could act on it.
+  request.on("end", () =>
+    judge(request, response, endpoint, { at, wasUsed: wasUsed > 0, body: Buffer.concat(chunks) }),
+  );
+}
+
+function judge(
+  request: IncomingMessage,
+  response: ServerResponse,
+  endpoint: Endpoint,
+  { at, wasUsed, body }: { at: number; wasUsed: boolean; body: Buffer },
+): void {
+  const verdict = verify({ secret: endpoint.secret, headers: request.headersDistinct, body });
+  const deliveryId = request.headersDistinct["x-service-delivery-id"]?.[0] ?? "";
+  const record: ReceivedRequest = {
+    endpointId: endpoint.id,
+    deliveryId,
+    at,
+    forgery: verdict.ok ? null : verdict.message,
+    bodyHash: createHash("sha256").update(body).digest("base64"),
+    outcome: "unanswered",
+    endedAt: Number.MAX_SAFE_INTEGER,
+    resetWhenReused: false,
+  };
+  requests.push(record);
+  // By the event, whose id is of the plan; a delivery's is not.
+  const delivery = (verdict.ok && verdict.eventId) || deliveryId;
+  const key = `${endpoint.number}/${delivery}`;
+  const nth = (seen.get(key) ?? 0) + 1;
+  seen.set(key, nth);
+  const { character, number } = endpoint;
+  const behaviour = planBehaviour(plan.seed, { endpoint: number, character, isOut: isOut(at) }, delivery, nth);
+  response.on("close", () => ended(record));
+  act(behaviour, request, response, record, wasUsed);
+}
+
+function isOut(at: number): boolean {
+  return plan.outages.some(({ fromMs, untilMs }) => at >= begunAt + fromMs && at < begunAt + untilMs);
+}
+
+/** The first end counts: what is sent behind an answer changes nothing about it. */
+function ended(record: ReceivedRequest, outcome?: ReceivedRequest["outcome"]): void {
+  if (record.endedAt !== Number.MAX_SAFE_INTEGER) return;
+  record.endedAt = Date.now();
+  if (outcome) record.outcome = outcome;
+}
+
+function act(
+  behaviour: Behaviour,
+  { socket }: IncomingMessage,
+  response: ServerResponse,
+  record: ReceivedRequest,
+  wasUsed: boolean,
+): void {
+  const accept = (headers: Record<string, string> = {}) => {
+    if (response.destroyed) return false;
+    response.writeHead(200, headers);
+    response.flushHeaders();
+    ended(record, "accepted");
+    return true;
+  };
+  switch (behaviour.does) {
+    case "answers": {
+      const { status, afterMs } = behaviour;
+      setTimeout(() => {
+        if (response.destroyed) return;
+        response
+          .writeHead(status, status >= 300 && status < 400 ? { location: "https://127.0.0.1/elsewhere" } : {})
+          .end();
+        ended(record, status < 300 ? "accepted" : "refused");
+      }, afterMs);
+      return;
+    }
+    case "answers-late":
+      setTimeout(() => {
+        ended(record);
+        if (!response.destroyed) response.writeHead(200).end();
+      }, plan.attemptTimeoutMs + 500);
+      return;
+    case "hangs":
+      return;
+    case "resets":
+      record.resetWhenReused = wasUsed;
+      connections.get(socket.remotePort ?? 0)?.resetAndDestroy();
+      return;
+    case "breaks-off":
+      socket.write("HTTP/1.1 200 OK\r\nContent-Le", () => socket.destroy());
+      return;
+    case "cuts-body":
+      if (accept({ "content-length": "1000" })) response.write("not all of it", () => socket.destroy());
+      return;
+    case "drips-body":
+      if (!accept()) return;
+      drip(response, 30);
+      return;
+    case "garbles-body":
+      if (accept({ "transfer-encoding": "chunked" })) socket.end("zzz\r\nno chunk\r\n");
+      return;
+    case "processes-first":
+      response.writeProcessing();
+      response.writeEarlyHints({ link: "</style.css>; rel=preload; as=style" });
+      if (accept()) response.end("taken");
+      return;
+  }
+}
+
+function drip(response: ServerResponse, times: number): void {
+  if (response.destroyed) return;
+  if (times === 0) return void response.end();
+  response.write(".");
+  setTimeout(() => drip(response, times - 1), 100);
+}

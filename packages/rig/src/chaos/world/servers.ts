@@ -1,0 +1,79 @@
+import { join } from "node:path";
+import {
+  findRabbitmqServer,
+  type Postgres,
+  type RabbitmqNode,
+  startPostgres,
+  startRabbitmqNode,
+} from "@herald/devkit/stack";
+
+export interface ServersOptions {
+  folder: string;
+  pidFolder: string;
+  /** Skips waiting for the disk, which only a power cut would need. */
+  disposable: boolean;
+  pause: (durationMs: number) => Promise<void>;
+}
+
+/** A PostgreSQL and a RabbitMQ of one's own, to be treated badly. Their addresses change with each start. */
+export interface Servers {
+  databaseUrl(): URL;
+  amqpUrl(): URL;
+  /** `immediate`: no session is ended, nothing is written down; it recovers from its log at the next start. */
+  crashPostgres(pauseMs: number): Promise<void>;
+  /** `kill -9`, and a start on what it had written. */
+  killRabbitmq(pauseMs: number): Promise<void>;
+  /** Makes RabbitMQ believe that it is out of memory. */
+  alarmMemory(durationMs: number): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** @throws where no RabbitMQ is installed: only a node of one's own can be killed */
+export async function startServers({ folder, pidFolder, disposable, pause }: ServersOptions): Promise<Servers> {
+  const program = findRabbitmqServer();
+  if (program === undefined) {
+    throw new Error(
+      "The rig kills RabbitMQ, so it needs an installed one to run a node of its own: install rabbitmq-server.",
+    );
+  }
+  const postgresOptions = { folder: join(folder, "postgres"), pidFolder, disposable };
+  // Not told to write everything down at its end: an end is to be a hard one.
+  const rabbitmqOptions = { folder: join(folder, "rabbitmq"), pidFolder, disposable: true };
+  let postgres: Postgres | undefined;
+  let rabbitmq: RabbitmqNode | undefined;
+
+  async function close(): Promise<void> {
+    await rabbitmq?.stop();
+    await postgres?.remove();
+  }
+
+  try {
+    postgres = await startPostgres(postgresOptions);
+    rabbitmq = await startRabbitmqNode(program, rabbitmqOptions);
+  } catch (error) {
+    await close();
+    throw error;
+  }
+  return {
+    databaseUrl: () => new URL((postgres as Postgres).url),
+    amqpUrl: () => new URL((rabbitmq as RabbitmqNode).url),
+    async crashPostgres(pauseMs) {
+      const child = (postgres as Postgres).process;
+      process.kill(child.pid, "SIGQUIT");
+      await child.exited;
+      await pause(pauseMs);
+      postgres = await startPostgres(postgresOptions);
+    },
+    async killRabbitmq(pauseMs) {
+      await rabbitmq?.stop();
+      await pause(pauseMs);
+      rabbitmq = await startRabbitmqNode(program, rabbitmqOptions);
+    },
+    async alarmMemory(durationMs) {
+      await rabbitmq?.control(["set_vm_memory_high_watermark", "absolute", "1MB"]);
+      await pause(durationMs);
+      await rabbitmq?.control(["set_vm_memory_high_watermark", "0.4"]);
+    },
+    close,
+  };
+}
