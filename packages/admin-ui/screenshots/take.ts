@@ -17,19 +17,18 @@ const settled = async (page: Page): Promise<void> => {
 /** Takes the pictures of the README, against the real services. Run by `pnpm screenshots`. */
 test("the README's pictures are taken", async () => {
   await mkdir(folder, { recursive: true });
-  const { disabled, failing, healthy } = await populate(world);
+  const { disabled, failing } = await populate(world);
   const scenes = {
     list: "",
     webhook: `/webhooks/${disabled.id}`,
     delivery: `/webhooks/${failing.id}/deliveries/${failing.deliveryIds[0]}`,
-    signature: `/webhooks/${healthy.id}/signature`,
   };
   for (const colorScheme of ["light", "dark"] as const) {
     const page = await world.signIn("", {
       colorScheme,
       reducedMotion: "reduce",
       viewport: { width: 1280, height: 800 },
-      deviceScaleFactor: 2,
+      deviceScaleFactor: 1.5,
     });
     for (const [name, place] of Object.entries(scenes)) {
       await page.goto(world.pageUrl + place);

@@ -1,12 +1,10 @@
-import { readFileSync } from "node:fs";
-import { createRequire } from "node:module";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
+import axe from "axe-core";
 import type { Page } from "playwright-core";
 import { type Population, populate } from "./support/populate.ts";
 import { useWorld } from "./support/world.ts";
 
 const world = useWorld();
-const axeSource = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 let population: Population;
 
 beforeEach(async () => {
@@ -113,7 +111,7 @@ interface AxeViolation {
 
 async function violationsInBothThemes(page: Page, name: string): Promise<string[]> {
   // Evaluated by the debugger, past the CSP that would keep it out of a <script>.
-  await page.evaluate(axeSource);
+  await page.evaluate(axe.source);
   await page.emulateMedia({ colorScheme: "light", reducedMotion: "reduce" });
   const light = await violations(page, everyRule);
   // Another theme has other colours, and nothing else.

@@ -82,14 +82,30 @@ test("the API's own words stand beside a field while it is typed in, and the fie
   await page.locator("[name=url]:not([aria-invalid])").waitFor();
 });
 
-test("§2.1 a refused save names every field and goes to the first", async () => {
+test("§7/400 a refused save names every field and goes to the first", async () => {
   const page = await world.signIn("/webhooks/new");
   await page.getByRole("button", { name: "Save webhook" }).click();
   await page.getByText("3 things need correcting").waitFor();
   expect(await page.evaluate(() => document.activeElement?.getAttribute("name"))).toBe("name");
 });
 
-test("§6 the events come with what they mean, and ProjectUpdated with its remark", async () => {
+test("§1/controls §1/page the controls have the names that they are asked to have", async () => {
+  const page = await world.signIn();
+  expect(new URL(page.url()).pathname).toMatch(/\/administration\/integrations$/);
+  await page.getByRole("navigation", { name: "You are here" }).getByText("Integrations").waitFor();
+  await page.getByRole("link", { name: "New webhook", exact: true }).first().click();
+  await page.getByRole("textbox", { name: "Name", exact: true }).waitFor();
+  await page.getByRole("textbox", { name: "Endpoint URL", exact: true }).waitFor();
+  await page.getByRole("group", { name: "Event selection", exact: true }).waitFor();
+  await page.getByRole("switch", { name: "Active", exact: true }).waitFor();
+  await page.getByRole("button", { name: "Save webhook", exact: true }).waitFor();
+  const { id } = await webhook();
+  await page.goto(`${world.pageUrl}/webhooks/${id}/settings`);
+  await page.getByRole("switch", { name: "Replace signing secret", exact: true }).waitFor();
+  await page.getByRole("button", { name: "Save webhook", exact: true }).waitFor();
+});
+
+test("§6/project-updated the events come with what they mean, and ProjectUpdated with its remark", async () => {
   const page = await world.signIn("/webhooks/new");
   const events = page.getByRole("group", { name: "Event selection" });
   await events.getByText("A work item's status changes to Done.").waitFor();
@@ -97,7 +113,7 @@ test("§6 the events come with what they mean, and ProjectUpdated with its remar
   await events.getByText("normal project edits emit other internal events").waitFor();
 });
 
-test("§2.3 replacing the secret says beforehand that there is no grace period, and shows the new one once", async () => {
+test("§2.3/shown replacing the secret says beforehand that there is no grace period, and shows the new one once", async () => {
   const { id } = await webhook();
   const page = await world.signIn(`/webhooks/${id}/settings`);
   await page.getByRole("switch", { name: "Replace signing secret" }).click();
@@ -131,7 +147,7 @@ test("§4.1.5 deleting takes the webhook's name and says that the history goes",
   expect(await world.api.list()).toHaveLength(0);
 });
 
-test("§3.1 a pause from the page stops deliveries and says so", async () => {
+test("§3.1/pause a pause from the page stops deliveries and says so", async () => {
   const { id } = await webhook();
   const page = await world.signIn(`/webhooks/${id}`);
   await page.getByRole("button", { name: "Pause…" }).click();

@@ -104,7 +104,7 @@ describe("with a dispatcher", () => {
 describe("without a dispatcher", () => {
   const world = useWorld({ dispatcher: false, settings: { MANUAL_DELIVERY_TIMEOUT_MS: "300" } });
 
-  test("§4.1 a delivery that could not be attempted in time is queued, and no more is claimed", async () => {
+  test("§4.1.3 a delivery that could not be attempted in time is queued, and no more is claimed", async () => {
     const { endpoint } = await world.api.create({ name: "Billing mirror", url: world.receiver.url });
     const page = await world.signIn(`/webhooks/${endpoint.id}/manual`);
     await page.getByRole("button", { name: "Send manual delivery" }).click();
