@@ -1,6 +1,6 @@
 import type { BenchPlace } from "./place.ts";
 
-/** A line of DESIGN 11: something measured over several rounds, next to what the machine could do at best. */
+/** A figure that Herald has to reach: something measured over several rounds, next to what the machine could do at best. */
 export interface Row {
   /** What `--only` calls it. */
   readonly name: string;
@@ -22,7 +22,7 @@ export interface OpenRow {
 export interface FigureKind {
   readonly label: string;
   readonly unit: "/s" | "ms" | "us" | "MiB" | "x" | "%" | "";
-  /** What DESIGN 11 asks for, or what makes the other figures of the row trustworthy. */
+  /** What it has to reach, or what makes the other figures of the row trustworthy. */
   readonly bar?: Bar;
 }
 
