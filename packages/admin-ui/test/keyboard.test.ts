@@ -1,3 +1,4 @@
+import { eventually } from "@herald/devkit/harness";
 import { expect, test } from "@jest/globals";
 import type { Page } from "playwright-core";
 import { useWorld } from "./support/world.ts";
@@ -87,7 +88,16 @@ test("with the keyboard alone one makes a webhook, opens a delivery, pauses, res
   await tabTo(page, "More actions");
   await page.keyboard.press("Enter");
   await page.getByRole("menu").waitFor();
-  await page.keyboard.press("End");
+  // The menu takes the focus a moment after it is seen, and a key that comes before that is lost.
+  await eventually(async () => {
+    await page.keyboard.press("End");
+    expect(
+      await page
+        .getByRole("menuitem")
+        .last()
+        .evaluate((item) => item === document.activeElement),
+    ).toBe(true);
+  });
   await page.keyboard.press("Enter");
   await page.getByRole("dialog", { name: "Delete By hand?" }).waitFor();
   await page.keyboard.type("By hand");
