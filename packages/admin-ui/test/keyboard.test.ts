@@ -86,8 +86,9 @@ test("with the keyboard alone one makes a webhook, opens a delivery, pauses, res
   await page.evaluate(() => document.getElementById("main")?.focus());
   await tabTo(page, "More actions");
   await page.keyboard.press("Enter");
-  await page.getByRole("menu").waitFor();
+  await page.locator("[role=menuitem][data-highlighted]").waitFor();
   await page.keyboard.press("End");
+  await page.locator("[role=menuitem][data-highlighted]", { hasText: "Delete webhook…" }).waitFor();
   await page.keyboard.press("Enter");
   await page.getByRole("dialog", { name: "Delete By hand?" }).waitFor();
   await page.keyboard.type("By hand");
