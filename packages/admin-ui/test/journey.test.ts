@@ -76,9 +76,12 @@ test("an admin makes a webhook, sees events arrive, finds out why they stop, men
   await question.getByRole("button", { name: "Resume", exact: true }).click();
   await question.waitFor({ state: "hidden" });
   clock.advance(61_000);
-  await receiver.received(before + 6);
-  await eventually(async () => {
-    expect(await page.getByRole("link", { name: "Succeeded, WorkItemCompleted" }).count()).toBe(7);
-  });
+  await receiver.received(before + 6, 30_000);
+  await eventually(
+    async () => {
+      expect(await page.getByRole("link", { name: "Succeeded, WorkItemCompleted" }).count()).toBe(7);
+    },
+    { timeoutMs: 30_000 },
+  );
   expect(await page.getByRole("region", { name: "Why deliveries fail" }).count()).toBe(0);
 }, 90_000);

@@ -38,9 +38,9 @@ function cases(): Case[] {
   };
   return [
     made("right", true),
-    made("290 s old", true, { timestamp: String(seconds() - 290) }),
-    made("too old", false, { timestamp: String(seconds() - 310) }),
-    made("from the future", false, { timestamp: String(seconds() + 310) }),
+    made("a minute old", true, { timestamp: String(seconds() - 60) }),
+    made("too old", false, { timestamp: String(seconds() - 400) }),
+    made("from the future", false, { timestamp: String(seconds() + 400) }),
     made("another body", false, { body: '{"id":"1","name":"Übergröße"}' }),
     made("another digest", false, { signature: sign(now, "something else") }),
     made("upper case", false, { signature: sign(now, body).toUpperCase().replace("SHA256", "sha256") }),

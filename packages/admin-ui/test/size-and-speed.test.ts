@@ -68,22 +68,20 @@ describe("with 100 webhooks of 200 deliveries each", () => {
   });
 
   test("the list is usable in under a second, and typing and scrolling stay smooth", async () => {
-    const page = await world.signIn();
-    const slow = await slowness(page);
     const id = await fill();
+    const yardstick = await world.signIn("", { organizationId: "an organization without webhooks" });
+    const page = await world.signIn();
     const last = page.getByRole("link", { name: "Partner 100" });
     await last.waitFor();
 
-    // The page's own clock: from the beginning of the navigation until the last row can be seen.
-    const listMs = await best(USABLE_MS * slow, async () => {
+    await within(yardstick, USABLE_MS, async () => {
       await page.reload({ waitUntil: "commit" });
       await last.waitFor();
       return await now(page);
     });
-    expect(listMs).toBeLessThan(USABLE_MS * slow);
 
     const find = page.getByRole("searchbox", { name: "Find by name or URL" });
-    const typingMs = await best(SMOOTH_MS * slow, async () => {
+    await within(yardstick, SMOOTH_MS, async () => {
       const from = await now(page);
       await find.pressSequentially("partner 077");
       await page.getByRole("rowheader", { name: "Partner 077" }).waitFor();
@@ -93,44 +91,49 @@ describe("with 100 webhooks of 200 deliveries each", () => {
       await last.waitFor();
       return longest;
     });
-    expect(typingMs).toBeLessThan(SMOOTH_MS * slow);
 
-    const scrollingMs = await best(SMOOTH_MS * slow, async () => {
+    await within(yardstick, SMOOTH_MS, async () => {
       const from = await now(page);
       for (let step = 0; step < 20; step += 1) await page.mouse.wheel(0, step % 2 === 0 ? 900 : -600);
       return await longestTaskSince(page, from);
     });
-    expect(scrollingMs).toBeLessThan(SMOOTH_MS * slow);
 
-    const webhookMs = await best(1.5 * USABLE_MS * slow, async () => {
+    await within(yardstick, 1.5 * USABLE_MS, async () => {
       await page.goto(`${world.pageUrl}/webhooks/${id}`, { waitUntil: "commit" });
       await page.locator("[data-delivery]").first().waitFor();
       return await now(page);
     });
-    expect(webhookMs).toBeLessThan(1.5 * USABLE_MS * slow);
-  }, 240_000);
+  }, 300_000);
 });
 
-const PATIENCE_MS = 20_000;
 /** What the empty list takes on a machine of two cores that does nothing else. */
 const EMPTY_LIST_MS = 400;
+const PATIENCE_MS = 45_000;
 
-/** How many times slower than that this machine is just now; never less than once. The bars are for a machine that is not busy. */
-async function slowness(page: Page): Promise<number> {
-  const emptyMs = await best(EMPTY_LIST_MS, async () => {
-    await page.reload({ waitUntil: "commit" });
-    await page.getByRole("heading", { name: "No webhooks yet" }).waitFor();
-    return await now(page);
-  });
-  return Math.max(1, emptyMs / EMPTY_LIST_MS);
+/**
+ * Measures until it is below the bar, and fails when it never is. The bar is for a machine that does nothing else; how busy this one
+ * is tells the empty list, loaded before and after each try.
+ */
+async function within(yardstick: Page, barMs: number, measure: () => Promise<number>): Promise<void> {
+  const deadline = Date.now() + PATIENCE_MS;
+  const tries: string[] = [];
+  let slowness = await slownessNow(yardstick);
+  while (tries.length === 0 || Date.now() < deadline) {
+    const measuredMs = await measure();
+    const slownessAfter = await slownessNow(yardstick);
+    const allowedMs = barMs * Math.max(slowness, slownessAfter);
+    if (measuredMs < allowedMs) return;
+    tries.push(`${Math.round(measuredMs)} ms, where ${Math.round(allowedMs)} ms were allowed`);
+    slowness = slownessAfter;
+  }
+  throw new Error(`It was never quick enough:\n${tries.join("\n")}`);
 }
 
-/** Measures until it is below the bar, and for a while at most: other processes on the machine must not fail the test. */
-async function best(barMs: number, measure: () => Promise<number>): Promise<number> {
-  const deadline = Date.now() + PATIENCE_MS;
-  let least = Number.POSITIVE_INFINITY;
-  while (least >= barMs && Date.now() < deadline) least = Math.min(least, await measure());
-  return least;
+/** How many times slower than a quiet one this machine is; never less than once. */
+async function slownessNow(yardstick: Page): Promise<number> {
+  await yardstick.reload({ waitUntil: "commit" });
+  await yardstick.getByRole("heading", { name: "No webhooks yet" }).waitFor();
+  return Math.max(1, (await now(yardstick)) / EMPTY_LIST_MS);
 }
 
 const now = (page: Page): Promise<number> => page.evaluate(() => performance.now());

@@ -26,6 +26,7 @@ import { SignJWT } from "jose";
 import type { BrowserContextOptions, Page } from "playwright-core";
 
 interface Signed {
+  organizationId?: string;
   permissions?: string[];
   entitlements?: string[];
 }
@@ -33,11 +34,9 @@ interface Signed {
 /** A Herald of the three real services, an organization with a receiver and a product service, and a browser to look at it. */
 export interface World {
   readonly db: TestDatabase;
-  readonly herald: Herald;
   readonly clock: SteeredClock;
   readonly api: ApiClient;
   readonly receiver: HttpsReceiver;
-  readonly emitter: Emitter;
   /** Of the admin page, without a trailing slash. */
   readonly pageUrl: string;
   /** Emits a business event that happens now. */
@@ -52,39 +51,44 @@ export interface World {
 export const BASE_PATH = "/apps/herald";
 
 export function useWorld(options: Omit<HeraldOptions, "clock"> = {}): World {
+  let folder = "";
+  let running: { herald: Herald; clock: SteeredClock; emitter: Emitter } | undefined;
+  let made: Pick<World, "api" | "receiver">;
+  const ready = () => {
+    if (running === undefined) throw new Error("Herald runs from beforeAll on, not while the file is read.");
+    return running;
+  };
+
+  // The first to be registered is the first to run: Herald lets go of the database and the broker before those are put away.
+  afterAll(async () => {
+    await running?.emitter.close();
+    await running?.herald.stop();
+    await rm(folder, { recursive: true, force: true });
+  });
   const db = useDatabase();
   const broker = useBroker();
   const browser = useBrowser();
-  let folder = "";
-  let made: Pick<World, "herald" | "clock" | "api" | "receiver" | "emitter">;
 
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), "herald-admin-ui-"));
     await writeFile(join(folder, "ca.pem"), (await certificates()).caPem);
-  });
-  afterAll(() => rm(folder, { recursive: true, force: true }));
-
-  beforeEach(async () => {
     const { url: amqpUrl, namespace } = broker;
     const place = { databaseUrl: db.url, amqpUrl, namespace, caFile: join(folder, "ca.pem") };
     const clock = steeredClock(new Date());
     const settings = { BASE_PATH, SIGN_IN_LINKS: "true", ...options.settings };
     const herald = await startHerald(place, { ...options, clock, settings });
-    made = {
-      clock,
-      herald,
-      api: await apiClient(herald.apiUrl + BASE_PATH),
-      receiver: await httpsReceiver(),
-      emitter: createEmitter({ url: amqpUrl, namespace }),
-    };
-  });
-  afterEach(async () => {
-    await made.emitter.close();
-    await made.herald.stop();
-    await made.receiver.close();
-  });
+    running = { clock, herald, emitter: createEmitter({ url: amqpUrl, namespace }) };
+  }, 60_000);
 
-  const pageUrl = (): string => `${made.herald.apiUrl}${BASE_PATH}/administration/integrations`;
+  // One Herald for all tests of a file, and for each test an organization and a receiver of its own.
+  beforeEach(async () => {
+    const { clock, herald } = ready();
+    clock.set(new Date(Math.max(Date.now(), clock.now().getTime())));
+    made = { api: await apiClient(herald.apiUrl + BASE_PATH), receiver: await httpsReceiver() };
+  });
+  afterEach(() => made.receiver.close());
+
+  const pageUrl = (): string => `${ready().herald.apiUrl}${BASE_PATH}/administration/integrations`;
 
   async function open(place = "", options: BrowserContextOptions = {}): Promise<Page> {
     const { page } = await browser.open(options);
@@ -93,10 +97,10 @@ export function useWorld(options: Omit<HeraldOptions, "clock"> = {}): World {
   }
 
   async function signIn(place = "", options: BrowserContextOptions & Signed = {}): Promise<Page> {
-    const { permissions, entitlements, ...rest } = options;
+    const { organizationId = made.api.organizationId, permissions, entitlements, ...rest } = options;
     const { page } = await browser.open(rest);
-    const token = await tokenFor(made.api.organizationId, { permissions, entitlements });
-    await page.goto(`${made.herald.apiUrl}${BASE_PATH}/administration/sign-in#${token}`);
+    const token = await tokenFor(organizationId, { permissions, entitlements });
+    await page.goto(`${ready().herald.apiUrl}${BASE_PATH}/administration/sign-in#${token}`);
     await page.waitForURL(pageUrl());
     if (place) await page.goto(pageUrl() + place);
     return page;
@@ -104,11 +108,8 @@ export function useWorld(options: Omit<HeraldOptions, "clock"> = {}): World {
 
   return {
     db,
-    get herald() {
-      return made.herald;
-    },
     get clock() {
-      return made.clock;
+      return ready().clock;
     },
     get api() {
       return made.api;
@@ -116,13 +117,11 @@ export function useWorld(options: Omit<HeraldOptions, "clock"> = {}): World {
     get receiver() {
       return made.receiver;
     },
-    get emitter() {
-      return made.emitter;
-    },
     get pageUrl() {
       return pageUrl();
     },
-    emit: (type = "WorkItemCompleted") => made.emitter.emit(eventNow(made.api.organizationId, type, made.clock.now())),
+    emit: (type = "WorkItemCompleted") =>
+      ready().emitter.emit(eventNow(made.api.organizationId, type, ready().clock.now())),
     signIn,
     open,
     takeProblems: browser.takeProblems,
