@@ -128,8 +128,8 @@ export async function runChaos(world: World, options: RunOptions): Promise<RunRe
   async function untilQuiet(prisma: PrismaClient, expected: number): Promise<void> {
     const deadline = Date.now() + QUIET_WITHIN_MS;
     while (Date.now() < deadline) {
-      const { finished, unfinished } = await progressOf(prisma);
-      if (unfinished === 0 && finished >= expected) return;
+      const { finished, unfinished, notices } = await progressOf(prisma);
+      if (unfinished === 0 && finished >= expected && notices === 0) return;
       await sleep(500);
     }
     progress("It does not come");
