@@ -16,7 +16,7 @@ import { DISABLE_AFTER, MAX_ATTEMPTS, type RigTimes } from "./world/settings.ts"
 
 export interface RunOptions {
   seed: number;
-  /** How long events are emitted. */
+  /** How long events are emitted, at the least: they go on until the disturbance is over. */
   seconds: number;
   /** Events a second. */
   rate: number;
@@ -76,9 +76,8 @@ export async function runUnderLoad(world: World, options: RunOptions): Promise<R
     progress(`${rate} events/s for ${seconds} s`);
     await ask.receivers({ type: "begin" });
     const admin = await startAdmin({ seed, endpoints, pauses, apiUrl: world.apiUrl, pause });
-    const emitting = ask.emitter({ type: "emit", perSecond: rate, seconds });
-    const faults = await disturb();
-    await emitting;
+    await ask.emitter({ type: "begin", perSecond: rate });
+    const [faults] = await Promise.all([disturb(), pause(seconds * 1_000)]);
 
     progress("Waiting for quiet");
     const disturbedUntil = Date.now();
@@ -109,7 +108,12 @@ export async function runUnderLoad(world: World, options: RunOptions): Promise<R
       faults,
       ownEnds: world.ownEnds,
       leftInQueues: await countMessages(servers.amqpUrls(), [inboxQueue, rejectedQueue, manualHintsQueue]),
-      settings: { ...times, maxAttempts: MAX_ATTEMPTS, disableAfter: DISABLE_AFTER },
+      settings: {
+        leaseMs: times.leaseMs,
+        attemptTimeoutMs: times.attemptTimeoutMs,
+        maxAttempts: MAX_ATTEMPTS,
+        disableAfter: DISABLE_AFTER,
+      },
     };
     return { verdict: reconcile(history), history, quietAfterMs };
   } finally {

@@ -3,12 +3,9 @@ import { planSteadyTenants } from "../plan/tenants.ts";
 import type { InjectedFault } from "../verdict/history.ts";
 import { longestPauseAfter } from "../verdict/pauses.ts";
 import { startClusterServers } from "../world/cluster.ts";
-import type { RigTimes } from "../world/settings.ts";
+import { USUAL_TIMES } from "../world/settings.ts";
 import { inWorld } from "./in-world.ts";
 import type { Scenario } from "./scenario.ts";
-
-/** Long enough that no attempt times out because this machine runs three brokers. */
-const TIMES: RigTimes = { attemptTimeoutMs: 15_000, leaseMs: 40_000 };
 
 /** Between a node's end or return and what comes next, for the cluster to settle and the load to go on. */
 const SETTLE_MS = 4_000;
@@ -20,7 +17,7 @@ const RESUMES_WITHIN_MS = 15_000;
  * killed. Nothing is lost, nothing comes twice, and deliveries go on within seconds.
  */
 export const clusterScenario: Scenario = (options) =>
-  inWorld(options, { startServers: startClusterServers, times: TIMES }, async (world, run) => {
+  inWorld(options, { startServers: startClusterServers, times: USUAL_TIMES }, async (world, run) => {
     const { seed, pause, progress } = options;
     const { servers, namespace } = world;
     const { inboxQueue } = names(namespace);

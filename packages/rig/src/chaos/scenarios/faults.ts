@@ -4,15 +4,13 @@ import { planOutages, planPauses, planTenants } from "../plan/tenants.ts";
 import type { InjectedFault } from "../verdict/history.ts";
 import { createInjector } from "../world/inject.ts";
 import { startServers } from "../world/servers.ts";
-import type { RigTimes } from "../world/settings.ts";
+import { SHORT_TIMES } from "../world/settings.ts";
 import { inWorld } from "./in-world.ts";
 import type { Scenario } from "./scenario.ts";
 
-const TIMES: RigTimes = { attemptTimeoutMs: 2_000, leaseMs: 8_000 };
-
 /** Faults of every kind, at random, over hostile receivers and busy admins; the seed repeats all of it. */
 export const faultsScenario: Scenario = (options) =>
-  inWorld(options, { startServers, times: TIMES }, async (world, run) => {
+  inWorld(options, { startServers, times: SHORT_TIMES }, async (world, run) => {
     const { seed, seconds, pause } = options;
     const tenants = planTenants(seed);
     const outages = planOutages(seed, seconds);

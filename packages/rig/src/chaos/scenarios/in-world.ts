@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { type RunOptions, type RunResult, runUnderLoad } from "../run.ts";
 import { openWorld, type World } from "../world/open-world.ts";
 import type { Servers, ServersOptions } from "../world/servers.ts";
-import { type RigTimes, rigSettings } from "../world/settings.ts";
+import type { RigTimes } from "../world/settings.ts";
 import type { ScenarioOptions, ScenarioResult } from "./scenario.ts";
 
 type Run = (parts: Pick<RunOptions, "tenants" | "outages" | "pauses" | "disturb">) => Promise<RunResult>;
@@ -15,7 +15,7 @@ export async function inWorld<S extends Servers>(
   happen: (world: World<S>, run: Run) => Promise<Omit<ScenarioResult, "folder">>,
 ): Promise<ScenarioResult> {
   const { disposable, pause, progress, onOpened } = options;
-  const world = await openWorld({ startServers, settings: rigSettings(times), disposable, pause, progress });
+  const world = await openWorld({ startServers, times, disposable, pause, progress });
   onOpened(() => world.close({ keepFolder: false }));
   let keepFolder = false;
   try {

@@ -1,19 +1,16 @@
 import { planSteadyTenants } from "../plan/tenants.ts";
 import type { InjectedFault } from "../verdict/history.ts";
 import { startServers } from "../world/servers.ts";
-import type { RigTimes } from "../world/settings.ts";
+import { USUAL_TIMES } from "../world/settings.ts";
 import { inWorld } from "./in-world.ts";
 import type { Scenario } from "./scenario.ts";
-
-/** Long enough that no attempt times out because this machine is busy starting processes. */
-const TIMES: RigTimes = { attemptTimeoutMs: 15_000, leaseMs: 40_000 };
 
 /**
  * A deployment under load: each service gets SIGTERM, ends by itself, and is there again before the next one goes. No receiver
  * may notice: every delivery comes once, and no attempt fails.
  */
 export const rollingRestartScenario: Scenario = (options) =>
-  inWorld(options, { startServers, times: TIMES }, async (world, run) => {
+  inWorld(options, { startServers, times: USUAL_TIMES }, async (world, run) => {
     const { seed, pause, progress } = options;
     let longestStopMs = 0;
 

@@ -9,7 +9,7 @@ import { LINKS, SERVICES, type ServiceLabel } from "../plan/faults.ts";
 import type { History } from "../verdict/history.ts";
 import { type Link, startLink } from "./link.ts";
 import type { Servers, ServersOptions } from "./servers.ts";
-import { HEARTBEAT_SECONDS } from "./settings.ts";
+import { type RigTimes, rigSettings } from "./settings.ts";
 import { type SupervisedService, superviseService } from "./supervisor.ts";
 
 /** A whole Herald, two of each service, every connection through a proxy of its own. */
@@ -31,8 +31,7 @@ export interface World<S extends Servers = Servers> {
 
 export interface WorldOptions<S extends Servers> {
   startServers: (options: ServersOptions) => Promise<S>;
-  /** Of the services, besides those of the rig. */
-  settings: Record<string, string>;
+  times: RigTimes;
   /** PostgreSQL needn't wait for the disk. */
   disposable: boolean;
   pause: (durationMs: number) => Promise<void>;
@@ -42,7 +41,7 @@ export interface WorldOptions<S extends Servers> {
 const NAMESPACE = "herald";
 
 export async function openWorld<S extends Servers>(options: WorldOptions<S>): Promise<World<S>> {
-  const { disposable, pause, progress } = options;
+  const { times, disposable, pause, progress } = options;
   const folder = await mkdtemp(join(tmpdir(), "herald-chaos-"));
   const pidFolder = join(folder, "processes");
   const logFolder = join(folder, "log");
@@ -74,7 +73,7 @@ export async function openWorld<S extends Servers>(options: WorldOptions<S>): Pr
     };
     const amqpUrlOver = (link: string) => {
       const url = throughLink(new URL((servers.amqpUrls()[0] as URL).href), link);
-      url.searchParams.set("heartbeat", String(HEARTBEAT_SECONDS));
+      url.searchParams.set("heartbeat", String(times.heartbeatSeconds));
       return url.href;
     };
 
@@ -93,7 +92,7 @@ export async function openWorld<S extends Servers>(options: WorldOptions<S>): Pr
             namespace: NAMESPACE,
             caFile,
           }),
-          ...options.settings,
+          ...rigSettings(times),
         },
         onLine: (line) => log.write(`${line}\n`),
         onOwnEnd: (lastLines) => ownEnds.push({ service: label, at: Date.now(), lastLines }),
