@@ -1,7 +1,8 @@
 import { createHash } from "node:crypto";
 import { mkdirSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { freePort } from "./ports.ts";
+import { setTimeout as sleep } from "node:timers/promises";
+import { answers, freePort } from "./ports.ts";
 import { type RunningProcess, startProcess } from "./processes.ts";
 import { findProgram, isExecutable, runProgram } from "./programs.ts";
 import { untilBrokerAnswers } from "./rabbitmq-ready.ts";
@@ -51,6 +52,7 @@ export interface RabbitmqNode extends Rabbitmq {
 }
 
 const START_TIMEOUT_MS = 90_000;
+const MAPPER_TIMEOUT_MS = 10_000;
 
 /**
  * The start script of an installed RabbitMQ, undefined where there is none. Debian's `/usr/sbin/rabbitmq-server` wraps
@@ -174,6 +176,8 @@ function nodeEnvironment(folder: string, ports: NodePorts): NodeJS.ProcessEnv {
     RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS: `${onLoopback} ${quietSchedulers}`,
     // Makes the script become the node instead of waiting for it, so that a signal reaches the node itself.
     RUNNING_UNDER_SYSTEMD: "true",
+    // Else it goes to the folder in which the command was typed.
+    ERL_CRASH_DUMP: join(folder, "log", "erl_crash.dump"),
     ERL_EPMD_PORT: `${ports.mapper}`,
     ERL_EPMD_ADDRESS: "127.0.0.1",
   };
@@ -196,11 +200,15 @@ export async function startPortMapper(pidFolder: string, port: number): Promise<
     "/usr/local/opt/erlang/lib/erlang/bin",
   ]);
   if (program === undefined) return undefined;
-  return await startProcess({
+  const mapper = await startProcess({
     name: "epmd",
     command: program,
     args: ["-port", `${port}`, "-address", "127.0.0.1", "-relaxed_command_check"],
     pidFolder,
     mark: `-port ${port}`,
   });
+  // A node that finds none at its start ends at once.
+  const deadline = Date.now() + MAPPER_TIMEOUT_MS;
+  while (!(await answers(port)) && Date.now() < deadline) await sleep(20);
+  return mapper;
 }
