@@ -17,5 +17,6 @@ export default {
   globalTeardown: "<rootDir>/packages/devkit/dist/harness/global-teardown.js",
   // Two cores; PostgreSQL, RabbitMQ and the receivers of the tests share them.
   maxWorkers: 2,
-  testTimeout: 30_000,
+  // Generous, for machines that do other things too: waiting is for conditions, so it costs nothing where all is well.
+  testTimeout: 60_000,
 };

@@ -52,11 +52,11 @@ test("an admin makes a webhook, sees events arrive, finds out why they stop, men
   await why.getByText("The receiver rejects the request.").waitFor();
   expect(await why.getByRole("listitem").count()).toBe(5);
   await emit();
-  await why.getByText("6 deliveries will go out: 5 that wait here, and 1 event").waitFor();
+  await why.getByText("Resuming sends 6 deliveries: 5 that wait here, and 1 event").waitFor();
 
   // What one delivery carried, and what came back.
   await why
-    .getByRole("link", { name: /attempt 1$/ })
+    .getByRole("link", { name: /^Details of .* attempt 1$/ })
     .first()
     .click();
   const drawer = page.getByRole("dialog", { name: "WorkItemCompleted delivery" });
@@ -72,7 +72,7 @@ test("an admin makes a webhook, sees events arrive, finds out why they stop, men
   const before = receiver.requests.length;
   await why.getByRole("button", { name: "Resume…" }).click();
   const question = page.getByRole("dialog", { name: "Resume Billing mirror?" });
-  await question.getByText("6 deliveries will go out").waitFor();
+  await question.getByText("Resuming sends 6 deliveries").waitFor();
   await question.getByRole("button", { name: "Resume", exact: true }).click();
   await question.waitFor({ state: "hidden" });
   clock.advance(61_000);

@@ -25,8 +25,8 @@ export interface EndpointOverview extends Omit<WebhookEndpointSummary, "deliveri
   /** The newest delivery. */
   lastDelivery: WebhookDeliverySummary | null;
   /**
-   * 24 hours, oldest first, the last one still running. They count the organization's 20,000 newest deliveries, so on busy
-   * days the earliest hours can be short.
+   * 24 hours, oldest first, the last one still running. They count the 10,000 newest deliveries, of
+   * the organization in a list and of the endpoint where it's read alone, so on busy days the earliest hours can be short.
    */
   last24Hours: HourOfDeliveries[];
 }

@@ -48,7 +48,7 @@ export async function herald(args: readonly string[], surroundings: Surroundings
     await command.run(rest, surroundings);
     return EXIT.done;
   } catch (error) {
-    err(`herald ${name}: ${error instanceof Error ? error.message : String(error)}\n`);
+    err(`herald ${name}: ${(error as Error).message}\n`);
     if (error instanceof ConfigError) return EXIT.configuration;
     if (!(error instanceof UsageError) && !isParseError(error)) return EXIT.failed;
     err(`"herald ${name} --help" says what it takes.\n`);
@@ -62,5 +62,5 @@ function isHelp(argument: string): boolean {
 
 /** What node:util's parseArgs throws. */
 function isParseError(error: unknown): boolean {
-  return error instanceof Error && "code" in error && String(error.code).startsWith("ERR_PARSE_ARGS");
+  return String((error as { code?: unknown }).code).startsWith("ERR_PARSE_ARGS");
 }

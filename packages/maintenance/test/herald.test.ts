@@ -1,5 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
-import { runHerald } from "./run-herald.ts";
+import { callHerald, runHerald } from "./run-herald.ts";
 
 const NOWHERE = {
   DATABASE_URL: "postgresql://herald:do-not-show@127.0.0.1:1/herald",
@@ -16,7 +16,7 @@ describe("herald", () => {
   test("helps on request, with each command", async () => {
     expect(await runHerald(["--help"])).toMatchObject({ code: 0, stderr: "" });
     for (const name of ["migrate", "rotate-keys", "rejected", "lag"]) {
-      const { code, stdout, stderr } = await runHerald([name, "--help"]);
+      const { code, stdout, stderr } = await callHerald([name, "--help"]);
       expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
       expect(stdout).toContain(`herald ${name}: `);
     }
@@ -37,7 +37,7 @@ describe("herald", () => {
     ["rejected", "discard"],
     ["rotate-keys", "--page-size", "many"],
   ])("takes no wrong arguments: %s %s %s %s", async (...args) => {
-    const { code, stdout, stderr } = await runHerald(args, NOWHERE);
+    const { code, stdout, stderr } = await callHerald(args, NOWHERE);
     expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
     expect(stderr).toContain("herald");
   });
@@ -48,13 +48,13 @@ describe("herald", () => {
     [["rejected", "list"], ["AMQP_URL"]],
     [["rotate-keys"], ["SECRET_KEYS"]],
   ])("%j says which settings it lacks", async (args, missing) => {
-    const { code, stderr } = await runHerald(args);
+    const { code, stderr } = await callHerald(args);
     expect(code).toBe(78);
     for (const name of missing) expect(stderr).toContain(`${name} is missing`);
   });
 
   test("a key ring that can't be used is a configuration that can't be used, and is not shown", async () => {
-    const { code, stderr } = await runHerald(["rotate-keys"], { ...NOWHERE, SECRET_KEYS: "a:do-not-show" });
+    const { code, stderr } = await callHerald(["rotate-keys"], { ...NOWHERE, SECRET_KEYS: "a:do-not-show" });
     expect(code).toBe(78);
     expect(stderr).toContain("SECRET_KEYS");
     expect(stderr).not.toContain("do-not-show");

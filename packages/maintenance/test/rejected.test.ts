@@ -2,7 +2,7 @@ import { declareTopology, names } from "@herald/common/broker";
 import { eventually, useBroker } from "@herald/devkit/harness";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { type ChannelModel, type ConfirmChannel, connect } from "amqplib";
-import { runHerald } from "./run-herald.ts";
+import { callHerald, runHerald } from "./run-herald.ts";
 
 const place = useBroker();
 const { rejectedQueue, inboxQueue } = names(place.namespace);
@@ -21,8 +21,8 @@ afterEach(async () => {
   await connection.close();
 });
 
-const run = (...args: string[]) =>
-  runHerald(["rejected", ...args], { AMQP_URL: place.url, BROKER_NAMESPACE: place.namespace });
+const settings = () => ({ AMQP_URL: place.url, BROKER_NAMESPACE: place.namespace });
+const run = (...args: string[]) => callHerald(["rejected", ...args], settings());
 
 async function put(text: string | Buffer, reason = "/id must match format", headers = {}): Promise<void> {
   channel.sendToQueue(rejectedQueue, Buffer.from(text), {
@@ -100,7 +100,11 @@ describe("replay", () => {
 
   test("takes all that were there, with --all", async () => {
     for (let index = 0; index < 30; index++) await put(`event ${index}`);
-    expect((await run("replay", "--all")).stdout).toBe("Replayed 30 events.\n");
+    expect(await runHerald(["rejected", "replay", "--all"], settings())).toEqual({
+      code: 0,
+      stdout: "Replayed 30 events.\n",
+      stderr: "",
+    });
     await expectDepth(inboxQueue, 30);
     await expectDepth(rejectedQueue, 0);
   });
@@ -135,7 +139,7 @@ test("discard takes out those that are meant, equal ones together", async () => 
 });
 
 test("a broker where no Herald was says so", async () => {
-  const { code, stderr } = await runHerald(["rejected", "list"], { AMQP_URL: place.url, BROKER_NAMESPACE: "nobody" });
+  const { code, stderr } = await callHerald(["rejected", "list"], { AMQP_URL: place.url, BROKER_NAMESPACE: "nobody" });
   expect(code).toBe(1);
   expect(stderr).toContain("nobody.events.rejected");
 });

@@ -2,6 +2,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
 import { projectFolder } from "@herald/devkit/stack";
+import { herald } from "../src/herald.ts";
 
 export interface Outcome {
   code: number | null;
@@ -26,4 +27,19 @@ export async function runHerald(args: readonly string[], environment: Record<str
   });
   [outcome.code] = (await once(child, "close")) as [number | null];
   return outcome;
+}
+
+/** The same without a process of its own, for tests with many calls. */
+export async function callHerald(args: readonly string[], environment: Record<string, string> = {}): Promise<Outcome> {
+  const texts = { stdout: "", stderr: "" };
+  const code = await herald(args, {
+    environment,
+    out: (text) => {
+      texts.stdout += typeof text === "string" ? text : Buffer.from(text).toString("utf8");
+    },
+    err: (text) => {
+      texts.stderr += text;
+    },
+  });
+  return { code, ...texts };
 }

@@ -1,4 +1,5 @@
 import { createHmac } from "node:crypto";
+import { readFileSync } from "node:fs";
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
 import type { HeadersInput } from "./headers.ts";
@@ -223,6 +224,22 @@ test("§4.3/unsigned what is trusted comes out of the verified body, not out of 
 
 test("§4.4.8 a manual payload has no trusted type and no event id", () => {
   expect(verify(signedBody(Buffer.from('["anything"]')))).toMatchObject({ ok: true, event: null, eventId: null });
+});
+
+test("§2.4/tolerant fields that nobody knows yet are handed on, wherever they are", () => {
+  const grown = { ...event, data: { ...event.data, more: [1] }, schemaVersion: 2 };
+  const verdict = verify(signedBody(Buffer.from(JSON.stringify(grown))));
+  expect(verdict).toMatchObject({ ok: true, event: "WorkItemCompleted", eventId, payload: grown });
+});
+
+test("§4.4.9 the same request verifies as often as it comes: telling a replay is the deduplicator's work", () => {
+  expect([verify(request()).ok, verify(request()).ok]).toEqual([true, true]);
+});
+
+test("§4.4.3/compare digests meet in timingSafeEqual and nowhere else", () => {
+  const source = readFileSync(new URL("./verify.ts", import.meta.url), "utf8");
+  const comparisons = source.split("\n").filter((line) => line.includes("digest("));
+  expect(comparisons).toEqual([expect.stringContaining("timingSafeEqual(digest(")]);
 });
 
 test("an event id is compared without case, and only a UUID is one", () => {

@@ -1,27 +1,24 @@
-import { networkSettings, type Settings, secretSettings, serviceSettings } from "@herald/common/config";
+import {
+  networkSettings,
+  type Settings,
+  secretSettings,
+  serviceSettings,
+  sharedSettings,
+  tracingSettings,
+} from "@herald/common/config";
 
 /** The dispatcher's settings. Numbers that SPEC gives are defaults here. */
 export const dispatcherSettings = {
   ...serviceSettings,
   ...secretSettings,
   ...networkSettings,
+  ...tracingSettings,
   EXTRA_CA_FILE: {
     type: "string",
     description: "PEM file of certificate authorities that are trusted besides the system's.",
   },
-  ATTEMPT_TIMEOUT_SECONDS: {
-    type: "number",
-    default: 15,
-    minimum: 0.1,
-    maximum: 60,
-    description: "How long a receiver has to answer: name look-up, connection, TLS and response headers together.",
-  },
-  RETRY_DELAYS_SECONDS: {
-    type: "string",
-    default: "60,120,240,480",
-    pattern: "^[0-9]+(\\.[0-9]+)?(,[0-9]+(\\.[0-9]+)?)*$",
-    description: "Pauses after failed attempts; a delivery has one attempt more than there are pauses.",
-  },
+  ATTEMPT_TIMEOUT_SECONDS: sharedSettings.ATTEMPT_TIMEOUT_SECONDS,
+  RETRY_DELAYS_SECONDS: sharedSettings.RETRY_DELAYS_SECONDS,
   FAILING_AFTER_FAILURES: {
     type: "integer",
     default: 3,
@@ -30,13 +27,7 @@ export const dispatcherSettings = {
     description:
       "Consecutive failures after which the product is told that an endpoint is failing; fewer than disable it.",
   },
-  DISABLE_AFTER_FAILURES: {
-    type: "integer",
-    default: 5,
-    minimum: 1,
-    maximum: 1000,
-    description: "Consecutive failures that disable an endpoint.",
-  },
+  DISABLE_AFTER_FAILURES: sharedSettings.DISABLE_AFTER_FAILURES,
   FIRST_CONCURRENCY: {
     type: "integer",
     default: 500,
@@ -87,14 +78,7 @@ export const dispatcherSettings = {
     maximum: 1000,
     description: "Endpoints with due deliveries that one look finds; looks go on until all are found.",
   },
-  UNHINTED_AFTER_SECONDS: {
-    type: "number",
-    default: 30,
-    minimum: 1,
-    maximum: 600,
-    description:
-      "How long a new delivery waits for its hint before the retry pass takes it; the same for the publisher.",
-  },
+  UNHINTED_AFTER_SECONDS: sharedSettings.UNHINTED_AFTER_SECONDS,
   CLAIM_LEASE_SECONDS: {
     type: "number",
     default: 60,
@@ -103,15 +87,6 @@ export const dispatcherSettings = {
     description:
       "When a claimed delivery comes due again if its dispatcher ended without a word; longer than an attempt and its settlement.",
   },
-  HEADER_PREFIX: {
-    type: "string",
-    default: "X-Service",
-    pattern: "^[A-Za-z][A-Za-z0-9-]{0,40}$",
-    description: "First part of the signature, timestamp, event and delivery-id headers' names.",
-  },
-  STANDARD_WEBHOOKS: {
-    type: "boolean",
-    default: true,
-    description: "Whether the headers of Standard Webhooks are sent too.",
-  },
+  HEADER_PREFIX: sharedSettings.HEADER_PREFIX,
+  STANDARD_WEBHOOKS: sharedSettings.STANDARD_WEBHOOKS,
 } as const satisfies Settings;

@@ -1,12 +1,13 @@
 import type { Clock } from "@herald/common/runtime";
 import type { SecretBox } from "@herald/common/security";
-import type { Log } from "@herald/common/telemetry";
+import type { Log, Tracing } from "@herald/common/telemetry";
 import type { AttemptResult, Sender } from "./attempt/index.ts";
 import type { ClaimedDelivery } from "./delivery.ts";
 import type { EndpointSlots } from "./endpoint-slots.ts";
 import type { DispatcherMetrics } from "./metrics.ts";
 import type { RetrySchedule } from "./retry-schedule.ts";
 import type { Settlement } from "./sql/settle.ts";
+import { spanEndOf, startAttemptSpan } from "./tracing.ts";
 
 /** Makes one attempt of a claimed delivery, and has it settled. Never rejects: what can't be settled comes due again. */
 export type Deliver = (delivery: ClaimedDelivery) => Promise<void>;
@@ -23,6 +24,7 @@ interface Parts {
   /** What an attempt may take. */
   deadlineMs: number;
   metrics: DispatcherMetrics;
+  tracing?: Tracing | undefined;
   log: Log;
 }
 
@@ -30,14 +32,16 @@ interface Parts {
 const SECRET_DELAY_MS = 60_000;
 
 export function createDeliver(parts: Parts): Deliver {
-  const { sender, slots, secretBox, schedule, settle, unclaim, clock, deadlineMs, metrics, log } = parts;
+  const { sender, slots, secretBox, schedule, settle, unclaim, clock, deadlineMs, metrics, tracing, log } = parts;
   return async (delivery) => {
     try {
       // The claim's answer was long on its way. An attempt that may outlast the lease could be one of two at once.
       if (clock.now().getTime() + deadlineMs > delivery.leasedUntil.getTime()) return await unclaim(delivery, 0);
       const secret = openSecret(delivery);
       if (secret === undefined) return await unclaim(delivery, SECRET_DELAY_MS);
-      const { deliveryId, eventType, url, body, traceparent } = delivery;
+      const { deliveryId, eventType, url, body } = delivery;
+      const span = tracing && startAttemptSpan(tracing, delivery);
+      const traceparent = span?.traceparent ?? delivery.traceparent;
       const result = await sender.send({
         deliveryId,
         eventType,
@@ -46,6 +50,7 @@ export function createDeliver(parts: Parts): Deliver {
         body,
         traceparent: traceparent ?? undefined,
       });
+      span?.end(spanEndOf(result));
       slots.ended(delivery.endpointId, result.succeeded);
       await settle(settlementOf(delivery, result));
       record(delivery, result);

@@ -13,7 +13,7 @@ export interface ClaimedDelivery {
   sealedSecret: string;
   /** The endpoint's revision then: a result of an older one does not count for or against the endpoint. */
   revision: bigint;
-  /** The emitter's trace context; null where there is none. */
+  /** Of this claim where it is traced, else the event's; null where there is none. */
   traceparent: string | null;
   createdAt: Date;
   /** When it comes due again for everybody, settled or not. */

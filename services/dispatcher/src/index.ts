@@ -1,1 +1,2 @@
+export { dispatcherSettings } from "./config.ts";
 export { startDispatcher } from "./start-dispatcher.ts";

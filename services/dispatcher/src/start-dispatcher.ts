@@ -4,7 +4,7 @@ import { ConfigError, type Environment, readConfig } from "@herald/common/config
 import { isDataError, openDatabase } from "@herald/common/database";
 import { batcher, type Clock, repeat, retry, type Service, systemClock } from "@herald/common/runtime";
 import { parsePrivateNetworks, secretBox } from "@herald/common/security";
-import { createLog, createRegistry, startOperationsServer } from "@herald/common/telemetry";
+import { createLog, createRegistry, startOperationsServer, startTracing } from "@herald/common/telemetry";
 import type { Hint } from "@herald/contracts";
 import { createSender } from "./attempt/index.ts";
 import { createBacklog } from "./backlog.ts";
@@ -19,6 +19,7 @@ import { retrySchedule } from "./retry-schedule.ts";
 import { createSettleQueue } from "./settle-queue.ts";
 import { claimHinted, claimOfEndpoints } from "./sql/claim.ts";
 import { unclaim } from "./sql/unclaim.ts";
+import { traceClaims } from "./tracing.ts";
 
 /** Hints claimed by one statement, and such statements at once. */
 const CLAIM_BATCH = { maxItems: 250, maxRunning: 2 };
@@ -64,6 +65,13 @@ export async function startDispatcher(
   const names = namesOf(config.BROKER_NAMESPACE);
   const schedule = retrySchedule(config.RETRY_DELAYS_SECONDS.split(",").map((seconds) => Number(seconds) * 1_000));
 
+  const tracing = await startTracing({
+    service: "dispatcher",
+    endpoint: config.OTEL_EXPORTER_OTLP_ENDPOINT,
+    headers: config.OTEL_EXPORTER_OTLP_HEADERS,
+    sampledShare: config.OTEL_TRACES_SAMPLER_ARG,
+    log,
+  });
   const database = openDatabase(config.DATABASE_URL, {
     poolSize: config.DATABASE_POOL_SIZE,
     statementTimeoutMs: config.DATABASE_TIMEOUT_SECONDS * 1_000,
@@ -98,23 +106,27 @@ export async function startDispatcher(
     clock,
     deadlineMs,
     metrics,
+    tracing,
     log,
   });
+  const traced = traceClaims(tracing);
   const backlog = createBacklog({
     slots,
     concurrency: config.BACKLOG_CONCURRENCY,
     claim: (demands) =>
-      claimOfEndpoints(prisma, demands, {
-        ...claimTimes(),
-        unhintedAt: fromNow(config.UNHINTED_AFTER_SECONDS * 1_000 + CLOCK_DIFFERENCE_MS),
-      }),
+      traced(() =>
+        claimOfEndpoints(prisma, demands, {
+          ...claimTimes(),
+          unhintedAt: fromNow(config.UNHINTED_AFTER_SECONDS * 1_000 + CLOCK_DIFFERENCE_MS),
+        }),
+      ),
     deliver: metrics.counted("backlog", deliver),
     onFailure: (error) => log.error("a backlog can't be claimed; the retry pass comes back to it", { error }),
   });
   const claim = batcher<Hint, ClaimedDelivery | undefined>(async (hints) => {
     metrics.claimBatchSize.observe(hints.length);
     const deliveryIds = hints.map((hint) => hint.deliveryId);
-    const claimed = await retry(() => claimHinted(prisma, deliveryIds, claimTimes()), {
+    const claimed = await retry(() => traced(() => claimHinted(prisma, deliveryIds, claimTimes())), {
       shouldRetry: (error) => !isDataError(error),
       onFirstFailure: (error) => log.error("hinted deliveries can't be claimed; they wait for PostgreSQL", { error }),
       signal: stopping.signal,
@@ -170,6 +182,7 @@ export async function startDispatcher(
       await sender.close();
       await broker.close();
       await database.close();
+      await tracing?.stop();
       await operations.close();
     },
   };

@@ -95,14 +95,17 @@ describe("a claim", () => {
     });
   });
 
-  test("of a delivery whose attempt was cut off writes that attempt down, and makes the next one", async () => {
+  test("§2.2/latest §2.2/503 of a delivery whose attempt was cut off writes that attempt down, and makes the next one", async () => {
     const { prisma } = db.database;
     const endpoint = await insertEndpoint(prisma);
-    const { id } = await insertDelivery(prisma, endpoint, { attemptCount: 1, inFlight: true });
+    const { id } = await insertDelivery(prisma, endpoint, { attemptCount: 1, inFlight: true, nextAttemptAt: NOW });
     expect(await claimHinted(prisma, [id], TIMES)).toMatchObject([{ attempt: 2 }]);
+    // It began when it was claimed: a lease before its lease ran out.
+    const startedAt = later(-60_000);
     expect(await deliveryOf(id)).toMatchObject({
       attemptCount: 2,
-      attempts: [{ number: 1, statusCode: 503, errorSummary: expect.stringContaining("interrupted") }],
+      attemptedAt: startedAt,
+      attempts: [{ number: 1, startedAt, statusCode: 503, errorSummary: expect.stringContaining("interrupted") }],
     });
   });
 
@@ -180,7 +183,7 @@ describe("a look for due deliveries", () => {
     return pages;
   }
 
-  test("§6.3 finds every endpoint with something due, page by page, whatever the others' backlogs", async () => {
+  test("§6.3 §8/pass finds every endpoint with something due, page by page, whatever the others' backlogs", async () => {
     const { prisma } = db.database;
     const due = await Promise.all(Array.from({ length: 7 }, () => insertEndpoint(prisma)));
     for (const endpoint of due) {

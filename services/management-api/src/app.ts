@@ -12,6 +12,7 @@ import { limitsOf, type ManagementApiConfig, serviceFacts } from "./config.ts";
 import { deliveryHandlers } from "./deliveries/handlers.ts";
 import { eventTypes } from "./event-types.ts";
 import type { Handlers } from "./handlers.ts";
+import { compressReads } from "./http/compress-reads.ts";
 import { errorHandler } from "./http/error-handler.ts";
 import { securityHeaders } from "./http/headers.ts";
 import { observe } from "./http/observe.ts";
@@ -74,7 +75,7 @@ export function createApp({ config, prisma, requestAttempt, clock, log, registry
   app.disable("x-powered-by");
   // Answers are polled, and small: hashing each for a 304 would cost more than it saves.
   app.disable("etag");
-  app.use(observe({ log, registry }), securityHeaders);
+  app.use(observe({ log, registry }), securityHeaders, compressReads);
   const verifyToken = tokenVerifier(config, clock);
   app.use(
     config.BASE_PATH + API_PREFIX,

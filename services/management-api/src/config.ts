@@ -7,6 +7,7 @@ import {
   type Settings,
   secretSettings,
   serviceSettings,
+  sharedSettings,
 } from "@herald/common/config";
 import { type ApiLimits, DEFAULT_API_LIMITS, type SessionInfo } from "@herald/contracts";
 import { authenticationSettings, problemsOfAuthentication } from "./authentication/settings.ts";
@@ -85,63 +86,8 @@ const ownSettings = {
   },
 } as const satisfies Settings;
 
-/** What the other services do, for the page to say; each has to be the same as there. */
-const sharedSettings = {
-  HEADER_PREFIX: {
-    type: "string",
-    default: "X-Service",
-    pattern: "^[A-Za-z][A-Za-z0-9-]{0,40}$",
-    description: "First part of the names of the headers that receivers get; the same for the dispatcher.",
-  },
-  STANDARD_WEBHOOKS: {
-    type: "boolean",
-    default: true,
-    description: "Whether the headers of Standard Webhooks are sent too; the same for the dispatcher.",
-  },
-  ATTEMPT_TIMEOUT_SECONDS: {
-    type: "number",
-    default: 15,
-    minimum: 0.1,
-    maximum: 60,
-    description: "How long a receiver has to answer; the same for the dispatcher.",
-  },
-  RETRY_DELAYS_SECONDS: {
-    type: "string",
-    default: "60,120,240,480",
-    pattern: "^[0-9]+(\\.[0-9]+)?(,[0-9]+(\\.[0-9]+)?)*$",
-    description: "Pauses after failed attempts; the same for the dispatcher.",
-  },
-  DISABLE_AFTER_FAILURES: {
-    type: "integer",
-    default: 5,
-    minimum: 1,
-    maximum: 1000,
-    description: "Consecutive failures that disable an endpoint; the same for the dispatcher.",
-  },
-  UNHINTED_AFTER_SECONDS: {
-    type: "number",
-    default: 30,
-    minimum: 1,
-    maximum: 600,
-    description:
-      "How long a new delivery waits for its hint before the retry pass takes it; the same for all services.",
-  },
-  PUBLICATION_WINDOW_DAYS: {
-    type: "number",
-    default: 7,
-    minimum: 0.01,
-    maximum: 30,
-    description: "How many days back a resumed endpoint is caught up; the same for the publisher.",
-  },
-  RETENTION_DAYS: {
-    type: "number",
-    default: 30,
-    minimum: 0.01,
-    description: "How many days finished deliveries are kept; the same for the publisher.",
-  },
-} as const satisfies Settings;
-
-const settings = {
+/** The management API's settings. */
+export const managementApiSettings = {
   ...serviceSettings,
   ...secretSettings,
   ...networkSettings,
@@ -150,11 +96,11 @@ const settings = {
   ...sharedSettings,
 };
 
-export type ManagementApiConfig = Config<typeof settings>;
+export type ManagementApiConfig = Config<typeof managementApiSettings>;
 
 /** @throws ConfigError listing every problem */
 export function readManagementApiConfig(environment: Environment = process.env): ManagementApiConfig {
-  const config = readConfig(settings, environment);
+  const config = readConfig(managementApiSettings, environment);
   const problems = problemsOfAuthentication(config);
   if (problems.length > 0) throw new ConfigError(problems);
   return config;

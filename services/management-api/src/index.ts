@@ -1,1 +1,2 @@
+export { managementApiSettings } from "./config.ts";
 export { startManagementApi } from "./start-management-api.ts";

@@ -55,7 +55,7 @@ export async function catchUp(
     let unparked = 0;
     for (let woken = pageSize; woken === pageSize; unparked += woken) {
       if (isStopping()) return { unparked, filled: 0, finished: false };
-      woken = await unpark(prisma, endpointId, pageSize);
+      woken = await unpark(prisma, { endpointId, now: clock.now(), pageSize });
     }
     let filled = 0;
     let cursor: EventCursor | null = null;

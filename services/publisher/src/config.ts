@@ -1,8 +1,9 @@
-import { type Settings, serviceSettings } from "@herald/common/config";
+import { type Settings, serviceSettings, sharedSettings, tracingSettings } from "@herald/common/config";
 
 /** The publisher's settings. Numbers that SPEC gives are defaults here. */
 export const publisherSettings = {
   ...serviceSettings,
+  ...tracingSettings,
   EVENT_PREFETCH: {
     type: "integer",
     default: 1000,
@@ -17,20 +18,8 @@ export const publisherSettings = {
     maximum: 5_000,
     description: "Business events stored by one statement at the most.",
   },
-  PUBLICATION_WINDOW_DAYS: {
-    type: "number",
-    default: 7,
-    minimum: 0.01,
-    maximum: 30,
-    description: "How many days back events are delivered to an endpoint that missed them.",
-  },
-  UNHINTED_AFTER_SECONDS: {
-    type: "number",
-    default: 30,
-    minimum: 1,
-    maximum: 600,
-    description: "How long a new delivery waits for its hint before the retry pass takes it.",
-  },
+  PUBLICATION_WINDOW_DAYS: sharedSettings.PUBLICATION_WINDOW_DAYS,
+  UNHINTED_AFTER_SECONDS: sharedSettings.UNHINTED_AFTER_SECONDS,
   CATCH_UP_PAGE_SIZE: {
     type: "integer",
     default: 1000,
@@ -45,14 +34,7 @@ export const publisherSettings = {
     maximum: 600,
     description: "Pause between two looks for endpoints that need a catch-up.",
   },
-  RETENTION_DAYS: {
-    type: "number",
-    default: 30,
-    minimum: 0.01,
-    maximum: 36_500,
-    description:
-      "How many days finished deliveries are kept, and events too, but these always a day longer than they may be delivered.",
-  },
+  RETENTION_DAYS: sharedSettings.RETENTION_DAYS,
   RETENTION_INTERVAL_SECONDS: {
     type: "number",
     default: 3600,

@@ -1,1 +1,2 @@
+export { publisherSettings } from "./config.ts";
 export { startPublisher } from "./start-publisher.ts";

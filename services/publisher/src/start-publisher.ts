@@ -2,7 +2,7 @@ import { connectBroker, names as namesOf } from "@herald/common/broker";
 import { type Environment, readConfig } from "@herald/common/config";
 import { openDatabase } from "@herald/common/database";
 import { type Clock, repeat, type Service, systemClock } from "@herald/common/runtime";
-import { createLog, createRegistry, startOperationsServer } from "@herald/common/telemetry";
+import { createLog, createRegistry, startOperationsServer, startTracing } from "@herald/common/telemetry";
 import { catchUp } from "./catch-up.ts";
 import { publisherSettings } from "./config.ts";
 import { createFanOut } from "./fan-out.ts";
@@ -29,6 +29,13 @@ export async function startPublisher(
   const names = namesOf(config.BROKER_NAMESPACE);
   const windowMs = config.PUBLICATION_WINDOW_DAYS * DAY_MS;
 
+  const tracing = await startTracing({
+    service: "publisher",
+    endpoint: config.OTEL_EXPORTER_OTLP_ENDPOINT,
+    headers: config.OTEL_EXPORTER_OTLP_HEADERS,
+    sampledShare: config.OTEL_TRACES_SAMPLER_ARG,
+    log,
+  });
   const database = openDatabase(config.DATABASE_URL, {
     poolSize: config.DATABASE_POOL_SIZE,
     statementTimeoutMs: config.DATABASE_TIMEOUT_SECONDS * 1_000,
@@ -57,7 +64,7 @@ export async function startPublisher(
   );
   const publisher = broker.publisher();
   const events = consumeEvents(
-    { broker, names, publisher, fanOut, metrics, log },
+    { broker, names, publisher, fanOut, metrics, tracing, log },
     { prefetch: config.EVENT_PREFETCH, batchSize: config.FAN_OUT_BATCH_SIZE },
   );
   const catchingUp = repeat(
@@ -88,8 +95,8 @@ export async function startPublisher(
       await eraseOld(
         { prisma, clock, log },
         {
-          keepDeliveriesMs: config.RETENTION_DAYS * DAY_MS,
-          // What may still be delivered must be known, else an event that comes again would be delivered again.
+          // Of what may still be delivered, event and delivery must be known, else it would be delivered again.
+          keepDeliveriesMs: Math.max(config.RETENTION_DAYS * DAY_MS, windowMs + DAY_MS),
           keepEventsMs: Math.max(config.RETENTION_DAYS * DAY_MS, windowMs + DAY_MS),
           pageSize: config.RETENTION_PAGE_SIZE,
         },
@@ -120,6 +127,7 @@ export async function startPublisher(
       await publisher.close();
       await broker.close();
       await database.close();
+      await tracing?.stop();
       await operations.close();
     },
   };

@@ -47,6 +47,19 @@ test("§6.2 passes go on, page by page, until no event is missing", async () => 
   }
 });
 
+test("§6.2 §8/batch what lies behind the earliest 1,000 events is found as well", async () => {
+  const { prisma } = db.database;
+  const endpoint = await insertEndpoint(prisma, marked);
+  await prisma.$executeRaw`
+    insert into business_event (organization_id, id, type, occurred_at, received_at, body)
+    select ${endpoint.organizationId}, gen_random_uuid(),
+      case when number > 1500 then 'WorkItemCompleted' else 'RiskCreated' end,
+      ${ROW_TIME}::timestamptz + number * interval '1 ms', ${ROW_TIME}::timestamptz, '{}'
+    from generate_series(1, 2000) as number`;
+  const options = { ...OPTIONS, pageSize: 1_000 };
+  expect(await catchUp({ prisma, clock, log }, options)).toEqual({ unparked: 0, filled: 500 });
+});
+
 test("§6.1/window §6.1/creation §8/window reaches back seven days, and never behind the endpoint's creation", async () => {
   const now = ROW_TIME.getTime() + 100 * DAY_MS;
   const at = clockAt(100 * DAY_MS);
@@ -79,7 +92,7 @@ test("makes only what is missing, and a second time nothing", async () => {
   expect(await run()).toEqual({ unparked: 0, filled: 0 });
 });
 
-test("§3.1/resume wakes parked deliveries of an enabled endpoint, due by their own delay; those at five attempts stay", async () => {
+test("§3.1/resume wakes parked deliveries of an enabled endpoint, due by their own delay, or at once if never attempted; those at five attempts stay", async () => {
   const { prisma } = db.database;
   const endpoint = await insertEndpoint(prisma, marked);
   const due = new Date(clock.now().getTime() + MINUTE_MS);
@@ -94,7 +107,10 @@ test("§3.1/resume wakes parked deliveries of an enabled endpoint, due by their 
   expect(await run()).toEqual({ unparked: 21, filled: 0 });
   for (const delivery of await deliveriesOf(endpoint.id)) {
     if (delivery.id === exhausted.id) expect(delivery).toMatchObject({ state: "exhausted", attemptCount: 5 });
-    else expect(delivery).toMatchObject({ state: "pending", nextAttemptAt: due });
+    else {
+      const nextAttemptAt = delivery.attemptCount === 0 ? clock.now() : due;
+      expect(delivery).toMatchObject({ state: "pending", nextAttemptAt });
+    }
   }
 });
 

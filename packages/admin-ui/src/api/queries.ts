@@ -24,14 +24,19 @@ import { type DeliveryFilters, filtersToQuery } from "./delivery-filters.ts";
 
 /** New results show within two seconds: one and a half, and the time that an answer takes. */
 const LIVE_MS = 1_500;
+/** Times as long as its answer took does the page wait before it asks for the overview again. */
+const OVERVIEW_PAUSE = 20;
+let overviewTookMs = 0;
+const ALL_PAGES_MS = 5_000;
 const OVERVIEW_MS = 4_000;
+const RECOVERY_MS = 5_000;
 const PAGE_SIZE = 50;
 
-/** Asks as often as told, and no more than every few seconds while nothing answers or the session is over. */
+/** Asks as often as told; every few seconds while nothing answers or the session is over, to notice when that changes. */
 function every(ms: number): () => number {
   return () => {
     const { downSince, sessionLost } = connectionNow();
-    return downSince !== null || sessionLost ? Math.max(ms, 5_000) : ms;
+    return downSince !== null || sessionLost ? RECOVERY_MS : ms;
   };
 }
 
@@ -50,8 +55,14 @@ export const eventTypesQuery = queryOptions({
 
 export const overviewQuery = queryOptions({
   queryKey: ["overview"],
-  queryFn: ({ signal }) => call<EndpointOverview[]>("/webhooks/overview", { signal }),
-  refetchInterval: every(OVERVIEW_MS),
+  queryFn: async ({ signal }) => {
+    const begun = performance.now();
+    const overview = await call<EndpointOverview[]>("/webhooks/overview", { signal });
+    overviewTookMs = performance.now() - begun;
+    return overview;
+  },
+  // It is the dearest question: one that takes long is asked less often, so that an open page is no burden.
+  refetchInterval: () => every(Math.max(OVERVIEW_MS, OVERVIEW_PAUSE * overviewTookMs))(),
 });
 
 export const webhookQuery = (id: string) =>
@@ -69,8 +80,21 @@ export const deliveriesQuery = (id: string, filters: DeliveryFilters) =>
     initialPageParam: null as string | null,
     getNextPageParam: (page) => page.nextCursor,
     placeholderData: keepPreviousData,
-    // Pages beyond the first are asked for again together with it, one after the other.
-    refetchInterval: (query) => every(LIVE_MS * Math.max(1, query.state.data?.pages.length ?? 1))(),
+    // Many pages are asked for one after the other, so only now and then; the newest alone is asked for as ever, see below.
+    refetchInterval: (query) => {
+      const pages = query.state.data?.pages.length ?? 1;
+      return every(pages > 1 ? ALL_PAGES_MS * pages : LIVE_MS)();
+    },
+  });
+
+/** The newest page of a list of which more was loaded. */
+export const newestDeliveriesQuery = (id: string, filters: DeliveryFilters, enabled: boolean) =>
+  queryOptions({
+    queryKey: ["newest-deliveries", id, filters],
+    queryFn: ({ signal }) =>
+      call<DeliveryPage>(`/webhooks/${id}/deliveries?${filtersToQuery(filters, PAGE_SIZE, null)}`, { signal }),
+    enabled,
+    refetchInterval: every(LIVE_MS),
   });
 
 export const deliveryQuery = (id: string, deliveryId: string) =>

@@ -7,6 +7,7 @@ import { Hint } from "../common/overlay/Hint.tsx";
 import { NotFound } from "../scenes/not-found/NotFound.tsx";
 import { WebhookList } from "../scenes/webhook-list/WebhookList.tsx";
 import { ConnectionBanner } from "./ConnectionBanner.tsx";
+import { prefetch } from "./prefetch.ts";
 import { RevealedSecret } from "./RevealedSecret.tsx";
 import { SessionGate } from "./SessionGate.tsx";
 import { Shell } from "./Shell.tsx";
@@ -23,6 +24,8 @@ const client = new QueryClient({
 });
 
 const { router } = addressesFrom(document.baseURI);
+
+prefetch(client, location.pathname.slice(router.length), location.search);
 
 export function App() {
   return (

@@ -13,7 +13,14 @@ import {
   useDatabase,
 } from "@herald/devkit/harness";
 import { createEmitter, type EmittedEvent, type Emitter, newEvent } from "@herald/emitter";
-import { type ApiClient, apiClient, type Herald, JWT_SECRET, startHerald } from "@herald/rig/herald";
+import {
+  type ApiClient,
+  apiClient,
+  type Herald,
+  type HeraldOptions,
+  JWT_SECRET,
+  startHerald,
+} from "@herald/rig/herald";
 import { afterAll, afterEach, beforeAll, beforeEach } from "@jest/globals";
 import { SignJWT } from "jose";
 import type { BrowserContextOptions, Page } from "playwright-core";
@@ -44,7 +51,7 @@ export interface World {
 
 export const BASE_PATH = "/apps/herald";
 
-export function useWorld(): World {
+export function useWorld(options: Omit<HeraldOptions, "clock"> = {}): World {
   const db = useDatabase();
   const broker = useBroker();
   const browser = useBrowser();
@@ -61,7 +68,8 @@ export function useWorld(): World {
     const { url: amqpUrl, namespace } = broker;
     const place = { databaseUrl: db.url, amqpUrl, namespace, caFile: join(folder, "ca.pem") };
     const clock = steeredClock(new Date());
-    const herald = await startHerald(place, { clock, settings: { BASE_PATH, SIGN_IN_LINKS: "true" } });
+    const settings = { BASE_PATH, SIGN_IN_LINKS: "true", ...options.settings };
+    const herald = await startHerald(place, { ...options, clock, settings });
     made = {
       clock,
       herald,

@@ -50,6 +50,28 @@ export const serviceSettings = {
   },
 } as const satisfies Settings;
 
+/** Traces, by the names that OpenTelemetry gives these settings. */
+export const tracingSettings = {
+  OTEL_EXPORTER_OTLP_ENDPOINT: {
+    type: "string",
+    pattern: "^(https?://.+)?$",
+    description: "OTLP/HTTP collector for traces, as http://host:4318; without it nothing is traced.",
+  },
+  OTEL_EXPORTER_OTLP_HEADERS: {
+    type: "string",
+    secret: true,
+    description: "Headers for that collector, as name=value,name=value.",
+  },
+  OTEL_TRACES_SAMPLER_ARG: {
+    type: "number",
+    default: 1,
+    minimum: 0,
+    maximum: 1,
+    description:
+      "Share of the traces that begin in Herald that are recorded; one that an emitter began follows its own.",
+  },
+} as const satisfies Settings;
+
 /** Opening the signing secrets that the database holds. */
 export const secretSettings = {
   SECRET_KEYS: {
@@ -67,5 +89,62 @@ export const networkSettings = {
     type: "string",
     default: "",
     description: "CIDR list of non-public networks that webhooks may be sent to; for development.",
+  },
+} as const satisfies Settings;
+
+/** How deliveries are made. More than one service reads each of these, and all of them have to be told the same. */
+export const sharedSettings = {
+  HEADER_PREFIX: {
+    type: "string",
+    default: "X-Service",
+    pattern: "^[A-Za-z][A-Za-z0-9-]{0,40}$",
+    description: "First part of the signature, timestamp, event and delivery-id headers' names.",
+  },
+  STANDARD_WEBHOOKS: {
+    type: "boolean",
+    default: true,
+    description: "Whether the headers of Standard Webhooks are sent too.",
+  },
+  ATTEMPT_TIMEOUT_SECONDS: {
+    type: "number",
+    default: 15,
+    minimum: 0.1,
+    maximum: 60,
+    description: "How long a receiver has to answer: name look-up, connection, TLS and response headers together.",
+  },
+  RETRY_DELAYS_SECONDS: {
+    type: "string",
+    default: "60,120,240,480",
+    pattern: "^[0-9]+(\\.[0-9]+)?(,[0-9]+(\\.[0-9]+)?)*$",
+    description: "Pauses after failed attempts; a delivery has one attempt more than there are pauses.",
+  },
+  DISABLE_AFTER_FAILURES: {
+    type: "integer",
+    default: 5,
+    minimum: 1,
+    maximum: 1000,
+    description: "Consecutive failures that disable an endpoint.",
+  },
+  UNHINTED_AFTER_SECONDS: {
+    type: "number",
+    default: 30,
+    minimum: 1,
+    maximum: 600,
+    description: "How long a new delivery waits for its hint before the retry pass takes it.",
+  },
+  PUBLICATION_WINDOW_DAYS: {
+    type: "number",
+    default: 7,
+    minimum: 0.01,
+    maximum: 30,
+    description: "How many days back events are delivered to an endpoint that missed them.",
+  },
+  RETENTION_DAYS: {
+    type: "number",
+    default: 30,
+    minimum: 0.01,
+    maximum: 36_500,
+    description:
+      "How many days finished deliveries and events are kept; never less than a day longer than events may be delivered.",
   },
 } as const satisfies Settings;

@@ -29,7 +29,8 @@ export function startAtZero<Label extends string>(
   for (const value of values) counter.inc({ [label]: value } as Record<Label, string>, 0);
 }
 
-function heraldVersion(): string {
+/** As in package.json. */
+export function heraldVersion(): string {
   // The same from the sources and from the build.
   const { version } = createRequire(import.meta.url)("../../package.json") as { version: string };
   return version;

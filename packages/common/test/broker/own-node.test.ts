@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { NotSentError } from "@herald/common/broker";
+import { useBroker } from "@herald/devkit/harness";
 import { findRabbitmqServer, startRabbitmqNode } from "@herald/devkit/stack";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "@jest/globals";
 import { inbox, messageTo, until, useBench } from "./bench.ts";
@@ -11,16 +12,24 @@ const enoughMemory = ["set_vm_memory_high_watermark", "0.4"];
 type Node = Awaited<ReturnType<typeof startRabbitmqNode>>;
 
 // What these tests do to a broker would hurt everybody else on it, so they have one of their own.
-const server = findRabbitmqServer();
 const folder = mkdtempSync(join(tmpdir(), "herald-broker-"));
 let node: Node | undefined;
 
 /** The same node again, with its data, after a stop; on another port, which the proxy follows. */
 async function start(): Promise<Node> {
-  return await startRabbitmqNode(server as string, { folder, pidFolder: join(folder, "pids") });
+  const server = findRabbitmqServer();
+  if (server === undefined) {
+    throw new Error(
+      "These tests stop and starve a broker, so they need a rabbitmq-server on this machine: install it.",
+    );
+  }
+  return await startRabbitmqNode(server, { folder, pidFolder: join(folder, "pids") });
 }
 
-(server === undefined ? describe.skip : describe)("with a node of its own", () => {
+// Asking for the common broker installs RabbitMQ where it is not there yet.
+useBroker();
+
+describe("with a node of its own", () => {
   beforeAll(async () => {
     node = await start();
   }, 120_000);

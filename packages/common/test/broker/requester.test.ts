@@ -33,7 +33,9 @@ describe("requests", () => {
   });
 
   test("with nobody there, the answer is undefined in time, and the request stays for later", async () => {
-    const requester = bench.connect().requester();
+    const broker = bench.connect();
+    const requester = broker.requester();
+    await broker.ready();
     const start = performance.now();
     expect(await requester.request(ask("late", 400))).toBeUndefined();
     expect(performance.now() - start).toBeGreaterThanOrEqual(395);

@@ -19,8 +19,8 @@ const overview = {
   lastDelivery: refOrNull("WebhookDeliverySummary", "The newest delivery; null before the first."),
   last24Hours: listOf(
     refTo("HourOfDeliveries"),
-    "24 hours, oldest first, the last one still running. They count the organization's 20,000 newest deliveries, so on " +
-      "busy days the earliest hours can be short.",
+    "24 hours, oldest first, the last one still running. They count the 10,000 newest deliveries, of the organization in a " +
+      "list and of the endpoint where it's read alone, so on busy days the earliest hours can be short.",
     { minItems: 24, maxItems: 24 },
   ),
 };

@@ -50,7 +50,7 @@ export function insertDelivery(
   });
 }
 
-/** Stores a business event: a WorkItemCompleted that occurred at {@link ROW_TIME}, unless said otherwise. */
+/** Stores a business event: a WorkItemCompleted that occurred at {@link ROW_TIME} and came then, unless said otherwise. */
 export function insertEvent(
   prisma: PrismaClient,
   organizationId: string,
@@ -62,7 +62,7 @@ export function insertEvent(
       organizationId,
       type: "WorkItemCompleted",
       occurredAt: ROW_TIME,
-      receivedAt: ROW_TIME,
+      receivedAt: row.occurredAt ?? ROW_TIME,
       body: JSON.stringify({ id }),
       ...row,
       id,

@@ -16,7 +16,7 @@ export interface TestBrowser {
 }
 
 /** How long a test waits for something to appear before it fails. */
-const WAIT_MS = 10_000;
+const WAIT_MS = 20_000;
 
 const FLAGS = [
   "--disable-gpu",

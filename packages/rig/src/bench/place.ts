@@ -1,23 +1,36 @@
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { migrate } from "@herald/common/database";
+import { migrate, openDatabase } from "@herald/common/database";
 import { type KeyPair, makeAuthority } from "@herald/devkit/certificates";
 import { startPostgres, startRabbitmq } from "@herald/devkit/stack";
 import { type ServiceName, type ServiceProcess, startServiceProcess } from "../herald/processes.ts";
 import { type HeraldPlace, heraldSettings } from "../herald/settings.ts";
 
-/** A whole Herald for one run of measurements: everything real, everything its own, on this machine. */
-export interface BenchPlace extends HeraldPlace {
+/** The servers of one run: everything real, everything its own, on this machine. */
+export interface BenchPlace {
   /** PEM of the authority behind `receiverCertificate`. */
-  ca: string;
-  receiverCertificate: KeyPair;
-  start(name: ServiceName, settings?: Record<string, string>): Promise<ServiceProcess>;
+  readonly ca: string;
+  readonly receiverCertificate: KeyPair;
+  /** A Herald of its own on these servers: an empty database and names of its own on the broker. */
+  openSite(name: string): Promise<Site>;
   /** Ends everything and deletes the data. */
   close(): Promise<void>;
 }
 
-export async function openBenchPlace(progress: (text: string) => void): Promise<BenchPlace> {
+export interface Site extends HeraldPlace {
+  start(name: ServiceName, settings?: Record<string, string>): Promise<ServiceProcess>;
+  /** Stops its services and drops its database; does nothing the second time. */
+  close(): Promise<void>;
+}
+
+export interface PlaceOptions {
+  progress: (text: string) => void;
+  /** Where each service writes a CPU profile when it stops; none where absent. */
+  profileFolder?: string | undefined;
+}
+
+export async function openBenchPlace({ progress, profileFolder }: PlaceOptions): Promise<BenchPlace> {
   const folder = await mkdtemp(join(tmpdir(), "herald-bench-"));
   const pidFolder = join(folder, "processes");
   await mkdir(pidFolder, { recursive: true });
@@ -32,24 +45,63 @@ export async function openBenchPlace(progress: (text: string) => void): Promise<
     closers.push(postgres.remove);
     const rabbitmq = await startRabbitmq({ folder: join(folder, "rabbitmq"), pidFolder });
     closers.push(rabbitmq.stop);
-    await migrate(postgres.url);
     const authority = await makeAuthority("Herald bench authority");
     const caFile = join(folder, "ca.pem");
     await writeFile(caFile, authority.cert);
-    const place = { databaseUrl: postgres.url, amqpUrl: rabbitmq.url, namespace: "herald", caFile };
+    let sites = 0;
     return {
-      ...place,
       ca: authority.cert,
       receiverCertificate: await authority.issue({ names: ["localhost", "127.0.0.1"] }),
-      async start(name, settings = {}) {
-        const service = await startServiceProcess(name, { ...heraldSettings(place), ...settings });
-        closers.push(service.stop);
-        return service;
+      async openSite(name) {
+        sites += 1;
+        const site = await openSite(
+          { databaseUrl: postgres.url, amqpUrl: rabbitmq.url, namespace: `bench-${name}-${sites}`, caFile },
+          profileFolder,
+        );
+        // Of a measurement that failed in the middle.
+        closers.push(site.close);
+        return site;
       },
       close,
     };
   } catch (error) {
     await close();
     throw error;
+  }
+}
+
+/** @param place with the URL of any database of the server */
+async function openSite(place: HeraldPlace, profileFolder: string | undefined): Promise<Site> {
+  const database = `"${place.namespace}"`;
+  await onServer(place.databaseUrl, `create database ${database}`);
+  const url = new URL(place.databaseUrl);
+  url.pathname = `/${place.namespace}`;
+  const own = { ...place, databaseUrl: url.href };
+  await migrate(own.databaseUrl);
+  const services = new Set<ServiceProcess>();
+  let closed = false;
+  return {
+    ...own,
+    async start(name, settings = {}) {
+      const profiling = profileFolder ? ["--cpu-prof", `--cpu-prof-dir=${profileFolder}`] : [];
+      const service = await startServiceProcess(name, { ...heraldSettings(own), ...settings }, { nodeArgs: profiling });
+      services.add(service);
+      return service;
+    },
+    async close() {
+      if (closed) return;
+      closed = true;
+      await Promise.all([...services].map((service) => service.stop()));
+      await onServer(place.databaseUrl, `drop database ${database} with (force)`);
+    },
+  };
+}
+
+async function onServer(url: string, statement: string): Promise<void> {
+  const server = openDatabase(url, { statementTimeoutMs: 60_000 });
+  try {
+    await server.prisma.$executeRawUnsafe(statement);
+  } finally {
+    await server.close();
   }
 }

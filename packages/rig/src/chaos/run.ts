@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { names } from "@herald/common/broker";
 import { type Database, openDatabase, type PrismaClient } from "@herald/common/database";
-import { type Child, startChild } from "../bench/child.ts";
+import { type Child, startChild } from "../child.ts";
 import { apiClient } from "../herald/api-client.ts";
 import type { Period, Tenant } from "./plan/tenants.ts";
 import type { EmittedRecord, History, InjectedFault, ReceivedRequest } from "./verdict/history.ts";

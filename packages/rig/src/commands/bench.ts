@@ -1,41 +1,65 @@
-import { cpus } from "node:os";
 import { parseArgs } from "node:util";
-import { measureDeliveries } from "../bench/deliveries.ts";
+import { machine } from "../bench/machine.ts";
 import { openBenchPlace } from "../bench/place.ts";
+import { ROWS } from "../bench/rows/index.ts";
+import { type RowResult, runRow } from "../bench/run-row.ts";
+import { table } from "../bench/table.ts";
+
+const USAGE = `pnpm bench [options]: measures Herald on this machine, with a PostgreSQL, a RabbitMQ and a receiver of its own.
+
+  --only a,b       rows to measure: ${ROWS.map(({ name }) => name).join(", ")}
+  --seconds N      how long each figure is measured in a round (5)
+  --rounds N       rounds; the table shows their medians and spread (3)
+  --growth N       finished deliveries that "growth" stores (200000)
+  --profile DIR    writes CPU profiles of the services there
+  --json           prints everything as JSON`;
 
 const { values } = parseArgs({
   options: {
-    seconds: { type: "string", default: "10" },
+    only: { type: "string" },
+    seconds: { type: "string", default: "5" },
+    rounds: { type: "string", default: "3" },
+    growth: { type: "string", default: "200000" },
+    profile: { type: "string" },
     json: { type: "boolean", default: false },
+    help: { type: "boolean", default: false },
   },
 });
-const seconds = Number(values.seconds);
-if (!(seconds > 0)) {
-  console.error("--seconds takes a number greater than 0: how long each figure is measured.");
+if (values.help) {
+  console.log(USAGE);
+  process.exit();
+}
+const only = values.only?.split(",");
+const unknown = only?.filter((name) => !ROWS.some((row) => row.name === name)) ?? [];
+const [seconds, rounds, growth] = [Number(values.seconds), Number(values.rounds), Number(values.growth)];
+if (unknown.length > 0 || !(seconds > 0) || !(rounds >= 1) || !(growth >= 1)) {
+  console.error(unknown.length > 0 ? `There is no row "${unknown.join('", "')}".\n\n${USAGE}` : USAGE);
   process.exit(2);
 }
 
 const progress = (text: string) => console.error(`${text} ...`);
-const place = await openBenchPlace(progress);
+const measuredOn = machine();
+const place = await openBenchPlace({ progress, profileFolder: values.profile });
+const rows: RowResult[] = [];
 try {
-  const figures = await measureDeliveries(place, { seconds, progress });
-  if (values.json) console.log(JSON.stringify(figures, null, 2));
-  else print(figures);
+  for (const row of ROWS) {
+    if (only && !only.includes(row.name)) continue;
+    rows.push(await runRow(row, place, { seconds, rounds, growth, progress }));
+  }
 } finally {
   await place.close();
 }
 
-function print(figures: Awaited<ReturnType<typeof measureDeliveries>>): void {
-  const rows = [
-    ["machine", `${cpus().length} x ${cpus()[0]?.model}, node ${process.version}`],
-    ["endpoints", String(figures.endpoints)],
-    ["deliveries/s, one dispatcher", figures.deliveriesPerSecond.toFixed(0)],
-    ["requests/s, bare got loop", figures.bareGotPerSecond.toFixed(0)],
-    ["ratio", `${figures.ratio.toFixed(2)} (bar: 0.6)`],
-    ["CPU a delivery, dispatcher", `${figures.dispatcherCpuMicroseconds.toFixed(0)} us (bar: 350)`],
-    ["CPU a request, bare got loop", `${figures.bareGotCpuMicroseconds.toFixed(0)} us`],
-    ["resident memory, dispatcher", `${figures.dispatcherMebibytes.toFixed(0)} MiB (bar: 160)`],
-    ["lost / repeated", `${figures.lost} / ${figures.repeated}`],
-  ];
-  for (const [name, value] of rows) console.log(`${name?.padEnd(32)} ${value}`);
+if (values.json) {
+  console.log(JSON.stringify({ machine: measuredOn, seconds, rounds, rows }, null, 2));
+} else {
+  const { cores, processor, memoryGibibytes, node, loadBefore } = measuredOn;
+  console.log(`\n${cores} x ${processor}, ${memoryGibibytes} GiB, node ${node}, load before: ${loadBefore}`);
+  console.log(`Medians of ${rounds} rounds, and lowest and highest.\n`);
+  console.log(table(rows));
 }
+// A bar that was missed is a finding; an event that was lost is a fault, and makes the other figures worthless.
+const faulty = rows.some(({ figures }) =>
+  figures.some(({ bar, met }) => bar && "atMost" in bar && bar.atMost === 0 && !met),
+);
+process.exitCode = faulty ? 1 : 0;

@@ -25,11 +25,14 @@ export interface ApiClient {
 /** How long a call may take: longer than the API waits for a dispatcher's answer, or for PostgreSQL. */
 const TIMEOUT_MS = 45_000;
 
-/** @param apiUrl where the management API listens, without a path; asked for each call where it may move */
+/**
+ * @param apiUrl where the management API listens, without a path; asked for each call where it may move
+ * @param options `keepAlive` leaves connections open, which a service that is to stop has to wait for
+ */
 export async function apiClient(
   apiUrl: string | (() => string),
   organizationId: string = randomUUID(),
-  timeoutMs: number = TIMEOUT_MS,
+  { keepAlive = false, timeoutMs = TIMEOUT_MS }: { keepAlive?: boolean; timeoutMs?: number } = {},
 ): Promise<ApiClient> {
   const token = await new SignJWT({
     organization_id: organizationId,
@@ -51,7 +54,7 @@ export async function apiClient(
       signal: AbortSignal.timeout(timeoutMs),
       headers: {
         authorization: `Bearer ${token}`,
-        connection: "close",
+        ...(!keepAlive && { connection: "close" }),
         ...(body && { "content-type": "application/json" }),
       },
       ...(body && { body: JSON.stringify(body) }),

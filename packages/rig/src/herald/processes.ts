@@ -24,6 +24,8 @@ export interface ServiceProcess {
 export interface ServiceProcessOptions {
   /** Where it is told every line that it writes. */
   onLine?: (line: string) => void;
+  /** Node's own arguments. */
+  nodeArgs?: readonly string[];
   /** False where it may take long, since its database or broker is away; true unless said otherwise. */
   untilReady?: boolean;
 }
@@ -38,14 +40,14 @@ const READY_TIMEOUT_MS = 30_000;
 export async function startServiceProcess(
   name: ServiceName,
   settings: Record<string, string>,
-  { onLine, untilReady: waits = true }: ServiceProcessOptions = {},
+  { onLine, nodeArgs = [], untilReady: waits = true }: ServiceProcessOptions = {},
 ): Promise<ServiceProcess> {
   const main = join(projectFolder(), "services", name, "dist", "main.js");
   const [port, metricsPort] = [await freePort(), await freePort()];
   const child = await startProcess({
     name: `${name}-${randomUUID()}`,
     command: process.execPath,
-    args: [main],
+    args: [...nodeArgs, main],
     env: { PATH: process.env.PATH, ...settings, PORT: String(port), METRICS_PORT: String(metricsPort) },
     pidFolder: join(tmpdir(), "herald-rig-processes"),
     mark: main,

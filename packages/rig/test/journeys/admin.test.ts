@@ -32,7 +32,7 @@ test("§1/manage an admin creates, lists, edits, pauses, resumes, replaces the s
   expect(receiver.requests).toHaveLength(2);
 });
 
-test("§1/no-test-send saving sends nothing, and of all operations only the manual delivery makes Herald send", async () => {
+test("§1/no-test-send §2.1.5 saving sends nothing, and of all operations only the manual delivery makes Herald send", async () => {
   const { api, receiver, herald, clock } = journey;
   const { endpoint } = await api.create({ url: receiver.url });
   await api.edit(endpoint.id, { name: "Renamed", rotateSecret: true });

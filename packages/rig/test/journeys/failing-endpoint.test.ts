@@ -4,7 +4,7 @@ import { useJourney } from "./journey.ts";
 
 const journey = useJourney();
 
-test("§3.1/several §3.1/failures §3.1/resume §6.4 five failures over several deliveries disable; nothing more is sent; a resume sends what was left and what happened meanwhile", async () => {
+test("§3.1/several §3.1/failures §8/disabling §3.1/resume §6.4 five failures over several deliveries disable; nothing more is sent; a resume sends what was left and what happened meanwhile", async () => {
   const { api, receiver, emitter, clock, db } = journey;
   const { endpoint } = await api.create({ url: receiver.url });
   receiver.answerWith({ status: 503 });
@@ -96,4 +96,28 @@ test("§6.4 §6.1/window a new subscription brings the events of the last seven 
   await api.edit(endpoint.id, { events: ["RiskCreated", "WorkItemCompleted"] });
   const [request] = await receiver.received(1);
   expect(JSON.parse(request?.body.toString() ?? "{}").id).toBe(event.id);
+});
+
+test("§3.1/resume a retry pass that parks while a resume wakes leaves nothing behind: the second look finds it", async () => {
+  const { api, receiver, emitter, clock, db } = journey;
+  const { endpoint } = await api.create({ url: receiver.url });
+  receiver.answerWith({ status: 500 });
+  await emitter.emit(journey.event());
+  await receiver.received(1);
+  await journey.settled();
+  await api.edit(endpoint.id, { enabled: false });
+  receiver.answerWith({ status: 200 });
+  await db.database.prisma.$transaction(async (transaction) => {
+    // A pass that saw the endpoint as it was before the resume.
+    const where = { endpointId: endpoint.id, state: "pending" as const };
+    expect((await transaction.delivery.updateMany({ where, data: { state: "parked" } })).count).toBe(1);
+    await api.edit(endpoint.id, { enabled: true });
+    await eventually(async () => {
+      const { catchUpAt } = await db.database.prisma.webhookEndpoint.findUniqueOrThrow({ where: { id: endpoint.id } });
+      expect(catchUpAt).toEqual(new Date(clock.now().getTime() + 60_000));
+    });
+  });
+  expect(await journey.states(endpoint.id)).toEqual({ parked: 1 });
+  clock.advance(61_000);
+  await eventually(async () => expect(await journey.states(endpoint.id)).toEqual({ succeeded: 1 }));
 });

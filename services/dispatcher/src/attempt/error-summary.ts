@@ -63,7 +63,7 @@ const SUMMARIES: Record<string, string> = {
 };
 
 /**
- * Says in a few plain words why an attempt got no response (DESIGN 7). The text is made here and not taken from the
+ * Says in a few plain words why an attempt got no response. The text is made here and not taken from the
  * error, whose message may hold the resolved address.
  *
  * @param deadlineMs what the attempt was given

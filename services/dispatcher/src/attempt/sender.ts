@@ -59,7 +59,7 @@ export interface Sender {
 
 const NETWORK_ERROR_STATUS = 503;
 
-/** Sends attempts over connections that all endpoints share (DESIGN 7). One per process. */
+/** Sends attempts over connections that all endpoints share. One per process. */
 export function createSender(options: SenderOptions): Sender {
   const { deadlineMs = 15_000, headerPrefix = "X-Service", standardWebhooks = true, userAgent = "Herald" } = options;
   const guard = createAddressGuard(options.allowedPrivateNetworks, options.resolve ?? createNameResolver());

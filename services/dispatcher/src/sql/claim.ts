@@ -85,15 +85,17 @@ export async function claimOfEndpoints(
  */
 async function claim(
   prisma: PrismaClient,
-  { leasedUntil, maxAttempts }: ClaimTimes,
+  { now, leasedUntil, maxAttempts }: ClaimTimes,
   wanted: Prisma.Sql,
 ): Promise<ClaimedDelivery[]> {
+  // The attempt that was cut off began when its lease did.
+  const interruptedAt = Prisma.sql`wanted.next_attempt_at - (${leasedUntil}::timestamptz - ${now}::timestamptz)`;
   return await prisma.$queryRaw<ClaimedDelivery[]>`
     with wanted as materialized (
       ${wanted}
     ), interrupted as (
       insert into delivery_attempt (delivery_id, number, started_at, duration_ms, status_code, error_summary)
-      select id, attempt_count, next_attempt_at, 0, 503, ${INTERRUPTED}
+      select id, attempt_count, ${interruptedAt}, 0, 503, ${INTERRUPTED}
       from wanted
       where in_flight
       on conflict (delivery_id, number) do nothing
@@ -113,7 +115,7 @@ async function claim(
           in_flight = endpoint.enabled and wanted.attempt_count < ${maxAttempts},
           status_code = case when wanted.in_flight then 503 else delivery.status_code end,
           error_summary = case when wanted.in_flight then ${INTERRUPTED} else delivery.error_summary end,
-          attempted_at = case when wanted.in_flight then wanted.next_attempt_at else delivery.attempted_at end
+          attempted_at = case when wanted.in_flight then ${interruptedAt} else delivery.attempted_at end
       from wanted, webhook_endpoint as endpoint
       where delivery.id = wanted.id and endpoint.id = delivery.endpoint_id
       returning delivery.id, delivery.endpoint_id, delivery.organization_id, delivery.business_event_id,

@@ -126,6 +126,8 @@ export async function settle(
           where written.delivery_id = result.delivery_id
             and written.number = result.attempt
             and written.started_at = result.started_at
+            -- An interruption that a claim wrote down is no settlement, though it may bear the same time.
+            and written.error_summary is not distinct from result.error_summary
         )
     ), run as (
       select counted.endpoint_id, counted.run,

@@ -34,26 +34,22 @@ export interface History {
  * A part of an endpoint's history, newest first: up to `limit` deliveries that pass the filters, among the next
  * `maxScanned`. A rare outcome in a long history takes several calls, none of which is slow.
  *
- * Locks nothing. Walks delivery_endpoint_id_id_idx backwards from the cursor, and delivery_attempt_pkey once a row. The
- * organization is asked of the endpoint: a condition on the deliveries' own would let PostgreSQL choose the other index, and
- * read past all other endpoints' deliveries.
+ * Locks nothing. Walks delivery_endpoint_id_id_idx backwards from the cursor, until the page is full or enough was looked at,
+ * and delivery_attempt_pkey once a row. The organization is asked of the endpoint: a condition on the deliveries' own would
+ * let PostgreSQL choose the other index, and read past all other endpoints' deliveries.
  */
 export async function deliveryHistory(prisma: PrismaClient, query: HistoryQuery): Promise<History> {
-  const { organizationId, endpointId, olderThan, outcomes, eventTypes, from, to, limit, maxScanned } = query;
-  const [result] = await prisma.$queryRaw<{ rows: HistoryRow[]; scanned: number; lastScanned: string | null }[]>`
-    with scanned as materialized (
-      select id, business_event_id, event_type, state, attempt_count, in_flight, status_code, error_summary,
-             attempted_at, created_at, next_attempt_at
-      from delivery
-      where endpoint_id = (
-          select id from webhook_endpoint where id = ${endpointId}::uuid and organization_id = ${organizationId}
-        )
-        ${olderThan === null ? Prisma.empty : Prisma.sql`and id < ${olderThan}::uuid`}
-      order by id desc
-      limit ${maxScanned}
-    ), page as (
+  const { outcomes, eventTypes, from, to, limit, maxScanned } = query;
+  const rows = await prisma.$queryRaw<HistoryRow[]>`
+    select page.id, business_event_id as "businessEventId", event_type as "eventType", state::text,
+           attempt_count as "attemptCount", in_flight as "inFlight", page.status_code as "statusCode",
+           page.error_summary as "errorSummary", attempted_at as "attemptedAt", created_at as "createdAt",
+           next_attempt_at as "nextAttemptAt", latest.duration_ms as "durationMs"
+    from (
       select *
-      from scanned
+      from (
+        select * from delivery where ${older(query)} order by id desc limit ${maxScanned}
+      ) as scanned
       where true
         ${outcomes.length === 0 ? Prisma.empty : Prisma.sql`and ${outcome} = any (${outcomes}::text[])`}
         ${eventTypes.length === 0 ? Prisma.empty : Prisma.sql`and event_type = any (${eventTypes}::text[])`}
@@ -61,31 +57,23 @@ export async function deliveryHistory(prisma: PrismaClient, query: HistoryQuery)
         ${to === null ? Prisma.empty : Prisma.sql`and created_at < ${to}::timestamptz`}
       order by id desc
       limit ${limit}
-    )
-    select (select count(*) from scanned)::int as scanned,
-           (select id from scanned order by id limit 1) as "lastScanned",
-           coalesce(json_agg(json_build_object(
-             'id', page.id,
-             'businessEventId', business_event_id,
-             'eventType', event_type,
-             'state', state,
-             'attemptCount', attempt_count,
-             'inFlight', in_flight,
-             'statusCode', page.status_code,
-             'errorSummary', page.error_summary,
-             'attemptedAt', attempted_at,
-             'createdAt', created_at,
-             'nextAttemptAt', next_attempt_at,
-             'durationMs', latest.duration_ms
-           ) order by page.id desc) filter (where page.id is not null), '[]') as rows
-    from (select) as one
-    left join page on true
+    ) as page
     left join lateral (
       select duration_ms from delivery_attempt where delivery_id = page.id order by number desc limit 1
-    ) as latest on true`;
-  const { rows, scanned, lastScanned } = result ?? { rows: [], scanned: 0, lastScanned: null };
+    ) as latest on true
+    order by page.id desc`;
   if (rows.length === limit) return { rows, lastSeen: rows.at(-1)?.id ?? null };
-  return { rows, lastSeen: scanned === maxScanned ? lastScanned : null };
+  // The page isn't full: either the history has ended, or enough was looked at for once.
+  const [last] = await prisma.$queryRaw<{ id: string }[]>`
+    select id from delivery where ${older(query)} order by id desc offset ${maxScanned - 1} limit 1`;
+  return { rows, lastSeen: last?.id ?? null };
+}
+
+function older({ organizationId, endpointId, olderThan }: HistoryQuery): Prisma.Sql {
+  return Prisma.sql`
+    endpoint_id = (
+      select id from webhook_endpoint where id = ${endpointId}::uuid and organization_id = ${organizationId}
+    ) ${olderThan === null ? Prisma.empty : Prisma.sql`and id < ${olderThan}::uuid`}`;
 }
 
 /** As the contract defines it. */

@@ -19,6 +19,7 @@ export async function missedEvents(
       from endpoint
       join business_event as event on event.organization_id = endpoint.organization_id
       where event.occurred_at >= greatest(endpoint.created_at, ${windowStart}::timestamptz)
+        and event.received_at >= ${windowStart}::timestamptz
       order by event.occurred_at desc
       limit ${maxEvents}
     )

@@ -19,7 +19,7 @@ const HOURS = 24;
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 /** What one answer looks at, however much there is. */
-const MAX_DELIVERIES = 20_000;
+const MAX_DELIVERIES = 10_000;
 const MAX_COUNT = 10_000;
 
 /** How each of an organization's endpoints fares, by name. */

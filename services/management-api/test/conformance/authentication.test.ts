@@ -111,7 +111,7 @@ const callers: Record<string, CallerKind> = {
   },
 };
 
-/** What each operation needs, written down once more: SPEC 5.2 and 5.3, and DESIGN for what is beyond SPEC. */
+/** What each operation needs, written down once more: SPEC 5.2 and 5.3, and beyond SPEC the rules of docs/api/authentication.md. */
 const needs: Record<OperationId, keyof CallerKind["outcome"]> = {
   listWebhooks: "view",
   createWebhook: "save",

@@ -1,6 +1,6 @@
 import type { Broker, Consumer, IncomingMessage, Names, Publisher } from "@herald/common/broker";
 import { batcher } from "@herald/common/runtime";
-import type { Log } from "@herald/common/telemetry";
+import { type Log, readTraceparent, type TraceSpan, type Tracing } from "@herald/common/telemetry";
 import type { Hint } from "@herald/contracts";
 import type { FanOut } from "../fan-out.ts";
 import type { PublisherMetrics } from "../metrics.ts";
@@ -19,6 +19,7 @@ interface Parts {
   publisher: Publisher;
   fanOut: FanOut;
   metrics: PublisherMetrics;
+  tracing: Tracing | undefined;
   log: Log;
 }
 
@@ -34,27 +35,29 @@ const MAX_BATCH_LENGTH = 4 * 1024 * 1024;
  * when it dies comes again, and does no harm twice.
  */
 export function consumeEvents(parts: Parts, { prefetch, batchSize }: ConsumeOptions): Consumer {
-  const { broker, names, publisher, fanOut, metrics, log } = parts;
+  const { broker, names, publisher, fanOut, metrics, tracing, log } = parts;
 
   interface Incoming {
     message: IncomingMessage;
     event: IncomingEvent;
   }
 
-  const fanOutInBatches = batcher<Incoming, void>(
+  /** Answers why an event could not be stored; undefined where it was. */
+  const fanOutInBatches = batcher<Incoming, string | undefined>(
     async (batch) => {
-      for (const part of splitByLength(batch)) await process(part);
-      return batch.map(() => undefined);
+      const reasons = new Map<IncomingEvent, string>();
+      for (const part of splitByLength(batch)) await process(part, reasons);
+      return batch.map(({ event }) => reasons.get(event));
     },
     { maxItems: batchSize, maxRunning: BATCHES_AT_ONCE },
   );
 
-  async function process(batch: readonly Incoming[]): Promise<void> {
+  async function process(batch: readonly Incoming[], reasons: Map<IncomingEvent, string>): Promise<void> {
     metrics.batchSize.observe(batch.length);
     const { hints, unstorable } = await fanOut(batch.map(({ event }) => event));
     metrics.deliveries.inc(hints.length);
     await publishHints(hints);
-    const reasons = new Map(unstorable.map(({ event, reason }) => [event, reason]));
+    for (const { event, reason } of unstorable) reasons.set(event, reason);
     for (const { message, event } of batch) {
       const reason = reasons.get(event);
       if (reason === undefined) message.ack();
@@ -101,7 +104,20 @@ export function consumeEvents(parts: Parts, { prefetch, batchSize }: ConsumeOpti
       await reject(message, reading.reason);
     } else {
       metrics.events.inc({ result: "received" });
-      await fanOutInBatches({ message, event: reading.event });
+      await fanOutTraced(message, reading.event);
+    }
+  }
+
+  /** The event is stored with the span's trace context: its attempts, however late, refer to its fan-out. */
+  async function fanOutTraced(message: IncomingMessage, event: IncomingEvent): Promise<void> {
+    const span = tracing && startSpan(tracing, event);
+    try {
+      const traceparent = span?.traceparent ?? event.traceparent;
+      const reason = await fanOutInBatches({ message, event: { ...event, traceparent } });
+      span?.end({ error: reason });
+    } catch (error) {
+      span?.end({ error: (error as Error).message });
+      throw error;
     }
   }
 
@@ -122,10 +138,16 @@ function splitByLength<T extends { event: IncomingEvent }>(batch: readonly T[]):
   return parts;
 }
 
-const TRACEPARENT = /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/;
+function startSpan(tracing: Tracing, { organizationId, id, type, traceparent }: IncomingEvent): TraceSpan {
+  return tracing.startSpan("fan-out", {
+    kind: "consumer",
+    parent: traceparent,
+    attributes: { "herald.organization.id": organizationId, "herald.event.id": id, "herald.event.type": type },
+  });
+}
 
 /** The emitter's W3C trace context, or null where there is none that one could continue. */
 function traceparentOf(message: IncomingMessage): string | null {
   const value = message.headers.traceparent;
-  return typeof value === "string" && TRACEPARENT.test(value) ? value : null;
+  return typeof value === "string" && readTraceparent(value) ? value : null;
 }

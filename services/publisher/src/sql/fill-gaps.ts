@@ -44,6 +44,8 @@ export async function fillGaps(
       from endpoint
       join business_event as event on event.organization_id = endpoint.organization_id
       where event.occurred_at >= greatest(endpoint.created_at, ${windowStart}::timestamptz)
+        -- Of an event that claims to be from the future, the window is over as well: its delivery may be erased by now.
+        and event.received_at >= ${windowStart}::timestamptz
         and (event.occurred_at, event.id) > (${after?.occurredAt ?? windowStart}::timestamptz, ${after?.id ?? ZERO_UUID}::uuid)
       order by event.occurred_at, event.id
       limit ${pageSize}

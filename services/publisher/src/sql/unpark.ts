@@ -2,14 +2,18 @@ import type { PrismaClient } from "@herald/common/database";
 
 /**
  * Makes a page of an enabled endpoint's parked deliveries pending again, each due by its own delay: what was due while
- * the endpoint was disabled is due now. Returns how many there were.
+ * the endpoint was disabled is due now, and so is what was never attempted. Returns how many there were.
  *
  * Locks those deliveries, skips those that others lock. Walks delivery_parked.
  */
-export async function unpark(prisma: PrismaClient, endpointId: string, pageSize: number): Promise<number> {
+export async function unpark(
+  prisma: PrismaClient,
+  { endpointId, now, pageSize }: { endpointId: string; now: Date; pageSize: number },
+): Promise<number> {
   return await prisma.$executeRaw`
     update delivery
-    set state = 'pending'
+    set state = 'pending',
+        next_attempt_at = case when attempt_count = 0 then ${now}::timestamptz else next_attempt_at end
     where id in (
       select delivery.id
       from delivery

@@ -1,5 +1,5 @@
 import { Dialog as Radix } from "radix-ui";
-import type { ReactNode } from "react";
+import { type ReactNode, useState } from "react";
 import { classNames } from "../class-names.ts";
 import { Button } from "../form/Button.tsx";
 import css from "./Dialog.module.css";
@@ -25,8 +25,15 @@ function focusWhatMatters(event: Event): void {
   (content.querySelector<HTMLElement>("[data-autofocus]") ?? content).focus({ preventScroll: true });
 }
 
+/** Back to where one was. What opened the dialog may be gone by now, with the state that it was for. */
+function focusAgain(opener: Element | null): void {
+  const place = opener instanceof HTMLElement && opener.isConnected ? opener : document.getElementById("main");
+  place?.focus({ preventScroll: true });
+}
+
 /** What takes the whole attention for a moment: a question in the middle, or a drawer at the side. */
 export function Dialog({ title, onClose, children, actions, mustAnswer = false, shape = "dialog", aside }: Props) {
+  const [opener] = useState(() => document.activeElement);
   const hold = (event: Event): void => {
     if (mustAnswer) event.preventDefault();
   };
@@ -40,6 +47,10 @@ export function Dialog({ title, onClose, children, actions, mustAnswer = false, 
           onEscapeKeyDown={hold}
           onInteractOutside={hold}
           onOpenAutoFocus={focusWhatMatters}
+          onCloseAutoFocus={(event) => {
+            event.preventDefault();
+            focusAgain(opener);
+          }}
         >
           <header className={css.header}>
             <Radix.Title className={css.title}>{title}</Radix.Title>

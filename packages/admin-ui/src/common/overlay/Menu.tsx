@@ -19,33 +19,31 @@ export function Menu({ trigger, items }: { trigger: ReactElement; items: MenuIte
   return (
     <DropdownMenu.Root modal={false}>
       <DropdownMenu.Trigger asChild>{trigger}</DropdownMenu.Trigger>
-      <DropdownMenu.Portal>
-        <DropdownMenu.Content className={css.menu} align="end" sideOffset={6} collisionPadding={8}>
-          {items.map((item) => (
-            <DropdownMenu.Item
-              key={item.name}
-              className={classNames(css.item, item.danger && css.danger)}
-              aria-disabled={item.disabledReason ? true : undefined}
-              aria-current={item.current || undefined}
-              onSelect={(event) => {
-                if (item.disabledReason) event.preventDefault();
-                else item.onSelect();
-              }}
-            >
-              <Icon name={item.icon} />
-              <span>
-                {item.name}
-                {item.disabledReason ? <small className={css.reason}>{item.disabledReason}</small> : null}
+      <DropdownMenu.Content className={css.menu} align="end" sideOffset={6} collisionPadding={8}>
+        {items.map((item) => (
+          <DropdownMenu.Item
+            key={item.name}
+            className={classNames(css.item, item.danger && css.danger)}
+            aria-disabled={item.disabledReason ? true : undefined}
+            aria-current={item.current || undefined}
+            onSelect={(event) => {
+              if (item.disabledReason) event.preventDefault();
+              else item.onSelect();
+            }}
+          >
+            <Icon name={item.icon} />
+            <span>
+              {item.name}
+              {item.disabledReason ? <small className={css.reason}>{item.disabledReason}</small> : null}
+            </span>
+            {item.current ? (
+              <span className={css.check}>
+                <Icon name="check" />
               </span>
-              {item.current ? (
-                <span className={css.check}>
-                  <Icon name="check" />
-                </span>
-              ) : null}
-            </DropdownMenu.Item>
-          ))}
-        </DropdownMenu.Content>
-      </DropdownMenu.Portal>
+            ) : null}
+          </DropdownMenu.Item>
+        ))}
+      </DropdownMenu.Content>
     </DropdownMenu.Root>
   );
 }

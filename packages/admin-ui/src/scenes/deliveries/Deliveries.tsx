@@ -1,10 +1,10 @@
-import type { EndpointDetails } from "@herald/contracts";
-import { useInfiniteQuery } from "@tanstack/react-query";
-import { lazy, Suspense, useMemo } from "react";
+import type { DeliveryListItem, DeliveryPage, EndpointDetails } from "@herald/contracts";
+import { type InfiniteData, type UseInfiniteQueryResult, useInfiniteQuery, useQuery } from "@tanstack/react-query";
+import { lazy, Suspense, useEffect, useMemo } from "react";
 import { useLocation, useSearch } from "wouter";
-import { filtersFromSearch, isNarrowed } from "../../api/delivery-filters.ts";
+import { type DeliveryFilters, filtersFromSearch, isNarrowed } from "../../api/delivery-filters.ts";
 import { ApiProblem } from "../../api/problem.ts";
-import { deliveriesQuery } from "../../api/queries.ts";
+import { deliveriesQuery, newestDeliveriesQuery } from "../../api/queries.ts";
 import { sumHours } from "../../common/display/hours.ts";
 import { EmptyState } from "../../common/feedback/EmptyState.tsx";
 import { ProblemNotice } from "../../common/feedback/Problem.tsx";
@@ -16,6 +16,7 @@ import { DeliveryDrawer } from "../delivery/DeliveryDrawer.tsx";
 import css from "./Deliveries.module.css";
 import { DeliveryFilterBar } from "./DeliveryFilterBar.tsx";
 import { DeliveryTable } from "./DeliveryTable.tsx";
+import { mergeHead } from "./merge-head.ts";
 import { NextPage } from "./NextPage.tsx";
 
 const DayChart = lazy(() => import("./DayChart.tsx"));
@@ -26,7 +27,7 @@ export function Deliveries({ webhook, openDelivery }: { webhook: EndpointDetails
   const [, go] = useLocation();
   const filters = useMemo(() => filtersFromSearch(new URLSearchParams(search)), [search]);
   const query = useInfiniteQuery(deliveriesQuery(webhook.id, filters));
-  const rows = useMemo(() => query.data?.pages.flatMap((page) => page.deliveries) ?? [], [query.data]);
+  const rows = useRows(webhook.id, filters, query);
   const home = `/webhooks/${webhook.id}`;
   const suffix = search ? `?${search}` : "";
   return (
@@ -44,7 +45,7 @@ export function Deliveries({ webhook, openDelivery }: { webhook: EndpointDetails
             {rows.length > 0 ? (
               <DeliveryTable
                 rows={rows}
-                list={search}
+                list={query.isPlaceholderData ? "of before" : search}
                 enabled={webhook.enabled}
                 hrefOf={(id) => `${home}/deliveries/${id}${suffix}`}
               />
@@ -69,6 +70,25 @@ export function Deliveries({ webhook, openDelivery }: { webhook: EndpointDetails
       ) : null}
     </>
   );
+}
+
+type Pages = Pick<UseInfiniteQueryResult<InfiniteData<DeliveryPage>>, "data" | "refetch" | "isPlaceholderData">;
+
+/** All rows that were loaded. Of many pages, the newest is kept up to date by itself. */
+function useRows(
+  id: string,
+  filters: DeliveryFilters,
+  { data, refetch, isPlaceholderData }: Pages,
+): readonly DeliveryListItem[] {
+  const hasMany = !isPlaceholderData && (data?.pages.length ?? 0) > 1;
+  const { data: newest } = useQuery(newestDeliveriesQuery(id, filters, hasMany));
+  const loaded = useMemo(() => data?.pages.flatMap((page) => page.deliveries) ?? [], [data]);
+  const merged = useMemo(() => (hasMany && newest ? mergeHead(newest, loaded) : loaded), [hasMany, newest, loaded]);
+  const cameApart = merged === null;
+  useEffect(() => {
+    if (cameApart) void refetch();
+  }, [cameApart, refetch]);
+  return merged ?? loaded;
 }
 
 function NoDeliveries({ webhook, narrowed, home }: { webhook: EndpointDetails; narrowed: boolean; home: string }) {

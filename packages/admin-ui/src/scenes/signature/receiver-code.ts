@@ -92,7 +92,7 @@ var (
 // Verify takes the body's bytes as received: verify first, parse afterwards.
 // The secret's text is the key, as it is.
 func Verify(header http.Header, rawBody []byte, secret string) bool {
-	signature, timestamp := header.Get("X-Service-Signature"), header.Get("X-Service-Timestamp")
+	signature, timestamp := only(header, "X-Service-Signature"), only(header, "X-Service-Timestamp")
 	if !signaturePattern.MatchString(signature) || !timestampPattern.MatchString(timestamp) {
 		return false
 	}
@@ -109,6 +109,14 @@ func Verify(header http.Header, rawBody []byte, secret string) bool {
 	mac.Write(rawBody)
 	expected := "sha256=" + hex.EncodeToString(mac.Sum(nil))
 	return hmac.Equal([]byte(expected), []byte(signature))
+}
+
+// only returns a header that is there once; a second one would make it ambiguous.
+func only(header http.Header, name string) string {
+	if values := header.Values(name); len(values) == 1 {
+		return values[0]
+	}
+	return ""
 }
 
 // In the handler: rawBody, err := io.ReadAll(http.MaxBytesReader(w, r.Body, 1<<20))

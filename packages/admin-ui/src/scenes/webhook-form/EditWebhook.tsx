@@ -13,7 +13,6 @@ import { Panel } from "../../common/page/Panel.tsx";
 import { usePageTitle } from "../../common/page/use-page-title.ts";
 import { ConflictNotice } from "./ConflictNotice.tsx";
 import { type Conflict, type Draft, mergeEdits, sameDraft } from "./edits.ts";
-import { focusFirstProblem } from "./focus-first-problem.ts";
 import css from "./forms.module.css";
 import { SaveProblem } from "./SaveProblem.tsx";
 import { useWebhookForm } from "./use-webhook-form.ts";
@@ -60,8 +59,7 @@ export default function EditWebhook({ webhook }: { webhook: EndpointDetails }) {
     },
     onError: async (error) => {
       if (!(error instanceof ApiProblem) || error.status !== 409) {
-        form.refuse(error);
-        return focusFirstProblem();
+        return form.refuse(error);
       }
       const theirs = await client.fetchQuery({ ...webhookQuery(webhook.id), staleTime: 0 });
       const merged = mergeEdits(base.draft, form.draft, draftOf(theirs));

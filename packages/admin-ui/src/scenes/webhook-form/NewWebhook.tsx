@@ -10,7 +10,6 @@ import { Notice } from "../../common/feedback/Notice.tsx";
 import { Button, ButtonLink } from "../../common/form/Button.tsx";
 import { PageHead } from "../../common/page/PageHead.tsx";
 import { Panel } from "../../common/page/Panel.tsx";
-import { focusFirstProblem } from "./focus-first-problem.ts";
 import css from "./forms.module.css";
 import { SaveProblem } from "./SaveProblem.tsx";
 import { useWebhookForm } from "./use-webhook-form.ts";
@@ -33,10 +32,7 @@ export default function NewWebhook() {
       go(`/webhooks/${endpoint.id}`, { replace: true });
       await client.invalidateQueries({ queryKey: ["overview"] });
     },
-    onError: (error) => {
-      form.refuse(error);
-      focusFirstProblem();
-    },
+    onError: form.refuse,
   });
   const submit = (event: FormEvent): void => {
     event.preventDefault();

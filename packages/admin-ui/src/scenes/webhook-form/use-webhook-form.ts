@@ -1,7 +1,8 @@
 import type { FieldProblem } from "@herald/contracts";
-import { useState } from "react";
+import { useEffect, useState } from "react";
 import { ApiProblem, problemsOf } from "../../api/problem.ts";
 import type { Draft, DraftField } from "./edits.ts";
+import { focusFirstProblem } from "./focus-first-problem.ts";
 import { useLiveChecks } from "./use-live-checks.ts";
 
 /** The state of a create or edit form: what is typed, and what is wrong with it, in the API's words. */
@@ -10,6 +11,7 @@ export function useWebhookForm(start: Draft, mayManage: boolean) {
   const [touched, setTouched] = useState<ReadonlySet<DraftField>>(new Set());
   /** What the last save was refused for; a field's entry goes when the field changes. */
   const [refused, setRefused] = useState<readonly FieldProblem[]>([]);
+  const [refusals, setRefusals] = useState(0);
   const checks = useLiveChecks(draft, touched, mayManage);
 
   const change = (field: DraftField, value: Partial<Draft>): void => {
@@ -24,8 +26,15 @@ export function useWebhookForm(start: Draft, mayManage: boolean) {
     setRefused([]);
   };
   const refuse = (error: unknown): void => {
-    if (error instanceof ApiProblem && error.problem.errors) setRefused(error.problem.errors);
+    if (!(error instanceof ApiProblem) || !error.problem.errors) return;
+    setRefused(error.problem.errors);
+    setRefusals((count) => count + 1);
   };
+  // Once the fields are marked.
+  useEffect(() => {
+    if (refusals > 0) focusFirstProblem();
+  }, [refusals]);
+
   const problems = (field: DraftField): string[] => {
     const live = touched.has(field) ? problemsOf(checks, field) : [];
     return [...new Set([...problemsOf(refused, field), ...live].map(({ detail }) => detail))];

@@ -30,7 +30,7 @@ function Paused({ webhook }: { webhook: EndpointDetails }) {
             <Icon name="pause" /> Paused by an admin
           </h2>
           <p>
-            Nothing is sent
+            Nothing has been sent
             {webhook.disabledAtUtc ? (
               <>
                 {" "}
@@ -49,7 +49,7 @@ function Paused({ webhook }: { webhook: EndpointDetails }) {
 function onResume(webhook: EndpointDetails): string {
   const { unfinished, onResume } = webhook;
   const waits = unfinished.pending + unfinished.parked + (onResume?.missedEvents ?? 0) > 0;
-  return waits ? `When you resume: ${resumeWords(webhook)}` : "Nothing waits so far.";
+  return waits ? resumeWords(webhook) : "Nothing waits so far.";
 }
 
 function Failing({ webhook }: { webhook: EndpointDetails }) {
@@ -74,7 +74,7 @@ function Failing({ webhook }: { webhook: EndpointDetails }) {
               `After ${inWords(limit)} in a row Herald disables the webhook; any success starts the count anew.`
             ) : (
               <>
-                Nothing is sent
+                Nothing has been sent
                 {webhook.disabledAtUtc ? (
                   <>
                     {" "}
@@ -119,7 +119,7 @@ function Attempts({ id, run, disabledIt }: { id: string; run: FailedAttempt[]; d
           </span>
           <Link
             href={`/webhooks/${id}/deliveries/${attempt.deliveryId}`}
-            aria-label={`Delivery of ${attempt.eventType}, attempt ${attempt.attemptNumber}`}
+            aria-label={`Details of ${attempt.eventType}, attempt ${attempt.attemptNumber}`}
           >
             Details
           </Link>

@@ -4,7 +4,7 @@ import type { EndpointDetails } from "@herald/contracts";
 const COUNTED_TO = 10_000;
 
 /**
- * What a resume sends, before one does it: "15 deliveries will go out: 12 that wait here, and 3 events that came meanwhile."
+ * What a resume sends, before one does it: "Resuming sends 15 deliveries: 12 that wait here, and 3 events …"
  * Deliveries that wait are those set aside, and those whose next attempt is not due yet.
  */
 export function resumeWords({ unfinished, onResume }: Pick<EndpointDetails, "unfinished" | "onResume">): string {
@@ -14,11 +14,13 @@ export function resumeWords({ unfinished, onResume }: Pick<EndpointDetails, "unf
   if (total === 0) return "Nothing waits: the next event will be the first to go out.";
   const moreMissed = onResume?.missedEventsIsMinimum ?? false;
   const moreWaiting = Math.max(unfinished.pending, unfinished.parked) >= COUNTED_TO;
-  const all = `${moreMissed || moreWaiting ? "At least " : ""}${count(total, "delivery", "deliveries")} will go out`;
-  if (missed === 0) return `${all}: ${waiting === 1 ? "it waits" : "they wait"} here since before.`;
-  const events = `${moreMissed ? "at least " : ""}${count(missed, "event", "events")} of the last seven days that came meanwhile`;
-  if (waiting === 0) return `${all}: ${events}.`;
-  return `${all}: ${waiting.toLocaleString("en")} that ${waiting === 1 ? "waits" : "wait"} here, and ${events}.`;
+  const atLeast = moreMissed || moreWaiting ? "at least " : "";
+  const waits = waiting === 1 ? "waits" : "wait";
+  if (missed === 0) return `Resuming sends ${atLeast}${count(waiting, "delivery", "deliveries")} that ${waits} here.`;
+  const came = "of the last seven days that came meanwhile";
+  if (waiting === 0) return `Resuming sends ${atLeast}${count(missed, "event", "events")} ${came}.`;
+  const events = `${moreMissed ? "at least " : ""}${count(missed, "event", "events")} ${came}`;
+  return `Resuming sends ${atLeast}${total.toLocaleString("en")} deliveries: ${waiting.toLocaleString("en")} that ${waits} here, and ${events}.`;
 }
 
 function count(number: number, one: string, many: string): string {

@@ -45,7 +45,7 @@ export async function startAdmin({ seed, endpoints, pauses, apiUrl, pause }: Adm
 
   const organizations = [...new Set(endpoints.map(({ organizationId }) => organizationId))];
   const clients = new Map<string, ApiClient>();
-  for (const id of organizations) clients.set(id, await apiClient(apiUrl, id, CALL_TIMEOUT_MS));
+  for (const id of organizations) clients.set(id, await apiClient(apiUrl, id, { timeoutMs: CALL_TIMEOUT_MS }));
 
   async function call<T>(task: () => Promise<T>): Promise<T | undefined> {
     try {

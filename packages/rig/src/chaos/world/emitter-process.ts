@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createEmitter, type EmittedEvent, type Emitter } from "@herald/emitter";
-import { answerParent } from "../../bench/child.ts";
+import { answerParent } from "../../child.ts";
 import { planEvent } from "../plan/events.ts";
 import type { Tenant } from "../plan/tenants.ts";
 import type { EmittedRecord } from "../verdict/history.ts";

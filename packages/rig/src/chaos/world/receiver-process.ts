@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { createServer } from "node:https";
 import type { AddressInfo, Socket } from "node:net";
 import { verify } from "@herald/receiver";
-import { answerParent } from "../../bench/child.ts";
+import { answerParent } from "../../child.ts";
 import { type Behaviour, planBehaviour } from "../plan/behaviour.ts";
 import type { Character, Period } from "../plan/tenants.ts";
 import type { ReceivedRequest } from "../verdict/history.ts";

@@ -1,6 +1,6 @@
 import { Agent } from "node:https";
 import { got } from "got";
-import { answerParent } from "./child.ts";
+import { answerParent } from "../../child.ts";
 
 /** A loop of got requests with nothing around it: what the dispatcher could do if all but sending were free. */
 export interface GotLoopRequest {
@@ -10,6 +10,11 @@ export interface GotLoopRequest {
   concurrency: number;
   seconds: number;
   body: string;
+}
+
+export interface GotLoopResult {
+  perSecond: number;
+  cpuMicroseconds: number;
 }
 
 answerParent<GotLoopRequest>(async ({ url, ca, concurrency, seconds, body }) => {
@@ -46,5 +51,8 @@ answerParent<GotLoopRequest>(async ({ url, ca, concurrency, seconds, body }) => 
   const elapsedSeconds = (performance.now() - begun) / 1_000;
   const cpu = process.cpuUsage(cpuBefore);
   agent.destroy();
-  return { perSecond: count / elapsedSeconds, cpuMicroseconds: (cpu.user + cpu.system) / count };
+  return {
+    perSecond: count / elapsedSeconds,
+    cpuMicroseconds: (cpu.user + cpu.system) / count,
+  } satisfies GotLoopResult;
 });

@@ -1,0 +1,34 @@
+#!/bin/sh
+# Puts what the services need at run time, and nothing else, from a built checkout into an empty folder.
+# The Dockerfile runs it; it can be run by hand: deploy/docker/assemble.sh /tmp/herald
+set -eu
+target=${1:?usage: assemble.sh <empty folder>}
+cd "$(dirname "$0")/../.."
+mkdir -p "$target"
+
+for manifest in package.json pnpm-lock.yaml pnpm-workspace.yaml packages/*/package.json services/*/package.json; do
+  mkdir -p "$target/$(dirname "$manifest")"
+  cp "$manifest" "$target/$manifest"
+done
+for part in services/management-api services/publisher services/dispatcher \
+  packages/common packages/contracts packages/maintenance packages/admin-ui; do
+  cp -R "$part/dist" "$target/$part/dist"
+done
+cp -R services/management-api/assets "$target/services/management-api/assets"
+mkdir -p "$target/prisma"
+cp -R prisma/migrations "$target/prisma/migrations"
+
+cd "$target"
+npx -y pnpm@12 install --prod --frozen-lockfile --ignore-scripts --package-import-method=copy \
+  --filter @herald/management-api --filter @herald/publisher --filter @herald/dispatcher \
+  --filter @herald/maintenance --filter @herald/common --filter @herald/contracts
+
+# Prisma brings a query compiler for each database it knows, 70 MB; Herald has one database.
+find node_modules/.pnpm -path '*/@prisma/client/runtime/*' \
+  \( -name '*.mysql.*' -o -name '*.sqlite.*' -o -name '*.sqlserver.*' -o -name '*.cockroachdb.*' \) -delete
+find node_modules/.pnpm \( -name '*.d.ts' -o -name '*.d.mts' -o -name '*.d.cts' -o -name '*.map' \) -type f -delete
+find packages services -path '*/dist/*' \( -name '*.d.ts' -o -name '.tsbuildinfo' \) -type f -delete
+# Manifests of parts that are not here.
+for manifest in packages/*/package.json; do
+  [ -d "$(dirname "$manifest")/dist" ] || rm -r "$(dirname "$manifest")"
+done

@@ -1,0 +1,75 @@
+// Writes the passwords and keys that docker-compose.yml mounts as files, once: node deploy/docker/make-secrets.mjs [folder]
+// What is there already stays, so that it can be run again.
+import { createHash, randomBytes } from "node:crypto";
+import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+
+const folder = process.argv[2] ?? "deploy/secrets";
+if (existsSync(join(folder, "rabbitmq-definitions.json"))) {
+  process.stdout.write(`${folder} has its secrets already; remove it to make new ones.\n`);
+  process.exit(0);
+}
+mkdirSync(folder, { recursive: true, mode: 0o700 });
+
+const password = () => randomBytes(24).toString("hex");
+const owner = password();
+const app = password();
+const users = { herald: password(), emitter: password(), product: password(), operator: password() };
+const amqpUrl = (user) => `amqp://${user}:${users[user]}@rabbitmq:5672/herald`;
+
+write("postgres-admin-password", password());
+write("postgres-owner-password", owner);
+write("postgres-app-password", app);
+write("owner-database-url", `postgres://herald_owner:${owner}@postgres:5432/herald`);
+write("database-url", `postgres://herald_app:${app}@postgres:5432/herald`);
+write("amqp-url", amqpUrl("herald"));
+write("emitter-amqp-url", amqpUrl("emitter"));
+write("product-amqp-url", amqpUrl("product"));
+write("rabbitmq-operator-password", users.operator);
+write("grafana-admin-password", password());
+write("secret-keys", `k1:${randomBytes(32).toString("base64")}`);
+write("auth-jwt-secret", randomBytes(32).toString("base64"));
+write("rabbitmq-definitions.json", JSON.stringify(definitions(), null, 2));
+process.stdout.write(`Secrets are in ${folder}. Keep them out of version control.\n`);
+
+/** Who may do what on the broker: no more than their work takes. */
+function definitions() {
+  const permission = (user, configure, write, read) => ({ user, vhost: "herald", configure, write, read });
+  return {
+    vhosts: [{ name: "herald" }],
+    users: Object.entries(users).map(([name, secret]) => ({
+      name,
+      password_hash: hash(secret),
+      hashing_algorithm: "rabbit_password_hashing_sha256",
+      tags: name === "operator" ? ["administrator"] : [],
+    })),
+    permissions: [
+      // Declares and uses what begins with its own name; publishes to queues through the default exchange.
+      permission(
+        "herald",
+        "^herald\\.",
+        "^(herald\\..*|amq\\.default)$",
+        "^(herald\\..*|amq\\.rabbitmq\\.reply-to.*)$",
+      ),
+      // Publishes events, and nothing else.
+      permission("emitter", "^$", "^herald\\.events$", "^$"),
+      // Reads notices through queues of its own.
+      permission("product", "^product\\.", "^product\\.", "^(product\\..*|herald\\.notices)$"),
+      permission("operator", ".*", ".*", ".*"),
+    ],
+  };
+}
+
+/** RabbitMQ's: salt, then the SHA-256 of salt and password, as Base64. */
+function hash(secret) {
+  const salt = randomBytes(4);
+  const digest = createHash("sha256")
+    .update(Buffer.concat([salt, Buffer.from(secret)]))
+    .digest();
+  return Buffer.concat([salt, digest]).toString("base64");
+}
+
+function write(name, text) {
+  // Containers read them as other users than the one who made them; the folder keeps others on this machine out.
+  writeFileSync(join(folder, name), text, { mode: 0o644 });
+}

@@ -1,0 +1,14 @@
+-- Herald's two users, run once by an administrator in Herald's own database:
+--   psql -v owner_password=... -v app_password=... -f deploy/postgres/roles.sql
+-- herald_owner runs migrations and owns the tables. herald_app, the services' user, reads and writes rows: it can't change a
+-- table, and can't empty one at a stroke.
+create role herald_owner login password :'owner_password';
+create role herald_app login password :'app_password';
+
+revoke all on schema public from public;
+grant usage, create on schema public to herald_owner;
+grant usage on schema public to herald_app;
+
+-- For every table that a migration makes, now and later.
+alter default privileges for role herald_owner in schema public grant select, insert, update, delete on tables to herald_app;
+alter default privileges for role herald_owner in schema public grant usage on sequences to herald_app;

@@ -1,0 +1,19 @@
+import type { DeliveryListItem, DeliveryPage } from "@herald/contracts";
+
+/**
+ * Puts the newest page, which is asked for all the time, on top of all pages that were loaded, which are asked for now and then.
+ * Where both know a row, the newest page is right; a row that it should have and has not is gone.
+ * @param loaded newest first. @returns newest first; null where the two no longer touch, so that rows between them are unknown.
+ */
+export function mergeHead(head: DeliveryPage, loaded: readonly DeliveryListItem[]): DeliveryListItem[] | null {
+  const last = head.deliveries.at(-1);
+  if (head.nextCursor === null) return head.deliveries;
+  if (last === undefined) return null;
+  const overlap = loaded.findIndex(({ id }) => id <= last.id);
+  const known = new Set(loaded.map(({ id }) => id));
+  const touches = head.deliveries.some(({ id }) => known.has(id));
+  if (!touches) return null;
+  // Lists are in the order of their ids, which are made of the time.
+  const older = overlap < 0 ? [] : loaded.slice(overlap).filter(({ id }) => id !== last.id);
+  return [...head.deliveries, ...older];
+}

@@ -1,0 +1,135 @@
+import { expect, test } from "@jest/globals";
+import type { Page } from "playwright-core";
+import { useWorld } from "./support/world.ts";
+
+const world = useWorld();
+
+/** Reasons are also there unseen, for who listens. */
+const visibly = (page: Page, words: RegExp) => page.getByText(words).filter({ visible: true }).first();
+
+test("§5.2 who may only view sees everything and can change nothing, and is told why", async () => {
+  const { endpoint } = await world.api.create({ name: "Billing mirror", url: world.receiver.url });
+  await world.emit();
+  const page = await world.signIn("", { permissions: ["integrations.view"] });
+  const reason = /You may look, not change: your account lacks the permission integrations\.manage/;
+  const isOff = async (name: string) => {
+    const button = page.getByRole("button", { name });
+    await button.first().waitFor();
+    expect(await button.first().getAttribute("aria-disabled")).toBe("true");
+  };
+  await page.getByRole("link", { name: "Billing mirror" }).waitFor();
+  await isOff("New webhook");
+  await page.goto(`${world.pageUrl}/webhooks/${endpoint.id}`);
+  await page.getByRole("link", { name: "Succeeded, WorkItemCompleted" }).click();
+  await page.getByRole("dialog").getByText("Body, as sent").waitFor();
+  await page.keyboard.press("Escape");
+  await isOff("Pause…");
+  await page.goto(`${world.pageUrl}/webhooks/${endpoint.id}/settings`);
+  await visibly(page, reason).waitFor();
+  await isOff("Save webhook");
+  expect(await page.getByLabel("Name").isEditable()).toBe(false);
+  await page.goto(`${world.pageUrl}/webhooks/${endpoint.id}/manual`);
+  await visibly(page, reason).waitFor();
+  await isOff("Send manual delivery");
+  await page.goto(`${world.pageUrl}/webhooks/new`);
+  await visibly(page, reason).waitFor();
+  await isOff("Save webhook");
+});
+
+test("§5.4 who may not even view is told what is missing", async () => {
+  const page = await world.signIn("", { permissions: [] });
+  await page.getByRole("heading", { name: "You may not see webhooks" }).waitFor();
+  await page.getByText("the permission integrations.view").waitFor();
+});
+
+test("§5.3 without the entitlement one can look and delete, not save", async () => {
+  const { endpoint } = await world.api.create({ name: "Billing mirror", url: world.receiver.url });
+  const page = await world.signIn(`/webhooks/${endpoint.id}/settings`, { entitlements: [] });
+  await visibly(page, /your account lacks the entitlement integrations/).waitFor();
+  await page.getByRole("button", { name: "More actions" }).click();
+  const item = page.getByRole("menuitem", { name: "Delete webhook…" });
+  expect(await item.getAttribute("aria-disabled")).toBeNull();
+});
+
+test("§5.4 without a session the page says how to get one", async () => {
+  const page = await world.open();
+  await page.getByRole("heading", { name: "You are not signed in" }).waitFor();
+});
+
+test("§5.4 a session that ends in the middle loses nothing that was typed", async () => {
+  const page = await world.signIn("/webhooks/new");
+  await page.getByLabel("Name").fill("Half finished");
+  await page.getByLabel("Endpoint URL").fill("https://receiver.example");
+  const cookies = await page.context().cookies();
+  await page.context().clearCookies();
+  await page.getByRole("button", { name: "Save webhook" }).click();
+  await page.getByText("Your session has ended.").waitFor();
+  expect(await page.getByLabel("Name").inputValue()).toBe("Half finished");
+  await page.context().addCookies(cookies);
+  // The page looks by itself too: it may be back before the click, and the button gone.
+  const tryNow = page.getByRole("button", { name: "Try now" });
+  await tryNow.click({ timeout: 2_000 }).catch(() => tryNow.waitFor({ state: "hidden" }));
+  await page.getByText("Your session has ended.").waitFor({ state: "hidden" });
+  expect(await page.getByLabel("Name").inputValue()).toBe("Half finished");
+});
+
+test("while the API is down the page keeps what it has, says since when, and recovers by itself", async () => {
+  await world.api.create({ name: "Billing mirror", url: world.receiver.url });
+  const page = await world.signIn();
+  await page.getByRole("link", { name: "Billing mirror" }).waitFor();
+  await page.route("**/api/**", (route) => route.abort("connectionrefused"));
+  await page.getByText("Herald's API can't be reached.").waitFor();
+  await page.getByText(/It stopped answering/).waitFor();
+  expect(await page.getByRole("link", { name: "Billing mirror" }).isVisible()).toBe(true);
+  await page.unroute("**/api/**");
+  await page.getByText("Herald's API can't be reached.").waitFor({ state: "hidden" });
+});
+
+test("an API that is down from the start has a state of its own, and so has a gateway's error page", async () => {
+  const page = await world.signIn();
+  await page.route("**/api/**", (route) =>
+    route.fulfill({ status: 502, body: "<h1>Bad gateway</h1>", contentType: "text/html" }),
+  );
+  await page.reload();
+  await page.getByRole("heading", { name: "Could not load your session" }).waitFor();
+  await page.unroute("**/api/**");
+  await page.getByRole("heading", { name: "No webhooks yet" }).waitFor();
+});
+
+test("a slow API is called slow, and its answer still arrives", async () => {
+  const page = await world.signIn();
+  await page.route("**/webhooks/overview", async (route) => {
+    await new Promise((resolve) => setTimeout(resolve, 4_500));
+    await route.continue();
+  });
+  await page.reload();
+  await page.getByText("Loading webhooks…").waitFor({ state: "attached" });
+  await page.getByText("Herald's API is slow").waitFor();
+  await page.getByRole("heading", { name: "No webhooks yet" }).waitFor();
+});
+
+test("too many requests are told with the time to wait", async () => {
+  const { endpoint } = await world.api.create({ name: "Billing mirror", url: world.receiver.url });
+  const page = await world.signIn(`/webhooks/${endpoint.id}/settings`);
+  await page.route(`**/webhooks/${endpoint.id}`, (route) =>
+    route.request().method() === "PUT"
+      ? route.fulfill({
+          status: 429,
+          headers: { "retry-after": "17" },
+          contentType: "application/problem+json",
+          body: JSON.stringify({
+            type: "t",
+            title: "Too many requests",
+            status: 429,
+            code: "c",
+            detail: "Slow down.",
+            requestId: "r",
+          }),
+        })
+      : route.fallback(),
+  );
+  await page.getByLabel("Name").fill("Another");
+  await page.getByRole("button", { name: "Save webhook" }).click();
+  await page.getByText("Slow down. Try again in 17 s.").waitFor();
+  expect(await page.getByLabel("Name").inputValue()).toBe("Another");
+});

@@ -1,0 +1,203 @@
+import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
+import axe from "axe-core";
+import type { Page } from "playwright-core";
+import { type Population, populate } from "./support/populate.ts";
+import { useWorld } from "./support/world.ts";
+
+const world = useWorld();
+let population: Population;
+
+beforeEach(async () => {
+  population = await populate(world);
+});
+
+/** A place of the page, and what shows that it is there. */
+interface Scene {
+  name: string;
+  place: () => string;
+  ready: (page: Page) => Promise<unknown>;
+}
+
+const deliveryOf = (story: "failing" | "healthy"): string => {
+  const { id, deliveryIds } = population[story];
+  return `/webhooks/${id}/deliveries/${deliveryIds[0]}`;
+};
+
+const scenes: Scene[] = [
+  { name: "the list", place: () => "", ready: (page) => page.getByRole("link", { name: "Risk radar" }).waitFor() },
+  {
+    name: "a new webhook",
+    place: () => "/webhooks/new",
+    ready: (page) => page.getByText("A project is created.").waitFor(),
+  },
+  {
+    name: "a healthy webhook",
+    place: () => `/webhooks/${population.healthy.id}?period=1h`,
+    ready: async (page) => {
+      await page.locator(".uplot canvas").waitFor();
+      await page
+        .getByRole("link", { name: /^Succeeded, / })
+        .first()
+        .waitFor();
+    },
+  },
+  {
+    name: "a disabled webhook",
+    place: () => `/webhooks/${population.disabled.id}?outcome=failing`,
+    ready: (page) => page.getByRole("button", { name: "Resume…" }).waitFor(),
+  },
+  {
+    name: "a paused webhook",
+    place: () => `/webhooks/${population.paused.id}?outcome=failing`,
+    ready: (page) => page.getByText("Paused by an admin").waitFor(),
+  },
+  {
+    name: "a webhook without deliveries",
+    place: () => `/webhooks/${population.new.id}`,
+    ready: (page) => page.getByText("No deliveries yet").waitFor(),
+  },
+  {
+    name: "a delivery",
+    place: () => `${deliveryOf("failing")}?outcome=failing`,
+    ready: (page) => page.getByText("upstream timed out").waitFor(),
+  },
+  {
+    name: "manual delivery",
+    place: () => `/webhooks/${population.healthy.id}/manual`,
+    ready: (page) => page.getByRole("button", { name: "Send manual delivery" }).waitFor(),
+  },
+  {
+    name: "signature",
+    place: () => `/webhooks/${population.healthy.id}/signature`,
+    ready: async (page) => {
+      await page.getByText("Expected X-Service-Signature").waitFor();
+      await page.getByText("timingSafeEqual").first().waitFor();
+    },
+  },
+  {
+    name: "settings",
+    place: () => `/webhooks/${population.healthy.id}/settings`,
+    ready: (page) => page.getByText("A project is created.").waitFor(),
+  },
+  {
+    name: "nothing",
+    place: () => "/nowhere",
+    ready: (page) => page.getByText("There is nothing at this address").waitFor(),
+  },
+];
+
+const everyRule = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"];
+
+async function violations(page: Page, rules: string[]): Promise<string[]> {
+  const { violations: found } = await page.evaluate(
+    (runOnly) =>
+      (globalThis as unknown as { axe: { run(options: object): Promise<{ violations: AxeViolation[] }> } }).axe.run({
+        runOnly,
+        resultTypes: ["violations"],
+        elementRef: false,
+      }),
+    rules,
+  );
+  return found.flatMap(({ id, help, nodes }) =>
+    nodes.map((node) => `${id}: ${help}\n  ${node.html}\n  ${node.failureSummary}`),
+  );
+}
+
+interface AxeViolation {
+  id: string;
+  help: string;
+  nodes: { html: string; failureSummary: string }[];
+}
+
+async function violationsInBothThemes(page: Page, name: string): Promise<string[]> {
+  // Evaluated by the debugger, past the CSP that would keep it out of a <script>.
+  await page.evaluate(axe.source);
+  await page.emulateMedia({ colorScheme: "light", reducedMotion: "reduce" });
+  const light = await violations(page, everyRule);
+  // Another theme has other colours, and nothing else.
+  await page.emulateMedia({ colorScheme: "dark" });
+  const dark = await violations(page, ["color-contrast"]);
+  return [...light.map((each) => `${name}, light: ${each}`), ...dark.map((each) => `${name}, dark: ${each}`)];
+}
+
+test("axe finds nothing on any screen, in either theme", async () => {
+  const page = await world.signIn();
+  const found: string[] = [];
+  for (const { name, place, ready } of scenes) {
+    await page.goto(world.pageUrl + place());
+    await ready(page);
+    found.push(...(await violationsInBothThemes(page, name)));
+  }
+  expect(found).toEqual([]);
+}, 240_000);
+
+test("axe finds nothing in what opens on top, in either theme", async () => {
+  const page = await world.signIn(`/webhooks/${population.disabled.id}?outcome=failing`);
+  const found: string[] = [];
+  await page.getByRole("button", { name: "Resume…" }).click();
+  await page.getByRole("dialog").waitFor();
+  found.push(...(await violationsInBothThemes(page, "resume")));
+  await page.keyboard.press("Escape");
+  await page.getByRole("button", { name: "More actions" }).click();
+  await page.getByRole("menu").waitFor();
+  found.push(...(await violationsInBothThemes(page, "menu")));
+  await page.getByRole("menuitem", { name: "Delete webhook…" }).click();
+  await page.getByRole("dialog").waitFor();
+  found.push(...(await violationsInBothThemes(page, "delete")));
+  expect(found).toEqual([]);
+}, 120_000);
+
+test("nothing scrolls sideways on a phone, on a tablet, nor at 400 % zoom", async () => {
+  // 1280 px at 400 % are 320 CSS px; a window zoomed like that is low as well.
+  const sizes = [
+    { width: 320, height: 568 },
+    { width: 320, height: 256 },
+    { width: 768, height: 1024 },
+  ];
+  const page = await world.signIn("", { reducedMotion: "reduce" });
+  const found: string[] = [];
+  for (const { name, place, ready } of scenes) {
+    await page.goto(world.pageUrl + place());
+    await ready(page);
+    for (const size of sizes) {
+      await page.setViewportSize(size);
+      const wider = await page.evaluate(() =>
+        [document.documentElement, ...document.querySelectorAll("[role=dialog], [role=dialog] > div")]
+          .filter((element) => element.scrollWidth > element.clientWidth)
+          .map((element) => `${element.tagName} ${element.className}`),
+      );
+      for (const element of wider) found.push(`${name} at ${size.width} x ${size.height}: ${element}`);
+    }
+  }
+  expect(found).toEqual([]);
+}, 240_000);
+
+test("whoever asked for less motion gets none", async () => {
+  const page = await world.signIn(deliveryOf("healthy"), { reducedMotion: "reduce" });
+  await page.getByRole("dialog").waitFor();
+  expect(await page.evaluate(() => document.getAnimations().length)).toBe(0);
+});
+
+describe("the content security policy", () => {
+  afterEach(() => {
+    world.takeProblems();
+  });
+
+  test("keeps a style attribute and an inline script out, and that would fail a test", async () => {
+    const page = await world.signIn();
+    await page.getByRole("heading", { name: "Webhooks", level: 1 }).waitFor();
+    expect(world.takeProblems()).toEqual([]);
+    await page
+      .evaluate(() => {
+        const element = document.createElement("p");
+        element.setAttribute("style", "color: red");
+        const script = document.createElement("script");
+        script.setAttribute("src", "data:text/javascript,0");
+        document.body.append(element, script);
+      })
+      .catch(() => {});
+    const problems = world.takeProblems().join("\n");
+    expect(problems).toMatch(/style/);
+    expect(problems).toMatch(/Content Security Policy/);
+  });
+});

@@ -1,0 +1,138 @@
+import { eventually } from "@herald/devkit/harness";
+import { expect, test } from "@jest/globals";
+import type { Page } from "playwright-core";
+import { useWorld } from "./support/world.ts";
+
+const world = useWorld();
+
+/** What has the focus, by its role and name as they are read out, more or less. */
+const focused = (page: Page): Promise<string> =>
+  page.evaluate(() => {
+    const element = document.activeElement;
+    if (!(element instanceof HTMLElement)) return "";
+    const label = element.getAttribute("aria-label") ?? (element as HTMLInputElement).labels?.[0]?.textContent;
+    return label ?? element.textContent ?? "";
+  });
+
+/** Presses Tab until this has the focus, as somebody without a mouse does. */
+async function tabTo(page: Page, name: string): Promise<void> {
+  const passed: string[] = [];
+  for (let presses = 0; presses < 60; presses += 1) {
+    await page.keyboard.press("Tab");
+    const now = await focused(page);
+    if (now.startsWith(name)) return;
+    passed.push(now);
+  }
+  throw new Error(`Tab never came to “${name}”. It passed: ${passed.join(" | ")}`);
+}
+
+test("with the keyboard alone one makes a webhook, opens a delivery, pauses, resumes and deletes", async () => {
+  const page = await world.signIn();
+  await page.getByRole("heading", { name: "No webhooks yet" }).waitFor();
+
+  await page.keyboard.press("Tab");
+  expect(await focused(page)).toBe("Skip to content");
+  await page.keyboard.press("Enter");
+  await tabTo(page, "New webhook");
+  await page.keyboard.press("Enter");
+  await page.getByRole("heading", { name: "New webhook", level: 1 }).waitFor();
+  expect(await focused(page)).toBe("New webhook");
+  await tabTo(page, "Name");
+  await page.keyboard.type("By hand");
+  await tabTo(page, "Endpoint URL");
+  await page.keyboard.type(world.receiver.url);
+  await page.getByText("A work item's status changes to Done.").waitFor();
+  await tabTo(page, "WorkItemCompleted");
+  await page.keyboard.press("Space");
+  await tabTo(page, "Save webhook");
+  await page.keyboard.press("Enter");
+  const secret = page.getByRole("dialog", { name: "Signing secret of By hand" });
+  await secret.waitFor();
+  await tabTo(page, "I have stored it");
+  await page.keyboard.press("Enter");
+  await secret.waitFor({ state: "hidden" });
+
+  await world.emit();
+  await page.getByRole("link", { name: "Succeeded, WorkItemCompleted" }).waitFor();
+  await tabTo(page, "Succeeded, WorkItemCompleted");
+  await page.keyboard.press("Enter");
+  const drawer = page.getByRole("dialog", { name: "WorkItemCompleted delivery" });
+  await drawer.getByText("Body, as sent").waitFor();
+  // The focus stays inside until it is closed, and comes back.
+  for (let presses = 0; presses < 25; presses += 1) {
+    await page.keyboard.press("Tab");
+    expect(await page.evaluate(() => document.activeElement?.closest("[role=dialog]") !== null)).toBe(true);
+  }
+  await page.keyboard.press("Escape");
+  await drawer.waitFor({ state: "hidden" });
+  expect(await focused(page)).toBe("Succeeded, WorkItemCompleted");
+
+  await page.keyboard.press("Shift+Tab");
+  await tabTo(page, "Succeeded, WorkItemCompleted");
+  await page.evaluate(() => document.getElementById("main")?.focus());
+  await tabTo(page, "Pause…");
+  await page.keyboard.press("Enter");
+  await page.getByRole("dialog", { name: "Pause By hand?" }).waitFor();
+  await tabTo(page, "Pause");
+  await page.keyboard.press("Enter");
+  await page.getByRole("button", { name: "Resume…" }).waitFor();
+  await page.evaluate(() => document.getElementById("main")?.focus());
+  await tabTo(page, "Resume…");
+  await page.keyboard.press("Enter");
+  await page.getByRole("dialog", { name: "Resume By hand?" }).waitFor();
+  await tabTo(page, "Resume");
+  await page.keyboard.press("Enter");
+  await page.getByRole("button", { name: "Pause…" }).waitFor();
+
+  await page.evaluate(() => document.getElementById("main")?.focus());
+  await tabTo(page, "More actions");
+  await page.keyboard.press("Enter");
+  await page.getByRole("menu").waitFor();
+  // The menu takes the focus a moment after it is seen, and a key that comes before that is lost.
+  await eventually(async () => {
+    await page.keyboard.press("End");
+    expect(
+      await page
+        .getByRole("menuitem")
+        .last()
+        .evaluate((item) => item === document.activeElement),
+    ).toBe(true);
+  });
+  await page.keyboard.press("Enter");
+  await page.getByRole("dialog", { name: "Delete By hand?" }).waitFor();
+  await page.keyboard.type("By hand");
+  await page.keyboard.press("Enter");
+  await page.getByRole("heading", { name: "No webhooks yet" }).waitFor();
+}, 60_000);
+
+test("what happens is read out: results, new deliveries, changes of state", async () => {
+  const { endpoint } = await world.api.create({ name: "Read out", url: world.receiver.url });
+  const page = await world.signIn(`/webhooks/${endpoint.id}`);
+  const said = page.locator("#announcements");
+  await page.getByRole("button", { name: "Pause…" }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Pause", exact: true }).click();
+  await said.getByText("Read out is paused.").waitFor({ state: "attached" });
+  await page.getByRole("button", { name: "Resume…" }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Resume", exact: true }).click();
+  await said.getByText("Read out is active again.").waitFor({ state: "attached" });
+  await world.emit();
+  await page.getByRole("link", { name: /^Succeeded/ }).focus();
+  await world.emit();
+  await said.getByText("New deliveries have come.").waitFor({ state: "attached" });
+});
+
+test("times say their UTC time on hover and on focus, and Escape puts that away", async () => {
+  const { endpoint } = await world.api.create({ name: "Hints", url: world.receiver.url });
+  await world.emit();
+  const page = await world.signIn(`/webhooks/${endpoint.id}`);
+  const utc = page.getByText(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC$/);
+  const box = await page.locator("[data-delivery] time").first().boundingBox();
+  // The row's link covers the time, so only the place can be pointed at.
+  await page.mouse.move((box?.x ?? 0) + 8, (box?.y ?? 0) + 8);
+  await utc.waitFor();
+  await page.keyboard.press("Escape");
+  await utc.waitFor({ state: "hidden" });
+  await page.getByRole("radio", { name: "All" }).focus();
+  await tabTo(page, "Succeeded, WorkItemCompleted");
+  await utc.waitFor();
+});

@@ -1,0 +1,149 @@
+import { eventually } from "@herald/devkit/harness";
+import { beforeEach, expect, test } from "@jest/globals";
+import type { Page } from "playwright-core";
+import { uuidv7 } from "./support/deterministic.ts";
+import { type Population, populate } from "./support/populate.ts";
+import { BASE_PATH, useWorld } from "./support/world.ts";
+
+const world = useWorld();
+let id = "";
+
+beforeEach(async () => {
+  const { endpoint } = await world.api.create({
+    name: "Live",
+    url: world.receiver.url,
+    events: ["WorkItemCompleted", "RiskCreated"],
+  });
+  id = endpoint.id;
+});
+
+const rowIds = (page: Page) =>
+  page.locator("[data-delivery]").evaluateAll((rows) => rows.map((row) => row.getAttribute("data-delivery")));
+
+/** What one question to the API takes just now: a busy machine answers late, and no page can make up for that. */
+async function roundTripMs(page: Page): Promise<number> {
+  const asked = Date.now();
+  await page.evaluate((base) => fetch(`${base}/api/organization/integration-operations/session`), BASE_PATH);
+  return Date.now() - asked;
+}
+
+test("a new delivery shows within two seconds", async () => {
+  const page = await world.signIn(`/webhooks/${id}`);
+  await page.getByText("No deliveries yet").waitFor();
+  for (let count = 1; count <= 3; count += 1) {
+    await world.emit();
+    await world.receiver.received(count);
+    const arrived = Date.now();
+    await eventually(async () => expect(await rowIds(page)).toHaveLength(count));
+    expect(Date.now() - arrived).toBeLessThan(2_000 + 4 * (await roundTripMs(page)));
+  }
+});
+
+test("no row moves under the pointer: new ones wait behind a button that counts them", async () => {
+  await world.emit();
+  const page = await world.signIn(`/webhooks/${id}`);
+  const row = page.locator("[data-delivery]").first();
+  await row.hover();
+  const before = await row.boundingBox();
+  await world.emit();
+  await world.emit("RiskCreated");
+  const pill = page.getByRole("button", { name: "2 new deliveries" });
+  await pill.waitFor();
+  expect(await row.boundingBox()).toEqual(before);
+  expect(await rowIds(page)).toHaveLength(1);
+  await pill.click();
+  await eventually(async () => expect(await rowIds(page)).toHaveLength(3));
+  expect(await pill.count()).toBe(0);
+});
+
+test("nor under the keyboard's focus; when it leaves, they come by themselves", async () => {
+  await world.emit();
+  const page = await world.signIn(`/webhooks/${id}`);
+  await page.getByRole("link", { name: /^Succeeded/ }).focus();
+  await world.emit();
+  await page.getByRole("button", { name: "1 new delivery" }).waitFor();
+  await page.getByRole("radio", { name: "All" }).focus();
+  await eventually(async () => expect(await rowIds(page)).toHaveLength(2));
+});
+
+test("a row that is pointed at still takes its newest content", async () => {
+  world.receiver.answerWith({ status: 500 });
+  await world.emit();
+  const page = await world.signIn(`/webhooks/${id}`);
+  await page.getByRole("link", { name: /^Failing/ }).hover();
+  await page.getByText("1 of 5", { exact: true }).first().waitFor();
+  world.receiver.answerWith({ status: 200 });
+  world.clock.advance(61_000);
+  await page.getByRole("link", { name: /^Succeeded/ }).waitFor();
+  await page.getByText("2 of 5", { exact: true }).first().waitFor();
+});
+
+test("filters live in the address, and an address brings them back", async () => {
+  await world.emit();
+  await world.emit("RiskCreated");
+  await world.receiver.received(2);
+  const page = await world.signIn(`/webhooks/${id}`);
+  await eventually(async () => expect(await rowIds(page)).toHaveLength(2));
+  await page.getByLabel("Event").selectOption("RiskCreated");
+  await page.getByText("Succeeded", { exact: true }).first().click();
+  await eventually(async () => expect(await rowIds(page)).toHaveLength(1));
+  expect(new URL(page.url()).search).toBe("?outcome=succeeded&event=RiskCreated");
+  await page.getByRole("link", { name: /^Succeeded/ }).click();
+  await page.getByRole("dialog", { name: "RiskCreated delivery" }).waitFor();
+  await page.reload();
+  await page.getByRole("dialog", { name: "RiskCreated delivery" }).waitFor();
+  await page.keyboard.press("Escape");
+  await eventually(() => expect(new URL(page.url()).search).toBe("?outcome=succeeded&event=RiskCreated"));
+  await page.getByText("Exhausted", { exact: true }).click();
+  await page.getByText("No delivery matches").waitFor();
+});
+
+test("older deliveries come as one scrolls, each once", async () => {
+  const population: Population = await populate(world);
+  const { id: busy, deliveryIds } = population.busy;
+  expect(deliveryIds.length).toBeGreaterThan(150);
+  const page = await world.signIn(`/webhooks/${busy}`);
+  await page.locator("[data-delivery]").first().waitFor();
+  await eventually(
+    async () => {
+      await page.mouse.wheel(0, 20_000);
+      expect(await rowIds(page)).toEqual(deliveryIds);
+    },
+    { timeoutMs: 30_000, intervalMs: 100 },
+  );
+  await page.getByText("That is all that is kept.").waitFor();
+
+  // However much was loaded, what is new is there as soon as ever.
+  const newest = uuidv7(world.clock.now().getTime(), Math.random);
+  await world.db.database.prisma.delivery.create({
+    data: {
+      id: newest,
+      endpointId: busy,
+      organizationId: world.api.organizationId,
+      eventType: "RiskCreated",
+      body: "{}",
+      state: "succeeded",
+      createdAt: world.clock.now(),
+    },
+  });
+  await eventually(async () => expect(await rowIds(page)).toEqual([newest, ...deliveryIds]));
+}, 60_000);
+
+test("a hidden page asks for nothing", async () => {
+  const page = await world.signIn(`/webhooks/${id}`);
+  await page.getByText("No deliveries yet").waitFor();
+  await page.evaluate(() => {
+    Object.defineProperty(document, "visibilityState", { configurable: true, get: () => "hidden" });
+    document.dispatchEvent(new Event("visibilitychange"));
+  });
+  let requests = 0;
+  // One that was under way may still end.
+  await new Promise((resolve) => setTimeout(resolve, 500));
+  page.on("request", () => {
+    requests += 1;
+  });
+  await world.emit();
+  await world.receiver.received(1);
+  await new Promise((resolve) => setTimeout(resolve, 3_500));
+  expect(requests).toBe(0);
+});

@@ -1,0 +1,59 @@
+import type { Attributes } from "@opentelemetry/api";
+import type { Log } from "./log.ts";
+
+/** How a service records and exports traces. Undefined in its place means that tracing is off. */
+export interface Tracing {
+  startSpan(name: string, options: SpanOptions): TraceSpan;
+  /** Exports what is recorded, for at most three seconds. */
+  stop(): Promise<void>;
+}
+
+export interface SpanOptions {
+  /**
+   * - `consumer`: handles a message
+   * - `client`: asks another system and waits
+   * - `internal`: neither
+   */
+  kind: "consumer" | "client" | "internal";
+  /** `traceparent` of the span that this one is part of. Without it a trace begins. */
+  parent?: string | null | undefined;
+  /** `traceparent` of a span that led to this one, in a trace of its own. */
+  link?: string | null | undefined;
+  attributes: SpanAttributes;
+  /** Now, where absent. */
+  startedAt?: Date;
+}
+
+/** Facts about a span, by name. Never a secret, a URL's path, or a payload. */
+export type SpanAttributes = Attributes;
+
+export interface TraceSpan {
+  /** To hand on to whatever the span causes. */
+  readonly traceparent: string;
+  /** @param error in words, where what the span stands for failed */
+  end(result?: { error?: string | undefined; attributes?: SpanAttributes; endedAt?: Date }): void;
+}
+
+export interface TracingOptions {
+  /** "publisher"; shown as `herald-publisher`. */
+  service: string;
+  /** Of an OTLP collector over HTTP, without `/v1/traces`. Undefined or empty: tracing is off. */
+  endpoint: string | undefined;
+  /** Sent to the collector, as `name=value,name=value`. */
+  headers?: string | undefined;
+  /** Share of the traces that begin in Herald that are recorded, 0 to 1. Others follow whoever began them. */
+  sampledShare: number;
+  log: Log;
+}
+
+/**
+ * Starts tracing where a collector is configured. OpenTelemetry is loaded only then: else it costs nothing.
+ *
+ * Spans are handed on as `traceparent` texts and not by a context that follows the calls: between the parts lie queues,
+ * batches and the database, where none would follow.
+ */
+export async function startTracing(options: TracingOptions): Promise<Tracing | undefined> {
+  if (!options.endpoint) return undefined;
+  const { openTelemetryTracing } = await import("./open-telemetry.ts");
+  return openTelemetryTracing({ ...options, endpoint: options.endpoint });
+}

@@ -1,0 +1,189 @@
+import { names } from "@herald/common/broker";
+import {
+  businessEventSchema,
+  EVENT_TYPES,
+  hintSchema,
+  MAX_EVENT_BYTES,
+  manualReplySchema,
+  noticeSchema,
+} from "@herald/contracts";
+import { examples } from "./examples.ts";
+
+const own = names("herald");
+
+/** The AsyncAPI 3 document of everything that crosses the broker, made of the contracts' schemas. */
+export function asyncApiDocument() {
+  return {
+    asyncapi: "3.0.0",
+    info: {
+      title: "Herald on the broker",
+      version: "1.0.0",
+      description: DESCRIPTION,
+    },
+    defaultContentType: "application/json",
+    servers: {
+      broker: {
+        host: "rabbitmq.example.com:5671",
+        protocol: "amqps",
+        description: "RabbitMQ 3.10 or later. Each of Herald's users has its own rights; see docs/operating/deploy.md.",
+      },
+    },
+    channels: {
+      businessEvents: exchangeChannel(own.eventsExchange, "businessEvent", {
+        title: "Business events",
+        description: `Product services publish here; the routing key is the event's type. ${EVENT_TYPES.join(", ")} are delivered; other types are counted and ignored. Persistent, mandatory, with publisher confirms.`,
+      }),
+      notices: exchangeChannel(own.noticesExchange, "notice", {
+        title: "Notices",
+        description:
+          "For the product, which binds a queue of its own; the routing key is the notice's type. At least once: one that comes twice has the same id.",
+      }),
+      rejectedEvents: queueChannel(own.rejectedQueue, "rejectedEvent", {
+        title: "Events that break the contract",
+        description: "Kept until an operator has seen to them: `herald rejected`.",
+      }),
+      firstHints: queueChannel(own.firstHintsQueue, "hint", {
+        title: "Hints of new deliveries",
+        description: "Internal: from publishers to dispatchers.",
+      }),
+      manualHints: queueChannel(own.manualHintsQueue, "hint", {
+        title: "Hints of manual deliveries",
+        description: "Internal: from the management API to a dispatcher, which answers.",
+      }),
+      manualReplies: {
+        title: "Answers to manual hints",
+        description: "RabbitMQ's direct reply-to (`amq.rabbitmq.reply-to`): the address is the request's `reply_to`.",
+        address: null,
+        messages: { manualReply: { $ref: "#/components/messages/manualReply" } },
+      },
+    },
+    operations: {
+      receiveBusinessEvent: operation(
+        "receive",
+        "businessEvents",
+        "businessEvent",
+        "Herald stores the event and fans it out.",
+      ),
+      sendNotice: operation("send", "notices", "notice", "An endpoint fails, or was disabled."),
+      sendRejectedEvent: operation(
+        "send",
+        "rejectedEvents",
+        "rejectedEvent",
+        "An event can't be taken; the reason is in a header.",
+      ),
+      sendFirstHint: operation("send", "firstHints", "hint", "A delivery was made."),
+      receiveFirstHint: operation(
+        "receive",
+        "firstHints",
+        "hint",
+        "A dispatcher claims it and makes the first attempt.",
+      ),
+      requestManualDelivery: {
+        ...operation("send", "manualHints", "hint", "Somebody waits for the first attempt of a manual delivery."),
+        reply: {
+          address: { location: "$message.header#/reply_to" },
+          channel: { $ref: "#/channels/manualReplies" },
+          messages: [{ $ref: "#/channels/manualReplies/messages/manualReply" }],
+        },
+      },
+    },
+    components: {
+      messages: {
+        businessEvent: message("businessEvent", {
+          title: "Business event",
+          summary: `At most ${MAX_EVENT_BYTES / 1024} KiB of UTF-8. The same organization and id again means no second delivery.`,
+          headers: TRACE_HEADERS,
+          payload: schemaOf(businessEventSchema),
+        }),
+        rejectedEvent: message("rejectedEvent", {
+          title: "Rejected event",
+          summary: "The message as it came, byte for byte: it need not be JSON.",
+          headers: {
+            type: "object",
+            properties: {
+              ...TRACE_HEADERS.properties,
+              "x-herald-reason": { type: "string", description: "What is wrong with it." },
+            },
+          },
+          payload: {},
+        }),
+        hint: message("hint", {
+          title: "Hint",
+          summary: "Names a delivery that is due. Losing one loses no delivery.",
+          payload: schemaOf(hintSchema),
+        }),
+        manualReply: message("manualReply", {
+          title: "Answer to a manual hint",
+          summary: "The first attempt was settled, or left for later. PostgreSQL has the result.",
+          payload: schemaOf(manualReplySchema),
+        }),
+        notice: message("notice", {
+          title: "Notice",
+          summary: "What the product may want to tell an organization's admins about an endpoint.",
+          payload: schemaOf(noticeSchema),
+        }),
+      },
+    },
+  };
+}
+
+const DESCRIPTION = `Made of the JSON schemas in packages/contracts; \`pnpm reference\` writes it anew.
+"herald", the first part of every name, is the setting BROKER_NAMESPACE. Actions are Herald's: it receives business events and sends notices.
+The format \`utc-date-time\` is ISO 8601 with a Z. Consumers tolerate fields that they don't know.`;
+
+const TRACE_HEADERS = {
+  type: "object",
+  properties: {
+    traceparent: { type: "string", description: "W3C trace context; it becomes part of the trace of each attempt." },
+  },
+};
+
+type MessageName = keyof typeof examples;
+
+function exchangeChannel(name: string, messageName: MessageName, words: { title: string; description: string }) {
+  return {
+    ...words,
+    address: name,
+    messages: { [messageName]: { $ref: `#/components/messages/${messageName}` } },
+    bindings: {
+      amqp: {
+        is: "routingKey",
+        exchange: { name, type: "topic", durable: true, autoDelete: false },
+        bindingVersion: "0.3.0",
+      },
+    },
+  };
+}
+
+function queueChannel(name: string, messageName: MessageName, words: { title: string; description: string }) {
+  return {
+    ...words,
+    address: name,
+    messages: { [messageName]: { $ref: `#/components/messages/${messageName}` } },
+    bindings: {
+      amqp: {
+        is: "queue",
+        queue: { name, durable: true, exclusive: false, autoDelete: false },
+        bindingVersion: "0.3.0",
+      },
+    },
+  };
+}
+
+function operation(action: "send" | "receive", channel: string, messageName: MessageName, summary: string) {
+  return {
+    action,
+    summary,
+    channel: { $ref: `#/channels/${channel}` },
+    messages: [{ $ref: `#/channels/${channel}/messages/${messageName}` }],
+    bindings: { amqp: { deliveryMode: 2, mandatory: true, ack: true, bindingVersion: "0.3.0" } },
+  };
+}
+
+function message(name: MessageName, parts: object) {
+  return { name, contentType: "application/json", ...parts, examples: examples[name] };
+}
+
+function schemaOf({ $id: _id, ...schema }: { $id: string }) {
+  return schema;
+}

@@ -1,0 +1,70 @@
+import type { BusinessEvent, Hint, ManualReply, Notice } from "@herald/contracts";
+
+// The types hold the examples to the contracts; a test holds them to the schemas.
+
+const businessEvent: BusinessEvent = {
+  organizationId: "org-1",
+  id: "0199f3a2-7c1e-7b5a-9d3e-1f2a3b4c5d6e",
+  type: "WorkItemCompleted",
+  occurredAtUtc: "2026-11-20T09:30:00.000Z",
+  entityType: "WorkItem",
+  entityId: "0199f3a2-0000-7000-8000-00000000002a",
+  data: { changes: { Status: { oldValue: "InProgress", newValue: "Done" } } },
+};
+
+const withoutChanges: BusinessEvent = {
+  organizationId: "org-1",
+  id: "0199f3a2-7c1e-7b5a-9d3e-1f2a3b4c5d6f",
+  type: "RiskCreated",
+  occurredAtUtc: "2026-11-20T09:31:00Z",
+  entityType: "Risk",
+  entityId: "0199f3a2-0000-7000-8000-00000000002b",
+  data: {},
+};
+
+const hint: Hint = {
+  deliveryId: "0199f3a2-8000-7000-8000-000000000001",
+  endpointId: "0199f3a2-8000-7000-8000-0000000000e1",
+};
+
+const manualReply: ManualReply = { deliveryId: hint.deliveryId, attempted: true };
+
+const attempts: Notice["attempts"] = [1, 2, 3].map((number) => ({
+  deliveryId: hint.deliveryId,
+  eventType: "WorkItemCompleted",
+  number,
+  attemptedAtUtc: `2026-11-20T09:3${number}:00.000Z`,
+  statusCode: 500,
+  errorSummary: "receiver answered 500",
+}));
+
+const failing: Notice = {
+  id: "0199f3a2-9000-7000-8000-000000000001",
+  type: "endpoint.failing",
+  occurredAtUtc: "2026-11-20T09:33:00.120Z",
+  organizationId: "org-1",
+  endpoint: { id: hint.endpointId, name: "Billing", url: "https://hooks.example.com/herald" },
+  reason: "3 attempts in a row failed (the latest: receiver answered 500).",
+  consecutiveFailures: 3,
+  attempts,
+};
+
+const TRACEPARENT = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+
+/** Examples of each message, by its name in the document. */
+export const examples = {
+  businessEvent: [
+    { name: "A work item was completed", headers: { traceparent: TRACEPARENT }, payload: businessEvent },
+    { name: "A risk was created", payload: withoutChanges },
+  ],
+  rejectedEvent: [
+    {
+      name: "An event without its entity",
+      headers: { "x-herald-reason": "the event must have required property 'entityType'" },
+      payload: { ...businessEvent, entityType: undefined },
+    },
+  ],
+  hint: [{ name: "A delivery is due", payload: hint }],
+  manualReply: [{ name: "The first attempt was made", payload: manualReply }],
+  notice: [{ name: "An endpoint is failing", payload: failing }],
+};

@@ -1,0 +1,43 @@
+import type { BenchPlace } from "./place.ts";
+
+/** A figure that Herald has to reach: something measured over several rounds, next to what the machine could do at best. */
+export interface Row {
+  /** What `--only` calls it. */
+  readonly name: string;
+  readonly title: string;
+  /** By the names that `round` returns, in the order in which they are shown. */
+  readonly figures: Readonly<Record<string, FigureKind>>;
+  /** Starts what it measures, and warms it up. */
+  open(place: BenchPlace, options: BenchOptions): Promise<OpenRow>;
+}
+
+export interface OpenRow {
+  /** What the figures hold for: how many endpoints, what the receiver does, and the like. */
+  readonly conditions: Readonly<Record<string, string | number>>;
+  /** One measurement of each figure, and of its ceiling right beside it, so that both see the same machine. */
+  round(): Promise<Record<string, number>>;
+  close(): Promise<void>;
+}
+
+export interface FigureKind {
+  readonly label: string;
+  readonly unit: "/s" | "ms" | "us" | "MiB" | "x" | "%" | "";
+  /** What it has to reach, or what makes the other figures of the row trustworthy. */
+  readonly bar?: Bar;
+}
+
+export type Bar = { readonly atLeast: number } | { readonly atMost: number };
+
+export interface BenchOptions {
+  /** How long each figure is measured in a round. */
+  readonly seconds: number;
+  /** Finished deliveries that the growth row stores. */
+  readonly growth: number;
+  readonly progress: (text: string) => void;
+}
+
+/** Speed is never bought with loss: these two belong to every row that sends events. */
+export const EXACTLY_ONCE = {
+  lost: { label: "events that never arrived", unit: "", bar: { atMost: 0 } },
+  repeated: { label: "events that arrived again", unit: "", bar: { atMost: 0 } },
+} as const satisfies Record<string, FigureKind>;

@@ -1,0 +1,112 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { startChild } from "../../child.ts";
+import { serverCpu } from "../cpu.ts";
+import type { GotLoopRequest, GotLoopResult } from "../processes/got-loop.ts";
+import { EXACTLY_ONCE, type Row } from "../row.ts";
+import { SAMPLE_BODY } from "../sample-body.ts";
+import { readService } from "../service-readings.ts";
+import { startTraffic } from "../traffic.ts";
+
+const ENDPOINTS = 20;
+const WARM_UP_EVENTS = 4_000;
+/** The first of them open connections and fill the pipeline. */
+const SETTLING_MS = 2_000;
+const BARE_CONCURRENCY = 200;
+
+/** What one dispatcher delivers while there is always more to deliver, and everything else works on the same cores. */
+export const deliveriesRow: Row = {
+  name: "deliveries",
+  title: "Sustained deliveries of one dispatcher",
+  figures: {
+    perSecond: { label: "deliveries", unit: "/s" },
+    bare: { label: "requests of a bare got loop", unit: "/s" },
+    ratio: { label: "deliveries to bare requests", unit: "x", bar: { atLeast: 0.6 } },
+    dispatcherCpu: { label: "CPU a delivery, dispatcher", unit: "us", bar: { atMost: 350 } },
+    publisherCpu: { label: "CPU a delivery, publisher", unit: "us" },
+    postgresCpu: { label: "CPU a delivery, PostgreSQL", unit: "us" },
+    rabbitmqCpu: { label: "CPU a delivery, RabbitMQ", unit: "us" },
+    bareCpu: { label: "CPU a request, bare got loop", unit: "us" },
+    dispatcherMemory: { label: "resident memory, dispatcher", unit: "MiB", bar: { atMost: 160 } },
+    publisherMemory: { label: "resident memory, publisher", unit: "MiB", bar: { atMost: 160 } },
+    apiMemory: { label: "resident memory, management API", unit: "MiB", bar: { atMost: 160 } },
+    receiverBusy: { label: "the rig's receiver was busy", unit: "%", bar: { atMost: 80 } },
+    emitterBusy: { label: "the rig's emitter was busy", unit: "%", bar: { atMost: 80 } },
+    ...EXACTLY_ONCE,
+  },
+  async open(place, { seconds, progress }) {
+    const site = await place.openSite("deliveries");
+    const api = await site.start("management-api");
+    const dispatcher = await site.start("dispatcher");
+    const publisher = await site.start("publisher");
+    const traffic = await startTraffic(place, site, { api, endpoints: ENDPOINTS });
+    const gotLoop = await startChild(new URL("../processes/got-loop.js", import.meta.url));
+    progress("Warming up");
+    await traffic.emit(WARM_UP_EVENTS);
+    await traffic.untilReceived(WARM_UP_EVENTS);
+
+    async function reading() {
+      const [servers, ofDispatcher, ofPublisher] = [
+        serverCpu(),
+        await readService(dispatcher),
+        await readService(publisher),
+      ];
+      return { at: performance.now(), count: await traffic.received(), servers, ofDispatcher, ofPublisher };
+    }
+
+    return {
+      conditions: {
+        endpoints: ENDPOINTS,
+        "deliveries an event": 1,
+        "receiver answers after": "0 ms",
+        "body bytes": SAMPLE_BODY.length,
+        "bare requests in flight": BARE_CONCURRENCY,
+        seconds,
+      },
+      async round() {
+        await traffic.reset();
+        const feeding = traffic.feed(seconds + SETTLING_MS / 1_000 + 1);
+        await sleep(SETTLING_MS);
+        await traffic.busy();
+        const before = await reading();
+        await sleep(seconds * 1_000);
+        const after = await reading();
+        const busy = await traffic.busy();
+        const emitted = await feeding;
+        await traffic.untilReceived(emitted);
+        const { different, repeated } = await traffic.arrivals();
+        const bare = await gotLoop.ask<GotLoopResult>({
+          url: traffic.receiverUrl,
+          ca: place.ca,
+          concurrency: BARE_CONCURRENCY,
+          seconds,
+          body: SAMPLE_BODY,
+        } satisfies GotLoopRequest);
+        const deliveries = after.count - before.count;
+        const perSecond = deliveries / ((after.at - before.at) / 1_000);
+        const each = (read: (at: typeof before) => number) => ((read(after) - read(before)) * 1_000_000) / deliveries;
+        return {
+          perSecond,
+          bare: bare.perSecond,
+          ratio: perSecond / bare.perSecond,
+          dispatcherCpu: each((at) => at.ofDispatcher.cpuSeconds),
+          publisherCpu: each((at) => at.ofPublisher.cpuSeconds),
+          postgresCpu: each((at) => at.servers.postgres),
+          rabbitmqCpu: each((at) => at.servers.rabbitmq),
+          bareCpu: bare.cpuMicroseconds,
+          dispatcherMemory: after.ofDispatcher.residentMebibytes,
+          publisherMemory: after.ofPublisher.residentMebibytes,
+          apiMemory: (await readService(api)).residentMebibytes,
+          receiverBusy: busy.receiver,
+          emitterBusy: busy.emitter,
+          lost: emitted - different,
+          repeated,
+        };
+      },
+      async close() {
+        await traffic.close();
+        await gotLoop.stop();
+        await site.close();
+      },
+    };
+  },
+};

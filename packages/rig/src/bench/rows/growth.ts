@@ -1,0 +1,194 @@
+import { randomUUID } from "node:crypto";
+import { type Database, openDatabase } from "@herald/common/database";
+import { claimHinted } from "@herald/dispatcher/sql/claim";
+import { findDueEndpoints } from "@herald/dispatcher/sql/find-due-endpoints";
+import { settle } from "@herald/dispatcher/sql/settle";
+import { fillGaps } from "@herald/publisher/sql/fill-gaps";
+import { storeEvents } from "@herald/publisher/sql/store-events";
+import { type ApiClient, apiClient } from "../../herald/api-client.ts";
+import type { BenchPlace, Site } from "../place.ts";
+import type { FigureKind, Row } from "../row.ts";
+import { SAMPLE_BODY } from "../sample-body.ts";
+import { median } from "../statistics.ts";
+import { storeFinished } from "./stored-history.ts";
+
+/** Of the organization that has all deliveries; others have as many endpoints each, and none. */
+const ENDPOINTS = 100;
+const ALL_ENDPOINTS = 10_000;
+const FEW = 10_000;
+const BATCH = 250;
+const WARM_UP = 30;
+
+const STEPS = ["store", "claim", "settle", "due", "catchUp", "list"] as const;
+type Step = (typeof STEPS)[number];
+const LABELS: Record<Step, string> = {
+  store: `storing ${BATCH} events with their deliveries`,
+  claim: `claiming ${BATCH} deliveries`,
+  settle: `settling ${BATCH} attempts`,
+  due: "looking for endpoints with due deliveries",
+  catchUp: "a page of a catch-up",
+  list: "GET /webhooks",
+};
+
+/**
+ * Whether what Herald does all the time costs more the more it has done: with a long history stored, against a short one.
+ * Each history has a database of its own; statements go to both by turns, so that whatever else the machine does hits both.
+ */
+export const growthRow: Row = {
+  name: "growth",
+  title: "The same work with a long history stored",
+  figures: Object.fromEntries(STEPS.flatMap(figuresOf)),
+  async open(place, { growth, seconds, progress }) {
+    const short = await openHistory(place, FEW, progress);
+    const long = await openHistory(place, growth, progress).catch(async (error) => {
+      await short.close();
+      throw error;
+    });
+    for (let index = 0; index < WARM_UP; index++) {
+      await short.work();
+      await long.work();
+    }
+    return {
+      conditions: {
+        "finished deliveries, short": FEW,
+        "finished deliveries, long": growth,
+        "attempts a delivery": 1,
+        "endpoints with deliveries": ENDPOINTS,
+        endpoints: ALL_ENDPOINTS,
+        seconds,
+      },
+      async round() {
+        const [ofShort, ofLong] = [times(), times()];
+        const end = performance.now() + seconds * 1_000;
+        while (performance.now() < end) {
+          add(ofShort, await short.work());
+          add(ofLong, await long.work());
+        }
+        return Object.fromEntries(
+          STEPS.flatMap((step) => {
+            const [before, after] = [median(ofShort[step]), median(ofLong[step])];
+            return [
+              [`${step}Short`, before],
+              [`${step}Long`, after],
+              [`${step}Ratio`, after / before],
+            ];
+          }),
+        );
+      },
+      async close() {
+        await short.close();
+        await long.close();
+      },
+    };
+  },
+};
+
+function figuresOf(step: Step): [string, FigureKind][] {
+  return [
+    [`${step}Short`, { label: `${LABELS[step]}, short history`, unit: "ms" }],
+    [`${step}Long`, { label: `${LABELS[step]}, long history`, unit: "ms" }],
+    [`${step}Ratio`, { label: "  the one to the other", unit: "x", bar: { atMost: 1.3 } }],
+  ];
+}
+
+function times(): Record<Step, number[]> {
+  return { store: [], claim: [], settle: [], due: [], catchUp: [], list: [] };
+}
+
+function add(to: Record<Step, number[]>, measured: Record<Step, number>): void {
+  for (const step of STEPS) to[step].push(measured[step]);
+}
+
+interface History {
+  /** A batch of events on its way from the broker to its end, and the looks that go on beside it: milliseconds of each. */
+  work(): Promise<Record<Step, number>>;
+  close(): Promise<void>;
+}
+
+async function openHistory(place: BenchPlace, deliveries: number, progress: (text: string) => void): Promise<History> {
+  const site = await place.openSite("growth");
+  const database = openDatabase(site.databaseUrl, { statementTimeoutMs: 600_000 });
+  const close = async () => {
+    await database.close();
+    await site.close();
+  };
+  try {
+    const api = await site.start("management-api");
+    const admin = await apiClient(`http://127.0.0.1:${api.port}`, randomUUID(), { keepAlive: true });
+    await storeFinished(database.prisma, {
+      organizationId: admin.organizationId,
+      endpoints: ENDPOINTS,
+      otherEndpoints: ALL_ENDPOINTS - ENDPOINTS,
+      deliveries,
+      progress,
+    });
+    const endpointIds = (await admin.list()).map(({ id }) => id);
+    return { work: () => work({ database, site, admin, endpointIds }), close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+interface Worker {
+  database: Database;
+  site: Site;
+  admin: ApiClient;
+  endpointIds: string[];
+}
+
+async function work({ database: { prisma }, admin, endpointIds }: Worker): Promise<Record<Step, number>> {
+  const measured: Partial<Record<Step, number>> = {};
+  async function timed<T>(step: Step, task: () => Promise<T>): Promise<T> {
+    const startedAt = performance.now();
+    const result = await task();
+    measured[step] = performance.now() - startedAt;
+    return result;
+  }
+  const now = new Date();
+  const later = new Date(now.getTime() + 30_000);
+  const windowStart = new Date(now.getTime() - 7 * 24 * 60 * 60_000);
+  const events = Array.from({ length: BATCH }, () => ({
+    organizationId: admin.organizationId,
+    id: randomUUID(),
+    // Of the endpoints one is subscribed to it: an event is one delivery, as it mostly is.
+    type: "RiskCreated" as const,
+    occurredAt: now,
+    body: SAMPLE_BODY,
+    traceparent: null,
+  }));
+  const hints = await timed("store", () => storeEvents(prisma, events, { now, windowStart, unhintedAt: later }));
+  const claimed = await timed("claim", () =>
+    claimHinted(
+      prisma,
+      hints.map((hint) => hint.deliveryId),
+      { now, leasedUntil: later, maxAttempts: 5 },
+    ),
+  );
+  if (claimed.length !== BATCH) throw new Error(`${claimed.length} deliveries were claimed instead of ${BATCH}.`);
+  await timed("due", () => findDueEndpoints(prisma, { now, after: null, limit: 50 }));
+  await timed("settle", () =>
+    settle(
+      prisma,
+      claimed.map(({ deliveryId, endpointId, attempt, revision }) => ({
+        deliveryId,
+        endpointId,
+        attempt,
+        revision,
+        startedAt: now,
+        durationMs: 5,
+        statusCode: 204,
+        succeeded: true,
+        errorSummary: null,
+        responseExcerpt: null,
+        nextAttemptAt: null,
+      })),
+      { now, failingAfter: 3, disableAfter: 5 },
+    ),
+  );
+  await timed("catchUp", () =>
+    fillGaps(prisma, { endpointId: endpointIds[0] ?? "", after: null, windowStart, now, pageSize: 1_000 }),
+  );
+  await timed("list", () => admin.list());
+  return measured as Record<Step, number>;
+}

@@ -1,0 +1,54 @@
+import { EXACTLY_ONCE, type Row } from "../row.ts";
+import { SAMPLE_BODY } from "../sample-body.ts";
+import { quantile } from "../statistics.ts";
+import { startTraffic } from "../traffic.ts";
+
+const ENDPOINTS = 20;
+const PER_SECOND = 200;
+
+/** How long an event is on its way at a middling load, when nothing has to wait for anything. */
+export const latencyRow: Row = {
+  name: "latency",
+  title: "From the emitter to the receiver",
+  figures: {
+    p50: { label: "half of the events within", unit: "ms", bar: { atMost: 15 } },
+    p95: { label: "95 % within", unit: "ms", bar: { atMost: 40 } },
+    p99: { label: "99 % within", unit: "ms", bar: { atMost: 100 } },
+    ...EXACTLY_ONCE,
+  },
+  async open(place, { seconds, progress }) {
+    const site = await place.openSite("latency");
+    const api = await site.start("management-api");
+    await site.start("dispatcher");
+    await site.start("publisher");
+    const traffic = await startTraffic(place, site, { api, endpoints: ENDPOINTS });
+    progress("Warming up");
+    await traffic.untilReceived(await traffic.emitEvenly(PER_SECOND, 5));
+    return {
+      conditions: {
+        endpoints: ENDPOINTS,
+        "events a second": PER_SECOND,
+        "receiver answers after": "0 ms",
+        "body bytes": SAMPLE_BODY.length,
+        seconds,
+      },
+      async round() {
+        await traffic.reset();
+        const emitted = await traffic.emitEvenly(PER_SECOND, seconds);
+        await traffic.untilReceived(emitted);
+        const { different, repeated, delays } = await traffic.arrivals();
+        return {
+          p50: quantile(delays, 0.5),
+          p95: quantile(delays, 0.95),
+          p99: quantile(delays, 0.99),
+          lost: emitted - different,
+          repeated,
+        };
+      },
+      async close() {
+        await traffic.close();
+        await site.close();
+      },
+    };
+  },
+};

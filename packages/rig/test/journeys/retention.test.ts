@@ -1,0 +1,39 @@
+import { eventually } from "@herald/devkit/harness";
+import { expect, test } from "@jest/globals";
+import { useJourney } from "./journey.ts";
+
+const DAY_MS = 24 * 60 * 60_000;
+// Shorter than what is caught up.
+const journey = useJourney({ settings: { RETENTION_DAYS: "1", RETENTION_INTERVAL_SECONDS: "1" } });
+
+test("what was delivered is not delivered again when its history is gone: not within the seven days, nor an event from the future", async () => {
+  const { api, receiver, emitter, clock, db } = journey;
+  const { endpoint } = await api.create({ url: receiver.url });
+  const future = new Date(clock.now().getTime() + 400 * DAY_MS).toISOString();
+  await emitter.emit(journey.event());
+  await emitter.emit(journey.event({ occurredAtUtc: future }));
+  await receiver.received(2);
+  await eventually(async () => expect(await journey.states(endpoint.id)).toEqual({ succeeded: 2 }));
+
+  for (const days of [2, 4, 8]) {
+    clock.advance(days * DAY_MS);
+    // A manual delivery, as old as the others were, says when a retention pass has been here since.
+    const where = { endpointId: endpoint.id, body: "{}" };
+    const createdAt = new Date(clock.now().getTime() - 30 * DAY_MS);
+    const old = { id: "00000000-0000-7000-8000-000000000001", state: "succeeded" as const, createdAt };
+    await db.database.prisma.delivery.create({
+      data: { ...where, ...old, organizationId: api.organizationId, eventType: "RiskCreated" },
+    });
+    await eventually(async () => expect(await db.database.prisma.delivery.count({ where })).toBe(0));
+    await api.edit(endpoint.id, { enabled: false });
+    await api.edit(endpoint.id, { enabled: true });
+    await eventually(async () => {
+      const { catchUpAt } = await db.database.prisma.webhookEndpoint.findUniqueOrThrow({ where: { id: endpoint.id } });
+      expect(catchUpAt).toEqual(new Date(clock.now().getTime() + 60_000));
+    });
+    const pending = await db.database.prisma.delivery.count({ where: { endpointId: endpoint.id, state: "pending" } });
+    expect({ days, pending }).toEqual({ days, pending: 0 });
+  }
+  expect(await journey.states(endpoint.id)).toEqual({});
+  expect(receiver.requests).toHaveLength(2);
+});

@@ -1,0 +1,59 @@
+import { spawnSync } from "node:child_process";
+import { join } from "node:path";
+import { projectFolder } from "@herald/devkit/stack";
+import { expect, test } from "@jest/globals";
+import { dashboardQueries, documentedMetrics, projectFile, rules, unknownIn } from "./queries.ts";
+
+const known = documentedMetrics();
+for (const { record } of rules()) if (record) known.set(record, new Set());
+
+test.each(dashboardQueries())("the dashboard's $panel asks for what is exported: $expr", ({ expr }) => {
+  expect(unknownIn(expr, known)).toEqual([]);
+});
+
+test.each(rules().map(({ record, alert, expr }) => ({ name: record ?? alert, expr })))(
+  "the rule $name asks for what is exported",
+  ({ expr }) => {
+    expect(unknownIn(expr, known)).toEqual([]);
+  },
+);
+
+test("the dashboard shows every metric", () => {
+  const shown = [...dashboardQueries(), ...rules()].map(({ expr }) => expr).join("\n");
+  const notShown = [...known.keys()]
+    .map((name) => name.replace(/_(bucket|sum|count)$/, ""))
+    .filter((name) => name.startsWith("herald_") && !shown.includes(name));
+  expect([...new Set(notShown)]).toEqual([]);
+});
+
+test("a query for what is not exported is found", () => {
+  expect(unknownIn("sum(rate(herald_nothing_total[5m]))", known)).toEqual(["herald_nothing_total"]);
+  expect(unknownIn('max(herald_queue_messages{row="inbox"})', known)).toEqual(["row"]);
+});
+
+const runbook = projectFile("docs/operating/runbook.md");
+const anchors = [...runbook.matchAll(/^## (.*)$/gm)].map(([, title = ""]) =>
+  title
+    .toLowerCase()
+    .replace(/[^\w\s-]/g, "")
+    .replaceAll(" ", "-"),
+);
+
+test.each(rules().filter(({ alert }) => alert))("$alert leads to a page of the runbook that names it", (rule) => {
+  const [file, anchor = ""] = (rule.annotations?.runbook_url ?? "").split("#");
+  expect(file).toBe("docs/operating/runbook.md");
+  expect(anchors).toContain(anchor);
+  expect(runbook).toContain(`\`${rule.alert}\``);
+  expect(rule.labels?.severity).toMatch(/^(page|warn)$/);
+  expect(projectFile("deploy/prometheus/rules.test.yml")).toContain(`alertname: ${rule.alert}`);
+});
+
+const hasPromtool = spawnSync("promtool", ["--version"]).status === 0;
+(hasPromtool ? test : test.skip)("the rules fire when rules.test.yml says (promtool)", () => {
+  const cwd = join(projectFolder(), "deploy", "prometheus");
+  const { status, stdout, stderr } = spawnSync("promtool", ["test", "rules", "rules.test.yml"], {
+    cwd,
+    encoding: "utf8",
+  });
+  expect([status, `${stdout}${stderr}`]).toEqual([0, expect.any(String)]);
+});

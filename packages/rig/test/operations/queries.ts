@@ -1,0 +1,52 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { projectFolder } from "@herald/devkit/stack";
+import { parse } from "yaml";
+
+export function projectFile(name: string): string {
+  return readFileSync(join(projectFolder(), name), "utf8");
+}
+
+export interface Rule {
+  record?: string;
+  alert?: string;
+  expr: string;
+  labels?: Record<string, string>;
+  annotations?: Record<string, string>;
+}
+
+export function rules(): Rule[] {
+  const { groups } = parse(projectFile("deploy/prometheus/rules.yml")) as { groups: { rules: Rule[] }[] };
+  return groups.flatMap((group) => group.rules);
+}
+
+/** Every query of the dashboard, by its panel's title. */
+export function dashboardQueries(): { panel: string; expr: string }[] {
+  const { panels } = JSON.parse(projectFile("deploy/grafana/dashboards/herald.json")) as {
+    panels: { title: string; targets: { expr: string }[] }[];
+  };
+  return panels.flatMap(({ title, targets }) => targets.map(({ expr }) => ({ panel: title, expr })));
+}
+
+/** Herald's metrics in docs/operating/metrics.md, which running services are held to, with their labels. */
+export function documentedMetrics(): Map<string, Set<string>> {
+  const metrics = new Map<string, Set<string>>();
+  const row = /^\| `(herald_\w+)` \| (\w+) \| ([^|]*) \|/gm;
+  for (const [, name = "", type, labels = ""] of projectFile("docs/operating/metrics.md").matchAll(row)) {
+    const own = new Set(["service", ...[...labels.matchAll(/`(\w+)`/g)].map(([, label = ""]) => label)]);
+    if (type !== "histogram") metrics.set(name, own);
+    else for (const part of ["bucket", "sum", "count"]) metrics.set(`${name}_${part}`, new Set([...own, "le"]));
+  }
+  return metrics;
+}
+
+/** What a query names that does not exist: metrics, and labels in selectors. */
+export function unknownIn(expr: string, known: ReadonlyMap<string, ReadonlySet<string>>): string[] {
+  const unknown: string[] = [];
+  for (const [, name = "", selector = ""] of expr.matchAll(/\b(herald[_:][\w:]+)(?:\{([^}]*)\})?/g)) {
+    const labels = known.get(name);
+    if (!labels) unknown.push(name);
+    else for (const [, label = ""] of selector.matchAll(/(\w+)\s*[=!]/g)) if (!labels.has(label)) unknown.push(label);
+  }
+  return unknown;
+}

@@ -1,0 +1,106 @@
+import { eventually } from "@herald/devkit/harness";
+import { afterAll, beforeEach, expect, test } from "@jest/globals";
+import { useJourney } from "../journeys/journey.ts";
+import { type CollectedSpan, startCollector } from "./collector.ts";
+
+const collector = await startCollector();
+afterAll(() => collector.close());
+beforeEach(() => {
+  collector.spans.length = 0;
+});
+
+const journey = useJourney({
+  settings: {
+    OTEL_EXPORTER_OTLP_ENDPOINT: `${collector.url}/`,
+    OTEL_EXPORTER_OTLP_HEADERS: "x-tenant=herald",
+  },
+});
+
+const EMITTER_TRACE = "4bf92f3577b34da6a3ce929d0e0e4736";
+const EMITTER_SPAN = "00f067aa0ba902b7";
+
+const named = (name: string) => collector.spans.filter((span) => span.name === name);
+const traceparentOf = ({ traceId, spanId }: CollectedSpan) => `00-${traceId}-${spanId}-01`;
+
+test("an event's trace goes from its emitter through fan-out and claim to the attempt; its retry links to it", async () => {
+  const { api, receiver, emitter, clock } = journey;
+  const { endpoint } = await api.create({ url: receiver.url });
+  receiver.answerWith({ status: 500 });
+  await emitter.emit(journey.event(), { traceparent: `00-${EMITTER_TRACE}-${EMITTER_SPAN}-01` });
+  await eventually(() => expect(receiver.requests).toHaveLength(1));
+  await journey.settled();
+  receiver.answerWith({ status: 204 });
+  clock.advance(61_000);
+  await eventually(() => expect(receiver.requests).toHaveLength(2));
+  await eventually(() => {
+    expect(named("attempt")).toHaveLength(2);
+    expect(named("claim")).toHaveLength(2);
+    expect(named("fan-out")).toHaveLength(1);
+  });
+
+  const [fanOut] = named("fan-out");
+  expect(fanOut).toMatchObject({ service: "herald-publisher", traceId: EMITTER_TRACE, parentSpanId: EMITTER_SPAN });
+  const claimOf = (attempt: number) =>
+    named("claim").find(({ attributes }) => attributes["herald.attempt.number"] === attempt) as CollectedSpan;
+  const attemptOf = (claim: CollectedSpan) =>
+    named("attempt").find(({ parentSpanId }) => parentSpanId === claim.spanId) as CollectedSpan;
+
+  const firstClaim = claimOf(1);
+  const first = attemptOf(firstClaim);
+  expect(firstClaim).toMatchObject({
+    service: "herald-dispatcher",
+    traceId: EMITTER_TRACE,
+    parentSpanId: fanOut?.spanId,
+    links: [],
+  });
+  expect(first).toMatchObject({
+    traceId: EMITTER_TRACE,
+    error: "receiver answered 500",
+    attributes: {
+      "herald.endpoint.id": endpoint.id,
+      "herald.attempt.status_code": 500,
+      "server.address": new URL(receiver.url).hostname,
+    },
+  });
+
+  const retryClaim = claimOf(2);
+  const retry = attemptOf(retryClaim);
+  expect(retryClaim.parentSpanId).toBeUndefined();
+  expect(retryClaim.traceId).not.toBe(EMITTER_TRACE);
+  expect(retryClaim.links).toMatchObject([{ traceId: EMITTER_TRACE, spanId: fanOut?.spanId }]);
+  expect(retry.traceId).toBe(retryClaim.traceId);
+  expect(retry.error).toBeUndefined();
+
+  // What the receiver was given continues the attempt's own span.
+  expect(receiver.requests.map(({ headers }) => headers.traceparent)).toEqual([first, retry].map(traceparentOf));
+  expect(collector.headers()).toMatchObject({ "x-tenant": "herald" });
+});
+
+test("what the emitter does not record is not recorded, nor are its retries, and the receiver is told so", async () => {
+  const { api, receiver, emitter, clock } = journey;
+  await api.create({ url: receiver.url });
+  receiver.answerWith({ status: 500 });
+  await emitter.emit(journey.event(), { traceparent: `00-${EMITTER_TRACE}-${EMITTER_SPAN}-00` });
+  await eventually(() => expect(receiver.requests).toHaveLength(1));
+  await journey.settled();
+  clock.advance(61_000);
+  await eventually(() => expect(receiver.requests).toHaveLength(2));
+  await journey.settled();
+  for (const { headers } of receiver.requests) expect(headers.traceparent).toMatch(/-00$/);
+  expect(receiver.requests[0]?.headers.traceparent).toContain(EMITTER_TRACE);
+
+  // A recorded one behind it shows that all there was has been exported.
+  await emitter.emit(journey.event());
+  await eventually(() => expect(named("fan-out")).toHaveLength(1));
+  expect(collector.spans.filter(({ traceId }) => traceId === EMITTER_TRACE)).toEqual([]);
+});
+
+test("an event without a trace begins one", async () => {
+  const { api, receiver, emitter } = journey;
+  await api.create({ url: receiver.url });
+  await emitter.emit(journey.event());
+  await eventually(() => expect(named("attempt")).toHaveLength(1));
+  const [fanOut] = named("fan-out");
+  expect(fanOut?.parentSpanId).toBeUndefined();
+  expect(named("attempt")[0]?.traceId).toBe(fanOut?.traceId);
+});

@@ -1,0 +1,21 @@
+import { readConfig } from "@herald/common/config";
+import { expect, test } from "@jest/globals";
+import { dispatcherSettings } from "./config.ts";
+
+test("§8/timeout §8/attempts §8/delays §8/pass §8/polling §8/disabling without a word of the operator's, SPEC's numbers hold", () => {
+  const config = readConfig(dispatcherSettings, {
+    DATABASE_URL: "postgresql://localhost/herald",
+    AMQP_URL: "amqp://localhost",
+    SECRET_KEYS: `k1:${Buffer.alloc(32).toString("base64")}`,
+  });
+  expect(config).toMatchObject({
+    ATTEMPT_TIMEOUT_SECONDS: 15,
+    // Four retries after the first attempt: five attempts.
+    RETRY_DELAYS_SECONDS: "60,120,240,480",
+    RETRY_PAGE_SIZE: 50,
+    // SPEC allows a minute.
+    RETRY_INTERVAL_SECONDS: 1,
+    DISABLE_AFTER_FAILURES: 5,
+    HEADER_PREFIX: "X-Service",
+  });
+});

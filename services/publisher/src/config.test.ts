@@ -1,0 +1,11 @@
+import { readConfig } from "@herald/common/config";
+import { expect, test } from "@jest/globals";
+import { publisherSettings } from "./config.ts";
+
+test("§8/window §8/batch without a word of the operator's, SPEC's numbers hold", () => {
+  const config = readConfig(publisherSettings, {
+    DATABASE_URL: "postgresql://localhost/herald",
+    AMQP_URL: "amqp://localhost",
+  });
+  expect(config).toMatchObject({ PUBLICATION_WINDOW_DAYS: 7, CATCH_UP_PAGE_SIZE: 1_000 });
+});
