@@ -3,4 +3,4 @@ export { freePort } from "./ports.ts";
 export { type Postgres, type PostgresOptions, startPostgres } from "./postgres.ts";
 export { endStaleProcesses, type ProcessSpec, type RunningProcess, startProcess } from "./processes.ts";
 export { type Rabbitmq, startRabbitmq } from "./rabbitmq.ts";
-export { findRabbitmqServer, type RabbitmqNode, startRabbitmqNode } from "./rabbitmq-node.ts";
+export { findRabbitmqServer, type RabbitmqNode, startPortMapper, startRabbitmqNode } from "./rabbitmq-node.ts";

@@ -1,7 +1,8 @@
 import { createHash } from "node:crypto";
-import { mkdirSync, realpathSync, writeFileSync } from "node:fs";
+import { mkdirSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { freePort } from "./ports.ts";
+import { setTimeout as sleep } from "node:timers/promises";
+import { answers, freePort } from "./ports.ts";
 import { type RunningProcess, startProcess } from "./processes.ts";
 import { findProgram, isExecutable, runProgram } from "./programs.ts";
 import { untilBrokerAnswers } from "./rabbitmq-ready.ts";
@@ -19,6 +20,18 @@ export interface RabbitmqOptions {
   onLine?: (line: string) => void;
   /** Told what is going on where it takes long. */
   onProgress?: (text: string) => void;
+  /** The cluster that it belongs to; none where absent. */
+  cluster?: ClusterMembership;
+}
+
+/** What the nodes of a cluster have in common, and whom a new one joins. */
+export interface ClusterMembership {
+  /** Of an Erlang port mapper that outlives each of them (`startPortMapper`). */
+  mapperPort: number;
+  /** The secret by which they know each other. */
+  cookie: string;
+  /** Names of nodes that run; a node that is new joins these. None for the first. */
+  peers: readonly string[];
 }
 
 export interface Rabbitmq {
@@ -32,11 +45,14 @@ export interface Rabbitmq {
 
 /** A node that this process runs. */
 export interface RabbitmqNode extends Rabbitmq {
+  /** By which the other nodes of its cluster know it. */
+  name: string;
   /** Runs `rabbitmqctl` on it. @returns what that printed */
   control(args: string[]): Promise<string>;
 }
 
 const START_TIMEOUT_MS = 90_000;
+const MAPPER_TIMEOUT_MS = 10_000;
 
 /**
  * The start script of an installed RabbitMQ, undefined where there is none. Debian's `/usr/sbin/rabbitmq-server` wraps
@@ -62,11 +78,11 @@ export async function startRabbitmqNode(server: string, options: RabbitmqOptions
   const ports = {
     amqp: await freePort(options.preferredPort),
     distribution: await freePort(),
-    mapper: await freePort(),
+    mapper: options.cluster?.mapperPort ?? (await freePort()),
     management: options.management ? await freePort() : undefined,
   };
-  writeConfiguration(options.folder, ports);
-  const mapper = await startPortMapper(options, ports.mapper);
+  writeConfiguration(options, ports);
+  const mapper = options.cluster ? undefined : await startPortMapper(options.pidFolder, ports.mapper);
   const url = `amqp://guest:guest@127.0.0.1:${ports.amqp}`;
   let node: RunningProcess | undefined;
   try {
@@ -88,6 +104,7 @@ export async function startRabbitmqNode(server: string, options: RabbitmqOptions
   const running = node;
   return {
     url,
+    name: nodeName(options.folder),
     ...(ports.management !== undefined && { managementUrl: `http://guest:guest@127.0.0.1:${ports.management}` }),
     exited: running.exited,
     control: (args) =>
@@ -109,7 +126,7 @@ interface NodePorts {
   management: number | undefined;
 }
 
-function writeConfiguration(folder: string, ports: NodePorts): void {
+function writeConfiguration({ folder, cluster }: RabbitmqOptions, ports: NodePorts): void {
   for (const name of ["data", "log"]) mkdirSync(join(folder, name), { recursive: true });
   const lines = [
     `listeners.tcp.local = 127.0.0.1:${ports.amqp}`,
@@ -120,6 +137,19 @@ function writeConfiguration(folder: string, ports: NodePorts): void {
   ];
   if (ports.management !== undefined) {
     lines.push("management.tcp.ip = 127.0.0.1", `management.tcp.port = ${ports.management}`);
+  }
+  if (cluster !== undefined) {
+    // Nodes that lose sight of the majority stop: two halves that both take messages would have to forget one's.
+    lines.push(
+      "cluster_partition_handling = pause_minority",
+      "cluster_formation.peer_discovery_backend = classic_config",
+    );
+    for (const [index, peer] of cluster.peers.entries()) {
+      lines.push(`cluster_formation.classic_config.nodes.${index + 1} = ${peer}`);
+    }
+    const cookieFile = join(folder, ".erlang.cookie");
+    rmSync(cookieFile, { force: true });
+    writeFileSync(cookieFile, cluster.cookie, { mode: 0o400 });
   }
   writeFileSync(join(folder, "rabbitmq.conf"), `${lines.join("\n")}\n`);
   writeFileSync(join(folder, "rabbitmq-env.conf"), "");
@@ -135,7 +165,7 @@ function nodeEnvironment(folder: string, ports: NodePorts): NodeJS.ProcessEnv {
     PATH: `${process.env.PATH}:/usr/bin:/bin:/usr/local/bin:/opt/homebrew/bin`,
     LANG: process.env.LANG ?? "C.UTF-8",
     HOME: folder,
-    RABBITMQ_NODENAME: `herald-${createHash("sha256").update(folder).digest("hex").slice(0, 8)}@localhost`,
+    RABBITMQ_NODENAME: nodeName(folder),
     RABBITMQ_NODE_PORT: `${ports.amqp}`,
     RABBITMQ_DIST_PORT: `${ports.distribution}`,
     RABBITMQ_MNESIA_BASE: join(folder, "data"),
@@ -146,13 +176,23 @@ function nodeEnvironment(folder: string, ports: NodePorts): NodeJS.ProcessEnv {
     RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS: `${onLoopback} ${quietSchedulers}`,
     // Makes the script become the node instead of waiting for it, so that a signal reaches the node itself.
     RUNNING_UNDER_SYSTEMD: "true",
+    // Else it goes to the folder in which the command was typed.
+    ERL_CRASH_DUMP: join(folder, "log", "erl_crash.dump"),
     ERL_EPMD_PORT: `${ports.mapper}`,
     ERL_EPMD_ADDRESS: "127.0.0.1",
   };
 }
 
-/** Started here because the node would leave behind the one that it starts. */
-async function startPortMapper(options: RabbitmqOptions, port: number): Promise<RunningProcess | undefined> {
+function nodeName(folder: string): string {
+  return `herald-${createHash("sha256").update(folder).digest("hex").slice(0, 8)}@localhost`;
+}
+
+/**
+ * Starts what tells Erlang nodes each other's ports. Not left to the node, which would leave behind the one that it starts.
+ *
+ * @returns undefined where there is no program for it: then the first node starts its own
+ */
+export async function startPortMapper(pidFolder: string, port: number): Promise<RunningProcess | undefined> {
   const program = findProgram("epmd", [
     "/usr/lib/erlang/bin",
     "/usr/lib64/erlang/bin",
@@ -160,11 +200,15 @@ async function startPortMapper(options: RabbitmqOptions, port: number): Promise<
     "/usr/local/opt/erlang/lib/erlang/bin",
   ]);
   if (program === undefined) return undefined;
-  return await startProcess({
+  const mapper = await startProcess({
     name: "epmd",
     command: program,
     args: ["-port", `${port}`, "-address", "127.0.0.1", "-relaxed_command_check"],
-    pidFolder: options.pidFolder,
+    pidFolder,
     mark: `-port ${port}`,
   });
+  // A node that finds none at its start ends at once.
+  const deadline = Date.now() + MAPPER_TIMEOUT_MS;
+  while (!(await answers(port)) && Date.now() < deadline) await sleep(20);
+  return mapper;
 }

@@ -1,4 +1,4 @@
-import type { RunResult } from "./run.ts";
+import type { ScenarioResult } from "./scenarios/scenario.ts";
 import type { Findings } from "./verdict/reconcile.ts";
 
 /** Each with what it must be. */
@@ -14,37 +14,51 @@ const ROWS: readonly [keyof Findings, string][] = [
 ];
 
 export interface ReportHead {
+  scenario: string;
   seed: number;
   seconds: number;
   rate: number;
-  plan: string;
+}
+
+/** Nothing was found, neither by the verdict nor by what the scenario itself demands. */
+export function hasPassed({ verdict, complaints }: ScenarioResult): boolean {
+  return verdict.passed && complaints.length === 0;
 }
 
 /** The report of a run for programs. */
-export function reportOf(head: ReportHead, { verdict, quietAfterMs }: RunResult) {
-  const { passed, findings, figures } = verdict;
+export function reportOf(head: ReportHead, result: ScenarioResult) {
+  const { verdict, quietAfterMs, extra, complaints } = result;
+  const { findings, figures } = verdict;
   const counts = Object.fromEntries(Object.entries(findings).map(([name, list]) => [name, list.length]));
-  return { ...head, passed, verdict: counts, figures: { ...figures, quietAfterMs } };
+  return {
+    ...head,
+    passed: hasPassed(result),
+    verdict: counts,
+    complaints,
+    extra,
+    figures: { ...figures, quietAfterMs },
+  };
 }
 
 const EXAMPLES = 10;
 
 /** The same for people. */
-export function tableOf(head: ReportHead, { verdict, quietAfterMs }: RunResult): string {
-  const { passed, findings, figures } = verdict;
+export function tableOf(head: ReportHead, result: ScenarioResult): string {
+  const { verdict, quietAfterMs, extra, complaints } = result;
+  const { findings, figures } = verdict;
   const list = (counts: Record<string, number>) =>
     Object.entries(counts)
       .map(([name, count]) => `${name} ${count}`)
       .join(", ");
   const duplicates = Object.values(figures.duplicates).reduce((sum, count) => sum + count, 0);
   const rows: [string, string][] = [
-    ["seed, plan", `${head.seed}, ${head.plan}`],
+    ["scenario, seed", `${head.scenario}, ${head.seed}`],
     ["load", `${head.rate} events/s for ${head.seconds} s`],
     ["faults", list(figures.faults)],
     ["events emitted, confirmed", `${figures.events}, ${figures.confirmed}`],
     ["deliveries succeeded, exhausted", `${figures.succeeded}, ${figures.exhausted}`],
     ["requests received", String(figures.requests)],
-    ["attempts interrupted", String(figures.interrupted)],
+    ["attempts failed, interrupted", `${figures.failedAttempts}, ${figures.interrupted}`],
     ["accepted, yet exhausted", String(figures.acceptedYetExhausted)],
     ["endpoints disabled by Herald", String(figures.disabledByHerald)],
     [
@@ -54,10 +68,11 @@ export function tableOf(head: ReportHead, { verdict, quietAfterMs }: RunResult):
     ["quiet after", `${(quietAfterMs / 1_000).toFixed(1)} s`],
     ["duplicates", duplicates === 0 ? "0" : `${duplicates}: ${list(figures.duplicates)}`],
     ...ROWS.map(([key, name]): [string, string] => [`${name} (must be 0)`, String(findings[key].length)]),
-    ["verdict", passed ? "passed" : "FAILED"],
+    ...Object.entries(extra).map(([name, value]): [string, string] => [name, String(value)]),
+    ["verdict", hasPassed(result) ? "passed" : "FAILED"],
   ];
   const examples = ROWS.flatMap(([key, name]) =>
     findings[key].slice(0, EXAMPLES).map((example) => `${name}: ${example}`),
   );
-  return [...rows.map(([name, value]) => `${name.padEnd(48)} ${value}`), ...examples].join("\n");
+  return [...rows.map(([name, value]) => `${name.padEnd(48)} ${value}`), ...examples, ...complaints].join("\n");
 }

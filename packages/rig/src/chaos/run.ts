@@ -1,28 +1,33 @@
-import { createHash } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { names } from "@herald/common/broker";
 import { type Database, openDatabase, type PrismaClient } from "@herald/common/database";
 import { type Child, startChild } from "../child.ts";
 import { apiClient } from "../herald/api-client.ts";
-import { planFaults } from "./plan/faults.ts";
-import { planOutages, planPauses, planTenants, type Tenant } from "./plan/tenants.ts";
-import type { EmittedRecord, History, ReceivedRequest } from "./verdict/history.ts";
+import type { Period, Tenant } from "./plan/tenants.ts";
+import type { EmittedRecord, History, InjectedFault, ReceivedRequest } from "./verdict/history.ts";
 import { reconcile, type Verdict } from "./verdict/reconcile.ts";
 import { type AdminEndpoint, startAdmin } from "./world/admin.ts";
 import { progressOf, storedDeliveries } from "./world/database.ts";
 import type { EmitterRequest } from "./world/emitter-process.ts";
-import { createInjector } from "./world/inject.ts";
 import type { World } from "./world/open-world.ts";
 import { collectNotices, countMessages, readNotices } from "./world/queues.ts";
 import type { ReceiverRequest } from "./world/receiver-process.ts";
-import { ATTEMPT_TIMEOUT_MS, DISABLE_AFTER, LEASE_MS, MAX_ATTEMPTS } from "./world/settings.ts";
+import { DISABLE_AFTER, MAX_ATTEMPTS, type RigTimes } from "./world/settings.ts";
 
 export interface RunOptions {
   seed: number;
-  /** How long events are emitted and faults injected. */
+  /** How long events are emitted, at the least: they go on until the disturbance is over. */
   seconds: number;
   /** Events a second. */
   rate: number;
+  tenants: readonly Tenant[];
+  /** When the broken receivers take nothing. */
+  outages: readonly Period[];
+  /** When admins pause the endpoints that get paused. */
+  pauses: readonly Period[];
+  times: RigTimes;
+  /** What is done to Herald while it works. Returns when everything that it touched works again, or could. */
+  disturb: () => Promise<InjectedFault[]>;
   pause: (durationMs: number) => Promise<void>;
   progress: (text: string) => void;
 }
@@ -39,12 +44,10 @@ const NOTICES_QUEUE = "rig.notices";
 const CONFIRM_WITHIN_MS = 60_000;
 const QUIET_WITHIN_MS = 150_000;
 
-/** One run of the rig in a world of its own: load and faults, then quiet, then the verdict. */
-export async function runChaos(world: World, options: RunOptions): Promise<RunResult> {
-  const { seed, seconds, rate, pause, progress } = options;
+/** One run of the rig in a world of its own: load and disturbance, then quiet, then the verdict. */
+export async function runUnderLoad(world: World, options: RunOptions): Promise<RunResult> {
+  const { seed, seconds, rate, tenants, outages, pauses, times, disturb, pause, progress } = options;
   const { servers, namespace } = world;
-  const tenants = planTenants(seed);
-  const outages = planOutages(seed, seconds);
   const receivers = await startChild(new URL("./world/receiver-process.js", import.meta.url));
   const emitter = await startChild(new URL("./world/emitter-process.js", import.meta.url));
   const ask = {
@@ -57,34 +60,38 @@ export async function runChaos(world: World, options: RunOptions): Promise<RunRe
       type: "listen",
       ...world.receiverCertificate,
       seed,
-      outages,
-      attemptTimeoutMs: ATTEMPT_TIMEOUT_MS,
+      outages: [...outages],
+      attemptTimeoutMs: times.attemptTimeoutMs,
     });
     const endpoints = await createEndpoints(world, tenants, port, receivers);
-    await collectNotices(servers.amqpUrl(), names(namespace).noticesExchange, NOTICES_QUEUE);
-    await ask.emitter({ type: "connect", url: world.amqpUrlOver("emitter>rabbitmq"), namespace, seed, tenants });
+    await collectNotices(servers.amqpUrls(), names(namespace).noticesExchange, NOTICES_QUEUE);
+    await ask.emitter({
+      type: "connect",
+      url: world.amqpUrlOver("emitter>rabbitmq"),
+      namespace,
+      seed,
+      tenants: [...tenants],
+    });
 
-    progress(`${rate} events/s for ${seconds} s, and ${planFaults(seed, seconds).length} faults`);
+    progress(`${rate} events/s for ${seconds} s`);
     await ask.receivers({ type: "begin" });
-    const admin = await startAdmin({ seed, endpoints, pauses: planPauses(seed, seconds), apiUrl: world.apiUrl, pause });
-    const { inject, injected } = createInjector({ ...world, pause });
-    const emitting = ask.emitter({ type: "emit", perSecond: rate, seconds });
-    await injectAsPlanned();
-    await emitting;
+    const admin = await startAdmin({ seed, endpoints, pauses, apiUrl: world.apiUrl, pause });
+    await ask.emitter({ type: "begin", perSecond: rate });
+    const [faults] = await Promise.all([disturb(), pause(seconds * 1_000)]);
 
     progress("Waiting for quiet");
-    const faultsEndedAt = Date.now();
+    const disturbedUntil = Date.now();
     admin.finish();
     const events = await ask.emitter<EmittedRecord[]>({ type: "finish", withinMs: CONFIRM_WITHIN_MS });
     // Not before the faults are over: a restart of PostgreSQL moves it.
     database = openDatabase(servers.databaseUrl().href, { applicationName: "rig" });
     await untilQuiet(database.prisma, expectedDeliveries(events, endpoints) + admin.manual.length);
-    const quietAfterMs = Date.now() - faultsEndedAt;
+    const quietAfterMs = Date.now() - disturbedUntil;
     await admin.stop();
 
     progress("Reconciling");
     const { inboxQueue, rejectedQueue, manualHintsQueue } = names(namespace);
-    const notices = await readNotices(servers.amqpUrl(), NOTICES_QUEUE);
+    const notices = await readNotices(servers.amqpUrls(), NOTICES_QUEUE);
     const history: History = {
       events,
       manual: admin.manual,
@@ -98,27 +105,17 @@ export async function runChaos(world: World, options: RunOptions): Promise<RunRe
         endpointId: endpoint.id,
         attempts: attempts.map(({ deliveryId, number }) => `${deliveryId}/${number}`),
       })),
-      faults: injected,
+      faults,
       ownEnds: world.ownEnds,
-      leftInQueues: await countMessages(servers.amqpUrl(), [inboxQueue, rejectedQueue, manualHintsQueue]),
+      leftInQueues: await countMessages(servers.amqpUrls(), [inboxQueue, rejectedQueue, manualHintsQueue]),
       settings: {
-        leaseMs: LEASE_MS,
-        attemptTimeoutMs: ATTEMPT_TIMEOUT_MS,
+        leaseMs: times.leaseMs,
+        attemptTimeoutMs: times.attemptTimeoutMs,
         maxAttempts: MAX_ATTEMPTS,
         disableAfter: DISABLE_AFTER,
       },
     };
     return { verdict: reconcile(history), history, quietAfterMs };
-
-    async function injectAsPlanned(): Promise<void> {
-      const begunAt = Date.now();
-      const injecting: Promise<void>[] = [];
-      for (const fault of planFaults(seed, seconds)) {
-        await pause(begunAt + fault.atMs - Date.now());
-        injecting.push(inject(fault));
-      }
-      await Promise.all(injecting);
-    }
   } finally {
     await Promise.all([receivers.stop(), emitter.stop()]);
     await database?.close();
@@ -128,8 +125,8 @@ export async function runChaos(world: World, options: RunOptions): Promise<RunRe
   async function untilQuiet(prisma: PrismaClient, expected: number): Promise<void> {
     const deadline = Date.now() + QUIET_WITHIN_MS;
     while (Date.now() < deadline) {
-      const { finished, unfinished } = await progressOf(prisma);
-      if (unfinished === 0 && finished >= expected) return;
+      const { finished, unfinished, notices } = await progressOf(prisma);
+      if (unfinished === 0 && finished >= expected && notices === 0) return;
       await sleep(500);
     }
     progress("It does not come");
@@ -170,10 +167,4 @@ function expectedDeliveries(events: readonly EmittedRecord[], endpoints: readonl
     }
   }
   return count;
-}
-
-/** The plan of a run as one short text: the same for the same seed and options. */
-export function planFingerprint(seed: number, seconds: number): string {
-  const plan = [planTenants(seed), planOutages(seed, seconds), planPauses(seed, seconds), planFaults(seed, seconds)];
-  return createHash("sha256").update(JSON.stringify(plan)).digest("hex").slice(0, 12);
 }

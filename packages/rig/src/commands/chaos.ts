@@ -1,27 +1,43 @@
 import { setMaxListeners } from "node:events";
-import { writeFile } from "node:fs/promises";
-import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
-import { reportOf, tableOf } from "../chaos/report.ts";
-import { planFingerprint, runChaos } from "../chaos/run.ts";
-import { openWorld } from "../chaos/world/open-world.ts";
+import { hasPassed, reportOf, tableOf } from "../chaos/report.ts";
+import { clusterScenario } from "../chaos/scenarios/cluster.ts";
+import { faultsScenario } from "../chaos/scenarios/faults.ts";
+import { rollingRestartScenario } from "../chaos/scenarios/rolling-restart.ts";
+import type { Scenario } from "../chaos/scenarios/scenario.ts";
+
+const SCENARIOS: Readonly<Record<string, Scenario>> = {
+  faults: faultsScenario,
+  cluster: clusterScenario,
+  "rolling-restart": rollingRestartScenario,
+};
 
 const { values } = parseArgs({
   options: {
+    scenario: { type: "string", default: "faults" },
     seed: { type: "string" },
     seconds: { type: "string", default: "60" },
     rate: { type: "string", default: "400" },
     json: { type: "boolean", default: false },
-    /** Skips waiting for the disk. */
     disposable: { type: "boolean", default: false },
   },
 });
 const seed = values.seed === undefined ? Date.now() % 100_000 : Number(values.seed);
 const seconds = Number(values.seconds);
 const rate = Number(values.rate);
-if (!Number.isInteger(seed) || !(seconds > 0) || !(rate > 0)) {
-  console.error("--seed takes a whole number; --seconds and --rate (events a second) take numbers greater than 0.");
+const scenario = SCENARIOS[values.scenario];
+if (!scenario || !Number.isInteger(seed) || !(seconds > 0) || !(rate > 0)) {
+  console.error(
+    [
+      "pnpm chaos [--scenario NAME] [--seed N] [--seconds N] [--rate N] [--json] [--disposable]",
+      `  --scenario    ${Object.keys(SCENARIOS).join(", ")}; faults unless said otherwise`,
+      "  --seed        a whole number that repeats a run; another one each time where absent",
+      "  --seconds     how long events are emitted and faults injected: 60",
+      "  --rate        events a second: 400",
+      "  --disposable  PostgreSQL doesn't wait for the disk",
+    ].join("\n"),
+  );
   process.exit(2);
 }
 
@@ -33,26 +49,27 @@ const pause = (durationMs: number) =>
 const progress = (text: string) =>
   console.error(`${(performance.now() / 1_000).toFixed(0).padStart(4)} s  ${text} ...`);
 
-const head = { seed, seconds, rate, plan: planFingerprint(seed, seconds) };
-const world = await openWorld({ disposable: values.disposable, pause, progress });
+let close = async () => {};
 for (const signal of ["SIGINT", "SIGTERM"] as const) {
   process.once(signal, () => {
     interrupted.abort();
-    void world.close({ keepFolder: false }).finally(() => process.exit(signal === "SIGINT" ? 130 : 143));
+    void close().finally(() => process.exit(signal === "SIGINT" ? 130 : 143));
   });
 }
-let keepFolder = false;
-try {
-  const result = await runChaos(world, { seed, seconds, rate, pause, progress });
-  console.log(values.json ? JSON.stringify(reportOf(head, result), null, 2) : tableOf(head, result));
-  if (!result.verdict.passed) {
-    keepFolder = true;
-    process.exitCode = 1;
-    await writeFile(join(world.folder, "history.json"), JSON.stringify(result.history));
-    console.error(`The run's history and the services' logs are in ${world.folder}.`);
-    if (values.json) console.error(tableOf(head, result));
-  }
-} finally {
-  progress("Ending everything");
-  await world.close({ keepFolder });
+
+const head = { scenario: values.scenario, seed, seconds, rate };
+const result = await scenario({
+  ...head,
+  disposable: values.disposable,
+  pause,
+  progress,
+  onOpened: (closeWorld) => {
+    close = closeWorld;
+  },
+});
+console.log(values.json ? JSON.stringify(reportOf(head, result), null, 2) : tableOf(head, result));
+if (!hasPassed(result)) {
+  if (values.json) console.error(tableOf(head, result));
+  console.error(`The run's history and the services' logs are in ${result.folder}.`);
+  process.exitCode = 1;
 }

@@ -13,6 +13,8 @@ export interface ServiceProcess {
   readonly operationsUrl: string;
   /** Its public port; only the management API has one. */
   readonly port: number;
+  /** Resolves when it is ready for work. @throws when it ends before that, or takes too long */
+  ready(): Promise<void>;
   /** `kill -9`. */
   kill(): Promise<void>;
   /** As an orchestrator does it: SIGTERM, and after 30 s no more patience. */
@@ -62,6 +64,7 @@ export async function startServiceProcess(
     process: child,
     operationsUrl,
     port,
+    ready: () => untilReady(child, operationsUrl),
     kill: async () => {
       process.kill(child.pid, "SIGKILL");
       await child.exited;

@@ -64,6 +64,15 @@ export function planTenants(seed: number): Tenant[] {
   return tenants.map((tenant, index) => ({ organizationId: drawUuid(seed, "organization", index), ...tenant }));
 }
 
+/** Organizations whose receivers take everything: whatever fails, it is not for a reason of theirs. */
+export function planSteadyTenants(seed: number): Tenant[] {
+  return [0, 1, 2, 3].map((index) => ({
+    organizationId: drawUuid(seed, "organization", index),
+    weight: 1,
+    endpoints: [{ character: "steady", types: ALL }],
+  }));
+}
+
 export interface Period {
   fromMs: number;
   untilMs: number;

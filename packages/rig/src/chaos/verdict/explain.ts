@@ -1,7 +1,10 @@
 import type { History, InjectedFault, ReceivedRequest, StoredDelivery } from "./history.ts";
 
-/** Faults that can part a dispatcher from the result of an attempt, so that the delivery comes due again. */
-const PARTS_DISPATCHER = new Set(["kill", "terminate", "freeze"]);
+/**
+ * Faults that can part a dispatcher from the result of an attempt, so that the delivery comes due again. Its orderly end
+ * (SIGTERM) is none of them: it settles what it has in flight.
+ */
+const PARTS_DISPATCHER = new Set(["kill", "freeze"]);
 const PARTS_FROM_DATABASE = new Set(["cut", "stall", "silent-server", "silent-client"]);
 
 function canRepeat({ kind, target, skipped }: InjectedFault): boolean {

@@ -237,6 +237,7 @@ describe("duplicates", () => {
   test("a fault explains nothing that it did not touch: another service, another time, or because it never happened", () => {
     for (const some of [
       fault({ target: "publisher-1" }),
+      fault({ kind: "terminate" }),
       fault({ kind: "cut", target: "dispatcher-1>rabbitmq" }),
       fault({ kind: "rabbitmq-killed", target: "rabbitmq" }),
       fault({ from: T0 + 9_500, until: T0 + 9_900 }),

@@ -30,7 +30,9 @@ export interface Figures {
   requests: number;
   /** Requests of deliveries that the receiver had accepted before, by what explains them. */
   duplicates: Record<string, number>;
-  /** Attempts that were cut off: written down as 503 "interrupted". */
+  /** Attempts that count as failed, for whatever reason. */
+  failedAttempts: number;
+  /** Those of them that were cut off: written down as 503 "interrupted". */
   interrupted: number;
   /** Accepted by the receiver, and given up by Herald: the answer to the last attempt was lost with its dispatcher. */
   acceptedYetExhausted: number;
@@ -65,6 +67,7 @@ export function reconcile(history: History): Verdict {
     ),
   };
   const { deliveries } = history;
+  const attempts = deliveries.flatMap((delivery) => delivery.attempts);
   return {
     passed: Object.values(findings).every((list: string[]) => list.length === 0),
     findings,
@@ -76,7 +79,8 @@ export function reconcile(history: History): Verdict {
       exhausted: deliveries.filter(({ state }) => state === "exhausted").length,
       requests: history.requests.length,
       duplicates,
-      interrupted: deliveries.flatMap(({ attempts }) => attempts).filter(isInterrupted).length,
+      failedAttempts: attempts.filter(({ errorSummary }) => errorSummary !== null).length,
+      interrupted: attempts.filter(isInterrupted).length,
       acceptedYetExhausted: deliveries.filter(({ state, id }) => state === "exhausted" && known.isAccepted(id)).length,
       underWayWhenDisabled,
       latestAfterDisablingMs,

@@ -4,14 +4,17 @@ import type { StoredDelivery } from "../verdict/history.ts";
 export interface Progress {
   finished: number;
   unfinished: number;
+  /** Notices that the product has not got yet: those that a publisher held when it was killed come after a minute. */
+  notices: number;
 }
 
-/** How many deliveries have come to their end, and how many have not. */
+/** How many deliveries have come to their end, and what is still to be done. */
 export async function progressOf(prisma: PrismaClient): Promise<Progress> {
   const [row] = await prisma.$queryRaw<Progress[]>`
     select
       (count(*) filter (where state in ('succeeded', 'exhausted')))::int as "finished",
-      (count(*) filter (where state in ('pending', 'parked')))::int as "unfinished"
+      (count(*) filter (where state in ('pending', 'parked')))::int as "unfinished",
+      (select count(*) from notice)::int as "notices"
     from delivery`;
   if (!row) throw new Error("PostgreSQL answered an aggregate with no row.");
   return row;

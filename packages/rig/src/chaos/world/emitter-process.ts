@@ -8,9 +8,9 @@ import type { EmittedRecord } from "../verdict/history.ts";
 
 export type EmitterRequest =
   | { type: "connect"; url: string; namespace: string; seed: number; tenants: Tenant[] }
-  /** Emits events at this rate for so long. Answers when the last one was begun. */
-  | { type: "emit"; perSecond: number; seconds: number }
-  /** Answers when every event is confirmed, or after the time. */
+  /** Begins to emit events at this rate. */
+  | { type: "begin"; perSecond: number }
+  /** Emits no more, and answers when every event is confirmed, or after the time. */
   | { type: "finish"; withinMs: number };
 
 const TICK_MS = 20;
@@ -19,6 +19,7 @@ let emitter: Emitter | undefined;
 let plan: Extract<EmitterRequest, { type: "connect" }>;
 const records: EmittedRecord[] = [];
 const emitting = new Set<Promise<void>>();
+let finishing = false;
 let gaveUp = false;
 
 answerParent<EmitterRequest>(async (request) => {
@@ -27,18 +28,21 @@ answerParent<EmitterRequest>(async (request) => {
     emitter = createEmitter({ url: request.url, namespace: request.namespace });
     return undefined;
   }
-  if (request.type === "emit") return await emitSteadily(request);
+  if (request.type === "begin") {
+    void emitSteadily(request.perSecond);
+    return undefined;
+  }
+  finishing = true;
   await Promise.race([Promise.all(emitting), sleep(request.withinMs)]);
   gaveUp = true;
   return records;
 });
 
 /** Holds the rate over the whole time: what a slow moment left out comes with the next. */
-async function emitSteadily({ perSecond, seconds }: { perSecond: number; seconds: number }): Promise<void> {
+async function emitSteadily(perSecond: number): Promise<void> {
   const begun = performance.now();
-  const total = Math.round(perSecond * seconds);
-  while (records.length < total) {
-    const due = Math.min(total, Math.floor(((performance.now() - begun) / 1_000) * perSecond));
+  while (!finishing) {
+    const due = Math.floor(((performance.now() - begun) / 1_000) * perSecond);
     while (records.length < due) emitNext();
     await sleep(TICK_MS);
   }

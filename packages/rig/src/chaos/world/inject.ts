@@ -3,14 +3,14 @@ import type { PlannedFault, ServiceLabel } from "../plan/faults.ts";
 import type { InjectedFault } from "../verdict/history.ts";
 import type { Link } from "./link.ts";
 import { purgeQueue } from "./queues.ts";
-import type { Servers } from "./servers.ts";
+import type { FragileServers } from "./servers.ts";
 import type { SupervisedService } from "./supervisor.ts";
 
 export interface Victims {
   services: ReadonlyMap<ServiceLabel, SupervisedService>;
   /** By their labels: `dispatcher-1>postgres`. */
   links: ReadonlyMap<string, Link>;
-  servers: Servers;
+  servers: FragileServers;
   namespace: string;
   pause: (durationMs: number) => Promise<void>;
 }
@@ -52,7 +52,8 @@ async function strike({ kind, target, durationMs }: PlannedFault, victims: Victi
     case "kill":
       return await serviceOf(target, victims).kill(durationMs);
     case "terminate":
-      return await serviceOf(target, victims).restart(durationMs);
+      await serviceOf(target, victims).restart(durationMs);
+      return;
     case "freeze":
       return await serviceOf(target, victims).freeze(durationMs);
     case "cut":
@@ -71,7 +72,7 @@ async function strike({ kind, target, durationMs }: PlannedFault, victims: Victi
     }
     case "purge": {
       const { firstHintsQueue, manualHintsQueue } = names(victims.namespace);
-      return await purgeQueue(servers.amqpUrl(), target === "first" ? firstHintsQueue : manualHintsQueue);
+      return await purgeQueue(servers.amqpUrls(), target === "first" ? firstHintsQueue : manualHintsQueue);
     }
     case "rabbitmq-killed":
       return await servers.killRabbitmq(durationMs);

@@ -25,23 +25,33 @@ interface Pair {
 /**
  * Listens on a free port of the loopback and passes everything on.
  *
- * @param target asked for each connection: the server may move
+ * @param targets asked for each connection, since servers may move: the first one that answers gets it, as from a load
+ * balancer that knows who is there
  */
-export async function startLink(target: () => URL): Promise<Link> {
+export async function startLink(targets: () => readonly URL[]): Promise<Link> {
   const pairs = new Set<Pair>();
   const forgotten = new Set<Socket>();
   let stalled = false;
 
   const listener = createServer({ noDelay: true }, (client) => {
-    const { hostname, port } = target();
-    const server = connect({ host: hostname, port: Number(port), noDelay: true });
-    const pair = { client, server };
+    client.on("error", () => undefined);
+    void connectToFirst(targets()).then((server) => {
+      if (server === undefined || client.destroyed) {
+        client.destroy();
+        server?.destroy();
+      } else join({ client, server });
+    });
+  });
+  listener.listen(0, "127.0.0.1");
+  await once(listener, "listening");
+
+  function join(pair: Pair): void {
+    const { client, server } = pair;
     pairs.add(pair);
     for (const [socket, other] of [
       [client, server],
       [server, client],
     ] as const) {
-      socket.on("error", () => undefined);
       socket.on("close", () => {
         // A silenced pair is none any more: each side lives for itself.
         if (pairs.delete(pair)) other.destroy();
@@ -54,9 +64,7 @@ export async function startLink(target: () => URL): Promise<Link> {
       });
     }
     if (stalled) pause(pair);
-  });
-  listener.listen(0, "127.0.0.1");
-  await once(listener, "listening");
+  }
 
   function pause({ client, server }: Pair): void {
     client.pause();
@@ -101,4 +109,18 @@ export async function startLink(target: () => URL): Promise<Link> {
       await once(listener, "close");
     },
   };
+}
+
+async function connectToFirst(targets: readonly URL[]): Promise<Socket | undefined> {
+  for (const { hostname, port } of targets) {
+    const socket = connect({ host: hostname, port: Number(port), noDelay: true });
+    socket.on("error", () => undefined);
+    const connected = await Promise.race([
+      once(socket, "connect").then(() => true),
+      once(socket, "close").then(() => false),
+    ]).catch(() => false);
+    if (connected) return socket;
+    socket.destroy();
+  }
+  return undefined;
 }

@@ -8,15 +8,15 @@ import { heraldSettings } from "../../herald/settings.ts";
 import { LINKS, SERVICES, type ServiceLabel } from "../plan/faults.ts";
 import type { History } from "../verdict/history.ts";
 import { type Link, startLink } from "./link.ts";
-import { type Servers, startServers } from "./servers.ts";
-import { HEARTBEAT_SECONDS, shortenedSettings } from "./settings.ts";
+import type { Servers, ServersOptions } from "./servers.ts";
+import { type RigTimes, rigSettings } from "./settings.ts";
 import { type SupervisedService, superviseService } from "./supervisor.ts";
 
 /** A whole Herald, two of each service, every connection through a proxy of its own. */
-export interface World {
+export interface World<S extends Servers = Servers> {
   folder: string;
   namespace: string;
-  servers: Servers;
+  servers: S;
   links: ReadonlyMap<string, Link>;
   services: ReadonlyMap<ServiceLabel, SupervisedService>;
   receiverCertificate: KeyPair;
@@ -29,7 +29,10 @@ export interface World {
   close(options: { keepFolder: boolean }): Promise<void>;
 }
 
-export interface WorldOptions {
+export interface WorldOptions<S extends Servers> {
+  startServers: (options: ServersOptions) => Promise<S>;
+  times: RigTimes;
+  /** PostgreSQL needn't wait for the disk. */
   disposable: boolean;
   pause: (durationMs: number) => Promise<void>;
   progress: (text: string) => void;
@@ -37,7 +40,8 @@ export interface WorldOptions {
 
 const NAMESPACE = "herald";
 
-export async function openWorld({ disposable, pause, progress }: WorldOptions): Promise<World> {
+export async function openWorld<S extends Servers>(options: WorldOptions<S>): Promise<World<S>> {
+  const { times, disposable, pause, progress } = options;
   const folder = await mkdtemp(join(tmpdir(), "herald-chaos-"));
   const pidFolder = join(folder, "processes");
   const logFolder = join(folder, "log");
@@ -50,7 +54,7 @@ export async function openWorld({ disposable, pause, progress }: WorldOptions): 
   };
   try {
     progress("Bringing up PostgreSQL and RabbitMQ");
-    const servers = await startServers({ folder, pidFolder, disposable, pause });
+    const servers = await options.startServers({ folder, pidFolder, disposable, pause });
     closers.push(servers.close);
     await migrate(servers.databaseUrl().href);
     const authority = await makeAuthority("Herald chaos authority");
@@ -59,7 +63,7 @@ export async function openWorld({ disposable, pause, progress }: WorldOptions): 
 
     const links = new Map<string, Link>();
     for (const label of LINKS) {
-      const link = await startLink(label.endsWith(">postgres") ? servers.databaseUrl : servers.amqpUrl);
+      const link = await startLink(label.endsWith(">postgres") ? () => [servers.databaseUrl()] : servers.amqpUrls);
       links.set(label, link);
       closers.push(link.close);
     }
@@ -68,8 +72,8 @@ export async function openWorld({ disposable, pause, progress }: WorldOptions): 
       return url;
     };
     const amqpUrlOver = (link: string) => {
-      const url = throughLink(servers.amqpUrl(), link);
-      url.searchParams.set("heartbeat", String(HEARTBEAT_SECONDS));
+      const url = throughLink(new URL((servers.amqpUrls()[0] as URL).href), link);
+      url.searchParams.set("heartbeat", String(times.heartbeatSeconds));
       return url.href;
     };
 
@@ -88,7 +92,7 @@ export async function openWorld({ disposable, pause, progress }: WorldOptions): 
             namespace: NAMESPACE,
             caFile,
           }),
-          ...shortenedSettings,
+          ...rigSettings(times),
         },
         onLine: (line) => log.write(`${line}\n`),
         onOwnEnd: (lastLines) => ownEnds.push({ service: label, at: Date.now(), lastLines }),

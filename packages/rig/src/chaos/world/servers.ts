@@ -15,27 +15,27 @@ export interface ServersOptions {
   pause: (durationMs: number) => Promise<void>;
 }
 
-/** A PostgreSQL and a RabbitMQ of one's own, to be treated badly. Their addresses change with each start. */
+/** What a Herald of the rig runs on. Addresses change with each start. */
 export interface Servers {
   databaseUrl(): URL;
-  amqpUrl(): URL;
+  /** Of each node that runs; to be tried in this order. */
+  amqpUrls(): readonly URL[];
+  close(): Promise<void>;
+}
+
+/** A PostgreSQL and a RabbitMQ of one's own, to be treated badly. */
+export interface FragileServers extends Servers {
   /** `immediate`: no session is ended, nothing is written down; it recovers from its log at the next start. */
   crashPostgres(pauseMs: number): Promise<void>;
   /** `kill -9`, and a start on what it had written. */
   killRabbitmq(pauseMs: number): Promise<void>;
   /** Makes RabbitMQ believe that it is out of memory. */
   alarmMemory(durationMs: number): Promise<void>;
-  close(): Promise<void>;
 }
 
 /** @throws where no RabbitMQ is installed: only a node of one's own can be killed */
-export async function startServers({ folder, pidFolder, disposable, pause }: ServersOptions): Promise<Servers> {
-  const program = findRabbitmqServer();
-  if (program === undefined) {
-    throw new Error(
-      "The rig kills RabbitMQ, so it needs an installed one to run a node of its own: install rabbitmq-server.",
-    );
-  }
+export async function startServers({ folder, pidFolder, disposable, pause }: ServersOptions): Promise<FragileServers> {
+  const program = installedRabbitmq();
   const postgresOptions = { folder: join(folder, "postgres"), pidFolder, disposable };
   // Not told to write everything down at its end: an end is to be a hard one.
   const rabbitmqOptions = { folder: join(folder, "rabbitmq"), pidFolder, disposable: true };
@@ -56,7 +56,7 @@ export async function startServers({ folder, pidFolder, disposable, pause }: Ser
   }
   return {
     databaseUrl: () => new URL((postgres as Postgres).url),
-    amqpUrl: () => new URL((rabbitmq as RabbitmqNode).url),
+    amqpUrls: () => [new URL((rabbitmq as RabbitmqNode).url)],
     async crashPostgres(pauseMs) {
       const child = (postgres as Postgres).process;
       process.kill(child.pid, "SIGQUIT");
@@ -76,4 +76,13 @@ export async function startServers({ folder, pidFolder, disposable, pause }: Ser
     },
     close,
   };
+}
+
+/** @throws where there is none */
+export function installedRabbitmq(): string {
+  const program = findRabbitmqServer();
+  if (program !== undefined) return program;
+  throw new Error(
+    "The rig kills RabbitMQ, so it needs an installed one to run a node of its own: install rabbitmq-server.",
+  );
 }

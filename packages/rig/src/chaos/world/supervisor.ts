@@ -8,8 +8,10 @@ export interface SupervisedService {
   current(): ServiceProcess;
   /** Ends it with `kill -9` and starts the next after the pause. */
   kill(pauseMs: number): Promise<void>;
-  /** Ends it with SIGTERM and starts the next after the pause. */
-  restart(pauseMs: number): Promise<void>;
+  /** Ends it with SIGTERM and starts the next after the pause. Returns how long the end took, in milliseconds. */
+  restart(pauseMs: number): Promise<number>;
+  /** Resolves when the latest process can work. */
+  ready(): Promise<void>;
   /** Lets it stand still for the pause. */
   freeze(durationMs: number): Promise<void>;
   /** Ends it for good. */
@@ -60,10 +62,14 @@ export async function superviseService(options: SupervisorOptions): Promise<Supe
     },
     async restart(pauseMs) {
       expected.add(current);
+      const askedAt = Date.now();
       await current.stop();
+      const stopMs = Date.now() - askedAt;
       await pause(pauseMs);
       await next();
+      return stopMs;
     },
+    ready: () => current.ready(),
     async freeze(durationMs) {
       const { pid } = current.process;
       process.kill(pid, "SIGSTOP");

@@ -1,0 +1,37 @@
+import { planSteadyTenants } from "../plan/tenants.ts";
+import type { InjectedFault } from "../verdict/history.ts";
+import { startServers } from "../world/servers.ts";
+import { USUAL_TIMES } from "../world/settings.ts";
+import { inWorld } from "./in-world.ts";
+import type { Scenario } from "./scenario.ts";
+
+/**
+ * A deployment under load: each service gets SIGTERM, ends by itself, and is there again before the next one goes. No receiver
+ * may notice: every delivery comes once, and no attempt fails.
+ */
+export const rollingRestartScenario: Scenario = (options) =>
+  inWorld(options, { startServers, times: USUAL_TIMES }, async (world, run) => {
+    const { seed, pause, progress } = options;
+    let longestStopMs = 0;
+
+    async function disturb(): Promise<InjectedFault[]> {
+      const restarts: InjectedFault[] = [];
+      for (const service of world.services.values()) {
+        await pause(500);
+        progress(`Restarting ${service.label}`);
+        const from = Date.now();
+        const stopMs = await service.restart(0);
+        await service.ready();
+        longestStopMs = Math.max(longestStopMs, stopMs);
+        restarts.push({ kind: "terminate", target: service.label, from, until: Date.now() });
+      }
+      return restarts;
+    }
+
+    const result = await run({ tenants: planSteadyTenants(seed), outages: [], pauses: [], disturb });
+    const { requests, deliveries, failedAttempts } = result.verdict.figures;
+    const complaints: string[] = [];
+    if (failedAttempts > 0) complaints.push(`${failedAttempts} attempts failed, none for a reason of the receiver's`);
+    if (requests !== deliveries) complaints.push(`${deliveries} deliveries came as ${requests} requests`);
+    return { ...result, extra: { "longest stop, ms": longestStopMs, "failed attempts": failedAttempts }, complaints };
+  });

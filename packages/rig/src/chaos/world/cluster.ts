@@ -1,0 +1,83 @@
+import { randomBytes } from "node:crypto";
+import { join } from "node:path";
+import {
+  freePort,
+  type Postgres,
+  type RabbitmqNode,
+  startPortMapper,
+  startPostgres,
+  startRabbitmqNode,
+} from "@herald/devkit/stack";
+import { installedRabbitmq, type Servers, type ServersOptions } from "./servers.ts";
+
+/** A RabbitMQ cluster of three nodes on this machine, and a PostgreSQL. */
+export interface ClusterServers extends Servers {
+  /** The node that leads this queue, by its name. */
+  leaderOf(queue: string): Promise<string>;
+  /** `kill -9`. */
+  killNode(name: string): Promise<void>;
+  /** Starts a killed node on what it had written; resolves when it answers. */
+  startNode(name: string): Promise<void>;
+}
+
+const SIZE = 3;
+
+export async function startClusterServers({ folder, pidFolder, disposable }: ServersOptions): Promise<ClusterServers> {
+  const program = installedRabbitmq();
+  const mapperPort = await freePort();
+  const cookie = randomBytes(12).toString("hex");
+  const folders = new Map<string, string>();
+  const running = new Map<string, RabbitmqNode>();
+  const closers: (() => Promise<unknown>)[] = [];
+
+  async function close(): Promise<void> {
+    await Promise.all([...running.values()].map((node) => node.stop()));
+    for (const closer of closers.reverse()) await closer();
+  }
+
+  async function start(nodeFolder: string): Promise<RabbitmqNode> {
+    const node = await startRabbitmqNode(program, {
+      folder: nodeFolder,
+      // Its files are named after what runs, and three of the same run here.
+      pidFolder: join(nodeFolder, "processes"),
+      disposable: true,
+      cluster: { mapperPort, cookie, peers: [...folders.keys()] },
+    });
+    folders.set(node.name, nodeFolder);
+    running.set(node.name, node);
+    return node;
+  }
+
+  try {
+    const postgres: Postgres = await startPostgres({ folder: join(folder, "postgres"), pidFolder, disposable });
+    closers.push(postgres.remove);
+    const mapper = await startPortMapper(pidFolder, mapperPort);
+    if (mapper) closers.push(() => mapper.stop());
+    // One after the other: each new one joins those that are there.
+    for (let number = 1; number <= SIZE; number++) await start(join(folder, `rabbitmq-${number}`));
+    return {
+      databaseUrl: () => new URL(postgres.url),
+      amqpUrls: () => [...running.values()].map(({ url }) => new URL(url)),
+      async leaderOf(queue) {
+        const [node] = running.values();
+        const listed = await node?.control(["list_queues", "--formatter", "json", "name", "leader"]);
+        const queues = JSON.parse(listed ?? "[]") as { name: string; leader: string }[];
+        const found = queues.find(({ name }) => name === queue);
+        if (!found) throw new Error(`The cluster has no queue ${queue}.`);
+        return found.leader;
+      },
+      async killNode(name) {
+        const node = running.get(name);
+        running.delete(name);
+        await node?.stop();
+      },
+      async startNode(name) {
+        await start(folders.get(name) ?? "");
+      },
+      close,
+    };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}

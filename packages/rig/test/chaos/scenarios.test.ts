@@ -1,0 +1,82 @@
+import { execFile } from "node:child_process";
+import { join } from "node:path";
+import { findRabbitmqServer, projectFolder } from "@herald/devkit/stack";
+import { expect, test } from "@jest/globals";
+
+const COMMAND = join(projectFolder(), "packages", "rig", "dist", "commands", "chaos.js");
+/** Of a machine that other tests keep busy. */
+const TIMEOUT_MS = 400_000;
+
+// Only a RabbitMQ of one's own can be killed. All in one file, so that no two of these run at the same time.
+const testWithRabbitmq = findRabbitmqServer() === undefined ? test.skip : test;
+
+/**
+ * Within twelve seconds: PostgreSQL gone without a word for one dispatcher, that one frozen, stalled, cut and killed, the
+ * other one terminated, PostgreSQL crashed and RabbitMQ killed. `pnpm chaos --seed 918 --seconds 12` shows the same.
+ */
+testWithRabbitmq(
+  "§4.4.10 whatever is killed, cut or frozen: nothing is lost, changed or unending, and what comes twice has a reason",
+  async () => {
+    const { figures } = await passes("--seed", "918", "--seconds", "12", "--rate", "80");
+    expect(figures.faults).toMatchObject({ "postgres-crashed": 1, "rabbitmq-killed": 1, kill: 1, freeze: 1 });
+    expect(figures.confirmed).toBe(figures.events);
+    expect(figures.succeeded).toBeGreaterThan(500);
+  },
+  TIMEOUT_MS,
+);
+
+testWithRabbitmq(
+  "of a RabbitMQ cluster the leader is killed, and then its successor: deliveries go on within seconds, each comes once",
+  async () => {
+    const { figures } = await passes("--scenario", "cluster", "--seconds", "10", "--rate", "60");
+    expect(figures.faults).toEqual({ "leader-killed": 2 });
+    expect(figures.succeeded).toBe(figures.requests);
+  },
+  TIMEOUT_MS,
+);
+
+testWithRabbitmq(
+  "every service is restarted in turn under load: no attempt fails, and each delivery comes once",
+  async () => {
+    const { figures } = await passes("--scenario", "rolling-restart", "--seconds", "10", "--rate", "80");
+    expect(figures).toMatchObject({ faults: { terminate: 6 }, failedAttempts: 0 });
+    expect(figures.succeeded).toBe(figures.requests);
+  },
+  TIMEOUT_MS,
+);
+
+interface Report {
+  passed: boolean;
+  figures: Record<string, number> & { faults: Record<string, number> };
+}
+
+/** Runs the command and expects it to find nothing. */
+async function passes(...options: string[]): Promise<Report> {
+  const { code, stdout, stderr } = await run([...options, "--disposable", "--json"]);
+  const said = `${stdout}\n${stderr}`;
+  expect({ code, said }).toEqual({ code: 0, said });
+  const report = JSON.parse(stdout) as Report;
+  expect(report).toMatchObject({
+    passed: true,
+    complaints: [],
+    verdict: {
+      lost: 0,
+      tooManyAttempts: 0,
+      afterDisabling: 0,
+      forged: 0,
+      unending: 0,
+      unexplainedDuplicates: 0,
+      wronglyDisabled: 0,
+      crashed: 0,
+    },
+  });
+  return report;
+}
+
+function run(options: readonly string[]): Promise<{ code: number | null; stdout: string; stderr: string }> {
+  return new Promise((resolve) => {
+    const child = execFile(process.execPath, [COMMAND, ...options], (_error, stdout, stderr) =>
+      resolve({ code: child.exitCode, stdout, stderr }),
+    );
+  });
+}
