@@ -1,4 +1,4 @@
-import type { PrismaClient } from "@herald/common/database";
+import type { Queries } from "@herald/common/database";
 
 /** An attempt that has ended. */
 export interface Settlement {
@@ -52,12 +52,12 @@ export interface HealthThresholds {
  * Walks: delivery_pkey, webhook_endpoint_pkey, and delivery_attempt_pkey for the results of endpoints that fail or recover.
  */
 export async function settle(
-  prisma: PrismaClient,
+  queries: Queries,
   settlements: readonly Settlement[],
   { now, failingAfter, disableAfter }: { now: Date } & HealthThresholds,
 ): Promise<EndpointHealth[]> {
   const column = <T>(read: (settlement: Settlement) => T) => settlements.map(read);
-  return await prisma.$queryRaw<EndpointHealth[]>`
+  return await queries.$queryRaw<EndpointHealth[]>`
     with result as materialized (
       select * from unnest(
         ${column((each) => each.deliveryId)}::uuid[],

@@ -1,4 +1,4 @@
-import type { PrismaClient } from "@herald/common/database";
+import type { Queries } from "@herald/common/database";
 
 /**
  * Undoes a claim whose attempt could not begin, through no fault of the receiver's: it does not count, and the delivery is
@@ -7,10 +7,10 @@ import type { PrismaClient } from "@herald/common/database";
  * Locks the delivery. Walks delivery_pkey.
  */
 export async function unclaim(
-  prisma: PrismaClient,
+  queries: Queries,
   { deliveryId, attempt, dueAt }: { deliveryId: string; attempt: number; dueAt: Date },
 ): Promise<void> {
-  await prisma.$executeRaw`
+  await queries.$executeRaw`
     update delivery
     set attempt_count = attempt_count - 1, in_flight = false, next_attempt_at = ${dueAt}::timestamptz
     where id = ${deliveryId}::uuid and state = 'pending' and in_flight and attempt_count = ${attempt}`;

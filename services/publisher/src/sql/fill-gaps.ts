@@ -1,4 +1,4 @@
-import type { PrismaClient } from "@herald/common/database";
+import type { Queries } from "@herald/common/database";
 
 /** A place in an organization's events: those behind it in (occurred_at, id) are still to be read. */
 export interface EventCursor {
@@ -30,11 +30,11 @@ interface Row {
  * Locks: what it inserts, and the endpoint against deletion. Walks business_event_organization_id_occurred_at_id_idx from the cursor on.
  */
 export async function fillGaps(
-  prisma: PrismaClient,
+  queries: Queries,
   page: { endpointId: string; after: EventCursor | null; windowStart: Date; now: Date; pageSize: number },
 ): Promise<FilledPage> {
   const { endpointId, after, windowStart, now, pageSize } = page;
-  const [row] = await prisma.$queryRaw<Row[]>`
+  const [row] = await queries.$queryRaw<Row[]>`
     with endpoint as (
       select id, organization_id, events, created_at from webhook_endpoint where id = ${endpointId}::uuid and enabled
       -- The foreign key would take this lock too, and fail where the endpoint is just being deleted: so it is gone already.

@@ -1,4 +1,4 @@
-import type { PrismaClient } from "@herald/common/database";
+import type { Queries } from "@herald/common/database";
 import type { Hint } from "@herald/contracts";
 import type { IncomingEvent } from "../ingest/read-event.ts";
 
@@ -23,11 +23,11 @@ export interface FanOutTimes {
  * delivery_endpoint_id_business_event_id_key.
  */
 export async function storeEvents(
-  prisma: PrismaClient,
+  queries: Queries,
   events: readonly IncomingEvent[],
   { now, windowStart, unhintedAt }: FanOutTimes,
 ): Promise<Hint[]> {
-  return await prisma.$queryRaw<Hint[]>`
+  return await queries.$queryRaw<Hint[]>`
     with incoming as (
       select * from unnest(
         ${events.map((event) => event.organizationId)}::text[],
