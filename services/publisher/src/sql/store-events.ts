@@ -67,9 +67,17 @@ export async function storeEvents(
     select delivery.id, delivery.endpoint_id
     from incoming
     join webhook_endpoint as endpoint on endpoint.organization_id = incoming.organization_id
-    join delivery on delivery.endpoint_id = endpoint.id and delivery.business_event_id = incoming.id
+    cross join lateral (
+      select id, endpoint_id from delivery
+      where delivery.endpoint_id = endpoint.id
+        and delivery.business_event_id = incoming.id
+        -- As text, and with a limit: PostgreSQL must not think of reading everything that is pending, which it mostly
+        -- believes to be nothing.
+        and delivery.state::text = 'pending'
+        and delivery.attempt_count = 0
+      limit 1
+    ) as delivery
     where not exists (
         select from stored where stored.organization_id = incoming.organization_id and stored.id = incoming.id
-      )
-      and delivery.state = 'pending' and delivery.attempt_count = 0`;
+      )`;
 }
