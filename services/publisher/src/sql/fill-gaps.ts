@@ -42,13 +42,17 @@ export async function fillGaps(
     ), page as (
       select event.organization_id, event.id, event.type, event.occurred_at
       from endpoint
-      join business_event as event on event.organization_id = endpoint.organization_id
-      where event.occurred_at >= greatest(endpoint.created_at, ${windowStart}::timestamptz)
-        -- Of an event that claims to be from the future, the window is over as well: its delivery may be erased by now.
-        and event.received_at >= ${windowStart}::timestamptz
-        and (event.occurred_at, event.id) > (${after?.occurredAt ?? windowStart}::timestamptz, ${after?.id ?? ZERO_UUID}::uuid)
-      order by event.occurred_at, event.id
-      limit ${pageSize}
+      -- Lateral, so that the index gives the order and the limit ends the reading: a join would sort the whole window.
+      cross join lateral (
+        select organization_id, id, type, occurred_at from business_event
+        where organization_id = endpoint.organization_id
+          and occurred_at >= greatest(endpoint.created_at, ${windowStart}::timestamptz)
+          -- Of an event that claims to be from the future, the window is over as well: its delivery may be erased by now.
+          and received_at >= ${windowStart}::timestamptz
+          and (occurred_at, id) > (${after?.occurredAt ?? windowStart}::timestamptz, ${after?.id ?? ZERO_UUID}::uuid)
+        order by occurred_at, id
+        limit ${pageSize}
+      ) as event
     ), filled as (
       insert into delivery (endpoint_id, organization_id, business_event_id, event_type, next_attempt_at, created_at)
       select endpoint.id, page.organization_id, page.id, page.type, ${now}::timestamptz, ${now}::timestamptz
