@@ -53,7 +53,7 @@ describe.each<Statistics>(["from a quiet time", "of a backlog"])("with statistic
     ));
 
   test.each([1, 250])("a settlement of %d attempts", (count) =>
-    expectWalks(["delivery_pkey"], (queries) =>
+    expectWalks(["delivery_attempt_pkey", "delivery_pkey"], (queries) =>
       settle(
         queries,
         stored.deliveryIds.slice(0, count).map((deliveryId, index) => ({

@@ -4,7 +4,7 @@ import type { PrismaClient } from "@herald/common/database";
 export type Statistics = "from a quiet time" | "of a backlog";
 
 const ENDPOINTS = 200;
-const FINISHED = 30_000;
+const FINISHED = 60_000;
 const PENDING = 5_000;
 
 export interface StoredHistory {
@@ -16,7 +16,7 @@ export interface StoredHistory {
 }
 
 /**
- * Stores a history large enough for its indexes to matter: 30,000 finished deliveries with their events and attempts,
+ * Stores a history large enough for its indexes to matter: 60,000 finished deliveries with their events and attempts,
  * 5,000 that are pending, 200 endpoints of 20 organizations; and makes PostgreSQL look at it, so that it plans as it
  * would in production. Replaces what was stored before.
  */
@@ -50,7 +50,7 @@ async function store(prisma: PrismaClient, state: "succeeded" | "pending", count
       insert into business_event (organization_id, id, type, occurred_at, received_at, body)
       select 'organization-' || number % 20, gen_random_uuid(), 'WorkItemCompleted', at, at, '{}'
       from generate_series(1, ${count}::int) as number,
-        lateral (select now() - number * interval '1 minute' as at) as time
+        lateral (select now() - number * interval '30 seconds' as at) as time
       returning organization_id, id, occurred_at
     ), stored as (
       insert into delivery (endpoint_id, organization_id, business_event_id, event_type, state, attempt_count,
