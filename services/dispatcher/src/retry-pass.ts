@@ -1,4 +1,4 @@
-import type { PrismaClient } from "@herald/common/database";
+import type { Queries } from "@herald/common/database";
 import type { Clock } from "@herald/common/runtime";
 import { findDueEndpoints } from "./sql/find-due-endpoints.ts";
 import { park } from "./sql/park.ts";
@@ -12,14 +12,14 @@ const PARK_PAGE_SIZE = 1_000;
  * endpoints are parked, so that later looks needn't pass them.
  */
 export async function retryPass(
-  { prisma, clock }: { prisma: PrismaClient; clock: Clock },
+  { queries, clock }: { queries: Queries; clock: Clock },
   { pageSize, onDue }: { pageSize: number; onDue: (endpointId: string) => void },
   signal: AbortSignal,
 ): Promise<void> {
   let after: string | null = null;
   do {
     const now = clock.now();
-    const { enabled, disabled, next } = await findDueEndpoints(prisma, { now, after, limit: pageSize });
+    const { enabled, disabled, next } = await findDueEndpoints(queries, { now, after, limit: pageSize });
     for (const endpointId of enabled) onDue(endpointId);
     if (disabled.length > 0) await parkAll(disabled, now);
     after = next;
@@ -28,7 +28,7 @@ export async function retryPass(
   async function parkAll(endpointIds: readonly string[], now: Date): Promise<void> {
     let parked = PARK_PAGE_SIZE;
     while (parked === PARK_PAGE_SIZE && !signal.aborted) {
-      parked = await park(prisma, { endpointIds, now, pageSize: PARK_PAGE_SIZE });
+      parked = await park(queries, { endpointIds, now, pageSize: PARK_PAGE_SIZE });
     }
   }
 }

@@ -1,11 +1,11 @@
-import { isConflict, isDataError, type PrismaClient } from "@herald/common/database";
+import { isConflict, isDataError, type Queries } from "@herald/common/database";
 import { batcher, type Clock, retry } from "@herald/common/runtime";
 import type { Log } from "@herald/common/telemetry";
 import type { DispatcherMetrics } from "./metrics.ts";
 import { type HealthThresholds, type Settlement, settle } from "./sql/settle.ts";
 
 interface Parts {
-  prisma: PrismaClient;
+  queries: Queries;
   clock: Clock;
   metrics: DispatcherMetrics;
   log: Log;
@@ -23,7 +23,7 @@ const MAX_BATCH = 500;
  * The returned function rejects where a settlement can't be written: the delivery comes due again when its lease ends.
  */
 export function createSettleQueue(
-  { prisma, clock, metrics, log, signal }: Parts,
+  { queries, clock, metrics, log, signal }: Parts,
   thresholds: HealthThresholds,
 ): (settlement: Settlement) => Promise<void> {
   return batcher(
@@ -42,7 +42,7 @@ export function createSettleQueue(
 
   async function settleAll(settlements: readonly Settlement[]): Promise<void> {
     metrics.settleBatchSize.observe(settlements.length);
-    const changed = await retry(() => settle(prisma, settlements, { now: clock.now(), ...thresholds }), {
+    const changed = await retry(() => settle(queries, settlements, { now: clock.now(), ...thresholds }), {
       shouldRetry: (error) => !isDataError(error),
       onFirstFailure: (error) => {
         // An endpoint is being deleted.

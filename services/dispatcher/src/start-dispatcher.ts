@@ -92,17 +92,17 @@ export async function startDispatcher(
   });
 
   const stopping = new AbortController();
-  const { prisma } = database;
+  const { queries } = database;
   const deliver = createDeliver({
     sender,
     slots,
     secretBox: secrets,
     schedule,
     settle: createSettleQueue(
-      { prisma, clock, metrics, log, signal: stopping.signal },
+      { queries, clock, metrics, log, signal: stopping.signal },
       { failingAfter: config.FAILING_AFTER_FAILURES, disableAfter: config.DISABLE_AFTER_FAILURES },
     ),
-    unclaim: ({ deliveryId, attempt }, delayMs) => unclaim(prisma, { deliveryId, attempt, dueAt: fromNow(delayMs) }),
+    unclaim: ({ deliveryId, attempt }, delayMs) => unclaim(queries, { deliveryId, attempt, dueAt: fromNow(delayMs) }),
     clock,
     deadlineMs,
     metrics,
@@ -115,7 +115,7 @@ export async function startDispatcher(
     concurrency: config.BACKLOG_CONCURRENCY,
     claim: (demands) =>
       traced(() =>
-        claimOfEndpoints(prisma, demands, {
+        claimOfEndpoints(queries, demands, {
           ...claimTimes(),
           unhintedAt: fromNow(config.UNHINTED_AFTER_SECONDS * 1_000 + CLOCK_DIFFERENCE_MS),
         }),
@@ -126,7 +126,7 @@ export async function startDispatcher(
   const claim = batcher<Hint, ClaimedDelivery | undefined>(async (hints) => {
     metrics.claimBatchSize.observe(hints.length);
     const deliveryIds = hints.map((hint) => hint.deliveryId);
-    const claimed = await retry(() => traced(() => claimHinted(prisma, deliveryIds, claimTimes())), {
+    const claimed = await retry(() => traced(() => claimHinted(queries, deliveryIds, claimTimes())), {
       shouldRetry: (error) => !isDataError(error),
       onFirstFailure: (error) => log.error("hinted deliveries can't be claimed; they wait for PostgreSQL", { error }),
       signal: stopping.signal,
@@ -146,7 +146,7 @@ export async function startDispatcher(
     { queue: names.manualHintsQueue, concurrency: config.MANUAL_CONCURRENCY },
   );
   const retrying = repeat(
-    (signal) => retryPass({ prisma, clock }, { pageSize: config.RETRY_PAGE_SIZE, onDue: backlog.add }, signal),
+    (signal) => retryPass({ queries, clock }, { pageSize: config.RETRY_PAGE_SIZE, onDue: backlog.add }, signal),
     {
       intervalMs: config.RETRY_INTERVAL_SECONDS * 1_000,
       onFailure: (error) => log.error("a look for due deliveries failed; the next one comes", { error }),

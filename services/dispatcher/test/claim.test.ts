@@ -35,7 +35,7 @@ describe("a claim", () => {
       traceparent: "00-trace",
     });
     const { id } = await insertDelivery(prisma, endpoint, { businessEventId: event.id, body: null });
-    expect(await claimHinted(prisma, [id], TIMES)).toEqual([
+    expect(await claimHinted(db.database.queries, [id], TIMES)).toEqual([
       {
         deliveryId: id,
         endpointId: endpoint.id,
@@ -63,7 +63,7 @@ describe("a claim", () => {
     const succeeded = await insertDelivery(prisma, endpoint, { state: "succeeded", nextAttemptAt: null });
     const exhausted = await insertDelivery(prisma, endpoint, { state: "exhausted", nextAttemptAt: null });
     const ids = [isNew, due, waiting, succeeded, exhausted].map(({ id }) => id);
-    const claimed = await claimHinted(prisma, ids, TIMES);
+    const claimed = await claimHinted(db.database.queries, ids, TIMES);
     expect(claimed.map(({ deliveryId }) => deliveryId).sort()).toEqual([isNew.id, due.id].sort());
   });
 
@@ -72,7 +72,7 @@ describe("a claim", () => {
     const endpoint = await insertEndpoint(prisma);
     const ids: string[] = [];
     for (let index = 0; index < 30; index++) ids.push((await insertDelivery(prisma, endpoint)).id);
-    const claims = await Promise.all(Array.from({ length: 20 }, () => claimHinted(prisma, ids, TIMES)));
+    const claims = await Promise.all(Array.from({ length: 20 }, () => claimHinted(db.database.queries, ids, TIMES)));
     expect(
       claims
         .flat()
@@ -86,7 +86,7 @@ describe("a claim", () => {
     const { prisma } = db.database;
     const endpoint = await insertEndpoint(prisma, { enabled: false });
     const { id } = await insertDelivery(prisma, endpoint, { attemptCount: 2 });
-    expect(await claimHinted(prisma, [id], TIMES)).toEqual([]);
+    expect(await claimHinted(db.database.queries, [id], TIMES)).toEqual([]);
     expect(await deliveryOf(id)).toMatchObject({
       state: "parked",
       attemptCount: 2,
@@ -99,7 +99,7 @@ describe("a claim", () => {
     const { prisma } = db.database;
     const endpoint = await insertEndpoint(prisma);
     const { id } = await insertDelivery(prisma, endpoint, { attemptCount: 1, inFlight: true, nextAttemptAt: NOW });
-    expect(await claimHinted(prisma, [id], TIMES)).toMatchObject([{ attempt: 2 }]);
+    expect(await claimHinted(db.database.queries, [id], TIMES)).toMatchObject([{ attempt: 2 }]);
     // It began when it was claimed: a lease before its lease ran out.
     const startedAt = later(-60_000);
     expect(await deliveryOf(id)).toMatchObject({
@@ -115,7 +115,7 @@ describe("a claim", () => {
       const { prisma } = db.database;
       const endpoint = await insertEndpoint(prisma, { enabled });
       const { id } = await insertDelivery(prisma, endpoint, { attemptCount: 5, inFlight: true });
-      expect(await claimHinted(prisma, [id], TIMES)).toEqual([]);
+      expect(await claimHinted(db.database.queries, [id], TIMES)).toEqual([]);
       expect(await deliveryOf(id)).toMatchObject({
         state: "exhausted",
         attemptCount: 5,
@@ -132,10 +132,10 @@ describe("a claim", () => {
     const { prisma } = db.database;
     const endpoint = await insertEndpoint(prisma);
     const { id } = await insertDelivery(prisma, endpoint);
-    await claimHinted(prisma, [id], TIMES);
-    await unclaim(prisma, { deliveryId: id, attempt: 2, dueAt: later(1) });
+    await claimHinted(db.database.queries, [id], TIMES);
+    await unclaim(db.database.queries, { deliveryId: id, attempt: 2, dueAt: later(1) });
     expect((await deliveryOf(id)).attemptCount).toBe(1);
-    await unclaim(prisma, { deliveryId: id, attempt: 1, dueAt: later(1) });
+    await unclaim(db.database.queries, { deliveryId: id, attempt: 1, dueAt: later(1) });
     expect(await deliveryOf(id)).toMatchObject({
       attemptCount: 0,
       inFlight: false,
@@ -154,7 +154,7 @@ describe("a claim of endpoints", () => {
     for (let index = 0; index < 60; index++) await insertDelivery(prisma, large, { nextAttemptAt: later(-1_000) });
     const only = await insertDelivery(prisma, small, { nextAttemptAt: NOW });
     const demands = [large, small].map(({ id }) => ({ endpointId: id, count: 3 }));
-    const claimed = (await claimOfEndpoints(prisma, demands, TIMES)).map(({ deliveryId }) => deliveryId);
+    const claimed = (await claimOfEndpoints(db.database.queries, demands, TIMES)).map(({ deliveryId }) => deliveryId);
     expect(claimed).toHaveLength(4);
     expect(claimed).toContain(oldest.id);
     expect(claimed).toContain(only.id);
@@ -166,7 +166,7 @@ describe("a claim of endpoints", () => {
     const isNew = await insertDelivery(prisma, endpoint, { nextAttemptAt: later(29_000) });
     await insertDelivery(prisma, endpoint, { attemptCount: 1, nextAttemptAt: later(1_000) });
     await insertDelivery(prisma, endpoint, { attemptCount: 1, inFlight: true, nextAttemptAt: later(20_000) });
-    const claimed = await claimOfEndpoints(prisma, [{ endpointId: endpoint.id, count: 10 }], TIMES);
+    const claimed = await claimOfEndpoints(db.database.queries, [{ endpointId: endpoint.id, count: 10 }], TIMES);
     expect(claimed.map(({ deliveryId }) => deliveryId)).toEqual([isNew.id]);
   });
 });
@@ -176,7 +176,7 @@ describe("a look for due deliveries", () => {
     const pages = [];
     let after: string | null = null;
     do {
-      const page = await findDueEndpoints(db.database.prisma, { now: NOW, after, limit });
+      const page = await findDueEndpoints(db.database.queries, { now: NOW, after, limit });
       pages.push(page);
       after = page.next;
     } while (after !== null);
@@ -213,7 +213,9 @@ describe("a look for due deliveries", () => {
     const due = await insertDelivery(prisma, disabled);
     const waiting = await insertDelivery(prisma, disabled, { nextAttemptAt: later(1) });
     const other = await insertDelivery(prisma, enabled);
-    expect(await park(prisma, { endpointIds: [disabled.id, enabled.id], now: NOW, pageSize: 100 })).toBe(1);
+    expect(await park(db.database.queries, { endpointIds: [disabled.id, enabled.id], now: NOW, pageSize: 100 })).toBe(
+      1,
+    );
     const states = await Promise.all([due, waiting, other].map(async ({ id }) => (await deliveryOf(id)).state));
     expect(states).toEqual(["parked", "pending", "pending"]);
   });

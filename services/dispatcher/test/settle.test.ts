@@ -248,7 +248,7 @@ describe("a deletion at the same time", () => {
     const log = { debug() {}, info() {}, warn() {}, error: (...line: unknown[]) => errors.push(line), isDebug: false };
     const settling = createSettleQueue(
       {
-        prisma: db.database.prisma,
+        queries: db.database.queries,
         clock: steeredClock(NOW),
         metrics: createMetrics(createRegistry("test")),
         log,

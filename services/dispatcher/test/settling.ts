@@ -20,7 +20,7 @@ export function settling(db: TestDatabase) {
   }
 
   async function settleAll(settlements: Settlement[], thresholds = {}) {
-    return await settle(db.database.prisma, settlements, {
+    return await settle(db.database.queries, settlements, {
       now: NOW,
       failingAfter: FAILING_AFTER,
       disableAfter: DISABLE_AFTER,

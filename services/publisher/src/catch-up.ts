@@ -1,4 +1,4 @@
-import type { PrismaClient } from "@herald/common/database";
+import type { Queries } from "@herald/common/database";
 import type { Clock } from "@herald/common/runtime";
 import type { Log } from "@herald/common/telemetry";
 import { type EventCursor, fillGaps } from "./sql/fill-gaps.ts";
@@ -33,14 +33,14 @@ const GUARD_INTERVAL_MS = 24 * 60 * 60_000;
  * a time, so that a failure holds up no other: the next turn goes on with it.
  */
 export async function catchUp(
-  { prisma, clock, log }: { prisma: PrismaClient; clock: Clock; log: Log },
+  { queries, clock, log }: { queries: Queries; clock: Clock; log: Log },
   { pageSize, windowMs }: CatchUpOptions,
   isStopping: () => boolean = () => false,
 ): Promise<CatchUpResult> {
   const total = { unparked: 0, filled: 0 };
   while (!isStopping()) {
     const now = clock.now();
-    const endpoint = await takeCatchUp(prisma, { now, leasedUntil: after(now, LEASE_MS) });
+    const endpoint = await takeCatchUp(queries, { now, leasedUntil: after(now, LEASE_MS) });
     if (endpoint === null) break;
     const { unparked, filled, finished } = await catchUpEndpoint(endpoint);
     total.unparked += unparked;
@@ -55,18 +55,18 @@ export async function catchUp(
     let unparked = 0;
     for (let woken = pageSize; woken === pageSize; unparked += woken) {
       if (isStopping()) return { unparked, filled: 0, finished: false };
-      woken = await unpark(prisma, { endpointId, now: clock.now(), pageSize });
+      woken = await unpark(queries, { endpointId, now: clock.now(), pageSize });
     }
     let filled = 0;
     let cursor: EventCursor | null = null;
     for (let eventCount = pageSize; eventCount === pageSize; ) {
       if (isStopping()) return { unparked, filled, finished: false };
-      const page = await fillGaps(prisma, { endpointId, after: cursor, windowStart, now: clock.now(), pageSize });
+      const page = await fillGaps(queries, { endpointId, after: cursor, windowStart, now: clock.now(), pageSize });
       ({ eventCount, cursor } = page);
       filled += page.deliveryCount;
     }
     const now = clock.now();
-    await finishCatchUp(prisma, endpoint, { now, nextAt: after(now, GUARD_INTERVAL_MS) });
+    await finishCatchUp(queries, endpoint, { now, nextAt: after(now, GUARD_INTERVAL_MS) });
     if (unparked + filled > 0) log.info("caught up an endpoint", { endpointId, organizationId, unparked, filled });
     return { unparked, filled, finished: true };
   }

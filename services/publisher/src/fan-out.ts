@@ -1,4 +1,4 @@
-import { isDataError, type PrismaClient } from "@herald/common/database";
+import { isDataError, type Queries } from "@herald/common/database";
 import { type Clock, retry } from "@herald/common/runtime";
 import type { Log } from "@herald/common/telemetry";
 import type { Hint } from "@herald/contracts";
@@ -25,7 +25,7 @@ export type FanOut = (events: readonly IncomingEvent[]) => Promise<FanOutResult>
  * better to do with an event; it throws only when `signal` ends the waiting.
  */
 export function createFanOut(
-  { prisma, clock, log, signal }: { prisma: PrismaClient; clock: Clock; log: Log; signal: AbortSignal },
+  { queries, clock, log, signal }: { queries: Queries; clock: Clock; log: Log; signal: AbortSignal },
   { windowMs, unhintedAfterMs }: FanOutOptions,
 ): FanOut {
   return async (events) => {
@@ -55,7 +55,7 @@ export function createFanOut(
     return await retry(
       () => {
         const now = clock.now();
-        return storeEvents(prisma, events, {
+        return storeEvents(queries, events, {
           now,
           windowStart: new Date(now.getTime() - windowMs),
           unhintedAt: new Date(now.getTime() + unhintedAfterMs),

@@ -1,5 +1,5 @@
 import type { Inspector, Names } from "@herald/common/broker";
-import { COUNTED_AT_MOST, type Lag, type PrismaClient, readLag } from "@herald/common/database";
+import { COUNTED_AT_MOST, type Lag, type Queries, readLag } from "@herald/common/database";
 import type { Clock } from "@herald/common/runtime";
 import { Gauge, type Registry } from "@herald/common/telemetry";
 
@@ -7,7 +7,7 @@ import { Gauge, type Registry } from "@herald/common/telemetry";
 const READING_LIFE_MS = 5_000;
 
 interface Parts {
-  prisma: PrismaClient;
+  queries: Queries;
   inspector: Inspector;
   names: Names;
   clock: Clock;
@@ -17,9 +17,9 @@ interface Parts {
  * Figures of all of Herald, read when they are scraped: each publisher exports the same, so queries take the `max` of them.
  * One that can't be read is not there: no figure is better than the last one before the outage.
  */
-export function exportLag(registry: Registry, { prisma, inspector, names, clock }: Parts): void {
+export function exportLag(registry: Registry, { queries, inspector, names, clock }: Parts): void {
   const registers = [registry];
-  const lag = shared(() => readLag(prisma, clock.now()));
+  const lag = shared(() => readLag(queries, clock.now()));
 
   new Gauge({
     name: "herald_deliveries_unfinished",

@@ -56,10 +56,10 @@ export async function startPublisher(
   });
 
   const stopping = new AbortController();
-  const { prisma } = database;
-  exportLag(registry, { prisma, inspector: broker.inspector(), names, clock });
+  const { queries } = database;
+  exportLag(registry, { queries, inspector: broker.inspector(), names, clock });
   const fanOut = createFanOut(
-    { prisma, clock, log, signal: stopping.signal },
+    { queries, clock, log, signal: stopping.signal },
     { windowMs, unhintedAfterMs: config.UNHINTED_AFTER_SECONDS * 1_000 },
   );
   const publisher = broker.publisher();
@@ -70,7 +70,7 @@ export async function startPublisher(
   const catchingUp = repeat(
     async (signal) => {
       const { unparked, filled } = await catchUp(
-        { prisma, clock, log },
+        { queries, clock, log },
         { pageSize: config.CATCH_UP_PAGE_SIZE, windowMs },
         () => signal.aborted,
       );
@@ -84,7 +84,10 @@ export async function startPublisher(
   );
   const noticing = repeat(
     (signal) =>
-      publishNotices({ prisma, clock, publisher, exchange: names.noticesExchange, metrics, log }, () => signal.aborted),
+      publishNotices(
+        { queries, clock, publisher, exchange: names.noticesExchange, metrics, log },
+        () => signal.aborted,
+      ),
     {
       intervalMs: config.NOTICE_INTERVAL_SECONDS * 1_000,
       onFailure: (error) => log.error("notices could not be published; they come again", { error }),
@@ -93,7 +96,7 @@ export async function startPublisher(
   const erasing = repeat(
     async (signal) => {
       await eraseOld(
-        { prisma, clock, log },
+        { queries, clock, log },
         {
           // Of what may still be delivered, event and delivery must be known, else it would be delivered again.
           keepDeliveriesMs: Math.max(config.RETENTION_DAYS * DAY_MS, windowMs + DAY_MS),

@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import type { Queries } from "@herald/common/database";
 import {
   eventually,
   insertDelivery,
@@ -24,7 +25,7 @@ const clockAt = (milliseconds: number) => steeredClock(new Date(ROW_TIME.getTime
 const clock = clockAt(DAY_MS);
 const marked = { catchUpAt: clock.now(), catchUpUntil: new Date(clock.now().getTime() + MINUTE_MS) };
 
-const run = (at = clock) => catchUp({ prisma: db.database.prisma, clock: at, log }, OPTIONS);
+const run = (at = clock) => catchUp({ queries: db.database.queries, clock: at, log }, OPTIONS);
 const deliveriesOf = (endpointId: string) =>
   db.database.prisma.delivery.findMany({ where: { endpointId }, orderBy: { id: "asc" } });
 const endpointOf = (id: string) => db.database.prisma.webhookEndpoint.findUniqueOrThrow({ where: { id } });
@@ -57,7 +58,7 @@ test("§6.2 §8/batch what lies behind the earliest 1,000 events is found as wel
       ${ROW_TIME}::timestamptz + number * interval '1 ms', ${ROW_TIME}::timestamptz, '{}'
     from generate_series(1, 2000) as number`;
   const options = { ...OPTIONS, pageSize: 1_000 };
-  expect(await catchUp({ prisma, clock, log }, options)).toEqual({ unparked: 0, filled: 500 });
+  expect(await catchUp({ queries: db.database.queries, clock, log }, options)).toEqual({ unparked: 0, filled: 500 });
 });
 
 test("§6.1/window §6.1/creation §8/window reaches back seven days, and never behind the endpoint's creation", async () => {
@@ -153,17 +154,17 @@ test("a mark that is made while a catch-up runs is kept", async () => {
     },
   };
   // The edit comes between the taking and the finishing: at the first page that is read.
-  const watched = new Proxy(prisma, {
+  const watched = new Proxy(db.database.queries, {
     get(target, property, receiver) {
       if (property !== "$queryRaw") return Reflect.get(target, property, receiver);
-      return async (...parameters: Parameters<typeof prisma.$queryRaw>) => {
+      return async (...parameters: Parameters<Queries["$queryRaw"]>) => {
         const rows = await target.$queryRaw(...parameters);
         await prisma.webhookEndpoint.update({ where: { id: endpoint.id }, data: { catchUpAt: again } });
         return rows;
       };
     },
   });
-  await catchUp({ prisma: watched, clock: clockThatEdits, log: editing }, OPTIONS);
+  await catchUp({ queries: watched, clock: clockThatEdits, log: editing }, OPTIONS);
   expect(edited).toBe(true);
   expect((await endpointOf(endpoint.id)).catchUpAt).toEqual(again);
 });
@@ -188,7 +189,7 @@ test("an endpoint that is deleted during its catch-up is passed over", async () 
   let filling: Promise<unknown> | undefined;
   await prisma.$transaction(async (transaction) => {
     await transaction.webhookEndpoint.delete({ where: { id: endpoint.id } });
-    filling = fillGaps(prisma, page);
+    filling = fillGaps(db.database.queries, page);
     await eventually(async () => expect(await statementsThatWait(prisma)).toBe(1));
   });
   expect(await filling).toEqual({ eventCount: 0, deliveryCount: 0, cursor: null });
@@ -201,14 +202,14 @@ test("a catch-up that fails costs no other endpoint its turn, and comes again it
   const next = await insertEndpoint(prisma, { catchUpAt: new Date(at.now().getTime() - 1) });
   for (const { organizationId } of [unlucky, next]) await insertEvents(organizationId, 3);
   let calls = 0;
-  const breaksOnce = new Proxy(prisma, {
+  const breaksOnce = new Proxy(db.database.queries, {
     get(target, property, receiver) {
       // The first statement takes an endpoint, the second one wakes its parked deliveries.
       if (property === "$executeRaw" && calls++ === 0) return () => Promise.reject(new Error("the connection broke"));
       return Reflect.get(target, property, receiver);
     },
   });
-  await expect(catchUp({ prisma: breaksOnce, clock: at, log }, OPTIONS)).rejects.toThrow("the connection broke");
+  await expect(catchUp({ queries: breaksOnce, clock: at, log }, OPTIONS)).rejects.toThrow("the connection broke");
   await run(at);
   expect(await deliveriesOf(unlucky.id)).toHaveLength(0);
   expect(await deliveriesOf(next.id)).toHaveLength(3);

@@ -1,5 +1,5 @@
 import { connectBroker, names as namesOf } from "@herald/common/broker";
-import { openDatabase, type PrismaClient } from "@herald/common/database";
+import { openDatabase, type Queries } from "@herald/common/database";
 import { Registry } from "@herald/common/telemetry";
 import { insertDelivery, insertEndpoint, ROW_TIME, steeredClock, useBroker, useDatabase } from "@herald/devkit/harness";
 import { expect, test } from "@jest/globals";
@@ -13,13 +13,13 @@ const clock = steeredClock(new Date(ROW_TIME.getTime() + 90_000));
 const log = { debug() {}, info() {}, warn() {}, error() {} };
 
 /** The exported series and their values. */
-async function scrape(prisma: PrismaClient, amqpUrl: string): Promise<Record<string, number>> {
+async function scrape(queries: Queries, amqpUrl: string): Promise<Record<string, number>> {
   const broker = connectBroker({ url: amqpUrl, namespace: place.namespace, name: "lag test", log });
   const registry = new Registry();
   try {
     const inspector = broker.inspector();
     if (amqpUrl === place.url) await broker.ready();
-    exportLag(registry, { prisma, inspector, names, clock });
+    exportLag(registry, { queries, inspector, names, clock });
     const lines = (await registry.metrics()).split("\n").filter((line) => line.startsWith("herald_"));
     return Object.fromEntries(lines.map((line) => [line.split(" ")[0], Number(line.split(" ")[1])]));
   } finally {
@@ -35,7 +35,7 @@ test("shows what is due and since when, what waits, and what is set aside", asyn
   await insertDelivery(prisma, enabled, { nextAttemptAt: new Date(clock.now().getTime() + 1) });
   await insertDelivery(prisma, enabled, { state: "exhausted", nextAttemptAt: null });
   await insertDelivery(prisma, disabled, { state: "parked" });
-  expect(await scrape(prisma, place.url)).toEqual({
+  expect(await scrape(db.database.queries, place.url)).toEqual({
     'herald_deliveries_unfinished{state="due"}': 1,
     'herald_deliveries_unfinished{state="scheduled"}': 1,
     'herald_deliveries_unfinished{state="parked"}': 1,
@@ -57,9 +57,9 @@ test("shows what is due and since when, what waits, and what is set aside", asyn
 test("what can't be read is absent, and the rest is there", async () => {
   const away = openDatabase("postgresql://nobody@127.0.0.1:1/none");
   try {
-    const withoutDatabase = await scrape(away.prisma, place.url);
+    const withoutDatabase = await scrape(away.queries, place.url);
     expect(Object.keys(withoutDatabase)).toHaveLength(8);
-    const withoutBroker = await scrape(db.database.prisma, "amqp://127.0.0.1:1");
+    const withoutBroker = await scrape(db.database.queries, "amqp://127.0.0.1:1");
     expect(Object.keys(withoutBroker)).toHaveLength(9);
   } finally {
     await away.close();
@@ -80,6 +80,6 @@ test("the cost follows what is unfinished, not the history", async () => {
     return row?.scans;
   };
   const before = await scans();
-  await scrape(prisma, place.url);
+  await scrape(db.database.queries, place.url);
   expect(await scans()).toBe(before);
 });

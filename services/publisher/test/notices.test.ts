@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { type Broker, connectBroker, names, type Publisher } from "@herald/common/broker";
-import type { Prisma, PrismaClient } from "@herald/common/database";
+import type { Prisma, Queries } from "@herald/common/database";
 import { Registry } from "@herald/common/telemetry";
 import { type Notice, noticeSchema } from "@herald/contracts";
 import {
@@ -50,9 +50,9 @@ afterEach(async () => {
   await product.close().catch(() => {});
 });
 
-function run(prisma: PrismaClient = db.database.prisma): Promise<void> {
+function run(queries: Queries = db.database.queries): Promise<void> {
   registry.clear();
-  return publishNotices({ prisma, clock, publisher, exchange, metrics: createMetrics(registry), log });
+  return publishNotices({ queries, clock, publisher, exchange, metrics: createMetrics(registry), log });
 }
 
 async function countOf(result: string): Promise<number> {
@@ -168,7 +168,7 @@ test("a notice that no queue wants is done, and counted", async () => {
 test("a process that dies after the broker has a notice costs nothing but a second copy, with the same id", async () => {
   const { id } = await insertNotice();
   const notices = await listen("#");
-  const dying = new Proxy(db.database.prisma, {
+  const dying = new Proxy(db.database.queries, {
     get(target, property, receiver) {
       if (property !== "$executeRaw") return Reflect.get(target, property, receiver);
       return () => Promise.reject(new Error("killed"));

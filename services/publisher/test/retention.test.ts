@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import type { Prisma, PrismaClient } from "@herald/common/database";
+import type { Prisma, Queries } from "@herald/common/database";
 import { insertDelivery, insertEndpoint, insertEvent, steeredClock, useDatabase } from "@herald/devkit/harness";
 import { beforeEach, describe, expect, test } from "@jest/globals";
 import { eraseOld } from "../src/retention/erase-old.ts";
@@ -25,7 +25,7 @@ beforeEach(async () => {
 
 function run(pageSize = 10, signal = new AbortController().signal) {
   const options = { keepDeliveriesMs: 30 * DAY_MS, keepEventsMs: 30 * DAY_MS, pageSize };
-  return eraseOld({ prisma: db.database.prisma, clock, log }, options, { onErased: () => {}, signal });
+  return eraseOld({ queries: db.database.queries, clock, log }, options, { onErased: () => {}, signal });
 }
 
 /** A UUIDv7 as PostgreSQL makes them. */
@@ -136,7 +136,7 @@ test("a stop ends it after the step under way", async () => {
   for (let index = 0; index < 30; index++) await delivery(endpoint, daysAgo(60));
   const stopping = new AbortController();
   const options = { keepDeliveriesMs: 30 * DAY_MS, keepEventsMs: 30 * DAY_MS, pageSize: 10 };
-  const parts = { prisma: db.database.prisma, clock, log };
+  const parts = { queries: db.database.queries, clock, log };
   await eraseOld(parts, options, { onErased: () => stopping.abort(), signal: stopping.signal });
   expect(await deliveriesLeft()).toHaveLength(20);
 });
@@ -145,8 +145,8 @@ describe("costs by what is old, not by what is kept", () => {
   type Cost = Record<"business_event" | "delivery" | "delivery_attempt", { scans: number; rows: number }>;
 
   /** What PostgreSQL counted for this connection: scans of whole tables, and rows that it read by an index. */
-  async function counted(prisma: Pick<PrismaClient, "$queryRaw">): Promise<Cost> {
-    const rows = await prisma.$queryRaw<{ table: keyof Cost; scans: number; rows: number }[]>`
+  async function counted(queries: Queries): Promise<Cost> {
+    const rows = await queries.$queryRaw<{ table: keyof Cost; scans: number; rows: number }[]>`
       select relname::text as "table", seq_scan::int as "scans", coalesce(idx_tup_fetch, 0)::int as "rows"
       from pg_stat_xact_user_tables
       where relname in ('business_event', 'delivery', 'delivery_attempt')`;
@@ -154,12 +154,12 @@ describe("costs by what is old, not by what is kept", () => {
   }
 
   /** What a statement costs, planned for its own values, and planned for any. */
-  async function costOf(call: (prisma: PrismaClient) => Promise<unknown>): Promise<Cost> {
+  async function costOf(call: (queries: Queries) => Promise<unknown>): Promise<Cost> {
     return await db.database.prisma.$transaction(async (transaction) => {
       const before = await counted(transaction);
       for (const mode of ["force_custom_plan", "force_generic_plan"]) {
         await transaction.$executeRawUnsafe(`set local plan_cache_mode = ${mode}`);
-        await call(transaction as PrismaClient);
+        await call(transaction);
       }
       const cost = await counted(transaction);
       for (const [table, { scans, rows }] of Object.entries(before)) {
@@ -193,21 +193,21 @@ describe("costs by what is old, not by what is kept", () => {
     await fill();
     // 20,000 minutes are 13.9 days: a tenth of it is older than 12.5.
     const old = daysAgo(12.5);
-    const organizations = await costOf((prisma) =>
-      findOrganizations(prisma, { after: "", occurredBefore: old, limit: 100 }),
+    const organizations = await costOf((queries) =>
+      findOrganizations(queries, { after: "", occurredBefore: old, limit: 100 }),
     );
     expect(organizations.business_event.scans).toBe(0);
     expect(organizations.business_event.rows).toBeLessThanOrEqual(2 * 20);
 
-    const deliveries = await costOf((prisma) =>
-      eraseDeliveries(prisma, { after: ZERO_UUID, before: firstIdAt(old), endedBefore: old, pageSize: 100 }),
+    const deliveries = await costOf((queries) =>
+      eraseDeliveries(queries, { after: ZERO_UUID, before: firstIdAt(old), endedBefore: old, pageSize: 100 }),
     );
     expect(deliveries.delivery.scans).toBe(0);
     expect(deliveries.delivery.rows).toBeLessThanOrEqual(2 * 500);
     expect(deliveries.delivery_attempt.scans).toBe(0);
 
-    const events = await costOf((prisma) =>
-      eraseEvents(prisma, { organizationId: "big", after: null, occurredBefore: old, pageSize: 100 }),
+    const events = await costOf((queries) =>
+      eraseEvents(queries, { organizationId: "big", after: null, occurredBefore: old, pageSize: 100 }),
     );
     expect(events.business_event.scans).toBe(0);
     expect(events.business_event.rows).toBeLessThanOrEqual(2 * 500);

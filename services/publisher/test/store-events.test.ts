@@ -28,7 +28,7 @@ function event(organizationId: string, override: Partial<IncomingEvent> = {}): I
   };
 }
 
-const store = (...events: IncomingEvent[]) => storeEvents(db.database.prisma, events, TIMES);
+const store = (...events: IncomingEvent[]) => storeEvents(db.database.queries, events, TIMES);
 const deliveriesOf = (endpointId: string) => db.database.prisma.delivery.findMany({ where: { endpointId } });
 
 test("an event becomes one pending delivery for each endpoint that wants it, with a hint each", async () => {

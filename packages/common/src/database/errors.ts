@@ -1,3 +1,5 @@
+import pg from "pg";
+
 /**
  * Whether PostgreSQL refused a statement because of what it was given (SQLSTATE classes 22 and 23: data that a column
  * can't hold, a constraint), so that the same statement can't succeed later either. Anything else, an outage or a conflict,
@@ -21,8 +23,9 @@ const DEADLOCK_DETECTED = "40P01";
 const SERIALIZATION_FAILURE = "40001";
 const FOREIGN_KEY_VIOLATION = "23503";
 
-/** The SQLSTATE behind an error of Prisma's raw queries; undefined where PostgreSQL said nothing. */
+/** The SQLSTATE behind an error of a statement, whichever way it went; undefined where PostgreSQL said nothing. */
 export function sqlStateOf(error: unknown): string | undefined {
+  if (error instanceof pg.DatabaseError) return error.code;
   const meta = (error as { meta?: { driverAdapterError?: { cause?: { originalCode?: unknown } } } }).meta;
   const code = meta?.driverAdapterError?.cause?.originalCode;
   return typeof code === "string" ? code : undefined;
@@ -46,6 +49,18 @@ const OUTAGE_KINDS: ReadonlySet<unknown> = new Set([
 const OUTAGE_MESSAGE =
   /^(Connection terminated|Client has encountered a connection error|timeout exceeded when trying to connect|Query read timeout)/;
 
+/** The network's, as a statement that goes straight to PostgreSQL meets them. */
+const OUTAGE_ERRNOS: ReadonlySet<unknown> = new Set([
+  "ECONNREFUSED",
+  "ECONNRESET",
+  "EPIPE",
+  "ETIMEDOUT",
+  "EHOSTUNREACH",
+  "ENETUNREACH",
+  "ENOTFOUND",
+  "EAI_AGAIN",
+]);
+
 /**
  * Whether a query failed because PostgreSQL can't be used at the moment: it can't be reached, is overloaded (a statement's
  * time is over, no connection is left), or is shutting down. What the query would have done may have been done.
@@ -59,5 +74,6 @@ export function isDatabaseOutage(error: unknown): boolean {
   if (OUTAGE_CODES.has(code) || OUTAGE_KINDS.has(meta?.driverAdapterError?.cause?.kind)) return true;
   // SQLSTATE classes: connection exception, insufficient resources, operator intervention (57014 is a statement's timeout).
   if (/^(08|53|57)/.test(sqlStateOf(error) ?? "")) return true;
+  if (OUTAGE_ERRNOS.has(code)) return true;
   return typeof message === "string" && OUTAGE_MESSAGE.test(message);
 }

@@ -1,4 +1,4 @@
-import type { PrismaClient } from "./generated/client.ts";
+import type { Queries } from "./queries.ts";
 
 /** How far behind Herald is, as PostgreSQL knows it. */
 export interface Lag {
@@ -28,8 +28,8 @@ export const COUNTED_AT_MOST = 100_000;
  * Locks nothing. Walks delivery_due, delivery_parked and notice_publish_at_id_idx, and reads the endpoints, of which there
  * are few: what it costs follows the unfinished, never the history.
  */
-export async function readLag(prisma: PrismaClient, now: Date): Promise<Lag> {
-  const [row] = await prisma.$queryRaw<Lag[]>`
+export async function readLag(queries: Queries, now: Date): Promise<Lag> {
+  const [row] = await queries.$queryRaw<Lag[]>`
     select
       (
         select count(*) from (

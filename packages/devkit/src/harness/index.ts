@@ -1,6 +1,7 @@
 export type { KeyPair } from "../certificates/authority.ts";
 export { certificates, type TestCertificates } from "./certificates.ts";
 export { type EventuallyOptions, eventually } from "./eventually.ts";
+export { type Statistics, type StoredHistory, storeHistory } from "./history.ts";
 export {
   type Answer,
   type AnswerScript,
@@ -9,6 +10,7 @@ export {
   httpsReceiver,
   type ReceivedRequest,
 } from "./https-receiver.ts";
+export { plansOf, type Walks } from "./plans.ts";
 export { insertDelivery, insertEndpoint, insertEvent, ROW_TIME } from "./rows.ts";
 export { type SteeredClock, steeredClock } from "./steered-clock.ts";
 export { type TestBroker, useBroker } from "./use-broker.ts";

@@ -1,4 +1,4 @@
-import { Prisma, type PrismaClient } from "@herald/common/database";
+import { Prisma, type Queries } from "@herald/common/database";
 import type { ClaimedDelivery } from "../delivery.ts";
 
 export interface ClaimTimes {
@@ -22,20 +22,23 @@ const INTERRUPTED = "interrupted: the dispatcher ended before the result was rec
  * Claims the hinted deliveries among `deliveryIds` that are due: those that were never attempted, at once, and others by
  * their time. What another process holds is left to it.
  *
+ * The state is compared as text: else PostgreSQL, whose statistics mostly come from a time when nothing was pending, thinks
+ * delivery_pending the shortest way, and reads a whole backlog for each batch.
+ *
  * Locks those deliveries, skips those that others lock. Walks delivery_pkey.
  */
 export async function claimHinted(
-  prisma: PrismaClient,
+  queries: Queries,
   deliveryIds: readonly string[],
   times: ClaimTimes,
 ): Promise<ClaimedDelivery[]> {
   return await claim(
-    prisma,
+    queries,
     times,
     Prisma.sql`
       select id, attempt_count, in_flight, next_attempt_at from delivery
       where id = any (${deliveryIds}::uuid[])
-        and state = 'pending'
+        and state::text = 'pending'
         and (attempt_count = 0 or next_attempt_at <= ${times.now}::timestamptz)
       for update skip locked`,
   );
@@ -50,12 +53,12 @@ export async function claimHinted(
  * @param times `unhintedAt` is where the hints' grace ends: new deliveries lie no further ahead
  */
 export async function claimOfEndpoints(
-  prisma: PrismaClient,
+  queries: Queries,
   demands: readonly EndpointDemand[],
   times: ClaimTimes & { unhintedAt: Date },
 ): Promise<ClaimedDelivery[]> {
   return await claim(
-    prisma,
+    queries,
     times,
     Prisma.sql`
       select delivery.id, delivery.attempt_count, delivery.in_flight, delivery.next_attempt_at
@@ -84,13 +87,13 @@ export async function claimOfEndpoints(
  * An attempt that was cut off is written down, as 503.
  */
 async function claim(
-  prisma: PrismaClient,
+  queries: Queries,
   { now, leasedUntil, maxAttempts }: ClaimTimes,
   wanted: Prisma.Sql,
 ): Promise<ClaimedDelivery[]> {
   // The attempt that was cut off began when its lease did.
   const interruptedAt = Prisma.sql`wanted.next_attempt_at - (${leasedUntil}::timestamptz - ${now}::timestamptz)`;
-  return await prisma.$queryRaw<ClaimedDelivery[]>`
+  return await queries.$queryRaw<ClaimedDelivery[]>`
     with wanted as materialized (
       ${wanted}
     ), interrupted as (

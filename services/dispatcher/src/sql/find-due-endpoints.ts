@@ -1,4 +1,4 @@
-import type { PrismaClient } from "@herald/common/database";
+import type { Queries } from "@herald/common/database";
 
 export interface DueEndpoints {
   /** Enabled endpoints with at least one delivery that is due. */
@@ -19,10 +19,10 @@ const STEPS_PER_LOOK = 2_000;
  * Locks nothing. Walks delivery_due for its first row, then delivery_pending by skipping from one endpoint to the next.
  */
 export async function findDueEndpoints(
-  prisma: PrismaClient,
+  queries: Queries,
   { now, after, limit }: { now: Date; after: string | null; limit: number },
 ): Promise<DueEndpoints> {
-  const [row] = await prisma.$queryRaw<DueEndpoints[]>`
+  const [row] = await queries.$queryRaw<DueEndpoints[]>`
     with recursive walk (endpoint_id, step) as (
       (
         select endpoint_id, 1 from delivery

@@ -1,4 +1,4 @@
-import type { PrismaClient } from "@herald/common/database";
+import type { Queries } from "@herald/common/database";
 
 /**
  * Sets a page of the disabled endpoints' due deliveries aside, with the time at which each is due kept. Returns how many.
@@ -6,10 +6,10 @@ import type { PrismaClient } from "@herald/common/database";
  * Locks those deliveries, skips those that others lock. Walks delivery_pending, once an endpoint.
  */
 export async function park(
-  prisma: PrismaClient,
+  queries: Queries,
   { endpointIds, now, pageSize }: { endpointIds: readonly string[]; now: Date; pageSize: number },
 ): Promise<number> {
-  return await prisma.$executeRaw`
+  return await queries.$executeRaw`
     update delivery
     set state = 'parked'
     where id in (

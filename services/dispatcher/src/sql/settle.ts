@@ -1,4 +1,4 @@
-import type { PrismaClient } from "@herald/common/database";
+import type { Queries } from "@herald/common/database";
 
 /** An attempt that has ended. */
 export interface Settlement {
@@ -52,12 +52,12 @@ export interface HealthThresholds {
  * Walks: delivery_pkey, webhook_endpoint_pkey, and delivery_attempt_pkey for the results of endpoints that fail or recover.
  */
 export async function settle(
-  prisma: PrismaClient,
+  queries: Queries,
   settlements: readonly Settlement[],
   { now, failingAfter, disableAfter }: { now: Date } & HealthThresholds,
 ): Promise<EndpointHealth[]> {
   const column = <T>(read: (settlement: Settlement) => T) => settlements.map(read);
-  return await prisma.$queryRaw<EndpointHealth[]>`
+  return await queries.$queryRaw<EndpointHealth[]>`
     with result as materialized (
       select * from unnest(
         ${column((each) => each.deliveryId)}::uuid[],
@@ -89,7 +89,8 @@ export async function settle(
           attempted_at = result.started_at
       from result
       where delivery.id = result.delivery_id
-        and delivery.state <> 'succeeded'
+        -- As text: PostgreSQL mostly believes that nothing is unfinished, and would begin with looking for all that is.
+        and delivery.state::text <> 'succeeded'
         and (result.succeeded or (delivery.in_flight and delivery.attempt_count = result.attempt))
     ), recorded as (
       insert into delivery_attempt

@@ -1,4 +1,4 @@
-import type { PrismaClient } from "@herald/common/database";
+import type { Queries } from "@herald/common/database";
 import { RECENT_DELIVERIES } from "@herald/contracts";
 import type { DeliveryRow } from "../deliveries/summary.ts";
 import type { EndpointRow } from "../webhooks/summary.ts";
@@ -13,8 +13,8 @@ export type ListedEndpoint = EndpointRow & { deliveries: DeliveryRow[] };
  * history; webhook_endpoint_organization_id_id_idx for the endpoints, whose ids (UUIDv7) are in the order of creation. One
  * statement, so that a delete at the same time shows in both halves or in none.
  */
-export async function listWebhooks(prisma: PrismaClient, organizationId: string): Promise<ListedEndpoint[]> {
-  return await prisma.$queryRaw<ListedEndpoint[]>`
+export async function listWebhooks(queries: Queries, organizationId: string): Promise<ListedEndpoint[]> {
+  return await queries.$queryRaw<ListedEndpoint[]>`
     with recent as (
       select id, endpoint_id, business_event_id, event_type, state::text as state, attempt_count, status_code,
              error_summary, attempted_at

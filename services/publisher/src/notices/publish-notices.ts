@@ -1,5 +1,5 @@
 import { NotSentError, type Publisher } from "@herald/common/broker";
-import type { PrismaClient } from "@herald/common/database";
+import type { Queries } from "@herald/common/database";
 import type { Clock } from "@herald/common/runtime";
 import type { Log } from "@herald/common/telemetry";
 import type { PublisherMetrics } from "../metrics.ts";
@@ -7,7 +7,7 @@ import { deleteNotices, returnNotices, type TakenNotice, takeNotices } from "../
 import { noticeOf } from "./notice-of.ts";
 
 interface Parts {
-  prisma: PrismaClient;
+  queries: Queries;
   clock: Clock;
   publisher: Publisher;
   /** The notices' exchange. */
@@ -30,19 +30,19 @@ const LEASE_MS = 60_000;
  * would pile up for ever, and flood a queue that is bound a year later.
  */
 export async function publishNotices(parts: Parts, isStopping: () => boolean = () => false): Promise<void> {
-  const { prisma, clock, log } = parts;
+  const { queries, clock, log } = parts;
   while (!isStopping()) {
     const now = clock.now();
     const leasedUntil = new Date(now.getTime() + LEASE_MS);
-    const taken = await takeNotices(prisma, { now, leasedUntil, limit: PAGE_SIZE });
+    const taken = await takeNotices(queries, { now, leasedUntil, limit: PAGE_SIZE });
     if (taken.length === 0) return;
     const failures = await publishAll(parts, taken);
     const done = taken.filter(({ id }) => !failures.has(id)).map(({ id }) => id);
-    await deleteNotices(prisma, done);
+    await deleteNotices(queries, done);
     if (failures.size > 0) {
       const [error] = failures.values();
       log.warn("notices were not published; they are tried again", { notices: failures.size, error });
-      await returnNotices(prisma, [...failures.keys()], clock.now());
+      await returnNotices(queries, [...failures.keys()], clock.now());
       return;
     }
   }

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { PrismaClient } from "@herald/common/database";
+import type { Queries } from "@herald/common/database";
 import type { Clock } from "@herald/common/runtime";
 import type { Log } from "@herald/common/telemetry";
 import { eraseDeliveries } from "../sql/erase-deliveries.ts";
@@ -33,7 +33,7 @@ const ORGANIZATIONS_PER_LOOK = 1_000;
  * `onErased` is told after each step. Resolves when there is nothing left, or after the step under way when `signal` aborts.
  */
 export async function eraseOld(
-  { prisma, clock, log }: { prisma: PrismaClient; clock: Clock; log: Log },
+  { queries, clock, log }: { queries: Queries; clock: Clock; log: Log },
   { keepDeliveriesMs, keepEventsMs, pageSize }: RetentionOptions,
   { onErased, signal }: { onErased: (erased: Partial<Erased>) => void; signal: AbortSignal },
 ): Promise<Erased> {
@@ -49,7 +49,7 @@ export async function eraseOld(
     let after: string | null = ZERO_UUID;
     while (after !== null && !signal.aborted) {
       const page = await resting(() =>
-        eraseDeliveries(prisma, { after: after as string, before, endedBefore, pageSize }),
+        eraseDeliveries(queries, { after: after as string, before, endedBefore, pageSize }),
       );
       erased.deliveries += page.erasedCount;
       onErased({ deliveries: page.erasedCount });
@@ -61,7 +61,7 @@ export async function eraseOld(
     let after: string | undefined = "";
     while (after !== undefined && !signal.aborted) {
       const limit = ORGANIZATIONS_PER_LOOK;
-      const passed = await resting(() => findOrganizations(prisma, { after: after as string, occurredBefore, limit }));
+      const passed = await resting(() => findOrganizations(queries, { after: after as string, occurredBefore, limit }));
       for (const { organizationId, isOld } of passed) if (isOld) await eraseEventsOf(organizationId, occurredBefore);
       after = passed.length === limit ? passed.at(-1)?.organizationId : undefined;
     }
@@ -71,7 +71,7 @@ export async function eraseOld(
     let cursor: EventCursor | null = null;
     for (let rowCount = pageSize; rowCount === pageSize && !signal.aborted; ) {
       const page = await resting(() =>
-        eraseEvents(prisma, { organizationId, after: cursor, occurredBefore, pageSize }),
+        eraseEvents(queries, { organizationId, after: cursor, occurredBefore, pageSize }),
       );
       ({ rowCount, cursor } = page);
       erased.events += page.erasedCount;

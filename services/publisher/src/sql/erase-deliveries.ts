@@ -1,4 +1,4 @@
-import type { PrismaClient } from "@herald/common/database";
+import type { Queries } from "@herald/common/database";
 
 export interface ErasedPage {
   /** Rows that the page held, whatever became of them. */
@@ -22,11 +22,11 @@ export interface ErasedDeliveries extends ErasedPage {
  * @param page `before` is an id that every delivery made since `endedBefore` comes behind
  */
 export async function eraseDeliveries(
-  prisma: PrismaClient,
+  queries: Queries,
   page: { after: string; before: string; endedBefore: Date; pageSize: number },
 ): Promise<ErasedDeliveries> {
   const { after, before, endedBefore, pageSize } = page;
-  const [row] = await prisma.$queryRaw<ErasedDeliveries[]>`
+  const [row] = await queries.$queryRaw<ErasedDeliveries[]>`
     with page as materialized (
       select id from delivery
       where id > ${after}::uuid and id < ${before}::uuid

@@ -1,4 +1,4 @@
-import type { PrismaClient } from "@herald/common/database";
+import type { Queries } from "@herald/common/database";
 import type { ErasedPage } from "./erase-deliveries.ts";
 import type { EventCursor } from "./fill-gaps.ts";
 
@@ -20,11 +20,11 @@ interface Row extends ErasedPage {
  * from the cursor on, and delivery_endpoint_id_business_event_id_key for each event and endpoint of the organization.
  */
 export async function eraseEvents(
-  prisma: PrismaClient,
+  queries: Queries,
   page: { organizationId: string; after: EventCursor | null; occurredBefore: Date; pageSize: number },
 ): Promise<ErasedEvents> {
   const { organizationId, after, occurredBefore, pageSize } = page;
-  const [row] = await prisma.$queryRaw<Row[]>`
+  const [row] = await queries.$queryRaw<Row[]>`
     with page as materialized (
       select occurred_at, id from business_event
       where organization_id = ${organizationId}

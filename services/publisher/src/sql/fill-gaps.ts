@@ -1,4 +1,4 @@
-import type { PrismaClient } from "@herald/common/database";
+import type { Queries } from "@herald/common/database";
 
 /** A place in an organization's events: those behind it in (occurred_at, id) are still to be read. */
 export interface EventCursor {
@@ -30,11 +30,11 @@ interface Row {
  * Locks: what it inserts, and the endpoint against deletion. Walks business_event_organization_id_occurred_at_id_idx from the cursor on.
  */
 export async function fillGaps(
-  prisma: PrismaClient,
+  queries: Queries,
   page: { endpointId: string; after: EventCursor | null; windowStart: Date; now: Date; pageSize: number },
 ): Promise<FilledPage> {
   const { endpointId, after, windowStart, now, pageSize } = page;
-  const [row] = await prisma.$queryRaw<Row[]>`
+  const [row] = await queries.$queryRaw<Row[]>`
     with endpoint as (
       select id, organization_id, events, created_at from webhook_endpoint where id = ${endpointId}::uuid and enabled
       -- The foreign key would take this lock too, and fail where the endpoint is just being deleted: so it is gone already.
@@ -42,13 +42,17 @@ export async function fillGaps(
     ), page as (
       select event.organization_id, event.id, event.type, event.occurred_at
       from endpoint
-      join business_event as event on event.organization_id = endpoint.organization_id
-      where event.occurred_at >= greatest(endpoint.created_at, ${windowStart}::timestamptz)
-        -- Of an event that claims to be from the future, the window is over as well: its delivery may be erased by now.
-        and event.received_at >= ${windowStart}::timestamptz
-        and (event.occurred_at, event.id) > (${after?.occurredAt ?? windowStart}::timestamptz, ${after?.id ?? ZERO_UUID}::uuid)
-      order by event.occurred_at, event.id
-      limit ${pageSize}
+      -- Lateral, so that the index gives the order and the limit ends the reading: a join would sort the whole window.
+      cross join lateral (
+        select organization_id, id, type, occurred_at from business_event
+        where organization_id = endpoint.organization_id
+          and occurred_at >= greatest(endpoint.created_at, ${windowStart}::timestamptz)
+          -- Of an event that claims to be from the future, the window is over as well: its delivery may be erased by now.
+          and received_at >= ${windowStart}::timestamptz
+          and (occurred_at, id) > (${after?.occurredAt ?? windowStart}::timestamptz, ${after?.id ?? ZERO_UUID}::uuid)
+        order by occurred_at, id
+        limit ${pageSize}
+      ) as event
     ), filled as (
       insert into delivery (endpoint_id, organization_id, business_event_id, event_type, next_attempt_at, created_at)
       select endpoint.id, page.organization_id, page.id, page.type, ${now}::timestamptz, ${now}::timestamptz

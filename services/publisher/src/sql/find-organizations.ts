@@ -1,4 +1,4 @@
-import type { PrismaClient } from "@herald/common/database";
+import type { Queries } from "@herald/common/database";
 
 export interface PassedOrganization {
   organizationId: string;
@@ -13,10 +13,10 @@ export interface PassedOrganization {
  * Locks nothing. Walks business_event_organization_id_occurred_at_id_idx by skipping.
  */
 export async function findOrganizations(
-  prisma: PrismaClient,
+  queries: Queries,
   { after, occurredBefore, limit }: { after: string; occurredBefore: Date; limit: number },
 ): Promise<PassedOrganization[]> {
-  return await prisma.$queryRaw<PassedOrganization[]>`
+  return await queries.$queryRaw<PassedOrganization[]>`
     with recursive walk (organization_id, step) as (
       (
         select organization_id, 1 from business_event

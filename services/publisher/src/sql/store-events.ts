@@ -1,4 +1,4 @@
-import type { PrismaClient } from "@herald/common/database";
+import type { Queries } from "@herald/common/database";
 import type { Hint } from "@herald/contracts";
 import type { IncomingEvent } from "../ingest/read-event.ts";
 
@@ -23,11 +23,11 @@ export interface FanOutTimes {
  * delivery_endpoint_id_business_event_id_key.
  */
 export async function storeEvents(
-  prisma: PrismaClient,
+  queries: Queries,
   events: readonly IncomingEvent[],
   { now, windowStart, unhintedAt }: FanOutTimes,
 ): Promise<Hint[]> {
-  return await prisma.$queryRaw<Hint[]>`
+  return await queries.$queryRaw<Hint[]>`
     with incoming as (
       select * from unnest(
         ${events.map((event) => event.organizationId)}::text[],
@@ -67,9 +67,17 @@ export async function storeEvents(
     select delivery.id, delivery.endpoint_id
     from incoming
     join webhook_endpoint as endpoint on endpoint.organization_id = incoming.organization_id
-    join delivery on delivery.endpoint_id = endpoint.id and delivery.business_event_id = incoming.id
+    cross join lateral (
+      select id, endpoint_id from delivery
+      where delivery.endpoint_id = endpoint.id
+        and delivery.business_event_id = incoming.id
+        -- As text, and with a limit: PostgreSQL must not think of reading everything that is pending, which it mostly
+        -- believes to be nothing.
+        and delivery.state::text = 'pending'
+        and delivery.attempt_count = 0
+      limit 1
+    ) as delivery
     where not exists (
         select from stored where stored.organization_id = incoming.organization_id and stored.id = incoming.id
-      )
-      and delivery.state = 'pending' and delivery.attempt_count = 0`;
+      )`;
 }

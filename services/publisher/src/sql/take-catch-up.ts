@@ -1,4 +1,4 @@
-import type { PrismaClient } from "@herald/common/database";
+import type { Queries } from "@herald/common/database";
 
 /** An endpoint whose catch-up this process does now. */
 export interface CatchUp {
@@ -15,10 +15,10 @@ export interface CatchUp {
  * Locks the endpoint that it takes, skips those that others lock. Walks webhook_endpoint_catch_up.
  */
 export async function takeCatchUp(
-  prisma: PrismaClient,
+  queries: Queries,
   { now, leasedUntil }: { now: Date; leasedUntil: Date },
 ): Promise<CatchUp | null> {
-  const [taken] = await prisma.$queryRaw<CatchUp[]>`
+  const [taken] = await queries.$queryRaw<CatchUp[]>`
     update webhook_endpoint
     set catch_up_at = ${leasedUntil}::timestamptz
     where id in (
@@ -37,11 +37,11 @@ export async function takeCatchUp(
  * marked again meanwhile keeps its new mark.
  */
 export async function finishCatchUp(
-  prisma: PrismaClient,
+  queries: Queries,
   { endpointId, leasedUntil }: CatchUp,
   { now, nextAt }: { now: Date; nextAt: Date },
 ): Promise<void> {
-  await prisma.$executeRaw`
+  await queries.$executeRaw`
     update webhook_endpoint
     set catch_up_at = case when catch_up_until > ${now}::timestamptz then catch_up_until else ${nextAt}::timestamptz end
     where id = ${endpointId}::uuid and catch_up_at = ${leasedUntil}::timestamptz`;

@@ -1,4 +1,4 @@
-import type { PrismaClient } from "@herald/common/database";
+import type { Queries } from "@herald/common/database";
 import type { NoticeAttempt, NoticeType } from "@herald/contracts";
 
 /** A notice that this process publishes now. */
@@ -25,10 +25,10 @@ export interface TakenNotice {
  * delivery_pkey.
  */
 export async function takeNotices(
-  prisma: PrismaClient,
+  queries: Queries,
   { now, leasedUntil, limit }: { now: Date; leasedUntil: Date; limit: number },
 ): Promise<TakenNotice[]> {
-  return await prisma.$queryRaw<TakenNotice[]>`
+  return await queries.$queryRaw<TakenNotice[]>`
     with taken as (
       update notice
       set publish_at = ${leasedUntil}::timestamptz
@@ -70,12 +70,12 @@ export async function takeNotices(
 }
 
 /** Ends notices that the broker has confirmed. Locks them. Walks notice_pkey. */
-export async function deleteNotices(prisma: PrismaClient, ids: readonly string[]): Promise<void> {
-  await prisma.$executeRaw`delete from notice where id = any (${ids}::uuid[])`;
+export async function deleteNotices(queries: Queries, ids: readonly string[]): Promise<void> {
+  await queries.$executeRaw`delete from notice where id = any (${ids}::uuid[])`;
 }
 
 /** Gives notices back that could not be published, due at `publishAt`. Locks them. Walks notice_pkey. */
-export async function returnNotices(prisma: PrismaClient, ids: readonly string[], publishAt: Date): Promise<void> {
-  await prisma.$executeRaw`
+export async function returnNotices(queries: Queries, ids: readonly string[], publishAt: Date): Promise<void> {
+  await queries.$executeRaw`
     update notice set publish_at = ${publishAt}::timestamptz where id = any (${ids}::uuid[])`;
 }

@@ -1,4 +1,4 @@
-import type { PrismaClient } from "@herald/common/database";
+import type { Queries } from "@herald/common/database";
 
 /**
  * Makes a page of an enabled endpoint's parked deliveries pending again, each due by its own delay: what was due while
@@ -7,10 +7,10 @@ import type { PrismaClient } from "@herald/common/database";
  * Locks those deliveries, skips those that others lock. Walks delivery_parked.
  */
 export async function unpark(
-  prisma: PrismaClient,
+  queries: Queries,
   { endpointId, now, pageSize }: { endpointId: string; now: Date; pageSize: number },
 ): Promise<number> {
-  return await prisma.$executeRaw`
+  return await queries.$executeRaw`
     update delivery
     set state = 'pending',
         next_attempt_at = case when attempt_count = 0 then ${now}::timestamptz else next_attempt_at end

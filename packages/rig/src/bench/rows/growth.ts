@@ -137,7 +137,7 @@ interface Worker {
   endpointIds: string[];
 }
 
-async function work({ database: { prisma }, admin, endpointIds }: Worker): Promise<Record<Step, number>> {
+async function work({ database: { queries }, admin, endpointIds }: Worker): Promise<Record<Step, number>> {
   const measured: Partial<Record<Step, number>> = {};
   async function timed<T>(step: Step, task: () => Promise<T>): Promise<T> {
     const startedAt = performance.now();
@@ -157,19 +157,19 @@ async function work({ database: { prisma }, admin, endpointIds }: Worker): Promi
     body: SAMPLE_BODY,
     traceparent: null,
   }));
-  const hints = await timed("store", () => storeEvents(prisma, events, { now, windowStart, unhintedAt: later }));
+  const hints = await timed("store", () => storeEvents(queries, events, { now, windowStart, unhintedAt: later }));
   const claimed = await timed("claim", () =>
     claimHinted(
-      prisma,
+      queries,
       hints.map((hint) => hint.deliveryId),
       { now, leasedUntil: later, maxAttempts: 5 },
     ),
   );
   if (claimed.length !== BATCH) throw new Error(`${claimed.length} deliveries were claimed instead of ${BATCH}.`);
-  await timed("due", () => findDueEndpoints(prisma, { now, after: null, limit: 50 }));
+  await timed("due", () => findDueEndpoints(queries, { now, after: null, limit: 50 }));
   await timed("settle", () =>
     settle(
-      prisma,
+      queries,
       claimed.map(({ deliveryId, endpointId, attempt, revision }) => ({
         deliveryId,
         endpointId,
@@ -187,7 +187,7 @@ async function work({ database: { prisma }, admin, endpointIds }: Worker): Promi
     ),
   );
   await timed("catchUp", () =>
-    fillGaps(prisma, { endpointId: endpointIds[0] ?? "", after: null, windowStart, now, pageSize: 1_000 }),
+    fillGaps(queries, { endpointId: endpointIds[0] ?? "", after: null, windowStart, now, pageSize: 1_000 }),
   );
   await timed("list", () => admin.list());
   return measured as Record<Step, number>;

@@ -1,3 +1,4 @@
+import { diskFlushMs } from "../disk-flush.ts";
 import { EXACTLY_ONCE, type Row } from "../row.ts";
 import { SAMPLE_BODY } from "../sample-body.ts";
 import { quantile } from "../statistics.ts";
@@ -14,6 +15,7 @@ export const latencyRow: Row = {
     p50: { label: "half of the events within", unit: "ms", bar: { atMost: 15 } },
     p95: { label: "95 % within", unit: "ms", bar: { atMost: 40 } },
     p99: { label: "99 % within", unit: "ms", bar: { atMost: 100 } },
+    flush: { label: "one flush of the disk, half within", unit: "ms" },
     ...EXACTLY_ONCE,
   },
   async open(place, { seconds, progress }) {
@@ -33,11 +35,13 @@ export const latencyRow: Row = {
         seconds,
       },
       async round() {
+        const flush = await diskFlushMs();
         await traffic.reset();
         const emitted = await traffic.emitEvenly(PER_SECOND, seconds);
         await traffic.untilReceived(emitted);
         const { different, repeated, delays } = await traffic.arrivals();
         return {
+          flush,
           p50: quantile(delays, 0.5),
           p95: quantile(delays, 0.95),
           p99: quantile(delays, 0.99),

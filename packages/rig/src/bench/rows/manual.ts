@@ -1,6 +1,7 @@
 import { Agent } from "node:https";
 import { got } from "got";
 import { apiClient } from "../../herald/api-client.ts";
+import { diskFlushMs } from "../disk-flush.ts";
 import type { Row } from "../row.ts";
 import { SAMPLE_BODY } from "../sample-body.ts";
 import { median, quantile } from "../statistics.ts";
@@ -17,6 +18,7 @@ export const manualRow: Row = {
     throughHerald: { label: "through the management API, half within", unit: "ms" },
     added: { label: "added by Herald", unit: "ms", bar: { atMost: 10 } },
     p95: { label: "through the management API, 95 % within", unit: "ms" },
+    flush: { label: "one flush of the disk, half within", unit: "ms" },
     failed: { label: "deliveries that did not succeed at once", unit: "", bar: { atMost: 0 } },
   },
   async open(place, { seconds, progress }) {
@@ -44,12 +46,14 @@ export const manualRow: Row = {
     return {
       conditions: { "at once": 1, "receiver answers after": "0 ms", "body bytes": SAMPLE_BODY.length, seconds },
       async round() {
+        const flush = await diskFlushMs();
         const pairs: Awaited<ReturnType<typeof pair>>[] = [];
         const end = performance.now() + seconds * 1_000;
         while (performance.now() < end) pairs.push(await pair());
         const direct = median(pairs.map((each) => each.direct));
         const times = pairs.map((each) => each.throughHerald);
         return {
+          flush,
           direct,
           throughHerald: median(times),
           added: median(times) - direct,

@@ -1,0 +1,36 @@
+import pg from "pg";
+import { Prisma } from "./generated/client.ts";
+
+/**
+ * What a statement of `sql/` runs on: Prisma's client has these two, and so has {@link directQueries}. Placeholders are
+ * Prisma's too: `${value}` is a parameter, `${Prisma.sql`...`}` a piece of the statement.
+ */
+export interface Queries {
+  /** The rows, by the names of the statement's columns. */
+  $queryRaw<T>(statement: TemplateStringsArray, ...values: unknown[]): Promise<T>;
+  /** How many rows the statement changed. */
+  $executeRaw(statement: TemplateStringsArray, ...values: unknown[]): Promise<number>;
+}
+
+/**
+ * Statements straight to PostgreSQL. Prisma's raw queries take the same text and bring the same rows, but write every
+ * value out as JSON for its query compiler first, of which a process that writes no other queries needs nothing at all:
+ * see docs/adr/0013.
+ */
+export function directQueries(pool: pg.Pool, statementName: (text: string) => string): Queries {
+  async function run(strings: TemplateStringsArray, values: unknown[]): Promise<pg.QueryResult> {
+    const statement = Prisma.sql(strings, ...values);
+    const { text } = statement;
+    return await pool.query({ name: statementName(text), text, values: statement.values, types: TYPES });
+  }
+  return {
+    $queryRaw: async <T>(strings: TemplateStringsArray, ...values: unknown[]) => (await run(strings, values)).rows as T,
+    $executeRaw: async (strings, ...values) => (await run(strings, values)).rowCount ?? 0,
+  };
+}
+
+/** As Prisma reads them: a bigint may be larger than a number can say. */
+const TYPES: pg.CustomTypesConfig = {
+  getTypeParser: (oid: number, format?: "text" | "binary") =>
+    oid === pg.types.builtins.INT8 && format !== "binary" ? BigInt : pg.types.getTypeParser(oid, format),
+};

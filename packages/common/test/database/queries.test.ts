@@ -1,0 +1,53 @@
+import { randomUUID } from "node:crypto";
+import { isDatabaseOutage, openDatabase, Prisma, sqlStateOf } from "@herald/common/database";
+import { useDatabase } from "@herald/devkit/harness";
+import { expect, test } from "@jest/globals";
+
+const db = useDatabase({ migrated: false });
+
+const ID = randomUUID();
+const TIME = new Date("2026-03-01T12:00:00.123Z");
+
+test("the direct way brings what Prisma's brings, for every type that a statement uses", async () => {
+  const read = (queries: Pick<typeof db.database.queries, "$queryRaw">) =>
+    queries.$queryRaw<unknown>`
+      select ${ID}::uuid as "id", ${TIME}::timestamptz as "time", ${7}::int as "number", ${2n ** 60n}::bigint as "large",
+        ${true}::boolean as "flag", ${'é"\\,{}'}::text as "text", null::text as "nothing", count(*) as "count",
+        ${["a", 'b"\\,{}']}::text[] as "texts", ${[ID]}::uuid[] as "ids", array_agg(two.time) as "times",
+        json_build_object('a', ${1}::int) as "json"
+      from unnest(${[ID, ID]}::uuid[], ${[TIME, null]}::timestamptz[], ${[true, false]}::boolean[]) as two (id, time, flag)
+      where ${Prisma.sql`id = ${ID}::uuid`}`;
+  const direct = await read(db.database.queries);
+  expect(direct).toEqual([
+    {
+      id: ID,
+      time: TIME,
+      number: 7,
+      large: 2n ** 60n,
+      flag: true,
+      text: 'é"\\,{}',
+      nothing: null,
+      count: 2n,
+      texts: ["a", 'b"\\,{}'],
+      ids: [ID],
+      times: [TIME, null],
+      json: { a: 1 },
+    },
+  ]);
+  expect(direct).toEqual(await read(db.database.prisma));
+});
+
+test("a change says how many rows it changed", async () => {
+  await db.database.queries.$executeRaw`create table thing (id int)`;
+  expect(await db.database.queries.$executeRaw`insert into thing select generate_series(1, ${3}::int)`).toBe(3);
+});
+
+test("an error tells PostgreSQL's code, and a server that is away is known as an outage", async () => {
+  const refused = await db.database.queries.$queryRaw`select 1 / ${0}::int`.catch((error: unknown) => error);
+  expect(sqlStateOf(refused)).toBe("22012");
+  expect(isDatabaseOutage(refused)).toBe(false);
+  const away = openDatabase("postgresql://nobody@127.0.0.1:1/none");
+  const error = await away.queries.$queryRaw`select 1`.catch((reason: unknown) => reason);
+  await away.close();
+  expect(isDatabaseOutage(error)).toBe(true);
+});

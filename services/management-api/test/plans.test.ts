@@ -1,0 +1,22 @@
+import { plansOf, type Statistics, type StoredHistory, storeHistory, useDatabase } from "@herald/devkit/harness";
+import { beforeAll, describe, expect, test } from "@jest/globals";
+import { listWebhooks } from "../src/sql/list-webhooks.ts";
+
+const db = useDatabase();
+
+describe.each<Statistics>(["from a quiet time", "of a backlog"])("with statistics %s", (statistics) => {
+  let stored: StoredHistory;
+  beforeAll(async () => {
+    stored = await storeHistory(db.database.prisma, statistics);
+  });
+
+  test("the listing reads an organization's latest deliveries by their index, and no whole table", async () => {
+    const { custom, generic } = await plansOf(db.database.queries, (queries) =>
+      listWebhooks(queries, stored.organizationId),
+    );
+    for (const plan of [custom, generic]) {
+      expect(plan.wholeTables.filter((name) => name.startsWith("delivery"))).toEqual([]);
+      expect(plan.indexes.filter((name) => name.startsWith("delivery"))).toEqual(["delivery_organization_id_id_idx"]);
+    }
+  });
+});
