@@ -1,4 +1,3 @@
-import { eventually } from "@herald/devkit/harness";
 import { expect, test } from "@jest/globals";
 import type { Page } from "playwright-core";
 import { useWorld } from "./support/world.ts";
