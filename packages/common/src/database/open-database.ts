@@ -26,7 +26,7 @@ export interface Database {
   readonly queries: Queries;
   /** One round trip to PostgreSQL; rejects where there is none. */
   ping(): Promise<void>;
-  /** Lets running queries finish and closes every connection. */
+  /** Lets running queries finish and closes every connection. Closing again does nothing. */
   close(): Promise<void>;
 }
 
@@ -74,7 +74,7 @@ export function openDatabase(url: string, options: DatabaseOptions = {}): Databa
     },
     close: async () => {
       await prisma.$disconnect();
-      await pool.end();
+      if (!pool.ending) await pool.end();
     },
   };
 }

@@ -1,0 +1,13 @@
+import { openDatabase } from "@herald/common/database";
+import { useDatabase } from "@herald/devkit/harness";
+import { expect, test } from "@jest/globals";
+
+const stored = useDatabase({ migrated: false });
+
+test("a database that is closed again stays closed, without a complaint: a process may be told twice to stop", async () => {
+  const database = openDatabase(stored.url);
+  await database.ping();
+  await Promise.all([database.close(), database.close()]);
+  await database.close();
+  await expect(database.ping()).rejects.toThrow();
+});
