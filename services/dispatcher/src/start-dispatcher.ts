@@ -1,10 +1,9 @@
 import { readFileSync } from "node:fs";
-import { connectBroker, names as namesOf } from "@herald/common/broker";
 import { ConfigError, type Environment, readConfig } from "@herald/common/config";
-import { isDataError, openDatabase } from "@herald/common/database";
-import { batcher, type Clock, repeat, retry, type Service, systemClock } from "@herald/common/runtime";
+import { isDataError } from "@herald/common/database";
+import { batcher, type Clock, repeat, retry, systemClock } from "@herald/common/runtime";
 import { parsePrivateNetworks, secretBox } from "@herald/common/security";
-import { createLog, createRegistry, startOperationsServer, startTracing } from "@herald/common/telemetry";
+import { openService, type Service } from "@herald/common/service";
 import type { Hint } from "@herald/contracts";
 import { createSender } from "./attempt/index.ts";
 import { createBacklog } from "./backlog.ts";
@@ -58,41 +57,14 @@ export async function startDispatcher(
     }),
   );
 
-  const log = createLog({ service: "dispatcher", level: config.LOG_LEVEL });
+  const service = await openService("dispatcher", config);
+  const { broker, log, tracing } = service;
+  const { queries } = service.database;
+  const metrics = createMetrics(service.registry);
   const slots = endpointSlots(config.ENDPOINT_CONCURRENCY);
-  const registry = createRegistry("dispatcher");
-  const metrics = createMetrics(registry);
-  const names = namesOf(config.BROKER_NAMESPACE);
   const schedule = retrySchedule(config.RETRY_DELAYS_SECONDS.split(",").map((seconds) => Number(seconds) * 1_000));
 
-  const tracing = await startTracing({
-    service: "dispatcher",
-    endpoint: config.OTEL_EXPORTER_OTLP_ENDPOINT,
-    headers: config.OTEL_EXPORTER_OTLP_HEADERS,
-    sampledShare: config.OTEL_TRACES_SAMPLER_ARG,
-    log,
-  });
-  const database = openDatabase(config.DATABASE_URL, {
-    poolSize: config.DATABASE_POOL_SIZE,
-    statementTimeoutMs: config.DATABASE_TIMEOUT_SECONDS * 1_000,
-    applicationName: "herald-dispatcher",
-    onConnectionLost: (error) => log.warn("a database connection broke", { error }),
-  });
-  const broker = connectBroker({
-    url: config.AMQP_URL,
-    namespace: config.BROKER_NAMESPACE,
-    name: "herald-dispatcher",
-    log,
-  });
-  const operations = await startOperationsServer({
-    host: config.HTTP_HOST,
-    port: config.METRICS_PORT,
-    registry,
-    checks: { database: () => database.ping().then(() => true), broker: () => broker.isReady() },
-  });
-
   const stopping = new AbortController();
-  const { queries } = database;
   const deliver = createDeliver({
     sender,
     slots,
@@ -138,12 +110,12 @@ export async function startDispatcher(
   const doors = { broker, slots, backlog, claim, log };
   const firstHints = consumeFirstHints(
     { ...doors, deliver: metrics.counted("first", deliver) },
-    { queue: names.firstHintsQueue, concurrency: config.FIRST_CONCURRENCY },
+    { queue: broker.names.firstHintsQueue, concurrency: config.FIRST_CONCURRENCY },
     { maxInFlight: config.MAX_IN_FLIGHT },
   );
   const manualHints = consumeManualHints(
     { ...doors, deliver: metrics.counted("manual", deliver) },
-    { queue: names.manualHintsQueue, concurrency: config.MANUAL_CONCURRENCY },
+    { queue: broker.names.manualHintsQueue, concurrency: config.MANUAL_CONCURRENCY },
   );
   const retrying = repeat(
     (signal) => retryPass({ queries, clock }, { pageSize: config.RETRY_PAGE_SIZE, onDue: backlog.add }, signal),
@@ -180,10 +152,7 @@ export async function startDispatcher(
       clearTimeout(patience);
       stopping.abort();
       await sender.close();
-      await broker.close();
-      await database.close();
-      await tracing?.stop();
-      await operations.close();
+      await service.close();
     },
   };
 }

@@ -3,8 +3,8 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { connectBroker, names } from "@herald/common/broker";
-import type { Service } from "@herald/common/runtime";
 import { secretBox } from "@herald/common/security";
+import type { Service } from "@herald/common/service";
 import {
   certificates,
   eventually,

@@ -1,9 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { connectBroker } from "@herald/common/broker";
 import type { Environment } from "@herald/common/config";
-import { openDatabase } from "@herald/common/database";
-import { type Clock, type Service, systemClock } from "@herald/common/runtime";
-import { createLog, createRegistry, startOperationsServer } from "@herald/common/telemetry";
+import { type Clock, systemClock } from "@herald/common/runtime";
+import { openService, type Service } from "@herald/common/service";
 import { createApp } from "./app.ts";
 import { readManagementApiConfig } from "./config.ts";
 import { attemptRequester } from "./deliveries/request-attempt.ts";
@@ -19,36 +17,18 @@ export async function startManagementApi(
   { clock = systemClock }: { clock?: Clock } = {},
 ): Promise<Service & { port: number }> {
   const config = readManagementApiConfig(environment);
-  const log = createLog({ service: "management-api", level: config.LOG_LEVEL });
-  const registry = createRegistry("management-api");
-  const database = openDatabase(config.DATABASE_URL, {
-    poolSize: config.DATABASE_POOL_SIZE,
-    statementTimeoutMs: config.DATABASE_TIMEOUT_SECONDS * 1_000,
-    applicationName: "herald-management-api",
-    onConnectionLost: (error) => log.warn("a database connection broke", { error }),
-  });
-  const broker = connectBroker({
-    url: config.AMQP_URL,
-    namespace: config.BROKER_NAMESPACE,
-    name: "herald-management-api",
-    log,
-  });
+  const service = await openService("management-api", config);
+  const { broker, log, registry } = service;
   const app = createApp({
     config,
-    prisma: database.prisma,
+    prisma: service.database.prisma,
     requestAttempt: attemptRequester(broker, { timeoutMs: config.MANUAL_DELIVERY_TIMEOUT_MS }),
     clock,
     log,
     registry,
   });
   const server = await startServer(app, { host: config.HTTP_HOST, port: config.PORT });
-  const operations = await startOperationsServer({
-    host: config.HTTP_HOST,
-    port: config.METRICS_PORT,
-    registry,
-    checks: { database: () => database.ping().then(() => true), broker: () => broker.isReady() },
-  });
-  log.info("listening", { port: server.port, operationsPort: operations.port, basePath: config.BASE_PATH });
+  log.info("listening", { port: server.port, operationsPort: service.operationsPort, basePath: config.BASE_PATH });
 
   return {
     log,
@@ -60,8 +40,7 @@ export async function startManagementApi(
       await broker.close();
       await Promise.race([answered, sleep(LAST_ANSWERS_MS, undefined, { ref: false })]);
       server.end();
-      await operations.close();
-      await database.close();
+      await service.close();
     },
   };
 }

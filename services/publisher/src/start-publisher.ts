@@ -1,8 +1,6 @@
-import { connectBroker, names as namesOf } from "@herald/common/broker";
 import { type Environment, readConfig } from "@herald/common/config";
-import { openDatabase } from "@herald/common/database";
-import { type Clock, repeat, type Service, systemClock } from "@herald/common/runtime";
-import { createLog, createRegistry, startOperationsServer, startTracing } from "@herald/common/telemetry";
+import { type Clock, repeat, systemClock } from "@herald/common/runtime";
+import { openService, type Service } from "@herald/common/service";
 import { catchUp } from "./catch-up.ts";
 import { publisherSettings } from "./config.ts";
 import { createFanOut } from "./fan-out.ts";
@@ -23,40 +21,14 @@ export async function startPublisher(
   { clock = systemClock }: { clock?: Clock } = {},
 ): Promise<Service> {
   const config = readConfig(publisherSettings, environment);
-  const log = createLog({ service: "publisher", level: config.LOG_LEVEL });
-  const registry = createRegistry("publisher");
+  const service = await openService("publisher", config);
+  const { broker, log, registry, tracing } = service;
+  const { names } = broker;
+  const { queries } = service.database;
   const metrics = createMetrics(registry);
-  const names = namesOf(config.BROKER_NAMESPACE);
   const windowMs = config.PUBLICATION_WINDOW_DAYS * DAY_MS;
 
-  const tracing = await startTracing({
-    service: "publisher",
-    endpoint: config.OTEL_EXPORTER_OTLP_ENDPOINT,
-    headers: config.OTEL_EXPORTER_OTLP_HEADERS,
-    sampledShare: config.OTEL_TRACES_SAMPLER_ARG,
-    log,
-  });
-  const database = openDatabase(config.DATABASE_URL, {
-    poolSize: config.DATABASE_POOL_SIZE,
-    statementTimeoutMs: config.DATABASE_TIMEOUT_SECONDS * 1_000,
-    applicationName: "herald-publisher",
-    onConnectionLost: (error) => log.warn("a database connection broke", { error }),
-  });
-  const broker = connectBroker({
-    url: config.AMQP_URL,
-    namespace: config.BROKER_NAMESPACE,
-    name: "herald-publisher",
-    log,
-  });
-  const operations = await startOperationsServer({
-    host: config.HTTP_HOST,
-    port: config.METRICS_PORT,
-    registry,
-    checks: { database: () => database.ping().then(() => true), broker: () => broker.isReady() },
-  });
-
   const stopping = new AbortController();
-  const { queries } = database;
   exportLag(registry, { queries, inspector: broker.inspector(), names, clock });
   const fanOut = createFanOut(
     { queries, clock, log, signal: stopping.signal },
@@ -128,10 +100,7 @@ export async function startPublisher(
       stopping.abort();
       await repeating;
       await publisher.close();
-      await broker.close();
-      await database.close();
-      await tracing?.stop();
-      await operations.close();
+      await service.close();
     },
   };
 }

@@ -1,4 +1,5 @@
-import type { Clock, Service } from "@herald/common/runtime";
+import type { Clock } from "@herald/common/runtime";
+import type { Service } from "@herald/common/service";
 import { startDispatcher } from "@herald/dispatcher";
 import { startManagementApi } from "@herald/management-api";
 import { startPublisher } from "@herald/publisher";

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Broker, connectBroker } from "@herald/common/broker";
-import type { Service } from "@herald/common/runtime";
+import type { Service } from "@herald/common/service";
 import type { Hint } from "@herald/contracts";
 import { certificates, useBroker } from "@herald/devkit/harness";
 import { startDispatcher } from "@herald/dispatcher";

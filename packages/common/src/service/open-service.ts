@@ -1,0 +1,80 @@
+import type { Registry } from "prom-client";
+import { type Broker, connectBroker } from "../broker/index.ts";
+import type { Config, serviceSettings, tracingSettings } from "../config/index.ts";
+import { type Database, openDatabase } from "../database/index.ts";
+import {
+  createLog,
+  createRegistry,
+  type Log,
+  startOperationsServer,
+  startTracing,
+  type Tracing,
+} from "../telemetry/index.ts";
+
+/** What every service stands on. */
+export interface OpenService {
+  log: Log;
+  /** What /metrics of the operations port shows. */
+  registry: Registry;
+  database: Database;
+  broker: Broker;
+  /** Undefined where no collector is configured. */
+  tracing: Tracing | undefined;
+  /** Where /healthz, /readyz and /metrics are. */
+  operationsPort: number;
+  /** Closes all of it, what tells of the others last. The service's own work has ended by then. */
+  close(): Promise<void>;
+}
+
+/**
+ * Opens a service's database, broker, telemetry and operations port. Neither PostgreSQL nor RabbitMQ need be there yet: until
+ * they are, /readyz says so.
+ *
+ * @param name "publisher"; what logs, metrics and the connections' lists call it
+ */
+export async function openService(
+  name: string,
+  config: Config<typeof serviceSettings> & Partial<Config<typeof tracingSettings>>,
+): Promise<OpenService> {
+  const log = createLog({ service: name, level: config.LOG_LEVEL });
+  const registry = createRegistry(name);
+  const tracing = await startTracing({
+    service: name,
+    endpoint: config.OTEL_EXPORTER_OTLP_ENDPOINT,
+    headers: config.OTEL_EXPORTER_OTLP_HEADERS,
+    sampledShare: config.OTEL_TRACES_SAMPLER_ARG ?? 1,
+    log,
+  });
+  const database = openDatabase(config.DATABASE_URL, {
+    poolSize: config.DATABASE_POOL_SIZE,
+    statementTimeoutMs: config.DATABASE_TIMEOUT_SECONDS * 1_000,
+    applicationName: `herald-${name}`,
+    onConnectionLost: (error) => log.warn("a database connection broke", { error }),
+  });
+  const broker = connectBroker({
+    url: config.AMQP_URL,
+    namespace: config.BROKER_NAMESPACE,
+    name: `herald-${name}`,
+    log,
+  });
+  const operations = await startOperationsServer({
+    host: config.HTTP_HOST,
+    port: config.METRICS_PORT,
+    registry,
+    checks: { database: () => database.ping().then(() => true), broker: () => broker.isReady() },
+  });
+  return {
+    log,
+    registry,
+    database,
+    broker,
+    tracing,
+    operationsPort: operations.port,
+    async close() {
+      await broker.close();
+      await database.close();
+      await tracing?.stop();
+      await operations.close();
+    },
+  };
+}
