@@ -27,7 +27,7 @@ export function hasPassed({ verdict, complaints }: ScenarioResult): boolean {
 
 /** The report of a run for programs. */
 export function reportOf(head: ReportHead, result: ScenarioResult) {
-  const { verdict, quietAfterMs, extra, complaints } = result;
+  const { verdict, history, quietAfterMs, extra, complaints } = result;
   const { findings, figures } = verdict;
   const counts = Object.fromEntries(Object.entries(findings).map(([name, list]) => [name, list.length]));
   return {
@@ -36,7 +36,7 @@ export function reportOf(head: ReportHead, result: ScenarioResult) {
     verdict: counts,
     complaints,
     extra,
-    figures: { ...figures, quietAfterMs },
+    figures: { ...figures, quietAfterMs, stoodStillMs: history.stoodStillMs },
   };
 }
 
@@ -44,7 +44,7 @@ const EXAMPLES = 10;
 
 /** The same for people. */
 export function tableOf(head: ReportHead, result: ScenarioResult): string {
-  const { verdict, quietAfterMs, extra, complaints } = result;
+  const { verdict, history, quietAfterMs, extra, complaints } = result;
   const { findings, figures } = verdict;
   const list = (counts: Record<string, number>) =>
     Object.entries(counts)
@@ -67,6 +67,7 @@ export function tableOf(head: ReportHead, result: ScenarioResult): string {
     ],
     ["quiet after", `${(quietAfterMs / 1_000).toFixed(1)} s`],
     ["duplicates", duplicates === 0 ? "0" : `${duplicates}: ${list(figures.duplicates)}`],
+    ["the machine stood still for up to", `${history.stoodStillMs} ms`],
     ...ROWS.map(([key, name]): [string, string] => [`${name} (must be 0)`, String(findings[key].length)]),
     ...Object.entries(extra).map(([name, value]): [string, string] => [name, String(value)]),
     ["verdict", hasPassed(result) ? "passed" : "FAILED"],

@@ -107,6 +107,7 @@ export async function runUnderLoad(world: World, options: RunOptions): Promise<R
       })),
       faults,
       ownEnds: world.ownEnds,
+      stoodStillMs: await ask.receivers<number>({ type: "stoodStillMs" }),
       leftInQueues: await countMessages(servers.amqpUrls(), [inboxQueue, rejectedQueue, manualHintsQueue]),
       settings: {
         leaseMs: times.leaseMs,

@@ -22,7 +22,7 @@ const SLACK_MS = 250;
  * that happened between the two can have done so.
  */
 export function explainRepeat(
-  history: Pick<History, "faults" | "settings">,
+  history: Pick<History, "faults" | "settings" | "stoodStillMs">,
   delivery: StoredDelivery | undefined,
   first: ReceivedRequest,
   second: ReceivedRequest,
@@ -34,9 +34,9 @@ export function explainRepeat(
   return cameTooLate(history, delivery, first) ? "late answer" : undefined;
 }
 
-/** The receiver accepted it, and the sender had given up by then. */
+/** The receiver accepted it, and the sender had given up by then, or stood still and read the answer too late. */
 function cameTooLate(
-  { settings }: Pick<History, "settings">,
+  { settings, stoodStillMs }: Pick<History, "settings" | "stoodStillMs">,
   delivery: StoredDelivery | undefined,
   { at, endedAt }: ReceivedRequest,
 ): boolean {
@@ -44,5 +44,5 @@ function cameTooLate(
     .filter(({ startedAt }) => startedAt <= at)
     .sort((a, b) => b.startedAt - a.startedAt)[0];
   const timedOut = attempt?.errorSummary?.startsWith("timed out") ?? false;
-  return timedOut && endedAt - (attempt?.startedAt ?? 0) >= settings.attemptTimeoutMs - SLACK_MS;
+  return timedOut && endedAt - (attempt?.startedAt ?? 0) >= settings.attemptTimeoutMs - SLACK_MS - stoodStillMs;
 }

@@ -20,6 +20,8 @@ export interface History {
   ownEnds: { service: string; at: number; lastLines: string[] }[];
   /** Messages that lie in a queue although nothing is going on any more. */
   leftInQueues: Record<string, number>;
+  /** The longest time for which the machine was seen to do nothing for one of the rig's processes. */
+  stoodStillMs: number;
   settings: { leaseMs: number; attemptTimeoutMs: number; maxAttempts: number; disableAfter: number };
 }
 

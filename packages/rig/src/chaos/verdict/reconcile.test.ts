@@ -21,6 +21,7 @@ function goodRun(): History {
     notices: [],
     faults: [],
     ownEnds: [],
+    stoodStillMs: 0,
     leftInQueues: { inbox: 0 },
     settings: { leaseMs: 8_000, attemptTimeoutMs: 2_000, maxAttempts: 5, disableAfter: 5 },
   };
@@ -267,6 +268,15 @@ describe("duplicates", () => {
     expect(found({ ...run, requests: [request({}), request({ at: T0 + 4_000 })] })).toHaveProperty(
       "unexplainedDuplicates",
     );
+  });
+
+  test("so does one that the sender read too late, where the machine had no time for anybody", () => {
+    const timedOut = delivery({ attemptCount: 2 });
+    for (const attempt of timedOut.attempts.slice(0, 1)) attempt.errorSummary = "timed out after 2 s";
+    const requests = [request({ endedAt: T0 + 1_550 }), request({ at: T0 + 4_000 })];
+    const run = { ...goodRun(), deliveries: [timedOut], requests };
+    expect(reconcile({ ...run, stoodStillMs: 300 }).figures.duplicates).toEqual({ "late answer": 1 });
+    expect(found(run)).toHaveProperty("unexplainedDuplicates");
   });
 
   test("a retry of what the receiver refused is none", () => {

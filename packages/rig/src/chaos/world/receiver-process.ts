@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { createServer } from "node:https";
 import type { AddressInfo, Socket } from "node:net";
+import { monitorEventLoopDelay } from "node:perf_hooks";
 import { verify } from "@herald/receiver";
 import { answerParent } from "../../child.ts";
 import { type Behaviour, planBehaviour } from "../plan/behaviour.ts";
@@ -16,7 +17,9 @@ export type ReceiverRequest =
   /** The run begins: the outages count from here. */
   | { type: "begin" }
   | { type: "count" }
-  | { type: "requests" };
+  | { type: "requests" }
+  /** The longest time for which the machine had none for this process since the run began, in milliseconds. */
+  | { type: "stoodStillMs" };
 
 interface Endpoint {
   number: number;
@@ -35,6 +38,7 @@ const served = new WeakMap<Socket, number>();
 const connections = new Map<number, Socket>();
 let plan: Extract<ReceiverRequest, { type: "listen" }>;
 let begunAt = Number.POSITIVE_INFINITY;
+const turns = monitorEventLoopDelay({ resolution: 10 });
 
 answerParent<ReceiverRequest>((request) => {
   switch (request.type) {
@@ -45,11 +49,14 @@ answerParent<ReceiverRequest>((request) => {
       return void endpoints.set(`/${request.number}`, request);
     case "begin":
       begunAt = Date.now();
+      turns.enable();
       return undefined;
     case "count":
       return requests.length;
     case "requests":
       return requests;
+    case "stoodStillMs":
+      return Math.ceil(turns.max / 1_000_000);
   }
 });
 
@@ -173,7 +180,9 @@ function act(
       drip(response, 30);
       return;
     case "garbles-body":
-      if (accept({ "transfer-encoding": "chunked" })) socket.end("zzz\r\nno chunk\r\n");
+      // From its first byte past node's server, which holds back a head for as long as it believes the answer before to be on its way.
+      ended(record, "accepted");
+      socket.end("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzzz\r\nno chunk\r\n");
       return;
     case "processes-first":
       response.writeProcessing();
