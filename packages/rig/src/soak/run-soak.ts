@@ -1,0 +1,73 @@
+import { openDatabase } from "@herald/common/database";
+import type { BenchPlace } from "../bench/place.ts";
+import { quantile } from "../bench/statistics.ts";
+import { startTraffic } from "../bench/traffic.ts";
+import type { ServiceName, ServiceProcess } from "../herald/processes.ts";
+import { type Course, courseOf } from "./flatness.ts";
+import { type SoakFigure, sampleDatabase, sampleServices, soakFigures } from "./sample.ts";
+
+export interface SoakOptions {
+  minutes: number;
+  /** Events a second, each of which is one delivery. */
+  rate: number;
+  progress: (text: string) => void;
+}
+
+export interface SoakResult {
+  emitted: number;
+  lost: number;
+  repeated: number;
+  figures: (SoakFigure & Course & { name: string })[];
+}
+
+const SERVICES = ["management-api", "publisher", "dispatcher"] as const satisfies ServiceName[];
+const ENDPOINTS = 20;
+/** After each, everything has to have arrived, exactly once, and is looked at. */
+const WINDOW_SECONDS = 10;
+
+/** Keeps an even load on one process of each service, and looks whether anything grows with the time. */
+export async function runSoak(place: BenchPlace, { minutes, rate, progress }: SoakOptions): Promise<SoakResult> {
+  const site = await place.openSite("soak");
+  const database = openDatabase(site.databaseUrl, { applicationName: "rig", poolSize: 1 });
+  const services = new Map<ServiceName, ServiceProcess>();
+  for (const name of SERVICES) services.set(name, await site.start(name));
+  const api = services.get("management-api");
+  if (!api) throw new Error("There is no management API.");
+  const traffic = await startTraffic(place, site, { api, endpoints: ENDPOINTS });
+  const samples: Record<string, number>[] = [];
+  const sums = { emitted: 0, lost: 0, repeated: 0 };
+  try {
+    const windows = Math.max(4, Math.round((minutes * 60) / WINDOW_SECONDS));
+    for (let window = 1; window <= windows; window++) {
+      const emitted = await traffic.emitEvenly(rate, WINDOW_SECONDS);
+      await traffic.untilReceived(emitted);
+      const { different, repeated, delays } = await traffic.arrivals();
+      samples.push({
+        ...(await sampleServices(services)),
+        ...(await sampleDatabase(database.prisma)),
+        p50: quantile(delays, 0.5),
+        p95: quantile(delays, 0.95),
+      });
+      await traffic.reset();
+      sums.emitted += emitted;
+      sums.lost += emitted - different;
+      sums.repeated += repeated;
+      progress(`Window ${window} of ${windows}, ${sums.emitted} events`);
+    }
+  } finally {
+    await traffic.close();
+    await database.close();
+    await site.close();
+  }
+  return {
+    ...sums,
+    figures: Object.entries(soakFigures(SERVICES)).map(([name, figure]) => ({
+      name,
+      ...figure,
+      ...courseOf(
+        samples.map((sample) => sample[name] ?? Number.NaN),
+        figure.tolerance,
+      ),
+    })),
+  };
+}
