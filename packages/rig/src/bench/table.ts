@@ -26,6 +26,7 @@ function barText({ bar, met, unit }: Figure): string {
 }
 
 function amount(value: number, unit: FigureKind["unit"] = ""): string {
+  if (Number.isNaN(value)) return "not known";
   const digits = Number.isInteger(value) || Math.abs(value) >= 100 ? 0 : Math.abs(value) >= 10 ? 1 : 2;
   const number = value.toLocaleString("en", { minimumFractionDigits: digits, maximumFractionDigits: digits });
   if (unit === "") return number;

@@ -15,8 +15,8 @@ export interface Traffic {
   emit(count: number): Promise<void>;
   /** Emits at an even rate, whatever becomes of the events; resolves with how many when all are confirmed. */
   emitEvenly(perSecond: number, seconds: number): Promise<number>;
-  /** Keeps so many events ahead of the receiver for a time; resolves with how many it emitted. */
-  feed(seconds: number, lead?: number): Promise<number>;
+  /** Keeps so many events ahead of the receiver until told to end; resolves with how many it emitted. */
+  feed(end: AbortSignal, lead?: number): Promise<number>;
   /** Deliveries that arrived at the endpoints of `organizationIds`, or at an added one. */
   received(added?: AddedEndpoint): Promise<number>;
   /** @throws where the receiver doesn't get as many within two minutes */
@@ -118,10 +118,9 @@ export async function startTraffic(
       organizationIds,
       emit,
       emitEvenly: (perSecond, seconds) => askEmitter({ type: "emitEvenly", perSecond, seconds }),
-      async feed(seconds, lead = LEAD) {
-        const end = performance.now() + seconds * 1_000;
+      async feed(end, lead = LEAD) {
         let emitted = 0;
-        while (performance.now() < end) {
+        while (!end.aborted) {
           if (emitted - (await received()) > lead) {
             await sleep(10);
             continue;

@@ -1,7 +1,8 @@
 import { diskFlushMs } from "../disk-flush.ts";
-import { EXACTLY_ONCE, type Row } from "../row.ts";
+import { EXACTLY_ONCE, RIG_LOAD, type Row } from "../row.ts";
 import { SAMPLE_BODY } from "../sample-body.ts";
 import { quantile } from "../statistics.ts";
+import { measureSteady } from "../steady-traffic.ts";
 import { startTraffic } from "../traffic.ts";
 
 const ENDPOINTS = 20;
@@ -16,6 +17,7 @@ export const latencyRow: Row = {
     p95: { label: "95 % within", unit: "ms", bar: { atMost: 40 } },
     p99: { label: "99 % within", unit: "ms", bar: { atMost: 100 } },
     flush: { label: "one flush of the disk, half within", unit: "ms" },
+    ...RIG_LOAD,
     ...EXACTLY_ONCE,
   },
   async open(place, { seconds, progress }) {
@@ -36,8 +38,7 @@ export const latencyRow: Row = {
       },
       async round() {
         const flush = await diskFlushMs();
-        await traffic.reset();
-        const emitted = await traffic.emitEvenly(PER_SECOND, seconds);
+        const { emitted, busy } = await measureSteady(traffic, { perSecond: PER_SECOND, seconds });
         await traffic.untilReceived(emitted);
         const { different, repeated, delays } = await traffic.arrivals();
         return {
@@ -45,6 +46,8 @@ export const latencyRow: Row = {
           p50: quantile(delays, 0.5),
           p95: quantile(delays, 0.95),
           p99: quantile(delays, 0.99),
+          receiverBusy: busy.receiver,
+          emitterBusy: busy.emitter,
           lost: emitted - different,
           repeated,
         };
