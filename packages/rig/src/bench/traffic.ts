@@ -26,7 +26,7 @@ export interface Traffic {
   arrivals(): Promise<TrafficArrivals>;
   /** Lets the endpoints of these places in `organizationIds` hang, and all others answer. */
   hang(endpoints: readonly number[]): Promise<void>;
-  /** How long the receiver takes to answer the endpoints of `organizationIds` from now on. */
+  /** How long the receiver takes on average to answer the endpoints of `organizationIds` from now on. */
   answerAfter(milliseconds: number): Promise<void>;
   /** Creates an endpoint, with an organization of its own, that gets nothing of what is emitted here. */
   addEndpoint(name: string): Promise<AddedEndpoint>;
@@ -145,15 +145,16 @@ export async function startTraffic(
       },
       hang: (indexes) => askReceiver({ type: "hang", paths: indexes.map((index) => `/${index}`) }),
       async answerAfter(afterMs) {
-        for (const path of paths) await askReceiver({ type: "answer", path, behaviour: { afterMs, status: 204 } });
+        for (const path of paths)
+          await askReceiver({ type: "answer", path, behaviour: { afterMs, exact: false, status: 204 } });
       },
       async addEndpoint(name) {
         const path = `/${name}`;
         return {
           ...(await createEndpoint(path)),
           path,
-          answer: ({ afterMs = 0, status = 204 }) =>
-            askReceiver({ type: "answer", path, behaviour: { afterMs, status } }),
+          answer: ({ afterMs = 0, exact = false, status = 204 }) =>
+            askReceiver({ type: "answer", path, behaviour: { afterMs, exact, status } }),
           watch: () => askReceiver({ type: "watch", path }),
           watched: () => askReceiver({ type: "watched" }),
         };

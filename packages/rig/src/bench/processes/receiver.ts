@@ -23,7 +23,9 @@ export type ReceiverRequest =
   | { type: "busy" };
 
 export interface Behaviour {
+  /** On average: by chance up to half of it sooner or later, since no receivers answer in step. Exact where `exact`. */
   afterMs: number;
+  exact: boolean;
   status: number;
 }
 
@@ -46,7 +48,7 @@ export interface Watched {
   answered: number;
 }
 
-const AT_ONCE: Behaviour = { afterMs: 0, status: 204 };
+const AT_ONCE: Behaviour = { afterMs: 0, exact: true, status: 204 };
 
 let counts = new Map<string, number>();
 const arrivals = new Map<string, number>();
@@ -115,7 +117,7 @@ function handle(path: string, body: string, response: ServerResponse): void {
     response.on("close", () => hung.delete(response));
     return;
   }
-  const { afterMs, status } = behaviours.get(path) ?? AT_ONCE;
+  const { afterMs, exact, status } = behaviours.get(path) ?? AT_ONCE;
   const answered = watch?.path === path ? see(watch) : undefined;
   if (status < 300) {
     const emitted = EMITTED.exec(body)?.[1];
@@ -123,7 +125,7 @@ function handle(path: string, body: string, response: ServerResponse): void {
     record(path, body);
   }
   if (afterMs === 0) finish();
-  else void sleep(afterMs).then(finish);
+  else void sleep(exact ? afterMs : afterMs * (0.5 + Math.random())).then(finish);
 
   function finish(): void {
     // Before the answer goes: whoever has it may send the next one.

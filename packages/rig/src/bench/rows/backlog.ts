@@ -42,7 +42,7 @@ export const backlogRow: Row = {
         "events a second, of all": PER_SECOND,
         "receiver answers after": "0 ms",
         "due deliveries of one more endpoint": BACKLOG,
-        "which answers after": `${ANSWER_AFTER_MS} ms`,
+        "which answers after": `${ANSWER_AFTER_MS} ms, more or less a half`,
         "body bytes": SAMPLE_BODY.length,
         seconds,
       },

@@ -74,7 +74,7 @@ export const dispatchersRow: Row = {
         endpoints: ENDPOINTS,
         "slots of a dispatcher": SLOTS_OF_ONE,
         "deliveries an event": 1,
-        "receiver answers after": `${ANSWER_AFTER_MS} ms`,
+        "receiver answers after": `${ANSWER_AFTER_MS} ms, more or less a half`,
         "so a dispatcher can do at most": `${(SLOTS_OF_ONE * 1_000) / ANSWER_AFTER_MS}/s`,
         "body bytes": SAMPLE_BODY.length,
         seconds,
