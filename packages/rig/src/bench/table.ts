@@ -12,7 +12,7 @@ function rowText({ title, conditions, figures }: RowResult): string {
     [
       `  ${figure.label.padEnd(56)}`,
       amount(figure.median, figure.unit).padStart(13),
-      `${amount(figure.lowest)} - ${amount(figure.highest)}`.padStart(20),
+      (Number.isNaN(figure.median) ? "" : `${amount(figure.lowest)} - ${amount(figure.highest)}`).padStart(20),
       barText(figure),
     ].join("  "),
   );

@@ -38,6 +38,7 @@ export const backlogRow: Row = {
     await traffic.untilReceived(await traffic.emitEvenly(PER_SECOND, 5));
     return {
       conditions: {
+        "processes of each service": 1,
         endpoints: ENDPOINTS,
         "events a second, of all": PER_SECOND,
         "receiver answers after": "0 ms",

@@ -28,6 +28,7 @@ export const fairnessRow: Row = {
     await traffic.untilReceived(await traffic.emitEvenly(PER_SECOND, 5));
     return {
       conditions: {
+        "processes of each service": 1,
         endpoints: ENDPOINTS,
         "of them hang": HANGING.length,
         "events a second, of all": PER_SECOND,

@@ -40,6 +40,7 @@ export const floodRow: Row = {
 
     return {
       conditions: {
+        "processes of each service": 1,
         "endpoints of each": 1,
         "events a second of the one": PER_SECOND,
         "events at once of the other": FLOOD,

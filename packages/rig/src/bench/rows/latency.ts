@@ -30,6 +30,7 @@ export const latencyRow: Row = {
     await traffic.untilReceived(await traffic.emitEvenly(PER_SECOND, 5));
     return {
       conditions: {
+        "processes of each service": 1,
         endpoints: ENDPOINTS,
         "events a second": PER_SECOND,
         "receiver answers after": "0 ms",

@@ -34,6 +34,7 @@ export const retriesRow: Row = {
     await traffic.untilReceived(await traffic.emitEvenly(PER_SECOND, 5));
     return {
       conditions: {
+        "processes of each service": 1,
         endpoints: ENDPOINTS,
         "events a second, of all": PER_SECOND,
         "receiver answers after": "0 ms",
