@@ -7,6 +7,7 @@ import { startTraffic } from "../traffic.ts";
 
 const ENDPOINTS = 20;
 const PER_SECOND = 200;
+const WARM_UP_SECONDS = 5;
 
 /** How long an event is on its way at a middling load, when nothing has to wait for anything. */
 export const latencyRow: Row = {
@@ -27,7 +28,7 @@ export const latencyRow: Row = {
     await site.start("publisher");
     const traffic = await startTraffic(place, site, { api, endpoints: ENDPOINTS });
     progress("Warming up");
-    await traffic.untilReceived(await traffic.emitEvenly(PER_SECOND, 5));
+    await traffic.untilReceived(await traffic.emitEvenly(PER_SECOND, Math.min(WARM_UP_SECONDS, seconds)));
     return {
       conditions: {
         "processes of each service": 1,
