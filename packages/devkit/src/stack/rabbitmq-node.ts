@@ -40,6 +40,8 @@ export interface Rabbitmq {
   managementUrl?: string;
   /** Resolves if it ends by itself; undefined for a broker that others run. */
   exited?: Promise<unknown>;
+  /** Runs `rabbitmqctl` on it, and returns what that printed; undefined for a broker that others run, or that is in a container. */
+  control?: (args: string[]) => Promise<string>;
   stop(): Promise<void>;
 }
 
@@ -47,8 +49,7 @@ export interface Rabbitmq {
 export interface RabbitmqNode extends Rabbitmq {
   /** By which the other nodes of its cluster know it. */
   name: string;
-  /** Runs `rabbitmqctl` on it. @returns what that printed */
-  control(args: string[]): Promise<string>;
+  control: (args: string[]) => Promise<string>;
 }
 
 const START_TIMEOUT_MS = 90_000;

@@ -3,9 +3,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { migrate, openDatabase } from "@herald/common/database";
 import { type KeyPair, makeAuthority } from "@herald/devkit/certificates";
-import { startPostgres, startRabbitmq } from "@herald/devkit/stack";
+import { type Rabbitmq, startPostgres, startRabbitmq } from "@herald/devkit/stack";
 import { type ServiceName, type ServiceProcess, startServiceProcess } from "../herald/processes.ts";
 import { type HeraldPlace, heraldSettings } from "../herald/settings.ts";
+import { type ServerWork, serverWork } from "./server-work.ts";
 
 /** The servers of one run: everything real, everything its own, on this machine. */
 export interface BenchPlace {
@@ -19,6 +20,8 @@ export interface BenchPlace {
 }
 
 export interface Site extends HeraldPlace {
+  /** What the servers have done so far for everybody. */
+  serverWork(): Promise<ServerWork>;
   start(name: ServiceName, settings?: Record<string, string>): Promise<ServiceProcess>;
   /** Stops its services and drops its database; does nothing the second time. */
   close(): Promise<void>;
@@ -56,7 +59,7 @@ export async function openBenchPlace({ progress, profileFolder }: PlaceOptions):
         sites += 1;
         const site = await openSite(
           { databaseUrl: postgres.url, amqpUrl: rabbitmq.url, namespace: `bench-${name}-${sites}`, caFile },
-          profileFolder,
+          { profileFolder, control: rabbitmq.control },
         );
         // Of a measurement that failed in the middle.
         closers.push(site.close);
@@ -71,7 +74,10 @@ export async function openBenchPlace({ progress, profileFolder }: PlaceOptions):
 }
 
 /** @param place with the URL of any database of the server */
-async function openSite(place: HeraldPlace, profileFolder: string | undefined): Promise<Site> {
+async function openSite(
+  place: HeraldPlace,
+  { profileFolder, control }: { profileFolder: string | undefined; control: Rabbitmq["control"] },
+): Promise<Site> {
   const database = `"${place.namespace}"`;
   await onServer(place.databaseUrl, `create database ${database}`);
   const url = new URL(place.databaseUrl);
@@ -82,6 +88,7 @@ async function openSite(place: HeraldPlace, profileFolder: string | undefined): 
   let closed = false;
   return {
     ...own,
+    serverWork: () => serverWork(own.databaseUrl, control),
     async start(name, settings = {}) {
       const profiling = profileFolder ? ["--cpu-prof", `--cpu-prof-dir=${profileFolder}`] : [];
       const service = await startServiceProcess(name, { ...heraldSettings(own), ...settings }, { nodeArgs: profiling });

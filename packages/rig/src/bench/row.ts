@@ -21,7 +21,7 @@ export interface OpenRow {
 
 export interface FigureKind {
   readonly label: string;
-  readonly unit: "/s" | "ms" | "us" | "MiB" | "x" | "%" | "";
+  readonly unit: "/s" | "ms" | "us" | "B" | "MiB" | "x" | "%" | "";
   /** What it has to reach, or what makes the other figures of the row trustworthy. */
   readonly bar?: Bar;
 }
@@ -35,6 +35,12 @@ export interface BenchOptions {
   readonly growth: number;
   readonly progress: (text: string) => void;
 }
+
+/** What measures must not be what is measured: of rows whose traffic could be more than the rig's own processes take. */
+export const RIG_LOAD = {
+  receiverBusy: { label: "the rig's receiver was busy", unit: "%", bar: { atMost: 80 } },
+  emitterBusy: { label: "the rig's emitter was busy", unit: "%", bar: { atMost: 80 } },
+} as const satisfies Record<string, FigureKind>;
 
 /** Speed is never bought with loss: these two belong to every row that sends events. */
 export const EXACTLY_ONCE = {

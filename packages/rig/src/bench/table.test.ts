@@ -26,6 +26,15 @@ test("the table shows median, spread and bar, and says which bar was missed", ()
       met: false,
     },
     { name: "time", label: "p50", unit: "ms", values: [1.234], median: 1.234, lowest: 1.234, highest: 1.234 },
+    {
+      name: "bytes",
+      label: "sent",
+      unit: "B",
+      values: [Number.NaN],
+      median: Number.NaN,
+      lowest: Number.NaN,
+      highest: Number.NaN,
+    },
   ] as const;
   const text = table([
     {
@@ -41,5 +50,6 @@ test("the table shows median, spread and bar, and says which bar was missed", ()
     "|deliveries|2,000/s|1,900 - 2,100|met, >= 2,000/s",
     "|resident|200 MiB|200 - 200|MISSED, <= 160 MiB",
     "|p50|1.23 ms|1.23 - 1.23",
+    "|sent|not known",
   ]);
 });

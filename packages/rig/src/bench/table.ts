@@ -12,7 +12,7 @@ function rowText({ title, conditions, figures }: RowResult): string {
     [
       `  ${figure.label.padEnd(56)}`,
       amount(figure.median, figure.unit).padStart(13),
-      `${amount(figure.lowest)} - ${amount(figure.highest)}`.padStart(20),
+      (Number.isNaN(figure.median) ? "" : `${amount(figure.lowest)} - ${amount(figure.highest)}`).padStart(20),
       barText(figure),
     ].join("  "),
   );
@@ -26,6 +26,7 @@ function barText({ bar, met, unit }: Figure): string {
 }
 
 function amount(value: number, unit: FigureKind["unit"] = ""): string {
+  if (Number.isNaN(value)) return "not known";
   const digits = Number.isInteger(value) || Math.abs(value) >= 100 ? 0 : Math.abs(value) >= 10 ? 1 : 2;
   const number = value.toLocaleString("en", { minimumFractionDigits: digits, maximumFractionDigits: digits });
   if (unit === "") return number;

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Child, startChild } from "../child.ts";
-import { apiClient } from "../herald/api-client.ts";
+import { type ApiClient, apiClient } from "../herald/api-client.ts";
 import type { ServiceProcess } from "../herald/processes.ts";
 import type { BenchPlace, Site } from "./place.ts";
 import type { EmitterRequest } from "./processes/emitter.ts";
-import type { Arrivals, ReceiverRequest } from "./processes/receiver.ts";
+import type { Arrivals, Behaviour, ReceiverRequest, Watched } from "./processes/receiver.ts";
 
 /** The two ends of Herald, each a process of its own: an emitter of business events, and a receiver of their deliveries. */
 export interface Traffic {
@@ -15,19 +15,54 @@ export interface Traffic {
   emit(count: number): Promise<void>;
   /** Emits at an even rate, whatever becomes of the events; resolves with how many when all are confirmed. */
   emitEvenly(perSecond: number, seconds: number): Promise<number>;
-  /** Keeps so many events ahead of the receiver for a time; resolves with how many it emitted. */
-  feed(seconds: number): Promise<number>;
-  received(): Promise<number>;
+  /** Keeps so many events ahead of the receiver until told to end; resolves with how many it emitted. */
+  feed(end: AbortSignal, lead?: number): Promise<number>;
+  /** Deliveries that arrived at the endpoints of `organizationIds`, or at an added one. */
+  received(added?: AddedEndpoint): Promise<number>;
   /** @throws where the receiver doesn't get as many within two minutes */
-  untilReceived(count: number): Promise<void>;
+  untilReceived(count: number, added?: AddedEndpoint): Promise<void>;
   /** Forgets what arrived so far. */
   reset(): Promise<void>;
-  arrivals(): Promise<Arrivals>;
+  arrivals(): Promise<TrafficArrivals>;
   /** Lets the endpoints of these places in `organizationIds` hang, and all others answer. */
   hang(endpoints: readonly number[]): Promise<void>;
+  /** How long the receiver takes on average to answer the endpoints of `organizationIds` from now on. */
+  answerAfter(milliseconds: number): Promise<void>;
+  /** Creates an endpoint, with an organization of its own, that gets nothing of what is emitted here. */
+  addEndpoint(name: string): Promise<AddedEndpoint>;
+  /** Starts another emitter, a process of its own, of events for an added endpoint whose way is not measured. */
+  addEmitter(endpoint: AddedEndpoint): Promise<Pick<Traffic, "emit">>;
   /** Share of the time since the last call that the emitter's and the receiver's threads worked, in percent. */
-  busy(): Promise<{ emitter: number; receiver: number }>;
+  busy(): Promise<Busy>;
   close(): Promise<void>;
+}
+
+export interface Busy {
+  emitter: number;
+  receiver: number;
+}
+
+export interface TrafficArrivals {
+  /** Different events at the endpoints of `organizationIds`. */
+  different: number;
+  /** Different events at an added endpoint. */
+  differentOf(added: AddedEndpoint): number;
+  /** Anywhere. */
+  repeated: number;
+  /** Of the events that were emitted here. */
+  delays: number[];
+}
+
+/** An endpoint for what goes on beside the measured traffic. */
+export interface AddedEndpoint {
+  readonly id: string;
+  readonly path: string;
+  readonly admin: ApiClient;
+  /** How the receiver answers it from now on; with 204 at once unless told otherwise. */
+  answer(behaviour: Partial<Behaviour>): Promise<void>;
+  /** Begins to note how many of its requests the receiver has at once. */
+  watch(): Promise<void>;
+  watched(): Promise<Watched[]>;
 }
 
 /** Events that are ahead of the receiver: enough to keep the dispatcher busy, too few to be a backlog of its own. */
@@ -44,34 +79,49 @@ export async function startTraffic(
   const close = async () => {
     await Promise.all(children.map((child) => child.stop()));
   };
+  const start = async (module: string) => {
+    const child = await startChild(new URL(module, import.meta.url));
+    children.push(child);
+    return child;
+  };
   try {
-    const receiver = await startChild(new URL("./processes/receiver.js", import.meta.url));
-    children.push(receiver);
-    const emitter = await startChild(new URL("./processes/emitter.js", import.meta.url));
-    children.push(emitter);
+    const receiver = await start("./processes/receiver.js");
     const askReceiver = <T>(request: ReceiverRequest) => receiver.ask<T>(request);
-    const askEmitter = <T>(request: EmitterRequest) => emitter.ask<T>(request);
     const port = await askReceiver<number>({ type: "listen", ...place.receiverCertificate });
     const receiverUrl = `https://127.0.0.1:${port}`;
-    const organizationIds: string[] = [];
-    for (let index = 0; index < endpoints; index++) {
+    const createEndpoint = async (path: string) => {
       const admin = await apiClient(`http://127.0.0.1:${api.port}`);
-      await admin.create({ url: `${receiverUrl}/${index}` });
-      organizationIds.push(admin.organizationId);
+      const { endpoint } = await admin.create({ url: `${receiverUrl}${path}` });
+      return { admin, id: endpoint.id };
+    };
+    const startEmitter = async (organizationIds: readonly string[], timed: boolean) => {
+      const emitter = await start("./processes/emitter.js");
+      const ask = <T>(request: EmitterRequest) => emitter.ask<T>(request);
+      await ask({ type: "connect", url: site.amqpUrl, namespace: site.namespace, organizationIds, timed });
+      return ask;
+    };
+
+    const paths = Array.from({ length: endpoints }, (_, index) => `/${index}`);
+    const organizationIds: string[] = [];
+    for (const path of paths) organizationIds.push((await createEndpoint(path)).admin.organizationId);
+    const askEmitter = await startEmitter(organizationIds, true);
+    const sum = (of: Record<string, number>) => paths.reduce((total, path) => total + (of[path] ?? 0), 0);
+
+    async function received(added?: AddedEndpoint): Promise<number> {
+      const counts = await askReceiver<Record<string, number>>({ type: "counts" });
+      return added ? (counts[added.path] ?? 0) : sum(counts);
     }
-    await askEmitter({ type: "connect", url: site.amqpUrl, namespace: site.namespace, organizationIds });
-    const received = () => askReceiver<number>({ type: "count" });
+
     const emit = (count: number) => askEmitter<void>({ type: "emit", count });
     return {
       receiverUrl,
       organizationIds,
       emit,
       emitEvenly: (perSecond, seconds) => askEmitter({ type: "emitEvenly", perSecond, seconds }),
-      async feed(seconds) {
-        const end = performance.now() + seconds * 1_000;
+      async feed(end, lead = LEAD) {
         let emitted = 0;
-        while (performance.now() < end) {
-          if (emitted - (await received()) > LEAD) {
+        while (!end.aborted) {
+          if (emitted - (await received()) > lead) {
             await sleep(10);
             continue;
           }
@@ -81,16 +131,38 @@ export async function startTraffic(
         return emitted;
       },
       received,
-      async untilReceived(count) {
+      async untilReceived(count, added) {
         const deadline = Date.now() + 120_000;
-        while ((await received()) < count) {
+        while ((await received(added)) < count) {
           if (Date.now() > deadline) throw new Error(`The receiver did not get ${count} requests within two minutes.`);
           await sleep(50);
         }
       },
       reset: () => askReceiver({ type: "reset" }),
-      arrivals: () => askReceiver({ type: "arrivals" }),
+      async arrivals() {
+        const { different, repeated, delays } = await askReceiver<Arrivals>({ type: "arrivals" });
+        return { different: sum(different), differentOf: ({ path }) => different[path] ?? 0, repeated, delays };
+      },
       hang: (indexes) => askReceiver({ type: "hang", paths: indexes.map((index) => `/${index}`) }),
+      async answerAfter(afterMs) {
+        for (const path of paths)
+          await askReceiver({ type: "answer", path, behaviour: { afterMs, exact: false, status: 204 } });
+      },
+      async addEndpoint(name) {
+        const path = `/${name}`;
+        return {
+          ...(await createEndpoint(path)),
+          path,
+          answer: ({ afterMs = 0, exact = false, status = 204 }) =>
+            askReceiver({ type: "answer", path, behaviour: { afterMs, exact, status } }),
+          watch: () => askReceiver({ type: "watch", path }),
+          watched: () => askReceiver({ type: "watched" }),
+        };
+      },
+      async addEmitter({ admin }) {
+        const ask = await startEmitter([admin.organizationId], false);
+        return { emit: (count) => ask({ type: "emit", count }) };
+      },
       busy: async () => ({
         emitter: await askEmitter<number>({ type: "busy" }),
         receiver: await askReceiver<number>({ type: "busy" }),

@@ -1,34 +1,62 @@
 import type { ServerResponse } from "node:http";
 import { createServer, type ServerOptions } from "node:https";
 import type { AddressInfo } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
 import { answerParent } from "../../child.ts";
 import { busyPercent, sharedNow } from "./busy.ts";
 
-/** What the parent may ask of the receiver. It answers 204 at once, unless told to hang. */
+/** What the parent may ask of the receiver. It answers 204 at once, unless told otherwise. */
 export type ReceiverRequest =
   | { type: "listen"; cert: string; key: string }
-  | { type: "count" }
+  /** Requests that were answered with success, by path. */
+  | { type: "counts" }
   /** Forgets what came so far. */
   | { type: "reset" }
   | { type: "arrivals" }
+  /** From now on answers so at this path. */
+  | { type: "answer"; path: string; behaviour: Behaviour }
   /** Leaves requests to these paths without an answer; answers those that hung before to others. */
   | { type: "hang"; paths: string[] }
+  /** Begins to note how many requests to this path it has at once. */
+  | { type: "watch"; path: string }
+  | { type: "watched" }
   | { type: "busy" };
 
+export interface Behaviour {
+  /** On average: by chance up to half of it sooner or later, since no receivers answer in step. Exact where `exact`. */
+  afterMs: number;
+  exact: boolean;
+  status: number;
+}
+
 export interface Arrivals {
-  /** Different events, at different paths. */
-  different: number;
+  /** Different events, by path. */
+  different: Record<string, number>;
   /** Requests beyond the first of the same event at the same path. */
   repeated: number;
   /** From the emitter's plan to the receiver having the whole request, in milliseconds; none of paths that hang. */
   delays: number[];
 }
 
-let count = 0;
+/** A request that came to the watched path. */
+export interface Watched {
+  /** After the first one, in milliseconds. */
+  atMs: number;
+  /** Requests that were without an answer then, this one included. */
+  atOnce: number;
+  /** Requests that had been answered before. */
+  answered: number;
+}
+
+const AT_ONCE: Behaviour = { afterMs: 0, exact: true, status: 204 };
+
+let counts = new Map<string, number>();
 const arrivals = new Map<string, number>();
 let delays: number[] = [];
+const behaviours = new Map<string, Behaviour>();
 let hanging: ReadonlySet<string> = new Set();
 const hung = new Map<ServerResponse, { path: string; body: string }>();
+let watch: { path: string; startedAt: number; open: number; answered: number; seen: Watched[] } | undefined;
 
 /** Every body begins with `{"id":"`, and a UUID. */
 const ID_START = 7;
@@ -39,25 +67,32 @@ answerParent<ReceiverRequest>((request) => {
   switch (request.type) {
     case "listen":
       return listen(request);
-    case "count":
-      return count;
+    case "counts":
+      return Object.fromEntries(counts);
     case "reset":
       arrivals.clear();
       delays = [];
-      count = 0;
+      counts = new Map();
       return undefined;
-    case "arrivals": {
-      const total = [...arrivals.values()].reduce((sum, times) => sum + times, 0);
-      return { different: arrivals.size, repeated: total - arrivals.size, delays } satisfies Arrivals;
-    }
+    case "arrivals":
+      return arrivalsSoFar();
+    case "answer":
+      behaviours.set(request.path, request.behaviour);
+      return undefined;
     case "hang":
       hanging = new Set(request.paths);
       for (const [response, { path, body }] of hung) {
         if (hanging.has(path)) continue;
+        hung.delete(response);
         record(path, body);
-        answer(response);
+        answer(response, 204);
       }
       return undefined;
+    case "watch":
+      watch = { path: request.path, startedAt: 0, open: 0, answered: 0, seen: [] };
+      return undefined;
+    case "watched":
+      return watch?.seen ?? [];
     case "busy":
       return busyPercent();
   }
@@ -69,31 +104,64 @@ function listen({ cert, key }: Pick<ServerOptions, "cert" | "key">): Promise<num
     request.setEncoding("latin1").on("data", (chunk: string) => {
       body += chunk;
     });
-    request.on("end", () => {
-      const path = request.url ?? "";
-      if (hanging.has(path)) {
-        hung.set(response, { path, body });
-        response.on("close", () => hung.delete(response));
-        return;
-      }
-      const emitted = EMITTED.exec(body)?.[1];
-      if (emitted !== undefined) delays.push(sharedNow() - Number(emitted));
-      record(path, body);
-      answer(response);
-    });
+    request.on("end", () => handle(request.url ?? "", body, response));
   });
   return new Promise((resolve) => {
     server.listen(0, "127.0.0.1", () => resolve((server.address() as AddressInfo).port));
   });
 }
 
+function handle(path: string, body: string, response: ServerResponse): void {
+  if (hanging.has(path)) {
+    hung.set(response, { path, body });
+    response.on("close", () => hung.delete(response));
+    return;
+  }
+  const { afterMs, exact, status } = behaviours.get(path) ?? AT_ONCE;
+  const answered = watch?.path === path ? see(watch) : undefined;
+  if (status < 300) {
+    const emitted = EMITTED.exec(body)?.[1];
+    if (emitted !== undefined) delays.push(sharedNow() - Number(emitted));
+    record(path, body);
+  }
+  if (afterMs === 0) finish();
+  else void sleep(exact ? afterMs : afterMs * (0.5 + Math.random())).then(finish);
+
+  function finish(): void {
+    // Before the answer goes: whoever has it may send the next one.
+    answered?.();
+    answer(response, status);
+  }
+}
+
+function see(own: NonNullable<typeof watch>): () => void {
+  const now = performance.now();
+  if (own.seen.length === 0) own.startedAt = now;
+  own.open += 1;
+  own.seen.push({ atMs: now - own.startedAt, atOnce: own.open, answered: own.answered });
+  return () => {
+    own.open -= 1;
+    own.answered += 1;
+  };
+}
+
 function record(path: string, body: string): void {
-  count += 1;
+  counts.set(path, (counts.get(path) ?? 0) + 1);
   const arrival = `${path} ${body.slice(ID_START, ID_END)}`;
   arrivals.set(arrival, (arrivals.get(arrival) ?? 0) + 1);
 }
 
-function answer(response: ServerResponse): void {
-  hung.delete(response);
-  response.writeHead(204).end();
+function arrivalsSoFar(): Arrivals {
+  const different: Record<string, number> = {};
+  let total = 0;
+  for (const [arrival, times] of arrivals) {
+    const path = arrival.slice(0, arrival.indexOf(" "));
+    different[path] = (different[path] ?? 0) + 1;
+    total += times;
+  }
+  return { different, repeated: total - arrivals.size, delays };
+}
+
+function answer(response: ServerResponse, status: number): void {
+  response.writeHead(status).end();
 }

@@ -2,8 +2,9 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { startChild } from "../../child.ts";
 import { serverCpu } from "../cpu.ts";
 import type { GotLoopRequest, GotLoopResult } from "../processes/got-loop.ts";
-import { EXACTLY_ONCE, type Row } from "../row.ts";
+import { EXACTLY_ONCE, RIG_LOAD, type Row } from "../row.ts";
 import { SAMPLE_BODY } from "../sample-body.ts";
+import type { ServerWork } from "../server-work.ts";
 import { readService } from "../service-readings.ts";
 import { startTraffic } from "../traffic.ts";
 
@@ -29,8 +30,11 @@ export const deliveriesRow: Row = {
     dispatcherMemory: { label: "resident memory, dispatcher", unit: "MiB", bar: { atMost: 160 } },
     publisherMemory: { label: "resident memory, publisher", unit: "MiB", bar: { atMost: 160 } },
     apiMemory: { label: "resident memory, management API", unit: "MiB", bar: { atMost: 160 } },
-    receiverBusy: { label: "the rig's receiver was busy", unit: "%", bar: { atMost: 80 } },
-    emitterBusy: { label: "the rig's emitter was busy", unit: "%", bar: { atMost: 80 } },
+    wal: { label: "log of PostgreSQL a delivery", unit: "B" },
+    transactions: { label: "transactions of PostgreSQL a delivery", unit: "" },
+    brokerIn: { label: "sent to RabbitMQ a delivery", unit: "B" },
+    brokerOut: { label: "sent by RabbitMQ a delivery", unit: "B" },
+    ...RIG_LOAD,
     ...EXACTLY_ONCE,
   },
   async open(place, { seconds, progress }) {
@@ -64,7 +68,8 @@ export const deliveriesRow: Row = {
       },
       async round() {
         await traffic.reset();
-        const feeding = traffic.feed(seconds + SETTLING_MS / 1_000 + 1);
+        const workBefore = await site.serverWork();
+        const feeding = traffic.feed(AbortSignal.timeout(seconds * 1_000 + SETTLING_MS + 1_000));
         await sleep(SETTLING_MS);
         await traffic.busy();
         const before = await reading();
@@ -73,6 +78,7 @@ export const deliveriesRow: Row = {
         const busy = await traffic.busy();
         const emitted = await feeding;
         await traffic.untilReceived(emitted);
+        const workAfter = await site.serverWork();
         const { different, repeated } = await traffic.arrivals();
         const bare = await gotLoop.ask<GotLoopResult>({
           url: traffic.receiverUrl,
@@ -84,6 +90,7 @@ export const deliveriesRow: Row = {
         const deliveries = after.count - before.count;
         const perSecond = deliveries / ((after.at - before.at) / 1_000);
         const each = (read: (at: typeof before) => number) => ((read(after) - read(before)) * 1_000_000) / deliveries;
+        const work = (name: keyof ServerWork) => (workAfter[name] - workBefore[name]) / emitted;
         return {
           perSecond,
           bare: bare.perSecond,
@@ -96,6 +103,10 @@ export const deliveriesRow: Row = {
           dispatcherMemory: after.ofDispatcher.residentMebibytes,
           publisherMemory: after.ofPublisher.residentMebibytes,
           apiMemory: (await readService(api)).residentMebibytes,
+          wal: work("walBytes"),
+          transactions: work("transactions"),
+          brokerIn: work("brokerBytesIn"),
+          brokerOut: work("brokerBytesOut"),
           receiverBusy: busy.receiver,
           emitterBusy: busy.emitter,
           lost: emitted - different,

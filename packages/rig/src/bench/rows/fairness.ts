@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { EXACTLY_ONCE, type Row } from "../row.ts";
+import type { Row } from "../row.ts";
 import { SAMPLE_BODY } from "../sample-body.ts";
-import { quantile } from "../statistics.ts";
+import { besideFigures, besideValues, measureSteady } from "../steady-traffic.ts";
 import { startTraffic } from "../traffic.ts";
 
 const ENDPOINTS = 20;
@@ -16,14 +16,7 @@ const MAX_SECONDS = 10;
 export const fairnessRow: Row = {
   name: "fairness",
   title: "Healthy endpoints while others hang",
-  figures: {
-    healthyP95: { label: "95 % within, while all are healthy", unit: "ms" },
-    hangingP95: { label: "95 % of the healthy ones' within, while 10 % hang", unit: "ms" },
-    ratio: { label: "the one to the other", unit: "x", bar: { atMost: 1.2 } },
-    healthyP50: { label: "half within, while all are healthy", unit: "ms" },
-    hangingP50: { label: "half of the healthy ones' within, while 10 % hang", unit: "ms" },
-    ...EXACTLY_ONCE,
-  },
+  figures: besideFigures("the healthy ones while 10 % hang", { atMost: 1.2 }),
   async open(place, options) {
     const seconds = Math.min(options.seconds, MAX_SECONDS);
     const site = await place.openSite("fairness");
@@ -33,20 +26,9 @@ export const fairnessRow: Row = {
     const traffic = await startTraffic(place, site, { api, endpoints: ENDPOINTS });
     options.progress("Warming up");
     await traffic.untilReceived(await traffic.emitEvenly(PER_SECOND, 5));
-
-    /** Emits for the time that is measured, with what must be awaited before all has arrived in `release`. */
-    async function measure(release: () => Promise<void>) {
-      await traffic.reset();
-      const emitted = await traffic.emitEvenly(PER_SECOND, seconds);
-      // Before those arrive that hung, which are nobody's latency.
-      await sleep(500);
-      const { delays } = await traffic.arrivals();
-      await release();
-      return { emitted, delays };
-    }
-
     return {
       conditions: {
+        "processes of each service": 1,
         endpoints: ENDPOINTS,
         "of them hang": HANGING.length,
         "events a second, of all": PER_SECOND,
@@ -55,8 +37,8 @@ export const fairnessRow: Row = {
         seconds,
       },
       async round() {
-        const healthy = await measure(async () => {});
-        await traffic.untilReceived(healthy.emitted);
+        const alone = await measureSteady(traffic, { perSecond: PER_SECOND, seconds });
+        await traffic.untilReceived(alone.emitted);
         const first = await traffic.arrivals();
 
         await traffic.hang(HANGING);
@@ -64,17 +46,14 @@ export const fairnessRow: Row = {
         const filling = await traffic.emitEvenly(PER_SECOND, FILLING_SECONDS);
         await sleep(500);
         const healthyOfFilling = await traffic.received();
-        const hanging = await measure(() => traffic.hang([]));
-        await traffic.untilReceived(hanging.emitted + filling - healthyOfFilling);
+        const beside = await measureSteady(traffic, { perSecond: PER_SECOND, seconds });
+        await traffic.hang([]);
+        const expected = beside.emitted + filling - healthyOfFilling;
+        await traffic.untilReceived(expected);
         const second = await traffic.arrivals();
-        const [healthyP95, hangingP95] = [quantile(healthy.delays, 0.95), quantile(hanging.delays, 0.95)];
         return {
-          healthyP95,
-          hangingP95,
-          ratio: hangingP95 / healthyP95,
-          healthyP50: quantile(healthy.delays, 0.5),
-          hangingP50: quantile(hanging.delays, 0.5),
-          lost: healthy.emitted - first.different + (hanging.emitted + filling - healthyOfFilling - second.different),
+          ...besideValues(alone, beside),
+          lost: alone.emitted - first.different + expected - second.different,
           repeated: first.repeated + second.repeated,
         };
       },

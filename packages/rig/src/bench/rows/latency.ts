@@ -1,11 +1,13 @@
 import { diskFlushMs } from "../disk-flush.ts";
-import { EXACTLY_ONCE, type Row } from "../row.ts";
+import { EXACTLY_ONCE, RIG_LOAD, type Row } from "../row.ts";
 import { SAMPLE_BODY } from "../sample-body.ts";
 import { quantile } from "../statistics.ts";
+import { measureSteady } from "../steady-traffic.ts";
 import { startTraffic } from "../traffic.ts";
 
 const ENDPOINTS = 20;
 const PER_SECOND = 200;
+const WARM_UP_SECONDS = 5;
 
 /** How long an event is on its way at a middling load, when nothing has to wait for anything. */
 export const latencyRow: Row = {
@@ -16,6 +18,7 @@ export const latencyRow: Row = {
     p95: { label: "95 % within", unit: "ms", bar: { atMost: 40 } },
     p99: { label: "99 % within", unit: "ms", bar: { atMost: 100 } },
     flush: { label: "one flush of the disk, half within", unit: "ms" },
+    ...RIG_LOAD,
     ...EXACTLY_ONCE,
   },
   async open(place, { seconds, progress }) {
@@ -25,9 +28,10 @@ export const latencyRow: Row = {
     await site.start("publisher");
     const traffic = await startTraffic(place, site, { api, endpoints: ENDPOINTS });
     progress("Warming up");
-    await traffic.untilReceived(await traffic.emitEvenly(PER_SECOND, 5));
+    await traffic.untilReceived(await traffic.emitEvenly(PER_SECOND, Math.min(WARM_UP_SECONDS, seconds)));
     return {
       conditions: {
+        "processes of each service": 1,
         endpoints: ENDPOINTS,
         "events a second": PER_SECOND,
         "receiver answers after": "0 ms",
@@ -36,8 +40,7 @@ export const latencyRow: Row = {
       },
       async round() {
         const flush = await diskFlushMs();
-        await traffic.reset();
-        const emitted = await traffic.emitEvenly(PER_SECOND, seconds);
+        const { emitted, busy } = await measureSteady(traffic, { perSecond: PER_SECOND, seconds });
         await traffic.untilReceived(emitted);
         const { different, repeated, delays } = await traffic.arrivals();
         return {
@@ -45,6 +48,8 @@ export const latencyRow: Row = {
           p50: quantile(delays, 0.5),
           p95: quantile(delays, 0.95),
           p99: quantile(delays, 0.99),
+          receiverBusy: busy.receiver,
+          emitterBusy: busy.emitter,
           lost: emitted - different,
           repeated,
         };

@@ -1,0 +1,91 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { names } from "@herald/common/broker";
+import { connect } from "amqplib";
+import type { ServiceProcess } from "../../herald/processes.ts";
+import { type ServerCpu, serverCpu } from "../cpu.ts";
+import type { Site } from "../place.ts";
+import { readService } from "../service-readings.ts";
+import type { Traffic } from "../traffic.ts";
+import { inDatabase } from "./stored-backlog.ts";
+
+const TIMEOUT_MS = 120_000;
+
+/** How publishers, and nobody else, made deliveries of events that had gathered in the broker. */
+export interface FannedOut {
+  perSecond: number;
+  /** Of all publishers together, and of the servers, in microseconds an event. */
+  publisherCpu: number;
+  serverCpu: ServerCpu;
+  /** Of the largest publisher. */
+  publisherMemory: number;
+  /** Deliveries that are missing. */
+  lost: number;
+  /** Hints beyond one a delivery. */
+  repeated: number;
+}
+
+/** Lets events gather while the publishers are held, then lets go, and clears away what they made. */
+export async function fanOutWaiting(
+  site: Site,
+  traffic: Traffic,
+  publishers: readonly ServiceProcess[],
+  count: number,
+): Promise<FannedOut> {
+  // Held, rather than stopped, while events gather: starting is not what is measured here.
+  const signal = (name: NodeJS.Signals) => {
+    for (const publisher of publishers) process.kill(publisher.process.pid, name);
+  };
+  const before = await readAll(publishers);
+  signal("SIGSTOP");
+  try {
+    await traffic.emit(count);
+  } finally {
+    signal("SIGCONT");
+  }
+  const serversBefore = serverCpu();
+  const begun = performance.now();
+  let after = before;
+  while (after.hints - before.hints < count) {
+    if (performance.now() - begun > TIMEOUT_MS) throw new Error(`${count} events were not fanned out in time.`);
+    await sleep(20);
+    after = await readAll(publishers);
+  }
+  const elapsedSeconds = (performance.now() - begun) / 1_000;
+  const serversAfter = serverCpu();
+  const each = (seconds: number) => (seconds * 1_000_000) / count;
+  return {
+    perSecond: count / elapsedSeconds,
+    publisherCpu: each(after.cpuSeconds - before.cpuSeconds),
+    serverCpu: {
+      postgres: each(serversAfter.postgres - serversBefore.postgres),
+      rabbitmq: each(serversAfter.rabbitmq - serversBefore.rabbitmq),
+    },
+    publisherMemory: after.residentMebibytes,
+    lost: count - (await takeDeliveries(site)),
+    repeated: after.hints - before.hints - count,
+  };
+}
+
+async function readAll(publishers: readonly ServiceProcess[]) {
+  const readings = await Promise.all(publishers.map(readService));
+  const sum = (values: number[]) => values.reduce((total, value) => total + value, 0);
+  return {
+    hints: sum(readings.map((reading) => reading.counter("herald_hints_total", 'result="sent"'))),
+    cpuSeconds: sum(readings.map((reading) => reading.cpuSeconds)),
+    residentMebibytes: Math.max(...readings.map((reading) => reading.residentMebibytes)),
+  };
+}
+
+/** Counts what was stored, and clears it and its hints away, so that the next round begins like this one. */
+async function takeDeliveries(site: Site): Promise<number> {
+  const count = await inDatabase(site, async (client) => {
+    const { rows } = await client.query<{ count: number }>("select count(*)::int as count from delivery");
+    await client.query("truncate delivery, delivery_attempt, business_event");
+    return rows[0]?.count ?? 0;
+  });
+  const broker = await connect(site.amqpUrl);
+  const channel = await broker.createChannel();
+  await channel.purgeQueue(names(site.namespace).firstHintsQueue);
+  await broker.close();
+  return count;
+}
