@@ -1,4 +1,5 @@
 export { type Broker, type BrokerOptions, connectBroker } from "./broker.ts";
+export { carriedHeaders } from "./carried-headers.ts";
 export type { Consumer, ConsumerOptions, IncomingMessage } from "./consumer.ts";
 export { NotSentError, type NotSentReason } from "./errors.ts";
 export type { Inspector, QueueDepth } from "./inspector.ts";

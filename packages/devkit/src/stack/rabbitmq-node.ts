@@ -135,6 +135,9 @@ function writeConfiguration({ folder, cluster }: RabbitmqOptions, ports: NodePor
     // The default, half of the disk that a developer has left, stops publishing on a full laptop.
     "disk_free_limit.absolute = 100MB",
     "collect_statistics_interval = 1000",
+    // As deploy/docker/rabbitmq.conf has it: tests and developers meet the limits that production has.
+    "max_message_size = 1048576",
+    "frame_max = 16384",
   ];
   if (ports.management !== undefined) {
     lines.push("management.tcp.ip = 127.0.0.1", `management.tcp.port = ${ports.management}`);

@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { carriedHeaders } from "@herald/common/broker";
 
 /** An event that broke the contract, as it lies in the rejected queue. */
 export interface RejectedMessage {
@@ -31,9 +32,9 @@ function reasonOf(headers: Record<string, unknown>): string {
   return typeof death === "string" ? `RabbitMQ moved it here: ${death}` : "none is given";
 }
 
-/** The headers as the product service set them. */
-export function originalHeaders({ headers }: RejectedMessage): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(headers).filter(([name]) => !ADDED_HEADERS.test(name)));
+/** The headers that the product service set, as far as they may go along. */
+export function originalHeaders({ headers }: RejectedMessage): Record<string, string> {
+  return Object.fromEntries(Object.entries(carriedHeaders(headers)).filter(([name]) => !ADDED_HEADERS.test(name)));
 }
 
 export function factsOf({ content }: RejectedMessage): Facts {

@@ -1,4 +1,11 @@
-import type { Broker, Consumer, IncomingMessage, Names, Publisher } from "@herald/common/broker";
+import {
+  type Broker,
+  type Consumer,
+  carriedHeaders,
+  type IncomingMessage,
+  type Names,
+  type Publisher,
+} from "@herald/common/broker";
 import { batcher } from "@herald/common/runtime";
 import { type Log, readTraceparent, type TraceSpan, type Tracing } from "@herald/common/telemetry";
 import type { Hint } from "@herald/contracts";
@@ -90,7 +97,7 @@ export function consumeEvents(parts: Parts, { prefetch, batchSize }: ConsumeOpti
       exchange: "",
       routingKey: names.rejectedQueue,
       content: message.content,
-      headers: { ...message.headers, "x-herald-reason": reason.slice(0, 1_000) },
+      headers: { ...carriedHeaders(message.headers), "x-herald-reason": reason.slice(0, 1_000) },
     });
     message.ack();
   }

@@ -1,0 +1,24 @@
+/** RabbitMQ takes these as instructions: it routes the message to what they name as well. */
+const ROUTING = new Set(["CC", "BCC"]);
+
+/** All of a message's headers have to fit into one frame, of which amqplib can fill 64 KiB. */
+const MAX_CARRIED_LENGTH = 8 * 1024;
+
+/**
+ * The headers of somebody else's message that may go along where Herald publishes it again, to a queue of its choice and with
+ * its rights. `CC` and `BCC` would let an emitter, who may publish events and nothing else, write into every queue, and send
+ * a message round in circles. Only what is text goes along (a trace's context, an emitter's notes), and no more of it than
+ * can always be written: a message that can't be published again would never leave its queue.
+ */
+export function carriedHeaders(headers: Readonly<Record<string, unknown>>): Record<string, string> {
+  const carried: [string, string][] = [];
+  let length = 0;
+  for (const [name, value] of Object.entries(headers)) {
+    if (typeof value !== "string" || ROUTING.has(name.toUpperCase())) continue;
+    const size = Buffer.byteLength(name) + Buffer.byteLength(value);
+    if (length + size > MAX_CARRIED_LENGTH) continue;
+    length += size;
+    carried.push([name, value]);
+  }
+  return Object.fromEntries(carried);
+}

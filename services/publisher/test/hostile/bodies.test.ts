@@ -1,0 +1,101 @@
+import { gzipSync } from "node:zlib";
+import { MAX_EVENT_BYTES } from "@herald/contracts";
+import { expect, test } from "@jest/globals";
+import { useInbox, validEvent } from "./use-inbox.ts";
+
+const inbox = useInbox();
+
+const text = (override: object = {}) => JSON.stringify({ ...validEvent(), ...override });
+/** A valid event whose data is this JSON, as it stands. */
+const withData = (data: string) => text({ data: {} }).replace(/"data":\{\}/, `"data":${data}`);
+/** A valid event of exactly so many bytes. */
+function sized(bytes: number): string {
+  const envelope = Buffer.byteLength(text({ data: { text: "" } }));
+  return text({ data: { text: "x".repeat(bytes - envelope) } });
+}
+const brackets = (depth: number) => `${"[".repeat(depth)}${"]".repeat(depth)}`;
+const objects = (depth: number) => `${'{"a":'.repeat(depth)}1${"}".repeat(depth)}`;
+
+const REJECTED: Record<string, [content: Buffer | string, reason: RegExp]> = {
+  "no bytes": ["", /not valid JSON/],
+  "one byte above the limit": [sized(MAX_EVENT_BYTES + 1), /has 262145 bytes; at most 262144/],
+  "a megabyte": [sized(1024 * 1024), /at most 262144/],
+  "100,000 brackets that don't close": [`{"type":"RiskCreated","data":${"[".repeat(100_000)}`, /not valid JSON/],
+  "invalid UTF-8": [Buffer.concat([Buffer.from('{"a":"'), Buffer.from([0xc3, 0x28]), Buffer.from('"}')]), /UTF-8/],
+  "UTF-8 of a lone surrogate": [Buffer.from([0x22, 0xed, 0xa0, 0x80, 0x22]), /UTF-8/],
+  "overlong UTF-8": [Buffer.from([0x22, 0xc0, 0x80, 0x22]), /UTF-8/],
+  "UTF-16": [Buffer.from(text(), "utf16le"), /not valid JSON|UTF-8/],
+  "UTF-16 with its mark": [Buffer.from(`\ufeff${text()}`, "utf16le"), /UTF-8/],
+  "Latin-1": [Buffer.from(text({ data: { name: "é" } }), "latin1"), /UTF-8/],
+  gzip: [gzipSync(text()), /UTF-8/],
+  "two marks of UTF-8": [`\ufeff\ufeff${text()}`, /not valid JSON/],
+  "a raw NUL": [text().replace("WorkItem", "Work\u0000Item"), /not valid JSON/],
+  "two events in a row": [`${text()}\n${text()}`, /not valid JSON/],
+  NaN: [withData('{"n":NaN}'), /not valid JSON/],
+  "a text": ['"WorkItemCompleted"', /must be object/],
+  "no object in data": [withData("null"), /\/data must be object/],
+  "a second, broken data": [withData('{"a":1},"data":7'), /\/data/],
+  "a second, broken id": [text().replace(/\}$/, ',"id":"x"}'), /\/id/],
+  "a lone surrogate in the organization": [text().replace("organization-1", "\\udfff"), /organizationId/],
+  "a NUL in the organization": [text().replace("organization-1", "a\\u0000b"), /organizationId/],
+  "an id with a line break": [text({ id: `${validEvent().id}\n` }), /\/id/],
+  "changes of 20,000 fields, the last of them broken": [
+    text({
+      data: {
+        changes: Object.fromEntries([
+          ...Array.from({ length: 5_000 }, (_, index) => [`f${index}`, { oldValue: null, newValue: "1" }]),
+          ["last", 1],
+        ]),
+      },
+    }),
+    /\/data\/changes\/last/,
+  ],
+  "the year 10000": [text({ occurredAtUtc: "+010000-01-01T00:00:00Z" }), /occurredAtUtc/],
+  "the year 0": [text({ occurredAtUtc: "0000-12-31T00:00:00Z" }), /occurredAtUtc/],
+  "a minute of 61": [text({ occurredAtUtc: "2026-01-01T00:61:00Z" }), /occurredAtUtc/],
+  "a time in full-width digits": [text({ occurredAtUtc: "２０２６-01-01T00:00:00Z" }), /occurredAtUtc/],
+  "seconds since 1970": [text({ occurredAtUtc: 1_700_000_000 }), /occurredAtUtc/],
+  "a prototype instead of fields": ['{"__proto__":{"type":"RiskCreated","organizationId":"a"}}', /must have required/],
+};
+
+test.each(Object.keys(REJECTED))("rejected with a reason: %s", async (name) => {
+  const [content, reason] = REJECTED[name] as [Buffer | string, RegExp];
+  await inbox.publish(content);
+  const rejected = await inbox.takeRejected(1);
+  expect(rejected.map(({ content: kept }) => kept)).toEqual([Buffer.from(content as string)]);
+  expect(rejected[0]?.properties.headers?.["x-herald-reason"]).toMatch(reason);
+  await inbox.storeValid();
+});
+
+const STORED: Record<string, string> = {
+  "exactly the limit": sized(MAX_EVENT_BYTES),
+  "data nested 10 deep": withData(`{"a":${brackets(10)}}`),
+  "data nested 1,000 deep": withData(`{"a":${objects(1_000)}}`),
+  "data nested 100,000 deep": withData(`{"a":${brackets(100_000)}}`),
+  "a mark of UTF-8 in front": `\ufeff${text()}`,
+  "numbers beyond JavaScript's": withData('{"n":1e400,"m":-0,"o":0.1000000000000000055511151231257827}'),
+  "keys twice": withData('{"a":1,"a":2,"a":{"a":3,"a":4}}'),
+  "fields twice, the last ones right": `{"id":7,"type":{},"data":[],${text().slice(1)}`,
+  "names of prototypes": withData('{"__proto__":{"polluted":1},"constructor":{"prototype":{"polluted":1}}}'),
+  "changes of prototypes": withData('{"changes":{"__proto__":{"oldValue":null,"newValue":"x"}}}'),
+  "escaped NUL and lone surrogates in data": withData('{"a":"\\u0000\\ud800\\udfff"}'),
+  "escaped NUL in the kind of entity": text({ entityType: "a\u0000b" }),
+  "emoji and line separators": text({ data: { a: "\u{1f600}\u2028\u2029\u202e" } }),
+  "the last moment of 9999": text({ occurredAtUtc: "9999-12-31T23:59:59.999999999Z" }),
+  "the year 1": text({ occurredAtUtc: "0001-01-01T00:00:00Z" }),
+  "an organization of SQL": text({ organizationId: "'; drop table business_event; --" }),
+  "an organization of 128 emoji": text({ organizationId: "\u{1f600}".repeat(128) }),
+};
+
+test.each(Object.keys(STORED))("stored: %s", async (name) => {
+  const content = STORED[name] as string;
+  const event = JSON.parse(content.replace(/^\ufeff/, "")) as { id: string; data: unknown };
+  await inbox.publish(content);
+  await inbox.storeValid();
+  const [row] = await inbox.prisma.businessEvent.findMany({ where: { id: event.id } });
+  // What receivers get is the emitter's data to the letter.
+  expect(row).toBeDefined();
+  expect(content).toContain(row?.body.slice(row.body.indexOf('"data":') + 7, -1));
+  expect(({} as Record<string, unknown>).polluted).toBeUndefined();
+  expect(await inbox.takeRejected(0)).toEqual([]);
+});

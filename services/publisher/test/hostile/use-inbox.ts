@@ -1,0 +1,137 @@
+import { randomUUID } from "node:crypto";
+import { names as namesOf } from "@herald/common/broker";
+import type { PrismaClient } from "@herald/common/database";
+import type { Service } from "@herald/common/runtime";
+import { type BusinessEvent, EVENT_TYPES } from "@herald/contracts";
+import { eventually, useBroker, useDatabase } from "@herald/devkit/harness";
+import { freePort } from "@herald/devkit/stack";
+import { afterAll, beforeAll, expect } from "@jest/globals";
+import { type ChannelModel, type ConfirmChannel, type ConsumeMessage, connect, type Options } from "amqplib";
+import { startPublisher } from "../../src/index.ts";
+
+export interface Inbox {
+  readonly prisma: PrismaClient;
+  readonly names: ReturnType<typeof namesOf>;
+  readonly url: string;
+  readonly channel: ConfirmChannel;
+  /** Publishes as a product service does, and resolves with the broker's confirm. */
+  publish(content: Buffer | string, options?: Options.Publish, routingKey?: string): Promise<void>;
+  /** Takes everything out of the rejected queue, as soon as so many are there; never many more than that. */
+  takeRejected(count: number): Promise<ConsumeMessage[]>;
+  /** Publishes an event that keeps the contract, and resolves with the milliseconds until it's stored. */
+  storeValid(): Promise<number>;
+  /** A counter of the publisher's own metrics. */
+  counted(result: "received" | "ignored" | "rejected"): Promise<number>;
+}
+
+/** A publisher at work on a real RabbitMQ and a real PostgreSQL, and an emitter that sends whatever it likes. */
+export function useInbox(): Inbox {
+  let service: Service;
+  let metricsUrl: string;
+  let connection: ChannelModel;
+  let channel: ConfirmChannel;
+  // Before database and broker look for connections that are left.
+  afterAll(async () => {
+    await connection?.close().catch(() => {});
+    await service?.stop();
+  });
+  const db = useDatabase();
+  const broker = useBroker();
+  const names = namesOf(broker.namespace);
+
+  beforeAll(async () => {
+    const port = await freePort();
+    metricsUrl = `http://127.0.0.1:${port}/metrics`;
+    service = await startPublisher({
+      DATABASE_URL: db.url,
+      AMQP_URL: broker.url,
+      BROKER_NAMESPACE: broker.namespace,
+      HTTP_HOST: "127.0.0.1",
+      METRICS_PORT: String(port),
+      LOG_LEVEL: "error",
+    });
+    connection = await connect(broker.url);
+    connection.on("error", () => {});
+    channel = await connection.createConfirmChannel();
+    await eventually(async () => {
+      const response = await fetch(metricsUrl.replace("metrics", "readyz"), { headers: { connection: "close" } });
+      expect(response.status).toBe(200);
+    });
+    // Its consumer has declared everything when the first event is through.
+    await eventually(async () => {
+      const probe = await connection.createChannel();
+      probe.on("error", () => {});
+      await probe.checkQueue(names.inboxQueue);
+      await probe.close();
+    });
+  });
+
+  const inbox: Inbox = {
+    get prisma() {
+      return db.database.prisma;
+    },
+    names,
+    get url() {
+      return broker.url;
+    },
+    get channel() {
+      return channel;
+    },
+    publish: (content, options = {}, routingKey = "WorkItemCompleted") =>
+      new Promise((resolve, reject) => {
+        channel.publish(
+          names.eventsExchange,
+          routingKey,
+          Buffer.from(content as string),
+          { persistent: true, ...options },
+          (error) => (error ? reject(error) : resolve()),
+        );
+      }),
+    async takeRejected(count) {
+      await eventually(
+        async () => {
+          const { messageCount } = await channel.checkQueue(names.rejectedQueue);
+          expect(messageCount).toBeGreaterThanOrEqual(count);
+        },
+        { timeoutMs: 30_000 },
+      );
+      const taken: ConsumeMessage[] = [];
+      // A message that goes round in circles would come for ever: many more than were expected are an error.
+      const { consumerTag } = await channel.consume(names.rejectedQueue, (message) => message && taken.push(message), {
+        noAck: true,
+      });
+      await eventually(() => expect(taken.length).toBeGreaterThanOrEqual(count));
+      await channel.cancel(consumerTag);
+      expect(taken.length).toBeLessThanOrEqual(count + 100);
+      return taken;
+    },
+    async storeValid() {
+      const event = validEvent();
+      const startedAt = performance.now();
+      await inbox.publish(JSON.stringify(event));
+      await eventually(
+        async () => expect(await db.database.prisma.businessEvent.count({ where: { id: event.id } })).toBe(1),
+        { intervalMs: 5 },
+      );
+      return performance.now() - startedAt;
+    },
+    async counted(result) {
+      const text = await (await fetch(metricsUrl, { headers: { connection: "close" } })).text();
+      return Number(new RegExp(`herald_events_total\\{result="${result}"[^}]*\\} (\\d+)`).exec(text)?.[1]);
+    },
+  };
+  return inbox;
+}
+
+export function validEvent(override: Partial<BusinessEvent> = {}): BusinessEvent {
+  return {
+    organizationId: "organization-1",
+    id: randomUUID(),
+    type: EVENT_TYPES[2],
+    occurredAtUtc: new Date().toISOString(),
+    entityType: "WorkItem",
+    entityId: randomUUID(),
+    data: { changes: { Status: { oldValue: "InProgress", newValue: "Done" } } },
+    ...override,
+  };
+}
