@@ -1,12 +1,11 @@
 import { randomUUID } from "node:crypto";
 import { expect, test } from "@jest/globals";
-import { type ChannelModel, connect } from "amqplib";
+import { type ChannelModel, type ConsumeMessage, connect } from "amqplib";
 import { useInbox, validEvent } from "./use-inbox.ts";
 
 const inbox = useInbox();
 const BROKEN = "not JSON";
-const reasonOf = (message: { properties: { headers?: Record<string, unknown> } } | undefined) =>
-  message?.properties.headers?.["x-herald-reason"];
+const reasonOf = (message: ConsumeMessage | undefined) => message?.properties.headers?.["x-herald-reason"];
 
 // RabbitMQ routes a message also to what CC and BCC name. A rejected event is published with Herald's rights through the
 // default exchange, where they name queues: with the emitter's headers on it, an emitter, who may publish events and

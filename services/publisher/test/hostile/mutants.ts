@@ -119,7 +119,7 @@ export const mutants: Arbitrary<Mutant> = fc
     id: fc.uuid(),
     structural: fc.array(structural, { maxLength: 2 }),
     bytes: fc.oneof(
-      { weight: 2, arbitrary: fc.constant([]) },
+      { weight: 2, arbitrary: fc.constant<Change<Buffer>[]>([]) },
       { weight: 1, arbitrary: fc.array(bytes, { minLength: 1, maxLength: 3 }) },
     ),
     headers,
@@ -129,6 +129,6 @@ export const mutants: Arbitrary<Mutant> = fc
     const members = event.map(([name, value]): [string, string] => [name, JSON.stringify(value)]);
     const changed = made.structural.reduce((value, change) => change(value), members);
     const text = `{${changed.map(([name, json]) => `"${name}":${json}`).join(",")}}`;
-    const content = made.bytes.reduce((value, change) => change(value), Buffer.from(text));
+    const content = made.bytes.reduce<Buffer>((value, change) => change(value), Buffer.from(text));
     return { content, headers: made.headers };
   });

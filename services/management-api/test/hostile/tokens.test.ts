@@ -1,0 +1,199 @@
+import { createHmac, createPublicKey, generateKeyPairSync, type KeyObject, sign as signWith } from "node:crypto";
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { systemClock } from "@herald/common/runtime";
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { tokenVerifier, type VerifyToken } from "../../src/authentication/verify-token.ts";
+import { readManagementApiConfig } from "../../src/config.ts";
+import { AUDIENCE, ISSUER, JWT_SECRET } from "../support/tokens.ts";
+import { SECRET_KEYS } from "../support/use-api.ts";
+
+/** What attackers make of tokens, against each way of verifying them. Made by hand: no library would make these. */
+const rsa = generateKeyPairSync("rsa", { modulusLength: 2048 });
+const attackersRsa = generateKeyPairSync("rsa", { modulusLength: 2048 });
+const smallRsa = generateKeyPairSync("rsa", { modulusLength: 1024 });
+const ec = generateKeyPairSync("ec", { namedCurve: "P-256" });
+const rsaPem = rsa.publicKey.export({ type: "spki", format: "pem" }).toString();
+
+const base64url = (value: unknown) =>
+  Buffer.from(typeof value === "string" ? value : JSON.stringify(value)).toString("base64url");
+const now = Math.floor(Date.now() / 1_000);
+const claims = (override: object = {}) => ({
+  sub: "user-1",
+  iss: ISSUER,
+  aud: AUDIENCE,
+  exp: now + 600,
+  organization_id: "organization-1",
+  ...override,
+});
+
+type Signer = (input: string) => Buffer;
+const rs256: Signer = (input) => signWith("sha256", Buffer.from(input), rsa.privateKey);
+const byRsa =
+  (key: KeyObject): Signer =>
+  (input) =>
+    signWith("sha256", Buffer.from(input), key);
+const es256: Signer = (input) =>
+  signWith("sha256", Buffer.from(input), { key: ec.privateKey, dsaEncoding: "ieee-p1363" });
+const hs256 =
+  (secret: string | Buffer): Signer =>
+  (input) =>
+    createHmac("sha256", secret).update(input).digest();
+const zeros =
+  (length: number): Signer =>
+  () =>
+    Buffer.alloc(length);
+
+function token(header: object, sign: Signer, payload: unknown = claims()): string {
+  const input = `${base64url(header)}.${base64url(payload)}`;
+  return `${input}.${sign(input).toString("base64url")}`;
+}
+
+let attacker: Server;
+let attackersUrl: string;
+let fetched = 0;
+let provider: Server;
+let verifiers: Record<"keys of a server" | "a public key" | "a shared secret", VerifyToken>;
+
+beforeAll(async () => {
+  const attackersKey = { ...attackersRsa.publicKey.export({ format: "jwk" }), kid: "rsa", alg: "RS256", use: "sig" };
+  [attacker, attackersUrl] = await serve(() => {
+    fetched++;
+    return { keys: [attackersKey] };
+  });
+  const keys = [
+    { ...rsa.publicKey.export({ format: "jwk" }), kid: "rsa", alg: "RS256", use: "sig" },
+    { ...ec.publicKey.export({ format: "jwk" }), kid: "ec", alg: "ES256", use: "sig" },
+    { ...smallRsa.publicKey.export({ format: "jwk" }), kid: "small", alg: "RS256", use: "sig" },
+    { kty: "oct", k: base64url("published by mistake, and known to all"), kid: "oct", alg: "HS256" },
+  ];
+  let providersUrl: string;
+  [provider, providersUrl] = await serve(() => ({ keys }));
+  verifiers = {
+    "keys of a server": verifier({ AUTH_JWKS_URL: providersUrl }),
+    "a public key": verifier({ AUTH_PUBLIC_KEY: rsaPem }),
+    "a shared secret": verifier({ AUTH_JWT_SECRET: JWT_SECRET }),
+  };
+});
+afterAll(async () => {
+  for (const server of [attacker, provider]) {
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+  }
+});
+
+const good = token({ alg: "RS256", kid: "rsa" }, rs256);
+const [goodHeader, goodPayload, goodSignature] = good.split(".") as [string, string, string];
+const algorithms = ["none", "None", "NONE", "nOnE", "none ", "", "HS256", "hs256", "RS1", "RSA1_5", "dir", "ES256K"];
+const kids = [
+  "unknown",
+  "",
+  "../../../../dev/null",
+  "/proc/self/environ",
+  "' union select 'secret'; --",
+  "rsa\u0000",
+  "RSA",
+  "https://attacker.example/key",
+  "__proto__",
+  "constructor",
+  "x".repeat(10_000),
+];
+const attackersJwk = { ...attackersRsa.publicKey.export({ format: "jwk" }), alg: "RS256" };
+const signedByAttacker = byRsa(attackersRsa.privateKey);
+
+/** By name, so that a failure says which. Made late: the attacker's address is known then. */
+const forged: Record<string, () => string> = {
+  ...Object.fromEntries(
+    algorithms.flatMap((alg) => [
+      [`alg ${JSON.stringify(alg)} without signature`, () => token({ alg, kid: "rsa" }, zeros(0))],
+      [
+        `alg ${JSON.stringify(alg)} with the signature of another`,
+        () => `${base64url({ alg, kid: "rsa" })}.${goodPayload}.${goodSignature}`,
+      ],
+    ]),
+  ),
+  "no alg": () => token({ kid: "rsa" }, rs256),
+  "alg as a list": () => token({ alg: ["RS256"], kid: "rsa" }, rs256),
+  "HS256 by the public key's PEM": () => token({ alg: "HS256", kid: "rsa" }, hs256(rsaPem)),
+  "HS256 by the public key's PEM without its end": () => token({ alg: "HS256", kid: "rsa" }, hs256(rsaPem.trim())),
+  "HS256 by the public key's DER": () =>
+    token({ alg: "HS256" }, hs256(createPublicKey(rsaPem).export({ type: "spki", format: "der" }))),
+  "HS256 by a published key": () =>
+    token({ alg: "HS256", kid: "oct" }, hs256("published by mistake, and known to all")),
+  "HS256 by nothing": () => token({ alg: "HS256" }, hs256("")),
+  ...Object.fromEntries(
+    kids.map((kid) => [
+      `kid ${JSON.stringify(kid.slice(0, 30))}`,
+      () => token({ alg: "RS256", kid }, signedByAttacker),
+    ]),
+  ),
+  "jku of the attacker": () => token({ alg: "RS256", kid: "rsa", jku: attackersUrl }, signedByAttacker),
+  "x5u of the attacker": () => token({ alg: "RS256", kid: "rsa", x5u: attackersUrl }, signedByAttacker),
+  "a key inside": () => token({ alg: "RS256", jwk: attackersJwk }, signedByAttacker),
+  "a key and its name inside": () =>
+    token({ alg: "RS256", kid: "rsa", jwk: { ...attackersJwk, kid: "rsa" } }, signedByAttacker),
+  "a certificate inside": () => token({ alg: "RS256", kid: "rsa", x5c: ["AAAA"] }, signedByAttacker),
+  "an unknown critical extension": () => token({ alg: "RS256", kid: "rsa", crit: ["x"], x: 1 }, rs256),
+  "no critical extension in crit": () => token({ alg: "RS256", kid: "rsa", crit: [] }, rs256),
+  "b64 false": () => token({ alg: "RS256", kid: "rsa", b64: false, crit: ["b64"] }, rs256),
+  "ES256 by nothing but zeros": () => token({ alg: "ES256", kid: "ec" }, zeros(64)),
+  "ES256 of no length": () => token({ alg: "ES256", kid: "ec" }, zeros(0)),
+  "ES256 in DER": () =>
+    token({ alg: "ES256", kid: "ec" }, (input) => signWith("sha256", Buffer.from(input), ec.privateKey)),
+  "RS256 by an EC key": () => token({ alg: "RS256", kid: "ec" }, es256),
+  "an RSA key of 1,024 bits": () => token({ alg: "RS256", kid: "small" }, byRsa(smallRsa.privateKey)),
+  "an empty signature": () => `${goodHeader}.${goodPayload}.`,
+  "no signature": () => `${goodHeader}.${goodPayload}`,
+  "four parts": () => `${good}.AAAA`,
+  "five parts, as encrypted ones have": () => `${good}.AAAA.AAAA`,
+  "another payload under the signature": () =>
+    `${goodHeader}.${base64url(claims({ organization_id: "other" }))}.${goodSignature}`,
+  "a signature with a bit turned": () => good.replace(/.{2}$/, (end) => (end === "AA" ? "BB" : "AA")),
+  "expired a minute ago": () => token({ alg: "RS256", kid: "rsa" }, rs256, claims({ exp: now - 60 })),
+  "not valid yet": () => token({ alg: "RS256", kid: "rsa" }, rs256, claims({ nbf: now + 60 })),
+  "an end that is text": () => token({ alg: "RS256", kid: "rsa" }, rs256, claims({ exp: "9999999999" })),
+  "an end that is null": () => token({ alg: "RS256", kid: "rsa" }, rs256, claims({ exp: null })),
+  "other audiences": () => token({ alg: "RS256", kid: "rsa" }, rs256, claims({ aud: ["a", "b"] })),
+  "an audience that is an object": () => token({ alg: "RS256", kid: "rsa" }, rs256, claims({ aud: { 0: AUDIENCE } })),
+  "an issuer in a list": () => token({ alg: "RS256", kid: "rsa" }, rs256, claims({ iss: [ISSUER] })),
+  "an issuer with more behind it": () =>
+    token({ alg: "RS256", kid: "rsa" }, rs256, claims({ iss: `${ISSUER}.evil.example` })),
+  "a payload that is a list": () => token({ alg: "RS256", kid: "rsa" }, rs256, [claims()]),
+  "a payload that is no JSON": () => token({ alg: "RS256", kid: "rsa" }, rs256, "{"),
+  "the last of two ends": () =>
+    token({ alg: "RS256", kid: "rsa" }, rs256, JSON.stringify(claims()).replace(/\}$/, `,"exp":${now - 60}}`)),
+  "a megabyte": () => token({ alg: "RS256", kid: "rsa", x: "x".repeat(1024 * 1024) }, signedByAttacker),
+};
+
+describe.each(["keys of a server", "a public key", "a shared secret"] as const)("§5.1 §7/401 against %s", (way) => {
+  test.each(Object.keys(forged))("no token passes: %s", async (name) => {
+    const made = forged[name] as () => string;
+    await expect(verifiers[way](made())).rejects.toMatchObject({ status: 401 });
+    expect(fetched).toBe(0);
+  });
+});
+
+test("§5.1 what is no forgery passes, so that the table can fail", async () => {
+  for (const way of ["keys of a server", "a public key"] as const) {
+    expect(await verifiers[way](good)).toMatchObject({ sub: "user-1" });
+    await verifiers[way](token({ alg: "RS256", kid: "rsa", typ: "at+jwt", jku: attackersUrl }, rs256));
+    await verifiers[way](token({ alg: "RS256", kid: "rsa" }, rs256, claims({ aud: ["other", AUDIENCE] })));
+  }
+  await verifiers["keys of a server"](token({ alg: "ES256", kid: "ec" }, es256));
+  await verifiers["a shared secret"](token({ alg: "HS256" }, hs256(JWT_SECRET)));
+  expect(fetched).toBe(0);
+});
+
+function verifier(settings: Record<string, string>): VerifyToken {
+  const places = { DATABASE_URL: "postgres://nowhere", AMQP_URL: "amqp://nowhere", SECRET_KEYS };
+  const config = readManagementApiConfig({ ...places, AUTH_ISSUER: ISSUER, AUTH_AUDIENCE: AUDIENCE, ...settings });
+  return tokenVerifier(config, systemClock);
+}
+
+async function serve(answer: () => object): Promise<[Server, string]> {
+  const server = createServer((_request, response) => {
+    response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(answer()));
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  return [server, `http://127.0.0.1:${(server.address() as AddressInfo).port}/jwks.json`];
+}
