@@ -20,7 +20,12 @@ export function createLog({ service, level }: { service: string; level: LogLevel
   const logger = winston.createLogger({
     level,
     defaultMeta: { service },
-    format: winston.format.combine(winston.format.timestamp(), errorsAsText(), winston.format.json()),
+    format: winston.format.combine(
+      winston.format.timestamp(),
+      errorsAsText(),
+      winston.format.json(),
+      withoutMisleadingCharacters(),
+    ),
     transports: [new winston.transports.Console({ stderrLevels: [] })],
   });
   return {
@@ -39,6 +44,20 @@ const errorsAsText = winston.format((info) => {
   }
   return info;
 });
+
+/**
+ * JSON escapes line breaks and ESC. What it leaves, a terminal or a log viewer may still take for a line's end, for an
+ * instruction or for the other direction of writing: the C1 controls (U+009B begins what ESC [ does), U+2028, U+2029 and
+ * the marks of bidirectional text.
+ */
+const withoutMisleadingCharacters = winston.format((info) => {
+  const line = info[MESSAGE];
+  if (typeof line === "string") info[MESSAGE] = line.replace(MISLEADING, escaped);
+  return info;
+});
+const MESSAGE = Symbol.for("message");
+const MISLEADING = /[\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;
+const escaped = (character: string) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
 
 function textOf(error: Error): string {
   const own = error.stack ?? error.message;

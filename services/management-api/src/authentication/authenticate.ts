@@ -20,6 +20,10 @@ export function authenticator(
   verifyToken: VerifyToken,
 ): Authenticate {
   return async (request, access) => {
+    // Which of two counts, a proxy in front may see differently.
+    if ((request.headersDistinct.authorization?.length ?? 0) > 1) {
+      throw new ProblemError("token_invalid", { detail: "The request has several Authorization headers. Send one." });
+    }
     const credentials = findCredentials(request.headers, config.AUTH_COOKIE_NAME);
     if (credentials.kind === "none") throw new ProblemError("authentication_required");
     if (credentials.kind === "api-key") {
