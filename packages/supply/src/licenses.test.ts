@@ -1,4 +1,5 @@
 import { expect, test } from "@jest/globals";
+import type { Component } from "./bill-of-materials.ts";
 import { isAllowed, licenseReport } from "./licenses.ts";
 
 test.each(["MIT", "(MIT OR GPL-3.0-only)", "GPL-3.0-only OR ISC", "MIT AND Apache-2.0", "(MIT AND ISC)"])(
@@ -18,7 +19,8 @@ test.each([
 ])("%j isn't", (expression) => expect(isAllowed(expression)).toBe(false));
 
 test("a report names what is refused, and needs no licence of Herald's own", () => {
-  const component = (name: string, licenses?: object[]) => ({
+  const component = (name: string, licenses: Component["licenses"] = []) => ({
+    "bom-ref": name,
     name,
     version: "1.0.0",
     purl: `pkg:npm/${name}`,
@@ -31,7 +33,7 @@ test("a report names what is refused, and needs no licence of Herald's own", () 
     component("d"),
     component("e", [{ expression: "(MIT OR X)" }]),
     { ...component("common"), group: "@herald" },
-  ] as Parameters<typeof licenseReport>[0]);
+  ]);
   expect(packages[0]).toEqual(["MIT", ["a", "b"]]);
   expect(refused.map(({ name, license }) => [name, license])).toEqual([
     ["c", "SEE LICENSE"],

@@ -18,6 +18,7 @@ import { securityHeaders } from "./http/headers.ts";
 import { observe } from "./http/observe.ts";
 import { rateLimits } from "./http/rate-limits.ts";
 import { apiRouter } from "./http/router.ts";
+import { createTurns } from "./http/turns.ts";
 import { idSource } from "./ids.ts";
 import { openApiDocument } from "./openapi/document.ts";
 import { openApiRoutes } from "./openapi/routes.ts";
@@ -37,6 +38,9 @@ export interface AppParts {
   log: Log;
   registry: Registry;
 }
+
+/** How long a write waits for those of its organization that came before; a hundred creates take a second or two. */
+const LONGEST_TURN_WAIT_MS = 15_000;
 
 /**
  * The HTTP API as an express app, without a port.
@@ -84,6 +88,10 @@ export function createApp({ config, prisma, requestAttempt, clock, log, registry
       rateLimits: rateLimits({
         writes: config.WRITES_PER_MINUTE,
         manualDeliveries: config.MANUAL_DELIVERIES_PER_MINUTE,
+      }),
+      turns: createTurns({
+        atOnce: Math.max(1, Math.floor(config.DATABASE_POOL_SIZE / 3)),
+        longestWaitMs: LONGEST_TURN_WAIT_MS,
       }),
       validator: apiValidator(limits, apiFormats(limits, networks)),
       handlers,

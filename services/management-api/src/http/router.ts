@@ -7,10 +7,13 @@ import { ProblemError } from "../problems/problem-error.ts";
 import type { apiValidator } from "../validation/validator.ts";
 import type { RateLimits } from "./rate-limits.ts";
 import { readJson } from "./read-json.ts";
+import type { Turns } from "./turns.ts";
 
 export interface RouterParts {
   authenticate: Authenticate;
   rateLimits: RateLimits;
+  /** Of the writes of one organization: whatever they wait for, they leave connections to the others. */
+  turns: Turns;
   validator: ReturnType<typeof apiValidator>;
   handlers: Handlers;
   limits: ApiLimits;
@@ -24,7 +27,10 @@ export function apiRouter(parts: RouterParts): Router {
     for (const [id, operation] of operations) {
       route[operation.method](async (request, response) => {
         response.locals.operation = id;
-        const result = await parts.handlers[id](await admit(request, response, operation, parts));
+        const admitted = await admit(request, response, operation, parts);
+        const handle = () => parts.handlers[id](admitted);
+        const isWrite = operation.rate === "writes";
+        const result = isWrite ? await parts.turns.take(admitted.organizationId, handle) : await handle();
         response.status(operation.success.status);
         if (operation.success.status === 204) response.end();
         else response.json(result);

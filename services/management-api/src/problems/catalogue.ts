@@ -152,7 +152,7 @@ export const catalogue = {
   too_many_requests: {
     status: 429,
     title: "Too many requests",
-    when: "The organization made more changes or manual deliveries in a minute than it may.",
+    when: "The organization made more changes or manual deliveries in a minute than it may, or far too many changes at once.",
     action: "Wait for as many seconds as the `Retry-After` header says.",
   },
   headers_too_large: {

@@ -1,0 +1,52 @@
+import { openDatabase } from "@herald/common/database";
+import { eventually } from "@herald/devkit/harness";
+import { expect, test } from "@jest/globals";
+import { useApi } from "../support/use-api.ts";
+import { create, settings } from "../support/webhooks.ts";
+
+const api = useApi();
+
+// Creates of one organization wait for each other in PostgreSQL, and each used to hold a connection of the pool meanwhile:
+// a hundred at once were a 503 for every other organization.
+test("regression: a hundred creates of one organization at once leave connections to the others", async () => {
+  const calm = await api.as({ organizationId: "calm" });
+  await create(calm);
+  const busy = await api.as({ organizationId: "busy" });
+  // Somebody holds the organization's lock, so all hundred have to wait.
+  let release = () => {};
+  const released = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  const holder = openDatabase(api.databaseUrl, { poolSize: 1 });
+  const waiting = async () => {
+    const [row] = await api.prisma.$queryRaw<{ count: number }[]>`
+      select count(*)::int as "count" from pg_locks where not granted and locktype = 'advisory'`;
+    return row?.count;
+  };
+  try {
+    const held = holder.prisma.$transaction(
+      async (transaction) => {
+        await transaction.$executeRaw`select pg_advisory_xact_lock(hashtextextended('busy', 0))`;
+        await released;
+      },
+      { timeout: 60_000 },
+    );
+    const flood = Array.from({ length: 100 }, () => busy.post("/webhooks", settings()).then(({ status }) => status));
+    await eventually(async () => expect(await waiting()).toBe(3));
+    for (let round = 0; round < 10; round++) {
+      const begun = performance.now();
+      await calm.get("/webhooks").expect(200);
+      await create(calm);
+      // The pool itself would give up after five seconds.
+      expect(performance.now() - begun).toBeLessThan(2_000);
+    }
+    expect(await waiting()).toBe(3);
+    release();
+    await held;
+    expect((await Promise.all(flood)).filter((status) => status !== 200)).toEqual([]);
+  } finally {
+    release();
+    await holder.close();
+  }
+  expect((await busy.get("/webhooks")).body).toHaveLength(100);
+}, 60_000);
