@@ -1,0 +1,299 @@
+import { execFile } from "node:child_process";
+import { randomBytes } from "node:crypto";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { names } from "@herald/common/broker";
+import { openDatabase } from "@herald/common/database";
+import type { Service } from "@herald/common/runtime";
+import {
+  certificates,
+  eventually,
+  type HttpsReceiver,
+  httpsReceiver,
+  useBroker,
+  useDatabase,
+} from "@herald/devkit/harness";
+import { projectFolder } from "@herald/devkit/stack";
+import { startDispatcher } from "@herald/dispatcher";
+import { createEmitter, newEvent } from "@herald/emitter";
+import { startManagementApi } from "@herald/management-api";
+import { startPublisher } from "@herald/publisher";
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { connect } from "amqplib";
+import { apiClient } from "../../src/herald/api-client.ts";
+import { heraldSettings } from "../../src/herald/settings.ts";
+
+/** Roles belong to the whole server, so those of this file have a name of their own. */
+const mark = randomBytes(4).toString("hex");
+const roles = ["herald_owner", "herald_app", "herald_api", "herald_publisher", "herald_dispatcher"] as const;
+type Role = (typeof roles)[number];
+const own = (role: Role) => `${role}_${mark}`;
+
+const running: Service[] = [];
+let receiver: HttpsReceiver | undefined;
+let folder = "";
+let permissions: Permission[] = [];
+/** How to remove each that was made. */
+const brokerUsers = new Map<string, () => Promise<void>>();
+afterAll(async () => {
+  await Promise.all(running.splice(0).map((service) => service.stop()));
+  await receiver?.close();
+  for (const role of roles) {
+    await db.database.prisma.$executeRawUnsafe(`drop owned by ${own(role)}`).catch(() => {});
+    await db.database.prisma.$executeRawUnsafe(`drop role if exists ${own(role)}`);
+  }
+  for (const remove of brokerUsers.values()) await remove();
+  await rm(folder, { recursive: true, force: true });
+});
+const db = useDatabase();
+const broker = useBroker();
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "herald-roles-"));
+  permissions = await readPermissions();
+  await writeFile(join(folder, "ca.pem"), (await certificates()).caPem);
+  await runSql("roles.sql");
+  await runSql("service-roles.sql");
+  // Tables that were there before the roles; in production the owner makes them after.
+  await db.database.prisma.$executeRawUnsafe(
+    `grant select, insert, update, delete on all tables in schema public to ${own("herald_app")}`,
+  );
+});
+
+interface Permission {
+  user: string;
+  configure: string;
+  write: string;
+  read: string;
+}
+
+/** The rights of deploy/docker/make-secrets.mjs: what each user may configure, write to and read from. */
+async function readPermissions(): Promise<Permission[]> {
+  const secrets = join(folder, "secrets");
+  await promisify(execFile)(process.execPath, [join(projectFolder(), "deploy/docker/make-secrets.mjs"), secrets]);
+  return JSON.parse(await readFile(join(secrets, "rabbitmq-definitions.json"), "utf8")).permissions;
+}
+
+/**
+ * Makes a user with those rights, for the names of this file, and resolves with the URL to connect as that one. Where RabbitMQ
+ * is somebody's own, whose users can't be managed, as whoever may connect.
+ */
+async function brokerUser(role: string): Promise<string> {
+  const stack = (await (await fetch(`${process.env.HERALD_TEST_STACK_URL}/rabbitmq`)).json()) as {
+    managementUrl?: string;
+  };
+  const url = new URL(broker.url);
+  if (stack.managementUrl === undefined) return url.href;
+  const { origin, username, password } = new URL(stack.managementUrl);
+  const permission = permissions.find(({ user }) => user === role) as Permission;
+  const user = `${role}_${mark}`;
+  const call = async (method: string, path: string, body: object = {}) => {
+    const authorization = `Basic ${Buffer.from(`${username}:${password}`).toString("base64")}`;
+    const headers = { authorization, "content-type": "application/json", connection: "close" };
+    const response = await fetch(`${origin}/api/${path}`, { method, headers, body: JSON.stringify(body) });
+    if (!response.ok) throw new Error(`RabbitMQ answered ${response.status} to ${method} ${path}`);
+  };
+  const here = (pattern: string) => pattern.replaceAll("herald\\.", `${broker.namespace}\\.`);
+  const { configure, write, read } = permission;
+  await call("PUT", `users/${user}`, { password: "password", tags: "" });
+  await call("PUT", `permissions${url.pathname}/${user}`, {
+    configure: here(configure),
+    write: here(write),
+    read: here(read),
+  });
+  brokerUsers.set(user, () => call("DELETE", `users/${user}`));
+  url.username = user;
+  url.password = "password";
+  return url.href;
+}
+
+/** Runs a file of deploy/postgres as psql would, each role under its name here, each password the role's name. */
+async function runSql(file: string): Promise<void> {
+  const text = await readFile(join(projectFolder(), "deploy/postgres", file), "utf8");
+  const sql = text
+    .replace(/^--.*$/gm, "")
+    .replace(/:'\w+_password'/g, "'password'")
+    .replace(/\bherald_(owner|app|api|publisher|dispatcher)\b/g, (role) => own(role as Role));
+  for (const statement of sql.split(";").filter((each) => each.trim() !== "")) {
+    await db.database.prisma.$executeRawUnsafe(statement);
+  }
+}
+
+function urlOf(role: Role): string {
+  const url = new URL(db.url);
+  url.username = own(role);
+  url.password = "password";
+  return url.href;
+}
+
+describe.each<[string, Record<"api" | "publisher" | "dispatcher", Role>]>([
+  ["one user for all services", { api: "herald_app", publisher: "herald_app", dispatcher: "herald_app" }],
+  ["a user for each service", { api: "herald_api", publisher: "herald_publisher", dispatcher: "herald_dispatcher" }],
+])("with %s", (_name, users) => {
+  test("all that Herald does is done", async () => {
+    receiver = await httpsReceiver();
+    const { url } = receiver;
+    const place = {
+      databaseUrl: "",
+      amqpUrl: await brokerUser("herald"),
+      namespace: broker.namespace,
+      caFile: join(folder, "ca.pem"),
+    };
+    const settingsOf = (role: Role) => ({
+      ...heraldSettings({ ...place, databaseUrl: urlOf(role) }),
+      RETRY_INTERVAL_SECONDS: "0.05",
+      CATCH_UP_INTERVAL_SECONDS: "0.05",
+      NOTICE_INTERVAL_SECONDS: "0.05",
+      RETENTION_INTERVAL_SECONDS: "1",
+      RETENTION_DAYS: "30",
+      RETRY_DELAYS_SECONDS: "0.1,0.1,0.1,0.1",
+    });
+    const api = await startManagementApi(settingsOf(users.api));
+    running.push(
+      api,
+      await startPublisher(settingsOf(users.publisher)),
+      await startDispatcher(settingsOf(users.dispatcher)),
+    );
+    const emitter = createEmitter({ url: await brokerUser("emitter"), namespace: broker.namespace });
+    const product = await connect(await brokerUser("product"));
+    try {
+      const channel = await product.createChannel();
+      const { queue } = await channel.assertQueue(`product.${mark}`, { exclusive: true });
+      await eventually(() => channel.checkExchange(names(broker.namespace).noticesExchange));
+      await channel.bindQueue(queue, names(broker.namespace).noticesExchange, "#");
+
+      // What retention erases: an endpoint's old delivery with its attempt, and an old event.
+      const admin = await apiClient(`http://127.0.0.1:${api.port}`);
+      const { organizationId } = admin;
+      const { endpoint } = await admin.create({ url });
+      const old = new Date(Date.now() - 90 * 24 * 60 * 60_000);
+      const { prisma } = db.database;
+      await prisma.$executeRaw`
+        insert into business_event (organization_id, id, type, occurred_at, received_at, body)
+        values (${organizationId}, gen_random_uuid(), 'RiskCreated', ${old}, ${old}, '{}')`;
+      await prisma.$executeRaw`
+        insert into delivery (id, endpoint_id, organization_id, event_type, body, state, attempted_at, created_at)
+        values ('01800000-0000-7000-8000-000000000001', ${endpoint.id}::uuid, ${organizationId}, 'RiskCreated', '{}', 'succeeded', ${old}, ${old})`;
+      await eventually(async () => {
+        expect(await prisma.delivery.count({ where: { organizationId } })).toBe(0);
+        expect(await prisma.businessEvent.count({ where: { organizationId } })).toBe(0);
+      });
+
+      const event = (data = {}) =>
+        newEvent({ organizationId, type: "WorkItemCompleted", entityType: "WorkItem", entityId: ENTITY, data });
+      const emit = () => emitter.emit(event());
+      const deliveriesOf = async () => (await admin.get(endpoint.id)).deliveries;
+      await emit();
+      await eventually(async () => expect(await deliveriesOf()).toMatchObject([{ succeeded: true }]));
+      expect(await admin.deliver(endpoint.id, "WorkItemCompleted", "{}")).toMatchObject({ succeeded: true });
+
+      // A pause, what it parks and misses, and a resume.
+      await admin.edit(endpoint.id, { enabled: false });
+      await emit();
+      await admin.edit(endpoint.id, { enabled: true, rotateSecret: true });
+      await eventually(async () => {
+        const deliveries = await deliveriesOf();
+        expect([deliveries.length, deliveries.every(({ succeeded }) => succeeded)]).toEqual([3, true]);
+      });
+
+      // Failures, retries, the two notices, the end.
+      receiver.answerWith({ status: 500 });
+      await emit();
+      await eventually(async () => expect((await admin.get(endpoint.id)).enabled).toBe(false));
+      await eventually(async () => expect((await channel.checkQueue(queue)).messageCount).toBe(2));
+      await admin.delete(endpoint.id);
+      expect(await prisma.delivery.count({ where: { organizationId } })).toBe(0);
+    } finally {
+      await emitter.close();
+      await product.close();
+      await Promise.all(running.splice(0).map((service) => service.stop()));
+      await receiver?.close();
+      receiver = undefined;
+    }
+  }, 60_000);
+});
+
+const ENTITY = "0190a1b2-0000-7000-8000-0000000000aa";
+
+const REFUSED: [Role, string, string][] = [
+  ["herald_app", "change a table", "alter table delivery add column x int"],
+  ["herald_app", "drop one", "drop table delivery"],
+  ["herald_app", "make one", "create table x (y int)"],
+  ["herald_app", "empty one at a stroke", "truncate delivery cascade"],
+  ["herald_app", "switch off its rules", "alter table delivery disable trigger all"],
+  ["herald_app", "read the server's files", "select pg_read_file('/etc/passwd')"],
+  ["herald_app", "run programs", "copy webhook_endpoint to program 'cat'"],
+  ["herald_app", "become another", "set role pg_read_server_files"],
+  ["herald_dispatcher", "delete endpoints", "delete from webhook_endpoint"],
+  ["herald_dispatcher", "make endpoints", "insert into webhook_endpoint default values"],
+  ["herald_dispatcher", "send deliveries elsewhere", "update webhook_endpoint set url = 'https://attacker.example'"],
+  ["herald_dispatcher", "replace secrets", "update webhook_endpoint set sealed_secret = ''"],
+  ["herald_dispatcher", "subscribe endpoints", "update webhook_endpoint set events = '{}'"],
+  ["herald_dispatcher", "delete deliveries", "delete from delivery"],
+  ["herald_dispatcher", "change what is sent", "update delivery set body = ''"],
+  ["herald_dispatcher", "change events", "update business_event set body = ''"],
+  ["herald_dispatcher", "erase attempts", "delete from delivery_attempt"],
+  ["herald_dispatcher", "read notices", "select * from notice"],
+  ["herald_publisher", "read secrets", "select sealed_secret from webhook_endpoint"],
+  ["herald_publisher", "read all of an endpoint", "select * from webhook_endpoint"],
+  ["herald_publisher", "change endpoints", "update webhook_endpoint set enabled = false"],
+  ["herald_publisher", "delete endpoints", "delete from webhook_endpoint"],
+  ["herald_publisher", "change events", "update business_event set body = ''"],
+  ["herald_publisher", "invent attempts", "insert into delivery_attempt default values"],
+  ["herald_publisher", "invent notices", "insert into notice default values"],
+  ["herald_api", "change deliveries", "update delivery set state = 'succeeded'"],
+  ["herald_api", "invent events", "insert into business_event default values"],
+  ["herald_api", "change events", "update business_event set body = ''"],
+  ["herald_api", "invent attempts", "insert into delivery_attempt default values"],
+  ["herald_api", "change attempts", "update delivery_attempt set status_code = 200"],
+  ["herald_api", "read notices", "select * from notice"],
+];
+
+test.each(REFUSED)("%s can't %s", async (role, _what, sql) => {
+  const database = openDatabase(urlOf(role), { poolSize: 1 });
+  try {
+    await expect(database.queries.$executeRaw([sql] as unknown as TemplateStringsArray)).rejects.toMatchObject({
+      code: expect.stringMatching(/^42501$/),
+    });
+  } finally {
+    await database.close();
+  }
+});
+
+describe("on the broker", () => {
+  const may = (user: string, what: "configure" | "write" | "read", name: string) => {
+    const permission = permissions.find((each) => each.user === user);
+    return permission !== undefined && new RegExp(permission[what]).test(name);
+  };
+  const all = Object.values(names("herald"));
+
+  test("Herald may use what it declares, and nothing beside it", () => {
+    for (const name of all) {
+      for (const what of ["configure", "write", "read"] as const) expect(may("herald", what, name)).toBe(true);
+    }
+    expect(may("herald", "write", "amq.default")).toBe(true);
+    for (const name of ["product.notices", "heraldx", "amq.topic", "other.events"]) {
+      for (const what of ["configure", "write", "read"] as const) expect(may("herald", what, name)).toBe(false);
+    }
+  });
+
+  test("an emitter may publish events, and nothing else", () => {
+    for (const name of [...all, "amq.default", "amq.topic", "herald.events.x"]) {
+      expect(may("emitter", "write", name)).toBe(name === "herald.events");
+      expect(may("emitter", "read", name)).toBe(false);
+      expect(may("emitter", "configure", name)).toBe(false);
+    }
+  });
+
+  test("the product may read notices through queues of its own, and write to none of Herald's", () => {
+    for (const name of [...all, "amq.default"]) {
+      expect(may("product", "configure", name)).toBe(false);
+      expect(may("product", "write", name)).toBe(false);
+      expect(may("product", "read", name)).toBe(name === "herald.notices");
+    }
+    for (const what of ["configure", "write", "read"] as const)
+      expect(may("product", what, "product.notices")).toBe(true);
+  });
+});
