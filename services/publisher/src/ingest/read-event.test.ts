@@ -90,6 +90,11 @@ describe("a message that breaks the contract is rejected with the reason", () =>
     expect(reason).toContain(expected);
   });
 
+  test.each(['{"pin":1234 5678}', '{"pin":"12345678', '12345678"', '{"a":{"pin" 12345678}}', '["12345678",]'])(
+    "regression: the reason for %s repeats nothing of it, since it is logged",
+    (text) => expect(reasonOf(text)).not.toMatch(/1234|5678|pin/),
+  );
+
   test("bytes that are no UTF-8", () => {
     expect(readEvent(Buffer.from([0x7b, 0xff, 0x7d]), null)).toEqual({
       kind: "rejected",

@@ -52,7 +52,7 @@ export function readEvent(content: Uint8Array, traceparent: string | null): Read
   try {
     value = JSON.parse(text);
   } catch (error) {
-    return rejected(`the body is not valid JSON: ${(error as Error).message}`);
+    return rejected(`the body is not valid JSON${placeOf(error as Error)}`);
   }
   const type = (value as { type?: unknown } | null)?.type;
   if (typeof type === "string" && type !== "" && !isEventType(type)) return { kind: "ignored", type };
@@ -97,6 +97,12 @@ function isUtcDateTime(text: string): boolean {
 function isStorable(text: string): boolean {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: finding them is the point.
   return text.isWellFormed() && !/[\u0000-\u001f\u007f]/.test(text);
+}
+
+/** Where the mistake is, if V8 says so; not its words, which quote the payload, and the reason is logged. */
+function placeOf({ message }: Error): string {
+  const position = /at position \d+/.exec(message)?.[0];
+  return position === undefined ? "" : `: there is a mistake ${position}`;
 }
 
 function describe(error: ErrorObject | undefined): string {

@@ -1,0 +1,126 @@
+import { spawn } from "node:child_process";
+import { randomBytes } from "node:crypto";
+import { once } from "node:events";
+import { join } from "node:path";
+import type { Service } from "@herald/common/runtime";
+import { secretBox } from "@herald/common/security";
+import { eventually } from "@herald/devkit/harness";
+import { projectFolder } from "@herald/devkit/stack";
+import { startDispatcher } from "@herald/dispatcher";
+import { startManagementApi } from "@herald/management-api";
+import { verify } from "@herald/receiver";
+import { afterEach, expect, test } from "@jest/globals";
+import { apiClient } from "../../src/herald/api-client.ts";
+import { heraldSettings } from "../../src/herald/settings.ts";
+import { useJourney } from "./journey.ts";
+
+const journey = useJourney({ dispatcher: false });
+const key = (id: string) => `${id}:${randomBytes(32).toString("base64")}`;
+const [OLD, NEW] = [key("old"), key("new")];
+
+const running = new Set<Service>();
+afterEach(async () => {
+  await Promise.all([...running].map((service) => service.stop()));
+  running.clear();
+});
+
+/** As an orchestrator replaces a service: the next one is there before this one goes. */
+async function replace(before: Service | undefined, start: () => Promise<Service>): Promise<Service> {
+  const service = await start();
+  running.add(service);
+  if (before) {
+    running.delete(before);
+    await before.stop();
+  }
+  return service;
+}
+
+test("§2.3 the keys are rotated under running services: cut off by kill -9, finished by two at once, and no delivery fails or is unsigned", async () => {
+  const { place, receiver, emitter, clock, db } = journey;
+  const settings = (keys: string) => ({
+    ...heraldSettings(place),
+    RETRY_INTERVAL_SECONDS: "0.05",
+    SECRET_KEYS: keys,
+  });
+  const dispatcherWith = (keys: string, before?: Service) =>
+    replace(before, () => startDispatcher(settings(keys), { clock }));
+  let apiUrl = "";
+  const apiWith = (keys: string, before?: Service) =>
+    replace(before, async () => {
+      const api = await startManagementApi(settings(keys), { clock });
+      apiUrl = `http://127.0.0.1:${api.port}`;
+      return api;
+    });
+
+  let api = await apiWith(OLD);
+  let dispatcher = await dispatcherWith(OLD);
+  const admin = await apiClient(() => apiUrl);
+  const secrets = new Map<string, string>();
+  const create = async () => {
+    const path = `/${secrets.size}`;
+    const { signingSecret } = await admin.create({ url: receiver.url + path });
+    secrets.set(path, signingSecret as string);
+  };
+  for (let count = 0; count < 30; count++) await create();
+
+  /** Emits an event, and holds what each endpoint gets to its own secret. */
+  async function everyEndpointGetsIts(): Promise<void> {
+    const before = receiver.requests.length;
+    await emitter.emit(journey.event({ organizationId: admin.organizationId }));
+    await receiver.received(before + secrets.size);
+    for (const { path, headers, body } of receiver.requests.slice(before)) {
+      const secret = secrets.get(path) as string;
+      expect(verify({ secret, headers, body, now: clock.now() })).toMatchObject({ ok: true });
+    }
+  }
+  await everyEndpointGetsIts();
+
+  // First all can open what the new key seals, then all seal with it.
+  api = await apiWith(`${OLD},${NEW}`, api);
+  dispatcher = await dispatcherWith(`${OLD},${NEW}`, dispatcher);
+  api = await apiWith(`${NEW},${OLD}`, api);
+  await create();
+  await everyEndpointGetsIts();
+  dispatcher = await dispatcherWith(`${NEW},${OLD}`, dispatcher);
+
+  const sealedWithNew = async () => {
+    const rows = await db.database.prisma.webhookEndpoint.findMany({ select: { sealedSecret: true } });
+    return rows.filter(({ sealedSecret }) => secretBox(NEW).isSealedWithNewest(sealedSecret)).length;
+  };
+  const rotate = () =>
+    spawn(
+      process.execPath,
+      [join(projectFolder(), "packages/maintenance/dist/main.js"), "rotate-keys", "--page-size", "1"],
+      {
+        env: { PATH: process.env.PATH, DATABASE_URL: db.url, SECRET_KEYS: `${NEW},${OLD}` },
+        stdio: ["ignore", "pipe", "pipe"],
+      },
+    );
+  const killed = rotate();
+  const ended = once(killed, "exit");
+  // It says how far it is after each page, of one endpoint here.
+  let said = "";
+  killed.stderr.setEncoding("utf8").on("data", (text: string) => {
+    said += text;
+    if (said.includes("3 endpoints")) killed.kill("SIGKILL");
+  });
+  expect((await ended)[1]).toBe("SIGKILL");
+  expect(await sealedWithNew()).toBeGreaterThan(1);
+  expect(await sealedWithNew()).toBeLessThan(secrets.size);
+  await everyEndpointGetsIts();
+
+  const both = [rotate(), rotate()].map(async (each) => (await once(each, "exit"))[0]);
+  await everyEndpointGetsIts();
+  await Promise.all(both);
+  // One that another one overtook says so, and asks to be run again.
+  expect((await once(rotate(), "exit"))[0]).toBe(0);
+  expect(await sealedWithNew()).toBe(secrets.size);
+
+  await apiWith(NEW, api);
+  await dispatcherWith(NEW, dispatcher);
+  await everyEndpointGetsIts();
+  await eventually(async () => {
+    const endpoints = await admin.list();
+    expect(endpoints.map(({ consecutiveFailures }) => consecutiveFailures).filter((count) => count > 0)).toEqual([]);
+  });
+}, 120_000);
