@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { names } from "@herald/common/broker";
 import { openDatabase } from "@herald/common/database";
-import type { Service } from "@herald/common/runtime";
+import type { Service } from "@herald/common/service";
 import {
   certificates,
   eventually,

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { names as namesOf } from "@herald/common/broker";
 import type { PrismaClient } from "@herald/common/database";
-import type { Service } from "@herald/common/runtime";
+import type { Service } from "@herald/common/service";
 import { type BusinessEvent, EVENT_TYPES } from "@herald/contracts";
 import { eventually, useBroker, useDatabase } from "@herald/devkit/harness";
 import { freePort } from "@herald/devkit/stack";
