@@ -1,6 +1,3 @@
-/** From a delivery's creation to its first attempt, in ms. */
-export const DISPATCH_MS = 12;
-
 /** Numbers from 0 to 1 that are the same on every run. */
 export function randomFrom(seed: number): () => number {
   let state = seed;

@@ -1,0 +1,100 @@
+import type { EventType } from "@herald/contracts";
+import type { Answer, Part } from "./cast.ts";
+import { uuidv7 } from "./deterministic.ts";
+
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+
+/** From a delivery's creation to its first attempt, in ms. */
+const DISPATCH_MS = 12;
+/** SPEC 8: retries come 1, 2, 4 and 8 minutes after the attempt before. */
+const ATTEMPTS_AFTER_MS = [0, 1, 3, 7, 15].map((minutes) => minutes * MINUTE);
+
+export interface Attempt extends Answer {
+  number: number;
+  startedAt: Date;
+}
+
+export interface Past {
+  id: string;
+  createdMs: number;
+  eventType: EventType;
+  state: "pending" | "parked" | "succeeded" | "exhausted";
+  attempts: Attempt[];
+  nextAttemptAt: Date | null;
+}
+
+/** A day of a webhook's deliveries, newest first; the busiest hours were a few hours ago, and the night is quiet. */
+export function historyOf(part: Part, nowMs: number, random: () => number): Past[] {
+  if (part.everyMinutes === null) return [];
+  const endMs = nowMs - (part.off?.agoMs ?? 0);
+  const unfinished = (part.unfinished ?? []).map(({ agoMs, failures }) =>
+    unfinishedOne(part, endMs - agoMs, failures, random),
+  );
+  const finished: Past[] = [];
+  let createdMs = endMs - (part.quietMs ?? 20_000);
+  while (createdMs > nowMs - 24 * HOUR) {
+    finished.push(finishedOne(part, createdMs, endMs, random));
+    createdMs -= part.everyMinutes * calmAt(nowMs - createdMs) * (0.3 + 1.4 * random()) * MINUTE + 1_000;
+  }
+  return [...unfinished, ...finished].sort((one, other) => other.createdMs - one.createdMs);
+}
+
+/** The times at which events happened that a webhook has no delivery for, since it is off. */
+export function missedBy(part: Part, nowMs: number, random: () => number): { id: string; createdMs: number }[] {
+  const missed: { id: string; createdMs: number }[] = [];
+  if (!part.off || part.everyMinutes === null) return missed;
+  for (let createdMs = nowMs - 40_000; createdMs > nowMs - part.off.agoMs + MINUTE; ) {
+    missed.push({ id: uuidv7(createdMs, random), createdMs });
+    createdMs -= part.everyMinutes * calmAt(nowMs - createdMs) * (0.3 + 1.4 * random()) * MINUTE;
+  }
+  return missed;
+}
+
+/** How many times rarer than at the busiest hour: once four hours ago, six times at night. */
+function calmAt(agoMs: number): number {
+  return 1 + 2.5 * (1 - Math.cos(((agoMs / HOUR - 4) / 24) * 2 * Math.PI));
+}
+
+function finishedOne(part: Part, createdMs: number, endMs: number, random: () => number): Past {
+  const ill = random() < (part.illness ?? 0);
+  const lastRetryMs = createdMs + (ATTEMPTS_AFTER_MS.at(-1) ?? 0) + part.ill.durationMs;
+  const exhausted = ill && random() < 0.25 && lastRetryMs < endMs;
+  const failures = exhausted ? ATTEMPTS_AFTER_MS.length : ill && createdMs + 2 * MINUTE < endMs ? 1 : 0;
+  const attempts = failedOnes(part, createdMs, failures, random);
+  if (!exhausted) attempts.push(attempt(part.well, createdMs, failures + 1, 0.6 + random()));
+  return {
+    ...fresh(part, createdMs, random),
+    state: exhausted ? "exhausted" : "succeeded",
+    attempts,
+    nextAttemptAt: null,
+  };
+}
+
+function unfinishedOne(part: Part, createdMs: number, failures: number, random: () => number): Past {
+  const due = createdMs + (ATTEMPTS_AFTER_MS[failures] ?? 0);
+  return {
+    ...fresh(part, createdMs, random),
+    state: part.off ? "parked" : "pending",
+    attempts: failedOnes(part, createdMs, failures, random),
+    nextAttemptAt: part.off ? null : new Date(due),
+  };
+}
+
+function fresh(part: Part, createdMs: number, random: () => number) {
+  const eventType = part.events[Math.floor(random() * part.events.length)] ?? "ProjectCreated";
+  return { id: uuidv7(createdMs, random), createdMs, eventType };
+}
+
+function failedOnes(part: Part, createdMs: number, count: number, random: () => number): Attempt[] {
+  return Array.from({ length: count }, (_, index) =>
+    attempt(part.ill, createdMs, index + 1, 0.95 + random() / 10),
+  );
+}
+
+function attempt(answer: Answer, createdMs: number, number: number, speed: number): Attempt {
+  // A timeout takes as long as it takes.
+  const durationMs = answer.durationMs >= 15_000 ? answer.durationMs : Math.round(answer.durationMs * speed);
+  const startedAt = new Date(createdMs + DISPATCH_MS + (ATTEMPTS_AFTER_MS[number - 1] ?? 0));
+  return { ...answer, durationMs, number, startedAt };
+}
