@@ -188,7 +188,11 @@ async function settled(page: Page): Promise<void> {
 
 beforeEach(async () => {
   await mkdir(folder, { recursive: true });
-  await world.api.create({ name: "Ledger", url: "https://ledger.example/hooks" });
+  const { endpoint: only } = await world.api.create({ name: "Ledger", url: "https://ledger.example/hooks" });
+  await world.db.database.prisma.webhookEndpoint.update({
+    where: { id: only.id },
+    data: { organizationId: "an organization with one" },
+  });
   population = await populate(world);
   const made = await world.api.create({
     name: "Workshop",
@@ -222,7 +226,7 @@ describe.each(Object.entries(looks))("the gallery, %s", (look, options) => {
         await act?.(page);
         if (act) await page.waitForTimeout(250);
         await page.evaluate(() => scrollTo(0, 0));
-        const tall = !["webhook-active", "webhook-paused"].includes(name);
+        const tall = !/^(webhook|delivery|resume|pause|menu|delete|api-down)/.test(name);
         await page.screenshot({ path: join(folder, `${name}.${look}.png`), fullPage: tall });
         await page.unrouteAll({ behavior: "ignoreErrors" });
         if (page !== admin) await page.context().close();

@@ -25,10 +25,9 @@ import { type DeliveryFilters, filtersToQuery } from "./delivery-filters.ts";
 /** New results show within two seconds: one and a half, and the time that an answer takes. */
 const LIVE_MS = 1_500;
 /** Times as long as its answer took does the page wait before it asks for the overview again. */
-const OVERVIEW_PAUSE = 20;
+const OVERVIEW_PAUSE = 15;
 let overviewTookMs = 0;
 const ALL_PAGES_MS = 5_000;
-const OVERVIEW_MS = 4_000;
 const RECOVERY_MS = 5_000;
 const PAGE_SIZE = 50;
 
@@ -62,7 +61,7 @@ export const overviewQuery = queryOptions({
     return overview;
   },
   // It is the dearest question: one that takes long is asked less often, so that an open page is no burden.
-  refetchInterval: () => every(Math.max(OVERVIEW_MS, OVERVIEW_PAUSE * overviewTookMs))(),
+  refetchInterval: () => every(Math.max(LIVE_MS, OVERVIEW_PAUSE * overviewTookMs))(),
 });
 
 export const webhookQuery = (id: string) =>

@@ -1,5 +1,6 @@
-import { useQueryClient } from "@tanstack/react-query";
+import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { type Connection, useConnection } from "../api/connection.ts";
+import { sessionQuery } from "../api/queries.ts";
 import { Notice } from "../common/feedback/Notice.tsx";
 import { Button } from "../common/form/Button.tsx";
 import { Time } from "../common/time/Time.tsx";
@@ -8,9 +9,11 @@ import css from "./ConnectionBanner.module.css";
 /** What is wrong with the line to the API, above whatever the page still shows. The region is always there, to be read out. */
 export function ConnectionBanner() {
   const connection = useConnection();
+  // Until the session is there, the page has nothing else to say than just this.
+  const { data: session } = useQuery({ ...sessionQuery, enabled: false });
   return (
     <div className={css.banner} role="status">
-      <Words connection={connection} />
+      {session || connection.slow ? <Words connection={connection} /> : null}
     </div>
   );
 }

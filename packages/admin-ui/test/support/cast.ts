@@ -19,7 +19,6 @@ export interface Part {
   story?: Story;
   name: string;
   url: string;
-  /** Those that are off have events of their own: what the others got is nothing that they missed. */
   events: EventType[];
   /** Minutes between two deliveries, about, at the busiest time of the day. */
   everyMinutes: number | null;

@@ -32,7 +32,7 @@ export function historyOf(part: Part, nowMs: number, random: () => number): Past
     unfinishedOne(part, endMs - agoMs, failures, random),
   );
   const finished: Past[] = [];
-  let createdMs = endMs - (part.quietMs ?? 20_000);
+  let createdMs = endMs - (part.quietMs ?? 8_000 + random() * part.everyMinutes * MINUTE);
   while (createdMs > nowMs - 24 * HOUR) {
     finished.push(finishedOne(part, createdMs, endMs, random));
     createdMs -= part.everyMinutes * calmAt(nowMs - createdMs) * (0.3 + 1.4 * random()) * MINUTE + 1_000;
@@ -87,9 +87,7 @@ function fresh(part: Part, createdMs: number, random: () => number) {
 }
 
 function failedOnes(part: Part, createdMs: number, count: number, random: () => number): Attempt[] {
-  return Array.from({ length: count }, (_, index) =>
-    attempt(part.ill, createdMs, index + 1, 0.95 + random() / 10),
-  );
+  return Array.from({ length: count }, (_, index) => attempt(part.ill, createdMs, index + 1, 0.95 + random() / 10));
 }
 
 function attempt(answer: Answer, createdMs: number, number: number, speed: number): Attempt {

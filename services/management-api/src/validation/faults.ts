@@ -14,7 +14,7 @@ export function faultOf(error: ErrorObject, formats: Record<string, Format>): Fa
     case "minItems":
       return {
         code: "too_few",
-        detail: `This must have at least ${params.limit === 1 ? "one entry" : `${params.limit} entries`}.`,
+        detail: `At least ${params.limit === 1 ? "one is" : `${params.limit} are`} needed.`,
       };
     case "minLength":
       return { code: "blank", detail: "This must not be empty." };

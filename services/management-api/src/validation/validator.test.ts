@@ -28,7 +28,7 @@ describe("§7 what is said of a body", () => {
     [{ name: "🚀".repeat(201) }, "This has 201 characters; 200 is the most."],
     [{ enabled: [] }, "This must be a boolean, but is an array."],
     [{ events: {} }, "This must be an array, but is an object."],
-    [{ events: [] }, "This must have at least one entry."],
+    [{ events: [] }, "At least one is needed."],
     [{ events: ["x"] }, `This must be one of ${EVENT_TYPES.join(", ")}.`],
     [{ version: "AAAAAAAAAAE=" }, "This must be null, but is a string."],
   ])("%j: %s", (changes, detail) => expect(detailOf(changes)).toBe(detail));

@@ -57,6 +57,13 @@ const shapes = {
     </>
   ),
   send: <path d="M14 2.2 7.3 9M14 2.2 9.8 13.8 7.3 9 2.2 6.5Z" />,
+  settings: (
+    <>
+      <path d="M2.5 4.8h5M11.5 4.8h2M2.5 11.2h2M8.5 11.2h5" />
+      <circle cx="9.5" cy="4.8" r="2" />
+      <circle cx="6.5" cy="11.2" r="2" />
+    </>
+  ),
   stop: <path d="M5.4 1.9h5.2l3.5 3.5v5.2l-3.5 3.5H5.4l-3.5-3.5V5.4ZM5.7 5.7l4.6 4.6M10.3 5.7l-4.6 4.6" />,
   sun: (
     <>
@@ -64,6 +71,7 @@ const shapes = {
       <path d="M8 1.5v1.3M8 13.2v1.3M1.5 8h1.3M13.2 8h1.3M3.4 3.4l.9.9M11.7 11.7l.9.9M3.4 12.6l.9-.9M11.7 4.3l.9-.9" />
     </>
   ),
+  trash: <path d="M2.5 4.3h11M6 4.3V2.6h4v1.7M3.9 4.3l.6 9.1h7l.6-9.1M6.7 7v3.7M9.3 7v3.7" />,
 } satisfies Record<string, ReactNode>;
 
 export type IconName = keyof typeof shapes;

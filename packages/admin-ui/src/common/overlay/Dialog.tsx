@@ -53,8 +53,10 @@ export function Dialog({ title, onClose, children, actions, mustAnswer = false, 
           }}
         >
           <header className={css.header}>
-            <Radix.Title className={css.title}>{title}</Radix.Title>
-            {aside}
+            <div className={css.titles}>
+              <Radix.Title className={css.title}>{title}</Radix.Title>
+              {aside}
+            </div>
             {mustAnswer ? null : (
               <span className={css.close}>
                 <Button kind="quiet" icon="cross" iconOnly onClick={onClose}>

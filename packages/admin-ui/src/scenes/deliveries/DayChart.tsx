@@ -47,7 +47,10 @@ export default function DayChart({ hours }: { hours: readonly HourOfDeliveries[]
   const hour = pointedAt === null ? undefined : hours[pointedAt];
   return (
     <figure className={css.chart}>
-      <figcaption className={css.caption}>{hour ? hourInWords(hour) : dayInWords(sumHours(hours))}</figcaption>
+      <figcaption className={css.caption}>
+        <span>{hour ? hourInWords(hour) : dayInWords(sumHours(hours))}</span>
+        <span className={css.unit}>by hour, in UTC</span>
+      </figcaption>
       <div ref={place} className={css.place} aria-hidden="true" />
     </figure>
   );
@@ -77,7 +80,7 @@ function options(element: HTMLElement, onPoint: (index: number | null) => void):
   return {
     width: element.clientWidth,
     height: HEIGHT_PX,
-    padding: [8, 0, 0, 0],
+    padding: [8, 14, 0, 0],
     legend: { show: false },
     cursor: { y: false, drag: { x: false, y: false }, points: { show: false } },
     scales: { x: { time: true, range: (_chart, min, max) => [min - 1_800, max + 1_800] } },

@@ -29,6 +29,7 @@ export function Deliveries({ webhook, openDelivery }: { webhook: EndpointDetails
   const query = useInfiniteQuery(deliveriesQuery(webhook.id, filters));
   const rows = useRows(webhook.id, filters, query);
   const home = `/webhooks/${webhook.id}`;
+  const nothingYet = query.data !== undefined && rows.length === 0 && !query.hasNextPage && !isNarrowed(filters);
   const suffix = search ? `?${search}` : "";
   return (
     <>
@@ -36,7 +37,7 @@ export function Deliveries({ webhook, openDelivery }: { webhook: EndpointDetails
         <Suspense fallback={<div className={css.chartSpace} />}>
           {sumHours(webhook.last24Hours).total > 0 ? <DayChart hours={webhook.last24Hours} /> : null}
         </Suspense>
-        <DeliveryFilterBar filters={filters} subscribed={webhook.events} home={home} />
+        {nothingYet ? null : <DeliveryFilterBar filters={filters} subscribed={webhook.events} home={home} />}
         {query.data ? (
           <>
             {query.error instanceof ApiProblem && query.error.status !== 401 ? (

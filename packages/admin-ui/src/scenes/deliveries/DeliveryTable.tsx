@@ -1,5 +1,5 @@
 import type { DeliveryListItem } from "@herald/contracts";
-import { type FocusEvent, memo, useEffect, useRef, useState } from "react";
+import { memo, useEffect, useRef } from "react";
 import { Link } from "wouter";
 import { useSession } from "../../app/session.tsx";
 import { OutcomeBadge } from "../../common/display/Badge.tsx";
@@ -9,7 +9,9 @@ import { Pips } from "../../common/display/Pips.tsx";
 import { besideStatus } from "../../common/display/response-words.ts";
 import table from "../../common/display/table.module.css";
 import { announce } from "../../common/feedback/announce.ts";
-import { useHeldRows } from "../../common/held-rows.ts";
+import { useHeldRows } from "../../common/steady/held-rows.ts";
+import { useHold } from "../../common/steady/use-hold.ts";
+import { useSteadyPlace } from "../../common/steady/use-steady-place.ts";
 import { Countdown, Time } from "../../common/time/Time.tsx";
 import { duration } from "../../common/time/words.ts";
 import css from "./DeliveryTable.module.css";
@@ -25,15 +27,13 @@ interface Props {
 
 /** Rows are added at the top while nobody is at work in the table; otherwise they wait behind a button. */
 export function DeliveryTable({ rows: fresh, list, enabled, hrefOf }: Props) {
-  const [pointed, setPointed] = useState(false);
-  const [focused, setFocused] = useState(false);
-  const { rows, waiting, release } = useHeldRows(fresh, pointed || focused, list);
+  const { held, watch } = useHold();
+  const { rows, waiting, release } = useHeldRows(fresh, held, list);
+  const place = useRef<HTMLDivElement>(null);
+  useSteadyPlace(place, held);
   useAnnounced(waiting);
-  const onBlur = (event: FocusEvent<HTMLElement>): void => {
-    if (!event.currentTarget.contains(event.relatedTarget)) setFocused(false);
-  };
   return (
-    <div className={css.held}>
+    <div ref={place} className={css.held}>
       {waiting > 0 ? (
         <div className={css.pillPlace}>
           <button type="button" className={css.pill} onClick={release}>
@@ -46,23 +46,28 @@ export function DeliveryTable({ rows: fresh, list, enabled, hrefOf }: Props) {
         <caption className={table.unseen}>Deliveries, newest first</caption>
         <thead>
           <tr>
-            <th scope="col">Outcome</th>
-            <th scope="col">Event</th>
-            <th scope="col">Attempts</th>
+            <th scope="col" className={css.outcome}>
+              Outcome
+            </th>
+            <th scope="col" className={css.event}>
+              Event
+            </th>
+            <th scope="col" className={css.attempts}>
+              Attempts
+            </th>
             <th scope="col">Latest response</th>
             <th scope="col" className={css.number}>
               Took
             </th>
-            <th scope="col">When</th>
-            <th scope="col">Next attempt</th>
+            <th scope="col" className={css.when}>
+              When
+            </th>
+            <th scope="col" className={css.next}>
+              Next attempt
+            </th>
           </tr>
         </thead>
-        <tbody
-          onPointerEnter={() => setPointed(true)}
-          onPointerLeave={() => setPointed(false)}
-          onFocus={() => setFocused(true)}
-          onBlur={onBlur}
-        >
+        <tbody {...watch}>
           {rows.map((delivery) => (
             <Row key={delivery.id} delivery={delivery} enabled={enabled} href={hrefOf(delivery.id)} />
           ))}
@@ -95,7 +100,7 @@ const Row = memo(function Row({
   const { attemptCount, statusCode, errorSummary } = delivery;
   return (
     <tr className={table.row} data-hint-scope data-delivery={delivery.id}>
-      <th scope="row" className={css.outcome}>
+      <th scope="row">
         <Link href={href} className={table.rowLink} aria-label={`${outcomeWords[outcome]}, ${delivery.eventType}`}>
           <OutcomeBadge outcome={outcome} />
         </Link>
@@ -117,18 +122,22 @@ const Row = memo(function Row({
         {statusCode === null ? <span className={table.faint}>None yet</span> : <strong>{statusCode}</strong>}
         <span className={css.error}> {besideStatus(statusCode, errorSummary)}</span>
       </td>
-      <td data-label="Took" className={css.number}>
+      <td data-label="Took" data-none={delivery.durationMs === null || undefined} className={css.number}>
         {delivery.durationMs === null ? <span className={table.faint}>–</span> : duration(delivery.durationMs)}
       </td>
       <td data-label="When">
         <Time iso={delivery.attemptedAtUtc ?? delivery.createdAtUtc} />
       </td>
-      <td data-label="Next attempt">
+      <td data-label="Next attempt" data-none={isDone(delivery) || undefined}>
         <NextAttempt delivery={delivery} enabled={enabled} />
       </td>
     </tr>
   );
 });
+
+function isDone({ state, inFlight }: DeliveryListItem): boolean {
+  return !inFlight && (state === "succeeded" || state === "exhausted");
+}
 
 export function NextAttempt({ delivery, enabled }: { delivery: DeliveryListItem; enabled: boolean }) {
   const { state, inFlight, nextAttemptAtUtc } = delivery;

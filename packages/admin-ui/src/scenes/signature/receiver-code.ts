@@ -123,37 +123,55 @@ func only(header http.Header, name string) string {
 // 401 if Verify is false; else store it durably, once for each "id", answer 204, and do the work afterwards.
 `,
   "C#": `using System;
-using System.Linq;
+using System.Globalization;
+using System.Runtime.CompilerServices;
 using System.Security.Cryptography;
 using System.Text;
 using System.Text.RegularExpressions;
 
+// For .NET and for .NET Framework 4.6 and later.
 public static class Webhook
 {
     private const long ToleranceSeconds = 300;
 
     /// <param name="rawBody">The bytes as received: verify first, parse afterwards.</param>
     /// <param name="secret">The signing secret, its text as it is.</param>
-    public static bool Verify(string? signature, string? timestamp, byte[] rawBody, string secret)
+    public static bool Verify(string signature, string timestamp, byte[] rawBody, string secret)
     {
         if (!Regex.IsMatch(signature ?? "", @"\\Asha256=[0-9a-f]{64}\\z")) return false;
         if (!Regex.IsMatch(timestamp ?? "", @"\\A(0|[1-9][0-9]{0,15})\\z")) return false;
-        long seconds = long.Parse(timestamp!);
+        long seconds = long.Parse(timestamp, CultureInfo.InvariantCulture);
         if (seconds > 9007199254740991) return false;
         if (Math.Abs(DateTimeOffset.UtcNow.ToUnixTimeSeconds() - seconds) > ToleranceSeconds) return false;
 
-        byte[] message = Encoding.UTF8.GetBytes(timestamp + ".").Concat(rawBody).ToArray();
-        byte[] expected = HMACSHA256.HashData(Encoding.UTF8.GetBytes(secret), message);
-        return CryptographicOperations.FixedTimeEquals(expected, Convert.FromHexString(signature!.Substring(7)));
+        byte[] prefix = Encoding.UTF8.GetBytes(timestamp + ".");
+        byte[] message = new byte[prefix.Length + rawBody.Length];
+        prefix.CopyTo(message, 0);
+        rawBody.CopyTo(message, prefix.Length);
+        using (var hmac = new HMACSHA256(Encoding.UTF8.GetBytes(secret)))
+        {
+            string digest = BitConverter.ToString(hmac.ComputeHash(message)).Replace("-", "").ToLowerInvariant();
+            return SameInConstantTime("sha256=" + digest, signature);
+        }
+    }
+
+    // What CryptographicOperations.FixedTimeEquals does, which .NET Framework doesn't have.
+    [MethodImpl(MethodImplOptions.NoInlining | MethodImplOptions.NoOptimization)]
+    private static bool SameInConstantTime(string expected, string given)
+    {
+        int difference = expected.Length ^ given.Length;
+        for (int index = 0; index < expected.Length && index < given.Length; index++)
+            difference |= expected[index] ^ given[index];
+        return difference == 0;
     }
 }
 
 // ASP.NET Core: app.MapPost("/webhooks", async (HttpRequest request) => {
 //     using var body = new MemoryStream();
 //     await request.Body.CopyToAsync(body);
-//     var headers = request.Headers;
-//     if (!Webhook.Verify(headers["X-Service-Signature"], headers["X-Service-Timestamp"], body.ToArray(), secret))
-//         return Results.Unauthorized();
+//     string signature = request.Headers["X-Service-Signature"].ToString();
+//     string timestamp = request.Headers["X-Service-Timestamp"].ToString();
+//     if (!Webhook.Verify(signature, timestamp, body.ToArray(), secret)) return Results.Unauthorized();
 //     await Store(body.ToArray()); // durably, once for each "id"; do the work afterwards
 //     return Results.NoContent();
 // });

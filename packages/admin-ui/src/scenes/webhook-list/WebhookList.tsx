@@ -70,7 +70,7 @@ function Loaded({ webhooks }: { webhooks: EndpointOverview[] }) {
       <Attention webhooks={webhooks} />
       <Panel>
         {webhooks.length > 1 ? <ListControls webhooks={webhooks} /> : null}
-        {rows.length > 0 ? <WebhookTable webhooks={rows} /> : <NoMatch />}
+        {rows.length > 0 ? <WebhookTable webhooks={rows} list={filter} /> : <NoMatch />}
       </Panel>
     </>
   );

@@ -1,5 +1,5 @@
 import type { EndpointOverview } from "@herald/contracts";
-import { memo } from "react";
+import { memo, useRef } from "react";
 import { Link } from "wouter";
 import { useSession } from "../../app/session.tsx";
 import { OutcomeBadge, StatusBadge } from "../../common/display/Badge.tsx";
@@ -8,25 +8,49 @@ import { endpointStatus } from "../../common/display/endpoint-status.ts";
 import { HourBars } from "../../common/display/HourBars.tsx";
 import { Pips } from "../../common/display/Pips.tsx";
 import table from "../../common/display/table.module.css";
+import { useHeldRows } from "../../common/steady/held-rows.ts";
+import { useHold } from "../../common/steady/use-hold.ts";
+import { useSteadyPlace } from "../../common/steady/use-steady-place.ts";
 import { Time } from "../../common/time/Time.tsx";
 import css from "./WebhookTable.module.css";
 
-export function WebhookTable({ webhooks }: { webhooks: readonly EndpointOverview[] }) {
+interface Props {
+  webhooks: readonly EndpointOverview[];
+  /** Names the list: what is found by another filter is another list. */
+  list: string;
+}
+
+/** Rows come and go while nobody is at work in the table; what they say is always the newest. */
+export function WebhookTable({ webhooks, list }: Props) {
+  const { held, watch } = useHold();
+  const { rows } = useHeldRows(webhooks, held, list);
+  const place = useRef<HTMLTableElement>(null);
+  useSteadyPlace(place, held);
   return (
-    <table className={`${table.table} ${css.table}`}>
+    <table ref={place} className={`${table.table} ${css.table}`}>
       <caption className={table.unseen}>Webhooks, by name</caption>
       <thead>
         <tr>
           <th scope="col">Webhook</th>
-          <th scope="col">Status</th>
-          <th scope="col">Events</th>
-          <th scope="col">Failures in a row</th>
-          <th scope="col">Last 24 hours</th>
-          <th scope="col">Last delivery</th>
+          <th scope="col" className={css.status}>
+            Status
+          </th>
+          <th scope="col" className={css.names}>
+            Events
+          </th>
+          <th scope="col" className={css.failures}>
+            Failures in a row
+          </th>
+          <th scope="col" className={css.day}>
+            Last 24 hours
+          </th>
+          <th scope="col" className={css.last}>
+            Last delivery
+          </th>
         </tr>
       </thead>
-      <tbody>
-        {webhooks.map((webhook) => (
+      <tbody {...watch}>
+        {rows.map((webhook) => (
           <Row key={webhook.id} webhook={webhook} />
         ))}
       </tbody>
@@ -46,7 +70,7 @@ const Row = memo(function Row({ webhook }: { webhook: EndpointOverview }) {
         </Link>
         <span className={css.url}>{webhook.url}</span>
       </th>
-      <td data-label="Status" className={css.status}>
+      <td data-label="Status">
         <div className={css.stack}>
           <StatusBadge status={status} failureLimit={limit} />
           {webhook.disabledAtUtc ? (
@@ -73,16 +97,15 @@ const Row = memo(function Row({ webhook }: { webhook: EndpointOverview }) {
       <td data-label="Last delivery">
         {webhook.lastDelivery ? (
           <div className={css.stack}>
-            <OutcomeBadge outcome={outcomeOfSummary(webhook.lastDelivery, maxAttempts)} />
-            <small className={table.faint}>
-              {webhook.lastDelivery.eventType}
+            <span className={css.outcome}>
+              <OutcomeBadge outcome={outcomeOfSummary(webhook.lastDelivery, maxAttempts)} />
               {webhook.lastDelivery.attemptedAtUtc ? (
-                <>
-                  {", "}
+                <small className={table.faint}>
                   <Time iso={webhook.lastDelivery.attemptedAtUtc} />
-                </>
+                </small>
               ) : null}
-            </small>
+            </span>
+            <small className={table.faint}>{webhook.lastDelivery.eventType}</small>
           </div>
         ) : (
           <span className={table.faint}>None yet</span>

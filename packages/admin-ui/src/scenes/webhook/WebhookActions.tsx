@@ -29,10 +29,10 @@ export function WebhookActions({ webhook }: { webhook: EndpointDetails }) {
         }
         items={[
           { name: "Send a manual delivery", icon: "send", onSelect: () => go(`/webhooks/${webhook.id}/manual`) },
-          { name: "Edit settings", icon: "key", onSelect: () => go(`/webhooks/${webhook.id}/settings`) },
+          { name: "Edit settings", icon: "settings", onSelect: () => go(`/webhooks/${webhook.id}/settings`) },
           {
             name: "Delete webhook…",
-            icon: "cross",
+            icon: "trash",
             danger: true,
             disabledReason: deleteBlock,
             onSelect: () => setAsking("delete"),
