@@ -21,9 +21,10 @@ const rowIds = (page: Page) =>
   page.locator("[data-delivery]").evaluateAll((rows) => rows.map((row) => row.getAttribute("data-delivery")));
 
 /** What one question to the API takes just now: a busy machine answers late, and no page can make up for that. */
-async function roundTripMs(page: Page): Promise<number> {
+async function roundTripMs(page: Page, question = "session"): Promise<number> {
   const asked = Date.now();
-  await page.evaluate((base) => fetch(`${base}/api/organization/integration-operations/session`), BASE_PATH);
+  const url = `${BASE_PATH}/api/organization/integration-operations/${question}`;
+  await page.evaluate((address) => fetch(address), url);
   return Date.now() - asked;
 }
 
@@ -54,6 +55,52 @@ test("no row moves under the pointer: new ones wait behind a button that counts 
   await pill.click();
   await eventually(async () => expect(await rowIds(page)).toHaveLength(3));
   expect(await pill.count()).toBe(0);
+});
+
+test("nor where a notice comes up above it, or goes: the row stays where it is in the window", async () => {
+  await world.emit();
+  const page = await world.signIn(`/webhooks/${id}`);
+  const row = page.locator("[data-delivery]").first();
+  await row.hover();
+  const top = async () => Math.round((await row.boundingBox())?.y ?? 0);
+  const before = await top();
+  world.receiver.answerWith({ status: 500 });
+  await world.emit();
+  await page.getByRole("heading", { name: "1 of 5 failures in a row" }).waitFor();
+  expect(await top()).toBe(before);
+  for (let failure = 2; failure <= 5; failure += 1) await world.emit();
+  await page.getByRole("heading", { name: "Disabled after five failures in a row" }).waitFor();
+  await eventually(async () => expect(await page.getByRole("link", { name: /^Details of / }).count()).toBe(5));
+  expect(await top()).toBe(before);
+  await world.api.edit(id, { enabled: true });
+  await page.getByRole("heading", { name: "Disabled after five failures in a row" }).waitFor({ state: "detached" });
+  expect(await top()).toBe(before);
+});
+
+test("the list shows a new result within two seconds, and its rows stay under the pointer too", async () => {
+  await world.api.create({ name: "Quiet", url: world.receiver.url, events: ["ProjectCreated"] });
+  const page = await world.signIn();
+  const row = page.getByRole("row", { name: /Quiet/ });
+  await row.waitFor();
+  await world.emit();
+  await world.receiver.received(1);
+  const arrived = Date.now();
+  await page.getByRole("row", { name: /Live/ }).getByText("Succeeded").waitFor();
+  // Where the overview takes long, the page asks for it less often.
+  expect(Date.now() - arrived).toBeLessThan(2_000 + 15 * (await roundTripMs(page, "webhooks/overview")));
+
+  await row.hover();
+  const top = async () => Math.round((await row.boundingBox())?.y ?? 0);
+  const before = await top();
+  world.receiver.answerWith({ status: 500 });
+  for (let failure = 1; failure <= 5; failure += 1) await world.emit();
+  await page.getByText("One webhook was disabled after five failures in a row").waitFor();
+  await world.api.create({ name: "Before all others", url: world.receiver.url });
+  await page.getByRole("radio", { name: "All 3" }).waitFor();
+  expect(await top()).toBe(before);
+  expect(await page.getByRole("row", { name: /Before all others/ }).count()).toBe(0);
+  await page.getByRole("heading", { name: "Webhooks", level: 1 }).hover();
+  await page.getByRole("row", { name: /Before all others/ }).waitFor();
 });
 
 test("nor under the keyboard's focus; when it leaves, they come by themselves", async () => {

@@ -25,7 +25,7 @@ import { type DeliveryFilters, filtersToQuery } from "./delivery-filters.ts";
 /** New results show within two seconds: one and a half, and the time that an answer takes. */
 const LIVE_MS = 1_500;
 /** Times as long as its answer took does the page wait before it asks for the overview again. */
-const OVERVIEW_PAUSE = 15;
+const OVERVIEW_PAUSE = 10;
 let overviewTookMs = 0;
 const ALL_PAGES_MS = 5_000;
 const RECOVERY_MS = 5_000;

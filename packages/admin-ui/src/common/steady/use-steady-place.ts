@@ -11,41 +11,44 @@ export function useSteadyPlace(element: RefObject<HTMLElement | null>, held: boo
     const page = document.getElementById("root");
     if (!held || !place || !page) return;
     const { documentElement: root, body } = document;
-    // The browser's own way of doing this leaves out a window that has not been scrolled.
-    root.style.overflowAnchor = "none";
+    const top = (): number => place.getBoundingClientRect().top;
+    let wanted = top();
     let gapPx = 0;
-    let top = topOf(place);
+    const gap = (px: number): void => {
+      gapPx = px;
+      place.style.marginBlockStart = `${px}px`;
+    };
     const keep = (): void => {
-      const moved = topOf(place) - top;
-      if (moved === 0) return;
+      const moved = top() - wanted;
+      // A window scrolls by whole pixels.
+      if (Math.abs(moved) < 1) return;
       if (moved > 0) {
         const taken = Math.min(gapPx, moved);
-        gapPx -= taken;
-        place.style.marginBlockStart = `${gapPx}px`;
-        const further = moved - taken;
-        body.style.minHeight = `${Math.max(root.scrollHeight, scrollY + further + innerHeight)}px`;
-        scrollBy({ top: further, behavior: "instant" });
+        body.style.minHeight = `${Math.max(root.scrollHeight, scrollY + moved + innerHeight)}px`;
+        gap(gapPx - taken);
+        scrollBy({ top: moved - taken, behavior: "instant" });
       } else {
         const scrolled = Math.min(scrollY, -moved);
-        gapPx += -moved - scrolled;
-        place.style.marginBlockStart = `${gapPx}px`;
+        gap(gapPx - moved - scrolled);
         scrollBy({ top: -scrolled, behavior: "instant" });
       }
-      top = topOf(place);
     };
-    // Told after layout and before anything is drawn.
-    const observer = new ResizeObserver(keep);
-    observer.observe(page);
+    const scrolled = (): void => {
+      wanted = top();
+    };
+    // Told at once of what changes in the page: by the next frame the browser would find the pointer over something else. And,
+    // before it is drawn, of what changes its size by itself.
+    const changed = new MutationObserver(keep);
+    changed.observe(page, { childList: true, characterData: true, subtree: true });
+    const resized = new ResizeObserver(keep);
+    resized.observe(page);
+    addEventListener("scroll", scrolled, { passive: true });
     return () => {
-      observer.disconnect();
-      root.style.overflowAnchor = "";
+      changed.disconnect();
+      resized.disconnect();
+      removeEventListener("scroll", scrolled);
       body.style.minHeight = "";
       place.style.marginBlockStart = "";
     };
   }, [element, held]);
-}
-
-/** From the top of the document, in px: scrolling does not change it. */
-function topOf(element: HTMLElement): number {
-  return element.getBoundingClientRect().top + scrollY;
 }
