@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import axe from "axe-core";
-import type { Page } from "playwright-core";
+import type { Locator, Page } from "playwright-core";
 import { type Population, populate } from "./support/populate.ts";
 import { useWorld } from "./support/world.ts";
 
@@ -147,11 +147,55 @@ test("axe finds nothing in what opens on top, in either theme", async () => {
   expect(found).toEqual([]);
 }, 120_000);
 
+test("axe finds nothing where something is wrong, asked or shown once, in either theme", async () => {
+  const { endpoint } = await world.api.create({ name: "Ledger", url: world.receiver.url });
+  const page = await world.signIn("/webhooks/new");
+  const found: string[] = [];
+  const look = async (name: string, ready: Locator): Promise<void> => {
+    await ready.first().waitFor();
+    found.push(...(await violationsInBothThemes(page, name)));
+  };
+  const save = page.getByRole("button", { name: "Save webhook" });
+
+  await save.click();
+  await look("a refused form", page.getByRole("alert"));
+  await page.getByLabel("Name").fill("Billing mirror");
+  await page.getByLabel("Endpoint URL").fill(world.receiver.url);
+  await page.getByRole("checkbox", { name: "WorkItemCompleted" }).check();
+  await save.click();
+  await look("the secret", page.getByRole("dialog", { name: "Signing secret of Billing mirror" }));
+
+  await page.goto(`${world.pageUrl}/webhooks/${endpoint.id}/settings`);
+  await page.getByLabel("Name").fill("Mine");
+  await page.getByRole("switch", { name: "Replace signing secret" }).click();
+  await world.api.edit(endpoint.id, { name: "Theirs" });
+  await save.click();
+  await look("a conflict", page.getByRole("alert"));
+
+  await page.goto(`${world.pageUrl}/webhooks/${endpoint.id}/manual`);
+  await page.getByLabel("JSON to send").fill("{");
+  await look("JSON that is none", page.getByText("Correct the JSON first."));
+  world.receiver.answerWith({ status: 500 });
+  await page.getByLabel("JSON to send").fill("{}");
+  await page.getByRole("button", { name: "Send manual delivery" }).click();
+  await look("a failed manual delivery", page.getByText("Attempt 1 failed: 500."));
+
+  await page.route("**/api/**", (route) => route.abort("connectionrefused"));
+  await look("an API that is down", page.getByText("Herald's API can't be reached."));
+  await page.unroute("**/api/**");
+  await page.context().clearCookies();
+  await look("a session that has ended", page.getByText("Your session has ended."));
+  await page.reload();
+  await look("nobody signed in", page.getByRole("heading", { name: "You are not signed in" }));
+  expect(found).toEqual([]);
+}, 240_000);
+
 test("nothing scrolls sideways on a phone, on a tablet, nor at 400 % zoom", async () => {
   // 1280 px at 400 % are 320 CSS px; a window zoomed like that is low as well.
   const sizes = [
     { width: 320, height: 568 },
     { width: 320, height: 256 },
+    { width: 390, height: 844 },
     { width: 768, height: 1024 },
   ];
   const page = await world.signIn("", { reducedMotion: "reduce" });
@@ -171,6 +215,25 @@ test("nothing scrolls sideways on a phone, on a tablet, nor at 400 % zoom", asyn
   }
   expect(found).toEqual([]);
 }, 240_000);
+
+test("the theme is the system's until one chooses, and a choice stays", async () => {
+  const page = await world.signIn("", { colorScheme: "dark" });
+  const isDark = async (): Promise<boolean> => {
+    const paper = await page.evaluate(() => getComputedStyle(document.documentElement).backgroundColor);
+    return Number(/[\d.]+/.exec(paper)?.[0]) < 0.5;
+  };
+  await page.getByRole("link", { name: "Risk radar" }).waitFor();
+  expect(await isDark()).toBe(true);
+  await page.getByRole("button", { name: "Appearance" }).click();
+  await page
+    .getByRole("menuitemradio", { name: "Light" })
+    .or(page.getByRole("menuitem", { name: "Light" }))
+    .click();
+  expect(await isDark()).toBe(false);
+  await page.reload();
+  await page.getByRole("link", { name: "Risk radar" }).waitFor();
+  expect(await isDark()).toBe(false);
+});
 
 test("whoever asked for less motion gets none", async () => {
   const page = await world.signIn(deliveryOf("healthy"), { reducedMotion: "reduce" });

@@ -18,8 +18,12 @@ test("§4.1.1 of two windows that edit the same webhook, the later one keeps wha
   await page.getByLabel("Name").fill("Mine");
   await page.getByRole("checkbox", { name: "RiskCreated" }).check();
 
-  // The other window, meanwhile.
-  await world.api.edit(id, { name: "Theirs", url: `${world.receiver.url}/elsewhere` });
+  const other = await world.signIn(`/webhooks/${id}/settings`);
+  await other.getByLabel("Name").fill("Theirs");
+  await other.getByLabel("Endpoint URL").fill(`${world.receiver.url}/elsewhere`);
+  await other.getByRole("button", { name: "Save webhook" }).click();
+  await other.getByRole("heading", { name: "Theirs", level: 1 }).waitFor();
+
   await page.getByRole("button", { name: "Save webhook" }).click();
 
   const notice = page.getByRole("alert");

@@ -1,0 +1,107 @@
+import { beforeEach, expect, test } from "@jest/globals";
+import { type Population, populate } from "./support/populate.ts";
+import { useWorld } from "./support/world.ts";
+
+const world = useWorld();
+let population: Population;
+
+beforeEach(async () => {
+  population = await populate(world);
+});
+
+test("§2.1/fields a row says name, URL, status in words, events, failures as n of 5, the last day and the last delivery", async () => {
+  const page = await world.signIn();
+  const row = (name: string) => page.getByRole("row", { name });
+  await row("Chat bridge").getByText("Disabled after five failures").waitFor();
+  await row("Chat bridge").getByText("https://bridge.lumenchat.example/in/T02AB/herald").waitFor();
+  await row("Chat bridge").getByText("5 of 5").waitFor();
+  await row("Chat bridge").getByText("Failing", { exact: true }).waitFor();
+  await row("Risk radar").getByText("Paused", { exact: true }).waitFor();
+  await row("Timesheet export").getByText("Active, failing").waitFor();
+  await row("Timesheet export").getByText("3 of 5").waitFor();
+  await row("Billing mirror").getByText("Active", { exact: true }).waitFor();
+  await row("Billing mirror").getByText("0 of 5").waitFor();
+  await row("Billing mirror").getByText("Succeeded", { exact: true }).waitFor();
+  await row("Staging").getByText("None yet").waitFor();
+  // Read out, the picture and the shortened events are whole.
+  await row("Billing mirror")
+    .getByRole("img", { name: /^\d+ deliveries in the last 24 hours: \d+ succeeded/ })
+    .waitFor();
+  await row("Staging").getByRole("img", { name: "No deliveries in the last 24 hours" }).waitFor();
+  expect(await row("Billing mirror").textContent()).toContain("ResourceAllocated, TimesheetApproved");
+});
+
+test("nothing in the list is cut off but long URLs, at any width that has columns", async () => {
+  const page = await world.signIn();
+  await page.getByRole("link", { name: "Risk radar" }).waitFor();
+  for (const width of [980, 1100, 1280, 1600]) {
+    await page.setViewportSize({ width, height: 900 });
+    const cut = await page
+      .locator("tbody td")
+      .evaluateAll((cells) =>
+        cells.filter((cell) => cell.scrollWidth > cell.clientWidth).map((cell) => cell.textContent),
+      );
+    expect({ width, cut }).toEqual({ width, cut: [] });
+  }
+});
+
+test("what was disabled is said first, and leads to why", async () => {
+  const page = await world.signIn();
+  await page.getByText("One webhook was disabled after five failures in a row: nothing is sent to it.").waitFor();
+  await page.getByRole("link", { name: "See why Chat bridge is disabled" }).click();
+  await page.getByRole("heading", { name: "Disabled after five failures in a row" }).waitFor();
+  expect(page.url()).toContain(population.disabled.id);
+});
+
+test("the list is narrowed by text and status, in its address", async () => {
+  const page = await world.signIn();
+  const names = page.getByRole("rowheader");
+  await page.getByRole("radio", { name: /^Paused/ }).check();
+  await page.getByRole("rowheader", { name: "Chat bridge" }).waitFor({ state: "detached" });
+  expect(await names.count()).toBe(1);
+  await page.reload();
+  await page.getByRole("rowheader", { name: "Risk radar" }).waitFor();
+  expect(await names.count()).toBe(1);
+  await page.getByRole("searchbox", { name: "Find by name or URL" }).fill("nobody");
+  await page.getByRole("link", { name: "Show all" }).click();
+  await page.getByRole("rowheader", { name: "Chat bridge" }).waitFor();
+});
+
+test("a delivery's drawer has an address of its own, and its next attempt counts down", async () => {
+  const { id, deliveryIds } = population.failing;
+  const page = await world.signIn(`/webhooks/${id}/deliveries/${deliveryIds[1]}`);
+  const drawer = page.getByRole("dialog", { name: "TimesheetApproved delivery" });
+  await drawer.getByText("2 of 5").waitFor();
+  await drawer.getByText("Attempt 2", { exact: true }).waitFor();
+  await drawer.getByText("Attempt 1", { exact: true }).waitFor();
+  await drawer
+    .getByText(/^X-Service-Delivery-Id: /m)
+    .first()
+    .waitFor();
+  await drawer.getByText("upstream timed out").first().waitFor();
+  const left = async (): Promise<number> => {
+    const [, minutes, seconds] = /in (\d+):(\d\d)/.exec((await drawer.locator("dl").textContent()) ?? "") ?? [];
+    return Number(minutes) * 60 + Number(seconds);
+  };
+  const first = await left();
+  expect(first).toBeGreaterThan(0);
+  await page.waitForFunction((before) => {
+    const [, minutes, seconds] =
+      /in (\d+):(\d\d)/.exec(document.querySelector("[role=dialog] dl")?.textContent ?? "") ?? [];
+    return Number(minutes) * 60 + Number(seconds) < before;
+  }, first);
+});
+
+test("the signature panel has a verifier in each language, to copy", async () => {
+  const page = await world.signIn(`/webhooks/${population.healthy.id}/signature`);
+  const telling: Record<string, string> = {
+    "Node.js": "timingSafeEqual",
+    Python: "hmac.compare_digest",
+    Go: "hmac.Equal",
+    "C#": "new HMACSHA256",
+  };
+  for (const [language, words] of Object.entries(telling)) {
+    await page.getByRole("radio", { name: language }).check();
+    await page.getByText(words).first().waitFor();
+  }
+});
