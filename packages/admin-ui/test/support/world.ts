@@ -86,7 +86,11 @@ export function useWorld(options: Omit<HeraldOptions, "clock"> = {}): World {
     clock.set(new Date(Math.max(Date.now(), clock.now().getTime())));
     made = { api: await apiClient(herald.apiUrl + BASE_PATH), receiver: await httpsReceiver() };
   });
-  afterEach(() => made.receiver.close());
+  afterEach(async () => {
+    // What a test leaves unfinished must not come due while the next one looks on.
+    await db.database.prisma.webhookEndpoint.deleteMany({ where: { organizationId: made.api.organizationId } });
+    await made.receiver.close();
+  });
 
   const pageUrl = (): string => `${ready().herald.apiUrl}${BASE_PATH}/administration/integrations`;
 
