@@ -12,6 +12,7 @@ export {
 } from "./https-receiver.ts";
 export { plansOf, type Walks } from "./plans.ts";
 export { insertDelivery, insertEndpoint, insertEvent, ROW_TIME } from "./rows.ts";
+export { askForPrometheus, askForRabbitmqServer, STACK_TIMEOUT_MS } from "./stack-client.ts";
 export { type SteeredClock, steeredClock } from "./steered-clock.ts";
 export { type TestBroker, useBroker } from "./use-broker.ts";
 export { type BrowserWindow, type TestBrowser, useBrowser } from "./use-browser.ts";

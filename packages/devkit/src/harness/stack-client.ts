@@ -1,5 +1,6 @@
 import { get } from "node:http";
-import type { TestChromium, TestPostgres, TestRabbitmq } from "./test-stack.ts";
+import type { PrometheusPrograms } from "../stack/prometheus.ts";
+import type { TestChromium, TestPostgres, TestRabbitmq, TestRabbitmqServer } from "./test-stack.ts";
 
 /** The environment variable in which a run tells its test files where its stack is. */
 export const TEST_STACK_URL = "HERALD_TEST_STACK_URL";
@@ -13,6 +14,16 @@ export function askForPostgres(): Promise<TestPostgres> {
 
 export function askForRabbitmq(): Promise<TestRabbitmq> {
   return ask("/rabbitmq") as Promise<TestRabbitmq>;
+}
+
+/** For test files that run nodes of their own; those ask with STACK_TIMEOUT_MS, since it may have to be installed. */
+export function askForRabbitmqServer(): Promise<TestRabbitmqServer> {
+  return ask("/rabbitmq-server") as Promise<TestRabbitmqServer>;
+}
+
+/** The same for Prometheus, which may have to be fetched. */
+export function askForPrometheus(): Promise<PrometheusPrograms> {
+  return ask("/prometheus") as Promise<PrometheusPrograms>;
 }
 
 export function askForChromium(): Promise<TestChromium> {

@@ -6,7 +6,8 @@ import { findOrInstallChromium } from "../stack/chromium.ts";
 import { type Postgres, startPostgres } from "../stack/postgres.ts";
 import { removePostgresData } from "../stack/postgres-programs.ts";
 import { endAllNow } from "../stack/processes.ts";
-import { startRabbitmq } from "../stack/rabbitmq.ts";
+import { findOrFetchPrometheus } from "../stack/prometheus.ts";
+import { findOrInstallRabbitmq, startRabbitmq } from "../stack/rabbitmq.ts";
 import { makeTemplateDatabase } from "./template-database.ts";
 
 /** What a test file needs to know of PostgreSQL. */
@@ -24,13 +25,18 @@ export interface TestRabbitmq {
   managementUrl?: string;
 }
 
+/** What a test file needs to know that runs nodes of its own. */
+export interface TestRabbitmqServer {
+  executable: string;
+}
+
 /** What a test file needs to know of the browser. */
 export interface TestChromium {
   executable: string;
 }
 
 export interface TestStack {
-  /** Where test files ask for what they need: GET /postgres, GET /rabbitmq and GET /chromium. */
+  /** Where test files ask for what they need: GET /postgres, /rabbitmq, /rabbitmq-server, /chromium and /prometheus. */
   url: string;
   /** Ends everything that was started, and deletes its data. */
   stop(): Promise<void>;
@@ -39,7 +45,7 @@ export interface TestStack {
 }
 
 /**
- * Serves PostgreSQL, RabbitMQ and a browser to test files that run in other processes. Each is got ready when the first
+ * Serves PostgreSQL, RabbitMQ, a browser and Prometheus to test files that run in other processes. Each is got ready when the first
  * file asks, so that a run of pure rules waits for none.
  *
  * @param folder where their data goes; deleted at the end
@@ -55,7 +61,9 @@ export async function startTestStack(folder: string): Promise<TestStack> {
       disposable: true,
     }),
   );
+  const rabbitmqServer = once(findOrInstallRabbitmq);
   const chromium = once(findOrInstallChromium);
+  const prometheus = once(() => findOrFetchPrometheus());
   const server = await serve({
     "/": async () => ({}),
     "/postgres": async (): Promise<TestPostgres> => {
@@ -66,6 +74,8 @@ export async function startTestStack(folder: string): Promise<TestStack> {
       const { url, managementUrl } = await rabbitmq.get();
       return { url, ...(managementUrl && { managementUrl }) };
     },
+    "/rabbitmq-server": async (): Promise<TestRabbitmqServer> => ({ executable: await rabbitmqServer.get() }),
+    "/prometheus": () => prometheus.get(),
     "/chromium": async (): Promise<TestChromium> => ({ executable: await chromium.get() }),
   });
   return {

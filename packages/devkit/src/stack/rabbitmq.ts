@@ -45,6 +45,29 @@ export async function prepareRabbitmq(onProgress: (text: string) => void): Promi
   if (usable !== undefined) await installPackage(RABBITMQ, usable, onProgress).catch(() => {});
 }
 
+/**
+ * The start script of an installed RabbitMQ, which is installed where it is missing: for whoever kills nodes, and so needs
+ * some of its own.
+ *
+ * @throws one message that says what was tried and what to do, where none can be had
+ */
+export async function findOrInstallRabbitmq(): Promise<string> {
+  const installed = findRabbitmqServer();
+  if (installed !== undefined) return installed;
+  const { usable, whyNone } = await waysToInstall(RABBITMQ);
+  let failure = whyNone;
+  if (usable !== undefined) {
+    await installPackage(RABBITMQ, usable).catch((error: Error) => {
+      failure = error.message;
+    });
+  }
+  const found = findRabbitmqServer();
+  if (found !== undefined) return found;
+  throw new Error(
+    `Only a RabbitMQ of one's own can be killed, and none is installed. ${failure} Install rabbitmq-server; it need not run.`,
+  );
+}
+
 async function joinBroker(url: string): Promise<Rabbitmq> {
   await untilBrokerAnswers(url, { timeoutMs: 15_000 });
   const managementUrl = process.env.AMQP_MANAGEMENT_URL;

@@ -1,20 +1,22 @@
 import { execFile } from "node:child_process";
 import { join } from "node:path";
-import { findRabbitmqServer, projectFolder } from "@herald/devkit/stack";
-import { expect, test } from "@jest/globals";
+import { askForRabbitmqServer, STACK_TIMEOUT_MS } from "@herald/devkit/harness";
+import { projectFolder } from "@herald/devkit/stack";
+import { beforeAll, expect, test } from "@jest/globals";
 
 const COMMAND = join(projectFolder(), "packages", "rig", "dist", "commands", "chaos.js");
 /** Of a machine that other tests keep busy. */
 const TIMEOUT_MS = 400_000;
 
-// Only a RabbitMQ of one's own can be killed. All in one file, so that no two of these run at the same time.
-const testWithRabbitmq = findRabbitmqServer() === undefined ? test.skip : test;
+// Only a RabbitMQ of one's own can be killed, so it has to be installed even where AMQP_URL or Docker would give one.
+// All in one file, so that no two of these run at the same time.
+beforeAll(askForRabbitmqServer, STACK_TIMEOUT_MS);
 
 /**
  * Within twelve seconds: PostgreSQL gone without a word for one dispatcher, that one frozen, stalled, cut and killed, the
  * other one terminated, PostgreSQL crashed and RabbitMQ killed. `pnpm chaos --seed 918 --seconds 12` shows the same.
  */
-testWithRabbitmq(
+test(
   "§4.4.10 whatever is killed, cut or frozen: nothing is lost, changed or unending, and what comes twice has a reason",
   async () => {
     const { figures } = await passes("--seed", "918", "--seconds", "12", "--rate", "80");
@@ -25,7 +27,7 @@ testWithRabbitmq(
   TIMEOUT_MS,
 );
 
-testWithRabbitmq(
+test(
   "of a RabbitMQ cluster the leader is killed, and then its successor: deliveries go on within seconds, each comes once",
   async () => {
     const { figures } = await passes("--scenario", "cluster", "--seconds", "10", "--rate", "60");
@@ -35,7 +37,7 @@ testWithRabbitmq(
   TIMEOUT_MS,
 );
 
-testWithRabbitmq(
+test(
   "every service is restarted in turn under load: no attempt fails, and each delivery comes once",
   async () => {
     const { figures } = await passes("--scenario", "rolling-restart", "--seconds", "10", "--rate", "80");

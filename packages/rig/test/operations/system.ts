@@ -1,0 +1,187 @@
+import { execFile } from "node:child_process";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { migrate } from "@herald/common/database";
+import { askForRabbitmqServer, certificates } from "@herald/devkit/harness";
+import { type Postgres, projectFolder, type RabbitmqNode, startPostgres, startRabbitmqNode } from "@herald/devkit/stack";
+import pg from "pg";
+import { type Link, startLink } from "../../src/chaos/world/link.ts";
+import { type ServiceName, type ServiceProcess, startServiceProcess } from "../../src/herald/processes.ts";
+import { heraldSettings } from "../../src/herald/settings.ts";
+import type { ComposeVerbs } from "./compose.ts";
+
+const SERVICES = ["management-api", "publisher", "dispatcher"] as const;
+const HERALD = join(projectFolder(), "packages", "maintenance", "dist", "main.js");
+
+/** A whole Herald as processes, on servers of its own that may be stopped. */
+export interface RunningSystem {
+  namespace: string;
+  amqpUrl: string;
+  apiUrl: () => string;
+  /** Where the processes' metrics are, as host:port. */
+  metricsTargets(): string[];
+  query(sql: string, values?: unknown[]): Promise<Record<string, unknown>[]>;
+  /** A connection to PostgreSQL that the caller closes. */
+  connect(): Promise<pg.Client>;
+  /** `kill -9` of all processes of it. */
+  kill(service: ServiceName): Promise<void>;
+  /** Ends the server without a word. */
+  stopPostgres(): Promise<void>;
+  stopRabbitmq(): Promise<void>;
+  /** What the runbook does to it. */
+  compose: ComposeVerbs;
+  close(): Promise<void>;
+}
+
+export async function startSystem(
+  own: Readonly<Record<string, string>>,
+  onChange: (targets: string[]) => void,
+): Promise<RunningSystem> {
+  const { executable } = await askForRabbitmqServer();
+  const folder = mkdtempSync(join(tmpdir(), "herald-operations-"));
+  const caFile = join(folder, "ca.pem");
+  writeFileSync(caFile, (await certificates()).caPem);
+  const pidFolder = join(folder, "processes");
+  const closers: (() => Promise<unknown>)[] = [async () => rmSync(folder, { recursive: true, force: true })];
+  const running = new Map<ServiceName, ServiceProcess[]>();
+  const logs = new Map<string, string[]>();
+  let postgres: Postgres | undefined;
+  let rabbitmq: RabbitmqNode | undefined;
+
+  async function upPostgres(): Promise<void> {
+    postgres ??= await startPostgres({ folder: join(folder, "postgres"), pidFolder, disposable: true });
+  }
+  async function upRabbitmq(): Promise<void> {
+    rabbitmq ??= await startRabbitmqNode(executable, { folder: join(folder, "rabbitmq"), pidFolder, disposable: true });
+  }
+  async function close(): Promise<void> {
+    for (const closer of closers.reverse()) await closer();
+  }
+
+  closers.push(async () => {
+    await rabbitmq?.stop();
+    await upPostgres();
+    await postgres?.remove();
+  });
+  try {
+    await Promise.all([upPostgres(), upRabbitmq()]);
+    const databaseUrl = new URL((postgres as Postgres | undefined)?.url ?? "");
+    const amqpUrl = new URL((rabbitmq as RabbitmqNode | undefined)?.url ?? "");
+    await migrate(databaseUrl.href);
+    // Servers come back on other ports; these stay where they are.
+    const links: Link[] = [
+      await startLink(() => (postgres ? [new URL(postgres.url)] : [])),
+      await startLink(() => (rabbitmq ? [new URL(rabbitmq.url)] : [])),
+    ];
+    for (const link of links) closers.push(link.close);
+    databaseUrl.port = String(links[0]?.port);
+    amqpUrl.port = String(links[1]?.port);
+    const settings = {
+      ...heraldSettings({ databaseUrl: databaseUrl.href, amqpUrl: amqpUrl.href, namespace: "herald", caFile }),
+      ...own,
+    };
+    closers.push(() => Promise.all([...running.values()].flat().map((service) => service.stop())));
+
+    const targets = () =>
+      [...running.values()].flat().map(({ operationsUrl }) => operationsUrl.replace("http://", ""));
+
+    async function up(service: ServiceName, count: number): Promise<void> {
+      const there = running.get(service) ?? [];
+      const lines = logs.get(service) ?? [];
+      logs.set(service, lines);
+      const onLine = (line: string) => void lines.push(line);
+      while (there.length < count) there.push(await startServiceProcess(service, settings, { onLine }));
+      running.set(service, there);
+      onChange(targets());
+    }
+    for (const service of SERVICES) await up(service, 1);
+
+    async function connect(): Promise<pg.Client> {
+      const client = new pg.Client({ connectionString: databaseUrl.href });
+      client.on("error", () => {});
+      await client.connect();
+      return client;
+    }
+    async function query(sql: string, values?: unknown[]): Promise<Record<string, unknown>[]> {
+      const client = await connect();
+      try {
+        return (await client.query(sql, values)).rows;
+      } finally {
+        await client.end();
+      }
+    }
+
+    const compose: ComposeVerbs = {
+      ps: async () => {
+        const rows = SERVICES.map((service) => `${service} ${(running.get(service) ?? []).length} up`);
+        return `${[...rows, `postgres ${postgres ? 1 : 0} up`, `rabbitmq ${rabbitmq ? 1 : 0} up`].join("\n")}\n`;
+      },
+      logs: async (service) => `${(logs.get(service) ?? []).slice(-20).join("\n")}\n`,
+      async up(services, scale) {
+        for (const service of services) {
+          if (service === "postgres") await upPostgres();
+          else if (service === "rabbitmq") await upRabbitmq();
+          else await up(named(service), scale[service] ?? Math.max(1, running.get(named(service))?.length ?? 0));
+        }
+        return "";
+      },
+      async exec(service, [program = "", ...args]) {
+        if (service === "postgres" && program === "psql") {
+          const sql = args[args.indexOf("--command") + 1] ?? "";
+          // A minute of the runbook takes a second here, as in the rules.
+          const rows = await query(sql.replaceAll("interval '1 minute'", "interval '1 second'"));
+          return rows.map((row) => `${Object.values(row).join(" | ")}\n`).join("");
+        }
+        if (service === "rabbitmq" && rabbitmq && ["rabbitmqctl", "rabbitmq-diagnostics"].includes(program)) {
+          // rabbitmqctl knows what rabbitmq-diagnostics tells of alarms.
+          return await rabbitmq.control(program === "rabbitmqctl" ? args : ["eval", "rabbit_alarm:get_alarms()."]);
+        }
+        throw new Error(`${service} can't run ${program} now.`);
+      },
+      async run(service, command) {
+        if (service !== "herald") throw new Error(`The runbook runs a ${service}.`);
+        const env = { PATH: process.env.PATH, ...settings };
+        const { stdout } = await promisify(execFile)(process.execPath, [HERALD, ...command], { env });
+        return stdout;
+      },
+    };
+
+    return {
+      namespace: "herald",
+      amqpUrl: amqpUrl.href,
+      apiUrl: () => `http://127.0.0.1:${running.get("management-api")?.[0]?.port}`,
+      metricsTargets: targets,
+      query,
+      connect,
+      async kill(service) {
+        const there = running.get(service) ?? [];
+        running.set(service, []);
+        await Promise.all(there.map((each) => each.kill()));
+      },
+      async stopPostgres() {
+        const child = postgres?.process;
+        postgres = undefined;
+        if (child) process.kill(child.pid, "SIGQUIT");
+        await child?.exited;
+      },
+      async stopRabbitmq() {
+        const node = rabbitmq;
+        rabbitmq = undefined;
+        await node?.stop();
+      },
+      compose,
+      close,
+    };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+function named(service: string): ServiceName {
+  const found = SERVICES.find((name) => name === service);
+  if (found === undefined) throw new Error(`The runbook starts a ${service}.`);
+  return found;
+}
