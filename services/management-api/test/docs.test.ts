@@ -154,7 +154,10 @@ describe("receiver URLs", () => {
 describe("commands in the documentation", () => {
   test.each(["README.md", "authentication.md"])("every curl of %s works", async (name) => {
     const { error } = spawnSync("curl", ["--version"]);
-    if (error) throw new Error(`The documentation's commands are tried with curl, which is not here: install it. ${error.message}`);
+    if (error)
+      throw new Error(
+        `The documentation's commands are tried with curl, which is not here: install it. ${error.message}`,
+      );
     const blocks = [...read(name).matchAll(/^( *)```sh\n([\s\S]*?)^ *```$/gm)].map(([, , block]) => block ?? "");
     const script = blocks.join("\n").replaceAll("http://127.0.0.1:8080", api.origin);
     expect(script.match(/\bcurl\b/g)?.length).toBeGreaterThan(1);

@@ -54,7 +54,8 @@ export async function openShell(folder: string, verbs: ComposeVerbs): Promise<Sh
       new Promise((resolve, reject) => {
         const env = { ...process.env, PATH: [bin, process.env.PATH].join(delimiter) };
         execFile("bash", ["-c", `set -euo pipefail\n${commands}`], { env, timeout: 60_000 }, (error, out, err) => {
-          if (error) reject(new Error(`These steps of the runbook failed:\n${commands}\n${out}${err}`, { cause: error }));
+          if (error)
+            reject(new Error(`These steps of the runbook failed:\n${commands}\n${out}${err}`, { cause: error }));
           else resolve(out);
         });
       }),
@@ -66,11 +67,14 @@ export async function openShell(folder: string, verbs: ComposeVerbs): Promise<Sh
   };
 }
 
-const DOCKER = (url: string) => `#!${process.execPath}
+const DOCKER = (url: string) =>
+  `#!${process.execPath}
 const answer = await fetch("${url}", { method: "POST", body: JSON.stringify(process.argv.slice(2)) });
 const { code, text } = await answer.json();
 (code === 0 ? process.stdout : process.stderr).write(text, () => process.exit(code));
-`.replace("const answer", "(async () => {\nconst answer").concat("})();\n");
+`
+    .replace("const answer", "(async () => {\nconst answer")
+    .concat("})();\n");
 
 async function obey([compose, verb, ...rest]: string[], verbs: ComposeVerbs): Promise<string> {
   if (compose !== "compose") throw new Error(`The runbook asks for "docker ${compose}".`);

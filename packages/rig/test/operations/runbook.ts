@@ -30,9 +30,7 @@ export function stepsOf(link: string, cause: string): string[] {
   if (!steps.some(({ causes }) => causes.includes(cause))) {
     throw new Error(`Nothing on ${link} is for ${cause}: a block that mends it says \`\`\`sh cause=${cause}.`);
   }
-  return steps
-    .filter(({ causes }) => causes.length === 0 || causes.includes(cause))
-    .map(({ commands }) => commands);
+  return steps.filter(({ causes }) => causes.length === 0 || causes.includes(cause)).map(({ commands }) => commands);
 }
 
 /** As Markdown renderers make it of a heading. */

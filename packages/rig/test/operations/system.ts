@@ -5,7 +5,13 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { migrate } from "@herald/common/database";
 import { askForRabbitmqServer, certificates } from "@herald/devkit/harness";
-import { type Postgres, projectFolder, type RabbitmqNode, startPostgres, startRabbitmqNode } from "@herald/devkit/stack";
+import {
+  type Postgres,
+  projectFolder,
+  type RabbitmqNode,
+  startPostgres,
+  startRabbitmqNode,
+} from "@herald/devkit/stack";
 import pg from "pg";
 import { type Link, startLink } from "../../src/chaos/world/link.ts";
 import { type ServiceName, type ServiceProcess, startServiceProcess } from "../../src/herald/processes.ts";
@@ -84,8 +90,7 @@ export async function startSystem(
     };
     closers.push(() => Promise.all([...running.values()].flat().map((service) => service.stop())));
 
-    const targets = () =>
-      [...running.values()].flat().map(({ operationsUrl }) => operationsUrl.replace("http://", ""));
+    const targets = () => [...running.values()].flat().map(({ operationsUrl }) => operationsUrl.replace("http://", ""));
 
     async function up(service: ServiceName, count: number): Promise<void> {
       const there = running.get(service) ?? [];
@@ -130,7 +135,7 @@ export async function startSystem(
       async exec(service, [program = "", ...args]) {
         if (service === "postgres" && program === "psql") {
           const sql = args[args.indexOf("--command") + 1] ?? "";
-          // A minute of the runbook takes a second here, as in the rules.
+          // A minute of the runbook takes a second here, as the rules are shortened.
           const rows = await query(sql.replaceAll("interval '1 minute'", "interval '1 second'"));
           return rows.map((row) => `${Object.values(row).join(" | ")}\n`).join("");
         }
