@@ -1,0 +1,107 @@
+{{- define "herald.labels" -}}
+app.kubernetes.io/name: herald
+app.kubernetes.io/instance: {{ .root.Release.Name }}
+app.kubernetes.io/component: {{ .component }}
+{{- end }}
+
+{{- define "herald.metadata" -}}
+name: {{ .root.Release.Name }}-{{ .component }}
+labels:
+  {{- include "herald.labels" . | nindent 2 }}
+  app.kubernetes.io/version: {{ .root.Chart.AppVersion | quote }}
+  helm.sh/chart: {{ .root.Chart.Name }}-{{ .root.Chart.Version }}
+{{- end }}
+
+{{- define "herald.image" -}}
+{{- with .Values.image -}}
+{{- if .digest }}{{ .repository }}@{{ .digest }}{{ else }}{{ .repository }}:{{ .tag | default $.Chart.AppVersion }}{{ end }}
+{{- end -}}
+{{- end }}
+
+{{/* An environment variable from an existing Secret. */}}
+{{- define "herald.secretEnv" -}}
+- name: {{ .env }}
+  valueFrom: { secretKeyRef: { name: {{ .secret.name | quote }}, key: {{ .secret.key | quote }} } }
+{{- end }}
+
+{{/* Settings of all services and then those of one, which win. */}}
+{{- define "herald.settingsEnv" -}}
+{{- /* Not merge: to that, false is no value. */}}
+{{- $settings := dict }}
+{{- range $name, $value := .common }}{{ $_ := set $settings $name $value }}{{ end }}
+{{- range $name, $value := .own }}{{ $_ := set $settings $name $value }}{{ end }}
+{{- range $name, $value := $settings }}
+- name: {{ $name }}
+  {{- /* Large whole numbers would come out as 1e+06. */}}
+  value: {{ if kindIs "float64" $value }}{{ if eq $value (floor $value) }}{{ $value | int64 | toString | quote }}{{ else }}{{ $value | toString | quote }}{{ end }}{{ else }}{{ $value | toString | quote }}{{ end }}
+{{- end }}
+{{- end }}
+
+{{- define "herald.podSecurity" -}}
+runAsNonRoot: true
+runAsUser: 1000
+runAsGroup: 1000
+seccompProfile: { type: RuntimeDefault }
+{{- end }}
+
+{{- define "herald.containerSecurity" -}}
+allowPrivilegeEscalation: false
+readOnlyRootFilesystem: true
+capabilities: { drop: [ALL] }
+{{- end }}
+
+{{- define "herald.placement" -}}
+{{- with .Values.image.pullSecrets }}
+imagePullSecrets: {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .Values.nodeSelector }}
+nodeSelector: {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .Values.tolerations }}
+tolerations: {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .Values.priorityClassName }}
+priorityClassName: {{ . }}
+{{- end }}
+{{- end }}
+
+{{/* Every problem with the values at once, in words. */}}
+{{- define "herald.checkValues" -}}
+{{- $problems := list }}
+{{- $secrets := dict
+  "database" "the URL of PostgreSQL for the services (postgres://herald_app:...)"
+  "databaseOwner" "the URL of PostgreSQL for the migration, as the tables' owner"
+  "broker" "the URL of RabbitMQ (amqp://...)"
+  "secretKeys" "the keys that seal the signing secrets (SECRET_KEYS)" }}
+{{- range $name, $what := $secrets }}
+{{- if not (index $.Values.secrets $name).name }}
+{{- $problems = append $problems (printf "secrets.%s.name: name an existing Secret that holds %s" $name $what) }}
+{{- end }}
+{{- end }}
+{{- $api := merge (dict) .Values.managementApi.settings .Values.settings }}
+{{- if not (or (get $api "AUTH_JWKS_URL") (get $api "AUTH_PUBLIC_KEY") .Values.secrets.authJwtSecret.name) }}
+{{- $problems = append $problems "managementApi.settings: set AUTH_JWKS_URL (with AUTH_ISSUER and AUTH_AUDIENCE) or AUTH_PUBLIC_KEY, to verify tokens with; or name secrets.authJwtSecret for a trial" }}
+{{- end }}
+{{- range $name := list "DATABASE_URL" "AMQP_URL" "SECRET_KEYS" "AUTH_JWT_SECRET" "OTEL_EXPORTER_OTLP_HEADERS" }}
+{{- range $place, $settings := dict "settings" $.Values.settings "managementApi.settings" $.Values.managementApi.settings "publisher.settings" $.Values.publisher.settings "dispatcher.settings" $.Values.dispatcher.settings }}
+{{- if hasKey $settings $name }}
+{{- $problems = append $problems (printf "%s.%s: a secret doesn't belong into values; put it into a Secret and name that under secrets" $place $name) }}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- if .Values.networkPolicy.enabled }}
+{{- range $name := list "database" "broker" }}
+{{- if not (index $.Values.networkPolicy $name).peers }}
+{{- $problems = append $problems (printf "networkPolicy.%s.peers: say where it is (a podSelector, or an ipBlock outside of the cluster), or set networkPolicy.enabled to false" $name) }}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- with .Values.dispatcher.autoscaling }}
+{{- if and .enabled (gt (int .minReplicas) (int .maxReplicas)) }}
+{{- $problems = append $problems "dispatcher.autoscaling.minReplicas: is more than maxReplicas" }}
+{{- end }}
+{{- end }}
+{{- if $problems }}
+{{- fail (printf "\nHerald's chart can't be installed with these values:\n  - %s\n" (join "\n  - " $problems)) }}
+{{- end }}
+{{- end }}

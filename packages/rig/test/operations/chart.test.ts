@@ -1,0 +1,49 @@
+import { expect, test } from "@jest/globals";
+import { Ajv } from "ajv";
+import { parse } from "yaml";
+import { projectFile } from "./queries.ts";
+
+// What needs no helm; `pnpm chart` renders the chart and holds it to Kubernetes' schemas.
+
+const chartFile = (name: string) => projectFile(`deploy/helm/herald/${name}`);
+const values = parse(chartFile("values.yaml")) as Record<string, unknown>;
+
+test("the chart's alerts are the deployed ones", () => {
+  const copy = chartFile("files/rules.yml");
+  if (copy !== projectFile("deploy/prometheus/rules.yml")) {
+    throw new Error("Copy deploy/prometheus/rules.yml to deploy/helm/herald/files/rules.yml.");
+  }
+});
+
+test.each(["values.yaml", "ci/minimal.yaml", "ci/everything.yaml"])("%s is as values.schema.json says", (name) => {
+  const validate = new Ajv({ strict: true, allowUnionTypes: true }).compile(
+    JSON.parse(chartFile("values.schema.json")),
+  );
+  validate(parse(chartFile(name)));
+  expect(validate.errors ?? []).toEqual([]);
+});
+
+test("the chart's README says each value's meaning", () => {
+  const readme = chartFile("README.md");
+  expect(leaves(values).filter((path) => !readme.includes(`\`${path}\``))).toEqual([]);
+});
+
+test("the chart is of Herald's version", () => {
+  const { version } = JSON.parse(projectFile("package.json")) as { version: string };
+  expect(parse(chartFile("Chart.yaml"))).toMatchObject({ version, appVersion: version });
+});
+
+/** Paths of what can be set; of objects that are handed on as they are, and of references to Secrets, the path of the whole. */
+function leaves(node: Record<string, unknown>, path: string[] = []): string[] {
+  return Object.entries(node).flatMap(([name, value]) => {
+    const own = [...path, name];
+    const isWhole =
+      typeof value !== "object" ||
+      value === null ||
+      Array.isArray(value) ||
+      name === "resources" ||
+      path[0] === "secrets";
+    const inner = isWhole ? [] : Object.keys(value);
+    return inner.length === 0 ? [own.join(".")] : leaves(value as Record<string, unknown>, own);
+  });
+}
