@@ -1,3 +1,4 @@
+import { generateKeyPairSync } from "node:crypto";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { ConfigError } from "@herald/common/config";
@@ -200,6 +201,17 @@ describe("§5.1 one public key", () => {
       .sign(Buffer.from(pem));
     const verify = tokenVerifier(config({ AUTH_PUBLIC_KEY: pem }), systemClock);
     await expect(verify(forged)).rejects.toMatchObject({ code: "token_invalid" });
+  });
+
+  test.each(["PS256", "ES256", "ES384", "ES512", "EdDSA"])("verifies tokens of %s", async (alg) => {
+    const { publicKey, privateKey } = await generateKeyPair(alg, { extractable: true });
+    const verify = tokenVerifier(config({ AUTH_PUBLIC_KEY: await exportSPKI(publicKey) }), systemClock);
+    expect((await verify(await sign({ kid: undefined, alg, privateKey, jwk: {} }))).sub).toBe("user-1");
+  });
+
+  test("of a kind that signs no token ends the start", () => {
+    const pem = generateKeyPairSync("x25519").publicKey.export({ type: "spki", format: "pem" }).toString();
+    expect(() => tokenVerifier(config({ AUTH_PUBLIC_KEY: pem }), systemClock)).toThrow(/of the kind x25519/);
   });
 
   test("that can't be read ends the start with what is wrong", () => {
