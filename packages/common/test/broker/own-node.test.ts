@@ -2,8 +2,8 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { NotSentError } from "@herald/common/broker";
-import { useBroker } from "@herald/devkit/harness";
-import { findRabbitmqServer, startRabbitmqNode } from "@herald/devkit/stack";
+import { askForRabbitmqServer, STACK_TIMEOUT_MS } from "@herald/devkit/harness";
+import { startRabbitmqNode } from "@herald/devkit/stack";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "@jest/globals";
 import { inbox, messageTo, until, useBench } from "./bench.ts";
 
@@ -17,22 +17,14 @@ let node: Node | undefined;
 
 /** The same node again, with its data, after a stop; on another port, which the proxy follows. */
 async function start(): Promise<Node> {
-  const server = findRabbitmqServer();
-  if (server === undefined) {
-    throw new Error(
-      "These tests stop and starve a broker, so they need a rabbitmq-server on this machine: install it.",
-    );
-  }
-  return await startRabbitmqNode(server, { folder, pidFolder: join(folder, "pids") });
+  const { executable } = await askForRabbitmqServer();
+  return await startRabbitmqNode(executable, { folder, pidFolder: join(folder, "pids") });
 }
-
-// Asking for the common broker installs RabbitMQ where it is not there yet.
-useBroker();
 
 describe("with a node of its own", () => {
   beforeAll(async () => {
     node = await start();
-  }, 120_000);
+  }, STACK_TIMEOUT_MS);
 
   afterAll(async () => {
     await node?.stop();

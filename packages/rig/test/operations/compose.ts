@@ -17,6 +17,7 @@ export interface ComposeVerbs {
   logs(service: string): Promise<string>;
   /** Starts what does not run; as many as `scale` says. */
   up(services: string[], scale: Readonly<Record<string, number>>): Promise<string>;
+  restart(services: string[]): Promise<string>;
   exec(service: string, command: string[]): Promise<string>;
   run(service: string, command: string[]): Promise<string>;
 }
@@ -93,6 +94,7 @@ async function obey([compose, verb, ...rest]: string[], verbs: ComposeVerbs): Pr
   if (verb === "ps") return await verbs.ps(rest);
   if (verb === "logs") return await verbs.logs(service);
   if (verb === "up") return await verbs.up(rest, scale);
+  if (verb === "restart") return await verbs.restart(rest);
   if (verb === "exec") return await verbs.exec(service, command);
   if (verb === "run") return await verbs.run(service, command);
   throw new Error(`The runbook asks for "docker compose ${verb}".`);

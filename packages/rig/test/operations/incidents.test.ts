@@ -35,8 +35,6 @@ const SETTINGS = {
 /** Those that no test here fires, with the reason; `promtool` shows that they do. */
 const NOT_FIRED = {
   HeraldRetentionStuck: "its two days are a number in the query, which is the deployed one",
-  HeraldHintsNotSent:
-    "the broker has to refuse hints for longer than one deadline of ten seconds, which no setting shortens",
 };
 
 const WAIT_MS = 45_000;
@@ -228,8 +226,9 @@ test("slow receivers, and a forgotten transaction", async () => {
   }
 }, 200_000);
 
-test("dispatchers that are gone", async () => {
+test("dispatchers that are gone, and the queue of their hints", async () => {
   const api = await organization("/");
+  const another = await organization("/");
   await system.kill("dispatcher");
   await emit(api.organizationId, 3);
   // The alert is about minutes, which the delivery has not got: they are put into it.
@@ -241,13 +240,21 @@ test("dispatchers that are gone", async () => {
     );
     expect(rows).toHaveLength(3);
   });
-  const [down, late] = await Promise.all([
-    fires("HeraldServiceDown", { service: "dispatcher" }),
-    fires("HeraldDeliveriesLate"),
-  ]);
-  expect(await follow(late, "service-away")).toContain("due");
-  await follow(down, "service-away");
-  await ends("HeraldServiceDown", "HeraldDeliveriesLate");
+  await system.compose.exec("rabbitmq", ["rabbitmqctl", "delete_queue", `${system.namespace}.dispatch.first`]);
+  const flow = keep(() => emitter.emit(event(another.organizationId)), 300);
+  try {
+    const [down, late, hints] = await Promise.all([
+      fires("HeraldServiceDown", { service: "dispatcher" }),
+      fires("HeraldDeliveriesLate"),
+      fires("HeraldHintsNotSent"),
+    ]);
+    expect(await follow(late, "service-away")).toContain("due");
+    await follow(down, "service-away");
+    await follow(hints, "queue-deleted");
+    await ends("HeraldServiceDown", "HeraldDeliveriesLate", "HeraldHintsNotSent");
+  } finally {
+    await flow.stop();
+  }
   expect((await api.get(api.ids[0] ?? "")).deliveries.filter(({ succeeded }) => succeeded)).toHaveLength(3);
 }, 200_000);
 

@@ -132,6 +132,15 @@ export async function startSystem(
         }
         return "";
       },
+      async restart(services) {
+        for (const service of services.map(named)) {
+          const there = running.get(service) ?? [];
+          running.set(service, []);
+          await Promise.all(there.map((each) => each.stop()));
+          await up(service, Math.max(1, there.length));
+        }
+        return "";
+      },
       async exec(service, [program = "", ...args]) {
         if (service === "postgres" && program === "psql") {
           const sql = args[args.indexOf("--command") + 1] ?? "";
