@@ -42,6 +42,8 @@ export async function startRabbitmqContainer(options: RabbitmqOptions): Promise<
       ...["--name", name, "--hostname", "herald"],
       ...["--publish", `127.0.0.1:${ports.amqp}:5672`, "--publish", `127.0.0.1:${ports.management}:15672`],
       ...["--volume", `${data}:/var/lib/rabbitmq`],
+      // The limits of deploy/docker/rabbitmq.conf.
+      ...["--env", "RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS=-rabbit max_message_size 1048576 -rabbit frame_max 16384"],
       IMAGE,
     ],
     pidFolder: options.pidFolder,
