@@ -1,5 +1,5 @@
 import { ConfigError } from "@herald/common/config";
-import type { PrismaClient } from "@herald/common/database";
+import type { Database } from "@herald/common/database";
 import type { Clock } from "@herald/common/runtime";
 import { parsePrivateNetworks, secretBox } from "@herald/common/security";
 import type { Log, Registry } from "@herald/common/telemetry";
@@ -31,7 +31,7 @@ import { webhookHandlers } from "./webhooks/handlers.ts";
 
 export interface AppParts {
   config: ManagementApiConfig;
-  prisma: PrismaClient;
+  database: Pick<Database, "prisma" | "queries">;
   /** Asks a dispatcher for a manual delivery's first attempt; resolves when it has answered, or nobody has in time. */
   requestAttempt: (hint: Hint) => Promise<void>;
   clock: Clock;
@@ -47,7 +47,8 @@ const LONGEST_TURN_WAIT_MS = 15_000;
  *
  * @throws ConfigError where a setting can't be read
  */
-export function createApp({ config, prisma, requestAttempt, clock, log, registry }: AppParts): Express {
+export function createApp({ config, database, requestAttempt, clock, log, registry }: AppParts): Express {
+  const { prisma, queries } = database;
   const networks = checkedSetting("ALLOWED_PRIVATE_NETWORKS", () =>
     parsePrivateNetworks(config.ALLOWED_PRIVATE_NETWORKS),
   );
@@ -57,6 +58,7 @@ export function createApp({ config, prisma, requestAttempt, clock, log, registry
   const handlers: Handlers = {
     ...webhookHandlers({
       prisma,
+      queries,
       secrets,
       clock,
       newId,
@@ -65,6 +67,7 @@ export function createApp({ config, prisma, requestAttempt, clock, log, registry
     }),
     ...deliveryHandlers({
       prisma,
+      queries,
       clock,
       newId,
       requestAttempt,

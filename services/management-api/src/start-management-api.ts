@@ -21,7 +21,7 @@ export async function startManagementApi(
   const { broker, log, registry } = service;
   const app = createApp({
     config,
-    prisma: service.database.prisma,
+    database: service.database,
     requestAttempt: attemptRequester(broker, { timeoutMs: config.MANUAL_DELIVERY_TIMEOUT_MS }),
     clock,
     log,

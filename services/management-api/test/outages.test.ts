@@ -80,9 +80,7 @@ beforeAll(async () => {
   const quiet = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {}, isDebug: false };
   const registry = createRegistry("management-api");
   const requestAttempt = async () => {};
-  server = createHttpServer(
-    createApp({ config, prisma: database.prisma, requestAttempt, clock: systemClock, log: quiet, registry }),
-  );
+  server = createHttpServer(createApp({ config, database, requestAttempt, clock: systemClock, log: quiet, registry }));
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
 });
 

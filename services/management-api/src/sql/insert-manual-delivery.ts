@@ -1,4 +1,4 @@
-import type { PrismaClient } from "@herald/common/database";
+import type { Queries } from "@herald/common/database";
 
 export interface ManualDelivery {
   id: string;
@@ -17,9 +17,9 @@ export interface ManualDelivery {
  *
  * Locks the endpoint against deletion and edits that the decision hangs on, for the statement. Walks webhook_endpoint_pkey.
  */
-export async function insertManualDelivery(prisma: PrismaClient, delivery: ManualDelivery): Promise<boolean> {
+export async function insertManualDelivery(queries: Queries, delivery: ManualDelivery): Promise<boolean> {
   const { id, endpointId, organizationId, eventType, body, createdAt, unhintedAt } = delivery;
-  const count = await prisma.$executeRaw`
+  const count = await queries.$executeRaw`
     insert into delivery (id, endpoint_id, organization_id, event_type, body, next_attempt_at, created_at)
     select ${id}::uuid, endpoint.id, endpoint.organization_id, ${eventType}, ${body}, ${unhintedAt}::timestamptz,
            ${createdAt}::timestamptz

@@ -1,3 +1,4 @@
+import type { Queries } from "@herald/common/database";
 import type { CheckWebhookResponse, DeleteWebhookRequest, SaveWebhookRequest } from "@herald/contracts";
 import { toDeliverySummary } from "../deliveries/summary.ts";
 import type { ApiRequest, Handlers } from "../handlers.ts";
@@ -17,10 +18,12 @@ type WebhookOperation =
   | "editWebhook"
   | "deleteWebhook";
 
-export function webhookHandlers(parts: WebhookParts & OverviewParts): Pick<Handlers, WebhookOperation> {
+export function webhookHandlers(
+  parts: WebhookParts & OverviewParts & { queries: Queries },
+): Pick<Handlers, WebhookOperation> {
   return {
     async listWebhooks({ organizationId }) {
-      const rows = await listWebhooks(parts.prisma, organizationId);
+      const rows = await listWebhooks(parts.queries, organizationId);
       return rows.map((row) => toEndpointSummary(row, row.deliveries.map(toDeliverySummary)));
     },
     createWebhook: ({ organizationId, body }: ApiRequest<SaveWebhookRequest>) =>

@@ -75,7 +75,7 @@ export function useApi(options: ApiOptions = {}): Api {
     });
     const app = createApp({
       config,
-      prisma: database.database.prisma,
+      database: database.database,
       requestAttempt: options.requestAttempt ?? (async () => {}),
       clock: options.clock ?? systemClock,
       log: recordingLog(logged),
