@@ -1,14 +1,16 @@
 import { execFile } from "node:child_process";
 import { join } from "node:path";
-import { findRabbitmqServer, projectFolder } from "@herald/devkit/stack";
-import { expect, test } from "@jest/globals";
+import { askForRabbitmqServer, STACK_TIMEOUT_MS } from "@herald/devkit/harness";
+import { projectFolder } from "@herald/devkit/stack";
+import { beforeAll, expect, test } from "@jest/globals";
 
 const COMMAND = join(projectFolder(), "packages", "rig", "dist", "commands", "bench.js");
 const TIMEOUT_MS = 120_000;
 
-const testWithRabbitmq = findRabbitmqServer() === undefined ? test.skip : test;
+// It starts a RabbitMQ of its own.
+beforeAll(askForRabbitmqServer, STACK_TIMEOUT_MS);
 
-testWithRabbitmq(
+test(
   "the benchmark measures what it was asked for, and finds nothing lost and nothing twice",
   async () => {
     const report = await bench("--only", "latency", "--seconds", "0.5", "--rounds", "1", "--json");
