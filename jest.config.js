@@ -13,8 +13,8 @@ export default {
   testEnvironmentOptions: { customExportConditions: ["herald-source", "node", "node-addons"] },
   // Brings up PostgreSQL and RabbitMQ for the files that ask for them. Jest loads these two as plain modules, without its
   // transform, so they are the built ones.
-  globalSetup: "<rootDir>/packages/devkit/dist/harness/global-setup.js",
-  globalTeardown: "<rootDir>/packages/devkit/dist/harness/global-teardown.js",
+  globalSetup: "<rootDir>/packages/testkit/dist/harness/global-setup.js",
+  globalTeardown: "<rootDir>/packages/testkit/dist/harness/global-teardown.js",
   // Two cores; PostgreSQL, RabbitMQ and the receivers of the tests share them.
   maxWorkers: 2,
   // Generous, for machines that do other things too: waiting is for conditions, so it costs nothing where all is well.

@@ -1,6 +1,6 @@
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
-import { projectFolder } from "@herald/devkit/stack";
+import { projectFolder } from "@herald/testkit/stack/folders";
 import { afterEach, beforeEach, describe, test } from "@jest/globals";
 import type { BrowserContextOptions, Page } from "playwright-core";
 import { type Population, populate } from "../test/support/populate.ts";

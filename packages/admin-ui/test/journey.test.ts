@@ -1,5 +1,5 @@
 import { createHmac } from "node:crypto";
-import { eventually } from "@herald/devkit/harness";
+import { eventually } from "@herald/testkit/harness/eventually";
 import { expect, test } from "@jest/globals";
 import { useWorld } from "./support/world.ts";
 

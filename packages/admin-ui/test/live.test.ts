@@ -1,4 +1,4 @@
-import { eventually } from "@herald/devkit/harness";
+import { eventually } from "@herald/testkit/harness/eventually";
 import { beforeEach, expect, test } from "@jest/globals";
 import type { Locator, Page } from "playwright-core";
 import { uuidv7 } from "./support/deterministic.ts";

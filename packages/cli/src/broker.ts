@@ -1,5 +1,6 @@
-import { type Names, names } from "@herald/common/broker";
-import { readConfig, serviceSettings } from "@herald/common/config";
+import { type Names, names } from "@herald/common/broker/topology";
+import { serviceSettings } from "@herald/common/config/common-settings";
+import { readConfig } from "@herald/common/config/read-config";
 import { type ChannelModel, connect } from "amqplib";
 import type { Surroundings } from "./command.ts";
 import { placeOf, reasonOf } from "./database.ts";

@@ -1,4 +1,4 @@
-import type { Environment } from "@herald/common/config";
+import type { Environment } from "@herald/common/config/read-config";
 
 /** What a command has besides its arguments. */
 export interface Surroundings {

@@ -1,5 +1,7 @@
-import { readConfig, serviceSettings } from "@herald/common/config";
-import { openDatabase, type PrismaClient } from "@herald/common/database";
+import { serviceSettings } from "@herald/common/config/common-settings";
+import { readConfig } from "@herald/common/config/read-config";
+import type { PrismaClient } from "@herald/common/database/generated/client";
+import { openDatabase } from "@herald/common/database/open-database";
 import type { Surroundings } from "./command.ts";
 
 const { DATABASE_URL } = serviceSettings;

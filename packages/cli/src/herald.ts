@@ -1,4 +1,4 @@
-import { ConfigError } from "@herald/common/config";
+import { ConfigError } from "@herald/common/config/read-config";
 import { type Command, EXIT, type Surroundings, UsageError } from "./command.ts";
 import { lagCommand } from "./lag/lag-command.ts";
 import { migrateCommand } from "./migrate-command.ts";

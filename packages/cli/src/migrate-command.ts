@@ -1,5 +1,6 @@
-import { readConfig, serviceSettings } from "@herald/common/config";
-import { migrate } from "@herald/common/database";
+import { serviceSettings } from "@herald/common/config/common-settings";
+import { readConfig } from "@herald/common/config/read-config";
+import { migrate } from "@herald/common/database/migrate";
 import type { Command } from "./command.ts";
 import { UsageError } from "./command.ts";
 

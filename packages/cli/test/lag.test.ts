@@ -1,5 +1,7 @@
-import { declareTopology, names } from "@herald/common/broker";
-import { insertDelivery, insertEndpoint, useBroker, useDatabase } from "@herald/devkit/harness";
+import { declareTopology, names } from "@herald/common/broker/topology";
+import { insertDelivery, insertEndpoint } from "@herald/testkit/harness/rows";
+import { useBroker } from "@herald/testkit/harness/use-broker";
+import { useDatabase } from "@herald/testkit/harness/use-database";
 import { expect, test } from "@jest/globals";
 import { connect } from "amqplib";
 import { runHerald } from "./run-herald.ts";

@@ -1,5 +1,6 @@
-import { declareTopology, names } from "@herald/common/broker";
-import { eventually, useBroker } from "@herald/devkit/harness";
+import { declareTopology, names } from "@herald/common/broker/topology";
+import { eventually } from "@herald/testkit/harness/eventually";
+import { useBroker } from "@herald/testkit/harness/use-broker";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { type ChannelModel, type ConfirmChannel, connect } from "amqplib";
 import { callHerald, runHerald } from "./run-herald.ts";

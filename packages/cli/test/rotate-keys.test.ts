@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
-import { secretBox } from "@herald/common/security";
-import { insertEndpoint, useDatabase } from "@herald/devkit/harness";
+import { secretBox } from "@herald/common/security/secret-box";
+import { insertEndpoint } from "@herald/testkit/harness/rows";
+import { useDatabase } from "@herald/testkit/harness/use-database";
 import { beforeEach, expect, test } from "@jest/globals";
 import { rotateKeys } from "../src/rotate-keys/rotate-keys.ts";
 import { runHerald } from "./run-herald.ts";

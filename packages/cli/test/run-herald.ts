@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
-import { projectFolder } from "@herald/devkit/stack";
+import { projectFolder } from "@herald/testkit/stack/folders";
 import { herald } from "../src/herald.ts";
 
 export interface Outcome {

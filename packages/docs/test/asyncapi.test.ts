@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import { names } from "@herald/common/broker";
+import { names } from "@herald/common/broker/topology";
 import { businessEventSchema, hintSchema, manualReplySchema, noticeSchema } from "@herald/contracts";
-import { projectFolder } from "@herald/devkit/stack";
+import { projectFolder } from "@herald/testkit/stack/folders";
 import { expect, test } from "@jest/globals";
 import { Ajv } from "ajv";
 import addFormatsModule from "ajv-formats";

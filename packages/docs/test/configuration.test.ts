@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from "node:fs";
 import { relative } from "node:path";
-import { projectFolder } from "@herald/devkit/stack";
+import { projectFolder } from "@herald/testkit/stack/folders";
 import { expect, test } from "@jest/globals";
 import { configurationFiles } from "../src/configuration/index.ts";
 import { knownSettings } from "../src/configuration/known-settings.ts";

@@ -1,9 +1,9 @@
 import { existsSync, readFileSync } from "node:fs";
+import { projectFolder } from "@herald/testkit/stack/folders";
 import { expect, test } from "@jest/globals";
 import { coverageOf } from "../src/spec-coverage/coverage.ts";
-import { awaited, specCoverage } from "../src/spec-coverage/index.ts";
+import { awaited, specCoverage } from "../src/spec-coverage/spec-coverage.ts";
 import { titlesIn } from "../src/spec-coverage/titles.ts";
-import { projectFolder } from "../src/stack/folders.ts";
 
 const { coverage, document, file } = specCoverage(projectFolder());
 

@@ -1,7 +1,7 @@
 import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { projectFolder } from "@herald/devkit/stack";
+import { projectFolder } from "@herald/testkit/stack/folders";
 import { beforeAll, describe, expect, test } from "@jest/globals";
 import { parseAllDocuments } from "yaml";
 import { loadSchemas, type Schemas } from "./schemas.ts";

@@ -1,5 +1,6 @@
 import { connect as connectTcp, createServer, type Server, type Socket } from "node:net";
-import { eventually, useBroker } from "@herald/devkit/harness";
+import { eventually } from "@herald/testkit/harness/eventually";
+import { useBroker } from "@herald/testkit/harness/use-broker";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { type Channel, type ChannelModel, connect, type GetMessage } from "amqplib";
 import {

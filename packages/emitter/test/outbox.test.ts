@@ -1,6 +1,8 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { eventually, useBroker, useDatabase } from "@herald/devkit/harness";
+import { eventually } from "@herald/testkit/harness/eventually";
+import { useBroker } from "@herald/testkit/harness/use-broker";
+import { useDatabase } from "@herald/testkit/harness/use-database";
 import { afterAll, afterEach, beforeAll, expect, test } from "@jest/globals";
 import { type Channel, type ChannelModel, connect } from "amqplib";
 import { Pool } from "pg";

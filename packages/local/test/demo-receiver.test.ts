@@ -1,9 +1,12 @@
 import { randomBytes } from "node:crypto";
 import { request as httpsRequest } from "node:https";
 import { sign } from "@herald/receiver";
+import type { KeyPair } from "@herald/testkit/certificates/authority";
+import { certificates } from "@herald/testkit/harness/certificates";
+import { eventually } from "@herald/testkit/harness/eventually";
 import { afterEach, beforeAll, expect, test } from "@jest/globals";
-import { type DemoReceiver, type LoggedRequest, startDemoReceiver } from "../src/demo-receiver/index.ts";
-import { certificates, eventually, type KeyPair } from "../src/harness/index.ts";
+import { type DemoReceiver, startDemoReceiver } from "../src/demo-receiver/demo-receiver.ts";
+import type { LoggedRequest } from "../src/demo-receiver/request-log.ts";
 
 let tls: KeyPair;
 let ca: string;

@@ -1,11 +1,11 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { eventually } from "@herald/devkit/harness";
-import { projectFolder } from "@herald/devkit/stack";
+import { eventually } from "@herald/testkit/harness/eventually";
+import { projectFolder } from "@herald/testkit/stack/folders";
 import type { RunInfo } from "../src/start/run-file.ts";
 
-const COMMANDS = join(projectFolder(), "packages", "devkit", "dist", "commands");
+const COMMANDS = join(projectFolder(), "packages", "local", "dist", "commands");
 const START_TIMEOUT_MS = 120_000;
 
 export interface CommandResult {

@@ -2,12 +2,12 @@ import { mkdtempSync, readdirSync, statSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { eventually } from "@herald/devkit/harness";
-import { freePort } from "@herald/devkit/stack";
+import { eventually } from "@herald/testkit/harness/eventually";
+import { freePort } from "@herald/testkit/stack/ports";
+import { removePostgresData } from "@herald/testkit/stack/postgres-programs";
+import { identify } from "@herald/testkit/stack/process-identity";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { decodeJwt } from "jose";
-import { removePostgresData } from "../src/stack/postgres-programs.ts";
-import { identify } from "../src/stack/process-identity.ts";
 import type { RunInfo } from "../src/start/run-file.ts";
 import { type HeraldProcess, pidFiles, runCommand, startHerald } from "./herald-process.ts";
 

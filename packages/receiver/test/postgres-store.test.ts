@@ -1,4 +1,4 @@
-import { useDatabase } from "@herald/devkit/harness";
+import { useDatabase } from "@herald/testkit/harness/use-database";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { Pool } from "pg";
 import { deduplicator, postgresStore, receivedEventTable } from "../src/index.ts";

@@ -1,6 +1,6 @@
-import { useBroker } from "@herald/devkit/harness";
 import { expect, test } from "@jest/globals";
 import { connect } from "amqplib";
+import { useBroker } from "../src/harness/use-broker.ts";
 
 const broker = useBroker();
 

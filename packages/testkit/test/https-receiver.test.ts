@@ -1,6 +1,7 @@
 import { request } from "node:https";
-import { certificates, type HttpsReceiver, type HttpsReceiverOptions, httpsReceiver } from "@herald/devkit/harness";
 import { afterEach, expect, test } from "@jest/globals";
+import { certificates } from "../src/harness/certificates.ts";
+import { type HttpsReceiver, type HttpsReceiverOptions, httpsReceiver } from "../src/harness/https-receiver.ts";
 
 let receiver: HttpsReceiver | undefined;
 

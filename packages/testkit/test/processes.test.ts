@@ -2,10 +2,10 @@ import { spawn } from "node:child_process";
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { eventually } from "@herald/devkit/harness";
-import { endStaleProcesses, startProcess } from "@herald/devkit/stack";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
+import { eventually } from "../src/harness/eventually.ts";
 import { identify, isAlive, type ProcessIdentity } from "../src/stack/process-identity.ts";
+import { endStaleProcesses, startProcess } from "../src/stack/processes.ts";
 
 let folder: string;
 

@@ -1,4 +1,4 @@
-import { readConfig } from "@herald/common/config";
+import { readConfig } from "@herald/common/config/read-config";
 import { expect, test } from "@jest/globals";
 import { dispatcherSettings } from "./config.ts";
 

@@ -1,11 +1,11 @@
 import {
   networkSettings,
-  type Settings,
   secretSettings,
   serviceSettings,
   sharedSettings,
   tracingSettings,
-} from "@herald/common/config";
+} from "@herald/common/config/common-settings";
+import type { Settings } from "@herald/common/config/settings";
 
 /** The dispatcher's settings. Numbers that SPEC gives are defaults here. */
 export const dispatcherSettings = {
@@ -28,7 +28,7 @@ export const dispatcherSettings = {
       "Consecutive failures after which the product is told that an endpoint is failing; fewer than disable it.",
   },
   DISABLE_AFTER_FAILURES: sharedSettings.DISABLE_AFTER_FAILURES,
-  FIRST_CONCURRENCY: {
+  NEW_DELIVERY_CONCURRENCY: {
     type: "integer",
     default: 500,
     minimum: 1,
@@ -78,7 +78,7 @@ export const dispatcherSettings = {
     maximum: 1000,
     description: "Endpoints with due deliveries that one look finds; looks go on until all are found.",
   },
-  UNHINTED_AFTER_SECONDS: sharedSettings.UNHINTED_AFTER_SECONDS,
+  HINT_GRACE_SECONDS: sharedSettings.HINT_GRACE_SECONDS,
   CLAIM_LEASE_SECONDS: {
     type: "number",
     default: 60,

@@ -1,5 +1,5 @@
-import { secretBox } from "@herald/common/security";
-import { createRegistry } from "@herald/common/telemetry";
+import { secretBox } from "@herald/common/security/secret-box";
+import { createRegistry } from "@herald/common/telemetry/metrics";
 import { expect, test } from "@jest/globals";
 import { createDeliver } from "./deliver.ts";
 import type { ClaimedDelivery } from "./delivery.ts";

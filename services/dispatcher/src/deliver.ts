@@ -1,6 +1,7 @@
-import type { Clock } from "@herald/common/runtime";
-import type { SecretBox } from "@herald/common/security";
-import type { Log, Tracing } from "@herald/common/telemetry";
+import type { Clock } from "@herald/common/runtime/clock";
+import type { SecretBox } from "@herald/common/security/secret-box";
+import type { Log } from "@herald/common/telemetry/log";
+import type { Tracing } from "@herald/common/telemetry/tracing";
 import type { AttemptResult, Sender } from "./attempt/index.ts";
 import type { ClaimedDelivery } from "./delivery.ts";
 import type { EndpointSlots } from "./endpoint-slots.ts";

@@ -1,4 +1,4 @@
-import { runService } from "@herald/common/service";
+import { runService } from "@herald/common/service/run-service";
 import { startDispatcher } from "./start-dispatcher.ts";
 
 await runService("dispatcher", startDispatcher);

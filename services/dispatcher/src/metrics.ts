@@ -1,4 +1,4 @@
-import { Counter, Gauge, Histogram, type Registry, startAtZero } from "@herald/common/telemetry";
+import { Counter, Gauge, Histogram, type Registry, startAtZero } from "@herald/common/telemetry/metrics";
 
 export type DispatcherMetrics = ReturnType<typeof createMetrics>;
 

@@ -1,5 +1,5 @@
-import type { Queries } from "@herald/common/database";
-import type { Clock } from "@herald/common/runtime";
+import type { Queries } from "@herald/common/database/queries";
+import type { Clock } from "@herald/common/runtime/clock";
 import { findDueEndpoints } from "./sql/find-due-endpoints.ts";
 import { park } from "./sql/park.ts";
 

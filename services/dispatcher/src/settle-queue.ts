@@ -1,6 +1,9 @@
-import { isConflict, isDataError, type Queries } from "@herald/common/database";
-import { batcher, type Clock, retry } from "@herald/common/runtime";
-import type { Log } from "@herald/common/telemetry";
+import { isConflict, isDataError } from "@herald/common/database/errors";
+import type { Queries } from "@herald/common/database/queries";
+import { batcher } from "@herald/common/runtime/batcher";
+import type { Clock } from "@herald/common/runtime/clock";
+import { retry } from "@herald/common/runtime/retry";
+import type { Log } from "@herald/common/telemetry/log";
 import type { DispatcherMetrics } from "./metrics.ts";
 import { type HealthThresholds, type Settlement, settle } from "./sql/settle.ts";
 

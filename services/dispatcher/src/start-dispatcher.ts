@@ -1,9 +1,14 @@
 import { readFileSync } from "node:fs";
-import { ConfigError, type Environment, readConfig } from "@herald/common/config";
-import { isDataError } from "@herald/common/database";
-import { batcher, type Clock, repeat, retry, systemClock } from "@herald/common/runtime";
-import { parsePrivateNetworks, secretBox } from "@herald/common/security";
-import { openService, type Service } from "@herald/common/service";
+import { ConfigError, type Environment, readConfig } from "@herald/common/config/read-config";
+import { isDataError } from "@herald/common/database/errors";
+import { batcher } from "@herald/common/runtime/batcher";
+import { type Clock, systemClock } from "@herald/common/runtime/clock";
+import { repeat } from "@herald/common/runtime/repeat";
+import { retry } from "@herald/common/runtime/retry";
+import { parsePrivateNetworks } from "@herald/common/security/private-networks";
+import { secretBox } from "@herald/common/security/secret-box";
+import { openService } from "@herald/common/service/open-service";
+import type { Service } from "@herald/common/service/run-service";
 import type { Hint } from "@herald/contracts";
 import { createSender } from "./attempt/index.ts";
 import { createBacklog } from "./backlog.ts";
@@ -89,7 +94,7 @@ export async function startDispatcher(
       traced(() =>
         claimOfEndpoints(queries, demands, {
           ...claimTimes(),
-          unhintedAt: fromNow(config.UNHINTED_AFTER_SECONDS * 1_000 + CLOCK_DIFFERENCE_MS),
+          unhintedAt: fromNow(config.HINT_GRACE_SECONDS * 1_000 + CLOCK_DIFFERENCE_MS),
         }),
       ),
     deliver: metrics.counted("backlog", deliver),
@@ -110,7 +115,7 @@ export async function startDispatcher(
   const doors = { broker, slots, backlog, claim, log };
   const firstHints = consumeFirstHints(
     { ...doors, deliver: metrics.counted("first", deliver) },
-    { queue: broker.names.firstHintsQueue, concurrency: config.FIRST_CONCURRENCY },
+    { queue: broker.names.firstHintsQueue, concurrency: config.NEW_DELIVERY_CONCURRENCY },
     { maxInFlight: config.MAX_IN_FLIGHT },
   );
   const manualHints = consumeManualHints(

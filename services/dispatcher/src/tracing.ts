@@ -1,4 +1,4 @@
-import type { SpanOptions, TraceSpan, Tracing } from "@herald/common/telemetry";
+import type { SpanOptions, TraceSpan, Tracing } from "@herald/common/telemetry/tracing";
 import type { AttemptResult } from "./attempt/index.ts";
 import type { ClaimedDelivery } from "./delivery.ts";
 

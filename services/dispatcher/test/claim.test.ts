@@ -1,4 +1,5 @@
-import { insertDelivery, insertEndpoint, insertEvent, ROW_TIME, useDatabase } from "@herald/devkit/harness";
+import { insertDelivery, insertEndpoint, insertEvent, ROW_TIME } from "@herald/testkit/harness/rows";
+import { useDatabase } from "@herald/testkit/harness/use-database";
 import { beforeEach, describe, expect, test } from "@jest/globals";
 import { type ClaimTimes, claimHinted, claimOfEndpoints } from "../src/sql/claim.ts";
 import { findDueEndpoints } from "../src/sql/find-due-endpoints.ts";

@@ -1,4 +1,5 @@
-import { insertEndpoint, useDatabase } from "@herald/devkit/harness";
+import { insertEndpoint } from "@herald/testkit/harness/rows";
+import { useDatabase } from "@herald/testkit/harness/use-database";
 import { expect, test } from "@jest/globals";
 import fc from "fast-check";
 import { DISABLE_AFTER, type Endpoint, FAILING_AFTER, NOW, settlement, settling } from "./settling.ts";

@@ -1,5 +1,7 @@
-import type { Queries } from "@herald/common/database";
-import { plansOf, type Statistics, type StoredHistory, storeHistory, useDatabase } from "@herald/devkit/harness";
+import type { Queries } from "@herald/common/database/queries";
+import { type Statistics, type StoredHistory, storeHistory } from "@herald/testkit/harness/history";
+import { plansOf } from "@herald/testkit/harness/plans";
+import { useDatabase } from "@herald/testkit/harness/use-database";
 import { beforeAll, describe, expect, test } from "@jest/globals";
 import { claimHinted, claimOfEndpoints } from "../src/sql/claim.ts";
 import { findDueEndpoints } from "../src/sql/find-due-endpoints.ts";

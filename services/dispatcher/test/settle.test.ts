@@ -1,7 +1,11 @@
 import { randomUUID } from "node:crypto";
-import { type PrismaClient, sqlStateOf } from "@herald/common/database";
-import { createRegistry } from "@herald/common/telemetry";
-import { eventually, insertEndpoint, steeredClock, useDatabase } from "@herald/devkit/harness";
+import { sqlStateOf } from "@herald/common/database/errors";
+import type { PrismaClient } from "@herald/common/database/generated/client";
+import { createRegistry } from "@herald/common/telemetry/metrics";
+import { eventually } from "@herald/testkit/harness/eventually";
+import { insertEndpoint } from "@herald/testkit/harness/rows";
+import { steeredClock } from "@herald/testkit/harness/steered-clock";
+import { useDatabase } from "@herald/testkit/harness/use-database";
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
 import { createMetrics } from "../src/metrics.ts";

@@ -1,4 +1,5 @@
-import { insertDelivery, type insertEndpoint, ROW_TIME, type TestDatabase } from "@herald/devkit/harness";
+import { insertDelivery, type insertEndpoint, ROW_TIME } from "@herald/testkit/harness/rows";
+import type { TestDatabase } from "@herald/testkit/harness/use-database";
 import { type Settlement, settle } from "../src/sql/settle.ts";
 
 /** When the settlements of these tests happen. */

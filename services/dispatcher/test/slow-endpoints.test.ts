@@ -2,19 +2,16 @@ import { randomBytes } from "node:crypto";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { connectBroker, names } from "@herald/common/broker";
-import { secretBox } from "@herald/common/security";
-import type { Service } from "@herald/common/service";
-import {
-  certificates,
-  eventually,
-  type HttpsReceiver,
-  httpsReceiver,
-  insertDelivery,
-  insertEndpoint,
-  useBroker,
-  useDatabase,
-} from "@herald/devkit/harness";
+import { connectBroker } from "@herald/common/broker/broker";
+import { names } from "@herald/common/broker/topology";
+import { secretBox } from "@herald/common/security/secret-box";
+import type { Service } from "@herald/common/service/run-service";
+import { certificates } from "@herald/testkit/harness/certificates";
+import { eventually } from "@herald/testkit/harness/eventually";
+import { type HttpsReceiver, httpsReceiver } from "@herald/testkit/harness/https-receiver";
+import { insertDelivery, insertEndpoint } from "@herald/testkit/harness/rows";
+import { useBroker } from "@herald/testkit/harness/use-broker";
+import { useDatabase } from "@herald/testkit/harness/use-database";
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
 import { startDispatcher } from "../src/index.ts";
 
@@ -45,7 +42,7 @@ async function start(settings: Record<string, string>): Promise<void> {
     DATABASE_URL: db.url,
     AMQP_URL: rabbitmq.url,
     BROKER_NAMESPACE: rabbitmq.namespace,
-    METRICS_PORT: "0",
+    OPERATIONS_PORT: "0",
     HTTP_HOST: "127.0.0.1",
     LOG_LEVEL: "error",
     SECRET_KEYS,
@@ -105,7 +102,7 @@ test("an endpoint never has more attempts in flight than its cap, and its backlo
 
 test("endpoints that hang hold up no hint of the others, though they take the whole prefetch", async () => {
   receiver.answerWith(({ path }) => (path.startsWith("/hangs") ? { fault: "hang" } : { status: 200 }));
-  await start({ FIRST_CONCURRENCY: "12", ENDPOINT_CONCURRENCY: "4", ATTEMPT_TIMEOUT_SECONDS: "8" });
+  await start({ NEW_DELIVERY_CONCURRENCY: "12", ENDPOINT_CONCURRENCY: "4", ATTEMPT_TIMEOUT_SECONDS: "8" });
   const hanging = [];
   for (const path of ["hangs-1", "hangs-2", "hangs-3", "hangs-4"]) hanging.push(...(await endpointWith(path, 10)));
   await sendHints(hanging);

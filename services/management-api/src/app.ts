@@ -1,8 +1,10 @@
-import { ConfigError } from "@herald/common/config";
-import type { Database } from "@herald/common/database";
-import type { Clock } from "@herald/common/runtime";
-import { parsePrivateNetworks, secretBox } from "@herald/common/security";
-import type { Log, Registry } from "@herald/common/telemetry";
+import { ConfigError } from "@herald/common/config/read-config";
+import type { Database } from "@herald/common/database/open-database";
+import type { Clock } from "@herald/common/runtime/clock";
+import { parsePrivateNetworks } from "@herald/common/security/private-networks";
+import { secretBox } from "@herald/common/security/secret-box";
+import type { Log } from "@herald/common/telemetry/log";
+import type { Registry } from "@herald/common/telemetry/metrics";
 import type { Hint } from "@herald/contracts";
 import express, { type Express } from "express";
 import { administrationRoutes } from "./administration/routes.ts";
@@ -71,7 +73,7 @@ export function createApp({ config, database, requestAttempt, clock, log, regist
       clock,
       newId,
       requestAttempt,
-      unhintedAfterMs: config.UNHINTED_AFTER_SECONDS * 1_000,
+      unhintedAfterMs: config.HINT_GRACE_SECONDS * 1_000,
       headers: { headerPrefix: config.HEADER_PREFIX, standardWebhooks: config.STANDARD_WEBHOOKS },
     }),
     readSession: async ({ caller }) => sessionOf(caller, config.AUTH_REQUIRED_MODULE, serviceFacts(config)),

@@ -1,14 +1,11 @@
 import {
-  type Config,
-  ConfigError,
-  type Environment,
   networkSettings,
-  readConfig,
-  type Settings,
   secretSettings,
   serviceSettings,
   sharedSettings,
-} from "@herald/common/config";
+} from "@herald/common/config/common-settings";
+import { ConfigError, type Environment, readConfig } from "@herald/common/config/read-config";
+import type { Config, Settings } from "@herald/common/config/settings";
 import { type ApiLimits, DEFAULT_API_LIMITS, type SessionInfo } from "@herald/contracts";
 import { authenticationSettings, problemsOfAuthentication } from "./authentication/settings.ts";
 

@@ -1,4 +1,4 @@
-import type { Clock } from "@herald/common/runtime";
+import type { Clock } from "@herald/common/runtime/clock";
 import { v7 } from "uuid";
 
 /** Makes UUIDv7 ids, whose order is that of their making: by the clock, and by a counter within its millisecond. */

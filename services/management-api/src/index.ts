@@ -1,2 +1,4 @@
 export { managementApiSettings } from "./config.ts";
+export { openApiDocument } from "./openapi/document.ts";
+export { errorsPage } from "./openapi/errors-page.ts";
 export { startManagementApi } from "./start-management-api.ts";

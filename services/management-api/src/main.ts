@@ -1,4 +1,4 @@
-import { runService } from "@herald/common/service";
+import { runService } from "@herald/common/service/run-service";
 import { startManagementApi } from "./start-management-api.ts";
 
 await runService("management-api", startManagementApi);

@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Environment } from "@herald/common/config";
-import { type Clock, systemClock } from "@herald/common/runtime";
-import { openService, type Service } from "@herald/common/service";
+import type { Environment } from "@herald/common/config/read-config";
+import { type Clock, systemClock } from "@herald/common/runtime/clock";
+import { openService } from "@herald/common/service/open-service";
+import type { Service } from "@herald/common/service/run-service";
 import { createApp } from "./app.ts";
 import { readManagementApiConfig } from "./config.ts";
 import { attemptRequester } from "./deliveries/request-attempt.ts";

@@ -1,9 +1,10 @@
 import { generateKeyPairSync } from "node:crypto";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import { ConfigError } from "@herald/common/config";
-import { systemClock } from "@herald/common/runtime";
-import { eventually, steeredClock } from "@herald/devkit/harness";
+import { ConfigError } from "@herald/common/config/read-config";
+import { systemClock } from "@herald/common/runtime/clock";
+import { eventually } from "@herald/testkit/harness/eventually";
+import { steeredClock } from "@herald/testkit/harness/steered-clock";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { type CryptoKey, exportJWK, exportSPKI, generateKeyPair, type JWK, SignJWT } from "jose";
 import { remoteKeys } from "../src/authentication/remote-keys.ts";

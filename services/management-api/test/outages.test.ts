@@ -1,9 +1,10 @@
 import { createServer as createHttpServer, type Server } from "node:http";
 import { type AddressInfo, connect, createServer, type Socket, type Server as TcpServer } from "node:net";
-import { type Database, openDatabase } from "@herald/common/database";
-import { systemClock } from "@herald/common/runtime";
-import { createRegistry } from "@herald/common/telemetry";
-import { eventually, useDatabase } from "@herald/devkit/harness";
+import { type Database, openDatabase } from "@herald/common/database/open-database";
+import { systemClock } from "@herald/common/runtime/clock";
+import { createRegistry } from "@herald/common/telemetry/metrics";
+import { eventually } from "@herald/testkit/harness/eventually";
+import { useDatabase } from "@herald/testkit/harness/use-database";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import supertest from "supertest";
 import { createApp } from "../src/app.ts";

@@ -1,4 +1,6 @@
-import { plansOf, type Statistics, type StoredHistory, storeHistory, useDatabase } from "@herald/devkit/harness";
+import { type Statistics, type StoredHistory, storeHistory } from "@herald/testkit/harness/history";
+import { plansOf } from "@herald/testkit/harness/plans";
+import { useDatabase } from "@herald/testkit/harness/use-database";
 import { beforeAll, describe, expect, test } from "@jest/globals";
 import { listWebhooks } from "../src/sql/list-webhooks.ts";
 

@@ -4,14 +4,11 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import {
-  certificates,
-  eventually,
-  type HttpsReceiver,
-  httpsReceiver,
-  useBroker,
-  useDatabase,
-} from "@herald/devkit/harness";
+import { certificates } from "@herald/testkit/harness/certificates";
+import { eventually } from "@herald/testkit/harness/eventually";
+import { type HttpsReceiver, httpsReceiver } from "@herald/testkit/harness/https-receiver";
+import { useBroker } from "@herald/testkit/harness/use-broker";
+import { useDatabase } from "@herald/testkit/harness/use-database";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { API_PREFIX } from "../src/operations.ts";
 import { JWT_SECRET, token } from "./support/tokens.ts";
@@ -61,7 +58,7 @@ function start(service: string, settingsOfTest: Record<string, string> = {}): Ru
       EXTRA_CA_FILE: join(folder, "ca.pem"),
       HTTP_HOST: "127.0.0.1",
       PORT: "0",
-      METRICS_PORT: "0",
+      OPERATIONS_PORT: "0",
       LOG_LEVEL: "debug",
       SIGN_IN_LINKS: "true",
       ...settingsOfTest,

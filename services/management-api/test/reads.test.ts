@@ -1,4 +1,5 @@
-import { insertEvent, steeredClock } from "@herald/devkit/harness";
+import { insertEvent } from "@herald/testkit/harness/rows";
+import { steeredClock } from "@herald/testkit/harness/steered-clock";
 import { beforeEach, describe, expect, test } from "@jest/globals";
 import { states, storeDelivery } from "./support/deliveries.ts";
 import { type Client, useApi } from "./support/use-api.ts";

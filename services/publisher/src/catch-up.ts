@@ -1,6 +1,6 @@
-import type { Queries } from "@herald/common/database";
-import type { Clock } from "@herald/common/runtime";
-import type { Log } from "@herald/common/telemetry";
+import type { Queries } from "@herald/common/database/queries";
+import type { Clock } from "@herald/common/runtime/clock";
+import type { Log } from "@herald/common/telemetry/log";
 import { type EventCursor, fillGaps } from "./sql/fill-gaps.ts";
 import { type CatchUp, finishCatchUp, takeCatchUp } from "./sql/take-catch-up.ts";
 import { unpark } from "./sql/unpark.ts";

@@ -1,4 +1,5 @@
-import { type Settings, serviceSettings, sharedSettings, tracingSettings } from "@herald/common/config";
+import { serviceSettings, sharedSettings, tracingSettings } from "@herald/common/config/common-settings";
+import type { Settings } from "@herald/common/config/settings";
 
 /** The publisher's settings. Numbers that SPEC gives are defaults here. */
 export const publisherSettings = {
@@ -19,7 +20,7 @@ export const publisherSettings = {
     description: "Business events stored by one statement at the most.",
   },
   PUBLICATION_WINDOW_DAYS: sharedSettings.PUBLICATION_WINDOW_DAYS,
-  UNHINTED_AFTER_SECONDS: sharedSettings.UNHINTED_AFTER_SECONDS,
+  HINT_GRACE_SECONDS: sharedSettings.HINT_GRACE_SECONDS,
   CATCH_UP_PAGE_SIZE: {
     type: "integer",
     default: 1000,

@@ -1,6 +1,8 @@
-import { isDataError, type Queries } from "@herald/common/database";
-import { type Clock, retry } from "@herald/common/runtime";
-import type { Log } from "@herald/common/telemetry";
+import { isDataError } from "@herald/common/database/errors";
+import type { Queries } from "@herald/common/database/queries";
+import type { Clock } from "@herald/common/runtime/clock";
+import { retry } from "@herald/common/runtime/retry";
+import type { Log } from "@herald/common/telemetry/log";
 import type { Hint } from "@herald/contracts";
 import type { IncomingEvent } from "./ingest/read-event.ts";
 import { storeEvents } from "./sql/store-events.ts";

@@ -1,7 +1,9 @@
-import type { Inspector, Names } from "@herald/common/broker";
-import { COUNTED_AT_MOST, type Lag, type Queries, readLag } from "@herald/common/database";
-import type { Clock } from "@herald/common/runtime";
-import { Gauge, type Registry } from "@herald/common/telemetry";
+import type { Inspector } from "@herald/common/broker/inspector";
+import type { Names } from "@herald/common/broker/topology";
+import { COUNTED_AT_MOST, type Lag, readLag } from "@herald/common/database/lag";
+import type { Queries } from "@herald/common/database/queries";
+import type { Clock } from "@herald/common/runtime/clock";
+import { Gauge, type Registry } from "@herald/common/telemetry/metrics";
 
 /** Scrapes within this time, of several Prometheus servers say, share a reading. */
 const READING_LIFE_MS = 5_000;

@@ -1,4 +1,4 @@
-import { runService } from "@herald/common/service";
+import { runService } from "@herald/common/service/run-service";
 import { startPublisher } from "./start-publisher.ts";
 
 await runService("publisher", startPublisher);

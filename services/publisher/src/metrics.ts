@@ -1,4 +1,4 @@
-import { Counter, Gauge, Histogram, type Registry, startAtZero } from "@herald/common/telemetry";
+import { Counter, Gauge, Histogram, type Registry, startAtZero } from "@herald/common/telemetry/metrics";
 import { NOTICE_TYPES } from "@herald/contracts";
 
 export type PublisherMetrics = ReturnType<typeof createMetrics>;

@@ -1,6 +1,8 @@
-import { type Environment, readConfig } from "@herald/common/config";
-import { type Clock, repeat, systemClock } from "@herald/common/runtime";
-import { openService, type Service } from "@herald/common/service";
+import { type Environment, readConfig } from "@herald/common/config/read-config";
+import { type Clock, systemClock } from "@herald/common/runtime/clock";
+import { repeat } from "@herald/common/runtime/repeat";
+import { openService } from "@herald/common/service/open-service";
+import type { Service } from "@herald/common/service/run-service";
 import { catchUp } from "./catch-up.ts";
 import { publisherSettings } from "./config.ts";
 import { createFanOut } from "./fan-out.ts";
@@ -32,7 +34,7 @@ export async function startPublisher(
   exportLag(registry, { queries, inspector: broker.inspector(), names, clock });
   const fanOut = createFanOut(
     { queries, clock, log, signal: stopping.signal },
-    { windowMs, unhintedAfterMs: config.UNHINTED_AFTER_SECONDS * 1_000 },
+    { windowMs, unhintedAfterMs: config.HINT_GRACE_SECONDS * 1_000 },
   );
   const publisher = broker.publisher();
   const events = consumeEvents(

@@ -1,14 +1,9 @@
 import { randomUUID } from "node:crypto";
-import type { Queries } from "@herald/common/database";
-import {
-  eventually,
-  insertDelivery,
-  insertEndpoint,
-  insertEvent,
-  ROW_TIME,
-  steeredClock,
-  useDatabase,
-} from "@herald/devkit/harness";
+import type { Queries } from "@herald/common/database/queries";
+import { eventually } from "@herald/testkit/harness/eventually";
+import { insertDelivery, insertEndpoint, insertEvent, ROW_TIME } from "@herald/testkit/harness/rows";
+import { steeredClock } from "@herald/testkit/harness/steered-clock";
+import { useDatabase } from "@herald/testkit/harness/use-database";
 import { expect, test } from "@jest/globals";
 import { catchUp } from "../src/catch-up.ts";
 import { fillGaps } from "../src/sql/fill-gaps.ts";

@@ -1,7 +1,12 @@
-import { connectBroker, names as namesOf } from "@herald/common/broker";
-import { openDatabase, type Queries } from "@herald/common/database";
-import { Registry } from "@herald/common/telemetry";
-import { insertDelivery, insertEndpoint, ROW_TIME, steeredClock, useBroker, useDatabase } from "@herald/devkit/harness";
+import { connectBroker } from "@herald/common/broker/broker";
+import { names as namesOf } from "@herald/common/broker/topology";
+import { openDatabase } from "@herald/common/database/open-database";
+import type { Queries } from "@herald/common/database/queries";
+import { Registry } from "@herald/common/telemetry/metrics";
+import { insertDelivery, insertEndpoint, ROW_TIME } from "@herald/testkit/harness/rows";
+import { steeredClock } from "@herald/testkit/harness/steered-clock";
+import { useBroker } from "@herald/testkit/harness/use-broker";
+import { useDatabase } from "@herald/testkit/harness/use-database";
 import { expect, test } from "@jest/globals";
 import { exportLag } from "../src/lag-metrics.ts";
 

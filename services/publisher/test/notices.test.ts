@@ -1,17 +1,16 @@
 import { randomUUID } from "node:crypto";
-import { type Broker, connectBroker, names, type Publisher } from "@herald/common/broker";
-import type { Prisma, Queries } from "@herald/common/database";
-import { Registry } from "@herald/common/telemetry";
+import { type Broker, connectBroker } from "@herald/common/broker/broker";
+import type { Publisher } from "@herald/common/broker/publisher";
+import { names } from "@herald/common/broker/topology";
+import type { Prisma } from "@herald/common/database/generated/client";
+import type { Queries } from "@herald/common/database/queries";
+import { Registry } from "@herald/common/telemetry/metrics";
 import { type Notice, noticeSchema } from "@herald/contracts";
-import {
-  eventually,
-  insertDelivery,
-  insertEndpoint,
-  ROW_TIME,
-  steeredClock,
-  useBroker,
-  useDatabase,
-} from "@herald/devkit/harness";
+import { eventually } from "@herald/testkit/harness/eventually";
+import { insertDelivery, insertEndpoint, ROW_TIME } from "@herald/testkit/harness/rows";
+import { steeredClock } from "@herald/testkit/harness/steered-clock";
+import { useBroker } from "@herald/testkit/harness/use-broker";
+import { useDatabase } from "@herald/testkit/harness/use-database";
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
 import { Ajv } from "ajv";
 import addFormatsModule from "ajv-formats";

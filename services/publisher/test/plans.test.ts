@@ -1,6 +1,8 @@
 import { randomUUID } from "node:crypto";
-import type { Queries } from "@herald/common/database";
-import { plansOf, type Statistics, type StoredHistory, storeHistory, useDatabase } from "@herald/devkit/harness";
+import type { Queries } from "@herald/common/database/queries";
+import { type Statistics, type StoredHistory, storeHistory } from "@herald/testkit/harness/history";
+import { plansOf } from "@herald/testkit/harness/plans";
+import { useDatabase } from "@herald/testkit/harness/use-database";
 import { beforeAll, describe, expect, test } from "@jest/globals";
 import { fillGaps } from "../src/sql/fill-gaps.ts";
 import { storeEvents } from "../src/sql/store-events.ts";

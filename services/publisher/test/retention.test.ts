@@ -1,6 +1,9 @@
 import { randomUUID } from "node:crypto";
-import type { Prisma, Queries } from "@herald/common/database";
-import { insertDelivery, insertEndpoint, insertEvent, steeredClock, useDatabase } from "@herald/devkit/harness";
+import type { Prisma } from "@herald/common/database/generated/client";
+import type { Queries } from "@herald/common/database/queries";
+import { insertDelivery, insertEndpoint, insertEvent } from "@herald/testkit/harness/rows";
+import { steeredClock } from "@herald/testkit/harness/steered-clock";
+import { useDatabase } from "@herald/testkit/harness/use-database";
 import { beforeEach, describe, expect, test } from "@jest/globals";
 import { eraseOld } from "../src/retention/erase-old.ts";
 import { firstIdAt } from "../src/retention/first-id-at.ts";

@@ -1,6 +1,8 @@
 import { randomUUID } from "node:crypto";
 import type { Hint } from "@herald/contracts";
-import { eventually, insertEndpoint, ROW_TIME, useDatabase } from "@herald/devkit/harness";
+import { eventually } from "@herald/testkit/harness/eventually";
+import { insertEndpoint, ROW_TIME } from "@herald/testkit/harness/rows";
+import { useDatabase } from "@herald/testkit/harness/use-database";
 import { expect, test } from "@jest/globals";
 import type { IncomingEvent } from "../src/ingest/read-event.ts";
 import { storeEvents } from "../src/sql/store-events.ts";

@@ -1,4 +1,4 @@
-import type { PrismaClient } from "@herald/common/database";
+import type { PrismaClient } from "@herald/common/database/generated/client";
 
 /** How many statements of this test's database wait for a lock. */
 export async function statementsThatWait(prisma: PrismaClient): Promise<number> {

@@ -1,26 +1,16 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import {
-  certificates,
-  type HttpsReceiver,
-  httpsReceiver,
-  type SteeredClock,
-  steeredClock,
-  type TestDatabase,
-  useBroker,
-  useBrowser,
-  useDatabase,
-} from "@herald/devkit/harness";
+import { type ApiClient, apiClient } from "@herald/e2e/herald/api-client";
+import { type Herald, type HeraldOptions, startHerald } from "@herald/e2e/herald/in-process";
+import { JWT_SECRET } from "@herald/e2e/herald/settings";
 import { createEmitter, type EmittedEvent, type Emitter, newEvent } from "@herald/emitter";
-import {
-  type ApiClient,
-  apiClient,
-  type Herald,
-  type HeraldOptions,
-  JWT_SECRET,
-  startHerald,
-} from "@herald/rig/herald";
+import { certificates } from "@herald/testkit/harness/certificates";
+import { type HttpsReceiver, httpsReceiver } from "@herald/testkit/harness/https-receiver";
+import { type SteeredClock, steeredClock } from "@herald/testkit/harness/steered-clock";
+import { useBroker } from "@herald/testkit/harness/use-broker";
+import { useBrowser } from "@herald/testkit/harness/use-browser";
+import { type TestDatabase, useDatabase } from "@herald/testkit/harness/use-database";
 import { afterAll, afterEach, beforeAll, beforeEach } from "@jest/globals";
 import { SignJWT } from "jose";
 import type { BrowserContextOptions, Page } from "playwright-core";

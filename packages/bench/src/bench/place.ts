@@ -1,11 +1,13 @@
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { migrate, openDatabase } from "@herald/common/database";
-import { type KeyPair, makeAuthority } from "@herald/devkit/certificates";
-import { type Rabbitmq, startPostgres, startRabbitmq } from "@herald/devkit/stack";
-import { type ServiceName, type ServiceProcess, startServiceProcess } from "../herald/processes.ts";
-import { type HeraldPlace, heraldSettings } from "../herald/settings.ts";
+import { migrate } from "@herald/common/database/migrate";
+import { openDatabase } from "@herald/common/database/open-database";
+import { type ServiceName, type ServiceProcess, startServiceProcess } from "@herald/e2e/herald/processes";
+import { type HeraldPlace, heraldSettings } from "@herald/e2e/herald/settings";
+import { type KeyPair, makeAuthority } from "@herald/testkit/certificates/authority";
+import { startPostgres } from "@herald/testkit/stack/postgres";
+import { type Rabbitmq, startRabbitmq } from "@herald/testkit/stack/rabbitmq";
 import { type ServerWork, serverWork } from "./server-work.ts";
 
 /** The servers of one run: everything real, everything its own, on this machine. */

@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { names } from "@herald/common/broker";
-import { type Database, openDatabase, type PrismaClient } from "@herald/common/database";
+import { names } from "@herald/common/broker/topology";
+import type { PrismaClient } from "@herald/common/database/generated/client";
+import { type Database, openDatabase } from "@herald/common/database/open-database";
+import { apiClient } from "@herald/e2e/herald/api-client";
 import { type Child, startChild } from "../child.ts";
-import { apiClient } from "../herald/api-client.ts";
 import type { Period, Tenant } from "./plan/tenants.ts";
 import type { EmittedRecord, History, InjectedFault, ReceivedRequest } from "./verdict/history.ts";
 import { reconcile, type Verdict } from "./verdict/reconcile.ts";

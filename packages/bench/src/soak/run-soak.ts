@@ -1,8 +1,8 @@
-import { openDatabase } from "@herald/common/database";
+import { openDatabase } from "@herald/common/database/open-database";
+import type { ServiceName, ServiceProcess } from "@herald/e2e/herald/processes";
 import type { BenchPlace } from "../bench/place.ts";
 import { quantile } from "../bench/statistics.ts";
 import { startTraffic } from "../bench/traffic.ts";
-import type { ServiceName, ServiceProcess } from "../herald/processes.ts";
 import { type Course, courseOf } from "./flatness.ts";
 import { type SoakFigure, sampleDatabase, sampleServices, soakFigures } from "./sample.ts";
 

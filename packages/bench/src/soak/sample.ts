@@ -1,6 +1,6 @@
-import type { PrismaClient } from "@herald/common/database";
+import type { PrismaClient } from "@herald/common/database/generated/client";
+import type { ServiceName, ServiceProcess } from "@herald/e2e/herald/processes";
 import { readService } from "../bench/service-readings.ts";
-import type { ServiceName, ServiceProcess } from "../herald/processes.ts";
 
 /** A figure that must not grow while the load doesn't. */
 export interface SoakFigure {

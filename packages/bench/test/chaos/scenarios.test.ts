@@ -1,7 +1,7 @@
 import { execFile } from "node:child_process";
 import { join } from "node:path";
-import { askForRabbitmqServer, STACK_TIMEOUT_MS } from "@herald/devkit/harness";
-import { projectFolder } from "@herald/devkit/stack";
+import { askForRabbitmqServer, STACK_TIMEOUT_MS } from "@herald/testkit/harness/stack-client";
+import { projectFolder } from "@herald/testkit/stack/folders";
 import { beforeAll, expect, test } from "@jest/globals";
 
 const COMMAND = join(projectFolder(), "packages", "rig", "dist", "commands", "chaos.js");

@@ -1,6 +1,6 @@
 import { parseArgs } from "node:util";
-import type { Names } from "@herald/common/broker";
-import { COUNTED_AT_MOST, type Lag, readLag } from "@herald/common/database";
+import type { Names } from "@herald/common/broker/topology";
+import { COUNTED_AT_MOST, type Lag, readLag } from "@herald/common/database/lag";
 import { depthOf, type QueueDepth, withBroker } from "../broker.ts";
 import type { Command } from "../command.ts";
 import { withDatabase } from "../database.ts";

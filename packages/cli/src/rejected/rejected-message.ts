@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { carriedHeaders } from "@herald/common/broker";
+import { carriedHeaders } from "@herald/common/broker/carried-headers";
 
 /** An event that broke the contract, as it lies in the rejected queue. */
 export interface RejectedMessage {

@@ -1,4 +1,4 @@
-import type { Names } from "@herald/common/broker";
+import type { Names } from "@herald/common/broker/topology";
 import type { ChannelModel, ConfirmChannel, GetMessage } from "amqplib";
 import { depthOf } from "../broker.ts";
 import { originalHeaders, type RejectedMessage, rejectedMessage } from "./rejected-message.ts";

@@ -1,6 +1,7 @@
 import { parseArgs } from "node:util";
-import { ConfigError, readConfig, secretSettings } from "@herald/common/config";
-import { type SecretBox, secretBox } from "@herald/common/security";
+import { secretSettings } from "@herald/common/config/common-settings";
+import { ConfigError, readConfig } from "@herald/common/config/read-config";
+import { type SecretBox, secretBox } from "@herald/common/security/secret-box";
 import { type Command, positiveInteger, type Surroundings } from "../command.ts";
 import { withDatabase } from "../database.ts";
 import { rotateKeys } from "./rotate-keys.ts";

@@ -1,5 +1,5 @@
-import type { PrismaClient } from "@herald/common/database";
-import type { SecretBox } from "@herald/common/security";
+import type { PrismaClient } from "@herald/common/database/generated/client";
+import type { SecretBox } from "@herald/common/security/secret-box";
 import { readSealedSecrets, resealSecrets } from "./reseal-secrets.ts";
 
 export interface RotationOptions {

@@ -1,4 +1,4 @@
-import type { Log } from "../telemetry/index.ts";
+import type { Log } from "../telemetry/log.ts";
 
 /** What the broker layer logs to. */
 export type BrokerLog = Pick<Log, "debug" | "info" | "warn" | "error">;

@@ -35,7 +35,7 @@ export const serviceSettings = {
     description: "First part of every queue's and exchange's name, so that several Heralds can share a broker.",
   },
   HTTP_HOST: { type: "string", default: "0.0.0.0", description: "Address that the service's HTTP ports listen on." },
-  METRICS_PORT: {
+  OPERATIONS_PORT: {
     type: "integer",
     default: 9464,
     minimum: 0,
@@ -125,7 +125,7 @@ export const sharedSettings = {
     maximum: 1000,
     description: "Consecutive failures that disable an endpoint.",
   },
-  UNHINTED_AFTER_SECONDS: {
+  HINT_GRACE_SECONDS: {
     type: "number",
     default: 30,
     minimum: 1,

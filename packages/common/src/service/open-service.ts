@@ -1,15 +1,12 @@
 import type { Registry } from "prom-client";
-import { type Broker, connectBroker } from "../broker/index.ts";
-import type { Config, serviceSettings, tracingSettings } from "../config/index.ts";
-import { type Database, openDatabase } from "../database/index.ts";
-import {
-  createLog,
-  createRegistry,
-  type Log,
-  startOperationsServer,
-  startTracing,
-  type Tracing,
-} from "../telemetry/index.ts";
+import { type Broker, connectBroker } from "../broker/broker.ts";
+import type { serviceSettings, tracingSettings } from "../config/common-settings.ts";
+import type { Config } from "../config/settings.ts";
+import { type Database, openDatabase } from "../database/open-database.ts";
+import { createLog, type Log } from "../telemetry/log.ts";
+import { createRegistry } from "../telemetry/metrics.ts";
+import { startOperationsServer } from "../telemetry/operations-server.ts";
+import { startTracing, type Tracing } from "../telemetry/tracing.ts";
 
 /** What every service stands on. */
 export interface OpenService {
@@ -59,7 +56,7 @@ export async function openService(
   });
   const operations = await startOperationsServer({
     host: config.HTTP_HOST,
-    port: config.METRICS_PORT,
+    port: config.OPERATIONS_PORT,
     registry,
     checks: { database: () => database.ping().then(() => true), broker: () => broker.isReady() },
   });

@@ -1,5 +1,5 @@
-import { CONFIG_EXIT_CODE, ConfigError } from "../config/index.ts";
-import type { Log } from "../telemetry/index.ts";
+import { CONFIG_EXIT_CODE, ConfigError } from "../config/read-config.ts";
+import type { Log } from "../telemetry/log.ts";
 
 /** A started service. */
 export interface Service {

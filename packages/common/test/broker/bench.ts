@@ -1,15 +1,11 @@
 import { randomUUID } from "node:crypto";
-import {
-  type Broker,
-  type BrokerLog,
-  connectBroker,
-  type IncomingMessage,
-  type Names,
-  names,
-  type OutgoingMessage,
-} from "@herald/common/broker";
 import { afterEach, beforeEach } from "@jest/globals";
 import { type ChannelModel, type ConfirmChannel, connect, type GetMessage } from "amqplib";
+import { type Broker, connectBroker } from "../../src/broker/broker.ts";
+import type { IncomingMessage } from "../../src/broker/consumer.ts";
+import type { BrokerLog } from "../../src/broker/outages.ts";
+import type { OutgoingMessage } from "../../src/broker/publisher.ts";
+import { type Names, names } from "../../src/broker/topology.ts";
 import { type BrokerProxy, startProxy } from "./proxy.ts";
 
 export interface LogLine {

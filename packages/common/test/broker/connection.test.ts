@@ -1,6 +1,6 @@
-import { connectBroker } from "@herald/common/broker";
-import { useBroker } from "@herald/devkit/harness";
+import { useBroker } from "@herald/testkit/harness/use-broker";
 import { describe, expect, test } from "@jest/globals";
+import { connectBroker } from "../../src/broker/broker.ts";
 import { inbox, messageTo, until, useBench } from "./bench.ts";
 
 const place = useBroker();

@@ -1,6 +1,7 @@
-import { type IncomingMessage, NotSentError } from "@herald/common/broker";
-import { useBroker } from "@herald/devkit/harness";
+import { useBroker } from "@herald/testkit/harness/use-broker";
 import { describe, expect, test } from "@jest/globals";
+import type { IncomingMessage } from "../../src/broker/consumer.ts";
+import { NotSentError } from "../../src/broker/errors.ts";
 import { inbox, until, useBench } from "./bench.ts";
 import { bogusAck } from "./proxy.ts";
 

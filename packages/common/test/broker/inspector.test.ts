@@ -1,4 +1,4 @@
-import { useBroker } from "@herald/devkit/harness";
+import { useBroker } from "@herald/testkit/harness/use-broker";
 import { expect, test } from "@jest/globals";
 import { until, useBench } from "./bench.ts";
 

@@ -1,10 +1,10 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { NotSentError } from "@herald/common/broker";
-import { askForRabbitmqServer, STACK_TIMEOUT_MS } from "@herald/devkit/harness";
-import { startRabbitmqNode } from "@herald/devkit/stack";
+import { askForRabbitmqServer, STACK_TIMEOUT_MS } from "@herald/testkit/harness/stack-client";
+import { startRabbitmqNode } from "@herald/testkit/stack/rabbitmq-node";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "@jest/globals";
+import { NotSentError } from "../../src/broker/errors.ts";
 import { inbox, messageTo, until, useBench } from "./bench.ts";
 
 const enoughMemory = ["set_vm_memory_high_watermark", "0.4"];

@@ -1,6 +1,6 @@
-import { NotSentError, type NotSentReason } from "@herald/common/broker";
-import { useBroker } from "@herald/devkit/harness";
+import { useBroker } from "@herald/testkit/harness/use-broker";
 import { describe, expect, test } from "@jest/globals";
+import { NotSentError, type NotSentReason } from "../../src/broker/errors.ts";
 import { messageTo, until, useBench } from "./bench.ts";
 import { bogusAck } from "./proxy.ts";
 

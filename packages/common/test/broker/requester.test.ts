@@ -1,4 +1,4 @@
-import { useBroker } from "@herald/devkit/harness";
+import { useBroker } from "@herald/testkit/harness/use-broker";
 import { describe, expect, test } from "@jest/globals";
 import { inbox, until, useBench } from "./bench.ts";
 import { bogusAck } from "./proxy.ts";

@@ -1,6 +1,6 @@
-import { declareTopology } from "@herald/common/broker";
-import { useBroker } from "@herald/devkit/harness";
+import { useBroker } from "@herald/testkit/harness/use-broker";
 import { describe, expect, test } from "@jest/globals";
+import { declareTopology } from "../../src/broker/topology.ts";
 import { inbox, until, useBench } from "./bench.ts";
 
 const place = useBroker();

@@ -2,9 +2,10 @@ import { createHash } from "node:crypto";
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { migrate, migrationsFolder } from "@herald/common/database";
-import { useDatabase } from "@herald/devkit/harness";
+import { useDatabase } from "@herald/testkit/harness/use-database";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
+import { migrate } from "../../src/database/migrate.ts";
+import { migrationsFolder } from "../../src/database/migrations-folder.ts";
 
 interface MigrationRow {
   migration_name: string;

@@ -1,6 +1,6 @@
-import { openDatabase } from "@herald/common/database";
-import { useDatabase } from "@herald/devkit/harness";
+import { useDatabase } from "@herald/testkit/harness/use-database";
 import { expect, test } from "@jest/globals";
+import { openDatabase } from "../../src/database/open-database.ts";
 
 const stored = useDatabase({ migrated: false });
 

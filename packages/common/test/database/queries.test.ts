@@ -1,7 +1,9 @@
 import { randomUUID } from "node:crypto";
-import { isDatabaseOutage, openDatabase, Prisma, sqlStateOf } from "@herald/common/database";
-import { useDatabase } from "@herald/devkit/harness";
+import { useDatabase } from "@herald/testkit/harness/use-database";
 import { expect, test } from "@jest/globals";
+import { isDatabaseOutage, sqlStateOf } from "../../src/database/errors.ts";
+import { Prisma } from "../../src/database/generated/client.ts";
+import { openDatabase } from "../../src/database/open-database.ts";
 
 const db = useDatabase({ migrated: false });
 

@@ -1,8 +1,9 @@
 import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { diffSchemas, migrationsFolder } from "@herald/common/database";
-import { useDatabase } from "@herald/devkit/harness";
+import { useDatabase } from "@herald/testkit/harness/use-database";
 import { expect, test } from "@jest/globals";
+import { diffSchemas } from "../../src/database/diff-schemas.ts";
+import { migrationsFolder } from "../../src/database/migrations-folder.ts";
 
 const migrated = useDatabase();
 const fromSchema = useDatabase({ migrated: false });

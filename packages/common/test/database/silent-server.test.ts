@@ -1,8 +1,9 @@
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
-import { type Database, isDatabaseOutage, openDatabase } from "@herald/common/database";
-import { useDatabase } from "@herald/devkit/harness";
+import { useDatabase } from "@herald/testkit/harness/use-database";
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
+import { isDatabaseOutage } from "../../src/database/errors.ts";
+import { type Database, openDatabase } from "../../src/database/open-database.ts";
 
 const postgres = useDatabase();
 const STATEMENT_TIMEOUT_MS = 300;

@@ -1,4 +1,4 @@
-import { names } from "@herald/common/broker";
+import { names } from "@herald/common/broker/topology";
 import {
   businessEventSchema,
   EVENT_TYPES,

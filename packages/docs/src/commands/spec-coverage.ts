@@ -1,7 +1,7 @@
 import { writeFileSync } from "node:fs";
-import { awaited, specCoverage } from "../spec-coverage/index.ts";
-import { projectFolder } from "../stack/folders.ts";
-import { runCommand } from "./run-command.ts";
+import { runCommand } from "@herald/testkit/commands/run-command";
+import { projectFolder } from "@herald/testkit/stack/folders";
+import { awaited, specCoverage } from "../spec-coverage/spec-coverage.ts";
 
 const HELP = `Writes docs/spec-coverage.md: which tests show which rule of SPEC, by the titles of the tests.
 

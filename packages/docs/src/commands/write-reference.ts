@@ -1,5 +1,5 @@
 import { writeFileSync } from "node:fs";
-import { projectFolder } from "@herald/devkit/stack";
+import { projectFolder } from "@herald/testkit/stack/folders";
 import { asyncApiFiles } from "../asyncapi/index.ts";
 import { configurationFiles } from "../configuration/index.ts";
 

@@ -1,4 +1,4 @@
-import type { Setting, Settings } from "@herald/common/config";
+import type { Setting, Settings } from "@herald/common/config/settings";
 
 /** A setting, and the services that read it. */
 export interface KnownSetting {

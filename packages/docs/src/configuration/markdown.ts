@@ -1,4 +1,4 @@
-import type { Setting } from "@herald/common/config";
+import type { Setting } from "@herald/common/config/settings";
 import type { KnownSetting } from "./known-settings.ts";
 
 /** `docs/configuration.md` */

@@ -1,5 +1,5 @@
-import type { Clock } from "@herald/common/runtime";
-import type { Service } from "@herald/common/service";
+import type { Clock } from "@herald/common/runtime/clock";
+import type { Service } from "@herald/common/service/run-service";
 import { startDispatcher } from "@herald/dispatcher";
 import { startManagementApi } from "@herald/management-api";
 import { startPublisher } from "@herald/publisher";

@@ -2,7 +2,9 @@ import { randomUUID } from "node:crypto";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { freePort, projectFolder, type RunningProcess, startProcess } from "@herald/devkit/stack";
+import { projectFolder } from "@herald/testkit/stack/folders";
+import { freePort } from "@herald/testkit/stack/ports";
+import { type RunningProcess, startProcess } from "@herald/testkit/stack/processes";
 
 export type ServiceName = "management-api" | "publisher" | "dispatcher";
 
@@ -48,7 +50,7 @@ export async function startServiceProcess(
     name: `${name}-${randomUUID()}`,
     command: process.execPath,
     args: [...nodeArgs, main],
-    env: { PATH: process.env.PATH, ...settings, PORT: String(port), METRICS_PORT: String(metricsPort) },
+    env: { PATH: process.env.PATH, ...settings, PORT: String(port), OPERATIONS_PORT: String(metricsPort) },
     pidFolder: join(tmpdir(), "herald-rig-processes"),
     mark: main,
     ...(onLine && { onLine }),

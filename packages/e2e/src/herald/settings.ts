@@ -20,7 +20,7 @@ export function heraldSettings({ databaseUrl, amqpUrl, namespace, caFile }: Hera
     BROKER_NAMESPACE: namespace,
     HTTP_HOST: "127.0.0.1",
     PORT: "0",
-    METRICS_PORT: "0",
+    OPERATIONS_PORT: "0",
     LOG_LEVEL: "error",
     SECRET_KEYS,
     AUTH_JWT_SECRET: JWT_SECRET,

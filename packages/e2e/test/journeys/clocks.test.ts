@@ -1,4 +1,5 @@
-import { eventually, steeredClock } from "@herald/devkit/harness";
+import { eventually } from "@herald/testkit/harness/eventually";
+import { steeredClock } from "@herald/testkit/harness/steered-clock";
 import { expect, test } from "@jest/globals";
 import { useJourney } from "./journey.ts";
 

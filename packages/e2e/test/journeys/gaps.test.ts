@@ -1,5 +1,5 @@
-import { names } from "@herald/common/broker";
-import { eventually } from "@herald/devkit/harness";
+import { names } from "@herald/common/broker/topology";
+import { eventually } from "@herald/testkit/harness/eventually";
 import { expect, test } from "@jest/globals";
 import { connect } from "amqplib";
 import { useJourney } from "./journey.ts";

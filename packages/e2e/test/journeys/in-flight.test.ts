@@ -1,5 +1,5 @@
-import { eventually } from "@herald/devkit/harness";
 import { verify } from "@herald/receiver";
+import { eventually } from "@herald/testkit/harness/eventually";
 import { afterEach, expect, test } from "@jest/globals";
 import { useJourney } from "./journey.ts";
 

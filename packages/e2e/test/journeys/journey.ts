@@ -1,19 +1,13 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import {
-  certificates,
-  eventually,
-  type HttpsReceiver,
-  httpsReceiver,
-  type SteeredClock,
-  steeredClock,
-  type TestBroker,
-  type TestDatabase,
-  useBroker,
-  useDatabase,
-} from "@herald/devkit/harness";
 import { createEmitter, type EmittedEvent, type Emitter, newEvent } from "@herald/emitter";
+import { certificates } from "@herald/testkit/harness/certificates";
+import { eventually } from "@herald/testkit/harness/eventually";
+import { type HttpsReceiver, httpsReceiver } from "@herald/testkit/harness/https-receiver";
+import { type SteeredClock, steeredClock } from "@herald/testkit/harness/steered-clock";
+import { type TestBroker, useBroker } from "@herald/testkit/harness/use-broker";
+import { type TestDatabase, useDatabase } from "@herald/testkit/harness/use-database";
 import { afterAll, afterEach, beforeAll, beforeEach, expect } from "@jest/globals";
 import { type ApiClient, apiClient } from "../../src/herald/api-client.ts";
 import { type Herald, type HeraldOptions, startHerald } from "../../src/herald/in-process.ts";

@@ -2,13 +2,13 @@ import { spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { join } from "node:path";
-import { secretBox } from "@herald/common/security";
-import type { Service } from "@herald/common/service";
-import { eventually } from "@herald/devkit/harness";
-import { projectFolder } from "@herald/devkit/stack";
+import { secretBox } from "@herald/common/security/secret-box";
+import type { Service } from "@herald/common/service/run-service";
 import { startDispatcher } from "@herald/dispatcher";
 import { startManagementApi } from "@herald/management-api";
 import { verify } from "@herald/receiver";
+import { eventually } from "@herald/testkit/harness/eventually";
+import { projectFolder } from "@herald/testkit/stack/folders";
 import { afterEach, expect, test } from "@jest/globals";
 import { apiClient } from "../../src/herald/api-client.ts";
 import { heraldSettings } from "../../src/herald/settings.ts";
@@ -88,14 +88,10 @@ test("§2.3 the keys are rotated under running services: cut off by kill -9, fin
     return rows.filter(({ sealedSecret }) => secretBox(NEW).isSealedWithNewest(sealedSecret)).length;
   };
   const rotate = () =>
-    spawn(
-      process.execPath,
-      [join(projectFolder(), "packages/maintenance/dist/main.js"), "rotate-keys", "--page-size", "1"],
-      {
-        env: { PATH: process.env.PATH, DATABASE_URL: db.url, SECRET_KEYS: `${NEW},${OLD}` },
-        stdio: ["ignore", "pipe", "pipe"],
-      },
-    );
+    spawn(process.execPath, [join(projectFolder(), "packages/cli/dist/main.js"), "rotate-keys", "--page-size", "1"], {
+      env: { PATH: process.env.PATH, DATABASE_URL: db.url, SECRET_KEYS: `${NEW},${OLD}` },
+      stdio: ["ignore", "pipe", "pipe"],
+    });
   const killed = rotate();
   const ended = once(killed, "exit");
   // It says how far it is after each page, of one endpoint here.

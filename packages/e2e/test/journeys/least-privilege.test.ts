@@ -4,22 +4,19 @@ import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { names } from "@herald/common/broker";
-import { openDatabase } from "@herald/common/database";
-import type { Service } from "@herald/common/service";
-import {
-  certificates,
-  eventually,
-  type HttpsReceiver,
-  httpsReceiver,
-  useBroker,
-  useDatabase,
-} from "@herald/devkit/harness";
-import { projectFolder } from "@herald/devkit/stack";
+import { names } from "@herald/common/broker/topology";
+import { openDatabase } from "@herald/common/database/open-database";
+import type { Service } from "@herald/common/service/run-service";
 import { startDispatcher } from "@herald/dispatcher";
 import { createEmitter, newEvent } from "@herald/emitter";
 import { startManagementApi } from "@herald/management-api";
 import { startPublisher } from "@herald/publisher";
+import { certificates } from "@herald/testkit/harness/certificates";
+import { eventually } from "@herald/testkit/harness/eventually";
+import { type HttpsReceiver, httpsReceiver } from "@herald/testkit/harness/https-receiver";
+import { useBroker } from "@herald/testkit/harness/use-broker";
+import { useDatabase } from "@herald/testkit/harness/use-database";
+import { projectFolder } from "@herald/testkit/stack/folders";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { connect } from "amqplib";
 import { apiClient } from "../../src/herald/api-client.ts";

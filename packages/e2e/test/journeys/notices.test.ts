@@ -1,6 +1,6 @@
-import { names } from "@herald/common/broker";
+import { names } from "@herald/common/broker/topology";
 import { type Notice, noticeSchema } from "@herald/contracts";
-import { eventually } from "@herald/devkit/harness";
+import { eventually } from "@herald/testkit/harness/eventually";
 import { expect, test } from "@jest/globals";
 import { Ajv } from "ajv";
 import addFormatsModule from "ajv-formats";

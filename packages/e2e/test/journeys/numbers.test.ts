@@ -1,4 +1,4 @@
-import { eventually } from "@herald/devkit/harness";
+import { eventually } from "@herald/testkit/harness/eventually";
 import { describe, expect, test } from "@jest/globals";
 import { apiClient } from "../../src/herald/api-client.ts";
 import { useJourney } from "./journey.ts";

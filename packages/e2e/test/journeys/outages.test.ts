@@ -1,4 +1,4 @@
-import { eventually } from "@herald/devkit/harness";
+import { eventually } from "@herald/testkit/harness/eventually";
 import { afterEach, expect, test } from "@jest/globals";
 import { type ServiceProcess, startServiceProcess } from "../../src/herald/processes.ts";
 import { heraldSettings } from "../../src/herald/settings.ts";

@@ -1,5 +1,5 @@
 import { EVENT_TYPES } from "@herald/contracts";
-import type { ReceivedRequest } from "@herald/devkit/harness";
+import type { ReceivedRequest } from "@herald/testkit/harness/https-receiver";
 import { expect, test } from "@jest/globals";
 import { useJourney } from "./journey.ts";
 

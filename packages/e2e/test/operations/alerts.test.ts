@@ -1,7 +1,7 @@
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
-import { askForPrometheus, STACK_TIMEOUT_MS } from "@herald/devkit/harness";
-import { projectFolder } from "@herald/devkit/stack";
+import { askForPrometheus, STACK_TIMEOUT_MS } from "@herald/testkit/harness/stack-client";
+import { projectFolder } from "@herald/testkit/stack/folders";
 import { expect, test } from "@jest/globals";
 import { dashboardQueries, documentedMetrics, projectFile, rules, unknownIn } from "./queries.ts";
 import { anchorOf } from "./runbook.ts";

@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { names } from "@herald/common/broker";
-import { eventually } from "@herald/devkit/harness";
-import { projectFolder } from "@herald/devkit/stack";
+import { names } from "@herald/common/broker/topology";
+import { eventually } from "@herald/testkit/harness/eventually";
+import { projectFolder } from "@herald/testkit/stack/folders";
 import { expect, test } from "@jest/globals";
 import { Ajv } from "ajv";
 import addFormatsModule from "ajv-formats";

@@ -1,6 +1,6 @@
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
-import { projectFolder } from "@herald/devkit/stack";
+import { projectFolder } from "@herald/testkit/stack/folders";
 import { expect, test } from "@jest/globals";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { parse } from "yaml";
@@ -31,7 +31,7 @@ const own = Object.entries(services).filter(([, { image }]) => image === "herald
  * The Compose specification's schema as compose-go 2.16.2 has it, schema/compose-spec.json there, unchanged; under the Apache
  * License 2.0. What npm has of it is too old to know the file's `name`.
  */
-const schema = JSON.parse(projectFile("packages/rig/test/operations/compose-spec.schema.json")) as object;
+const schema = JSON.parse(projectFile("packages/e2e/test/operations/compose-spec.schema.json")) as object;
 const validate = new Ajv2020({ strict: false, allErrors: true, validateFormats: false }).compile(schema);
 
 test("docker-compose.yml is as the Compose specification says", () => {

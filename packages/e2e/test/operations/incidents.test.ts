@@ -2,8 +2,10 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { eventually, type HttpsReceiver, httpsReceiver, STACK_TIMEOUT_MS } from "@herald/devkit/harness";
 import { createEmitter, type EmittedEvent, type Emitter, newEvent } from "@herald/emitter";
+import { eventually } from "@herald/testkit/harness/eventually";
+import { type HttpsReceiver, httpsReceiver } from "@herald/testkit/harness/https-receiver";
+import { STACK_TIMEOUT_MS } from "@herald/testkit/harness/stack-client";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { connect } from "amqplib";
 import { type ApiClient, apiClient } from "../../src/herald/api-client.ts";
@@ -22,7 +24,7 @@ const SETTINGS = {
   ATTEMPT_TIMEOUT_SECONDS: "3",
   CLAIM_LEASE_SECONDS: "6",
   DATABASE_TIMEOUT_SECONDS: "3",
-  UNHINTED_AFTER_SECONDS: "2",
+  HINT_GRACE_SECONDS: "2",
   RETRY_INTERVAL_SECONDS: "0.5",
   CATCH_UP_INTERVAL_SECONDS: "0.5",
   NOTICE_INTERVAL_SECONDS: "0.5",

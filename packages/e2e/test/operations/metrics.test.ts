@@ -1,7 +1,8 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { useBroker, useDatabase } from "@herald/devkit/harness";
-import { projectFolder } from "@herald/devkit/stack";
+import { useBroker } from "@herald/testkit/harness/use-broker";
+import { useDatabase } from "@herald/testkit/harness/use-database";
+import { projectFolder } from "@herald/testkit/stack/folders";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { apiClient } from "../../src/herald/api-client.ts";
 import { type ServiceName, type ServiceProcess, startServiceProcess } from "../../src/herald/processes.ts";

@@ -1,4 +1,4 @@
-import { eventually } from "@herald/devkit/harness";
+import { eventually } from "@herald/testkit/harness/eventually";
 import { expect, test } from "@jest/globals";
 import { useJourney } from "../journeys/journey.ts";
 

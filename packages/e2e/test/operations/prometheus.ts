@@ -1,7 +1,10 @@
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { askForPrometheus, eventually } from "@herald/devkit/harness";
-import { freePort, projectFolder, startProcess } from "@herald/devkit/stack";
+import { eventually } from "@herald/testkit/harness/eventually";
+import { askForPrometheus } from "@herald/testkit/harness/stack-client";
+import { projectFolder } from "@herald/testkit/stack/folders";
+import { freePort } from "@herald/testkit/stack/ports";
+import { startProcess } from "@herald/testkit/stack/processes";
 
 /** A minute of the rules takes a second here: less, and a busy machine scrapes too seldom for the shortest range. */
 const SHORTER = 60;

@@ -3,17 +3,14 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { migrate } from "@herald/common/database";
-import { askForRabbitmqServer, certificates } from "@herald/devkit/harness";
-import {
-  type Postgres,
-  projectFolder,
-  type RabbitmqNode,
-  startPostgres,
-  startRabbitmqNode,
-} from "@herald/devkit/stack";
+import { migrate } from "@herald/common/database/migrate";
+import { certificates } from "@herald/testkit/harness/certificates";
+import { type Link, startLink } from "@herald/testkit/harness/link";
+import { askForRabbitmqServer } from "@herald/testkit/harness/stack-client";
+import { projectFolder } from "@herald/testkit/stack/folders";
+import { type Postgres, startPostgres } from "@herald/testkit/stack/postgres";
+import { type RabbitmqNode, startRabbitmqNode } from "@herald/testkit/stack/rabbitmq-node";
 import pg from "pg";
-import { type Link, startLink } from "../../src/chaos/world/link.ts";
 import { type ServiceName, type ServiceProcess, startServiceProcess } from "../../src/herald/processes.ts";
 import { heraldSettings } from "../../src/herald/settings.ts";
 import type { ComposeVerbs } from "./compose.ts";

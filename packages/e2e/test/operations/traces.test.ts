@@ -1,4 +1,4 @@
-import { eventually } from "@herald/devkit/harness";
+import { eventually } from "@herald/testkit/harness/eventually";
 import { afterAll, beforeEach, expect, test } from "@jest/globals";
 import { useJourney } from "../journeys/journey.ts";
 import { type CollectedSpan, startCollector } from "./collector.ts";

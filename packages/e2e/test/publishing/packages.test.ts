@@ -3,8 +3,9 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSyn
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { useBroker, useDatabase } from "@herald/devkit/harness";
-import { projectFolder } from "@herald/devkit/stack";
+import { useBroker } from "@herald/testkit/harness/use-broker";
+import { useDatabase } from "@herald/testkit/harness/use-database";
+import { projectFolder } from "@herald/testkit/stack/folders";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { publint } from "publint";
 import { EMITTER_EXAMPLE, RECEIVER_EXAMPLE } from "./consumer.ts";

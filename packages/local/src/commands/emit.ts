@@ -1,11 +1,11 @@
 import { parseArgs } from "node:util";
 import { EVENT_TYPES, isEventType } from "@herald/contracts";
 import { createEmitter, type EmittedEvent, type Emitter } from "@herald/emitter";
-import { localFolder } from "../stack/folders.ts";
+import { runCommand, UsageError } from "@herald/testkit/commands/run-command";
+import { localFolder } from "@herald/testkit/stack/folders";
 import { brokerNamespace } from "../start/broker-namespace.ts";
 import { readRunFile } from "../start/run-file.ts";
 import { changesOf, eventFrom, eventsOfFile } from "./events.ts";
-import { runCommand, UsageError } from "./run-command.ts";
 
 const HELP = `Publishes business events to the broker of the Herald that runs here, as a product service would, and waits until
 the broker has confirmed them.
@@ -56,7 +56,7 @@ await runCommand(HELP, async () => {
 });
 
 async function emitAll(events: EmittedEvent[], url: string, namespace: string): Promise<void> {
-  const emitter = createEmitter({ url, namespace, connectionName: "herald-devkit-emit" });
+  const emitter = createEmitter({ url, namespace, connectionName: "herald-emit" });
   const begun = Date.now();
   try {
     const failures = await emitEach(emitter, events);

@@ -3,7 +3,7 @@ import { createReadStream } from "node:fs";
 import { createInterface } from "node:readline";
 import type { EventData, EventType, FieldChange } from "@herald/contracts";
 import { type EmittedEvent, type NewEvent, newEvent } from "@herald/emitter";
-import { UsageError } from "./run-command.ts";
+import { UsageError } from "@herald/testkit/commands/run-command";
 
 /** What events have where neither the command line nor their own line says otherwise. */
 export type EventDefaults = Partial<Pick<NewEvent, "type" | "entityType" | "entityId" | "data">> &

@@ -1,10 +1,10 @@
 import { join } from "node:path";
-import { localFolder } from "../stack/folders.ts";
+import { localFolder } from "@herald/testkit/stack/folders";
+import { letGo, takeHold } from "@herald/testkit/stack/single-instance";
+import { type StopRequest, stopRequest } from "@herald/testkit/stack/stop-request";
 import { progressOn } from "../start/progress.ts";
 import { readRunFile } from "../start/run-file.ts";
-import { letGo, takeHold } from "../start/single-instance.ts";
 import { startHerald } from "../start/start.ts";
-import { type StopRequest, stopRequest } from "../start/stop-request.ts";
 
 const holdFile = join(localFolder(), "start.json");
 const other = takeHold(holdFile);

@@ -1,9 +1,9 @@
 import { parseArgs } from "node:util";
-import { localFolder } from "../stack/folders.ts";
+import { runCommand, UsageError } from "@herald/testkit/commands/run-command";
+import { localFolder } from "@herald/testkit/stack/folders";
 import { DEFAULT_LIFE, developmentToken, FULL_ACCESS } from "../start/development-token.ts";
 import { localSecrets, secretsFile } from "../start/local-secrets.ts";
 import { readRunFile } from "../start/run-file.ts";
-import { runCommand, UsageError } from "./run-command.ts";
 
 const HELP = `Mints a token for the Herald that runs here, and prints it. Without options it may do everything.
 

@@ -1,5 +1,5 @@
 import { delimiter, join } from "node:path";
-import { isExecutable } from "../stack/programs.ts";
+import { isExecutable } from "@herald/testkit/stack/programs";
 import type { RunInfo } from "./run-file.ts";
 
 /** How this person runs pnpm: many have only npm. What npx itself put on the path does not count. */

@@ -1,6 +1,6 @@
 import { join } from "node:path";
-import { projectFolder } from "../stack/folders.ts";
-import { freePort } from "../stack/ports.ts";
+import { projectFolder } from "@herald/testkit/stack/folders";
+import { freePort } from "@herald/testkit/stack/ports";
 import { DEVELOPMENT_AUDIENCE, DEVELOPMENT_ISSUER } from "./development-token.ts";
 import type { ServiceSpec } from "./services.ts";
 
@@ -22,7 +22,7 @@ export interface ServiceSpecs {
 
 const HOST = "127.0.0.1";
 const DEFAULT_PORT = 8080;
-const FIRST_METRICS_PORT = 9464;
+const FIRST_OPERATIONS_PORT = 9464;
 const SERVICES = ["management-api", "publisher", "dispatcher"] as const;
 
 /**
@@ -52,11 +52,11 @@ export async function serviceSpecs(settings: ServiceSettings): Promise<ServiceSp
   };
   const specs: ServiceSpec[] = [];
   for (const name of SERVICES) {
-    const metricsPort = await freePort(FIRST_METRICS_PORT);
+    const metricsPort = await freePort(FIRST_OPERATIONS_PORT);
     specs.push({
       name,
       main: join(projectFolder(), "services", name, "dist", "main.js"),
-      env: { ...shared, METRICS_PORT: `${metricsPort}` },
+      env: { ...shared, OPERATIONS_PORT: `${metricsPort}` },
       metricsUrl: `http://${HOST}:${metricsPort}`,
     });
   }

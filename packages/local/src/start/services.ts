@@ -2,7 +2,7 @@ import { createWriteStream, existsSync, mkdirSync } from "node:fs";
 import { get } from "node:http";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { type ProcessExit, type RunningProcess, startProcess } from "../stack/processes.ts";
+import { type ProcessExit, type RunningProcess, startProcess } from "@herald/testkit/stack/processes";
 
 export interface ServiceSpec {
   name: string;

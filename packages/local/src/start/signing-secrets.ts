@@ -1,5 +1,5 @@
-import type { Database } from "@herald/common/database";
-import { secretBox } from "@herald/common/security";
+import type { Database } from "@herald/common/database/open-database";
+import { secretBox } from "@herald/common/security/secret-box";
 
 /** Reads the signing secrets of all endpoints, so that the demo receiver can verify without being told. */
 export function readSigningSecrets(database: Database, secretKeys: string): () => Promise<string[]> {

@@ -1,7 +1,8 @@
 import { execFileSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { diffSchemas, migrationsFolder } from "@herald/common/database";
+import { diffSchemas } from "@herald/common/database/diff-schemas";
+import { migrationsFolder } from "@herald/common/database/migrations-folder";
 import { localFolder } from "../stack/folders.ts";
 import { startPostgres } from "../stack/postgres.ts";
 import { runCommand, UsageError } from "./run-command.ts";

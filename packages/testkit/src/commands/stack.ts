@@ -6,8 +6,8 @@ import { startTestStack } from "../harness/test-stack.ts";
 import { localFolder } from "../stack/folders.ts";
 import { removePostgresData } from "../stack/postgres-programs.ts";
 import { endStaleProcesses } from "../stack/processes.ts";
-import { letGo, takeHold } from "../start/single-instance.ts";
-import { stopRequest } from "../start/stop-request.ts";
+import { letGo, takeHold } from "../stack/single-instance.ts";
+import { stopRequest } from "../stack/stop-request.ts";
 
 // Keeps PostgreSQL and RabbitMQ up for test runs, which then begin at once: for whoever runs one test again and again.
 const local = localFolder();

@@ -1,4 +1,4 @@
-import type { PrismaClient } from "@herald/common/database";
+import type { PrismaClient } from "@herald/common/database/generated/client";
 
 /** What PostgreSQL believes: what it found when it last looked, at a time when nothing was unfinished, or just now. */
 export type Statistics = "from a quiet time" | "of a backlog";

@@ -1,4 +1,4 @@
-import type { Queries } from "@herald/common/database";
+import type { Queries } from "@herald/common/database/queries";
 
 /** What a plan reads: whole tables, and indexes. Sorted, each once. */
 export interface Walks {

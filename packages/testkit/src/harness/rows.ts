@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import type { Prisma, PrismaClient } from "@herald/common/database";
+import type { Prisma, PrismaClient } from "@herald/common/database/generated/client";
 
 /** When rows of tests come to be, unless said otherwise. */
 export const ROW_TIME = new Date("2026-03-01T12:00:00.000Z");

@@ -1,4 +1,4 @@
-import { names } from "@herald/common/broker";
+import { names } from "@herald/common/broker/topology";
 import { connect } from "amqplib";
 import type { BrokerPlace } from "./broker-place.ts";
 

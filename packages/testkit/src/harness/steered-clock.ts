@@ -1,4 +1,4 @@
-import type { Clock } from "@herald/common/runtime";
+import type { Clock } from "@herald/common/runtime/clock";
 
 export interface SteeredClock extends Clock {
   /** Moves time forward by so many milliseconds. */

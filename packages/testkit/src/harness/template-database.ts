@@ -1,7 +1,8 @@
 import { createHash } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { migrate, migrationsFolder } from "@herald/common/database";
+import { migrate } from "@herald/common/database/migrate";
+import { migrationsFolder } from "@herald/common/database/migrations-folder";
 import pg from "pg";
 
 /**

@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { type Database, type DatabaseOptions, openDatabase } from "@herald/common/database";
+import { type Database, type DatabaseOptions, openDatabase } from "@herald/common/database/open-database";
 import { afterAll, beforeAll } from "@jest/globals";
 import { askForPostgres, STACK_TIMEOUT_MS } from "./stack-client.ts";
 import { cloneDatabase, dropDatabase } from "./template-database.ts";

@@ -2,7 +2,7 @@ import { X509Certificate } from "node:crypto";
 import { Agent, type AgentOptions } from "node:https";
 import type { Socket } from "node:net";
 import { createSecureContext, rootCertificates } from "node:tls";
-import type { AddressGuard } from "@herald/common/security";
+import type { AddressGuard } from "@herald/common/security/address-guard";
 
 export interface Connections {
   /** Keeps connections open and uses them again; shared by all endpoints. */

@@ -1,4 +1,4 @@
-import { serviceSignature, standardWebhooksSignature } from "@herald/common/security";
+import { serviceSignature, standardWebhooksSignature } from "@herald/common/security/signature";
 import type { AttemptRequest } from "./sender.ts";
 
 export interface HeaderSettings {

@@ -1,5 +1,7 @@
-import type { Clock } from "@herald/common/runtime";
-import { createAddressGuard, createNameResolver, type PrivateNetworks, type Resolve } from "@herald/common/security";
+import type { Clock } from "@herald/common/runtime/clock";
+import { createAddressGuard, type Resolve } from "@herald/common/security/address-guard";
+import { createNameResolver } from "@herald/common/security/name-resolver";
+import type { PrivateNetworks } from "@herald/common/security/private-networks";
 import { createConnections } from "./connections.ts";
 import { BAD_REQUEST, BAD_URL, errorSummary } from "./error-summary.ts";
 import { type Exchange, exchange } from "./exchange.ts";

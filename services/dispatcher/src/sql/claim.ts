@@ -1,4 +1,5 @@
-import { Prisma, type Queries } from "@herald/common/database";
+import { Prisma } from "@herald/common/database/generated/client";
+import type { Queries } from "@herald/common/database/queries";
 import type { ClaimedDelivery } from "../delivery.ts";
 
 export interface ClaimTimes {

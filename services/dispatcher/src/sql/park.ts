@@ -1,4 +1,4 @@
-import type { Queries } from "@herald/common/database";
+import type { Queries } from "@herald/common/database/queries";
 
 /**
  * Sets a page of the disabled endpoints' due deliveries aside, with the time at which each is due kept. Returns how many.

@@ -1,4 +1,4 @@
-import type { Queries } from "@herald/common/database";
+import type { Queries } from "@herald/common/database/queries";
 
 /**
  * Undoes a claim whose attempt could not begin, through no fault of the receiver's: it does not count, and the delivery is

@@ -1,9 +1,10 @@
 import { once } from "node:events";
 import type { Agent } from "node:https";
 import { get } from "node:https";
-import { createAddressGuard, parsePrivateNetworks } from "@herald/common/security";
-import { type KeyPair, makeAuthority } from "@herald/devkit/certificates";
-import { eventually } from "@herald/devkit/harness";
+import { createAddressGuard } from "@herald/common/security/address-guard";
+import { parsePrivateNetworks } from "@herald/common/security/private-networks";
+import { type KeyPair, makeAuthority } from "@herald/testkit/certificates/authority";
+import { eventually } from "@herald/testkit/harness/eventually";
 import { afterEach, beforeAll, describe, expect, test } from "@jest/globals";
 import { type Connections, createConnections } from "../../src/attempt/connections.ts";
 import { type Receiver, wellBehavedReceiver } from "./receivers.ts";

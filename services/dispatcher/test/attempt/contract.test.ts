@@ -1,7 +1,7 @@
 import { createHmac } from "node:crypto";
-import { systemClock } from "@herald/common/runtime";
-import { type KeyPair, makeAuthority } from "@herald/devkit/certificates";
-import { eventually } from "@herald/devkit/harness";
+import { systemClock } from "@herald/common/runtime/clock";
+import { type KeyPair, makeAuthority } from "@herald/testkit/certificates/authority";
+import { eventually } from "@herald/testkit/harness/eventually";
 import { afterEach, beforeAll, describe, expect, test } from "@jest/globals";
 
 import { Webhook } from "standardwebhooks";

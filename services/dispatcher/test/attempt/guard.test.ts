@@ -1,7 +1,8 @@
 import type { LookupAddress } from "node:dns";
 import { isIP } from "node:net";
-import { NO_PRIVATE_NETWORKS, parsePrivateNetworks, type Resolve } from "@herald/common/security";
-import { type KeyPair, makeAuthority } from "@herald/devkit/certificates";
+import type { Resolve } from "@herald/common/security/address-guard";
+import { NO_PRIVATE_NETWORKS, parsePrivateNetworks } from "@herald/common/security/private-networks";
+import { type KeyPair, makeAuthority } from "@herald/testkit/certificates/authority";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
 import type { Sender } from "../../src/attempt/index.ts";

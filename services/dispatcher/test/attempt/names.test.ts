@@ -1,4 +1,4 @@
-import type { Resolve } from "@herald/common/security";
+import type { Resolve } from "@herald/common/security/address-guard";
 import { afterEach, describe, expect, test } from "@jest/globals";
 import type { Sender } from "../../src/attempt/index.ts";
 import { countConnects, request, SHORT_DEADLINE_MS, sender } from "./sending.ts";

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { parsePrivateNetworks } from "@herald/common/security";
-import { type KeyPair, makeAuthority } from "@herald/devkit/certificates";
-import { eventually } from "@herald/devkit/harness";
+import { parsePrivateNetworks } from "@herald/common/security/private-networks";
+import { type KeyPair, makeAuthority } from "@herald/testkit/certificates/authority";
+import { eventually } from "@herald/testkit/harness/eventually";
 import { afterEach, beforeAll, describe, expect, test } from "@jest/globals";
 import type { AttemptRequest, Sender } from "../../src/attempt/index.ts";
 import { type Receiver, scriptedReceiver, wellBehavedReceiver } from "./receivers.ts";

@@ -1,6 +1,6 @@
 import { createHook } from "node:async_hooks";
-import type { Resolve } from "@herald/common/security";
-import { parsePrivateNetworks } from "@herald/common/security";
+import type { Resolve } from "@herald/common/security/address-guard";
+import { parsePrivateNetworks } from "@herald/common/security/private-networks";
 import { type AttemptRequest, createSender, type Sender, type SenderOptions } from "../../src/attempt/index.ts";
 
 export const SECRET = Buffer.alloc(32, 7).toString("base64");

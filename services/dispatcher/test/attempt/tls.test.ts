@@ -1,6 +1,6 @@
 import type { TlsOptions } from "node:tls";
-import { type CertificateAuthority, makeAuthority, makeSelfSigned } from "@herald/devkit/certificates";
-import { eventually } from "@herald/devkit/harness";
+import { type CertificateAuthority, makeAuthority, makeSelfSigned } from "@herald/testkit/certificates/authority";
+import { eventually } from "@herald/testkit/harness/eventually";
 import { afterEach, beforeAll, describe, expect, test } from "@jest/globals";
 import type { Sender } from "../../src/attempt/index.ts";
 import { type Receiver, tcpReceiver, wellBehavedReceiver } from "./receivers.ts";

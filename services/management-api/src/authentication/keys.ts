@@ -1,5 +1,5 @@
 import { createPublicKey, createSecretKey, type KeyObject } from "node:crypto";
-import { ConfigError } from "@herald/common/config";
+import { ConfigError } from "@herald/common/config/read-config";
 import type { JWTVerifyGetKey } from "jose";
 import { remoteKeys } from "./remote-keys.ts";
 import type { AuthenticationConfig } from "./settings.ts";

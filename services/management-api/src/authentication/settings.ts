@@ -1,4 +1,4 @@
-import type { Config, Settings } from "@herald/common/config";
+import type { Config, Settings } from "@herald/common/config/settings";
 
 export const authenticationSettings = {
   AUTH_JWKS_URL: {

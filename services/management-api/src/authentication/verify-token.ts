@@ -1,4 +1,4 @@
-import type { Clock } from "@herald/common/runtime";
+import type { Clock } from "@herald/common/runtime/clock";
 import { errors, type JWTPayload, type JWTVerifyOptions, jwtVerify } from "jose";
 import { ProblemError } from "../problems/problem-error.ts";
 import { type Keys, keysOf } from "./keys.ts";

@@ -1,5 +1,6 @@
-import type { PrismaClient, Queries } from "@herald/common/database";
-import type { Clock } from "@herald/common/runtime";
+import type { PrismaClient } from "@herald/common/database/generated/client";
+import type { Queries } from "@herald/common/database/queries";
+import type { Clock } from "@herald/common/runtime/clock";
 import type { DeliverRequest, Hint, WebhookDeliverySummary } from "@herald/contracts";
 import { ProblemError } from "../problems/problem-error.ts";
 import { deliverySummary } from "../sql/delivery-summary.ts";

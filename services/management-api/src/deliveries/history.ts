@@ -1,4 +1,4 @@
-import type { PrismaClient } from "@herald/common/database";
+import type { PrismaClient } from "@herald/common/database/generated/client";
 import type { DeliveryAttemptInfo, DeliveryDetails, DeliveryListItem, DeliveryPage, Outcome } from "@herald/contracts";
 import { ProblemError } from "../problems/problem-error.ts";
 import { deliveryDetails } from "../sql/delivery-details.ts";

@@ -1,4 +1,4 @@
-import type { Broker } from "@herald/common/broker";
+import type { Broker } from "@herald/common/broker/broker";
 import type { Hint } from "@herald/contracts";
 
 /**

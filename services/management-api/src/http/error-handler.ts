@@ -1,5 +1,5 @@
-import { isDatabaseOutage } from "@herald/common/database";
-import type { Log } from "@herald/common/telemetry";
+import { isDatabaseOutage } from "@herald/common/database/errors";
+import type { Log } from "@herald/common/telemetry/log";
 import type { ErrorRequestHandler } from "express";
 import { catalogue } from "../problems/catalogue.ts";
 import { ProblemError, toProblem } from "../problems/problem-error.ts";

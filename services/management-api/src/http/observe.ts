@@ -1,4 +1,5 @@
-import { Histogram, type Log, type Registry } from "@herald/common/telemetry";
+import type { Log } from "@herald/common/telemetry/log";
+import { Histogram, type Registry } from "@herald/common/telemetry/metrics";
 import type { RequestHandler } from "express";
 import { v7 } from "uuid";
 

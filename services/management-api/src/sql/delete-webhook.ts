@@ -1,4 +1,4 @@
-import type { PrismaClient } from "@herald/common/database";
+import type { PrismaClient } from "@herald/common/database/generated/client";
 
 /** Whether an endpoint has more deliveries than that. Locks nothing. Walks delivery_endpoint_id_id_idx that far. */
 export async function hasLongHistory(

@@ -1,4 +1,4 @@
-import type { PrismaClient } from "@herald/common/database";
+import type { PrismaClient } from "@herald/common/database/generated/client";
 import type { HistoryRow } from "./delivery-history.ts";
 
 export interface DetailsRow extends HistoryRow {

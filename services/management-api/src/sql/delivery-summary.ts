@@ -1,4 +1,4 @@
-import type { Queries } from "@herald/common/database";
+import type { Queries } from "@herald/common/database/queries";
 import type { DeliveryRow } from "../deliveries/summary.ts";
 
 /** One delivery by its latest attempt; null where there is none with this id. Locks nothing. Walks delivery_pkey. */

@@ -1,4 +1,4 @@
-import { Prisma, type PrismaClient } from "@herald/common/database";
+import { Prisma, type PrismaClient } from "@herald/common/database/generated/client";
 import type { DeliveryRow } from "../deliveries/summary.ts";
 import type { EndpointRow } from "../webhooks/summary.ts";
 

@@ -1,4 +1,4 @@
-import type { Queries } from "@herald/common/database";
+import type { Queries } from "@herald/common/database/queries";
 
 export interface ManualDelivery {
   id: string;

@@ -1,4 +1,4 @@
-import type { Prisma, PrismaClient } from "@herald/common/database";
+import type { Prisma, PrismaClient } from "@herald/common/database/generated/client";
 
 /**
  * Inserts an endpoint unless its organization has `maxEndpoints` already. Returns whether it did.

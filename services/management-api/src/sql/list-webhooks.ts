@@ -1,4 +1,4 @@
-import type { Queries } from "@herald/common/database";
+import type { Queries } from "@herald/common/database/queries";
 import { RECENT_DELIVERIES } from "@herald/contracts";
 import type { DeliveryRow } from "../deliveries/summary.ts";
 import type { EndpointRow } from "../webhooks/summary.ts";

@@ -1,4 +1,4 @@
-import type { PrismaClient } from "@herald/common/database";
+import type { PrismaClient } from "@herald/common/database/generated/client";
 
 /**
  * Counts the events that an endpoint would get if it were enabled now, besides its parked deliveries: those of the window

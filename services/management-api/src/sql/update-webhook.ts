@@ -1,4 +1,4 @@
-import { Prisma, type PrismaClient } from "@herald/common/database";
+import { Prisma, type PrismaClient } from "@herald/common/database/generated/client";
 import type { EndpointRow } from "../webhooks/summary.ts";
 
 export interface WebhookUpdate {

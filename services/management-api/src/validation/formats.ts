@@ -1,4 +1,5 @@
-import { checkEndpointUrl, type PrivateNetworks } from "@herald/common/security";
+import type { PrivateNetworks } from "@herald/common/security/private-networks";
+import { checkEndpointUrl } from "@herald/common/security/url-policy";
 import type { ApiLimits } from "@herald/contracts";
 import { parseCursor } from "../deliveries/cursor.ts";
 import { parseVersion } from "../webhooks/version.ts";

@@ -1,4 +1,4 @@
-import { NO_PRIVATE_NETWORKS } from "@herald/common/security";
+import { NO_PRIVATE_NETWORKS } from "@herald/common/security/private-networks";
 import { DEFAULT_API_LIMITS, EVENT_TYPES } from "@herald/contracts";
 import { describe, expect, test } from "@jest/globals";
 import { apiFormats } from "./formats.ts";

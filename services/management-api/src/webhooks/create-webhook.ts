@@ -1,6 +1,7 @@
-import type { PrismaClient } from "@herald/common/database";
-import type { Clock } from "@herald/common/runtime";
-import { newSigningSecret, type SecretBox } from "@herald/common/security";
+import type { PrismaClient } from "@herald/common/database/generated/client";
+import type { Clock } from "@herald/common/runtime/clock";
+import type { SecretBox } from "@herald/common/security/secret-box";
+import { newSigningSecret } from "@herald/common/security/signature";
 import type { SaveWebhookRequest, SaveWebhookResponse } from "@herald/contracts";
 import { ProblemError } from "../problems/problem-error.ts";
 import { insertWebhook } from "../sql/insert-webhook.ts";

@@ -1,5 +1,6 @@
-import { type PrismaClient, sqlStateOf } from "@herald/common/database";
-import type { Clock } from "@herald/common/runtime";
+import { sqlStateOf } from "@herald/common/database/errors";
+import type { PrismaClient } from "@herald/common/database/generated/client";
+import type { Clock } from "@herald/common/runtime/clock";
 import { deleteEndpoint, eraseDeliveries, hasLongHistory, pauseForDeletion } from "../sql/delete-webhook.ts";
 import { conflictOrNotFound } from "./not-changed.ts";
 import { parseVersion } from "./version.ts";

@@ -1,4 +1,4 @@
-import { newSigningSecret } from "@herald/common/security";
+import { newSigningSecret } from "@herald/common/security/signature";
 import type { SaveWebhookRequest, SaveWebhookResponse } from "@herald/contracts";
 import { toDeliverySummary } from "../deliveries/summary.ts";
 import { recentDeliveries } from "../sql/recent-deliveries.ts";

@@ -1,4 +1,4 @@
-import type { Queries } from "@herald/common/database";
+import type { Queries } from "@herald/common/database/queries";
 import type { CheckWebhookResponse, DeleteWebhookRequest, SaveWebhookRequest } from "@herald/contracts";
 import { toDeliverySummary } from "../deliveries/summary.ts";
 import type { ApiRequest, Handlers } from "../handlers.ts";

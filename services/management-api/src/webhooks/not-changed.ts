@@ -1,4 +1,4 @@
-import type { PrismaClient } from "@herald/common/database";
+import type { PrismaClient } from "@herald/common/database/generated/client";
 import { ProblemError } from "../problems/problem-error.ts";
 
 /** Says why an edit or delete found no endpoint of the id and version: another version, or none at all. */

@@ -1,5 +1,5 @@
-import type { PrismaClient } from "@herald/common/database";
-import type { Clock } from "@herald/common/runtime";
+import type { PrismaClient } from "@herald/common/database/generated/client";
+import type { Clock } from "@herald/common/runtime/clock";
 import type { EndpointDetails, EndpointOverview, EventType, HourOfDeliveries } from "@herald/contracts";
 import { toDeliverySummary, toUtc } from "../deliveries/summary.ts";
 import { ProblemError } from "../problems/problem-error.ts";

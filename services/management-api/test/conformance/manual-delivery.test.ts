@@ -1,4 +1,4 @@
-import { type HttpsReceiver, httpsReceiver } from "@herald/devkit/harness";
+import { type HttpsReceiver, httpsReceiver } from "@herald/testkit/harness/https-receiver";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { receivedSignatureIsRight } from "../support/signature.ts";
 import { type Client, useApi } from "../support/use-api.ts";

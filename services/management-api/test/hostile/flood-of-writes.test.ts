@@ -1,5 +1,5 @@
-import { openDatabase } from "@herald/common/database";
-import { eventually } from "@herald/devkit/harness";
+import { openDatabase } from "@herald/common/database/open-database";
+import { eventually } from "@herald/testkit/harness/eventually";
 import { expect, test } from "@jest/globals";
 import { useApi } from "../support/use-api.ts";
 import { create, settings } from "../support/webhooks.ts";

@@ -1,5 +1,5 @@
 import { connect } from "node:net";
-import { eventually } from "@herald/devkit/harness";
+import { eventually } from "@herald/testkit/harness/eventually";
 import { beforeAll, describe, expect, test } from "@jest/globals";
 import { API_PREFIX } from "../../src/operations.ts";
 import { token } from "../support/tokens.ts";

@@ -1,7 +1,7 @@
 import { createHmac, createPublicKey, generateKeyPairSync, type KeyObject, sign as signWith } from "node:crypto";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import { systemClock } from "@herald/common/runtime";
+import { systemClock } from "@herald/common/runtime/clock";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { tokenVerifier, type VerifyToken } from "../../src/authentication/verify-token.ts";
 import { readManagementApiConfig } from "../../src/config.ts";

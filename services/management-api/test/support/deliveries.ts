@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
-import type { Prisma, PrismaClient } from "@herald/common/database";
-import { insertDelivery, insertEvent } from "@herald/devkit/harness";
+import type { Prisma, PrismaClient } from "@herald/common/database/generated/client";
+import { insertDelivery, insertEvent } from "@herald/testkit/harness/rows";
 import { v7 } from "uuid";
 
 type DeliveryRow = Prisma.DeliveryUncheckedCreateInput;

@@ -1,5 +1,5 @@
 import { createHmac } from "node:crypto";
-import type { ReceivedRequest } from "@herald/devkit/harness";
+import type { ReceivedRequest } from "@herald/testkit/harness/https-receiver";
 
 /** SPEC 4.3, written down once more and not shared with the sender, so that both can't be wrong in the same way. */
 export function receivedSignatureIsRight(request: ReceivedRequest | undefined, secret: string | null): boolean {

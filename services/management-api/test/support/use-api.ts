@@ -1,11 +1,12 @@
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { types } from "node:util";
-import type { PrismaClient } from "@herald/common/database";
-import { type Clock, systemClock } from "@herald/common/runtime";
-import { createRegistry, type Log, type LogFields } from "@herald/common/telemetry";
+import type { PrismaClient } from "@herald/common/database/generated/client";
+import { type Clock, systemClock } from "@herald/common/runtime/clock";
+import type { Log, LogFields } from "@herald/common/telemetry/log";
+import { createRegistry } from "@herald/common/telemetry/metrics";
 import type { Hint } from "@herald/contracts";
-import { useDatabase } from "@herald/devkit/harness";
+import { useDatabase } from "@herald/testkit/harness/use-database";
 import { afterAll, afterEach, beforeAll } from "@jest/globals";
 import { agent, type Response, type Test } from "supertest";
 import { createApp } from "../../src/app.ts";

@@ -1,11 +1,12 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type Broker, connectBroker } from "@herald/common/broker";
-import type { Service } from "@herald/common/service";
+import { type Broker, connectBroker } from "@herald/common/broker/broker";
+import type { Service } from "@herald/common/service/run-service";
 import type { Hint } from "@herald/contracts";
-import { certificates, useBroker } from "@herald/devkit/harness";
 import { startDispatcher } from "@herald/dispatcher";
+import { certificates } from "@herald/testkit/harness/certificates";
+import { useBroker } from "@herald/testkit/harness/use-broker";
 import { afterAll, beforeAll } from "@jest/globals";
 import { attemptRequester } from "../../src/deliveries/request-attempt.ts";
 import { SECRET_KEYS } from "./use-api.ts";
@@ -52,7 +53,7 @@ export function useDispatcher({ timeoutMs = 20_000 }: { timeoutMs?: number } = {
         ALLOWED_PRIVATE_NETWORKS: "127.0.0.0/8",
         EXTRA_CA_FILE: caFile,
         HTTP_HOST: "127.0.0.1",
-        METRICS_PORT: "0",
+        OPERATIONS_PORT: "0",
         LOG_LEVEL: "error",
         ATTEMPT_TIMEOUT_SECONDS: "2",
       });

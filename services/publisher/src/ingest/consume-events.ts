@@ -1,13 +1,12 @@
-import {
-  type Broker,
-  type Consumer,
-  carriedHeaders,
-  type IncomingMessage,
-  type Names,
-  type Publisher,
-} from "@herald/common/broker";
-import { batcher } from "@herald/common/runtime";
-import { type Log, readTraceparent, type TraceSpan, type Tracing } from "@herald/common/telemetry";
+import type { Broker } from "@herald/common/broker/broker";
+import { carriedHeaders } from "@herald/common/broker/carried-headers";
+import type { Consumer, IncomingMessage } from "@herald/common/broker/consumer";
+import type { Publisher } from "@herald/common/broker/publisher";
+import type { Names } from "@herald/common/broker/topology";
+import { batcher } from "@herald/common/runtime/batcher";
+import type { Log } from "@herald/common/telemetry/log";
+import { readTraceparent } from "@herald/common/telemetry/trace-context";
+import type { TraceSpan, Tracing } from "@herald/common/telemetry/tracing";
 import type { Hint } from "@herald/contracts";
 import type { FanOut } from "../fan-out.ts";
 import type { PublisherMetrics } from "../metrics.ts";

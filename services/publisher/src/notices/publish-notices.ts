@@ -1,7 +1,8 @@
-import { NotSentError, type Publisher } from "@herald/common/broker";
-import type { Queries } from "@herald/common/database";
-import type { Clock } from "@herald/common/runtime";
-import type { Log } from "@herald/common/telemetry";
+import { NotSentError } from "@herald/common/broker/errors";
+import type { Publisher } from "@herald/common/broker/publisher";
+import type { Queries } from "@herald/common/database/queries";
+import type { Clock } from "@herald/common/runtime/clock";
+import type { Log } from "@herald/common/telemetry/log";
 import type { PublisherMetrics } from "../metrics.ts";
 import { deleteNotices, returnNotices, type TakenNotice, takeNotices } from "../sql/take-notices.ts";
 import { noticeOf } from "./notice-of.ts";

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Queries } from "@herald/common/database";
-import type { Clock } from "@herald/common/runtime";
-import type { Log } from "@herald/common/telemetry";
+import type { Queries } from "@herald/common/database/queries";
+import type { Clock } from "@herald/common/runtime/clock";
+import type { Log } from "@herald/common/telemetry/log";
 import { eraseDeliveries } from "../sql/erase-deliveries.ts";
 import { eraseEvents } from "../sql/erase-events.ts";
 import type { EventCursor } from "../sql/fill-gaps.ts";

@@ -1,4 +1,4 @@
-import type { Queries } from "@herald/common/database";
+import type { Queries } from "@herald/common/database/queries";
 import type { ErasedPage } from "./erase-deliveries.ts";
 import type { EventCursor } from "./fill-gaps.ts";
 

@@ -1,4 +1,4 @@
-import type { Queries } from "@herald/common/database";
+import type { Queries } from "@herald/common/database/queries";
 
 /** A place in an organization's events: those behind it in (occurred_at, id) are still to be read. */
 export interface EventCursor {

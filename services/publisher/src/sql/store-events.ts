@@ -1,4 +1,4 @@
-import type { Queries } from "@herald/common/database";
+import type { Queries } from "@herald/common/database/queries";
 import type { Hint } from "@herald/contracts";
 import type { IncomingEvent } from "../ingest/read-event.ts";
 

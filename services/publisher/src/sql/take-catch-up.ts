@@ -1,4 +1,4 @@
-import type { Queries } from "@herald/common/database";
+import type { Queries } from "@herald/common/database/queries";
 
 /** An endpoint whose catch-up this process does now. */
 export interface CatchUp {

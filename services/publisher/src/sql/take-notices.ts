@@ -1,4 +1,4 @@
-import type { Queries } from "@herald/common/database";
+import type { Queries } from "@herald/common/database/queries";
 import type { NoticeAttempt, NoticeType } from "@herald/contracts";
 
 /** A notice that this process publishes now. */

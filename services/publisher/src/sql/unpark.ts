@@ -1,4 +1,4 @@
-import type { Queries } from "@herald/common/database";
+import type { Queries } from "@herald/common/database/queries";
 
 /**
  * Makes a page of an enabled endpoint's parked deliveries pending again, each due by its own delay: what was due while

@@ -1,5 +1,5 @@
 import { isEventType } from "@herald/contracts";
-import { eventually } from "@herald/devkit/harness";
+import { eventually } from "@herald/testkit/harness/eventually";
 import { expect, test } from "@jest/globals";
 import fc from "fast-check";
 import { mutants } from "./mutants.ts";

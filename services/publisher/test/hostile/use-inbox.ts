@@ -1,10 +1,12 @@
 import { randomUUID } from "node:crypto";
-import { names as namesOf } from "@herald/common/broker";
-import type { PrismaClient } from "@herald/common/database";
-import type { Service } from "@herald/common/service";
+import { names as namesOf } from "@herald/common/broker/topology";
+import type { PrismaClient } from "@herald/common/database/generated/client";
+import type { Service } from "@herald/common/service/run-service";
 import { type BusinessEvent, EVENT_TYPES } from "@herald/contracts";
-import { eventually, useBroker, useDatabase } from "@herald/devkit/harness";
-import { freePort } from "@herald/devkit/stack";
+import { eventually } from "@herald/testkit/harness/eventually";
+import { useBroker } from "@herald/testkit/harness/use-broker";
+import { useDatabase } from "@herald/testkit/harness/use-database";
+import { freePort } from "@herald/testkit/stack/ports";
 import { afterAll, beforeAll, expect } from "@jest/globals";
 import { type ChannelModel, type ConfirmChannel, type ConsumeMessage, connect, type Options } from "amqplib";
 import { startPublisher } from "../../src/index.ts";
@@ -47,7 +49,7 @@ export function useInbox(): Inbox {
       AMQP_URL: broker.url,
       BROKER_NAMESPACE: broker.namespace,
       HTTP_HOST: "127.0.0.1",
-      METRICS_PORT: String(port),
+      OPERATIONS_PORT: String(port),
       LOG_LEVEL: "error",
     });
     connection = await connect(broker.url);

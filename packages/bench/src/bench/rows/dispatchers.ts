@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { ServiceProcess } from "../../herald/processes.ts";
+import type { ServiceProcess } from "@herald/e2e/herald/processes";
 import { serverCpu } from "../cpu.ts";
 import { EXACTLY_ONCE, type FigureKind, RIG_LOAD, type Row } from "../row.ts";
 import { SAMPLE_BODY } from "../sample-body.ts";

@@ -1,11 +1,11 @@
 import { randomUUID } from "node:crypto";
-import { type Database, openDatabase } from "@herald/common/database";
+import { type Database, openDatabase } from "@herald/common/database/open-database";
 import { claimHinted } from "@herald/dispatcher/sql/claim";
 import { findDueEndpoints } from "@herald/dispatcher/sql/find-due-endpoints";
 import { settle } from "@herald/dispatcher/sql/settle";
+import { type ApiClient, apiClient } from "@herald/e2e/herald/api-client";
 import { fillGaps } from "@herald/publisher/sql/fill-gaps";
 import { storeEvents } from "@herald/publisher/sql/store-events";
-import { type ApiClient, apiClient } from "../../herald/api-client.ts";
 import type { BenchPlace, Site } from "../place.ts";
 import type { FigureKind, Row } from "../row.ts";
 import { SAMPLE_BODY } from "../sample-body.ts";

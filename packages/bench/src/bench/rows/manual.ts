@@ -1,6 +1,6 @@
 import { Agent } from "node:https";
+import { apiClient } from "@herald/e2e/herald/api-client";
 import { got } from "got";
-import { apiClient } from "../../herald/api-client.ts";
 import { diskFlushMs } from "../disk-flush.ts";
 import type { Row } from "../row.ts";
 import { SAMPLE_BODY } from "../sample-body.ts";

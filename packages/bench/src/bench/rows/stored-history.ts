@@ -1,4 +1,4 @@
-import type { PrismaClient } from "@herald/common/database";
+import type { PrismaClient } from "@herald/common/database/generated/client";
 
 export interface StoredHistory {
   organizationId: string;

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { names } from "@herald/common/broker";
+import { names } from "@herald/common/broker/topology";
+import type { ServiceProcess } from "@herald/e2e/herald/processes";
 import { connect } from "amqplib";
-import type { ServiceProcess } from "../../herald/processes.ts";
 import { type ServerCpu, serverCpu } from "../cpu.ts";
 import type { Site } from "../place.ts";
 import { readService } from "../service-readings.ts";

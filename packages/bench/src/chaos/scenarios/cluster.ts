@@ -1,4 +1,4 @@
-import { names } from "@herald/common/broker";
+import { names } from "@herald/common/broker/topology";
 import { planSteadyTenants } from "../plan/tenants.ts";
 import type { InjectedFault } from "../verdict/history.ts";
 import { longestPauseAfter } from "../verdict/pauses.ts";

@@ -1,13 +1,8 @@
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
-import {
-  freePort,
-  type Postgres,
-  type RabbitmqNode,
-  startPortMapper,
-  startPostgres,
-  startRabbitmqNode,
-} from "@herald/devkit/stack";
+import { freePort } from "@herald/testkit/stack/ports";
+import { type Postgres, startPostgres } from "@herald/testkit/stack/postgres";
+import { type RabbitmqNode, startPortMapper, startRabbitmqNode } from "@herald/testkit/stack/rabbitmq-node";
 import { installedRabbitmq, type Servers, type ServersOptions } from "./servers.ts";
 
 /** A RabbitMQ cluster of three nodes on this machine, and a PostgreSQL. */

@@ -1,4 +1,4 @@
-import type { PrismaClient } from "@herald/common/database";
+import type { PrismaClient } from "@herald/common/database/generated/client";
 import type { StoredDelivery } from "../verdict/history.ts";
 
 export interface Progress {

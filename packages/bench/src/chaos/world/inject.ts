@@ -1,7 +1,7 @@
-import { names } from "@herald/common/broker";
+import { names } from "@herald/common/broker/topology";
+import type { Link } from "@herald/testkit/harness/link";
 import type { PlannedFault, ServiceLabel } from "../plan/faults.ts";
 import type { InjectedFault } from "../verdict/history.ts";
-import type { Link } from "./link.ts";
 import { purgeQueue } from "./queues.ts";
 import type { FragileServers } from "./servers.ts";
 import type { SupervisedService } from "./supervisor.ts";

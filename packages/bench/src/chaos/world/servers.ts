@@ -1,11 +1,6 @@
 import { join } from "node:path";
-import {
-  findRabbitmqServer,
-  type Postgres,
-  type RabbitmqNode,
-  startPostgres,
-  startRabbitmqNode,
-} from "@herald/devkit/stack";
+import { type Postgres, startPostgres } from "@herald/testkit/stack/postgres";
+import { findRabbitmqServer, type RabbitmqNode, startRabbitmqNode } from "@herald/testkit/stack/rabbitmq-node";
 
 export interface ServersOptions {
   folder: string;

@@ -35,7 +35,7 @@ export function rigSettings({ attemptTimeoutMs, leaseMs, databaseTimeoutMs }: Ri
     RETRY_DELAYS_SECONDS: RETRY_DELAYS_SECONDS.join(","),
     DISABLE_AFTER_FAILURES: String(DISABLE_AFTER),
     DATABASE_TIMEOUT_SECONDS: String(databaseTimeoutMs / 1_000),
-    UNHINTED_AFTER_SECONDS: "3",
+    HINT_GRACE_SECONDS: "3",
     RETRY_INTERVAL_SECONDS: "0.5",
     CATCH_UP_INTERVAL_SECONDS: "0.5",
     NOTICE_INTERVAL_SECONDS: "0.5",

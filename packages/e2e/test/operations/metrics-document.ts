@@ -50,7 +50,7 @@ ${rows.join("\n")}
 
 const HEAD = `# Metrics
 
-Each service answers \`/metrics\` on \`METRICS_PORT\` (9464) in Prometheus's text format. Every series has the label \`service\`. No label
+Each service answers \`/metrics\` on \`OPERATIONS_PORT\` (9464) in Prometheus's text format. Every series has the label \`service\`. No label
 takes values that grow with customers, events or receivers: endpoints and organizations are named in logs, never here.
 
 - The publisher's gauges (\`herald_deliveries_unfinished\`, \`herald_oldest_due_delivery_age_seconds\`, \`herald_endpoints\`, \`herald_queue_*\`, ...)
@@ -59,5 +59,5 @@ takes values that grow with customers, events or receivers: endpoints and organi
 - Everything else is one process's: take its \`sum\`, and of counters the \`rate\` first.
 - Besides these come prom-client's figures of the process: \`process_*\` and \`nodejs_*\` (CPU, memory, event loop, garbage collection).
 
-This table is what running services exported; \`WRITE_DOCS=1 pnpm test packages/rig/test/operations\` writes it anew.
+This table is what running services exported; \`WRITE_DOCS=1 pnpm test packages/e2e/test/operations\` writes it anew.
 `;

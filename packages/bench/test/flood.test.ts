@@ -1,21 +1,18 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import {
-  certificates,
-  eventually,
-  type HttpsReceiver,
-  httpsReceiver,
-  useBroker,
-  useDatabase,
-} from "@herald/devkit/harness";
+import { apiClient } from "@herald/e2e/herald/api-client";
+import { type ServiceName, type ServiceProcess, startServiceProcess } from "@herald/e2e/herald/processes";
+import { heraldSettings } from "@herald/e2e/herald/settings";
+import { certificates } from "@herald/testkit/harness/certificates";
+import { eventually } from "@herald/testkit/harness/eventually";
+import { type HttpsReceiver, httpsReceiver } from "@herald/testkit/harness/https-receiver";
+import { useBroker } from "@herald/testkit/harness/use-broker";
+import { useDatabase } from "@herald/testkit/harness/use-database";
 import { afterAll, afterEach, beforeAll, expect, test } from "@jest/globals";
-import type { Arrivals } from "../../src/bench/processes/receiver.ts";
-import { quantile } from "../../src/bench/statistics.ts";
-import { type Child, startChild } from "../../src/child.ts";
-import { apiClient } from "../../src/herald/api-client.ts";
-import { type ServiceName, type ServiceProcess, startServiceProcess } from "../../src/herald/processes.ts";
-import { heraldSettings } from "../../src/herald/settings.ts";
+import type { Arrivals } from "../src/bench/processes/receiver.ts";
+import { quantile } from "../src/bench/statistics.ts";
+import { type Child, startChild } from "../src/child.ts";
 
 /** Events of the organization that floods: as fast as the broker takes them. */
 const FLOOD = 30_000;

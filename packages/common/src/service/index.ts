@@ -1,2 +1,0 @@
-export { type OpenService, openService } from "./open-service.ts";
-export { runService, type Service } from "./run-service.ts";

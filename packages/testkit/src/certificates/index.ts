@@ -1,1 +1,0 @@
-export { type CertificateAuthority, type KeyPair, makeAuthority, makeSelfSigned } from "./authority.ts";
