@@ -1,6 +1,11 @@
-/** @type {import("jest").Config} */
-export default {
-  testMatch: ["<rootDir>/{packages,services}/*/{src,test}/**/*.test.ts"],
+/**
+ * Three tiers of tests, told apart by where a file stands:
+ *
+ * - unit: `src/**` beside the code. Pure rules; no build, no server.
+ * - service: `test/**`. A real PostgreSQL and RabbitMQ, and the journeys through all of Herald.
+ * - system: `test/system/**`. Browsers, compilers, packing, incidents, chaos, long fuzzing.
+ */
+const shared = {
   modulePathIgnorePatterns: ["<rootDir>/.*/dist/", "<rootDir>/.local/"],
   extensionsToTreatAsEsm: [".ts", ".tsx"],
   transform: {
@@ -11,12 +16,33 @@ export default {
   },
   // Tests run on the sources of every package, so that no build can be stale.
   testEnvironmentOptions: { customExportConditions: ["herald-source", "node", "node-addons"] },
-  // Brings up PostgreSQL and RabbitMQ for the files that ask for them. Jest loads these two as plain modules, without its
-  // transform, so they are the built ones.
+};
+
+// Brings up PostgreSQL and RabbitMQ for the files that ask for them. Jest loads these two as plain modules, without its
+// transform, so they are the built ones.
+const servers = {
   globalSetup: "<rootDir>/packages/testkit/dist/harness/global-setup.js",
   globalTeardown: "<rootDir>/packages/testkit/dist/harness/global-teardown.js",
+};
+
+const SYSTEM = "<rootDir>/{packages,services}/*/test/system/**/*.test.ts";
+
+/** @type {import("jest").Config} */
+export default {
+  projects: [
+    { ...shared, displayName: "unit", testMatch: ["<rootDir>/{packages,services}/*/src/**/*.test.ts"] },
+    {
+      ...shared,
+      ...servers,
+      displayName: "service",
+      testMatch: ["<rootDir>/{packages,services}/*/test/**/*.test.ts", `!${SYSTEM}`],
+    },
+    { ...shared, ...servers, displayName: "system", testMatch: [SYSTEM] },
+  ],
   // Two cores; PostgreSQL, RabbitMQ and the receivers of the tests share them.
   maxWorkers: 2,
+  // A worker that has grown beyond this is replaced between two files.
+  workerIdleMemoryLimit: "512MB",
   // Generous, for machines that do other things too: waiting is for conditions, so it costs nothing where all is well.
-  testTimeout: 60_000,
+  testTimeout: 120_000,
 };

@@ -1,5 +1,5 @@
 import { linkSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { identify, isAlive, type ProcessIdentity } from "../stack/process-identity.ts";
+import { identify, isAlive, type ProcessIdentity } from "./process-identity.ts";
 
 /**
  * Makes sure that one process at a time holds a file. A file whose process is gone is taken over.

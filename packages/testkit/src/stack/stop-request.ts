@@ -1,4 +1,4 @@
-import { parentEnds } from "../stack/parent.ts";
+import { parentEnds } from "./parent.ts";
 
 export interface StopRequest {
   /** Resolves with the exit code that is the custom for what asked. */

@@ -10,9 +10,9 @@ import { type HttpsReceiver, httpsReceiver } from "@herald/testkit/harness/https
 import { useBroker } from "@herald/testkit/harness/use-broker";
 import { useDatabase } from "@herald/testkit/harness/use-database";
 import { afterAll, afterEach, beforeAll, expect, test } from "@jest/globals";
-import type { Arrivals } from "../src/bench/processes/receiver.ts";
-import { quantile } from "../src/bench/statistics.ts";
-import { type Child, startChild } from "../src/child.ts";
+import type { Arrivals } from "../../src/bench/processes/receiver.ts";
+import { quantile } from "../../src/bench/statistics.ts";
+import { type Child, startChild } from "../../src/child.ts";
 
 /** Events of the organization that floods: as fast as the broker takes them. */
 const FLOOD = 30_000;

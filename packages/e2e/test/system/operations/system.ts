@@ -11,8 +11,8 @@ import { projectFolder } from "@herald/testkit/stack/folders";
 import { type Postgres, startPostgres } from "@herald/testkit/stack/postgres";
 import { type RabbitmqNode, startRabbitmqNode } from "@herald/testkit/stack/rabbitmq-node";
 import pg from "pg";
-import { type ServiceName, type ServiceProcess, startServiceProcess } from "../../src/herald/processes.ts";
-import { heraldSettings } from "../../src/herald/settings.ts";
+import { type ServiceName, type ServiceProcess, startServiceProcess } from "../../../src/herald/processes.ts";
+import { heraldSettings } from "../../../src/herald/settings.ts";
 import type { ComposeVerbs } from "./compose.ts";
 
 const SERVICES = ["management-api", "publisher", "dispatcher"] as const;

@@ -4,7 +4,7 @@ import { EVENT_TYPES } from "@herald/contracts";
 import { eventually } from "@herald/testkit/harness/eventually";
 import { describe, expect, test } from "@jest/globals";
 import type { Page } from "playwright-core";
-import { useWorld } from "./support/world.ts";
+import { useWorld } from "../support/world.ts";
 
 const BUDGET_BYTES = 150 * 1024;
 const USABLE_MS = 1_000;
@@ -15,7 +15,7 @@ const SMOOTH_MS = 150;
 const tell = (figure: string): boolean => process.stderr.write(`  ${figure}\n`);
 
 test("the first load takes at most 150 KB of script, gzipped", async () => {
-  const dist = new URL("../dist/", import.meta.url);
+  const dist = new URL("../../dist/", import.meta.url);
   const html = await readFile(new URL("index.html", dist), "utf8");
   const scripts = [...html.matchAll(/(?:src|href)="\.\/(assets\/[^"]+\.js)"/g)].map(([, path]) => path ?? "");
   expect(scripts.length).toBeGreaterThan(0);

@@ -4,9 +4,9 @@ import { useBroker } from "@herald/testkit/harness/use-broker";
 import { useDatabase } from "@herald/testkit/harness/use-database";
 import { projectFolder } from "@herald/testkit/stack/folders";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { apiClient } from "../../src/herald/api-client.ts";
-import { type ServiceName, type ServiceProcess, startServiceProcess } from "../../src/herald/processes.ts";
-import { heraldSettings } from "../../src/herald/settings.ts";
+import { apiClient } from "../../../src/herald/api-client.ts";
+import { type ServiceName, type ServiceProcess, startServiceProcess } from "../../../src/herald/processes.ts";
+import { heraldSettings } from "../../../src/herald/settings.ts";
 import { metricsDocument, metricsIn } from "./metrics-document.ts";
 
 const db = useDatabase();

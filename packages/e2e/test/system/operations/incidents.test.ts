@@ -8,7 +8,7 @@ import { type HttpsReceiver, httpsReceiver } from "@herald/testkit/harness/https
 import { STACK_TIMEOUT_MS } from "@herald/testkit/harness/stack-client";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { connect } from "amqplib";
-import { type ApiClient, apiClient } from "../../src/herald/api-client.ts";
+import { type ApiClient, apiClient } from "../../../src/herald/api-client.ts";
 import { openShell, type Shell } from "./compose.ts";
 import { type Prometheus, shortened, startPrometheus } from "./prometheus.ts";
 import { documentedMetrics, projectFile, rules } from "./queries.ts";

@@ -8,8 +8,8 @@ import { removePostgresData } from "@herald/testkit/stack/postgres-programs";
 import { identify } from "@herald/testkit/stack/process-identity";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { decodeJwt } from "jose";
-import type { RunInfo } from "../src/start/run-file.ts";
-import { type HeraldProcess, pidFiles, runCommand, startHerald } from "./herald-process.ts";
+import type { RunInfo } from "../../src/start/run-file.ts";
+import { type HeraldProcess, pidFiles, runCommand, startHerald } from "../herald-process.ts";
 
 // Real processes, with a PostgreSQL and a RabbitMQ of their own: what a person gets who types the commands.
 const TIMEOUT_MS = 150_000;

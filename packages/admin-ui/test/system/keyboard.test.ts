@@ -1,6 +1,6 @@
 import { expect, test } from "@jest/globals";
 import type { Page } from "playwright-core";
-import { useWorld } from "./support/world.ts";
+import { useWorld } from "../support/world.ts";
 
 const world = useWorld();
 

@@ -1,9 +1,9 @@
 import { eventually } from "@herald/testkit/harness/eventually";
 import { beforeEach, expect, test } from "@jest/globals";
 import type { Locator, Page } from "playwright-core";
-import { uuidv7 } from "./support/deterministic.ts";
-import { type Population, populate } from "./support/populate.ts";
-import { BASE_PATH, useWorld } from "./support/world.ts";
+import { uuidv7 } from "../support/deterministic.ts";
+import { type Population, populate } from "../support/populate.ts";
+import { BASE_PATH, useWorld } from "../support/world.ts";
 
 const world = useWorld();
 let id = "";

@@ -1,5 +1,5 @@
 import { expect, test } from "@jest/globals";
-import { useWorld } from "./support/world.ts";
+import { useWorld } from "../support/world.ts";
 
 const world = useWorld();
 

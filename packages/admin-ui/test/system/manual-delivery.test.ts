@@ -1,6 +1,6 @@
 import { createHmac } from "node:crypto";
 import { describe, expect, test } from "@jest/globals";
-import { useWorld } from "./support/world.ts";
+import { useWorld } from "../support/world.ts";
 
 describe("with a dispatcher", () => {
   const world = useWorld();

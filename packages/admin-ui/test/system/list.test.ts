@@ -1,6 +1,6 @@
 import { beforeEach, expect, test } from "@jest/globals";
-import { type Population, populate } from "./support/populate.ts";
-import { useWorld } from "./support/world.ts";
+import { type Population, populate } from "../support/populate.ts";
+import { useWorld } from "../support/world.ts";
 
 const world = useWorld();
 let population: Population;

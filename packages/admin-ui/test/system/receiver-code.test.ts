@@ -5,7 +5,7 @@ import { mkdir } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterAll, describe, expect, test } from "@jest/globals";
-import { LANGUAGES, receiverCode } from "./receiver-code.ts";
+import { LANGUAGES, receiverCode } from "../../src/scenes/signature/receiver-code.ts";
 
 interface Case {
   name: string;
@@ -203,6 +203,6 @@ test.each(LANGUAGES)("the verifier in %s names this Herald's headers", (language
 });
 
 test.each(LANGUAGES)("docs/receiving-webhooks.md shows the same verifier in %s", (language) => {
-  const document = readFileSync(new URL("../../../../../docs/receiving-webhooks.md", import.meta.url), "utf8");
+  const document = readFileSync(new URL("../../../../docs/receiving-webhooks.md", import.meta.url), "utf8");
   expect(document).toContain(`\n${receiverCode(language, "X-Service").trim()}\n\`\`\``);
 });

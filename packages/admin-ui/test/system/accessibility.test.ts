@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import axe from "axe-core";
 import type { Locator, Page } from "playwright-core";
-import { type Population, populate } from "./support/populate.ts";
-import { useWorld } from "./support/world.ts";
+import { type Population, populate } from "../support/populate.ts";
+import { useWorld } from "../support/world.ts";
 
 const world = useWorld();
 let population: Population;
