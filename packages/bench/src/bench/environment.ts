@@ -11,17 +11,17 @@ import { type Rabbitmq, startRabbitmq } from "@herald/testkit/stack/rabbitmq";
 import { type ServerWork, serverWork } from "./server-work.ts";
 
 /** The servers of one run: everything real, everything its own, on this machine. */
-export interface BenchPlace {
+export interface BenchEnvironment {
   /** PEM of the authority behind `receiverCertificate`. */
   readonly ca: string;
   readonly receiverCertificate: KeyPair;
   /** A Herald of its own on these servers: an empty database and names of its own on the broker. */
-  openSite(name: string): Promise<Site>;
+  openHerald(name: string): Promise<BenchHerald>;
   /** Ends everything and deletes the data. */
   close(): Promise<void>;
 }
 
-export interface Site extends HeraldPlace {
+export interface BenchHerald extends HeraldPlace {
   /** What the servers have done so far for everybody. */
   serverWork(): Promise<ServerWork>;
   start(name: ServiceName, settings?: Record<string, string>): Promise<ServiceProcess>;
@@ -29,13 +29,16 @@ export interface Site extends HeraldPlace {
   close(): Promise<void>;
 }
 
-export interface PlaceOptions {
+export interface BenchEnvironmentOptions {
   progress: (text: string) => void;
   /** Where each service writes a CPU profile when it stops; none where absent. */
   profileFolder?: string | undefined;
 }
 
-export async function openBenchPlace({ progress, profileFolder }: PlaceOptions): Promise<BenchPlace> {
+export async function openBenchEnvironment({
+  progress,
+  profileFolder,
+}: BenchEnvironmentOptions): Promise<BenchEnvironment> {
   const folder = await mkdtemp(join(tmpdir(), "herald-bench-"));
   const pidFolder = join(folder, "processes");
   await mkdir(pidFolder, { recursive: true });
@@ -53,19 +56,19 @@ export async function openBenchPlace({ progress, profileFolder }: PlaceOptions):
     const authority = await makeAuthority("Herald bench authority");
     const caFile = join(folder, "ca.pem");
     await writeFile(caFile, authority.cert);
-    let sites = 0;
+    let opened = 0;
     return {
       ca: authority.cert,
       receiverCertificate: await authority.issue({ names: ["localhost", "127.0.0.1"] }),
-      async openSite(name) {
-        sites += 1;
-        const site = await openSite(
-          { databaseUrl: postgres.url, amqpUrl: rabbitmq.url, namespace: `bench-${name}-${sites}`, caFile },
+      async openHerald(name) {
+        opened += 1;
+        const herald = await openHerald(
+          { databaseUrl: postgres.url, amqpUrl: rabbitmq.url, namespace: `bench-${name}-${opened}`, caFile },
           { profileFolder, control: rabbitmq.control },
         );
         // Of a measurement that failed in the middle.
-        closers.push(site.close);
-        return site;
+        closers.push(herald.close);
+        return herald;
       },
       close,
     };
@@ -75,16 +78,16 @@ export async function openBenchPlace({ progress, profileFolder }: PlaceOptions):
   }
 }
 
-/** @param place with the URL of any database of the server */
-async function openSite(
-  place: HeraldPlace,
+/** @param environment with the URL of any database of the server */
+async function openHerald(
+  environment: HeraldPlace,
   { profileFolder, control }: { profileFolder: string | undefined; control: Rabbitmq["control"] },
-): Promise<Site> {
-  const database = `"${place.namespace}"`;
-  await onServer(place.databaseUrl, `create database ${database}`);
-  const url = new URL(place.databaseUrl);
-  url.pathname = `/${place.namespace}`;
-  const own = { ...place, databaseUrl: url.href };
+): Promise<BenchHerald> {
+  const database = `"${environment.namespace}"`;
+  await onServer(environment.databaseUrl, `create database ${database}`);
+  const url = new URL(environment.databaseUrl);
+  url.pathname = `/${environment.namespace}`;
+  const own = { ...environment, databaseUrl: url.href };
   await migrate(own.databaseUrl);
   const services = new Set<ServiceProcess>();
   let closed = false;
@@ -101,7 +104,7 @@ async function openSite(
       if (closed) return;
       closed = true;
       await Promise.all([...services].map((service) => service.stop()));
-      await onServer(place.databaseUrl, `drop database ${database} with (force)`);
+      await onServer(environment.databaseUrl, `drop database ${database} with (force)`);
     },
   };
 }

@@ -1,4 +1,4 @@
-import type { BenchPlace } from "./place.ts";
+import type { BenchEnvironment } from "./environment.ts";
 
 /** A figure that Herald has to reach: something measured over several rounds, next to what the machine could do at best. */
 export interface Row {
@@ -8,7 +8,7 @@ export interface Row {
   /** By the names that `round` returns, in the order in which they are shown. */
   readonly figures: Readonly<Record<string, FigureKind>>;
   /** Starts what it measures, and warms it up. */
-  open(place: BenchPlace, options: BenchOptions): Promise<OpenRow>;
+  open(environment: BenchEnvironment, options: BenchOptions): Promise<OpenRow>;
 }
 
 export interface OpenRow {
@@ -36,10 +36,10 @@ export interface BenchOptions {
   readonly progress: (text: string) => void;
 }
 
-/** What measures must not be what is measured: of rows whose traffic could be more than the rig's own processes take. */
-export const RIG_LOAD = {
-  receiverBusy: { label: "the rig's receiver was busy", unit: "%", bar: { atMost: 80 } },
-  emitterBusy: { label: "the rig's emitter was busy", unit: "%", bar: { atMost: 80 } },
+/** What measures must not be what is measured: of rows whose traffic could be more than the bench's own processes take. */
+export const BENCH_LOAD = {
+  receiverBusy: { label: "the bench's receiver was busy", unit: "%", bar: { atMost: 80 } },
+  emitterBusy: { label: "the bench's emitter was busy", unit: "%", bar: { atMost: 80 } },
 } as const satisfies Record<string, FigureKind>;
 
 /** Speed is never bought with loss: these two belong to every row that sends events. */

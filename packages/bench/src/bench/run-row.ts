@@ -1,4 +1,4 @@
-import type { BenchPlace } from "./place.ts";
+import type { BenchEnvironment } from "./environment.ts";
 import type { BenchOptions, FigureKind, Row } from "./row.ts";
 import { median } from "./statistics.ts";
 
@@ -23,10 +23,10 @@ export interface RowResult {
 /** Measures a row so many times over, on services that run through. */
 export async function runRow(
   row: Row,
-  place: BenchPlace,
+  environment: BenchEnvironment,
   { rounds, ...options }: BenchOptions & { rounds: number },
 ): Promise<RowResult> {
-  const open = await row.open(place, options);
+  const open = await row.open(environment, options);
   const measured: Record<string, number>[] = [];
   try {
     for (let round = 1; round <= rounds; round++) {

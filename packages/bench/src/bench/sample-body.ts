@@ -7,7 +7,7 @@ const SAMPLE = {
 };
 const STATUS = { oldValue: "InProgress", newValue: "Done" };
 
-/** As large as the bodies that Herald sends for the rig's events. */
+/** As large as the bodies that Herald sends for the bench's events. */
 export const SAMPLE_BODY = JSON.stringify({
   ...SAMPLE,
   data: { changes: { Status: STATUS, Emitted: { oldValue: null, newValue: "1772366400000.000" } } },

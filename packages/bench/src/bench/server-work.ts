@@ -4,9 +4,9 @@ import pg from "pg";
 export interface ServerWork {
   /** That PostgreSQL wrote to its log: what a standby would have to be sent. */
   walBytes: number;
-  /** Of the site's database. A hot path's statement is a transaction of its own, so this counts statements. */
+  /** Of the database of this Herald. A hot path's statement is a transaction of its own, so this counts statements. */
   transactions: number;
-  /** From all clients that are connected now, and to them. NaN where the broker is not the rig's own. */
+  /** From all clients that are connected now, and to them. NaN where the broker is not the bench's own. */
   brokerBytesIn: number;
   brokerBytesOut: number;
 }

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { type ApiClient, apiClient } from "@herald/e2e/herald/api-client";
 import type { ServiceProcess } from "@herald/e2e/herald/processes";
 import { type Child, startChild } from "../child.ts";
-import type { BenchPlace, Site } from "./place.ts";
+import type { BenchEnvironment, BenchHerald } from "./environment.ts";
 import type { EmitterRequest } from "./processes/emitter.ts";
 import type { Arrivals, Behaviour, ReceiverRequest, Watched } from "./processes/receiver.ts";
 
@@ -71,8 +71,8 @@ const CHUNK = 250;
 
 /** Creates the endpoints through the management API; the publisher must run before anything is emitted. */
 export async function startTraffic(
-  place: BenchPlace,
-  site: Site,
+  environment: BenchEnvironment,
+  herald: BenchHerald,
   { api, endpoints }: { api: ServiceProcess; endpoints: number },
 ): Promise<Traffic> {
   const children: Child[] = [];
@@ -87,7 +87,7 @@ export async function startTraffic(
   try {
     const receiver = await start("./processes/receiver.js");
     const askReceiver = <T>(request: ReceiverRequest) => receiver.ask<T>(request);
-    const port = await askReceiver<number>({ type: "listen", ...place.receiverCertificate });
+    const port = await askReceiver<number>({ type: "listen", ...environment.receiverCertificate });
     const receiverUrl = `https://127.0.0.1:${port}`;
     const createEndpoint = async (path: string) => {
       const admin = await apiClient(`http://127.0.0.1:${api.port}`);
@@ -97,7 +97,7 @@ export async function startTraffic(
     const startEmitter = async (organizationIds: readonly string[], timed: boolean) => {
       const emitter = await start("./processes/emitter.js");
       const ask = <T>(request: EmitterRequest) => emitter.ask<T>(request);
-      await ask({ type: "connect", url: site.amqpUrl, namespace: site.namespace, organizationIds, timed });
+      await ask({ type: "connect", url: herald.amqpUrl, namespace: herald.namespace, organizationIds, timed });
       return ask;
     };
 

@@ -4,16 +4,16 @@ import type { PrismaClient } from "@herald/common/database/generated/client";
 import { type Database, openDatabase } from "@herald/common/database/open-database";
 import { apiClient } from "@herald/e2e/herald/api-client";
 import { type Child, startChild } from "../child.ts";
+import { type AdminEndpoint, startAdmin } from "./environment/admin.ts";
+import { progressOf, storedDeliveries } from "./environment/database.ts";
+import type { EmitterRequest } from "./environment/emitter-process.ts";
+import type { ChaosEnvironment } from "./environment/open-environment.ts";
+import { collectNotices, countMessages, readNotices } from "./environment/queues.ts";
+import type { ReceiverRequest } from "./environment/receiver-process.ts";
+import { type ChaosTimes, DISABLE_AFTER, MAX_ATTEMPTS } from "./environment/settings.ts";
 import type { Period, Tenant } from "./plan/tenants.ts";
 import type { EmittedRecord, History, InjectedFault, ReceivedRequest } from "./verdict/history.ts";
 import { reconcile, type Verdict } from "./verdict/reconcile.ts";
-import { type AdminEndpoint, startAdmin } from "./world/admin.ts";
-import { progressOf, storedDeliveries } from "./world/database.ts";
-import type { EmitterRequest } from "./world/emitter-process.ts";
-import type { World } from "./world/open-world.ts";
-import { collectNotices, countMessages, readNotices } from "./world/queues.ts";
-import type { ReceiverRequest } from "./world/receiver-process.ts";
-import { DISABLE_AFTER, MAX_ATTEMPTS, type RigTimes } from "./world/settings.ts";
 
 export interface RunOptions {
   seed: number;
@@ -26,7 +26,7 @@ export interface RunOptions {
   outages: readonly Period[];
   /** When admins pause the endpoints that get paused. */
   pauses: readonly Period[];
-  times: RigTimes;
+  times: ChaosTimes;
   /** What is done to Herald while it works. Returns when everything that it touched works again, or could. */
   disturb: () => Promise<InjectedFault[]>;
   pause: (durationMs: number) => Promise<void>;
@@ -40,17 +40,17 @@ export interface RunResult {
   quietAfterMs: number;
 }
 
-const NOTICES_QUEUE = "rig.notices";
+const NOTICES_QUEUE = "herald-bench.notices";
 /** For the emitter to get rid of what it holds, and for the last delivery to end: a resumed endpoint is looked at again after a minute. */
 const CONFIRM_WITHIN_MS = 60_000;
 const QUIET_WITHIN_MS = 150_000;
 
-/** One run of the rig in a world of its own: load and disturbance, then quiet, then the verdict. */
-export async function runUnderLoad(world: World, options: RunOptions): Promise<RunResult> {
+/** One chaos run in an environment of its own: load and disturbance, then quiet, then the verdict. */
+export async function runUnderLoad(environment: ChaosEnvironment, options: RunOptions): Promise<RunResult> {
   const { seed, seconds, rate, tenants, outages, pauses, times, disturb, pause, progress } = options;
-  const { servers, namespace } = world;
-  const receivers = await startChild(new URL("./world/receiver-process.js", import.meta.url));
-  const emitter = await startChild(new URL("./world/emitter-process.js", import.meta.url));
+  const { servers, namespace } = environment;
+  const receivers = await startChild(new URL("./environment/receiver-process.js", import.meta.url));
+  const emitter = await startChild(new URL("./environment/emitter-process.js", import.meta.url));
   const ask = {
     receivers: <T>(request: ReceiverRequest) => receivers.ask<T>(request),
     emitter: <T>(request: EmitterRequest) => emitter.ask<T>(request),
@@ -59,16 +59,16 @@ export async function runUnderLoad(world: World, options: RunOptions): Promise<R
   try {
     const port = await ask.receivers<number>({
       type: "listen",
-      ...world.receiverCertificate,
+      ...environment.receiverCertificate,
       seed,
       outages: [...outages],
       attemptTimeoutMs: times.attemptTimeoutMs,
     });
-    const endpoints = await createEndpoints(world, tenants, port, receivers);
+    const endpoints = await createEndpoints(environment, tenants, port, receivers);
     await collectNotices(servers.amqpUrls(), names(namespace).noticesExchange, NOTICES_QUEUE);
     await ask.emitter({
       type: "connect",
-      url: world.amqpUrlOver("emitter>rabbitmq"),
+      url: environment.amqpUrlOver("emitter>rabbitmq"),
       namespace,
       seed,
       tenants: [...tenants],
@@ -76,7 +76,7 @@ export async function runUnderLoad(world: World, options: RunOptions): Promise<R
 
     progress(`${rate} events/s for ${seconds} s`);
     await ask.receivers({ type: "begin" });
-    const admin = await startAdmin({ seed, endpoints, pauses, apiUrl: world.apiUrl, pause });
+    const admin = await startAdmin({ seed, endpoints, pauses, apiUrl: environment.apiUrl, pause });
     await ask.emitter({ type: "begin", perSecond: rate });
     const [faults] = await Promise.all([disturb(), pause(seconds * 1_000)]);
 
@@ -85,7 +85,7 @@ export async function runUnderLoad(world: World, options: RunOptions): Promise<R
     admin.finish();
     const events = await ask.emitter<EmittedRecord[]>({ type: "finish", withinMs: CONFIRM_WITHIN_MS });
     // Not before the faults are over: a restart of PostgreSQL moves it.
-    database = openDatabase(servers.databaseUrl().href, { applicationName: "rig" });
+    database = openDatabase(servers.databaseUrl().href, { applicationName: "herald-bench" });
     await untilQuiet(database.prisma, expectedDeliveries(events, endpoints) + admin.manual.length);
     const quietAfterMs = Date.now() - disturbedUntil;
     await admin.stop();
@@ -107,7 +107,7 @@ export async function runUnderLoad(world: World, options: RunOptions): Promise<R
         attempts: attempts.map(({ deliveryId, number }) => `${deliveryId}/${number}`),
       })),
       faults,
-      ownEnds: world.ownEnds,
+      ownEnds: environment.ownEnds,
       stoodStillMs: await ask.receivers<number>({ type: "stoodStillMs" }),
       leftInQueues: await countMessages(servers.amqpUrls(), [inboxQueue, rejectedQueue, manualHintsQueue]),
       settings: {
@@ -140,14 +140,14 @@ interface RunEndpoint extends AdminEndpoint {
 }
 
 async function createEndpoints(
-  world: World,
+  environment: ChaosEnvironment,
   tenants: readonly Tenant[],
   receiverPort: number,
   receivers: Child,
 ): Promise<RunEndpoint[]> {
   const created: RunEndpoint[] = [];
   for (const { organizationId, endpoints } of tenants) {
-    const api = await apiClient(world.apiUrl, organizationId);
+    const api = await apiClient(environment.apiUrl, organizationId);
     for (const { character, types } of endpoints) {
       const number = created.length;
       const url = `https://127.0.0.1:${receiverPort}/${number}`;

@@ -1,6 +1,6 @@
 import { parseArgs } from "node:util";
+import { openBenchEnvironment } from "../bench/environment.ts";
 import { machine } from "../bench/machine.ts";
-import { openBenchPlace } from "../bench/place.ts";
 import { ROWS } from "../bench/rows/index.ts";
 import { type RowResult, runRow } from "../bench/run-row.ts";
 import { table } from "../bench/table.ts";
@@ -39,15 +39,15 @@ if (unknown.length > 0 || !(seconds > 0) || !(rounds >= 1) || !(growth >= 1)) {
 
 const progress = (text: string) => console.error(`${text} ...`);
 const measuredOn = machine();
-const place = await openBenchPlace({ progress, profileFolder: values.profile });
+const environment = await openBenchEnvironment({ progress, profileFolder: values.profile });
 const rows: RowResult[] = [];
 try {
   for (const row of ROWS) {
     if (only && !only.includes(row.name)) continue;
-    rows.push(await runRow(row, place, { seconds, rounds, growth, progress }));
+    rows.push(await runRow(row, environment, { seconds, rounds, growth, progress }));
   }
 } finally {
-  await place.close();
+  await environment.close();
 }
 
 if (values.json) {

@@ -1,6 +1,6 @@
 import { parseArgs } from "node:util";
+import { openBenchEnvironment } from "../bench/environment.ts";
 import { machine } from "../bench/machine.ts";
-import { openBenchPlace } from "../bench/place.ts";
 import { runSoak } from "../soak/run-soak.ts";
 
 const USAGE = `pnpm soak [options]: an even load for a while, with a PostgreSQL, a RabbitMQ and a receiver of its own. Nothing may grow.
@@ -29,8 +29,8 @@ if (!(minutes > 0) || !(rate > 0)) {
 
 const progress = (text: string) => console.error(`${text} ...`);
 const measuredOn = machine();
-const place = await openBenchPlace({ progress });
-const { figures, ...counts } = await runSoak(place, { minutes, rate, progress }).finally(place.close);
+const environment = await openBenchEnvironment({ progress });
+const { figures, ...counts } = await runSoak(environment, { minutes, rate, progress }).finally(environment.close);
 const passed = counts.lost === 0 && counts.repeated === 0 && figures.every(({ flat }) => flat);
 
 if (values.json) {

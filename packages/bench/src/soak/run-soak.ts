@@ -1,8 +1,8 @@
 import { openDatabase } from "@herald/common/database/open-database";
-import type { ServiceName, ServiceProcess } from "@herald/e2e/herald/processes";
-import type { BenchPlace } from "../bench/place.ts";
+import type { ServiceName } from "@herald/e2e/herald/processes";
+import type { BenchEnvironment } from "../bench/environment.ts";
+import { startHerald } from "../bench/running-herald.ts";
 import { quantile } from "../bench/statistics.ts";
-import { startTraffic } from "../bench/traffic.ts";
 import { type Course, courseOf } from "./flatness.ts";
 import { type SoakFigure, sampleDatabase, sampleServices, soakFigures } from "./sample.ts";
 
@@ -26,14 +26,14 @@ const ENDPOINTS = 20;
 const WINDOW_SECONDS = 10;
 
 /** Keeps an even load on one process of each service, and looks whether anything grows with the time. */
-export async function runSoak(place: BenchPlace, { minutes, rate, progress }: SoakOptions): Promise<SoakResult> {
-  const site = await place.openSite("soak");
-  const database = openDatabase(site.databaseUrl, { applicationName: "rig", poolSize: 1 });
-  const services = new Map<ServiceName, ServiceProcess>();
-  for (const name of SERVICES) services.set(name, await site.start(name));
-  const api = services.get("management-api");
-  if (!api) throw new Error("There is no management API.");
-  const traffic = await startTraffic(place, site, { api, endpoints: ENDPOINTS });
+export async function runSoak(
+  environment: BenchEnvironment,
+  { minutes, rate, progress }: SoakOptions,
+): Promise<SoakResult> {
+  const running = await startHerald(environment, { name: "soak", endpoints: ENDPOINTS });
+  const { herald, traffic } = running;
+  const database = openDatabase(herald.databaseUrl, { applicationName: "herald-bench", poolSize: 1 });
+  const services = new Map(SERVICES.map((name) => [name, running.service(name)] as const));
   const samples: Record<string, number>[] = [];
   const sums = { emitted: 0, lost: 0, repeated: 0 };
   try {
@@ -55,9 +55,8 @@ export async function runSoak(place: BenchPlace, { minutes, rate, progress }: So
       progress(`Window ${window} of ${windows}, ${sums.emitted} events`);
     }
   } finally {
-    await traffic.close();
     await database.close();
-    await site.close();
+    await running.close();
   }
   return {
     ...sums,

@@ -63,8 +63,13 @@ test("a flood of one organization holds up another one's events until it's store
     const { endpoint } = await admin.create({ url: receiverUrl });
     const emitter = await child("emitter");
     const { organizationId } = admin;
-    const place = { url: broker.url, namespace: broker.namespace, organizationIds: [organizationId], timed: true };
-    await emitter.ask({ type: "connect", ...place });
+    const environment = {
+      url: broker.url,
+      namespace: broker.namespace,
+      organizationIds: [organizationId],
+      timed: true,
+    };
+    await emitter.ask({ type: "connect", ...environment });
     return { emitter, organizationId, endpointId: endpoint.id };
   }
   const receiver = await child("receiver");

@@ -2,11 +2,11 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { startChild } from "../../child.ts";
 import { serverCpu } from "../cpu.ts";
 import type { GotLoopRequest, GotLoopResult } from "../processes/got-loop.ts";
-import { EXACTLY_ONCE, RIG_LOAD, type Row } from "../row.ts";
+import { BENCH_LOAD, EXACTLY_ONCE, type Row } from "../row.ts";
+import { startHerald } from "../running-herald.ts";
 import { SAMPLE_BODY } from "../sample-body.ts";
 import type { ServerWork } from "../server-work.ts";
 import { readService } from "../service-readings.ts";
-import { startTraffic } from "../traffic.ts";
 
 const ENDPOINTS = 20;
 const WARM_UP_EVENTS = 4_000;
@@ -34,15 +34,15 @@ export const deliveriesRow: Row = {
     transactions: { label: "transactions of PostgreSQL a delivery", unit: "" },
     brokerIn: { label: "sent to RabbitMQ a delivery", unit: "B" },
     brokerOut: { label: "sent by RabbitMQ a delivery", unit: "B" },
-    ...RIG_LOAD,
+    ...BENCH_LOAD,
     ...EXACTLY_ONCE,
   },
-  async open(place, { seconds, progress }) {
-    const site = await place.openSite("deliveries");
-    const api = await site.start("management-api");
-    const dispatcher = await site.start("dispatcher");
-    const publisher = await site.start("publisher");
-    const traffic = await startTraffic(place, site, { api, endpoints: ENDPOINTS });
+  async open(environment, { seconds, progress }) {
+    const running = await startHerald(environment, { name: "deliveries", endpoints: ENDPOINTS });
+    const { herald, traffic } = running;
+    const api = running.service("management-api");
+    const dispatcher = running.service("dispatcher");
+    const publisher = running.service("publisher");
     const gotLoop = await startChild(new URL("../processes/got-loop.js", import.meta.url));
     progress("Warming up");
     await traffic.emit(WARM_UP_EVENTS);
@@ -68,7 +68,7 @@ export const deliveriesRow: Row = {
       },
       async round() {
         await traffic.reset();
-        const workBefore = await site.serverWork();
+        const workBefore = await herald.serverWork();
         const feeding = traffic.feed(AbortSignal.timeout(seconds * 1_000 + SETTLING_MS + 1_000));
         await sleep(SETTLING_MS);
         await traffic.busy();
@@ -78,11 +78,11 @@ export const deliveriesRow: Row = {
         const busy = await traffic.busy();
         const emitted = await feeding;
         await traffic.untilReceived(emitted);
-        const workAfter = await site.serverWork();
+        const workAfter = await herald.serverWork();
         const { different, repeated } = await traffic.arrivals();
         const bare = await gotLoop.ask<GotLoopResult>({
           url: traffic.receiverUrl,
-          ca: place.ca,
+          ca: environment.ca,
           concurrency: BARE_CONCURRENCY,
           seconds,
           body: SAMPLE_BODY,
@@ -114,9 +114,8 @@ export const deliveriesRow: Row = {
         };
       },
       async close() {
-        await traffic.close();
         await gotLoop.stop();
-        await site.close();
+        await running.close();
       },
     };
   },

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { ServiceProcess } from "@herald/e2e/herald/processes";
 import { serverCpu } from "../cpu.ts";
-import { EXACTLY_ONCE, type FigureKind, RIG_LOAD, type Row } from "../row.ts";
+import { BENCH_LOAD, EXACTLY_ONCE, type FigureKind, type Row } from "../row.ts";
+import { startHerald } from "../running-herald.ts";
 import { SAMPLE_BODY } from "../sample-body.ts";
 import { readService } from "../service-readings.ts";
-import { startTraffic } from "../traffic.ts";
 
 /** Few, and slow: then a dispatcher is limited by its slots, and four of them leave room on two cores. */
 const ENDPOINTS = 3;
@@ -32,15 +32,14 @@ export const dispatchersRow: Row = {
     twoRatio: { label: "two to one", unit: "x", bar: { atLeast: 1.8 } },
     fourRatio: { label: "four to one", unit: "x", bar: { atLeast: 3.2 } },
     ...Object.fromEntries(Object.entries(PARTS).flatMap(([part, label]) => cpuFigures(part, label))),
-    ...RIG_LOAD,
+    ...BENCH_LOAD,
     ...EXACTLY_ONCE,
   },
-  async open(place, { seconds, progress }) {
-    const site = await place.openSite("dispatchers");
-    const api = await site.start("management-api");
-    const publisher = await site.start("publisher");
-    const dispatchers = [await site.start("dispatcher")];
-    const traffic = await startTraffic(place, site, { api, endpoints: ENDPOINTS });
+  async open(environment, { seconds, progress }) {
+    const running = await startHerald(environment, { name: "dispatchers", endpoints: ENDPOINTS });
+    const { herald, traffic, close } = running;
+    const publisher = running.service("publisher");
+    const dispatchers = [running.service("dispatcher")];
     progress("Warming up");
     await traffic.emit(WARM_UP_EVENTS);
     await traffic.untilReceived(WARM_UP_EVENTS);
@@ -58,7 +57,7 @@ export const dispatchersRow: Row = {
     /** With so many, once they are at it. */
     async function measure(count: number) {
       if (dispatchers.length < count) {
-        while (dispatchers.length < count) dispatchers.push(await site.start("dispatcher"));
+        while (dispatchers.length < count) dispatchers.push(await herald.start("dispatcher"));
         await traffic.answerAfter(0);
         await sleep(WARM_UP_MS);
         await traffic.answerAfter(ANSWER_AFTER_MS);
@@ -119,10 +118,7 @@ export const dispatchersRow: Row = {
           repeated,
         };
       },
-      async close() {
-        await traffic.close();
-        await site.close();
-      },
+      close,
     };
   },
 };

@@ -1,8 +1,8 @@
 import { bareInsertsPerSecond } from "../bare-insert.ts";
 import { barePublishesPerSecond } from "../bare-publish.ts";
 import type { Row } from "../row.ts";
+import { startHerald } from "../running-herald.ts";
 import { SAMPLE_BODY } from "../sample-body.ts";
-import { startTraffic } from "../traffic.ts";
 import { fanOutWaiting } from "./waiting-events.ts";
 
 const ENDPOINTS = 20;
@@ -25,14 +25,14 @@ export const fanOutRow: Row = {
     lost: { label: "deliveries that are missing", unit: "", bar: { atMost: 0 } },
     repeated: { label: "hints beyond one a delivery", unit: "", bar: { atMost: 0 } },
   },
-  async open(place, { seconds, progress }) {
+  async open(environment, { seconds, progress }) {
     const events = Math.round(EVENTS_A_SECOND * seconds);
-    const site = await place.openSite("fan-out");
-    const api = await site.start("management-api");
-    const publisher = await site.start("publisher");
-    const traffic = await startTraffic(place, site, { api, endpoints: ENDPOINTS });
+    const services = ["publisher"] as const;
+    const running = await startHerald(environment, { name: "fan-out", endpoints: ENDPOINTS, services });
+    const { herald, traffic, close } = running;
+    const publisher = running.service("publisher");
     progress("Warming up");
-    await fanOutWaiting(site, traffic, [publisher], Math.min(WARM_UP_EVENTS, events));
+    await fanOutWaiting(herald, traffic, [publisher], Math.min(WARM_UP_EVENTS, events));
     return {
       conditions: {
         endpoints: ENDPOINTS,
@@ -43,16 +43,13 @@ export const fanOutRow: Row = {
         "bare publishes unconfirmed": 500,
       },
       async round() {
-        const { serverCpu: _, ...measured } = await fanOutWaiting(site, traffic, [publisher], events);
-        const bareInserts = await bareInsertsPerSecond(site.databaseUrl, BARE_SECONDS);
-        const barePublishes = await barePublishesPerSecond(site.amqpUrl, BARE_SECONDS);
+        const { serverCpu: _, ...measured } = await fanOutWaiting(herald, traffic, [publisher], events);
+        const bareInserts = await bareInsertsPerSecond(herald.databaseUrl, BARE_SECONDS);
+        const barePublishes = await barePublishesPerSecond(herald.amqpUrl, BARE_SECONDS);
         const ratio = measured.perSecond / Math.min(bareInserts, barePublishes);
         return { ...measured, bareInserts, barePublishes, ratio };
       },
-      async close() {
-        await traffic.close();
-        await site.close();
-      },
+      close,
     };
   },
 };

@@ -6,7 +6,7 @@ import { settle } from "@herald/dispatcher/sql/settle";
 import { type ApiClient, apiClient } from "@herald/e2e/herald/api-client";
 import { fillGaps } from "@herald/publisher/sql/fill-gaps";
 import { storeEvents } from "@herald/publisher/sql/store-events";
-import type { BenchPlace, Site } from "../place.ts";
+import type { BenchEnvironment, BenchHerald } from "../environment.ts";
 import type { FigureKind, Row } from "../row.ts";
 import { SAMPLE_BODY } from "../sample-body.ts";
 import { median } from "../statistics.ts";
@@ -38,9 +38,9 @@ export const growthRow: Row = {
   name: "growth",
   title: "The same work with a long history stored",
   figures: Object.fromEntries(STEPS.flatMap(figuresOf)),
-  async open(place, { growth, seconds, progress }) {
-    const short = await openHistory(place, FEW, progress);
-    const long = await openHistory(place, growth, progress).catch(async (error) => {
+  async open(environment, { growth, seconds, progress }) {
+    const short = await openHistory(environment, FEW, progress);
+    const long = await openHistory(environment, growth, progress).catch(async (error) => {
       await short.close();
       throw error;
     });
@@ -105,15 +105,19 @@ interface History {
   close(): Promise<void>;
 }
 
-async function openHistory(place: BenchPlace, deliveries: number, progress: (text: string) => void): Promise<History> {
-  const site = await place.openSite("growth");
-  const database = openDatabase(site.databaseUrl, { statementTimeoutMs: 600_000 });
+async function openHistory(
+  environment: BenchEnvironment,
+  deliveries: number,
+  progress: (text: string) => void,
+): Promise<History> {
+  const herald = await environment.openHerald("growth");
+  const database = openDatabase(herald.databaseUrl, { statementTimeoutMs: 600_000 });
   const close = async () => {
     await database.close();
-    await site.close();
+    await herald.close();
   };
   try {
-    const api = await site.start("management-api");
+    const api = await herald.start("management-api");
     const admin = await apiClient(`http://127.0.0.1:${api.port}`, randomUUID(), { keepAlive: true });
     await storeFinished(database.prisma, {
       organizationId: admin.organizationId,
@@ -123,7 +127,7 @@ async function openHistory(place: BenchPlace, deliveries: number, progress: (tex
       progress,
     });
     const endpointIds = (await admin.list()).map(({ id }) => id);
-    return { work: () => work({ database, site, admin, endpointIds }), close };
+    return { work: () => work({ database, herald, admin, endpointIds }), close };
   } catch (error) {
     await close();
     throw error;
@@ -132,7 +136,7 @@ async function openHistory(place: BenchPlace, deliveries: number, progress: (tex
 
 interface Worker {
   database: Database;
-  site: Site;
+  herald: BenchHerald;
   admin: ApiClient;
   endpointIds: string[];
 }

@@ -1,9 +1,9 @@
 import { diskFlushMs } from "../disk-flush.ts";
-import { EXACTLY_ONCE, RIG_LOAD, type Row } from "../row.ts";
+import { BENCH_LOAD, EXACTLY_ONCE, type Row } from "../row.ts";
+import { startHerald } from "../running-herald.ts";
 import { SAMPLE_BODY } from "../sample-body.ts";
 import { quantile } from "../statistics.ts";
 import { measureSteady } from "../steady-traffic.ts";
-import { startTraffic } from "../traffic.ts";
 
 const ENDPOINTS = 20;
 const PER_SECOND = 200;
@@ -18,15 +18,11 @@ export const latencyRow: Row = {
     p95: { label: "95 % within", unit: "ms", bar: { atMost: 40 } },
     p99: { label: "99 % within", unit: "ms", bar: { atMost: 100 } },
     flush: { label: "one flush of the disk, half within", unit: "ms" },
-    ...RIG_LOAD,
+    ...BENCH_LOAD,
     ...EXACTLY_ONCE,
   },
-  async open(place, { seconds, progress }) {
-    const site = await place.openSite("latency");
-    const api = await site.start("management-api");
-    await site.start("dispatcher");
-    await site.start("publisher");
-    const traffic = await startTraffic(place, site, { api, endpoints: ENDPOINTS });
+  async open(environment, { seconds, progress }) {
+    const { traffic, close } = await startHerald(environment, { name: "latency", endpoints: ENDPOINTS });
     progress("Warming up");
     await traffic.untilReceived(await traffic.emitEvenly(PER_SECOND, Math.min(WARM_UP_SECONDS, seconds)));
     return {
@@ -54,10 +50,7 @@ export const latencyRow: Row = {
           repeated,
         };
       },
-      async close() {
-        await traffic.close();
-        await site.close();
-      },
+      close,
     };
   },
 };

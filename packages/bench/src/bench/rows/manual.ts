@@ -3,9 +3,9 @@ import { apiClient } from "@herald/e2e/herald/api-client";
 import { got } from "got";
 import { diskFlushMs } from "../disk-flush.ts";
 import type { Row } from "../row.ts";
+import { startHerald } from "../running-herald.ts";
 import { SAMPLE_BODY } from "../sample-body.ts";
 import { median, quantile } from "../statistics.ts";
-import { startTraffic } from "../traffic.ts";
 
 const WARM_UP = 50;
 
@@ -21,16 +21,15 @@ export const manualRow: Row = {
     flush: { label: "one flush of the disk, half within", unit: "ms" },
     failed: { label: "deliveries that did not succeed at once", unit: "", bar: { atMost: 0 } },
   },
-  async open(place, { seconds, progress }) {
-    const site = await place.openSite("manual");
-    const api = await site.start("management-api", { MANUAL_DELIVERIES_PER_MINUTE: "100000" });
-    await site.start("dispatcher");
-    await site.start("publisher");
-    const traffic = await startTraffic(place, site, { api, endpoints: 1 });
-    const admin = await apiClient(`http://127.0.0.1:${api.port}`, traffic.organizationIds[0], { keepAlive: true });
+  async open(environment, { seconds, progress }) {
+    const settings = { "management-api": { MANUAL_DELIVERIES_PER_MINUTE: "100000" } };
+    const { traffic, service, close } = await startHerald(environment, { name: "manual", endpoints: 1, settings });
+    const admin = await apiClient(`http://127.0.0.1:${service("management-api").port}`, traffic.organizationIds[0], {
+      keepAlive: true,
+    });
     const [endpoint] = await admin.list();
     if (!endpoint) throw new Error("The endpoint of the traffic is missing.");
-    const agent = new Agent({ keepAlive: true, ca: place.ca });
+    const agent = new Agent({ keepAlive: true, ca: environment.ca });
     const client = got.extend({ agent: { https: agent }, retry: { limit: 0 } });
 
     async function pair() {
@@ -63,8 +62,7 @@ export const manualRow: Row = {
       },
       async close() {
         agent.destroy();
-        await traffic.close();
-        await site.close();
+        await close();
       },
     };
   },

@@ -1,6 +1,6 @@
 import type { FigureKind, Row } from "../row.ts";
+import { startHerald } from "../running-herald.ts";
 import { SAMPLE_BODY } from "../sample-body.ts";
-import { startTraffic } from "../traffic.ts";
 import { fanOutWaiting } from "./waiting-events.ts";
 
 const ENDPOINTS = 20;
@@ -29,14 +29,14 @@ export const publishersRow: Row = {
   name: "publishers",
   title: "One publisher and two",
   figures,
-  async open(place, { seconds, progress }) {
+  async open(environment, { seconds, progress }) {
     const events = Math.round(EVENTS_A_SECOND * seconds);
-    const site = await place.openSite("publishers");
-    const api = await site.start("management-api");
-    const first = await site.start("publisher");
-    const traffic = await startTraffic(place, site, { api, endpoints: ENDPOINTS });
+    const services = ["publisher"] as const;
+    const running = await startHerald(environment, { name: "publishers", endpoints: ENDPOINTS, services });
+    const { herald, traffic, close } = running;
+    const first = running.service("publisher");
     progress("Warming up");
-    await fanOutWaiting(site, traffic, [first], events);
+    await fanOutWaiting(herald, traffic, [first], events);
     return {
       conditions: {
         endpoints: ENDPOINTS,
@@ -45,11 +45,11 @@ export const publishersRow: Row = {
         "body bytes": SAMPLE_BODY.length,
       },
       async round() {
-        const one = await fanOutWaiting(site, traffic, [first], events);
-        const second = await site.start("publisher");
+        const one = await fanOutWaiting(herald, traffic, [first], events);
+        const second = await herald.start("publisher");
         // What a process does the first time costs more.
-        const warmUp = await fanOutWaiting(site, traffic, [first, second], events);
-        const two = await fanOutWaiting(site, traffic, [first, second], events);
+        const warmUp = await fanOutWaiting(herald, traffic, [first, second], events);
+        const two = await fanOutWaiting(herald, traffic, [first, second], events);
         await second.stop();
         return {
           one: one.perSecond,
@@ -66,10 +66,7 @@ export const publishersRow: Row = {
           repeated: one.repeated + warmUp.repeated + two.repeated,
         };
       },
-      async close() {
-        await traffic.close();
-        await site.close();
-      },
+      close,
     };
   },
 };

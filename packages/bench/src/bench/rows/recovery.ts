@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { EXACTLY_ONCE, type Row } from "../row.ts";
+import { startHerald } from "../running-herald.ts";
 import { SAMPLE_BODY } from "../sample-body.ts";
-import { type AddedEndpoint, startTraffic } from "../traffic.ts";
+import type { AddedEndpoint } from "../traffic.ts";
 import { forgetDeliveries, storeUnfinished } from "./stored-backlog.ts";
 
 const BACKLOG = 2_000;
@@ -26,12 +27,9 @@ export const recoveryRow: Row = {
     perSecond: { label: "of the backlog, from the first request on", unit: "/s" },
     ...EXACTLY_ONCE,
   },
-  async open(place, { seconds, progress }) {
-    const site = await place.openSite("recovery");
-    const api = await site.start("management-api");
-    await site.start("dispatcher", { RETRY_DELAYS_SECONDS });
-    await site.start("publisher");
-    const traffic = await startTraffic(place, site, { api, endpoints: 1 });
+  async open(environment, { seconds, progress }) {
+    const settings = { dispatcher: { RETRY_DELAYS_SECONDS } };
+    const { herald, traffic, close } = await startHerald(environment, { name: "recovery", endpoints: 1, settings });
     const endpoint = await traffic.addEndpoint("recovering");
     const emitter = await traffic.addEmitter(endpoint);
     progress("Warming up");
@@ -50,7 +48,7 @@ export const recoveryRow: Row = {
         await endpoint.answer({ status: 500 });
         await emitter.emit(FAILURES);
         await untilDisabled(endpoint);
-        await storeUnfinished(site, { endpointIds: [endpoint.id], deliveries: BACKLOG, kind: "parked" });
+        await storeUnfinished(herald, { endpointIds: [endpoint.id], deliveries: BACKLOG, kind: "parked" });
         await endpoint.answer({ afterMs: ANSWER_AFTER_MS, exact: true });
         await traffic.reset();
         await endpoint.watch();
@@ -63,7 +61,7 @@ export const recoveryRow: Row = {
         await endpoint.answer({ afterMs: 0 });
         await traffic.untilReceived(BACKLOG, endpoint);
         const { differentOf, repeated } = await traffic.arrivals();
-        await forgetDeliveries(site);
+        await forgetDeliveries(herald);
         const most = (requests: typeof seen) => Math.max(...requests.map(({ atOnce }) => atOnce));
         return {
           beforeAnswer: most(seen.filter(({ answered }) => answered === 0)),
@@ -76,10 +74,7 @@ export const recoveryRow: Row = {
           repeated,
         };
       },
-      async close() {
-        await traffic.close();
-        await site.close();
-      },
+      close,
     };
   },
 };

@@ -1,5 +1,5 @@
 import pg from "pg";
-import type { Site } from "../place.ts";
+import type { BenchHerald } from "../environment.ts";
 import { UNTIMED_BODY_REST } from "../sample-body.ts";
 
 export interface Unfinished {
@@ -11,9 +11,12 @@ export interface Unfinished {
 }
 
 /** Stores unfinished deliveries, each with an event of its own; all but the parked ones are due now. */
-export async function storeUnfinished(site: Site, { endpointIds, deliveries, kind }: Unfinished): Promise<void> {
+export async function storeUnfinished(
+  herald: BenchHerald,
+  { endpointIds, deliveries, kind }: Unfinished,
+): Promise<void> {
   const attempts = kind === "failed" ? 1 : 0;
-  await inDatabase(site, (client) =>
+  await inDatabase(herald, (client) =>
     client.query(
       `with wanted as materialized (
         select id as endpoint_id, organization_id, gen_random_uuid() as event_id
@@ -38,18 +41,18 @@ export async function storeUnfinished(site: Site, { endpointIds, deliveries, kin
 }
 
 /** Forgets all events and deliveries; what is in flight ends without a trace. */
-export async function forgetDeliveries(site: Site): Promise<void> {
-  await inDatabase(site, (client) => client.query("truncate delivery, delivery_attempt, business_event"));
+export async function forgetDeliveries(herald: BenchHerald): Promise<void> {
+  await inDatabase(herald, (client) => client.query("truncate delivery, delivery_attempt, business_event"));
 }
 
 /** So that what was stored in bulk is not written to the disk while something else is measured. */
-export async function checkpoint(site: Site): Promise<void> {
-  await inDatabase(site, (client) => client.query("checkpoint"));
+export async function checkpoint(herald: BenchHerald): Promise<void> {
+  await inDatabase(herald, (client) => client.query("checkpoint"));
 }
 
 /** Runs a task on a connection of its own. */
-export async function inDatabase<T>(site: Site, task: (client: pg.Client) => Promise<T>): Promise<T> {
-  const client = new pg.Client({ connectionString: site.databaseUrl });
+export async function inDatabase<T>(herald: BenchHerald, task: (client: pg.Client) => Promise<T>): Promise<T> {
+  const client = new pg.Client({ connectionString: herald.databaseUrl });
   await client.connect();
   try {
     return await task(client);

@@ -3,7 +3,7 @@ import { names } from "@herald/common/broker/topology";
 import type { ServiceProcess } from "@herald/e2e/herald/processes";
 import { connect } from "amqplib";
 import { type ServerCpu, serverCpu } from "../cpu.ts";
-import type { Site } from "../place.ts";
+import type { BenchHerald } from "../environment.ts";
 import { readService } from "../service-readings.ts";
 import type { Traffic } from "../traffic.ts";
 import { inDatabase } from "./stored-backlog.ts";
@@ -26,7 +26,7 @@ export interface FannedOut {
 
 /** Lets events gather while the publishers are held, then lets go, and clears away what they made. */
 export async function fanOutWaiting(
-  site: Site,
+  herald: BenchHerald,
   traffic: Traffic,
   publishers: readonly ServiceProcess[],
   count: number,
@@ -61,7 +61,7 @@ export async function fanOutWaiting(
       rabbitmq: each(serversAfter.rabbitmq - serversBefore.rabbitmq),
     },
     publisherMemory: after.residentMebibytes,
-    lost: count - (await takeDeliveries(site)),
+    lost: count - (await takeDeliveries(herald)),
     repeated: after.hints - before.hints - count,
   };
 }
@@ -77,15 +77,15 @@ async function readAll(publishers: readonly ServiceProcess[]) {
 }
 
 /** Counts what was stored, and clears it and its hints away, so that the next round begins like this one. */
-async function takeDeliveries(site: Site): Promise<number> {
-  const count = await inDatabase(site, async (client) => {
+async function takeDeliveries(herald: BenchHerald): Promise<number> {
+  const count = await inDatabase(herald, async (client) => {
     const { rows } = await client.query<{ count: number }>("select count(*)::int as count from delivery");
     await client.query("truncate delivery, delivery_attempt, business_event");
     return rows[0]?.count ?? 0;
   });
-  const broker = await connect(site.amqpUrl);
+  const broker = await connect(herald.amqpUrl);
   const channel = await broker.createChannel();
-  await channel.purgeQueue(names(site.namespace).firstHintsQueue);
+  await channel.purgeQueue(names(herald.namespace).firstHintsQueue);
   await broker.close();
   return count;
 }

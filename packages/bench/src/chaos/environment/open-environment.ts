@@ -9,11 +9,11 @@ import { type Link, startLink } from "@herald/testkit/harness/link";
 import { LINKS, SERVICES, type ServiceLabel } from "../plan/faults.ts";
 import type { History } from "../verdict/history.ts";
 import type { Servers, ServersOptions } from "./servers.ts";
-import { type RigTimes, rigSettings } from "./settings.ts";
+import { type ChaosTimes, chaosSettings } from "./settings.ts";
 import { type SupervisedService, superviseService } from "./supervisor.ts";
 
 /** A whole Herald, two of each service, every connection through a proxy of its own. */
-export interface World<S extends Servers = Servers> {
+export interface ChaosEnvironment<S extends Servers = Servers> {
   folder: string;
   namespace: string;
   servers: S;
@@ -29,9 +29,9 @@ export interface World<S extends Servers = Servers> {
   close(options: { keepFolder: boolean }): Promise<void>;
 }
 
-export interface WorldOptions<S extends Servers> {
+export interface EnvironmentOptions<S extends Servers> {
   startServers: (options: ServersOptions) => Promise<S>;
-  times: RigTimes;
+  times: ChaosTimes;
   /** PostgreSQL needn't wait for the disk. */
   disposable: boolean;
   pause: (durationMs: number) => Promise<void>;
@@ -40,7 +40,7 @@ export interface WorldOptions<S extends Servers> {
 
 const NAMESPACE = "herald";
 
-export async function openWorld<S extends Servers>(options: WorldOptions<S>): Promise<World<S>> {
+export async function openEnvironment<S extends Servers>(options: EnvironmentOptions<S>): Promise<ChaosEnvironment<S>> {
   const { times, disposable, pause, progress } = options;
   const folder = await mkdtemp(join(tmpdir(), "herald-chaos-"));
   const pidFolder = join(folder, "processes");
@@ -92,7 +92,7 @@ export async function openWorld<S extends Servers>(options: WorldOptions<S>): Pr
             namespace: NAMESPACE,
             caFile,
           }),
-          ...rigSettings(times),
+          ...chaosSettings(times),
         },
         onLine: (line) => log.write(`${line}\n`),
         onOwnEnd: (lastLines) => ownEnds.push({ service: label, at: Date.now(), lastLines }),

@@ -10,7 +10,7 @@ export interface ServersOptions {
   pause: (durationMs: number) => Promise<void>;
 }
 
-/** What a Herald of the rig runs on. Addresses change with each start. */
+/** What a Herald of a chaos run stands on. Addresses change with each start. */
 export interface Servers {
   databaseUrl(): URL;
   /** Of each node that runs; to be tried in this order. */
@@ -78,6 +78,6 @@ export function installedRabbitmq(): string {
   const program = findRabbitmqServer();
   if (program !== undefined) return program;
   throw new Error(
-    "The rig kills RabbitMQ, so it needs an installed one to run a node of its own: install rabbitmq-server.",
+    "A chaos run kills RabbitMQ, so it needs an installed one to run a node of its own: install rabbitmq-server.",
   );
 }

@@ -1,5 +1,5 @@
 /** Times that differ between scenarios. */
-export interface RigTimes {
+export interface ChaosTimes {
   attemptTimeoutMs: number;
   leaseMs: number;
   databaseTimeoutMs: number;
@@ -8,7 +8,7 @@ export interface RigTimes {
 }
 
 /** A quarter of an hour is over in as many seconds, and what is silent is noticed before the run ends. */
-export const SHORT_TIMES: RigTimes = {
+export const SHORT_TIMES: ChaosTimes = {
   attemptTimeoutMs: 2_000,
   leaseMs: 10_000,
   databaseTimeoutMs: 3_000,
@@ -16,7 +16,7 @@ export const SHORT_TIMES: RigTimes = {
 };
 
 /** Herald's own. Nothing may fail or come twice, so nothing may be too slow for this machine either, however busy it is. */
-export const USUAL_TIMES: RigTimes = {
+export const USUAL_TIMES: ChaosTimes = {
   attemptTimeoutMs: 15_000,
   leaseMs: 60_000,
   databaseTimeoutMs: 30_000,
@@ -28,7 +28,7 @@ export const MAX_ATTEMPTS = RETRY_DELAYS_SECONDS.length + 1;
 export const DISABLE_AFTER = 5;
 
 /** Settings of the services: SPEC's delays and Herald's intervals shortened, and these times. */
-export function rigSettings({ attemptTimeoutMs, leaseMs, databaseTimeoutMs }: RigTimes): Record<string, string> {
+export function chaosSettings({ attemptTimeoutMs, leaseMs, databaseTimeoutMs }: ChaosTimes): Record<string, string> {
   return {
     ATTEMPT_TIMEOUT_SECONDS: String(attemptTimeoutMs / 1_000),
     CLAIM_LEASE_SECONDS: String(leaseMs / 1_000),

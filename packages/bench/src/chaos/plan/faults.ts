@@ -1,6 +1,6 @@
 import { drawBetween, drawOne, drawWeighted, shuffled } from "./draw.ts";
 
-/** What the rig does to a running Herald. */
+/** What a chaos run does to a running Herald. */
 export type FaultKind =
   /** `kill -9` of a service, and a new one after the pause. */
   | "kill"

@@ -1,10 +1,10 @@
 import { names } from "@herald/common/broker/topology";
+import { startClusterServers } from "../environment/cluster.ts";
+import { USUAL_TIMES } from "../environment/settings.ts";
 import { planSteadyTenants } from "../plan/tenants.ts";
 import type { InjectedFault } from "../verdict/history.ts";
 import { longestPauseAfter } from "../verdict/pauses.ts";
-import { startClusterServers } from "../world/cluster.ts";
-import { USUAL_TIMES } from "../world/settings.ts";
-import { inWorld } from "./in-world.ts";
+import { inEnvironment } from "./in-environment.ts";
 import type { Scenario } from "./scenario.ts";
 
 /** Between a node's end or return and what comes next, for the cluster to settle and the load to go on. */
@@ -17,9 +17,9 @@ const RESUMES_WITHIN_MS = 15_000;
  * killed. Nothing is lost, nothing comes twice, and deliveries go on within seconds.
  */
 export const clusterScenario: Scenario = (options) =>
-  inWorld(options, { startServers: startClusterServers, times: USUAL_TIMES }, async (world, run) => {
+  inEnvironment(options, { startServers: startClusterServers, times: USUAL_TIMES }, async (environment, run) => {
     const { seed, pause, progress } = options;
-    const { servers, namespace } = world;
+    const { servers, namespace } = environment;
     const { inboxQueue } = names(namespace);
 
     async function disturb(): Promise<InjectedFault[]> {

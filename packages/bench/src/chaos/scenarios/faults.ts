@@ -1,16 +1,16 @@
 import { createHash } from "node:crypto";
+import { createInjector } from "../environment/inject.ts";
+import { startServers } from "../environment/servers.ts";
+import { SHORT_TIMES } from "../environment/settings.ts";
 import { planFaults } from "../plan/faults.ts";
 import { planOutages, planPauses, planTenants } from "../plan/tenants.ts";
 import type { InjectedFault } from "../verdict/history.ts";
-import { createInjector } from "../world/inject.ts";
-import { startServers } from "../world/servers.ts";
-import { SHORT_TIMES } from "../world/settings.ts";
-import { inWorld } from "./in-world.ts";
+import { inEnvironment } from "./in-environment.ts";
 import type { Scenario } from "./scenario.ts";
 
 /** Faults of every kind, at random, over hostile receivers and busy admins; the seed repeats all of it. */
 export const faultsScenario: Scenario = (options) =>
-  inWorld(options, { startServers, times: SHORT_TIMES }, async (world, run) => {
+  inEnvironment(options, { startServers, times: SHORT_TIMES }, async (environment, run) => {
     const { seed, seconds, pause } = options;
     const tenants = planTenants(seed);
     const outages = planOutages(seed, seconds);
@@ -18,7 +18,7 @@ export const faultsScenario: Scenario = (options) =>
     const faults = planFaults(seed, seconds);
 
     async function disturb(): Promise<InjectedFault[]> {
-      const { inject, injected } = createInjector({ ...world, pause });
+      const { inject, injected } = createInjector({ ...environment, pause });
       const begunAt = Date.now();
       const injecting: Promise<void>[] = [];
       for (const fault of faults) {

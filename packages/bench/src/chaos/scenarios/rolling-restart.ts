@@ -1,8 +1,8 @@
+import { startServers } from "../environment/servers.ts";
+import { USUAL_TIMES } from "../environment/settings.ts";
 import { planSteadyTenants } from "../plan/tenants.ts";
 import type { InjectedFault } from "../verdict/history.ts";
-import { startServers } from "../world/servers.ts";
-import { USUAL_TIMES } from "../world/settings.ts";
-import { inWorld } from "./in-world.ts";
+import { inEnvironment } from "./in-environment.ts";
 import type { Scenario } from "./scenario.ts";
 
 /**
@@ -10,13 +10,13 @@ import type { Scenario } from "./scenario.ts";
  * may notice: every delivery comes once, and no attempt fails.
  */
 export const rollingRestartScenario: Scenario = (options) =>
-  inWorld(options, { startServers, times: USUAL_TIMES }, async (world, run) => {
+  inEnvironment(options, { startServers, times: USUAL_TIMES }, async (environment, run) => {
     const { seed, pause, progress } = options;
     let longestStopMs = 0;
 
     async function disturb(): Promise<InjectedFault[]> {
       const restarts: InjectedFault[] = [];
-      for (const service of world.services.values()) {
+      for (const service of environment.services.values()) {
         await pause(500);
         progress(`Restarting ${service.label}`);
         const from = Date.now();

@@ -14,7 +14,7 @@ function canRepeat({ kind, target, skipped }: InjectedFault): boolean {
   return PARTS_FROM_DATABASE.has(kind) && /^dispatcher.*>postgres$/.test(target);
 }
 
-/** A fault's effects begin a moment before what the rig saw of them, and clocks are read a moment late. */
+/** A fault's effects begin a moment before what the run saw of them, and clocks are read a moment late. */
 const SLACK_MS = 250;
 
 /**

@@ -7,7 +7,7 @@ export interface History {
   events: EmittedRecord[];
   /** Deliveries that the API answered for, with what was to be sent. */
   manual: { deliveryId: string; endpointId: string; bodyHash: string }[];
-  endpoints: RigEndpoint[];
+  endpoints: LoadedEndpoint[];
   /** What the receivers got, in any order. */
   requests: ReceivedRequest[];
   /** What the database says. */
@@ -20,7 +20,7 @@ export interface History {
   ownEnds: { service: string; at: number; lastLines: string[] }[];
   /** Messages that lie in a queue although nothing is going on any more. */
   leftInQueues: Record<string, number>;
-  /** The longest time for which the machine was seen to do nothing for one of the rig's processes. */
+  /** The longest time for which the machine was seen to do nothing for one of the bench's processes. */
   stoodStillMs: number;
   settings: { leaseMs: number; attemptTimeoutMs: number; maxAttempts: number; disableAfter: number };
 }
@@ -35,7 +35,7 @@ export interface EmittedRecord {
   confirmed: boolean;
 }
 
-export interface RigEndpoint {
+export interface LoadedEndpoint {
   id: string;
   organizationId: string;
   character: string;
@@ -81,7 +81,7 @@ export interface StoredAttempt {
 
 export interface Disabling {
   endpointId: string;
-  /** Herald itself after failures, the rig's admin, or one of both. */
+  /** Herald itself after failures, the bench's admin, or one of both. */
   by: "herald" | "admin" | "either";
   /** From then on the admin knew it from an answer of the API. */
   from: number;

@@ -1,5 +1,5 @@
 import { explainRepeat } from "./explain.ts";
-import type { EmittedRecord, History, ReceivedRequest, RigEndpoint, StoredDelivery } from "./history.ts";
+import type { EmittedRecord, History, LoadedEndpoint, ReceivedRequest, StoredDelivery } from "./history.ts";
 
 /** Things that must not be, each with what it is about, in words. All lists empty: the run has passed. */
 export interface Findings {
@@ -97,7 +97,7 @@ interface Index {
   delivery(id: string): StoredDelivery | undefined;
   deliveryOf(endpointId: string, eventId: string): StoredDelivery | undefined;
   event(id: string): EmittedRecord | undefined;
-  endpoint(id: string): RigEndpoint | undefined;
+  endpoint(id: string): LoadedEndpoint | undefined;
   deliveryIds: readonly string[];
 }
 
@@ -144,7 +144,7 @@ function lostOf(history: History, known: Index): string[] {
   return lost;
 }
 
-function isMeant(event: EmittedRecord, endpoint: RigEndpoint): boolean {
+function isMeant(event: EmittedRecord, endpoint: LoadedEndpoint): boolean {
   return event.organizationId === endpoint.organizationId && endpoint.types.includes(event.type);
 }
 
