@@ -6,6 +6,9 @@
  * - system: `test/system/**`. Browsers, compilers, packing, incidents, chaos, long fuzzing.
  */
 const shared = {
+  // Nothing else holds sources: without this, jest also crawls the data of local servers.
+  roots: ["<rootDir>/packages", "<rootDir>/services"],
+  watchPathIgnorePatterns: ["/dist/", "/generated/"],
   modulePathIgnorePatterns: ["<rootDir>/.*/dist/", "<rootDir>/.local/"],
   extensionsToTreatAsEsm: [".ts", ".tsx"],
   transform: {
