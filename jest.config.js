@@ -50,6 +50,6 @@ export default {
   maxWorkers: 2,
   // A worker that has grown beyond this is replaced between two files.
   workerIdleMemoryLimit: "512MB",
-  // Generous, for machines that do other things too: waiting is for conditions, so it costs nothing where all is well.
-  testTimeout: 120_000,
+  // Long enough for a machine that is ten times slower. Tests wait for conditions, so it costs nothing where all is well.
+  testTimeout: 180_000,
 };
