@@ -21,11 +21,10 @@ const shared = {
   testEnvironmentOptions: { customExportConditions: ["herald-source", "node", "node-addons"] },
 };
 
-// Brings up PostgreSQL and RabbitMQ for the files that ask for them. Jest loads these two as plain modules, without its
-// transform, so they are the built ones.
+// Start PostgreSQL and RabbitMQ for the test files that ask for them.
 const servers = {
-  globalSetup: "<rootDir>/packages/testkit/dist/harness/global-setup.js",
-  globalTeardown: "<rootDir>/packages/testkit/dist/harness/global-teardown.js",
+  globalSetup: "<rootDir>/packages/testkit/jest/global-setup.js",
+  globalTeardown: "<rootDir>/packages/testkit/jest/global-teardown.js",
 };
 
 /** @type {import("jest").Config} */
