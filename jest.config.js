@@ -6,6 +6,9 @@
  * - system: `test/system/**`. Browsers, compilers, packing, incidents, chaos, long fuzzing.
  */
 const shared = {
+  // Nothing else holds sources: without this, jest also crawls the data of local servers.
+  roots: ["<rootDir>/packages", "<rootDir>/services"],
+  watchPathIgnorePatterns: ["/dist/", "/generated/"],
   modulePathIgnorePatterns: ["<rootDir>/.*/dist/", "<rootDir>/.local/"],
   extensionsToTreatAsEsm: [".ts", ".tsx"],
   transform: {
@@ -18,11 +21,10 @@ const shared = {
   testEnvironmentOptions: { customExportConditions: ["herald-source", "node", "node-addons"] },
 };
 
-// Brings up PostgreSQL and RabbitMQ for the files that ask for them. Jest loads these two as plain modules, without its
-// transform, so they are the built ones.
+// Start PostgreSQL and RabbitMQ for the test files that ask for them.
 const servers = {
-  globalSetup: "<rootDir>/packages/testkit/dist/harness/global-setup.js",
-  globalTeardown: "<rootDir>/packages/testkit/dist/harness/global-teardown.js",
+  globalSetup: "<rootDir>/packages/testkit/jest/global-setup.js",
+  globalTeardown: "<rootDir>/packages/testkit/jest/global-teardown.js",
 };
 
 /** @type {import("jest").Config} */
@@ -47,6 +49,6 @@ export default {
   maxWorkers: 2,
   // A worker that has grown beyond this is replaced between two files.
   workerIdleMemoryLimit: "512MB",
-  // Generous, for machines that do other things too: waiting is for conditions, so it costs nothing where all is well.
-  testTimeout: 120_000,
+  // Long enough for a machine that is ten times slower. Tests wait for conditions, so it costs nothing where all is well.
+  testTimeout: 180_000,
 };

@@ -3,15 +3,16 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { eventually } from "@herald/testkit/harness/eventually";
 import { projectFolder } from "@herald/testkit/stack/folders";
-import type { RunInfo } from "../src/start/run-file.ts";
+import type { RunInfo } from "../src/start/local-files.ts";
 
 const COMMANDS = join(projectFolder(), "packages", "local", "dist", "commands");
-const START_TIMEOUT_MS = 120_000;
+/** Long enough for a machine that is ten times slower. */
+export const START_TIMEOUT_MS = 300_000;
 
 export interface CommandResult {
   code: number | null;
-  out: string;
-  err: string;
+  stdout: string;
+  stderr: string;
 }
 
 /** A `pnpm start` of a test: what the script runs, with a data folder of its own. */
@@ -25,8 +26,8 @@ export interface HeraldProcess {
   ended: Promise<number | string | null>;
 }
 
-export function startHerald(local: string, env: NodeJS.ProcessEnv = {}): HeraldProcess {
-  const child = spawn(process.execPath, [join(COMMANDS, "start.js")], { env: environment(local, env) });
+export function startHerald(local: string, args: string[] = [], env: NodeJS.ProcessEnv = {}): HeraldProcess {
+  const child = spawn(process.execPath, [join(COMMANDS, "start.js"), ...args], { env: environment(local, env) });
   let text = "";
   for (const stream of [child.stdout, child.stderr]) {
     stream.setEncoding("utf8").on("data", (chunk: string) => {
@@ -61,12 +62,12 @@ export function startHerald(local: string, env: NodeJS.ProcessEnv = {}): HeraldP
 /** Runs `pnpm <command>` to its end. */
 export async function runCommand(command: string, args: string[], local: string): Promise<CommandResult> {
   const child = spawn(process.execPath, [join(COMMANDS, `${command}.js`), ...args], { env: environment(local) });
-  const result = { out: "", err: "" };
+  const result = { stdout: "", stderr: "" };
   child.stdout.setEncoding("utf8").on("data", (chunk: string) => {
-    result.out += chunk;
+    result.stdout += chunk;
   });
   child.stderr.setEncoding("utf8").on("data", (chunk: string) => {
-    result.err += chunk;
+    result.stderr += chunk;
   });
   child.stdin.end();
   const code = await new Promise<number | null>((resolve) => child.once("close", resolve));

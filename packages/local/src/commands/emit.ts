@@ -3,8 +3,7 @@ import { EVENT_TYPES, isEventType } from "@herald/contracts";
 import { createEmitter, type EmittedEvent, type Emitter } from "@herald/emitter";
 import { runCommand, UsageError } from "@herald/testkit/commands/run-command";
 import { localFolder } from "@herald/testkit/stack/folders";
-import { brokerNamespace } from "../start/broker-namespace.ts";
-import { readRunFile } from "../start/run-file.ts";
+import { brokerNamespace, readRunFile } from "../start/local-files.ts";
 import { changesOf, eventFrom, eventsOfFile } from "./events.ts";
 
 const HELP = `Publishes business events to the broker of the Herald that runs here, as a product service would, and waits until

@@ -1,30 +1,46 @@
 import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { runCommand } from "@herald/testkit/commands/run-command";
 import { localFolder } from "@herald/testkit/stack/folders";
-import { letGo, takeHold } from "@herald/testkit/stack/single-instance";
+import { acquireLock, releaseLock } from "@herald/testkit/stack/lock-file";
 import { type StopRequest, stopRequest } from "@herald/testkit/stack/stop-request";
+import { readRunFile } from "../start/local-files.ts";
 import { progressOn } from "../start/progress.ts";
-import { readRunFile } from "../start/run-file.ts";
 import { startHerald } from "../start/start.ts";
 
-const holdFile = join(localFolder(), "start.json");
-const other = takeHold(holdFile);
-if (other !== undefined) {
-  console.error(alreadyRuns(other.pid));
-  process.exit(1);
-}
-process.on("exit", () => letGo(holdFile));
-process.exit(await run(stopRequest()));
+const HELP = `Starts all of Herald on this machine: PostgreSQL, RabbitMQ, the three services, a demo receiver.
 
-async function run(stop: StopRequest): Promise<number> {
+  pnpm start [options]
+
+  --watch     compiles sources when they change, and restarts the services that they are part of
+  --inspect   lets debuggers attach to the services: management-api 9229, publisher 9230, dispatcher 9231`;
+
+await runCommand(HELP, async () => {
+  const { values } = parseArgs({
+    options: { watch: { type: "boolean" }, inspect: { type: "boolean" }, help: { type: "boolean", short: "h" } },
+  });
+  const lockFile = join(localFolder(), "start.json");
+  const other = acquireLock(lockFile);
+  if (other !== undefined) throw new Error(alreadyRuns(other.pid));
+  process.on("exit", () => releaseLock(lockFile));
+  process.exit(await run(stopRequest(), values));
+});
+
+async function run(stop: StopRequest, options: { watch?: boolean; inspect?: boolean }): Promise<number> {
   const begun = Date.now();
   try {
-    const herald = await startHerald(progressOn(console.error), console.log, stop.signal);
+    const herald = await startHerald({
+      ...options,
+      progress: progressOn(console.error),
+      print: console.log,
+      signal: stop.signal,
+    });
     console.log(herald.panel);
     const end = await Promise.race([stop.asked, herald.broken]);
     if (end instanceof Error) console.error(end.message);
     await herald.stop();
     console.error("Everything is stopped.");
-    // Ended because somebody asked for it: that is how it should end.
+    // An end that was asked for is a success.
     return end instanceof Error ? 1 : 0;
   } catch (error) {
     if (stop.signal.aborted) return await stop.asked;

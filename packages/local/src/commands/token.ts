@@ -2,8 +2,7 @@ import { parseArgs } from "node:util";
 import { runCommand, UsageError } from "@herald/testkit/commands/run-command";
 import { localFolder } from "@herald/testkit/stack/folders";
 import { DEFAULT_LIFE, developmentToken, FULL_ACCESS } from "../start/development-token.ts";
-import { localSecrets, secretsFile } from "../start/local-secrets.ts";
-import { readRunFile } from "../start/run-file.ts";
+import { localSecrets, readRunFile } from "../start/local-files.ts";
 
 const HELP = `Mints a token for the Herald that runs here, and prints it. Without options it may do everything.
 
@@ -37,7 +36,7 @@ await runCommand(HELP, async () => {
   }
   const local = localFolder();
   const { organizationId } = readRunFile(local);
-  const { jwtSecret } = localSecrets(secretsFile(local));
+  const { jwtSecret } = localSecrets(local);
   const claims = {
     organizationId: values.organization ?? organizationId,
     permissions: list(values.permissions) ?? FULL_ACCESS.permissions,

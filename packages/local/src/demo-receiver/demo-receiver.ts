@@ -9,11 +9,9 @@ import {
   receiveRequest,
   verdictOn,
 } from "@herald/receiver/listen";
-import { politeBehaviour } from "./behaviour.ts";
-import { type Controlled, control, isControl } from "./control-api.ts";
-import { help, tellSecret } from "./help.ts";
+import { attemptCounter, type Plan, planFor, politeBehaviour } from "./behaviour.ts";
+import { type Controlled, control, help, isControl, tellSecret } from "./control-api.ts";
 import { knownSecrets } from "./known-secrets.ts";
-import { attemptCounter, type Plan, planFor } from "./plan.ts";
 import { requestLog } from "./request-log.ts";
 
 export interface DemoReceiverOptions {

@@ -1,6 +1,6 @@
 import { delimiter, join } from "node:path";
 import { isExecutable } from "@herald/testkit/stack/programs";
-import type { RunInfo } from "./run-file.ts";
+import type { RunInfo } from "./local-files.ts";
 
 /** How this person runs pnpm: many have only npm. What npx itself put on the path does not count. */
 function pnpmCommand(): string {

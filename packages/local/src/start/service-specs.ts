@@ -23,13 +23,15 @@ export interface ServiceSpecs {
 const HOST = "127.0.0.1";
 const DEFAULT_PORT = 8080;
 const FIRST_OPERATIONS_PORT = 9464;
+/** Those that .vscode/launch.json attaches to. */
+const FIRST_INSPECT_PORT = 9229;
 const SERVICES = ["management-api", "publisher", "dispatcher"] as const;
 
 /**
  * How the three services run on this machine. Settings in this process's own environment are passed on, so that
  * `RETRY_DELAYS_SECONDS=1,2,3,4 pnpm start` does what it says; only where things are is decided here.
  */
-export async function serviceSpecs(settings: ServiceSettings): Promise<ServiceSpecs> {
+export async function serviceSpecs(settings: ServiceSettings, inspect = false): Promise<ServiceSpecs> {
   // A second source of keys would make the API refuse to start, and could not mint the development token.
   const { AUTH_JWKS_URL: _jwks, AUTH_PUBLIC_KEY: _key, NODE_OPTIONS: _options, ...inherited } = process.env;
   const port = await freePort(Number(process.env.PORT) || DEFAULT_PORT);
@@ -51,13 +53,14 @@ export async function serviceSpecs(settings: ServiceSettings): Promise<ServiceSp
     SIGN_IN_LINKS: "true",
   };
   const specs: ServiceSpec[] = [];
-  for (const name of SERVICES) {
+  for (const [index, name] of SERVICES.entries()) {
     const metricsPort = await freePort(FIRST_OPERATIONS_PORT);
     specs.push({
       name,
       main: join(projectFolder(), "services", name, "dist", "main.js"),
       env: { ...shared, OPERATIONS_PORT: `${metricsPort}` },
       metricsUrl: `http://${HOST}:${metricsPort}`,
+      ...(inspect && { inspectPort: FIRST_INSPECT_PORT + index }),
     });
   }
   return {

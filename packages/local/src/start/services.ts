@@ -3,6 +3,7 @@ import { get } from "node:http";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type ProcessExit, type RunningProcess, startProcess } from "@herald/testkit/stack/processes";
+import { forTheTerminal } from "./service-lines.ts";
 
 export interface ServiceSpec {
   name: string;
@@ -11,21 +12,25 @@ export interface ServiceSpec {
   env: NodeJS.ProcessEnv;
   /** Where its /readyz is. */
   metricsUrl: string;
+  /** Where a debugger can attach; none where absent. */
+  inspectPort?: number;
 }
 
 export interface ServiceContext {
   pidFolder: string;
   logFolder: string;
-  /** Told every line that a service writes. */
-  onLine: (service: string, line: string) => void;
-  /** Told what happens to services, for the person at the terminal. */
-  say: (text: string) => void;
+  /** Told what happens to services, and their warnings, for the person at the terminal. */
+  print: (text: string) => void;
+  /** A service that keeps crashing waits for `restart` instead of being given up. */
+  waitForChange: boolean;
 }
 
 export interface SupervisedService {
   name: string;
   /** Resolves when it has crashed for good. */
   givenUp: Promise<Error>;
+  /** Ends it in an orderly way and starts it again. */
+  restart(why: string): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -51,19 +56,26 @@ export async function superviseService(spec: ServiceSpec, context: ServiceContex
     startProcess({
       name: spec.name,
       command: process.execPath,
-      args: ["--enable-source-maps", spec.main],
+      args: [
+        "--enable-source-maps",
+        ...(spec.inspectPort ? [`--inspect=127.0.0.1:${spec.inspectPort}`] : []),
+        spec.main,
+      ],
       env: spec.env,
       pidFolder: context.pidFolder,
       mark: spec.main,
       onLine: (line) => {
         log.write(`${line}\n`);
-        context.onLine(spec.name, line);
+        const text = forTheTerminal(spec.name, line);
+        if (text !== undefined) context.print(text);
       },
     });
 
   let child = await launch();
   let stopping = false;
-  const crashes: number[] = [];
+  let changed: (() => void) | undefined;
+  let restarting = "";
+  let crashes: number[] = [];
   let giveUp: (error: Error) => void = () => {};
   const givenUp = new Promise<Error>((resolve) => {
     giveUp = resolve;
@@ -73,18 +85,38 @@ export async function superviseService(spec: ServiceSpec, context: ServiceContex
     for (;;) {
       const exit = await child.exited;
       if (stopping) return;
-      const story = `${spec.name} ended by itself (${describeExit(exit)}). Its last lines, of ${logFile}:\n${tail(child)}`;
-      const now = Date.now();
-      crashes.push(now);
-      if (crashes.filter((time) => time > now - CRASH_WINDOW_MS).length >= CRASHES_TOO_MANY) {
-        return giveUp(new Error(`${story}\nThat was crash ${crashes.length}; it is not started again.`));
-      }
-      context.say(`${story}\nStarting ${spec.name} again.`);
-      await sleep(500);
+      if (restarting !== "") {
+        context.print(`${spec.name}: ${restarting}, starting it again.`);
+        restarting = "";
+        crashes = [];
+      } else if (!(await afterCrash(describeExit(exit)))) return;
       if (stopping) return;
       child = await launch();
     }
   };
+
+  /** Whether to start it again. */
+  async function afterCrash(exit: string): Promise<boolean> {
+    const text = `${spec.name} ended by itself (${exit}). Its last lines, of ${logFile}:\n${tail(child)}`;
+    const now = Date.now();
+    crashes.push(now);
+    if (crashes.filter((time) => time > now - CRASH_WINDOW_MS).length < CRASHES_TOO_MANY) {
+      context.print(`${text}\nStarting ${spec.name} again.`);
+      await sleep(500);
+      return true;
+    }
+    if (!context.waitForChange) {
+      giveUp(new Error(`${text}\nThat was crash ${crashes.length}; it is not started again.`));
+      return false;
+    }
+    context.print(`${text}\nThat was crash ${crashes.length}; it is started again when its code changes.`);
+    await new Promise<void>((resolve) => {
+      changed = resolve;
+    });
+    changed = undefined;
+    restarting = "";
+    return true;
+  }
 
   try {
     await untilReady(spec, child);
@@ -96,8 +128,15 @@ export async function superviseService(spec: ServiceSpec, context: ServiceContex
   return {
     name: spec.name,
     givenUp,
+    restart: async (why) => {
+      if (stopping) return;
+      restarting = why;
+      changed?.();
+      await child.stop(STOP_GRACE_MS);
+    },
     stop: async () => {
       stopping = true;
+      changed?.();
       await child.stop(STOP_GRACE_MS);
       await watching;
       log.end();

@@ -1,23 +1,22 @@
 import { rmSync } from "node:fs";
 import { join } from "node:path";
-import { announceSharedStack, withdrawSharedStack } from "../harness/shared-stack.ts";
-import { getJson } from "../harness/stack-client.ts";
+import { announceSharedStack, getJson, withdrawSharedStack } from "../harness/stack-client.ts";
 import { startTestStack } from "../harness/test-stack.ts";
 import { localFolder } from "../stack/folders.ts";
+import { acquireLock, releaseLock } from "../stack/lock-file.ts";
 import { removePostgresData } from "../stack/postgres-programs.ts";
 import { endStaleProcesses } from "../stack/processes.ts";
-import { letGo, takeHold } from "../stack/single-instance.ts";
 import { stopRequest } from "../stack/stop-request.ts";
 
-// Keeps PostgreSQL and RabbitMQ up for test runs, which then begin at once: for whoever runs one test again and again.
+// Keeps PostgreSQL and RabbitMQ up, so that each test run of this checkout begins at once.
 const local = localFolder();
-const holdFile = join(local, "stack.json");
-const other = takeHold(holdFile);
+const lockFile = join(local, "stack.json");
+const other = acquireLock(lockFile);
 if (other !== undefined) {
   console.error(`A test stack runs already, as process ${other.pid}. Test runs of this checkout use it.`);
   process.exit(1);
 }
-process.on("exit", () => letGo(holdFile));
+process.on("exit", () => releaseLock(lockFile));
 const request = stopRequest();
 
 const folder = join(local, "test-stack");

@@ -5,8 +5,7 @@ import { removePostgresData } from "../stack/postgres-programs.ts";
 import { identify } from "../stack/process-identity.ts";
 import { endStaleProcesses } from "../stack/processes.ts";
 import { prepareRabbitmq } from "../stack/rabbitmq.ts";
-import { sharedStackUrl } from "./shared-stack.ts";
-import { TEST_STACK_URL } from "./stack-client.ts";
+import { sharedStackUrl, TEST_STACK_URL } from "./stack-client.ts";
 import { startTestStack, type TestStack } from "./test-stack.ts";
 
 const RUN_FOLDER = /^test-(\d+)$/;

@@ -111,13 +111,13 @@ export async function httpsReceiver(options: HttpsReceiverOptions = {}): Promise
     answerWith: (next) => {
       script = next;
     },
-    received: (count, timeoutMs = 10_000) =>
+    received: (count, timeoutMs) =>
       eventually(
         () => {
           if (requests.length < count) throw new Error(`The receiver has ${requests.length} of ${count} requests.`);
           return requests;
         },
-        { timeoutMs, intervalMs: 5 },
+        { ...(timeoutMs !== undefined && { timeoutMs }), intervalMs: 5 },
       ),
     close: () =>
       new Promise((resolve) => {

@@ -1,11 +1,14 @@
+import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { get } from "node:http";
+import { join } from "node:path";
 import type { PrometheusPrograms } from "../stack/prometheus.ts";
-import type { TestChromium, TestPostgres, TestRabbitmq, TestRabbitmqServer } from "./test-stack.ts";
+import type { GoProgram, MonoPrograms } from "../stack/test-programs.ts";
+import type { TestPostgres, TestProgram, TestRabbitmq } from "./test-stack.ts";
 
 /** The environment variable in which a run tells its test files where its stack is. */
 export const TEST_STACK_URL = "HERALD_TEST_STACK_URL";
 
-/** Time for a stack to come up, installing RabbitMQ included. */
+/** Time for what a test file asks for to come up, its installation included. */
 export const STACK_TIMEOUT_MS = 300_000;
 
 export function askForPostgres(): Promise<TestPostgres> {
@@ -16,18 +19,29 @@ export function askForRabbitmq(): Promise<TestRabbitmq> {
   return ask("/rabbitmq") as Promise<TestRabbitmq>;
 }
 
-/** For test files that run nodes of their own; those ask with STACK_TIMEOUT_MS, since it may have to be installed. */
-export function askForRabbitmqServer(): Promise<TestRabbitmqServer> {
-  return ask("/rabbitmq-server") as Promise<TestRabbitmqServer>;
+// The programs below may have to be installed: ask for them in a hook or test with STACK_TIMEOUT_MS.
+
+/** For test files that run RabbitMQ nodes of their own. */
+export function askForRabbitmqServer(): Promise<TestProgram> {
+  return ask("/rabbitmq-server") as Promise<TestProgram>;
 }
 
-/** The same for Prometheus, which may have to be fetched. */
 export function askForPrometheus(): Promise<PrometheusPrograms> {
   return ask("/prometheus") as Promise<PrometheusPrograms>;
 }
 
-export function askForChromium(): Promise<TestChromium> {
-  return ask("/chromium") as Promise<TestChromium>;
+export function askForChromium(): Promise<TestProgram> {
+  return ask("/chromium") as Promise<TestProgram>;
+}
+
+/** Go 1.24 or newer. */
+export function askForGo(): Promise<GoProgram> {
+  return ask("/go") as Promise<GoProgram>;
+}
+
+/** Compiles and runs C#. */
+export function askForMono(): Promise<MonoPrograms> {
+  return ask("/mono") as Promise<MonoPrograms>;
 }
 
 async function ask(path: string): Promise<unknown> {
@@ -51,4 +65,33 @@ export function getJson(url: string): Promise<unknown> {
       response.on("end", () => resolve(JSON.parse(body)));
     }).on("error", reject);
   });
+}
+
+/** Where `pnpm stack` says that a test stack stays up for many runs. */
+function sharedStackFile(local: string): string {
+  return join(local, "test-stack.json");
+}
+
+/** The URL of the test stack that `pnpm stack` keeps up, undefined where there is none. */
+export async function sharedStackUrl(local: string): Promise<string | undefined> {
+  const file = sharedStackFile(local);
+  if (!existsSync(file)) return undefined;
+  try {
+    const { url } = JSON.parse(readFileSync(file, "utf8")) as { url: string };
+    await getJson(url);
+    return url;
+  } catch {
+    // A stack that was killed left this file behind.
+    rmSync(file, { force: true });
+    return undefined;
+  }
+}
+
+/** Lets test runs find a stack. */
+export function announceSharedStack(local: string, url: string): void {
+  writeFileSync(sharedStackFile(local), JSON.stringify({ url }));
+}
+
+export function withdrawSharedStack(local: string): void {
+  rmSync(sharedStackFile(local), { force: true });
 }

@@ -2,12 +2,12 @@ import { mkdirSync, rmSync } from "node:fs";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
-import { findOrInstallChromium } from "../stack/chromium.ts";
 import { type Postgres, startPostgres } from "../stack/postgres.ts";
 import { removePostgresData } from "../stack/postgres-programs.ts";
 import { endAllNow } from "../stack/processes.ts";
 import { findOrFetchPrometheus } from "../stack/prometheus.ts";
 import { findOrInstallRabbitmq, startRabbitmq } from "../stack/rabbitmq.ts";
+import { findOrInstallChromium, findOrInstallGo, findOrInstallMono } from "../stack/test-programs.ts";
 import { makeTemplateDatabase } from "./template-database.ts";
 
 /** What a test file needs to know of PostgreSQL. */
@@ -21,32 +21,27 @@ export interface TestPostgres {
 /** What a test file needs to know of RabbitMQ. */
 export interface TestRabbitmq {
   url: string;
-  /** The management API, with credentials; absent where a broker of one's own has none that is known. */
+  /** The management API, with credentials; absent for a broker that AMQP_URL names without AMQP_MANAGEMENT_URL. */
   managementUrl?: string;
 }
 
-/** What a test file needs to know that runs nodes of its own. */
-export interface TestRabbitmqServer {
-  executable: string;
-}
-
-/** What a test file needs to know of the browser. */
-export interface TestChromium {
+/** A program that a test file runs itself. */
+export interface TestProgram {
   executable: string;
 }
 
 export interface TestStack {
-  /** Where test files ask for what they need: GET /postgres, /rabbitmq, /rabbitmq-server, /chromium and /prometheus. */
+  /** Where test files ask for what they need, by a path for each. */
   url: string;
   /** Ends everything that was started, and deletes its data. */
   stop(): Promise<void>;
-  /** The same for whoever has no time: does not wait for what is just coming up. */
+  /** Does the same at once: it does not wait for what is still starting. */
   abort(): Promise<void>;
 }
 
 /**
- * Serves PostgreSQL, RabbitMQ, a browser and Prometheus to test files that run in other processes. Each is got ready when the first
- * file asks, so that a run of pure rules waits for none.
+ * Serves PostgreSQL, RabbitMQ and the programs that tests run to test files, which are in other processes. Each is started,
+ * or installed, when the first file asks for it.
  *
  * @param folder where their data goes; deleted at the end
  */
@@ -64,6 +59,8 @@ export async function startTestStack(folder: string): Promise<TestStack> {
   const rabbitmqServer = once(findOrInstallRabbitmq);
   const chromium = once(findOrInstallChromium);
   const prometheus = once(() => findOrFetchPrometheus());
+  const go = once(findOrInstallGo);
+  const mono = once(findOrInstallMono);
   const server = await serve({
     "/": async () => ({}),
     "/postgres": async (): Promise<TestPostgres> => {
@@ -74,9 +71,11 @@ export async function startTestStack(folder: string): Promise<TestStack> {
       const { url, managementUrl } = await rabbitmq.get();
       return { url, ...(managementUrl && { managementUrl }) };
     },
-    "/rabbitmq-server": async (): Promise<TestRabbitmqServer> => ({ executable: await rabbitmqServer.get() }),
+    "/rabbitmq-server": async (): Promise<TestProgram> => ({ executable: await rabbitmqServer.get() }),
     "/prometheus": () => prometheus.get(),
-    "/chromium": async (): Promise<TestChromium> => ({ executable: await chromium.get() }),
+    "/go": () => go.get(),
+    "/mono": () => mono.get(),
+    "/chromium": async (): Promise<TestProgram> => ({ executable: await chromium.get() }),
   });
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
@@ -130,7 +129,7 @@ async function serve(routes: Record<string, () => Promise<object>>): Promise<Ser
       },
     );
   });
-  // A first start may install RabbitMQ or Chromium; nobody hangs up before it is through.
+  // A first request may install a program: the connection stays open until that is done.
   server.requestTimeout = 0;
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   server.unref();

@@ -1,9 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { afterAll, beforeAll } from "@jest/globals";
-import type { BrokerPlace } from "./broker-place.ts";
-import { shareBroker } from "./shared-broker.ts";
+import { type BrokerEnvironment, makeVirtualHost, namespaceOnly } from "./broker-environment.ts";
 import { askForRabbitmq, STACK_TIMEOUT_MS } from "./stack-client.ts";
-import { makeVirtualHost } from "./virtual-host.ts";
 
 export interface TestBroker {
   /** Of a virtual host that only this test file has, where the broker is ours. */
@@ -24,25 +22,26 @@ export interface TestBroker {
  */
 export function useBroker(): TestBroker {
   const namespace = `test-${randomBytes(6).toString("hex")}`;
-  let place: BrokerPlace | undefined;
+  let environment: BrokerEnvironment | undefined;
 
   beforeAll(async () => {
     const { url, managementUrl } = await askForRabbitmq();
-    place = managementUrl ? await makeVirtualHost(url, managementUrl, namespace) : shareBroker(url, namespace);
+    environment = managementUrl ? await makeVirtualHost(url, managementUrl, namespace) : namespaceOnly(url, namespace);
   }, STACK_TIMEOUT_MS);
 
   afterAll(async () => {
-    if (place === undefined) return;
-    const left = await place.connectionsAfterGrace();
-    await place.remove();
+    if (environment === undefined) return;
+    const left = await environment.openConnections();
+    await environment.remove();
     if (left.length > 0) {
       throw new Error(`${left.length} connections to RabbitMQ were left open: ${left.join(", ")}. Close them.`);
     }
   });
 
   const ready = () => {
-    if (place === undefined) throw new Error("The broker is there from beforeAll on, not while the file is read.");
-    return place;
+    if (environment === undefined)
+      throw new Error("The broker is there from beforeAll on, not while the file is read.");
+    return environment;
   };
   return {
     get url() {

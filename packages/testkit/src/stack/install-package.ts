@@ -6,7 +6,7 @@ import { findProgram, succeeds } from "./programs.ts";
 export interface Installable {
   /** As a person would say it: "RabbitMQ". */
   title: string;
-  /** Debian's package. */
+  /** Debian's packages, parted by blanks. */
   apt: string;
   /** What Homebrew is to be told. */
   brew: string[];
@@ -28,8 +28,8 @@ export interface WaysToInstall {
 const INSTALL_TIMEOUT_MS = 15 * 60_000;
 
 /**
- * Debian's packages start the system's own services as soon as they are installed; Herald has no use for those. A policy
- * that forbids starting services, unless the system has its own, holds for as long as the installation runs.
+ * Debian's packages start the services of the system as soon as they are installed, and Herald does not use those. A policy
+ * that forbids starting services holds while the installation runs, unless the system has a policy of its own.
  */
 const aptScript = (name: string): string => `
 policy=/usr/sbin/policy-rc.d
@@ -42,7 +42,7 @@ apt-get update || echo 'The package lists could not be refreshed; trying with th
 DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends -o DPkg::Lock::Timeout=120 ${name}
 `;
 
-/** Which package manager could install something here, with the rights that this process has or gets without a password. */
+/** The package manager that can install something here, with the rights that this process has or gets without a password. */
 export async function waysToInstall({ apt, brew: brewArgs }: Installable): Promise<WaysToInstall> {
   const script = aptScript(apt);
   const isRoot = process.getuid?.() === 0;
@@ -62,12 +62,45 @@ function usable(way: WayToInstall): WaysToInstall {
   return { usable: way, whyNone: "" };
 }
 
-/** Installs it; asks first where somebody is there to ask. */
-export async function installPackage(
+let installing: Promise<unknown> = Promise.resolve();
+
+/** Installs it, after the person at the terminal agreed, if there is one. Installations run one after the other. */
+export function installPackage(
   what: Installable,
   way: WayToInstall,
   onProgress: (text: string) => void = () => {},
 ): Promise<void> {
+  const installed = installing.then(() => askAndInstall(what, way, onProgress));
+  installing = installed.catch(() => {});
+  return installed;
+}
+
+/**
+ * Finds something that is installed, else installs it.
+ *
+ * @param neededBy starts the error's sentence: "Tests of the admin page"
+ * @throws one message that says what was tried and what to do, where neither works
+ */
+export async function findOrInstall<T>(what: Installable, neededBy: string, find: () => T | undefined): Promise<T> {
+  const installed = find();
+  if (installed !== undefined) return installed;
+  const { usable, whyNone } = await waysToInstall(what);
+  let failure = whyNone;
+  if (usable !== undefined) {
+    failure = `${usable.name} installed it, but it still cannot be found.`;
+    await installPackage(what, usable).catch((error: Error) => {
+      failure = error.message;
+    });
+  }
+  const found = find();
+  if (found !== undefined) return found;
+  throw new Error(
+    `${neededBy} need ${what.title}, which is not installed. ${failure}\n` +
+      `Install it (Debian: ${what.apt}; Homebrew: ${what.brew.join(" ")}), then run the command again.`,
+  );
+}
+
+async function askAndInstall(what: Installable, way: WayToInstall, onProgress: (text: string) => void): Promise<void> {
   if (!(await mayInstall(what, way))) throw new Error(`Installing it with ${way.name} was declined.`);
   onProgress(`installing it with ${way.name}, which takes a minute or two`);
   await run(way, onProgress);

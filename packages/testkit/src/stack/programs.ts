@@ -6,6 +6,7 @@ export interface RunOptions {
   /** What is being done, for the error: "Creating the data folder". */
   what: string;
   env?: NodeJS.ProcessEnv;
+  cwd?: string;
   user?: { uid: number; gid: number };
   timeoutMs?: number;
 }
@@ -22,6 +23,7 @@ export function runProgram(command: string, args: string[], options: RunOptions)
       env: options.env ?? process.env,
       timeout: options.timeoutMs ?? 120_000,
       maxBuffer: 16 * 1024 * 1024,
+      ...(options.cwd && { cwd: options.cwd }),
       ...options.user,
     };
     execFile(command, args, settings, (error, stdout, stderr) => {

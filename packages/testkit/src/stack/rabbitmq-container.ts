@@ -4,8 +4,7 @@ import { join } from "node:path";
 import { freePort } from "./ports.ts";
 import { startProcess } from "./processes.ts";
 import { runProgram, succeeds } from "./programs.ts";
-import type { Rabbitmq, RabbitmqOptions } from "./rabbitmq-node.ts";
-import { untilBrokerAnswers } from "./rabbitmq-ready.ts";
+import { type Rabbitmq, type RabbitmqOptions, untilBrokerAnswers } from "./rabbitmq-node.ts";
 
 const IMAGE = "rabbitmq:4.1-management";
 const PULL_TIMEOUT_MS = 15 * 60_000;

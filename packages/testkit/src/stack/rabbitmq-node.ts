@@ -2,10 +2,10 @@ import { createHash } from "node:crypto";
 import { mkdirSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { connect } from "amqplib";
 import { answers, freePort } from "./ports.ts";
 import { type RunningProcess, startProcess } from "./processes.ts";
 import { findProgram, isExecutable, runProgram } from "./programs.ts";
-import { untilBrokerAnswers } from "./rabbitmq-ready.ts";
 
 export interface RabbitmqOptions {
   /** Where everything of this broker lives; made if it does not exist. Absolute. */
@@ -215,4 +215,43 @@ export async function startPortMapper(pidFolder: string, port: number): Promise<
   const deadline = Date.now() + MAPPER_TIMEOUT_MS;
   while (!(await answers(port)) && Date.now() < deadline) await sleep(20);
   return mapper;
+}
+
+export interface ReadyOptions {
+  timeoutMs: number;
+  /** The process that should answer: once it has ended, waiting is pointless. */
+  process?: RunningProcess;
+}
+
+/** Resolves when the broker takes a connection; rejects with its own last words when it does not in time. */
+export async function untilBrokerAnswers(url: string, options: ReadyOptions): Promise<void> {
+  const deadline = Date.now() + options.timeoutMs;
+  let ended = false;
+  void options.process?.exited.then(() => {
+    ended = true;
+  });
+  for (;;) {
+    const problem = await tryConnection(url);
+    if (problem === undefined) return;
+    const lines = options.process?.lastLines().join("\n") ?? "";
+    if (ended) throw new Error(`RabbitMQ ended while it was starting. Its last lines:\n${lines}`);
+    if (Date.now() > deadline) {
+      const where = new URL(url);
+      throw new Error(
+        `RabbitMQ at ${where.host} does not answer after ${options.timeoutMs / 1000} s: ${problem.message}\n${lines}`,
+      );
+    }
+    await sleep(200);
+  }
+}
+
+async function tryConnection(url: string): Promise<Error | undefined> {
+  try {
+    const connection = await connect(url, { timeout: 5_000 });
+    connection.on("error", () => {});
+    await connection.close();
+    return undefined;
+  } catch (error) {
+    return error instanceof Error ? error : new Error(String(error));
+  }
 }

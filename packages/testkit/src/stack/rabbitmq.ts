@@ -1,7 +1,12 @@
-import { installPackage, waysToInstall } from "./install-package.ts";
+import { findOrInstall, installPackage, waysToInstall } from "./install-package.ts";
 import { dockerWorks, startRabbitmqContainer } from "./rabbitmq-container.ts";
-import { findRabbitmqServer, type Rabbitmq, type RabbitmqOptions, startRabbitmqNode } from "./rabbitmq-node.ts";
-import { untilBrokerAnswers } from "./rabbitmq-ready.ts";
+import {
+  findRabbitmqServer,
+  type Rabbitmq,
+  type RabbitmqOptions,
+  startRabbitmqNode,
+  untilBrokerAnswers,
+} from "./rabbitmq-node.ts";
 
 export type { Rabbitmq, RabbitmqOptions } from "./rabbitmq-node.ts";
 
@@ -36,8 +41,8 @@ export async function startRabbitmq(options: RabbitmqOptions): Promise<Rabbitmq>
 }
 
 /**
- * Installs RabbitMQ where nothing else would give one, so that a question about it comes before the work begins and not in
- * the middle. What goes wrong here comes up again, with all that was tried, when RabbitMQ is started.
+ * Installs RabbitMQ where it would have to be installed later, so that the question about it comes before the work begins
+ * and not in the middle. A failure is not reported here: the start of RabbitMQ meets it again and says what was tried.
  */
 export async function prepareRabbitmq(onProgress: (text: string) => void): Promise<void> {
   if (process.env.AMQP_URL || findRabbitmqServer() !== undefined || (await dockerWorks())) return;
@@ -46,26 +51,11 @@ export async function prepareRabbitmq(onProgress: (text: string) => void): Promi
 }
 
 /**
- * The start script of an installed RabbitMQ, which is installed where it is missing: for whoever kills nodes, and so needs
- * some of its own.
- *
- * @throws one message that says what was tried and what to do, where none can be had
+ * The start script of RabbitMQ, which is installed where it is missing: for tests that stop and kill nodes, and so need
+ * nodes of their own.
  */
-export async function findOrInstallRabbitmq(): Promise<string> {
-  const installed = findRabbitmqServer();
-  if (installed !== undefined) return installed;
-  const { usable, whyNone } = await waysToInstall(RABBITMQ);
-  let failure = whyNone;
-  if (usable !== undefined) {
-    await installPackage(RABBITMQ, usable).catch((error: Error) => {
-      failure = error.message;
-    });
-  }
-  const found = findRabbitmqServer();
-  if (found !== undefined) return found;
-  throw new Error(
-    `Only a RabbitMQ of one's own can be killed, and none is installed. ${failure} Install rabbitmq-server; it need not run.`,
-  );
+export function findOrInstallRabbitmq(): Promise<string> {
+  return findOrInstall(RABBITMQ, "Tests that run RabbitMQ nodes of their own", findRabbitmqServer);
 }
 
 async function joinBroker(url: string): Promise<Rabbitmq> {

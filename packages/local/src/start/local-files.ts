@@ -1,3 +1,4 @@
+import { randomBytes } from "node:crypto";
 import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
@@ -20,7 +21,7 @@ export interface RunInfo {
   metricsUrls: Record<string, string>;
 }
 
-export function runFile(local: string): string {
+function runFile(local: string): string {
   return join(local, "run.json");
 }
 
@@ -45,4 +46,44 @@ export function readRunFile(local: string): RunInfo {
   const file = runFile(local);
   if (!existsSync(file)) throw new Error(`Herald does not run here: there is no ${file}. Start it with "pnpm start".`);
   return JSON.parse(readFileSync(file, "utf8")) as RunInfo;
+}
+
+/** The default of the services' setting BROKER_NAMESPACE. */
+export const DEFAULT_NAMESPACE = "herald";
+
+/** Stores the BROKER_NAMESPACE of the services for the commands that run beside `pnpm start`. */
+export function keepBrokerNamespace(local: string, namespace: string): void {
+  writeFileSync(namespaceFile(local), JSON.stringify({ namespace }), { mode: 0o600 });
+}
+
+export function brokerNamespace(local: string): string {
+  try {
+    return (JSON.parse(readFileSync(namespaceFile(local), "utf8")) as { namespace: string }).namespace;
+  } catch {
+    return DEFAULT_NAMESPACE;
+  }
+}
+
+function namespaceFile(local: string): string {
+  return join(local, "broker.json");
+}
+
+/** The secrets of this checkout. They are made once, since stored signing secrets are sealed with them. */
+export interface LocalSecrets {
+  /** The setting SECRET_KEYS. */
+  secretKeys: string;
+  /** The setting AUTH_JWT_SECRET. */
+  jwtSecret: string;
+}
+
+/** Reads the secrets of a local stack, or makes them. Only the owner can read the file. */
+export function localSecrets(local: string): LocalSecrets {
+  const file = join(local, "secrets.json");
+  if (existsSync(file)) return JSON.parse(readFileSync(file, "utf8")) as LocalSecrets;
+  const secrets = {
+    secretKeys: `local:${randomBytes(32).toString("base64")}`,
+    jwtSecret: randomBytes(32).toString("base64url"),
+  };
+  writeFileSync(file, `${JSON.stringify(secrets, null, 2)}\n`, { mode: 0o600 });
+  return secrets;
 }

@@ -1,6 +1,18 @@
 import { request } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { BrokerPlace } from "./broker-place.ts";
+import { names } from "@herald/common/broker/topology";
+import { connect } from "amqplib";
+
+/** Where the exchanges and queues of a test file are. */
+export interface BrokerEnvironment {
+  url: string;
+  /** How many connections are open now. */
+  countConnections(): Promise<number>;
+  /** Waits until no connection is open, for a limited time; returns the names of those that are still open. */
+  openConnections(): Promise<string[]>;
+  closeConnections(): Promise<void>;
+  remove(): Promise<void>;
+}
 
 interface ConnectionRow {
   name: string;
@@ -13,7 +25,11 @@ interface ConnectionRow {
  * @param amqpUrl of the broker
  * @param managementUrl of its management API, with credentials
  */
-export async function makeVirtualHost(amqpUrl: string, managementUrl: string, name: string): Promise<BrokerPlace> {
+export async function makeVirtualHost(
+  amqpUrl: string,
+  managementUrl: string,
+  name: string,
+): Promise<BrokerEnvironment> {
   const api = new URL(managementUrl);
   await call(api, "PUT", `/api/vhosts/${name}`, {});
   await call(api, "PUT", `/api/users/${name}`, { password: name, tags: "" });
@@ -21,7 +37,7 @@ export async function makeVirtualHost(amqpUrl: string, managementUrl: string, na
   return virtualHost(api, amqpUrl, name);
 }
 
-function virtualHost(api: URL, amqpUrl: string, name: string): BrokerPlace {
+function virtualHost(api: URL, amqpUrl: string, name: string): BrokerEnvironment {
   const url = new URL(amqpUrl);
   url.pathname = `/${name}`;
   url.username = name;
@@ -37,7 +53,7 @@ function virtualHost(api: URL, amqpUrl: string, name: string): BrokerPlace {
   return {
     url: url.href,
     countConnections,
-    connectionsAfterGrace: async () => {
+    openConnections: async () => {
       const deadline = Date.now() + 6_000;
       while (Date.now() < deadline) {
         if ((await countConnections()) === 0) return [];
@@ -51,6 +67,36 @@ function virtualHost(api: URL, amqpUrl: string, name: string): BrokerPlace {
     remove: async () => {
       await call(api, "DELETE", `/api/vhosts/${name}`);
       await call(api, "DELETE", `/api/users/${name}`);
+    },
+  };
+}
+
+/**
+ * For a broker that AMQP_URL names, whose management API is not known. Only the namespace keeps test files apart, and what
+ * needs the management API is refused.
+ */
+export function namespaceOnly(url: string, namespace: string): BrokerEnvironment {
+  const impossible = async () => {
+    throw new Error(
+      "This needs the broker's management API. Beside AMQP_URL, set AMQP_MANAGEMENT_URL to it, with credentials of an " +
+        "administrator (http://guest:guest@localhost:15672), or unset AMQP_URL.",
+    );
+  };
+  return {
+    url,
+    countConnections: impossible,
+    openConnections: async () => [],
+    closeConnections: impossible,
+    remove: async () => {
+      const { eventsExchange, noticesExchange, ...queues } = names(namespace);
+      const connection = await connect(url);
+      try {
+        const channel = await connection.createChannel();
+        for (const queue of Object.values(queues)) await channel.deleteQueue(queue);
+        for (const exchange of [eventsExchange, noticesExchange]) await channel.deleteExchange(exchange);
+      } finally {
+        await connection.close();
+      }
     },
   };
 }

@@ -2,11 +2,11 @@ import { linkSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { identify, isAlive, type ProcessIdentity } from "./process-identity.ts";
 
 /**
- * Makes sure that one process at a time holds a file. A file whose process is gone is taken over.
+ * Locks a file for this process. A lock whose process has ended is taken over.
  *
- * @returns the identity of the holder if that is another process that runs, else undefined: this process holds it now
+ * @returns undefined when this process has the lock, else the process that has it
  */
-export function takeHold(file: string): ProcessIdentity | undefined {
+export function acquireLock(file: string): ProcessIdentity | undefined {
   const draft = `${file}.${process.pid}`;
   writeFileSync(draft, JSON.stringify(identify(process.pid)), { mode: 0o600 });
   try {
@@ -21,7 +21,7 @@ export function takeHold(file: string): ProcessIdentity | undefined {
   }
 }
 
-/** A link appears with its content, and fails where there is a file: of two that start at once, one gets it. */
+/** A link appears together with its content, and fails where the file exists: of two processes that start at once, one gets it. */
 function linked(draft: string, file: string): boolean {
   try {
     linkSync(draft, file);
@@ -32,7 +32,7 @@ function linked(draft: string, file: string): boolean {
   }
 }
 
-export function letGo(file: string): void {
+export function releaseLock(file: string): void {
   if (readHolder(file)?.pid === process.pid) rmSync(file, { force: true });
 }
 

@@ -1,0 +1,56 @@
+import { join } from "node:path";
+import { startPostgres } from "@herald/testkit/stack/postgres";
+import { startRabbitmq } from "@herald/testkit/stack/rabbitmq";
+import type { Closing } from "./closing.ts";
+import type { Progress } from "./progress.ts";
+
+export interface Backends {
+  databaseUrl: string;
+  amqpUrl: string;
+  /** Resolves when a server of ours has ended by itself. */
+  ended: Promise<Error>;
+}
+
+/**
+ * Starts PostgreSQL and RabbitMQ at the same time, or takes the ones that DATABASE_URL and AMQP_URL name. Where one fails,
+ * it still waits for the start of the other, so that `parts` can end it.
+ */
+export async function startBackends(
+  local: string,
+  pidFolder: string,
+  parts: Closing,
+  progress: Progress,
+): Promise<Backends> {
+  let reportEnd: (error: Error) => void = () => {};
+  const ended = new Promise<Error>((resolve) => {
+    reportEnd = resolve;
+  });
+  const watch = (name: string, exited: Promise<unknown> | undefined) =>
+    exited?.then(() => reportEnd(new Error(`${name} ended by itself. Its data is kept; start again.`)));
+
+  const startDatabase = async () => {
+    if (process.env.DATABASE_URL) {
+      progress.say("PostgreSQL: the one that DATABASE_URL names");
+      return process.env.DATABASE_URL;
+    }
+    return await progress.step("PostgreSQL", async () => {
+      const postgres = await startPostgres({ folder: join(local, "postgres"), pidFolder, preferredPort: 5432 });
+      parts.addLast(() => postgres.stop());
+      void watch("PostgreSQL", postgres.process.exited);
+      return postgres.url;
+    });
+  };
+  const startBroker = () =>
+    progress.step("RabbitMQ", async (onProgress) => {
+      const folder = join(local, "rabbitmq");
+      const rabbitmq = await startRabbitmq({ folder, pidFolder, preferredPort: 5672, onProgress });
+      parts.addLast(() => rabbitmq.stop());
+      void watch("RabbitMQ", rabbitmq.exited);
+      return rabbitmq.url;
+    });
+
+  const [database, broker] = await Promise.allSettled([startDatabase(), startBroker()]);
+  if (database.status === "rejected") throw database.reason;
+  if (broker.status === "rejected") throw broker.reason;
+  return { databaseUrl: database.value, amqpUrl: broker.value, ended };
+}

@@ -1,0 +1,72 @@
+import { join } from "node:path";
+import { localFolder } from "./folders.ts";
+import { findOrInstall } from "./install-package.ts";
+import { findProgram, isExecutable, runProgram } from "./programs.ts";
+
+export interface GoProgram {
+  executable: string;
+}
+
+/** Mono compiles and runs C#. */
+export interface MonoPrograms {
+  compiler: string;
+  runtime: string;
+}
+
+/** What the tests of the chart need; Debian's Go may be older. */
+const GO = { minor: 24, version: "1.24.5" };
+const FETCH_TIMEOUT_MS = 10 * 60_000;
+
+/** Finds a Chromium: the one that CHROMIUM_PATH names, else an installed one, else it installs one. */
+export async function findOrInstallChromium(): Promise<string> {
+  const chromium = { title: "Chromium", apt: "chromium", brew: ["--cask", "chromium"] };
+  const names = ["chromium", "google-chrome-stable", "google-chrome", "chromium-browser"];
+  const applications = [
+    "/Applications/Chromium.app/Contents/MacOS/Chromium",
+    "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
+  ];
+  return (
+    process.env.CHROMIUM_PATH ||
+    (await findOrInstall(
+      chromium,
+      "Tests of the admin page",
+      () => names.map((name) => findProgram(name)).find(Boolean) ?? applications.find(isExecutable),
+    ))
+  );
+}
+
+/** Finds or installs Mono. */
+export function findOrInstallMono(): Promise<MonoPrograms> {
+  const mono = { title: "Mono", apt: "mono-mcs mono-runtime", brew: ["mono"] };
+  return findOrInstall(mono, "Tests of receivers in C#", () => {
+    const [compiler, runtime] = [findProgram("mcs"), findProgram("mono")];
+    return compiler && runtime ? { compiler, runtime } : undefined;
+  });
+}
+
+/** Finds or installs Go, and fetches a newer one through the module proxy where the installed one is too old. */
+export async function findOrInstallGo(): Promise<GoProgram> {
+  const go = { title: "Go", apt: "golang-go", brew: ["go"] };
+  const installed = await findOrInstall(go, "Tests of the chart and of receivers in Go", () =>
+    findProgram("go", ["/usr/local/go/bin", "/opt/homebrew/bin"]),
+  );
+  const version = await runProgram(installed, ["env", "GOVERSION"], { what: "Asking Go for its version" });
+  const minor = Number(/^go1\.(\d+)/.exec(version)?.[1] ?? 0);
+  return { executable: minor >= GO.minor ? installed : await fetchGo(installed) };
+}
+
+async function fetchGo(installed: string): Promise<string> {
+  const platform = await runProgram(installed, ["env", "GOOS", "GOARCH"], { what: "Asking Go for its platform" });
+  const module = `golang.org/toolchain@v0.0.1-go${GO.version}.${platform.trim().replace("\n", "-")}`;
+  const answer = await runProgram(installed, ["mod", "download", "-json", module], {
+    what: `Fetching Go ${GO.version} through the module proxy`,
+    timeoutMs: FETCH_TIMEOUT_MS,
+    // Outside every module, since the one of this checkout, if there is any, is not meant.
+    cwd: localFolder(),
+  });
+  const { Dir: folder } = JSON.parse(answer) as { Dir: string };
+  // Modules hold no executable files; a Go that knows toolchains would do the same.
+  const programs = ["bin", join("pkg", "tool")].map((name) => join(folder, name));
+  await runProgram("chmod", ["-R", "u+x", ...programs], { what: `Making Go ${GO.version} executable` });
+  return join(folder, "bin", "go");
+}
