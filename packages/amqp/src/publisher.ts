@@ -1,0 +1,232 @@
+import { type ConfirmChannel, IllegalOperationError } from "amqplib";
+import { NotSentError, type NotSentReason } from "./errors.ts";
+import { type BrokerScope, maintainChannel } from "./recovering-channel.ts";
+
+export interface OutgoingMessage {
+  /** "" for the default exchange, whose routing keys are queue names. */
+  exchange: string;
+  routingKey: string;
+  /** JSON, UTF-8. */
+  content: Buffer;
+  headers?: Record<string, unknown>;
+  /** Survives a restart of the broker. True where absent. */
+  persistent?: boolean;
+  /** A name of the message for consumers, for instance the id of what it is about. */
+  messageId?: string;
+  /** What kind of message it is, for consumers. */
+  type?: string;
+  /** True where absent: a message that no queue takes is not sent. False: such a message is confirmed and dropped. */
+  mandatory?: boolean;
+}
+
+export interface PublisherOptions {
+  /** How many messages may be unconfirmed at once; 500 where absent. amqplib itself would buffer without bound. */
+  maxUnconfirmed?: number;
+  /** How long a message may take from `publish` to its confirm, any reconnection included; 10 s where absent. */
+  timeoutMs?: number;
+  /**
+   * What happens to the messages that are unconfirmed when their channel dies. Whether they arrived is unknown.
+   *
+   * - "reject", where absent: they count as not sent ("channel-closed"), and the caller decides.
+   * - "resend": they are sent again on the next channel, first and in their order, until their time is up. Consumers must
+   *   be able to handle the same message twice. A message that itself kills the channel would come round until then, so
+   *   this is for exchanges that `declare` has checked.
+   */
+  onChannelLost?: "reject" | "resend";
+  /**
+   * Where given, a message that no queue takes is sent once more after this time, before it counts as "unroutable". It is
+   * for a queue that may be bound a moment after its exchange was made.
+   */
+  unroutableGraceMs?: number;
+}
+
+export interface Publisher {
+  /**
+   * Sends a message, in the order of the calls. While the window is full, or the broker away or blocked, it waits.
+   * Callers bound the memory by awaiting: a message that waits here is only referred to, not yet encoded.
+   *
+   * @returns when the broker has taken responsibility for the message
+   * @throws {NotSentError} where that did not happen in time
+   */
+  publish(message: OutgoingMessage): Promise<void>;
+  /** Takes no more, waits for what is under way (`timeoutMs` at most), and closes the channel. */
+  close(): Promise<void>;
+}
+
+interface Job {
+  message: OutgoingMessage;
+  timer: NodeJS.Timeout;
+  /** The caller has been told how it ended. */
+  done: boolean;
+  /** Why no queue took it. The broker says so before the confirm, which comes all the same. */
+  returned: string | undefined;
+  /** It has had its second try. */
+  triedAgain: boolean;
+  resolve(): void;
+  reject(error: Error): void;
+}
+
+const MAX_UNCONFIRMED = 500;
+const TIMEOUT_MS = 10_000;
+
+/**
+ * Publishes with confirms, on a channel of its own.
+ *
+ * @throws where the scope is closed
+ *
+ * @example
+ * const publisher = startPublisher(scope, { timeoutMs: 5_000 });
+ * await publisher.publish({ exchange: "orders", routingKey: "order.paid", content: Buffer.from(JSON.stringify(order)) });
+ */
+export function startPublisher(scope: BrokerScope, options: PublisherOptions = {}): Publisher {
+  const { maxUnconfirmed = MAX_UNCONFIRMED, timeoutMs = TIMEOUT_MS, unroutableGraceMs } = options;
+  const resends = options.onChannelLost === "resend";
+  const { connection } = scope;
+  /** In the order of the calls; a set, since a deadline takes its message out of the middle. */
+  let waiting = new Set<Job>();
+  /**
+   * Handed to the channel and neither confirmed nor lost with it, by the number that the message has as its correlation id.
+   * A job that missed its deadline stays: amqplib still holds it, so it still counts for the window.
+   */
+  const unconfirmed = new Map<string, Job>();
+  let lastNumber = 0;
+  /** Messages whose callers have not been told yet. */
+  let pending = 0;
+  /** amqplib's buffer is over its mark; "drain" says when it is empty. */
+  let saturated = false;
+  let closing = false;
+  let onIdle: (() => void) | undefined;
+
+  const channel = maintainChannel<ConfirmChannel>(scope, {
+    purpose: "publisher",
+    open: connection.openConfirmChannel,
+    opened: (fresh) => {
+      fresh.on("drain", () => {
+        saturated = false;
+        send();
+      });
+      fresh.on("return", ({ fields, properties }) => {
+        const job = unconfirmed.get(properties.correlationId);
+        if (job) job.returned = (fields as { replyText?: string }).replyText ?? "no route";
+      });
+      send();
+    },
+    lost: () => {
+      saturated = false;
+      const lost = [...unconfirmed.values()].filter((job) => !job.done);
+      unconfirmed.clear();
+      if (resends) waiting = new Set([...lost, ...waiting]);
+      else for (const job of lost) fail(job, "channel-closed", "the channel closed before the broker confirmed it");
+    },
+    beforeClose: async () => {
+      closing = true;
+      if (pending > 0) {
+        await new Promise<void>((resolve) => {
+          onIdle = resolve;
+        });
+      }
+      stopListening();
+    },
+  });
+  const stopListening = connection.onChange(send);
+
+  function send(): void {
+    for (const job of waiting) {
+      const open = channel.current();
+      if (open === undefined || saturated || unconfirmed.size >= maxUnconfirmed || connection.isBlocked()) return;
+      waiting.delete(job);
+      hand(job, open);
+    }
+  }
+
+  function hand(job: Job, to: ConfirmChannel): void {
+    const { exchange, routingKey, content, persistent = true, mandatory = true, ...properties } = job.message;
+    const number = String(++lastNumber);
+    job.returned = undefined;
+    unconfirmed.set(number, job);
+    const sent = { contentType: "application/json", ...properties, persistent, mandatory, correlationId: number };
+    try {
+      saturated = !to.publish(exchange, routingKey, content, sent, (nack) => confirmed(number, nack));
+    } catch (error) {
+      // A channel that is closing. Where lost messages are sent again, this one stays among them until `lost`.
+      if (error instanceof IllegalOperationError && resends) return;
+      unconfirmed.delete(number);
+      if (error instanceof IllegalOperationError) fail(job, "channel-closed", "the channel was closing");
+      else settle(job, () => job.reject(error as Error));
+    }
+  }
+
+  function confirmed(number: string, nack: Error | null): void {
+    const job = unconfirmed.get(number);
+    // Jobs of a lost channel have been failed, or wait again.
+    if (job === undefined) return;
+    unconfirmed.delete(number);
+    if (nack !== null) fail(job, "refused", "the broker refused it");
+    else if (job.returned !== undefined) unroutable(job);
+    else settle(job, job.resolve);
+    send();
+  }
+
+  function unroutable(job: Job): void {
+    if (unroutableGraceMs === undefined || job.triedAgain) {
+      fail(job, "unroutable", noRoute(job));
+      return;
+    }
+    job.triedAgain = true;
+    setTimeout(() => {
+      if (job.done) return;
+      waiting.add(job);
+      send();
+    }, unroutableGraceMs);
+  }
+
+  function expire(job: Job): void {
+    const wasWaiting = waiting.delete(job);
+    if (job.returned !== undefined) fail(job, "unroutable", noRoute(job));
+    else if (wasWaiting) fail(job, "unavailable", `${obstacle()} (waited ${timeoutMs} ms)`);
+    else fail(job, "unconfirmed", `the broker did not confirm it within ${timeoutMs} ms`);
+  }
+
+  function obstacle(): string {
+    const inTheWay = connection.obstacle();
+    if (inTheWay !== undefined) return inTheWay;
+    if (channel.current() === undefined) return channel.problem()?.message ?? "the channel is not open yet";
+    return `the window of ${maxUnconfirmed} unconfirmed messages stayed full`;
+  }
+
+  function noRoute({ returned }: Job): string {
+    return `no queue takes it (${returned})`;
+  }
+
+  function fail(job: Job, reason: NotSentReason, detail: string): void {
+    settle(job, () => job.reject(notSent(job.message, reason, detail)));
+  }
+
+  function settle(job: Job, tell: () => void): void {
+    if (job.done) return;
+    job.done = true;
+    clearTimeout(job.timer);
+    tell();
+    pending--;
+    if (pending === 0) onIdle?.();
+  }
+
+  return {
+    publish: (message) =>
+      new Promise((resolve, reject) => {
+        if (closing) return reject(notSent(message, "closed", "the publisher is closed"));
+        const timer = setTimeout(() => expire(job), timeoutMs);
+        const job: Job = { message, timer, done: false, returned: undefined, triedAgain: false, resolve, reject };
+        pending++;
+        waiting.add(job);
+        send();
+      }),
+    close: channel.close,
+  };
+}
+
+function notSent(message: OutgoingMessage, reason: NotSentReason, detail: string): NotSentError {
+  const { exchange, routingKey, messageId } = message;
+  const target = exchange === "" ? `queue ${routingKey}` : `${exchange} (${routingKey})`;
+  return new NotSentError(reason, detail, { what: `The message to ${target}`, messageId });
+}

@@ -1,0 +1,178 @@
+import type { Channel } from "amqplib";
+import type { Connection } from "./connection.ts";
+import type { Outages } from "./outages.ts";
+import { backoffMs, endsWithin, pause } from "./timing.ts";
+
+/** A channel that is opened and set up again after each of its deaths, until it is closed. */
+export interface RecoveringChannel<C extends Channel = Channel> {
+  /** The channel that is open and set up, if there is one right now. */
+  current(): C | undefined;
+  /** What ended the last channel, or kept it from being set up; undefined while a channel is open. */
+  problem(): Error | undefined;
+  /** Ends it for good. Further calls wait for the first. */
+  close(): Promise<void>;
+}
+
+/** A connection, and what is common to the channels on it. Made by `openBrokerScope`. */
+export interface BrokerScope {
+  readonly connection: Connection;
+  readonly outages: Outages;
+  /** Declares what the channels rely on. Runs on each new channel before it works. */
+  declare(channel: Channel): Promise<unknown>;
+  /** Every recovering channel that has not been closed. The scope is ready when all of them are open. */
+  readonly channels: Set<RecoveringChannel>;
+  /** To be called after each change of `channels`, and of a channel's `current()`. */
+  changed(): void;
+  /** How long the broker may take to answer that a connection or a channel is closed. */
+  readonly closeTimeoutMs: number;
+  /** `close()` has been called. */
+  isClosed(): boolean;
+  /** Connected, not blocked, and every channel is open. */
+  isReady(): boolean;
+  /** Resolves once `isReady()`. @throws where the scope is closed before */
+  ready(): Promise<void>;
+  /** Closes all channels, each as its own `close()` does, and then the connection. */
+  close(): Promise<void>;
+}
+
+/** What a channel is for. */
+export interface ChannelSpec<C extends Channel> {
+  /** Names it in logs: "consumer of orders". */
+  purpose: string;
+  open(): Promise<C>;
+  /**
+   * Makes a new channel ready for its work, after the scope's `declare`. Runs again for every new channel.
+   *
+   * @param invalidate ends this channel, for a reason that only the spec sees; the next channel is opened
+   */
+  setUp?(channel: C, invalidate: (reason: Error) => void): Promise<void>;
+  /** The channel is ready, and is `current()`. */
+  opened?(channel: C): void;
+  /** The channel is dead; the broker forgets what was under way on it. Called before all other listeners of its end. */
+  lost?(): void;
+  /** The channel is about to be closed for good; it is closed once this resolves. Without an open channel it is called too. */
+  beforeClose?(): Promise<void>;
+}
+
+const BACKOFF = { firstMs: 100, longestMs: 5_000 };
+/** A channel that lived this long was healthy: the next one is opened at once. */
+const HEALTHY_LIFE_MS = 10_000;
+
+/**
+ * Keeps one channel open. A channel ends in one of three ways: with its connection, by an error of its own, or because
+ * what it was opened for is gone (`invalidate`). All three leave {@link live} by the same way and enter it again, so
+ * there is one path to get right.
+ *
+ * @throws where the scope is closed
+ *
+ * @example
+ * const channel = maintainChannel(scope, {
+ *   purpose: "queue lengths",
+ *   open: scope.connection.openChannel,
+ * });
+ * const length = await channel.current()?.checkQueue("orders");
+ */
+export function maintainChannel<C extends Channel>(scope: BrokerScope, spec: ChannelSpec<C>): RecoveringChannel<C> {
+  if (scope.isClosed()) throw new Error("The broker has been closed.");
+  const { connection, outages, closeTimeoutMs } = scope;
+  const stop = new AbortController();
+  let current: C | undefined;
+  let problem: Error | undefined;
+
+  /** One life of the channel. @throws what ended it, unless it was told to end */
+  async function live(): Promise<void> {
+    await connection.whenUp(stop.signal);
+    if (stop.signal.aborted) return;
+    const channel = await spec.open();
+    let cause: Error | undefined;
+    let dead = false;
+    let die = (): void => undefined;
+    const death = new Promise<void>((resolve) => {
+      die = () => {
+        if (dead) return;
+        dead = true;
+        current = undefined;
+        spec.lost?.();
+        resolve();
+      };
+    });
+    // "error" comes before "close", and without a listener would end the process.
+    channel.on("error", (error: Error) => {
+      cause ??= error;
+    });
+    // Before amqplib's own listener, which fails what is unconfirmed without saying why.
+    channel.prependListener("close", die);
+    try {
+      await scope.declare(channel);
+      await spec.setUp?.(channel, (reason) => {
+        cause ??= reason;
+        void closeChannel(channel, closeTimeoutMs);
+      });
+      if (!dead && !stop.signal.aborted) {
+        current = channel;
+        problem = undefined;
+        outages.up(spec.purpose);
+        spec.opened?.(channel);
+        scope.changed();
+        await death;
+        scope.changed();
+      }
+    } finally {
+      if (!dead) await closeChannel(channel, closeTimeoutMs);
+      die();
+    }
+    if (!stop.signal.aborted) throw cause ?? new Error("the channel closed with its connection");
+  }
+
+  async function keepAlive(): Promise<void> {
+    let failures = 0;
+    while (!stop.signal.aborted) {
+      const startedAt = performance.now();
+      try {
+        await live();
+      } catch (error) {
+        problem = error as Error;
+        // A lost connection is reported once, and not by each of its channels.
+        if (connection.isUp()) outages.down(spec.purpose, problem);
+      }
+      failures = performance.now() - startedAt > HEALTHY_LIFE_MS ? 0 : failures + 1;
+      if (failures > 0) await pause(backoffMs(failures, BACKOFF), stop.signal);
+    }
+  }
+
+  async function close(): Promise<void> {
+    scope.channels.delete(recovering);
+    await spec.beforeClose?.();
+    stop.abort();
+    if (current !== undefined) await closeChannel(current, closeTimeoutMs);
+    // A channel that is just being opened closes itself, unless its broker does not answer.
+    await endsWithin(closeTimeoutMs, lives);
+    scope.changed();
+  }
+
+  let closed: Promise<void> | undefined;
+  const recovering: RecoveringChannel<C> = {
+    current: () => current,
+    problem: () => problem,
+    close: () => {
+      closed ??= close();
+      return closed;
+    },
+  };
+  scope.channels.add(recovering);
+  const lives = keepAlive();
+  return recovering;
+}
+
+/**
+ * Closes a channel, even a dead one. amqplib's `close()` throws on a dead one, and never settles where the connection
+ * dies meanwhile; the "close" event always comes.
+ */
+async function closeChannel(channel: Channel, timeoutMs: number): Promise<void> {
+  const closed = new Promise<void>((resolve) => channel.once("close", () => resolve()));
+  const asked = channel.close().then(
+    () => closed,
+    () => undefined,
+  );
+  await endsWithin(timeoutMs, Promise.race([closed, asked]));
+}

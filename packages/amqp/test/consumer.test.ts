@@ -1,0 +1,144 @@
+import { inbox, until } from "@herald/testkit/harness/client-environment";
+import { useBroker } from "@herald/testkit/harness/use-broker";
+import { describe, expect, test } from "@jest/globals";
+import type { IncomingMessage } from "../src/index.ts";
+import { useScopeEnvironment } from "./use-scope-environment.ts";
+
+const server = useBroker();
+const environment = useScopeEnvironment(() => server.url);
+
+describe("a consumer", () => {
+  test("sees a message with its properties, and an acknowledged one is gone", async () => {
+    const broker = environment.connect();
+    const got = inbox();
+    const consumer = broker.consume({ queue: environment.names.queue, prefetch: 10, handle: got.handle });
+    await broker.ready();
+    environment.channel.publish(environment.names.exchange, "RiskCreated", Buffer.from("one"), {
+      headers: { traceparent: "t" },
+    });
+    await until("the message came", () => got.messages.length === 1);
+    const [message] = got.messages as [IncomingMessage];
+    expect(message).toMatchObject({ routingKey: "RiskCreated", headers: { traceparent: "t" }, redelivered: false });
+
+    message.ack();
+    message.ack();
+    await consumer.close();
+    expect(await environment.take(environment.names.queue)).toEqual([]);
+  });
+
+  test("settles messages in any order, each once and as told", async () => {
+    const broker = environment.connect();
+    const total = 2_000;
+    const settled = new Map<string, string>();
+    let done = 0;
+    broker.consume({
+      queue: environment.names.queue,
+      prefetch: 100,
+      handle: (message) => {
+        const text = message.content.toString();
+        const number = Number(text);
+        setTimeout(() => {
+          if (number % 10 === 3 && !settled.has(text)) {
+            settled.set(text, "requeued");
+            message.requeue();
+          } else {
+            if (number % 10 === 7) message.reject();
+            else message.ack();
+            settled.set(text, number % 10 === 7 ? "rejected" : "acknowledged");
+            done++;
+          }
+        }, Math.random() * 20);
+      },
+    });
+    await broker.ready();
+    for (let number = 0; number < total; number++) {
+      environment.channel.sendToQueue(environment.names.queue, Buffer.from(String(number)));
+    }
+    await until("all were settled", () => done >= total);
+    await broker.close();
+
+    expect(done).toBe(total);
+    expect(await environment.take(environment.names.queue)).toEqual([]);
+    await until(
+      "the rejected were moved",
+      async () => (await environment.waitingIn(environment.names.deadLetterQueue)) === total / 10,
+    );
+    const rejected = await environment.take(environment.names.deadLetterQueue);
+    expect(rejected.every((text) => Number(text) % 10 === 7)).toBe(true);
+    expect(environment.logged.filter(({ level }) => level !== "debug")).toEqual([]);
+  });
+
+  test("gives a handler that throws or rejects its message again, and other messages are handled meanwhile", async () => {
+    const broker = environment.connect();
+    const got = inbox();
+    let failures = 0;
+    broker.consume({
+      queue: environment.names.queue,
+      prefetch: 10,
+      handle: (message) => {
+        if (failures < 2 && message.content.toString() === "bad") {
+          failures++;
+          if (failures === 1) throw new Error("thrown");
+          return Promise.reject(new Error("rejected"));
+        }
+        got.handle(message);
+        message.ack();
+      },
+    });
+    await broker.ready();
+    await environment.put(environment.names.queue, "bad");
+    await environment.put(environment.names.queue, "good");
+    await until("both came", () => got.messages.length === 2);
+    expect(got.texts()).toEqual(["good", "bad"]);
+    expect(got.messages[1]?.redelivered).toBe(false);
+    expect(environment.logged.find(({ level }) => level === "error")?.fields.error).toEqual(new Error("thrown"));
+    expect(environment.logged.filter(({ message }) => message.includes("works again"))).not.toHaveLength(0);
+  });
+
+  test("keeps its messages while the handler can't work, below their delivery limit, and logs that once", async () => {
+    const broker = environment.connect();
+    const got = inbox();
+    let databaseIsAway = true;
+    let failures = 0;
+    broker.consume({
+      queue: environment.names.queue,
+      prefetch: 50,
+      handle: async (message) => {
+        if (databaseIsAway) {
+          failures++;
+          throw new Error("the database is away");
+        }
+        got.handle(message);
+        message.ack();
+      },
+    });
+    await broker.ready();
+    for (let number = 0; number < 30; number++) await environment.put(environment.names.queue, String(number));
+    await until("each failed a few times", () => failures >= 90);
+    databaseIsAway = false;
+    await until("all were handled", () => got.messages.length === 30);
+    expect(got.messages.some(({ redelivered }) => redelivered)).toBe(false);
+    expect(await environment.waitingIn(environment.names.deadLetterQueue)).toBe(0);
+    expect(environment.logged.filter(({ level }) => level === "error")).toHaveLength(1);
+  });
+
+  test("does not hand over again a message that was settled before the handler threw", async () => {
+    const broker = environment.connect();
+    const got = inbox();
+    broker.consume({
+      queue: environment.names.queue,
+      prefetch: 10,
+      handle: (message) => {
+        got.handle(message);
+        message.ack();
+        throw new Error("too late");
+      },
+    });
+    await broker.ready();
+    for (const text of ["a", "b", "c"]) await environment.put(environment.names.queue, text);
+    await until("the last failed", () => got.messages.length === 3);
+    await broker.close();
+    expect(got.texts()).toEqual(["a", "b", "c"]);
+    expect(await environment.take(environment.names.queue)).toEqual([]);
+  });
+});
