@@ -1,4 +1,5 @@
 import type { EventType } from "./event-types.ts";
+import { ORGANIZATION_ID_PATTERN } from "./rules.ts";
 
 /** One changed field of an entity. Text or null, also for values that look numeric (SPEC 2.4). */
 export interface FieldChange {
@@ -30,7 +31,6 @@ export interface EventPayload {
 
 /** What a product service publishes: the payload, and whose it is. */
 export interface BusinessEvent extends EventPayload {
-  /** 1 to 128 characters. */
   organizationId: string;
 }
 
@@ -46,7 +46,7 @@ export const businessEventSchema = {
   type: "object",
   required: ["organizationId", "id", "type", "occurredAtUtc", "entityType", "entityId", "data"],
   properties: {
-    organizationId: { type: "string", minLength: 1, maxLength: 128 },
+    organizationId: { type: "string", pattern: ORGANIZATION_ID_PATTERN },
     id: { type: "string", format: "uuid" },
     type: { type: "string", minLength: 1, maxLength: 128 },
     occurredAtUtc: { type: "string", format: "utc-date-time" },

@@ -22,6 +22,7 @@ export { EVENT_TYPES, type EventType, isEventType } from "./event-types.ts";
 export { type Hint, hintSchema, type ManualReply, manualReplySchema } from "./messages.ts";
 export { NOTICE_TYPES, type Notice, type NoticeAttempt, type NoticeType, noticeSchema } from "./notices.ts";
 export type { FieldProblem, Problem } from "./problems.ts";
+export { isOrganizationId, isUtcTime, isUuid, ORGANIZATION_ID_PATTERN, ORGANIZATION_ID_RULE } from "./rules.ts";
 export type { EventTypeInfo, SessionInfo } from "./session.ts";
 export type {
   CheckWebhookRequest,

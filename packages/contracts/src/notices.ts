@@ -1,3 +1,5 @@
+import { ORGANIZATION_ID_PATTERN } from "./rules.ts";
+
 /** What a notice can say; its routing key on the exchange `herald.notices`, and its `type`. */
 export const NOTICE_TYPES = ["endpoint.failing", "endpoint.disabled"] as const;
 
@@ -58,7 +60,7 @@ export const noticeSchema = {
     id: { type: "string", format: "uuid" },
     type: { type: "string", enum: NOTICE_TYPES },
     occurredAtUtc: utcDateTime,
-    organizationId: { type: "string", minLength: 1, maxLength: 128 },
+    organizationId: { type: "string", pattern: ORGANIZATION_ID_PATTERN },
     endpoint: {
       type: "object",
       required: ["id", "name", "url"],
