@@ -18,7 +18,14 @@ export type {
 } from "./deliveries.ts";
 export { OUTCOMES } from "./deliveries.ts";
 export type { EndpointDetails, EndpointOverview, FailedAttempt, HourOfDeliveries } from "./endpoint-overview.ts";
-export { EVENT_TYPES, type EventType, isEventType } from "./event-types.ts";
+export {
+  ENTITY_TYPE_OF,
+  ENTITY_TYPES,
+  type EntityType,
+  EVENT_TYPES,
+  type EventType,
+  isEventType,
+} from "./event-types.ts";
 export { type Hint, hintSchema, type ManualReply, manualReplySchema } from "./messages.ts";
 export { NOTICE_TYPES, type Notice, type NoticeAttempt, type NoticeType, noticeSchema } from "./notices.ts";
 export type { FieldProblem, Problem } from "./problems.ts";
