@@ -1,7 +1,8 @@
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { names } from "@herald/common/broker/topology";
-import { businessEventSchema, hintSchema, manualReplySchema, noticeSchema } from "@herald/contracts";
+import { isUtcTime } from "@herald/contracts";
+import { businessEventSchema, hintSchema, manualReplySchema, noticeSchema } from "@herald/contracts/schemas";
 import { projectFolder } from "@herald/testkit/stack/folders";
 import { expect, test } from "@jest/globals";
 import { Ajv } from "ajv";
@@ -20,7 +21,7 @@ const isAsyncApi = specification.compile(
 
 const contracts = new Ajv({ strict: true, allowUnionTypes: true });
 addFormats(contracts);
-contracts.addFormat("utc-date-time", /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?Z$/);
+contracts.addFormat("utc-date-time", isUtcTime);
 
 test("docs/asyncapi.yaml is what the contracts say: pnpm reference writes it", () => {
   for (const [file, text] of Object.entries(asyncApiFiles(projectFolder()))) {

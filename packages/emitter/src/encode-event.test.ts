@@ -1,7 +1,7 @@
-import { businessEventSchema, MAX_EVENT_BYTES } from "@herald/contracts";
+import { isUtcTime, isUuid, MAX_EVENT_BYTES } from "@herald/contracts";
+import { businessEventSchema } from "@herald/contracts/schemas";
 import { describe, expect, test } from "@jest/globals";
 import { Ajv } from "ajv";
-import addFormatsModule from "ajv-formats";
 import fc from "fast-check";
 import { type EmittedEvent, newEvent } from "./emitted-event.ts";
 import { encodeEvent } from "./encode-event.ts";
@@ -107,11 +107,10 @@ test("the error says all that is wrong, in words", () => {
   );
 });
 
-test("whatever passes here passes the contract's schema", () => {
+test("an event passes here when it keeps the contract's schema, and only then", () => {
   const ajv = new Ajv({ allowUnionTypes: true });
-  (addFormatsModule as unknown as typeof addFormatsModule.default)(ajv, ["uuid"]);
-  // The format's own rules are shown above, on both sides of the broker.
-  ajv.addFormat("utc-date-time", true);
+  ajv.addFormat("uuid", isUuid);
+  ajv.addFormat("utc-date-time", isUtcTime);
   const isValid = ajv.compile(businessEventSchema);
 
   const odd = fc.oneof(fc.string(), fc.constant("x".repeat(129)), fc.integer(), fc.constant(null), fc.object());
@@ -120,9 +119,10 @@ test("whatever passes here passes the contract's schema", () => {
     fc.property(fc.array(damage, { maxLength: 2 }), (damages) => {
       const damaged = structuredClone(event) as unknown as Record<string, unknown>;
       for (const [path, value] of damages) set(damaged, path.split("."), value);
-      if (fieldsOf(damaged).length === 0) expect(isValid(damaged)).toBe(true);
-      else if (isValid(damaged))
-        expect(fieldsOf(damaged)).not.toContainEqual(expect.stringMatching(/^data|^entity|^id$/));
+      const refused = fieldsOf(damaged);
+      if (refused.length === 0) expect(isValid(damaged)).toBe(true);
+      // The bytes of a routing key are the one rule that the schema can't say.
+      else if (isValid(damaged)) expect(refused).toEqual(["type"]);
     }),
     { numRuns: 500 },
   );

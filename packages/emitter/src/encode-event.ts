@@ -1,11 +1,7 @@
-import { MAX_EVENT_BYTES } from "@herald/contracts";
+import { isOrganizationId, isUtcTime, isUuid, MAX_EVENT_BYTES, ORGANIZATION_ID_RULE } from "@herald/contracts";
 import type { EmittedEvent } from "./emitted-event.ts";
 import { type EventProblem, InvalidEventError } from "./errors.ts";
 
-const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
-const utcTime = /^(\d{4})-\d\d-(\d\d)T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d{1,9})?Z$/;
-// biome-ignore lint/suspicious/noControlCharactersInRegex: finding them is the point.
-const control = /[\u0000-\u001f\u007f]/;
 /** What AMQP allows for a routing key, which the type is. */
 const MAX_TYPE_BYTES = 255;
 
@@ -39,11 +35,7 @@ function problemsOf(event: EmittedEvent): EventProblem[] {
     if (!holds) problems.push({ field, message });
   };
   const { organizationId, id, type, occurredAtUtc, entityType, entityId, data } = event as Record<string, unknown>;
-  expect(isText(organizationId), "organizationId", "must be text of 1 to 128 characters");
-  if (isText(organizationId)) {
-    const clean = organizationId.isWellFormed() && !control.test(organizationId);
-    expect(clean, "organizationId", "must not hold control characters or broken Unicode");
-  }
+  expect(isOrganizationId(organizationId), "organizationId", ORGANIZATION_ID_RULE);
   expect(isUuid(id), "id", "must be a UUID");
   expect(
     isText(type) && Buffer.byteLength(type) <= MAX_TYPE_BYTES,
@@ -79,15 +71,4 @@ function isObject(value: unknown): value is Record<string, unknown> {
 /** 1 to 128 characters, counted as JSON Schema counts them. */
 function isText(value: unknown): value is string {
   return typeof value === "string" && value !== "" && (value.length <= 128 || [...value].length <= 128);
-}
-
-function isUuid(value: unknown): boolean {
-  return typeof value === "string" && uuid.test(value);
-}
-
-/** Of a day that exists: JavaScript takes February 30 for March 2. */
-function isUtcTime(value: unknown): boolean {
-  const parts = typeof value === "string" ? utcTime.exec(value) : null;
-  if (!parts || parts[1] === "0000") return false;
-  return new Date(parts[0]).getUTCDate() === Number(parts[2]);
 }

@@ -1,6 +1,6 @@
-import { EVENT_TYPES, type EventType } from "@herald/contracts";
+import { ENTITY_TYPE_OF, ENTITY_TYPES, type EntityType, EVENT_TYPES, type EventType } from "@herald/contracts";
 import { describe, expect, test } from "@jest/globals";
-import { ENTITY_KINDS, type EntityChange, type EntityKind, eventFor } from "./event-for.ts";
+import { type EntityChange, eventFor } from "./event-for.ts";
 
 const statuses = [
   null,
@@ -16,7 +16,7 @@ const statuses = [
 ];
 
 /** Every change that there is: each kind created, edited, and moved from each status to each. */
-const everyChange: EntityChange[] = ENTITY_KINDS.flatMap((entity) => [
+const everyChange: EntityChange[] = ENTITY_TYPES.flatMap((entity) => [
   { entity, change: "created" as const },
   { entity, change: "edited" as const },
   ...statuses.flatMap((from) =>
@@ -34,12 +34,12 @@ const changeTo =
   (change) =>
     change.change === "status" && change.to === status && change.from !== status ? event : null;
 
-const rules: [string, EntityKind, Rule][] = [
+const rules: [string, EntityType, Rule][] = [
   ["ProjectCreated is a project's creation", "Project", creation("ProjectCreated")],
   ["WorkItemCompleted is a work item's change to Done", "WorkItem", changeTo("Done", "WorkItemCompleted")],
   ["ResourceAllocated is an allocation's creation", "ResourceAllocation", creation("ResourceAllocated")],
   ["TimesheetApproved is a timesheet's change to Approved", "Timesheet", changeTo("Approved", "TimesheetApproved")],
-  ["RiskCreated is a project risk's creation", "ProjectRisk", creation("RiskCreated")],
+  ["RiskCreated is a risk's creation", "Risk", creation("RiskCreated")],
   [
     "ChangeRequestApproved is a change request's change to Approved",
     "ChangeRequest",
@@ -57,6 +57,13 @@ describe("which change means which event", () => {
   test("§6/project-updated ProjectUpdated is emitted for nothing, and each other event for something", () => {
     const events = new Set(everyChange.map(eventFor));
     expect(events).toEqual(new Set([null, ...EVENT_TYPES.filter((type) => type !== "ProjectUpdated")]));
+  });
+
+  test("§2.4/fields each event is about the kind of entity that the contract names for it", () => {
+    for (const change of everyChange) {
+      const event = eventFor(change);
+      if (event !== null) expect([event, change.entity]).toEqual([event, ENTITY_TYPE_OF[event]]);
+    }
   });
 
   test("§6/project-updated a project edit means no event", () => {

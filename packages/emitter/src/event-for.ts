@@ -1,36 +1,24 @@
-import type { EventType } from "@herald/contracts";
-
-/** The kinds of entity that events are about. */
-export const ENTITY_KINDS = [
-  "Project",
-  "WorkItem",
-  "ResourceAllocation",
-  "Timesheet",
-  "ProjectRisk",
-  "ChangeRequest",
-] as const;
-
-export type EntityKind = (typeof ENTITY_KINDS)[number];
+import type { EntityType, EventType } from "@herald/contracts";
 
 /** Something that happened to an entity in a product service. */
 export type EntityChange =
-  | { entity: EntityKind; change: "created" }
+  | { entity: EntityType; change: "created" }
   /** Its status, from what to what. */
-  | { entity: EntityKind; change: "status"; from: string | null; to: string }
+  | { entity: EntityType; change: "status"; from: string | null; to: string }
   /** Any other edit of it. */
-  | { entity: EntityKind; change: "edited" };
+  | { entity: EntityType; change: "edited" };
 
 interface Meaning {
   created?: EventType;
   reaches?: { status: string; event: EventType };
 }
 
-const meanings: Record<EntityKind, Meaning> = {
+const meanings: Record<EntityType, Meaning> = {
   Project: { created: "ProjectCreated" },
   WorkItem: { reaches: { status: "Done", event: "WorkItemCompleted" } },
   ResourceAllocation: { created: "ResourceAllocated" },
   Timesheet: { reaches: { status: "Approved", event: "TimesheetApproved" } },
-  ProjectRisk: { created: "RiskCreated" },
+  Risk: { created: "RiskCreated" },
   ChangeRequest: { reaches: { status: "Approved", event: "ChangeRequestApproved" } },
 };
 

@@ -1,5 +1,6 @@
 export { NotSentError, type NotSentReason } from "@herald/amqp";
+export { ENTITY_TYPES, type EntityType } from "@herald/contracts";
 export { type EmittedEvent, type NewEvent, newEvent } from "./emitted-event.ts";
 export { createEmitter, type EmitOptions, type Emitter, type EmitterOptions } from "./emitter.ts";
 export { type EventProblem, InvalidEventError } from "./errors.ts";
-export { ENTITY_KINDS, type EntityChange, type EntityKind, eventFor } from "./event-for.ts";
+export { type EntityChange, eventFor } from "./event-for.ts";

@@ -62,7 +62,7 @@ const anEvent = (): EmittedEvent =>
   newEvent({
     organizationId: "acme",
     type: "RiskCreated",
-    entityType: "ProjectRisk",
+    entityType: "Risk",
     entityId: "b7a3c1de-14a8-4e58-9a4e-3e6f0a4c2f10",
   });
 

@@ -1,6 +1,6 @@
 import type { Broker, Consumer, IncomingMessage } from "@herald/common/broker/broker";
 import type { Log } from "@herald/common/telemetry/log";
-import type { Hint, ManualReply } from "@herald/contracts";
+import { type Hint, isUuid, type ManualReply } from "@herald/contracts";
 import type { Backlog } from "./backlog.ts";
 import type { Deliver } from "./deliver.ts";
 import type { ClaimedDelivery } from "./delivery.ts";
@@ -110,14 +110,10 @@ function consumeHints(
   });
 }
 
-const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
-
 function readHint(content: Buffer): Hint | undefined {
   try {
     const { deliveryId, endpointId } = JSON.parse(content.toString("utf8")) as Partial<Hint>;
-    if (typeof deliveryId !== "string" || !UUID.test(deliveryId)) return undefined;
-    if (typeof endpointId !== "string" || !UUID.test(endpointId)) return undefined;
-    return { deliveryId, endpointId };
+    return isUuid(deliveryId) && isUuid(endpointId) ? { deliveryId, endpointId } : undefined;
   } catch {
     return undefined;
   }

@@ -1,21 +1,25 @@
-import type { EventPayload, EventType, EventTypeInfo, FieldChange } from "@herald/contracts";
-import { EVENT_TYPES } from "@herald/contracts";
+import {
+  ENTITY_TYPE_OF,
+  EVENT_TYPES,
+  type EventPayload,
+  type EventType,
+  type EventTypeInfo,
+  type FieldChange,
+} from "@herald/contracts";
 
 interface About {
   emittedWhen: string;
   remark?: string;
-  entityType: string;
   changes: Record<string, FieldChange>;
 }
 
 const created = (fields: Record<string, string>): Record<string, FieldChange> =>
   Object.fromEntries(Object.entries(fields).map(([name, newValue]) => [name, { oldValue: null, newValue }]));
 
-/** SPEC section 6, in words for whoever chooses. */
+/** SPEC section 6, in words for the admin who chooses events. */
 const about: Record<EventType, About> = {
   ProjectCreated: {
     emittedWhen: "a project is created",
-    entityType: "Project",
     changes: created({ Name: "Harbour extension" }),
   },
   ProjectUpdated: {
@@ -23,32 +27,26 @@ const about: Record<EventType, About> = {
     remark:
       "It can be selected, but normal project edits emit other internal events that can't be subscribed to. Manual " +
       "deliveries can use it.",
-    entityType: "Project",
     changes: { Name: { oldValue: "Harbour extension", newValue: "Harbour extension, phase 2" } },
   },
   WorkItemCompleted: {
     emittedWhen: "a work item's status changes to Done",
-    entityType: "WorkItem",
     changes: { Status: { oldValue: "InProgress", newValue: "Done" } },
   },
   ResourceAllocated: {
     emittedWhen: "a resource allocation is created",
-    entityType: "ResourceAllocation",
     changes: created({ Hours: "40" }),
   },
   TimesheetApproved: {
     emittedWhen: "a timesheet's status changes to Approved",
-    entityType: "Timesheet",
     changes: { Status: { oldValue: "Submitted", newValue: "Approved" } },
   },
   RiskCreated: {
     emittedWhen: "a project risk is created",
-    entityType: "Risk",
     changes: created({ Title: "Late permit" }),
   },
   ChangeRequestApproved: {
     emittedWhen: "a change request's status changes to Approved",
-    entityType: "ChangeRequest",
     changes: { Status: { oldValue: "InReview", newValue: "Approved" } },
   },
 };
@@ -62,13 +60,12 @@ export const eventTypes: EventTypeInfo[] = EVENT_TYPES.map((name) => ({
 
 /** The ids say at a glance that nothing of it is real. */
 function samplePayload(type: EventType): EventPayload {
-  const { entityType, changes } = about[type];
   return {
     id: "00000000-0000-4000-8000-000000000001",
     type,
     occurredAtUtc: "2026-01-31T12:00:00.000Z",
-    entityType,
+    entityType: ENTITY_TYPE_OF[type],
     entityId: "00000000-0000-4000-8000-000000000002",
-    data: { changes },
+    data: { changes: about[type].changes },
   };
 }

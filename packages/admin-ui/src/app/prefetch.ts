@@ -1,3 +1,4 @@
+import { isUuid } from "@herald/contracts";
 import type { QueryClient } from "@tanstack/react-query";
 import { filtersFromSearch } from "../api/delivery-filters.ts";
 import { deliveriesQuery, overviewQuery, sessionQuery, webhookQuery } from "../api/queries.ts";
@@ -9,8 +10,8 @@ import { deliveriesQuery, overviewQuery, sessionQuery, webhookQuery } from "../a
 export function prefetch(client: QueryClient, place: string, search: string): void {
   void client.prefetchQuery(sessionQuery);
   if (place === "" || place === "/") void client.prefetchQuery(overviewQuery);
-  const id = /^\/webhooks\/([0-9a-f-]{36})(\/|$)/.exec(place)?.[1];
-  if (id === undefined) return;
+  const id = /^\/webhooks\/([^/]+)/.exec(place)?.[1];
+  if (!isUuid(id)) return;
   void client.prefetchQuery(webhookQuery(id));
   void client.prefetchInfiniteQuery(deliveriesQuery(id, filtersFromSearch(new URLSearchParams(search))));
   void import("../scenes/webhook/WebhookPage.tsx");

@@ -1,12 +1,6 @@
 import { names } from "@herald/common/broker/topology";
-import {
-  businessEventSchema,
-  EVENT_TYPES,
-  hintSchema,
-  MAX_EVENT_BYTES,
-  manualReplySchema,
-  noticeSchema,
-} from "@herald/contracts";
+import { EVENT_TYPES, MAX_EVENT_BYTES } from "@herald/contracts";
+import { businessEventSchema, hintSchema, manualReplySchema, noticeSchema } from "@herald/contracts/schemas";
 import { examples } from "./examples.ts";
 
 const own = names("herald");
@@ -79,7 +73,7 @@ export function asyncApiDocument() {
         "A dispatcher claims it and makes the first attempt.",
       ),
       requestManualDelivery: {
-        ...operation("send", "manualHints", "hint", "Somebody waits for the first attempt of a manual delivery."),
+        ...operation("send", "manualHints", "hint", "A caller waits for the first attempt of a manual delivery."),
         reply: {
           address: { location: "$message.header#/reply_to" },
           channel: { $ref: "#/channels/manualReplies" },
@@ -127,7 +121,7 @@ export function asyncApiDocument() {
   };
 }
 
-const DESCRIPTION = `Made of the JSON schemas in packages/contracts; \`pnpm reference\` writes it anew.
+const DESCRIPTION = `Made of the JSON Schemas in packages/contracts; \`pnpm reference\` writes it anew.
 "herald", the first part of every name, is the setting BROKER_NAMESPACE. Actions are Herald's: it receives business events and sends notices.
 The format \`utc-date-time\` is ISO 8601 with a Z. Consumers tolerate fields that they don't know.`;
 
@@ -184,6 +178,8 @@ function message(name: MessageName, parts: object) {
   return { name, contentType: "application/json", ...parts, examples: examples[name] };
 }
 
-function schemaOf({ $id: _id, ...schema }: { $id: string }) {
+/** The schema without its address, which nothing in the document refers to. */
+function schemaOf(contract: object) {
+  const { $id: _id, ...schema } = contract as { $id?: string };
   return schema;
 }

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { createInterface } from "node:readline";
-import type { EventData, EventType, FieldChange } from "@herald/contracts";
+import { ENTITY_TYPE_OF, type EventType, type FieldChange, isEventType } from "@herald/contracts";
 import { type EmittedEvent, type NewEvent, newEvent } from "@herald/emitter";
 import { UsageError } from "@herald/testkit/commands/run-command";
 
@@ -9,30 +9,22 @@ import { UsageError } from "@herald/testkit/commands/run-command";
 export type EventDefaults = Partial<Pick<NewEvent, "type" | "entityType" | "entityId" | "data">> &
   Pick<NewEvent, "organizationId">;
 
-/** What each event is about, and a change that brings it about (SPEC 6). */
-const TYPICAL: Record<EventType, { entityType: string; changes?: Record<string, FieldChange> }> = {
-  ProjectCreated: { entityType: "Project" },
-  ProjectUpdated: { entityType: "Project" },
-  WorkItemCompleted: { entityType: "WorkItem", changes: { Status: { oldValue: "InProgress", newValue: "Done" } } },
-  ResourceAllocated: { entityType: "ResourceAllocation" },
-  TimesheetApproved: { entityType: "Timesheet", changes: { Status: { oldValue: "Submitted", newValue: "Approved" } } },
-  RiskCreated: { entityType: "Risk" },
-  ChangeRequestApproved: {
-    entityType: "ChangeRequest",
-    changes: { Status: { oldValue: "UnderReview", newValue: "Approved" } },
-  },
+/** A change that brings an event about (SPEC 6). */
+const TYPICAL_CHANGES: Partial<Record<EventType, Record<string, FieldChange>>> = {
+  WorkItemCompleted: { Status: { oldValue: "InProgress", newValue: "Done" } },
+  TimesheetApproved: { Status: { oldValue: "Submitted", newValue: "Approved" } },
+  ChangeRequestApproved: { Status: { oldValue: "UnderReview", newValue: "Approved" } },
 };
 
 /** Fills in what an event does not say: first from the defaults, then with what is typical for its type. */
 export function eventFrom(given: Partial<EmittedEvent>, defaults: EventDefaults): EmittedEvent {
   const type = given.type ?? defaults.type;
   if (type === undefined) throw new UsageError("The event has no type: give it one, or name the type as the argument.");
-  const typical = (TYPICAL as Partial<Record<string, (typeof TYPICAL)[EventType]>>)[type];
-  const data: EventData = { changes: typical?.changes ?? {} };
+  const known = isEventType(type) ? type : undefined;
   return newEvent({
-    entityType: typical?.entityType ?? "Entity",
+    entityType: known ? ENTITY_TYPE_OF[known] : "Entity",
     entityId: randomUUID(),
-    data,
+    data: { changes: (known && TYPICAL_CHANGES[known]) ?? {} },
     ...defaults,
     ...given,
     type,

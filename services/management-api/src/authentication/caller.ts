@@ -1,10 +1,11 @@
+import { isOrganizationId } from "@herald/contracts";
 import type { JWTPayload } from "jose";
 import type { AuthenticationConfig } from "./settings.ts";
 
 /** Who sent a request, by the claims of the token. */
 export interface Caller {
   subject: string;
-  /** Null where the token names none. */
+  /** Null where the token names none, or one that breaks the rule for organization ids. */
   organizationId: string | null;
   permissions: ReadonlySet<string>;
   subscription: string | null;
@@ -13,14 +14,12 @@ export interface Caller {
   expiresAt: Date;
 }
 
-/** As `organizationId` is in business events. */
-const MAX_ORGANIZATION_ID = 128;
-
 /** Reads the claims, under the names that the settings give them. A claim of another type counts as absent. */
 export function callerOf(claims: JWTPayload, config: AuthenticationConfig): Caller {
+  const organizationId = claims[config.AUTH_ORGANIZATION_CLAIM];
   return {
     subject: claims.sub ?? "",
-    organizationId: organizationOf(claims[config.AUTH_ORGANIZATION_CLAIM]),
+    organizationId: isOrganizationId(organizationId) ? organizationId : null,
     permissions: namesIn(claims[config.AUTH_PERMISSIONS_CLAIM]),
     subscription: textOf(claims[config.AUTH_SUBSCRIPTION_CLAIM]),
     modules: namesIn(claims[config.AUTH_MODULES_CLAIM]),
@@ -31,11 +30,6 @@ export function callerOf(claims: JWTPayload, config: AuthenticationConfig): Call
 
 function textOf(claim: unknown): string | null {
   return typeof claim === "string" && claim !== "" ? claim : null;
-}
-
-function organizationOf(claim: unknown): string | null {
-  const text = textOf(claim);
-  return text !== null && text.length <= MAX_ORGANIZATION_ID && !text.includes("\0") ? text : null;
 }
 
 /** A list of names, or names with spaces between, as OAuth writes scopes. */

@@ -1,4 +1,4 @@
-import type { ApiLimits, FieldProblem } from "@herald/contracts";
+import { type ApiLimits, type FieldProblem, isUuid } from "@herald/contracts";
 import { type Request, type Response, Router } from "express";
 import type { Authenticate } from "../authentication/authenticate.ts";
 import type { ApiRequest, Handlers } from "../handlers.ts";
@@ -86,12 +86,10 @@ function maxBodyBytes(operation: Operation, limits: ApiLimits): number {
   return longest * ESCAPED + REST_OF_BODY_BYTES;
 }
 
-const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
-
 /** What isn't shaped like an id is the id of nothing. */
 function assertIds(params: Record<string, string>): void {
   for (const [name, value] of Object.entries(params)) {
-    if (!UUID.test(value)) throw new ProblemError(name === "deliveryId" ? "delivery_not_found" : "webhook_not_found");
+    if (!isUuid(value)) throw new ProblemError(name === "deliveryId" ? "delivery_not_found" : "webhook_not_found");
   }
 }
 

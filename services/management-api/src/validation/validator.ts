@@ -1,7 +1,7 @@
-import { type ApiLimits, apiSchemas, type FieldProblem, type SchemaName } from "@herald/contracts";
+import { type ApiLimits, type FieldProblem, isUuid } from "@herald/contracts";
+import { apiSchemas, type SchemaName } from "@herald/contracts/schemas";
 import type { ErrorObject, ValidateFunction } from "ajv";
 import { Ajv2020 } from "ajv/dist/2020.js";
-import ajvFormats from "ajv-formats";
 import { faultOf } from "./faults.ts";
 import type { Format } from "./formats.ts";
 
@@ -17,7 +17,7 @@ export function apiValidator(limits: ApiLimits, formats: Record<string, Format>)
     query: new Ajv2020({ ...common, coerceTypes: "array" }),
   };
   for (const ajv of Object.values(compilers)) {
-    ajvFormats.default(ajv, ["uuid"]);
+    ajv.addFormat("uuid", isUuid);
     for (const [name, format] of Object.entries(formats)) ajv.addFormat(name, (text) => format(text) === null);
     ajv.addSchema(schemas);
   }

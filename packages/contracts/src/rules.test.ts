@@ -1,0 +1,128 @@
+import { describe, expect, test } from "@jest/globals";
+import fc from "fast-check";
+import { isOrganizationId, isUtcTime, isUuid } from "./rules.ts";
+
+const anyText = fc.oneof(fc.string({ unit: "binary", maxLength: 200 }), fc.string({ unit: "binary-ascii" }));
+/** UTF-16 units in any order, so that halves of surrogate pairs stand alone. */
+const anyUnits = fc
+  .array(fc.oneof(fc.integer({ min: 0xd7ff, max: 0xe000 }), fc.integer({ min: 0, max: 0xff })), { maxLength: 200 })
+  .map((units) => String.fromCharCode(...units));
+
+test("nothing but text is an organization id, a UUID or a UTC time", () => {
+  for (const value of [undefined, null, 7, true, {}, [], ["acme"], new String("acme"), new Date()]) {
+    expect([isOrganizationId(value), isUuid(value), isUtcTime(value)]).toEqual([false, false, false]);
+  }
+});
+
+describe("organization ids", () => {
+  test.each([
+    ["one letter", "a"],
+    ["a space", " "],
+    ["128 letters", "x".repeat(128)],
+    ["128 characters of two UTF-16 units each", "😀".repeat(128)],
+    ["letters that look alike but differ", "acme\u0301"],
+    ["the replacement character itself", "\ufffdx"],
+  ])("%s may be an organization id", (_title, id) => expect(isOrganizationId(id)).toBe(true));
+
+  test.each([
+    ["an empty text", ""],
+    ["a text of 129 letters", "x".repeat(129)],
+    ["a text of 129 characters of two UTF-16 units each", "😀".repeat(129)],
+    ["a text with U+0000", "a\u0000"],
+    ["a text with a line break at the end", "acme\n"],
+    ["a text with DEL", "a\u007fb"],
+    ["a text with a control character of C1", "a\u0085b"],
+    ["a text with the first half of a surrogate pair", "\ud800x"],
+    ["a text with the second half of a surrogate pair", "x\udc00"],
+    ["a text with the halves of a pair in the wrong order", "\udc00\ud800"],
+  ])("%s is no organization id", (_title, id) => expect(isOrganizationId(id)).toBe(false));
+
+  test("an organization id has 1 to 128 code points, is well-formed, and holds no control character", () => {
+    fc.assert(
+      fc.property(fc.oneof(anyText, anyUnits), (text) => {
+        const length = [...text].length;
+        const expected = length >= 1 && length <= 128 && text.isWellFormed() && !/\p{Cc}/u.test(text);
+        expect(isOrganizationId(text)).toBe(expected);
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  test("UTF-8 keeps every organization id, so two ids never become one", () => {
+    fc.assert(
+      fc.property(fc.oneof(anyText, anyUnits).filter(isOrganizationId), (id) => {
+        expect(Buffer.from(id).toString()).toBe(id);
+      }),
+    );
+  });
+});
+
+describe("UUIDs", () => {
+  test("a UUID of any version is one, in capitals too", () => {
+    fc.assert(fc.property(fc.uuid(), (id) => isUuid(id) && isUuid(id.toUpperCase())));
+  });
+
+  test("a UUID with one character more, less or of another kind is none", () => {
+    const wrong = fc.tuple(fc.uuid(), fc.nat(35), fc.constantFrom("", "g", " ", "\n", "aa", "--"));
+    fc.assert(fc.property(wrong, ([id, at, other]) => !isUuid(id.slice(0, at) + other + id.slice(at + 1))));
+  });
+
+  const id = "5f0c9a52-3d51-4f0e-8a35-0d9f7c1be111";
+  test.each([`{${id}}`, `urn:uuid:${id}`, id.replaceAll("-", ""), ` ${id}`, `${id}\n`, ""])("%j is no UUID", (value) =>
+    expect(isUuid(value)).toBe(false),
+  );
+});
+
+describe("UTC times", () => {
+  const dates = fc.date({
+    noInvalidDate: true,
+    min: new Date("0001-01-01T00:00:00Z"),
+    max: new Date("9999-12-31T23:59:59.999Z"),
+  });
+
+  test("every time that JavaScript writes is a UTC time, to the second and to the nanosecond too", () => {
+    fc.assert(
+      fc.property(dates, (date) => {
+        const text = date.toISOString();
+        return isUtcTime(text) && isUtcTime(text.replace(/\.\d+/, "")) && isUtcTime(text.replace("Z", "000000Z"));
+      }),
+    );
+  });
+
+  test("a day counts when the calendar has it", () => {
+    const days = fc.record({
+      year: fc.integer({ min: 1, max: 9_999 }),
+      month: fc.integer({ min: 0, max: 14 }),
+      day: fc.integer({ min: 0, max: 33 }),
+    });
+    fc.assert(
+      fc.property(days, ({ year, month, day }) => {
+        const isLeap = (year % 4 === 0 && year % 100 !== 0) || year % 400 === 0;
+        const lengths = [31, isLeap ? 29 : 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
+        const exists = day >= 1 && day <= (lengths[month - 1] ?? 0);
+        const digits = (value: number, length: number) => String(value).padStart(length, "0");
+        expect(isUtcTime(`${digits(year, 4)}-${digits(month, 2)}-${digits(day, 2)}T12:00:00Z`)).toBe(exists);
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  test.each([
+    "2026-03-01T12:00:00",
+    "2026-03-01T12:00:00+00:00",
+    "2026-03-01T12:00:00z",
+    "2026-03-01 12:00:00Z",
+    "2026-03-01",
+    "2026-03-01T12:00Z",
+    "2026-03-01T24:00:00Z",
+    "2026-03-01T12:60:00Z",
+    "2026-06-30T23:59:60Z",
+    "2026-03-01T12:00:00.Z",
+    "2026-03-01T12:00:00.0123456789Z",
+    "0000-01-01T00:00:00Z",
+    "+010000-01-01T00:00:00Z",
+    "２０２６-03-01T12:00:00Z",
+    "2026-03-01T12:00:00Z\n",
+    "",
+  ])("%j is no UTC time", (value) => expect(isUtcTime(value)).toBe(false));
+});

@@ -1,0 +1,34 @@
+// The rules for texts that cross Herald's borders. Each is written here and nowhere else, so that the API, the publisher,
+// the emitter and the page can't disagree.
+
+/**
+ * An organization id as a regular expression, for JSON Schema too: 1 to 128 characters (Unicode code points), no control
+ * characters, no half of a surrogate pair. UTF-8 can't write such a half and puts U+FFFD in its place, so two different
+ * ids would become one organization in the database. Ids are compared exactly: `ABC` and `abc` are two organizations.
+ */
+export const ORGANIZATION_ID_PATTERN = "^[^\\p{Cc}\\p{Cs}]{1,128}$";
+
+/** The same rule in words, for the person whose id breaks it. */
+export const ORGANIZATION_ID_RULE = "must be 1 to 128 characters, without control characters or broken Unicode";
+
+const organizationId = new RegExp(ORGANIZATION_ID_PATTERN, "u");
+const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+const utcTime = /^(?!0000)\d{4}-\d\d-(\d\d)T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d{1,9})?Z$/;
+
+export function isOrganizationId(value: unknown): value is string {
+  return typeof value === "string" && organizationId.test(value);
+}
+
+/** A UUID of any version, in its usual form with four hyphens; in capitals too. */
+export function isUuid(value: unknown): value is string {
+  return typeof value === "string" && uuid.test(value);
+}
+
+/**
+ * A time in UTC as ISO 8601 with `Z`, to the nanosecond at most, of the years 1 to 9999: PostgreSQL and every receiver
+ * can hold it. The day exists, which JavaScript does not check: it takes February 30 for March 2.
+ */
+export function isUtcTime(value: unknown): value is string {
+  const day = typeof value === "string" ? utcTime.exec(value)?.[1] : undefined;
+  return day !== undefined && new Date(value as string).getUTCDate() === Number(day);
+}

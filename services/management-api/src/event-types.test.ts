@@ -1,0 +1,10 @@
+import { ENTITY_TYPE_OF, EVENT_TYPES, type EventPayload } from "@herald/contracts";
+import { expect, test } from "@jest/globals";
+import { eventTypes } from "./event-types.ts";
+
+test("§2.4/fields the catalogue has a sample for each event, about the kind of entity that emitters name", () => {
+  const samples = eventTypes.map(({ sample }) => JSON.parse(sample) as EventPayload);
+  expect(samples.map(({ type, entityType }) => [type, entityType])).toEqual(
+    EVENT_TYPES.map((type) => [type, ENTITY_TYPE_OF[type]]),
+  );
+});
