@@ -1,4 +1,4 @@
-/** Names a delivery that is due. Losing one loses no delivery: the retry pass finds it half a minute later. */
+/** Names a delivery that is due. Losing one loses no delivery: the due scan finds it half a minute later. */
 export interface Hint {
   /** UUID. */
   deliveryId: string;
@@ -18,7 +18,7 @@ export const hintSchema = {
 } as const;
 
 /**
- * A dispatcher's answer to a manual hint, when the first attempt has been settled or was left to the retry pass.
+ * A dispatcher's answer to a manual hint, when the first attempt has been settled or was left to the due scan.
  * The delivery's summary is read from the database: PostgreSQL is the truth, this only says that it is worth a look.
  */
 export interface ManualReply {

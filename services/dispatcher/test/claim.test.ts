@@ -1,10 +1,9 @@
 import { insertDelivery, insertEndpoint, insertEvent, ROW_TIME } from "@herald/testkit/harness/rows";
 import { useDatabase } from "@herald/testkit/harness/use-database";
 import { beforeEach, describe, expect, test } from "@jest/globals";
-import { type ClaimTimes, claimHinted, claimOfEndpoints } from "../src/sql/claim.ts";
+import { type ClaimTimes, claimHinted, claimOfEndpoints, unclaim } from "../src/sql/claim.ts";
 import { findDueEndpoints } from "../src/sql/find-due-endpoints.ts";
 import { park } from "../src/sql/park.ts";
-import { unclaim } from "../src/sql/unclaim.ts";
 
 const db = useDatabase();
 const NOW = new Date(ROW_TIME.getTime() + 10_000);

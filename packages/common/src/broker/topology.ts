@@ -80,9 +80,9 @@ function rejectedQueue(): Options.AssertQueue {
 }
 
 /**
- * Hints may be lost: PostgreSQL knows each delivery that is due, and the retry pass finds in half a minute what no hint
+ * Hints may be lost: PostgreSQL knows each delivery that is due, and the due scan finds in half a minute what no hint
  * announced. So there is no dead-lettering: a hint that reached the delivery limit is dropped, and so are the oldest where
- * too many wait (those are the deliveries that the retry pass takes first). Better than dispatchers that are away for
+ * too many wait (those are the deliveries that the due scan takes first). Better than dispatchers that are away for
  * a night filling the broker's disk, which would block every publisher.
  */
 function hintQueue(): Options.AssertQueue {

@@ -5,7 +5,7 @@ import { NO_PRIVATE_NETWORKS, parsePrivateNetworks } from "@herald/common/securi
 import { type KeyPair, makeAuthority } from "@herald/testkit/certificates/authority";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
-import type { Sender } from "../../src/attempt/index.ts";
+import type { Sender } from "../../src/attempt/sender.ts";
 import { type Receiver, tcpReceiver, wellBehavedReceiver } from "./receivers.ts";
 import { countConnects, request, SHORT_DEADLINE_MS, sender } from "./sending.ts";
 
