@@ -82,7 +82,7 @@ const V4_HEX = "08080808";
 const V6_HEX = "26064700470000000000000000001111";
 
 describe("name resolver", () => {
-  test("gives all addresses of both families, IPv4 first", async () => {
+  test("a name resolves to all addresses of both families, IPv4 first", async () => {
     zone = { "A a.example": [V4_HEX, "01010101"], "AAAA a.example": [V6_HEX] };
     await expect(resolver()("a.example")).resolves.toEqual([V4, { address: "1.1.1.1", family: 4 }, V6]);
   });
@@ -92,7 +92,7 @@ describe("name resolver", () => {
     ["only IPv6", "none", [V6_HEX], [V6]],
     ["IPv4 where the question for IPv6 fails", [V4_HEX], "failure", [V4]],
     ["IPv4 where a broken server denies the name for IPv6", [V4_HEX], "unknown", [V4]],
-  ])("gives %s", async (_title, ipv4, ipv6, addresses) => {
+  ])("a look-up gives %s", async (_title, ipv4, ipv6, addresses) => {
     zone = { "A a.example": ipv4, "AAAA a.example": ipv6 };
     await expect(resolver()("a.example")).resolves.toEqual(addresses);
   });
@@ -102,7 +102,7 @@ describe("name resolver", () => {
     ["the name has no address", "none", "none", "ENODATA"],
     ["the servers fail", "failure", "failure", "ESERVFAIL"],
     ["one server fails and the other has nothing", "none", "failure", "ESERVFAIL"],
-  ])("rejects where %s", async (_title, ipv4, ipv6, code) => {
+  ])("a look-up rejects where %s", async (_title, ipv4, ipv6, code) => {
     zone = { "A a.example": ipv4, "AAAA a.example": ipv6 };
     await expect(resolver()("a.example")).rejects.toMatchObject({ code });
   });
