@@ -1,29 +1,28 @@
-import type { ClaimedDelivery } from "./delivery.ts";
 import type { EndpointSlots } from "./endpoint-slots.ts";
-import type { EndpointDemand } from "./sql/claim.ts";
+import type { ClaimedDelivery, EndpointDemand } from "./sql/claim.ts";
 
 export interface BacklogOptions {
   slots: EndpointSlots;
   /** Deliveries of the backlog in flight at once, over all endpoints. */
   concurrency: number;
   claim: (demands: readonly EndpointDemand[]) => Promise<readonly ClaimedDelivery[]>;
-  /** Attempts and settles; never rejects. */
+  /** Attempts a delivery and settles it; never rejects. */
   deliver: (delivery: ClaimedDelivery) => Promise<void>;
   onFailure: (error: unknown) => void;
 }
 
 /**
- * The endpoints that have, or may have, more in PostgreSQL than they have slots here. They take turns: each gets what
- * its free slots allow, straight from the database, whenever slots come free.
+ * The endpoints that have, or may have, more due deliveries in PostgreSQL than they have slots here. They take turns:
+ * whenever slots of an endpoint come free, as many of its deliveries are claimed.
  */
 export interface Backlog {
-  /** There may be more of this endpoint. */
+  /** This endpoint may have due deliveries. */
   add(endpointId: string): void;
   /** A slot of this endpoint came free. */
   released(endpointId: string): void;
-  /** Endpoints that wait, in flight or not. */
+  /** Endpoints that may have due deliveries. */
   size(): number;
-  /** Claims nothing more; resolves when what it claimed is settled. */
+  /** Claims nothing more; resolves when the deliveries that it claimed are settled. */
   stop(): Promise<void>;
 }
 
@@ -56,7 +55,7 @@ export function createBacklog(options: BacklogOptions): Backlog {
     try {
       claimed = await claim(demands);
     } catch (error) {
-      // The retry pass finds them again.
+      // The next due scan finds these endpoints again.
       for (const { endpointId, count } of demands) slots.release(endpointId, count);
       throw error;
     }
@@ -65,7 +64,7 @@ export function createBacklog(options: BacklogOptions): Backlog {
     for (const { endpointId, count } of demands) {
       const got = counts.get(endpointId) ?? 0;
       slots.release(endpointId, count - got);
-      // As many as asked for: there may be more. It queues behind the others.
+      // It got as many as it asked for, so it may have more. It queues behind the others.
       if (got === count) waiting.add(endpointId);
     }
     for (const delivery of claimed) start(delivery);

@@ -2,7 +2,7 @@ import { readConfig } from "@herald/common/config/read-config";
 import { expect, test } from "@jest/globals";
 import { dispatcherSettings } from "./config.ts";
 
-test("§8/timeout §8/attempts §8/delays §8/pass §8/polling §8/disabling without a word of the operator's, SPEC's numbers hold", () => {
+test("§8/timeout §8/attempts §8/delays §8/pass §8/polling §8/disabling SPEC's numbers are the dispatcher's defaults", () => {
   const config = readConfig(dispatcherSettings, {
     DATABASE_URL: "postgresql://localhost/herald",
     AMQP_URL: "amqp://localhost",
@@ -12,9 +12,9 @@ test("§8/timeout §8/attempts §8/delays §8/pass §8/polling §8/disabling wit
     ATTEMPT_TIMEOUT_SECONDS: 15,
     // Four retries after the first attempt: five attempts.
     RETRY_DELAYS_SECONDS: "60,120,240,480",
-    RETRY_PAGE_SIZE: 50,
+    DUE_SCAN_PAGE_SIZE: 50,
     // SPEC allows a minute.
-    RETRY_INTERVAL_SECONDS: 1,
+    DUE_SCAN_INTERVAL_SECONDS: 1,
     DISABLE_AFTER_FAILURES: 5,
     HEADER_PREFIX: "X-Service",
   });

@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import {
   networkSettings,
   secretSettings,
@@ -5,7 +6,13 @@ import {
   sharedSettings,
   tracingSettings,
 } from "@herald/common/config/common-settings";
+import { ConfigError, type Environment, readConfig, readSetting } from "@herald/common/config/read-config";
 import type { Settings } from "@herald/common/config/settings";
+import type { Clock } from "@herald/common/runtime/clock";
+import { parsePrivateNetworks } from "@herald/common/security/private-networks";
+import { secretBox } from "@herald/common/security/secret-box";
+import { createSender } from "./attempt/sender.ts";
+import { retrySchedule } from "./retry-schedule.ts";
 
 /** The dispatcher's settings. Numbers that SPEC gives are defaults here. */
 export const dispatcherSettings = {
@@ -47,8 +54,7 @@ export const dispatcherSettings = {
     default: 2000,
     minimum: 1,
     maximum: 100_000,
-    description:
-      "Attempts in flight from which slow ones hold up the new ones; a connection takes some 70 KB of memory.",
+    description: "Attempts in flight from which on slow ones delay new ones; a connection takes some 70 KB of memory.",
   },
   BACKLOG_CONCURRENCY: {
     type: "integer",
@@ -64,19 +70,20 @@ export const dispatcherSettings = {
     maximum: 1000,
     description: "Attempts to one endpoint that this process has in flight at once.",
   },
-  RETRY_INTERVAL_SECONDS: {
+  DUE_SCAN_INTERVAL_SECONDS: {
     type: "number",
     default: 1,
     minimum: 0.05,
     maximum: 600,
-    description: "Pause between two looks for deliveries that are due.",
+    description: "Pause between two due scans: searches of PostgreSQL for deliveries that are due.",
   },
-  RETRY_PAGE_SIZE: {
+  DUE_SCAN_PAGE_SIZE: {
     type: "integer",
     default: 50,
     minimum: 1,
     maximum: 1000,
-    description: "Endpoints with due deliveries that one look finds; looks go on until all are found.",
+    description:
+      "Endpoints with due deliveries that one statement of a due scan finds; a scan goes on until all are found.",
   },
   HINT_GRACE_SECONDS: sharedSettings.HINT_GRACE_SECONDS,
   CLAIM_LEASE_SECONDS: {
@@ -85,8 +92,38 @@ export const dispatcherSettings = {
     minimum: 1,
     maximum: 3600,
     description:
-      "When a claimed delivery comes due again if its dispatcher ended without a word; longer than an attempt and its settlement.",
+      "When a claimed delivery is due again if its dispatcher died; longer than an attempt and its settlement.",
   },
   HEADER_PREFIX: sharedSettings.HEADER_PREFIX,
   STANDARD_WEBHOOKS: sharedSettings.STANDARD_WEBHOOKS,
 } as const satisfies Settings;
+
+/**
+ * Reads the dispatcher's configuration, and makes what its settings describe.
+ *
+ * @throws ConfigError
+ */
+export function readDispatcherConfig(environment: Environment, clock: Clock) {
+  const config = readConfig(dispatcherSettings, environment);
+  if (config.CLAIM_LEASE_SECONDS <= config.ATTEMPT_TIMEOUT_SECONDS) {
+    throw new ConfigError(["CLAIM_LEASE_SECONDS: must be more than ATTEMPT_TIMEOUT_SECONDS"]);
+  }
+  const allowedPrivateNetworks = readSetting("ALLOWED_PRIVATE_NETWORKS", () =>
+    parsePrivateNetworks(config.ALLOWED_PRIVATE_NETWORKS),
+  );
+  return {
+    config,
+    secretBox: readSetting("SECRET_KEYS", () => secretBox(config.SECRET_KEYS)),
+    schedule: retrySchedule(config.RETRY_DELAYS_SECONDS.split(",").map((seconds) => Number(seconds) * 1_000)),
+    sender: readSetting("EXTRA_CA_FILE", () =>
+      createSender({
+        deadlineMs: config.ATTEMPT_TIMEOUT_SECONDS * 1_000,
+        headerPrefix: config.HEADER_PREFIX,
+        standardWebhooks: config.STANDARD_WEBHOOKS,
+        allowedPrivateNetworks,
+        extraCa: config.EXTRA_CA_FILE && readFileSync(config.EXTRA_CA_FILE, "utf8"),
+        clock,
+      }),
+    ),
+  };
+}

@@ -3,37 +3,37 @@ import type { Log } from "@herald/common/telemetry/log";
 import { type Hint, isUuid, type ManualReply } from "@herald/contracts";
 import type { Backlog } from "./backlog.ts";
 import type { Deliver } from "./deliver.ts";
-import type { ClaimedDelivery } from "./delivery.ts";
 import type { EndpointSlots } from "./endpoint-slots.ts";
+import type { ClaimedDelivery } from "./sql/claim.ts";
 
 interface Parts {
   broker: Broker;
   slots: EndpointSlots;
   backlog: Backlog;
-  /** The delivery, claimed; undefined where there is nothing to do (any more). */
+  /** Claims the hinted delivery; undefined where there is nothing to do, or no longer. */
   claim: (hint: Hint) => Promise<ClaimedDelivery | undefined>;
   deliver: Deliver;
   log: Log;
 }
 
-interface Lane {
+interface Source {
   queue: string;
-  /** Hints of this lane under way at once. */
+  /** Hints of this source under way at once. */
   concurrency: number;
 }
 
-/** From then on an attempt counts as slow, in milliseconds. A healthy receiver answers long before. */
+/** After this time an attempt counts as slow. A healthy receiver answers much earlier. */
 const SLOW_AFTER_MS = 1_000;
 
 /**
- * The first door: hints of new deliveries. A hint is acknowledged when its attempt is settled, so that the prefetch
- * bounds the attempts in flight. Two kinds of hints must not hold up the others, and are acknowledged early; PostgreSQL
- * has their deliveries:
- * - one whose endpoint has no slot free is left to the backlog;
- * - one whose attempt is slow, as long as fewer than `maxInFlight` are in flight. Else receivers that hang would, ten
- *   slots each, fill the prefetch for the fifteen seconds until they time out.
+ * Consumes the hints of new deliveries. A hint is acknowledged when its attempt is settled, so that the prefetch limits the
+ * attempts in flight. Two kinds of hints must not delay the others, and are acknowledged early; PostgreSQL has their
+ * deliveries:
+ * - a hint whose endpoint has no free slot: its delivery is left to the backlog;
+ * - a hint whose attempt is slow, while fewer than `maxInFlight` attempts are in flight. Without this, receivers that hang
+ *   would fill the prefetch, ten slots each, for the fifteen seconds until they time out.
  */
-export function consumeFirstHints(parts: Parts, lane: Lane, { maxInFlight }: { maxInFlight: number }): Consumer {
+export function consumeFirstHints(parts: Parts, source: Source, { maxInFlight }: { maxInFlight: number }): Consumer {
   const { slots, backlog, claim, deliver } = parts;
   const inFlight = new Set<Promise<void>>();
 
@@ -52,7 +52,7 @@ export function consumeFirstHints(parts: Parts, lane: Lane, { maxInFlight }: { m
     }
   }
 
-  const consumer = consumeHints(parts, lane, async (hint, message) => {
+  const consumer = consumeHints(parts, source, async (hint, message) => {
     if (slots.takeUpTo(hint.endpointId, 1) === 0) {
       backlog.add(hint.endpointId);
       message.ack();
@@ -70,10 +70,10 @@ export function consumeFirstHints(parts: Parts, lane: Lane, { maxInFlight }: { m
   };
 }
 
-/** The lane of manual deliveries: somebody waits for the answer, so no endpoint's cap holds one back. */
-export function consumeManualHints(parts: Parts, lane: Lane): Consumer {
+/** Consumes the hints of manual deliveries. An admin waits for the answer, so no endpoint's cap delays one. */
+export function consumeManualHints(parts: Parts, source: Source): Consumer {
   const { slots, backlog, claim, deliver } = parts;
-  return consumeHints(parts, lane, async (hint, message) => {
+  return consumeHints(parts, source, async (hint, message) => {
     const { deliveryId, endpointId } = hint;
     slots.takeBeyond(endpointId);
     try {
@@ -91,7 +91,7 @@ export function consumeManualHints(parts: Parts, lane: Lane): Consumer {
 
 function consumeHints(
   { broker, log }: Parts,
-  { queue, concurrency }: Lane,
+  { queue, concurrency }: Source,
   handle: (hint: Hint, message: IncomingMessage) => Promise<void>,
 ): Consumer {
   return broker.consume({
@@ -100,7 +100,7 @@ function consumeHints(
     async handle(message) {
       const hint = readHint(message.content);
       if (hint === undefined) {
-        // Nothing is lost with it: PostgreSQL knows what is due.
+        // No delivery is lost with the hint: PostgreSQL knows what is due.
         log.warn("a hint can't be read and was dropped", { queue });
         message.ack();
         return;

@@ -1,10 +1,11 @@
 import { secretBox } from "@herald/common/security/secret-box";
 import { createRegistry } from "@herald/common/telemetry/metrics";
+import { steeredClock } from "@herald/testkit/harness/steered-clock";
 import { expect, test } from "@jest/globals";
 import { createDeliver } from "./deliver.ts";
-import type { ClaimedDelivery } from "./delivery.ts";
 import { createMetrics } from "./metrics.ts";
 import { retrySchedule } from "./retry-schedule.ts";
+import type { ClaimedDelivery } from "./sql/claim.ts";
 
 const NOW = new Date("2026-03-01T12:00:00Z");
 const DEADLINE_MS = 15_000;
@@ -27,7 +28,7 @@ async function deliverWithLease(leaseLeftMs: number) {
     schedule: retrySchedule([]),
     settle: async () => void seen.settled++,
     unclaim: async (_delivery, delayMs) => void seen.unclaimedFor.push(delayMs),
-    clock: { now: () => NOW },
+    clock: steeredClock(NOW),
     deadlineMs: DEADLINE_MS,
     metrics: createMetrics(createRegistry("test")),
     log: { debug() {}, info() {}, warn() {}, error() {}, isDebug: false },

@@ -2,15 +2,15 @@ import type { Clock } from "@herald/common/runtime/clock";
 import type { SecretBox } from "@herald/common/security/secret-box";
 import type { Log } from "@herald/common/telemetry/log";
 import type { Tracing } from "@herald/common/telemetry/tracing";
-import type { AttemptResult, Sender } from "./attempt/index.ts";
-import type { ClaimedDelivery } from "./delivery.ts";
+import type { AttemptResult, Sender } from "./attempt/sender.ts";
 import type { EndpointSlots } from "./endpoint-slots.ts";
 import type { DispatcherMetrics } from "./metrics.ts";
 import type { RetrySchedule } from "./retry-schedule.ts";
+import type { ClaimedDelivery } from "./sql/claim.ts";
 import type { Settlement } from "./sql/settle.ts";
 import { spanEndOf, startAttemptSpan } from "./tracing.ts";
 
-/** Makes one attempt of a claimed delivery, and has it settled. Never rejects: what can't be settled comes due again. */
+/** Makes one attempt of a claimed delivery, and has it settled. Never rejects: what can't be settled is due again later. */
 export type Deliver = (delivery: ClaimedDelivery) => Promise<void>;
 
 interface Parts {
@@ -19,7 +19,7 @@ interface Parts {
   secretBox: SecretBox;
   schedule: RetrySchedule;
   settle: (settlement: Settlement) => Promise<void>;
-  /** Undoes a claim whose attempt could not begin: it is due again after the delay. */
+  /** Undoes a claim whose attempt could not begin: the delivery is due again after the delay. */
   unclaim: (delivery: ClaimedDelivery, delayMs: number) => Promise<void>;
   clock: Clock;
   /** What an attempt may take. */
@@ -36,7 +36,8 @@ export function createDeliver(parts: Parts): Deliver {
   const { sender, slots, secretBox, schedule, settle, unclaim, clock, deadlineMs, metrics, tracing, log } = parts;
   return async (delivery) => {
     try {
-      // The claim's answer was long on its way. An attempt that may outlast the lease could be one of two at once.
+      // PostgreSQL's answer to the claim took long. If the lease ended during the attempt, another process could make the
+      // same attempt at the same time.
       if (clock.now().getTime() + deadlineMs > delivery.leasedUntil.getTime()) return await unclaim(delivery, 0);
       const secret = openSecret(delivery);
       if (secret === undefined) return await unclaim(delivery, SECRET_DELAY_MS);
@@ -65,7 +66,7 @@ export function createDeliver(parts: Parts): Deliver {
     }
   };
 
-  /** A missing key is the operator's fault, and must count against no receiver. */
+  /** A missing key is the operator's fault, so it does not count as a failure of the receiver. */
   function openSecret({ sealedSecret, endpointId, organizationId }: ClaimedDelivery): string | undefined {
     try {
       return secretBox.open(sealedSecret, endpointId);

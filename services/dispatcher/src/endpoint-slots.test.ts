@@ -2,7 +2,7 @@ import { describe, expect, test } from "@jest/globals";
 import { endpointSlots } from "./endpoint-slots.ts";
 
 describe("slots of an endpoint", () => {
-  test("are given up to the cap, and each endpoint has its own", () => {
+  test("slots are given up to the cap, and each endpoint has its own cap", () => {
     const slots = endpointSlots(10);
     expect(slots.takeUpTo("a", 8)).toBe(8);
     expect(slots.takeUpTo("a", 8)).toBe(2);
@@ -13,7 +13,7 @@ describe("slots of an endpoint", () => {
     expect(slots.total()).toBe(11);
   });
 
-  test("are worth a claim when half of them are free", () => {
+  test("an endpoint is worth a claim when half of its slots are free", () => {
     const slots = endpointSlots(10);
     slots.takeUpTo("a", 10);
     slots.release("a", 4);
@@ -22,7 +22,7 @@ describe("slots of an endpoint", () => {
     expect(slots.isWorthClaiming("a")).toBe(true);
   });
 
-  test("may be taken beyond the cap, and are given again only below it", () => {
+  test("slots may be taken beyond the cap, and are given again only below it", () => {
     const slots = endpointSlots(1);
     slots.takeUpTo("a", 1);
     slots.takeBeyond("a");
@@ -40,7 +40,7 @@ describe("an endpoint's share of the cap", () => {
     return share;
   };
 
-  test("halves with each failure, down to one", () => {
+  test("an endpoint's share of the cap halves with each failure, down to one", () => {
     const slots = endpointSlots(10);
     const shares = [1, 2, 3, 4, 5].map(() => {
       slots.ended("a", false);
@@ -50,7 +50,7 @@ describe("an endpoint's share of the cap", () => {
     expect(slots.takeUpTo("b", 100)).toBe(10);
   });
 
-  test("doubles with each success, so that a recovered receiver is not flooded", () => {
+  test("an endpoint's share of the cap doubles with each success, so that a recovered receiver is not flooded", () => {
     const slots = endpointSlots(10);
     for (let failure = 0; failure < 5; failure++) slots.ended("a", false);
     const shares = [1, 2, 3, 4, 5].map(() => {

@@ -1,6 +1,6 @@
 /**
- * How many attempts this process has in flight to each endpoint. The cap keeps one slow endpoint from taking up what the
- * others need, and a receiver from more than it can serve.
+ * How many attempts this process has in flight to each endpoint. The cap keeps one slow endpoint from taking the
+ * capacity that the others need, and protects a receiver from more attempts than it can serve.
  *
  * A failure halves an endpoint's share of the cap, a success doubles it: a receiver that hangs soon holds one slot and
  * not ten, and one that has just recovered is asked once, then twice, before it gets its whole backlog.
@@ -8,12 +8,12 @@
 export interface EndpointSlots {
   /** Takes up to `count` slots that are free; returns how many it took. */
   takeUpTo(endpointId: string, count: number): number;
-  /** Takes one slot, free or not: for a manual delivery, for which somebody waits. */
+  /** Takes one slot, free or not: for a manual delivery, whose result an admin waits for. */
   takeBeyond(endpointId: string): void;
   release(endpointId: string, count?: number): void;
-  /** An attempt of this endpoint ended so. */
+  /** An attempt to this endpoint ended, with success or not. */
   ended(endpointId: string, succeeded: boolean): void;
-  /** Whether so many came free that another claim is worth its statement: half of the endpoint's share. */
+  /** Whether half of the endpoint's share is free: for fewer slots, another claim is not worth its statement. */
   isWorthClaiming(endpointId: string): boolean;
   /** Attempts in flight, over all endpoints. */
   total(): number;
@@ -22,7 +22,7 @@ export interface EndpointSlots {
 export function endpointSlots(capPerEndpoint: number): EndpointSlots {
   // Holds only endpoints with attempts in flight, so it is as small as the work under way.
   const taken = new Map<string, number>();
-  // Holds only endpoints that failed and have not recovered since; whoever isn't here has the whole cap.
+  // Holds only endpoints that failed and have not recovered since. An endpoint that is not here has the whole cap.
   const shares = new Map<string, number>();
   let total = 0;
 

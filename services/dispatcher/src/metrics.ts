@@ -2,23 +2,23 @@ import { Counter, Gauge, Histogram, type Registry, startAtZero } from "@herald/c
 
 export type DispatcherMetrics = ReturnType<typeof createMetrics>;
 
-/** The ways to an attempt: a hint of a new delivery, a manual delivery's, or PostgreSQL. */
-const LANES = ["first", "manual", "backlog"] as const;
-export type Lane = (typeof LANES)[number];
+/** Where a delivery comes from: a hint of a new delivery, a hint of a manual delivery, or PostgreSQL. */
+const SOURCES = ["first", "manual", "backlog"] as const;
+export type Source = (typeof SOURCES)[number];
 
 const BATCH_SIZES = [1, 2, 5, 10, 20, 50, 100, 200, 500];
 
 /** What the dispatcher counts. No label has values that grow with customers. */
 export function createMetrics(registry: Registry) {
   const registers = [registry];
-  const inFlight: Record<Lane, number> = { first: 0, manual: 0, backlog: 0 };
+  const inFlight: Record<Source, number> = { first: 0, manual: 0, backlog: 0 };
   new Gauge({
     name: "herald_attempts_in_flight",
-    help: "Attempts under way, from the claim to the end of their settlement, by the way they came.",
-    labelNames: ["lane"] as const,
+    help: "Attempts under way, from the claim to the end of their settlement, by the source of the delivery.",
+    labelNames: ["source"] as const,
     registers,
     collect() {
-      for (const lane of LANES) this.set({ lane }, inFlight[lane]);
+      for (const source of SOURCES) this.set({ source }, inFlight[source]);
     },
   });
   const attempts = new Counter({
@@ -30,17 +30,17 @@ export function createMetrics(registry: Registry) {
   startAtZero(attempts, "outcome", ["succeeded", "failed"]);
   return {
     attempts,
-    /** Counts what goes through as in flight in a lane. */
+    /** Counts the deliveries that are under way as in flight, by their source. */
     counted<Delivery>(
-      lane: Lane,
+      source: Source,
       deliver: (delivery: Delivery) => Promise<void>,
     ): (delivery: Delivery) => Promise<void> {
       return async (delivery) => {
-        inFlight[lane]++;
+        inFlight[source]++;
         try {
           await deliver(delivery);
         } finally {
-          inFlight[lane]--;
+          inFlight[source]--;
         }
       };
     },

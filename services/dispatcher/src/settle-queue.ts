@@ -35,7 +35,7 @@ export function createSettleQueue(
         await settleAll(settlements);
       } catch (error) {
         if (!isDataError(error) || settlements.length === 1) throw error;
-        // One that can't be written must not take the others along.
+        // One settlement that can't be written must not fail the others.
         for (const settlement of settlements) await settleAll([settlement]).catch(reportUnwritable(settlement));
       }
       return settlements.map(() => undefined);
@@ -48,7 +48,7 @@ export function createSettleQueue(
     const changed = await retry(() => settle(queries, settlements, { now: clock.now(), ...thresholds }), {
       shouldRetry: (error) => !isDataError(error),
       onFirstFailure: (error) => {
-        // An endpoint is being deleted.
+        // Another transaction deletes an endpoint at this moment.
         if (isConflict(error)) return;
         log.error("attempts can't be settled; they wait until PostgreSQL takes them", { error });
       },

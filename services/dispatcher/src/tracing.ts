@@ -1,12 +1,12 @@
 import type { SpanOptions, TraceSpan, Tracing } from "@herald/common/telemetry/tracing";
-import type { AttemptResult } from "./attempt/index.ts";
-import type { ClaimedDelivery } from "./delivery.ts";
+import type { AttemptResult } from "./attempt/sender.ts";
+import type { ClaimedDelivery } from "./sql/claim.ts";
 
 type Claim = () => Promise<ClaimedDelivery[]>;
 
 /**
- * Makes claims recorded: each delivery that one takes gets a span over the statement, and carries that span's trace
- * context on in place of the event's.
+ * Records claims as spans: each claimed delivery gets a span over the statement, and carries that span's trace context on
+ * in place of the event's.
  */
 export function traceClaims(tracing: Tracing | undefined): (claim: Claim) => Promise<ClaimedDelivery[]> {
   if (!tracing) return (claim) => claim();
@@ -29,7 +29,7 @@ export function traceClaims(tracing: Tracing | undefined): (claim: Claim) => Pro
 
 /**
  * The first attempt is a part of the event's trace. A retry, minutes or days later, begins a trace of its own that links
- * to it: tracing systems close a trace long before.
+ * to it, because tracing systems close a trace much earlier.
  */
 function originOf({ attempt, traceparent }: ClaimedDelivery): Pick<SpanOptions, "parent" | "link"> {
   return attempt === 1 ? { parent: traceparent } : { link: traceparent };
@@ -39,7 +39,7 @@ export function startAttemptSpan(tracing: Tracing, delivery: ClaimedDelivery): T
   return tracing.startSpan("attempt", {
     kind: "client",
     parent: delivery.traceparent,
-    // Not the whole URL: its path may be as good as a password.
+    // Not the whole URL: its path may hold a secret.
     attributes: { ...factsOf(delivery), "http.request.method": "POST", "server.address": hostOf(delivery.url) },
   });
 }

@@ -1,10 +1,9 @@
 import { insertDelivery, insertEndpoint, insertEvent, ROW_TIME } from "@herald/testkit/harness/rows";
 import { useDatabase } from "@herald/testkit/harness/use-database";
 import { beforeEach, describe, expect, test } from "@jest/globals";
-import { type ClaimTimes, claimHinted, claimOfEndpoints } from "../src/sql/claim.ts";
+import { type ClaimTimes, claimHinted, claimOfEndpoints, unclaim } from "../src/sql/claim.ts";
 import { findDueEndpoints } from "../src/sql/find-due-endpoints.ts";
 import { park } from "../src/sql/park.ts";
-import { unclaim } from "../src/sql/unclaim.ts";
 
 const db = useDatabase();
 const NOW = new Date(ROW_TIME.getTime() + 10_000);
@@ -28,7 +27,7 @@ beforeEach(async () => {
 });
 
 describe("a claim", () => {
-  test("counts the attempt, begins the lease, and brings what the attempt needs", async () => {
+  test("a claim counts the attempt, begins the lease, and returns what the attempt needs", async () => {
     const { prisma } = db.database;
     const endpoint = await insertEndpoint(prisma, { revision: 3n, url: "https://a.test/", sealedSecret: "s-3" });
     const event = await insertEvent(prisma, endpoint.organizationId, {
@@ -55,7 +54,7 @@ describe("a claim", () => {
     expect(await deliveryOf(id)).toMatchObject({ attemptCount: 1, inFlight: true, nextAttemptAt: LEASED_UNTIL });
   });
 
-  test("takes a new delivery at once, a retry at its time, and nothing that is finished", async () => {
+  test("a claim takes a new delivery at once, a retry at its time, and nothing that is finished", async () => {
     const { prisma } = db.database;
     const endpoint = await insertEndpoint(prisma);
     const isNew = await insertDelivery(prisma, endpoint, { nextAttemptAt: later(30_000) });
@@ -68,7 +67,7 @@ describe("a claim", () => {
     expect(claimed.map(({ deliveryId }) => deliveryId).sort()).toEqual([isNew.id, due.id].sort());
   });
 
-  test("of the same deliveries by twenty at once gives each to one", async () => {
+  test("twenty claims of the same deliveries at once give each delivery to one of them", async () => {
     const { prisma } = db.database;
     const endpoint = await insertEndpoint(prisma);
     const ids: string[] = [];
@@ -83,7 +82,7 @@ describe("a claim", () => {
     for (const id of ids) expect((await deliveryOf(id)).attemptCount).toBe(1);
   });
 
-  test("§3.1/pause parks the deliveries of a disabled endpoint, each with its own time", async () => {
+  test("§3.1/pause a claim parks the deliveries of a disabled endpoint, each with its own time", async () => {
     const { prisma } = db.database;
     const endpoint = await insertEndpoint(prisma, { enabled: false });
     const { id } = await insertDelivery(prisma, endpoint, { attemptCount: 2 });
@@ -96,7 +95,7 @@ describe("a claim", () => {
     });
   });
 
-  test("§2.2/latest §2.2/503 of a delivery whose attempt was cut off writes that attempt down, and makes the next one", async () => {
+  test("§2.2/latest §2.2/503 a claim of a delivery whose attempt was cut off records that attempt, and begins the next one", async () => {
     const { prisma } = db.database;
     const endpoint = await insertEndpoint(prisma);
     const { id } = await insertDelivery(prisma, endpoint, { attemptCount: 1, inFlight: true, nextAttemptAt: NOW });
@@ -111,7 +110,7 @@ describe("a claim", () => {
   });
 
   test.each([true, false])(
-    "§3.2/exhausted of a delivery whose fifth attempt was cut off exhausts it (endpoint enabled: %s)",
+    "§3.2/exhausted a claim of a delivery whose fifth attempt was cut off exhausts it (endpoint enabled: %s)",
     async (enabled) => {
       const { prisma } = db.database;
       const endpoint = await insertEndpoint(prisma, { enabled });
@@ -129,7 +128,7 @@ describe("a claim", () => {
     },
   );
 
-  test("that could not begin is undone, and does not count", async () => {
+  test("a claim whose attempt could not begin is undone, and does not count", async () => {
     const { prisma } = db.database;
     const endpoint = await insertEndpoint(prisma);
     const { id } = await insertDelivery(prisma, endpoint);
@@ -147,7 +146,7 @@ describe("a claim", () => {
 });
 
 describe("a claim of endpoints", () => {
-  test("§6.3 gives each endpoint its own number, oldest first, so that no backlog hides another's", async () => {
+  test("§6.3 a claim of endpoints gives each its own number, oldest first, so that no backlog hides another's", async () => {
     const { prisma } = db.database;
     const large = await insertEndpoint(prisma);
     const small = await insertEndpoint(prisma);
@@ -161,7 +160,7 @@ describe("a claim of endpoints", () => {
     expect(claimed).toContain(only.id);
   });
 
-  test("takes what waits for its hint, but no retry before its time and nothing that is leased", async () => {
+  test("a claim of endpoints takes deliveries that wait for their hint, but no retry before its time and nothing that is leased", async () => {
     const { prisma } = db.database;
     const endpoint = await insertEndpoint(prisma);
     const isNew = await insertDelivery(prisma, endpoint, { nextAttemptAt: later(29_000) });
@@ -172,7 +171,7 @@ describe("a claim of endpoints", () => {
   });
 });
 
-describe("a look for due deliveries", () => {
+describe("a due scan", () => {
   async function lookThrough(limit: number) {
     const pages = [];
     let after: string | null = null;
@@ -184,7 +183,7 @@ describe("a look for due deliveries", () => {
     return pages;
   }
 
-  test("§6.3 §8/pass finds every endpoint with something due, page by page, whatever the others' backlogs", async () => {
+  test("§6.3 §8/pass a due scan finds every endpoint with a due delivery, page by page, however large other backlogs are", async () => {
     const { prisma } = db.database;
     const due = await Promise.all(Array.from({ length: 7 }, () => insertEndpoint(prisma)));
     for (const endpoint of due) {
@@ -201,13 +200,13 @@ describe("a look for due deliveries", () => {
     }
   });
 
-  test("ends at once where nothing is due", async () => {
+  test("a due scan ends at once where nothing is due", async () => {
     const endpoint = await insertEndpoint(db.database.prisma);
     await insertDelivery(db.database.prisma, endpoint, { nextAttemptAt: later(1) });
     expect(await lookThrough(50)).toEqual([{ enabled: [], disabled: [], next: null }]);
   });
 
-  test("parks the due deliveries of disabled endpoints and no others", async () => {
+  test("parking takes the due deliveries of disabled endpoints and no others", async () => {
     const { prisma } = db.database;
     const disabled = await insertEndpoint(prisma, { enabled: false });
     const enabled = await insertEndpoint(prisma);

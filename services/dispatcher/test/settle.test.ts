@@ -7,7 +7,6 @@ import { insertEndpoint } from "@herald/testkit/harness/rows";
 import { steeredClock } from "@herald/testkit/harness/steered-clock";
 import { useDatabase } from "@herald/testkit/harness/use-database";
 import { describe, expect, test } from "@jest/globals";
-import fc from "fast-check";
 import { createMetrics } from "../src/metrics.ts";
 import { createSettleQueue } from "../src/settle-queue.ts";
 import { DISABLE_AFTER, FAILING_AFTER, NOW, RETRY_AT, settlement, settling } from "./settling.ts";
@@ -20,7 +19,7 @@ const deliveryOf = (id: string) =>
 const endpointOf = (id: string) => db.database.prisma.webhookEndpoint.findUniqueOrThrow({ where: { id } });
 
 describe("a settled delivery", () => {
-  test("§3.2/succeeded succeeds with a 2xx", async () => {
+  test("§3.2/succeeded a delivery succeeds with a 2xx", async () => {
     const endpoint = await insertEndpoint(db.database.prisma);
     const { id } = await claimedDelivery(endpoint);
     await settleAll([settlement(endpoint, id, { responseExcerpt: "thanks" })]);
@@ -35,7 +34,7 @@ describe("a settled delivery", () => {
     });
   });
 
-  test("§3.2/retry waits for its retry after a failure", async () => {
+  test("§3.2/retry a delivery waits for its retry after a failure", async () => {
     const endpoint = await insertEndpoint(db.database.prisma);
     const { id } = await claimedDelivery(endpoint);
     await settleAll([settlement(endpoint, id, { succeeded: false })]);
@@ -48,14 +47,14 @@ describe("a settled delivery", () => {
     });
   });
 
-  test("§3.2/exhausted is exhausted after its fifth failure", async () => {
+  test("§3.2/exhausted a delivery is exhausted after its fifth failure", async () => {
     const endpoint = await insertEndpoint(db.database.prisma);
     const { id } = await claimedDelivery(endpoint, 5);
     await settleAll([settlement(endpoint, id, { attempt: 5, succeeded: false, nextAttemptAt: null })]);
     expect(await deliveryOf(id)).toMatchObject({ state: "exhausted", nextAttemptAt: null, attemptCount: 5 });
   });
 
-  test("keeps the newer claim when an older failure comes late", async () => {
+  test("a delivery keeps its newer claim when an older failure comes late", async () => {
     const endpoint = await insertEndpoint(db.database.prisma);
     const { id, nextAttemptAt } = await claimedDelivery(endpoint, 2);
     await settleAll([settlement(endpoint, id, { attempt: 1, succeeded: false })]);
@@ -67,7 +66,7 @@ describe("a settled delivery", () => {
     });
   });
 
-  test("succeeds by a late success, whose attempt had been written down as interrupted", async () => {
+  test("a delivery succeeds by a late success, whose attempt had been recorded as interrupted", async () => {
     const endpoint = await insertEndpoint(db.database.prisma);
     const { id } = await claimedDelivery(endpoint, 2);
     await db.database.prisma.deliveryAttempt.create({
@@ -83,7 +82,7 @@ describe("a settled delivery", () => {
     ]);
   });
 
-  test("that was deleted meanwhile is passed over, and the others of its batch are not", async () => {
+  test("a delivery that was deleted meanwhile is skipped, and the others of its batch are settled", async () => {
     const endpoint = await insertEndpoint(db.database.prisma);
     const { id } = await claimedDelivery(endpoint);
     const gone = await insertEndpoint(db.database.prisma);
@@ -93,109 +92,8 @@ describe("a settled delivery", () => {
   });
 });
 
-describe("an endpoint's health", () => {
-  test("§3.1/failures §3.1/several five consecutive failures, over several deliveries, disable it, and the reason is kept", async () => {
-    const endpoint = await insertEndpoint(db.database.prisma);
-    const first = await settleRun(endpoint, [false, false, false]);
-    expect(first.changed).toEqual([
-      { endpointId: endpoint.id, organizationId: endpoint.organizationId, consecutiveFailures: 3, disabled: false },
-    ]);
-    const second = await settleRun(endpoint, [false, false]);
-    expect(second.changed).toMatchObject([{ consecutiveFailures: 5, disabled: true }]);
-    const attempts = [...first.settlements, ...second.settlements].map(({ deliveryId }) => `${deliveryId}/1`);
-    expect(await endpointOf(endpoint.id)).toMatchObject({
-      enabled: false,
-      consecutiveFailures: 5,
-      disabledReason: "failures",
-      disabledAt: NOW,
-      failureRun: attempts,
-    });
-  });
-
-  test("§3.1/success any success resets the count", async () => {
-    const endpoint = await insertEndpoint(db.database.prisma);
-    await settleRun(endpoint, [false, false, false, false]);
-    await settleRun(endpoint, [true]);
-    expect(await endpointOf(endpoint.id)).toMatchObject({ enabled: true, consecutiveFailures: 0, failureRun: [] });
-    await settleRun(endpoint, [false, false, false, false]);
-    expect(await endpointOf(endpoint.id)).toMatchObject({ enabled: true, consecutiveFailures: 4 });
-  });
-
-  test("§9.1 disabling changes the version, counting does not", async () => {
-    const endpoint = await insertEndpoint(db.database.prisma);
-    await settleRun(endpoint, [false, false, false, false]);
-    expect((await endpointOf(endpoint.id)).revision).toBe(endpoint.revision);
-    await settleRun(endpoint, [false]);
-    expect((await endpointOf(endpoint.id)).revision).toBe(endpoint.revision + 1n);
-  });
-
-  test("a result from before the latest edit changes its delivery and not the endpoint's count", async () => {
-    const endpoint = await insertEndpoint(db.database.prisma, { revision: 7n });
-    const { id } = await claimedDelivery(endpoint);
-    const changed = await settleAll([settlement(endpoint, id, { revision: 6n, succeeded: false })]);
-    expect(changed).toEqual([]);
-    expect((await endpointOf(endpoint.id)).consecutiveFailures).toBe(0);
-    expect((await deliveryOf(id)).statusCode).toBe(500);
-  });
-
-  test("a healthy endpoint's row is not written", async () => {
-    const endpoint = await insertEndpoint(db.database.prisma);
-    const rowVersion = () =>
-      db.database.prisma.$queryRaw`select xmin::text from webhook_endpoint where id = ${endpoint.id}::uuid`;
-    const before = await rowVersion();
-    await settleRun(endpoint, [true, true]);
-    expect(await rowVersion()).toEqual(before);
-  });
-
-  test("follows the order in which attempts ended, however they are batched (property)", async () => {
-    await fc.assert(
-      fc.asyncProperty(
-        fc.array(fc.boolean(), { maxLength: 14 }),
-        fc.integer({ min: 1, max: 14 }),
-        async (results, size) => {
-          const endpoint = await insertEndpoint(db.database.prisma);
-          for (let from = 0; from < results.length; from += size) {
-            // A later batch holds results that were claimed before an earlier one disabled the endpoint.
-            await settleRun(endpoint, results.slice(from, from + size));
-          }
-          const { enabled, consecutiveFailures, failureRun } = await endpointOf(endpoint.id);
-          expect({ enabled, consecutiveFailures }).toEqual(model(results));
-          expect(failureRun).toHaveLength(consecutiveFailures);
-        },
-      ),
-      { numRuns: 40 },
-    );
-  });
-
-  function model(results: readonly boolean[]) {
-    let consecutiveFailures = 0;
-    for (const succeeded of results) {
-      consecutiveFailures = succeeded ? 0 : consecutiveFailures + 1;
-      if (consecutiveFailures === DISABLE_AFTER) return { enabled: false, consecutiveFailures };
-    }
-    return { enabled: true, consecutiveFailures };
-  }
-
-  test("two dispatchers that settle the same endpoints at once lose no failure", async () => {
-    const endpoints = await Promise.all([1, 2, 3].map(() => insertEndpoint(db.database.prisma)));
-    await Promise.all(
-      [endpoints, endpoints.toReversed()].map(async (order) => {
-        for (let round = 0; round < 2; round++) {
-          const settlements = [];
-          for (const endpoint of order) {
-            const { id } = await claimedDelivery(endpoint);
-            settlements.push(settlement(endpoint, id, { succeeded: false }));
-          }
-          await settleAll(settlements);
-        }
-      }),
-    );
-    for (const { id } of endpoints) expect((await endpointOf(id)).consecutiveFailures).toBe(4);
-  });
-});
-
 describe("settlements whose answer was lost, and which are made once more", () => {
-  test("count each failed attempt once: three of them don't disable an endpoint as six", async () => {
+  test("settlements that are repeated count each failed attempt once: three do not disable an endpoint as six", async () => {
     const { prisma } = db.database;
     const endpoint = await insertEndpoint(prisma);
     const { settlements } = await settleRun(endpoint, [false, false, false]);
@@ -206,7 +104,7 @@ describe("settlements whose answer was lost, and which are made once more", () =
     expect(await prisma.notice.findMany({ where: { endpointId: endpoint.id } })).toEqual(before);
   });
 
-  test("undo nothing that came after them: neither a success a later failure, nor a failure a later success", async () => {
+  test("settlements that are repeated undo nothing later: no success undoes a later failure, no failure a later success", async () => {
     const endpoint = await insertEndpoint(db.database.prisma);
     const { settlements: succeeded } = await settleRun(endpoint, [true]);
     const { settlements: failed } = await settleRun(endpoint, [false, false]);
@@ -217,7 +115,7 @@ describe("settlements whose answer was lost, and which are made once more", () =
     expect(await endpointOf(endpoint.id)).toMatchObject({ consecutiveFailures: 0, failureRun: [] });
   });
 
-  test("count once also while the first statement is still at it", async () => {
+  test("settlements that are repeated count once also while the first statement is still running", async () => {
     const { prisma } = db.database;
     const endpoint = await insertEndpoint(prisma);
     const { id } = await claimedDelivery(endpoint);
@@ -233,7 +131,7 @@ describe("settlements whose answer was lost, and which are made once more", () =
     expect((await deliveryOf(id)).attempts).toHaveLength(1);
   });
 
-  test("a success that an interrupted attempt turns out to have been still counts", async () => {
+  test("a late success of an attempt that was recorded as interrupted still counts", async () => {
     const { prisma } = db.database;
     const endpoint = await insertEndpoint(prisma);
     await settleRun(endpoint, [false, false]);
@@ -268,28 +166,31 @@ describe("a deletion at the same time", () => {
     ["alone", false],
     ["in a batch", true],
     ["in a batch", false],
-  ])("§3.1/delete-in-flight leaves a settlement nothing to do (%s, success: %s)", async (company, succeeded) => {
-    const { prisma } = db.database;
-    const { settling, errors } = queue();
-    const deleted = await insertEndpoint(prisma);
-    const kept = await insertEndpoint(prisma);
-    const gone = await claimedDelivery(deleted);
-    const other = await claimedDelivery(kept);
-    let settled: Promise<unknown> | undefined;
-    await prisma.$transaction(async (transaction) => {
-      await transaction.webhookEndpoint.delete({ where: { id: deleted.id } });
-      const first = settling(settlement(deleted, gone.id, { succeeded }));
-      if (company === "alone") await new Promise((resolve) => setImmediate(resolve));
-      settled = Promise.all([first, settling(settlement(kept, other.id, { succeeded }))]);
-      await eventually(async () => expect(await statementsThatWait(prisma)).toBe(1));
-    });
-    await settled;
-    expect(errors).toEqual([]);
-    expect(await prisma.deliveryAttempt.count({ where: { deliveryId: gone.id } })).toBe(0);
-    expect(await deliveryOf(other.id)).toMatchObject({ inFlight: false, attempts: [{ number: 1 }] });
-  });
+  ])(
+    "§3.1/delete-in-flight a deleted endpoint's settlement is skipped without an error (%s, success: %s)",
+    async (company, succeeded) => {
+      const { prisma } = db.database;
+      const { settling, errors } = queue();
+      const deleted = await insertEndpoint(prisma);
+      const kept = await insertEndpoint(prisma);
+      const gone = await claimedDelivery(deleted);
+      const other = await claimedDelivery(kept);
+      let settled: Promise<unknown> | undefined;
+      await prisma.$transaction(async (transaction) => {
+        await transaction.webhookEndpoint.delete({ where: { id: deleted.id } });
+        const first = settling(settlement(deleted, gone.id, { succeeded }));
+        if (company === "alone") await new Promise((resolve) => setImmediate(resolve));
+        settled = Promise.all([first, settling(settlement(kept, other.id, { succeeded }))]);
+        await eventually(async () => expect(await statementsThatWait(prisma)).toBe(1));
+      });
+      await settled;
+      expect(errors).toEqual([]);
+      expect(await prisma.deliveryAttempt.count({ where: { deliveryId: gone.id } })).toBe(0);
+      expect(await deliveryOf(other.id)).toMatchObject({ inFlight: false, attempts: [{ number: 1 }] });
+    },
+  );
 
-  test("that locks the same deliveries in another order is no error of either's", async () => {
+  test("a deletion that locks the same deliveries in another order causes no error", async () => {
     const { prisma } = db.database;
     const { settling, errors } = queue();
     for (let round = 0; round < 8; round++) {

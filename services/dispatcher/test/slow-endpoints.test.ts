@@ -13,7 +13,7 @@ import { insertDelivery, insertEndpoint } from "@herald/testkit/harness/rows";
 import { useBroker } from "@herald/testkit/harness/use-broker";
 import { useDatabase } from "@herald/testkit/harness/use-database";
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
-import { startDispatcher } from "../src/index.ts";
+import { startDispatcher } from "../src/start-dispatcher.ts";
 
 const db = useDatabase();
 const rabbitmq = useBroker();
@@ -93,23 +93,23 @@ test("an endpoint never has more attempts in flight than its cap, and its backlo
   });
   await start({ ENDPOINT_CONCURRENCY: "4" });
   await sendHints(await endpointWith("busy", 60));
-  await eventually(() => expect(countOf("busy")).toBe(60), { timeoutMs: 10_000 });
+  await eventually(() => expect(countOf("busy")).toBe(60));
   expect(most).toBe(4);
   await eventually(async () =>
     expect(await db.database.prisma.delivery.count({ where: { state: "succeeded" } })).toBe(60),
   );
 });
 
-test("endpoints that hang hold up no hint of the others, though they take the whole prefetch", async () => {
+test("endpoints that hang delay no hint of the others, though they take the whole prefetch", async () => {
   receiver.answerWith(({ path }) => (path.startsWith("/hangs") ? { fault: "hang" } : { status: 200 }));
-  await start({ NEW_DELIVERY_CONCURRENCY: "12", ENDPOINT_CONCURRENCY: "4", ATTEMPT_TIMEOUT_SECONDS: "8" });
+  // Hints that are held up would be freed by the timeout, and come too late for this test.
+  const timeouts = { ATTEMPT_TIMEOUT_SECONDS: "60", CLAIM_LEASE_SECONDS: "120" };
+  await start({ NEW_DELIVERY_CONCURRENCY: "12", ENDPOINT_CONCURRENCY: "4", ...timeouts });
   const hanging = [];
   for (const path of ["hangs-1", "hangs-2", "hangs-3", "hangs-4"]) hanging.push(...(await endpointWith(path, 10)));
   await sendHints(hanging);
   await eventually(() => expect(receiver.requests.length).toBeGreaterThanOrEqual(12));
   const healthy = await endpointWith("healthy", 20);
-  const sentAt = Date.now();
   await sendHints(healthy);
-  await eventually(() => expect(countOf("healthy")).toBe(20), { timeoutMs: 6_000 });
-  expect(Date.now() - sentAt).toBeLessThan(5_000);
+  await eventually(() => expect(countOf("healthy")).toBe(20), { timeoutMs: 40_000 });
 });

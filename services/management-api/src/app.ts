@@ -1,4 +1,4 @@
-import { ConfigError } from "@herald/common/config/read-config";
+import { readSetting } from "@herald/common/config/read-config";
 import type { Database } from "@herald/common/database/open-database";
 import type { Clock } from "@herald/common/runtime/clock";
 import { parsePrivateNetworks } from "@herald/common/security/private-networks";
@@ -51,10 +51,8 @@ const LONGEST_TURN_WAIT_MS = 15_000;
  */
 export function createApp({ config, database, requestAttempt, clock, log, registry }: AppParts): Express {
   const { prisma, queries } = database;
-  const networks = checkedSetting("ALLOWED_PRIVATE_NETWORKS", () =>
-    parsePrivateNetworks(config.ALLOWED_PRIVATE_NETWORKS),
-  );
-  const secrets = checkedSetting("SECRET_KEYS", () => secretBox(config.SECRET_KEYS));
+  const networks = readSetting("ALLOWED_PRIVATE_NETWORKS", () => parsePrivateNetworks(config.ALLOWED_PRIVATE_NETWORKS));
+  const secrets = readSetting("SECRET_KEYS", () => secretBox(config.SECRET_KEYS));
   const limits = limitsOf(config);
   const newId = idSource(clock);
   const handlers: Handlers = {
@@ -110,13 +108,4 @@ export function createApp({ config, database, requestAttempt, clock, log, regist
   });
   app.use(errorHandler({ log, signInUrl: config.SIGN_IN_URL }));
   return app;
-}
-
-function checkedSetting<T>(name: string, read: () => T): T {
-  try {
-    return read();
-  } catch (error) {
-    const { message } = error as Error;
-    throw new ConfigError([message.startsWith(name) ? message : `${name}: ${message}`]);
-  }
 }

@@ -2,7 +2,7 @@ import { readConfig } from "@herald/common/config/read-config";
 import { expect, test } from "@jest/globals";
 import { publisherSettings } from "./config.ts";
 
-test("§8/window §8/batch without a word of the operator's, SPEC's numbers hold", () => {
+test("§8/window §8/batch SPEC's numbers are the publisher's defaults", () => {
   const config = readConfig(publisherSettings, {
     DATABASE_URL: "postgresql://localhost/herald",
     AMQP_URL: "amqp://localhost",

@@ -10,32 +10,32 @@ import { storeEvents } from "./sql/store-events.ts";
 export interface FanOutOptions {
   /** How far back events are delivered (SPEC 8: seven days), in milliseconds. */
   windowMs: number;
-  /** When the retry pass may take a delivery whose hint was lost, in milliseconds after it was made. */
-  unhintedAfterMs: number;
+  /** How long after its making the due scan may take a delivery whose hint was lost, in milliseconds. */
+  hintGraceMs: number;
 }
 
 export interface FanOutResult {
   hints: Hint[];
-  /** Events that PostgreSQL can't hold, though they keep the contract; each with PostgreSQL's words. */
+  /** Events that PostgreSQL cannot store, though they keep the contract; each with PostgreSQL's message. */
   unstorable: { event: IncomingEvent; reason: string }[];
 }
 
 export type FanOut = (events: readonly IncomingEvent[]) => Promise<FanOutResult>;
 
 /**
- * Turns events into stored deliveries. While PostgreSQL is out of reach it waits and tries again, since there is nothing
- * better to do with an event; it throws only when `signal` ends the waiting.
+ * Turns events into stored deliveries. While PostgreSQL is out of reach it waits and tries again; it throws only when
+ * `signal` ends the waiting.
  */
 export function createFanOut(
   { queries, clock, log, signal }: { queries: Queries; clock: Clock; log: Log; signal: AbortSignal },
-  { windowMs, unhintedAfterMs }: FanOutOptions,
+  { windowMs, hintGraceMs }: FanOutOptions,
 ): FanOut {
   return async (events) => {
     try {
       return { hints: await store(events), unstorable: [] };
     } catch (error) {
       if (!isDataError(error)) throw error;
-      // One bad event must not take its batch along: find it by trying each alone.
+      // One bad event must not fail its whole batch. Each event is tried alone, to find the bad one.
       return await storeEach(events);
     }
   };
@@ -60,7 +60,7 @@ export function createFanOut(
         return storeEvents(queries, events, {
           now,
           windowStart: new Date(now.getTime() - windowMs),
-          unhintedAt: new Date(now.getTime() + unhintedAfterMs),
+          unhintedAt: new Date(now.getTime() + hintGraceMs),
         });
       },
       {

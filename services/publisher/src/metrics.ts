@@ -32,7 +32,7 @@ export function createMetrics(registry: Registry) {
     }),
     caughtUp: new Counter({
       name: "herald_catch_up_deliveries_total",
-      help: "Deliveries that a catch-up woke or made.",
+      help: "Deliveries that a catch-up unparked or backfilled.",
       labelNames: ["kind"] as const,
       registers,
     }),
@@ -56,7 +56,7 @@ export function createMetrics(registry: Registry) {
   };
   startAtZero(metrics.events, "result", ["received", "ignored", "rejected"]);
   startAtZero(metrics.hints, "result", ["sent", "failed"]);
-  startAtZero(metrics.caughtUp, "kind", ["woken", "missed"]);
+  startAtZero(metrics.caughtUp, "kind", ["unparked", "backfilled"]);
   startAtZero(metrics.erased, "kind", ["delivery", "event"]);
   for (const type of NOTICE_TYPES) {
     for (const result of ["published", "unrouted", "failed"]) metrics.notices.inc({ type, result }, 0);

@@ -32,7 +32,7 @@ async function scrape(queries: Queries, amqpUrl: string): Promise<Record<string,
   }
 }
 
-test("shows what is due and since when, what waits, and what is set aside", async () => {
+test("the metrics show what is due and since when, what waits, and what is set aside", async () => {
   const { prisma } = db.database;
   const enabled = await insertEndpoint(prisma);
   const disabled = await insertEndpoint(prisma, { enabled: false, disabledReason: "failures" });
@@ -59,7 +59,7 @@ test("shows what is due and since when, what waits, and what is set aside", asyn
   });
 });
 
-test("what can't be read is absent, and the rest is there", async () => {
+test("metrics that can't be read are absent, and the others are there", async () => {
   const away = openDatabase("postgresql://nobody@127.0.0.1:1/none");
   try {
     const withoutDatabase = await scrape(away.queries, place.url);
@@ -71,7 +71,7 @@ test("what can't be read is absent, and the rest is there", async () => {
   }
 });
 
-test("the cost follows what is unfinished, not the history", async () => {
+test("reading the metrics costs by what is unfinished, not by the history", async () => {
   const { prisma } = db.database;
   const endpoint = await insertEndpoint(prisma);
   await prisma.$executeRaw`

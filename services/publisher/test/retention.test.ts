@@ -1,12 +1,14 @@
 import { randomUUID } from "node:crypto";
+import { firstIdAt } from "@herald/common/database/first-id-at";
 import type { Prisma } from "@herald/common/database/generated/client";
 import type { Queries } from "@herald/common/database/queries";
+import { Registry } from "@herald/common/telemetry/metrics";
 import { insertDelivery, insertEndpoint, insertEvent } from "@herald/testkit/harness/rows";
 import { steeredClock } from "@herald/testkit/harness/steered-clock";
 import { useDatabase } from "@herald/testkit/harness/use-database";
 import { beforeEach, describe, expect, test } from "@jest/globals";
-import { eraseOld } from "../src/retention/erase-old.ts";
-import { firstIdAt } from "../src/retention/first-id-at.ts";
+import { eraseOld } from "../src/erase-old.ts";
+import { createMetrics } from "../src/metrics.ts";
 import { eraseDeliveries } from "../src/sql/erase-deliveries.ts";
 import { eraseEvents } from "../src/sql/erase-events.ts";
 import { findOrganizations } from "../src/sql/find-organizations.ts";
@@ -26,9 +28,9 @@ beforeEach(async () => {
   await db.database.prisma.businessEvent.deleteMany();
 });
 
-function run(pageSize = 10, signal = new AbortController().signal) {
-  const options = { keepDeliveriesMs: 30 * DAY_MS, keepEventsMs: 30 * DAY_MS, pageSize };
-  return eraseOld({ queries: db.database.queries, clock, log }, options, { onErased: () => {}, signal });
+function run(signal = new AbortController().signal, queries: Queries = db.database.queries) {
+  const parts = { queries, clock, metrics: createMetrics(new Registry()), log };
+  return eraseOld(parts, { keepMs: 30 * DAY_MS, pageSize: 10 }, signal);
 }
 
 /** A UUIDv7 as PostgreSQL makes them. */
@@ -54,7 +56,7 @@ const deliveriesLeft = async () => (await db.database.prisma.delivery.findMany()
 const eventsLeft = async () => (await db.database.prisma.businessEvent.findMany()).map(({ id }) => id).sort();
 
 describe("deliveries", () => {
-  test("go with their attempts when they have been finished for 30 days", async () => {
+  test("deliveries go with their attempts when they have been finished for 30 days", async () => {
     const endpoint = await insertEndpoint(db.database.prisma);
     await delivery(endpoint, daysAgo(31));
     await delivery(endpoint, daysAgo(400), { state: "exhausted", attemptCount: 5 });
@@ -64,7 +66,7 @@ describe("deliveries", () => {
     expect(await db.database.prisma.deliveryAttempt.count()).toBe(1);
   });
 
-  test("stay while they are unfinished, however old, and hide no other's end", async () => {
+  test("unfinished deliveries stay, however old they are, and hide no finished one", async () => {
     const endpoint = await insertEndpoint(db.database.prisma);
     const kept: string[] = [];
     for (let index = 0; index < 25; index++) {
@@ -75,7 +77,7 @@ describe("deliveries", () => {
     expect(await deliveriesLeft()).toEqual(kept.sort());
   });
 
-  test("that were made long ago and ended lately stay until their end is old", async () => {
+  test("deliveries that were made long ago and ended lately stay until their end is old", async () => {
     const endpoint = await insertEndpoint(db.database.prisma);
     const id = await delivery(endpoint, daysAgo(90), { attemptedAt: daysAgo(2) });
     expect((await run()).deliveries).toBe(0);
@@ -88,7 +90,7 @@ describe("events", () => {
     return (await insertEvent(db.database.prisma, organizationId, { occurredAt: daysAgo(days) })).id;
   }
 
-  test("go when they are old, whichever organization's they are", async () => {
+  test("old events go, of every organization", async () => {
     const kept: string[] = [];
     for (const organizationId of ["a", "b", "c", "d"]) {
       for (let index = 0; index < 12; index++) await event(organizationId, 31);
@@ -99,7 +101,7 @@ describe("events", () => {
     expect(await eventsLeft()).toEqual(kept.sort());
   });
 
-  test("stay while a delivery needs their body, and go with the last one", async () => {
+  test("events stay while a delivery needs their body, and go with the last one", async () => {
     const endpoint = await insertEndpoint(db.database.prisma);
     const { organizationId } = endpoint;
     const needed = await event(organizationId, 60);
@@ -112,7 +114,7 @@ describe("events", () => {
     expect(await eventsLeft()).toEqual([needed, shown].sort());
   });
 
-  test("of an organization whose endpoints are all gone go too", async () => {
+  test("old events of an organization without endpoints go too", async () => {
     const endpoint = await insertEndpoint(db.database.prisma);
     const old = await event(endpoint.organizationId, 60);
     await delivery(endpoint, daysAgo(60), { businessEventId: old, body: null, state: "parked" });
@@ -134,17 +136,22 @@ test("several publishers at once erase everything old once", async () => {
   expect(await eventsLeft()).toEqual([]);
 });
 
-test("a stop ends it after the step under way", async () => {
+test("a stop ends the erasing after the step under way", async () => {
   const endpoint = await insertEndpoint(db.database.prisma);
   for (let index = 0; index < 30; index++) await delivery(endpoint, daysAgo(60));
   const stopping = new AbortController();
-  const options = { keepDeliveriesMs: 30 * DAY_MS, keepEventsMs: 30 * DAY_MS, pageSize: 10 };
-  const parts = { queries: db.database.queries, clock, log };
-  await eraseOld(parts, options, { onErased: () => stopping.abort(), signal: stopping.signal });
+  // The first statement erases the first page.
+  const queries = new Proxy(db.database.queries, {
+    get(target, property, receiver) {
+      if (property === "$queryRaw") stopping.abort();
+      return Reflect.get(target, property, receiver);
+    },
+  });
+  await run(stopping.signal, queries);
   expect(await deliveriesLeft()).toHaveLength(20);
 });
 
-describe("costs by what is old, not by what is kept", () => {
+describe("costs", () => {
   type Cost = Record<"business_event" | "delivery" | "delivery_attempt", { scans: number; rows: number }>;
 
   /** What PostgreSQL counted for this connection: scans of whole tables, and rows that it read by an index. */
@@ -192,7 +199,7 @@ describe("costs by what is old, not by what is kept", () => {
     await db.database.prisma.$executeRawUnsafe("analyze delivery_attempt, business_event, webhook_endpoint");
   }
 
-  test("a look at the organizations, and one page of each", async () => {
+  test("each statement of the retention costs by what is old, not by what is kept", async () => {
     await fill();
     // 20,000 minutes are 13.9 days: a tenth of it is older than 12.5.
     const old = daysAgo(12.5);

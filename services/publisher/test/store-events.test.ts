@@ -73,7 +73,7 @@ test.each<[string, Parameters<typeof insertEndpoint>[1], Partial<IncomingEvent>]
     { occurredAt: new Date(TIMES.windowStart.getTime() - 1) },
   ],
   ["another organization's endpoint", { organizationId: "someone-else" }, {}],
-])("no delivery for %s, though the event is stored", async (_name, endpointRow, eventRow) => {
+])("there is no delivery for %s, though the event is stored", async (_name, endpointRow, eventRow) => {
   const organizationId = randomUUID();
   const endpoint = await insertEndpoint(db.database.prisma, { organizationId, ...endpointRow });
   expect(await store(event(organizationId, eventRow))).toEqual([]);
@@ -115,7 +115,7 @@ test("the same id in two organizations is two events", async () => {
   for (const endpoint of endpoints) expect(await deliveriesOf(endpoint.id)).toHaveLength(1);
 });
 
-test("an endpoint that is deleted during the fan-out gets nothing, and takes nothing from the others", async () => {
+test("an endpoint that is deleted during the fan-out gets nothing, and the other endpoints get their deliveries", async () => {
   const { prisma } = db.database;
   const organizationId = randomUUID();
   const deleted = await insertEndpoint(prisma, { organizationId });
@@ -130,7 +130,7 @@ test("an endpoint that is deleted during the fan-out gets nothing, and takes not
   expect(await prisma.businessEvent.count({ where: { organizationId } })).toBe(1);
 });
 
-test("batches that hold the same events in different orders end no other", async () => {
+test("batches that hold the same events in different orders do not deadlock", async () => {
   const organizationId = randomUUID();
   const { id } = await insertEndpoint(db.database.prisma, { organizationId });
   for (let round = 1; round <= 5; round++) {

@@ -130,7 +130,7 @@ export const sharedSettings = {
     default: 30,
     minimum: 1,
     maximum: 600,
-    description: "How long a new delivery waits for its hint before the retry pass takes it.",
+    description: "How long a new delivery waits for its hint before the due scan takes it.",
   },
   PUBLICATION_WINDOW_DAYS: {
     type: "number",

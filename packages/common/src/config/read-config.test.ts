@@ -23,7 +23,7 @@ function problemsOf(environment: Record<string, string>): readonly string[] {
 }
 
 describe("readConfig", () => {
-  test("reads texts as their types and fills in defaults", () => {
+  test("settings are read as their types, and absent ones get their defaults", () => {
     expect(readConfig(settings, { URL: "postgres://a", PORT: "8080", VERBOSE: "true", UNKNOWN: "1" })).toEqual({
       URL: "postgres://a",
       PORT: 8080,
@@ -36,7 +36,7 @@ describe("readConfig", () => {
     expect(readConfig(settings, { URL: "postgres://a", PORT: "" }).PORT).toBe(80);
   });
 
-  test("lists every problem at once, each with what the setting is for", () => {
+  test("an error lists every problem at once, each with the purpose of its setting", () => {
     const problems = problemsOf({ PORT: "eighty", LEVEL: "loud" });
     expect(problems).toHaveLength(3);
     expect(problems.join("\n")).toContain("URL is missing: Where the data is.");
@@ -44,13 +44,13 @@ describe("readConfig", () => {
     expect(problems.join("\n")).toContain("LEVEL must be one of info, warn");
   });
 
-  test("never repeats a secret", () => {
+  test("an error never repeats a secret", () => {
     const problems = problemsOf({ URL: "mysql://root:hunter2@db" });
     expect(problems).toHaveLength(1);
     expect(problems[0]).not.toContain("hunter2");
   });
 
-  test("reads a secret from the file that is named", () => {
+  test("a secret is read from the file that is named", () => {
     const folder = mkdtempSync(join(tmpdir(), "herald-config-"));
     try {
       writeFileSync(join(folder, "url"), "postgres://from-file\n");

@@ -44,6 +44,20 @@ export function readConfig<const S extends Settings>(settings: S, environment: E
   return values as Config<S>;
 }
 
+/**
+ * Makes something of one setting's value, such as a list of networks.
+ *
+ * @throws ConfigError that names the setting, where `read` throws
+ */
+export function readSetting<T>(name: string, read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    const { message } = error as Error;
+    throw new ConfigError([message.startsWith(name) ? message : `${name}: ${message}`]);
+  }
+}
+
 function readText(name: string, setting: Setting, environment: Environment, problems: string[]): string | undefined {
   const text = environment[name];
   if (text) return text;

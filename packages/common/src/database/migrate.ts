@@ -1,84 +1,124 @@
-import type { MigrationList } from "@prisma/schema-engine-wasm";
+import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
-import { migrationsFolder, readMigrations } from "./migrations-folder.ts";
+import { type Migration, migrationsFolder, readMigrations } from "./migrations-folder.ts";
 import { assertSupported } from "./postgres-version.ts";
-import { type SchemaEngine, withSchemaEngine } from "./schema-engine.ts";
 
 export interface MigrationResult {
   /** Names of the migrations that this call applied; empty when the database was up to date. */
   applied: string[];
 }
 
-export interface MigrateOptions {
-  /** Folder of migrations; the repository's own by default. */
-  folder?: string;
-}
+/** The lock that Prisma's engine takes, so that `prisma migrate deploy` and Herald never migrate at the same time. */
+const MIGRATION_LOCK = 72_707_369;
+const LOCK_INTERVAL_MS = 100;
+
+/** A file that begins with this runs outside a transaction. It holds one statement, such as `create index concurrently`. */
+const NO_TRANSACTION = "-- herald: no transaction";
+
+/** As Prisma makes it. */
+const CREATE_TABLE = `create table if not exists _prisma_migrations (
+  id varchar(36) primary key not null,
+  checksum varchar(64) not null,
+  finished_at timestamptz,
+  migration_name varchar(255) not null,
+  logs text,
+  rolled_back_at timestamptz,
+  started_at timestamptz not null default now(),
+  applied_steps_count integer not null default 0
+)`;
 
 /**
- * Herald's own key: Prisma's engine takes a lock too (72707369), but gives up after 10 s of waiting for it, and services
- * that start beside a long migration should wait for as long as that takes.
- */
-const MIGRATION_LOCK = 4_737_253;
-
-/**
- * Brings a database's schema up to date, as `prisma migrate deploy` does, and writes the same `_prisma_migrations`.
- * Safe when several processes start at once: the first applies, the others wait for it and find nothing to do.
+ * Brings a database's schema up to date: applies the files of `prisma/migrations` that it does not have yet, and records
+ * them in `_prisma_migrations` as `prisma migrate deploy` does, which can be used beside it. Several processes may call
+ * this at once: one applies, the others wait for it and find nothing to do.
  *
- * A migration is one transaction. One that failed or was cut off has left nothing, and is tried again by the next call.
+ * A file and its record are one transaction. A process that dies in the middle leaves nothing of them, and the next call
+ * applies the file.
  *
  * @param url of a PostgreSQL 18 or newer; its user must own the schema
- * @throws when the server is too old, or when a migration fails, naming it and why
+ * @param options.folder of migrations; the repository's own by default
+ * @throws when the server is too old, when a migration fails, and when the recorded migrations are not those of the folder
  */
-export async function migrate(url: string, options: MigrateOptions = {}): Promise<MigrationResult> {
-  const migrationsList = readMigrations(options.folder ?? migrationsFolder());
-  return await withMigrationLock(
-    url,
-    async () => await withSchemaEngine(url, (engine) => apply(engine, migrationsList)),
-  );
-}
-
-async function apply(engine: SchemaEngine, migrationsList: MigrationList): Promise<MigrationResult> {
-  const filters = { externalTables: [], externalEnums: [] };
-  const { failedMigrationNames } = await engine.diagnoseMigrationHistory({
-    migrationsList,
-    filters,
-    optInToShadowDatabase: false,
-  });
-  for (const migrationName of failedMigrationNames) await engine.markMigrationRolledBack({ migrationName });
-  try {
-    const { appliedMigrationNames } = await engine.applyMigrations({ migrationsList, filters });
-    return { applied: appliedMigrationNames };
-  } catch (error) {
-    throw inWords(error);
-  }
-}
-
-/** The engine's message ends with a trace of its own functions, and names the migration only there. */
-function inWords(error: unknown): Error {
-  const text = error instanceof Error ? error.message : String(error);
-  const name = /migration_name="([^"]+)"/.exec(text)?.[1] ?? "";
-  const why = (text.split(/\n\s+0: /)[0] ?? text).replace(/^external connector error\s*/, "");
-  return new Error(`Migration ${name} failed and was rolled back: ${why}`, { cause: error });
-}
-
-/** Holds the lock on a connection of its own for as long as the task runs; PostgreSQL frees it if the process dies. */
-async function withMigrationLock<T>(url: string, task: () => Promise<T>): Promise<T> {
+export async function migrate(url: string, options: { folder?: string } = {}): Promise<MigrationResult> {
+  const migrations = readMigrations(options.folder ?? migrationsFolder());
   const client = new pg.Client({ connectionString: url, application_name: "herald-migrate" });
-  // A connection that breaks in the middle fails the task through its own connection; unheard, it would end the process.
+  // A connection that breaks fails the statement under way. Without a listener it would also end the process.
   client.on("error", () => {});
   await client.connect();
   try {
     await assertPostgresVersion(client);
-    await client.query("SELECT pg_advisory_lock($1)", [MIGRATION_LOCK]);
-    return await task();
+    await acquireLock(client);
+    await client.query(CREATE_TABLE);
+    const pending = await findPending(client, migrations);
+    for (const migration of pending) await apply(client, migration);
+    return { applied: pending.map(({ name }) => name) };
   } finally {
+    // PostgreSQL releases the lock with the connection, also when this process dies.
     await client.end();
   }
 }
 
 async function assertPostgresVersion(client: pg.Client): Promise<void> {
   const { rows } = await client.query<{ number: number; text: string }>(
-    "SELECT current_setting('server_version_num')::int AS number, current_setting('server_version') AS text",
+    "select current_setting('server_version_num')::int as number, current_setting('server_version') as text",
   );
   for (const { number, text } of rows) assertSupported(number, text);
+}
+
+/** Asks again and again: a statement that waits for the lock holds a snapshot, and `create index concurrently` waits for those. */
+async function acquireLock(client: pg.Client): Promise<void> {
+  for (;;) {
+    const { rows } = await client.query("select pg_try_advisory_lock($1) as acquired", [MIGRATION_LOCK]);
+    if (rows[0].acquired) return;
+    await sleep(LOCK_INTERVAL_MS);
+  }
+}
+
+/** The migrations that the database does not have yet. Records of a newer Herald's migrations are left alone. */
+async function findPending(client: pg.Client, migrations: readonly Migration[]): Promise<Migration[]> {
+  const { rows } = await client.query<{ name: string; checksum: string; finished: boolean; logs: string | null }>(
+    `select migration_name as name, checksum, finished_at is not null as finished, logs
+     from _prisma_migrations where rolled_back_at is null`,
+  );
+  for (const { name, finished, logs } of rows) {
+    if (finished) continue;
+    throw new Error(
+      `Migration ${name} failed or was cut off earlier${logs ? ` (${logs.trim()})` : ""}, and may have left a part of ` +
+        "itself. Undo that part by hand. Then have it applied again: update _prisma_migrations set rolled_back_at = now() " +
+        `where migration_name = '${name}' and finished_at is null`,
+    );
+  }
+  const applied = new Map(rows.map(({ name, checksum }) => [name, checksum]));
+  for (const { name, checksum } of migrations) {
+    if ((applied.get(name) ?? checksum) === checksum) continue;
+    throw new Error(
+      `Migration ${name} was changed after it had been applied to this database. Restore its file, and write what is new ` +
+        "as a migration of its own.",
+    );
+  }
+  return migrations.filter(({ name }) => !applied.has(name));
+}
+
+async function apply(client: pg.Client, { name, sql, checksum }: Migration): Promise<void> {
+  const inTransaction = !sql.startsWith(NO_TRANSACTION);
+  const started = "insert into _prisma_migrations (id, checksum, migration_name) values (gen_random_uuid(), $1, $2)";
+  const ended = "where migration_name = $1 and finished_at is null and rolled_back_at is null";
+  try {
+    if (inTransaction) await client.query("begin");
+    await client.query(started, [checksum, name]);
+    await client.query(sql);
+    await client.query(
+      `update _prisma_migrations set finished_at = clock_timestamp(), applied_steps_count = 1 ${ended}`,
+      [name],
+    );
+    if (inTransaction) await client.query("commit");
+  } catch (cause) {
+    const { message } = cause as Error;
+    if (inTransaction) {
+      await client.query("rollback").catch(() => {});
+      throw new Error(`Migration ${name} failed and was rolled back: ${message}`, { cause });
+    }
+    await client.query(`update _prisma_migrations set logs = $2 ${ended}`, [name, message]).catch(() => {});
+    throw new Error(`Migration ${name} failed and may have left a part of itself: ${message}`, { cause });
+  }
 }

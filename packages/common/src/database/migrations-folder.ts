@@ -1,7 +1,16 @@
+import { createHash } from "node:crypto";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import type { MigrationList } from "@prisma/schema-engine-wasm";
+
+/** One `migration.sql`. */
+export interface Migration {
+  /** The name of its folder. Migrations are applied in the order of their names. */
+  name: string;
+  sql: string;
+  /** SHA-256 of the file, in hex: what Prisma writes down too. */
+  checksum: string;
+}
 
 /**
  * The repository's `prisma/migrations`, found upward from this module: the same from the sources, from the build, and from
@@ -17,22 +26,14 @@ export function migrationsFolder(start = dirname(fileURLToPath(import.meta.url))
   }
 }
 
-/** Reads the migrations in the shape that Prisma's engine takes, in the order of their names. */
-export function readMigrations(folder: string): MigrationList {
+/** Reads the migrations of a folder, in the order in which they are applied. */
+export function readMigrations(folder: string): Migration[] {
   const names = readdirSync(folder, { withFileTypes: true })
     .filter((entry) => entry.isDirectory())
     .map((entry) => entry.name)
     .sort();
-  return {
-    baseDir: folder,
-    lockfile: { path: "migration_lock.toml", content: readFileSync(join(folder, "migration_lock.toml"), "utf8") },
-    shadowDbInitScript: "",
-    migrationDirectories: names.map((name) => ({
-      path: name,
-      migrationFile: {
-        path: "migration.sql",
-        content: { tag: "ok", value: readFileSync(join(folder, name, "migration.sql"), "utf8") },
-      },
-    })),
-  };
+  return names.map((name) => {
+    const file = readFileSync(join(folder, name, "migration.sql"));
+    return { name, sql: file.toString("utf8"), checksum: createHash("sha256").update(file).digest("hex") };
+  });
 }

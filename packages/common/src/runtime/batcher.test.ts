@@ -42,7 +42,7 @@ describe("batcher", () => {
     expect(batches).toEqual([[1], [2, 3], [4]]);
   });
 
-  test("never runs more than maxRunning at once", async () => {
+  test("a batcher never runs more than maxRunning batches at once", async () => {
     let running = 0;
     let most = 0;
     const call = batcher(

@@ -10,7 +10,7 @@ export interface Repetition {
 
 /** Runs `turn` at once and then every `intervalMs`, never twice at a time. A turn that fails is reported, and the next one comes. */
 export function repeat(
-  turn: (signal: AbortSignal) => Promise<void>,
+  turn: (signal: AbortSignal) => Promise<unknown>,
   { intervalMs, onFailure }: { intervalMs: number; onFailure: (error: unknown) => void },
 ): Repetition {
   const stopping = new AbortController();

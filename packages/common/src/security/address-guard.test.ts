@@ -227,7 +227,7 @@ describe("lookup of the guard", () => {
   }
   const BLOCKED = { code: "ERR_ADDRESS_NOT_ALLOWED", message: "address not allowed" };
 
-  test("gives all addresses, in their order, where all are public", async () => {
+  test("a look-up gives all addresses, in their order, where all are public", async () => {
     await expect(lookup([V4, V6])).resolves.toEqual([V4, V6]);
     await expect(lookup([V4, V6], "a.example", "", false)).resolves.toEqual(["8.8.8.8", 4]);
   });
@@ -282,7 +282,7 @@ describe("names of this machine", () => {
     ["localhost.example.com", false],
     ["notlocalhost", false],
     ["", false],
-  ])("%p: %p", (name, expected) => {
+  ])("%p names this machine: %p", (name, expected) => {
     expect(isLocalhostName(name)).toBe(expected);
   });
 });

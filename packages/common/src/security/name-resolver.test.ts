@@ -82,7 +82,7 @@ const V4_HEX = "08080808";
 const V6_HEX = "26064700470000000000000000001111";
 
 describe("name resolver", () => {
-  test("gives all addresses of both families, IPv4 first", async () => {
+  test("a name resolves to all addresses of both families, IPv4 first", async () => {
     zone = { "A a.example": [V4_HEX, "01010101"], "AAAA a.example": [V6_HEX] };
     await expect(resolver()("a.example")).resolves.toEqual([V4, { address: "1.1.1.1", family: 4 }, V6]);
   });
@@ -92,7 +92,7 @@ describe("name resolver", () => {
     ["only IPv6", "none", [V6_HEX], [V6]],
     ["IPv4 where the question for IPv6 fails", [V4_HEX], "failure", [V4]],
     ["IPv4 where a broken server denies the name for IPv6", [V4_HEX], "unknown", [V4]],
-  ])("gives %s", async (_title, ipv4, ipv6, addresses) => {
+  ])("a look-up gives %s", async (_title, ipv4, ipv6, addresses) => {
     zone = { "A a.example": ipv4, "AAAA a.example": ipv6 };
     await expect(resolver()("a.example")).resolves.toEqual(addresses);
   });
@@ -102,25 +102,27 @@ describe("name resolver", () => {
     ["the name has no address", "none", "none", "ENODATA"],
     ["the servers fail", "failure", "failure", "ESERVFAIL"],
     ["one server fails and the other has nothing", "none", "failure", "ESERVFAIL"],
-  ])("rejects where %s", async (_title, ipv4, ipv6, code) => {
+  ])("a look-up rejects where %s", async (_title, ipv4, ipv6, code) => {
     zone = { "A a.example": ipv4, "AAAA a.example": ipv6 };
     await expect(resolver()("a.example")).rejects.toMatchObject({ code });
   });
 
-  test("a server that never answers is given up, and holds up no other name", async () => {
+  test("a server that never answers is given up, and delays no other name", async () => {
     zone = { "A b.example": [V4_HEX], "AAAA b.example": "none" };
     for (let i = 0; i < 32; i++) zone[`A dead${i}.example`] = zone[`AAAA dead${i}.example`] = "silence";
-    const resolve = resolver({ timeoutMs: 300 });
+    const resolve = resolver({ timeoutMs: 2_000 });
     const dead = Array.from({ length: 32 }, (_, i) => resolve(`dead${i}.example`));
-    const givenUp = Promise.all(dead.map((lookup) => expect(lookup).rejects.toMatchObject({ code: "ETIMEOUT" })));
-    const startedMs = performance.now();
+    let givenUp = false;
+    const ended = Promise.all(dead.map((lookup) => expect(lookup).rejects.toMatchObject({ code: "ETIMEOUT" })));
+    void ended.then(() => {
+      givenUp = true;
+    });
     await expect(resolve("b.example")).resolves.toEqual([V4]);
-    expect(performance.now() - startedMs).toBeLessThan(300);
-    await givenUp;
-    expect(performance.now() - startedMs).toBeLessThan(5_000);
+    expect(givenUp).toBe(false);
+    await ended;
   });
 
-  test("asks once for all who wait, and keeps the answer for five seconds", async () => {
+  test("one question serves all look-ups that wait, and its answer is kept for five seconds", async () => {
     zone = { "A a.example": [V4_HEX], "AAAA a.example": "none" };
     const resolve = resolver();
     await Promise.all([resolve("a.example"), resolve("A.Example"), resolve("a.example.")]);
@@ -133,7 +135,7 @@ describe("name resolver", () => {
     expect(asked).toHaveLength(4);
   });
 
-  test("keeps no failure", async () => {
+  test("a failure is not kept", async () => {
     const resolve = resolver();
     await expect(resolve("a.example")).rejects.toMatchObject({ code: "ENOTFOUND" });
     zone = { "A a.example": [V4_HEX] };
@@ -154,7 +156,7 @@ describe("name resolver", () => {
     await expect(resolve("a.example")).resolves.toEqual([V4]);
   });
 
-  test("finds the system's own settings", async () => {
+  test("the system's own settings are used", async () => {
     const resolve = createNameResolver();
     await expect(resolve("localhost")).resolves.toContainEqual({ address: "127.0.0.1", family: 4 });
   });

@@ -12,7 +12,7 @@ describe("setting ALLOWED_PRIVATE_NETWORKS", () => {
     ["::1", ["::1/128"]],
     ["fd00::/8", ["fd00::/8"]],
     ["0.0.0.0/0,::/0", ["0.0.0.0/0", "::/0"]],
-  ])("%p is %p", (text, networks) => {
+  ])("the setting %p means the networks %p", (text, networks) => {
     expect(written(text)).toEqual(networks);
   });
 
@@ -30,7 +30,7 @@ describe("setting ALLOWED_PRIVATE_NETWORKS", () => {
     expect(() => parsePrivateNetworks(text)).toThrow(problem);
   });
 
-  test("lists every bad entry at once", () => {
+  test("an error lists every bad network at once", () => {
     expect(() => parsePrivateNetworks("a,10.0.0.0/8,b")).toThrow(/^ALLOWED_PRIVATE_NETWORKS: "a".*; "b"/);
   });
 });

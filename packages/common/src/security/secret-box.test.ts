@@ -16,7 +16,7 @@ function messageOf(action: () => unknown): string {
 }
 
 describe("secret box", () => {
-  test("opens what it sealed, for any text and context", () => {
+  test("a secret box opens what it sealed, for any text and context", () => {
     const box = secretBox(`k1:${key(1)}`);
     fc.assert(
       fc.property(fc.string({ unit: "grapheme" }), fc.string({ unit: "grapheme" }), (secret, context) => {
@@ -104,20 +104,20 @@ describe("setting SECRET_KEYS", () => {
     [`k1:${randomBytes(16).toString("base64")}`, 'key "k1" has 16 bytes instead of 32'],
     [`k1:${randomBytes(33).toString("base64")}`, 'key "k1" has 33 bytes instead of 32'],
     [`k1:${key(1)},k1:${key(9)}`, 'the id "k1" is there twice'],
-  ])("%# is refused with what is wrong", (setting, problem) => {
+  ])("SECRET_KEYS number %# is refused with what is wrong", (setting, problem) => {
     const message = messageOf(() => secretBox(setting));
     expect(message).toContain(problem);
     expect(message).toContain("openssl rand -base64 32");
   });
 
-  test("lists every problem at once, and never a key", () => {
+  test("an error lists every problem of SECRET_KEYS at once, and never a key", () => {
     const stray = randomBytes(32).toString("base64");
     const message = messageOf(() => secretBox(`${stray},k1:${stray.slice(4)},k2:${stray}!`));
     expect(message).toMatch(/pair 1.*key "k1".*key "k2"/);
     expect(message).not.toContain(stray.slice(4, 20));
   });
 
-  test("takes Base64url and surrounding spaces too", () => {
+  test("SECRET_KEYS takes Base64url and surrounding spaces too", () => {
     const url = Buffer.alloc(32, 0xfb).toString("base64url");
     const box = secretBox(` a:${url} ,\n b:${key(1)} `);
     expect(box.open(box.seal("s", endpoint), endpoint)).toBe("s");

@@ -7,20 +7,20 @@ import { newSigningSecret, serviceSignature, standardWebhooksSignature } from ".
 const SECRET = Buffer.alloc(32, 7).toString("base64");
 
 describe("service signature", () => {
-  test("§4.3.4 §8/signature-length is sha256= and 64 lowercase hexadecimal characters, 71 in all", () => {
+  test("§4.3.4 §8/signature-length the signature is sha256= and 64 lowercase hexadecimal characters, 71 in all", () => {
     const signature = serviceSignature(SECRET, "1700000000", "{}");
     expect(signature).toMatch(/^sha256=[0-9a-f]{64}$/);
     expect(signature).toHaveLength(71);
   });
 
   // Made with: printf '1700000000.{"a":"é"}' | openssl dgst -sha256 -hmac <the secret's text>
-  test("§4.3.1 §4.3.3 signs the timestamp text, a dot and the raw body", () => {
+  test("§4.3.1 §4.3.3 the signature is over the timestamp text, a dot and the raw body", () => {
     expect(serviceSignature(SECRET, "1700000000", '{"a":"é"}')).toBe(
       "sha256=b02e265dc464e4a1ad3769775e73138c3e4c5c2887136395d8789d487db64704",
     );
   });
 
-  test("§4.3.2 §2.3/text takes the secret's literal text as the key: not decoded, not trimmed", () => {
+  test("§4.3.2 §2.3/text the secret's literal text is the key: not decoded, not trimmed", () => {
     const message = "1700000000.{}";
     const literal = createHmac("sha256", Buffer.from(SECRET, "utf8")).update(message).digest("hex");
     expect(serviceSignature(SECRET, "1700000000", "{}")).toBe(`sha256=${literal}`);
@@ -41,7 +41,7 @@ describe("service signature", () => {
 });
 
 describe("Standard Webhooks signature", () => {
-  test("is accepted by the standardwebhooks library, given the signing secret as it was shown", () => {
+  test("the standardwebhooks library accepts the signature, given the signing secret as it was shown", () => {
     const now = String(Math.floor(Date.now() / 1000));
     fc.assert(
       fc.property(fc.uint8Array({ minLength: 32, maxLength: 32 }), fc.json(), (key, body) => {
@@ -59,7 +59,7 @@ describe("Standard Webhooks signature", () => {
 });
 
 describe("signing secret", () => {
-  test("§2.3/text a new one is 32 random bytes as Base64 text", () => {
+  test("§2.3/text a new signing secret is 32 random bytes as Base64 text", () => {
     expect(newSigningSecret((size) => new Uint8Array(size).fill(1))).toBe(
       "AQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQE=",
     );

@@ -13,7 +13,7 @@ test("a traceparent is read and written back", () => {
   }
 });
 
-test("of the flags only the lowest bit says that the trace is recorded", () => {
+test("only the lowest bit of the flags says that the trace is recorded", () => {
   expect(readTraceparent(`00-${TRACE}-${SPAN}-fe`)?.isSampled).toBe(false);
   expect(readTraceparent(`00-${TRACE}-${SPAN}-03`)?.isSampled).toBe(true);
 });
@@ -29,6 +29,6 @@ test.each([
   `00-${TRACE}-${"0".repeat(16)}-01`,
   `00-${TRACE.toUpperCase()}-${SPAN}-01`,
   `00-${TRACE}-${SPAN}-01\n`,
-])("%p is none", (text) => {
+])("%p is no traceparent", (text) => {
   expect(readTraceparent(text)).toBeUndefined();
 });

@@ -1,56 +1,102 @@
-import { createHash } from "node:crypto";
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { spawn } from "node:child_process";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { eventually } from "@herald/testkit/harness/eventually";
+import { withSchemaEngine } from "@herald/testkit/harness/schema-engine";
 import { useDatabase } from "@herald/testkit/harness/use-database";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { migrate } from "../../src/database/migrate.ts";
-import { migrationsFolder } from "../../src/database/migrations-folder.ts";
+import { migrationsFolder, readMigrations } from "../../src/database/migrations-folder.ts";
 
-interface MigrationRow {
+type Database = ReturnType<typeof useDatabase>;
+
+interface Recorded {
   migration_name: string;
   checksum: string;
-  finished: boolean;
+  finished_at: Date | null;
+  started_at: Date;
+  applied_steps_count: number;
   logs: string | null;
 }
 
-function recorded(database: ReturnType<typeof useDatabase>): Promise<MigrationRow[]> {
-  return database.database.prisma.$queryRaw<MigrationRow[]>`
-    SELECT migration_name, checksum, finished_at IS NOT NULL AS finished, logs
-    FROM _prisma_migrations ORDER BY started_at`;
+const recorded = ({ database }: Database) =>
+  database.prisma.$queryRaw<Recorded[]>`select * from _prisma_migrations order by started_at`;
+const tableOf = async ({ database }: Database, name: string) =>
+  (await database.prisma.$queryRaw<[{ found: string | null }]>`select to_regclass(${name})::text as found`)[0].found;
+
+/** What Prisma's own engine makes of a folder of migrations and a database. */
+function prisma({ url }: Database, folder = migrationsFolder()) {
+  const migrationsList = {
+    baseDir: folder,
+    lockfile: { path: "migration_lock.toml", content: readFileSync(join(folder, "migration_lock.toml"), "utf8") },
+    shadowDbInitScript: "",
+    migrationDirectories: readMigrations(folder).map(({ name, sql }) => ({
+      path: name,
+      migrationFile: { path: "migration.sql", content: { tag: "ok" as const, value: sql } },
+    })),
+  };
+  const filters = { externalTables: [], externalEnums: [] };
+  return {
+    deploy: () => withSchemaEngine(url, (engine) => engine.applyMigrations({ migrationsList, filters })),
+    status: () =>
+      withSchemaEngine(url, (engine) =>
+        engine.diagnoseMigrationHistory({ migrationsList, filters, optInToShadowDatabase: false }),
+      ),
+  };
 }
 
-describe("the repository's migrations", () => {
-  const empty = useDatabase({ migrated: false });
-  const names = readdirSync(migrationsFolder()).filter((name) => !name.endsWith(".toml"));
+const UP_TO_DATE = { failedMigrationNames: [], editedMigrationNames: [], hasMigrationsTable: true, history: null };
 
-  test("of several processes that migrate at once, one does it and all succeed", async () => {
-    const results = await Promise.all(Array.from({ length: 4 }, () => migrate(empty.url)));
+describe("the repository's migrations", () => {
+  const byHerald = useDatabase({ migrated: false });
+  const byPrisma = useDatabase({ migrated: false });
+  const names = readMigrations(migrationsFolder()).map(({ name }) => name);
+
+  test("of several processes that migrate at once, one applies all migrations and all succeed", async () => {
+    const results = await Promise.all(Array.from({ length: 4 }, () => migrate(byHerald.url)));
     expect(results.flatMap((result) => result.applied)).toEqual(names);
   });
 
-  test("they are recorded as prisma migrate deploy records them", async () => {
-    const checksum = (name: string) =>
-      createHash("sha256")
-        .update(readFileSync(join(migrationsFolder(), name, "migration.sql")))
-        .digest("hex");
-    expect(await recorded(empty)).toEqual(
-      names.map((name) => ({ migration_name: name, checksum: checksum(name), finished: true, logs: null })),
-    );
+  test("a database that is up to date is left alone", async () => {
+    expect(await migrate(byHerald.url)).toEqual({ applied: [] });
   });
 
-  test("a database that is up to date is left alone", async () => {
-    expect(await migrate(empty.url)).toEqual({ applied: [] });
+  test("Prisma's engine reads a database that Herald migrated as up to date, and has nothing to apply", async () => {
+    expect(await prisma(byHerald).status()).toMatchObject(UP_TO_DATE);
+    expect(await prisma(byHerald).deploy()).toEqual({ appliedMigrationNames: [] });
+  });
+
+  test("Herald reads a database that Prisma's engine migrated as up to date", async () => {
+    expect(await prisma(byPrisma).deploy()).toEqual({ appliedMigrationNames: names });
+    expect(await migrate(byPrisma.url)).toEqual({ applied: [] });
+  });
+
+  test("Herald and Prisma's engine write the same records, into the same table", async () => {
+    const described = async (database: Database) => ({
+      records: (await recorded(database)).map(
+        ({ migration_name, checksum, applied_steps_count, logs, finished_at }) => ({
+          ...{ migration_name, checksum, applied_steps_count, logs },
+          finished: finished_at !== null,
+        }),
+      ),
+      columns: await database.database.prisma.$queryRaw`
+        select column_name, data_type, character_maximum_length, is_nullable, column_default
+        from information_schema.columns where table_name = '_prisma_migrations' order by ordinal_position`,
+    });
+    expect(await described(byHerald)).toEqual(await described(byPrisma));
   });
 });
 
 describe("a migration", () => {
-  const empty = useDatabase({ migrated: false });
+  const db = useDatabase({ migrated: false });
   let folder: string;
 
-  beforeEach(() => {
+  beforeEach(async () => {
     folder = mkdtempSync(join(tmpdir(), "herald-migrations-"));
     writeFileSync(join(folder, "migration_lock.toml"), 'provider = "postgresql"\n');
+    await db.database.prisma.$executeRawUnsafe("drop schema public cascade");
+    await db.database.prisma.$executeRawUnsafe("create schema public");
   });
 
   afterEach(() => {
@@ -62,30 +108,107 @@ describe("a migration", () => {
     writeFileSync(join(folder, name, "migration.sql"), sql);
   }
 
-  test("may hold semicolons within a literal", async () => {
-    write("1_semicolons", "CREATE TABLE a (text TEXT); INSERT INTO a VALUES ('one; two');");
-    await migrate(empty.url, { folder });
-    expect(await empty.database.prisma.$queryRaw`SELECT text FROM a`).toEqual([{ text: "one; two" }]);
+  test("a migration may hold semicolons within a literal", async () => {
+    write("1_semicolons", "create table a (text text); insert into a values ('one; two');");
+    await migrate(db.url, { folder });
+    expect(await db.database.prisma.$queryRaw`select text from a`).toEqual([{ text: "one; two" }]);
   });
 
-  test("that fails leaves nothing of itself, is named, and works once it is repaired", async () => {
-    write("1_semicolons", "");
-    write("2_broken", "CREATE TABLE b (id INT); SELECT 1 / 0;");
-    await expect(migrate(empty.url, { folder })).rejects.toThrow(
+  test("a migration that fails leaves nothing of itself, is named, and is applied once its file is repaired", async () => {
+    write("1_fine", "create table a (id int);");
+    write("2_broken", "create table b (id int); select 1 / 0;");
+    await expect(migrate(db.url, { folder })).rejects.toThrow(
       /^Migration 2_broken failed and was rolled back: .*division by zero$/,
     );
-    expect(await empty.database.prisma.$queryRaw`SELECT to_regclass('b')::text AS b`).toEqual([{ b: null }]);
-    write("2_broken", "CREATE TABLE b (id INT);");
-    expect(await migrate(empty.url, { folder })).toEqual({ applied: ["2_broken"] });
+    expect(await tableOf(db, "b")).toBeNull();
+    expect(await recorded(db)).toMatchObject([{ migration_name: "1_fine" }]);
+    expect(await prisma(db, folder).status()).toMatchObject({ failedMigrationNames: [] });
+    write("2_broken", "create table b (id int);");
+    expect(await migrate(db.url, { folder })).toEqual({ applied: ["2_broken"] });
   });
 
-  test("that was cut off by a crash is applied by the next try", async () => {
-    write("1_semicolons", "");
-    write("2_broken", "");
-    write("3_cut_off", "CREATE TABLE c (id INT);");
-    await empty.database.prisma.$executeRaw`
-      INSERT INTO _prisma_migrations (id, checksum, migration_name, started_at, applied_steps_count)
-      VALUES ('3', 'as it was', '3_cut_off', now(), 0)`;
-    expect(await migrate(empty.url, { folder })).toEqual({ applied: ["3_cut_off"] });
+  test("a process that is killed between two statements leaves nothing half done, and the next one applies the file", async () => {
+    write("1_cut_off", "create table a (id int); select pg_sleep(3600); create table b (id int);");
+    const source = join(migrationsFolder(), "../../packages/common/dist/database/migrate.js");
+    const script = `const { migrate } = await import(${JSON.stringify(source)}); await migrate(...process.argv.slice(1).map((a, i) => i ? { folder: a } : a));`;
+    const child = spawn(process.execPath, ["--input-type=module", "-e", script, db.url, folder], { stdio: "ignore" });
+    try {
+      await eventually(async () => expect(await sleepingStatements()).toBe(1), { timeoutMs: 60_000 });
+    } finally {
+      child.kill("SIGKILL");
+    }
+    // The server itself notices that its client is gone only when the statement ends.
+    await db.database.prisma.$executeRaw`
+      select pg_terminate_backend(pid) from pg_stat_activity
+      where datname = current_database() and application_name = 'herald-migrate'`;
+    write("1_cut_off", "create table a (id int); create table b (id int);");
+    expect(await migrate(db.url, { folder })).toEqual({ applied: ["1_cut_off"] });
+    expect([await tableOf(db, "a"), await tableOf(db, "b")]).toEqual(["a", "b"]);
+  });
+
+  async function sleepingStatements(): Promise<number> {
+    const [row] = await db.database.prisma.$queryRaw<[{ count: number }]>`
+      select count(*)::int from pg_stat_activity
+      where datname = current_database() and application_name = 'herald-migrate' and wait_event = 'PgSleep'`;
+    return row.count;
+  }
+
+  test("a file may opt out of the transaction, also while other processes wait for their turn", async () => {
+    write("1_table", "create table a (id int);");
+    write("2_index", "-- herald: no transaction\ncreate index concurrently a_id on a (id);");
+    const results = await Promise.all(Array.from({ length: 3 }, () => migrate(db.url, { folder })));
+    expect(results.flatMap(({ applied }) => applied)).toEqual(["1_table", "2_index"]);
+    expect(await tableOf(db, "a_id")).toBe("a_id");
+    expect(await prisma(db, folder).status()).toMatchObject(UP_TO_DATE);
+  });
+
+  test("a migration that failed outside a transaction is refused until it is marked as rolled back", async () => {
+    write("1_table", "create table a (id int); insert into a values (1), (1);");
+    write("2_index", "-- herald: no transaction\ncreate unique index concurrently a_id on a (id);");
+    await expect(migrate(db.url, { folder })).rejects.toThrow(
+      /^Migration 2_index failed and may have left a part of itself: could not create unique index/,
+    );
+    expect(await prisma(db, folder).status()).toMatchObject({ failedMigrationNames: ["2_index"] });
+    const refused = migrate(db.url, { folder });
+    await expect(refused).rejects.toThrow(/^Migration 2_index failed or was cut off earlier \(could not create unique/);
+    const advice = await refused.catch(
+      ({ message }: Error) => /update _prisma_migrations .*$/.exec(message)?.[0] ?? "",
+    );
+    await db.database.prisma.$executeRawUnsafe("drop index a_id");
+    await db.database.prisma.$executeRawUnsafe("delete from a");
+    await db.database.prisma.$executeRawUnsafe(advice as string);
+    expect(await migrate(db.url, { folder })).toEqual({ applied: ["2_index"] });
+    expect(await prisma(db, folder).status()).toMatchObject(UP_TO_DATE);
+  });
+
+  test("a migration that failed or was cut off under Prisma is refused, and nothing is applied", async () => {
+    write("1_fine", "create table a (id int);");
+    await migrate(db.url, { folder });
+    write("2_later", "create table b (id int);");
+    await db.database.prisma.$executeRaw`
+      insert into _prisma_migrations (id, checksum, migration_name) values ('2', 'as it was', '2_later')`;
+    await expect(migrate(db.url, { folder })).rejects.toThrow(
+      /^Migration 2_later failed or was cut off earlier, and may/,
+    );
+    expect(await tableOf(db, "b")).toBeNull();
+  });
+
+  test("a migration that was changed after it had been applied is refused, and nothing is applied", async () => {
+    write("1_fine", "create table a (id int);");
+    await migrate(db.url, { folder });
+    write("1_fine", "create table a (id bigint);");
+    write("2_later", "create table b (id int);");
+    await expect(migrate(db.url, { folder })).rejects.toThrow(
+      /^Migration 1_fine was changed after it had been applied/,
+    );
+    expect(await tableOf(db, "b")).toBeNull();
+  });
+
+  test("a database that a newer Herald migrated is left alone", async () => {
+    write("1_fine", "");
+    write("2_newer", "");
+    await migrate(db.url, { folder });
+    rmSync(join(folder, "2_newer"), { recursive: true });
+    expect(await migrate(db.url, { folder })).toEqual({ applied: [] });
   });
 });

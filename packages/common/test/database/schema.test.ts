@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { diffSchemas } from "@herald/testkit/harness/schema-engine";
 import { useDatabase } from "@herald/testkit/harness/use-database";
 import { expect, test } from "@jest/globals";
-import { diffSchemas } from "../../src/database/diff-schemas.ts";
 import { migrationsFolder } from "../../src/database/migrations-folder.ts";
 
 const migrated = useDatabase();

@@ -29,7 +29,7 @@ export async function startHerald(place: HeraldPlace, options: HeraldOptions = {
   const environment = {
     ...heraldSettings(place),
     // Without these a test waits for the polls of a second.
-    RETRY_INTERVAL_SECONDS: "0.05",
+    DUE_SCAN_INTERVAL_SECONDS: "0.05",
     CATCH_UP_INTERVAL_SECONDS: "0.05",
     NOTICE_INTERVAL_SECONDS: "0.05",
     ...options.settings,

@@ -22,7 +22,7 @@ test("§4.4.10 a dispatcher killed in the middle of 500 deliveries loses none, a
   // An attempt that a busy machine lets run into its time must not end the test by a retry in minutes, or a disabled endpoint.
   const settings = {
     CLAIM_LEASE_SECONDS: "6",
-    RETRY_INTERVAL_SECONDS: "0.2",
+    DUE_SCAN_INTERVAL_SECONDS: "0.2",
     ATTEMPT_TIMEOUT_SECONDS: "5",
     RETRY_DELAYS_SECONDS: "1,1,1,1",
     DISABLE_AFTER_FAILURES: "1000",

@@ -39,7 +39,7 @@ test("§2.3 the keys are rotated under running services: cut off by kill -9, fin
   const { place, receiver, emitter, clock, db } = journey;
   const settings = (keys: string) => ({
     ...heraldSettings(place),
-    RETRY_INTERVAL_SECONDS: "0.05",
+    DUE_SCAN_INTERVAL_SECONDS: "0.05",
     SECRET_KEYS: keys,
   });
   const dispatcherWith = (keys: string, before?: Service) =>

@@ -140,7 +140,7 @@ describe.each<[string, Record<"api" | "publisher" | "dispatcher", Role>]>([
     };
     const settingsOf = (role: Role) => ({
       ...heraldSettings({ ...place, databaseUrl: urlOf(role) }),
-      RETRY_INTERVAL_SECONDS: "0.05",
+      DUE_SCAN_INTERVAL_SECONDS: "0.05",
       CATCH_UP_INTERVAL_SECONDS: "0.05",
       NOTICE_INTERVAL_SECONDS: "0.05",
       RETENTION_INTERVAL_SECONDS: "1",

@@ -4,7 +4,7 @@ import { apiClient } from "../../src/herald/api-client.ts";
 import { useJourney } from "./journey.ts";
 
 describe("as it comes", () => {
-  const journey = useJourney({ settings: { RETRY_INTERVAL_SECONDS: "1", CATCH_UP_INTERVAL_SECONDS: "1" } });
+  const journey = useJourney({ settings: { DUE_SCAN_INTERVAL_SECONDS: "1", CATCH_UP_INTERVAL_SECONDS: "1" } });
 
   test("§8/timeout §2.2/503 §7/delivery a receiver that says nothing has 15 seconds, and is recorded as 503", async () => {
     const { api, receiver } = journey;

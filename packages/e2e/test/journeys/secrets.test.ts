@@ -17,7 +17,7 @@ test("§7/secrets at the most talkative log level, no secret, token, payload or 
   const settings: Record<string, string> = {
     ...heraldSettings(place),
     LOG_LEVEL: "debug",
-    RETRY_INTERVAL_SECONDS: "0.1",
+    DUE_SCAN_INTERVAL_SECONDS: "0.1",
   };
   const lines: string[] = [];
   async function start(name: ServiceName): Promise<ServiceProcess> {

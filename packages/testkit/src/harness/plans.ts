@@ -1,9 +1,30 @@
 import type { Queries } from "@herald/common/database/queries";
+import { expect } from "@jest/globals";
 
 /** What a plan reads: whole tables, and indexes. Sorted, each once. */
 export interface Walks {
   wholeTables: string[];
   indexes: string[];
+}
+
+const OF_GROWING_TABLES = /^(delivery|business_event)/;
+
+/**
+ * Expects that the statements of a call, however PostgreSQL plans them, read no whole table of those that grow, and read
+ * them by these indexes only.
+ *
+ * @param indexes what the plans may choose from
+ */
+export async function expectWalks(
+  queries: Queries,
+  indexes: string[],
+  call: (queries: Queries) => Promise<unknown>,
+): Promise<void> {
+  const { custom, generic } = await plansOf(queries, call);
+  for (const plan of [custom, generic]) {
+    expect(plan.wholeTables.filter((name) => OF_GROWING_TABLES.test(name))).toEqual([]);
+    expect(indexes).toEqual(expect.arrayContaining(plan.indexes.filter((name) => OF_GROWING_TABLES.test(name))));
+  }
 }
 
 /**

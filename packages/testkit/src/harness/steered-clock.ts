@@ -10,10 +10,13 @@ export interface SteeredClock extends Clock {
 /** A clock that stands still until the test moves it. */
 export function steeredClock(start: Date | string = "2026-01-01T00:00:00.000Z"): SteeredClock {
   let now = new Date(start).getTime();
+  let monotonicMs = 0;
   return {
     now: () => new Date(now),
+    monotonicMs: () => monotonicMs,
     advance: (ms) => {
       now += ms;
+      monotonicMs += ms;
     },
     set: (time) => {
       now = time.getTime();

@@ -26,7 +26,7 @@ export interface AttemptRequest {
 /** How one attempt ended. */
 export interface AttemptResult {
   startedAt: Date;
-  /** Until the response's headers were there, or until it was clear that none would come. */
+  /** Until the response's headers were there, or until it was clear that none would come; by the same clock. */
   durationMs: number;
   /** The receiver's answer; 503 where there was none (SPEC 2.2). */
   statusCode: number;
@@ -53,7 +53,7 @@ export interface SenderOptions {
 }
 
 export interface Sender {
-  /** Makes one signed attempt. Never rejects: whatever happens is the attempt's result. */
+  /** Makes one signed attempt. Never rejects: every failure is the attempt's result. */
   send(request: AttemptRequest): Promise<AttemptResult>;
   /** Closes all connections. To be called when no attempt is in flight. */
   close(): Promise<void>;
@@ -64,6 +64,7 @@ const NETWORK_ERROR_STATUS = 503;
 /** Sends attempts over connections that all endpoints share. One per process. */
 export function createSender(options: SenderOptions): Sender {
   const { deadlineMs = 15_000, headerPrefix = "X-Service", standardWebhooks = true, userAgent = "Herald" } = options;
+  const { clock } = options;
   const guard = createAddressGuard(options.allowedPrivateNetworks, options.resolve ?? createNameResolver());
   const connections = createConnections(guard, options.extraCa);
   const requestHeaders = createRequestHeaders({ headerPrefix, standardWebhooks, userAgent });
@@ -74,17 +75,17 @@ export function createSender(options: SenderOptions): Sender {
     if (!target) return { answered: false, error: { code: BAD_URL, message: "" }, staleConnection: false };
     const body = Buffer.from(request.body);
     const headers = requestHeaders(request, target.hostHeader, body, startedAt);
-    const first = await exchange({ target, headers, body, agent: connections.reused, timeoutMs: deadlineMs });
+    const first = await exchange({ target, headers, body, agent: connections.reused, timeoutMs: deadlineMs }, clock);
     if (first.answered || !first.staleConnection) return first;
-    // The receiver had closed the connection while it was idle: that says nothing about whether it takes deliveries.
-    const timeoutMs = deadlineMs - (performance.now() - startedMs);
-    return exchange({ target, headers, body, agent: connections.fresh, timeoutMs });
+    // The receiver had closed the connection while it was idle. That does not mean that it refuses deliveries.
+    const timeoutMs = deadlineMs - (clock.monotonicMs() - startedMs);
+    return exchange({ target, headers, body, agent: connections.fresh, timeoutMs }, clock);
   }
 
   return {
     async send(request) {
-      const startedAt = options.clock.now();
-      const startedMs = performance.now();
+      const startedAt = clock.now();
+      const startedMs = clock.monotonicMs();
       let outcome: Exchange;
       try {
         outcome = await deliver(request, startedAt, startedMs);
@@ -92,7 +93,7 @@ export function createSender(options: SenderOptions): Sender {
         const { message } = error as Error;
         outcome = { answered: false, error: { code: BAD_REQUEST, message }, staleConnection: false };
       }
-      const endedMs = outcome.answered ? outcome.answeredAtMs : performance.now();
+      const endedMs = outcome.answered ? outcome.answeredAtMs : clock.monotonicMs();
       return { startedAt, durationMs: Math.round(endedMs - startedMs), ...verdict(outcome, deadlineMs) };
     },
     async close() {
@@ -116,7 +117,7 @@ function verdict(outcome: Exchange, deadlineMs: number): Omit<AttemptResult, "st
     statusCode,
     succeeded,
     errorSummary: succeeded ? null : statusSummary(statusCode),
-    // Bytes of gzip are no text; showing them would only puzzle.
+    // Compressed bytes are no text that an admin can read.
     responseExcerpt: encoded ? null : responseExcerpt(body),
   };
 }

@@ -1,6 +1,27 @@
 import { Prisma } from "@herald/common/database/generated/client";
 import type { Queries } from "@herald/common/database/queries";
-import type { ClaimedDelivery } from "../delivery.ts";
+
+/** A delivery that this process has claimed, with all that one attempt needs. */
+export interface ClaimedDelivery {
+  deliveryId: string;
+  endpointId: string;
+  organizationId: string;
+  eventType: string;
+  /** Which attempt this is: 1 to 5. */
+  attempt: number;
+  /** The request body, byte for byte. */
+  body: string;
+  /** As configured when it was claimed: a retry uses the current URL and the current secret (SPEC 2.3). */
+  url: string;
+  sealedSecret: string;
+  /** The endpoint's revision at that time. A result of an older revision does not count for or against the endpoint. */
+  revision: bigint;
+  /** The trace context of this claim where claims are traced, else of the event; null where there is none. */
+  traceparent: string | null;
+  createdAt: Date;
+  /** When the delivery is due again if its attempt is not settled by then. */
+  leasedUntil: Date;
+}
 
 export interface ClaimTimes {
   now: Date;
@@ -144,4 +165,20 @@ async function claim(
     left join business_event as event
       on event.organization_id = decided.organization_id and event.id = decided.business_event_id
     where decided.in_flight`;
+}
+
+/**
+ * Undoes a claim whose attempt could not begin for a reason of Herald's own. The attempt does not count, and the delivery is
+ * due again at `dueAt`. Does nothing where the lease ran out and another process has claimed the delivery since.
+ *
+ * Locks the delivery. Walks delivery_pkey; for the comparison as text see `claimHinted`.
+ */
+export async function unclaim(
+  queries: Queries,
+  { deliveryId, attempt, dueAt }: { deliveryId: string; attempt: number; dueAt: Date },
+): Promise<void> {
+  await queries.$executeRaw`
+    update delivery
+    set attempt_count = attempt_count - 1, in_flight = false, next_attempt_at = ${dueAt}::timestamptz
+    where id = ${deliveryId}::uuid and state::text = 'pending' and in_flight and attempt_count = ${attempt}`;
 }

@@ -36,7 +36,7 @@ async function visit(receiver: Receiver, agent: Agent): Promise<void> {
 }
 
 describe("idle connections", () => {
-  test("over the limit give way, the longest idle first", async () => {
+  test("idle connections over the limit are closed, the longest idle first", async () => {
     receivers = await Promise.all([1, 2, 3].map(() => wellBehavedReceiver(tls)));
     const [a, b, c] = receivers as [Receiver, Receiver, Receiver];
     connections = createConnections(guard, extraCa, 2);
@@ -46,7 +46,7 @@ describe("idle connections", () => {
     expect([a.accepted(), b.accepted(), c.accepted()]).toEqual([1, 1, 1]);
   });
 
-  test("that a receiver closed do not count", async () => {
+  test("idle connections that a receiver closed do not count", async () => {
     receivers = await Promise.all([1, 2, 3].map(() => wellBehavedReceiver(tls)));
     const [a, b, c] = receivers as [Receiver, Receiver, Receiver];
     connections = createConnections(guard, extraCa, 2);
@@ -60,7 +60,7 @@ describe("idle connections", () => {
     expect(idle.map(({ destroyed }) => destroyed)).toEqual([false, false]);
   });
 
-  test("are none behind a fresh request", async () => {
+  test("a fresh request leaves no idle connection", async () => {
     receivers = [await wellBehavedReceiver(tls)];
     const [receiver] = receivers as [Receiver];
     connections = createConnections(guard, extraCa);
@@ -71,7 +71,7 @@ describe("idle connections", () => {
 
 describe("trust", () => {
   // Node takes NODE_TLS_REJECT_UNAUTHORIZED for it where nothing is said.
-  test("is said outright, so that no environment can switch it off", () => {
+  test("no environment variable can switch the check of certificates off", () => {
     connections = createConnections(guard, extraCa);
     expect(connections.reused.options.rejectUnauthorized).toBe(true);
     expect(connections.fresh.options.rejectUnauthorized).toBe(true);
@@ -84,7 +84,7 @@ describe("trust", () => {
     await visit((receivers as [Receiver])[0], connections.reused);
   });
 
-  test("a file without certificates is refused at the start", () => {
+  test("a file of authorities without certificates is refused at the start", () => {
     expect(() => createConnections(guard, "no certificate")).toThrow("EXTRA_CA_FILE");
   });
 });

@@ -4,7 +4,7 @@ import { gzipSync } from "node:zlib";
 import { type KeyPair, makeAuthority } from "@herald/testkit/certificates/authority";
 import { eventually } from "@herald/testkit/harness/eventually";
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
-import type { AttemptRequest, Sender } from "../../src/attempt/index.ts";
+import type { AttemptRequest, Sender } from "../../src/attempt/sender.ts";
 import { type Receiver, rawReceiver, scriptedReceiver, tcpReceiver } from "./receivers.ts";
 import { request, SHORT_DEADLINE_MS, sender } from "./sending.ts";
 

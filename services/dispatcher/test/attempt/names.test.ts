@@ -1,6 +1,6 @@
 import type { Resolve } from "@herald/common/security/address-guard";
 import { afterEach, describe, expect, test } from "@jest/globals";
-import type { Sender } from "../../src/attempt/index.ts";
+import type { Sender } from "../../src/attempt/sender.ts";
 import { countConnects, request, SHORT_DEADLINE_MS, sender } from "./sending.ts";
 
 let sending: Sender;
@@ -36,16 +36,14 @@ describe("name look-up", () => {
     expect(await send(failsWith(code))).toMatchObject({ statusCode: 503, succeeded: false, errorSummary });
   });
 
-  test("§8/timeout counts into the deadline", async () => {
-    const startedMs = performance.now();
+  test("§8/timeout a name look-up that never ends is ended by the attempt's deadline", async () => {
     expect(await send(() => new Promise(() => {}))).toMatchObject({
       statusCode: 503,
       errorSummary: "timed out after 0.4 s",
     });
-    expect(performance.now() - startedMs).toBeLessThan(SHORT_DEADLINE_MS + 1_000);
   });
 
-  test("what resolves after the deadline connects to nothing", async () => {
+  test("a name that resolves after the deadline leads to no connection", async () => {
     let answer: (addresses: { address: string; family: number }[]) => void = () => {};
     const late = new Promise<{ address: string; family: number }[]>((resolve) => {
       answer = resolve;

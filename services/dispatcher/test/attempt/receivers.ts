@@ -11,7 +11,7 @@ export interface Receiver {
   open(): number;
   /** Connections that there ever were. */
   accepted(): number;
-  /** Reads on where a script had stopped to: without that the other side's end goes unnoticed. */
+  /** Reads on where a script had stopped reading: else a connection does not notice that the other side ended it. */
   drain(): void;
   /** Ends a connection with RST instead of FIN; TLS sockets cannot do that themselves. */
   reset(socket: Socket): void;
@@ -76,6 +76,8 @@ export async function wellBehavedReceiver(
     requests.push(request);
     answer(request, response);
   });
+  // It never closes an idle connection itself, so that a closed one was closed by the sender.
+  server.keepAliveTimeout = 0;
   return { ...(await listen(server, host, port)), requests };
 }
 

@@ -1,7 +1,7 @@
 import { createHook } from "node:async_hooks";
 import type { Resolve } from "@herald/common/security/address-guard";
 import { parsePrivateNetworks } from "@herald/common/security/private-networks";
-import { type AttemptRequest, createSender, type Sender, type SenderOptions } from "../../src/attempt/index.ts";
+import { type AttemptRequest, createSender, type Sender, type SenderOptions } from "../../src/attempt/sender.ts";
 
 export const SECRET = Buffer.alloc(32, 7).toString("base64");
 export const NOW = new Date("2026-11-20T12:00:00.900Z");
@@ -26,7 +26,7 @@ export function sender(overrides: Partial<SenderOptions> = {}): Sender {
   return createSender({
     allowedPrivateNetworks: parsePrivateNetworks("127.0.0.1"),
     resolve: toLoopback,
-    clock: { now: () => NOW },
+    clock: { now: () => NOW, monotonicMs: () => performance.now() },
     ...overrides,
   });
 }

@@ -2,7 +2,7 @@ import type { TlsOptions } from "node:tls";
 import { type CertificateAuthority, makeAuthority, makeSelfSigned } from "@herald/testkit/certificates/authority";
 import { eventually } from "@herald/testkit/harness/eventually";
 import { afterEach, beforeAll, describe, expect, test } from "@jest/globals";
-import type { Sender } from "../../src/attempt/index.ts";
+import type { Sender } from "../../src/attempt/sender.ts";
 import { type Receiver, tcpReceiver, wellBehavedReceiver } from "./receivers.ts";
 import { request, sender } from "./sending.ts";
 
@@ -63,7 +63,7 @@ describe("certificates", () => {
     ["for an address", ({ trusted }) => trusted.issue({ names: ["127.0.0.1"] }), "127.0.0.1"],
     ["for a wildcard", ({ trusted }) => trusted.issue({ names: ["*.receiver.test"] }), "eu.receiver.test"],
     ["for the name without its trailing dot", ({ trusted }) => trusted.issue({ names }), "receiver.test."],
-  ])("accepts one %s", async (_title, certificate, host = "receiver.test") => {
+  ])("the sender accepts a certificate %s", async (_title, certificate, host = "receiver.test") => {
     expect(await sendTo(await certificate(issuers), host)).toMatchObject({ statusCode: 200, succeeded: true });
   });
 
@@ -85,11 +85,11 @@ describe("certificates", () => {
       ({ trusted }) => trusted.issue({ names, usage: "mail" }),
       "certificate not trusted (not made for servers)",
     ],
-  ])("refuses one %s", async (_title, certificate, errorSummary, host = "receiver.test") => {
+  ])("the sender refuses a certificate %s", async (_title, certificate, errorSummary, host = "receiver.test") => {
     await expectRefused(errorSummary, await sendTo(await certificate(issuers), host));
   });
 
-  test("trusts nothing but the system's roots without EXTRA_CA_FILE", async () => {
+  test("the sender trusts only the system's roots without EXTRA_CA_FILE", async () => {
     receiver = await wellBehavedReceiver(await issuers.trusted.issue({ names }));
     sending = sender();
     const result = await sending.send(request({ url: `https://receiver.test:${receiver.port}/` }));
@@ -98,23 +98,23 @@ describe("certificates", () => {
 });
 
 describe("TLS", () => {
-  test("refuses versions before 1.2", async () => {
+  test("the sender refuses TLS versions before 1.2", async () => {
     const old: TlsOptions = { minVersion: "TLSv1", maxVersion: "TLSv1.1", ciphers: "DEFAULT@SECLEVEL=0" };
     const result = await sendTo({ ...(await issuers.trusted.issue({ names })), ...old });
     await expectRefused("receiver does not support TLS 1.2 or later", result);
   });
 
-  test("speaks 1.2", async () => {
+  test("the sender speaks TLS 1.2", async () => {
     const result = await sendTo({ ...(await issuers.trusted.issue({ names })), maxVersion: "TLSv1.2" });
     expect(result).toMatchObject({ statusCode: 200 });
   });
 
-  test("a receiver that asks for a client certificate is told apart", async () => {
+  test("a receiver that asks for a client certificate has its own error summary", async () => {
     const asking = { ...(await issuers.trusted.issue({ names })), requestCert: true, ca: issuers.trusted.cert };
     await expectRefused("receiver asks for a client certificate", await sendTo(asking));
   });
 
-  test("a receiver of other ciphers is told apart", async () => {
+  test("a receiver of other ciphers has its own error summary", async () => {
     const other: TlsOptions = { maxVersion: "TLSv1.2", ciphers: "ECDHE-ECDSA-CAMELLIA128-SHA256:@SECLEVEL=0" };
     await expectRefused(
       "TLS handshake failed",
@@ -125,21 +125,21 @@ describe("TLS", () => {
   test.each([
     ["plain HTTP", "HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n"],
     ["mail", "220 mail.example ESMTP\r\n"],
-  ])("a port that speaks %s is told apart", async (_title, greeting) => {
+  ])("a port that speaks %s has its own error summary", async (_title, greeting) => {
     receiver = await tcpReceiver((socket) => socket.on("data", () => {}).write(greeting));
     sending = sender();
     const result = await sending.send(request({ url: `https://receiver.test:${receiver.port}/` }));
     await expectRefused("receiver does not speak TLS on this port", result);
   });
 
-  test("a connection that closes during the handshake is told apart", async () => {
+  test("a connection that closes during the handshake has its own error summary", async () => {
     receiver = await tcpReceiver((socket) => socket.resume().end());
     sending = sender();
     const result = await sending.send(request({ url: `https://receiver.test:${receiver.port}/` }));
     await expectRefused("connection closed during the TLS handshake", result);
   });
 
-  test("a port that nobody listens on is told apart", async () => {
+  test("a closed port has its own error summary", async () => {
     receiver = await tcpReceiver(() => {});
     await receiver.close();
     sending = sender();

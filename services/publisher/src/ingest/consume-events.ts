@@ -76,7 +76,7 @@ export function consumeEvents(parts: Parts, { prefetch, batchSize }: ConsumeOpti
     metrics.hints.inc({ result: "sent" }, results.length - failures.length);
     if (failures.length === 0) return;
     metrics.hints.inc({ result: "failed" }, failures.length);
-    log.warn("hints were not sent; the retry pass finds their deliveries", {
+    log.warn("hints were not sent; the due scan finds their deliveries", {
       hints: failures.length,
       error: failures[0]?.reason,
     });

@@ -11,12 +11,12 @@ describe("rawMember", () => {
     ['{"d\\u0061ta":"escaped name"}', '"escaped name"'],
     ['\n{\t"x":{"data":1},\r\n"data":null}', "null"],
     ['{"x":"data","y":"\\\\","data":true}', "true"],
-  ])("of %s is %s", (json, expected) => {
+  ])("the raw member of %s is %s", (json, expected) => {
     expect(JSON.parse(json)).toHaveProperty("data");
     expect(rawMember(json, "data")).toBe(expected);
   });
 
-  test("is the value that JSON.parse reads, whatever stands around it (property)", () => {
+  test("the raw member is the value that JSON.parse reads, whatever stands around it (property)", () => {
     const key = fc.oneof(fc.constantFrom("data", "Data", "", "__proto__"), fc.string({ unit: "binary" }));
     const members = fc.array(fc.tuple(key, fc.json(), fc.constantFrom("", " ", "\n\t")), { maxLength: 6 });
     fc.assert(
@@ -31,7 +31,7 @@ describe("rawMember", () => {
     );
   });
 
-  test("throws where the member is missing", () => {
+  test("rawMember throws where the member is missing", () => {
     expect(() => rawMember('{"x":{"data":1}}', "data")).toThrow('no member "data"');
   });
 });

@@ -1,6 +1,6 @@
 import type { Queries } from "@herald/common/database/queries";
+import type { EventCursor } from "./backfill.ts";
 import type { ErasedPage } from "./erase-deliveries.ts";
-import type { EventCursor } from "./fill-gaps.ts";
 
 export interface ErasedEvents extends ErasedPage {
   /** The page's last event; null for an empty page. */

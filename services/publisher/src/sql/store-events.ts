@@ -7,7 +7,7 @@ export interface FanOutTimes {
   now: Date;
   /** Events that occurred before this are stored but not delivered (SPEC 6.1: the previous seven days). */
   windowStart: Date;
-  /** When the retry pass may take a new delivery, should its hint be lost. */
+  /** When the due scan may take a new delivery, should its hint be lost. */
   unhintedAt: Date;
 }
 

@@ -4,7 +4,7 @@ import { claimHinted } from "@herald/dispatcher/sql/claim";
 import { findDueEndpoints } from "@herald/dispatcher/sql/find-due-endpoints";
 import { settle } from "@herald/dispatcher/sql/settle";
 import { type ApiClient, apiClient } from "@herald/e2e/herald/api-client";
-import { fillGaps } from "@herald/publisher/sql/fill-gaps";
+import { backfill } from "@herald/publisher/sql/backfill";
 import { storeEvents } from "@herald/publisher/sql/store-events";
 import type { BenchEnvironment, BenchHerald } from "../environment.ts";
 import type { FigureKind, Row } from "../row.ts";
@@ -191,7 +191,7 @@ async function work({ database: { queries }, admin, endpointIds }: Worker): Prom
     ),
   );
   await timed("catchUp", () =>
-    fillGaps(queries, { endpointId: endpointIds[0] ?? "", after: null, windowStart, now, pageSize: 1_000 }),
+    backfill(queries, { endpointId: endpointIds[0] ?? "", after: null, windowStart, now, pageSize: 1_000 }),
   );
   await timed("list", () => admin.list());
   return measured as Record<Step, number>;

@@ -36,7 +36,7 @@ export function chaosSettings({ attemptTimeoutMs, leaseMs, databaseTimeoutMs }: 
     DISABLE_AFTER_FAILURES: String(DISABLE_AFTER),
     DATABASE_TIMEOUT_SECONDS: String(databaseTimeoutMs / 1_000),
     HINT_GRACE_SECONDS: "3",
-    RETRY_INTERVAL_SECONDS: "0.5",
+    DUE_SCAN_INTERVAL_SECONDS: "0.5",
     CATCH_UP_INTERVAL_SECONDS: "0.5",
     NOTICE_INTERVAL_SECONDS: "0.5",
     LOG_LEVEL: "info",

@@ -88,7 +88,7 @@ describe("the services' metrics", () => {
         'herald_notices_total\\{type="endpoint.disabled",result="failed",service="publisher"\\} 0',
       );
       expectSeries(dispatcher, 'herald_attempts_total\\{outcome="failed",service="dispatcher"\\} 0');
-      expectSeries(dispatcher, 'herald_attempts_in_flight\\{lane="manual",service="dispatcher"\\} 0');
+      expectSeries(dispatcher, 'herald_attempts_in_flight\\{source="manual",service="dispatcher"\\} 0');
     });
   });
 });

@@ -6,7 +6,7 @@ export interface EventCursor {
   id: string;
 }
 
-export interface FilledPage {
+export interface BackfilledPage {
   /** Events that the page held, of whatever type. */
   eventCount: number;
   /** Deliveries that were missing and are there now, due at once. */
@@ -29,10 +29,10 @@ interface Row {
  * The page is counted before the filter, so that a call costs the same whatever an organization emits.
  * Locks: what it inserts, and the endpoint against deletion. Walks business_event_organization_id_occurred_at_id_idx from the cursor on.
  */
-export async function fillGaps(
+export async function backfill(
   queries: Queries,
   page: { endpointId: string; after: EventCursor | null; windowStart: Date; now: Date; pageSize: number },
-): Promise<FilledPage> {
+): Promise<BackfilledPage> {
   const { endpointId, after, windowStart, now, pageSize } = page;
   const [row] = await queries.$queryRaw<Row[]>`
     with endpoint as (
@@ -53,7 +53,7 @@ export async function fillGaps(
         order by occurred_at, id
         limit ${pageSize}
       ) as event
-    ), filled as (
+    ), backfilled as (
       insert into delivery (endpoint_id, organization_id, business_event_id, event_type, next_attempt_at, created_at)
       select endpoint.id, page.organization_id, page.id, page.type, ${now}::timestamptz, ${now}::timestamptz
       from page join endpoint on page.type = any (endpoint.events)
@@ -68,7 +68,7 @@ export async function fillGaps(
     )
     select
       (select count(*) from page)::int as "eventCount",
-      (select count(*) from filled)::int as "deliveryCount",
+      (select count(*) from backfilled)::int as "deliveryCount",
       (select occurred_at from last_event) as "occurredAt",
       (select id from last_event) as "id"`;
   if (!row) throw new Error("PostgreSQL answered a select of aggregates with no row.");

@@ -16,7 +16,7 @@ import { Ajv } from "ajv";
 import addFormatsModule from "ajv-formats";
 import { type ChannelModel, connect } from "amqplib";
 import { createMetrics } from "../src/metrics.ts";
-import { publishNotices } from "../src/notices/publish-notices.ts";
+import { publishNotices } from "../src/publish-notices.ts";
 
 const db = useDatabase();
 const place = useBroker();
@@ -38,7 +38,7 @@ beforeEach(async () => {
   registry = new Registry();
   clock = steeredClock(ROW_TIME);
   broker = connectBroker({ url: place.url, namespace: place.namespace, name: "notices test", log });
-  publisher = broker.publisher({ timeoutMs: 2_000 });
+  publisher = broker.publisher();
   product = await connect(place.url);
   product.on("error", () => {});
   await broker.ready();
@@ -51,7 +51,8 @@ afterEach(async () => {
 
 function run(queries: Queries = db.database.queries): Promise<void> {
   registry.clear();
-  return publishNotices({ queries, clock, publisher, exchange, metrics: createMetrics(registry), log });
+  const metrics = createMetrics(registry);
+  return publishNotices({ queries, clock, publisher, exchange, metrics, log }, new AbortController().signal);
 }
 
 async function countOf(result: string): Promise<number> {
@@ -137,7 +138,7 @@ test("a notice outlives its endpoint, and tells what is still known", async () =
   expect(validate(notices[0])).toBe(true);
 });
 
-test("comes by the routing key of its type, in the order of their making", async () => {
+test("notices arrive by the routing key of their type, in the order of their making", async () => {
   const made = [await insertNotice(), await insertNotice({ type: "disabled" }), await insertNotice()];
   const all = await listen("endpoint.*");
   const disabled = await listen("endpoint.disabled");
@@ -146,7 +147,7 @@ test("comes by the routing key of its type, in the order of their making", async
   await eventually(() => expect(disabled.map(({ id }) => id)).toEqual([made[1]?.id]));
 });
 
-test("more than a page are published in one go", async () => {
+test("more notices than a page are published in one run", async () => {
   await db.database.prisma.$executeRaw`
     insert into notice (type, organization_id, endpoint_id, endpoint_name, endpoint_url, failure_run, occurred_at, publish_at)
     select 'endpoint.failing', 'acme', uuidv7(), 'n', 'https://receiver.test', '{}', ${ROW_TIME}, ${ROW_TIME}
@@ -157,14 +158,14 @@ test("more than a page are published in one go", async () => {
   expect(await waiting()).toEqual([]);
 });
 
-test("a notice that no queue wants is done, and counted", async () => {
+test("a notice that no queue is bound for is deleted, and counted", async () => {
   await insertNotice();
   await run();
   expect(await waiting()).toEqual([]);
   expect(await countOf("unrouted")).toBe(1);
 });
 
-test("a process that dies after the broker has a notice costs nothing but a second copy, with the same id", async () => {
+test("a process that dies after the broker has a notice causes only a second copy, with the same id", async () => {
   const { id } = await insertNotice();
   const notices = await listen("#");
   const dying = new Proxy(db.database.queries, {

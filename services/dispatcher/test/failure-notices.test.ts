@@ -29,7 +29,7 @@ test("the third failure in a row leaves a notice, with the endpoint as it is and
   ]);
 });
 
-test("the fourth leaves none, the fifth says that the endpoint is disabled", async () => {
+test("the fourth failure leaves no notice, the fifth says that the endpoint is disabled", async () => {
   const endpoint = await insertEndpoint(db.database.prisma);
   await settleRun(endpoint, [false, false, false]);
   await settleRun(endpoint, [false]);
@@ -50,7 +50,7 @@ test("five failures in one batch leave both notices, in their order, as five bat
   ]);
 });
 
-test("each run of failures has its own, also one that a success ends in the same batch", async () => {
+test("each run of failures has its own notice, also one that a success ends in the same batch", async () => {
   const endpoint = await insertEndpoint(db.database.prisma);
   await settleRun(endpoint, [false, false]);
   await settleRun(endpoint, [false, true, false, false, false, true, false]);
@@ -58,7 +58,7 @@ test("each run of failures has its own, also one that a success ends in the same
   expect((await noticesOf(endpoint)).map(({ failureRun }) => failureRun.length)).toEqual([3, 3]);
 });
 
-test("results from before an edit leave none", async () => {
+test("results from before an edit leave no notice", async () => {
   const endpoint = await insertEndpoint(db.database.prisma, { revision: 7n });
   const old = { ...endpoint, revision: 6n };
   await settleRun(old, [false, false, false, false, false]);
@@ -73,14 +73,14 @@ test("where failing is set to no less than disabling, only the disabling is told
   }
 });
 
-test("an endpoint with more failures than a new setting allows is told to be disabled at its next failure", async () => {
+test("an endpoint with more failures than a new setting allows gets the notice of its disabling at its next failure", async () => {
   const endpoint = await insertEndpoint(db.database.prisma);
   await settleRun(endpoint, [false, false, false, false]);
   await settleRun(endpoint, [false], { failingAfter: 1, disableAfter: 2 });
   expect(await typesOf(endpoint)).toEqual(["failing", "disabled"]);
 });
 
-test("a statement that fails leaves no notice, and done again leaves one", async () => {
+test("a settlement that fails leaves no notice, and its repetition leaves one", async () => {
   const endpoint = await insertEndpoint(db.database.prisma);
   const claimed = await Promise.all([1, 2, 3].map(() => claimedDelivery(endpoint)));
   const settlements = claimed.map(({ id }) => settlement(endpoint, id, { succeeded: false }));
@@ -91,7 +91,7 @@ test("a statement that fails leaves no notice, and done again leaves one", async
   expect(await typesOf(endpoint)).toEqual(["failing"]);
 });
 
-test("the same notices come of the same results, however they are batched (property)", async () => {
+test("the same results lead to the same notices, however they are batched (property)", async () => {
   await fc.assert(
     fc.asyncProperty(
       // Mostly failures, since it is their runs that matter.

@@ -7,11 +7,11 @@ import { park } from "./sql/park.ts";
 const PARK_PAGE_SIZE = 1_000;
 
 /**
- * The second door: looks through PostgreSQL for endpoints with due deliveries (retries, deliveries whose hint was lost,
- * what a resume woke) and hands them to the backlog, page by page, until it has passed them all. Deliveries of disabled
- * endpoints are parked, so that later looks needn't pass them.
+ * Searches PostgreSQL for endpoints with due deliveries (retries, deliveries whose hint was lost, unparked deliveries) and
+ * hands them to the backlog, page by page, until it has passed them all. Deliveries of disabled endpoints are parked, so
+ * that later scans need not pass them.
  */
-export async function retryPass(
+export async function dueScan(
   { queries, clock }: { queries: Queries; clock: Clock },
   { pageSize, onDue }: { pageSize: number; onDue: (endpointId: string) => void },
   signal: AbortSignal,

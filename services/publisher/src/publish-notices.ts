@@ -2,9 +2,9 @@ import { NotSentError, type Publisher } from "@herald/common/broker/broker";
 import type { Queries } from "@herald/common/database/queries";
 import type { Clock } from "@herald/common/runtime/clock";
 import type { Log } from "@herald/common/telemetry/log";
-import type { PublisherMetrics } from "../metrics.ts";
-import { deleteNotices, returnNotices, type TakenNotice, takeNotices } from "../sql/take-notices.ts";
-import { noticeOf } from "./notice-of.ts";
+import type { Notice, NoticeType } from "@herald/contracts";
+import type { PublisherMetrics } from "./metrics.ts";
+import { deleteNotices, returnNotices, type TakenNotice, takeNotices } from "./sql/take-notices.ts";
 
 interface Parts {
   queries: Queries;
@@ -19,19 +19,19 @@ interface Parts {
 /** Notices that one process publishes at a time. */
 const PAGE_SIZE = 100;
 
-/** Longer than publishing may take: another process takes a notice over only where this one died. */
+/** Longer than publishing may take: another process takes a notice over only after this process has died. */
 const LEASE_MS = 60_000;
 
 /**
  * Publishes the notices that settlements left in the database, until there is none. A notice is deleted when the broker
- * has confirmed it, so that a crash anywhere costs no notice: at the worst one comes twice, with the same id.
+ * has confirmed it, so that a crash loses no notice. At worst a notice arrives twice, with the same id.
  *
- * A product that has bound no queue for a notice doesn't want it. That is counted, and no failure: kept, these notices
- * would pile up for ever, and flood a queue that is bound a year later.
+ * A product that has bound no queue for a notice does not want it. Such a notice is counted and deleted. It is no failure:
+ * kept, these notices would pile up for ever, and flood a queue that is bound a year later.
  */
-export async function publishNotices(parts: Parts, isStopping: () => boolean = () => false): Promise<void> {
+export async function publishNotices(parts: Parts, signal: AbortSignal): Promise<void> {
   const { queries, clock, log } = parts;
-  while (!isStopping()) {
+  while (!signal.aborted) {
     const now = clock.now();
     const leasedUntil = new Date(now.getTime() + LEASE_MS);
     const taken = await takeNotices(queries, { now, leasedUntil, limit: PAGE_SIZE });
@@ -48,7 +48,7 @@ export async function publishNotices(parts: Parts, isStopping: () => boolean = (
   }
 }
 
-/** Returns what the broker did not take, by id. */
+/** Returns the errors of the notices that the broker did not take, by id. */
 async function publishAll(
   { publisher, exchange, metrics }: Parts,
   taken: readonly TakenNotice[],
@@ -72,4 +72,27 @@ async function publishAll(
     }),
   );
   return failures;
+}
+
+/** The message that the product gets. */
+export function noticeOf(taken: TakenNotice): Notice {
+  const { id, type, occurredAt, organizationId, endpointId, endpointName, endpointUrl, failureCount, attempts } = taken;
+  return {
+    id,
+    type,
+    occurredAtUtc: occurredAt.toISOString(),
+    organizationId,
+    endpoint: { id: endpointId, name: endpointName, url: endpointUrl },
+    reason: reasonOf(type, failureCount, attempts.at(-1)?.errorSummary ?? null),
+    consecutiveFailures: failureCount,
+    attempts,
+  };
+}
+
+function reasonOf(type: NoticeType, failureCount: number, latestError: string | null): string {
+  const failed = failureCount === 1 ? "An attempt failed" : `${failureCount} attempts in a row failed`;
+  const latest = latestError === null ? "" : ` (the latest: ${latestError})`;
+  const consequence =
+    type === "endpoint.disabled" ? ", so the endpoint is disabled: nothing is sent until an admin resumes it" : "";
+  return `${failed}${latest}${consequence}.`;
 }

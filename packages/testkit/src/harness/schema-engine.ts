@@ -4,14 +4,10 @@ import { dirname, join } from "node:path";
 import { PrismaPg } from "@prisma/adapter-pg";
 import {
   bindMigrationAwareSqlAdapterFactory,
-  DriverAdapterError,
   type SqlMigrationAwareDriverAdapterFactory,
 } from "@prisma/driver-adapter-utils";
-import type { SchemaEngine } from "@prisma/schema-engine-wasm";
+import type { DiffTarget, SchemaEngine } from "@prisma/schema-engine-wasm";
 import * as bindings from "@prisma/schema-engine-wasm/schema_engine_bg";
-import pg from "pg";
-
-export type { SchemaEngine };
 
 // Node has it; its types come only with those of a browser.
 declare const WebAssembly: {
@@ -22,6 +18,24 @@ declare const WebAssembly: {
 let loaded = false;
 
 /**
+ * The SQL that turns what one `schema.prisma` means into what another one means; empty where they mean the same.
+ *
+ * @param url of any database of the kind; nothing in it is read or changed
+ * @param from the text of the earlier schema, undefined for no tables at all
+ */
+export async function diffSchemas(url: string, from: string | undefined, to: string): Promise<string> {
+  const params = { script: true, exitCode: null, filters: { externalTables: [], externalEnums: [] } };
+  const { stdout } = await withSchemaEngine(url, (engine) =>
+    engine.diff({ from: from === undefined ? { tag: "empty" } : schema(from), to: schema(to), ...params }),
+  );
+  return stdout === null || /^\s*-- This is an empty migration/.test(stdout) ? "" : stdout;
+}
+
+function schema(content: string): DiffTarget {
+  return { tag: "schemaDatamodel", files: [{ path: "schema.prisma", content }] };
+}
+
+/**
  * Prisma's own schema engine as WebAssembly: what `prisma migrate` runs, without the native binary that the command
  * line would download.
  *
@@ -29,17 +43,30 @@ let loaded = false;
  */
 export async function withSchemaEngine<T>(url: string, task: (engine: SchemaEngine) => Promise<T>): Promise<T> {
   loadEngine();
-  const adapters = adapterFactory(url);
+  const prismaPg = new PrismaPg({ connectionString: url, max: 1 });
+  const opened: Awaited<ReturnType<typeof prismaPg.connect>>[] = [];
+  const adapters: SqlMigrationAwareDriverAdapterFactory = {
+    provider: prismaPg.provider,
+    adapterName: prismaPg.adapterName,
+    connectToShadowDb: () => prismaPg.connectToShadowDb(),
+    connect: async () => {
+      const adapter = await prismaPg.connect();
+      opened.push(adapter);
+      // The adapter's own splits at semicolons, within literals and comments too. The native engine sends the script as it is.
+      adapter.executeScript = async (script) => void (await adapter.underlyingDriver().query(script));
+      return adapter;
+    },
+  };
   const engine = await bindings.SchemaEngine.new(
     { datamodels: undefined },
     () => {},
-    bindMigrationAwareSqlAdapterFactory(adapters.factory),
+    bindMigrationAwareSqlAdapterFactory(adapters),
   );
   try {
     return await task(engine);
   } finally {
     engine.free();
-    await adapters.dispose();
+    await Promise.all(opened.map((adapter) => adapter.dispose()));
   }
 }
 
@@ -62,36 +89,4 @@ function withoutLingeringTimers(): object {
     imports[name] = (...args: unknown[]) => (setTimer(...args) as NodeJS.Timeout).unref();
   }
   return imports;
-}
-
-function adapterFactory(url: string): { factory: SqlMigrationAwareDriverAdapterFactory; dispose(): Promise<void> } {
-  const prismaPg = new PrismaPg({ connectionString: url, max: 1 });
-  const opened: Awaited<ReturnType<typeof prismaPg.connect>>[] = [];
-  return {
-    factory: {
-      provider: prismaPg.provider,
-      adapterName: prismaPg.adapterName,
-      connectToShadowDb: () => prismaPg.connectToShadowDb(),
-      connect: async () => {
-        const adapter = await prismaPg.connect();
-        opened.push(adapter);
-        // The adapter's own splits at semicolons, within literals too, and leaves half a migration behind when one of the
-        // statements fails. One query of many statements is one transaction.
-        adapter.executeScript = async (script) => {
-          await adapter.underlyingDriver().query(script).catch(throwAsDriverError);
-        };
-        return adapter;
-      },
-    },
-    dispose: async () => {
-      await Promise.all(opened.map((adapter) => adapter.dispose()));
-    },
-  };
-}
-
-/** In the engine's own terms, so that its message says what PostgreSQL said, and where. */
-function throwAsDriverError(error: unknown): never {
-  if (!(error instanceof pg.DatabaseError) || error.code === undefined) throw error;
-  const { code, severity = "ERROR", message, detail, column, hint } = error;
-  throw new DriverAdapterError({ kind: "postgres", code, severity, message, detail, column, hint });
 }

@@ -1,18 +1,24 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { firstIdAt } from "@herald/common/database/first-id-at";
 import type { Queries } from "@herald/common/database/queries";
 import type { Clock } from "@herald/common/runtime/clock";
 import type { Log } from "@herald/common/telemetry/log";
-import { eraseDeliveries } from "../sql/erase-deliveries.ts";
-import { eraseEvents } from "../sql/erase-events.ts";
-import type { EventCursor } from "../sql/fill-gaps.ts";
-import { findOrganizations } from "../sql/find-organizations.ts";
-import { firstIdAt } from "./first-id-at.ts";
+import type { PublisherMetrics } from "./metrics.ts";
+import type { EventCursor } from "./sql/backfill.ts";
+import { eraseDeliveries } from "./sql/erase-deliveries.ts";
+import { eraseEvents } from "./sql/erase-events.ts";
+import { findOrganizations } from "./sql/find-organizations.ts";
+
+interface Parts {
+  queries: Queries;
+  clock: Clock;
+  metrics: Pick<PublisherMetrics, "erased" | "retentionPassed">;
+  log: Log;
+}
 
 export interface RetentionOptions {
-  /** How long a delivery is kept after its last attempt, in milliseconds. */
-  keepDeliveriesMs: number;
-  /** How long an event is kept after it occurred, in milliseconds; longer than any catch-up reaches back. */
-  keepEventsMs: number;
+  /** How long a delivery is kept after its last attempt, and an event after it occurred, in milliseconds. */
+  keepMs: number;
   /** Rows read per statement. */
   pageSize: number;
 }
@@ -27,21 +33,22 @@ const ORGANIZATIONS_PER_LOOK = 1_000;
 
 /**
  * Erases what is too old: finished deliveries with their attempts, then events that no delivery needs any more. It goes
- * through everything old once, in small steps, and rests after each for as long as it took, so that it takes half of
- * one connection at the most. Several processes at once do each other no harm: each skips what another one erases.
+ * through everything old once, in small steps, and rests after each step for as long as the step took, so that it uses at
+ * most half of one connection. Several processes may do this at once: each skips what another one erases.
  *
- * `onErased` is told after each step. Resolves when there is nothing left, or after the step under way when `signal` aborts.
+ * Resolves when nothing old is left, or after the step under way when `signal` aborts.
  */
 export async function eraseOld(
-  { queries, clock, log }: { queries: Queries; clock: Clock; log: Log },
-  { keepDeliveriesMs, keepEventsMs, pageSize }: RetentionOptions,
-  { onErased, signal }: { onErased: (erased: Partial<Erased>) => void; signal: AbortSignal },
+  { queries, clock, metrics, log }: Parts,
+  { keepMs, pageSize }: RetentionOptions,
+  signal: AbortSignal,
 ): Promise<Erased> {
-  const now = clock.now().getTime();
+  const before = new Date(clock.now().getTime() - keepMs);
   const erased: Erased = { deliveries: 0, events: 0 };
-  await eraseOldDeliveries(new Date(now - keepDeliveriesMs));
-  await eraseOldEvents(new Date(now - keepEventsMs));
+  await eraseOldDeliveries(before);
+  await eraseOldEvents(before);
   if (erased.deliveries + erased.events > 0) log.info("erased what was too old", { ...erased });
+  if (!signal.aborted) metrics.retentionPassed.setToCurrentTime();
   return erased;
 
   async function eraseOldDeliveries(endedBefore: Date): Promise<void> {
@@ -52,7 +59,7 @@ export async function eraseOld(
         eraseDeliveries(queries, { after: after as string, before, endedBefore, pageSize }),
       );
       erased.deliveries += page.erasedCount;
-      onErased({ deliveries: page.erasedCount });
+      metrics.erased.inc({ kind: "delivery" }, page.erasedCount);
       after = page.rowCount === pageSize ? page.lastId : null;
     }
   }
@@ -75,7 +82,7 @@ export async function eraseOld(
       );
       ({ rowCount, cursor } = page);
       erased.events += page.erasedCount;
-      onErased({ events: page.erasedCount });
+      metrics.erased.inc({ kind: "event" }, page.erasedCount);
     }
   }
 

@@ -1,7 +1,0 @@
-export {
-  type AttemptRequest,
-  type AttemptResult,
-  createSender,
-  type Sender,
-  type SenderOptions,
-} from "./sender.ts";
