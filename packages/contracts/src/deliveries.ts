@@ -1,3 +1,4 @@
+import type { FailureKind } from "./failure-kinds.ts";
 import type { WebhookDeliverySummary } from "./webhooks.ts";
 
 /**
@@ -16,6 +17,8 @@ export type Outcome = (typeof OUTCOMES)[number];
 
 /** A row of an endpoint's history. Additive to SPEC. */
 export interface DeliveryListItem extends WebhookDeliverySummary {
+  /** Null where `errorSummary` is. */
+  failureKind: FailureKind | null;
   state: DeliveryState;
   /** An attempt is under way right now. */
   inFlight: boolean;
@@ -44,11 +47,16 @@ export interface DeliveryAttemptInfo {
   statusCode: number;
   /** Null where it succeeded. */
   errorSummary: string | null;
+  /** Null where it succeeded. */
+  failureKind: FailureKind | null;
   /** The first KiB of the response; null where there was none. */
   responseExcerpt: string | null;
   /** The text of the timestamp header: with the body, what the signature was made of. */
   timestamp: string;
-  /** Names and values as sent, but for the signatures, which aren't stored. */
+  /**
+   * Names and values as sent, in their order. What isn't stored is missing: `Host`, the signatures, and the trace context
+   * of an attempt that was interrupted.
+   */
   headers: [name: string, value: string][];
 }
 

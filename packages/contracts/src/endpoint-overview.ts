@@ -1,4 +1,5 @@
 import type { EventType } from "./event-types.ts";
+import type { FailureKind } from "./failure-kinds.ts";
 import type { WebhookDeliverySummary, WebhookEndpointSummary } from "./webhooks.ts";
 
 /** The deliveries that were created within one hour, by what has become of them so far. */
@@ -40,6 +41,7 @@ export interface FailedAttempt {
   durationMs: number;
   statusCode: number;
   errorSummary: string | null;
+  failureKind: FailureKind | null;
   responseExcerpt: string | null;
 }
 

@@ -19,6 +19,7 @@ export type {
 export { OUTCOMES } from "./deliveries.ts";
 export type { EndpointDetails, EndpointOverview, FailedAttempt, HourOfDeliveries } from "./endpoint-overview.ts";
 export { EVENT_TYPES, type EventType, isEventType } from "./event-types.ts";
+export { FAILURE_KINDS, type FailureKind } from "./failure-kinds.ts";
 export { type Hint, hintSchema, type ManualReply, manualReplySchema } from "./messages.ts";
 export { NOTICE_TYPES, type Notice, type NoticeAttempt, type NoticeType, noticeSchema } from "./notices.ts";
 export type { FieldProblem, Problem } from "./problems.ts";

@@ -1,4 +1,5 @@
 import { OUTCOMES } from "../deliveries.ts";
+import { FAILURE_KINDS } from "../failure-kinds.ts";
 import { count, eventType, flag, listOf, object, orNull, refTo, type Schema, text, time, uuid } from "./schema.ts";
 
 const deliverySummary = {
@@ -17,16 +18,26 @@ const deliverySummary = {
   attemptedAtUtc: orNull(time("When the latest attempt began; null before the first.")),
 };
 
+const failureKind = orNull({
+  type: "string",
+  enum: FAILURE_KINDS,
+  description:
+    "Why it failed, for programs; null where `errorSummary` is. For `http_status` see `statusCode`. Kinds may be added: " +
+    "treat one that you don't know as `other`.",
+});
+
 export const attempt = {
   attemptedAtUtc: time("When it began."),
   durationMs: count("How long it took, in milliseconds."),
   statusCode: { ...count("HTTP status; 503 for network errors and timeouts.", 999), minimum: 100 },
   errorSummary: orNull(text("Why it failed; null where it succeeded.")),
+  failureKind,
   responseExcerpt: orNull(text("The first KiB of the response; null where there was none.")),
 };
 
 const listItem = {
   ...deliverySummary,
+  failureKind,
   state: {
     type: "string",
     enum: ["pending", "parked", "succeeded", "exhausted"],
@@ -66,7 +77,8 @@ export const deliverySchemas = {
     timestamp: text("The text of the timestamp header: with the body, what the signature was made of."),
     headers: listOf(
       { type: "array", prefixItems: [text("Name."), text("Value.")], minItems: 2, maxItems: 2 },
-      "As sent, but for the signatures, which aren't stored.",
+      "As sent, in their order. What isn't stored is missing: `Host`, the signatures, and the trace context of an attempt " +
+        "that was interrupted.",
     ),
   }),
   DeliveryQuery: {
