@@ -1,13 +1,13 @@
 import { createHmac } from "node:crypto";
 import { eventually } from "@herald/testkit/harness/eventually";
 import { expect, test } from "@jest/globals";
-import { useWorld } from "./support/world.ts";
+import { useTestEnvironment } from "./support/test-environment.ts";
 
-const world = useWorld();
+const environment = useTestEnvironment();
 
 test("an admin makes a webhook, sees events arrive, finds out why they stop, mends it and has the backlog delivered", async () => {
-  const { receiver, clock, emit } = world;
-  const page = await world.signIn("", { permissions: ["integrations.view", "integrations.manage"] });
+  const { receiver, clock, emit } = environment;
+  const page = await environment.signIn("", { permissions: ["integrations.view", "integrations.manage"] });
   await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
 
   // The empty list leads to the first webhook.

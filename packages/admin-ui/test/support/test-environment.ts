@@ -22,7 +22,7 @@ interface Signed {
 }
 
 /** A Herald of the three real services, an organization with a receiver and a product service, and a browser to look at it. */
-export interface World {
+export interface TestEnvironment {
   readonly db: TestDatabase;
   readonly clock: SteeredClock;
   readonly api: ApiClient;
@@ -40,10 +40,10 @@ export interface World {
 
 export const BASE_PATH = "/apps/herald";
 
-export function useWorld(options: Omit<HeraldOptions, "clock"> = {}): World {
+export function useTestEnvironment(options: Omit<HeraldOptions, "clock"> = {}): TestEnvironment {
   let folder = "";
   let running: { herald: Herald; clock: SteeredClock; emitter: Emitter } | undefined;
-  let made: Pick<World, "api" | "receiver">;
+  let made: Pick<TestEnvironment, "api" | "receiver">;
   const ready = () => {
     if (running === undefined) throw new Error("Herald runs from beforeAll on, not while the file is read.");
     return running;

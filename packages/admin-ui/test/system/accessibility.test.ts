@@ -2,13 +2,13 @@ import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import axe from "axe-core";
 import type { Locator, Page } from "playwright-core";
 import { type Population, populate } from "../support/populate.ts";
-import { useWorld } from "../support/world.ts";
+import { useTestEnvironment } from "../support/test-environment.ts";
 
-const world = useWorld();
+const environment = useTestEnvironment();
 let population: Population;
 
 beforeEach(async () => {
-  population = await populate(world);
+  population = await populate(environment);
 });
 
 /** A place of the page, and what shows that it is there. */
@@ -121,10 +121,10 @@ async function violationsInBothThemes(page: Page, name: string): Promise<string[
 }
 
 test("axe finds nothing on any screen, in either theme", async () => {
-  const page = await world.signIn();
+  const page = await environment.signIn();
   const found: string[] = [];
   for (const { name, place, ready } of scenes) {
-    await page.goto(world.pageUrl + place());
+    await page.goto(environment.pageUrl + place());
     await ready(page);
     found.push(...(await violationsInBothThemes(page, name)));
   }
@@ -132,7 +132,7 @@ test("axe finds nothing on any screen, in either theme", async () => {
 }, 240_000);
 
 test("axe finds nothing in what opens on top, in either theme", async () => {
-  const page = await world.signIn(`/webhooks/${population.disabled.id}?outcome=failing`);
+  const page = await environment.signIn(`/webhooks/${population.disabled.id}?outcome=failing`);
   const found: string[] = [];
   await page.getByRole("button", { name: "Resume…" }).click();
   await page.getByRole("dialog").waitFor();
@@ -148,8 +148,8 @@ test("axe finds nothing in what opens on top, in either theme", async () => {
 }, 120_000);
 
 test("axe finds nothing where something is wrong, asked or shown once, in either theme", async () => {
-  const { endpoint } = await world.api.create({ name: "Ledger", url: world.receiver.url });
-  const page = await world.signIn("/webhooks/new");
+  const { endpoint } = await environment.api.create({ name: "Ledger", url: environment.receiver.url });
+  const page = await environment.signIn("/webhooks/new");
   const found: string[] = [];
   const look = async (name: string, ready: Locator): Promise<void> => {
     await ready.filter({ visible: true }).first().waitFor();
@@ -160,22 +160,22 @@ test("axe finds nothing where something is wrong, asked or shown once, in either
   await save.click();
   await look("a refused form", page.getByRole("alert"));
   await page.getByLabel("Name").fill("Billing mirror");
-  await page.getByLabel("Endpoint URL").fill(world.receiver.url);
+  await page.getByLabel("Endpoint URL").fill(environment.receiver.url);
   await page.getByRole("checkbox", { name: "WorkItemCompleted" }).check();
   await save.click();
   await look("the secret", page.getByRole("dialog", { name: "Signing secret of Billing mirror" }));
 
-  await page.goto(`${world.pageUrl}/webhooks/${endpoint.id}/settings`);
+  await page.goto(`${environment.pageUrl}/webhooks/${endpoint.id}/settings`);
   await page.getByLabel("Name").fill("Mine");
   await page.getByRole("switch", { name: "Replace signing secret" }).click();
-  await world.api.edit(endpoint.id, { name: "Theirs" });
+  await environment.api.edit(endpoint.id, { name: "Theirs" });
   await save.click();
   await look("a conflict", page.getByRole("alert"));
 
-  await page.goto(`${world.pageUrl}/webhooks/${endpoint.id}/manual`);
+  await page.goto(`${environment.pageUrl}/webhooks/${endpoint.id}/manual`);
   await page.getByLabel("JSON to send").fill("{");
   await look("JSON that is none", page.getByText("Correct the JSON first."));
-  world.receiver.answerWith({ status: 500 });
+  environment.receiver.answerWith({ status: 500 });
   await page.getByLabel("JSON to send").fill("{}");
   await page.getByRole("button", { name: "Send manual delivery" }).click();
   await look("a failed manual delivery", page.getByText("Attempt 1 failed: 500."));
@@ -198,10 +198,10 @@ test("nothing scrolls sideways on a phone, on a tablet, nor at 400 % zoom", asyn
     { width: 390, height: 844 },
     { width: 768, height: 1024 },
   ];
-  const page = await world.signIn("", { reducedMotion: "reduce" });
+  const page = await environment.signIn("", { reducedMotion: "reduce" });
   const found: string[] = [];
   for (const { name, place, ready } of scenes) {
-    await page.goto(world.pageUrl + place());
+    await page.goto(environment.pageUrl + place());
     await ready(page);
     for (const size of sizes) {
       await page.setViewportSize(size);
@@ -217,7 +217,7 @@ test("nothing scrolls sideways on a phone, on a tablet, nor at 400 % zoom", asyn
 }, 240_000);
 
 test("the theme is the system's until one chooses, and a choice stays", async () => {
-  const page = await world.signIn("", { colorScheme: "dark" });
+  const page = await environment.signIn("", { colorScheme: "dark" });
   const isDark = async (): Promise<boolean> => {
     const paper = await page.evaluate(() => getComputedStyle(document.documentElement).backgroundColor);
     return Number(/[\d.]+/.exec(paper)?.[0]) < 0.5;
@@ -236,20 +236,20 @@ test("the theme is the system's until one chooses, and a choice stays", async ()
 });
 
 test("whoever asked for less motion gets none", async () => {
-  const page = await world.signIn(deliveryOf("healthy"), { reducedMotion: "reduce" });
+  const page = await environment.signIn(deliveryOf("healthy"), { reducedMotion: "reduce" });
   await page.getByRole("dialog").waitFor();
   expect(await page.evaluate(() => document.getAnimations().length)).toBe(0);
 });
 
 describe("the content security policy", () => {
   afterEach(() => {
-    world.takeProblems();
+    environment.takeProblems();
   });
 
   test("keeps a style attribute and an inline script out, and that would fail a test", async () => {
-    const page = await world.signIn();
+    const page = await environment.signIn();
     await page.getByRole("heading", { name: "Webhooks", level: 1 }).waitFor();
-    expect(world.takeProblems()).toEqual([]);
+    expect(environment.takeProblems()).toEqual([]);
     await page
       .evaluate(() => {
         const element = document.createElement("p");
@@ -259,7 +259,7 @@ describe("the content security policy", () => {
         document.body.append(element, script);
       })
       .catch(() => {});
-    const problems = world.takeProblems().join("\n");
+    const problems = environment.takeProblems().join("\n");
     expect(problems).toMatch(/style/);
     expect(problems).toMatch(/Content Security Policy/);
   });

@@ -3,15 +3,15 @@ import { beforeEach, expect, test } from "@jest/globals";
 import type { Locator, Page } from "playwright-core";
 import { uuidv7 } from "../support/deterministic.ts";
 import { type Population, populate } from "../support/populate.ts";
-import { BASE_PATH, useWorld } from "../support/world.ts";
+import { BASE_PATH, useTestEnvironment } from "../support/test-environment.ts";
 
-const world = useWorld();
+const environment = useTestEnvironment();
 let id = "";
 
 beforeEach(async () => {
-  const { endpoint } = await world.api.create({
+  const { endpoint } = await environment.api.create({
     name: "Live",
-    url: world.receiver.url,
+    url: environment.receiver.url,
     events: ["WorkItemCompleted", "RiskCreated"],
   });
   id = endpoint.id;
@@ -39,11 +39,11 @@ const overviewMs = (page: Page): Promise<number> =>
   );
 
 test("a new delivery shows within two seconds", async () => {
-  const page = await world.signIn(`/webhooks/${id}`);
+  const page = await environment.signIn(`/webhooks/${id}`);
   await page.getByText("No deliveries yet").waitFor();
   for (let count = 1; count <= 3; count += 1) {
-    await world.emit();
-    await world.receiver.received(count);
+    await environment.emit();
+    await environment.receiver.received(count);
     const arrived = Date.now();
     await eventually(async () => expect(await rowIds(page)).toHaveLength(count));
     expect(Date.now() - arrived).toBeLessThan(2_000 + 4 * (await roundTripMs(page)));
@@ -51,13 +51,13 @@ test("a new delivery shows within two seconds", async () => {
 });
 
 test("no row moves under the pointer: new ones wait behind a button that counts them", async () => {
-  await world.emit();
-  const page = await world.signIn(`/webhooks/${id}`);
+  await environment.emit();
+  const page = await environment.signIn(`/webhooks/${id}`);
   const row = page.locator("[data-delivery]").first();
   await row.hover();
   const expectKept = await keepsPlace(row);
-  await world.emit();
-  await world.emit("RiskCreated");
+  await environment.emit();
+  await environment.emit("RiskCreated");
   const pill = page.getByRole("button", { name: "2 new deliveries" });
   await pill.waitFor();
   await expectKept();
@@ -68,31 +68,31 @@ test("no row moves under the pointer: new ones wait behind a button that counts 
 });
 
 test("nor where a notice comes up above it, or goes: the row stays where it is in the window", async () => {
-  await world.emit();
-  const page = await world.signIn(`/webhooks/${id}`);
+  await environment.emit();
+  const page = await environment.signIn(`/webhooks/${id}`);
   const row = page.locator("[data-delivery]").first();
   await row.hover();
   const expectKept = await keepsPlace(row);
-  world.receiver.answerWith({ status: 500 });
-  await world.emit();
+  environment.receiver.answerWith({ status: 500 });
+  await environment.emit();
   await page.getByRole("heading", { name: "1 of 5 failures in a row" }).waitFor();
   await expectKept();
-  for (let failure = 2; failure <= 5; failure += 1) await world.emit();
+  for (let failure = 2; failure <= 5; failure += 1) await environment.emit();
   await page.getByRole("heading", { name: "Disabled after five failures in a row" }).waitFor();
   await eventually(async () => expect(await page.getByRole("link", { name: /^Details of / }).count()).toBe(5));
   await expectKept();
-  await world.api.edit(id, { enabled: true });
+  await environment.api.edit(id, { enabled: true });
   await page.getByRole("heading", { name: "Disabled after five failures in a row" }).waitFor({ state: "detached" });
   await expectKept();
 });
 
 test("the list shows a new result within two seconds, and its rows stay under the pointer too", async () => {
-  await world.api.create({ name: "Quiet", url: world.receiver.url, events: ["ProjectCreated"] });
-  const page = await world.signIn();
+  await environment.api.create({ name: "Quiet", url: environment.receiver.url, events: ["ProjectCreated"] });
+  const page = await environment.signIn();
   const row = page.getByRole("row", { name: /Quiet/ });
   await row.waitFor();
-  await world.emit();
-  await world.receiver.received(1);
+  await environment.emit();
+  await environment.receiver.received(1);
   const arrived = Date.now();
   await page.getByRole("row", { name: /Live/ }).getByText("Succeeded").waitFor();
   const tookMs = Date.now() - arrived;
@@ -101,10 +101,10 @@ test("the list shows a new result within two seconds, and its rows stay under th
 
   await row.hover();
   const expectKept = await keepsPlace(row);
-  world.receiver.answerWith({ status: 500 });
-  for (let failure = 1; failure <= 5; failure += 1) await world.emit();
+  environment.receiver.answerWith({ status: 500 });
+  for (let failure = 1; failure <= 5; failure += 1) await environment.emit();
   await page.getByText("One webhook was disabled after five failures in a row").waitFor();
-  await world.api.create({ name: "Before all others", url: world.receiver.url });
+  await environment.api.create({ name: "Before all others", url: environment.receiver.url });
   await page.getByRole("radio", { name: "All 3" }).waitFor();
   await expectKept();
   expect(await page.getByRole("row", { name: /Before all others/ }).count()).toBe(0);
@@ -113,32 +113,32 @@ test("the list shows a new result within two seconds, and its rows stay under th
 });
 
 test("nor under the keyboard's focus; when it leaves, they come by themselves", async () => {
-  await world.emit();
-  const page = await world.signIn(`/webhooks/${id}`);
+  await environment.emit();
+  const page = await environment.signIn(`/webhooks/${id}`);
   await page.getByRole("link", { name: /^Succeeded/ }).focus();
-  await world.emit();
+  await environment.emit();
   await page.getByRole("button", { name: "1 new delivery" }).waitFor();
   await page.getByRole("radio", { name: "All" }).focus();
   await eventually(async () => expect(await rowIds(page)).toHaveLength(2));
 });
 
 test("a row that is pointed at still takes its newest content", async () => {
-  world.receiver.answerWith({ status: 500 });
-  await world.emit();
-  const page = await world.signIn(`/webhooks/${id}`);
+  environment.receiver.answerWith({ status: 500 });
+  await environment.emit();
+  const page = await environment.signIn(`/webhooks/${id}`);
   await page.getByRole("link", { name: /^Failing/ }).hover();
   await page.getByText("1 of 5", { exact: true }).first().waitFor();
-  world.receiver.answerWith({ status: 200 });
-  world.clock.advance(61_000);
+  environment.receiver.answerWith({ status: 200 });
+  environment.clock.advance(61_000);
   await page.getByRole("link", { name: /^Succeeded/ }).waitFor();
   await page.getByText("2 of 5", { exact: true }).first().waitFor();
 });
 
 test("filters live in the address, and an address brings them back", async () => {
-  await world.emit();
-  await world.emit("RiskCreated");
-  await world.receiver.received(2);
-  const page = await world.signIn(`/webhooks/${id}`);
+  await environment.emit();
+  await environment.emit("RiskCreated");
+  await environment.receiver.received(2);
+  const page = await environment.signIn(`/webhooks/${id}`);
   await eventually(async () => expect(await rowIds(page)).toHaveLength(2));
   await page.getByLabel("Event").selectOption("RiskCreated");
   await page.getByText("Succeeded", { exact: true }).first().click();
@@ -155,10 +155,10 @@ test("filters live in the address, and an address brings them back", async () =>
 });
 
 test("older deliveries come as one scrolls, each once", async () => {
-  const population: Population = await populate(world);
+  const population: Population = await populate(environment);
   const { id: busy, deliveryIds } = population.busy;
   expect(deliveryIds.length).toBeGreaterThan(150);
-  const page = await world.signIn(`/webhooks/${busy}`);
+  const page = await environment.signIn(`/webhooks/${busy}`);
   await page.locator("[data-delivery]").first().waitFor();
   await eventually(
     async () => {
@@ -170,23 +170,23 @@ test("older deliveries come as one scrolls, each once", async () => {
   await page.getByText("That is all that is kept.").waitFor();
 
   // However much was loaded, what is new is there as soon as ever.
-  const newest = uuidv7(world.clock.now().getTime(), Math.random);
-  await world.db.database.prisma.delivery.create({
+  const newest = uuidv7(environment.clock.now().getTime(), Math.random);
+  await environment.db.database.prisma.delivery.create({
     data: {
       id: newest,
       endpointId: busy,
-      organizationId: world.api.organizationId,
+      organizationId: environment.api.organizationId,
       eventType: "RiskCreated",
       body: "{}",
       state: "succeeded",
-      createdAt: world.clock.now(),
+      createdAt: environment.clock.now(),
     },
   });
   await eventually(async () => expect(await rowIds(page)).toEqual([newest, ...deliveryIds]));
 }, 60_000);
 
 test("a hidden page asks for nothing", async () => {
-  const page = await world.signIn(`/webhooks/${id}`);
+  const page = await environment.signIn(`/webhooks/${id}`);
   await page.getByText("No deliveries yet").waitFor();
   await page.evaluate(() => {
     Object.defineProperty(document, "visibilityState", { configurable: true, get: () => "hidden" });
@@ -198,8 +198,8 @@ test("a hidden page asks for nothing", async () => {
   page.on("request", () => {
     requests += 1;
   });
-  await world.emit();
-  await world.receiver.received(1);
+  await environment.emit();
+  await environment.receiver.received(1);
   await new Promise((resolve) => setTimeout(resolve, 3_500));
   expect(requests).toBe(0);
 });

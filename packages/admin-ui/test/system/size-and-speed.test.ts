@@ -4,7 +4,7 @@ import { EVENT_TYPES } from "@herald/contracts";
 import { eventually } from "@herald/testkit/harness/eventually";
 import { describe, expect, test } from "@jest/globals";
 import type { Page } from "playwright-core";
-import { useWorld } from "../support/world.ts";
+import { useTestEnvironment } from "../support/test-environment.ts";
 
 const BUDGET_BYTES = 150 * 1024;
 const USABLE_MS = 1_000;
@@ -27,13 +27,13 @@ test("the first load takes at most 150 KB of script, gzipped", async () => {
 });
 
 describe("with 100 webhooks of 200 deliveries each", () => {
-  const world = useWorld();
+  const environment = useTestEnvironment();
 
   /** @returns the id of one of them */
   async function fill(): Promise<string> {
-    const { prisma } = world.db.database;
-    const { organizationId } = world.api;
-    const now = world.clock.now();
+    const { prisma } = environment.db.database;
+    const { organizationId } = environment.api;
+    const now = environment.clock.now();
     const dayAhead = new Date(now.getTime() + 86_400_000);
     await prisma.webhookEndpoint.createMany({
       data: Array.from({ length: 100 }, (_, index) => ({
@@ -61,9 +61,9 @@ describe("with 100 webhooks of 200 deliveries each", () => {
   }
 
   test("its script comes compressed, and is kept from then on", async () => {
-    const html = await (await fetch(world.pageUrl)).text();
+    const html = await (await fetch(environment.pageUrl)).text();
     const script = /src="\.\/(assets\/[^"]+)"/.exec(html)?.[1];
-    const answer = await fetch(`${world.pageUrl}/${script}`, {
+    const answer = await fetch(`${environment.pageUrl}/${script}`, {
       headers: { "accept-encoding": "gzip", connection: "close" },
     });
     await answer.arrayBuffer();
@@ -73,8 +73,8 @@ describe("with 100 webhooks of 200 deliveries each", () => {
 
   test("the list is usable in under a second, and typing and scrolling stay smooth", async () => {
     const id = await fill();
-    const yardstick = await world.signIn("", { organizationId: "an organization without webhooks" });
-    const page = await world.signIn();
+    const yardstick = await environment.signIn("", { organizationId: "an organization without webhooks" });
+    const page = await environment.signIn();
     const last = page.getByRole("link", { name: "Partner 100" });
     await last.waitFor();
 
@@ -103,7 +103,7 @@ describe("with 100 webhooks of 200 deliveries each", () => {
     });
 
     await within("webhook of 200 deliveries usable", yardstick, 1.5 * USABLE_MS, async () => {
-      await page.goto(`${world.pageUrl}/webhooks/${id}`, { waitUntil: "commit" });
+      await page.goto(`${environment.pageUrl}/webhooks/${id}`, { waitUntil: "commit" });
       await page.locator("[data-delivery]").first().waitFor();
       return await now(page);
     });

@@ -15,7 +15,7 @@ import { Dialog } from "../../common/overlay/Dialog.tsx";
 import { usePageTitle } from "../../common/page/use-page-title.ts";
 import { Time } from "../../common/time/Time.tsx";
 import { utc } from "../../common/time/words.ts";
-import { CouldNotLoad } from "../could-not-load/CouldNotLoad.tsx";
+import { LoadError } from "../../common/feedback/LoadError.tsx";
 import { NextAttempt } from "../deliveries/DeliveryTable.tsx";
 import { Attempts } from "./Attempts.tsx";
 import css from "./DeliveryDrawer.module.css";
@@ -57,7 +57,7 @@ export function DeliveryDrawer({ webhook, deliveryId, onClose }: Props) {
             </section>
           </>
         ) : error ? (
-          <CouldNotLoad error={error} what="the delivery" level={2} />
+          <LoadError error={error} what="the delivery" level={2} />
         ) : (
           <Skeleton rows={4} what="the delivery" />
         )}

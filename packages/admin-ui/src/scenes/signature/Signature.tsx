@@ -11,7 +11,7 @@ import { Panel } from "../../common/page/Panel.tsx";
 import { usePageTitle } from "../../common/page/use-page-title.ts";
 import { useTicking } from "../../common/time/ticker.ts";
 import { ago } from "../../common/time/words.ts";
-import { CouldNotLoad } from "../could-not-load/CouldNotLoad.tsx";
+import { LoadError } from "../../common/feedback/LoadError.tsx";
 import css from "./Signature.module.css";
 import { SignatureCheck } from "./SignatureCheck.tsx";
 
@@ -35,7 +35,7 @@ export default function Signature({ webhook }: { webhook: EndpointDetails }) {
               Nothing has been sent yet. After the first attempt you can check its signature here.
             </p>
           ) : recent.error ? (
-            <CouldNotLoad error={recent.error} what="the deliveries" level={2} />
+            <LoadError error={recent.error} what="the deliveries" level={2} />
           ) : (
             <Skeleton rows={3} what="the deliveries" />
           )
@@ -92,7 +92,7 @@ function Chosen({ webhook, deliveryId }: { webhook: EndpointDetails; deliveryId:
   if (delivery && delivery.attempts.length > 0) return <SignatureCheck delivery={delivery} />;
   if (delivery) return <p className={css.intro}>This delivery has had no attempt yet, so nothing has been signed.</p>;
   return error ? (
-    <CouldNotLoad error={error} what="the delivery" level={2} />
+    <LoadError error={error} what="the delivery" level={2} />
   ) : (
     <Skeleton rows={3} what="the delivery" />
   );

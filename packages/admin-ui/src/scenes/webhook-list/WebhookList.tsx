@@ -13,7 +13,7 @@ import { Skeleton } from "../../common/feedback/Skeleton.tsx";
 import { Button, ButtonLink } from "../../common/form/Button.tsx";
 import { PageHead } from "../../common/page/PageHead.tsx";
 import { Panel } from "../../common/page/Panel.tsx";
-import { CouldNotLoad } from "../could-not-load/CouldNotLoad.tsx";
+import { LoadError } from "../../common/feedback/LoadError.tsx";
 import { ListControls } from "./ListControls.tsx";
 import { listed, listFilterFromSearch } from "./list-filter.ts";
 import css from "./WebhookList.module.css";
@@ -36,7 +36,7 @@ export function WebhookList() {
         </div>
       ) : error ? (
         <Panel>
-          <CouldNotLoad error={error} what="the webhooks" level={2} />
+          <LoadError error={error} what="the webhooks" level={2} />
         </Panel>
       ) : (
         <Panel>

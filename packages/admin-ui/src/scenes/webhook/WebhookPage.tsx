@@ -10,7 +10,7 @@ import { endpointStatus } from "../../common/display/endpoint-status.ts";
 import { ProblemNotice } from "../../common/feedback/Problem.tsx";
 import { Skeleton } from "../../common/feedback/Skeleton.tsx";
 import { PageHead } from "../../common/page/PageHead.tsx";
-import { CouldNotLoad } from "../could-not-load/CouldNotLoad.tsx";
+import { LoadError } from "../../common/feedback/LoadError.tsx";
 import { Deliveries } from "../deliveries/Deliveries.tsx";
 import { NotFound } from "../not-found/NotFound.tsx";
 import { Health } from "./Health.tsx";
@@ -26,9 +26,9 @@ const EditWebhook = lazy(() => import("../webhook-form/EditWebhook.tsx"));
 export default function WebhookPage({ id, place }: { id: string; place: string }) {
   const { data: webhook, error } = useQuery(webhookQuery(id));
   if (!webhook)
-    return error ? <CouldNotLoad error={error} what="the webhook" /> : <Skeleton rows={8} what="the webhook" />;
+    return error ? <LoadError error={error} what="the webhook" /> : <Skeleton rows={8} what="the webhook" />;
   const gone = error instanceof ApiProblem && error.status === 404;
-  if (gone) return <CouldNotLoad error={error} what="the webhook" />;
+  if (gone) return <LoadError error={error} what="the webhook" />;
   return (
     <>
       <Head webhook={webhook} />
