@@ -138,7 +138,10 @@ const shots: Shot[] = [
     place: () => `/webhooks/${live}/settings`,
     act: async (page) => {
       await page.getByLabel("Name").fill(`Mine ${Date.now() % 1000}`);
-      await environment.api.edit(live, { name: `Theirs ${Date.now() % 1000}`, url: `${environment.receiver.url}/elsewhere` });
+      await environment.api.edit(live, {
+        name: `Theirs ${Date.now() % 1000}`,
+        url: `${environment.receiver.url}/elsewhere`,
+      });
       await button(page, "Save webhook");
       await page.getByRole("alert").waitFor();
     },

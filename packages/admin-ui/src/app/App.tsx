@@ -5,10 +5,10 @@ import { addressesFrom } from "../api/addresses.ts";
 import { Skeleton } from "../common/feedback/Skeleton.tsx";
 import { Hint } from "../common/overlay/Hint.tsx";
 import { NotFound } from "../scenes/not-found/NotFound.tsx";
+import { RevealedSecret } from "../scenes/webhook-form/RevealedSecret.tsx";
 import { WebhookList } from "../scenes/webhook-list/WebhookList.tsx";
 import { ConnectionBanner } from "./ConnectionBanner.tsx";
 import { prefetch } from "./prefetch.ts";
-import { RevealedSecret } from "./RevealedSecret.tsx";
 import { SessionGate } from "./SessionGate.tsx";
 import { Shell } from "./Shell.tsx";
 

@@ -1,9 +1,9 @@
 import { useQuery } from "@tanstack/react-query";
 import type { ReactNode } from "react";
 import { sessionQuery } from "../api/queries.ts";
-import { Skeleton } from "../common/feedback/Skeleton.tsx";
 import { LoadError, NotAllowed } from "../common/feedback/LoadError.tsx";
-import { SessionContext } from "./session.tsx";
+import { Skeleton } from "../common/feedback/Skeleton.tsx";
+import { SessionContext } from "../common/session.tsx";
 
 /** Lets through who may at least look; tells the others what is missing. */
 export function SessionGate({ children }: { children: ReactNode }) {

@@ -1,6 +1,6 @@
 import type { EventType } from "@herald/contracts";
-import type { Answer, WebhookScenario } from "./fixtures.ts";
 import { uuidv7 } from "./deterministic.ts";
+import type { Answer, WebhookScenario } from "./fixtures.ts";
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -41,7 +41,11 @@ export function historyOf(scenario: WebhookScenario, nowMs: number, random: () =
 }
 
 /** The events that a disabled webhook has no delivery for. */
-export function missedBy(scenario: WebhookScenario, nowMs: number, random: () => number): { id: string; createdMs: number }[] {
+export function missedBy(
+  scenario: WebhookScenario,
+  nowMs: number,
+  random: () => number,
+): { id: string; createdMs: number }[] {
   const missed: { id: string; createdMs: number }[] = [];
   if (!scenario.off || scenario.everyMinutes === null) return missed;
   for (let createdMs = nowMs - 40_000; createdMs > nowMs - scenario.off.agoMs + MINUTE; ) {
@@ -87,7 +91,9 @@ function fresh(scenario: WebhookScenario, createdMs: number, random: () => numbe
 }
 
 function failedOnes(scenario: WebhookScenario, createdMs: number, count: number, random: () => number): Attempt[] {
-  return Array.from({ length: count }, (_, index) => attempt(scenario.failure, createdMs, index + 1, 0.95 + random() / 10));
+  return Array.from({ length: count }, (_, index) =>
+    attempt(scenario.failure, createdMs, index + 1, 0.95 + random() / 10),
+  );
 }
 
 function attempt(answer: Answer, createdMs: number, number: number, speed: number): Attempt {

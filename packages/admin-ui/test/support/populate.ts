@@ -1,7 +1,7 @@
 import type { EventType } from "@herald/contracts";
 import { bodyOf, eventIdOf } from "./bodies.ts";
-import { scenarios, type WebhookScenario, type ScenarioKey } from "./fixtures.ts";
 import { randomFrom, uuidv7 } from "./deterministic.ts";
+import { type ScenarioKey, scenarios, type WebhookScenario } from "./fixtures.ts";
 import { historyOf, missedBy, type Past } from "./history.ts";
 import type { TestEnvironment } from "./test-environment.ts";
 
@@ -28,7 +28,11 @@ export async function populate(environment: Pick<TestEnvironment, "db" | "api" |
   const random = randomFrom(7);
   const made: Partial<Population> = {};
   for (const scenario of scenarios) {
-    const endpoint = await insertWebhook(prisma, scenario, { organizationId: environment.api.organizationId, nowMs, random });
+    const endpoint = await insertWebhook(prisma, scenario, {
+      organizationId: environment.api.organizationId,
+      nowMs,
+      random,
+    });
     if (scenario.key) made[scenario.key] = endpoint;
   }
   return made as Population;

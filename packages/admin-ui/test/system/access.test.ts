@@ -98,13 +98,18 @@ test("an API that is down from the start has a state of its own, and so has a ga
 
 test("a slow API is called slow, and its answer still arrives", async () => {
   const page = await environment.signIn();
+  let answer = () => {};
+  const answered = new Promise<void>((resolve) => {
+    answer = resolve;
+  });
   await page.route("**/webhooks/overview", async (route) => {
-    await new Promise((resolve) => setTimeout(resolve, 4_500));
+    await answered;
     await route.continue();
   });
   await page.reload();
   await page.getByText("Loading webhooks…").waitFor({ state: "attached" });
   await page.getByText("Herald's API is slow").waitFor();
+  answer();
   await page.getByRole("heading", { name: "No webhooks yet" }).waitFor();
 });
 

@@ -1,11 +1,11 @@
-import { beforeEach, expect, test } from "@jest/globals";
+import { beforeAll, expect, test } from "@jest/globals";
 import { type Population, populate } from "../support/populate.ts";
 import { useTestEnvironment } from "../support/test-environment.ts";
 
-const environment = useTestEnvironment();
+const environment = useTestEnvironment({ sharedOrganization: true });
 let population: Population;
 
-beforeEach(async () => {
+beforeAll(async () => {
   population = await populate(environment);
 });
 

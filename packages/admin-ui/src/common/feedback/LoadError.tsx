@@ -1,9 +1,9 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { ApiProblem, ApiUnreachable } from "../../api/problem.ts";
-import { lacking } from "../../app/session.tsx";
-import { EmptyState } from "./EmptyState.tsx";
 import { Button, ButtonLink } from "../form/Button.tsx";
 import { usePageTitle } from "../page/use-page-title.ts";
+import { lacking } from "../session.tsx";
+import { EmptyState } from "./EmptyState.tsx";
 
 /**
  * Says why something could not be loaded, and what to do, in its place. What was loaded once stays on the page instead.

@@ -1,7 +1,6 @@
 import type { DeliveryListItem } from "@herald/contracts";
 import { memo, useEffect, useRef } from "react";
 import { Link } from "wouter";
-import { useSession } from "../../app/session.tsx";
 import { OutcomeBadge } from "../../common/display/Badge.tsx";
 import { outcomeOf, outcomeWords } from "../../common/display/delivery-outcome.ts";
 import { Icon } from "../../common/display/Icon.tsx";
@@ -9,6 +8,7 @@ import { Pips } from "../../common/display/Pips.tsx";
 import { besideStatus } from "../../common/display/response-words.ts";
 import table from "../../common/display/table.module.css";
 import { announce } from "../../common/feedback/announce.ts";
+import { useSession } from "../../common/session.tsx";
 import { useHeldRows } from "../../common/steady/held-rows.ts";
 import { useHold } from "../../common/steady/use-hold.ts";
 import { useSteadyPlace } from "../../common/steady/use-steady-place.ts";

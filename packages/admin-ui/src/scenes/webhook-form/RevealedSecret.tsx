@@ -1,8 +1,8 @@
 import { createContext, type ReactNode, useContext, useState } from "react";
-import { Copy } from "../common/display/Copy.tsx";
-import { Notice } from "../common/feedback/Notice.tsx";
-import { Button } from "../common/form/Button.tsx";
-import { Dialog } from "../common/overlay/Dialog.tsx";
+import { Copy } from "../../common/display/Copy.tsx";
+import { Notice } from "../../common/feedback/Notice.tsx";
+import { Button } from "../../common/form/Button.tsx";
+import { Dialog } from "../../common/overlay/Dialog.tsx";
 import css from "./RevealedSecret.module.css";
 
 interface Revealed {

@@ -1,13 +1,13 @@
 import type { EndpointOverview } from "@herald/contracts";
 import { memo, useRef } from "react";
 import { Link } from "wouter";
-import { useSession } from "../../app/session.tsx";
 import { OutcomeBadge, StatusBadge } from "../../common/display/Badge.tsx";
 import { outcomeOfSummary } from "../../common/display/delivery-outcome.ts";
 import { endpointStatus } from "../../common/display/endpoint-status.ts";
 import { HourBars } from "../../common/display/HourBars.tsx";
 import { Pips } from "../../common/display/Pips.tsx";
 import table from "../../common/display/table.module.css";
+import { useSession } from "../../common/session.tsx";
 import { useHeldRows } from "../../common/steady/held-rows.ts";
 import { useHold } from "../../common/steady/use-hold.ts";
 import { useSteadyPlace } from "../../common/steady/use-steady-place.ts";

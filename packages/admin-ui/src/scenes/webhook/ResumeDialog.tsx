@@ -1,10 +1,10 @@
 import type { EndpointDetails } from "@herald/contracts";
 import { useState } from "react";
-import { useManageBlock, useSession } from "../../app/session.tsx";
 import { announce } from "../../common/feedback/announce.ts";
 import { ProblemNotice } from "../../common/feedback/Problem.tsx";
 import { Button } from "../../common/form/Button.tsx";
 import { Dialog } from "../../common/overlay/Dialog.tsx";
+import { useManageBlock, useSession } from "../../common/session.tsx";
 import css from "./dialogs.module.css";
 import { resumeWords } from "./resume-words.ts";
 import { useSwitchWebhook } from "./switch-webhook.ts";

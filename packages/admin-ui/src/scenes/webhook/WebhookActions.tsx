@@ -1,9 +1,9 @@
 import type { EndpointDetails } from "@herald/contracts";
 import { useState } from "react";
 import { useLocation } from "wouter";
-import { useDeleteBlock, useManageBlock } from "../../app/session.tsx";
 import { Button } from "../../common/form/Button.tsx";
 import { Menu } from "../../common/overlay/Menu.tsx";
+import { useDeleteBlock, useManageBlock } from "../../common/session.tsx";
 import { DeleteDialog } from "./DeleteDialog.tsx";
 import { PauseDialog } from "./PauseDialog.tsx";
 
