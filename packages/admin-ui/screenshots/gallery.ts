@@ -6,7 +6,7 @@ import type { BrowserContextOptions, Page } from "playwright-core";
 import { type Population, populate } from "../test/support/populate.ts";
 import { useTestEnvironment } from "../test/support/test-environment.ts";
 
-/** Every screen and state of the page, for the eye: `pnpm gallery`, then look into .local/gallery. */
+/** Pictures of every screen and state of the page: run `pnpm gallery`, then look into .local/gallery. */
 const folder = process.env.SCREENSHOTS ?? join(projectFolder(), ".local", "gallery");
 const only = process.env.ONLY ? new RegExp(process.env.ONLY) : /./;
 const environment = useTestEnvironment();

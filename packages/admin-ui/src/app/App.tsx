@@ -17,7 +17,7 @@ const WebhookPage = lazy(() => import("../scenes/webhook/WebhookPage.tsx"));
 
 const client = new QueryClient({
   defaultOptions: {
-    // What is shown asks again by itself every few seconds: that is the retry.
+    // Every query on the page is repeated after a few seconds: that is the retry.
     queries: { retry: false, staleTime: 1_000, networkMode: "always" },
     mutations: { retry: false, networkMode: "always" },
   },

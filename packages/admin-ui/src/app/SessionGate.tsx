@@ -5,7 +5,7 @@ import { LoadError, NotAllowed } from "../common/feedback/LoadError.tsx";
 import { Skeleton } from "../common/feedback/Skeleton.tsx";
 import { SessionContext } from "../common/session.tsx";
 
-/** Lets through who may at least look; tells the others what is missing. */
+/** Shows its children to accounts that may view webhooks; tells others what is missing. */
 export function SessionGate({ children }: { children: ReactNode }) {
   const { data, error } = useQuery(sessionQuery);
   if (data?.mayView) return <SessionContext value={data}>{children}</SessionContext>;

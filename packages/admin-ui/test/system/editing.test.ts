@@ -54,7 +54,7 @@ test("§4.1.1 after a conflict one can take the other's value instead", async ()
   expect(await page.getByLabel("Name").inputValue()).toBe("Theirs");
 });
 
-test("a form that nobody has touched follows what others save", async () => {
+test("a form that was not touched follows what other admins save", async () => {
   const { id } = await webhook();
   const page = await environment.signIn(`/webhooks/${id}/settings`);
   await page.getByLabel("Name").waitFor();
@@ -63,7 +63,7 @@ test("a form that nobody has touched follows what others save", async () => {
   expect(await page.getByLabel("Name").inputValue()).toBe("Theirs");
 });
 
-test("the API's own words stand beside a field while it is typed in, and the field is marked", async () => {
+test("the API's own words are shown beside a field while it is typed in, and the field is marked", async () => {
   const page = await environment.signIn("/webhooks/new");
   const url = page.getByLabel("Endpoint URL");
   await url.fill("http://receiver.example");

@@ -13,7 +13,7 @@ const focused = (page: Page): Promise<string> =>
     return label ?? element.textContent ?? "";
   });
 
-/** Presses Tab until this has the focus, as somebody without a mouse does. */
+/** Presses Tab until the element with this name has the focus. */
 async function tabTo(page: Page, name: string): Promise<void> {
   const passed: string[] = [];
   for (let presses = 0; presses < 60; presses += 1) {

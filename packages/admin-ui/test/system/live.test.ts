@@ -168,7 +168,7 @@ test("older deliveries come as one scrolls, each once", async () => {
   );
   await page.getByText("That is all that is kept.").waitFor();
 
-  // However much was loaded, what is new is there as soon as ever.
+  // A new delivery shows at once, however many pages were loaded.
   const newest = uuidv7(environment.clock.now().getTime(), Math.random);
   await environment.db.database.prisma.delivery.create({
     data: {

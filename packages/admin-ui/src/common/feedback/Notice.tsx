@@ -14,7 +14,7 @@ interface Props {
   children?: ReactNode;
   /** Buttons, at the end of the notice. */
   actions?: ReactNode;
-  /** It came up just now as an answer to something: it is read out at once. */
+  /** It answers something that the admin just did: it is read out at once. */
   urgent?: boolean;
 }
 

@@ -1,7 +1,7 @@
 import { type FocusEvent, useState } from "react";
 
 interface Hold {
-  /** Somebody points at what is held, or works in it with the keyboard. */
+  /** The pointer or the keyboard's focus is in the held element. */
   held: boolean;
   /** For the element that is to hold still. */
   watch: {

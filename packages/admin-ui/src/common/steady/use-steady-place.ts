@@ -36,7 +36,7 @@ export function useSteadyPlace(element: RefObject<HTMLElement | null>, held: boo
     const scrolled = (): void => {
       wanted = top();
     };
-    // Told at once of what changes in the page: by the next frame the browser would find the pointer over something else. And,
+    // Called at once when the page changes: by the next frame the browser would find the pointer over something else. And,
     // before it is drawn, of what changes its size by itself.
     const changed = new MutationObserver(keep);
     changed.observe(page, { childList: true, characterData: true, subtree: true });

@@ -20,12 +20,12 @@ interface Props {
   rows: readonly DeliveryListItem[];
   /** Names the list that the rows are of: another filter is another list. */
   list: string;
-  /** Whether the webhook is active: if not, nothing is attempted. */
+  /** Whether the webhook is active; if not, nothing is sent. */
   enabled: boolean;
   hrefOf: (deliveryId: string) => string;
 }
 
-/** Rows are added at the top while nobody is at work in the table; otherwise they wait behind a button. */
+/** New rows are added at the top, unless the pointer or the focus is in the table: then they wait behind a button. */
 export function DeliveryTable({ rows: fresh, list, enabled, hrefOf }: Props) {
   const { held, watch } = useHold();
   const { rows, waiting, release } = useHeldRows(fresh, held, list);

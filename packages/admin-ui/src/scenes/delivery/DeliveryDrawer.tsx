@@ -27,7 +27,7 @@ interface Props {
   onClose: () => void;
 }
 
-/** One delivery in full. It has its own address, so that it can be shown to somebody else. */
+/** One delivery in full. It has its own address, so that a link to it can be shared. */
 export function DeliveryDrawer({ webhook, deliveryId, onClose }: Props) {
   const client = useQueryClient();
   const { data: delivery, error } = useQuery(deliveryQuery(webhook.id, deliveryId));

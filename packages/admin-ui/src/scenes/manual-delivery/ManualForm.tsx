@@ -33,7 +33,7 @@ export function ManualForm({ webhook, samples, start }: Props) {
   const choices = EVENT_TYPES.filter((type) => webhook.events.includes(type));
   const first = start && choices.includes(start.eventType) ? start.eventType : (choices[0] ?? "ProjectCreated");
   const [eventType, setEventType] = useState<EventType>(first);
-  // Kept apart from the text area, which would turn each CRLF into an LF: what nobody edits is sent as it was.
+  // Kept apart from the text area, which would turn each CRLF into an LF: an unedited body is sent unchanged.
   const [payloadJson, setPayloadJson] = useState(start?.payloadJson ?? sampleOf(first));
   const [edited, setEdited] = useState(start !== null);
   const check = checkJson(payloadJson, limits.payloadBytes);

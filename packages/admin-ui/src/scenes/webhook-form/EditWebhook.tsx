@@ -38,7 +38,7 @@ export default function EditWebhook({ webhook }: { webhook: EndpointDetails }) {
   const form = useWebhookForm(base.draft, block === null);
   const dirty = rotateSecret || !sameDraft(form.draft, base.draft);
 
-  // Somebody else saved, and nothing was typed here that could get lost.
+  // Another admin saved, and nothing was typed here that could get lost.
   if (!dirty && webhook.version !== base.version) {
     setBase(baseOf(webhook));
     form.reset(draftOf(webhook));

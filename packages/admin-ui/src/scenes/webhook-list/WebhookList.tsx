@@ -19,7 +19,7 @@ import { listed, listFilterFromSearch } from "./list-filter.ts";
 import css from "./WebhookList.module.css";
 import { WebhookTable } from "./WebhookTable.tsx";
 
-/** Every webhook of the organization, and at a glance how each one fares. */
+/** Every webhook of the organization, with its state. */
 export function WebhookList() {
   const { data: webhooks, error } = useQuery(overviewQuery);
   return (
@@ -76,7 +76,7 @@ function Loaded({ webhooks }: { webhooks: EndpointOverview[] }) {
   );
 }
 
-/** What needs somebody: the first thing to read, since it is what most come for. */
+/** What needs an admin's attention. It comes first, since most admins open the page because of it. */
 function Attention({ webhooks }: { webhooks: EndpointOverview[] }) {
   const { limits } = useSession();
   const disabled = webhooks.filter((webhook) => endpointStatus(webhook) === "disabled");

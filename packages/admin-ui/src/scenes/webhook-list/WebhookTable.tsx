@@ -20,7 +20,7 @@ interface Props {
   list: string;
 }
 
-/** Rows come and go while nobody is at work in the table; what they say is always the newest. */
+/** Rows appear and go, unless the pointer or the focus is in the table; their content is always the newest. */
 export function WebhookTable({ webhooks, list }: Props) {
   const { held, watch } = useHold();
   const { rows } = useHeldRows(webhooks, held, list);

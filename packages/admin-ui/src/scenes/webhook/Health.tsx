@@ -13,7 +13,7 @@ import css from "./Health.module.css";
 import { ResumeButton } from "./ResumeDialog.tsx";
 import { resumeWords } from "./resume-words.ts";
 
-/** Why a webhook doesn't get its deliveries, and what to do. Nothing, where all is well. */
+/** Why a webhook doesn't get its deliveries, and what to do. Empty for a healthy one. */
 export function Health({ webhook }: { webhook: EndpointDetails }) {
   const status = endpointStatus(webhook);
   if (status === "active") return null;

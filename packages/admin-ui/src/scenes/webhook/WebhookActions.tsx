@@ -7,7 +7,7 @@ import { useDeleteBlock, useManageBlock } from "../../common/session.tsx";
 import { DeleteDialog } from "./DeleteDialog.tsx";
 import { PauseDialog } from "./PauseDialog.tsx";
 
-/** What can be done with a webhook beyond its tabs. */
+/** The actions on a webhook: pause or resume, and delete. */
 export function WebhookActions({ webhook }: { webhook: EndpointDetails }) {
   const [asking, setAsking] = useState<"pause" | "delete" | null>(null);
   const manageBlock = useManageBlock();

@@ -22,7 +22,7 @@ const ManualDelivery = lazy(() => import("../manual-delivery/ManualDelivery.tsx"
 const Signature = lazy(() => import("../signature/Signature.tsx"));
 const EditWebhook = lazy(() => import("../webhook-form/EditWebhook.tsx"));
 
-/** One webhook: how it stands and why, what was sent to it, and everything one can do with it. */
+/** One webhook: its state and the reason, its deliveries, and the actions on it. */
 export default function WebhookPage({ id, place }: { id: string; place: string }) {
   const { data: webhook, error } = useQuery(webhookQuery(id));
   if (!webhook)
