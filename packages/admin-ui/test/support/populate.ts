@@ -1,8 +1,7 @@
 import type { EventType } from "@herald/contracts";
 import { bodyOf, eventIdOf } from "./bodies.ts";
-import { randomFrom, uuidv7 } from "./deterministic.ts";
 import { type ScenarioKey, scenarios, type WebhookScenario } from "./fixtures.ts";
-import { historyOf, missedBy, type Past } from "./history.ts";
+import { historyOf, missedBy, type Past, randomFrom, uuidv7 } from "./history.ts";
 import type { TestEnvironment } from "./test-environment.ts";
 
 type Prisma = TestEnvironment["db"]["database"]["prisma"];

@@ -1,7 +1,7 @@
 import { eventually } from "@herald/testkit/harness/eventually";
 import { beforeEach, expect, test } from "@jest/globals";
 import type { Locator, Page } from "playwright-core";
-import { uuidv7 } from "../support/deterministic.ts";
+import { uuidv7 } from "../support/history.ts";
 import { type Population, populate } from "../support/populate.ts";
 import { useTestEnvironment } from "../support/test-environment.ts";
 

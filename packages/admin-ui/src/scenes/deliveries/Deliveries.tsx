@@ -8,7 +8,7 @@ import { deliveriesQuery, newestDeliveriesQuery } from "../../api/queries.ts";
 import { sumHours } from "../../common/display/hours.ts";
 import { EmptyState } from "../../common/feedback/EmptyState.tsx";
 import { LoadError } from "../../common/feedback/LoadError.tsx";
-import { ProblemNotice } from "../../common/feedback/Problem.tsx";
+import { ProblemNotice } from "../../common/feedback/Notice.tsx";
 import { Skeleton } from "../../common/feedback/Skeleton.tsx";
 import { ButtonLink } from "../../common/form/Button.tsx";
 import { Panel } from "../../common/page/Panel.tsx";

@@ -1,6 +1,5 @@
 import { ApiProblem } from "../../api/problem.ts";
-import { Notice } from "../../common/feedback/Notice.tsx";
-import { ProblemNotice } from "../../common/feedback/Problem.tsx";
+import { Notice, ProblemNotice } from "../../common/feedback/Notice.tsx";
 
 /** Why saving failed. Problems of a field are shown beside the field; here only their number. */
 export function SaveProblem({ error }: { error: unknown }) {

@@ -9,8 +9,7 @@ import { Pips } from "../../common/display/Pips.tsx";
 import table from "../../common/display/table.module.css";
 import { useSession } from "../../common/session.tsx";
 import { useHeldRows } from "../../common/steady/held-rows.ts";
-import { useHold } from "../../common/steady/use-hold.ts";
-import { useSteadyPlace } from "../../common/steady/use-steady-place.ts";
+import { useHold, useSteadyPlace } from "../../common/steady/use-hold.ts";
 import { Time } from "../../common/time/Time.tsx";
 import css from "./WebhookTable.module.css";
 

@@ -10,8 +10,8 @@ import { Time } from "../../common/time/Time.tsx";
 import { duration, utc } from "../../common/time/words.ts";
 import { diagnose } from "./diagnosis.ts";
 import css from "./Health.module.css";
-import { ResumeButton } from "./ResumeDialog.tsx";
 import { resumeWords } from "./resume-words.ts";
+import { ResumeButton } from "./SwitchDialogs.tsx";
 
 /** Why a webhook doesn't get its deliveries, and what to do. Empty for a healthy one. */
 export function Health({ webhook }: { webhook: EndpointDetails }) {

@@ -5,7 +5,7 @@ import { Button } from "../../common/form/Button.tsx";
 import { Menu } from "../../common/overlay/Menu.tsx";
 import { useDeleteBlock, useManageBlock } from "../../common/session.tsx";
 import { DeleteDialog } from "./DeleteDialog.tsx";
-import { PauseDialog } from "./PauseDialog.tsx";
+import { PauseDialog } from "./SwitchDialogs.tsx";
 
 /** The actions on a webhook: pause or resume, and delete. */
 export function WebhookActions({ webhook }: { webhook: EndpointDetails }) {

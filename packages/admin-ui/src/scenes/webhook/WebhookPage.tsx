@@ -7,7 +7,7 @@ import { StatusBadge } from "../../common/display/Badge.tsx";
 import { Copy } from "../../common/display/Copy.tsx";
 import { endpointStatus } from "../../common/display/endpoint-status.ts";
 import { LoadError } from "../../common/feedback/LoadError.tsx";
-import { ProblemNotice } from "../../common/feedback/Problem.tsx";
+import { ProblemNotice } from "../../common/feedback/Notice.tsx";
 import { Skeleton } from "../../common/feedback/Skeleton.tsx";
 import { PageHead } from "../../common/page/PageHead.tsx";
 import { useSession } from "../../common/session.tsx";
