@@ -33,7 +33,8 @@ grant update (publish_at) on notice to herald_publisher;
 grant select on webhook_endpoint, business_event, delivery, delivery_attempt to herald_dispatcher;
 grant update (consecutive_failures, failure_run, enabled, disabled_reason, disabled_at, revision, updated_at)
   on webhook_endpoint to herald_dispatcher;
-grant update (state, next_attempt_at, attempt_count, in_flight, status_code, error_summary, attempted_at)
+grant update (state, next_attempt_at, attempt_count, in_flight, status_code, error_summary, failure_kind,
+    attempted_at)
   on delivery to herald_dispatcher;
 grant insert, update on delivery_attempt to herald_dispatcher;
 grant insert on notice to herald_dispatcher;

@@ -4,12 +4,12 @@ import { projectFolder } from "@herald/testkit/stack/folders";
 import { afterEach, beforeEach, describe, test } from "@jest/globals";
 import type { BrowserContextOptions, Page } from "playwright-core";
 import { type Population, populate } from "../test/support/populate.ts";
-import { useWorld } from "../test/support/world.ts";
+import { useTestEnvironment } from "../test/support/test-environment.ts";
 
-/** Every screen and state of the page, for the eye: `pnpm gallery`, then look into .local/gallery. */
+/** Pictures of every screen and state of the page: run `pnpm gallery`, then look into .local/gallery. */
 const folder = process.env.SCREENSHOTS ?? join(projectFolder(), ".local", "gallery");
 const only = process.env.ONLY ? new RegExp(process.env.ONLY) : /./;
-const world = useWorld();
+const environment = useTestEnvironment();
 
 const looks: Record<string, BrowserContextOptions> = {
   light: { colorScheme: "light", viewport: { width: 1280, height: 860 } },
@@ -26,7 +26,7 @@ interface Shot {
   name: string;
   place: () => string;
   /** Another session than that of an admin who may do everything. */
-  as?: Parameters<typeof world.signIn>[1] | "nobody";
+  as?: Parameters<typeof environment.signIn>[1] | "nobody";
   /** What is wrong with the API, before the page asks it. */
   before?: (page: Page) => Promise<unknown>;
   act?: (page: Page) => Promise<unknown>;
@@ -121,10 +121,10 @@ const shots: Shot[] = [
     name: "manual-failed",
     place: () => `/webhooks/${live}/manual`,
     act: async (page) => {
-      world.receiver.answerWith({ status: 500 });
+      environment.receiver.answerWith({ status: 500 });
       await button(page, "Send manual delivery");
       await page.getByText("failed: 500").first().waitFor();
-      world.receiver.answerWith({ status: 200 });
+      environment.receiver.answerWith({ status: 200 });
     },
   },
   { name: "settings", place: () => webhook("healthy", "/settings") },
@@ -138,7 +138,10 @@ const shots: Shot[] = [
     place: () => `/webhooks/${live}/settings`,
     act: async (page) => {
       await page.getByLabel("Name").fill(`Mine ${Date.now() % 1000}`);
-      await world.api.edit(live, { name: `Theirs ${Date.now() % 1000}`, url: `${world.receiver.url}/elsewhere` });
+      await environment.api.edit(live, {
+        name: `Theirs ${Date.now() % 1000}`,
+        url: `${environment.receiver.url}/elsewhere`,
+      });
       await button(page, "Save webhook");
       await page.getByRole("alert").waitFor();
     },
@@ -188,39 +191,39 @@ async function settled(page: Page): Promise<void> {
 
 beforeEach(async () => {
   await mkdir(folder, { recursive: true });
-  const { endpoint: only } = await world.api.create({ name: "Ledger", url: "https://ledger.example/hooks" });
-  await world.db.database.prisma.webhookEndpoint.update({
+  const { endpoint: only } = await environment.api.create({ name: "Ledger", url: "https://ledger.example/hooks" });
+  await environment.db.database.prisma.webhookEndpoint.update({
     where: { id: only.id },
     data: { organizationId: "an organization with one" },
   });
-  population = await populate(world);
-  const made = await world.api.create({
+  population = await populate(environment);
+  const made = await environment.api.create({
     name: "Workshop",
-    url: world.receiver.url,
+    url: environment.receiver.url,
     events: ["WorkItemCompleted", "RiskCreated"],
   });
   live = made.endpoint.id;
   secret = made.signingSecret ?? "";
-  await world.api.deliver(live, "RiskCreated", '{"id": 4711, "title": "Late permit", "level": "High"}');
+  await environment.api.deliver(live, "RiskCreated", '{"id": 4711, "title": "Late permit", "level": "High"}');
 });
 afterEach(() => {
-  world.takeProblems();
+  environment.takeProblems();
 });
 
 describe.each(Object.entries(looks))("the gallery, %s", (look, options) => {
   test("every screen and state", async () => {
     const failed: string[] = [];
-    const admin = await world.signIn("", { ...options, reducedMotion: "reduce" });
+    const admin = await environment.signIn("", { ...options, reducedMotion: "reduce" });
     for (const { name, place, as, before, act } of shots.filter((shot) => only.test(shot.name))) {
       try {
         const page =
           as === "nobody"
-            ? await world.open("", { ...options, reducedMotion: "reduce" })
+            ? await environment.open("", { ...options, reducedMotion: "reduce" })
             : as || before
-              ? await world.signIn("", { ...options, ...as, reducedMotion: "reduce" })
+              ? await environment.signIn("", { ...options, ...as, reducedMotion: "reduce" })
               : admin;
         await before?.(page);
-        await page.goto(world.pageUrl + place());
+        await page.goto(environment.pageUrl + place());
         await page.getByRole("heading").first().waitFor();
         if (!before) await settled(page);
         await act?.(page);
@@ -231,7 +234,7 @@ describe.each(Object.entries(looks))("the gallery, %s", (look, options) => {
         await page.unrouteAll({ behavior: "ignoreErrors" });
         if (page !== admin) await page.context().close();
         if (name === "session-lost")
-          await admin.context().addCookies(await (await world.signIn("", options)).context().cookies());
+          await admin.context().addCookies(await (await environment.signIn("", options)).context().cookies());
       } catch (error) {
         failed.push(`${name}: ${error}`);
       }

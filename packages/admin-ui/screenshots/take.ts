@@ -4,7 +4,7 @@ import { projectFolder } from "@herald/testkit/stack/folders";
 import { expect, test } from "@jest/globals";
 import type { Page } from "playwright-core";
 import { populate } from "../test/support/populate.ts";
-import { useWorld } from "../test/support/world.ts";
+import { useTestEnvironment } from "../test/support/test-environment.ts";
 
 const folder = process.env.SCREENSHOTS ?? join(projectFolder(), "docs", "images");
 /** What a picture may weigh: a README is read over slow lines too. */
@@ -12,7 +12,7 @@ const MOST_BYTES = 200 * 1024;
 const WIDTH_PX = 1280;
 /** Sharp on the screens that most have by now. */
 const SCALE = 2;
-const world = useWorld();
+const environment = useTestEnvironment();
 
 interface Picture {
   name: string;
@@ -24,7 +24,7 @@ interface Picture {
 /** Takes the pictures of the README, against the real services. Run by `pnpm screenshots`. */
 test("the README's pictures are taken", async () => {
   await mkdir(folder, { recursive: true });
-  const { disabled, failing, busy } = await populate(world);
+  const { disabled, failing, busy } = await populate(environment);
   const delivered = (page: Page) => page.locator("[data-delivery]").nth(4).waitFor();
   const pictures: Picture[] = [
     {
@@ -63,10 +63,10 @@ test("the README's pictures are taken", async () => {
     },
   ];
   for (const colorScheme of ["light", "dark"] as const) {
-    const page = await world.signIn("", { colorScheme, reducedMotion: "reduce", deviceScaleFactor: SCALE });
+    const page = await environment.signIn("", { colorScheme, reducedMotion: "reduce", deviceScaleFactor: SCALE });
     for (const { name, place, heightPx, ready } of pictures) {
       await page.setViewportSize({ width: WIDTH_PX, height: heightPx });
-      await page.goto(world.pageUrl + place);
+      await page.goto(environment.pageUrl + place);
       await ready(page);
       const picture = await takeWebp(page, heightPx);
       await writeFile(join(folder, `${name}-${colorScheme}.webp`), picture);

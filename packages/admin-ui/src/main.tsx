@@ -4,7 +4,7 @@ import "./app/fonts.css";
 import "./app/tokens.css";
 import "./app/global.css";
 import { App } from "./app/App.tsx";
-import { applyStoredTheme } from "./app/theme.ts";
+import { applyStoredTheme } from "./app/theme.tsx";
 
 applyStoredTheme();
 

@@ -1,4 +1,5 @@
 import { type Static, Type } from "typebox";
+import { FAILURE_KINDS } from "./failure-kinds.ts";
 import {
   count,
   eventType,
@@ -34,8 +35,17 @@ export type WebhookDeliverySummary = Static<typeof WebhookDeliverySummary>;
 
 // All that follows is additive to SPEC.
 
+const failureKind = orNull(
+  oneOf(
+    FAILURE_KINDS,
+    "Why it failed, for programs; null where `errorSummary` is. For `http_status` see `statusCode`. Kinds may be added: " +
+      "treat one that you don't know as `other`.",
+  ),
+);
+
 const listItem = {
   ...summary,
+  failureKind,
   state: oneOf(
     DELIVERY_STATES,
     "`pending`: an attempt is due, now or later; `parked`: set aside because the endpoint is disabled; `succeeded` and " +
@@ -66,6 +76,7 @@ export const attempt = {
   durationMs: count("How long it took, in milliseconds."),
   statusCode: httpStatus("HTTP status; 503 for network errors and timeouts."),
   errorSummary: orNull(text("Why it failed; null where it succeeded.")),
+  failureKind,
   responseExcerpt: orNull(text("The first KiB of the response; null where there was none.")),
 };
 
@@ -80,7 +91,8 @@ export const DeliveryAttemptInfo = object("One signed HTTP request.", {
       minItems: 2,
       maxItems: 2,
     }),
-    "As sent, but for the signatures, which aren't stored.",
+    "As sent, in their order. What isn't stored is missing: `Host`, the signatures, and the trace context of an attempt " +
+      "that was interrupted.",
   ),
 });
 export type DeliveryAttemptInfo = Static<typeof DeliveryAttemptInfo>;

@@ -16,6 +16,7 @@ export {
   type EventType,
   isEventType,
 } from "./event-types.ts";
+export { FAILURE_KINDS, type FailureKind } from "./failure-kinds.ts";
 export { DEFAULT_API_LIMITS, MAX_EVENT_BYTES, RECENT_DELIVERIES } from "./limits.ts";
 export type { Hint, ManualReply } from "./messages.ts";
 export type { Notice, NoticeAttempt } from "./notices.ts";

@@ -38,7 +38,7 @@ export interface Answer {
 
 export const DEFAULT_BODY_LIMIT_BYTES = 256 * 1024;
 
-/** Verifies one request and hands it to the application; whatever `receive` or `secret` throws goes to the caller. */
+/** Verifies one request and hands it to the application. @throws what `receive` or `secret` throws */
 export async function accept<Request>(
   options: WebhookOptions<Request>,
   request: Request,

@@ -1,8 +1,6 @@
 import { createHmac } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "@jest/globals";
-import fc from "fast-check";
-import type { HeadersInput } from "./headers.ts";
 import { sign } from "./sign.ts";
 import { type RejectionReason, type VerifyInput, verify } from "./verify.ts";
 
@@ -48,7 +46,7 @@ const signedBody = (bytes: Uint8Array) => ({
 const without = (name: keyof typeof good) => withHeaders({ [name]: undefined });
 const upperCased = Object.fromEntries(Object.entries(good).map(([name, value]) => [name.toUpperCase(), value]));
 
-describe("§4.4.3 a verifier accepts", () => {
+describe("§4.4.3 accepted", () => {
   test.each<[string, VerifyInput]>([
     ["a request that is signed right and in time", request()],
     ["a body of no bytes", signedBody(Buffer.alloc(0))],
@@ -83,12 +81,12 @@ describe("§4.4.3 a verifier accepts", () => {
       "another prefix of the headers",
       request({ headers: mapKeys(good, (name) => name.replace("x-service", "acme")), headerPrefix: "Acme" }),
     ],
-  ])("%s", (_title, input) => {
+  ])("a verifier accepts %s", (_title, input) => {
     expect(verify(input)).toMatchObject({ ok: true });
   });
 });
 
-describe("§4.4.3 a verifier rejects", () => {
+describe("§4.4.3 rejected", () => {
   const hex = signature.slice("sha256=".length);
   test.each<[string, RejectionReason, VerifyInput]>([
     ["no headers at all", "missing_signature", request({ headers: {} })],
@@ -195,7 +193,7 @@ describe("§4.4.3 a verifier rejects", () => {
       request({ headers: [...Object.entries(good), ["X-Service-Timestamp", "1"]] }),
     ],
     ["an unknown prefix of the headers", "missing_signature", request({ headerPrefix: "Acme" })],
-  ])("%s (%s)", (_title, reason, input) => {
+  ])("a verifier rejects %s (%s)", (_title, reason, input) => {
     const verdict = verify(input);
     expect(verdict).toEqual({ ok: false, reason, message: expect.any(String) });
     expect(JSON.stringify(verdict)).not.toContain(secret);
@@ -226,7 +224,7 @@ test("§4.4.8 a manual payload has no trusted type and no event id", () => {
   expect(verify(signedBody(Buffer.from('["anything"]')))).toMatchObject({ ok: true, event: null, eventId: null });
 });
 
-test("§2.4/tolerant fields that nobody knows yet are handed on, wherever they are", () => {
+test("§2.4/tolerant unknown fields are handed on, at every depth", () => {
   const grown = { ...event, data: { ...event.data, more: [1] }, schemaVersion: 2 };
   const verdict = verify(signedBody(Buffer.from(JSON.stringify(grown))));
   expect(verdict).toMatchObject({ ok: true, event: "WorkItemCompleted", eventId, payload: grown });
@@ -249,7 +247,7 @@ test("an event id is compared without case, and only a UUID is one", () => {
   expect(withId(7)).toMatchObject({ eventId: null });
 });
 
-describe("a caller's own mistake throws", () => {
+describe("mistakes of the caller", () => {
   test.each<[string, Partial<VerifyInput>]>([
     ["no secret", { secret: [] }],
     ["an empty secret, with which anyone could sign", { secret: "" }],
@@ -260,77 +258,10 @@ describe("a caller's own mistake throws", () => {
     ["a tolerance that is no number", { toleranceSeconds: Number.NaN }],
     ["a negative tolerance", { toleranceSeconds: -1 }],
     ["a time that is none", { now: new Date(Number.NaN) }],
-  ])("%s", (_title, changes) => {
+  ])("%s throws, since it is a mistake of the caller", (_title, changes) => {
     expect(() => verify(request(changes))).toThrow(TypeError);
   });
 });
-
-describe("whatever is sent", () => {
-  const secrets = fc.string({ minLength: 1, unit: "grapheme" });
-  const seconds = fc.integer({ min: 0, max: 2 ** 40 });
-  const requestOf = (key: string, timestamp: number, bytes: Uint8Array): VerifyInput => ({
-    secret: key,
-    headers: { "X-Service-Signature": sign(key, timestamp, bytes), "X-Service-Timestamp": String(timestamp) },
-    body: bytes,
-    now: new Date(timestamp * 1000),
-  });
-
-  test("any body verifies with the secret that signed it", () => {
-    fc.assert(
-      fc.property(secrets, seconds, fc.uint8Array({ maxLength: 4096 }), (key, timestamp, bytes) => {
-        expect(verify(requestOf(key, timestamp, bytes)).ok).toBe(true);
-      }),
-    );
-  });
-
-  test("no body verifies after one bit of it was flipped", () => {
-    fc.assert(
-      fc.property(fc.uint8Array({ minLength: 1, maxLength: 1024 }), fc.nat(), (bytes, bit) => {
-        const changed = flipped(bytes, bit);
-        expect(verify({ ...requestOf(secret, at, bytes), body: changed })).toMatchObject({
-          reason: "signature_mismatch",
-        });
-      }),
-    );
-  });
-
-  test("no request verifies after one bit of its signature or timestamp was flipped", () => {
-    fc.assert(
-      fc.property(fc.uint8Array(), fc.nat(), fc.boolean(), (bytes, bit, inSignature) => {
-        const input = requestOf(secret, at, bytes);
-        const headers = { ...(input.headers as Record<string, string>) };
-        const name = inSignature ? "X-Service-Signature" : "X-Service-Timestamp";
-        headers[name] = Buffer.from(flipped(Buffer.from(headers[name] ?? ""), bit)).toString("latin1");
-        expect(verify({ ...input, headers }).ok).toBe(false);
-      }),
-    );
-  });
-
-  test("no headers make it throw", () => {
-    const anyHeaders = fc.dictionary(
-      fc.constantFrom(
-        "x-service-signature",
-        "x-service-timestamp",
-        "X-SERVICE-EVENT",
-        "x-service-delivery-id",
-        "__proto__",
-      ),
-      fc.oneof(fc.string(), fc.array(fc.string()), fc.constantFrom(signature, String(at))),
-    );
-    fc.assert(
-      fc.property(anyHeaders, fc.uint8Array(), (headers, bytes) => {
-        expect(typeof verify(request({ headers: headers as HeadersInput, body: bytes })).ok).toBe("boolean");
-      }),
-    );
-  });
-});
-
-function flipped(bytes: Uint8Array, bit: number): Uint8Array {
-  const changed = Uint8Array.from(bytes);
-  const index = Math.floor(bit / 8) % bytes.length;
-  changed[index] = (changed[index] ?? 0) ^ (1 << (bit % 8));
-  return changed;
-}
 
 function mapValues<Value>(headers: Record<string, string>, change: (value: string) => Value): Record<string, Value> {
   return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, change(value)]));

@@ -1,8 +1,7 @@
 import { timingSafeEqual } from "node:crypto";
 import { type HeadersInput, readHeader } from "./headers.ts";
 import { readPayload } from "./payload.ts";
-import { digest } from "./sign.ts";
-import { parseTimestamp } from "./timestamp.ts";
+import { digest, parseTimestamp } from "./sign.ts";
 
 export interface VerifyInput {
   /** The endpoint's signing secret as it was shown, or several, any of which may have signed. */

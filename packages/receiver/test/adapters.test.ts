@@ -66,7 +66,7 @@ describe.each(frameworks)("%s", (name, framework) => {
     return { server, received };
   }
 
-  test("§4.4.1 §4.4.5 hands the verified event and its exact bytes on, and answers 204 after that", async () => {
+  test(`§4.4.1 §4.4.5 ${name} hands the verified event and its exact bytes on, and answers 204 after that`, async () => {
     let finished = false;
     const received: Webhook[] = [];
     const { server } = await start({
@@ -84,7 +84,7 @@ describe.each(frameworks)("%s", (name, framework) => {
     expect(received[0]).toMatchObject({ event: "RiskCreated", deliveryId: "delivery-1", payload: { x: "é" } });
   });
 
-  test("§4.4.2 rejects a body that was changed, and says why", async () => {
+  test(`§4.4.2 ${name} rejects a body that was changed, and says why`, async () => {
     const { server, received } = await start();
     const answer = await post(server, body, { "X-Service-Signature": sign(secret, 1, body) });
     expect(answer.status).toBe(401);
@@ -92,7 +92,7 @@ describe.each(frameworks)("%s", (name, framework) => {
     expect(received).toHaveLength(0);
   });
 
-  test("§4.4.4 rejects a header that is there twice", async () => {
+  test(`§4.4.4 ${name} rejects a header that is there twice`, async () => {
     const { server, received } = await start();
     const answer = await post(server, body, { "X-Service-Event": ["RiskCreated", "ProjectCreated"] });
     expect(answer.status).toBe(401);
@@ -100,7 +100,7 @@ describe.each(frameworks)("%s", (name, framework) => {
     expect(received).toHaveLength(0);
   });
 
-  test("§4.4.4 takes a body of exactly the limit and answers 413 to one byte more", async () => {
+  test(`§4.4.4 ${name} takes a body of exactly the limit and answers 413 to one byte more`, async () => {
     const { server, received } = await start({ bodyLimitBytes: 1000 });
     expect((await post(server, Buffer.alloc(1000, "a"))).status).toBe(204);
     expect((await post(server, Buffer.alloc(1001, "a"))).status).toBe(413);
@@ -108,30 +108,30 @@ describe.each(frameworks)("%s", (name, framework) => {
     expect(received).toHaveLength(1);
   });
 
-  test("takes 256 KiB by default", async () => {
+  test(`${name} takes 256 KiB by default`, async () => {
     const { server } = await start();
     expect((await post(server, Buffer.alloc(256 * 1024, "a"))).status).toBe(204);
     expect((await post(server, Buffer.alloc(256 * 1024 + 1, "a"))).status).toBe(413);
   });
 
-  test("§4.4.5 answers a failure where the event cannot be accepted", async () => {
+  test(`§4.4.5 ${name} answers a failure where the event cannot be accepted`, async () => {
     const { server } = await start({ receive: () => Promise.reject(new Error("the queue is full")) });
     expect((await post(server, body)).status).toBe(500);
   });
 
-  test("answers 404 where there is no such endpoint", async () => {
+  test(`${name} answers 404 where there is no such endpoint`, async () => {
     const { server, received } = await start({ secret: () => null });
     expect((await post(server, body)).status).toBe(404);
     expect(received).toHaveLength(0);
   });
 
-  test("takes a body whatever its content type says", async () => {
+  test(`${name} takes a body of any content type`, async () => {
     const { server } = await start();
     expect((await post(server, body, { "Content-Type": "text/plain" })).status).toBe(204);
   });
 
   if (name !== "fetch") {
-    test("leaves the application's other routes their parsers", async () => {
+    test(`${name} leaves the application's other routes their parsers`, async () => {
       const { server } = await start();
       const answer = await post(server, Buffer.from('{ "a": 1 }'), {}, "/json");
       expect(answer).toEqual({ status: 200, text: '{"a":1}' });
@@ -140,7 +140,7 @@ describe.each(frameworks)("%s", (name, framework) => {
 });
 
 describe("express behind a parser", () => {
-  test("says what to do where the raw bytes are lost", async () => {
+  test("express behind a parser says what to do where the raw bytes are lost", async () => {
     const app = express();
     app.use(express.json());
     app.post("/hooks", expressWebhook({ secret, receive: () => {} }));
@@ -153,7 +153,7 @@ describe("express behind a parser", () => {
     expect(answer).toEqual({ status: 500, text: expect.stringContaining("before express.json()") });
   });
 
-  test("takes the bytes that express.raw() kept", async () => {
+  test("express behind a parser takes the bytes that express.raw() kept", async () => {
     const app = express();
     app.use(express.raw({ type: "*/*" }));
     app.post("/hooks", expressWebhook({ secret, receive: () => {}, now: () => now }));
@@ -162,7 +162,7 @@ describe("express behind a parser", () => {
     expect((await post(server, body)).status).toBe(204);
   });
 
-  test("finds the secret by the route's parameter", async () => {
+  test("express behind a parser finds the secret by the route's parameter", async () => {
     const app = express();
     app.post(
       "/hooks/:endpoint",

@@ -1,6 +1,8 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
+import { connect } from "node:net";
 import { fileURLToPath } from "node:url";
+import { eventually } from "@herald/testkit/harness/eventually";
 import { afterEach, describe, expect, test } from "@jest/globals";
 import { sign } from "../src/index.ts";
 import { type Listener, type ListenerOptions, startListener } from "../src/listen/index.ts";
@@ -24,7 +26,7 @@ function signed(text: string, key = secret): Record<string, string> {
 const post = (url: string, headers: Record<string, string>, text = body) =>
   fetch(url, { method: "POST", headers, body: text });
 
-describe("the listener", () => {
+describe("listener", () => {
   let listener: Listener | undefined;
   afterEach(async () => {
     await listener?.close();
@@ -38,15 +40,15 @@ describe("the listener", () => {
     return { url: listener.url, printed };
   }
 
-  test("answers 204 to what verifies, and prints it", async () => {
+  test("the listener answers 204 to what verifies, and prints it", async () => {
     const { url, printed } = await start();
     expect((await post(`${url}hooks`, signed(body))).status).toBe(204);
     expect(printed).toEqual([
-      expect.stringMatching(/POST \/hooks {2}RiskCreated {2}verified, signed [01] s ago {2}-> 204\n/),
+      expect.stringMatching(/POST \/hooks {2}RiskCreated {2}verified, signed \d+ s ago {2}-> 204\n/),
     ]);
   });
 
-  test("answers 401 to what does not, and prints why", async () => {
+  test("the listener answers 401 to what does not, and prints why", async () => {
     const { url, printed } = await start();
     const answer = await post(url, signed(body, "another"));
     expect(answer.status).toBe(401);
@@ -54,40 +56,35 @@ describe("the listener", () => {
     expect(printed).toEqual([expect.stringContaining("NOT VERIFIED (signature_mismatch)  -> 401")]);
   });
 
-  test("says so where it knows no secret", async () => {
+  test("the listener says so where it knows no secret", async () => {
     const { url, printed } = await start({ secrets: [] });
     expect((await post(url, signed(body))).status).toBe(401);
     expect(printed).toEqual([expect.stringContaining("no signing secret is known here")]);
   });
 
-  test("answers what it is told to", async () => {
+  test("the listener answers what it is told to", async () => {
     const { url } = await start({ status: 500 });
     expect((await post(url, signed(body))).status).toBe(500);
   });
 
-  test("§4.4.4 answers 413 to what is too large", async () => {
+  test("§4.4.4 the listener answers 413 to what is too large", async () => {
     const { url, printed } = await start({ bodyLimitBytes: 10 });
     expect((await post(url, signed(body))).status).toBe(413);
     expect(printed).toEqual([expect.stringContaining("body_too_large")]);
   });
 
-  test("survives a sender that hangs up", async () => {
+  test("the listener survives a sender that hangs up", async () => {
     const { url, printed } = await start();
-    const hangUp = new AbortController();
-    const stream = new ReadableStream({
-      start(controller) {
-        controller.enqueue(Buffer.from("{"));
-        setTimeout(() => hangUp.abort(), 50);
-      },
-    });
-    const request = { method: "POST", body: stream, duplex: "half", signal: hangUp.signal } as RequestInit;
-    await expect(fetch(url, request)).rejects.toThrow();
+    const { hostname, port } = new URL(url);
+    const socket = connect(Number(port), hostname);
+    const halfARequest = "POST / HTTP/1.1\r\nHost: receiver\r\nContent-Length: 10\r\n\r\n{";
+    socket.write(halfARequest, () => socket.destroy());
+    await eventually(() => expect(printed).toContainEqual(expect.stringContaining("hung up")));
     expect((await post(url, signed(body))).status).toBe(204);
-    expect(printed).toContainEqual(expect.stringContaining("hung up"));
   });
 });
 
-describe("herald-listen", () => {
+describe("command", () => {
   let running: ChildProcess | undefined;
   afterEach(async () => {
     if (!running || running.exitCode !== null || running.signalCode !== null) return;
@@ -109,7 +106,7 @@ describe("herald-listen", () => {
     return { child, said };
   }
 
-  test("prints what it receives, and ends at SIGTERM", async () => {
+  test("herald-listen prints what it receives, and ends at SIGTERM", async () => {
     const { child, said } = run("--port", "0");
     const [line] = (await once(child.stdout, "data")) as [string];
     const url = /http:\/\/127\.0\.0\.1:\d+\//.exec(line)?.[0] ?? "";
@@ -127,7 +124,7 @@ describe("herald-listen", () => {
     [["--tls-cert", "x.pem"], 2, "--tls-cert and --tls-key go together"],
     [["--tls-cert", "none.pem", "--tls-key", "none.pem"], 2, "ENOENT"],
     [["--nonsense"], 2, "--nonsense"],
-  ])("%j ends with %i", async (options, code, text) => {
+  ])("herald-listen with %j ends with %i", async (options, code, text) => {
     const { child, said } = run(...options);
     expect(await once(child, "close")).toEqual([code, null]);
     expect(said.text).toContain(text);

@@ -10,7 +10,7 @@ const at = useDatabase();
 
 beforeAll(async () => {
   pool = new Pool({ connectionString: at.url, max: 10 });
-  // As every user of a pool must, or an idle connection that dies ends the process.
+  // Every user of a pool must listen: an error of an idle connection would end the process.
   pool.on("error", () => {});
   await pool.query(receivedEventTable());
   await pool.query("create table effect (event text not null)");
@@ -32,7 +32,7 @@ describe("with a pool", () => {
     expect(await effects()).toEqual([{ event: "a 1" }, { event: "b 1" }]);
   });
 
-  test("§4.4.7 of many at once, one persists", async () => {
+  test("§4.4.7 of many calls at once with the same event, one persists it", async () => {
     const accept = () =>
       acceptOnce()("a", "1", async (client) => {
         await client.query("select pg_sleep(0.05)");
@@ -43,7 +43,7 @@ describe("with a pool", () => {
     expect(await effects()).toHaveLength(1);
   });
 
-  test("an event that could not be persisted leaves nothing, and whoever waited for it persists it", async () => {
+  test("an event that could not be persisted leaves nothing, and a call that waited for it persists it", async () => {
     let begun = () => {};
     const holding = new Promise<void>((resolve) => {
       begun = resolve;
@@ -106,7 +106,7 @@ describe("with a client in the caller's transaction", () => {
     expect((await pool.query("select from herald_received_event")).rowCount).toBe(0);
   });
 
-  test("without a transaction it is refused", async () => {
+  test("a client without a transaction is refused", async () => {
     const client = await pool.connect();
     const acceptOnce = deduplicator(postgresStore({ client }));
     await expect(acceptOnce("a", "1", async () => {})).rejects.toThrow(/transaction block/);

@@ -53,6 +53,7 @@ CREATE TABLE "delivery" (
     "in_flight" BOOLEAN NOT NULL DEFAULT false,
     "status_code" INTEGER,
     "error_summary" TEXT,
+    "failure_kind" TEXT,
     "attempted_at" TIMESTAMPTZ(3),
     "created_at" TIMESTAMPTZ(3) NOT NULL,
 
@@ -67,7 +68,9 @@ CREATE TABLE "delivery_attempt" (
     "duration_ms" INTEGER NOT NULL,
     "status_code" INTEGER NOT NULL,
     "error_summary" TEXT,
+    "failure_kind" TEXT,
     "response_excerpt" TEXT,
+    "traceparent" TEXT,
 
     CONSTRAINT "delivery_attempt_pkey" PRIMARY KEY ("delivery_id","number")
 );

@@ -18,7 +18,13 @@ async function deliverWithLease(leaseLeftMs: number) {
     sender: {
       async send() {
         seen.sent++;
-        const answer = { statusCode: 200, succeeded: true, errorSummary: null, responseExcerpt: null };
+        const answer = {
+          statusCode: 200,
+          succeeded: true,
+          errorSummary: null,
+          failureKind: null,
+          responseExcerpt: null,
+        };
         return { startedAt: NOW, durationMs: 1, ...answer };
       },
       async close() {},

@@ -54,7 +54,7 @@ export function createDeliver(parts: Parts): Deliver {
       });
       span?.end(spanEndOf(result));
       slots.ended(delivery.endpointId, result.succeeded);
-      await settle(settlementOf(delivery, result));
+      await settle(settlementOf(delivery, result, span?.traceparent));
       record(delivery, result);
     } catch (error) {
       log.error("an attempt could not be settled; its delivery comes due again when the lease ends", {
@@ -80,16 +80,20 @@ export function createDeliver(parts: Parts): Deliver {
     }
   }
 
-  function settlementOf(delivery: ClaimedDelivery, result: AttemptResult): Settlement {
+  function settlementOf(
+    delivery: ClaimedDelivery,
+    result: AttemptResult,
+    traceparent: string | null = null,
+  ): Settlement {
     const { deliveryId, endpointId, attempt, revision } = delivery;
     const endedAt = new Date(result.startedAt.getTime() + result.durationMs);
     const nextAttemptAt = result.succeeded ? null : schedule.nextAttemptAt(attempt, endedAt);
-    return { deliveryId, endpointId, attempt, revision, nextAttemptAt, ...result };
+    return { deliveryId, endpointId, attempt, revision, nextAttemptAt, traceparent, ...result };
   }
 
   /** One wide line an attempt. */
   function record(delivery: ClaimedDelivery, result: AttemptResult): void {
-    const { succeeded, statusCode, errorSummary, startedAt, durationMs } = result;
+    const { succeeded, statusCode, errorSummary, failureKind, startedAt, durationMs } = result;
     metrics.attempts.inc({ outcome: succeeded ? "succeeded" : "failed" });
     metrics.attemptDuration.observe(durationMs / 1_000);
     if (delivery.attempt === 1) {
@@ -105,6 +109,7 @@ export function createDeliver(parts: Parts): Deliver {
       attempt,
       statusCode,
       errorSummary,
+      failureKind,
       durationMs,
       traceparent,
     };

@@ -105,7 +105,15 @@ describe("a claim", () => {
     expect(await deliveryOf(id)).toMatchObject({
       attemptCount: 2,
       attemptedAt: startedAt,
-      attempts: [{ number: 1, startedAt, statusCode: 503, errorSummary: expect.stringContaining("interrupted") }],
+      failureKind: "interrupted",
+      attempts: [
+        {
+          startedAt,
+          statusCode: 503,
+          errorSummary: expect.stringContaining("interrupted"),
+          failureKind: "interrupted",
+        },
+      ],
     });
   });
 

@@ -29,6 +29,7 @@ describe("a settled delivery", () => {
       nextAttemptAt: null,
       statusCode: 204,
       errorSummary: null,
+      failureKind: null,
       attemptedAt: NOW,
       attempts: [{ number: 1, startedAt: NOW, durationMs: 12, statusCode: 204, responseExcerpt: "thanks" }],
     });
@@ -37,13 +38,16 @@ describe("a settled delivery", () => {
   test("§3.2/retry a delivery waits for its retry after a failure", async () => {
     const endpoint = await insertEndpoint(db.database.prisma);
     const { id } = await claimedDelivery(endpoint);
-    await settleAll([settlement(endpoint, id, { succeeded: false })]);
+    const traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+    await settleAll([settlement(endpoint, id, { succeeded: false, traceparent })]);
     expect(await deliveryOf(id)).toMatchObject({
       state: "pending",
       inFlight: false,
       nextAttemptAt: RETRY_AT,
       statusCode: 500,
       errorSummary: "receiver answered 500",
+      failureKind: "http_status",
+      attempts: [{ failureKind: "http_status", traceparent }],
     });
   });
 
@@ -70,7 +74,15 @@ describe("a settled delivery", () => {
     const endpoint = await insertEndpoint(db.database.prisma);
     const { id } = await claimedDelivery(endpoint, 2);
     await db.database.prisma.deliveryAttempt.create({
-      data: { deliveryId: id, number: 1, startedAt: NOW, durationMs: 0, statusCode: 503, errorSummary: "interrupted" },
+      data: {
+        deliveryId: id,
+        number: 1,
+        startedAt: NOW,
+        durationMs: 0,
+        statusCode: 503,
+        errorSummary: "interrupted",
+        failureKind: "interrupted",
+      },
     });
     await settleAll([settlement(endpoint, id, { attempt: 1 })]);
     await settleAll([settlement(endpoint, id, { attempt: 2, succeeded: false })]);

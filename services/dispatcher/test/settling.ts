@@ -54,7 +54,9 @@ export function settlement(endpoint: Endpoint, deliveryId: string, override: Par
     statusCode: succeeded ? 204 : 500,
     succeeded,
     errorSummary: succeeded ? null : "receiver answered 500",
+    failureKind: succeeded ? null : "http_status",
     responseExcerpt: null,
+    traceparent: null,
     nextAttemptAt: succeeded ? null : RETRY_AT,
     ...override,
   };

@@ -32,6 +32,7 @@ const attempt = (deliveryId: string, number: number, statusCode = 500) =>
       durationMs: 40 + number,
       statusCode,
       errorSummary: statusCode < 300 ? null : "the receiver answered 500",
+      failureKind: statusCode < 300 ? null : "http_status",
       responseExcerpt: "sorry",
     },
   });
@@ -112,7 +113,14 @@ describe("one endpoint", () => {
     const { body } = await client.get(`/webhooks/${endpoint.id}`).expect(200);
     expect(body).toMatchObject({ disabledReason: "failures", disabledAtUtc: clock.now().toISOString() });
     expect(body.failureRun).toMatchObject([
-      { deliveryId: second, attemptNumber: 1, statusCode: 500, durationMs: 41, responseExcerpt: "sorry" },
+      {
+        deliveryId: second,
+        attemptNumber: 1,
+        statusCode: 500,
+        failureKind: "http_status",
+        durationMs: 41,
+        responseExcerpt: "sorry",
+      },
       { deliveryId: first, attemptNumber: 1 },
       { deliveryId: first, attemptNumber: 2, durationMs: 42 },
     ]);
@@ -220,6 +228,7 @@ describe("one delivery", () => {
     expect(first.timestamp).toBe(String(Math.floor(Date.parse(first.attemptedAtUtc) / 1_000)));
     expect(first.headers).toEqual([
       ["User-Agent", "Herald"],
+      ["Accept", "*/*"],
       ["Content-Type", "application/json; charset=utf-8"],
       ["Content-Length", String(Buffer.byteLength(body))],
       ["X-Service-Timestamp", first.timestamp],

@@ -1,12 +1,12 @@
 import { useSyncExternalStore } from "react";
 
-/** What the page knows about its line to the API, from the requests that it makes anyway. */
+/** What the page knows about its connection to the API, from the requests that it makes anyway. */
 export interface Connection {
   /** Since when nothing answers, in ms since the epoch; null while it does. */
   downSince: number | null;
   /** When the API last answered, in ms since the epoch. */
   lastAnswerAt: number | null;
-  /** A request has been waiting for longer than a person would expect. */
+  /** A request has been waiting for longer than `SLOW_AFTER_MS`. */
   slow: boolean;
   /** The API said 401: the session is missing or over. */
   sessionLost: boolean;
@@ -51,12 +51,12 @@ export function connectionNow(): Connection {
   return current;
 }
 
-/** The server's idea of now, in ms since the epoch: countdowns and ages are of its times. */
+/** The server's time in ms since the epoch: countdowns and ages are counted from its times. */
 export function serverNow(): number {
   return Date.now() + current.clockSkewMs;
 }
 
-/** Marks the line as slow while a request waits for long. Call the result when it is over. */
+/** Marks the connection as slow while a request waits for long. Call the returned function when the request has ended. */
 export function watchRequest(): () => void {
   let counted = false;
   const timer = setTimeout(() => {

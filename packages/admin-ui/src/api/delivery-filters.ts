@@ -11,7 +11,7 @@ const periodHours = { "1h": 1, "24h": 24, "7d": 7 * 24 } as const;
 export type Period = keyof typeof periodHours;
 export const PERIODS = Object.keys(periodHours) as Period[];
 
-/** Reads the filters from the page's address. What it doesn't know, it leaves out. */
+/** Reads the filters from the page's address, and leaves out what it doesn't know. */
 export function filtersFromSearch(search: URLSearchParams): DeliveryFilters {
   const outcomes = new Set(search.getAll("outcome"));
   const eventTypes = new Set(search.getAll("event").filter(isEventType));

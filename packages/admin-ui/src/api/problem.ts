@@ -1,6 +1,6 @@
 import type { FieldProblem, Problem } from "@herald/contracts";
 
-/** The API answered, and the answer is no. `problem` is its own account of why. */
+/** The API refused a request; `problem` says why. */
 export class ApiProblem extends Error {
   readonly status: number;
   readonly problem: Problem;
@@ -16,7 +16,7 @@ export class ApiProblem extends Error {
   }
 }
 
-/** Nothing that speaks for the API answered: no connection, no answer in time, or a gateway's error page. */
+/** The API did not answer: no connection, no answer in time, or a gateway's error page. */
 export class ApiUnreachable extends Error {
   constructor(reason: string) {
     super(reason);
@@ -24,7 +24,7 @@ export class ApiUnreachable extends Error {
   }
 }
 
-/** A gateway or proxy in front of the API says these when the API itself doesn't answer. */
+/** A gateway in front of the API answers with these when the API doesn't answer. */
 const gatewayStatuses: ReadonlySet<number> = new Set([502, 503, 504]);
 
 /** Reads a failed answer into the error that the page shows. */

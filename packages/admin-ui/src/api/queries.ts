@@ -22,16 +22,16 @@ import { call } from "./client.ts";
 import { connectionNow } from "./connection.ts";
 import { type DeliveryFilters, filtersToQuery } from "./delivery-filters.ts";
 
-/** New results show within two seconds: one and a half, and the time that an answer takes. */
+/** New results show within two seconds: this interval, and the time that an answer takes. */
 const LIVE_MS = 1_500;
-/** Times as long as its answer took does the page wait before it asks for the overview again. */
+/** The page waits so many times as long as the overview's answer took before it asks again. */
 const OVERVIEW_PAUSE = 10;
 let overviewTookMs = 0;
 const ALL_PAGES_MS = 5_000;
 const RECOVERY_MS = 5_000;
 const PAGE_SIZE = 50;
 
-/** Asks as often as told; every few seconds while nothing answers or the session is over, to notice when that changes. */
+/** An interval of so many ms; of a few seconds while the API doesn't answer or the session is over, to notice a change. */
 function every(ms: number): () => number {
   return () => {
     const { downSince, sessionLost } = connectionNow();
@@ -60,7 +60,7 @@ export const overviewQuery = queryOptions({
     overviewTookMs = performance.now() - begun;
     return overview;
   },
-  // It is the dearest question: one that takes long is asked less often, so that an open page is no burden.
+  // The overview is the API's most expensive query. Where it takes long it is asked less often, so that open pages are no load.
   refetchInterval: () => every(Math.max(LIVE_MS, OVERVIEW_PAUSE * overviewTookMs))(),
 });
 
@@ -79,7 +79,7 @@ export const deliveriesQuery = (id: string, filters: DeliveryFilters) =>
     initialPageParam: null as string | null,
     getNextPageParam: (page) => page.nextCursor,
     placeholderData: keepPreviousData,
-    // Many pages are asked for one after the other, so only now and then; the newest alone is asked for as ever, see below.
+    // Many pages are loaded one after the other, so they are refreshed rarely; `newestDeliveriesQuery` refreshes the first one.
     refetchInterval: (query) => {
       const pages = query.state.data?.pages.length ?? 1;
       return every(pages > 1 ? ALL_PAGES_MS * pages : LIVE_MS)();
@@ -106,7 +106,7 @@ export const deliveryQuery = (id: string, deliveryId: string) =>
     },
   });
 
-/** A delivery's row, from any list that holds it, to show while the whole of it is on its way. */
+/** A delivery's row from any loaded list, to show until its details are loaded. */
 export function listedDelivery(client: QueryClient, id: string, deliveryId: string) {
   const lists = client.getQueriesData<InfiniteData<DeliveryPage>>({ queryKey: ["deliveries", id] });
   for (const [, data] of lists) {

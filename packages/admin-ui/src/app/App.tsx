@@ -5,10 +5,10 @@ import { addressesFrom } from "../api/addresses.ts";
 import { Skeleton } from "../common/feedback/Skeleton.tsx";
 import { Hint } from "../common/overlay/Hint.tsx";
 import { NotFound } from "../scenes/not-found/NotFound.tsx";
+import { RevealedSecret } from "../scenes/webhook-form/RevealedSecret.tsx";
 import { WebhookList } from "../scenes/webhook-list/WebhookList.tsx";
 import { ConnectionBanner } from "./ConnectionBanner.tsx";
 import { prefetch } from "./prefetch.ts";
-import { RevealedSecret } from "./RevealedSecret.tsx";
 import { SessionGate } from "./SessionGate.tsx";
 import { Shell } from "./Shell.tsx";
 
@@ -17,7 +17,7 @@ const WebhookPage = lazy(() => import("../scenes/webhook/WebhookPage.tsx"));
 
 const client = new QueryClient({
   defaultOptions: {
-    // What is shown asks again by itself every few seconds: that is the retry.
+    // Every query on the page is repeated after a few seconds: that is the retry.
     queries: { retry: false, staleTime: 1_000, networkMode: "always" },
     mutations: { retry: false, networkMode: "always" },
   },

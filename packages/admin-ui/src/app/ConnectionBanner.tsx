@@ -6,7 +6,7 @@ import { Button } from "../common/form/Button.tsx";
 import { Time } from "../common/time/Time.tsx";
 import css from "./ConnectionBanner.module.css";
 
-/** What is wrong with the line to the API, above whatever the page still shows. The region is always there, to be read out. */
+/** Says what is wrong with the connection to the API, above the page. The region is always there, so that it is read out. */
 export function ConnectionBanner() {
   const connection = useConnection();
   // Until the session is there, the page has nothing else to say than just this.

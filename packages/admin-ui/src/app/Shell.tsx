@@ -1,9 +1,9 @@
 import type { ReactNode } from "react";
 import { Link } from "wouter";
 import css from "./Shell.module.css";
-import { ThemeMenu } from "./ThemeMenu.tsx";
+import { ThemeMenu } from "./theme.tsx";
 
-/** What surrounds every scene: where one is, what is wrong with the line, and the page itself. */
+/** What surrounds every scene: the navigation, the connection's state, and the scene itself. */
 export function Shell({ banner, children }: { banner: ReactNode; children: ReactNode }) {
   return (
     <>

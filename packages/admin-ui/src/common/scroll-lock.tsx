@@ -11,7 +11,7 @@ interface Props {
 }
 
 /**
- * Stands in for the package of this name below Radix's dialogs (see vite.config.ts). That one adds `<style>` elements,
+ * Replaces the package of this name below Radix's dialogs (see vite.config.ts). That package adds `<style>` elements,
  * which the page's CSP forbids; this one sets an attribute that global.css knows.
  */
 export function RemoveScroll({ as: _as, allowPinchZoom: _allowPinchZoom, shards: _shards, ...rest }: Props) {

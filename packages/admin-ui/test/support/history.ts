@@ -1,6 +1,5 @@
 import type { EventType } from "@herald/contracts";
-import type { Answer, Part } from "./cast.ts";
-import { uuidv7 } from "./deterministic.ts";
+import type { Answer, WebhookScenario } from "./fixtures.ts";
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -25,69 +24,75 @@ export interface Past {
 }
 
 /** A day of a webhook's deliveries, newest first; the busiest hours were a few hours ago, and the night is quiet. */
-export function historyOf(part: Part, nowMs: number, random: () => number): Past[] {
-  if (part.everyMinutes === null) return [];
-  const endMs = nowMs - (part.off?.agoMs ?? 0);
-  const unfinished = (part.unfinished ?? []).map(({ agoMs, failures }) =>
-    unfinishedOne(part, endMs - agoMs, failures, random),
+export function historyOf(scenario: WebhookScenario, nowMs: number, random: () => number): Past[] {
+  if (scenario.everyMinutes === null) return [];
+  const endMs = nowMs - (scenario.off?.agoMs ?? 0);
+  const unfinished = (scenario.unfinished ?? []).map(({ agoMs, failures }) =>
+    unfinishedOne(scenario, endMs - agoMs, failures, random),
   );
   const finished: Past[] = [];
-  let createdMs = endMs - (part.quietMs ?? 8_000 + random() * part.everyMinutes * MINUTE);
+  let createdMs = endMs - (scenario.quietMs ?? 8_000 + random() * scenario.everyMinutes * MINUTE);
   while (createdMs > nowMs - 24 * HOUR) {
-    finished.push(finishedOne(part, createdMs, endMs, random));
-    createdMs -= part.everyMinutes * calmAt(nowMs - createdMs) * (0.3 + 1.4 * random()) * MINUTE + 1_000;
+    finished.push(finishedOne(scenario, createdMs, endMs, random));
+    createdMs -= scenario.everyMinutes * calmAt(nowMs - createdMs) * (0.3 + 1.4 * random()) * MINUTE + 1_000;
   }
   return [...unfinished, ...finished].sort((one, other) => other.createdMs - one.createdMs);
 }
 
-/** The times at which events happened that a webhook has no delivery for, since it is off. */
-export function missedBy(part: Part, nowMs: number, random: () => number): { id: string; createdMs: number }[] {
+/** The events that a disabled webhook has no delivery for. */
+export function missedBy(
+  scenario: WebhookScenario,
+  nowMs: number,
+  random: () => number,
+): { id: string; createdMs: number }[] {
   const missed: { id: string; createdMs: number }[] = [];
-  if (!part.off || part.everyMinutes === null) return missed;
-  for (let createdMs = nowMs - 40_000; createdMs > nowMs - part.off.agoMs + MINUTE; ) {
+  if (!scenario.off || scenario.everyMinutes === null) return missed;
+  for (let createdMs = nowMs - 40_000; createdMs > nowMs - scenario.off.agoMs + MINUTE; ) {
     missed.push({ id: uuidv7(createdMs, random), createdMs });
-    createdMs -= part.everyMinutes * calmAt(nowMs - createdMs) * (0.3 + 1.4 * random()) * MINUTE;
+    createdMs -= scenario.everyMinutes * calmAt(nowMs - createdMs) * (0.3 + 1.4 * random()) * MINUTE;
   }
   return missed;
 }
 
-/** How many times rarer than at the busiest hour: once four hours ago, six times at night. */
+/** How many times rarer deliveries are than at the busiest hour: 1 four hours ago, 6 at night. */
 function calmAt(agoMs: number): number {
   return 1 + 2.5 * (1 - Math.cos(((agoMs / HOUR - 4) / 24) * 2 * Math.PI));
 }
 
-function finishedOne(part: Part, createdMs: number, endMs: number, random: () => number): Past {
-  const ill = random() < (part.illness ?? 0);
-  const lastRetryMs = createdMs + (ATTEMPTS_AFTER_MS.at(-1) ?? 0) + part.ill.durationMs;
-  const exhausted = ill && random() < 0.25 && lastRetryMs < endMs;
-  const failures = exhausted ? ATTEMPTS_AFTER_MS.length : ill && createdMs + 2 * MINUTE < endMs ? 1 : 0;
-  const attempts = failedOnes(part, createdMs, failures, random);
-  if (!exhausted) attempts.push(attempt(part.well, createdMs, failures + 1, 0.6 + random()));
+function finishedOne(scenario: WebhookScenario, createdMs: number, endMs: number, random: () => number): Past {
+  const fails = random() < (scenario.failureRate ?? 0);
+  const lastRetryMs = createdMs + (ATTEMPTS_AFTER_MS.at(-1) ?? 0) + scenario.failure.durationMs;
+  const exhausted = fails && random() < 0.25 && lastRetryMs < endMs;
+  const failures = exhausted ? ATTEMPTS_AFTER_MS.length : fails && createdMs + 2 * MINUTE < endMs ? 1 : 0;
+  const attempts = failedOnes(scenario, createdMs, failures, random);
+  if (!exhausted) attempts.push(attempt(scenario.success, createdMs, failures + 1, 0.6 + random()));
   return {
-    ...fresh(part, createdMs, random),
+    ...fresh(scenario, createdMs, random),
     state: exhausted ? "exhausted" : "succeeded",
     attempts,
     nextAttemptAt: null,
   };
 }
 
-function unfinishedOne(part: Part, createdMs: number, failures: number, random: () => number): Past {
+function unfinishedOne(scenario: WebhookScenario, createdMs: number, failures: number, random: () => number): Past {
   const due = createdMs + (ATTEMPTS_AFTER_MS[failures] ?? 0);
   return {
-    ...fresh(part, createdMs, random),
-    state: part.off ? "parked" : "pending",
-    attempts: failedOnes(part, createdMs, failures, random),
-    nextAttemptAt: part.off ? null : new Date(due),
+    ...fresh(scenario, createdMs, random),
+    state: scenario.off ? "parked" : "pending",
+    attempts: failedOnes(scenario, createdMs, failures, random),
+    nextAttemptAt: scenario.off ? null : new Date(due),
   };
 }
 
-function fresh(part: Part, createdMs: number, random: () => number) {
-  const eventType = part.events[Math.floor(random() * part.events.length)] ?? "ProjectCreated";
+function fresh(scenario: WebhookScenario, createdMs: number, random: () => number) {
+  const eventType = scenario.events[Math.floor(random() * scenario.events.length)] ?? "ProjectCreated";
   return { id: uuidv7(createdMs, random), createdMs, eventType };
 }
 
-function failedOnes(part: Part, createdMs: number, count: number, random: () => number): Attempt[] {
-  return Array.from({ length: count }, (_, index) => attempt(part.ill, createdMs, index + 1, 0.95 + random() / 10));
+function failedOnes(scenario: WebhookScenario, createdMs: number, count: number, random: () => number): Attempt[] {
+  return Array.from({ length: count }, (_, index) =>
+    attempt(scenario.failure, createdMs, index + 1, 0.95 + random() / 10),
+  );
 }
 
 function attempt(answer: Answer, createdMs: number, number: number, speed: number): Attempt {
@@ -95,4 +100,20 @@ function attempt(answer: Answer, createdMs: number, number: number, speed: numbe
   const durationMs = answer.durationMs >= 15_000 ? answer.durationMs : Math.round(answer.durationMs * speed);
   const startedAt = new Date(createdMs + DISPATCH_MS + (ATTEMPTS_AFTER_MS[number - 1] ?? 0));
   return { ...answer, durationMs, number, startedAt };
+}
+
+/** Numbers from 0 to 1 that are the same on every run. */
+export function randomFrom(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state * 1_664_525 + 1_013_904_223) % 4_294_967_296;
+    return state / 4_294_967_296;
+  };
+}
+
+/** A UUIDv7 of a time: lists are in the order of their ids. */
+export function uuidv7(timeMs: number, random: () => number): string {
+  const time = Math.floor(timeMs).toString(16).padStart(12, "0");
+  const noise = Array.from({ length: 18 }, () => Math.floor(random() * 16).toString(16)).join("");
+  return `${time.slice(0, 8)}-${time.slice(8)}-7${noise.slice(0, 3)}-8${noise.slice(3, 6)}-${noise.slice(6)}`;
 }

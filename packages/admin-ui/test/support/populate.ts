@@ -1,11 +1,10 @@
 import type { EventType } from "@herald/contracts";
 import { bodyOf, eventIdOf } from "./bodies.ts";
-import { cast, type Part, type Story } from "./cast.ts";
-import { randomFrom, uuidv7 } from "./deterministic.ts";
-import { historyOf, missedBy, type Past } from "./history.ts";
-import type { World } from "./world.ts";
+import { type ScenarioKey, scenarios, type WebhookScenario } from "./fixtures.ts";
+import { historyOf, missedBy, type Past, randomFrom, uuidv7 } from "./history.ts";
+import type { TestEnvironment } from "./test-environment.ts";
 
-type Prisma = World["db"]["database"]["prisma"];
+type Prisma = TestEnvironment["db"]["database"]["prisma"];
 
 export interface PopulatedEndpoint {
   id: string;
@@ -14,61 +13,65 @@ export interface PopulatedEndpoint {
   deliveryIds: string[];
 }
 
-export type Population = Record<Story, PopulatedEndpoint>;
+export type Population = Record<ScenarioKey, PopulatedEndpoint>;
 
 const HOUR = 3_600_000;
 
 /**
- * An organization with webhooks of every kind and a day of history, the same each time, as rows: no receiver could be so varied.
+ * Stores webhooks of every kind with a day of history, the same each time, as rows: no receiver could be so varied.
  * The clock of the tests stands still, so no dispatcher takes what is due.
  */
-export async function populate(world: Pick<World, "db" | "api" | "clock">): Promise<Population> {
-  const { prisma } = world.db.database;
-  const nowMs = world.clock.now().getTime();
+export async function populate(environment: Pick<TestEnvironment, "db" | "api" | "clock">): Promise<Population> {
+  const { prisma } = environment.db.database;
+  const nowMs = environment.clock.now().getTime();
   const random = randomFrom(7);
   const made: Partial<Population> = {};
-  for (const part of cast) {
-    const endpoint = await insertPart(prisma, part, { organizationId: world.api.organizationId, nowMs, random });
-    if (part.story) made[part.story] = endpoint;
+  for (const scenario of scenarios) {
+    const endpoint = await insertWebhook(prisma, scenario, {
+      organizationId: environment.api.organizationId,
+      nowMs,
+      random,
+    });
+    if (scenario.key) made[scenario.key] = endpoint;
   }
   return made as Population;
 }
 
-interface Place {
+interface Owner {
   organizationId: string;
   nowMs: number;
   random: () => number;
 }
 
-async function insertPart(
+async function insertWebhook(
   prisma: Prisma,
-  part: Part,
-  { organizationId, nowMs, random }: Place,
+  scenario: WebhookScenario,
+  { organizationId, nowMs, random }: Owner,
 ): Promise<PopulatedEndpoint> {
   const id = uuidv7(nowMs - 40 * 24 * HOUR, random);
-  const past = historyOf(part, nowMs, random);
-  const missed = missedBy(part, nowMs, random);
-  const run = failureRunOf(part, past);
-  const disabledAt = part.off ? new Date(nowMs - part.off.agoMs) : null;
+  const past = historyOf(scenario, nowMs, random);
+  const missed = missedBy(scenario, nowMs, random);
+  const run = failureRunOf(scenario, past);
+  const disabledAt = scenario.off ? new Date(nowMs - scenario.off.agoMs) : null;
   await prisma.webhookEndpoint.create({
     data: {
       id,
       organizationId,
-      name: part.name,
-      url: part.url,
-      events: part.events,
+      name: scenario.name,
+      url: scenario.url,
+      events: scenario.events,
       enabled: disabledAt === null,
       sealedSecret: "sealed",
       consecutiveFailures: run.length,
       failureRun: run,
-      disabledReason: part.off?.reason ?? null,
+      disabledReason: scenario.off?.reason ?? null,
       disabledAt,
       catchUpAt: new Date(nowMs + 20 * HOUR),
       createdAt: new Date(nowMs - 40 * 24 * HOUR),
       updatedAt: new Date(nowMs - 48 * HOUR),
     },
   });
-  const [missedType = "ProjectCreated"] = part.events;
+  const [missedType = "ProjectCreated"] = scenario.events;
   await prisma.businessEvent.createMany({
     data: [...past, ...missed.map((event) => ({ ...event, eventType: missedType }))].map((each) =>
       eventOf(each, organizationId),
@@ -78,12 +81,12 @@ async function insertPart(
   await prisma.deliveryAttempt.createMany({
     data: past.flatMap(({ id: deliveryId, attempts }) => attempts.map((attempt) => ({ deliveryId, ...attempt }))),
   });
-  return { id, name: part.name, deliveryIds: past.map((each) => each.id) };
+  return { id, name: scenario.name, deliveryIds: past.map((each) => each.id) };
 }
 
-/** The attempts that failed since the last success, oldest first. A paused webhook's last word was a success. */
-function failureRunOf(part: Part, past: readonly Past[]): string[] {
-  if (part.off?.reason === "paused") return [];
+/** The attempts that failed since the last success, oldest first. A paused webhook's latest attempt succeeded. */
+function failureRunOf(scenario: WebhookScenario, past: readonly Past[]): string[] {
+  if (scenario.off?.reason === "paused") return [];
   return past
     .filter(({ state }) => state === "pending" || state === "parked")
     .flatMap(({ id, attempts }) => attempts.map(({ number, startedAt }) => ({ id, number, startedAt })))
@@ -108,6 +111,7 @@ function deliveryOf(
     nextAttemptAt,
     statusCode: latest?.statusCode ?? null,
     errorSummary: latest?.errorSummary ?? null,
+    failureKind: latest?.failureKind ?? null,
     attemptedAt: latest?.startedAt ?? null,
     createdAt: new Date(createdMs),
   };

@@ -1,16 +1,16 @@
 import { expect, test } from "@jest/globals";
 import type { Page } from "playwright-core";
-import { useWorld } from "../support/world.ts";
+import { useTestEnvironment } from "../support/test-environment.ts";
 
-const world = useWorld();
+const environment = useTestEnvironment();
 
 /** Reasons are also there unseen, for who listens. */
 const visibly = (page: Page, words: RegExp) => page.getByText(words).filter({ visible: true }).first();
 
 test("§5.2 who may only view sees everything and can change nothing, and is told why", async () => {
-  const { endpoint } = await world.api.create({ name: "Billing mirror", url: world.receiver.url });
-  await world.emit();
-  const page = await world.signIn("", { permissions: ["integrations.view"] });
+  const { endpoint } = await environment.api.create({ name: "Billing mirror", url: environment.receiver.url });
+  await environment.emit();
+  const page = await environment.signIn("", { permissions: ["integrations.view"] });
   const reason = /You may look, not change: your account lacks the permission integrations\.manage/;
   const isOff = async (name: string) => {
     const button = page.getByRole("button", { name });
@@ -19,32 +19,32 @@ test("§5.2 who may only view sees everything and can change nothing, and is tol
   };
   await page.getByRole("link", { name: "Billing mirror" }).waitFor();
   await isOff("New webhook");
-  await page.goto(`${world.pageUrl}/webhooks/${endpoint.id}`);
+  await page.goto(`${environment.pageUrl}/webhooks/${endpoint.id}`);
   await page.getByRole("link", { name: "Succeeded, WorkItemCompleted" }).click();
   await page.getByRole("dialog").getByText("Body, as sent").waitFor();
   await page.keyboard.press("Escape");
   await isOff("Pause…");
-  await page.goto(`${world.pageUrl}/webhooks/${endpoint.id}/settings`);
+  await page.goto(`${environment.pageUrl}/webhooks/${endpoint.id}/settings`);
   await visibly(page, reason).waitFor();
   await isOff("Save webhook");
   expect(await page.getByLabel("Name").isEditable()).toBe(false);
-  await page.goto(`${world.pageUrl}/webhooks/${endpoint.id}/manual`);
+  await page.goto(`${environment.pageUrl}/webhooks/${endpoint.id}/manual`);
   await visibly(page, reason).waitFor();
   await isOff("Send manual delivery");
-  await page.goto(`${world.pageUrl}/webhooks/new`);
+  await page.goto(`${environment.pageUrl}/webhooks/new`);
   await visibly(page, reason).waitFor();
   await isOff("Save webhook");
 });
 
 test("§5.4 who may not even view is told what is missing", async () => {
-  const page = await world.signIn("", { permissions: [] });
+  const page = await environment.signIn("", { permissions: [] });
   await page.getByRole("heading", { name: "You may not see webhooks" }).waitFor();
   await page.getByText("the permission integrations.view").waitFor();
 });
 
 test("§5.3 without the entitlement one can look and delete, not save", async () => {
-  const { endpoint } = await world.api.create({ name: "Billing mirror", url: world.receiver.url });
-  const page = await world.signIn(`/webhooks/${endpoint.id}/settings`, { entitlements: [] });
+  const { endpoint } = await environment.api.create({ name: "Billing mirror", url: environment.receiver.url });
+  const page = await environment.signIn(`/webhooks/${endpoint.id}/settings`, { entitlements: [] });
   await visibly(page, /your account lacks the entitlement integrations/).waitFor();
   await page.getByRole("button", { name: "More actions" }).click();
   const item = page.getByRole("menuitem", { name: "Delete webhook…" });
@@ -52,12 +52,12 @@ test("§5.3 without the entitlement one can look and delete, not save", async ()
 });
 
 test("§5.4 without a session the page says how to get one", async () => {
-  const page = await world.open();
+  const page = await environment.open();
   await page.getByRole("heading", { name: "You are not signed in" }).waitFor();
 });
 
 test("§5.4 a session that ends in the middle loses nothing that was typed", async () => {
-  const page = await world.signIn("/webhooks/new");
+  const page = await environment.signIn("/webhooks/new");
   await page.getByLabel("Name").fill("Half finished");
   await page.getByLabel("Endpoint URL").fill("https://receiver.example");
   const cookies = await page.context().cookies();
@@ -74,8 +74,8 @@ test("§5.4 a session that ends in the middle loses nothing that was typed", asy
 });
 
 test("while the API is down the page keeps what it has, says since when, and recovers by itself", async () => {
-  await world.api.create({ name: "Billing mirror", url: world.receiver.url });
-  const page = await world.signIn();
+  await environment.api.create({ name: "Billing mirror", url: environment.receiver.url });
+  const page = await environment.signIn();
   await page.getByRole("link", { name: "Billing mirror" }).waitFor();
   await page.route("**/api/**", (route) => route.abort("connectionrefused"));
   await page.getByText("Herald's API can't be reached.").waitFor();
@@ -86,7 +86,7 @@ test("while the API is down the page keeps what it has, says since when, and rec
 });
 
 test("an API that is down from the start has a state of its own, and so has a gateway's error page", async () => {
-  const page = await world.signIn();
+  const page = await environment.signIn();
   await page.route("**/api/**", (route) =>
     route.fulfill({ status: 502, body: "<h1>Bad gateway</h1>", contentType: "text/html" }),
   );
@@ -97,20 +97,25 @@ test("an API that is down from the start has a state of its own, and so has a ga
 });
 
 test("a slow API is called slow, and its answer still arrives", async () => {
-  const page = await world.signIn();
+  const page = await environment.signIn();
+  let answer = () => {};
+  const answered = new Promise<void>((resolve) => {
+    answer = resolve;
+  });
   await page.route("**/webhooks/overview", async (route) => {
-    await new Promise((resolve) => setTimeout(resolve, 4_500));
+    await answered;
     await route.continue();
   });
   await page.reload();
   await page.getByText("Loading webhooks…").waitFor({ state: "attached" });
   await page.getByText("Herald's API is slow").waitFor();
+  answer();
   await page.getByRole("heading", { name: "No webhooks yet" }).waitFor();
 });
 
 test("too many requests are told with the time to wait", async () => {
-  const { endpoint } = await world.api.create({ name: "Billing mirror", url: world.receiver.url });
-  const page = await world.signIn(`/webhooks/${endpoint.id}/settings`);
+  const { endpoint } = await environment.api.create({ name: "Billing mirror", url: environment.receiver.url });
+  const page = await environment.signIn(`/webhooks/${endpoint.id}/settings`);
   await page.route(`**/webhooks/${endpoint.id}`, (route) =>
     route.request().method() === "PUT"
       ? route.fulfill({

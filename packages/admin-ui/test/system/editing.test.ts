@@ -1,12 +1,12 @@
 import { expect, test } from "@jest/globals";
-import { useWorld } from "../support/world.ts";
+import { useTestEnvironment } from "../support/test-environment.ts";
 
-const world = useWorld();
+const environment = useTestEnvironment();
 
 async function webhook(name = "Billing mirror") {
-  const { endpoint } = await world.api.create({
+  const { endpoint } = await environment.api.create({
     name,
-    url: `${world.receiver.url}/hooks`,
+    url: `${environment.receiver.url}/hooks`,
     events: ["WorkItemCompleted"],
   });
   return endpoint;
@@ -14,13 +14,13 @@ async function webhook(name = "Billing mirror") {
 
 test("§4.1.1 of two windows that edit the same webhook, the later one keeps what was typed and learns what changed", async () => {
   const { id } = await webhook();
-  const page = await world.signIn(`/webhooks/${id}/settings`);
+  const page = await environment.signIn(`/webhooks/${id}/settings`);
   await page.getByLabel("Name").fill("Mine");
   await page.getByRole("checkbox", { name: "RiskCreated" }).check();
 
-  const other = await world.signIn(`/webhooks/${id}/settings`);
+  const other = await environment.signIn(`/webhooks/${id}/settings`);
   await other.getByLabel("Name").fill("Theirs");
-  await other.getByLabel("Endpoint URL").fill(`${world.receiver.url}/elsewhere`);
+  await other.getByLabel("Endpoint URL").fill(`${environment.receiver.url}/elsewhere`);
   await other.getByRole("button", { name: "Save webhook" }).click();
   await other.getByRole("heading", { name: "Theirs", level: 1 }).waitFor();
 
@@ -31,40 +31,40 @@ test("§4.1.1 of two windows that edit the same webhook, the later one keeps wha
   await notice.getByText(/was Billing mirror, is now Theirs/).waitFor();
   await notice.getByText(/was .*\/hooks, is now .*\/elsewhere\. The form shows what it is now/).waitFor();
   expect(await page.getByLabel("Name").inputValue()).toBe("Mine");
-  expect(await page.getByLabel("Endpoint URL").inputValue()).toBe(`${world.receiver.url}/elsewhere`);
+  expect(await page.getByLabel("Endpoint URL").inputValue()).toBe(`${environment.receiver.url}/elsewhere`);
   expect(await page.getByRole("checkbox", { name: "RiskCreated" }).isChecked()).toBe(true);
-  expect(await world.api.get(id)).toMatchObject({ name: "Theirs", events: ["WorkItemCompleted"] });
+  expect(await environment.api.get(id)).toMatchObject({ name: "Theirs", events: ["WorkItemCompleted"] });
 
   await page.getByRole("button", { name: "Save webhook" }).click();
   await page.getByRole("heading", { name: "Mine", level: 1 }).waitFor();
-  expect(await world.api.get(id)).toMatchObject({
+  expect(await environment.api.get(id)).toMatchObject({
     name: "Mine",
-    url: `${world.receiver.url}/elsewhere`,
+    url: `${environment.receiver.url}/elsewhere`,
     events: ["WorkItemCompleted", "RiskCreated"],
   });
 });
 
 test("§4.1.1 after a conflict one can take the other's value instead", async () => {
   const { id } = await webhook();
-  const page = await world.signIn(`/webhooks/${id}/settings`);
+  const page = await environment.signIn(`/webhooks/${id}/settings`);
   await page.getByLabel("Name").fill("Mine");
-  await world.api.edit(id, { name: "Theirs" });
+  await environment.api.edit(id, { name: "Theirs" });
   await page.getByRole("button", { name: "Save webhook" }).click();
   await page.getByRole("button", { name: "Take “Theirs” instead" }).click();
   expect(await page.getByLabel("Name").inputValue()).toBe("Theirs");
 });
 
-test("a form that nobody has touched follows what others save", async () => {
+test("a form that was not touched follows what other admins save", async () => {
   const { id } = await webhook();
-  const page = await world.signIn(`/webhooks/${id}/settings`);
+  const page = await environment.signIn(`/webhooks/${id}/settings`);
   await page.getByLabel("Name").waitFor();
-  await world.api.edit(id, { name: "Theirs" });
+  await environment.api.edit(id, { name: "Theirs" });
   await page.getByRole("heading", { name: "Theirs", level: 1 }).waitFor();
   expect(await page.getByLabel("Name").inputValue()).toBe("Theirs");
 });
 
-test("the API's own words stand beside a field while it is typed in, and the field is marked", async () => {
-  const page = await world.signIn("/webhooks/new");
+test("the API's own words are shown beside a field while it is typed in, and the field is marked", async () => {
+  const page = await environment.signIn("/webhooks/new");
   const url = page.getByLabel("Endpoint URL");
   await url.fill("http://receiver.example");
   await page.getByText("https").first().waitFor();
@@ -87,14 +87,14 @@ test("the API's own words stand beside a field while it is typed in, and the fie
 });
 
 test("§7/400 a refused save names every field and goes to the first", async () => {
-  const page = await world.signIn("/webhooks/new");
+  const page = await environment.signIn("/webhooks/new");
   await page.getByRole("button", { name: "Save webhook" }).click();
   await page.getByText("3 things need correcting").waitFor();
   expect(await page.evaluate(() => document.activeElement?.getAttribute("name"))).toBe("name");
 });
 
 test("§1/controls §1/page the controls have the names that they are asked to have", async () => {
-  const page = await world.signIn();
+  const page = await environment.signIn();
   expect(new URL(page.url()).pathname).toMatch(/\/administration\/integrations$/);
   await page.getByRole("navigation", { name: "You are here" }).getByText("Integrations").waitFor();
   await page.getByRole("link", { name: "New webhook", exact: true }).first().click();
@@ -104,13 +104,13 @@ test("§1/controls §1/page the controls have the names that they are asked to h
   await page.getByRole("switch", { name: "Active", exact: true }).waitFor();
   await page.getByRole("button", { name: "Save webhook", exact: true }).waitFor();
   const { id } = await webhook();
-  await page.goto(`${world.pageUrl}/webhooks/${id}/settings`);
+  await page.goto(`${environment.pageUrl}/webhooks/${id}/settings`);
   await page.getByRole("switch", { name: "Replace signing secret", exact: true }).waitFor();
   await page.getByRole("button", { name: "Save webhook", exact: true }).waitFor();
 });
 
 test("§6/project-updated the events come with what they mean, and ProjectUpdated with its remark", async () => {
-  const page = await world.signIn("/webhooks/new");
+  const page = await environment.signIn("/webhooks/new");
   const events = page.getByRole("group", { name: "Event selection" });
   await events.getByText("A work item's status changes to Done.").waitFor();
   expect(await events.getByRole("checkbox").count()).toBe(7);
@@ -119,7 +119,7 @@ test("§6/project-updated the events come with what they mean, and ProjectUpdate
 
 test("§2.3/shown replacing the secret says beforehand that there is no grace period, and shows the new one once", async () => {
   const { id } = await webhook();
-  const page = await world.signIn(`/webhooks/${id}/settings`);
+  const page = await environment.signIn(`/webhooks/${id}/settings`);
   await page.getByRole("switch", { name: "Replace signing secret" }).click();
   await page.getByText("There is no grace period.").waitFor();
   await page.getByRole("button", { name: "Save webhook" }).click();
@@ -135,7 +135,7 @@ test("§2.3/shown replacing the secret says beforehand that there is no grace pe
 
 test("§4.1.5 deleting takes the webhook's name and says that the history goes", async () => {
   const { id } = await webhook();
-  const page = await world.signIn(`/webhooks/${id}`);
+  const page = await environment.signIn(`/webhooks/${id}`);
   await page.getByRole("button", { name: "More actions" }).click();
   await page.getByRole("menuitem", { name: "Delete webhook…" }).click();
   const dialog = page.getByRole("dialog", { name: "Delete Billing mirror?" });
@@ -144,21 +144,21 @@ test("§4.1.5 deleting takes the webhook's name and says that the history goes",
   await dialog.getByLabel("Type “Billing mirror” to confirm").fill("Billing");
   expect(await button.getAttribute("aria-disabled")).toBe("true");
   await page.keyboard.press("Enter");
-  expect(await world.api.list()).toHaveLength(1);
+  expect(await environment.api.list()).toHaveLength(1);
   await dialog.getByLabel("Type “Billing mirror” to confirm").fill("Billing mirror");
   await button.click();
   await page.getByText("No webhooks yet").waitFor();
-  expect(await world.api.list()).toHaveLength(0);
+  expect(await environment.api.list()).toHaveLength(0);
 });
 
 test("§3.1/pause a pause from the page stops deliveries and says so", async () => {
   const { id } = await webhook();
-  const page = await world.signIn(`/webhooks/${id}`);
+  const page = await environment.signIn(`/webhooks/${id}`);
   await page.getByRole("button", { name: "Pause…" }).click();
   await page
     .getByRole("dialog", { name: "Pause Billing mirror?" })
     .getByRole("button", { name: "Pause", exact: true })
     .click();
   await page.getByText("Paused by an admin").waitFor();
-  expect(await world.api.get(id)).toMatchObject({ enabled: false });
+  expect(await environment.api.get(id)).toMatchObject({ enabled: false });
 });

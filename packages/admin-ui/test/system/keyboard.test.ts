@@ -1,8 +1,8 @@
 import { expect, test } from "@jest/globals";
 import type { Page } from "playwright-core";
-import { useWorld } from "../support/world.ts";
+import { useTestEnvironment } from "../support/test-environment.ts";
 
-const world = useWorld();
+const environment = useTestEnvironment();
 
 /** What has the focus, by its role and name as they are read out, more or less. */
 const focused = (page: Page): Promise<string> =>
@@ -13,7 +13,7 @@ const focused = (page: Page): Promise<string> =>
     return label ?? element.textContent ?? "";
   });
 
-/** Presses Tab until this has the focus, as somebody without a mouse does. */
+/** Presses Tab until the element with this name has the focus. */
 async function tabTo(page: Page, name: string): Promise<void> {
   const passed: string[] = [];
   for (let presses = 0; presses < 60; presses += 1) {
@@ -26,7 +26,7 @@ async function tabTo(page: Page, name: string): Promise<void> {
 }
 
 test("with the keyboard alone one makes a webhook, opens a delivery, pauses, resumes and deletes", async () => {
-  const page = await world.signIn();
+  const page = await environment.signIn();
   await page.getByRole("heading", { name: "No webhooks yet" }).waitFor();
 
   await page.keyboard.press("Tab");
@@ -39,7 +39,7 @@ test("with the keyboard alone one makes a webhook, opens a delivery, pauses, res
   await tabTo(page, "Name");
   await page.keyboard.type("By hand");
   await tabTo(page, "Endpoint URL");
-  await page.keyboard.type(world.receiver.url);
+  await page.keyboard.type(environment.receiver.url);
   await page.getByText("A work item's status changes to Done.").waitFor();
   await tabTo(page, "WorkItemCompleted");
   await page.keyboard.press("Space");
@@ -51,7 +51,7 @@ test("with the keyboard alone one makes a webhook, opens a delivery, pauses, res
   await page.keyboard.press("Enter");
   await secret.waitFor({ state: "hidden" });
 
-  await world.emit();
+  await environment.emit();
   await page.getByRole("link", { name: "Succeeded, WorkItemCompleted" }).waitFor();
   await tabTo(page, "Succeeded, WorkItemCompleted");
   await page.keyboard.press("Enter");
@@ -98,8 +98,8 @@ test("with the keyboard alone one makes a webhook, opens a delivery, pauses, res
 }, 60_000);
 
 test("what happens is read out: results, new deliveries, changes of state", async () => {
-  const { endpoint } = await world.api.create({ name: "Read out", url: world.receiver.url });
-  const page = await world.signIn(`/webhooks/${endpoint.id}`);
+  const { endpoint } = await environment.api.create({ name: "Read out", url: environment.receiver.url });
+  const page = await environment.signIn(`/webhooks/${endpoint.id}`);
   const said = page.locator("#announcements");
   await page.getByRole("button", { name: "Pause…" }).click();
   await page.getByRole("dialog").getByRole("button", { name: "Pause", exact: true }).click();
@@ -107,16 +107,16 @@ test("what happens is read out: results, new deliveries, changes of state", asyn
   await page.getByRole("button", { name: "Resume…" }).click();
   await page.getByRole("dialog").getByRole("button", { name: "Resume", exact: true }).click();
   await said.getByText("Read out is active again.").waitFor({ state: "attached" });
-  await world.emit();
+  await environment.emit();
   await page.getByRole("link", { name: /^Succeeded/ }).focus();
-  await world.emit();
+  await environment.emit();
   await said.getByText("New deliveries have come.").waitFor({ state: "attached" });
 });
 
 test("times say their UTC time on hover and on focus, and Escape puts that away", async () => {
-  const { endpoint } = await world.api.create({ name: "Hints", url: world.receiver.url });
-  await world.emit();
-  const page = await world.signIn(`/webhooks/${endpoint.id}`);
+  const { endpoint } = await environment.api.create({ name: "Hints", url: environment.receiver.url });
+  await environment.emit();
+  const page = await environment.signIn(`/webhooks/${endpoint.id}`);
   const utc = page.getByText(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC$/);
   const box = await page.locator("[data-delivery] time").first().boundingBox();
   // The row's link covers the time, so only the place can be pointed at.

@@ -1,16 +1,16 @@
-import { beforeEach, expect, test } from "@jest/globals";
+import { beforeAll, expect, test } from "@jest/globals";
 import { type Population, populate } from "../support/populate.ts";
-import { useWorld } from "../support/world.ts";
+import { useTestEnvironment } from "../support/test-environment.ts";
 
-const world = useWorld();
+const environment = useTestEnvironment({ sharedOrganization: true });
 let population: Population;
 
-beforeEach(async () => {
-  population = await populate(world);
+beforeAll(async () => {
+  population = await populate(environment);
 });
 
 test("§2.1/fields a row says name, URL, status in words, events, failures as n of 5, the last day and the last delivery", async () => {
-  const page = await world.signIn();
+  const page = await environment.signIn();
   const row = (name: string) => page.getByRole("row", { name });
   await row("Chat bridge").getByText("Disabled after five failures").waitFor();
   await row("Chat bridge").getByText("https://bridge.lumenchat.example/in/T02AB/herald").waitFor();
@@ -32,7 +32,7 @@ test("§2.1/fields a row says name, URL, status in words, events, failures as n 
 });
 
 test("nothing in the list is cut off but long URLs, at any width that has columns", async () => {
-  const page = await world.signIn();
+  const page = await environment.signIn();
   await page.getByRole("link", { name: "Risk radar" }).waitFor();
   for (const width of [980, 1100, 1280, 1600]) {
     await page.setViewportSize({ width, height: 900 });
@@ -46,7 +46,7 @@ test("nothing in the list is cut off but long URLs, at any width that has column
 });
 
 test("what was disabled is said first, and leads to why", async () => {
-  const page = await world.signIn();
+  const page = await environment.signIn();
   await page.getByText("One webhook was disabled after five failures in a row: nothing is sent to it.").waitFor();
   await page.getByRole("link", { name: "See why Chat bridge is disabled" }).click();
   await page.getByRole("heading", { name: "Disabled after five failures in a row" }).waitFor();
@@ -54,7 +54,7 @@ test("what was disabled is said first, and leads to why", async () => {
 });
 
 test("the list is narrowed by text and status, in its address", async () => {
-  const page = await world.signIn();
+  const page = await environment.signIn();
   const names = page.getByRole("rowheader");
   await page.getByRole("radio", { name: /^Paused/ }).check();
   await page.getByRole("rowheader", { name: "Chat bridge" }).waitFor({ state: "detached" });
@@ -69,7 +69,7 @@ test("the list is narrowed by text and status, in its address", async () => {
 
 test("a delivery's drawer has an address of its own, and its next attempt counts down", async () => {
   const { id, deliveryIds } = population.failing;
-  const page = await world.signIn(`/webhooks/${id}/deliveries/${deliveryIds[1]}`);
+  const page = await environment.signIn(`/webhooks/${id}/deliveries/${deliveryIds[1]}`);
   const drawer = page.getByRole("dialog", { name: "TimesheetApproved delivery" });
   await drawer.getByText("2 of 5").waitFor();
   await drawer.getByText("Attempt 2", { exact: true }).waitFor();
@@ -93,7 +93,7 @@ test("a delivery's drawer has an address of its own, and its next attempt counts
 });
 
 test("the signature panel has a verifier in each language, to copy", async () => {
-  const page = await world.signIn(`/webhooks/${population.healthy.id}/signature`);
+  const page = await environment.signIn(`/webhooks/${population.healthy.id}/signature`);
   const telling: Record<string, string> = {
     "Node.js": "timingSafeEqual",
     Python: "hmac.compare_digest",

@@ -1,21 +1,21 @@
 import { createHmac } from "node:crypto";
 import { describe, expect, test } from "@jest/globals";
-import { useWorld } from "../support/world.ts";
+import { useTestEnvironment } from "../support/test-environment.ts";
 
 describe("with a dispatcher", () => {
-  const world = useWorld();
+  const environment = useTestEnvironment();
 
   async function webhook() {
-    return await world.api.create({
+    return await environment.api.create({
       name: "Billing mirror",
-      url: world.receiver.url,
+      url: environment.receiver.url,
       events: ["RiskCreated", "WorkItemCompleted"],
     });
   }
 
   test("§4.1.2 a sample is edited and sent, and the result stands below it", async () => {
     const { endpoint } = await webhook();
-    const page = await world.signIn(`/webhooks/${endpoint.id}/manual`);
+    const page = await environment.signIn(`/webhooks/${endpoint.id}/manual`);
     const json = page.getByLabel("JSON to send");
     await json.waitFor();
     expect(JSON.parse(await json.inputValue())).toMatchObject({ type: "WorkItemCompleted" });
@@ -28,15 +28,15 @@ describe("with a dispatcher", () => {
     await json.fill('{"größe":  "ein\\u00df"}');
     await page.getByRole("button", { name: "Send manual delivery" }).click();
     await page.getByText("Succeeded: the receiver answered 200.").waitFor();
-    const [request] = await world.receiver.received(1);
+    const [request] = await environment.receiver.received(1);
     expect(request?.body.toString()).toBe('{"größe":  "ein\\u00df"}');
     expect(request?.headers["x-service-event"]).toBe("RiskCreated");
   });
 
   test("§4.1.3 a failed manual delivery is told as failed although the API answered 200", async () => {
     const { endpoint } = await webhook();
-    world.receiver.answerWith({ status: 500 });
-    const page = await world.signIn(`/webhooks/${endpoint.id}/manual`);
+    environment.receiver.answerWith({ status: 500 });
+    const page = await environment.signIn(`/webhooks/${endpoint.id}/manual`);
     await page.getByRole("button", { name: "Send manual delivery" }).click();
     await page.getByText("Attempt 1 failed: 500.").waitFor();
     await page.getByText("It is retried like any other delivery").waitFor();
@@ -50,14 +50,14 @@ describe("with a dispatcher", () => {
   test("§4.1.2 what an older delivery carried is sent again byte for byte, line ends included", async () => {
     const { endpoint } = await webhook();
     const payload = '{\r\n  "id": 1,\r\n  "name": "\\u00dcber"\r\n}\r\n';
-    const sent = await world.api.deliver(endpoint.id, "RiskCreated", payload);
-    const page = await world.signIn(`/webhooks/${endpoint.id}/deliveries/${sent.id}`);
+    const sent = await environment.api.deliver(endpoint.id, "RiskCreated", payload);
+    const page = await environment.signIn(`/webhooks/${endpoint.id}/deliveries/${sent.id}`);
     await page.getByRole("link", { name: "Send again as manual delivery" }).click();
     await page.getByLabel("JSON to send").waitFor();
     expect(await page.getByLabel("Event").inputValue()).toBe("RiskCreated");
     await page.getByRole("button", { name: "Send manual delivery" }).click();
     await page.getByText("Succeeded").waitFor();
-    const [first, second] = await world.receiver.received(2);
+    const [first, second] = await environment.receiver.received(2);
     expect(first?.body.toString()).toBe(payload);
     expect(second?.body.toString()).toBe(payload);
     expect(second?.headers["x-service-delivery-id"]).not.toBe(first?.headers["x-service-delivery-id"]);
@@ -65,20 +65,20 @@ describe("with a dispatcher", () => {
 
   test("§4.1.2 a paused webhook takes none, and the page says why", async () => {
     const { endpoint } = await webhook();
-    await world.api.edit(endpoint.id, { enabled: false });
-    const page = await world.signIn(`/webhooks/${endpoint.id}/manual`);
+    await environment.api.edit(endpoint.id, { enabled: false });
+    const page = await environment.signIn(`/webhooks/${endpoint.id}/manual`);
     await page.getByText("The webhook is not active.").filter({ visible: true }).waitFor();
     const button = page.getByRole("button", { name: "Send manual delivery" });
     expect(await button.getAttribute("aria-disabled")).toBe("true");
     await button.click({ force: true });
-    expect(world.receiver.requests).toHaveLength(0);
+    expect(environment.receiver.requests).toHaveLength(0);
   });
 
   test("§4.3 the signature panel shows the header that the receiver got, and finds the receiver's mistake", async () => {
     const { endpoint, signingSecret } = await webhook();
-    await world.api.deliver(endpoint.id, "RiskCreated", '{"id":  1}');
-    const [request] = await world.receiver.received(1);
-    const page = await world.signIn(`/webhooks/${endpoint.id}/signature`);
+    await environment.api.deliver(endpoint.id, "RiskCreated", '{"id":  1}');
+    const [request] = await environment.receiver.received(1);
+    const page = await environment.signIn(`/webhooks/${endpoint.id}/signature`);
     const requests: string[] = [];
     page.on("request", (each) => requests.push(`${each.url()} ${each.postData() ?? ""}`));
     await page.getByLabel("Signing secret").fill(signingSecret ?? "");
@@ -102,11 +102,11 @@ describe("with a dispatcher", () => {
 });
 
 describe("without a dispatcher", () => {
-  const world = useWorld({ dispatcher: false, settings: { MANUAL_DELIVERY_TIMEOUT_MS: "300" } });
+  const environment = useTestEnvironment({ dispatcher: false, settings: { MANUAL_DELIVERY_TIMEOUT_MS: "300" } });
 
   test("§4.1.3 a delivery that could not be attempted in time is queued, and no more is claimed", async () => {
-    const { endpoint } = await world.api.create({ name: "Billing mirror", url: world.receiver.url });
-    const page = await world.signIn(`/webhooks/${endpoint.id}/manual`);
+    const { endpoint } = await environment.api.create({ name: "Billing mirror", url: environment.receiver.url });
+    const page = await environment.signIn(`/webhooks/${endpoint.id}/manual`);
     await page.getByRole("button", { name: "Send manual delivery" }).click();
     await page.getByText("Queued, not attempted yet.").waitFor();
     expect(await page.getByText("Succeeded").count()).toBe(0);

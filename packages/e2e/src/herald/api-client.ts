@@ -12,6 +12,8 @@ import { JWT_SECRET } from "./settings.ts";
 export interface ApiClient {
   organizationId: string;
   list(): Promise<WebhookEndpointSummary[]>;
+  /** GETs a path below `/webhooks`. */
+  read<T>(path: string): Promise<T>;
   /** The endpoint of the list with this id. */
   get(id: string): Promise<WebhookEndpointSummary>;
   create(request: Partial<SaveWebhookRequest> & { url: string }): Promise<SaveWebhookResponse>;
@@ -73,6 +75,7 @@ export async function apiClient(
   return {
     organizationId,
     list: () => call("GET", ""),
+    read: (path) => call("GET", path),
     get,
     create: (request) =>
       call("POST", "", { name: "Rig", enabled: true, events: ["WorkItemCompleted"], version: null, ...request }),

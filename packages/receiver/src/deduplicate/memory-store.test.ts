@@ -14,7 +14,7 @@ test("§4.4.6 an event is persisted once per endpoint, and a duplicate is no err
   expect(persisted).toEqual(["a 1", "b 1", "a 2"]);
 });
 
-test("§4.4.7 of many at once, one persists and the others wait for it", async () => {
+test("§4.4.7 of many calls at once with the same event, one persists it and the others wait", async () => {
   let persisted = 0;
   const acceptOnce = deduplicator(memoryStore());
   const outcomes = await Promise.all(
@@ -29,7 +29,7 @@ test("§4.4.7 of many at once, one persists and the others wait for it", async (
   expect(outcomes.filter((outcome) => outcome === "accepted")).toHaveLength(1);
 });
 
-test("an event that could not be persisted is not remembered, and whoever waited tries it", async () => {
+test("an event that could not be persisted is not remembered, and a call that waited for it persists it", async () => {
   const acceptOnce = deduplicator(memoryStore());
   const failing = acceptOnce("a", "1", () => Promise.reject(new Error("disk full")));
   const waiting = acceptOnce("a", "1", async () => {});
@@ -38,7 +38,7 @@ test("an event that could not be persisted is not remembered, and whoever waited
   expect(await acceptOnce("a", "1", async () => {})).toBe("duplicate");
 });
 
-test("the oldest is forgotten beyond the capacity", async () => {
+test("the memory store forgets its oldest event beyond its capacity", async () => {
   const acceptOnce = deduplicator(memoryStore({ capacity: 2 }));
   for (const key of ["1", "2", "3"]) await acceptOnce("a", key, async () => {});
   expect(await acceptOnce("a", "3", async () => {})).toBe("duplicate");

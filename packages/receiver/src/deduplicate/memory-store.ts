@@ -20,7 +20,7 @@ export function memoryStore({ capacity = 100_000 } = {}): DeduplicationStore<voi
           throw error;
         },
       );
-      // Whoever waits for this attempt needs to know only that it failed; its caller gets the error.
+      // A call that waits for this one learns only that it failed; this one's caller gets the error.
       remembered.set(
         pair,
         attempt.catch(() => false),

@@ -1,6 +1,6 @@
 import type { DeduplicationStore } from "./deduplicator.ts";
 
-/** Whatever runs a statement with `$1` placeholders: a `pg` client, or a few lines around another driver. */
+/** Runs a statement with `$1` placeholders: a `pg` client, or a few lines around another driver. */
 export interface Queryable {
   query(text: string, values?: unknown[]): Promise<{ rowCount: number | null }>;
 }

@@ -1,11 +1,12 @@
 import type { Clock } from "@herald/common/runtime/clock";
 import { createAddressGuard, type Resolve } from "@herald/common/security/address-guard";
+import { attemptHeaders, type HeaderSettings } from "@herald/common/security/attempt-headers";
 import { createNameResolver } from "@herald/common/security/name-resolver";
 import type { PrivateNetworks } from "@herald/common/security/private-networks";
+import type { FailureKind } from "@herald/contracts";
 import { createConnections } from "./connections.ts";
-import { BAD_REQUEST, BAD_URL, errorSummary } from "./error-summary.ts";
 import { type Exchange, exchange } from "./exchange.ts";
-import { createRequestHeaders } from "./request-headers.ts";
+import { BAD_REQUEST, BAD_URL, failureOf } from "./failure.ts";
 import { responseExcerpt } from "./response-excerpt.ts";
 import { createTargets } from "./target.ts";
 
@@ -34,16 +35,15 @@ export interface AttemptResult {
   succeeded: boolean;
   /** A few plain words for the admin; null on success. */
   errorSummary: string | null;
+  /** The same for programs. */
+  failureKind: FailureKind | null;
   /** The first 1 KiB of the response's body; null where it had none. */
   responseExcerpt: string | null;
 }
 
-export interface SenderOptions {
+export interface SenderOptions extends Partial<HeaderSettings> {
   /** For DNS, connect, TLS and response headers together (SPEC 8). */
   deadlineMs?: number;
-  headerPrefix?: string;
-  standardWebhooks?: boolean;
-  userAgent?: string;
   allowedPrivateNetworks: PrivateNetworks;
   /** PEM certificates that are trusted besides the system's roots. */
   extraCa?: string | undefined;
@@ -63,18 +63,18 @@ const NETWORK_ERROR_STATUS = 503;
 
 /** Sends attempts over connections that all endpoints share. One per process. */
 export function createSender(options: SenderOptions): Sender {
-  const { deadlineMs = 15_000, headerPrefix = "X-Service", standardWebhooks = true, userAgent = "Herald" } = options;
-  const { clock } = options;
+  const { clock, deadlineMs = 15_000, headerPrefix = "X-Service", standardWebhooks = true } = options;
   const guard = createAddressGuard(options.allowedPrivateNetworks, options.resolve ?? createNameResolver());
   const connections = createConnections(guard, options.extraCa);
-  const requestHeaders = createRequestHeaders({ headerPrefix, standardWebhooks, userAgent });
   const targetOf = createTargets();
 
   async function deliver(request: AttemptRequest, startedAt: Date, startedMs: number): Promise<Exchange> {
     const target = targetOf(request.url);
     if (!target) return { answered: false, error: { code: BAD_URL, message: "" }, staleConnection: false };
     const body = Buffer.from(request.body);
-    const headers = requestHeaders(request, target.hostHeader, body, startedAt);
+    const settings = { headerPrefix, standardWebhooks };
+    const headers = ["Host", target.hostHeader];
+    headers.push(...attemptHeaders({ ...request, startedAt, body }, settings, request.secret));
     const first = await exchange({ target, headers, body, agent: connections.reused, timeoutMs: deadlineMs }, clock);
     if (first.answered || !first.staleConnection) return first;
     // The receiver had closed the connection while it was idle. That does not mean that it refuses deliveries.
@@ -104,10 +104,12 @@ export function createSender(options: SenderOptions): Sender {
 
 function verdict(outcome: Exchange, deadlineMs: number): Omit<AttemptResult, "startedAt" | "durationMs"> {
   if (!outcome.answered) {
+    const { kind, summary } = failureOf(outcome.error, deadlineMs);
     return {
       statusCode: NETWORK_ERROR_STATUS,
       succeeded: false,
-      errorSummary: errorSummary(outcome.error, deadlineMs),
+      errorSummary: summary,
+      failureKind: kind,
       responseExcerpt: null,
     };
   }
@@ -117,6 +119,7 @@ function verdict(outcome: Exchange, deadlineMs: number): Omit<AttemptResult, "st
     statusCode,
     succeeded,
     errorSummary: succeeded ? null : statusSummary(statusCode),
+    failureKind: succeeded ? null : "http_status",
     // Compressed bytes are no text that an admin can read.
     responseExcerpt: encoded ? null : responseExcerpt(body),
   };

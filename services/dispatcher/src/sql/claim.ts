@@ -1,5 +1,6 @@
 import { Prisma } from "@herald/common/database/generated/client";
 import type { Queries } from "@herald/common/database/queries";
+import type { FailureKind } from "@herald/contracts";
 
 /** A delivery that this process has claimed, with all that one attempt needs. */
 export interface ClaimedDelivery {
@@ -39,6 +40,7 @@ export interface EndpointDemand {
 
 /** What a lease says was going on when it ran out. */
 const INTERRUPTED = "interrupted: the dispatcher ended before the result was recorded";
+const INTERRUPTED_KIND: FailureKind = "interrupted";
 
 /**
  * Claims the hinted deliveries among `deliveryIds` that are due: those that were never attempted, at once, and others by
@@ -119,8 +121,8 @@ async function claim(
     with wanted as materialized (
       ${wanted}
     ), interrupted as (
-      insert into delivery_attempt (delivery_id, number, started_at, duration_ms, status_code, error_summary)
-      select id, attempt_count, ${interruptedAt}, 0, 503, ${INTERRUPTED}
+      insert into delivery_attempt (delivery_id, number, started_at, duration_ms, status_code, error_summary, failure_kind)
+      select id, attempt_count, ${interruptedAt}, 0, 503, ${INTERRUPTED}, ${INTERRUPTED_KIND}
       from wanted
       where in_flight
       on conflict (delivery_id, number) do nothing
@@ -140,6 +142,7 @@ async function claim(
           in_flight = endpoint.enabled and wanted.attempt_count < ${maxAttempts},
           status_code = case when wanted.in_flight then 503 else delivery.status_code end,
           error_summary = case when wanted.in_flight then ${INTERRUPTED} else delivery.error_summary end,
+          failure_kind = case when wanted.in_flight then ${INTERRUPTED_KIND} else delivery.failure_kind end,
           attempted_at = case when wanted.in_flight then ${interruptedAt} else delivery.attempted_at end
       from wanted, webhook_endpoint as endpoint
       where delivery.id = wanted.id and endpoint.id = delivery.endpoint_id

@@ -1,4 +1,5 @@
 import type { Queries } from "@herald/common/database/queries";
+import type { FailureKind } from "@herald/contracts";
 
 /** An attempt that has ended. */
 export interface Settlement {
@@ -12,7 +13,10 @@ export interface Settlement {
   statusCode: number;
   succeeded: boolean;
   errorSummary: string | null;
+  failureKind: FailureKind | null;
   responseExcerpt: string | null;
+  /** The trace context that was sent, where it was not the event's. */
+  traceparent: string | null;
   /** When the delivery is due again if it failed; null when this was its last attempt. */
   nextAttemptAt: Date | null;
 }
@@ -69,11 +73,13 @@ export async function settle(
         ${column((each) => each.statusCode)}::int[],
         ${column((each) => each.succeeded)}::boolean[],
         ${column((each) => each.errorSummary)}::text[],
+        ${column((each) => each.failureKind)}::text[],
         ${column((each) => each.responseExcerpt)}::text[],
+        ${column((each) => each.traceparent)}::text[],
         ${column((each) => each.nextAttemptAt)}::timestamptz[]
       ) with ordinality as result (
         delivery_id, endpoint_id, attempt, revision, started_at, duration_ms, status_code, succeeded, error_summary,
-        response_excerpt, next_attempt_at, position
+        failure_kind, response_excerpt, traceparent, next_attempt_at, position
       )
     ), settled as (
       update delivery
@@ -86,6 +92,7 @@ export async function settle(
           in_flight = false,
           status_code = result.status_code,
           error_summary = result.error_summary,
+          failure_kind = result.failure_kind,
           attempted_at = result.started_at
       from result
       where delivery.id = result.delivery_id
@@ -94,14 +101,17 @@ export async function settle(
         and (result.succeeded or (delivery.in_flight and delivery.attempt_count = result.attempt))
     ), recorded as (
       insert into delivery_attempt
-        (delivery_id, number, started_at, duration_ms, status_code, error_summary, response_excerpt)
-      select delivery_id, attempt, started_at, duration_ms, status_code, error_summary, response_excerpt
+        (delivery_id, number, started_at, duration_ms, status_code, error_summary, failure_kind, response_excerpt,
+          traceparent)
+      select delivery_id, attempt, started_at, duration_ms, status_code, error_summary, failure_kind, response_excerpt,
+        traceparent
       from result
       where exists (select from delivery where delivery.id = result.delivery_id)
       -- The lease ran out, and a claim wrote this attempt down as interrupted: now we know better.
       on conflict (delivery_id, number) do update
       set started_at = excluded.started_at, duration_ms = excluded.duration_ms, status_code = excluded.status_code,
-        error_summary = excluded.error_summary, response_excerpt = excluded.response_excerpt
+        error_summary = excluded.error_summary, failure_kind = excluded.failure_kind,
+        response_excerpt = excluded.response_excerpt, traceparent = excluded.traceparent
     ), endpoint as materialized (
       select id, organization_id, revision, failure_run, name, url
       from webhook_endpoint

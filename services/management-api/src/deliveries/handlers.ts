@@ -1,12 +1,12 @@
+import type { HeaderSettings } from "@herald/common/security/attempt-headers";
 import type { DeliverRequest } from "@herald/contracts";
 import type { ApiRequest, Handlers } from "../handlers.ts";
 import { type DeliverParts, deliverManually } from "./deliver-manually.ts";
 import { type HistoryFilter, listDeliveries, readDelivery } from "./history.ts";
-import type { SentHeaders } from "./sent-headers.ts";
 
 type DeliveryOperation = "deliverManually" | "listDeliveries" | "readDelivery";
 
-export function deliveryHandlers(parts: DeliverParts & { headers: SentHeaders }): Pick<Handlers, DeliveryOperation> {
+export function deliveryHandlers(parts: DeliverParts & { headers: HeaderSettings }): Pick<Handlers, DeliveryOperation> {
   return {
     deliverManually: ({ params, organizationId, body }: ApiRequest<DeliverRequest>) =>
       deliverManually(parts, { id: params.id ?? "", organizationId }, body),

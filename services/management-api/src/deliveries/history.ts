@@ -1,10 +1,10 @@
 import type { PrismaClient } from "@herald/common/database/generated/client";
+import { attemptHeaders, type HeaderSettings, timestampText } from "@herald/common/security/attempt-headers";
 import type { DeliveryAttemptInfo, DeliveryDetails, DeliveryListItem, DeliveryPage, Outcome } from "@herald/contracts";
 import { ProblemError } from "../problems/problem-error.ts";
 import { deliveryDetails } from "../sql/delivery-details.ts";
 import { deliveryHistory, type HistoryRow } from "../sql/delivery-history.ts";
 import { cursorOf, parseCursor } from "./cursor.ts";
-import { type SentHeaders, sentHeaders } from "./sent-headers.ts";
 import { toDeliverySummary, toUtc } from "./summary.ts";
 
 /** The query parameters of a history, validated. */
@@ -45,21 +45,32 @@ export async function listDeliveries(
 export async function readDelivery(
   prisma: PrismaClient,
   ids: { id: string; endpointId: string; organizationId: string },
-  headers: SentHeaders,
+  headers: HeaderSettings,
 ): Promise<DeliveryDetails> {
   const row = await deliveryDetails(prisma, ids);
   if (row === null) {
     await assertEndpoint(prisma, { id: ids.endpointId, organizationId: ids.organizationId });
     throw new ProblemError("delivery_not_found");
   }
-  const { eventType, traceparent } = row;
+  const { id: deliveryId, eventType } = row;
   const body = row.body ?? "";
-  const attempts = row.attempts.map(({ startedAt, ...attempt }): DeliveryAttemptInfo => {
-    const timestamp = String(Math.floor(Date.parse(startedAt) / 1000));
-    const sent = { deliveryId: row.id, eventType, timestamp, body, traceparent };
-    return { ...attempt, attemptedAtUtc: toUtc(startedAt), timestamp, headers: sentHeaders(sent, headers) };
+  const attempts = row.attempts.map(({ startedAt: startedText, traceparent: own, ...attempt }): DeliveryAttemptInfo => {
+    const startedAt = new Date(startedText);
+    // Nobody has written down with which trace context an interrupted attempt was sent.
+    const traceparent = attempt.failureKind === "interrupted" ? null : (own ?? row.traceparent);
+    const sent = attemptHeaders({ deliveryId, eventType, startedAt, body, traceparent }, headers);
+    return {
+      ...attempt,
+      attemptedAtUtc: toUtc(startedAt),
+      timestamp: timestampText(startedAt),
+      headers: pairs(sent),
+    };
   });
   return { ...toListItem(row), body, attempts };
+}
+
+function pairs(flat: string[]): [name: string, value: string][] {
+  return Array.from({ length: flat.length / 2 }, (_, index) => [flat[2 * index] ?? "", flat[2 * index + 1] ?? ""]);
 }
 
 async function assertEndpoint(prisma: PrismaClient, endpoint: { id: string; organizationId: string }): Promise<void> {
@@ -71,6 +82,7 @@ function toListItem(row: HistoryRow): DeliveryListItem {
   const isScheduled = row.state === "pending" && !row.inFlight;
   return {
     ...toDeliverySummary(row),
+    failureKind: row.failureKind,
     state: row.state,
     inFlight: row.inFlight,
     createdAtUtc: toUtc(row.createdAt),

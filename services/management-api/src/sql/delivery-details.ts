@@ -1,4 +1,5 @@
 import type { PrismaClient } from "@herald/common/database/generated/client";
+import type { FailureKind } from "@herald/contracts";
 import type { HistoryRow } from "./delivery-history.ts";
 
 export interface DetailsRow extends HistoryRow {
@@ -14,7 +15,10 @@ export interface AttemptRow {
   durationMs: number;
   statusCode: number;
   errorSummary: string | null;
+  failureKind: FailureKind | null;
   responseExcerpt: string | null;
+  /** The trace context that was sent, where it was not the event's. */
+  traceparent: string | null;
 }
 
 /**
@@ -28,7 +32,7 @@ export async function deliveryDetails(
   const [row] = await prisma.$queryRaw<DetailsRow[]>`
     select delivery.id, business_event_id as "businessEventId", event_type as "eventType", state::text,
            attempt_count as "attemptCount", in_flight as "inFlight", delivery.status_code as "statusCode",
-           delivery.error_summary as "errorSummary", attempted_at as "attemptedAt",
+           delivery.error_summary as "errorSummary", delivery.failure_kind as "failureKind", attempted_at as "attemptedAt",
            delivery.created_at as "createdAt", next_attempt_at as "nextAttemptAt",
            coalesce(delivery.body, event.body) as body, event.traceparent, attempt.list as attempts,
            attempt.duration_ms as "durationMs"
@@ -42,7 +46,9 @@ export async function deliveryDetails(
                'durationMs', duration_ms,
                'statusCode', status_code,
                'errorSummary', error_summary,
-               'responseExcerpt', response_excerpt
+               'failureKind', failure_kind,
+               'responseExcerpt', response_excerpt,
+               'traceparent', traceparent
              ) order by number), '[]') as list,
              (array_agg(duration_ms order by number desc))[1] as duration_ms
       from delivery_attempt

@@ -1,8 +1,9 @@
 import { Prisma, type PrismaClient } from "@herald/common/database/generated/client";
-import type { Outcome } from "@herald/contracts";
+import type { FailureKind, Outcome } from "@herald/contracts";
 import type { DeliveryRow } from "../deliveries/summary.ts";
 
 export interface HistoryRow extends DeliveryRow {
+  failureKind: FailureKind | null;
   inFlight: boolean;
   createdAt: Date;
   nextAttemptAt: Date | null;
@@ -43,7 +44,7 @@ export async function deliveryHistory(prisma: PrismaClient, query: HistoryQuery)
   const rows = await prisma.$queryRaw<HistoryRow[]>`
     select page.id, business_event_id as "businessEventId", event_type as "eventType", state::text,
            attempt_count as "attemptCount", in_flight as "inFlight", page.status_code as "statusCode",
-           page.error_summary as "errorSummary", attempted_at as "attemptedAt", created_at as "createdAt",
+           page.error_summary as "errorSummary", page.failure_kind as "failureKind", attempted_at as "attemptedAt", created_at as "createdAt",
            next_attempt_at as "nextAttemptAt", latest.duration_ms as "durationMs"
     from (
       select *

@@ -1,4 +1,5 @@
 import type { PrismaClient } from "@herald/common/database/generated/client";
+import type { FailureKind } from "@herald/contracts";
 
 export interface FailedAttemptRow {
   deliveryId: string;
@@ -8,6 +9,7 @@ export interface FailedAttemptRow {
   durationMs: number;
   statusCode: number;
   errorSummary: string | null;
+  failureKind: FailureKind | null;
   responseExcerpt: string | null;
 }
 
@@ -21,7 +23,7 @@ export async function failedAttempts(prisma: PrismaClient, failureRun: readonly 
     select attempt.delivery_id as "deliveryId", attempt.number as "attemptNumber", delivery.event_type as "eventType",
            attempt.started_at as "attemptedAt", attempt.duration_ms as "durationMs",
            attempt.status_code as "statusCode", attempt.error_summary as "errorSummary",
-           attempt.response_excerpt as "responseExcerpt"
+           attempt.failure_kind as "failureKind", attempt.response_excerpt as "responseExcerpt"
     from unnest(${failureRun}::text[]) with ordinality as run (entry, position)
     join delivery_attempt as attempt
       on attempt.delivery_id = split_part(entry, '/', 1)::uuid and attempt.number = split_part(entry, '/', 2)::int

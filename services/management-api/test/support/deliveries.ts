@@ -42,6 +42,7 @@ export const states = {
     attemptCount: 2,
     statusCode: 503,
     errorSummary: "timed out after 15 s",
+    failureKind: "timed_out",
     attemptedAt: ATTEMPTED_AT,
   },
   parked: {
@@ -49,6 +50,7 @@ export const states = {
     attemptCount: 1,
     statusCode: 500,
     errorSummary: "the receiver answered 500",
+    failureKind: "http_status",
     attemptedAt: ATTEMPTED_AT,
   },
   succeeded: { state: "succeeded", attemptCount: 1, statusCode: 204, attemptedAt: ATTEMPTED_AT, nextAttemptAt: null },
@@ -57,6 +59,7 @@ export const states = {
     attemptCount: 5,
     statusCode: 410,
     errorSummary: "the receiver answered 410",
+    failureKind: "http_status",
     attemptedAt: ATTEMPTED_AT,
     nextAttemptAt: null,
   },

@@ -11,7 +11,7 @@ interface Props {
   caption?: boolean;
 }
 
-/** n of five, to be seen at a glance: failures of a webhook on their way to disabling it, attempts of a delivery. */
+/** A count of five as marks: a webhook's consecutive failures, or a delivery's attempts. */
 export function Pips({ count, limit, last = "failed", words, caption = false }: Props) {
   const kindOf = (pip: number): string | undefined => {
     if (pip > count) return undefined;

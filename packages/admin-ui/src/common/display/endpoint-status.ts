@@ -4,7 +4,7 @@ export type EndpointStatus = "active" | "failing" | "paused" | "disabled";
 
 type Judged = Pick<EndpointOverview, "enabled" | "disabledReason" | "consecutiveFailures">;
 
-/** How a webhook stands. `disabled` is Herald's doing, `paused` an admin's; `failing` is active with failures since the last success. */
+/** A webhook's status. Herald disabled a `disabled` one, an admin a `paused` one; a `failing` one is active, with failures since its last success. */
 export function endpointStatus({ enabled, disabledReason, consecutiveFailures }: Judged): EndpointStatus {
   if (!enabled) return disabledReason === "failures" ? "disabled" : "paused";
   return consecutiveFailures > 0 ? "failing" : "active";

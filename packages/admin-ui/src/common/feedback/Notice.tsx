@@ -1,4 +1,5 @@
 import type { ReactNode } from "react";
+import { ApiProblem, ApiUnreachable } from "../../api/problem.ts";
 import { classNames } from "../class-names.ts";
 import { Icon, type IconName } from "../display/Icon.tsx";
 import css from "./Notice.module.css";
@@ -14,7 +15,7 @@ interface Props {
   children?: ReactNode;
   /** Buttons, at the end of the notice. */
   actions?: ReactNode;
-  /** It came up just now as an answer to something: it is read out at once. */
+  /** It answers something that the admin just did: it is read out at once. */
   urgent?: boolean;
 }
 
@@ -32,4 +33,23 @@ export function Notice({ tone, title, icon = icons[tone], children, actions, urg
       {actions ? <div className={css.actions}>{actions}</div> : null}
     </div>
   );
+}
+
+/** Why something that was asked for didn't happen, in the API's words where it gave any. */
+export function ProblemNotice({ error, what }: { error: unknown; what: string }) {
+  return (
+    <Notice tone="bad" title={what} urgent>
+      <p>{reason(error)}</p>
+    </Notice>
+  );
+}
+
+function reason(error: unknown): string {
+  if (error instanceof ApiProblem) {
+    const wait = error.retryAfterSeconds ? ` Try again in ${error.retryAfterSeconds} s.` : "";
+    const support = error.problem.requestId ? ` (Request ${error.problem.requestId}.)` : "";
+    return `${error.message}${wait}${error.status >= 500 ? support : ""}`;
+  }
+  if (error instanceof ApiUnreachable) return `The API can't be reached. ${error.message} Try again.`;
+  return error instanceof Error ? error.message : String(error);
 }

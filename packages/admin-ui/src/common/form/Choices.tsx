@@ -15,7 +15,7 @@ interface Props<T extends string> {
   onChange: (value: T) => void;
 }
 
-/** One of a few, side by side: radio buttons in another dress. */
+/** A choice of a few, side by side: radio buttons with other styles. */
 export function Choices<T extends string>({ name, value, options, onChange }: Props<T>) {
   const group = useId();
   return (

@@ -3,7 +3,7 @@ import { classNames } from "../class-names.ts";
 import { Icon } from "../display/Icon.tsx";
 import controls from "./controls.module.css";
 
-/** A native select in the page's dress. */
+/** A native select with the page's styles. */
 export function Select({ className, children, ...rest }: ComponentProps<"select">) {
   return (
     <span className={classNames(controls.selectFrame, className)}>

@@ -18,20 +18,20 @@ interface Props {
   aside?: ReactNode;
 }
 
-/** To the control that is marked for it, else to the dialog itself: its first control is the cross. */
+/** Focuses the marked control, else the dialog itself, since its first control is the cross. */
 function focusWhatMatters(event: Event): void {
   event.preventDefault();
   const content = event.currentTarget as HTMLElement;
   (content.querySelector<HTMLElement>("[data-autofocus]") ?? content).focus({ preventScroll: true });
 }
 
-/** Back to where one was. What opened the dialog may be gone by now, with the state that it was for. */
+/** Returns the focus to where it was. The element that opened the dialog may be gone. */
 function focusAgain(opener: Element | null): void {
   const place = opener instanceof HTMLElement && opener.isConnected ? opener : document.getElementById("main");
   place?.focus({ preventScroll: true });
 }
 
-/** What takes the whole attention for a moment: a question in the middle, or a drawer at the side. */
+/** A modal dialog: a question in the middle, or a drawer at the side. */
 export function Dialog({ title, onClose, children, actions, mustAnswer = false, shape = "dialog", aside }: Props) {
   const [opener] = useState(() => document.activeElement);
   const hold = (event: Event): void => {

@@ -11,9 +11,9 @@ const REST_MS = 200;
 const GAP_PX = 6;
 
 /**
- * The page's one tooltip. Whatever has `data-hint` shows it on hover and on keyboard focus; so does a focused control inside an
- * element with `data-hint-scope`, for the first hint in there. One for all, since a list holds a thousand times of day.
- * Nothing depends on it: the same text is within reach of who listens. Escape closes it; the pointer may rest on it.
+ * The page's one tooltip. An element with `data-hint` shows it on hover and on keyboard focus; so does a focused control inside an
+ * element with `data-hint-scope`, for the first hint in there. There is one for all, since a list holds a thousand times of day.
+ * It only repeats what a screen reader can read elsewhere. Escape closes it; the pointer may rest on it.
  */
 export function Hint() {
   const [shown, setShown] = useState<Shown | null>(null);

@@ -11,9 +11,8 @@ interface HeldRows<T> {
 }
 
 /**
- * What a list shows next, when `fresh` has arrived while it showed `shown`. Held, no row moves: those shown stay where they are,
- * with their newest content, also where they no longer belong; what comes after the last of them is added, what would come in
- * between waits.
+ * What a list shows next, when `fresh` arrives while it shows `shown`. While it is held no row moves: shown rows stay where they
+ * are, with their newest content, also where they no longer belong. New rows after the last one are added; others wait.
  */
 export function nextRows<T extends Row>(shown: readonly T[], fresh: readonly T[], held: boolean): HeldRows<T> {
   if (!held || shown.length === 0) return { rows: fresh, waiting: 0 };

@@ -1,7 +1,7 @@
-import { type FocusEvent, useState } from "react";
+import { type FocusEvent, type RefObject, useLayoutEffect, useState } from "react";
 
 interface Hold {
-  /** Somebody points at what is held, or works in it with the keyboard. */
+  /** The pointer or the keyboard's focus is in the held element. */
   held: boolean;
   /** For the element that is to hold still. */
   watch: {
@@ -26,4 +26,57 @@ export function useHold(): Hold {
       },
     },
   };
+}
+
+/**
+ * Keeps an element at its place in the window while `held`, when something appears or goes above it: a row under the pointer must
+ * not move. What appears is scrolled past; where something goes and there is nothing to scroll back, a gap stays. Both end with
+ * the hold.
+ */
+export function useSteadyPlace(element: RefObject<HTMLElement | null>, held: boolean): void {
+  useLayoutEffect(() => {
+    const place = element.current;
+    const page = document.getElementById("root");
+    if (!held || !place || !page) return;
+    const { documentElement: root, body } = document;
+    const top = (): number => place.getBoundingClientRect().top;
+    let wanted = top();
+    let gapPx = 0;
+    const gap = (px: number): void => {
+      gapPx = px;
+      place.style.marginBlockStart = `${px}px`;
+    };
+    const keep = (): void => {
+      const moved = top() - wanted;
+      // A window scrolls by whole pixels.
+      if (Math.abs(moved) < 1) return;
+      if (moved > 0) {
+        const taken = Math.min(gapPx, moved);
+        body.style.minHeight = `${Math.max(root.scrollHeight, scrollY + moved + innerHeight)}px`;
+        gap(gapPx - taken);
+        scrollBy({ top: moved - taken, behavior: "instant" });
+      } else {
+        const scrolled = Math.min(scrollY, -moved);
+        gap(gapPx - moved - scrolled);
+        scrollBy({ top: -scrolled, behavior: "instant" });
+      }
+    };
+    const scrolled = (): void => {
+      wanted = top();
+    };
+    // Called at once when the page changes: in the next frame the pointer would be over something else.
+    const changed = new MutationObserver(keep);
+    changed.observe(page, { childList: true, characterData: true, subtree: true });
+    // Called before drawing, for elements that change their size by themselves.
+    const resized = new ResizeObserver(keep);
+    resized.observe(page);
+    addEventListener("scroll", scrolled, { passive: true });
+    return () => {
+      changed.disconnect();
+      resized.disconnect();
+      removeEventListener("scroll", scrolled);
+      body.style.minHeight = "";
+      place.style.marginBlockStart = "";
+    };
+  }, [element, held]);
 }

@@ -7,11 +7,11 @@ import { ApiProblem } from "../../api/problem.ts";
 import { deliveriesQuery, newestDeliveriesQuery } from "../../api/queries.ts";
 import { sumHours } from "../../common/display/hours.ts";
 import { EmptyState } from "../../common/feedback/EmptyState.tsx";
-import { ProblemNotice } from "../../common/feedback/Problem.tsx";
+import { LoadError } from "../../common/feedback/LoadError.tsx";
+import { ProblemNotice } from "../../common/feedback/Notice.tsx";
 import { Skeleton } from "../../common/feedback/Skeleton.tsx";
 import { ButtonLink } from "../../common/form/Button.tsx";
 import { Panel } from "../../common/page/Panel.tsx";
-import { CouldNotLoad } from "../could-not-load/CouldNotLoad.tsx";
 import { DeliveryDrawer } from "../delivery/DeliveryDrawer.tsx";
 import css from "./Deliveries.module.css";
 import { DeliveryFilterBar } from "./DeliveryFilterBar.tsx";
@@ -56,7 +56,7 @@ export function Deliveries({ webhook, openDelivery }: { webhook: EndpointDetails
             <NextPage query={query} count={rows.length} />
           </>
         ) : query.error ? (
-          <CouldNotLoad error={query.error} what="the deliveries" level={2} />
+          <LoadError error={query.error} what="the deliveries" level={2} />
         ) : (
           <Skeleton rows={8} what="deliveries" />
         )}

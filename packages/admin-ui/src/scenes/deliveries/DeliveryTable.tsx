@@ -1,7 +1,6 @@
 import type { DeliveryListItem } from "@herald/contracts";
 import { memo, useEffect, useRef } from "react";
 import { Link } from "wouter";
-import { useSession } from "../../app/session.tsx";
 import { OutcomeBadge } from "../../common/display/Badge.tsx";
 import { outcomeOf, outcomeWords } from "../../common/display/delivery-outcome.ts";
 import { Icon } from "../../common/display/Icon.tsx";
@@ -9,9 +8,9 @@ import { Pips } from "../../common/display/Pips.tsx";
 import { besideStatus } from "../../common/display/response-words.ts";
 import table from "../../common/display/table.module.css";
 import { announce } from "../../common/feedback/announce.ts";
+import { useSession } from "../../common/session.tsx";
 import { useHeldRows } from "../../common/steady/held-rows.ts";
-import { useHold } from "../../common/steady/use-hold.ts";
-import { useSteadyPlace } from "../../common/steady/use-steady-place.ts";
+import { useHold, useSteadyPlace } from "../../common/steady/use-hold.ts";
 import { Countdown, Time } from "../../common/time/Time.tsx";
 import { duration } from "../../common/time/words.ts";
 import css from "./DeliveryTable.module.css";
@@ -20,12 +19,12 @@ interface Props {
   rows: readonly DeliveryListItem[];
   /** Names the list that the rows are of: another filter is another list. */
   list: string;
-  /** Whether the webhook is active: if not, nothing is attempted. */
+  /** Whether the webhook is active; if not, nothing is sent. */
   enabled: boolean;
   hrefOf: (deliveryId: string) => string;
 }
 
-/** Rows are added at the top while nobody is at work in the table; otherwise they wait behind a button. */
+/** New rows are added at the top, unless the pointer or the focus is in the table: then they wait behind a button. */
 export function DeliveryTable({ rows: fresh, list, enabled, hrefOf }: Props) {
   const { held, watch } = useHold();
   const { rows, waiting, release } = useHeldRows(fresh, held, list);

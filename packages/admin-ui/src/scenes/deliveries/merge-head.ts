@@ -1,7 +1,7 @@
 import type { DeliveryListItem, DeliveryPage } from "@herald/contracts";
 
 /**
- * Puts the newest page, which is asked for all the time, on top of all pages that were loaded, which are asked for now and then.
+ * Puts the newest page, which is refreshed often, on top of all loaded pages, which are refreshed rarely.
  * Where both know a row, the newest page is right; a row that it should have and has not is gone.
  * @param loaded newest first. @returns newest first; null where the two no longer touch, so that rows between them are unknown.
  */

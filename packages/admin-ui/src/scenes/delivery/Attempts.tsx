@@ -7,7 +7,7 @@ import { Time } from "../../common/time/Time.tsx";
 import { duration, utc } from "../../common/time/words.ts";
 import css from "./Attempts.module.css";
 
-/** Every attempt of a delivery, the latest first and open: it is how things stand. */
+/** Every attempt of a delivery, the latest first and open. */
 export function Attempts({ delivery }: { delivery: DeliveryDetails }) {
   const latestFirst = delivery.attempts.toReversed();
   return (

@@ -2,20 +2,20 @@ import type { DeliveryDetails, DeliveryListItem, EndpointDetails } from "@herald
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useEffect, useRef } from "react";
 import { deliveryQuery, listedDelivery } from "../../api/queries.ts";
-import { useSession } from "../../app/session.tsx";
 import { OutcomeBadge } from "../../common/display/Badge.tsx";
 import { Code } from "../../common/display/Code.tsx";
 import { Copy } from "../../common/display/Copy.tsx";
 import { outcomeMeaning, outcomeOf, outcomeWords } from "../../common/display/delivery-outcome.ts";
 import { Facts } from "../../common/display/Facts.tsx";
 import { announce } from "../../common/feedback/announce.ts";
+import { LoadError } from "../../common/feedback/LoadError.tsx";
 import { Skeleton } from "../../common/feedback/Skeleton.tsx";
 import { ButtonLink } from "../../common/form/Button.tsx";
 import { Dialog } from "../../common/overlay/Dialog.tsx";
 import { usePageTitle } from "../../common/page/use-page-title.ts";
+import { useSession } from "../../common/session.tsx";
 import { Time } from "../../common/time/Time.tsx";
 import { utc } from "../../common/time/words.ts";
-import { CouldNotLoad } from "../could-not-load/CouldNotLoad.tsx";
 import { NextAttempt } from "../deliveries/DeliveryTable.tsx";
 import { Attempts } from "./Attempts.tsx";
 import css from "./DeliveryDrawer.module.css";
@@ -27,7 +27,7 @@ interface Props {
   onClose: () => void;
 }
 
-/** One delivery in full. It has its own address, so that it can be shown to somebody else. */
+/** One delivery in full. It has its own address, so that a link to it can be shared. */
 export function DeliveryDrawer({ webhook, deliveryId, onClose }: Props) {
   const client = useQueryClient();
   const { data: delivery, error } = useQuery(deliveryQuery(webhook.id, deliveryId));
@@ -57,7 +57,7 @@ export function DeliveryDrawer({ webhook, deliveryId, onClose }: Props) {
             </section>
           </>
         ) : error ? (
-          <CouldNotLoad error={error} what="the delivery" level={2} />
+          <LoadError error={error} what="the delivery" level={2} />
         ) : (
           <Skeleton rows={4} what="the delivery" />
         )}

@@ -2,11 +2,11 @@ import { type EndpointDetails, isEventType } from "@herald/contracts";
 import { useQuery } from "@tanstack/react-query";
 import { useSearch } from "wouter";
 import { deliveryQuery, eventTypesQuery } from "../../api/queries.ts";
+import { LoadError } from "../../common/feedback/LoadError.tsx";
 import { Notice } from "../../common/feedback/Notice.tsx";
 import { Skeleton } from "../../common/feedback/Skeleton.tsx";
 import { Panel } from "../../common/page/Panel.tsx";
 import { usePageTitle } from "../../common/page/use-page-title.ts";
-import { CouldNotLoad } from "../could-not-load/CouldNotLoad.tsx";
 import { ManualForm } from "./ManualForm.tsx";
 
 /** Sends JSON by hand: a sample of an event to edit, or what an older delivery carried. */
@@ -39,7 +39,7 @@ export default function ManualDelivery({ webhook }: { webhook: EndpointDetails }
           />
         </>
       ) : failed ? (
-        <CouldNotLoad error={failed} what={samples.error ? "the samples" : "the delivery to send again"} level={2} />
+        <LoadError error={failed} what={samples.error ? "the samples" : "the delivery to send again"} level={2} />
       ) : (
         <Skeleton rows={4} what="the form" />
       )}

@@ -9,13 +9,12 @@ import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { type FormEvent, useState } from "react";
 import { ApiProblem, problemsOf } from "../../api/problem.ts";
 import { deliverManually } from "../../api/queries.ts";
-import { useManageBlock, useSession } from "../../app/session.tsx";
-import { Notice } from "../../common/feedback/Notice.tsx";
-import { ProblemNotice } from "../../common/feedback/Problem.tsx";
+import { Notice, ProblemNotice } from "../../common/feedback/Notice.tsx";
 import { Button, ButtonLink } from "../../common/form/Button.tsx";
 import controls from "../../common/form/controls.module.css";
 import { Field } from "../../common/form/Field.tsx";
 import { Select } from "../../common/form/Select.tsx";
+import { useManageBlock, useSession } from "../../common/session.tsx";
 import { resultWords } from "./delivery-result.ts";
 import { checkJson } from "./json-check.ts";
 import css from "./ManualForm.module.css";
@@ -33,7 +32,7 @@ export function ManualForm({ webhook, samples, start }: Props) {
   const choices = EVENT_TYPES.filter((type) => webhook.events.includes(type));
   const first = start && choices.includes(start.eventType) ? start.eventType : (choices[0] ?? "ProjectCreated");
   const [eventType, setEventType] = useState<EventType>(first);
-  // Kept apart from the text area, which would turn each CRLF into an LF: what nobody edits is sent as it was.
+  // Kept apart from the text area, which would turn each CRLF into an LF: an unedited body is sent unchanged.
   const [payloadJson, setPayloadJson] = useState(start?.payloadJson ?? sampleOf(first));
   const [edited, setEdited] = useState(start !== null);
   const check = checkJson(payloadJson, limits.payloadBytes);

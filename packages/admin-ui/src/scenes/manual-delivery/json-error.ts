@@ -31,7 +31,7 @@ function skip(text: string, from: number): number {
   return space.lastIndex;
 }
 
-/** What may follow a token; null where the token itself may not stand there. */
+/** What may follow a token; null where the token itself is not allowed. */
 function after(expected: Expected, sign: string | undefined, isString: boolean, open: ("{" | "[")[]): Expected | null {
   const inside = (): Expected => (open.length > 0 ? "commaOrEnd" : "nothing");
   const top = open.at(-1);

@@ -1,8 +1,8 @@
 import { useState } from "react";
-import { useSession } from "../../app/session.tsx";
 import { Code } from "../../common/display/Code.tsx";
 import { Choices } from "../../common/form/Choices.tsx";
 import { Panel } from "../../common/page/Panel.tsx";
+import { useSession } from "../../common/session.tsx";
 import { LANGUAGES, type Language, receiverCode } from "./receiver-code.ts";
 import css from "./Signature.module.css";
 

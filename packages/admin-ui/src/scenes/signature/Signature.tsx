@@ -4,6 +4,7 @@ import { lazy, Suspense } from "react";
 import { useSearchParams } from "wouter";
 import { deliveriesQuery, deliveryQuery } from "../../api/queries.ts";
 import { outcomeOf, outcomeWords } from "../../common/display/delivery-outcome.ts";
+import { LoadError } from "../../common/feedback/LoadError.tsx";
 import { Skeleton } from "../../common/feedback/Skeleton.tsx";
 import { Field } from "../../common/form/Field.tsx";
 import { Select } from "../../common/form/Select.tsx";
@@ -11,7 +12,6 @@ import { Panel } from "../../common/page/Panel.tsx";
 import { usePageTitle } from "../../common/page/use-page-title.ts";
 import { useTicking } from "../../common/time/ticker.ts";
 import { ago } from "../../common/time/words.ts";
-import { CouldNotLoad } from "../could-not-load/CouldNotLoad.tsx";
 import css from "./Signature.module.css";
 import { SignatureCheck } from "./SignatureCheck.tsx";
 
@@ -35,7 +35,7 @@ export default function Signature({ webhook }: { webhook: EndpointDetails }) {
               Nothing has been sent yet. After the first attempt you can check its signature here.
             </p>
           ) : recent.error ? (
-            <CouldNotLoad error={recent.error} what="the deliveries" level={2} />
+            <LoadError error={recent.error} what="the deliveries" level={2} />
           ) : (
             <Skeleton rows={3} what="the deliveries" />
           )
@@ -91,9 +91,5 @@ function Chosen({ webhook, deliveryId }: { webhook: EndpointDetails; deliveryId:
   const { data: delivery, error } = useQuery(deliveryQuery(webhook.id, deliveryId));
   if (delivery && delivery.attempts.length > 0) return <SignatureCheck delivery={delivery} />;
   if (delivery) return <p className={css.intro}>This delivery has had no attempt yet, so nothing has been signed.</p>;
-  return error ? (
-    <CouldNotLoad error={error} what="the delivery" level={2} />
-  ) : (
-    <Skeleton rows={3} what="the delivery" />
-  );
+  return error ? <LoadError error={error} what="the delivery" level={2} /> : <Skeleton rows={3} what="the delivery" />;
 }

@@ -1,11 +1,11 @@
 import type { DeliveryDetails } from "@herald/contracts";
 import { useEffect, useState } from "react";
-import { useSession } from "../../app/session.tsx";
 import { Code } from "../../common/display/Code.tsx";
 import { Notice } from "../../common/feedback/Notice.tsx";
 import { Choices } from "../../common/form/Choices.tsx";
 import controls from "../../common/form/controls.module.css";
 import { Field } from "../../common/form/Field.tsx";
+import { useSession } from "../../common/session.tsx";
 import { utc } from "../../common/time/words.ts";
 import css from "./Signature.module.css";
 import { expectedSignature, judgeSignature, signedMessage, type Verdict } from "./signature.ts";

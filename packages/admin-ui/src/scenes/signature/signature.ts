@@ -84,7 +84,7 @@ function pythonStyle(value: unknown): string {
     .replace(/,\n\s*/g, ", ");
 }
 
-/** Its json.dumps also escapes whatever is not ASCII. */
+/** Python's json.dumps also escapes everything that is not ASCII. */
 function asciiOnly(json: string): string {
   return json.replace(/[^ -~]/g, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`);
 }

@@ -8,7 +8,7 @@ interface Props {
   onTake: (field: DraftField) => void;
 }
 
-/** After a 409: nothing that was typed is lost, and what has changed meanwhile is told field by field. */
+/** After a 409: what was typed stays, and what changed meanwhile is listed field by field. */
 export function ConflictNotice({ conflicts, onTake }: Props) {
   return (
     <Notice tone="care" title="The webhook was changed while you edited it. It was not saved." urgent>

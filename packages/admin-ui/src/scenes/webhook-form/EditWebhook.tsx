@@ -3,17 +3,17 @@ import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { type FormEvent, useState } from "react";
 import { ApiProblem } from "../../api/problem.ts";
 import { saveWebhook, webhookQuery } from "../../api/queries.ts";
-import { useRevealSecret } from "../../app/RevealedSecret.tsx";
-import { useManageBlock } from "../../app/session.tsx";
 import { announce } from "../../common/feedback/announce.ts";
 import { Notice } from "../../common/feedback/Notice.tsx";
 import { Button } from "../../common/form/Button.tsx";
 import { Switch } from "../../common/form/Switch.tsx";
 import { Panel } from "../../common/page/Panel.tsx";
 import { usePageTitle } from "../../common/page/use-page-title.ts";
+import { useManageBlock } from "../../common/session.tsx";
 import { ConflictNotice } from "./ConflictNotice.tsx";
 import { type Conflict, type Draft, mergeEdits, sameDraft } from "./edits.ts";
 import css from "./forms.module.css";
+import { useRevealSecret } from "./RevealedSecret.tsx";
 import { SaveProblem } from "./SaveProblem.tsx";
 import { useWebhookForm } from "./use-webhook-form.ts";
 import { WebhookFields } from "./WebhookFields.tsx";
@@ -38,7 +38,7 @@ export default function EditWebhook({ webhook }: { webhook: EndpointDetails }) {
   const form = useWebhookForm(base.draft, block === null);
   const dirty = rotateSecret || !sameDraft(form.draft, base.draft);
 
-  // Somebody else saved, and nothing was typed here that could get lost.
+  // Another admin saved, and nothing was typed here that could get lost.
   if (!dirty && webhook.version !== base.version) {
     setBase(baseOf(webhook));
     form.reset(draftOf(webhook));

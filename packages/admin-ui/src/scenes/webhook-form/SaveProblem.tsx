@@ -1,8 +1,7 @@
 import { ApiProblem } from "../../api/problem.ts";
-import { Notice } from "../../common/feedback/Notice.tsx";
-import { ProblemNotice } from "../../common/feedback/Problem.tsx";
+import { Notice, ProblemNotice } from "../../common/feedback/Notice.tsx";
 
-/** Why saving failed. Complaints about a field stand beside the field: here is only that there are some. */
+/** Why saving failed. Problems of a field are shown beside the field; here only their number. */
 export function SaveProblem({ error }: { error: unknown }) {
   if (!error) return null;
   if (error instanceof ApiProblem && error.status === 400 && error.problem.errors?.length) {

@@ -1,11 +1,11 @@
 import { useQuery } from "@tanstack/react-query";
 import { useId } from "react";
 import { eventTypesQuery } from "../../api/queries.ts";
-import { useSession } from "../../app/session.tsx";
 import { Skeleton } from "../../common/feedback/Skeleton.tsx";
 import controls from "../../common/form/controls.module.css";
 import { Field, Problems } from "../../common/form/Field.tsx";
 import { Switch } from "../../common/form/Switch.tsx";
+import { useSession } from "../../common/session.tsx";
 import { EventSelection } from "./EventSelection.tsx";
 import type { Draft, DraftField } from "./edits.ts";
 import css from "./WebhookFields.module.css";

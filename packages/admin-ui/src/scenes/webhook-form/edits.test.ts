@@ -3,7 +3,7 @@ import { type Draft, mergeEdits, sameDraft } from "./edits.ts";
 
 const base: Draft = { name: "Billing", url: "https://a.example/hook", events: ["RiskCreated"], enabled: true };
 
-test("§4.1.1 what nobody touched here takes the newest value", () => {
+test("§4.1.1 a field that was not touched takes the newest value", () => {
   const { draft, conflicts } = mergeEdits(
     base,
     { ...base, name: "Invoices" },

@@ -47,7 +47,7 @@ export interface Conflict {
 export interface Merged {
   /** What the form shows next: everything that was typed, and the newest of what was not touched. */
   draft: Draft;
-  /** What somebody else, or Herald, changed meanwhile. */
+  /** What another admin or Herald changed meanwhile. */
   conflicts: Conflict[];
 }
 

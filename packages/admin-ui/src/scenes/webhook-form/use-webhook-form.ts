@@ -2,7 +2,6 @@ import type { FieldProblem } from "@herald/contracts";
 import { useEffect, useState } from "react";
 import { ApiProblem, problemsOf } from "../../api/problem.ts";
 import type { Draft, DraftField } from "./edits.ts";
-import { focusFirstProblem } from "./focus-first-problem.ts";
 import { useLiveChecks } from "./use-live-checks.ts";
 
 /** The state of a create or edit form: what is typed, and what is wrong with it, in the API's words. */
@@ -40,4 +39,11 @@ export function useWebhookForm(start: Draft, mayManage: boolean) {
     return [...new Set([...problemsOf(refused, field), ...live].map(({ detail }) => detail))];
   };
   return { draft, change, leave, reset, replace: setDraft, refuse, problems };
+}
+
+/** After a refused save the focus goes to the first field that needs correcting. */
+function focusFirstProblem(): void {
+  const field = document.querySelector<HTMLElement>("main form [aria-invalid]");
+  field?.focus();
+  field?.scrollIntoView({ block: "center" });
 }

@@ -4,22 +4,21 @@ import { useDeferredValue, useMemo } from "react";
 import { Link, useSearchParams } from "wouter";
 import { ApiProblem } from "../../api/problem.ts";
 import { overviewQuery } from "../../api/queries.ts";
-import { useManageBlock, useSession } from "../../app/session.tsx";
 import { endpointStatus, inWords } from "../../common/display/endpoint-status.ts";
 import { EmptyState } from "../../common/feedback/EmptyState.tsx";
-import { Notice } from "../../common/feedback/Notice.tsx";
-import { ProblemNotice } from "../../common/feedback/Problem.tsx";
+import { LoadError } from "../../common/feedback/LoadError.tsx";
+import { Notice, ProblemNotice } from "../../common/feedback/Notice.tsx";
 import { Skeleton } from "../../common/feedback/Skeleton.tsx";
 import { Button, ButtonLink } from "../../common/form/Button.tsx";
 import { PageHead } from "../../common/page/PageHead.tsx";
 import { Panel } from "../../common/page/Panel.tsx";
-import { CouldNotLoad } from "../could-not-load/CouldNotLoad.tsx";
+import { useManageBlock, useSession } from "../../common/session.tsx";
 import { ListControls } from "./ListControls.tsx";
 import { listed, listFilterFromSearch } from "./list-filter.ts";
 import css from "./WebhookList.module.css";
 import { WebhookTable } from "./WebhookTable.tsx";
 
-/** Every webhook of the organization, and at a glance how each one fares. */
+/** Every webhook of the organization, with its state. */
 export function WebhookList() {
   const { data: webhooks, error } = useQuery(overviewQuery);
   return (
@@ -36,7 +35,7 @@ export function WebhookList() {
         </div>
       ) : error ? (
         <Panel>
-          <CouldNotLoad error={error} what="the webhooks" level={2} />
+          <LoadError error={error} what="the webhooks" level={2} />
         </Panel>
       ) : (
         <Panel>
@@ -76,7 +75,7 @@ function Loaded({ webhooks }: { webhooks: EndpointOverview[] }) {
   );
 }
 
-/** What needs somebody: the first thing to read, since it is what most come for. */
+/** What needs an admin's attention. It comes first, since most admins open the page because of it. */
 function Attention({ webhooks }: { webhooks: EndpointOverview[] }) {
   const { limits } = useSession();
   const disabled = webhooks.filter((webhook) => endpointStatus(webhook) === "disabled");

@@ -1,16 +1,15 @@
 import type { EndpointOverview } from "@herald/contracts";
 import { memo, useRef } from "react";
 import { Link } from "wouter";
-import { useSession } from "../../app/session.tsx";
 import { OutcomeBadge, StatusBadge } from "../../common/display/Badge.tsx";
 import { outcomeOfSummary } from "../../common/display/delivery-outcome.ts";
 import { endpointStatus } from "../../common/display/endpoint-status.ts";
 import { HourBars } from "../../common/display/HourBars.tsx";
 import { Pips } from "../../common/display/Pips.tsx";
 import table from "../../common/display/table.module.css";
+import { useSession } from "../../common/session.tsx";
 import { useHeldRows } from "../../common/steady/held-rows.ts";
-import { useHold } from "../../common/steady/use-hold.ts";
-import { useSteadyPlace } from "../../common/steady/use-steady-place.ts";
+import { useHold, useSteadyPlace } from "../../common/steady/use-hold.ts";
 import { Time } from "../../common/time/Time.tsx";
 import css from "./WebhookTable.module.css";
 
@@ -20,7 +19,7 @@ interface Props {
   list: string;
 }
 
-/** Rows come and go while nobody is at work in the table; what they say is always the newest. */
+/** Rows appear and go, unless the pointer or the focus is in the table; their content is always the newest. */
 export function WebhookTable({ webhooks, list }: Props) {
   const { held, watch } = useHold();
   const { rows } = useHeldRows(webhooks, held, list);

@@ -20,7 +20,7 @@ export function listFilterToSearch({ text, status }: ListFilter): URLSearchParam
   return search;
 }
 
-/** The webhooks that a filter lets through, by name, so that a row keeps its place whatever happens to its webhook. */
+/** The webhooks that pass a filter, ordered by name, so that a row keeps its place when its webhook's state changes. */
 export function listed(webhooks: readonly EndpointOverview[], { text, status }: ListFilter): EndpointOverview[] {
   const wanted = text.trim().toLocaleLowerCase();
   return webhooks

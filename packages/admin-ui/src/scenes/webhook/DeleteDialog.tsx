@@ -4,7 +4,7 @@ import { type FormEvent, useState } from "react";
 import { useLocation } from "wouter";
 import { deleteWebhook } from "../../api/queries.ts";
 import { announce } from "../../common/feedback/announce.ts";
-import { ProblemNotice } from "../../common/feedback/Problem.tsx";
+import { ProblemNotice } from "../../common/feedback/Notice.tsx";
 import { Button } from "../../common/form/Button.tsx";
 import controls from "../../common/form/controls.module.css";
 import { Field } from "../../common/form/Field.tsx";

@@ -1,19 +1,19 @@
 import type { EndpointDetails, FailedAttempt } from "@herald/contracts";
 import { Link } from "wouter";
-import { useSession } from "../../app/session.tsx";
 import { classNames } from "../../common/class-names.ts";
 import { endpointStatus, inWords } from "../../common/display/endpoint-status.ts";
 import { Icon } from "../../common/display/Icon.tsx";
 import { Pips } from "../../common/display/Pips.tsx";
 import { besideStatus } from "../../common/display/response-words.ts";
+import { useSession } from "../../common/session.tsx";
 import { Time } from "../../common/time/Time.tsx";
 import { duration, utc } from "../../common/time/words.ts";
 import { diagnose } from "./diagnosis.ts";
 import css from "./Health.module.css";
-import { ResumeButton } from "./ResumeDialog.tsx";
 import { resumeWords } from "./resume-words.ts";
+import { ResumeButton } from "./SwitchDialogs.tsx";
 
-/** Why a webhook doesn't get its deliveries, and what to do. Nothing, where all is well. */
+/** Why a webhook doesn't get its deliveries, and what to do. Empty for a healthy one. */
 export function Health({ webhook }: { webhook: EndpointDetails }) {
   const status = endpointStatus(webhook);
   if (status === "active") return null;

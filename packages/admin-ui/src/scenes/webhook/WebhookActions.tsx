@@ -1,13 +1,13 @@
 import type { EndpointDetails } from "@herald/contracts";
 import { useState } from "react";
 import { useLocation } from "wouter";
-import { useDeleteBlock, useManageBlock } from "../../app/session.tsx";
 import { Button } from "../../common/form/Button.tsx";
 import { Menu } from "../../common/overlay/Menu.tsx";
+import { useDeleteBlock, useManageBlock } from "../../common/session.tsx";
 import { DeleteDialog } from "./DeleteDialog.tsx";
-import { PauseDialog } from "./PauseDialog.tsx";
+import { PauseDialog } from "./SwitchDialogs.tsx";
 
-/** What can be done with a webhook beyond its tabs. */
+/** The actions on a webhook: pause or resume, and delete. */
 export function WebhookActions({ webhook }: { webhook: EndpointDetails }) {
   const [asking, setAsking] = useState<"pause" | "delete" | null>(null);
   const manageBlock = useManageBlock();

@@ -3,14 +3,14 @@ import { useQuery } from "@tanstack/react-query";
 import { lazy, Suspense } from "react";
 import { ApiProblem } from "../../api/problem.ts";
 import { webhookQuery } from "../../api/queries.ts";
-import { useSession } from "../../app/session.tsx";
 import { StatusBadge } from "../../common/display/Badge.tsx";
 import { Copy } from "../../common/display/Copy.tsx";
 import { endpointStatus } from "../../common/display/endpoint-status.ts";
-import { ProblemNotice } from "../../common/feedback/Problem.tsx";
+import { LoadError } from "../../common/feedback/LoadError.tsx";
+import { ProblemNotice } from "../../common/feedback/Notice.tsx";
 import { Skeleton } from "../../common/feedback/Skeleton.tsx";
 import { PageHead } from "../../common/page/PageHead.tsx";
-import { CouldNotLoad } from "../could-not-load/CouldNotLoad.tsx";
+import { useSession } from "../../common/session.tsx";
 import { Deliveries } from "../deliveries/Deliveries.tsx";
 import { NotFound } from "../not-found/NotFound.tsx";
 import { Health } from "./Health.tsx";
@@ -22,13 +22,13 @@ const ManualDelivery = lazy(() => import("../manual-delivery/ManualDelivery.tsx"
 const Signature = lazy(() => import("../signature/Signature.tsx"));
 const EditWebhook = lazy(() => import("../webhook-form/EditWebhook.tsx"));
 
-/** One webhook: how it stands and why, what was sent to it, and everything one can do with it. */
+/** One webhook: its state and the reason, its deliveries, and the actions on it. */
 export default function WebhookPage({ id, place }: { id: string; place: string }) {
   const { data: webhook, error } = useQuery(webhookQuery(id));
   if (!webhook)
-    return error ? <CouldNotLoad error={error} what="the webhook" /> : <Skeleton rows={8} what="the webhook" />;
+    return error ? <LoadError error={error} what="the webhook" /> : <Skeleton rows={8} what="the webhook" />;
   const gone = error instanceof ApiProblem && error.status === 404;
-  if (gone) return <CouldNotLoad error={error} what="the webhook" />;
+  if (gone) return <LoadError error={error} what="the webhook" />;
   return (
     <>
       <Head webhook={webhook} />

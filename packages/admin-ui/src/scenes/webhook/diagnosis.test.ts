@@ -1,42 +1,55 @@
+import { FAILURE_KINDS } from "@herald/contracts";
 import { expect, test } from "@jest/globals";
 import { diagnose } from "./diagnosis.ts";
 
 test.each([
-  [503, "interrupted: the dispatcher ended before the result was recorded", "Herald itself"],
-  [503, "host not found", "can't be found"],
-  [503, "DNS lookup timed out", "can't be found"],
-  [503, "connection timed out", "can't be reached"],
-  [503, "host unreachable", "can't be reached"],
-  [503, "timed out after 15 s", "took too long"],
-  [503, "certificate expired", "TLS certificate"],
-  [
-    503,
-    "certificate not trusted (unknown authority, or the receiver does not send its intermediate certificate)",
-    "TLS certificate",
-  ],
-  [503, "receiver asks for a client certificate", "TLS certificate"],
-  [503, "receiver does not speak TLS on this port", "encrypted"],
-  [503, "connection closed during the TLS handshake", "encrypted"],
-  [503, "connection refused", "Nothing accepts connections"],
-  [503, "address not allowed", "public ones only"],
-  [503, "connection closed without a response", "broke"],
-  [503, "response is not valid HTTP", "not valid HTTP"],
-  [503, "receiver answered 503", "it is down"],
-  [503, "request failed", "it is down"],
-  [301, "receiver answered 301, redirects are not followed", "redirects are never followed"],
-  [401, "receiver answered 401", "signing secret"],
-  [404, "receiver answered 404", "nothing that takes a POST"],
-  [422, "receiver answered 422", "does not accept the body"],
-  [429, "receiver answered 429", "limits the rate"],
-  [500, "receiver answered 500", "fails inside"],
-  [418, "receiver answered 418", "answered 418"],
-] as const)("a run of failures that ends in %i %s is explained", (statusCode, errorSummary, words) => {
-  expect(
-    diagnose([
-      { statusCode: 200, errorSummary: null },
-      { statusCode, errorSummary },
-    ])?.cause,
-  ).toContain(words);
+  ["interrupted", "Herald itself"],
+  ["url_not_https", "no plain HTTPS URL"],
+  ["request_not_sendable", "can't be sent"],
+  ["name_not_found", "can't be found"],
+  ["resolver_failed", "can't be found"],
+  ["address_blocked", "public ones only"],
+  ["connection_refused", "Nothing accepts connections"],
+  ["connection_timed_out", "can't be reached"],
+  ["connection_reset", "broke"],
+  ["unreachable", "can't be reached"],
+  ["certificate_invalid", "TLS certificate"],
+  ["certificate_untrusted", "TLS certificate"],
+  ["client_certificate_required", "TLS certificate"],
+  ["tls_name_unknown", "doesn't know the URL's host name"],
+  ["tls_failed", "encrypted"],
+  ["timed_out", "took too long"],
+  ["response_invalid", "not valid HTTP"],
+  ["other", "before an answer came"],
+] as const)("a run of failures that ends with the kind %s is explained", (failureKind, words) => {
+  const run = [
+    { statusCode: 500, failureKind: "http_status" },
+    { statusCode: 503, failureKind },
+  ] as const;
+  expect(diagnose(run)?.cause).toContain(words);
+});
+
+test.each([
+  [301, "redirects are never followed"],
+  [401, "signing secret"],
+  [404, "nothing that takes a POST"],
+  [413, "too large"],
+  [422, "does not accept the body"],
+  [429, "limits the rate"],
+  [500, "fails inside"],
+  [503, "it is down"],
+  [418, "answered 418"],
+])("a run of failures that ends with the answer %i is explained", (statusCode, words) => {
+  expect(diagnose([{ statusCode, failureKind: "http_status" }])?.cause).toContain(words);
+});
+
+test("every kind of failure has an explanation", () => {
+  for (const failureKind of FAILURE_KINDS) {
+    expect(diagnose([{ statusCode: 503, failureKind }])).toEqual({
+      cause: expect.stringMatching(/^[A-Z].*\.$/),
+      remedy: expect.stringMatching(/^[A-Z].*\. Then resume\.$/),
+    });
+  }
 });
 
 test("no failure needs no explanation", () => {
@@ -44,7 +57,7 @@ test("no failure needs no explanation", () => {
 });
 
 test("only a webhook that is off is to be resumed", () => {
-  const run = [{ statusCode: 500, errorSummary: null }];
+  const run = [{ statusCode: 500, failureKind: "http_status" }] as const;
   expect(diagnose(run, false)?.remedy).toContain("Then resume.");
   expect(diagnose(run, true)?.remedy).toContain("Retries go on by themselves.");
 });

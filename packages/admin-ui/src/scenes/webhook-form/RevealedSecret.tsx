@@ -1,20 +1,20 @@
 import { createContext, type ReactNode, useContext, useState } from "react";
-import { Copy } from "../common/display/Copy.tsx";
-import { Notice } from "../common/feedback/Notice.tsx";
-import { Button } from "../common/form/Button.tsx";
-import { Dialog } from "../common/overlay/Dialog.tsx";
+import { Copy } from "../../common/display/Copy.tsx";
+import { Notice } from "../../common/feedback/Notice.tsx";
+import { Button } from "../../common/form/Button.tsx";
+import { Dialog } from "../../common/overlay/Dialog.tsx";
 import css from "./RevealedSecret.module.css";
 
 interface Revealed {
   webhookName: string;
   secret: string;
-  /** It takes the place of an older one, which is worth nothing from now on. */
+  /** It replaces an older one, which is not valid any more. */
   replaces: boolean;
 }
 
 const RevealContext = createContext<(revealed: Revealed) => void>(() => {});
 
-/** Shows a signing secret the one time that the API tells it. It is held in memory, and only until the dialog is closed. */
+/** Shows a new signing secret once. It is kept in memory only, and only until the dialog is closed. */
 export function useRevealSecret(): (revealed: Revealed) => void {
   return useContext(RevealContext);
 }

@@ -21,8 +21,8 @@ interface Signed {
   entitlements?: string[];
 }
 
-/** A Herald of the three real services, an organization with a receiver and a product service, and a browser to look at it. */
-export interface World {
+/** A Herald of the three real services, an organization with a receiver and a product service, and a browser. */
+export interface TestEnvironment {
   readonly db: TestDatabase;
   readonly clock: SteeredClock;
   readonly api: ApiClient;
@@ -38,18 +38,28 @@ export interface World {
   takeProblems(): string[];
 }
 
-export const BASE_PATH = "/apps/herald";
+const BASE_PATH = "/apps/herald";
 
-export function useWorld(options: Omit<HeraldOptions, "clock"> = {}): World {
+export interface TestEnvironmentOptions extends Omit<HeraldOptions, "clock"> {
+  /** One organization for all tests of the file, which then leave its data alone; else each test has its own. */
+  sharedOrganization?: boolean;
+}
+
+/** One Herald and one browser for all tests of a file. */
+export function useTestEnvironment({
+  sharedOrganization = false,
+  ...options
+}: TestEnvironmentOptions = {}): TestEnvironment {
   let folder = "";
   let running: { herald: Herald; clock: SteeredClock; emitter: Emitter } | undefined;
-  let made: Pick<World, "api" | "receiver">;
+  let made: Pick<TestEnvironment, "api" | "receiver">;
   const ready = () => {
     if (running === undefined) throw new Error("Herald runs from beforeAll on, not while the file is read.");
     return running;
   };
 
-  // The first to be registered is the first to run: Herald lets go of the database and the broker before those are put away.
+  // The first to be registered is the first to run: Herald ends before its database and its broker.
+  if (sharedOrganization) afterAll(() => made.receiver.close());
   afterAll(async () => {
     await running?.emitter.close();
     await running?.herald.stop();
@@ -70,17 +80,21 @@ export function useWorld(options: Omit<HeraldOptions, "clock"> = {}): World {
     running = { clock, herald, emitter: createEmitter({ url: amqpUrl, namespace }) };
   }, 60_000);
 
-  // One Herald for all tests of a file, and for each test an organization and a receiver of its own.
-  beforeEach(async () => {
+  async function makeOrganization(): Promise<void> {
     const { clock, herald } = ready();
     clock.set(new Date(Math.max(Date.now(), clock.now().getTime())));
     made = { api: await apiClient(herald.apiUrl + BASE_PATH), receiver: await httpsReceiver() };
-  });
-  afterEach(async () => {
-    // What a test leaves unfinished must not come due while the next one looks on.
-    await db.database.prisma.webhookEndpoint.deleteMany({ where: { organizationId: made.api.organizationId } });
-    await made.receiver.close();
-  });
+  }
+  if (sharedOrganization) {
+    beforeAll(makeOrganization);
+  } else {
+    beforeEach(makeOrganization);
+    afterEach(async () => {
+      // What a test leaves unfinished must not come due during the next one.
+      await db.database.prisma.webhookEndpoint.deleteMany({ where: { organizationId: made.api.organizationId } });
+      await made.receiver.close();
+    });
+  }
 
   const pageUrl = (): string => `${ready().herald.apiUrl}${BASE_PATH}/administration/integrations`;
 

@@ -3,7 +3,7 @@ import { createContext, useContext } from "react";
 
 export const SessionContext = createContext<SessionInfo | null>(null);
 
-/** Who looks at the page and what they may do. Only below the gate that has loaded it. */
+/** Who is signed in, and what they may do. @throws outside of `SessionGate`, which loads it */
 export function useSession(): SessionInfo {
   const session = useContext(SessionContext);
   if (!session) throw new Error("useSession was called outside of SessionGate");

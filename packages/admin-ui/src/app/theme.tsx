@@ -1,7 +1,10 @@
 import { useState } from "react";
+import type { IconName } from "../common/display/Icon.tsx";
+import { Button } from "../common/form/Button.tsx";
+import { Menu } from "../common/overlay/Menu.tsx";
 
-export const THEMES = ["auto", "light", "dark"] as const;
-export type Theme = (typeof THEMES)[number];
+const THEMES = ["auto", "light", "dark"] as const;
+type Theme = (typeof THEMES)[number];
 
 const KEY = "herald.theme";
 
@@ -24,7 +27,7 @@ function apply(theme: Theme): void {
   else document.documentElement.dataset.theme = theme;
 }
 
-export function useTheme(): [Theme, (theme: Theme) => void] {
+function useTheme(): [Theme, (theme: Theme) => void] {
   const [theme, setTheme] = useState(storedTheme);
   return [
     theme,
@@ -38,4 +41,24 @@ export function useTheme(): [Theme, (theme: Theme) => void] {
       }
     },
   ];
+}
+
+const looks: Record<Theme, { name: string; icon: IconName }> = {
+  auto: { name: "As the system", icon: "auto" },
+  light: { name: "Light", icon: "sun" },
+  dark: { name: "Dark", icon: "moon" },
+};
+
+export function ThemeMenu() {
+  const [theme, setTheme] = useTheme();
+  return (
+    <Menu
+      trigger={
+        <Button kind="quiet" icon={looks[theme].icon} iconOnly>
+          Appearance
+        </Button>
+      }
+      items={THEMES.map((each) => ({ ...looks[each], current: each === theme, onSelect: () => setTheme(each) }))}
+    />
+  );
 }

@@ -1,12 +1,14 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { ApiProblem, ApiUnreachable } from "../../api/problem.ts";
-import { lacking } from "../../app/session.tsx";
-import { EmptyState } from "../../common/feedback/EmptyState.tsx";
-import { Button, ButtonLink } from "../../common/form/Button.tsx";
-import { usePageTitle } from "../../common/page/use-page-title.ts";
+import { Button, ButtonLink } from "../form/Button.tsx";
+import { usePageTitle } from "../page/use-page-title.ts";
+import { lacking } from "../session.tsx";
+import { EmptyState } from "./EmptyState.tsx";
 
-/** In the place of what could not be loaded at all: why, and what to do. What was loaded once stays on the page instead. */
-export function CouldNotLoad({ error, what, level = 1 }: { error: unknown; what: string; level?: 1 | 2 }) {
+/**
+ * Says why something could not be loaded, and what to do, in its place. What was loaded once stays on the page instead.
+ */
+export function LoadError({ error, what, level = 1 }: { error: unknown; what: string; level?: 1 | 2 }) {
   if (error instanceof ApiProblem && error.status === 401) return <SignedOut signInUrl={error.problem.signInUrl} />;
   if (error instanceof ApiProblem && error.status === 403) return <NotAllowed missing={error.problem.missing ?? []} />;
   if (error instanceof ApiProblem && error.status === 404) {
@@ -46,7 +48,7 @@ function SignedOut({ signInUrl }: { signInUrl: string | undefined }) {
   );
 }
 
-/** 403: who looks may not even look. */
+/** For an account that may not even view webhooks. */
 export function NotAllowed({ missing }: { missing: readonly string[] }) {
   usePageTitle("Not allowed");
   return (

@@ -1,0 +1,45 @@
+import { describe, expect, test } from "@jest/globals";
+import fc from "fast-check";
+import { failureOf, TIMED_OUT } from "./failure.ts";
+
+describe("the failure", () => {
+  test.each([
+    [TIMED_OUT, "", "timed_out", "timed out after 15 s"],
+    ["ECONNREFUSED", "connect ECONNREFUSED 93.184.216.34:443", "connection_refused", "connection refused"],
+    ["ECONNRESET", "read ECONNRESET", "connection_reset", "connection reset"],
+    ["ECONNRESET", "socket hang up", "connection_reset", "connection closed without a response"],
+    ["EPIPE", "write EPIPE", "connection_reset", "connection reset"],
+    ["ETIMEDOUT", "", "connection_timed_out", "connection timed out"],
+    ["EHOSTUNREACH", "connect EHOSTUNREACH 93.184.216.34:443", "unreachable", "host unreachable"],
+    ["ENETUNREACH", "connect ENETUNREACH 2606:4700::1111:443 - Local (:::0)", "unreachable", "network unreachable"],
+    ["ENOTFOUND", "queryA ENOTFOUND example.com", "name_not_found", "host not found"],
+    ["CERT_REVOKED", "certificate revoked", "certificate_invalid", "certificate revoked"],
+    [
+      "EPROTO",
+      "write EPROTO ...:ssl3_read_bytes:sslv3 alert handshake failure:SSL alert number 40",
+      "tls_failed",
+      "TLS handshake failed",
+    ],
+    [
+      "ERR_SSL_TLSV1_UNRECOGNIZED_NAME",
+      "tlsv1 unrecognized name",
+      "tls_name_unknown",
+      "receiver does not know this host name",
+    ],
+    ["HPE_INVALID_CONSTANT", "Parse Error: Expected HTTP/", "response_invalid", "response is not valid HTTP"],
+    ["EMFILE", "too many open files", "other", "request failed (EMFILE)"],
+    ["not a code", "", "other", "request failed"],
+    ["", "", "other", "request failed"],
+  ])("of %s (%p) is %s, %p", (code, message, kind, summary) => {
+    expect(failureOf({ code, message }, 15_000)).toEqual({ kind, summary });
+  });
+
+  test("has no words of the error's message, which may name the resolved address", () => {
+    const codes = fc.constantFrom("ECONNREFUSED", "EPROTO", "ERR_SSL_X", "HPE_X", "EX", "ERR_GOT_REQUEST_ERROR", "");
+    fc.assert(
+      fc.property(codes, fc.ipV4(), (code, ip) => {
+        expect(failureOf({ code, message: `connect ${code} ${ip}:443` }, 15_000).summary).not.toContain(ip);
+      }),
+    );
+  });
+});

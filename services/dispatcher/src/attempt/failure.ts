@@ -1,0 +1,130 @@
+import type { FailureKind } from "@herald/contracts";
+
+/** What went wrong, as one of the codes of Node, OpenSSL, c-ares or of this folder. */
+export interface AttemptError {
+  code?: string | undefined;
+  message: string;
+}
+
+export const TIMED_OUT = "ERR_ATTEMPT_TIMED_OUT";
+export const TOO_MANY_INTERIM = "ERR_TOO_MANY_INTERIM_RESPONSES";
+export const BAD_URL = "ERR_ENDPOINT_URL";
+export const BAD_REQUEST = "ERR_ATTEMPT_REQUEST";
+
+/** What becomes of an attempt that got no final response. */
+export interface Failure {
+  kind: UnansweredKind;
+  /** A few plain words for the admin. */
+  summary: string;
+}
+
+/** The others are of an answer, and of an attempt whose end this process did not see. */
+type UnansweredKind = Exclude<FailureKind, "http_status" | "interrupted">;
+
+const NOT_TRUSTED = "certificate not trusted";
+const NO_AUTHORITY = `${NOT_TRUSTED} (unknown authority, or the receiver does not send its intermediate certificate)`;
+
+/** Each kind's codes, with what is said of them. A kind without codes is told by something else than the code alone. */
+const FAILURES: Record<UnansweredKind, Record<string, string>> = {
+  url_not_https: { [BAD_URL]: "endpoint URL is not a plain https URL" },
+  request_not_sendable: { [BAD_REQUEST]: "delivery cannot be sent over HTTP" },
+  name_not_found: { ENOTFOUND: "host not found", ENODATA: "host not found", EBADNAME: "host not found" },
+  resolver_failed: {
+    ETIMEOUT: "DNS lookup timed out",
+    EAI_AGAIN: "DNS lookup failed",
+    ESERVFAIL: "DNS lookup failed",
+    EREFUSED: "DNS lookup failed",
+    EFORMERR: "DNS lookup failed",
+    EBADRESP: "DNS lookup failed",
+    ENOTIMP: "DNS lookup failed",
+    ECANCELLED: "DNS lookup failed",
+  },
+  address_blocked: { ERR_ADDRESS_NOT_ALLOWED: "address not allowed" },
+  connection_refused: { ECONNREFUSED: "connection refused" },
+  connection_timed_out: { ETIMEDOUT: "connection timed out" },
+  connection_reset: {
+    ECONNRESET: "connection reset",
+    ECONNABORTED: "connection reset",
+    EPIPE: "connection reset",
+  },
+  unreachable: {
+    EHOSTUNREACH: "host unreachable",
+    EHOSTDOWN: "host unreachable",
+    ENETUNREACH: "network unreachable",
+    EADDRNOTAVAIL: "network unreachable",
+  },
+  certificate_invalid: {
+    CERT_HAS_EXPIRED: "certificate expired",
+    CERT_NOT_YET_VALID: "certificate not yet valid",
+    CERT_REVOKED: "certificate revoked",
+    ERR_TLS_CERT_ALTNAME_INVALID: "certificate is for another name",
+    HOSTNAME_MISMATCH: "certificate is for another name",
+  },
+  certificate_untrusted: {
+    DEPTH_ZERO_SELF_SIGNED_CERT: `${NOT_TRUSTED} (self-signed)`,
+    SELF_SIGNED_CERT_IN_CHAIN: `${NOT_TRUSTED} (unknown authority)`,
+    UNABLE_TO_GET_ISSUER_CERT: `${NOT_TRUSTED} (unknown authority)`,
+    UNABLE_TO_GET_ISSUER_CERT_LOCALLY: NO_AUTHORITY,
+    UNABLE_TO_VERIFY_LEAF_SIGNATURE: NO_AUTHORITY,
+    CERT_UNTRUSTED: NOT_TRUSTED,
+    CERT_REJECTED: NOT_TRUSTED,
+    CERT_SIGNATURE_FAILURE: NOT_TRUSTED,
+    INVALID_CA: NOT_TRUSTED,
+    INVALID_PURPOSE: `${NOT_TRUSTED} (not made for servers)`,
+    PATH_LENGTH_EXCEEDED: NOT_TRUSTED,
+    CERT_CHAIN_TOO_LONG: NOT_TRUSTED,
+    EE_KEY_TOO_SMALL: `${NOT_TRUSTED} (key too small)`,
+    CA_MD_TOO_WEAK: `${NOT_TRUSTED} (signature too weak)`,
+  },
+  client_certificate_required: {},
+  tls_name_unknown: {},
+  tls_failed: {},
+  timed_out: {},
+  response_invalid: {
+    HPE_HEADER_OVERFLOW: "response headers too large",
+    [TOO_MANY_INTERIM]: "receiver sent no final response, only 1xx",
+  },
+  other: {},
+};
+
+const BY_CODE = new Map(
+  Object.entries(FAILURES).flatMap(([kind, summaries]) =>
+    Object.entries(summaries).map(([code, summary]): [string, Failure] => [
+      code,
+      { kind: kind as UnansweredKind, summary },
+    ]),
+  ),
+);
+
+/**
+ * Says why an attempt got no response. The words are made here and not taken from the error, whose message may hold the
+ * resolved address.
+ *
+ * @param deadlineMs what the attempt was given
+ */
+export function failureOf({ code = "", message }: AttemptError, deadlineMs: number): Failure {
+  if (code === TIMED_OUT) return { kind: "timed_out", summary: `timed out after ${deadlineMs / 1000} s` };
+  if (code === "ECONNRESET" && message.includes("secure TLS connection"))
+    return { kind: "tls_failed", summary: "connection closed during the TLS handshake" };
+  if (code === "ECONNRESET" && message === "socket hang up")
+    return { kind: "connection_reset", summary: "connection closed without a response" };
+  const known = BY_CODE.get(code);
+  if (known) return known;
+  if (code.startsWith("HPE_")) return { kind: "response_invalid", summary: "response is not valid HTTP" };
+  if (code === "EPROTO" || code.startsWith("ERR_SSL_") || code.startsWith("ERR_TLS_"))
+    return tlsFailure(`${code} ${message}`);
+  const isCode = /^[A-Z][A-Z0-9_]{1,63}$/.test(code);
+  return { kind: "other", summary: isCode ? `request failed (${code})` : "request failed" };
+}
+
+function tlsFailure(text: string): Failure {
+  if (/wrong.version.number|packet.length.too.long|http.request/i.test(text))
+    return { kind: "tls_failed", summary: "receiver does not speak TLS on this port" };
+  if (/protocol.version|unsupported.protocol|version.too.low/i.test(text))
+    return { kind: "tls_failed", summary: "receiver does not support TLS 1.2 or later" };
+  if (/certificate.required|alert.bad.certificate/i.test(text))
+    return { kind: "client_certificate_required", summary: "receiver asks for a client certificate" };
+  if (/unrecognized.name/i.test(text))
+    return { kind: "tls_name_unknown", summary: "receiver does not know this host name" };
+  return { kind: "tls_failed", summary: "TLS handshake failed" };
+}
