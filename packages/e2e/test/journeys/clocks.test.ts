@@ -1,7 +1,7 @@
 import { eventually } from "@herald/testkit/harness/eventually";
 import { steeredClock } from "@herald/testkit/harness/steered-clock";
 import { expect, test } from "@jest/globals";
-import { useJourney } from "./journey.ts";
+import { useJourney } from "./test-environment.ts";
 
 const journey = useJourney({ publisher: false });
 const HOUR_MS = 60 * 60_000;

@@ -2,7 +2,7 @@ import { eventually } from "@herald/testkit/harness/eventually";
 import { afterEach, expect, test } from "@jest/globals";
 import { type ServiceProcess, startServiceProcess } from "../../src/herald/processes.ts";
 import { heraldSettings } from "../../src/herald/settings.ts";
-import { useJourney } from "./journey.ts";
+import { useJourney } from "./test-environment.ts";
 
 const journey = useJourney({ dispatcher: false });
 const processes: ServiceProcess[] = [];

@@ -2,7 +2,7 @@ import { verify } from "@herald/receiver";
 import { eventually } from "@herald/testkit/harness/eventually";
 import { expect, test } from "@jest/globals";
 import { Webhook } from "standardwebhooks";
-import { useJourney } from "./journey.ts";
+import { useJourney } from "./test-environment.ts";
 
 const journey = useJourney();
 

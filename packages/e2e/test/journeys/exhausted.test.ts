@@ -2,7 +2,7 @@ import { names } from "@herald/common/broker/topology";
 import { eventually } from "@herald/testkit/harness/eventually";
 import { expect, test } from "@jest/globals";
 import { connect } from "amqplib";
-import { useJourney } from "./journey.ts";
+import { useJourney } from "./test-environment.ts";
 
 // So that five failures of one delivery end it, and not the endpoint.
 const journey = useJourney({ settings: { DISABLE_AFTER_FAILURES: "100" } });

@@ -1,6 +1,6 @@
 import { eventually } from "@herald/testkit/harness/eventually";
 import { expect, test } from "@jest/globals";
-import { useJourney } from "./journey.ts";
+import { useJourney } from "./test-environment.ts";
 
 const journey = useJourney();
 

@@ -2,7 +2,7 @@ import { names } from "@herald/common/broker/topology";
 import { eventually } from "@herald/testkit/harness/eventually";
 import { expect, test } from "@jest/globals";
 import { connect } from "amqplib";
-import { useJourney } from "./journey.ts";
+import { useJourney } from "./test-environment.ts";
 
 const journey = useJourney({ publisher: false });
 const DAY_MS = 24 * 60 * 60_000;

@@ -1,7 +1,7 @@
 import { verify } from "@herald/receiver";
 import { eventually } from "@herald/testkit/harness/eventually";
 import { afterEach, expect, test } from "@jest/globals";
-import { useJourney } from "./journey.ts";
+import { useJourney } from "./test-environment.ts";
 
 const journey = useJourney();
 

@@ -12,7 +12,7 @@ import { projectFolder } from "@herald/testkit/stack/folders";
 import { afterEach, expect, test } from "@jest/globals";
 import { apiClient } from "../../src/herald/api-client.ts";
 import { heraldSettings } from "../../src/herald/settings.ts";
-import { useJourney } from "./journey.ts";
+import { useJourney } from "./test-environment.ts";
 
 const journey = useJourney({ dispatcher: false });
 const key = (id: string) => `${id}:${randomBytes(32).toString("base64")}`;

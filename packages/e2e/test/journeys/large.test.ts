@@ -1,6 +1,6 @@
 import { eventually } from "@herald/testkit/harness/eventually";
 import { expect, test } from "@jest/globals";
-import { useJourney } from "./journey.ts";
+import { useJourney } from "./test-environment.ts";
 
 // Sender and receiver share a process here, and a busy machine makes a hundred handshakes at once take their time.
 const journey = useJourney({ settings: { ATTEMPT_TIMEOUT_SECONDS: "60", CLAIM_LEASE_SECONDS: "120" } });

@@ -1,6 +1,6 @@
 import { eventually } from "@herald/testkit/harness/eventually";
 import { describe, expect, test } from "@jest/globals";
-import { useJourney } from "./journey.ts";
+import { useJourney } from "./test-environment.ts";
 
 describe("while no dispatcher is there", () => {
   const journey = useJourney({ dispatcher: false, settings: { MANUAL_DELIVERY_TIMEOUT_MS: "500" } });

@@ -5,7 +5,7 @@ import { expect, test } from "@jest/globals";
 import { Ajv } from "ajv";
 import addFormatsModule from "ajv-formats";
 import { connect } from "amqplib";
-import { useJourney } from "./journey.ts";
+import { useJourney } from "./test-environment.ts";
 
 const journey = useJourney();
 

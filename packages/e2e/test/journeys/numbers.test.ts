@@ -1,7 +1,7 @@
 import { eventually } from "@herald/testkit/harness/eventually";
 import { describe, expect, test } from "@jest/globals";
 import { apiClient } from "../../src/herald/api-client.ts";
-import { useJourney } from "./journey.ts";
+import { useJourney } from "./test-environment.ts";
 
 describe("as it comes", () => {
   const journey = useJourney({ settings: { RETRY_INTERVAL_SECONDS: "1", CATCH_UP_INTERVAL_SECONDS: "1" } });

@@ -1,7 +1,7 @@
 import { EVENT_TYPES } from "@herald/contracts";
 import type { ReceivedRequest } from "@herald/testkit/harness/https-receiver";
 import { expect, test } from "@jest/globals";
-import { useJourney } from "./journey.ts";
+import { useJourney } from "./test-environment.ts";
 
 const journey = useJourney();
 

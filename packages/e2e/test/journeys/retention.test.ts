@@ -1,6 +1,6 @@
 import { eventually } from "@herald/testkit/harness/eventually";
 import { expect, test } from "@jest/globals";
-import { useJourney } from "./journey.ts";
+import { useJourney } from "./test-environment.ts";
 
 const DAY_MS = 24 * 60 * 60_000;
 // Shorter than what is caught up.

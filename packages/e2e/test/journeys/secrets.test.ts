@@ -3,7 +3,7 @@ import { afterEach, expect, test } from "@jest/globals";
 import { apiClient } from "../../src/herald/api-client.ts";
 import { type ServiceName, type ServiceProcess, startServiceProcess } from "../../src/herald/processes.ts";
 import { heraldSettings } from "../../src/herald/settings.ts";
-import { useJourney } from "./journey.ts";
+import { useJourney } from "./test-environment.ts";
 
 const journey = useJourney({ dispatcher: false, publisher: false });
 const processes: ServiceProcess[] = [];

@@ -1,7 +1,7 @@
 import { eventually } from "@herald/testkit/harness/eventually";
 import { expect, test } from "@jest/globals";
 import { apiClient } from "../../src/herald/api-client.ts";
-import { useJourney } from "./journey.ts";
+import { useJourney } from "./test-environment.ts";
 
 const journey = useJourney();
 

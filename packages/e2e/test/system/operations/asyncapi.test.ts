@@ -8,7 +8,7 @@ import { Ajv } from "ajv";
 import addFormatsModule from "ajv-formats";
 import { type Channel, connect, type GetMessage, type Message } from "amqplib";
 import { parse } from "yaml";
-import { useJourney } from "../../journeys/journey.ts";
+import { useJourney } from "../../journeys/test-environment.ts";
 
 interface DocumentedChannel {
   address: string | null;

@@ -13,7 +13,7 @@ import { openShell, type Shell } from "./compose.ts";
 import { type Prometheus, shortened, startPrometheus } from "./prometheus.ts";
 import { documentedMetrics, projectFile, rules } from "./queries.ts";
 import { stepsOf } from "./runbook.ts";
-import { type RunningSystem, startSystem } from "./system.ts";
+import { type RunningSystem, startSystem } from "./running-system.ts";
 
 // Herald as it runs in production, watched by a real Prometheus with the rules that are deployed. Each test breaks something,
 // sees the alerts fire, does what their pages of the runbook say, and sees the alerts end.

@@ -1,6 +1,6 @@
 import { eventually } from "@herald/testkit/harness/eventually";
 import { expect, test } from "@jest/globals";
-import { useJourney } from "../../journeys/journey.ts";
+import { useJourney } from "../../journeys/test-environment.ts";
 
 const TRACEPARENT = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
 

@@ -1,6 +1,6 @@
 import { eventually } from "@herald/testkit/harness/eventually";
 import { afterAll, beforeEach, expect, test } from "@jest/globals";
-import { useJourney } from "../../journeys/journey.ts";
+import { useJourney } from "../../journeys/test-environment.ts";
 import { type CollectedSpan, startCollector } from "./collector.ts";
 
 const collector = await startCollector();

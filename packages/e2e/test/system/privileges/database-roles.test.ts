@@ -19,8 +19,8 @@ import { useDatabase } from "@herald/testkit/harness/use-database";
 import { projectFolder } from "@herald/testkit/stack/folders";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { connect } from "amqplib";
-import { apiClient } from "../../src/herald/api-client.ts";
-import { heraldSettings } from "../../src/herald/settings.ts";
+import { apiClient } from "../../../src/herald/api-client.ts";
+import { heraldSettings } from "../../../src/herald/settings.ts";
 
 /** Roles belong to the whole server, so those of this file have a name of their own. */
 const mark = randomBytes(4).toString("hex");
