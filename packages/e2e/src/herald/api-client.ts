@@ -42,7 +42,7 @@ export async function apiClient(
     entitlements: ["integrations"],
   })
     .setProtectedHeader({ alg: "HS256" })
-    .setSubject("rig")
+    .setSubject("admin-of-tests")
     .setExpirationTime("365d")
     .sign(new TextEncoder().encode(JWT_SECRET));
   const address = typeof apiUrl === "string" ? () => apiUrl : apiUrl;

@@ -51,7 +51,7 @@ export async function startServiceProcess(
     command: process.execPath,
     args: [...nodeArgs, main],
     env: { PATH: process.env.PATH, ...settings, PORT: String(port), OPERATIONS_PORT: String(metricsPort) },
-    pidFolder: join(tmpdir(), "herald-rig-processes"),
+    pidFolder: join(tmpdir(), "herald-e2e-processes"),
     mark: main,
     ...(onLine && { onLine }),
   });

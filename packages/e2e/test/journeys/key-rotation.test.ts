@@ -12,9 +12,9 @@ import { projectFolder } from "@herald/testkit/stack/folders";
 import { afterEach, expect, test } from "@jest/globals";
 import { apiClient } from "../../src/herald/api-client.ts";
 import { heraldSettings } from "../../src/herald/settings.ts";
-import { useJourney } from "./test-environment.ts";
+import { useTestEnvironment } from "./test-environment.ts";
 
-const journey = useJourney({ dispatcher: false });
+const environment = useTestEnvironment({ dispatcher: false });
 const key = (id: string) => `${id}:${randomBytes(32).toString("base64")}`;
 const [OLD, NEW] = [key("old"), key("new")];
 
@@ -36,9 +36,9 @@ async function replace(before: Service | undefined, start: () => Promise<Service
 }
 
 test("§2.3 the keys are rotated under running services: cut off by kill -9, finished by two at once, and no delivery fails or is unsigned", async () => {
-  const { place, receiver, emitter, clock, db } = journey;
+  const { servers, receiver, emitter, clock, db } = environment;
   const settings = (keys: string) => ({
-    ...heraldSettings(place),
+    ...heraldSettings(servers),
     RETRY_INTERVAL_SECONDS: "0.05",
     SECRET_KEYS: keys,
   });
@@ -66,7 +66,7 @@ test("§2.3 the keys are rotated under running services: cut off by kill -9, fin
   /** Emits an event, and holds what each endpoint gets to its own secret. */
   async function everyEndpointGetsIts(): Promise<void> {
     const before = receiver.requests.length;
-    await emitter.emit(journey.event({ organizationId: admin.organizationId }));
+    await emitter.emit(environment.event({ organizationId: admin.organizationId }));
     await receiver.received(before + secrets.size);
     for (const { path, headers, body } of receiver.requests.slice(before)) {
       const secret = secrets.get(path) as string;

@@ -5,16 +5,16 @@ import { expect, test } from "@jest/globals";
 import { Ajv } from "ajv";
 import addFormatsModule from "ajv-formats";
 import { connect } from "amqplib";
-import { useJourney } from "./test-environment.ts";
+import { useTestEnvironment } from "./test-environment.ts";
 
-const journey = useJourney();
+const environment = useTestEnvironment();
 
 const ajv = new Ajv({ strict: true, allowUnionTypes: true });
 (addFormatsModule as unknown as typeof addFormatsModule.default)(ajv);
 const validate = ajv.compile<Notice>(noticeSchema);
 
 test("the product hears of an endpoint that fails, and of its disabling, with the attempts behind both", async () => {
-  const { api, receiver, emitter, broker } = journey;
+  const { api, receiver, emitter, broker } = environment;
   const { endpoint } = await api.create({ url: receiver.url });
   receiver.answerWith({ status: 500 });
   const product = await connect(broker.url);
@@ -27,7 +27,7 @@ test("the product hears of an endpoint that fails, and of its disabling, with th
       noAck: true,
     });
 
-    for (let index = 0; index < 5; index++) await emitter.emit(journey.event());
+    for (let index = 0; index < 5; index++) await emitter.emit(environment.event());
     await eventually(() => expect(notices.map(({ type }) => type)).toEqual(["endpoint.failing", "endpoint.disabled"]));
 
     for (const notice of notices) {

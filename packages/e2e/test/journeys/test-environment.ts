@@ -11,98 +11,139 @@ import { type TestDatabase, useDatabase } from "@herald/testkit/harness/use-data
 import { afterAll, afterEach, beforeAll, beforeEach, expect } from "@jest/globals";
 import { type ApiClient, apiClient } from "../../src/herald/api-client.ts";
 import { type Herald, type HeraldOptions, startHerald } from "../../src/herald/in-process.ts";
-import type { HeraldPlace } from "../../src/herald/settings.ts";
+import type { HeraldEnvironment } from "../../src/herald/settings.ts";
 
-/** One test's world: a Herald, an organization, a receiver and a product service, on a real database and broker. */
-export interface Journey {
+const HOUR_MS = 60 * 60_000;
+
+/**
+ * What a test file has: one Herald on a real database and broker, for all of its tests. What a test has for itself: an
+ * organization, a receiver, and the services that it starts besides.
+ */
+export interface TestEnvironment {
   readonly db: TestDatabase;
   readonly broker: TestBroker;
-  readonly place: HeraldPlace;
+  /** The servers by their addresses, for services that a test starts as processes. */
+  readonly servers: HeraldEnvironment;
   readonly herald: Herald;
+  /** The services' clock. It stands still until a test moves it, and goes on from there in the next test. */
   readonly clock: SteeredClock;
+  readonly emitter: Emitter;
+  /** Of an organization that only this test has, as are `receiver` and `event`. */
   readonly api: ApiClient;
   readonly receiver: HttpsReceiver;
-  readonly emitter: Emitter;
-  /** Resolves when no attempt is under way: what was received is written down. */
+  /** An event of the organization, that occurs now: a completed work item, unless said otherwise. */
+  event(override?: Partial<EmittedEvent>): EmittedEvent;
+  /** Resolves when no attempt of the organization is under way: what was received is written down. */
   settled(): Promise<void>;
   /** How many deliveries of the endpoint are in which state. */
   states(endpointId: string): Promise<Partial<Record<"pending" | "parked" | "succeeded" | "exhausted", number>>>;
-  /** An event of the organization, that occurs now: a completed work item, unless said otherwise. */
-  event(override?: Partial<EmittedEvent>): EmittedEvent;
+  /**
+   * Waits until none of the endpoint's pending deliveries is under way, and moves the clock to the time that is stored for
+   * the last of them to be attempted, or to so many milliseconds before it.
+   *
+   * @returns that time
+   */
+  advanceToNextAttempts(endpointId: string, options?: { beforeMs?: number }): Promise<Date>;
+  /** Resolves when a catch-up that began now, or later, has passed the endpoint. */
+  caughtUp(endpointId: string): Promise<void>;
 }
 
-/** Starts a world for each test of a file, at a time that stands still until the test moves it. */
-export function useJourney(options: Omit<HeraldOptions, "clock"> = {}): Journey {
+/** Starts a Herald for the tests of a file, or of a `describe`. */
+export function useTestEnvironment(options: Omit<HeraldOptions, "clock"> = {}): TestEnvironment {
   const db = useDatabase();
   const broker = useBroker();
+  const clock = steeredClock(new Date());
   let folder = "";
-  let made: Omit<Journey, "db" | "broker" | "event" | "settled" | "states">;
+  let shared: { servers: HeraldEnvironment; herald: Herald; emitter: Emitter };
+  let own: { api: ApiClient; receiver: HttpsReceiver };
 
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), "herald-journey-"));
-    await writeFile(join(folder, "ca.pem"), (await certificates()).caPem);
+    const caFile = join(folder, "ca.pem");
+    await writeFile(caFile, (await certificates()).caPem);
+    const { namespace } = broker;
+    const servers = { databaseUrl: db.url, amqpUrl: broker.url, namespace, caFile };
+    const herald = await startHerald(servers, { ...options, clock });
+    shared = { servers, herald, emitter: createEmitter({ url: broker.url, namespace, timeoutMs: 60_000 }) };
   });
-  afterAll(() => rm(folder, { recursive: true, force: true }));
+  afterAll(async () => {
+    await shared?.emitter.close();
+    await shared?.herald.stop();
+    await rm(folder, { recursive: true, force: true });
+  });
 
   beforeEach(async () => {
-    const place = {
-      databaseUrl: db.url,
-      amqpUrl: broker.url,
-      namespace: broker.namespace,
-      caFile: join(folder, "ca.pem"),
-    };
-    const clock = steeredClock(new Date());
-    const herald = await startHerald(place, { ...options, clock });
-    const emitter = createEmitter({ url: broker.url, namespace: broker.namespace });
-    const receiver = await httpsReceiver();
-    made = { place, clock, herald, emitter, receiver, api: await apiClient(herald.apiUrl) };
+    own = { api: await apiClient(shared.herald.apiUrl), receiver: await httpsReceiver() };
   });
   afterEach(async () => {
-    await made.emitter.close();
-    await made.herald.stop();
-    await made.receiver.close();
+    await own.receiver.close();
+    // Without endpoints nothing of this test is left to do when the next one moves the clock. A settlement under way may
+    // hold what is deleted here.
+    await eventually(() => db.database.prisma.webhookEndpoint.deleteMany());
+    await shared.herald.stopAdditional();
   });
 
   return {
     db,
     broker,
-    get place() {
-      return made.place;
+    clock,
+    get servers() {
+      return shared.servers;
     },
     get herald() {
-      return made.herald;
-    },
-    get clock() {
-      return made.clock;
-    },
-    get api() {
-      return made.api;
-    },
-    get receiver() {
-      return made.receiver;
+      return shared.herald;
     },
     get emitter() {
-      return made.emitter;
+      return shared.emitter;
     },
+    get api() {
+      return own.api;
+    },
+    get receiver() {
+      return own.receiver;
+    },
+    event: (override = {}) => ({
+      ...newEvent({
+        organizationId: own.api.organizationId,
+        type: "WorkItemCompleted",
+        entityType: "WorkItem",
+        entityId: "0190a1b2-0000-7000-8000-0000000000aa",
+        occurredAtUtc: clock.now().toISOString(),
+        data: { changes: { Status: { oldValue: "InProgress", newValue: "Done" } } },
+      }),
+      ...override,
+    }),
     settled: () =>
       eventually(async () => {
-        expect(await db.database.prisma.delivery.count({ where: { inFlight: true } })).toBe(0);
+        const where = { organizationId: own.api.organizationId, inFlight: true };
+        expect(await db.database.prisma.delivery.count({ where })).toBe(0);
       }),
     async states(endpointId) {
       const where = { endpointId };
       const rows = await db.database.prisma.delivery.groupBy({ by: ["state"], where, _count: true });
       return Object.fromEntries(rows.map(({ state, _count }) => [state, _count]));
     },
-    event: (override = {}) => ({
-      ...newEvent({
-        organizationId: made.api.organizationId,
-        type: "WorkItemCompleted",
-        entityType: "WorkItem",
-        entityId: "0190a1b2-0000-7000-8000-0000000000aa",
-        occurredAtUtc: made.clock.now().toISOString(),
-        data: { changes: { Status: { oldValue: "InProgress", newValue: "Done" } } },
+    async advanceToNextAttempts(endpointId, { beforeMs = 0 } = {}) {
+      const at = await eventually(async () => {
+        const where = { endpointId, state: "pending" as const };
+        const pending = await db.database.prisma.delivery.findMany({ where, orderBy: { nextAttemptAt: "desc" } });
+        const [last] = pending;
+        const isUnderWay = pending.some(({ inFlight }) => inFlight);
+        if (!last?.nextAttemptAt || isUnderWay)
+          throw new Error("No delivery of the endpoint waits, or one is under way.");
+        return last.nextAttemptAt;
+      });
+      clock.set(new Date(Math.max(at.getTime() - beforeMs, clock.now().getTime())));
+      return at;
+    },
+    caughtUp: (endpointId) =>
+      eventually(async () => {
+        const where = { id: endpointId };
+        const { catchUpAt, catchUpUntil } = await db.database.prisma.webhookEndpoint.findUniqueOrThrow({ where });
+        // One that is under way holds the endpoint by a lease of two minutes.
+        const isOver =
+          catchUpAt.getTime() === catchUpUntil?.getTime() || catchUpAt.getTime() > clock.now().getTime() + HOUR_MS;
+        if (catchUpAt <= clock.now() || !isOver) throw new Error("No catch-up has passed the endpoint yet.");
       }),
-      ...override,
-    }),
   };
 }
