@@ -4,7 +4,7 @@ import { askForRabbitmqServer, STACK_TIMEOUT_MS } from "@herald/testkit/harness/
 import { projectFolder } from "@herald/testkit/stack/folders";
 import { beforeAll, expect, test } from "@jest/globals";
 
-const COMMAND = join(projectFolder(), "packages", "rig", "dist", "commands", "bench.js");
+const COMMAND = join(projectFolder(), "packages", "bench", "dist", "commands", "bench.js");
 const TIMEOUT_MS = 120_000;
 
 // It starts a RabbitMQ of its own.

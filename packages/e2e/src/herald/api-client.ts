@@ -6,6 +6,7 @@ import type {
   WebhookEndpointSummary,
 } from "@herald/contracts";
 import { SignJWT } from "jose";
+import { setTimeout as sleep } from "node:timers/promises";
 import { JWT_SECRET } from "./settings.ts";
 
 /** The management API as one organization's admin uses it; each call throws on any status but success. */
@@ -22,17 +23,24 @@ export interface ApiClient {
   deliver(id: string, eventType: string, payloadJson: string): Promise<WebhookDeliverySummary>;
 }
 
+export interface ApiClientOptions {
+  keepAlive?: boolean;
+  untilAvailable?: boolean;
+  timeoutMs?: number;
+}
+
 /** How long a call may take: longer than the API waits for a dispatcher's answer, or for PostgreSQL. */
 const TIMEOUT_MS = 45_000;
 
 /**
  * @param apiUrl where the management API listens, without a path; asked for each call where it may move
- * @param options `keepAlive` leaves connections open, which a service that is to stop has to wait for
+ * @param options `keepAlive` leaves connections open, which a service that is to stop has to wait for; `untilAvailable`
+ *   repeats what is answered with 503, as an integration does, until `timeoutMs` are over
  */
 export async function apiClient(
   apiUrl: string | (() => string),
   organizationId: string = randomUUID(),
-  { keepAlive = false, timeoutMs = TIMEOUT_MS }: { keepAlive?: boolean; timeoutMs?: number } = {},
+  { keepAlive = false, untilAvailable = false, timeoutMs = TIMEOUT_MS }: ApiClientOptions = {},
 ): Promise<ApiClient> {
   const token = await new SignJWT({
     organization_id: organizationId,
@@ -49,16 +57,24 @@ export async function apiClient(
 
   async function call<T>(method: string, path: string, body?: object): Promise<T> {
     const url = `${address()}/api/organization/integration-operations/webhooks${path}`;
-    const response = await fetch(url, {
-      method,
-      signal: AbortSignal.timeout(timeoutMs),
-      headers: {
-        authorization: `Bearer ${token}`,
-        ...(!keepAlive && { connection: "close" }),
-        ...(body && { "content-type": "application/json" }),
-      },
-      ...(body && { body: JSON.stringify(body) }),
-    });
+    const signal = AbortSignal.timeout(timeoutMs);
+    const request = () =>
+      fetch(url, {
+        method,
+        signal,
+        headers: {
+          authorization: `Bearer ${token}`,
+          ...(!keepAlive && { connection: "close" }),
+          ...(body && { "content-type": "application/json" }),
+        },
+        ...(body && { body: JSON.stringify(body) }),
+      });
+    let response = await request();
+    while (untilAvailable && response.status === 503) {
+      await response.body?.cancel();
+      await sleep(200);
+      response = await request();
+    }
     const text = await response.text();
     if (!response.ok) throw new Error(`${method} ${url} answered ${response.status}: ${text}`);
     return (text === "" ? undefined : JSON.parse(text)) as T;

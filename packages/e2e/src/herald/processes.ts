@@ -32,7 +32,8 @@ export interface ServiceProcessOptions {
   untilReady?: boolean;
 }
 
-const READY_TIMEOUT_MS = 30_000;
+/** Of a machine that is ten times slower than an ordinary one. */
+const READY_TIMEOUT_MS = 120_000;
 
 /**
  * Starts a built service and resolves when it is ready for work, unless told not to wait for that.

@@ -44,7 +44,7 @@ test("§2.3/in-flight an edit leaves the attempt under way alone; its failure is
 });
 
 test("§3.1/pause an attempt under way when the endpoint is paused still counts for its delivery, and its retry waits", async () => {
-  const { api, receiver, emitter, clock } = environment;
+  const { api, receiver, emitter } = environment;
   const { endpoint } = await api.create({ url: receiver.url });
   holdAnswers();
   await emitter.emit(environment.event());
@@ -114,7 +114,7 @@ test("a manual delivery whose endpoint is deleted while the receiver answers is 
 });
 
 test("an event type that is unsubscribed while its deliveries wait is still sent: they were due when it was subscribed", async () => {
-  const { api, receiver, emitter, clock } = environment;
+  const { api, receiver, emitter } = environment;
   const { endpoint } = await api.create({ url: receiver.url });
   receiver.answerWith({ status: 500 });
   await emitter.emit(environment.event());

@@ -50,12 +50,19 @@ export interface TestEnvironment {
 
 /** Starts a Herald for the tests of a file, or of a `describe`. */
 export function useTestEnvironment(options: Omit<HeraldOptions, "clock"> = {}): TestEnvironment {
-  const db = useDatabase();
-  const broker = useBroker();
   const clock = steeredClock(new Date());
   let folder = "";
   let shared: { servers: HeraldEnvironment; herald: Herald; emitter: Emitter };
   let own: { api: ApiClient; receiver: HttpsReceiver };
+
+  // Ahead of those that remove database and broker: jest runs these hooks in their order.
+  afterAll(async () => {
+    await shared?.emitter.close();
+    await shared?.herald.stop();
+    await rm(folder, { recursive: true, force: true });
+  });
+  const db = useDatabase();
+  const broker = useBroker();
 
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), "herald-journey-"));
@@ -66,14 +73,9 @@ export function useTestEnvironment(options: Omit<HeraldOptions, "clock"> = {}): 
     const herald = await startHerald(servers, { ...options, clock });
     shared = { servers, herald, emitter: createEmitter({ url: broker.url, namespace, timeoutMs: 60_000 }) };
   });
-  afterAll(async () => {
-    await shared?.emitter.close();
-    await shared?.herald.stop();
-    await rm(folder, { recursive: true, force: true });
-  });
-
   beforeEach(async () => {
-    own = { api: await apiClient(shared.herald.apiUrl), receiver: await httpsReceiver() };
+    const api = await apiClient(shared.herald.apiUrl, undefined, { untilAvailable: true });
+    own = { api, receiver: await httpsReceiver() };
   });
   afterEach(async () => {
     await own.receiver.close();

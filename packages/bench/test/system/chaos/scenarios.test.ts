@@ -4,7 +4,7 @@ import { askForRabbitmqServer, STACK_TIMEOUT_MS } from "@herald/testkit/harness/
 import { projectFolder } from "@herald/testkit/stack/folders";
 import { beforeAll, expect, test } from "@jest/globals";
 
-const COMMAND = join(projectFolder(), "packages", "rig", "dist", "commands", "chaos.js");
+const COMMAND = join(projectFolder(), "packages", "bench", "dist", "commands", "chaos.js");
 /** Of a machine that other tests keep busy. */
 const TIMEOUT_MS = 400_000;
 
