@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
 import type {
   SaveWebhookRequest,
   SaveWebhookResponse,
@@ -6,7 +7,6 @@ import type {
   WebhookEndpointSummary,
 } from "@herald/contracts";
 import { SignJWT } from "jose";
-import { setTimeout as sleep } from "node:timers/promises";
 import { JWT_SECRET } from "./settings.ts";
 
 /** The management API as one organization's admin uses it; each call throws on any status but success. */
