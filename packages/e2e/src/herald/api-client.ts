@@ -91,7 +91,7 @@ export async function apiClient(
     list: () => call("GET", ""),
     get,
     create: (request) =>
-      call("POST", "", { name: "Rig", enabled: true, events: ["WorkItemCompleted"], version: null, ...request }),
+      call("POST", "", { name: "Receiver", enabled: true, events: ["WorkItemCompleted"], version: null, ...request }),
     async edit(id, changes) {
       const { name, url, enabled, events, version } = await get(id);
       return await call("PUT", `/${id}`, { name, url, enabled, events, version, ...changes });

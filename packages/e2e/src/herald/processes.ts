@@ -19,7 +19,7 @@ export interface ServiceProcess {
   ready(): Promise<void>;
   /** `kill -9`. */
   kill(): Promise<void>;
-  /** As an orchestrator does it: SIGTERM, and after 30 s no more patience. */
+  /** As an orchestrator does it: SIGTERM, and SIGKILL after 30 s. */
   stop(): Promise<void>;
 }
 
@@ -38,7 +38,7 @@ const READY_TIMEOUT_MS = 120_000;
 /**
  * Starts a built service and resolves when it is ready for work, unless told not to wait for that.
  *
- * @throws when it ends before that, with what it said
+ * @throws when it ends before that, with its last lines
  */
 export async function startServiceProcess(
   name: ServiceName,

@@ -55,7 +55,7 @@ test("§2.3 the keys are rotated under running services: cut off by kill -9, fin
 
   let api = await apiWith(OLD);
   let dispatcher = await dispatcherWith(OLD);
-  const admin = await apiClient(() => apiUrl);
+  const admin = await apiClient(() => apiUrl, undefined, { untilAvailable: true });
   const secrets = new Map<string, string>();
   const create = async () => {
     const path = `/${secrets.size}`;

@@ -14,7 +14,7 @@ interface Payload {
 
 const payloadOf = (request: ReceivedRequest | undefined) => JSON.parse(request?.body.toString() ?? "null") as Payload;
 
-test("§1/events §6/names each event goes to those who subscribed to it, of its own organization, and to nobody else", async () => {
+test("§1/events §6/names each event goes to the endpoints of its own organization that subscribed to it, and to no others", async () => {
   const { api, receiver, emitter } = environment;
   await api.create({ url: `${receiver.url}/all`, events: [...EVENT_TYPES] });
   await api.create({ url: `${receiver.url}/risks`, events: ["RiskCreated"] });

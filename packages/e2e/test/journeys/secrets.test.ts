@@ -26,7 +26,9 @@ test("§7/secrets at the most talkative log level, no secret, token, payload or 
     return started;
   }
   const [managementApi] = [await start("management-api"), await start("publisher"), await start("dispatcher")];
-  const api = await apiClient(`http://127.0.0.1:${managementApi?.port}`, environment.api.organizationId);
+  const api = await apiClient(`http://127.0.0.1:${managementApi?.port}`, environment.api.organizationId, {
+    untilAvailable: true,
+  });
 
   const url = `${receiver.url}/hooks?token=url-marker`;
   const { endpoint, signingSecret } = await api.create({ url, name: "name-marker" });
@@ -55,12 +57,12 @@ test("§7/secrets at the most talkative log level, no secret, token, payload or 
       (await fetch(`${operationsUrl}/metrics`, { headers: { connection: "close" } })).text(),
     ),
   );
-  const said = [...lines, ...metrics].join("\n");
+  const printed = [...lines, ...metrics].join("\n");
   const [, key = ""] = (settings.SECRET_KEYS ?? "").split(":");
   const secrets = [signingSecret, replaced.signingSecret, key, settings.AUTH_JWT_SECRET, "Bearer", "eyJ"];
   const markers = ["url-marker", "payload-marker", "answer-marker", "token-marker"];
   for (const secret of [...secrets, ...markers]) {
     expect(secret).toEqual(expect.stringMatching(/.{3}/));
-    expect(said.split("\n").filter((line) => line.includes(secret as string))).toEqual([]);
+    expect(printed.split("\n").filter((line) => line.includes(secret as string))).toEqual([]);
   }
 }, 60_000);

@@ -8,10 +8,10 @@ const environment = useTestEnvironment();
 test("two publishers, two dispatchers and two APIs deliver once what one of each would", async () => {
   const { api, receiver, emitter, herald } = environment;
   await Promise.all([herald.startPublisher(), herald.startDispatcher()]);
-  const otherApi = await apiClient((await herald.startApi()).apiUrl, api.organizationId);
+  const otherApi = await apiClient((await herald.startApi()).apiUrl, api.organizationId, { untilAvailable: true });
   const first = await api.create({ url: `${receiver.url}/first` });
   const second = await otherApi.create({ url: `${receiver.url}/second` });
-  // The second one fails its first attempts, is paused and resumed, and so comes by every door there is.
+  // The second one fails its first attempts, is paused and resumed, and so its deliveries come by every source.
   receiver.answerWith(({ path }) => ({ status: path === "/second" ? 500 : 200 }));
   const events = Array.from({ length: 60 }, () => environment.event());
   const emitted = events.flatMap((event) => [emitter.emit(event), emitter.emit(event)]);

@@ -73,7 +73,7 @@ test("each real message is as docs/asyncapi.yaml says", async () => {
     expect(rejected.properties.headers?.["x-herald-reason"]).toBeDefined();
     expectDocumented("rejectedEvents", rejected);
 
-    // Nobody has taken it, and this test answers in the dispatcher's place no sooner than it has seen it.
+    // No dispatcher is there to take the request. The test reads it first, and then puts it back for one.
     const delivering = api.deliver(endpoint.id, "WorkItemCompleted", '{"a":1}');
     const request = await next(channel, own.manualHintsQueue);
     expectDocumented("manualHints", request);

@@ -200,13 +200,13 @@ const ENTITY = "0190a1b2-0000-7000-8000-0000000000aa";
 
 const REFUSED: [Role, string, string][] = [
   ["herald_app", "change a table", "alter table delivery add column x int"],
-  ["herald_app", "drop one", "drop table delivery"],
-  ["herald_app", "make one", "create table x (y int)"],
-  ["herald_app", "empty one at a stroke", "truncate delivery cascade"],
-  ["herald_app", "switch off its rules", "alter table delivery disable trigger all"],
+  ["herald_app", "drop a table", "drop table delivery"],
+  ["herald_app", "make a table", "create table x (y int)"],
+  ["herald_app", "empty a table at once", "truncate delivery cascade"],
+  ["herald_app", "switch off a table's triggers", "alter table delivery disable trigger all"],
   ["herald_app", "read the server's files", "select pg_read_file('/etc/passwd')"],
   ["herald_app", "run programs", "copy webhook_endpoint to program 'cat'"],
-  ["herald_app", "become another", "set role pg_read_server_files"],
+  ["herald_app", "take another role", "set role pg_read_server_files"],
   ["herald_dispatcher", "delete endpoints", "delete from webhook_endpoint"],
   ["herald_dispatcher", "make endpoints", "insert into webhook_endpoint default values"],
   ["herald_dispatcher", "send deliveries elsewhere", "update webhook_endpoint set url = 'https://attacker.example'"],
@@ -232,7 +232,7 @@ const REFUSED: [Role, string, string][] = [
   ["herald_api", "read notices", "select * from notice"],
 ];
 
-test.each(REFUSED)("%s can't %s", async (role, _what, sql) => {
+test.each(REFUSED)("the role %s can't %s", async (role, _what, sql) => {
   const database = openDatabase(urlOf(role), { poolSize: 1 });
   try {
     await expect(database.queries.$executeRaw([sql] as unknown as TemplateStringsArray)).rejects.toMatchObject({

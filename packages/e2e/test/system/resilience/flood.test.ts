@@ -12,7 +12,7 @@ const environment = useTestEnvironment({ settings: { ATTEMPT_TIMEOUT_SECONDS: "6
 // How late the quiet organization's events are is a row of `pnpm bench`. Here no clock decides.
 test("while one organization's flood of 5,000 deliveries can't be sent, another one's events all arrive, and none of either is lost", async () => {
   const { receiver, emitter, herald, api } = environment;
-  const flooding = await apiClient(herald.apiUrl);
+  const flooding = await apiClient(herald.apiUrl, undefined, { untilAvailable: true });
   const { organizationId } = flooding;
   const flooded = await httpsReceiver();
   try {
