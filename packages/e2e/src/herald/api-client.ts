@@ -23,7 +23,7 @@ export interface ApiClient {
   deliver(id: string, eventType: string, payloadJson: string): Promise<WebhookDeliverySummary>;
 }
 
-export interface ApiClientOptions {
+interface ApiClientOptions {
   keepAlive?: boolean;
   untilAvailable?: boolean;
   timeoutMs?: number;

@@ -61,9 +61,15 @@ export async function startHerald(servers: HeraldEnvironment, options: HeraldOpt
     await Promise.all(services.map((service) => service.stop()));
   }
 
-  const { apiUrl } = await startApi();
-  if (options.publisher ?? true) await start(startPublisher(environment, parts));
-  if (options.dispatcher ?? true) await start(startDispatcher(environment, parts));
+  let apiUrl: string;
+  try {
+    ({ apiUrl } = await startApi());
+    if (options.publisher ?? true) await start(startPublisher(environment, parts));
+    if (options.dispatcher ?? true) await start(startDispatcher(environment, parts));
+  } catch (error) {
+    await stop([...running]);
+    throw error;
+  }
   const permanent = new Set(running);
   return {
     apiUrl,

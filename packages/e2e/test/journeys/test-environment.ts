@@ -78,7 +78,7 @@ export function useTestEnvironment(options: Omit<HeraldOptions, "clock"> = {}): 
     own = { api, receiver: await httpsReceiver() };
   });
   afterEach(async () => {
-    await own.receiver.close();
+    await own?.receiver.close();
     // Without endpoints nothing of this test is left to do when the next one moves the clock. A settlement under way may
     // hold what is deleted here.
     await eventually(() => db.database.prisma.webhookEndpoint.deleteMany());
