@@ -2,7 +2,7 @@
 -- little as possible. In place of herald_app of roles.sql, and after `herald migrate`, by an administrator, in Herald's database:
 --   psql -v api_password=... -v publisher_password=... -v dispatcher_password=... -f deploy/postgres/service-roles.sql
 -- Grants name tables and columns, so they are part of an upgrade: run the part below the first three lines again after
--- each `herald migrate`. packages/e2e/test/journeys/least-privilege.test.ts runs all of Herald with these users.
+-- each `herald migrate`. packages/e2e/test/system/privileges/database-roles.test.ts runs all of Herald with these users.
 create role herald_api login password :'api_password';
 create role herald_publisher login password :'publisher_password';
 create role herald_dispatcher login password :'dispatcher_password';

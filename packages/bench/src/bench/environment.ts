@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { migrate } from "@herald/common/database/migrate";
 import { openDatabase } from "@herald/common/database/open-database";
 import { type ServiceName, type ServiceProcess, startServiceProcess } from "@herald/e2e/herald/processes";
-import { type HeraldPlace, heraldSettings } from "@herald/e2e/herald/settings";
+import { type HeraldEnvironment, heraldSettings } from "@herald/e2e/herald/settings";
 import { type KeyPair, makeAuthority } from "@herald/testkit/certificates/authority";
 import { startPostgres } from "@herald/testkit/stack/postgres";
 import { type Rabbitmq, startRabbitmq } from "@herald/testkit/stack/rabbitmq";
@@ -21,7 +21,7 @@ export interface BenchEnvironment {
   close(): Promise<void>;
 }
 
-export interface BenchHerald extends HeraldPlace {
+export interface BenchHerald extends HeraldEnvironment {
   /** What the servers have done so far for everybody. */
   serverWork(): Promise<ServerWork>;
   start(name: ServiceName, settings?: Record<string, string>): Promise<ServiceProcess>;
@@ -80,7 +80,7 @@ export async function openBenchEnvironment({
 
 /** @param environment with the URL of any database of the server */
 async function openHerald(
-  environment: HeraldPlace,
+  environment: HeraldEnvironment,
   { profileFolder, control }: { profileFolder: string | undefined; control: Rabbitmq["control"] },
 ): Promise<BenchHerald> {
   const database = `"${environment.namespace}"`;

@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
 import type {
   SaveWebhookRequest,
   SaveWebhookResponse,
@@ -26,17 +27,24 @@ export interface ApiClient {
   call<T>(method: string, path: string, body?: object): Promise<T>;
 }
 
+interface ApiClientOptions {
+  keepAlive?: boolean;
+  untilAvailable?: boolean;
+  timeoutMs?: number;
+}
+
 /** How long a call may take: longer than the API waits for a dispatcher's answer, or for PostgreSQL. */
 const TIMEOUT_MS = 45_000;
 
 /**
  * @param apiUrl where the management API listens, without a path; asked for each call where it may move
- * @param options `keepAlive` leaves connections open, which a service that is to stop has to wait for
+ * @param options `keepAlive` leaves connections open, which a service that is to stop has to wait for; `untilAvailable`
+ *   repeats what is answered with 503, as an integration does, until `timeoutMs` are over
  */
 export async function apiClient(
   apiUrl: string | (() => string),
   organizationId: string = randomUUID(),
-  { keepAlive = false, timeoutMs = TIMEOUT_MS }: { keepAlive?: boolean; timeoutMs?: number } = {},
+  { keepAlive = false, untilAvailable = false, timeoutMs = TIMEOUT_MS }: ApiClientOptions = {},
 ): Promise<ApiClient> {
   const token = await new SignJWT({
     organization_id: organizationId,
@@ -46,23 +54,31 @@ export async function apiClient(
     entitlements: ["integrations"],
   })
     .setProtectedHeader({ alg: "HS256" })
-    .setSubject("rig")
+    .setSubject("admin-of-tests")
     .setExpirationTime("365d")
     .sign(new TextEncoder().encode(JWT_SECRET));
   const address = typeof apiUrl === "string" ? () => apiUrl : apiUrl;
 
   async function call<T>(method: string, path: string, body?: object): Promise<T> {
     const url = `${address()}/api/organization/integration-operations/webhooks${path}`;
-    const response = await fetch(url, {
-      method,
-      signal: AbortSignal.timeout(timeoutMs),
-      headers: {
-        authorization: `Bearer ${token}`,
-        ...(!keepAlive && { connection: "close" }),
-        ...(body && { "content-type": "application/json" }),
-      },
-      ...(body && { body: JSON.stringify(body) }),
-    });
+    const signal = AbortSignal.timeout(timeoutMs);
+    const request = () =>
+      fetch(url, {
+        method,
+        signal,
+        headers: {
+          authorization: `Bearer ${token}`,
+          ...(!keepAlive && { connection: "close" }),
+          ...(body && { "content-type": "application/json" }),
+        },
+        ...(body && { body: JSON.stringify(body) }),
+      });
+    let response = await request();
+    while (untilAvailable && response.status === 503) {
+      await response.body?.cancel();
+      await sleep(200);
+      response = await request();
+    }
     const text = await response.text();
     if (!response.ok) throw new Error(`${method} ${url} answered ${response.status}: ${text}`);
     return (text === "" ? undefined : JSON.parse(text)) as T;
@@ -80,7 +96,7 @@ export async function apiClient(
     read: (path) => call("GET", path),
     get,
     create: (request) =>
-      call("POST", "", { name: "Rig", enabled: true, events: ["WorkItemCompleted"], version: null, ...request }),
+      call("POST", "", { name: "Receiver", enabled: true, events: ["WorkItemCompleted"], version: null, ...request }),
     async edit(id, changes) {
       const { name, url, enabled, events, version } = await get(id);
       return await call("PUT", `/${id}`, { name, url, enabled, events, version, ...changes });

@@ -3,7 +3,7 @@ import type { Service } from "@herald/common/service/run-service";
 import { startDispatcher } from "@herald/dispatcher";
 import { startManagementApi } from "@herald/management-api";
 import { startPublisher } from "@herald/publisher";
-import { type HeraldPlace, heraldSettings } from "./settings.ts";
+import { type HeraldEnvironment, heraldSettings } from "./settings.ts";
 
 export interface HeraldOptions {
   clock?: Clock;
@@ -17,17 +17,20 @@ export interface HeraldOptions {
 
 /** The three services in this process, so that a test can steer their clock. */
 export interface Herald {
+  /** Where the management API is, its base path included. */
   apiUrl: string;
-  /** These start one more of a service; `stop` ends it with the others, if it wasn't stopped before. */
+  /** These start one more of a service, which ends by its own `stop`, or with the others. */
   startDispatcher(): Promise<Service>;
   startPublisher(options?: { clock?: Clock }): Promise<Service>;
-  startApi(): Promise<Service & { apiUrl: string }>;
+  startApi(settings?: Record<string, string>): Promise<Service & { apiUrl: string }>;
+  /** Ends what was started one by one, and leaves what {@link startHerald} started. */
+  stopAdditional(): Promise<void>;
   stop(): Promise<void>;
 }
 
-export async function startHerald(place: HeraldPlace, options: HeraldOptions = {}): Promise<Herald> {
-  const environment = {
-    ...heraldSettings(place),
+export async function startHerald(servers: HeraldEnvironment, options: HeraldOptions = {}): Promise<Herald> {
+  const environment: Record<string, string> = {
+    ...heraldSettings(servers),
     // Without these a test waits for the polls of a second.
     DUE_SCAN_INTERVAL_SECONDS: "0.05",
     CATCH_UP_INTERVAL_SECONDS: "0.05",
@@ -48,23 +51,32 @@ export async function startHerald(place: HeraldPlace, options: HeraldOptions = {
     };
   }
 
-  async function startApi(): Promise<Service & { apiUrl: string }> {
-    const api = await start(startManagementApi(environment, parts));
-    return { ...api, apiUrl: `http://127.0.0.1:${api.port}` };
+  async function startApi(own: Record<string, string> = {}): Promise<Service & { apiUrl: string }> {
+    const api = await start(startManagementApi({ ...environment, ...own }, parts));
+    return { ...api, apiUrl: `http://127.0.0.1:${api.port}${environment.BASE_PATH ?? ""}` };
   }
 
-  const { apiUrl } = await startApi();
-  if (options.publisher ?? true) await start(startPublisher(environment, parts));
-  if (options.dispatcher ?? true) await start(startDispatcher(environment, parts));
+  async function stop(services: readonly Service[]): Promise<void> {
+    for (const service of services) running.delete(service);
+    await Promise.all(services.map((service) => service.stop()));
+  }
+
+  let apiUrl: string;
+  try {
+    ({ apiUrl } = await startApi());
+    if (options.publisher ?? true) await start(startPublisher(environment, parts));
+    if (options.dispatcher ?? true) await start(startDispatcher(environment, parts));
+  } catch (error) {
+    await stop([...running]);
+    throw error;
+  }
+  const permanent = new Set(running);
   return {
     apiUrl,
     startDispatcher: () => start(startDispatcher(environment, parts)),
     startPublisher: (own = {}) => start(startPublisher(environment, { ...parts, ...own })),
     startApi,
-    async stop() {
-      const services = [...running];
-      running.clear();
-      await Promise.all(services.map((service) => service.stop()));
-    },
+    stopAdditional: () => stop([...running].filter((service) => !permanent.has(service))),
+    stop: () => stop([...running]),
   };
 }

@@ -19,7 +19,7 @@ export interface ServiceProcess {
   ready(): Promise<void>;
   /** `kill -9`. */
   kill(): Promise<void>;
-  /** As an orchestrator does it: SIGTERM, and after 30 s no more patience. */
+  /** As an orchestrator does it: SIGTERM, and SIGKILL after 30 s. */
   stop(): Promise<void>;
 }
 
@@ -32,12 +32,13 @@ export interface ServiceProcessOptions {
   untilReady?: boolean;
 }
 
-const READY_TIMEOUT_MS = 30_000;
+/** Of a machine that is ten times slower than an ordinary one. */
+const READY_TIMEOUT_MS = 120_000;
 
 /**
  * Starts a built service and resolves when it is ready for work, unless told not to wait for that.
  *
- * @throws when it ends before that, with what it said
+ * @throws when it ends before that, with its last lines
  */
 export async function startServiceProcess(
   name: ServiceName,
@@ -51,7 +52,7 @@ export async function startServiceProcess(
     command: process.execPath,
     args: [...nodeArgs, main],
     env: { PATH: process.env.PATH, ...settings, PORT: String(port), OPERATIONS_PORT: String(metricsPort) },
-    pidFolder: join(tmpdir(), "herald-rig-processes"),
+    pidFolder: join(tmpdir(), "herald-e2e-processes"),
     mark: main,
     ...(onLine && { onLine }),
   });

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 
-/** What a Herald of tests and measurements runs on. */
-export interface HeraldPlace {
+/** The servers and files that a Herald of tests and measurements runs on. */
+export interface HeraldEnvironment {
   databaseUrl: string;
   amqpUrl: string;
   namespace: string;
@@ -13,7 +13,7 @@ export const JWT_SECRET = "a secret for tests only, which signs nothing else";
 const SECRET_KEYS = `test:${randomBytes(32).toString("base64")}`;
 
 /** Environment variables of all three services: ports of their own, receivers on the loopback allowed. */
-export function heraldSettings({ databaseUrl, amqpUrl, namespace, caFile }: HeraldPlace): Record<string, string> {
+export function heraldSettings({ databaseUrl, amqpUrl, namespace, caFile }: HeraldEnvironment): Record<string, string> {
   return {
     DATABASE_URL: databaseUrl,
     AMQP_URL: amqpUrl,

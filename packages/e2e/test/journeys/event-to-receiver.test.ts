@@ -1,15 +1,16 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { verify } from "@herald/receiver";
 import { eventually } from "@herald/testkit/harness/eventually";
 import { expect, test } from "@jest/globals";
 import { Webhook } from "standardwebhooks";
-import { useJourney } from "./journey.ts";
+import { useTestEnvironment } from "./test-environment.ts";
 
-const journey = useJourney();
+const environment = useTestEnvironment();
 
 test("§1/events §2.2/fields §2.4/fields §4.2/headers §5.5 an emitted event arrives as a signed POST, and the list shows it as succeeded", async () => {
-  const { api, receiver, emitter } = journey;
+  const { api, receiver, emitter } = environment;
   const { endpoint, signingSecret } = await api.create({ url: `${receiver.url}/hooks?tenant=1` });
-  const event = journey.event();
+  const event = environment.event();
   await emitter.emit(event);
   const [request] = await receiver.received(1);
   const delivery = await eventually(async () => {
@@ -37,42 +38,41 @@ test("§1/events §2.2/fields §2.4/fields §4.2/headers §5.5 an emitted event 
     statusCode: 200,
     succeeded: true,
     errorSummary: null,
-    attemptedAtUtc: journey.clock.now().toISOString(),
+    attemptedAtUtc: environment.clock.now().toISOString(),
   });
 
   // The receiver's kit and the Standard Webhooks library, each with nothing but the secret that was shown once.
   const { headers, body } = request as NonNullable<typeof request>;
   const secret = signingSecret as string;
-  expect(verify({ secret, headers, body, now: journey.clock.now() })).toMatchObject({ ok: true });
+  expect(verify({ secret, headers, body, now: environment.clock.now() })).toMatchObject({ ok: true });
   const standard = new Webhook(secret).verify(body, headers as Record<string, string>);
   expect(standard).toEqual(payload);
 });
 
 test("§2.2/id §2.3/current §3.2/resent a retry keeps delivery id and body, has a new timestamp and signature, and uses the current URL and secret", async () => {
-  const { api, receiver, emitter, clock } = journey;
+  const { api, receiver, emitter, clock } = environment;
   const created = await api.create({ url: `${receiver.url}/old` });
   const { id } = created.endpoint;
   receiver.answerWith((_request, index) => ({ status: index < 4 ? 500 : 200 }));
-  await emitter.emit(journey.event());
+  await emitter.emit(environment.event());
 
-  const settled = (attempts: number) =>
-    eventually(async () => {
-      const [delivery] = (await api.get(id)).deliveries;
-      // The status is written when the attempt is settled, the count when it's claimed.
-      expect(delivery?.attemptCount).toBe(attempts);
-      expect(await journey.db.database.prisma.delivery.count({ where: { inFlight: true } })).toBe(0);
-      return delivery;
-    });
-  await settled(1);
+  await receiver.received(1);
+  await environment.settled();
   // A success in between keeps the endpoint from being disabled, and an edit changes what later attempts use.
   const edited = await api.edit(id, { url: `${receiver.url}/new`, rotateSecret: true });
   for (const [index, minutes] of [1, 2, 4, 8].entries()) {
-    clock.advance(minutes * 60_000 - 5_000);
-    await new Promise((resolve) => setTimeout(resolve, 150));
+    const endedAt = clock.now().getTime();
+    const dueAt = await environment.advanceToNextAttempts(id, { beforeMs: 1_000 });
+    // The delay runs from the attempt's end, which is at most 15 seconds after the time that stands still here.
+    expect(dueAt.getTime() - endedAt).toBeGreaterThanOrEqual(minutes * 60_000);
+    expect(dueAt.getTime() - endedAt).toBeLessThanOrEqual(minutes * 60_000 + 15_000);
+    // A fixed time, to see that nothing comes: some looks for what is due pass meanwhile.
+    await sleep(150);
     expect(receiver.requests).toHaveLength(index + 1);
-    clock.advance(6_000);
+    await environment.advanceToNextAttempts(id);
     await receiver.received(index + 2);
-    await settled(index + 2);
+    await environment.settled();
+    expect((await api.get(id)).deliveries).toMatchObject([{ attemptCount: index + 2 }]);
   }
 
   expect(receiver.requests).toHaveLength(5);
@@ -94,23 +94,21 @@ test("§2.2/id §2.3/current §3.2/resent a retry keeps delivery id and body, ha
 });
 
 test("§3.2/exhausted §8/attempts the schedule ends with the fifth attempt", async () => {
-  const { api, receiver, emitter, clock, db } = journey;
+  const { api, receiver, emitter, clock, db } = environment;
   const { endpoint } = await api.create({ url: receiver.url });
-  const other = journey.event();
+  const other = environment.event();
   receiver.answerWith(({ body }) => ({ status: body.includes(other.id) ? 200 : 500 }));
-  await emitter.emit(journey.event());
-  for (const [index, minutes] of [1, 2, 4, 8].entries()) {
+  await emitter.emit(environment.event());
+  for (let index = 0; index < 4; index++) {
     await receiver.received(index * 2 + 1);
-    await eventually(async () =>
-      expect(await db.database.prisma.delivery.count({ where: { inFlight: true } })).toBe(0),
-    );
+    await environment.settled();
     // Another delivery's success keeps the endpoint enabled.
     const success = { ...other, id: `${other.id.slice(0, -2)}${10 + index}` };
     receiver.answerWith(({ body }) => ({ status: body.includes(success.id) ? 200 : 500 }));
     await emitter.emit({ ...success, occurredAtUtc: clock.now().toISOString() });
     await receiver.received(index * 2 + 2);
     await eventually(async () => expect((await api.get(endpoint.id)).consecutiveFailures).toBe(0));
-    clock.advance(minutes * 60_000 + 1_000);
+    await environment.advanceToNextAttempts(endpoint.id);
   }
   await receiver.received(9);
   const exhausted = await eventually(async () => {
@@ -119,17 +117,18 @@ test("§3.2/exhausted §8/attempts the schedule ends with the fifth attempt", as
     return found;
   });
   clock.advance(60 * 60_000);
-  await new Promise((resolve) => setTimeout(resolve, 300));
+  // A fixed time, to see that nothing comes.
+  await sleep(300);
   expect(receiver.requests).toHaveLength(9);
   expect(await db.database.prisma.deliveryAttempt.count({ where: { deliveryId: exhausted?.id ?? "" } })).toBe(5);
 });
 
 test("the same event published a hundred times at once arrives once at each endpoint", async () => {
-  const { api, receiver, emitter } = journey;
+  const { api, receiver, emitter } = environment;
   await api.create({ url: `${receiver.url}/a` });
   await api.create({ url: `${receiver.url}/b` });
-  const event = journey.event();
-  const last = journey.event();
+  const event = environment.event();
+  const last = environment.event();
   await Promise.all(Array.from({ length: 100 }, () => emitter.emit(event)));
   await emitter.emit(last);
   await receiver.received(4);
@@ -144,7 +143,7 @@ test("the same event published a hundred times at once arrives once at each endp
 });
 
 test("§4.1.2 a manual payload is sent byte for byte, signed over those bytes, and the answer is the first attempt's", async () => {
-  const { api, receiver } = journey;
+  const { api, receiver } = environment;
   const { endpoint, signingSecret } = await api.create({ url: receiver.url });
   const payloadJson = '{ "b": 1.0,\n\t"a": "é\\u00e9\u{1F600}",  "b": 1e2 }';
   const summary = await api.deliver(endpoint.id, "WorkItemCompleted", payloadJson);
@@ -153,5 +152,5 @@ test("§4.1.2 a manual payload is sent byte for byte, signed over those bytes, a
   const [request] = receiver.requests;
   expect(request?.body).toEqual(Buffer.from(payloadJson));
   const { headers, body } = request as NonNullable<typeof request>;
-  expect(verify({ secret: signingSecret as string, headers, body, now: journey.clock.now() }).ok).toBe(true);
+  expect(verify({ secret: signingSecret as string, headers, body, now: environment.clock.now() }).ok).toBe(true);
 });

@@ -1,20 +1,29 @@
+import { names } from "@herald/common/broker/topology";
+import { type Notice, noticeSchema } from "@herald/contracts";
 import { eventually } from "@herald/testkit/harness/eventually";
 import { expect, test } from "@jest/globals";
-import { useJourney } from "./journey.ts";
+import { Ajv } from "ajv";
+import addFormatsModule from "ajv-formats";
+import { connect } from "amqplib";
+import { useTestEnvironment } from "./test-environment.ts";
 
-const journey = useJourney();
+const environment = useTestEnvironment();
+
+const ajv = new Ajv({ strict: true, allowUnionTypes: true });
+(addFormatsModule as unknown as typeof addFormatsModule.default)(ajv);
+const validate = ajv.compile<Notice>(noticeSchema);
 
 test("§3.1/several §3.1/failures §8/disabling §3.1/resume §6.4 five failures over several deliveries disable; nothing more is sent; a resume sends what was left and what happened meanwhile", async () => {
-  const { api, receiver, emitter, clock, db } = journey;
+  const { api, receiver, emitter, clock, db } = environment;
   const { endpoint } = await api.create({ url: receiver.url });
   receiver.answerWith({ status: 503 });
 
   // Three deliveries: three first attempts, then two of their retries make five failures.
-  const failing = [journey.event(), journey.event(), journey.event()];
+  const failing = [environment.event(), environment.event(), environment.event()];
   for (const event of failing) await emitter.emit(event);
   await eventually(async () => expect((await api.get(endpoint.id)).consecutiveFailures).toBe(3));
   expect((await api.get(endpoint.id)).enabled).toBe(true);
-  clock.advance(61_000);
+  await environment.advanceToNextAttempts(endpoint.id);
   const disabled = await eventually(async () => {
     const found = await api.get(endpoint.id);
     expect(found.enabled).toBe(false);
@@ -22,7 +31,7 @@ test("§3.1/several §3.1/failures §8/disabling §3.1/resume §6.4 five failure
   });
   expect(disabled.consecutiveFailures).toBe(5);
   expect(disabled.version).not.toBe(endpoint.version);
-  await journey.settled();
+  await environment.settled();
 
   // One at five attempts, from before, stays as it is.
   await db.database.prisma.delivery.create({
@@ -38,59 +47,59 @@ test("§3.1/several §3.1/failures §8/disabling §3.1/resume §6.4 five failure
   });
 
   const sent = receiver.requests.length;
-  const meanwhile = [journey.event(), journey.event()];
+  const meanwhile = [environment.event(), environment.event()];
   for (const event of meanwhile) await emitter.emit(event);
   clock.advance(20 * 60_000);
-  await eventually(async () => expect(await journey.states(endpoint.id)).toEqual({ parked: 3, exhausted: 1 }));
+  await eventually(async () => expect(await environment.states(endpoint.id)).toEqual({ parked: 3, exhausted: 1 }));
   expect(receiver.requests).toHaveLength(sent);
 
   receiver.answerWith({ status: 200 });
   const resumed = await api.edit(endpoint.id, { enabled: true });
   expect(resumed.endpoint).toMatchObject({ enabled: true, consecutiveFailures: 0 });
   await receiver.received(sent + 5);
-  await eventually(async () => expect(await journey.states(endpoint.id)).toEqual({ succeeded: 5, exhausted: 1 }));
+  await eventually(async () => expect(await environment.states(endpoint.id)).toEqual({ succeeded: 5, exhausted: 1 }));
   const ids = receiver.requests.slice(sent).map(({ body }) => JSON.parse(body.toString()).id);
   expect(ids.sort()).toEqual([...failing, ...meanwhile].map(({ id }) => id).sort());
   expect((await api.get(endpoint.id)).enabled).toBe(true);
 });
 
 test("§3.1/success any success resets the count", async () => {
-  const { api, receiver, emitter } = journey;
+  const { api, receiver, emitter } = environment;
   const { endpoint } = await api.create({ url: receiver.url });
   for (const status of [500, 500, 500, 500, 200, 500]) {
     receiver.answerWith({ status });
     const before = receiver.requests.length;
-    await emitter.emit(journey.event());
+    await emitter.emit(environment.event());
     await receiver.received(before + 1);
-    await journey.settled();
+    await environment.settled();
   }
   expect(await api.get(endpoint.id)).toMatchObject({ enabled: true, consecutiveFailures: 1 });
 });
 
 test("§3.1/pause a pause holds deliveries back, and re-enabling sends them", async () => {
-  const { api, receiver, emitter, clock } = journey;
+  const { api, receiver, emitter, clock } = environment;
   const { endpoint } = await api.create({ url: receiver.url });
   receiver.answerWith({ status: 500 });
-  await emitter.emit(journey.event());
+  await emitter.emit(environment.event());
   await eventually(async () => expect((await api.get(endpoint.id)).consecutiveFailures).toBe(1));
   await api.edit(endpoint.id, { enabled: false });
-  await emitter.emit(journey.event());
+  await emitter.emit(environment.event());
   clock.advance(5 * 60_000);
-  await eventually(async () => expect(await journey.states(endpoint.id)).toEqual({ parked: 1 }));
+  await eventually(async () => expect(await environment.states(endpoint.id)).toEqual({ parked: 1 }));
   expect(receiver.requests).toHaveLength(1);
   receiver.answerWith({ status: 200 });
   expect((await api.edit(endpoint.id, { enabled: true })).endpoint.consecutiveFailures).toBe(0);
   await receiver.received(3);
-  await eventually(async () => expect(await journey.states(endpoint.id)).toEqual({ succeeded: 2 }));
+  await eventually(async () => expect(await environment.states(endpoint.id)).toEqual({ succeeded: 2 }));
 });
 
 test("§6.4 §6.1/window a new subscription brings the events of the last seven days since the endpoint's creation", async () => {
-  const { api, receiver, emitter } = journey;
+  const { api, receiver, emitter } = environment;
   const { endpoint } = await api.create({ url: receiver.url, events: ["RiskCreated"] });
-  const event = journey.event();
+  const event = environment.event();
   await emitter.emit(event);
   await eventually(async () =>
-    expect(await journey.db.database.prisma.businessEvent.count({ where: { id: event.id } })).toBe(1),
+    expect(await environment.db.database.prisma.businessEvent.count({ where: { id: event.id } })).toBe(1),
   );
   expect(receiver.requests).toHaveLength(0);
   await api.edit(endpoint.id, { events: ["RiskCreated", "WorkItemCompleted"] });
@@ -99,12 +108,12 @@ test("§6.4 §6.1/window a new subscription brings the events of the last seven 
 });
 
 test("§3.1/resume a retry pass that parks while a resume wakes leaves nothing behind: the second look finds it", async () => {
-  const { api, receiver, emitter, clock, db } = journey;
+  const { api, receiver, emitter, clock, db } = environment;
   const { endpoint } = await api.create({ url: receiver.url });
   receiver.answerWith({ status: 500 });
-  await emitter.emit(journey.event());
+  await emitter.emit(environment.event());
   await receiver.received(1);
-  await journey.settled();
+  await environment.settled();
   await api.edit(endpoint.id, { enabled: false });
   receiver.answerWith({ status: 200 });
   await db.database.prisma.$transaction(async (transaction) => {
@@ -112,12 +121,49 @@ test("§3.1/resume a retry pass that parks while a resume wakes leaves nothing b
     const where = { endpointId: endpoint.id, state: "pending" as const };
     expect((await transaction.delivery.updateMany({ where, data: { state: "parked" } })).count).toBe(1);
     await api.edit(endpoint.id, { enabled: true });
-    await eventually(async () => {
-      const { catchUpAt } = await db.database.prisma.webhookEndpoint.findUniqueOrThrow({ where: { id: endpoint.id } });
-      expect(catchUpAt).toEqual(new Date(clock.now().getTime() + 60_000));
-    });
+    await environment.caughtUp(endpoint.id);
   });
-  expect(await journey.states(endpoint.id)).toEqual({ parked: 1 });
-  clock.advance(61_000);
-  await eventually(async () => expect(await journey.states(endpoint.id)).toEqual({ succeeded: 1 }));
+  expect(await environment.states(endpoint.id)).toEqual({ parked: 1 });
+  // The second look comes a minute later by the services' clock.
+  clock.advance(60_000);
+  await environment.advanceToNextAttempts(endpoint.id);
+  await eventually(async () => expect(await environment.states(endpoint.id)).toEqual({ succeeded: 1 }));
+});
+
+test("the product hears of an endpoint that fails, and of its disabling, with the attempts behind both", async () => {
+  const { api, receiver, emitter, broker } = environment;
+  const { endpoint } = await api.create({ url: receiver.url });
+  receiver.answerWith({ status: 500 });
+  const product = await connect(broker.url);
+  try {
+    const channel = await product.createChannel();
+    const { queue } = await channel.assertQueue("", { exclusive: true });
+    await channel.bindQueue(queue, names(broker.namespace).noticesExchange, "endpoint.*");
+    const notices: Notice[] = [];
+    await channel.consume(queue, (message) => message && notices.push(JSON.parse(message.content.toString())), {
+      noAck: true,
+    });
+
+    for (let index = 0; index < 5; index++) await emitter.emit(environment.event());
+    await eventually(() => expect(notices.map(({ type }) => type)).toEqual(["endpoint.failing", "endpoint.disabled"]));
+
+    for (const notice of notices) {
+      expect(validate(notice)).toBe(true);
+      expect(notice).toMatchObject({
+        organizationId: api.organizationId,
+        endpoint: { id: endpoint.id, name: endpoint.name, url: receiver.url },
+      });
+    }
+    expect(notices.map(({ consecutiveFailures }) => consecutiveFailures)).toEqual([3, 5]);
+    const attempts = notices[1]?.attempts ?? [];
+    expect(attempts).toHaveLength(5);
+    expect(notices[0]?.attempts).toEqual(attempts.slice(0, 3));
+    const sent = receiver.requests.map(({ headers }) => headers["x-service-delivery-id"]);
+    expect(attempts.map(({ deliveryId }) => deliveryId).sort()).toEqual([...sent].sort());
+    for (const attempt of attempts) {
+      expect(attempt).toMatchObject({ number: 1, statusCode: 500, eventType: "WorkItemCompleted" });
+    }
+  } finally {
+    await product.close();
+  }
 });

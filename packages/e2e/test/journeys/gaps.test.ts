@@ -2,80 +2,80 @@ import { names } from "@herald/common/broker/topology";
 import { eventually } from "@herald/testkit/harness/eventually";
 import { expect, test } from "@jest/globals";
 import { connect } from "amqplib";
-import { useJourney } from "./journey.ts";
+import { useTestEnvironment } from "./test-environment.ts";
 
-const journey = useJourney({ publisher: false });
+const environment = useTestEnvironment({ publisher: false });
 const DAY_MS = 24 * 60 * 60_000;
 
-const arrivedIds = () => journey.receiver.requests.map(({ body }) => JSON.parse(body.toString()).id as string);
+const arrivedIds = () => environment.receiver.requests.map(({ body }) => JSON.parse(body.toString()).id as string);
 
 test("§6.4 §6.1/window events that came while Herald was down are delivered when it is back, up to seven days later", async () => {
-  const { api, receiver, emitter, clock, herald } = journey;
+  const { api, receiver, emitter, clock, herald } = environment;
   await api.create({ url: receiver.url });
   clock.advance(1_000);
-  const tooOld = journey.event();
+  const tooOld = environment.event();
   // RabbitMQ refuses at first what it gets for a queue that was declared a moment ago.
   await eventually(() => emitter.emit(tooOld));
   clock.advance(1_000);
-  const events = [journey.event(), journey.event(), journey.event()];
+  const events = [environment.event(), environment.event(), environment.event()];
   for (const event of events) await emitter.emit(event);
   clock.advance(7 * DAY_MS - 500);
   await herald.startPublisher();
   await receiver.received(3);
-  await journey.settled();
+  await environment.settled();
   expect(arrivedIds().sort()).toEqual(events.map(({ id }) => id).sort());
 });
 
 test("§6.4 an endpoint that was never enabled gets, once it is, what happened since its creation", async () => {
-  const { api, receiver, emitter, clock, herald } = journey;
-  const early = journey.event({ occurredAtUtc: new Date(clock.now().getTime() - 1).toISOString() });
+  const { api, receiver, emitter, clock, herald } = environment;
+  const early = environment.event({ occurredAtUtc: new Date(clock.now().getTime() - 1).toISOString() });
   await emitter.emit(early);
   const { endpoint } = await api.create({ url: receiver.url, enabled: false });
   await herald.startPublisher();
-  const events = [journey.event(), journey.event()];
+  const events = [environment.event(), environment.event()];
   for (const event of events) await emitter.emit(event);
   await eventually(async () =>
     expect(
-      await journey.db.database.prisma.businessEvent.count({ where: { organizationId: api.organizationId } }),
+      await environment.db.database.prisma.businessEvent.count({ where: { organizationId: api.organizationId } }),
     ).toBe(3),
   );
   clock.advance(DAY_MS);
-  expect(await journey.states(endpoint.id)).toEqual({});
+  expect(await environment.states(endpoint.id)).toEqual({});
   await api.edit(endpoint.id, { enabled: true });
   await receiver.received(2);
-  await journey.settled();
+  await environment.settled();
   expect(arrivedIds().sort()).toEqual(events.map(({ id }) => id).sort());
 });
 
 test("§6.1/creation events from the future and from before the endpoint: the one is delivered at once, the other never", async () => {
-  const { api, receiver, emitter, clock, herald } = journey;
+  const { api, receiver, emitter, clock, herald } = environment;
   await herald.startPublisher();
   await api.create({ url: receiver.url });
   const at = (offsetMs: number) => new Date(clock.now().getTime() + offsetMs).toISOString();
-  await emitter.emit(journey.event({ occurredAtUtc: at(-1) }));
-  const future = journey.event({ occurredAtUtc: at(400 * DAY_MS) });
+  await emitter.emit(environment.event({ occurredAtUtc: at(-1) }));
+  const future = environment.event({ occurredAtUtc: at(400 * DAY_MS) });
   await emitter.emit(future);
   await receiver.received(1);
   clock.advance(2 * DAY_MS);
-  const last = journey.event();
+  const last = environment.event();
   await emitter.emit(last);
   await receiver.received(2);
-  await journey.settled();
+  await environment.settled();
   expect(arrivedIds()).toEqual([future.id, last.id]);
 });
 
 test("an event that breaks the contract is set aside with the reason, and holds up no other", async () => {
-  const { api, receiver, emitter, herald, broker } = journey;
+  const { api, receiver, emitter, herald, broker } = environment;
   await herald.startPublisher();
   await api.create({ url: receiver.url });
   const { eventsExchange, rejectedQueue } = names(broker.namespace);
   const connection = await connect(broker.url);
   try {
     const channel = await connection.createConfirmChannel();
-    const broken = [Buffer.from("{"), Buffer.from(JSON.stringify({ ...journey.event(), entityId: 7 }))];
+    const broken = [Buffer.from("{"), Buffer.from(JSON.stringify({ ...environment.event(), entityId: 7 }))];
     for (const body of broken) channel.publish(eventsExchange, "WorkItemCompleted", body);
     await channel.waitForConfirms();
-    await emitter.emit(journey.event());
+    await emitter.emit(environment.event());
     await receiver.received(1);
     for (const reason of ["not valid JSON", "/entityId"]) {
       const message = await eventually(async () => {

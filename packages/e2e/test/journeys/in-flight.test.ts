@@ -1,9 +1,9 @@
 import { verify } from "@herald/receiver";
 import { eventually } from "@herald/testkit/harness/eventually";
 import { afterEach, expect, test } from "@jest/globals";
-import { useJourney } from "./journey.ts";
+import { useTestEnvironment } from "./test-environment.ts";
 
-const journey = useJourney();
+const environment = useTestEnvironment();
 
 /** Lets receivers that wait for it answer. */
 let answer: (status: number) => void = () => {};
@@ -14,26 +14,26 @@ function holdAnswers(): void {
   const given = new Promise<number>((resolve) => {
     answer = resolve;
   });
-  journey.receiver.answerWith(async () => ({ status: await given }));
+  environment.receiver.answerWith(async () => ({ status: await given }));
 }
 
 const attemptsOf = (deliveryId: string | undefined) =>
-  journey.db.database.prisma.deliveryAttempt.findMany({ where: { deliveryId: deliveryId ?? "" } });
+  environment.db.database.prisma.deliveryAttempt.findMany({ where: { deliveryId: deliveryId ?? "" } });
 
 test("§2.3/in-flight an edit leaves the attempt under way alone; its failure is no longer the endpoint's, and the retry goes the new way", async () => {
-  const { api, receiver, emitter, clock } = journey;
+  const { api, receiver, emitter, clock } = environment;
   const { endpoint, signingSecret } = await api.create({ url: `${receiver.url}/old` });
   holdAnswers();
-  await emitter.emit(journey.event());
+  await emitter.emit(environment.event());
   await receiver.received(1);
   const edited = await api.edit(endpoint.id, { url: `${receiver.url}/new`, rotateSecret: true });
   answer(500);
-  await journey.settled();
+  await environment.settled();
   const failed = await api.get(endpoint.id);
   expect(failed).toMatchObject({ consecutiveFailures: 0, deliveries: [{ attemptCount: 1, statusCode: 500 }] });
 
   receiver.answerWith({ status: 200 });
-  clock.advance(61_000);
+  await environment.advanceToNextAttempts(endpoint.id);
   const [first, second] = await receiver.received(2);
   const signedWith = (request: typeof first, secret: string | null) => {
     const { headers = {}, body = Buffer.alloc(0) } = request ?? {};
@@ -44,35 +44,35 @@ test("§2.3/in-flight an edit leaves the attempt under way alone; its failure is
 });
 
 test("§3.1/pause an attempt under way when the endpoint is paused still counts for its delivery, and its retry waits", async () => {
-  const { api, receiver, emitter, clock } = journey;
+  const { api, receiver, emitter } = environment;
   const { endpoint } = await api.create({ url: receiver.url });
   holdAnswers();
-  await emitter.emit(journey.event());
+  await emitter.emit(environment.event());
   await receiver.received(1);
   await api.edit(endpoint.id, { enabled: false });
   answer(500);
-  await journey.settled();
-  clock.advance(61_000);
-  await eventually(async () => expect(await journey.states(endpoint.id)).toEqual({ parked: 1 }));
+  await environment.settled();
+  await environment.advanceToNextAttempts(endpoint.id);
+  await eventually(async () => expect(await environment.states(endpoint.id)).toEqual({ parked: 1 }));
 
   holdAnswers();
   await api.edit(endpoint.id, { enabled: true });
   await receiver.received(2);
   await api.edit(endpoint.id, { enabled: false });
   answer(200);
-  await eventually(async () => expect(await journey.states(endpoint.id)).toEqual({ succeeded: 1 }));
+  await eventually(async () => expect(await environment.states(endpoint.id)).toEqual({ succeeded: 1 }));
   expect(await api.get(endpoint.id)).toMatchObject({ enabled: false, consecutiveFailures: 0 });
 });
 
 test("five failures from before a repair disable nothing", async () => {
-  const { api, receiver, emitter } = journey;
+  const { api, receiver, emitter } = environment;
   const { endpoint } = await api.create({ url: receiver.url });
   holdAnswers();
-  for (let index = 0; index < 6; index++) await emitter.emit(journey.event());
+  for (let index = 0; index < 6; index++) await emitter.emit(environment.event());
   await receiver.received(6);
   const repaired = await api.edit(endpoint.id, { url: `${receiver.url}/repaired` });
   answer(500);
-  await journey.settled();
+  await environment.settled();
   expect(await api.get(endpoint.id)).toMatchObject({
     enabled: true,
     consecutiveFailures: 0,
@@ -81,12 +81,12 @@ test("five failures from before a repair disable nothing", async () => {
 });
 
 test("§3.1/delete-in-flight a deletion doesn't wait for attempts under way, and nothing is left of them", async () => {
-  const { api, receiver, emitter, db, clock } = journey;
+  const { api, receiver, emitter, db, clock } = environment;
   const { endpoint } = await api.create({ url: `${receiver.url}/deleted` });
   const other = await api.create({ url: `${receiver.url}/kept`, events: ["RiskCreated"] });
   holdAnswers();
   const held: Promise<void>[] = [];
-  for (let index = 0; index < 12; index++) held.push(emitter.emit(journey.event()));
+  for (let index = 0; index < 12; index++) held.push(emitter.emit(environment.event()));
   await Promise.all(held);
   await receiver.received(10);
   await api.delete(endpoint.id);
@@ -94,16 +94,16 @@ test("§3.1/delete-in-flight a deletion doesn't wait for attempts under way, and
   receiver.answerWith({ status: 200 });
 
   // The dispatcher is none the worse for it.
-  await emitter.emit(journey.event({ type: "RiskCreated" }));
-  await eventually(async () => expect(await journey.states(other.endpoint.id)).toEqual({ succeeded: 1 }));
+  await emitter.emit(environment.event({ type: "RiskCreated" }));
+  await eventually(async () => expect(await environment.states(other.endpoint.id)).toEqual({ succeeded: 1 }));
   clock.advance(60 * 60_000);
-  await journey.settled();
+  await environment.settled();
   expect(await db.database.prisma.delivery.count({ where: { organizationId: api.organizationId } })).toBe(1);
   expect(receiver.requests.filter(({ path }) => path === "/deleted")).toHaveLength(10);
 });
 
 test("a manual delivery whose endpoint is deleted while the receiver answers is a 404", async () => {
-  const { api, receiver } = journey;
+  const { api, receiver } = environment;
   const { endpoint } = await api.create({ url: receiver.url });
   holdAnswers();
   const delivering = api.deliver(endpoint.id, "WorkItemCompleted", "{}").catch((error: Error) => error.message);
@@ -114,17 +114,17 @@ test("a manual delivery whose endpoint is deleted while the receiver answers is 
 });
 
 test("an event type that is unsubscribed while its deliveries wait is still sent: they were due when it was subscribed", async () => {
-  const { api, receiver, emitter, clock } = journey;
+  const { api, receiver, emitter } = environment;
   const { endpoint } = await api.create({ url: receiver.url });
   receiver.answerWith({ status: 500 });
-  await emitter.emit(journey.event());
+  await emitter.emit(environment.event());
   await receiver.received(1);
-  await journey.settled();
+  await environment.settled();
   await api.edit(endpoint.id, { events: ["RiskCreated"] });
   receiver.answerWith({ status: 200 });
-  await emitter.emit(journey.event());
-  clock.advance(61_000);
-  await eventually(async () => expect(await journey.states(endpoint.id)).toEqual({ succeeded: 1 }));
+  await emitter.emit(environment.event());
+  await environment.advanceToNextAttempts(endpoint.id);
+  await eventually(async () => expect(await environment.states(endpoint.id)).toEqual({ succeeded: 1 }));
   const [delivery] = (await api.get(endpoint.id)).deliveries;
   expect(await attemptsOf(delivery?.id)).toHaveLength(2);
 });

@@ -10,11 +10,12 @@ import { verify } from "@herald/receiver";
 import { eventually } from "@herald/testkit/harness/eventually";
 import { projectFolder } from "@herald/testkit/stack/folders";
 import { afterEach, expect, test } from "@jest/globals";
+import pg from "pg";
 import { apiClient } from "../../src/herald/api-client.ts";
 import { heraldSettings } from "../../src/herald/settings.ts";
-import { useJourney } from "./journey.ts";
+import { useTestEnvironment } from "./test-environment.ts";
 
-const journey = useJourney({ dispatcher: false });
+const environment = useTestEnvironment({ dispatcher: false });
 const key = (id: string) => `${id}:${randomBytes(32).toString("base64")}`;
 const [OLD, NEW] = [key("old"), key("new")];
 
@@ -36,9 +37,9 @@ async function replace(before: Service | undefined, start: () => Promise<Service
 }
 
 test("§2.3 the keys are rotated under running services: cut off by kill -9, finished by two at once, and no delivery fails or is unsigned", async () => {
-  const { place, receiver, emitter, clock, db } = journey;
+  const { servers, receiver, emitter, clock, db } = environment;
   const settings = (keys: string) => ({
-    ...heraldSettings(place),
+    ...heraldSettings(servers),
     DUE_SCAN_INTERVAL_SECONDS: "0.05",
     SECRET_KEYS: keys,
   });
@@ -54,19 +55,19 @@ test("§2.3 the keys are rotated under running services: cut off by kill -9, fin
 
   let api = await apiWith(OLD);
   let dispatcher = await dispatcherWith(OLD);
-  const admin = await apiClient(() => apiUrl);
+  const admin = await apiClient(() => apiUrl, undefined, { untilAvailable: true });
   const secrets = new Map<string, string>();
   const create = async () => {
     const path = `/${secrets.size}`;
     const { signingSecret } = await admin.create({ url: receiver.url + path });
     secrets.set(path, signingSecret as string);
   };
-  for (let count = 0; count < 30; count++) await create();
+  for (let count = 0; count < 12; count++) await create();
 
   /** Emits an event, and holds what each endpoint gets to its own secret. */
   async function everyEndpointGetsIts(): Promise<void> {
     const before = receiver.requests.length;
-    await emitter.emit(journey.event({ organizationId: admin.organizationId }));
+    await emitter.emit(environment.event({ organizationId: admin.organizationId }));
     await receiver.received(before + secrets.size);
     for (const { path, headers, body } of receiver.requests.slice(before)) {
       const secret = secrets.get(path) as string;
@@ -92,15 +93,22 @@ test("§2.3 the keys are rotated under running services: cut off by kill -9, fin
       env: { PATH: process.env.PATH, DATABASE_URL: db.url, SECRET_KEYS: `${NEW},${OLD}` },
       stdio: ["ignore", "pipe", "pipe"],
     });
+  // The tenth endpoint is locked, so that the command can't be through before it is killed.
+  const locking = new pg.Client({ connectionString: db.url });
+  await locking.connect();
+  await locking.query("begin");
+  await locking.query("select from webhook_endpoint order by id offset 9 limit 1 for update");
   const killed = rotate();
   const ended = once(killed, "exit");
   // It says how far it is after each page, of one endpoint here.
-  let said = "";
+  let printed = "";
   killed.stderr.setEncoding("utf8").on("data", (text: string) => {
-    said += text;
-    if (said.includes("3 endpoints")) killed.kill("SIGKILL");
+    printed += text;
+    if (printed.includes("3 endpoints")) killed.kill("SIGKILL");
   });
-  expect((await ended)[1]).toBe("SIGKILL");
+  const [, signal] = await ended;
+  await locking.end();
+  expect({ signal, printed }).toMatchObject({ signal: "SIGKILL" });
   expect(await sealedWithNew()).toBeGreaterThan(1);
   expect(await sealedWithNew()).toBeLessThan(secrets.size);
   await everyEndpointGetsIts();

@@ -1,9 +1,9 @@
 import { EVENT_TYPES } from "@herald/contracts";
 import type { ReceivedRequest } from "@herald/testkit/harness/https-receiver";
 import { expect, test } from "@jest/globals";
-import { useJourney } from "./journey.ts";
+import { useTestEnvironment } from "./test-environment.ts";
 
-const journey = useJourney();
+const environment = useTestEnvironment();
 
 interface Payload {
   id: string;
@@ -14,25 +14,25 @@ interface Payload {
 
 const payloadOf = (request: ReceivedRequest | undefined) => JSON.parse(request?.body.toString() ?? "null") as Payload;
 
-test("§1/events §6/names each event goes to those who subscribed to it, of its own organization, and to nobody else", async () => {
-  const { api, receiver, emitter } = journey;
+test("§1/events §6/names each event goes to the endpoints of its own organization that subscribed to it, and to no others", async () => {
+  const { api, receiver, emitter } = environment;
   await api.create({ url: `${receiver.url}/all`, events: [...EVENT_TYPES] });
   await api.create({ url: `${receiver.url}/risks`, events: ["RiskCreated"] });
   for (const type of EVENT_TYPES) {
-    await emitter.emit(journey.event({ type, organizationId: "another" }));
-    await emitter.emit(journey.event({ type }));
+    await emitter.emit(environment.event({ type, organizationId: "another" }));
+    await emitter.emit(environment.event({ type }));
   }
   await receiver.received(8);
-  await journey.settled();
+  await environment.settled();
   const arrived = receiver.requests.map((request) => `${request.path} ${payloadOf(request).type}`);
   expect(arrived.sort()).toEqual([...EVENT_TYPES.map((type) => `/all ${type}`), "/risks RiskCreated"].sort());
 });
 
 test("§2.4/id §2.2/business-event the body's id is the event's, at every endpoint; the delivery's is another at each", async () => {
-  const { api, receiver, emitter } = journey;
+  const { api, receiver, emitter } = environment;
   await api.create({ url: receiver.url });
   await api.create({ url: receiver.url });
-  const event = journey.event();
+  const event = environment.event();
   await emitter.emit(event);
   const requests = await receiver.received(2);
   expect(requests.map((request) => payloadOf(request).id)).toEqual([event.id, event.id]);
@@ -44,25 +44,25 @@ test("§2.4/id §2.2/business-event the body's id is the event's, at every endpo
 });
 
 test("§2.4/time a retry says when the event occurred, and in its header when the attempt was made", async () => {
-  const { api, receiver, emitter, clock } = journey;
-  await api.create({ url: receiver.url });
+  const { api, receiver, emitter, clock } = environment;
+  const { endpoint } = await api.create({ url: receiver.url });
   receiver.answerWith({ status: 500 });
   clock.advance(3_000);
   const occurredAtUtc = "2100-02-28T23:59:59.123456789Z";
-  await emitter.emit(journey.event({ occurredAtUtc }));
+  await emitter.emit(environment.event({ occurredAtUtc }));
   await receiver.received(1);
-  await journey.settled();
-  clock.advance(61_000);
+  await environment.settled();
+  await environment.advanceToNextAttempts(endpoint.id);
   const requests = await receiver.received(2);
   expect(requests.map((request) => payloadOf(request).occurredAtUtc)).toEqual([occurredAtUtc, occurredAtUtc]);
   expect(requests[1]?.headers["x-service-timestamp"]).toBe(String(Math.floor(clock.now().getTime() / 1_000)));
 });
 
 test("§2.4/again a work item that is completed, reopened and completed again is two events, and both are delivered", async () => {
-  const { api, receiver, emitter } = journey;
+  const { api, receiver, emitter } = environment;
   await api.create({ url: receiver.url });
   const entityId = "0190a1b2-0000-7000-8000-0000000000bb";
-  const [first, second] = [journey.event({ entityId }), journey.event({ entityId })];
+  const [first, second] = [environment.event({ entityId }), environment.event({ entityId })];
   await emitter.emit(first);
   await emitter.emit(second);
   const requests = await receiver.received(2);
@@ -70,7 +70,7 @@ test("§2.4/again a work item that is completed, reopened and completed again is
 });
 
 test("§6.5 §2.4/manual any subscribed event can be delivered by hand, ProjectUpdated too, with any JSON", async () => {
-  const { api, receiver } = journey;
+  const { api, receiver } = environment;
   const { endpoint } = await api.create({ url: receiver.url, events: [...EVENT_TYPES] });
   const payloads = ["{}", "[]", '"text"', "0", "null", "true", '{"id":7,"type":"another"}'];
   for (const [index, type] of EVENT_TYPES.entries()) {

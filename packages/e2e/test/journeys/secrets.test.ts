@@ -3,9 +3,9 @@ import { afterEach, expect, test } from "@jest/globals";
 import { apiClient } from "../../src/herald/api-client.ts";
 import { type ServiceName, type ServiceProcess, startServiceProcess } from "../../src/herald/processes.ts";
 import { heraldSettings } from "../../src/herald/settings.ts";
-import { useJourney } from "./journey.ts";
+import { useTestEnvironment } from "./test-environment.ts";
 
-const journey = useJourney({ dispatcher: false, publisher: false });
+const environment = useTestEnvironment({ dispatcher: false, publisher: false });
 const processes: ServiceProcess[] = [];
 
 afterEach(async () => {
@@ -13,9 +13,9 @@ afterEach(async () => {
 });
 
 test("§7/secrets at the most talkative log level, no secret, token, payload or receiver's word is printed, nor is one in the metrics", async () => {
-  const { receiver, emitter, place } = journey;
+  const { receiver, emitter, servers } = environment;
   const settings: Record<string, string> = {
-    ...heraldSettings(place),
+    ...heraldSettings(servers),
     LOG_LEVEL: "debug",
     DUE_SCAN_INTERVAL_SECONDS: "0.1",
   };
@@ -26,7 +26,9 @@ test("§7/secrets at the most talkative log level, no secret, token, payload or 
     return started;
   }
   const [managementApi] = [await start("management-api"), await start("publisher"), await start("dispatcher")];
-  const api = await apiClient(`http://127.0.0.1:${managementApi?.port}`, journey.api.organizationId);
+  const api = await apiClient(`http://127.0.0.1:${managementApi?.port}`, environment.api.organizationId, {
+    untilAvailable: true,
+  });
 
   const url = `${receiver.url}/hooks?token=url-marker`;
   const { endpoint, signingSecret } = await api.create({ url, name: "name-marker" });
@@ -35,7 +37,7 @@ test("§7/secrets at the most talkative log level, no secret, token, payload or 
   // These processes have the system's clock.
   const occurredAtUtc = new Date().toISOString();
   for (const text of ["payload-marker bad", "payload-marker good"]) {
-    await emitter.emit(journey.event({ occurredAtUtc, data: { text } }));
+    await emitter.emit(environment.event({ occurredAtUtc, data: { text } }));
   }
   await api.deliver(endpoint.id, "WorkItemCompleted", '"payload-marker bad"');
   await expect(api.deliver(endpoint.id, "WorkItemCompleted", "payload-marker")).rejects.toThrow("answered 400");
@@ -55,12 +57,12 @@ test("§7/secrets at the most talkative log level, no secret, token, payload or 
       (await fetch(`${operationsUrl}/metrics`, { headers: { connection: "close" } })).text(),
     ),
   );
-  const said = [...lines, ...metrics].join("\n");
+  const printed = [...lines, ...metrics].join("\n");
   const [, key = ""] = (settings.SECRET_KEYS ?? "").split(":");
   const secrets = [signingSecret, replaced.signingSecret, key, settings.AUTH_JWT_SECRET, "Bearer", "eyJ"];
   const markers = ["url-marker", "payload-marker", "answer-marker", "token-marker"];
   for (const secret of [...secrets, ...markers]) {
     expect(secret).toEqual(expect.stringMatching(/.{3}/));
-    expect(said.split("\n").filter((line) => line.includes(secret as string))).toEqual([]);
+    expect(printed.split("\n").filter((line) => line.includes(secret as string))).toEqual([]);
   }
 }, 60_000);

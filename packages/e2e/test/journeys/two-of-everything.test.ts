@@ -1,29 +1,29 @@
 import { eventually } from "@herald/testkit/harness/eventually";
 import { expect, test } from "@jest/globals";
 import { apiClient } from "../../src/herald/api-client.ts";
-import { useJourney } from "./journey.ts";
+import { useTestEnvironment } from "./test-environment.ts";
 
-const journey = useJourney();
+const environment = useTestEnvironment();
 
 test("two publishers, two dispatchers and two APIs deliver once what one of each would", async () => {
-  const { api, receiver, emitter, clock, herald } = journey;
+  const { api, receiver, emitter, herald } = environment;
   await Promise.all([herald.startPublisher(), herald.startDispatcher()]);
-  const otherApi = await apiClient((await herald.startApi()).apiUrl, api.organizationId);
+  const otherApi = await apiClient((await herald.startApi()).apiUrl, api.organizationId, { untilAvailable: true });
   const first = await api.create({ url: `${receiver.url}/first` });
   const second = await otherApi.create({ url: `${receiver.url}/second` });
-  // The second one fails its first attempts, is paused and resumed, and so comes by every door there is.
+  // The second one fails its first attempts, is paused and resumed, and so its deliveries come by every source.
   receiver.answerWith(({ path }) => ({ status: path === "/second" ? 500 : 200 }));
-  const events = Array.from({ length: 60 }, () => journey.event());
+  const events = Array.from({ length: 60 }, () => environment.event());
   const emitted = events.flatMap((event) => [emitter.emit(event), emitter.emit(event)]);
   await Promise.all(emitted);
   await eventually(async () => expect((await otherApi.get(second.endpoint.id)).enabled).toBe(false));
-  await eventually(async () => expect(await journey.states(first.endpoint.id)).toEqual({ succeeded: 60 }));
-  await journey.settled();
+  await eventually(async () => expect(await environment.states(first.endpoint.id)).toEqual({ succeeded: 60 }));
+  await environment.settled();
   receiver.answerWith({ status: 200 });
   const failed = receiver.requests.filter(({ path }) => path === "/second").length;
   await api.edit(second.endpoint.id, { enabled: true });
-  clock.advance(90_000);
-  await eventually(async () => expect(await journey.states(second.endpoint.id)).toEqual({ succeeded: 60 }));
+  await environment.advanceToNextAttempts(second.endpoint.id);
+  await eventually(async () => expect(await environment.states(second.endpoint.id)).toEqual({ succeeded: 60 }));
 
   const arrived = receiver.requests.map(({ path, body }) => `${path} ${JSON.parse(body.toString()).id}`);
   expect(arrived.filter((one) => one.startsWith("/first")).sort()).toEqual(
@@ -34,19 +34,19 @@ test("two publishers, two dispatchers and two APIs deliver once what one of each
 });
 
 test("of one delivery that two dispatchers are told of at once, and find due at once, there is one attempt", async () => {
-  const { api, receiver, emitter, clock, herald, db } = journey;
+  const { api, receiver, emitter, herald, db } = environment;
   await herald.startDispatcher();
-  await api.create({ url: receiver.url });
+  const { endpoint } = await api.create({ url: receiver.url });
   receiver.answerWith({ status: 500 });
-  const event = journey.event();
+  const event = environment.event();
   await Promise.all(Array.from({ length: 20 }, () => emitter.emit(event)));
-  for (const [index, minutes] of [1, 2, 4].entries()) {
-    await receiver.received(index + 1);
-    await journey.settled();
-    clock.advance(minutes * 60_000 + 1_000);
+  for (const attempts of [1, 2, 3]) {
+    await receiver.received(attempts);
+    await environment.settled();
+    await environment.advanceToNextAttempts(endpoint.id);
   }
   await receiver.received(4);
-  await journey.settled();
+  await environment.settled();
   const [delivery] = await db.database.prisma.delivery.findMany({
     where: { businessEventId: event.id },
     include: { attempts: true },

@@ -11,7 +11,10 @@ export interface Receiver {
   open(): number;
   /** Connections that there ever were. */
   accepted(): number;
-  /** Reads on where a script had stopped reading: else a connection does not notice that the other side ended it. */
+  /**
+   * Reads from now on whatever comes, also from connections whose handshake ends later: a socket that nobody reads does not
+   * notice that the other side has closed it.
+   */
   drain(): void;
   /** Ends a connection with RST instead of FIN; TLS sockets cannot do that themselves. */
   reset(socket: Socket): void;
@@ -93,7 +96,12 @@ async function listen(server: Server, host = "127.0.0.1", port = 0): Promise<Rec
     socket.on("close", () => sockets.delete(socket));
   });
   const ready = server instanceof TlsServer ? "secureConnection" : "connection";
-  server.on(ready, (socket: Socket) => streams.add(socket));
+  let draining = false;
+  // Behind the script's own listener, which may have paused the socket.
+  server.on(ready, (socket: Socket) => {
+    streams.add(socket);
+    if (draining) socket.resume();
+  });
   server.on("tlsClientError", () => {});
   server.listen(port, host);
   await once(server, "listening");
@@ -102,6 +110,7 @@ async function listen(server: Server, host = "127.0.0.1", port = 0): Promise<Rec
     open: () => sockets.size,
     accepted: () => accepted,
     drain() {
+      draining = true;
       for (const socket of streams) socket.resume();
     },
     reset(socket) {

@@ -55,8 +55,8 @@ interface Report {
 /** Runs the command and expects it to find nothing. */
 async function passes(...options: string[]): Promise<Report> {
   const { code, stdout, stderr } = await run([...options, "--disposable", "--json"]);
-  const said = `${stdout}\n${stderr}`;
-  expect({ code, said }).toEqual({ code: 0, said });
+  const printed = `${stdout}\n${stderr}`;
+  expect({ code, printed }).toEqual({ code: 0, printed });
   const report = JSON.parse(stdout) as Report;
   expect(report).toMatchObject({
     passed: true,

@@ -5,14 +5,12 @@ import { projectFolder } from "@herald/testkit/stack/folders";
 import { beforeAll, describe, expect, test } from "@jest/globals";
 import { parseAllDocuments } from "yaml";
 import { loadSchemas, type Schemas } from "./schemas.ts";
-import { findOrBuildHelm, KUBERNETES_VERSION } from "./tools.ts";
-
-// `pnpm chart`. Not among the tests of `pnpm test`: helm comes through Go, which not everybody has.
+import { KUBERNETES_VERSION, prepareTools } from "./tools.ts";
 
 const HELM_FOLDER = join(projectFolder(), "deploy", "helm");
 const CHART = join(HELM_FOLDER, "herald");
-/** Building helm takes minutes, once. */
-const FETCH_TIMEOUT_MS = 600_000;
+/** Go, Helm and the schemas are fetched and built once, and not by a test. */
+const PREPARE_TIMEOUT_MS = 1_800_000;
 
 interface KubernetesObject {
   apiVersion: string;
@@ -25,10 +23,11 @@ interface KubernetesObject {
 let helm = "";
 let schemas: Schemas;
 
-beforeAll(() => {
-  helm = findOrBuildHelm();
-  schemas = loadSchemas();
-}, FETCH_TIMEOUT_MS);
+beforeAll(async () => {
+  const tools = await prepareTools();
+  helm = tools.helm;
+  schemas = loadSchemas(tools.folders);
+}, PREPARE_TIMEOUT_MS);
 
 function run(...args: string[]): { status: number | null; stdout: string; stderr: string } {
   return spawnSync(helm, args, { encoding: "utf8" });
@@ -55,7 +54,7 @@ const of = (objects: KubernetesObject[], kind: string, component: string) => {
   return found;
 };
 
-test("helm lint finds nothing", () => {
+test("helm lint finds nothing wrong with the chart", () => {
   for (const name of ["minimal.yaml", "everything.yaml"]) {
     const { status, stdout } = run("lint", CHART, "--strict", "--values", join(CHART, "ci", name));
     expect([status, stdout]).toEqual([0, expect.stringContaining("0 chart(s) failed")]);
@@ -63,7 +62,7 @@ test("helm lint finds nothing", () => {
 });
 
 test.each(["minimal.yaml", "everything.yaml"])(
-  "with %s each object is as Kubernetes' and the operators' schemas say",
+  "rendered with %s, each object of the chart is as Kubernetes' and the operators' schemas say",
   (name) => {
     const objects = render(name);
     expect(objects.length).toBeGreaterThan(10);
@@ -71,12 +70,12 @@ test.each(["minimal.yaml", "everything.yaml"])(
   },
 );
 
-test.each(["postgres.yaml", "rabbitmq.yaml"])("the example %s is as its operator's schema says", (name) => {
+test.each(["postgres.yaml", "rabbitmq.yaml"])("the chart's example %s is as its operator's schema says", (name) => {
   const objects = parsed(readFileSync(join(HELM_FOLDER, "examples", name), "utf8"));
   expect(objects.flatMap((object) => schemas.problemsOf(object))).toEqual([]);
 });
 
-test("a field that does not exist is found", () => {
+test("a field that Kubernetes does not know is found in a rendered object", () => {
   const [object] = render("minimal.yaml").filter(({ kind }) => kind === "Deployment");
   (object as KubernetesObject).spec.template.spec.containers[0].readOnlyRootFilesystem = true;
   expect(schemas.problemsOf(object as KubernetesObject)).toEqual([expect.stringContaining("readOnlyRootFilesystem")]);
@@ -85,7 +84,7 @@ test("a field that does not exist is found", () => {
 describe("what is rendered", () => {
   const COMPONENTS = ["management-api", "publisher", "dispatcher"];
 
-  test("runs without rights, as no root, on a file system that is read-only", () => {
+  test("the chart's pods run without rights, as no root, on a file system that is read-only", () => {
     const objects = render("everything.yaml");
     const pods = objects
       .filter(({ kind }) => kind === "Deployment" || kind === "Job")
@@ -104,7 +103,7 @@ describe("what is rendered", () => {
     }
   });
 
-  test("migrates before it installs and upgrades, as the tables' owner", () => {
+  test("the chart migrates before it installs and upgrades, as the tables' owner", () => {
     const { metadata, spec } = of(render("minimal.yaml"), "Job", "migrate") as KubernetesObject & {
       metadata: { annotations: Record<string, string> };
     };
@@ -115,7 +114,7 @@ describe("what is rendered", () => {
     ]);
   });
 
-  test("only dispatchers reach the internet, and no private address of it", () => {
+  test("of the chart's pods only dispatchers reach the internet, and no private address", () => {
     const objects = render("everything.yaml");
     for (const component of [...COMPONENTS, "migrate"]) {
       const { spec } = of(objects, "NetworkPolicy", component);
@@ -130,7 +129,7 @@ describe("what is rendered", () => {
     }
   });
 
-  test("a service's own settings win, also where they say no", () => {
+  test("in the chart's values a service's own settings win, also where they say no", () => {
     const env = of(render("everything.yaml"), "Deployment", "management-api").spec.template.spec.containers[0].env;
     const value = (name: string) => env.find((each: { name: string }) => each.name === name)?.value;
     expect([value("LOG_LEVEL"), value("STANDARD_WEBHOOKS"), value("MAX_PAYLOAD_BYTES")]).toEqual([
@@ -150,7 +149,7 @@ describe("what is rendered", () => {
     ]);
   });
 
-  test("the alerts are the deployed ones, with whole links", () => {
+  test("the chart's alerts are the deployed ones, with whole links", () => {
     const [rule] = render("everything.yaml").filter(({ kind }) => kind === "PrometheusRule");
     const deployed = readFileSync(join(projectFolder(), "deploy", "prometheus", "rules.yml"), "utf8");
     const linked = deployed.replaceAll("runbook_url: ", "runbook_url: https://docs.example.com/herald/");
@@ -159,7 +158,7 @@ describe("what is rendered", () => {
 });
 
 describe("values that are refused", () => {
-  test("none at all: everything that is missing, at once", () => {
+  test("without any values the chart names everything that is missing, at once", () => {
     const { status, stderr } = template([]);
     expect(status).not.toBe(0);
     for (const name of ["database", "databaseOwner", "broker", "secretKeys"]) {
@@ -179,7 +178,7 @@ describe("values that are refused", () => {
     ["secrets.database.name=Not A Name", "secrets/database/name|secrets.database.name"],
     ["image.digest=latest", "image.digest|image/digest"],
     ["settings.logLevel=debug", "logLevel"],
-  ])("--set %s", (set, message) => {
+  ])("the chart refuses --set %s", (set, message) => {
     const { status, stderr } = template(["minimal.yaml"], "--set", set);
     expect(status).not.toBe(0);
     expect(stderr).toMatch(new RegExp(message.replace(/[()]/g, "\\$&")));

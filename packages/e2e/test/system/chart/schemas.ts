@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Ajv, type ValidateFunction } from "ajv";
 import { parseAllDocuments } from "yaml";
-import { moduleFolder, SCHEMAS } from "./tools.ts";
+import type { ChartTools } from "./tools.ts";
 
 type Schema = Record<string, unknown>;
 interface Definition {
@@ -20,12 +20,11 @@ export interface Schemas {
 }
 
 /** Kubernetes' own schemas and those of the operators, made strict: a field that they don't know is a mistake. */
-export function loadSchemas(): Schemas {
+export function loadSchemas({ kubernetes, ...operators }: ChartTools["folders"]): Schemas {
   const ajv = new Ajv({ strict: false, allErrors: true, validateFormats: false, unicodeRegExp: false });
   const validators = new Map<string, () => ValidateFunction>();
 
-  const [module, file] = SCHEMAS.kubernetes;
-  const swagger = JSON.parse(readFileSync(join(moduleFolder(module), file), "utf8")) as {
+  const swagger = JSON.parse(readFileSync(kubernetes, "utf8")) as {
     definitions: Record<string, Schema>;
   };
   // Written as text there, though both are taken.
@@ -44,11 +43,9 @@ export function loadSchemas(): Schemas {
     }
   }
 
-  for (const [name, [operator, folder]] of Object.entries(SCHEMAS)) {
-    if (name === "kubernetes") continue;
-    const place = join(moduleFolder(operator), folder);
-    for (const file of readdirSync(place).filter((each) => each.endsWith(".yaml"))) {
-      for (const document of parseAllDocuments(readFileSync(join(place, file), "utf8"))) {
+  for (const folder of Object.values(operators)) {
+    for (const file of readdirSync(folder).filter((each) => each.endsWith(".yaml"))) {
+      for (const document of parseAllDocuments(readFileSync(join(folder, file), "utf8"))) {
         const { spec } = document.toJS() as Definition;
         for (const { name: version, schema } of spec.versions) {
           const strict = makeStrict(schema.openAPIV3Schema);

@@ -1,6 +1,8 @@
-import { execFileSync, spawnSync } from "node:child_process";
+import { execFile } from "node:child_process";
 import { existsSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
+import { promisify } from "node:util";
+import { askForGo } from "@herald/testkit/harness/stack-client";
 import { projectFolder } from "@herald/testkit/stack/folders";
 
 /** The versions that the chart is tried with. */
@@ -16,29 +18,36 @@ export const SCHEMAS = {
   rabbitmq: ["github.com/rabbitmq/cluster-operator/v2@v2.16.0", "config/crd/bases"],
 } as const;
 
-/** An installed helm, else one that Go builds into the local folder. */
-export function findOrBuildHelm(): string {
-  if (spawnSync("helm", ["version"]).status === 0) return "helm";
-  const folder = join(projectFolder(), ".local", "helm", HELM.replaceAll("/", "_"));
-  const helm = join(folder, "helm");
-  if (!existsSync(helm)) {
-    mkdirSync(folder, { recursive: true });
-    go(["install", HELM], { GOBIN: folder });
-  }
-  return helm;
+/** Where Helm, built by Go, and the modules with schemas are on this machine. */
+export interface ChartTools {
+  helm: string;
+  /** By the names of {@link SCHEMAS}. */
+  folders: Record<keyof typeof SCHEMAS, string>;
 }
 
-/** Where the module is on this machine; Go keeps it. */
-export function moduleFolder(module: string): string {
-  return (JSON.parse(go(["mod", "download", "-json", module])) as { Dir: string }).Dir;
-}
+/**
+ * Has Go fetch and build what the chart is tried with. The first time takes minutes; Go keeps the modules, and `.local` keeps
+ * Helm.
+ */
+export async function prepareTools(): Promise<ChartTools> {
+  const { executable } = await askForGo();
+  const local = join(projectFolder(), ".local");
+  const helmFolder = join(local, "helm", HELM.replaceAll("/", "_"));
+  mkdirSync(helmFolder, { recursive: true });
 
-function go(args: string[], env: NodeJS.ProcessEnv = {}): string {
-  const options = { env: { ...process.env, GOFLAGS: "-mod=mod", ...env }, cwd: join(projectFolder(), ".local") };
-  try {
-    mkdirSync(options.cwd, { recursive: true });
-    return execFileSync("go", args, { ...options, encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] });
-  } catch (error) {
-    throw new Error(`The chart is tried with tools that Go fetches: install Go 1.24 or newer. ${String(error)}`);
+  async function go(args: string[], env: NodeJS.ProcessEnv = {}): Promise<string> {
+    const options = { cwd: local, env: { ...process.env, GOFLAGS: "-mod=mod", ...env }, maxBuffer: 64 * 1024 * 1024 };
+    return (await promisify(execFile)(executable, args, options)).stdout;
   }
+  async function folderOf(module: string, path: string): Promise<string> {
+    const { Dir } = JSON.parse(await go(["mod", "download", "-json", module])) as { Dir: string };
+    return join(Dir, path);
+  }
+
+  const helm = join(helmFolder, "helm");
+  if (!existsSync(helm)) await go(["install", HELM], { GOBIN: helmFolder });
+  const folders = await Promise.all(
+    Object.entries(SCHEMAS).map(async ([name, [module, path]]) => [name, await folderOf(module, path)] as const),
+  );
+  return { helm, folders: Object.fromEntries(folders) as ChartTools["folders"] };
 }

@@ -9,7 +9,7 @@ import { Ajv } from "ajv";
 import addFormatsModule from "ajv-formats";
 import { type Channel, connect, type GetMessage, type Message } from "amqplib";
 import { parse } from "yaml";
-import { useJourney } from "../../journeys/journey.ts";
+import { useTestEnvironment } from "../../journeys/test-environment.ts";
 
 interface DocumentedChannel {
   address: string | null;
@@ -46,10 +46,10 @@ async function next(channel: Channel, queue: string): Promise<GetMessage> {
   });
 }
 
-const journey = useJourney({ dispatcher: false });
+const environment = useTestEnvironment({ dispatcher: false });
 
 test("each real message is as docs/asyncapi.yaml says", async () => {
-  const { api, broker, emitter, herald, receiver } = journey;
+  const { api, broker, emitter, herald, receiver } = environment;
   const own = names(broker.namespace);
   const connection = await connect(broker.url);
   try {
@@ -63,7 +63,7 @@ test("each real message is as docs/asyncapi.yaml says", async () => {
     const notices = await tap(own.noticesExchange);
     const { endpoint } = await api.create({ url: receiver.url });
 
-    await emitter.emit(journey.event(), { traceparent: "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01" });
+    await emitter.emit(environment.event(), { traceparent: "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01" });
     const event = await next(channel, events);
     expect(event.properties.headers?.traceparent).toBeDefined();
     expectDocumented("businessEvents", event);
@@ -74,7 +74,7 @@ test("each real message is as docs/asyncapi.yaml says", async () => {
     expect(rejected.properties.headers?.["x-herald-reason"]).toBeDefined();
     expectDocumented("rejectedEvents", rejected);
 
-    // Nobody has taken it, and this test answers in the dispatcher's place no sooner than it has seen it.
+    // No dispatcher is there to take the request. The test reads it first, and then puts it back for one.
     const delivering = api.deliver(endpoint.id, "WorkItemCompleted", '{"a":1}');
     const request = await next(channel, own.manualHintsQueue);
     expectDocumented("manualHints", request);
@@ -88,7 +88,7 @@ test("each real message is as docs/asyncapi.yaml says", async () => {
     await delivering;
 
     receiver.answerWith({ status: 500 });
-    for (let index = 0; index < 3; index++) await emitter.emit(journey.event());
+    for (let index = 0; index < 3; index++) await emitter.emit(environment.event());
     expectDocumented("notices", await next(channel, notices));
   } finally {
     await connection.close();

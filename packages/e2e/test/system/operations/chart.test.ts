@@ -3,7 +3,7 @@ import { Ajv } from "ajv";
 import { parse } from "yaml";
 import { projectFile } from "./queries.ts";
 
-// What needs no helm; `pnpm chart` renders the chart and holds it to Kubernetes' schemas.
+// What needs no Helm. chart/chart.test.ts renders the chart and holds it to Kubernetes' schemas.
 
 const chartFile = (name: string) => projectFile(`deploy/helm/herald/${name}`);
 const values = parse(chartFile("values.yaml")) as Record<string, unknown>;
@@ -23,7 +23,7 @@ test.each(["values.yaml", "ci/minimal.yaml", "ci/everything.yaml"])("%s is as va
   expect(validate.errors ?? []).toEqual([]);
 });
 
-test("the chart's README says each value's meaning", () => {
+test("the chart's README names each value", () => {
   const readme = chartFile("README.md");
   expect(leaves(values).filter((path) => !readme.includes(`\`${path}\``))).toEqual([]);
 });

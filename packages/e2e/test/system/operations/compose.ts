@@ -5,8 +5,8 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { delimiter, join } from "node:path";
 
-/** What a command printed, and how it ended. */
-export interface Said {
+/** How a command ended, and what it printed. */
+interface CommandResult {
   code: number;
   text: string;
 }
@@ -37,11 +37,11 @@ export async function openShell(folder: string, verbs: ComposeVerbs): Promise<Sh
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk);
     const args = JSON.parse(Buffer.concat(chunks).toString()) as string[];
-    const said: Said = await obey(args, verbs).then(
+    const result: CommandResult = await obey(args, verbs).then(
       (text) => ({ code: 0, text }),
       (error: Error) => ({ code: 1, text: `${error.message}\n` }),
     );
-    response.setHeader("connection", "close").end(JSON.stringify(said));
+    response.setHeader("connection", "close").end(JSON.stringify(result));
   });
   server.listen(0, "127.0.0.1");
   await once(server, "listening");

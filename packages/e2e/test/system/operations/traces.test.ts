@@ -1,6 +1,6 @@
 import { eventually } from "@herald/testkit/harness/eventually";
 import { afterAll, beforeEach, expect, test } from "@jest/globals";
-import { useJourney } from "../../journeys/journey.ts";
+import { useTestEnvironment } from "../../journeys/test-environment.ts";
 import { type CollectedSpan, startCollector } from "./collector.ts";
 
 const collector = await startCollector();
@@ -9,7 +9,7 @@ beforeEach(() => {
   collector.spans.length = 0;
 });
 
-const journey = useJourney({
+const environment = useTestEnvironment({
   settings: {
     OTEL_EXPORTER_OTLP_ENDPOINT: `${collector.url}/`,
     OTEL_EXPORTER_OTLP_HEADERS: "x-tenant=herald",
@@ -23,14 +23,14 @@ const named = (name: string) => collector.spans.filter((span) => span.name === n
 const traceparentOf = ({ traceId, spanId }: CollectedSpan) => `00-${traceId}-${spanId}-01`;
 
 test("an event's trace goes from its emitter through fan-out and claim to the attempt; its retry links to it", async () => {
-  const { api, receiver, emitter, clock } = journey;
+  const { api, receiver, emitter } = environment;
   const { endpoint } = await api.create({ url: receiver.url });
   receiver.answerWith({ status: 500 });
-  await emitter.emit(journey.event(), { traceparent: `00-${EMITTER_TRACE}-${EMITTER_SPAN}-01` });
+  await emitter.emit(environment.event(), { traceparent: `00-${EMITTER_TRACE}-${EMITTER_SPAN}-01` });
   await eventually(() => expect(receiver.requests).toHaveLength(1));
-  await journey.settled();
+  await environment.settled();
   receiver.answerWith({ status: 204 });
-  clock.advance(61_000);
+  await environment.advanceToNextAttempts(endpoint.id);
   await eventually(() => expect(receiver.requests).toHaveLength(2));
   await eventually(() => {
     expect(named("attempt")).toHaveLength(2);
@@ -77,28 +77,28 @@ test("an event's trace goes from its emitter through fan-out and claim to the at
 });
 
 test("what the emitter does not record is not recorded, nor are its retries, and the receiver is told so", async () => {
-  const { api, receiver, emitter, clock } = journey;
-  await api.create({ url: receiver.url });
+  const { api, receiver, emitter } = environment;
+  const { endpoint } = await api.create({ url: receiver.url });
   receiver.answerWith({ status: 500 });
-  await emitter.emit(journey.event(), { traceparent: `00-${EMITTER_TRACE}-${EMITTER_SPAN}-00` });
+  await emitter.emit(environment.event(), { traceparent: `00-${EMITTER_TRACE}-${EMITTER_SPAN}-00` });
   await eventually(() => expect(receiver.requests).toHaveLength(1));
-  await journey.settled();
-  clock.advance(61_000);
+  await environment.settled();
+  await environment.advanceToNextAttempts(endpoint.id);
   await eventually(() => expect(receiver.requests).toHaveLength(2));
-  await journey.settled();
+  await environment.settled();
   for (const { headers } of receiver.requests) expect(headers.traceparent).toMatch(/-00$/);
   expect(receiver.requests[0]?.headers.traceparent).toContain(EMITTER_TRACE);
 
   // A recorded one behind it shows that all there was has been exported.
-  await emitter.emit(journey.event());
+  await emitter.emit(environment.event());
   await eventually(() => expect(named("fan-out")).toHaveLength(1));
   expect(collector.spans.filter(({ traceId }) => traceId === EMITTER_TRACE)).toEqual([]);
 });
 
 test("an event without a trace begins one", async () => {
-  const { api, receiver, emitter } = journey;
+  const { api, receiver, emitter } = environment;
   await api.create({ url: receiver.url });
-  await emitter.emit(journey.event());
+  await emitter.emit(environment.event());
   await eventually(() => expect(named("attempt")).toHaveLength(1));
   const [fanOut] = named("fan-out");
   expect(fanOut?.parentSpanId).toBeUndefined();

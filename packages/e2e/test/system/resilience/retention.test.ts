@@ -1,19 +1,19 @@
 import { eventually } from "@herald/testkit/harness/eventually";
 import { expect, test } from "@jest/globals";
-import { useJourney } from "./journey.ts";
+import { useTestEnvironment } from "../../journeys/test-environment.ts";
 
 const DAY_MS = 24 * 60 * 60_000;
 // Shorter than what is caught up.
-const journey = useJourney({ settings: { RETENTION_DAYS: "1", RETENTION_INTERVAL_SECONDS: "1" } });
+const environment = useTestEnvironment({ settings: { RETENTION_DAYS: "1", RETENTION_INTERVAL_SECONDS: "1" } });
 
 test("what was delivered is not delivered again when its history is gone: not within the seven days, nor an event from the future", async () => {
-  const { api, receiver, emitter, clock, db } = journey;
+  const { api, receiver, emitter, clock, db } = environment;
   const { endpoint } = await api.create({ url: receiver.url });
   const future = new Date(clock.now().getTime() + 400 * DAY_MS).toISOString();
-  await emitter.emit(journey.event());
-  await emitter.emit(journey.event({ occurredAtUtc: future }));
+  await emitter.emit(environment.event());
+  await emitter.emit(environment.event({ occurredAtUtc: future }));
   await receiver.received(2);
-  await eventually(async () => expect(await journey.states(endpoint.id)).toEqual({ succeeded: 2 }));
+  await eventually(async () => expect(await environment.states(endpoint.id)).toEqual({ succeeded: 2 }));
 
   for (const days of [2, 4, 8]) {
     clock.advance(days * DAY_MS);
@@ -27,13 +27,10 @@ test("what was delivered is not delivered again when its history is gone: not wi
     await eventually(async () => expect(await db.database.prisma.delivery.count({ where })).toBe(0));
     await api.edit(endpoint.id, { enabled: false });
     await api.edit(endpoint.id, { enabled: true });
-    await eventually(async () => {
-      const { catchUpAt } = await db.database.prisma.webhookEndpoint.findUniqueOrThrow({ where: { id: endpoint.id } });
-      expect(catchUpAt).toEqual(new Date(clock.now().getTime() + 60_000));
-    });
+    await environment.caughtUp(endpoint.id);
     const pending = await db.database.prisma.delivery.count({ where: { endpointId: endpoint.id, state: "pending" } });
     expect({ days, pending }).toEqual({ days, pending: 0 });
   }
-  expect(await journey.states(endpoint.id)).toEqual({});
+  expect(await environment.states(endpoint.id)).toEqual({});
   expect(receiver.requests).toHaveLength(2);
 });

@@ -1,9 +1,7 @@
-import { execFile } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { promisify } from "node:util";
 import { names } from "@herald/common/broker/topology";
 import { openDatabase } from "@herald/common/database/open-database";
 import type { Service } from "@herald/common/service/run-service";
@@ -14,13 +12,15 @@ import { startPublisher } from "@herald/publisher";
 import { certificates } from "@herald/testkit/harness/certificates";
 import { eventually } from "@herald/testkit/harness/eventually";
 import { type HttpsReceiver, httpsReceiver } from "@herald/testkit/harness/https-receiver";
+import { askForRabbitmq } from "@herald/testkit/harness/stack-client";
 import { useBroker } from "@herald/testkit/harness/use-broker";
 import { useDatabase } from "@herald/testkit/harness/use-database";
 import { projectFolder } from "@herald/testkit/stack/folders";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { connect } from "amqplib";
-import { apiClient } from "../../src/herald/api-client.ts";
-import { heraldSettings } from "../../src/herald/settings.ts";
+import { apiClient } from "../../../src/herald/api-client.ts";
+import { heraldSettings } from "../../../src/herald/settings.ts";
+import { type Permission, readPermissions } from "./permissions.ts";
 
 /** Roles belong to the whole server, so those of this file have a name of their own. */
 const mark = randomBytes(4).toString("hex");
@@ -49,7 +49,7 @@ const broker = useBroker();
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "herald-roles-"));
-  permissions = await readPermissions();
+  permissions = await readPermissions(folder);
   await writeFile(join(folder, "ca.pem"), (await certificates()).caPem);
   await runSql("roles.sql");
   await runSql("service-roles.sql");
@@ -59,31 +59,15 @@ beforeAll(async () => {
   );
 });
 
-interface Permission {
-  user: string;
-  configure: string;
-  write: string;
-  read: string;
-}
-
-/** The rights of deploy/docker/make-secrets.mjs: what each user may configure, write to and read from. */
-async function readPermissions(): Promise<Permission[]> {
-  const secrets = join(folder, "secrets");
-  await promisify(execFile)(process.execPath, [join(projectFolder(), "deploy/docker/make-secrets.mjs"), secrets]);
-  return JSON.parse(await readFile(join(secrets, "rabbitmq-definitions.json"), "utf8")).permissions;
-}
-
 /**
- * Makes a user with those rights, for the names of this file, and resolves with the URL to connect as that one. Where RabbitMQ
- * is somebody's own, whose users can't be managed, as whoever may connect.
+ * Makes a user with those rights, for the names of this file, and resolves with the URL to connect as that user. Where the
+ * tests were given a RabbitMQ whose users they can't manage, it is the URL that they were given.
  */
 async function brokerUser(role: string): Promise<string> {
-  const stack = (await (await fetch(`${process.env.HERALD_TEST_STACK_URL}/rabbitmq`)).json()) as {
-    managementUrl?: string;
-  };
+  const { managementUrl } = await askForRabbitmq();
   const url = new URL(broker.url);
-  if (stack.managementUrl === undefined) return url.href;
-  const { origin, username, password } = new URL(stack.managementUrl);
+  if (managementUrl === undefined) return url.href;
+  const { origin, username, password } = new URL(managementUrl);
   const permission = permissions.find(({ user }) => user === role) as Permission;
   const user = `${role}_${mark}`;
   const call = async (method: string, path: string, body: object = {}) => {
@@ -128,18 +112,18 @@ function urlOf(role: Role): string {
 describe.each<[string, Record<"api" | "publisher" | "dispatcher", Role>]>([
   ["one user for all services", { api: "herald_app", publisher: "herald_app", dispatcher: "herald_app" }],
   ["a user for each service", { api: "herald_api", publisher: "herald_publisher", dispatcher: "herald_dispatcher" }],
-])("with %s", (_name, users) => {
-  test("all that Herald does is done", async () => {
+])("with %s", (name, users) => {
+  test(`all that Herald does is done with ${name}`, async () => {
     receiver = await httpsReceiver();
     const { url } = receiver;
-    const place = {
+    const servers = {
       databaseUrl: "",
       amqpUrl: await brokerUser("herald"),
       namespace: broker.namespace,
       caFile: join(folder, "ca.pem"),
     };
     const settingsOf = (role: Role) => ({
-      ...heraldSettings({ ...place, databaseUrl: urlOf(role) }),
+      ...heraldSettings({ ...servers, databaseUrl: urlOf(role) }),
       DUE_SCAN_INTERVAL_SECONDS: "0.05",
       CATCH_UP_INTERVAL_SECONDS: "0.05",
       NOTICE_INTERVAL_SECONDS: "0.05",
@@ -209,20 +193,20 @@ describe.each<[string, Record<"api" | "publisher" | "dispatcher", Role>]>([
       await receiver?.close();
       receiver = undefined;
     }
-  }, 60_000);
+  }, 240_000);
 });
 
 const ENTITY = "0190a1b2-0000-7000-8000-0000000000aa";
 
 const REFUSED: [Role, string, string][] = [
   ["herald_app", "change a table", "alter table delivery add column x int"],
-  ["herald_app", "drop one", "drop table delivery"],
-  ["herald_app", "make one", "create table x (y int)"],
-  ["herald_app", "empty one at a stroke", "truncate delivery cascade"],
-  ["herald_app", "switch off its rules", "alter table delivery disable trigger all"],
+  ["herald_app", "drop a table", "drop table delivery"],
+  ["herald_app", "make a table", "create table x (y int)"],
+  ["herald_app", "empty a table at once", "truncate delivery cascade"],
+  ["herald_app", "switch off a table's triggers", "alter table delivery disable trigger all"],
   ["herald_app", "read the server's files", "select pg_read_file('/etc/passwd')"],
   ["herald_app", "run programs", "copy webhook_endpoint to program 'cat'"],
-  ["herald_app", "become another", "set role pg_read_server_files"],
+  ["herald_app", "take another role", "set role pg_read_server_files"],
   ["herald_dispatcher", "delete endpoints", "delete from webhook_endpoint"],
   ["herald_dispatcher", "make endpoints", "insert into webhook_endpoint default values"],
   ["herald_dispatcher", "send deliveries elsewhere", "update webhook_endpoint set url = 'https://attacker.example'"],
@@ -248,7 +232,7 @@ const REFUSED: [Role, string, string][] = [
   ["herald_api", "read notices", "select * from notice"],
 ];
 
-test.each(REFUSED)("%s can't %s", async (role, _what, sql) => {
+test.each(REFUSED)("the role %s can't %s", async (role, _what, sql) => {
   const database = openDatabase(urlOf(role), { poolSize: 1 });
   try {
     await expect(database.queries.$executeRaw([sql] as unknown as TemplateStringsArray)).rejects.toMatchObject({
@@ -257,40 +241,4 @@ test.each(REFUSED)("%s can't %s", async (role, _what, sql) => {
   } finally {
     await database.close();
   }
-});
-
-describe("on the broker", () => {
-  const may = (user: string, what: "configure" | "write" | "read", name: string) => {
-    const permission = permissions.find((each) => each.user === user);
-    return permission !== undefined && new RegExp(permission[what]).test(name);
-  };
-  const all = Object.values(names("herald"));
-
-  test("Herald may use what it declares, and nothing beside it", () => {
-    for (const name of all) {
-      for (const what of ["configure", "write", "read"] as const) expect(may("herald", what, name)).toBe(true);
-    }
-    expect(may("herald", "write", "amq.default")).toBe(true);
-    for (const name of ["product.notices", "heraldx", "amq.topic", "other.events"]) {
-      for (const what of ["configure", "write", "read"] as const) expect(may("herald", what, name)).toBe(false);
-    }
-  });
-
-  test("an emitter may publish events, and nothing else", () => {
-    for (const name of [...all, "amq.default", "amq.topic", "herald.events.x"]) {
-      expect(may("emitter", "write", name)).toBe(name === "herald.events");
-      expect(may("emitter", "read", name)).toBe(false);
-      expect(may("emitter", "configure", name)).toBe(false);
-    }
-  });
-
-  test("the product may read notices through queues of its own, and write to none of Herald's", () => {
-    for (const name of [...all, "amq.default"]) {
-      expect(may("product", "configure", name)).toBe(false);
-      expect(may("product", "write", name)).toBe(false);
-      expect(may("product", "read", name)).toBe(name === "herald.notices");
-    }
-    for (const what of ["configure", "write", "read"] as const)
-      expect(may("product", what, "product.notices")).toBe(true);
-  });
 });

@@ -1,15 +1,15 @@
 import { eventually } from "@herald/testkit/harness/eventually";
 import { expect, test } from "@jest/globals";
-import { useJourney } from "./journey.ts";
+import { useTestEnvironment } from "../../journeys/test-environment.ts";
 
 // Sender and receiver share a process here, and a busy machine makes a hundred handshakes at once take their time.
-const journey = useJourney({ settings: { ATTEMPT_TIMEOUT_SECONDS: "60", CLAIM_LEASE_SECONDS: "120" } });
+const environment = useTestEnvironment({ settings: { ATTEMPT_TIMEOUT_SECONDS: "60", CLAIM_LEASE_SECONDS: "120" } });
 
 test("a body of 256 KiB arrives at each of an organization's 100 endpoints, byte for byte", async () => {
-  const { api, receiver, emitter } = journey;
+  const { api, receiver, emitter } = environment;
   for (let index = 0; index < 100; index++) await api.create({ url: `${receiver.url}/${index}` });
-  const envelope = Buffer.byteLength(JSON.stringify(journey.event({ data: { text: "" } })));
-  const event = journey.event({ data: { text: "é".repeat((256 * 1024 - envelope) >> 1) } });
+  const envelope = Buffer.byteLength(JSON.stringify(environment.event({ data: { text: "" } })));
+  const event = environment.event({ data: { text: "é".repeat((256 * 1024 - envelope) >> 1) } });
   await emitter.emit(event);
   await receiver.received(100, 60_000);
   const { id, type, occurredAtUtc, entityType, entityId, data } = event;

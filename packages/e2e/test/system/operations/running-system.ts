@@ -16,7 +16,7 @@ import { heraldSettings } from "../../../src/herald/settings.ts";
 import type { ComposeVerbs } from "./compose.ts";
 
 const SERVICES = ["management-api", "publisher", "dispatcher"] as const;
-const HERALD = join(projectFolder(), "packages", "maintenance", "dist", "main.js");
+const HERALD = join(projectFolder(), "packages", "cli", "dist", "main.js");
 
 /** A whole Herald as processes, on servers of its own that may be stopped. */
 export interface RunningSystem {
@@ -30,9 +30,11 @@ export interface RunningSystem {
   connect(): Promise<pg.Client>;
   /** `kill -9` of all processes of it. */
   kill(service: ServiceName): Promise<void>;
-  /** Ends the server without a word. */
+  /** Ends the server at once, with all its connections. */
   stopPostgres(): Promise<void>;
   stopRabbitmq(): Promise<void>;
+  /** Resolves when every process is ready for work. */
+  ready(): Promise<void>;
   /** What the runbook does to it. */
   compose: ComposeVerbs;
   close(): Promise<void>;
@@ -171,6 +173,7 @@ export async function startSystem(
         running.set(service, []);
         await Promise.all(there.map((each) => each.kill()));
       },
+      ready: async () => void (await Promise.all([...running.values()].flat().map((service) => service.ready()))),
       async stopPostgres() {
         const child = postgres?.process;
         postgres = undefined;

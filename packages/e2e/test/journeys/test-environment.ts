@@ -1,0 +1,151 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createEmitter, type EmittedEvent, type Emitter, newEvent } from "@herald/emitter";
+import { certificates } from "@herald/testkit/harness/certificates";
+import { eventually } from "@herald/testkit/harness/eventually";
+import { type HttpsReceiver, httpsReceiver } from "@herald/testkit/harness/https-receiver";
+import { type SteeredClock, steeredClock } from "@herald/testkit/harness/steered-clock";
+import { type TestBroker, useBroker } from "@herald/testkit/harness/use-broker";
+import { type TestDatabase, useDatabase } from "@herald/testkit/harness/use-database";
+import { afterAll, afterEach, beforeAll, beforeEach, expect } from "@jest/globals";
+import { type ApiClient, apiClient } from "../../src/herald/api-client.ts";
+import { type Herald, type HeraldOptions, startHerald } from "../../src/herald/in-process.ts";
+import type { HeraldEnvironment } from "../../src/herald/settings.ts";
+
+const HOUR_MS = 60 * 60_000;
+
+/**
+ * What a test file has: one Herald on a real database and broker, for all of its tests. What a test has for itself: an
+ * organization, a receiver, and the services that it starts besides.
+ */
+export interface TestEnvironment {
+  readonly db: TestDatabase;
+  readonly broker: TestBroker;
+  /** The servers by their addresses, for services that a test starts as processes. */
+  readonly servers: HeraldEnvironment;
+  readonly herald: Herald;
+  /** The services' clock. It stands still until a test moves it, and goes on from there in the next test. */
+  readonly clock: SteeredClock;
+  readonly emitter: Emitter;
+  /** Of an organization that only this test has, as are `receiver` and `event`. */
+  readonly api: ApiClient;
+  readonly receiver: HttpsReceiver;
+  /** An event of the organization, that occurs now: a completed work item, unless said otherwise. */
+  event(override?: Partial<EmittedEvent>): EmittedEvent;
+  /** Resolves when no attempt of the organization is under way: what was received is written down. */
+  settled(): Promise<void>;
+  /** How many deliveries of the endpoint are in which state. */
+  states(endpointId: string): Promise<Partial<Record<"pending" | "parked" | "succeeded" | "exhausted", number>>>;
+  /**
+   * Waits until none of the endpoint's pending deliveries is under way, and moves the clock to the time that is stored for
+   * the last of them to be attempted, or to so many milliseconds before it.
+   *
+   * @returns that time
+   */
+  advanceToNextAttempts(endpointId: string, options?: { beforeMs?: number }): Promise<Date>;
+  /** Resolves when a catch-up that began now, or later, has passed the endpoint. */
+  caughtUp(endpointId: string): Promise<void>;
+}
+
+/** Starts a Herald for the tests of a file, or of a `describe`. */
+export function useTestEnvironment(options: Omit<HeraldOptions, "clock"> = {}): TestEnvironment {
+  const clock = steeredClock(new Date());
+  let folder = "";
+  let shared: { servers: HeraldEnvironment; herald: Herald; emitter: Emitter };
+  let own: { api: ApiClient; receiver: HttpsReceiver };
+
+  // Ahead of those that remove database and broker: jest runs these hooks in their order.
+  afterAll(async () => {
+    await shared?.emitter.close();
+    await shared?.herald.stop();
+    await rm(folder, { recursive: true, force: true });
+  });
+  const db = useDatabase();
+  const broker = useBroker();
+
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), "herald-journey-"));
+    const caFile = join(folder, "ca.pem");
+    await writeFile(caFile, (await certificates()).caPem);
+    const { namespace } = broker;
+    const servers = { databaseUrl: db.url, amqpUrl: broker.url, namespace, caFile };
+    const herald = await startHerald(servers, { ...options, clock });
+    shared = { servers, herald, emitter: createEmitter({ url: broker.url, namespace, timeoutMs: 60_000 }) };
+  });
+  beforeEach(async () => {
+    const api = await apiClient(shared.herald.apiUrl, undefined, { untilAvailable: true });
+    own = { api, receiver: await httpsReceiver() };
+  });
+  afterEach(async () => {
+    await own?.receiver.close();
+    // Without endpoints nothing of this test is left to do when the next one moves the clock. A settlement under way may
+    // hold what is deleted here.
+    await eventually(() => db.database.prisma.webhookEndpoint.deleteMany());
+    await shared.herald.stopAdditional();
+  });
+
+  return {
+    db,
+    broker,
+    clock,
+    get servers() {
+      return shared.servers;
+    },
+    get herald() {
+      return shared.herald;
+    },
+    get emitter() {
+      return shared.emitter;
+    },
+    get api() {
+      return own.api;
+    },
+    get receiver() {
+      return own.receiver;
+    },
+    event: (override = {}) => ({
+      ...newEvent({
+        organizationId: own.api.organizationId,
+        type: "WorkItemCompleted",
+        entityType: "WorkItem",
+        entityId: "0190a1b2-0000-7000-8000-0000000000aa",
+        occurredAtUtc: clock.now().toISOString(),
+        data: { changes: { Status: { oldValue: "InProgress", newValue: "Done" } } },
+      }),
+      ...override,
+    }),
+    settled: () =>
+      eventually(async () => {
+        const where = { organizationId: own.api.organizationId, inFlight: true };
+        expect(await db.database.prisma.delivery.count({ where })).toBe(0);
+      }),
+    async states(endpointId) {
+      const where = { endpointId };
+      const rows = await db.database.prisma.delivery.groupBy({ by: ["state"], where, _count: true });
+      return Object.fromEntries(rows.map(({ state, _count }) => [state, _count]));
+    },
+    async advanceToNextAttempts(endpointId, { beforeMs = 0 } = {}) {
+      const at = await eventually(async () => {
+        const where = { endpointId, state: "pending" as const };
+        const pending = await db.database.prisma.delivery.findMany({ where, orderBy: { nextAttemptAt: "desc" } });
+        const [last] = pending;
+        const isUnderWay = pending.some(({ inFlight }) => inFlight);
+        if (!last?.nextAttemptAt || isUnderWay)
+          throw new Error("No delivery of the endpoint waits, or one is under way.");
+        return last.nextAttemptAt;
+      });
+      clock.set(new Date(Math.max(at.getTime() - beforeMs, clock.now().getTime())));
+      return at;
+    },
+    caughtUp: (endpointId) =>
+      eventually(async () => {
+        const where = { id: endpointId };
+        const { catchUpAt, catchUpUntil } = await db.database.prisma.webhookEndpoint.findUniqueOrThrow({ where });
+        // One that is under way holds the endpoint by a lease of two minutes.
+        const isOver =
+          catchUpAt.getTime() === catchUpUntil?.getTime() || catchUpAt.getTime() > clock.now().getTime() + HOUR_MS;
+        if (catchUpAt <= clock.now() || !isOver) throw new Error("No catch-up has passed the endpoint yet.");
+      }),
+  };
+}

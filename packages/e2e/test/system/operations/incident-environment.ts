@@ -1,0 +1,178 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { createEmitter, type EmittedEvent, type Emitter, newEvent } from "@herald/emitter";
+import { eventually } from "@herald/testkit/harness/eventually";
+import { type HttpsReceiver, httpsReceiver } from "@herald/testkit/harness/https-receiver";
+import { STACK_TIMEOUT_MS } from "@herald/testkit/harness/stack-client";
+import { afterAll, afterEach, beforeAll, expect } from "@jest/globals";
+import { type ApiClient, apiClient } from "../../../src/herald/api-client.ts";
+import { openShell, type Shell } from "./compose.ts";
+import { type Prometheus, startPrometheus } from "./prometheus.ts";
+import { stepsOf } from "./runbook.ts";
+import { type RunningSystem, startSystem } from "./running-system.ts";
+
+/**
+ * SPEC's and Herald's times, shortened as the rules are, so that nothing is waited for longer than for Prometheus. An attempt
+ * may take as long as it can be allowed: a receiver that is told to wait decides when it ends, and no clock.
+ */
+const SETTINGS = {
+  RETRY_DELAYS_SECONDS: "1,1,1,1",
+  ATTEMPT_TIMEOUT_SECONDS: "60",
+  CLAIM_LEASE_SECONDS: "65",
+  DATABASE_TIMEOUT_SECONDS: "3",
+  HINT_GRACE_SECONDS: "2",
+  DUE_SCAN_INTERVAL_SECONDS: "0.5",
+  CATCH_UP_INTERVAL_SECONDS: "0.5",
+  NOTICE_INTERVAL_SECONDS: "0.5",
+  RETENTION_INTERVAL_SECONDS: "2",
+  // What a publisher holds doesn't count as waiting.
+  EVENT_PREFETCH: "50",
+  FAN_OUT_BATCH_SIZE: "50",
+};
+
+/** For Prometheus to see what it waits for, on a machine that is ten times slower. */
+const WAIT_MS = 300_000;
+
+/** Herald as it runs in production, watched by a real Prometheus with the rules that are deployed. One for all incidents. */
+export interface IncidentEnvironment {
+  readonly system: RunningSystem;
+  readonly prometheus: Prometheus;
+  readonly emitter: Emitter;
+  readonly receiver: HttpsReceiver;
+  /** The alerts that have fired so far. */
+  readonly fired: ReadonlySet<string>;
+  event(organizationId: string): EmittedEvent;
+  emit(organizationId: string, count: number): Promise<void>;
+  /** An organization with endpoints whose receiver answers as its path says. */
+  organization(path: string, count?: number): Promise<ApiClient & { ids: string[] }>;
+  /** Resolves when the alert fires, with where its page is. */
+  fires(alert: string, labels?: Record<string, string>): Promise<string>;
+  /** Resolves when none of the alerts fires any more. */
+  ends(...alerts: string[]): Promise<void>;
+  /** What an operator does who is called by the alert: opens its page and runs what it says. */
+  follow(link: string, cause: string): Promise<string>;
+  /** Does something again and again until told to stop. */
+  keep(task: () => Promise<unknown>, everyMs: number): { stop(): Promise<void> };
+}
+
+export function useIncidents(): IncidentEnvironment {
+  const fired = new Set<string>();
+  let folder = "";
+  let system: RunningSystem;
+  let prometheus: Prometheus;
+  let shell: Shell;
+  let emitter: Emitter;
+  let receiver: HttpsReceiver;
+
+  beforeAll(async () => {
+    folder = mkdtempSync(join(tmpdir(), "herald-incidents-"));
+    prometheus = await startPrometheus(join(folder, "prometheus"));
+    system = await startSystem(SETTINGS, prometheus.scrape);
+    shell = await openShell(folder, system.compose);
+    // Old enough to be erased.
+    await system.query(
+      `insert into business_event (organization_id, id, type, occurred_at, received_at, body)
+       values ('of-old', gen_random_uuid(), 'WorkItemCompleted', now() - interval '90 days', now() - interval '90 days', '{}')`,
+    );
+    // What a counter counted before it is seen is no increase.
+    await eventually(async () => expect(await prometheus.count("herald_build_info")).toBe(3), { timeoutMs: WAIT_MS });
+    emitter = createEmitter({ url: system.amqpUrl, namespace: system.namespace, timeoutMs: 60_000 });
+    receiver = await httpsReceiver();
+  }, STACK_TIMEOUT_MS);
+
+  // An incident that failed in the middle must not be the next one's: whatever it broke is mended.
+  afterEach(async () => {
+    receiver.answerWith({});
+    await system.compose.up(["postgres", "rabbitmq", "management-api", "publisher", "dispatcher"], {});
+    await system.ready();
+  }, WAIT_MS);
+
+  afterAll(async () => {
+    await emitter?.close();
+    await shell?.close();
+    await system?.close();
+    await prometheus?.stop();
+    await receiver?.close();
+    rmSync(folder, { recursive: true, force: true });
+  }, 120_000);
+
+  function event(organizationId: string): EmittedEvent {
+    return newEvent({
+      organizationId,
+      type: "WorkItemCompleted",
+      entityType: "WorkItem",
+      entityId: "0190a1b2-0000-7000-8000-0000000000aa",
+      data: { changes: { Status: { oldValue: "InProgress", newValue: "Done" } } },
+    });
+  }
+
+  return {
+    get system() {
+      return system;
+    },
+    get prometheus() {
+      return prometheus;
+    },
+    get emitter() {
+      return emitter;
+    },
+    get receiver() {
+      return receiver;
+    },
+    fired,
+    event,
+    async emit(organizationId, count) {
+      await Promise.all(Array.from({ length: count }, () => emitter.emit(event(organizationId))));
+    },
+    async organization(path, count = 1) {
+      const api = await apiClient(system.apiUrl);
+      const ids: string[] = [];
+      for (let index = 0; index < count; index++) {
+        ids.push((await api.create({ url: `${receiver.url}${path}` })).endpoint.id);
+      }
+      return { ...api, ids };
+    },
+    fires: (alert, labels = {}) =>
+      eventually(
+        async () => {
+          const [firing] = (await prometheus.firing(alert)).filter((each) =>
+            Object.entries(labels).every(([name, value]) => each.labels[name] === value),
+          );
+          if (firing === undefined) throw new Error(`${alert} does not fire.`);
+          fired.add(alert);
+          return firing.annotations.runbook_url;
+        },
+        { timeoutMs: WAIT_MS, intervalMs: 250 },
+      ),
+    async ends(...alerts) {
+      for (const alert of alerts) {
+        await eventually(async () => expect(await prometheus.firing(alert)).toEqual([]), {
+          timeoutMs: WAIT_MS,
+          intervalMs: 250,
+        });
+      }
+    },
+    async follow(link, cause) {
+      let printed = "";
+      for (const commands of stepsOf(link, cause)) printed += await shell.run(commands);
+      return printed;
+    },
+    keep(task, everyMs) {
+      let stopped = false;
+      const done = (async () => {
+        while (!stopped) {
+          await task().catch(() => {});
+          await sleep(everyMs);
+        }
+      })();
+      return {
+        async stop() {
+          stopped = true;
+          await done;
+        },
+      };
+    },
+  };
+}
