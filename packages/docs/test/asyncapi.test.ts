@@ -6,7 +6,7 @@ import { projectFolder } from "@herald/testkit/stack/folders";
 import { expect, test } from "@jest/globals";
 import { Ajv } from "ajv";
 import addFormatsModule from "ajv-formats";
-import { asyncApiDocument } from "../src/asyncapi/document.ts";
+import { asyncApiDocument } from "../src/asyncapi.ts";
 import { asyncApiFiles } from "../src/asyncapi/index.ts";
 
 const addFormats = addFormatsModule as unknown as typeof addFormatsModule.default;

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { stringify } from "yaml";
-import { asyncApiDocument } from "./document.ts";
+import { asyncApiDocument } from "../asyncapi.ts";
 
 /** What the AsyncAPI document should hold, by file. */
 export function asyncApiFiles(projectFolder: string): Record<string, string> {

@@ -4,7 +4,7 @@ import { managementApiSettings } from "@herald/management-api";
 import { publisherSettings } from "@herald/publisher";
 import { envExample } from "./env-example.ts";
 import { knownSettings } from "./known-settings.ts";
-import { configurationDocument } from "./markdown.ts";
+import { configurationDocument } from "../configuration.ts";
 
 /** What the configuration's documents should hold, by file. */
 export function configurationFiles(projectFolder: string): Record<string, string> {

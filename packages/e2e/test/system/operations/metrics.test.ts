@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { apiClient } from "../../../src/herald/api-client.ts";
 import { type ServiceName, type ServiceProcess, startServiceProcess } from "../../../src/herald/processes.ts";
 import { heraldSettings } from "../../../src/herald/settings.ts";
-import { metricsDocument, metricsIn } from "./metrics-document.ts";
+import { metricsDocument, metricsIn } from "@herald/docs/metrics";
 
 const db = useDatabase();
 const broker = useBroker();

@@ -7,7 +7,7 @@ import {
   manualReplySchema,
   noticeSchema,
 } from "@herald/contracts";
-import { examples } from "./examples.ts";
+import { examples } from "./asyncapi-examples.ts";
 
 const own = names("herald");
 

@@ -1,5 +1,5 @@
 import type { Setting } from "@herald/common/config/settings";
-import type { KnownSetting } from "./known-settings.ts";
+import type { KnownSetting } from "./configuration/known-settings.ts";
 
 /** `docs/configuration.md` */
 export function configurationDocument(settings: readonly KnownSetting[], allServices: readonly string[]): string {
