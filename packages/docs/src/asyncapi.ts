@@ -127,7 +127,7 @@ export function asyncApiDocument() {
   };
 }
 
-const DESCRIPTION = `Made of the JSON schemas in packages/contracts; \`pnpm reference\` writes it anew.
+const DESCRIPTION = `Made of the JSON schemas in packages/contracts; \`pnpm run docs\` writes it.
 "herald", the first part of every name, is the setting BROKER_NAMESPACE. Actions are Herald's: it receives business events and sends notices.
 The format \`utc-date-time\` is ISO 8601 with a Z. Consumers tolerate fields that they don't know.`;
 
