@@ -1,14 +1,5 @@
 import { serviceSignature, standardWebhooksSignature } from "@herald/common/security/signature";
-
-/** What the headers of an attempt say of it. */
-export interface SignedRequest {
-  deliveryId: string;
-  eventType: string;
-  /** The endpoint's current signing secret, in plain. */
-  secret: string;
-  /** W3C trace context to hand on. */
-  traceparent?: string | undefined;
-}
+import type { AttemptRequest } from "./sender.ts";
 
 export interface HeaderSettings {
   /** Before `-Signature`, `-Timestamp`, `-Event` and `-Delivery-Id`. */
@@ -19,7 +10,7 @@ export interface HeaderSettings {
 }
 
 /** Writes the headers of one attempt, as a flat list of names and values (SPEC 4.2, 4.3). */
-export type RequestHeaders = (request: SignedRequest, host: string, body: Buffer, startedAt: Date) => string[];
+export type RequestHeaders = (request: AttemptRequest, host: string, body: Buffer, startedAt: Date) => string[];
 
 /**
  * A flat list and not an object: Node checks it and writes it out as it stands, without a map of headers in between.

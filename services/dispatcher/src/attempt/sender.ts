@@ -5,16 +5,22 @@ import type { PrivateNetworks } from "@herald/common/security/private-networks";
 import { createConnections } from "./connections.ts";
 import { BAD_REQUEST, BAD_URL, errorSummary } from "./error-summary.ts";
 import { type Exchange, exchange } from "./exchange.ts";
-import { createRequestHeaders, type SignedRequest } from "./request-headers.ts";
+import { createRequestHeaders } from "./request-headers.ts";
 import { responseExcerpt } from "./response-excerpt.ts";
 import { createTargets } from "./target.ts";
 
 /** What one attempt sends, and where to. */
-export interface AttemptRequest extends SignedRequest {
+export interface AttemptRequest {
+  deliveryId: string;
+  eventType: string;
   /** The endpoint's current URL. */
   url: string;
+  /** The endpoint's current signing secret, in plain. */
+  secret: string;
   /** Sent and signed as its UTF-8 bytes, exactly. */
   body: string;
+  /** W3C trace context to hand on. */
+  traceparent?: string | undefined;
 }
 
 /** How one attempt ended. */
