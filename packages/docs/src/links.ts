@@ -14,8 +14,8 @@ export function markdownFiles(root: string, folder = "."): string[] {
 
 /** Links and images, as `[text](target)`, `src="target"` and `srcset="target"`. Links to other hosts are not looked at. */
 const LINK = /\]\((?!\w+:)<?([^)\s>]+)>?[^)]*\)|\bsrc(?:set)?="(?!\w+:)([^"]+)"/g;
-/** A path of this repository in the text, such as `docs/adr`. */
-const PATH = /`((?:packages|services|docs|deploy|prisma|\.github|\.ci)\/[\w./-]+)`/g;
+/** A path of this repository in the text, such as `docs/adr`. A command makes what is in `deploy/secrets`. */
+const PATH = /`(?!deploy\/secrets)((?:packages|services|docs|deploy|prisma|\.github|\.ci)\/[\w./-]+)`/g;
 /** Blocks of code hold no links. */
 const CODE_BLOCK = /^( *)```[\s\S]*?^\1```/gm;
 
