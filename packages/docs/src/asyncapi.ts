@@ -79,7 +79,7 @@ export function asyncApiDocument() {
         "A dispatcher claims it and makes the first attempt.",
       ),
       requestManualDelivery: {
-        ...operation("send", "manualHints", "hint", "An admin waits for the first attempt of a manual delivery."),
+        ...operation("send", "manualHints", "hint", "A caller waits for the first attempt of a manual delivery."),
         reply: {
           address: { location: "$message.header#/reply_to" },
           channel: { $ref: "#/channels/manualReplies" },

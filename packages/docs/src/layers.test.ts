@@ -31,6 +31,7 @@ test.each([
   ["packages/common/src/a.ts", "@herald/contracts"],
   ["packages/common/src/runtime/a.ts", "../database/queries.ts"],
   ["services/publisher/test/a.test.ts", "@herald/testkit/harness/use-broker"],
+  ["services/publisher/src/a.test.ts", "@herald/testkit/harness/steered-clock"],
   ["services/publisher/test/a.test.ts", "../src/config.ts"],
   ["packages/emitter/test/a.test.ts", "@herald/emitter/outbox"],
   ["packages/admin-ui/test/support/a.ts", "@herald/e2e/herald/start-herald"],

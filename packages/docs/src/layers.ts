@@ -112,7 +112,7 @@ const IMPORT = /\b(?:from|import)\s*\(?\s*"(@herald\/[\w-]+|\.[^"]*)/g;
 export function forbiddenImports(file: string, source: string): string[] {
   const layer = LAYERS.find(({ folder }) => file.startsWith(`${folder}/`));
   if (!layer) return [`${file} is in no package of packages/docs/src/layers.ts.`];
-  const isTest = !file.startsWith(`${layer.folder}/src/`);
+  const isTest = !file.startsWith(`${layer.folder}/src/`) || /\.test\.tsx?$/.test(file);
   const allowed = [nameOf(layer), ...importsOf(layer), ...(isTest ? ["testkit", ...(layer.tests ?? [])] : [])];
   const forbidden: string[] = [];
   for (const [, target = ""] of source.matchAll(IMPORT)) {
