@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { DEFAULT_API_LIMITS } from "@herald/contracts";
+import { DEFAULT_API_LIMITS, type EventPayload } from "@herald/contracts";
 import { dispatcherSettings } from "@herald/dispatcher";
-import { errorsPage, managementApiSettings, openApiDocument } from "@herald/management-api";
+import { errorsPage, eventTypes, managementApiSettings, openApiDocument } from "@herald/management-api";
 import { publisherSettings } from "@herald/publisher";
 import { projectFolder } from "@herald/testkit/stack/folders";
 import { stringify } from "yaml";
@@ -37,6 +37,7 @@ export function documents(): Record<string, string> {
     "docs/api/openapi.json": `${JSON.stringify(openApi, null, 2)}\n`,
     "docs/api/errors.md": errorsPage(),
     "docs/operating/metrics.md": metricsDocument(heraldMetrics()),
+    "docs/emitting-events.md": withBlock(read("docs/emitting-events.md"), "event types", eventTypesTable()),
     "docs/architecture.md": withBlock(read("docs/architecture.md"), "layers", layersTable()),
   };
 }
@@ -47,6 +48,14 @@ function read(file: string): string {
 
 function withoutUndefined(value: object): object {
   return JSON.parse(JSON.stringify(value)) as object;
+}
+
+function eventTypesTable(): string {
+  const rows = eventTypes.map(({ name, emittedWhen, sample }) => {
+    const { entityType } = JSON.parse(sample) as EventPayload;
+    return `| \`${name}\` | ${emittedWhen} | \`${entityType}\` |`;
+  });
+  return ["| event | emitted when | `entityType` |", "|---|---|---|", ...rows].join("\n");
 }
 
 /**

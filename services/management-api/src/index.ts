@@ -1,4 +1,5 @@
 export { managementApiSettings } from "./config.ts";
+export { eventTypes } from "./event-types.ts";
 export { observe } from "./http/observe.ts";
 export { openApiDocument } from "./openapi/document.ts";
 export { errorsPage } from "./openapi/errors-page.ts";
