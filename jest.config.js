@@ -25,8 +25,6 @@ const servers = {
   globalTeardown: "<rootDir>/packages/testkit/dist/harness/global-teardown.js",
 };
 
-const SYSTEM = "<rootDir>/{packages,services}/*/test/system/**/*.test.ts";
-
 /** @type {import("jest").Config} */
 export default {
   projects: [
@@ -35,9 +33,15 @@ export default {
       ...shared,
       ...servers,
       displayName: "service",
-      testMatch: ["<rootDir>/{packages,services}/*/test/**/*.test.ts", `!${SYSTEM}`],
+      testMatch: ["<rootDir>/{packages,services}/*/test/**/*.test.ts"],
+      testPathIgnorePatterns: ["/node_modules/", "/test/system/"],
     },
-    { ...shared, ...servers, displayName: "system", testMatch: [SYSTEM] },
+    {
+      ...shared,
+      ...servers,
+      displayName: "system",
+      testMatch: ["<rootDir>/{packages,services}/*/test/system/**/*.test.ts"],
+    },
   ],
   // The second one says which rules of docs/spec.md no passed test shows.
   reporters: ["default", "<rootDir>/packages/docs/src/spec-reporter.js"],
