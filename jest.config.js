@@ -45,6 +45,8 @@ export default {
       testMatch: ["<rootDir>/{packages,services}/*/test/system/**/*.test.ts"],
     },
   ],
+  // The second one says which rules of docs/spec.md no passed test shows.
+  reporters: ["default", "<rootDir>/packages/docs/src/spec-reporter.js"],
   // Two cores; PostgreSQL, RabbitMQ and the receivers of the tests share them.
   maxWorkers: 2,
   // A worker that has grown beyond this is replaced between two files.

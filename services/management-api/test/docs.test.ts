@@ -18,7 +18,7 @@ import { useApi } from "./support/use-api.ts";
 const DOCS = fileURLToPath(new URL("../../../docs/api/", import.meta.url));
 const SOURCES = fileURLToPath(new URL("../src/", import.meta.url));
 const read = (name: string) => readFileSync(join(DOCS, name), "utf8");
-const UPDATE = "Run pnpm build, then pnpm --filter @herald/management-api docs.";
+const UPDATE = "Run pnpm run docs.";
 
 const api = useApi({ settings: { MAX_ENDPOINTS: "1000" } });
 const document = openApiDocument({ limits: DEFAULT_API_LIMITS, basePath: "", cookieName: "herald_session" });

@@ -6,7 +6,8 @@ import { type Database, openDatabase } from "../database/open-database.ts";
 import { createLog, type Log } from "../telemetry/log.ts";
 import { createRegistry } from "../telemetry/metrics.ts";
 import { startOperationsServer } from "../telemetry/operations-server.ts";
-import { startTracing, type Tracing } from "../telemetry/tracing.ts";
+import { startTracing } from "../telemetry/start-tracing.ts";
+import type { Tracing } from "../telemetry/tracing.ts";
 
 /** What every service stands on. */
 export interface OpenService {

@@ -21,16 +21,7 @@ export async function startOperationsServer(options: {
   registry: Registry;
   checks: ReadinessChecks;
 }): Promise<OperationsServer> {
-  new Gauge({
-    name: "herald_dependency_up",
-    help: "1 where the process can use PostgreSQL or RabbitMQ right now, 0 where it can't.",
-    labelNames: ["dependency"],
-    registers: [options.registry],
-    async collect() {
-      const parts = await checkAll(options.checks);
-      for (const [dependency, isUp] of Object.entries(parts)) this.set({ dependency }, Number(isUp));
-    },
-  });
+  exportDependencies(options.registry, options.checks);
   const server = createServer(async (request, response) => {
     const path = request.url?.split("?")[0];
     try {
@@ -66,6 +57,20 @@ export async function startOperationsServer(options: {
         server.closeAllConnections();
       }),
   };
+}
+
+/** Shows in the metrics which parts can be used. */
+export function exportDependencies(registry: Registry, checks: ReadinessChecks): void {
+  new Gauge({
+    name: "herald_dependency_up",
+    help: "1 where the process can use PostgreSQL or RabbitMQ right now, 0 where it can't.",
+    labelNames: ["dependency"],
+    registers: [registry],
+    async collect() {
+      const parts = await checkAll(checks);
+      for (const [dependency, isUp] of Object.entries(parts)) this.set({ dependency }, Number(isUp));
+    },
+  });
 }
 
 /** Longer than a check takes where all is well; whoever asks has a deadline too. */

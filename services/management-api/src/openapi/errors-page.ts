@@ -15,7 +15,7 @@ export function errorsPage(): string {
 
 const INTRODUCTION = `# Errors of the management API
 
-Made of the catalogue in \`services/management-api/src/problems/catalogue.ts\` by \`pnpm --filter @herald/management-api docs\`.
+Made of the catalogue in \`services/management-api/src/problems/catalogue.ts\` by \`pnpm run docs\`.
 
 Every error is an \`application/problem+json\` document (RFC 9457):
 

@@ -1,6 +1,6 @@
 import type { BusinessEvent, Hint, ManualReply, Notice } from "@herald/contracts";
 
-// The types hold the examples to the contracts; a test holds them to the schemas.
+// The compiler checks the examples against the contracts' types, and a test against their schemas.
 
 const businessEvent: BusinessEvent = {
   organizationId: "org-1",

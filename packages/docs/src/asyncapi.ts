@@ -1,11 +1,11 @@
 import { names } from "@herald/common/broker/topology";
 import { EVENT_TYPES, MAX_EVENT_BYTES } from "@herald/contracts";
 import { businessEventSchema, hintSchema, manualReplySchema, noticeSchema } from "@herald/contracts/schemas";
-import { examples } from "./examples.ts";
+import { examples } from "./asyncapi-examples.ts";
 
 const own = names("herald");
 
-/** The AsyncAPI 3 document of everything that crosses the broker, made of the contracts' schemas. */
+/** `docs/asyncapi.yaml`: everything that crosses the broker, made of the contracts' schemas. */
 export function asyncApiDocument() {
   return {
     asyncapi: "3.0.0",
@@ -34,7 +34,7 @@ export function asyncApiDocument() {
       }),
       rejectedEvents: queueChannel(own.rejectedQueue, "rejectedEvent", {
         title: "Events that break the contract",
-        description: "Kept until an operator has seen to them: `herald rejected`.",
+        description: "Kept until an operator replays or discards them: `herald rejected`.",
       }),
       firstHints: queueChannel(own.firstHintsQueue, "hint", {
         title: "Hints of new deliveries",
@@ -85,13 +85,13 @@ export function asyncApiDocument() {
       messages: {
         businessEvent: message("businessEvent", {
           title: "Business event",
-          summary: `At most ${MAX_EVENT_BYTES / 1024} KiB of UTF-8. The same organization and id again means no second delivery.`,
+          summary: `At most ${MAX_EVENT_BYTES / 1024} KiB of UTF-8. The same organization and id again makes no second delivery.`,
           headers: TRACE_HEADERS,
           payload: schemaOf(businessEventSchema),
         }),
         rejectedEvent: message("rejectedEvent", {
           title: "Rejected event",
-          summary: "The message as it came, byte for byte: it need not be JSON.",
+          summary: "The message as it came, byte for byte. It may be something else than JSON.",
           headers: {
             type: "object",
             properties: {
@@ -113,7 +113,7 @@ export function asyncApiDocument() {
         }),
         notice: message("notice", {
           title: "Notice",
-          summary: "What the product may want to tell an organization's admins about an endpoint.",
+          summary: "A fact about an endpoint that the product may tell the organization's admins.",
           payload: schemaOf(noticeSchema),
         }),
       },
@@ -121,9 +121,9 @@ export function asyncApiDocument() {
   };
 }
 
-const DESCRIPTION = `Made of the JSON Schemas in packages/contracts; \`pnpm reference\` writes it anew.
+const DESCRIPTION = `Made of the JSON schemas in packages/contracts; \`pnpm run docs\` writes it.
 "herald", the first part of every name, is the setting BROKER_NAMESPACE. Actions are Herald's: it receives business events and sends notices.
-The format \`utc-date-time\` is ISO 8601 with a Z. Consumers tolerate fields that they don't know.`;
+The format \`utc-date-time\` is ISO 8601 with a Z. Consumers tolerate unknown fields.`;
 
 const TRACE_HEADERS = {
   type: "object",

@@ -1,0 +1,18 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { runCommand } from "@herald/testkit/commands/run-command";
+import { projectFolder } from "@herald/testkit/stack/folders";
+import { COMMAND, documents } from "../documents.ts";
+
+const HELP = `Writes every document that is made of the code.
+
+  ${COMMAND}
+
+A test compares each with the code. The pictures of the admin page are no texts: pnpm screenshots takes them.`;
+
+await runCommand(HELP, async () => {
+  for (const [file, text] of Object.entries(documents())) {
+    writeFileSync(join(projectFolder(), file), text);
+    console.log(file);
+  }
+});

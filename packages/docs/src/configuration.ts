@@ -1,0 +1,111 @@
+import type { Setting, Settings } from "@herald/common/config/settings";
+
+/** A setting, and the services that read it. */
+export interface KnownSetting {
+  name: string;
+  setting: Setting;
+  services: string[];
+}
+
+/**
+ * The settings of all services, each once, in the order of the services. Where several services describe a setting, the first
+ * one says what it means.
+ *
+ * @throws where two services disagree about a setting in more than its description
+ */
+export function knownSettings(services: Readonly<Record<string, Settings>>): KnownSetting[] {
+  const known = new Map<string, KnownSetting>();
+  for (const [service, settings] of Object.entries(services)) {
+    for (const [name, setting] of Object.entries(settings)) {
+      const same = known.get(name);
+      if (!same) known.set(name, { name, setting, services: [service] });
+      else if (schemaOf(same.setting) === schemaOf(setting)) same.services.push(service);
+      else throw new Error(`${name} is not the same for ${same.services.join(", ")} and ${service}.`);
+    }
+  }
+  return [...known.values()];
+}
+
+function schemaOf({ description: _description, ...schema }: Setting): string {
+  return JSON.stringify(Object.entries(schema).sort(([a], [b]) => (a < b ? -1 : 1)));
+}
+
+/** `.env.example`: every setting with its default, commented out. Required settings are empty. */
+export function envExample(settings: readonly KnownSetting[]): string {
+  const required = settings.filter(({ setting }) => setting.required);
+  const others = settings.filter(({ setting }) => !setting.required);
+  return `# Settings of Herald's services. docs/configuration.md says more; "pnpm run docs" writes both.
+# A secret can also come from a file: NAME_FILE=/path instead of NAME.
+
+# --- required
+
+${required.map(envEntry).join("\n")}
+# --- with their defaults
+
+${others.map(envEntry).join("\n")}`;
+}
+
+function envEntry({ name, setting, services }: KnownSetting): string {
+  const { description, required, default: value } = setting;
+  const line = required ? `${name}=` : `#${name}=${value ?? ""}`;
+  return `# ${description} [${services.join(", ")}]\n${line}\n`;
+}
+
+/** `docs/configuration.md` */
+export function configurationDocument(settings: readonly KnownSetting[], allServices: readonly string[]): string {
+  const ofAll = settings.filter(({ services }) => services.length === allServices.length);
+  const ofSome = settings.filter(({ services }) => services.length > 1 && services.length < allServices.length);
+  const sections = [
+    `## All services\n\n${table(ofAll, false)}`,
+    `## Several services\n\nSet these alike for all of their services. Otherwise the admin page says one thing and Herald does another.\n\n${table(ofSome, true)}`,
+    ...allServices.map((service) => {
+      const own = settings.filter(({ services }) => services.length === 1 && services[0] === service);
+      return `## ${service}\n\n${table(own, false)}`;
+    }),
+  ];
+  return `${CONFIGURATION_HEAD}\n${sections.join("\n\n")}\n`;
+}
+
+const CONFIGURATION_HEAD = `# Configuration
+
+Environment variables configure the services, and nothing else does. A service checks all of its variables when it starts: it lists
+every problem at once and exits 78. An empty variable counts as absent. \`.env.example\` has every variable with its default.
+
+A secret can also come from a file: \`DATABASE_URL_FILE=/run/secrets/database-url\` instead of \`DATABASE_URL\`. This holds for every
+setting that is marked as a secret below. No log and no error shows a secret.
+
+Besides the required settings, the management API needs a key that verifies tokens: \`AUTH_JWKS_URL\` or \`AUTH_PUBLIC_KEY\`, with
+\`AUTH_ISSUER\` and \`AUTH_AUDIENCE\`; or \`AUTH_JWT_SECRET\`, for development.
+
+The \`herald\` command reads \`DATABASE_URL\`, \`AMQP_URL\`, \`BROKER_NAMESPACE\` and \`SECRET_KEYS\`, as far as a command needs them.
+
+This document is made of the services' own schemas: \`pnpm run docs\` writes it.
+`;
+
+function table(settings: readonly KnownSetting[], withServices: boolean): string {
+  const heads = ["setting", "value", "default", ...(withServices ? ["read by"] : []), "meaning"];
+  const rows = settings.map(({ name, setting, services }) => [
+    `\`${name}\``,
+    valuesOf(setting),
+    defaultOf(setting),
+    ...(withServices ? [services.join(", ")] : []),
+    setting.secret ? `${setting.description} Secret.` : setting.description,
+  ]);
+  return [heads, heads.map(() => "---"), ...rows]
+    .map((cells) => `| ${cells.map((cell) => cell.replaceAll("|", "\\|")).join(" | ")} |`)
+    .join("\n");
+}
+
+function valuesOf({ type, enum: allowed, minimum, maximum, minLength }: Setting): string {
+  if (allowed) return allowed.map((value) => `\`${value}\``).join(", ");
+  if (type === "boolean") return "`true`, `false`";
+  if (type === "string") return minLength && minLength > 1 ? `text, ${minLength} characters or more` : "text";
+  const kind = type === "integer" ? "whole number" : "number";
+  if (minimum === undefined) return kind;
+  return maximum === undefined ? `${kind}, ${minimum} or more` : `${kind}, ${minimum} to ${maximum}`;
+}
+
+function defaultOf({ default: value, required }: Setting): string {
+  if (required) return "**required**";
+  return value === undefined || value === "" ? "" : `\`${value}\``;
+}

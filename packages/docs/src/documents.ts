@@ -1,0 +1,72 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { DEFAULT_API_LIMITS, type EventPayload } from "@herald/contracts";
+import { dispatcherSettings } from "@herald/dispatcher";
+import { errorsPage, eventTypes, managementApiSettings, openApiDocument } from "@herald/management-api";
+import { publisherSettings } from "@herald/publisher";
+import { projectFolder } from "@herald/testkit/stack/folders";
+import { stringify } from "yaml";
+import { asyncApiDocument } from "./asyncapi.ts";
+import { configurationDocument, envExample, knownSettings } from "./configuration.ts";
+import { layersTable } from "./layers.ts";
+import { heraldMetrics, metricsDocument } from "./metrics.ts";
+
+/** What a person types to write every generated document. `pnpm docs` alone is a command of pnpm itself. */
+export const COMMAND = "pnpm run docs";
+
+/**
+ * Every generated document of the repository: its file, from the root on, and its text. A test compares the files with it.
+ * A document that is generated in part has its hand-written rest from the file itself.
+ */
+export function documents(): Record<string, string> {
+  // Dispatcher and publisher come first: where services share a setting, the first one says what it means.
+  const services = {
+    dispatcher: dispatcherSettings,
+    publisher: publisherSettings,
+    "management-api": managementApiSettings,
+  };
+  const settings = knownSettings(services);
+  const openApi = openApiDocument({ limits: DEFAULT_API_LIMITS, basePath: "", cookieName: "herald_session" });
+  return {
+    ".env.example": envExample(settings),
+    "docs/configuration.md": configurationDocument(settings, Object.keys(services)),
+    "docs/asyncapi.yaml": stringify(withoutUndefined(asyncApiDocument()), {
+      lineWidth: 0,
+      aliasDuplicateObjects: false,
+    }),
+    "docs/api/openapi.json": `${JSON.stringify(openApi, null, 2)}\n`,
+    "docs/api/errors.md": errorsPage(),
+    "docs/operating/metrics.md": metricsDocument(heraldMetrics()),
+    "docs/emitting-events.md": withBlock(read("docs/emitting-events.md"), "event types", eventTypesTable()),
+    "docs/architecture.md": withBlock(read("docs/architecture.md"), "layers", layersTable()),
+  };
+}
+
+function read(file: string): string {
+  return readFileSync(join(projectFolder(), file), "utf8");
+}
+
+function withoutUndefined(value: object): object {
+  return JSON.parse(JSON.stringify(value)) as object;
+}
+
+function eventTypesTable(): string {
+  const rows = eventTypes.map(({ name, emittedWhen, sample }) => {
+    const { entityType } = JSON.parse(sample) as EventPayload;
+    return `| \`${name}\` | ${emittedWhen} | \`${entityType}\` |`;
+  });
+  return ["| event | emitted when | `entityType` |", "|---|---|---|", ...rows].join("\n");
+}
+
+/**
+ * Replaces the generated block of a hand-written document.
+ *
+ * @param name as in the comments around the block, `<!-- generated: layers -->` and `<!-- end of layers -->`
+ */
+export function withBlock(text: string, name: string, block: string): string {
+  const [begin, end] = [`<!-- generated: ${name} -->\n`, `\n<!-- end of ${name} -->`];
+  const [before, rest] = text.split(begin);
+  const after = rest?.split(end)[1];
+  if (after === undefined) throw new Error(`The document has no block between ${begin.trim()} and ${end.trim()}.`);
+  return `${before}${begin}${block}${end}${after}`;
+}

@@ -1,0 +1,78 @@
+import { createRegistry } from "@herald/common/telemetry/metrics";
+import { exportDependencies } from "@herald/common/telemetry/operations-server";
+import { createMetrics as createDispatcherMetrics } from "@herald/dispatcher";
+import { observe } from "@herald/management-api";
+import { createMetrics as createPublisherMetrics, exportLag } from "@herald/publisher";
+
+/** A metric as services export it. */
+export interface ExportedMetric {
+  name: string;
+  type: string;
+  help: string;
+  labels: string[];
+  services: string[];
+}
+
+type Registry = ReturnType<typeof createRegistry>;
+
+/** What a metric's `collect` would read. Here nothing is collected: only the definitions count. */
+const unread = undefined as never;
+
+/** How each service registers its own metrics. A test of running services finds one that is missing here. */
+const registrations: Record<string, (registry: Registry) => void> = {
+  "management-api": (registry) => observe({ registry, log: unread }),
+  publisher: (registry) => {
+    createPublisherMetrics(registry);
+    exportLag(registry, { queries: unread, inspector: unread, names: {} as never, clock: unread });
+  },
+  dispatcher: createDispatcherMetrics,
+};
+
+/** Herald's own metrics by name, as the services register them. Nothing runs for it. */
+export function heraldMetrics(): ExportedMetric[] {
+  const metrics = new Map<string, ExportedMetric>();
+  for (const [service, register] of Object.entries(registrations)) {
+    const registry = createRegistry(service);
+    exportDependencies(registry, {});
+    register(registry);
+    // prom-client's metrics have their label names and a type in words; its types don't say so.
+    const registered = registry.getMetricsAsArray() as unknown as (Omit<ExportedMetric, "labels"> & {
+      labelNames: string[];
+    })[];
+    for (const { name, type, help, labelNames } of registered) {
+      if (!name.startsWith("herald_")) continue;
+      const known = metrics.get(name);
+      if (known) known.services.push(service);
+      else metrics.set(name, { name, type, help, labels: labelNames, services: [service] });
+    }
+  }
+  return [...metrics.values()].sort((a, b) => (a.name < b.name ? -1 : 1));
+}
+
+/** `docs/operating/metrics.md` */
+export function metricsDocument(metrics: readonly ExportedMetric[]): string {
+  const rows = metrics.map(({ name, type, help, labels, services }) => {
+    const shown = labels.map((label) => `\`${label}\``).join(", ");
+    return `| \`${name}\` | ${type} | ${shown} | ${services.join(", ")} | ${help} |`;
+  });
+  return `${HEAD}
+| metric | type | labels | exported by | what it is |
+|---|---|---|---|---|
+${rows.join("\n")}
+`;
+}
+
+const HEAD = `# Metrics
+
+Each service answers \`/metrics\` on \`OPERATIONS_PORT\` (9464) in Prometheus's text format. Every series has the label \`service\`. No label
+has values that grow with customers, events or receivers: endpoints and organizations are named in logs, never here.
+
+- The publisher's gauges (\`herald_deliveries_unfinished\`, \`herald_oldest_due_delivery_age_seconds\`, \`herald_endpoints\`, \`herald_queue_*\`, ...)
+  are figures of all of Herald. The publisher reads them from PostgreSQL and RabbitMQ at each scrape. Each publisher exports the same
+  figures: take their \`max\`, never their \`sum\`. A figure that can't be read is absent.
+- Every other metric is one process's. Take its \`sum\`; of a counter take the \`rate\` first.
+- Besides these, each service exports prom-client's figures of the process: \`process_*\` and \`nodejs_*\` (CPU, memory, event loop, garbage
+  collection).
+
+This table is made of what the services register: \`pnpm run docs\` writes it.
+`;
