@@ -1,6 +1,6 @@
 export { managementApiSettings } from "./config.ts";
 export { eventTypes } from "./event-types.ts";
-export { observe } from "./http/observe.ts";
+export { observe } from "./http/middleware.ts";
 export { openApiDocument } from "./openapi/document.ts";
 export { errorsPage } from "./openapi/errors-page.ts";
 export { startManagementApi } from "./start-management-api.ts";

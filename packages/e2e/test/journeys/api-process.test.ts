@@ -2,10 +2,10 @@ import { afterEach, describe, expect, test } from "@jest/globals";
 import { SignJWT } from "jose";
 import { type ServiceName, type ServiceProcess, startServiceProcess } from "../../src/herald/processes.ts";
 import { heraldSettings, JWT_SECRET } from "../../src/herald/settings.ts";
-import { useJourney } from "./journey.ts";
+import { useTestEnvironment } from "./test-environment.ts";
 
 const API_PREFIX = "/api/organization/integration-operations";
-const journey = useJourney({ dispatcher: false, publisher: false });
+const environment = useTestEnvironment({ dispatcher: false, publisher: false });
 const processes: ServiceProcess[] = [];
 /** Everything that the processes of a test print. */
 const printed: string[] = [];
@@ -15,10 +15,10 @@ afterEach(async () => {
   printed.length = 0;
 });
 
-const environment = () => ({ ...heraldSettings(journey.place), LOG_LEVEL: "debug", SIGN_IN_LINKS: "true" });
+const serviceSettings = () => ({ ...heraldSettings(environment.servers), LOG_LEVEL: "debug", SIGN_IN_LINKS: "true" });
 
 async function start(name: ServiceName): Promise<ServiceProcess> {
-  const started = await startServiceProcess(name, environment(), { onLine: (line) => printed.push(line) });
+  const started = await startServiceProcess(name, serviceSettings(), { onLine: (line) => printed.push(line) });
   processes.push(started);
   return started;
 }
@@ -53,12 +53,12 @@ async function terminate({ process: { pid, exited } }: ServiceProcess): Promise<
 
 describe("management-api and dispatcher as processes", () => {
   test("§2.3 no secret is in anything that the processes print, serve as metrics, or answer, whatever is asked of them", async () => {
-    const { receiver } = journey;
+    const { receiver } = environment;
     const [api, dispatcher] = [await start("management-api"), await start("dispatcher")];
     const origin = `http://127.0.0.1:${api.port}`;
     const [own, expired] = [await token(3_600), await token(-60)];
     const answers: string[] = [];
-    const { SECRET_KEYS = "" } = environment();
+    const { SECRET_KEYS = "" } = heraldSettings(environment.servers);
     const secrets = [own, expired, JWT_SECRET, SECRET_KEYS, "hunter2", "sk_live_0123456789", "PAYLOAD-MARK"];
 
     async function send(method: string, path: string, body?: unknown, headers: Record<string, string> = {}) {
@@ -125,7 +125,7 @@ describe("management-api and dispatcher as processes", () => {
   });
 
   test("on SIGTERM the API answers a manual delivery that is under way, and ends with 0", async () => {
-    const { receiver } = journey;
+    const { receiver } = environment;
     const [api, dispatcher] = [await start("management-api"), await start("dispatcher")];
     let answer = () => {};
     const isTerminated = new Promise<void>((resolve) => {

@@ -1,7 +1,7 @@
 import type { DeliveryDetails } from "@herald/contracts";
 import type { ReceivedRequest } from "@herald/testkit/harness/https-receiver";
 import { describe, expect, test } from "@jest/globals";
-import { type Journey, useJourney } from "./journey.ts";
+import { type TestEnvironment, useTestEnvironment } from "./test-environment.ts";
 
 /** Not stored, so they are not shown: the URL of then decided the host, and the secret may have been replaced since. */
 const NOT_SHOWN = ["Host", "X-Service-Signature", "webhook-signature"];
@@ -18,7 +18,7 @@ function pairsOf({ rawHeaders }: ReceivedRequest): [string, string][] {
 }
 
 /** A delivery of an event that carries a trace context: its first attempt fails, its second one succeeds. */
-async function twoAttempts({ api, receiver, emitter, clock, event, settled }: Journey) {
+async function twoAttempts({ api, receiver, emitter, clock, event, settled }: TestEnvironment) {
   const { endpoint } = await api.create({ url: receiver.url });
   receiver.answerWith((_request, index) => ({ status: index === 0 ? 500 : 204 }));
   await emitter.emit(event(), { traceparent: EVENT_TRACE });
@@ -43,10 +43,10 @@ function expectShownAsReceived({ requests, attempts }: Awaited<ReturnType<typeof
 }
 
 describe("without tracing", () => {
-  const journey = useJourney();
+  const environment = useTestEnvironment();
 
   test("§4.2/headers the headers that the API shows of an attempt are those that the receiver got, one by one", async () => {
-    const made = await twoAttempts(journey);
+    const made = await twoAttempts(environment);
     expectShownAsReceived(made);
     for (const { headers } of made.attempts) expect(headers).toContainEqual(["traceparent", EVENT_TRACE]);
   });
@@ -54,10 +54,10 @@ describe("without tracing", () => {
 
 describe("with tracing", () => {
   // Nothing listens there: what a collector gets is another test's matter.
-  const journey = useJourney({ settings: { OTEL_EXPORTER_OTLP_ENDPOINT: "http://127.0.0.1:9/" } });
+  const environment = useTestEnvironment({ settings: { OTEL_EXPORTER_OTLP_ENDPOINT: "http://127.0.0.1:9/" } });
 
   test("the API shows each attempt with its own trace context, which the receiver got, and not with the event's", async () => {
-    const made = await twoAttempts(journey);
+    const made = await twoAttempts(environment);
     expectShownAsReceived(made);
     const traces = made.attempts.map(({ headers }) => headers.find(([name]) => name === "traceparent")?.[1]);
     expect(new Set([EVENT_TRACE, ...traces]).size).toBe(3);

@@ -2,7 +2,7 @@ import { createHmac } from "node:crypto";
 import type { DeliveryDetails, EndpointDetails, SaveWebhookResponse, WebhookDeliverySummary } from "@herald/contracts";
 import type { ReceivedRequest } from "@herald/testkit/harness/https-receiver";
 import { describe, expect, test } from "@jest/globals";
-import { useJourney } from "./journey.ts";
+import { useTestEnvironment } from "./test-environment.ts";
 
 /** SPEC 4.3, written here once more and not shared with the sender, so that both can't be wrong in the same way. */
 function hasRightSignature(request: ReceivedRequest | undefined, secret: string | null): boolean {
@@ -13,13 +13,13 @@ function hasRightSignature(request: ReceivedRequest | undefined, secret: string 
 }
 
 describe("with a dispatcher", () => {
-  const journey = useJourney({ publisher: false });
+  const environment = useTestEnvironment({ publisher: false });
   const create = (changes = {}): Promise<SaveWebhookResponse> =>
-    journey.api.create({ url: `${journey.receiver.url}/hook`, ...changes });
+    environment.api.create({ url: `${environment.receiver.url}/hook`, ...changes });
   const deliver = (endpointId: string, payload = "{}"): Promise<WebhookDeliverySummary> =>
-    journey.api.deliver(endpointId, "WorkItemCompleted", payload);
+    environment.api.deliver(endpointId, "WorkItemCompleted", payload);
   const deliveryOf = (endpointId: string, { id }: WebhookDeliverySummary) =>
-    journey.api.call<DeliveryDetails>("GET", `/${endpointId}/deliveries/${id}`);
+    environment.api.call<DeliveryDetails>("GET", `/${endpointId}/deliveries/${id}`);
 
   test("§4.1/deliver a manual delivery is answered with the summary of its first attempt", async () => {
     const { endpoint } = await create();
@@ -35,7 +35,7 @@ describe("with a dispatcher", () => {
   });
 
   test("§4.1.2 §2.4/manual a manual payload is sent without an envelope and without a businessEventId", async () => {
-    const { receiver, db } = journey;
+    const { receiver, db } = environment;
     const { endpoint } = await create();
     const summary = await deliver(endpoint.id, '{"order":7}');
     expect(summary).not.toHaveProperty("businessEventId");
@@ -63,7 +63,7 @@ describe("with a dispatcher", () => {
     const { endpoint, signingSecret } = await create();
     for (const [index, [name, payload]] of payloads.entries()) {
       const summary = await deliver(endpoint.id, payload);
-      const request = (await journey.receiver.received(index + 1))[index];
+      const request = (await environment.receiver.received(index + 1))[index];
       const { body } = await deliveryOf(endpoint.id, summary);
       expect({
         name,
@@ -77,7 +77,7 @@ describe("with a dispatcher", () => {
   });
 
   test("§4.1.3 §7/delivery §3.2/retry a manual delivery that fails is a 200 that says so, and has a retry after a minute", async () => {
-    journey.receiver.answerWith({ status: 500 });
+    environment.receiver.answerWith({ status: 500 });
     const { endpoint } = await create();
     const summary = await deliver(endpoint.id);
     expect(summary).toMatchObject({ succeeded: false, statusCode: 500, attemptCount: 1 });
@@ -89,7 +89,7 @@ describe("with a dispatcher", () => {
   });
 
   test("§2.3/current a manual attempt uses the current URL and the current secret", async () => {
-    const { api, receiver } = journey;
+    const { api, receiver } = environment;
     const { endpoint, signingSecret } = await create();
     await deliver(endpoint.id);
     const edited = await api.edit(endpoint.id, { url: `${receiver.url}/new`, rotateSecret: true });
@@ -103,7 +103,7 @@ describe("with a dispatcher", () => {
   });
 
   test("§1/no-test-send creating, checking and resuming an endpoint sends nothing; only a delivery reaches the receiver", async () => {
-    const { api, receiver } = journey;
+    const { api, receiver } = environment;
     const { endpoint } = await create({ enabled: false });
     await api.call("POST", "/checks", { url: `${receiver.url}/hook` });
     await api.edit(endpoint.id, { enabled: true });
@@ -114,7 +114,7 @@ describe("with a dispatcher", () => {
   });
 
   test("§3.1/failures §3.1/resume five failed manual deliveries disable the endpoint and change its version; enabling it resets the count", async () => {
-    const { api, receiver } = journey;
+    const { api, receiver } = environment;
     receiver.answerWith({ status: 500, body: "out of order" });
     const { endpoint } = await create();
     const deliveryIds: string[] = [];
@@ -147,7 +147,7 @@ describe("with a dispatcher", () => {
   });
 
   test("§3.1/success a manual delivery that succeeds resets the count of failures", async () => {
-    const { api, receiver } = journey;
+    const { api, receiver } = environment;
     const { endpoint } = await create();
     receiver.answerWith({ status: 500 });
     for (let failures = 1; failures <= 4; failures++) await deliver(endpoint.id);
@@ -162,10 +162,10 @@ describe("with a dispatcher", () => {
 });
 
 describe("with a dispatcher that waits two seconds for a receiver", () => {
-  const journey = useJourney({ publisher: false, settings: { ATTEMPT_TIMEOUT_SECONDS: "2" } });
+  const environment = useTestEnvironment({ publisher: false, settings: { ATTEMPT_TIMEOUT_SECONDS: "2" } });
 
   test("§7/delivery §2.2/503 a manual attempt that the receiver doesn't answer in time is recorded as 503", async () => {
-    const { api, receiver } = journey;
+    const { api, receiver } = environment;
     receiver.answerWith({ fault: "hang" });
     const { endpoint } = await api.create({ url: receiver.url });
     expect(await api.deliver(endpoint.id, "WorkItemCompleted", "{}")).toMatchObject({

@@ -44,16 +44,6 @@ export function askForMono(): Promise<MonoPrograms> {
   return ask("/mono") as Promise<MonoPrograms>;
 }
 
-/** Go, which may have to be installed: ask with STACK_TIMEOUT_MS. */
-export function askForGo(): Promise<{ executable: string }> {
-  return ask("/go") as Promise<{ executable: string }>;
-}
-
-/** Mono compiles and runs C#; it may have to be installed: ask with STACK_TIMEOUT_MS. */
-export function askForMono(): Promise<{ compiler: string; runtime: string }> {
-  return ask("/mono") as Promise<{ compiler: string; runtime: string }>;
-}
-
 async function ask(path: string): Promise<unknown> {
   const stack = process.env[TEST_STACK_URL];
   if (!stack)

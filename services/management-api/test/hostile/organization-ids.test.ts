@@ -1,6 +1,6 @@
 import { expect, test } from "@jest/globals";
+import { create, settings } from "../support/endpoints.ts";
 import { useApi } from "../support/use-api.ts";
-import { create, settings } from "../support/webhooks.ts";
 
 const api = useApi();
 
