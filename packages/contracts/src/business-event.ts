@@ -1,72 +1,59 @@
+import { type Static, Type } from "typebox";
 import type { EventType } from "./event-types.ts";
-import { ORGANIZATION_ID_PATTERN } from "./rules.ts";
+import { object, organizationId, text, uuid } from "./json-schema.ts";
 
-/** One changed field of an entity. Text or null, also for values that look numeric (SPEC 2.4). */
-export interface FieldChange {
-  oldValue: string | null;
-  newValue: string | null;
-}
+const value = (description: string) => Type.Unsafe<string | null>({ type: ["string", "null"], description });
 
-/** Event-specific details; not a snapshot of the entity (SPEC 2.4). */
-export interface EventData {
-  changes?: Record<string, FieldChange>;
-  [detail: string]: unknown;
-}
+const fieldChange = object("One changed field of the entity. Text or null, also for values that look numeric.", {
+  oldValue: value("Before."),
+  newValue: value("After."),
+});
 
-/**
- * The body that receivers get for an automatic event, its fields in this order (SPEC 2.4).
- * It names no organization: the receiver knows its own by endpoint and secret.
- */
-export interface EventPayload {
-  /** UUID of the business event, not of the delivery. */
-  id: string;
-  type: EventType;
-  /** ISO 8601, UTC, ends in Z: when the event happened, not when it is sent. */
-  occurredAtUtc: string;
-  entityType: string;
-  /** UUID. */
-  entityId: string;
-  data: EventData;
-}
-
-/** What a product service publishes: the payload, and whose it is. */
-export interface BusinessEvent extends EventPayload {
-  organizationId: string;
-}
-
-/** The largest event body that the broker contract allows, in bytes of UTF-8. */
-export const MAX_EVENT_BYTES = 256 * 1024;
-
-/**
- * JSON Schema of a business event on the broker. `type` is any text here: a name that Herald does not deliver is
- * counted and ignored, which is not the same as a broken body. Fields beyond these are tolerated.
- */
-export const businessEventSchema = {
-  $id: "https://herald.invalid/schemas/business-event.json",
-  type: "object",
-  required: ["organizationId", "id", "type", "occurredAtUtc", "entityType", "entityId", "data"],
-  properties: {
-    organizationId: { type: "string", pattern: ORGANIZATION_ID_PATTERN },
-    id: { type: "string", format: "uuid" },
-    type: { type: "string", minLength: 1, maxLength: 128 },
-    occurredAtUtc: { type: "string", format: "utc-date-time" },
-    entityType: { type: "string", minLength: 1, maxLength: 128 },
-    entityId: { type: "string", format: "uuid" },
-    data: {
+const data = object("Event-specific details; not a snapshot of the entity.", {
+  changes: Type.Optional(
+    Type.Unsafe<Record<string, FieldChange>>({
       type: "object",
-      properties: {
-        changes: {
-          type: "object",
-          additionalProperties: {
-            type: "object",
-            required: ["oldValue", "newValue"],
-            properties: {
-              oldValue: { type: ["string", "null"] },
-              newValue: { type: ["string", "null"] },
-            },
-          },
-        },
-      },
-    },
+      description: "The changed fields by their names; may be empty.",
+      additionalProperties: fieldChange,
+    }),
+  ),
+});
+
+/**
+ * What a product service publishes (SPEC 2.4): the fields that receivers get, and whose the event is. Fields beyond these
+ * are tolerated.
+ */
+export const businessEventSchema = Type.Object(
+  {
+    organizationId,
+    id: uuid("The business event, not the delivery."),
+    // Any text, not only the events that Herald delivers: another name is counted and ignored, and breaks no contract.
+    type: Type.Unsafe<EventType | (string & {})>(
+      text("The event's name. Names that Herald does not deliver are counted and ignored.", {
+        minLength: 1,
+        maxLength: 128,
+      }),
+    ),
+    occurredAtUtc: text("When the event happened, not when it is sent: ISO 8601 with `Z`.", {
+      format: "utc-date-time",
+    }),
+    entityType: text("The kind of entity, e.g. `WorkItem`.", { minLength: 1, maxLength: 128 }),
+    entityId: uuid("The entity."),
+    data: Type.Unsafe<EventData>(data),
   },
-} as const;
+  { $id: "https://herald.invalid/schemas/business-event.json" },
+);
+
+/** One changed field of an entity (SPEC 2.4). */
+export type FieldChange = Static<typeof fieldChange>;
+
+/** Event-specific details, `changes` among them (SPEC 2.4). */
+export type EventData = Static<typeof data> & { [detail: string]: unknown };
+
+export type BusinessEvent = Static<typeof businessEventSchema>;
+
+/**
+ * The body that receivers get for an automatic event (SPEC 2.4). It names no organization: the receiver knows its own by
+ * endpoint and secret.
+ */
+export type EventPayload = Omit<BusinessEvent, "organizationId" | "type"> & { type: EventType };

@@ -1,61 +1,110 @@
-import type { WebhookDeliverySummary } from "./webhooks.ts";
+import { type Static, Type } from "typebox";
+import {
+  count,
+  eventType,
+  flag,
+  httpStatus,
+  listOf,
+  object,
+  oneOf,
+  orNull,
+  refTo,
+  text,
+  time,
+  uuid,
+} from "./json-schema.ts";
+import { DELIVERY_STATES, OUTCOMES } from "./vocabulary.ts";
 
-/**
- * - `pending`: an attempt is due, now or later
- * - `parked`: set aside because its endpoint is disabled
- * - `succeeded`, `exhausted`: nothing more happens
- */
-export type DeliveryState = "pending" | "parked" | "succeeded" | "exhausted";
+const summary = {
+  id: uuid("The delivery; kept across retries and sent as the delivery-id header."),
+  businessEventId: Type.Optional(uuid("The business event; absent for manual deliveries.")),
+  eventType,
+  attemptCount: count("Attempts made so far; 5 at the most, unless the service is set otherwise."),
+  statusCode: orNull(
+    httpStatus("HTTP status of the latest attempt, 503 for network errors and timeouts; null before the first."),
+  ),
+  succeeded: flag("True when the latest attempt got a 2xx."),
+  errorSummary: orNull(text("Why the latest attempt failed; null where it succeeded or none was made.")),
+  attemptedAtUtc: orNull(time("When the latest attempt began; null before the first.")),
+};
 
-/**
- * How a delivery stands, for filters and counts: `waiting` has had no attempt, `failing` had a failed one and may get another,
- * `exhausted` gets none.
- */
-export const OUTCOMES = ["succeeded", "waiting", "failing", "exhausted"] as const;
-export type Outcome = (typeof OUTCOMES)[number];
+/** One row per delivery, not per attempt (SPEC 2.2). */
+export const WebhookDeliverySummary = object("A delivery by its latest attempt.", summary);
+export type WebhookDeliverySummary = Static<typeof WebhookDeliverySummary>;
 
-/** A row of an endpoint's history. Additive to SPEC. */
-export interface DeliveryListItem extends WebhookDeliverySummary {
-  state: DeliveryState;
-  /** An attempt is under way right now. */
-  inFlight: boolean;
-  createdAtUtc: string;
-  /** When the next attempt is due; null where none is scheduled. */
-  nextAttemptAtUtc: string | null;
-  /** How long the latest attempt took; null before the first. */
-  durationMs: number | null;
-}
+// All that follows is additive to SPEC.
 
-/** A part of an endpoint's history, newest first. Additive to SPEC. */
-export interface DeliveryPage {
-  /** May be fewer than asked for, and even none, while `nextCursor` says that there is more. */
-  deliveries: DeliveryListItem[];
-  /** Opaque; null where the history ends. */
-  nextCursor: string | null;
-}
+const listItem = {
+  ...summary,
+  state: oneOf(
+    DELIVERY_STATES,
+    "`pending`: an attempt is due, now or later; `parked`: set aside because the endpoint is disabled; `succeeded` and " +
+      "`exhausted`: nothing more happens.",
+  ),
+  inFlight: flag("An attempt is under way right now."),
+  createdAtUtc: time("When the delivery came to be."),
+  nextAttemptAtUtc: orNull(time("When the next attempt is due; null where none is scheduled.")),
+  durationMs: orNull(count("How long the latest attempt took, in milliseconds; null before the first.")),
+};
 
-/** One signed HTTP request. Additive to SPEC. */
-export interface DeliveryAttemptInfo {
-  /** 1 to 5. */
-  number: number;
-  attemptedAtUtc: string;
-  durationMs: number;
-  /** HTTP status; 503 for network errors and timeouts. */
-  statusCode: number;
-  /** Null where it succeeded. */
-  errorSummary: string | null;
-  /** The first KiB of the response; null where there was none. */
-  responseExcerpt: string | null;
-  /** The text of the timestamp header: with the body, what the signature was made of. */
-  timestamp: string;
-  /** Names and values as sent, but for the signatures, which aren't stored. */
-  headers: [name: string, value: string][];
-}
+export const DeliveryListItem = object("A row of an endpoint's history.", listItem);
+export type DeliveryListItem = Static<typeof DeliveryListItem>;
 
-/** A delivery with what was sent and what came of each attempt. Additive to SPEC. */
-export interface DeliveryDetails extends DeliveryListItem {
-  /** The request body, character for character. */
-  body: string;
-  /** Oldest first. */
-  attempts: DeliveryAttemptInfo[];
-}
+export const DeliveryPage = object("A part of an endpoint's history, newest first.", {
+  deliveries: listOf(
+    refTo({ DeliveryListItem }),
+    "May be fewer than asked for, and even none, while `nextCursor` says that there is more.",
+    { maxItems: 100 },
+  ),
+  nextCursor: orNull(text("Send it as `cursor` for the next part; null where the history ends.")),
+});
+export type DeliveryPage = Static<typeof DeliveryPage>;
+
+/** What came of one attempt. */
+export const attempt = {
+  attemptedAtUtc: time("When it began."),
+  durationMs: count("How long it took, in milliseconds."),
+  statusCode: httpStatus("HTTP status; 503 for network errors and timeouts."),
+  errorSummary: orNull(text("Why it failed; null where it succeeded.")),
+  responseExcerpt: orNull(text("The first KiB of the response; null where there was none.")),
+};
+
+export const DeliveryAttemptInfo = object("One signed HTTP request.", {
+  number: count("Which of the delivery's attempts.", { minimum: 1 }),
+  ...attempt,
+  timestamp: text("The text of the timestamp header: with the body, what the signature was made of."),
+  headers: listOf(
+    Type.Unsafe<[name: string, value: string]>({
+      type: "array",
+      prefixItems: [text("Name."), text("Value.")],
+      minItems: 2,
+      maxItems: 2,
+    }),
+    "As sent, but for the signatures, which aren't stored.",
+  ),
+});
+export type DeliveryAttemptInfo = Static<typeof DeliveryAttemptInfo>;
+
+export const DeliveryDetails = object("A delivery with what was sent and what came of each attempt.", {
+  ...listItem,
+  body: text("The request body, character for character."),
+  attempts: listOf(refTo({ DeliveryAttemptInfo }), "Oldest first."),
+});
+export type DeliveryDetails = Static<typeof DeliveryDetails>;
+
+export const DeliveryQuery = object("Query parameters of an endpoint's history.", {
+  limit: Type.Optional(
+    Type.Integer({ minimum: 1, maximum: 100, default: 50, description: "Deliveries to answer with." }),
+  ),
+  cursor: Type.Optional(text("`nextCursor` of the part before.", { format: "delivery-cursor" })),
+  outcome: Type.Optional(
+    listOf(
+      Type.Enum(OUTCOMES, { type: "string" }),
+      "Only these; may be repeated. `succeeded`; `waiting` (no attempt so far); `failing` (failed so far, may be " +
+        "attempted again); `exhausted`.",
+    ),
+  ),
+  eventType: Type.Optional(listOf(eventType, "Only these events; may be repeated.")),
+  from: Type.Optional(text("Created at this time or later.", { format: "date-time" })),
+  to: Type.Optional(text("Created before this time.", { format: "date-time" })),
+});

@@ -1,58 +1,65 @@
-import type { EventType } from "./event-types.ts";
-import type { WebhookDeliverySummary, WebhookEndpointSummary } from "./webhooks.ts";
+import type { Static } from "typebox";
+import { attempt, WebhookDeliverySummary } from "./deliveries.ts";
+import { count, eventType, flag, listOf, object, oneOf, orNull, refOrNull, refTo, time, uuid } from "./json-schema.ts";
+import { endpoint } from "./webhooks.ts";
 
-/** The deliveries that were created within one hour, by what has become of them so far. */
-export interface HourOfDeliveries {
-  /** The hour's beginning. */
-  startUtc: string;
-  succeeded: number;
-  /** Without an attempt so far. */
-  waiting: number;
-  /** Failed so far, and may be attempted again. */
-  failing: number;
-  exhausted: number;
-}
+// All of this is additive to SPEC.
 
-/** An endpoint, and how it fares. Additive to SPEC. */
-export interface EndpointOverview extends Omit<WebhookEndpointSummary, "deliveries"> {
-  /** `paused` by an admin, or disabled by Herald after `failures`; null while enabled. */
-  disabledReason: "paused" | "failures" | null;
-  disabledAtUtc: string | null;
-  createdAtUtc: string;
-  updatedAtUtc: string;
-  /** Deliveries that are neither succeeded nor exhausted; each count stops at 10,000. */
-  unfinished: { pending: number; parked: number };
-  /** The newest delivery. */
-  lastDelivery: WebhookDeliverySummary | null;
-  /**
-   * 24 hours, oldest first, the last one still running. They count the 10,000 newest deliveries, of
-   * the organization in a list and of the endpoint where it's read alone, so on busy days the earliest hours can be short.
-   */
-  last24Hours: HourOfDeliveries[];
-}
+export const HourOfDeliveries = object("The deliveries created within one hour, by what has become of them so far.", {
+  startUtc: time("The hour's beginning."),
+  succeeded: count("Delivered."),
+  waiting: count("Without an attempt so far."),
+  failing: count("Failed so far, and may be attempted again."),
+  exhausted: count("Failed for good."),
+});
+export type HourOfDeliveries = Static<typeof HourOfDeliveries>;
 
-/** An attempt of the run of failures that an endpoint is in. */
-export interface FailedAttempt {
-  deliveryId: string;
-  attemptNumber: number;
-  eventType: EventType;
-  attemptedAtUtc: string;
-  durationMs: number;
-  statusCode: number;
-  errorSummary: string | null;
-  responseExcerpt: string | null;
-}
+const COUNTED = { maximum: 10_000 };
 
-/** One endpoint in full. Additive to SPEC. */
-export interface EndpointDetails extends EndpointOverview {
-  /** The failures since the last success, oldest first: where `disabledReason` is `failures`, the attempts that did it. */
-  failureRun: FailedAttempt[];
-  /** What goes out when the endpoint is enabled again; null while it is enabled. */
-  onResume: {
-    parked: number;
-    /** Events of the last seven days that came while it was disabled. */
-    missedEvents: number;
-    /** There are more than was counted. */
-    missedEventsIsMinimum: boolean;
-  } | null;
-}
+const overview = {
+  ...endpoint,
+  disabledReason: orNull(
+    oneOf(["paused", "failures"], "`paused` by an admin, or disabled by Herald after `failures`; null while enabled."),
+  ),
+  disabledAtUtc: orNull(time("Since when it is disabled; null while enabled.")),
+  createdAtUtc: time("When it was created."),
+  updatedAtUtc: time("When its configuration last changed."),
+  unfinished: object("Deliveries that are neither succeeded nor exhausted; each count stops at 10,000.", {
+    pending: count("With an attempt due, now or later.", COUNTED),
+    parked: count("Set aside because the endpoint is disabled.", COUNTED),
+  }),
+  lastDelivery: refOrNull({ WebhookDeliverySummary }, "The newest delivery; null before the first."),
+  last24Hours: listOf(
+    refTo({ HourOfDeliveries }),
+    "24 hours, oldest first, the last one still running. They count the 10,000 newest deliveries, of the organization in a " +
+      "list and of the endpoint where it's read alone, so on busy days the earliest hours can be short.",
+    { minItems: 24, maxItems: 24 },
+  ),
+};
+
+export const EndpointOverview = object("An endpoint, and how it fares.", overview);
+export type EndpointOverview = Static<typeof EndpointOverview>;
+
+export const FailedAttempt = object("An attempt of the run of failures that an endpoint is in.", {
+  deliveryId: uuid("The delivery."),
+  attemptNumber: count("Which of the delivery's attempts.", { minimum: 1 }),
+  eventType,
+  ...attempt,
+});
+export type FailedAttempt = Static<typeof FailedAttempt>;
+
+export const EndpointDetails = object("One endpoint in full.", {
+  ...overview,
+  failureRun: listOf(
+    refTo({ FailedAttempt }),
+    "The failures since the last success, oldest first: where `disabledReason` is `failures`, the attempts that did it.",
+  ),
+  onResume: orNull(
+    object("What goes out when the endpoint is enabled again; null while it is enabled.", {
+      parked: count("Deliveries set aside, counted to 10,000.", COUNTED),
+      missedEvents: count("Events of the last seven days that came while it was disabled, counted to 10,000.", COUNTED),
+      missedEventsIsMinimum: flag("There are more than was counted."),
+    }),
+  ),
+});
+export type EndpointDetails = Static<typeof EndpointDetails>;

@@ -1,22 +1,12 @@
-export { type ApiLimits, DEFAULT_API_LIMITS, RECENT_DELIVERIES } from "./api-limits.ts";
-export { apiSchemas, type Schema, type SchemaName } from "./api-schemas/index.ts";
-export {
-  type BusinessEvent,
-  businessEventSchema,
-  type EventData,
-  type EventPayload,
-  type FieldChange,
-  MAX_EVENT_BYTES,
-} from "./business-event.ts";
+// Types, constants and rules. The schemas, which need TypeBox at run time, are `@herald/contracts/schemas`.
+export type { BusinessEvent, EventData, EventPayload, FieldChange } from "./business-event.ts";
 export type {
   DeliveryAttemptInfo,
   DeliveryDetails,
   DeliveryListItem,
   DeliveryPage,
-  DeliveryState,
-  Outcome,
+  WebhookDeliverySummary,
 } from "./deliveries.ts";
-export { OUTCOMES } from "./deliveries.ts";
 export type { EndpointDetails, EndpointOverview, FailedAttempt, HourOfDeliveries } from "./endpoint-overview.ts";
 export {
   ENTITY_TYPE_OF,
@@ -26,11 +16,13 @@ export {
   type EventType,
   isEventType,
 } from "./event-types.ts";
-export { type Hint, hintSchema, type ManualReply, manualReplySchema } from "./messages.ts";
-export { NOTICE_TYPES, type Notice, type NoticeAttempt, type NoticeType, noticeSchema } from "./notices.ts";
+export { DEFAULT_API_LIMITS, MAX_EVENT_BYTES, RECENT_DELIVERIES } from "./limits.ts";
+export type { Hint, ManualReply } from "./messages.ts";
+export type { Notice, NoticeAttempt } from "./notices.ts";
 export type { FieldProblem, Problem } from "./problems.ts";
 export { isOrganizationId, isUtcTime, isUuid, ORGANIZATION_ID_PATTERN, ORGANIZATION_ID_RULE } from "./rules.ts";
-export type { EventTypeInfo, SessionInfo } from "./session.ts";
+export type { ApiLimits, EventTypeInfo, SessionInfo } from "./session.ts";
+export { type DeliveryState, NOTICE_TYPES, type NoticeType, OUTCOMES, type Outcome } from "./vocabulary.ts";
 export type {
   CheckWebhookRequest,
   CheckWebhookResponse,
@@ -38,6 +30,5 @@ export type {
   DeliverRequest,
   SaveWebhookRequest,
   SaveWebhookResponse,
-  WebhookDeliverySummary,
   WebhookEndpointSummary,
 } from "./webhooks.ts";

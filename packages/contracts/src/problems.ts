@@ -1,30 +1,23 @@
-/** One field of a request that can't be accepted. */
-export interface FieldProblem {
-  /** JSON pointer into the request body, "" for the body itself; for a query parameter "?" and its name. */
-  pointer: string;
-  /** Stable, for programs: what is wrong with the field. */
-  code: string;
-  /** For the person who filled it in: what is wrong, and what would be right. */
-  detail: string;
-}
+import { type Static, Type } from "typebox";
+import { listOf, object, refTo, text } from "./json-schema.ts";
 
-/** Body of every error response, as `application/problem+json` (RFC 9457). */
-export interface Problem {
-  /** Stable URN of the kind of problem. */
-  type: string;
-  /** The kind of problem in a few words; the same for each problem of a type. */
-  title: string;
-  status: number;
-  /** Stable name of the kind of problem, for programs. */
-  code: string;
-  /** What happened this time, and what to do about it. */
-  detail: string;
-  /** Names this response in Herald's log; for support. */
-  requestId: string;
-  /** Every bad field, where `status` is 400 and fields are the reason. */
-  errors?: FieldProblem[];
-  /** Everything that the caller lacks, where `status` is 403, e.g. "permission integrations.manage". */
-  missing?: string[];
-  /** Where a person signs in, where `status` is 401 and the service has been told. */
-  signInUrl?: string;
-}
+export const FieldProblem = object("One field that can't be accepted.", {
+  pointer: text('JSON pointer into the body, "" for the body itself; for a query parameter "?" and its name.'),
+  code: text("Stable name of what is wrong, for programs."),
+  detail: text("What is wrong, and what would be right."),
+});
+export type FieldProblem = Static<typeof FieldProblem>;
+
+/** Body of every error response, as `application/problem+json`. */
+export const Problem = object("What went wrong (RFC 9457).", {
+  type: text("Stable URN of the kind of problem.", { pattern: "^urn:herald:problem:" }),
+  title: text("The kind of problem in a few words."),
+  status: Type.Integer({ minimum: 400, maximum: 599, description: "The response's status." }),
+  code: text("Stable name of the kind of problem, for programs."),
+  detail: text("What happened this time, and what to do about it."),
+  requestId: text("Names this response in Herald's log; for support."),
+  errors: Type.Optional(listOf(refTo({ FieldProblem }), "Every bad field, where fields are the reason.")),
+  missing: Type.Optional(listOf(text("What, in words."), "Everything that the caller lacks, where the status is 403.")),
+  signInUrl: Type.Optional(text("Where a person signs in, where the status is 401.")),
+});
+export type Problem = Static<typeof Problem>;

@@ -1,41 +1,41 @@
-import type { ApiLimits } from "./api-limits.ts";
+import type { Static, TObject } from "typebox";
+import { count, eventType, flag, listOf, object, orNull, text, time } from "./json-schema.ts";
 
-/** Who calls, what they may do, and what this service allows: what a page needs before it shows anything. Additive to SPEC. */
-export interface SessionInfo {
-  /** The token's subject. */
-  subject: string;
-  /** Null where the token names none. */
-  organizationId: string | null;
-  mayView: boolean;
-  /** Create, edit and deliver. */
-  mayManage: boolean;
-  /** Delete, which needs no entitlement. */
-  mayDelete: boolean;
-  /** What stands between the caller and managing, in the words of a 403, e.g. "permission integrations.manage". */
-  missing: string[];
-  /** When the caller's token ends. */
-  expiresAtUtc: string;
-  limits: ApiLimits & {
-    /** Attempts that a delivery gets (SPEC 8). */
-    maxAttempts: number;
-    /** Failures in a row that disable an endpoint (SPEC 8). */
-    disableAfterFailures: number;
-    /** How long one attempt may take (SPEC 8). */
-    attemptTimeoutMs: number;
-    /** How long finished deliveries are kept. */
-    retentionDays: number;
-  };
-  /** First part of the names of the headers that receivers get, e.g. "X-Service". */
-  headerPrefix: string;
-}
+const apiLimits = {
+  nameCharacters: count("Longest name of an endpoint."),
+  urlCharacters: count("Longest URL of an endpoint."),
+  payloadBytes: count("Largest payload of a manual delivery."),
+  endpoints: count("Endpoints that the organization may have."),
+};
 
-/** One of SPEC section 6's events, as something to choose from. Additive to SPEC. */
-export interface EventTypeInfo {
-  name: string;
-  /** When it is emitted. */
-  emittedWhen: string;
-  /** What one should know before subscribing to it; null where there is nothing. */
-  remark: string | null;
-  /** A payload such as receivers get, as JSON text to start a manual delivery from. */
-  sample: string;
-}
+/** Sizes and counts that the management API refuses to go beyond: characters are Unicode code points, bytes those of UTF-8. */
+export type ApiLimits = Static<TObject<typeof apiLimits>>;
+
+/** What a page needs before it shows anything. Additive to SPEC. */
+export const SessionInfo = object("Who calls, what they may do, and what this service allows.", {
+  subject: text("The token's subject."),
+  organizationId: orNull(text("The organization that the token is for; null where it names none.")),
+  mayView: flag("May read."),
+  mayManage: flag("May create, edit and deliver."),
+  mayDelete: flag("May delete, which needs no entitlement."),
+  missing: listOf(text("What, in words."), "What stands between the caller and managing; empty where nothing does."),
+  expiresAtUtc: time("When the token ends."),
+  limits: object("Sizes, counts and times.", {
+    ...apiLimits,
+    maxAttempts: count("Attempts that a delivery gets."),
+    disableAfterFailures: count("Failures in a row that disable an endpoint."),
+    attemptTimeoutMs: count("How long one attempt may take."),
+    retentionDays: count("How long finished deliveries are kept."),
+  }),
+  headerPrefix: text("First part of the names of the headers that receivers get."),
+});
+export type SessionInfo = Static<typeof SessionInfo>;
+
+/** Additive to SPEC. */
+export const EventTypeInfo = object("One of the events that an endpoint can subscribe to.", {
+  name: eventType,
+  emittedWhen: text("When it is emitted."),
+  remark: orNull(text("What one should know before subscribing to it.")),
+  sample: text("A payload such as receivers get, as JSON text."),
+});
+export type EventTypeInfo = Static<typeof EventTypeInfo>;

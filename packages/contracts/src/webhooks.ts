@@ -1,77 +1,116 @@
-import type { EventType } from "./event-types.ts";
-import type { FieldProblem } from "./problems.ts";
+import { type Static, Type } from "typebox";
+import { WebhookDeliverySummary } from "./deliveries.ts";
+import { count, eventType, flag, listOf, object, orNull, refTo, text, uuid } from "./json-schema.ts";
+import { RECENT_DELIVERIES } from "./limits.ts";
+import { FieldProblem } from "./problems.ts";
+import type { ApiLimits } from "./session.ts";
 
-/** A delivery by its latest attempt: one row per delivery, not per attempt (SPEC 2.2). */
-export interface WebhookDeliverySummary {
-  /** UUID, kept across retries; sent as the delivery-id header. */
-  id: string;
-  /** UUID of the business event; absent for manual deliveries. */
-  businessEventId?: string;
-  eventType: EventType;
-  /** Attempts made so far, 0 to 5. */
-  attemptCount: number;
-  /** HTTP status of the latest attempt, 503 for network errors and timeouts, null before the first. */
-  statusCode: number | null;
-  /** True when the latest attempt got a 2xx. */
-  succeeded: boolean;
-  /** Why the latest attempt failed; null when it succeeded or none was made. */
-  errorSummary: string | null;
-  /** ISO 8601, UTC; null before the first attempt. */
-  attemptedAtUtc: string | null;
-}
+const version = (description: string) => text(description, { format: "endpoint-version", examples: ["AAAAAAAAAAE="] });
+const latestVersion = version("The latest version that the client has received.");
 
-/** A configured receiver (SPEC 2.1). */
-export interface WebhookEndpointSummary {
-  /** UUID. */
-  id: string;
-  name: string;
-  /** Absolute HTTPS URL. */
-  url: string;
-  enabled: boolean;
-  consecutiveFailures: number;
-  events: EventType[];
-  /** The endpoint's share of the organization's 200 most recent deliveries, newest first. */
-  deliveries: WebhookDeliverySummary[];
-  /** Base64 of the row's revision; changes with the configuration. */
-  version: string;
-}
+export const endpoint = {
+  id: uuid("The endpoint."),
+  name: text("What people call the endpoint."),
+  url: text("Absolute HTTPS URL of the receiver."),
+  enabled: flag("The Active flag."),
+  consecutiveFailures: count("Failed attempts since the last success."),
+  events: listOf(eventType, "Names of the events that are sent to it."),
+  version: version("Opaque Base64. Changes whenever the endpoint's configuration does, automatic disabling included."),
+};
 
-/** Body of POST and PUT (SPEC 4.1). */
-export interface SaveWebhookRequest {
-  name: string;
-  url: string;
-  enabled: boolean;
-  /** True makes a new signing secret; absent means false. A new endpoint gets one in any case. */
-  rotateSecret?: boolean;
-  events: EventType[];
-  /** Null or absent on create; the latest version on edit. */
-  version?: string | null;
-}
+/** SPEC 2.1. */
+export const WebhookEndpointSummary = object("A configured receiver, with its share of the most recent deliveries.", {
+  ...endpoint,
+  deliveries: listOf(
+    refTo({ WebhookDeliverySummary }),
+    `The endpoint's share of the organization's ${RECENT_DELIVERIES} most recent deliveries, newest first.`,
+    { maxItems: RECENT_DELIVERIES },
+  ),
+});
+export type WebhookEndpointSummary = Static<typeof WebhookEndpointSummary>;
 
 /** Answer to POST and PUT (SPEC 4.1). */
-export interface SaveWebhookResponse {
-  endpoint: WebhookEndpointSummary;
-  /** The signing secret where this request made one, else null. It is shown this once. */
-  signingSecret: string | null;
-}
+export const SaveWebhookResponse = object("The endpoint as it is now.", {
+  endpoint: refTo({ WebhookEndpointSummary }),
+  signingSecret: orNull(
+    text("The signing secret, where this request made one; it is shown this once. Null where the secret was kept."),
+  ),
+});
+export type SaveWebhookResponse = Static<typeof SaveWebhookResponse>;
 
 /** Body of DELETE (SPEC 4.1). */
-export interface DeleteWebhookRequest {
-  version: string;
+export const DeleteWebhookRequest = object("Which state of the endpoint is meant.", { version: latestVersion });
+export type DeleteWebhookRequest = Static<typeof DeleteWebhookRequest>;
+
+/** Additive to SPEC. */
+export const CheckWebhookResponse = object("What saving would complain about.", {
+  errors: listOf(refTo({ FieldProblem }), "Every bad field; empty where there is none."),
+});
+export type CheckWebhookResponse = Static<typeof CheckWebhookResponse>;
+
+/** What clients send, whose bounds are settings (SPEC 4.1). */
+export function saveSchemas(limits: ApiLimits) {
+  const name = text("What people call the endpoint. Not blank, without control characters.", {
+    format: "webhook-name",
+    minLength: 1,
+    maxLength: limits.nameCharacters,
+    examples: ["Billing"],
+  });
+  const url = text(
+    "Absolute HTTPS URL of the receiver: without credentials, not of a loopback, private or reserved address, and the " +
+      "final one, since redirects aren't followed. Saving doesn't connect to it.",
+    { format: "webhook-url", maxLength: limits.urlCharacters, examples: ["https://hooks.example.com/herald"] },
+  );
+  const settings = {
+    name,
+    url,
+    enabled: flag("The Active flag. False pauses the endpoint; true resumes it and resets its failure count."),
+    rotateSecret: Type.Optional(
+      Type.Boolean({
+        default: false,
+        description:
+          "True replaces the signing secret; the old one ends at once. A new endpoint gets a secret in either case.",
+      }),
+    ),
+    events: listOf(
+      eventType,
+      "Names of the events to send, at least one. There are no wildcards. A repeated name counts once.",
+      { minItems: 1 },
+    ),
+  };
+  return {
+    CreateWebhookRequest: object("A new endpoint.", {
+      ...settings,
+      version: Type.Optional(Type.Null({ description: "Null, or left out." })),
+    }),
+    EditWebhookRequest: object("All settings of an endpoint, changed or not.", {
+      ...settings,
+      version: latestVersion,
+    }),
+    CheckWebhookRequest: Type.Partial(Type.Object(settings), {
+      description: "The fields of a create or edit that are known so far.",
+    }),
+    DeliverRequest: object("A payload to send to one endpoint.", {
+      eventType: Type.Unsafe<Static<typeof eventType>>({
+        ...eventType,
+        description: "An event that the endpoint is subscribed to.",
+      }),
+      payloadJson: text(
+        `Valid JSON as text, at most ${limits.payloadBytes} bytes of UTF-8. It is signed and sent as it is, byte for ` +
+          "byte, without an envelope.",
+        { format: "json-text", examples: ['{"ping": true}'] },
+      ),
+    }),
+  };
 }
 
-/** Body of a manual delivery (SPEC 4.1). */
-export interface DeliverRequest {
-  /** An event that the endpoint is subscribed to. */
-  eventType: EventType;
-  /** Valid JSON, sent byte for byte. */
-  payloadJson: string;
-}
+type Requests = ReturnType<typeof saveSchemas>;
+type Create = Static<Requests["CreateWebhookRequest"]>;
+type Edit = Static<Requests["EditWebhookRequest"]>;
 
-/** Body of a check: the fields of a create or edit that are known so far. Additive to SPEC. */
-export type CheckWebhookRequest = Partial<Omit<SaveWebhookRequest, "version">>;
-
-/** What saving would complain about. Additive to SPEC. */
-export interface CheckWebhookResponse {
-  errors: FieldProblem[];
-}
+/** Body of POST and PUT: `version` is null or absent on create, the latest version on edit. */
+export type SaveWebhookRequest = Omit<Create, "version"> & { version?: Create["version"] | Edit["version"] };
+/** Body of a check. Additive to SPEC. */
+export type CheckWebhookRequest = Static<Requests["CheckWebhookRequest"]>;
+/** Body of a manual delivery. */
+export type DeliverRequest = Static<Requests["DeliverRequest"]>;

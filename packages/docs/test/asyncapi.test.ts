@@ -1,7 +1,8 @@
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { names } from "@herald/common/broker/topology";
-import { businessEventSchema, hintSchema, isUtcTime, manualReplySchema, noticeSchema } from "@herald/contracts";
+import { isUtcTime } from "@herald/contracts";
+import { businessEventSchema, hintSchema, manualReplySchema, noticeSchema } from "@herald/contracts/schemas";
 import { projectFolder } from "@herald/testkit/stack/folders";
 import { expect, test } from "@jest/globals";
 import { Ajv } from "ajv";

@@ -1,11 +1,11 @@
 import { randomUUID } from "node:crypto";
-import type { BusinessEvent, EventType } from "@herald/contracts";
+import type { BusinessEvent } from "@herald/contracts";
 
 /**
- * A business event as a product service emits it. Types that Herald does not deliver may be emitted too: it counts and
- * ignores them, so that a service can emit all that happens and leave the choice to Herald.
+ * A business event as a product service emits it. Types that Herald does not deliver may be emitted too: Herald counts
+ * and ignores them, so that a service can emit all that happens and leave the choice to Herald.
  */
-export type EmittedEvent = Omit<BusinessEvent, "type"> & { type: EventType | (string & {}) };
+export type EmittedEvent = BusinessEvent;
 
 /** What an event's author has to say; the rest can be made up. */
 export type NewEvent = Pick<EmittedEvent, "organizationId" | "type" | "entityType" | "entityId"> &

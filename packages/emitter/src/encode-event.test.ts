@@ -1,4 +1,5 @@
-import { businessEventSchema, isUtcTime, isUuid, MAX_EVENT_BYTES } from "@herald/contracts";
+import { isUtcTime, isUuid, MAX_EVENT_BYTES } from "@herald/contracts";
+import { businessEventSchema } from "@herald/contracts/schemas";
 import { describe, expect, test } from "@jest/globals";
 import { Ajv } from "ajv";
 import fc from "fast-check";

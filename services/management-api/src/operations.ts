@@ -1,4 +1,4 @@
-import type { SchemaName } from "@herald/contracts";
+import type { SchemaName } from "@herald/contracts/schemas";
 import type { Access } from "./authentication/access.ts";
 import type { ProblemCode } from "./problems/catalogue.ts";
 

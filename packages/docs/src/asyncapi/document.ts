@@ -1,12 +1,6 @@
 import { names } from "@herald/common/broker/topology";
-import {
-  businessEventSchema,
-  EVENT_TYPES,
-  hintSchema,
-  MAX_EVENT_BYTES,
-  manualReplySchema,
-  noticeSchema,
-} from "@herald/contracts";
+import { EVENT_TYPES, MAX_EVENT_BYTES } from "@herald/contracts";
+import { businessEventSchema, hintSchema, manualReplySchema, noticeSchema } from "@herald/contracts/schemas";
 import { examples } from "./examples.ts";
 
 const own = names("herald");
@@ -184,6 +178,8 @@ function message(name: MessageName, parts: object) {
   return { name, contentType: "application/json", ...parts, examples: examples[name] };
 }
 
-function schemaOf({ $id: _id, ...schema }: { $id: string }) {
+/** The schema without its address, which nothing in the document refers to. */
+function schemaOf(contract: object) {
+  const { $id: _id, ...schema } = contract as { $id?: string };
   return schema;
 }

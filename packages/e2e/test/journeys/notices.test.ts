@@ -1,5 +1,6 @@
 import { names } from "@herald/common/broker/topology";
-import { type Notice, noticeSchema } from "@herald/contracts";
+import type { Notice } from "@herald/contracts";
+import { noticeSchema } from "@herald/contracts/schemas";
 import { eventually } from "@herald/testkit/harness/eventually";
 import { expect, test } from "@jest/globals";
 import { Ajv } from "ajv";

@@ -1,4 +1,5 @@
-import { type ApiLimits, apiSchemas, type Schema } from "@herald/contracts";
+import type { ApiLimits } from "@herald/contracts";
+import { apiSchemas, type Schema } from "@herald/contracts/schemas";
 import { API_PREFIX, type Operation, type OperationId, operationsByPath } from "../operations.ts";
 import { catalogue, type ProblemCode } from "../problems/catalogue.ts";
 import { problemsOf } from "./problems-of.ts";

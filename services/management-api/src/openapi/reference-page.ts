@@ -1,4 +1,4 @@
-import type { Schema } from "@herald/contracts";
+import type { Schema } from "@herald/contracts/schemas";
 import { catalogue, type ProblemCode, problemKinds, problemType } from "../problems/catalogue.ts";
 import type { OpenApiDocument, OpenApiOperation, OpenApiResponse } from "./document.ts";
 import { type Html, html, prose } from "./html.ts";

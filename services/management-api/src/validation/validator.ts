@@ -1,4 +1,5 @@
-import { type ApiLimits, apiSchemas, type FieldProblem, isUuid, type SchemaName } from "@herald/contracts";
+import { type ApiLimits, type FieldProblem, isUuid } from "@herald/contracts";
+import { apiSchemas, type SchemaName } from "@herald/contracts/schemas";
 import type { ErrorObject, ValidateFunction } from "ajv";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { faultOf } from "./faults.ts";

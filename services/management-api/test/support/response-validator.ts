@@ -1,4 +1,4 @@
-import type { Schema } from "@herald/contracts";
+import type { Schema } from "@herald/contracts/schemas";
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
 import ajvFormats from "ajv-formats";
 import type { OpenApiDocument, OpenApiOperation } from "../../src/openapi/document.ts";

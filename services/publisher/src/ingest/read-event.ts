@@ -1,13 +1,12 @@
 import {
   type BusinessEvent,
-  businessEventSchema,
-  type EventPayload,
   isEventType,
   isUtcTime,
   isUuid,
   MAX_EVENT_BYTES,
   ORGANIZATION_ID_RULE,
 } from "@herald/contracts";
+import { businessEventSchema } from "@herald/contracts/schemas";
 import { Ajv, type ErrorObject } from "ajv";
 import { rawMember } from "./raw-member.ts";
 
@@ -75,7 +74,7 @@ export function readEvent(content: Uint8Array, traceparent: string | null): Read
  */
 function payloadText(text: string, event: BusinessEvent): string {
   const { id, type, occurredAtUtc, entityType, entityId } = event;
-  const head: Omit<EventPayload, "data"> = { id, type, occurredAtUtc, entityType, entityId };
+  const head: Omit<BusinessEvent, "organizationId" | "data"> = { id, type, occurredAtUtc, entityType, entityId };
   return `${JSON.stringify(head).slice(0, -1)},"data":${rawMember(text, "data")}}`;
 }
 

@@ -1,4 +1,5 @@
-import { apiSchemas, type SaveWebhookRequest } from "@herald/contracts";
+import type { SaveWebhookRequest } from "@herald/contracts";
+import { apiSchemas } from "@herald/contracts/schemas";
 import { beforeAll, expect, test } from "@jest/globals";
 import fc from "fast-check";
 import { type Client, useApi } from "../../support/use-api.ts";

@@ -1,4 +1,5 @@
-import { EVENT_TYPES, type Schema } from "@herald/contracts";
+import { EVENT_TYPES } from "@herald/contracts";
+import type { Schema } from "@herald/contracts/schemas";
 import fc, { type Arbitrary } from "fast-check";
 import { cursorOf } from "../../../src/deliveries/cursor.ts";
 import { versionOf } from "../../../src/webhooks/version.ts";

@@ -1,0 +1,53 @@
+import { type Static, type TProperties, type TSchema, type TSchemaOptions, type TUnsafe, Type } from "typebox";
+import { EVENT_TYPES } from "./event-types.ts";
+import { ORGANIZATION_ID_PATTERN } from "./rules.ts";
+
+/** A JSON Schema (2020-12), as OpenAPI 3.1 has them. */
+export type Schema = { readonly [keyword: string]: unknown };
+
+// The words that Herald's schemas are made of. Each is a JSON Schema and a TypeScript type at once, which `Static` reads.
+
+export const text = (description: string, rules: TSchemaOptions = {}) => Type.String({ description, ...rules });
+export const flag = (description: string) => Type.Boolean({ description });
+export const count = (description: string, bounds: { minimum?: number; maximum?: number } = {}) =>
+  Type.Integer({ description, minimum: 0, ...bounds });
+
+export const uuid = (description: string) => text(description, { format: "uuid" });
+export const time = (description: string) => text(description, { format: "date-time", pattern: "Z$" });
+export const httpStatus = (description: string) => count(description, { minimum: 100, maximum: 999 });
+export const organizationId = text("Whose it is. Compared exactly.", { pattern: ORGANIZATION_ID_PATTERN });
+
+export function oneOf<const Value extends string>(values: readonly Value[], description: string): TUnsafe<Value> {
+  return Type.Unsafe<Value>({ type: "string", enum: values, description });
+}
+
+export const eventType = oneOf(EVENT_TYPES, "An event's exact name.");
+
+/** An object whose properties are all there, but for those made optional by `Type.Optional`. */
+export const object = <Properties extends TProperties>(description: string, properties: Properties) =>
+  Type.Object(properties, { description });
+
+export const listOf = <Item extends TSchema>(
+  item: Item,
+  description: string,
+  bounds: { minItems?: number; maxItems?: number } = {},
+) => Type.Array(item, { description, ...bounds });
+
+/** As `type: [..., "null"]`, which reads better in documents than TypeBox's `anyOf`. */
+export function orNull<Inner extends TSchema>(inner: Inner): TUnsafe<Static<Inner> | null> {
+  const schema = inner as object as Schema;
+  const values = schema.enum as unknown[] | undefined;
+  return Type.Unsafe({ ...schema, type: [schema.type, "null"], ...(values && { enum: [...values, null] }) });
+}
+
+/** Refers to a component of the OpenAPI document, given as `{ Name }`: the constant's name is the component's. */
+export function refTo<Component extends TSchema>(component: Record<string, Component>): TUnsafe<Static<Component>> {
+  return Type.Unsafe({ $ref: `#/components/schemas/${Object.keys(component)[0]}` });
+}
+
+export function refOrNull<Component extends TSchema>(
+  component: Record<string, Component>,
+  description: string,
+): TUnsafe<Static<Component> | null> {
+  return Type.Unsafe({ anyOf: [refTo(component), { type: "null" }], description });
+}

@@ -1,0 +1,60 @@
+import {
+  DeliveryAttemptInfo,
+  DeliveryDetails,
+  DeliveryListItem,
+  DeliveryPage,
+  DeliveryQuery,
+  WebhookDeliverySummary,
+} from "./deliveries.ts";
+import { EndpointDetails, EndpointOverview, FailedAttempt, HourOfDeliveries } from "./endpoint-overview.ts";
+import type { Schema } from "./json-schema.ts";
+import { DEFAULT_API_LIMITS } from "./limits.ts";
+import { FieldProblem, Problem } from "./problems.ts";
+import { type ApiLimits, EventTypeInfo, SessionInfo } from "./session.ts";
+import {
+  CheckWebhookResponse,
+  DeleteWebhookRequest,
+  SaveWebhookResponse,
+  saveSchemas,
+  WebhookEndpointSummary,
+} from "./webhooks.ts";
+
+export { businessEventSchema } from "./business-event.ts";
+export type { Schema } from "./json-schema.ts";
+export { hintSchema, manualReplySchema } from "./messages.ts";
+export { noticeSchema } from "./notices.ts";
+
+const components = {
+  WebhookEndpointSummary,
+  SaveWebhookResponse,
+  DeleteWebhookRequest,
+  CheckWebhookResponse,
+  WebhookDeliverySummary,
+  DeliveryListItem,
+  DeliveryPage,
+  DeliveryDetails,
+  DeliveryAttemptInfo,
+  DeliveryQuery,
+  EndpointOverview,
+  EndpointDetails,
+  HourOfDeliveries,
+  FailedAttempt,
+  SessionInfo,
+  EventTypeInfo,
+  Problem,
+  FieldProblem,
+};
+
+/** The names of the management API's schemas, as its OpenAPI document has them. */
+export type SchemaName = keyof typeof components | keyof ReturnType<typeof saveSchemas>;
+
+/**
+ * The schemas of the management API, by the names that they have in the OpenAPI document. They refer to each other by
+ * `#/components/schemas/...`.
+ *
+ * Some formats are Herald's own. The program that validates requests gives them their meaning; the descriptions say it in
+ * words: `webhook-name`, `webhook-url`, `json-text`, `endpoint-version` and `delivery-cursor`.
+ */
+export function apiSchemas(limits: ApiLimits = DEFAULT_API_LIMITS): Record<SchemaName, Schema> {
+  return { ...components, ...saveSchemas(limits) } as object as Record<SchemaName, Schema>;
+}
