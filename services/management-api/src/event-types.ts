@@ -1,5 +1,11 @@
-import type { EventPayload, EventType, EventTypeInfo, FieldChange } from "@herald/contracts";
-import { ENTITY_TYPE_OF, EVENT_TYPES } from "@herald/contracts";
+import {
+  ENTITY_TYPE_OF,
+  EVENT_TYPES,
+  type EventPayload,
+  type EventType,
+  type EventTypeInfo,
+  type FieldChange,
+} from "@herald/contracts";
 
 interface About {
   emittedWhen: string;

@@ -73,7 +73,7 @@ export function asyncApiDocument() {
         "A dispatcher claims it and makes the first attempt.",
       ),
       requestManualDelivery: {
-        ...operation("send", "manualHints", "hint", "Somebody waits for the first attempt of a manual delivery."),
+        ...operation("send", "manualHints", "hint", "A caller waits for the first attempt of a manual delivery."),
         reply: {
           address: { location: "$message.header#/reply_to" },
           channel: { $ref: "#/channels/manualReplies" },
@@ -121,7 +121,7 @@ export function asyncApiDocument() {
   };
 }
 
-const DESCRIPTION = `Made of the JSON schemas in packages/contracts; \`pnpm reference\` writes it anew.
+const DESCRIPTION = `Made of the JSON Schemas in packages/contracts; \`pnpm reference\` writes it anew.
 "herald", the first part of every name, is the setting BROKER_NAMESPACE. Actions are Herald's: it receives business events and sends notices.
 The format \`utc-date-time\` is ISO 8601 with a Z. Consumers tolerate fields that they don't know.`;
 

@@ -22,7 +22,7 @@ function reasonOf(content: unknown): string {
 }
 
 describe("a message that keeps the contract", () => {
-  test("§2.4/fields §9.2 becomes the receivers' body: SPEC's fields in SPEC's order, and nothing else", () => {
+  test("§2.4/fields §9.2 a message that keeps the contract becomes the receivers' body: SPEC's fields in SPEC's order, and nothing else", () => {
     const { data, id, organizationId, ...rest } = event;
     const reading = read({ actor: "u-1", data, ...rest, schemaVersion: 3, organizationId, id });
     expect(reading.kind === "event" && reading.event.body).toBe(
@@ -87,7 +87,7 @@ describe("a message that breaks the contract is rejected with the reason", () =>
     ],
     ["257 KiB", { ...event, data: { text: "x".repeat(257 * 1024) } }, "at most 262144"],
     ["a million brackets", `{"type":"RiskCreated","data":${"[".repeat(100_000)}}`, ""],
-  ])("%s", (_name, content, expected) => {
+  ])("a message is rejected, with the reason: %s", (_name, content, expected) => {
     const reason = reasonOf(content);
     expect(reason).not.toMatch(/^not rejected/);
     expect(reason).toContain(expected);
@@ -98,14 +98,14 @@ describe("a message that breaks the contract is rejected with the reason", () =>
     (text) => expect(reasonOf(text)).not.toMatch(/1234|5678|pin/),
   );
 
-  test("bytes that are no UTF-8", () => {
+  test("a message of bytes that are no UTF-8 is rejected", () => {
     expect(readEvent(Buffer.from([0x7b, 0xff, 0x7d]), null)).toEqual({
       kind: "rejected",
       reason: "the body is not valid UTF-8",
     });
   });
 
-  test("prototype names are data like any other", () => {
+  test("names of prototypes in data are data like any other", () => {
     const reading = read(JSON.stringify(event).replace('"Status"', '"__proto__"'));
     expect(reading.kind === "event" && reading.event.body).toContain('"__proto__":{"oldValue"');
   });

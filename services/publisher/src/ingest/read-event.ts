@@ -23,9 +23,9 @@ export interface IncomingEvent {
 /** What a message from the broker turned out to be. */
 export type Reading =
   | { kind: "event"; event: IncomingEvent }
-  /** A type that Herald does not deliver: fine, and nothing to do (SPEC 6). */
+  /** An event of a type that Herald does not deliver: it breaks nothing, and there is nothing to do (SPEC 6). */
   | { kind: "ignored"; type: string }
-  /** It breaks the contract; the reason says how, for whoever emitted it. */
+  /** It breaks the contract; the reason says how, for the product service that emitted it. */
   | { kind: "rejected"; reason: string };
 
 const ajv = new Ajv({ allErrors: false, strict: true, allowUnionTypes: true });
@@ -78,7 +78,7 @@ function payloadText(text: string, event: BusinessEvent): string {
   return `${JSON.stringify(head).slice(0, -1)},"data":${rawMember(text, "data")}}`;
 }
 
-/** Where the mistake is, if V8 says so; not its words, which quote the payload, and the reason is logged. */
+/** Where the mistake is, if V8 says so. V8's words are left out: they quote the payload, and the reason is logged. */
 function placeOf({ message }: Error): string {
   const position = /at position \d+/.exec(message)?.[0];
   return position === undefined ? "" : `: there is a mistake ${position}`;
