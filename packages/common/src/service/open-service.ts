@@ -8,7 +8,7 @@ import { createRegistry } from "../telemetry/metrics.ts";
 import { startOperationsServer } from "../telemetry/operations-server.ts";
 import { startTracing, type Tracing } from "../telemetry/tracing.ts";
 
-/** What every service stands on. */
+/** What every service needs: database, broker, telemetry. */
 export interface OpenService {
   log: Log;
   /** What /metrics of the operations port shows. */
@@ -19,7 +19,7 @@ export interface OpenService {
   tracing: Tracing | undefined;
   /** Where /healthz, /readyz and /metrics are. */
   operationsPort: number;
-  /** Closes all of it, what tells of the others last. The service's own work has ended by then. */
+  /** Closes all of it, the operations port last. The service's own work must have ended before. */
   close(): Promise<void>;
 }
 

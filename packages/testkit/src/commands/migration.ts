@@ -1,8 +1,8 @@
 import { execFileSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { diffSchemas } from "../harness/schema-engine.ts";
 import { migrationsFolder } from "@herald/common/database/migrations-folder";
+import { diffSchemas } from "../harness/schema-engine.ts";
 import { localFolder } from "../stack/folders.ts";
 import { startPostgres } from "../stack/postgres.ts";
 import { runCommand, UsageError } from "./run-command.ts";
