@@ -11,28 +11,24 @@ const NOW = new Date("2026-03-01T12:00:00Z");
 const DEADLINE_MS = 15_000;
 const secrets = secretBox(`test:${Buffer.alloc(32).toString("base64")}`);
 
-/** What became of a delivery whose lease ends so many milliseconds from now. */
-async function deliverWithLease(leaseLeftMs: number) {
-  const seen = { sent: 0, settled: 0, unclaimedFor: [] as number[] };
+/** Delivers with a lease that ends so many milliseconds from now, and tells what was done; `nextAttemptAt` is that of each settlement. */
+async function deliverWithLease(leaseLeftMs: number, statusCode = 200) {
+  const seen = { sent: 0, nextAttemptAt: [] as (Date | null)[], unclaimedFor: [] as number[] };
   const deliver = createDeliver({
     sender: {
       async send() {
         seen.sent++;
-        const answer = {
-          statusCode: 200,
-          succeeded: true,
-          errorSummary: null,
-          failureKind: null,
-          responseExcerpt: null,
-        };
-        return { startedAt: NOW, durationMs: 1, ...answer };
+        const succeeded = statusCode === 200;
+        const failureKind = succeeded ? null : ("http_status" as const);
+        const answer = { statusCode, succeeded, errorSummary: null, failureKind, responseExcerpt: null };
+        return { startedAt: NOW, durationMs: 2_500, ...answer };
       },
       async close() {},
     },
     slots: { ended() {} },
     secretBox: secrets,
-    schedule: retrySchedule([]),
-    settle: async () => void seen.settled++,
+    schedule: retrySchedule([60_000]),
+    settle: async ({ nextAttemptAt }) => void seen.nextAttemptAt.push(nextAttemptAt),
     unclaim: async (_delivery, delayMs) => void seen.unclaimedFor.push(delayMs),
     clock: steeredClock(NOW),
     deadlineMs: DEADLINE_MS,
@@ -58,10 +54,15 @@ async function deliverWithLease(leaseLeftMs: number) {
 }
 
 test("a claim that leaves time for an attempt is sent and settled", async () => {
-  expect(await deliverWithLease(DEADLINE_MS)).toEqual({ sent: 1, settled: 1, unclaimedFor: [] });
+  expect(await deliverWithLease(DEADLINE_MS)).toEqual({ sent: 1, nextAttemptAt: [null], unclaimedFor: [] });
 });
 
-test("a claim whose answer took so long that another dispatcher may claim it meanwhile is given back, and not sent", async () => {
-  expect(await deliverWithLease(DEADLINE_MS - 1)).toEqual({ sent: 0, settled: 0, unclaimedFor: [0] });
-  expect(await deliverWithLease(-60_000)).toEqual({ sent: 0, settled: 0, unclaimedFor: [0] });
+test("a claim whose lease may end during the attempt is undone, and nothing is sent", async () => {
+  expect(await deliverWithLease(DEADLINE_MS - 1)).toEqual({ sent: 0, nextAttemptAt: [], unclaimedFor: [0] });
+  expect(await deliverWithLease(-60_000)).toEqual({ sent: 0, nextAttemptAt: [], unclaimedFor: [0] });
+});
+
+test("§8/delays a retry is due its delay after the end of the attempt", async () => {
+  const { nextAttemptAt } = await deliverWithLease(DEADLINE_MS, 500);
+  expect(nextAttemptAt).toEqual([new Date(NOW.getTime() + 2_500 + 60_000)]);
 });

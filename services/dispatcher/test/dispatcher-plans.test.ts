@@ -11,7 +11,8 @@ import { settle } from "../src/sql/settle.ts";
  * What each hot statement reads of the tables that grow: the indexes that its file names, and never a whole table,
  * whatever PostgreSQL believes to be in there.
  */
-const db = useDatabase();
+// Storing the history takes long on a busy machine.
+const db = useDatabase({ statementTimeoutMs: 600_000 });
 
 const NOW = new Date();
 const LATER = new Date(NOW.getTime() + 30_000);

@@ -85,14 +85,22 @@ const countOf = (path: string) => receiver.requests.filter((request) => request.
 test("an endpoint never has more attempts in flight than its cap, and its backlog goes on as slots come free", async () => {
   let inFlight = 0;
   let most = 0;
+  let release = () => {};
+  const released = new Promise<void>((resolve) => {
+    release = resolve;
+  });
   receiver.answerWith(async () => {
     most = Math.max(most, ++inFlight);
-    await new Promise((resolve) => setTimeout(resolve, 10));
+    await released;
     inFlight--;
     return { status: 200 };
   });
   await start({ ENDPOINT_CONCURRENCY: "4" });
   await sendHints(await endpointWith("busy", 60));
+  await eventually(() => expect(inFlight).toBe(4));
+  // A fixed wait, to show an absence: no fifth attempt begins.
+  await new Promise((resolve) => setTimeout(resolve, 500));
+  release();
   await eventually(() => expect(countOf("busy")).toBe(60));
   expect(most).toBe(4);
   await eventually(async () =>

@@ -27,7 +27,7 @@ const LEASE_MS = 60_000;
  * has confirmed it, so that a crash loses no notice. At worst a notice arrives twice, with the same id.
  *
  * A product that has bound no queue for a notice does not want it. Such a notice is counted and deleted. It is no failure:
- * kept, these notices would pile up for ever, and flood a queue that is bound a year later.
+ * kept, these notices would pile up, and flood a queue that is bound a year later.
  */
 export async function publishNotices(parts: Parts, signal: AbortSignal): Promise<void> {
   const { queries, clock, log } = parts;

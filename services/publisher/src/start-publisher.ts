@@ -55,11 +55,11 @@ export async function startPublisher(
   const tasks = [
     repeat(
       (signal) => catchUp(parts, { pageSize: config.CATCH_UP_PAGE_SIZE, windowMs }, signal),
-      every(config.CATCH_UP_INTERVAL_SECONDS, "a catch-up failed; it comes again"),
+      every(config.CATCH_UP_INTERVAL_SECONDS, "a catch-up failed; it is tried again"),
     ),
     repeat(
       (signal) => publishNotices({ ...parts, publisher, exchange: names.noticesExchange }, signal),
-      every(config.NOTICE_INTERVAL_SECONDS, "notices could not be published; they come again"),
+      every(config.NOTICE_INTERVAL_SECONDS, "notices could not be published; they are tried again"),
     ),
     repeat(
       (signal) => eraseOld(parts, retention, signal),

@@ -68,7 +68,7 @@ export const tracingSettings = {
     minimum: 0,
     maximum: 1,
     description:
-      "Share of the traces that begin in Herald that are recorded; one that an emitter began follows its own.",
+      "Share of the traces begun in Herald that are recorded; a trace that an emitter began is recorded if the emitter records it.",
   },
 } as const satisfies Settings;
 

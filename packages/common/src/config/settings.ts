@@ -1,7 +1,7 @@
 /** One environment variable: its JSON Schema type and bounds, what it means, and what it is when it's absent. */
 export interface Setting {
   type: "string" | "integer" | "number" | "boolean";
-  /** One sentence for whoever deploys Herald; the configuration reference is made of these. */
+  /** One sentence for the operator; the configuration reference is made of these. */
   description: string;
   default?: string | number | boolean;
   /** Has no default, and the service cannot do without. */

@@ -11,8 +11,8 @@ export function isDataError(error: unknown): boolean {
 }
 
 /**
- * Whether another transaction got in the way of a statement: a deadlock, or the deletion of a row that it was about to
- * refer to. That is nobody's fault, and the same statement finds its way when it's run again.
+ * Whether a statement conflicted with another transaction: a deadlock, or the deletion of a row that it was about to
+ * refer to. The same statement can succeed when it is run again.
  */
 export function isConflict(error: unknown): boolean {
   const code = sqlStateOf(error);
@@ -23,7 +23,7 @@ const DEADLOCK_DETECTED = "40P01";
 const SERIALIZATION_FAILURE = "40001";
 const FOREIGN_KEY_VIOLATION = "23503";
 
-/** The SQLSTATE behind an error of a statement, whichever way it went; undefined where PostgreSQL said nothing. */
+/** The SQLSTATE behind an error of a statement, sent by Prisma or directly; undefined where PostgreSQL sent none. */
 export function sqlStateOf(error: unknown): string | undefined {
   if (error instanceof pg.DatabaseError) return error.code;
   const meta = (error as { meta?: { driverAdapterError?: { cause?: { originalCode?: unknown } } } }).meta;
@@ -31,10 +31,10 @@ export function sqlStateOf(error: unknown): string | undefined {
   return typeof code === "string" ? code : undefined;
 }
 
-/** Prisma's codes for a server that isn't there, doesn't answer, closed the connection, or has none left. */
+/** Prisma's codes for a server that is away, does not answer, closed the connection, or has no connection left. */
 const OUTAGE_CODES: ReadonlySet<unknown> = new Set(["P1001", "P1002", "P1008", "P1017", "P2024", "P2028", "P2037"]);
 
-/** What Prisma's adapter calls the same things behind a raw query, and a server that doesn't let Herald in. */
+/** The names of Prisma's adapter for the same failures of a raw query, and for a server that refuses Herald. */
 const OUTAGE_KINDS: ReadonlySet<unknown> = new Set([
   "DatabaseNotReachable",
   "ConnectionClosed",
@@ -45,11 +45,11 @@ const OUTAGE_KINDS: ReadonlySet<unknown> = new Set([
   "DatabaseDoesNotExist",
 ]);
 
-/** pg's own errors, which come through as they are. They have no code. */
+/** The errors of pg itself. They have no code. */
 const OUTAGE_MESSAGE =
   /^(Connection terminated|Client has encountered a connection error|timeout exceeded when trying to connect|Query read timeout)/;
 
-/** The network's, as a statement that goes straight to PostgreSQL meets them. */
+/** The network's errors, as a statement gets them that goes directly to PostgreSQL. */
 const OUTAGE_ERRNOS: ReadonlySet<unknown> = new Set([
   "ECONNREFUSED",
   "ECONNRESET",
@@ -63,7 +63,7 @@ const OUTAGE_ERRNOS: ReadonlySet<unknown> = new Set([
 
 /**
  * Whether a query failed because PostgreSQL can't be used at the moment: it can't be reached, is overloaded (a statement's
- * time is over, no connection is left), or is shutting down. What the query would have done may have been done.
+ * time is over, no connection is left), or is shutting down. The query may have been carried out all the same.
  */
 export function isDatabaseOutage(error: unknown): boolean {
   const { code, message, meta } = (error ?? {}) as {

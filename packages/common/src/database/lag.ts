@@ -8,7 +8,7 @@ export interface Lag {
   scheduled: number;
   /** Unfinished deliveries of disabled endpoints; likewise. */
   parked: number;
-  /** Since when the delivery is due that has waited longest; null where none is due. */
+  /** The due time of the delivery that has been due longest; null where none is due. */
   oldestDueAt: Date | null;
   /** Notices that were not published yet; likewise. */
   notices: number;
@@ -21,12 +21,12 @@ export interface Lag {
   endpointsFailed: number;
 }
 
-/** Counting to the end of a backlog of millions would be one more burden on a database that has enough to do. */
+/** Counting a backlog of millions to its end would burden a database that is busy with it. */
 export const COUNTED_AT_MOST = 100_000;
 
 /**
  * Locks nothing. Walks delivery_due, delivery_parked and notice_publish_at_id_idx, and reads the endpoints, of which there
- * are few: what it costs follows the unfinished, never the history.
+ * are few. Its cost follows the number of unfinished deliveries, not the history.
  */
 export async function readLag(queries: Queries, now: Date): Promise<Lag> {
   const [row] = await queries.$queryRaw<Lag[]>`

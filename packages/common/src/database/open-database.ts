@@ -9,8 +9,8 @@ export interface DatabaseOptions {
   /** How long a query waits for a free or new connection before it fails, in milliseconds. */
   connectTimeoutMs?: number;
   /**
-   * How long PostgreSQL lets one statement run, in milliseconds. Its answer is waited for a moment longer; then the
-   * statement fails here and its connection is given up.
+   * How long PostgreSQL lets one statement run, in milliseconds. This process waits a moment longer for the answer;
+   * then the statement fails here and its connection is closed.
    */
   statementTimeoutMs?: number;
   /** What `pg_stat_activity` shows for these connections. */
@@ -20,9 +20,9 @@ export interface DatabaseOptions {
 }
 
 export interface Database {
-  /** For everything but the hot statements. Takes memory and CPU with its first query, so a process may do without. */
+  /** For everything but the hot statements. Its first query takes memory and CPU, so a process may leave it unused. */
   readonly prisma: PrismaClient;
-  /** The hot statements' way to PostgreSQL, over the same connections. */
+  /** For the hot statements, directly to PostgreSQL over the same connections. */
   readonly queries: Queries;
   /** One round trip to PostgreSQL; rejects where there is none. */
   ping(): Promise<void>;
@@ -34,9 +34,9 @@ export interface Database {
 const MAX_PREPARED_STATEMENTS = 200;
 
 /**
- * How much longer than PostgreSQL's own limit an answer is waited for. Without any limit here, a connection whose other end is
- * gone without a word (a machine that lost its power, a firewall that forgot) holds its statement, and all that waits behind
- * it, for the quarter of an hour that TCP keeps trying.
+ * How much longer than PostgreSQL's own limit this process waits for an answer. Without this limit, a connection whose other
+ * end fell silent (a machine without power, a firewall that dropped its state) would block its statement, and all that wait
+ * for the connection, for the quarter of an hour that TCP keeps trying.
  */
 const ANSWER_GRACE_MS = 2_000;
 
@@ -53,8 +53,8 @@ export function openDatabase(url: string, options: DatabaseOptions = {}): Databa
     statement_timeout: statementTimeoutMs,
     query_timeout: statementTimeoutMs + ANSWER_GRACE_MS,
     application_name: options.applicationName ?? "herald",
-    // A page by an index costs hardly more than the next one, on any disk of these days; PostgreSQL's own guess of 4 makes it
-    // read whole tables where a few hundred rows are wanted.
+    // On today's disks a random page costs hardly more than the next one. PostgreSQL's default of 4 makes it read whole tables
+    // where a few hundred rows are wanted.
     options: "-c random_page_cost=1.1",
   });
   const connectionLost = (error: Error) => options.onConnectionLost?.(error);
@@ -80,7 +80,7 @@ export function openDatabase(url: string, options: DatabaseOptions = {}): Databa
 }
 
 /**
- * Names statements by their text, so that PostgreSQL parses and plans a hot one once a connection. Texts beyond the
+ * Names statements by their text, so that PostgreSQL parses and plans a hot statement once per connection. Texts beyond the
  * limit stay unnamed, since a prepared statement lives as long as its connection.
  */
 function preparedStatementNames(): (sql: string) => string {

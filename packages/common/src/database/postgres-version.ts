@@ -1,4 +1,4 @@
-/** Since `uuidv7()` is a default of the tables. */
+/** The first version with `uuidv7()`, which is a default value in the tables. */
 const OLDEST_POSTGRES = 18;
 
 /**

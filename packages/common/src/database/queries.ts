@@ -13,9 +13,8 @@ export interface Queries {
 }
 
 /**
- * Statements straight to PostgreSQL. Prisma's raw queries take the same text and bring the same rows, but write every
- * value out as JSON for its query compiler first, of which a process that writes no other queries needs nothing at all:
- * see docs/adr/0013.
+ * Statements directly to PostgreSQL. Prisma's raw queries take the same text and return the same rows, but write every value
+ * as JSON for Prisma's query compiler first, which a process without other queries does not need at all: see docs/adr/0013.
  */
 export function directQueries(pool: pg.Pool, statementName: (text: string) => string): Queries {
   async function run(strings: TemplateStringsArray, values: unknown[]): Promise<pg.QueryResult> {

@@ -1,7 +1,7 @@
 /**
  * Turns single calls into batches whose size follows the load. While fewer than `maxRunning` batches run, a call starts
- * one at the end of the current turn of the event loop, so an idle path waits for no timer; while they run, calls
- * gather, and the next batch takes them all. Each call gets its own item's result.
+ * one at the end of the current turn of the event loop, so that a single call waits for no timer. While they run,
+ * calls gather, and the next batch takes them all. Each call gets its own item's result.
  *
  * `run` gets 1 to `maxItems` items in the order of the calls and returns as many results in the same order; where it
  * throws, every call of that batch throws the same.

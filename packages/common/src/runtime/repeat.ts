@@ -8,24 +8,24 @@ export interface Repetition {
   stop(): Promise<void>;
 }
 
-/** Runs `turn` at once and then every `intervalMs`, never twice at a time. A turn that fails is reported, and the next one comes. */
+/** Runs `turn` at once and then every `intervalMs`, never twice at a time. A turn that fails is reported, and the next one runs as usual. */
 export function repeat(
   turn: (signal: AbortSignal) => Promise<unknown>,
   { intervalMs, onFailure }: { intervalMs: number; onFailure: (error: unknown) => void },
 ): Repetition {
   const stopping = new AbortController();
   let pause = new AbortController();
-  let wakened = false;
+  let woken = false;
 
   async function run(): Promise<void> {
     while (!stopping.signal.aborted) {
-      wakened = false;
+      woken = false;
       try {
         await turn(stopping.signal);
       } catch (error) {
         if (!stopping.signal.aborted) onFailure(error);
       }
-      if (stopping.signal.aborted || wakened) continue;
+      if (stopping.signal.aborted || woken) continue;
       pause = new AbortController();
       await sleep(intervalMs, undefined, { signal: pause.signal }).catch(() => {});
     }
@@ -34,7 +34,7 @@ export function repeat(
   const running = run();
   return {
     wake() {
-      wakened = true;
+      woken = true;
       pause.abort();
     },
     async stop() {

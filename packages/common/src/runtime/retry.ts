@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
 export interface RetryOptions {
-  /** Whether another try can help; an error for which it can't is thrown at once. */
+  /** Whether another try can succeed after this error; else it is thrown at once. */
   shouldRetry: (error: unknown) => boolean;
-  /** Told of the first failure only: an outage is one event, not one a try. */
+  /** Called for the first failure only, so that an outage is logged once. */
   onFirstFailure: (error: unknown) => void;
   /** Ends the waiting: the latest error is thrown. */
   signal: AbortSignal;

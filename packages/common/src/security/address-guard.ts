@@ -19,20 +19,20 @@ export class BlockedAddressError extends Error {
   }
 }
 
-/** Stands between a host and the connection to it. */
+/** Checks a host before each connection to it. */
 export interface AddressGuard {
   /** For host literals, which Node connects to without any lookup: the error to fail with, or null for names and allowed addresses. */
   checkLiteral(host: string): BlockedAddressError | null;
   /**
    * The `lookup` of a socket: all addresses of the name, each of them allowed. The socket connects to what this
-   * returned and looks nothing up again, so a name that answers differently the next time gains nothing.
+   * returned and looks nothing up again, so a name whose answer changes meanwhile cannot lead it elsewhere.
    */
   lookup: LookupFunction;
 }
 
 /**
  * @param allowedPrivateNetworks what is open although it is not public
- * @param resolve asks for addresses; a test puts a lying one here
+ * @param resolve asks for addresses; tests give one with answers of their own
  */
 export function createAddressGuard(allowedPrivateNetworks: PrivateNetworks, resolve: Resolve): AddressGuard {
   const isAllowed = (address: string) => isAllowedAddress(address, allowedPrivateNetworks);
@@ -85,12 +85,12 @@ export function isLocalhostName(hostname: string): boolean {
 }
 
 const NAT64 = ipaddr.parseCIDR("64:ff9b::/96") as [ipaddr.IPv6, number];
-// All that has been given out as global unicast. ipaddr.js calls everything unicast that it does not know.
+// All networks that are assigned as global unicast. ipaddr.js calls every unknown network unicast.
 const GLOBAL_IPV6 = ipaddr.parseCIDR("2000::/3") as [ipaddr.IPv6, number];
 /** Azure's host agent, which answers every virtual machine there: public by its number, infrastructure by its role. */
 const AZURE_HOST = "168.63.129.16";
 
-/** ipaddr.js takes `::8.8.8.8` for `::ffff:8.8.8.8`, which is another address; in hexadecimal it makes no such mistake. */
+/** ipaddr.js takes `::8.8.8.8` for `::ffff:8.8.8.8`, which is another address; it reads the hexadecimal form right. */
 function inHexadecimal(ipv6: string): string {
   return new URL(`http://[${ipv6.replace(/%.*/, "")}]`).hostname.slice(1, -1);
 }

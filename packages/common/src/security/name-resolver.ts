@@ -7,7 +7,7 @@ import type { Resolve } from "./address-guard.ts";
 export interface NameResolverOptions {
   /** Name servers as `address` or `address:port`; those of `resolv.conf` by default. */
   servers?: string[];
-  /** What a server gets to answer in; c-ares asks once more, and waits twice as long for that. */
+  /** How long a server may take to answer; c-ares then asks once more, and waits twice as long. */
   timeoutMs?: number;
   /** Text of a hosts file; that of `/etc/hosts` by default. */
   hosts?: () => string;
@@ -21,9 +21,9 @@ export interface NameResolverOptions {
  */
 const ANSWER_KEPT_MS = 5_000;
 const ANSWERS_KEPT = 10_000;
-/** How long the system's settings (`resolv.conf`, the hosts file) are taken as read. */
+/** How long the system's settings (`resolv.conf`, the hosts file) are kept before they are read again. */
 const SYSTEM_KEPT_MS = 60_000;
-/** One dead server then takes 6 s of an attempt's 15. */
+/** With this value one dead server takes 6 s of an attempt's 15. */
 const TIMEOUT_MS = 2_000;
 const TRIES = 2;
 
@@ -34,8 +34,8 @@ interface System {
 
 /**
  * Resolves names over c-ares instead of `dns.lookup`. That one runs getaddrinfo on libuv's threads, two of the four at
- * most: two names whose servers never answer, and for seconds no receiver of anybody is found any more. c-ares waits
- * for any number of servers at once.
+ * most: while two names wait for servers that never answer, no other name is resolved for seconds. c-ares waits for
+ * any number of servers at once.
  *
  * The price is that it asks name servers only, so the hosts file is read here, and wins, as it does for getaddrinfo.
  * Search domains do not apply: a receiver's name is written in full.
@@ -94,7 +94,7 @@ async function query(resolver: Resolver, name: string): Promise<LookupAddress[]>
   ];
   if (addresses.length > 0) return addresses;
   const reasons = [ipv4, ipv6].flatMap((result) => (result.status === "rejected" ? [result.reason] : []));
-  // "No address of that kind" says less than why the other question failed.
+  // The other question's failure says more than "no address of that kind".
   throw reasons.find(({ code }) => code !== "ENODATA") ?? reasons[0];
 }
 

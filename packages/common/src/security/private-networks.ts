@@ -41,7 +41,7 @@ function parseNetwork(entry: string): [IpAddress, number] | string {
   }
   const [address, bits] = ipaddr.parseCIDR(entry);
   const first = (address.kind() === "ipv4" ? ipaddr.IPv4 : ipaddr.IPv6).networkAddressFromCIDR(entry);
-  // Most likely a slip of the prefix length, and one that would open far more than was meant.
+  // Most likely a wrong prefix length, which would open far more than was meant.
   if (first.toString() !== address.toString()) {
     return `"${entry}" has address bits behind its prefix: write ${first}/${bits} for the network, or ${address} for the address`;
   }

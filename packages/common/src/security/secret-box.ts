@@ -29,7 +29,7 @@ export class SecretBoxError extends Error {
 
 const ALGORITHM = "aes-256-gcm";
 const KEY_BYTES = 32;
-// 96 bits are what GCM is built for: any other length is hashed down to it. Random nonces are safe for 2^32 seals a key.
+// GCM is made for 96 bits; it hashes any other length down to that. Random nonces are safe for 2^32 seals per key.
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 const KEY_ID = /^[A-Za-z0-9_-]{1,32}$/;

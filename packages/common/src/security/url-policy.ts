@@ -41,8 +41,8 @@ export function checkEndpointUrl(text: string, { allowedPrivateNetworks, maxLeng
 }
 
 /**
- * What WHATWG's parser would silently mend (drop, turn round, fill in), so that the admin would have saved another URL
- * than the one that was typed.
+ * Finds what WHATWG's parser would silently repair (drop, reorder, fill in): then the saved URL would not be the one that the
+ * admin typed.
  */
 function problemOfText(text: string): UrlCheck | null {
   if (/[\s\p{Cc}\p{Cf}\p{Cs}]/u.test(text)) {

@@ -9,7 +9,7 @@ import { startOperationsServer } from "../telemetry/operations-server.ts";
 import { startTracing } from "../telemetry/start-tracing.ts";
 import type { Tracing } from "../telemetry/tracing.ts";
 
-/** What every service stands on. */
+/** What every service needs: database, broker, telemetry. */
 export interface OpenService {
   log: Log;
   /** What /metrics of the operations port shows. */
@@ -20,7 +20,7 @@ export interface OpenService {
   tracing: Tracing | undefined;
   /** Where /healthz, /readyz and /metrics are. */
   operationsPort: number;
-  /** Closes all of it, what tells of the others last. The service's own work has ended by then. */
+  /** Closes all of it, the operations port last. The service's own work must have ended before. */
   close(): Promise<void>;
 }
 

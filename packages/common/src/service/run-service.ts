@@ -8,7 +8,7 @@ export interface Service {
   stop(): Promise<void>;
 }
 
-/** How long a stop may take, in milliseconds, before the process ends all the same: orchestrators kill at 30 s. */
+/** How long a stop may take, in milliseconds, before the process ends with work unfinished. Orchestrators kill it at 30 s. */
 const STOP_DEADLINE_MS = 20_000;
 
 /**
@@ -26,7 +26,7 @@ export async function runService(name: string, start: () => Promise<Service>): P
     stopping = true;
     service.log.info("stopping", { signal });
     setTimeout(() => {
-      service?.log.error("the stop took too long; ending with work unfinished, which comes due again by itself", {
+      service?.log.error("the stop took too long; ending with work unfinished, which is due again later", {
         deadlineMs: STOP_DEADLINE_MS,
       });
       process.exit(1);

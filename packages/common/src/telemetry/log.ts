@@ -37,7 +37,7 @@ export function createLog({ service, level }: { service: string; level: LogLevel
   };
 }
 
-/** JSON has no errors: an Error among the fields becomes its stack, and its causes theirs. */
+/** JSON has no errors: an Error among the fields becomes its stack, and those of its causes. */
 const errorsAsText = winston.format((info) => {
   for (const [name, value] of Object.entries(info)) {
     if (value instanceof Error) info[name] = textOf(value);
@@ -46,8 +46,8 @@ const errorsAsText = winston.format((info) => {
 });
 
 /**
- * JSON escapes line breaks and ESC. What it leaves, a terminal or a log viewer may still take for a line's end, for an
- * instruction or for the other direction of writing: the C1 controls (U+009B begins what ESC [ does), U+2028, U+2029 and
+ * JSON escapes line breaks and ESC. It leaves characters that a terminal or a log viewer may take for the end of a line, for a
+ * command or for a change of the writing direction: the C1 controls (U+009B begins what ESC [ does), U+2028, U+2029 and
  * the marks of bidirectional text.
  */
 const withoutMisleadingCharacters = winston.format((info) => {

@@ -19,7 +19,7 @@ export function createRegistry(service: string): Registry {
 
 /**
  * Makes every series of a counter exist from the start. A series that first appears with a 1 has no increase that a query
- * could see, and an alert on it would miss the first time.
+ * can see, so an alert on it would miss the first time.
  */
 export function startAtZero<Label extends string>(
   counter: Counter<Label>,

@@ -27,12 +27,12 @@ const EXPORT_TIMEOUT_MS = 3_000;
 /** Spans that wait for the collector at the most, some 2 KB each; further ones are dropped. */
 const MAX_WAITING_SPANS = 8_192;
 
-/** A collector that is away is worth a line now and then, not one each second. */
+/** While a collector is away, a line is logged at this interval, not each second. */
 const COMPLAINT_INTERVAL_MS = 60_000;
 
 const KINDS = { consumer: SpanKind.CONSUMER, client: SpanKind.CLIENT, internal: SpanKind.INTERNAL };
 
-/** Tracing over OTLP/HTTP with JSON. Nothing is registered globally: two services of one process don't mix. */
+/** Tracing over OTLP/HTTP with JSON. Nothing is registered globally, so that two services of one process do not mix their traces. */
 export function openTelemetryTracing(options: TracingOptions & { endpoint: string }): Tracing {
   const { service, endpoint, headers, sampledShare, log } = options;
   const exporter = new OTLPTraceExporter({
@@ -79,13 +79,13 @@ export function openTelemetryTracing(options: TracingOptions & { endpoint: strin
       };
     },
     async stop() {
-      // What can't be exported now is lost; a stop has better things to wait for.
+      // Spans that can't be exported now are lost: a stop does not wait for them.
       await Promise.race([provider.shutdown().catch(() => undefined), after(EXPORT_TIMEOUT_MS)]);
     },
   };
 }
 
-/** What continues, or links to, a trace is recorded where that one is; what begins one, by the share. */
+/** A span that continues or links to a trace is recorded if that trace is; one that begins a trace, by the share. */
 function followingSampler(share: number): Sampler {
   const beginning = new TraceIdRatioBasedSampler(share);
   return {
@@ -100,7 +100,7 @@ function followingSampler(share: number): Sampler {
   };
 }
 
-/** The exporter, with a word in the log where the collector takes nothing. */
+/** The exporter, which logs when the collector takes nothing. */
 function complaining(exporter: SpanExporter, log: Log): SpanExporter {
   let quietUntilMs = 0;
   return {

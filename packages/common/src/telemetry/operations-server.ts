@@ -8,7 +8,7 @@ export interface OperationsServer {
   close(): Promise<void>;
 }
 
-/** A part that the service can't work without, by name; true when it can be used right now. */
+/** Checks of the parts that the service can't work without, by name; true when a part can be used now. */
 export type ReadinessChecks = Record<string, () => boolean | Promise<boolean>>;
 
 /**
@@ -73,7 +73,7 @@ export function exportDependencies(registry: Registry, checks: ReadinessChecks):
   });
 }
 
-/** Longer than a check takes where all is well; whoever asks has a deadline too. */
+/** Longer than a check takes on a healthy system; the orchestrator that asks has a deadline too. */
 const CHECK_TIMEOUT_MS = 3_000;
 
 async function checkAll(checks: ReadinessChecks): Promise<Record<string, boolean>> {

@@ -6,7 +6,7 @@ export interface TraceContext {
   traceId: string;
   /** 16 hexadecimal digits. */
   spanId: string;
-  /** Whether whoever wrote it records this trace. */
+  /** Whether the writer of the header records this trace. */
   isSampled: boolean;
 }
 

@@ -28,9 +28,9 @@ export interface SpanOptions {
 export type SpanAttributes = Attributes;
 
 export interface TraceSpan {
-  /** To hand on to whatever the span causes. */
+  /** For the messages and requests that the span causes. */
   readonly traceparent: string;
-  /** @param error in words, where what the span stands for failed */
+  /** @param error in words, where the span's work failed */
   end(result?: { error?: string | undefined; attributes?: SpanAttributes; endedAt?: Date }): void;
 }
 
@@ -41,7 +41,7 @@ export interface TracingOptions {
   endpoint: string | undefined;
   /** Sent to the collector, as `name=value,name=value`. */
   headers?: string | undefined;
-  /** Share of the traces that begin in Herald that are recorded, 0 to 1. Others follow whoever began them. */
+  /** Share of the traces that begin in Herald that are recorded, 0 to 1. Other traces are recorded if the service that began them records them. */
   sampledShare: number;
   log: Log;
 }

@@ -26,13 +26,13 @@ export interface EndpointHealth {
   endpointId: string;
   organizationId: string;
   consecutiveFailures: number;
-  /** Disabled by these settlements. */
+  /** Whether these settlements disabled it. */
   disabled: boolean;
 }
 
 /** Consecutive failures that have consequences. */
 export interface HealthThresholds {
-  /** The product is told that the endpoint is failing. Where it isn't less than `disableAfter`, it is told of the disabling only. */
+  /** The product is told that the endpoint is failing. Where this is not less than `disableAfter`, the product is told of the disabling only. */
   failingAfter: number;
   /** The endpoint is disabled, and the product told so (SPEC 3.1). */
   disableAfter: number;
@@ -43,13 +43,13 @@ export interface HealthThresholds {
  * endpoint's run of failures, and the disabling of an endpoint whose run reached `disableAfter` (SPEC 3.1, 3.2).
  *
  * - A success ends its delivery whatever else happened to it meanwhile. A failure counts only for the claim that it
- *   belongs to: a late one, after the lease ran out and another process claimed the delivery, is history and no more.
+ *   belongs to: one that comes after the lease ran out and another process claimed the delivery is only recorded.
  * - A run that reaches a threshold leaves a notice, written with what it is about, so that no crash comes between the two.
- *   Each threshold has its own, however many results one call brings: what the product is told never hangs on the batching.
+ *   Each threshold has its own notice, however many results one call brings, so that batching changes no notice.
  * - Endpoints are counted only where that changes something: a healthy endpoint's row is neither locked nor written.
  * - A result from before the endpoint's latest edit, or after it was disabled, leaves the endpoint alone.
- * - Deliveries and endpoints that were deleted meanwhile are passed over.
- * - The same settlements once more change nothing: whoever got no answer can't know whether the statement was done.
+ * - Deliveries and endpoints that were deleted meanwhile are skipped.
+ * - The same settlements, written again, change nothing: a caller that got no answer cannot know whether they were written.
  *
  * Locks: these deliveries; endpoints that fail or recover. A concurrent deletion of an endpoint may end as a deadlock
  * (it takes the endpoint first, then the deliveries): PostgreSQL ends one of both, and a settlement is tried again.
@@ -107,7 +107,7 @@ export async function settle(
         traceparent
       from result
       where exists (select from delivery where delivery.id = result.delivery_id)
-      -- The lease ran out, and a claim wrote this attempt down as interrupted: now we know better.
+      -- The lease ran out, and a claim recorded this attempt as interrupted: the real result replaces that.
       on conflict (delivery_id, number) do update
       set started_at = excluded.started_at, duration_ms = excluded.duration_ms, status_code = excluded.status_code,
         error_summary = excluded.error_summary, failure_kind = excluded.failure_kind,
@@ -119,7 +119,7 @@ export async function settle(
         and enabled
         and (consecutive_failures > 0
           or id = any (${[...new Set(settlements.filter((each) => !each.succeeded).map((each) => each.endpointId))]}::uuid[]))
-      -- In one order, so that two dispatchers wait for each other and never both.
+      -- In one order, so that of two dispatchers one waits for the other, and they do not deadlock.
       order by id
       for no key update
     ), counted as (

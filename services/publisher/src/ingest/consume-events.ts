@@ -36,7 +36,7 @@ const MAX_BATCH_LENGTH = 4 * 1024 * 1024;
 /**
  * Takes business events from the inbox queue. A message is acknowledged when its event is stored and its hints are
  * confirmed, or when it is stored in the rejected queue, or when there is nothing to do with it. What the process holds
- * when it dies comes again, and does no harm twice.
+ * when it dies is delivered again, and storing it again changes nothing.
  */
 export function consumeEvents(parts: Parts, { prefetch, batchSize }: ConsumeOptions): Consumer {
   const { broker, names, publisher, fanOut, metrics, tracing, log } = parts;
@@ -46,7 +46,7 @@ export function consumeEvents(parts: Parts, { prefetch, batchSize }: ConsumeOpti
     event: IncomingEvent;
   }
 
-  /** Answers why an event could not be stored; undefined where it was. */
+  /** Resolves with the reason why an event could not be stored; undefined where it was stored. */
   const fanOutInBatches = batcher<Incoming, string | undefined>(
     async (batch) => {
       const reasons = new Map<IncomingEvent, string>();
@@ -69,7 +69,7 @@ export function consumeEvents(parts: Parts, { prefetch, batchSize }: ConsumeOpti
     }
   }
 
-  /** A hint that isn't sent costs its delivery half a minute and no more, so it holds up no event. */
+  /** A hint that is not sent delays its delivery by half a minute only, so a failure here rejects no event. */
   async function publishHints(hints: readonly Hint[]): Promise<void> {
     const results = await Promise.allSettled(hints.map((hint) => publisher.publish(hintMessage(hint))));
     const failures = results.filter((result) => result.status === "rejected");
@@ -150,7 +150,7 @@ function startSpan(tracing: Tracing, { organizationId, id, type, traceparent }: 
   });
 }
 
-/** The emitter's W3C trace context, or null where there is none that one could continue. */
+/** The emitter's W3C trace context, or null where there is none or it is not valid. */
 function traceparentOf(message: IncomingMessage): string | null {
   const value = message.headers.traceparent;
   return typeof value === "string" && readTraceparent(value) ? value : null;

@@ -4,13 +4,13 @@ import type { Queries } from "@herald/common/database/queries";
 export interface CatchUp {
   endpointId: string;
   organizationId: string;
-  /** Marks the catch-up as ours; `finishCatchUp` takes it back. */
+  /** Marks the catch-up as taken by this process; `finishCatchUp` needs it. */
   leasedUntil: Date;
 }
 
 /**
- * Takes the enabled endpoint whose catch-up has waited longest, and moves it past a lease: a catch-up that is cut off
- * comes again by itself, and no two processes do the same one. Null where none has come.
+ * Takes the enabled endpoint whose catch-up has been due longest, and moves its time past a lease. So no two processes do the
+ * same catch-up, and one that is cut off is due again when the lease ends. Null where no catch-up is due.
  *
  * Locks the endpoint that it takes, skips those that others lock. Walks webhook_endpoint_catch_up.
  */

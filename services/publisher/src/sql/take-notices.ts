@@ -9,16 +9,16 @@ export interface TakenNotice {
   endpointId: string;
   endpointName: string;
   endpointUrl: string;
-  /** Also those whose history is gone. */
+  /** Also counts failures whose history is gone. */
   failureCount: number;
   occurredAt: Date;
-  /** Oldest first; those whose history is still there. */
+  /** The failed attempts whose history is still there, oldest first. */
   attempts: NoticeAttempt[];
 }
 
 /**
- * Takes notices that nobody publishes yet, oldest first, and moves them past a lease: those of a process that dies come
- * again by themselves. The attempts are read here and not where the notice was made, since a settlement can't see what
+ * Takes due notices, oldest first, and moves their time past a lease, so that no other process publishes them; those of a
+ * process that dies are due again when the lease ends. The attempts are read here and not where the notice was made, since a settlement can't see what
  * another one, which it waited for, has written.
  *
  * Locks the notices that it takes, skips those that others lock. Walks notice_publish_at_id_idx, delivery_attempt_pkey and

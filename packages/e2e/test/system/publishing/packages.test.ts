@@ -96,14 +96,8 @@ test.each(PACKAGES)("%s is installed whole, and needs no condition and no part o
   expect(manifest).toMatchObject({ publishConfig: { provenance: true }, license: expect.any(String) });
   expect(manifest.private).toBeUndefined();
   const dependencies = Object.keys(manifest.dependencies ?? {});
-<<<<<<< ours
   const allowed = ["amqplib", "typebox", ...PACKAGES.map((each) => `@herald/${each}`)];
   expect(dependencies.filter((each) => !allowed.includes(each))).toEqual([]);
-=======
-  expect(
-    dependencies.filter((each) => !["@herald/contracts", "amqplib", name === "contracts" && "typebox"].includes(each)),
-  ).toEqual([]);
->>>>>>> theirs
   const files = readdirSync(installed, { recursive: true, encoding: "utf8" });
   expect(files).toContain("README.md");
   expect(files.filter((file) => /\.test\.|^src|\.map$|tsbuildinfo/.test(file))).toEqual([]);
