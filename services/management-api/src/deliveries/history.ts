@@ -56,7 +56,7 @@ export async function readDelivery(
   const body = row.body ?? "";
   const attempts = row.attempts.map(({ startedAt: startedText, traceparent: own, ...attempt }): DeliveryAttemptInfo => {
     const startedAt = new Date(startedText);
-    // Nobody has written down with which trace context an interrupted attempt was sent.
+    // With which trace context an interrupted attempt was sent is not stored.
     const traceparent = attempt.failureKind === "interrupted" ? null : (own ?? row.traceparent);
     const sent = attemptHeaders({ deliveryId, eventType, startedAt, body, traceparent }, headers);
     return {
