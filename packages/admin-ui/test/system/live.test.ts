@@ -20,10 +20,10 @@ beforeEach(async () => {
 const rowIds = (page: Page) =>
   page.locator("[data-delivery]").evaluateAll((rows) => rows.map((row) => row.getAttribute("data-delivery")));
 
-/** What SPEC gives the page to show a new result, by the page's own clock: how long an answer takes is not the page's. */
-const SHOWN_AFTER_MS = 2_000;
+/** How soon the page asks for new results, by its own clock: how long an answer takes is not the page's doing. */
+const ASKED_AFTER_MS = 2_000;
 
-/** Opens a path of the page on a clock that stands still; `runFor` moves it. */
+/** Opens a path of the page with a clock that the test can hold and move. */
 async function openWithSteeredClock(path: string): Promise<Page> {
   const page = await environment.signIn();
   await page.clock.install();
@@ -31,11 +31,11 @@ async function openWithSteeredClock(path: string): Promise<Page> {
   return page;
 }
 
-/** Holds the page's clock, moves it by two seconds, and lets the page show what it has learned by then. */
+/** Holds the page's clock, moves it by two seconds, by when the page must have asked, and waits until it shows the answer. */
 async function showsWithinTwoSeconds(page: Page, question: RegExp, shown: () => Promise<void>): Promise<void> {
   await page.clock.pauseAt(await page.evaluate(() => Date.now() + 1_000));
   const asked = page.waitForRequest((request) => question.test(new URL(request.url()).pathname));
-  await page.clock.runFor(SHOWN_AFTER_MS);
+  await page.clock.runFor(ASKED_AFTER_MS);
   await asked;
   await page.clock.resume();
   await eventually(shown);

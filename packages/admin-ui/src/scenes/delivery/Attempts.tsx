@@ -58,11 +58,13 @@ function Summary({ attempt }: { attempt: DeliveryAttemptInfo }) {
 }
 
 function Detail({ attempt }: { attempt: DeliveryAttemptInfo }) {
+  // Nothing says with which trace context an interrupted attempt was sent.
+  const notKept = attempt.failureKind === "interrupted" ? "Host, signatures and trace context" : "Host and signatures";
   const headers = attempt.headers.map(([name, value]) => `${name}: ${value}`).join("\n");
   return (
     <div className={css.detail}>
       <p className={css.exact}>{utc(attempt.attemptedAtUtc, true)}</p>
-      <h4>Request headers, but for the signature, which is not kept</h4>
+      <h4>Request headers, but for {notKept}, which are not kept</h4>
       <Code what={`request headers of attempt ${attempt.number}`} text={headers} />
       <h4>Response, its first KiB</h4>
       {attempt.responseExcerpt ? (
