@@ -1,7 +1,7 @@
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { delimiter, join } from "node:path";
 import { projectFolder } from "@herald/testkit/stack/folders";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 
@@ -12,10 +12,20 @@ const folder = mkdtempSync(join(tmpdir(), "herald-release-"));
 const clone = join(folder, "clone");
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
+/** What a person has: none of what pnpm tells the programs that it runs, such as "dependencies are checked already". */
+function plainEnvironment(): NodeJS.ProcessEnv {
+  const removed = /^(NODE_OPTIONS|NODE_ENV|INIT_CWD|HERALD_LOCAL_FOLDER)$|^npm_(?!config_(registry|cache))|^pnpm_/i;
+  const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !removed.test(name)));
+  const folders = (env.PATH ?? "").split(delimiter).filter((folder) => !folder.includes("node_modules"));
+  return { ...env, PATH: folders.join(delimiter) };
+}
+
 function run(command: string, ...args: string[]): string {
-  // Not the local folder of a test run that was told another one.
-  const { HERALD_LOCAL_FOLDER: _local, NODE_OPTIONS: _options, ...env } = process.env;
-  const { status, stdout, stderr } = spawnSync(command, args, { cwd: clone, env, encoding: "utf8" });
+  const { status, stdout, stderr } = spawnSync(command, args, {
+    cwd: clone,
+    env: plainEnvironment(),
+    encoding: "utf8",
+  });
   if (status !== 0) throw new Error(`${command} ${args.join(" ")} failed:\n${stdout}${stderr}`);
   return stdout;
 }
