@@ -17,7 +17,7 @@ export interface HeraldOptions {
 
 /** The three services in this process, so that a test can steer their clock. */
 export interface Herald {
-  /** Where the management API is, its base path included. */
+  /** Where the management API is, without a path. */
   apiUrl: string;
   /** These start one more of a service, which ends by its own `stop`, or with the others. */
   startDispatcher(): Promise<Service>;
@@ -29,7 +29,7 @@ export interface Herald {
 }
 
 export async function startHerald(servers: HeraldEnvironment, options: HeraldOptions = {}): Promise<Herald> {
-  const environment: Record<string, string> = {
+  const environment = {
     ...heraldSettings(servers),
     // Without these a test waits for the polls of a second.
     DUE_SCAN_INTERVAL_SECONDS: "0.05",
@@ -53,7 +53,7 @@ export async function startHerald(servers: HeraldEnvironment, options: HeraldOpt
 
   async function startApi(own: Record<string, string> = {}): Promise<Service & { apiUrl: string }> {
     const api = await start(startManagementApi({ ...environment, ...own }, parts));
-    return { ...api, apiUrl: `http://127.0.0.1:${api.port}${environment.BASE_PATH ?? ""}` };
+    return { ...api, apiUrl: `http://127.0.0.1:${api.port}` };
   }
 
   async function stop(services: readonly Service[]): Promise<void> {

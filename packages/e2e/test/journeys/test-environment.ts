@@ -74,7 +74,8 @@ export function useTestEnvironment(options: Omit<HeraldOptions, "clock"> = {}): 
     shared = { servers, herald, emitter: createEmitter({ url: broker.url, namespace, timeoutMs: 60_000 }) };
   });
   beforeEach(async () => {
-    const api = await apiClient(shared.herald.apiUrl, undefined, { untilAvailable: true });
+    const url = shared.herald.apiUrl + (options.settings?.BASE_PATH ?? "");
+    const api = await apiClient(url, undefined, { untilAvailable: true });
     own = { api, receiver: await httpsReceiver() };
   });
   afterEach(async () => {
