@@ -1,43 +1,54 @@
 import type { Duplex } from "node:stream";
 import { type Channel, type ChannelModel, type ConfirmChannel, connect } from "amqplib";
-import { endsWithin } from "./deadline.ts";
 import type { Outages } from "./outages.ts";
+import { endsWithin } from "./timing.ts";
 
-/** A connection that comes back by itself, for ever. */
+/** A connection that recovers by itself, as often as needed. */
 export interface Connection {
   /** Open right now. */
   isUp(): boolean;
   /** The broker takes no messages for now (its memory or disk alarm). */
   isBlocked(): boolean;
+  /** Why nothing can be sent right now, in words; undefined where something can. */
+  obstacle(): string | undefined;
   /** Resolves once it is open, or when the signal aborts. */
   whenUp(signal: AbortSignal): Promise<void>;
   /** @throws where it is not open */
   openChannel(): Promise<Channel>;
   /** @throws where it is not open */
   openConfirmChannel(): Promise<ConfirmChannel>;
-  /** Called after each change of `isUp` and `isBlocked`, until the function that it returns is called. */
+  /** Calls the listener after each change of `isUp` and `isBlocked`, until the function that it returns is called. */
   onChange(listener: () => void): () => void;
   close(): Promise<void>;
+}
+
+export interface ConnectionOptions {
+  /** amqp://user:password@host:port/vhost, or amqps:// */
+  url: string;
+  /** Shown in the broker's list of connections. */
+  name: string;
+  outages: Outages;
+  /** How long the broker may take to answer that a connection or a channel is closed. */
+  closeTimeoutMs: number;
 }
 
 /** A dead peer shows after two to three of these. RabbitMQ's own suggestion of 60 s would hide one for minutes. */
 const HEARTBEAT_SECONDS = 10;
 /** For TCP, TLS and the AMQP handshake together. */
 const CONNECT_TIMEOUT_MS = 10_000;
-/** Five seconds at the most between two tries: a broker that is back should not be waited for. */
+/** At most five seconds between two tries, so that a broker that is back is found soon. */
 const BACKOFF = { initialDelay: 100, factor: 2, maxDelay: 5_000, jitter: 0.2, maxRetries: Number.POSITIVE_INFINITY };
-/** How long the broker may take to say goodbye. */
-const CLOSE_TIMEOUT_MS = 2_000;
 
 /**
  * Starts connecting; returns at once.
  *
- * @param name shown by `rabbitmqctl list_connections`
- * @throws where the URL is none of a broker
+ * @throws where the URL is not an AMQP URL
  */
-export function openConnection({ url, name, outages }: { url: string; name: string; outages: Outages }): Connection {
+export function openConnection({ url, name, outages, closeTimeoutMs }: ConnectionOptions): Connection {
   let live: ChannelModel | undefined;
   let blocked = false;
+  let closing = false;
+  let problem = "no connection yet";
   const listeners = new Set<() => void>();
   const publishing = `${name}: publishing`;
 
@@ -57,13 +68,19 @@ export function openConnection({ url, name, outages }: { url: string; name: stri
     model.on("disconnect", (error) => {
       destroySocket(live);
       live = undefined;
-      // What blocked was this connection; the next one says so itself.
+      // The broker blocks connections one by one; it tells the next connection itself.
       blocked = false;
+      problem = `the connection was lost: ${error.message}`;
       outages.up(publishing);
       outages.down(name, error);
       changed();
     });
-    model.on("connect-failed", (error) => outages.down(name, error));
+    model.on("connect-failed", (error) => {
+      if (closing) return;
+      const readable = withMessage(error);
+      problem = readable.message;
+      outages.down(name, readable);
+    });
     model.on("blocked", (reason) => {
       blocked = true;
       outages.down(publishing, new Error(`blocked by the broker: ${reason}`));
@@ -91,6 +108,10 @@ export function openConnection({ url, name, outages }: { url: string; name: stri
   return {
     isUp: () => live !== undefined,
     isBlocked: () => blocked,
+    obstacle: () => {
+      if (live === undefined) return `the broker can't be reached (${problem})`;
+      return blocked ? "the broker takes no messages for now (its memory or disk alarm)" : undefined;
+    },
     whenUp: (signal) =>
       new Promise((resolve) => {
         if (live !== undefined || signal.aborted) return resolve();
@@ -110,28 +131,36 @@ export function openConnection({ url, name, outages }: { url: string; name: stri
       return () => void listeners.delete(listener);
     },
     close: async () => {
+      closing = true;
       const last = live;
       live = undefined;
-      await endsWithin(CLOSE_TIMEOUT_MS, (await recovering).close());
+      problem = "the connection is closed";
+      await endsWithin(closeTimeoutMs, (await recovering).close());
       destroySocket(last);
       changed();
     },
   };
 }
 
-/** Fails here, once and in words, where amqplib would try a malformed address for ever. The address holds a password. */
+/** Checks the URL once, since amqplib would try a malformed one for ever. The error does not show it: it holds a password. */
 function withHeartbeat(url: string): string {
   const address = URL.canParse(url) ? new URL(url) : undefined;
   if (address === undefined || !/^amqps?:$/.test(address.protocol) || address.hostname === "") {
-    throw new Error("The broker's address is not of the form amqp://user:password@host:port/vhost, or amqps://.");
+    throw new Error("The broker's URL must be of the form amqp://user:password@host:port/vhost, or amqps://.");
   }
   if (!address.searchParams.has("heartbeat")) address.searchParams.set("heartbeat", String(HEARTBEAT_SECONDS));
   return address.href;
 }
 
+/** A host name with several addresses fails with one error for all of them, which has no message of its own. */
+function withMessage(error: Error): Error {
+  if (!(error instanceof AggregateError)) return error;
+  return new Error(error.errors.map(({ message }: Error) => message).join(", "), { cause: error });
+}
+
 /**
- * amqplib only ends its half of the socket. With a peer that is gone without a word, the other half would stay for the
- * quarter of an hour that TCP keeps trying. The stream is not in its types.
+ * amqplib ends only its half of the socket. Where the peer is gone without a word, the other half would stay for the
+ * quarter of an hour that TCP keeps trying. The stream is not in amqplib's types.
  */
 function destroySocket(model: ChannelModel | undefined): void {
   (model?.connection as { stream?: Duplex } | undefined)?.stream?.destroy();

@@ -1,12 +1,9 @@
 import { setMaxListeners } from "node:events";
 import type { ConsumeMessage, MessageProperties } from "amqplib";
-import { backoffMs } from "./backoff.ts";
-import { endsWithin, pause } from "./deadline.ts";
-import { type Home, keepChannel } from "./kept-channel.ts";
 import type { BrokerLog } from "./outages.ts";
-import type { Reply } from "./replier.ts";
+import { type BrokerScope, maintainChannel } from "./recovering-channel.ts";
 import { type Settlements, settleOn } from "./settlements.ts";
-import { declareTopology } from "./topology.ts";
+import { backoffMs, endsWithin, pause } from "./timing.ts";
 
 /**
  * A message to be settled once, by `ack`, `requeue` or `reject`, now or later, in any order. Settling twice, or after the
@@ -21,13 +18,21 @@ export interface IncomingMessage {
   readonly redelivered: boolean;
   /** Done. */
   ack(): void;
-  /** Back to its queue, to be delivered again at once, to anybody. Counts towards the queue's delivery limit. */
+  /** Back to its queue, to be delivered again at once, to any consumer. Counts towards the queue's delivery limit. */
   requeue(): void;
   /** Out of its queue: to where the queue dead-letters, else dropped. */
   reject(): void;
-  /** Answers a request (see `Requester`). May get lost, and never throws: whoever asked has a timeout. */
+  /**
+   * Answers the message, with the `reply` that the consumer was started with. An answer may get lost without a word; the
+   * requester has a timeout.
+   *
+   * @throws where the consumer was started without one
+   */
   reply(content: Buffer): void;
 }
+
+/** Answers the request that came with these properties. */
+export type Reply = (request: MessageProperties, content: Buffer) => void;
 
 export interface ConsumerOptions {
   queue: string;
@@ -35,17 +40,23 @@ export interface ConsumerOptions {
   prefetch: number;
   /**
    * Gets each message. To throw or reject means "not now": the message is kept, and handed over again after a pause that
-   * grows up to half a minute. A message that can never be handled is to be settled, by `reject` for instance.
+   * grows up to half a minute. A message that can never be handled must be settled, by `reject` for instance.
    */
   handle(message: IncomingMessage): void | Promise<void>;
 }
 
+/** What a consumer stands on, besides its scope. */
+export interface ConsumerContext {
+  log: BrokerLog;
+  /** How `IncomingMessage.reply` answers. */
+  reply?: Reply;
+}
+
 export interface Consumer {
   /**
-   * Takes no more messages, waits until those that were handed out are settled, but not longer than this, and leaves the
-   * rest to the queue.
+   * Takes no more messages, waits until those that were handed out are settled, and leaves the rest to the queue.
    *
-   * @param options.drainTimeoutMs 10 s unless said otherwise
+   * @param options.drainTimeoutMs how long it waits at most; 10 s where absent
    */
   close(options?: { drainTimeoutMs?: number }): Promise<void>;
 }
@@ -56,53 +67,78 @@ const RETRY_BACKOFF = { firstMs: 100, longestMs: 30_000 };
 /** How long a message is tried before it goes back to its queue; RabbitMQ closes a channel that holds one for 30 minutes. */
 const HOLD_MS = 20 * 60_000;
 
-/** A consumer that owns its channel and sets it up again after each of its deaths, a cancellation included. */
+/**
+ * Consumes a queue on a channel of its own, and consumes it again after each end of the channel, a cancellation by the
+ * broker included.
+ *
+ * @throws where the scope is closed
+ *
+ * @example
+ * const consumer = startConsumer(
+ *   scope,
+ *   {
+ *     queue: "orders",
+ *     prefetch: 250,
+ *     handle: async (message) => {
+ *       await store(JSON.parse(message.content.toString()));
+ *       message.ack();
+ *     },
+ *   },
+ *   { log },
+ * );
+ */
 export function startConsumer(
+  scope: BrokerScope,
   { queue, prefetch, handle }: ConsumerOptions,
-  { home, namespace, reply, log }: { home: Home; namespace: string; reply: Reply; log: BrokerLog },
+  { log, reply }: ConsumerContext,
 ): Consumer {
   let settlements: Settlements | undefined;
-  /** Ends the pauses of messages that nobody can or wants to handle again on this channel. */
+  /** Ends the pauses of messages whose next try on this channel is not wanted any more. */
   let retries = new AbortController();
   /** Since a handler last worked. */
   let handlerFailures = 0;
   let stopConsuming: () => Promise<unknown> = async () => undefined;
   let closing = false;
+  let drainTimeoutMs = DRAIN_TIMEOUT_MS;
 
-  const kept = keepChannel(
-    {
-      purpose: `consumer of ${queue}`,
-      open: home.connection.openChannel,
-      setUp: async (channel, lose) => {
-        await declareTopology(channel, namespace);
-        await channel.prefetch(prefetch);
-        const own = settleOn(channel);
-        settlements = own;
-        retries = new AbortController();
-        const { signal } = retries;
-        // One listener for each message that waits; Node would warn of a leak from eleven on.
-        setMaxListeners(0, signal);
-        const { consumerTag } = await channel.consume(queue, (delivery) => {
-          if (delivery === null) return lose(new Error(`the broker cancelled the consumer: ${queue} is gone`));
-          own.add(delivery);
-          // Prefetched on the wire while the cancellation was on its way.
-          if (closing) own.requeue(delivery);
-          else void pass(delivery, own, signal);
-        });
-        stopConsuming = () => channel.cancel(consumerTag);
-      },
-      lost: () => {
-        settlements?.abandon();
-        retries.abort();
-      },
+  const channel = maintainChannel(scope, {
+    purpose: `consumer of ${queue}`,
+    open: scope.connection.openChannel,
+    setUp: async (fresh, invalidate) => {
+      if (closing) return;
+      await fresh.prefetch(prefetch);
+      const own = settleOn(fresh);
+      settlements = own;
+      retries = new AbortController();
+      const { signal } = retries;
+      // One listener for each message that waits; Node would warn of a leak from eleven on.
+      setMaxListeners(0, signal);
+      const { consumerTag } = await fresh.consume(queue, (delivery) => {
+        if (delivery === null) return invalidate(new Error(`the broker cancelled the consumer: ${queue} is gone`));
+        own.add(delivery);
+        // The broker had sent it before it read the cancellation.
+        if (closing) own.requeue(delivery);
+        else void pass(delivery, own, signal);
+      });
+      stopConsuming = () => fresh.cancel(consumerTag);
     },
-    home,
-  );
+    lost: () => {
+      settlements?.abandon();
+      retries.abort();
+    },
+    beforeClose: async () => {
+      closing = true;
+      retries.abort();
+      if (channel.current() === undefined) return;
+      const inTime = await endsWithin(drainTimeoutMs, drain());
+      if (!inTime) log.warn("broker: closed a consumer with messages unsettled; they go back", { queue });
+    },
+  });
 
   /**
    * Calls the handler until it does not throw. Requeueing instead would bring the message back at once, and reach the queue's
-   * delivery limit within milliseconds: a database that is away for a second would empty the inbox into the rejected queue.
-   * (And a throw that got through to amqplib would close the channel, with every other message on it.)
+   * delivery limit within milliseconds: while a database is away for a second, every message would be dead-lettered.
+   * (A throw inside amqplib's callback would close the channel, with every other message on it.)
    */
   async function pass(delivery: ConsumeMessage, own: Settlements, gone: AbortSignal): Promise<void> {
     const message = incoming(delivery, own);
@@ -146,7 +182,10 @@ export function startConsumer(
       ack: () => own.ack(delivery),
       requeue: () => own.requeue(delivery),
       reject: () => own.reject(delivery),
-      reply: (answer) => reply(properties, answer),
+      reply: (answer) => {
+        if (reply === undefined) throw new Error(`The consumer of ${queue} was started without a way to reply.`);
+        reply(properties, answer);
+      },
     };
   }
 
@@ -156,13 +195,9 @@ export function startConsumer(
   }
 
   return {
-    close: async ({ drainTimeoutMs = DRAIN_TIMEOUT_MS } = {}) => {
-      closing = true;
-      retries.abort();
-      await kept.close(async () => {
-        const inTime = await endsWithin(drainTimeoutMs, drain());
-        if (!inTime) log.warn("broker: closed a consumer with messages unsettled; they go back", { queue });
-      });
+    close: (options = {}) => {
+      drainTimeoutMs = options.drainTimeoutMs ?? drainTimeoutMs;
+      return channel.close();
     },
   };
 }

@@ -1,18 +1,19 @@
 /**
- * What goes wrong with a broker comes in three severities, each holding the one before:
+ * What goes wrong with a broker comes in three severities, each of which includes the one before:
  *
- * - **message**: one message was not sent. Its publisher is told with a {@link NotSentError} and decides.
+ * - **message**: one message was not sent. `publish` rejects with a {@link NotSentError}, and the caller decides.
  * - **channel**: the broker closed one channel (404, 406, an acknowledgement that took 30 minutes) or cancelled its
- *   consumer. Its unconfirmed messages count as not sent, its unsettled ones come again; the channel is opened anew.
+ *   consumer. Its unconfirmed messages count as not sent, or are sent again (`onChannelLost`); its unsettled messages are
+ *   delivered again; a new channel is opened.
  * - **connection**: the socket or the broker is gone, and all channels with it. The connection recovers by itself, and
  *   the channels after it.
  *
- * Only the first reaches callers. The others are logged once per outage and show in `isReady()`.
+ * Only the first severity reaches callers. The others go to `Outages` and show in `isReady()`.
  */
 export type NotSentReason =
-  /** No queue takes it: nothing is bound for its routing key. */
-  | "returned"
-  /** The broker said no: a queue's limit, or a failure inside of it. */
+  /** No queue takes it: no binding matches its routing key. */
+  | "unroutable"
+  /** The broker refused it: a queue's limit, or a failure inside the queue. */
   | "refused"
   /** The channel died before the broker confirmed; whether the message arrived is unknown. */
   | "channel-closed"
@@ -24,16 +25,37 @@ export type NotSentReason =
   | "closed";
 
 /**
- * A message that must count as not sent. For some reasons the broker may have it all the same, so whoever sends it again
- * relies on consumers that do the same message twice without harm.
+ * A message that must count as not sent. For some reasons the broker may have it all the same, so a caller that sends it
+ * again needs consumers that can handle the same message twice.
+ *
+ * @example
+ * try {
+ *   await publisher.publish(message);
+ * } catch (error) {
+ *   if (error instanceof NotSentError && error.reason === "unroutable") return; // no queue is bound for it
+ *   throw error;
+ * }
  */
 export class NotSentError extends Error {
+  override readonly name = "NotSentError";
   readonly reason: NotSentReason;
+  /** The reason in words, without the name of the message. */
+  readonly detail: string;
+  /** The `messageId` that the message was published with, if it had one. */
+  readonly messageId: string | undefined;
 
-  constructor(reason: NotSentReason, target: { exchange: string; routingKey: string }, detail: string) {
-    const where = target.exchange === "" ? `queue ${target.routingKey}` : `${target.exchange} (${target.routingKey})`;
-    super(`The message to ${where} was not sent: ${detail}.`);
-    this.name = "NotSentError";
+  /**
+   * @param what names the message at the beginning of the error's text
+   * @param advice a sentence at its end
+   */
+  constructor(
+    reason: NotSentReason,
+    detail: string,
+    { what, messageId, advice }: { what: string; messageId?: string | undefined; advice?: string },
+  ) {
+    super(`${what} was not sent: ${detail}.${advice === undefined ? "" : ` ${advice}`}`);
     this.reason = reason;
+    this.detail = detail;
+    this.messageId = messageId;
   }
 }

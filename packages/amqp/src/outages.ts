@@ -1,15 +1,27 @@
-import type { Log } from "../telemetry/log.ts";
+/** What this package logs to. Any logger with these methods fits. */
+export interface BrokerLog {
+  debug(message: string, fields?: Record<string, unknown>): void;
+  info(message: string, fields?: Record<string, unknown>): void;
+  warn(message: string, fields?: Record<string, unknown>): void;
+  error(message: string, fields?: Record<string, unknown>): void;
+}
 
-/** What the broker layer logs to. */
-export type BrokerLog = Pick<Log, "debug" | "info" | "warn" | "error">;
-
-/** Says once that something is down and once that it is back, however often it is tried in between. */
+/** Is told of each failure of a connection or a channel, and of each recovery. */
 export interface Outages {
+  /** Called for each failed try, so usually many times in one outage. `what` names the connection or the channel. */
   down(what: string, error: Error): void;
   up(what: string): void;
 }
 
-export function logOutages(log: BrokerLog, where: Record<string, unknown>): Outages {
+/**
+ * Writes two lines for each outage, one at its beginning and one at its end. Failed tries in between are debug lines.
+ *
+ * @param where fields of each line, for instance the broker's host
+ *
+ * @example
+ * const outages = logOutages(log, { broker: "rabbitmq.internal:5672" });
+ */
+export function logOutages(log: BrokerLog, where: Record<string, unknown> = {}): Outages {
   const since = new Map<string, number>();
   return {
     down(what, error) {

@@ -1,8 +1,6 @@
-import { randomUUID } from "node:crypto";
 import { type ConfirmChannel, IllegalOperationError } from "amqplib";
 import { NotSentError, type NotSentReason } from "./errors.ts";
-import { type Home, keepChannel } from "./kept-channel.ts";
-import { declareTopology } from "./topology.ts";
+import { type BrokerScope, maintainChannel } from "./recovering-channel.ts";
 
 export interface OutgoingMessage {
   /** "" for the default exchange, whose routing keys are queue names. */
@@ -11,137 +9,197 @@ export interface OutgoingMessage {
   /** JSON, UTF-8. */
   content: Buffer;
   headers?: Record<string, unknown>;
-  /** Survives a restart of the broker. True unless said otherwise. */
+  /** Survives a restart of the broker. True where absent. */
   persistent?: boolean;
-  replyTo?: string;
-  correlationId?: string;
-  /**
-   * True, unless said otherwise: a message that no queue takes is not sent. False where nobody may care to listen:
-   * such a message is confirmed and gone.
-   */
+  /** A name of the message for consumers, for instance the id of what it is about. */
+  messageId?: string;
+  /** What kind of message it is, for consumers. */
+  type?: string;
+  /** True where absent: a message that no queue takes is not sent. False: such a message is confirmed and dropped. */
   mandatory?: boolean;
 }
 
 export interface PublisherOptions {
-  /** How many messages may be unconfirmed at once; 500 unless said otherwise. amqplib itself would buffer without bound. */
-  window?: number;
-  /** How long a message may take from `publish` to its confirm, any reconnection included; 10 s unless said otherwise. */
+  /** How many messages may be unconfirmed at once; 500 where absent. amqplib itself would buffer without bound. */
+  maxUnconfirmed?: number;
+  /** How long a message may take from `publish` to its confirm, any reconnection included; 10 s where absent. */
   timeoutMs?: number;
+  /**
+   * What happens to the messages that are unconfirmed when their channel dies. Whether they arrived is unknown.
+   *
+   * - "reject", where absent: they count as not sent ("channel-closed"), and the caller decides.
+   * - "resend": they are sent again on the next channel, first and in their order, until their time is up. Consumers must
+   *   be able to handle the same message twice. A message that itself kills the channel would come round until then, so
+   *   this is for exchanges that `declare` has checked.
+   */
+  onChannelLost?: "reject" | "resend";
+  /**
+   * Where given, a message that no queue takes is sent once more after this time, before it counts as "unroutable". It is
+   * for a queue that may be bound a moment after its exchange was made.
+   */
+  unroutableGraceMs?: number;
 }
 
 export interface Publisher {
   /**
-   * Sends a message, in the order of the calls. While the window is full, the broker away or blocked, it waits.
-   * Callers keep memory bounded by awaiting: what waits here is only referred to, not yet encoded.
+   * Sends a message, in the order of the calls. While the window is full, or the broker away or blocked, it waits.
+   * Callers bound the memory by awaiting: a message that waits here is only referred to, not yet encoded.
    *
    * @returns when the broker has taken responsibility for the message
    * @throws {NotSentError} where that did not happen in time
    */
   publish(message: OutgoingMessage): Promise<void>;
-  /** Takes no more, waits for what is under way (`timeoutMs` at the longest), and closes the channel. */
+  /** Takes no more, waits for what is under way (`timeoutMs` at most), and closes the channel. */
   close(): Promise<void>;
 }
 
 interface Job {
   message: OutgoingMessage;
   timer: NodeJS.Timeout;
-  /** The caller has been told. */
+  /** The caller has been told how it ended. */
   done: boolean;
-  /** Why no queue took it. Comes before the confirm, which comes all the same. */
-  returned?: string;
+  /** Why no queue took it. The broker says so before the confirm, which comes all the same. */
+  returned: string | undefined;
+  /** It has had its second try. */
+  triedAgain: boolean;
   resolve(): void;
   reject(error: Error): void;
 }
 
-const WINDOW = 500;
+const MAX_UNCONFIRMED = 500;
 const TIMEOUT_MS = 10_000;
 
-export function startPublisher(
-  { window = WINDOW, timeoutMs = TIMEOUT_MS }: PublisherOptions,
-  { home, namespace }: { home: Home; namespace: string },
-): Publisher {
-  const { connection } = home;
-  const idPrefix = randomUUID();
-  let lastId = 0;
-  let channel: ConfirmChannel | undefined;
+/**
+ * Publishes with confirms, on a channel of its own.
+ *
+ * @throws where the scope is closed
+ *
+ * @example
+ * const publisher = startPublisher(scope, { timeoutMs: 5_000 });
+ * await publisher.publish({ exchange: "orders", routingKey: "order.paid", content: Buffer.from(JSON.stringify(order)) });
+ */
+export function startPublisher(scope: BrokerScope, options: PublisherOptions = {}): Publisher {
+  const { maxUnconfirmed = MAX_UNCONFIRMED, timeoutMs = TIMEOUT_MS, unroutableGraceMs } = options;
+  const resends = options.onChannelLost === "resend";
+  const { connection } = scope;
+  /** In the order of the calls; a set, since a deadline takes its message out of the middle. */
+  let waiting = new Set<Job>();
+  /**
+   * Handed to the channel and neither confirmed nor lost with it, by the number that the message has as its correlation id.
+   * A job that missed its deadline stays: amqplib still holds it, so it still counts for the window.
+   */
+  const unconfirmed = new Map<string, Job>();
+  let lastNumber = 0;
+  /** Messages whose callers have not been told yet. */
+  let pending = 0;
   /** amqplib's buffer is over its mark; "drain" says when it is empty. */
   let saturated = false;
   let closing = false;
   let onIdle: (() => void) | undefined;
-  /** In the order of the calls; a set, since a deadline takes its message out of the middle. */
-  const waiting = new Set<Job>();
-  /**
-   * Handed to the channel and neither confirmed nor dead with it, by message id. A job that missed its deadline stays:
-   * amqplib still holds it, so it still counts for the window.
-   */
-  const unconfirmed = new Map<string, Job>();
 
-  const kept = keepChannel<ConfirmChannel>(
-    {
-      purpose: "publisher",
-      open: connection.openConfirmChannel,
-      // An exchange that is missing would be a 404, and take the whole window with it.
-      setUp: (fresh) => declareTopology(fresh, namespace),
-      opened: (fresh) => {
-        channel = fresh;
-        fresh.on("drain", () => {
-          saturated = false;
-          send();
-        });
-        fresh.on("return", ({ fields, properties }) => {
-          const job = unconfirmed.get(properties.messageId);
-          if (job) job.returned = (fields as { replyText?: string }).replyText ?? "no route";
-        });
-        send();
-      },
-      lost: () => {
-        channel = undefined;
+  const channel = maintainChannel<ConfirmChannel>(scope, {
+    purpose: "publisher",
+    open: connection.openConfirmChannel,
+    opened: (fresh) => {
+      fresh.on("drain", () => {
         saturated = false;
-        const lost = [...unconfirmed.values()];
-        unconfirmed.clear();
-        for (const job of lost) fail(job, "channel-closed", "the channel closed before the broker confirmed it");
-        idle();
-      },
+        send();
+      });
+      fresh.on("return", ({ fields, properties }) => {
+        const job = unconfirmed.get(properties.correlationId);
+        if (job) job.returned = (fields as { replyText?: string }).replyText ?? "no route";
+      });
+      send();
     },
-    home,
-  );
-  const unsubscribe = connection.onChange(send);
+    lost: () => {
+      saturated = false;
+      const lost = [...unconfirmed.values()].filter((job) => !job.done);
+      unconfirmed.clear();
+      if (resends) waiting = new Set([...lost, ...waiting]);
+      else for (const job of lost) fail(job, "channel-closed", "the channel closed before the broker confirmed it");
+    },
+    beforeClose: async () => {
+      closing = true;
+      if (pending > 0) {
+        await new Promise<void>((resolve) => {
+          onIdle = resolve;
+        });
+      }
+      stopListening();
+    },
+  });
+  const stopListening = connection.onChange(send);
 
   function send(): void {
     for (const job of waiting) {
-      if (channel === undefined || saturated || unconfirmed.size >= window || connection.isBlocked()) return;
+      const open = channel.current();
+      if (open === undefined || saturated || unconfirmed.size >= maxUnconfirmed || connection.isBlocked()) return;
       waiting.delete(job);
-      hand(job, channel);
+      hand(job, open);
     }
   }
 
   function hand(job: Job, to: ConfirmChannel): void {
     const { exchange, routingKey, content, persistent = true, mandatory = true, ...properties } = job.message;
-    const messageId = `${idPrefix}.${++lastId}`;
-    const options = { contentType: "application/json", ...properties, persistent, mandatory, messageId };
-    unconfirmed.set(messageId, job);
+    const number = String(++lastNumber);
+    job.returned = undefined;
+    unconfirmed.set(number, job);
+    const sent = { contentType: "application/json", ...properties, persistent, mandatory, correlationId: number };
     try {
-      saturated = !to.publish(exchange, routingKey, content, options, (nack) => confirmed(messageId, nack));
+      saturated = !to.publish(exchange, routingKey, content, sent, (nack) => confirmed(number, nack));
     } catch (error) {
-      unconfirmed.delete(messageId);
+      // A channel that is closing. Where lost messages are sent again, this one stays among them until `lost`.
+      if (error instanceof IllegalOperationError && resends) return;
+      unconfirmed.delete(number);
       if (error instanceof IllegalOperationError) fail(job, "channel-closed", "the channel was closing");
       else settle(job, () => job.reject(error as Error));
     }
   }
 
-  function confirmed(messageId: string, nack: Error | null): void {
-    const job = unconfirmed.get(messageId);
+  function confirmed(number: string, nack: Error | null): void {
+    const job = unconfirmed.get(number);
+    // Jobs of a lost channel have been failed, or wait again.
     if (job === undefined) return;
-    unconfirmed.delete(messageId);
+    unconfirmed.delete(number);
     if (nack !== null) fail(job, "refused", "the broker refused it");
-    else if (job.returned !== undefined) fail(job, "returned", `no queue takes it (${job.returned})`);
+    else if (job.returned !== undefined) unroutable(job);
     else settle(job, job.resolve);
     send();
-    idle();
+  }
+
+  function unroutable(job: Job): void {
+    if (unroutableGraceMs === undefined || job.triedAgain) {
+      fail(job, "unroutable", noRoute(job));
+      return;
+    }
+    job.triedAgain = true;
+    setTimeout(() => {
+      if (job.done) return;
+      waiting.add(job);
+      send();
+    }, unroutableGraceMs);
+  }
+
+  function expire(job: Job): void {
+    const wasWaiting = waiting.delete(job);
+    if (job.returned !== undefined) fail(job, "unroutable", noRoute(job));
+    else if (wasWaiting) fail(job, "unavailable", `${obstacle()} (waited ${timeoutMs} ms)`);
+    else fail(job, "unconfirmed", `the broker did not confirm it within ${timeoutMs} ms`);
+  }
+
+  function obstacle(): string {
+    const inTheWay = connection.obstacle();
+    if (inTheWay !== undefined) return inTheWay;
+    if (channel.current() === undefined) return channel.problem()?.message ?? "the channel is not open yet";
+    return `the window of ${maxUnconfirmed} unconfirmed messages stayed full`;
+  }
+
+  function noRoute({ returned }: Job): string {
+    return `no queue takes it (${returned})`;
   }
 
   function fail(job: Job, reason: NotSentReason, detail: string): void {
-    settle(job, () => job.reject(new NotSentError(reason, job.message, detail)));
+    settle(job, () => job.reject(notSent(job.message, reason, detail)));
   }
 
   function settle(job: Job, tell: () => void): void {
@@ -149,49 +207,26 @@ export function startPublisher(
     job.done = true;
     clearTimeout(job.timer);
     tell();
+    pending--;
+    if (pending === 0) onIdle?.();
   }
 
-  function expire(job: Job): void {
-    if (waiting.delete(job)) fail(job, "unavailable", `${obstacle()} for ${timeoutMs} ms`);
-    else fail(job, "unconfirmed", `no confirm within ${timeoutMs} ms`);
-    idle();
-  }
-
-  function obstacle(): string {
-    if (!connection.isUp()) return "no connection to the broker";
-    if (connection.isBlocked()) return "the broker takes no messages";
-    return channel === undefined ? "no channel" : `no place in the window of ${window}`;
-  }
-
-  /** Nothing is left that a caller waits for. */
-  function idle(): void {
-    if (onIdle === undefined || waiting.size > 0) return;
-    for (const job of unconfirmed.values()) if (!job.done) return;
-    onIdle();
-  }
-
-  async function close(): Promise<void> {
-    closing = true;
-    await new Promise<void>((resolve) => {
-      onIdle = resolve;
-      idle();
-    });
-    unsubscribe();
-    await kept.close();
-  }
-
-  let closed: Promise<void> | undefined;
   return {
     publish: (message) =>
       new Promise((resolve, reject) => {
-        if (closing) return reject(new NotSentError("closed", message, "the publisher is closed"));
-        const job: Job = { message, resolve, reject, done: false, timer: setTimeout(() => expire(job), timeoutMs) };
+        if (closing) return reject(notSent(message, "closed", "the publisher is closed"));
+        const timer = setTimeout(() => expire(job), timeoutMs);
+        const job: Job = { message, timer, done: false, returned: undefined, triedAgain: false, resolve, reject };
+        pending++;
         waiting.add(job);
         send();
       }),
-    close: () => {
-      closed ??= close();
-      return closed;
-    },
+    close: channel.close,
   };
+}
+
+function notSent(message: OutgoingMessage, reason: NotSentReason, detail: string): NotSentError {
+  const { exchange, routingKey, messageId } = message;
+  const target = exchange === "" ? `queue ${routingKey}` : `${exchange} (${routingKey})`;
+  return new NotSentError(reason, detail, { what: `The message to ${target}`, messageId });
 }

@@ -1,67 +1,89 @@
 import type { Channel } from "amqplib";
-import { backoffMs } from "./backoff.ts";
 import type { Connection } from "./connection.ts";
-import { endsWithin, pause } from "./deadline.ts";
 import type { Outages } from "./outages.ts";
+import { backoffMs, endsWithin, pause } from "./timing.ts";
 
-/** A channel that is opened and set up anew whenever it dies, until it is closed. */
-export interface KeptChannel {
-  /** Open and set up. */
-  isOpen(): boolean;
-  /**
-   * Ends it for good; further calls wait for the first.
-   *
-   * @param farewell what to do with a channel that is open before it is closed
-   */
-  close(farewell?: () => Promise<void>): Promise<void>;
+/** A channel that is opened and set up again after each of its deaths, until it is closed. */
+export interface RecoveringChannel<C extends Channel = Channel> {
+  /** The channel that is open and set up, if there is one right now. */
+  current(): C | undefined;
+  /** What ended the last channel, or kept it from being set up; undefined while a channel is open. */
+  problem(): Error | undefined;
+  /** Ends it for good. Further calls wait for the first. */
+  close(): Promise<void>;
 }
 
-/** What channels live on. */
-export interface Home {
-  connection: Connection;
-  outages: Outages;
-  /** Every kept channel that has not been closed: a part that works when all of them are open. */
-  channels: Set<KeptChannel>;
-  /** Called after each change of `channels`, and of a channel's `isOpen()`. */
+/** A connection, and what is common to the channels on it. Made by `openBrokerScope`. */
+export interface BrokerScope {
+  readonly connection: Connection;
+  readonly outages: Outages;
+  /** Declares what the channels rely on. Runs on each new channel before it works. */
+  declare(channel: Channel): Promise<unknown>;
+  /** Every recovering channel that has not been closed. The scope is ready when all of them are open. */
+  readonly channels: Set<RecoveringChannel>;
+  /** To be called after each change of `channels`, and of a channel's `current()`. */
   changed(): void;
+  /** How long the broker may take to answer that a connection or a channel is closed. */
+  readonly closeTimeoutMs: number;
+  /** `close()` has been called. */
+  isClosed(): boolean;
+  /** Connected, not blocked, and every channel is open. */
+  isReady(): boolean;
+  /** Resolves once `isReady()`. @throws where the scope is closed before */
+  ready(): Promise<void>;
+  /** Closes all channels, each as its own `close()` does, and then the connection. */
+  close(): Promise<void>;
 }
 
 /** What a channel is for. */
-export interface Role<C extends Channel> {
-  /** Names it in logs: "consumer of herald.events.inbox". */
+export interface ChannelSpec<C extends Channel> {
+  /** Names it in logs: "consumer of orders". */
   purpose: string;
   open(): Promise<C>;
   /**
-   * Makes a fresh channel ready for its work. Runs again for every new channel, so it declares all that it relies on.
+   * Makes a new channel ready for its work, after the scope's `declare`. Runs again for every new channel.
    *
-   * @param lose ends this channel, for a reason that only the role sees, and so starts the next
+   * @param invalidate ends this channel, for a reason that only the spec sees; the next channel is opened
    */
-  setUp(channel: C, lose: (reason: Error) => void): Promise<void>;
-  /** The channel is ready, and `isOpen()`. */
+  setUp?(channel: C, invalidate: (reason: Error) => void): Promise<void>;
+  /** The channel is ready, and is `current()`. */
   opened?(channel: C): void;
-  /** The channel is dead. Nothing that was done on it counts, before anybody else hears of it. */
-  lost(): void;
+  /** The channel is dead; the broker forgets what was under way on it. Called before all other listeners of its end. */
+  lost?(): void;
+  /** The channel is about to be closed for good; it is closed once this resolves. Without an open channel it is called too. */
+  beforeClose?(): Promise<void>;
 }
 
 const BACKOFF = { firstMs: 100, longestMs: 5_000 };
-/** A channel that lived this long was all right: the next one is opened at once. */
+/** A channel that lived this long was healthy: the next one is opened at once. */
 const HEALTHY_LIFE_MS = 10_000;
-const CLOSE_TIMEOUT_MS = 2_000;
 
 /**
- * Keeps one channel open over the three deaths that a channel may die: of its connection, of itself, and of what it was
- * opened for (`lose`). All three take the same way out of {@link live} and back into it, so there is one path to get right.
+ * Keeps one channel open. A channel ends in one of three ways: with its connection, by an error of its own, or because
+ * what it was opened for is gone (`invalidate`). All three leave {@link live} by the same way and enter it again, so
+ * there is one path to get right.
+ *
+ * @throws where the scope is closed
+ *
+ * @example
+ * const channel = maintainChannel(scope, {
+ *   purpose: "queue lengths",
+ *   open: scope.connection.openChannel,
+ * });
+ * const length = await channel.current()?.checkQueue("orders");
  */
-export function keepChannel<C extends Channel>(role: Role<C>, home: Home): KeptChannel {
-  const { connection, outages, channels } = home;
+export function maintainChannel<C extends Channel>(scope: BrokerScope, spec: ChannelSpec<C>): RecoveringChannel<C> {
+  if (scope.isClosed()) throw new Error("The broker has been closed.");
+  const { connection, outages, closeTimeoutMs } = scope;
   const stop = new AbortController();
   let current: C | undefined;
+  let problem: Error | undefined;
 
-  /** One life of the channel. @throws what ended it, except where it ended because it was told to */
+  /** One life of the channel. @throws what ended it, unless it was told to end */
   async function live(): Promise<void> {
     await connection.whenUp(stop.signal);
     if (stop.signal.aborted) return;
-    const channel = await role.open();
+    const channel = await spec.open();
     let cause: Error | undefined;
     let dead = false;
     let die = (): void => undefined;
@@ -70,7 +92,7 @@ export function keepChannel<C extends Channel>(role: Role<C>, home: Home): KeptC
         if (dead) return;
         dead = true;
         current = undefined;
-        role.lost();
+        spec.lost?.();
         resolve();
       };
     });
@@ -78,78 +100,79 @@ export function keepChannel<C extends Channel>(role: Role<C>, home: Home): KeptC
     channel.on("error", (error: Error) => {
       cause ??= error;
     });
-    // Ahead of amqplib's own listener, which fails what is unconfirmed without saying why.
+    // Before amqplib's own listener, which fails what is unconfirmed without saying why.
     channel.prependListener("close", die);
     try {
-      await role.setUp(channel, (reason) => {
+      await scope.declare(channel);
+      await spec.setUp?.(channel, (reason) => {
         cause ??= reason;
-        void closeChannel(channel);
+        void closeChannel(channel, closeTimeoutMs);
       });
       if (!dead && !stop.signal.aborted) {
         current = channel;
-        outages.up(role.purpose);
-        role.opened?.(channel);
-        home.changed();
+        problem = undefined;
+        outages.up(spec.purpose);
+        spec.opened?.(channel);
+        scope.changed();
         await death;
-        home.changed();
+        scope.changed();
       }
     } finally {
-      if (!dead) await closeChannel(channel);
+      if (!dead) await closeChannel(channel, closeTimeoutMs);
       die();
     }
     if (!stop.signal.aborted) throw cause ?? new Error("the channel closed with its connection");
   }
 
-  async function keep(): Promise<void> {
+  async function keepAlive(): Promise<void> {
     let failures = 0;
     while (!stop.signal.aborted) {
       const startedAt = performance.now();
       try {
         await live();
       } catch (error) {
-        // A lost connection speaks for all its channels.
-        if (connection.isUp()) outages.down(role.purpose, error as Error);
+        problem = error as Error;
+        // A lost connection is reported once, and not by each of its channels.
+        if (connection.isUp()) outages.down(spec.purpose, problem);
       }
       failures = performance.now() - startedAt > HEALTHY_LIFE_MS ? 0 : failures + 1;
       if (failures > 0) await pause(backoffMs(failures, BACKOFF), stop.signal);
     }
   }
 
-  async function close(farewell?: () => Promise<void>): Promise<void> {
-    channels.delete(kept);
-    const open = current;
+  async function close(): Promise<void> {
+    scope.channels.delete(recovering);
+    await spec.beforeClose?.();
     stop.abort();
-    if (open !== undefined) {
-      await farewell?.();
-      await closeChannel(open);
-    }
-    // One that was just being opened closes itself, unless its broker does not answer.
-    await endsWithin(CLOSE_TIMEOUT_MS, keeping);
-    home.changed();
+    if (current !== undefined) await closeChannel(current, closeTimeoutMs);
+    // A channel that is just being opened closes itself, unless its broker does not answer.
+    await endsWithin(closeTimeoutMs, lives);
+    scope.changed();
   }
 
   let closed: Promise<void> | undefined;
-  const kept: KeptChannel = {
-    isOpen: () => current !== undefined,
-    close: (farewell) => {
-      closed ??= close(farewell);
+  const recovering: RecoveringChannel<C> = {
+    current: () => current,
+    problem: () => problem,
+    close: () => {
+      closed ??= close();
       return closed;
     },
   };
-  channels.add(kept);
-  const keeping = keep();
-  return kept;
+  scope.channels.add(recovering);
+  const lives = keepAlive();
+  return recovering;
 }
 
 /**
- * Closes a channel, dead ones included. amqplib's `close()` throws on a dead one, and never settles where the connection
+ * Closes a channel, even a dead one. amqplib's `close()` throws on a dead one, and never settles where the connection
  * dies meanwhile; the "close" event always comes.
  */
-async function closeChannel(channel: Channel): Promise<void> {
+async function closeChannel(channel: Channel, timeoutMs: number): Promise<void> {
   const closed = new Promise<void>((resolve) => channel.once("close", () => resolve()));
   const asked = channel.close().then(
     () => closed,
     () => undefined,
   );
-  await endsWithin(CLOSE_TIMEOUT_MS, Promise.race([closed, asked]));
+  await endsWithin(timeoutMs, Promise.race([closed, asked]));
 }

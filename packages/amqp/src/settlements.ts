@@ -1,18 +1,18 @@
 import type { Channel, ConsumeMessage } from "amqplib";
 
-/** Settles the messages of one channel: each at most once, and never on a channel that is gone. */
+/** Settles the messages of one channel: each at most once, and only while the channel is open. */
 export interface Settlements {
   /** A message has arrived. In the order of arrival, without a gap. */
   add(message: ConsumeMessage): void;
-  /** Not settled yet, and on a channel that lives. */
+  /** Not settled yet, and its channel is alive. */
   isUnsettled(message: ConsumeMessage): boolean;
   /** Each does nothing for a message that is settled already. */
   ack(message: ConsumeMessage): void;
   requeue(message: ConsumeMessage): void;
   reject(message: ConsumeMessage): void;
-  /** Resolves when no message is left unsettled, and all acknowledgements are on their way. */
+  /** Resolves when no message is left unsettled, and all acknowledgements have been sent. */
   drained(): Promise<void>;
-  /** The channel is gone: settling does nothing from now on, the broker delivers again what was not acknowledged. */
+  /** The channel is gone: settling does nothing from now on, and the broker delivers again what was not acknowledged. */
   abandon(): void;
 }
 
@@ -76,10 +76,10 @@ export function settleOn(channel: Pick<Channel, "ack" | "nack">): Settlements {
 }
 
 /**
- * Which acknowledgement frames say that these messages are done and no other: one that covers everything up to a message,
- * for those older than the oldest unsettled one, and one each for the rest.
+ * Which acknowledgement frames cover these messages and no others: one frame for everything up to a message, for the
+ * messages that are older than the oldest unsettled one, and one frame each for the rest.
  *
- * The broker takes a tag only while it has not been settled, so `upTo` is the newest of the acknowledged themselves.
+ * The broker accepts each tag once, so `upTo` is the newest of the acknowledged messages themselves.
  */
 export function groupAcks<M extends { fields: { deliveryTag: number } }>(
   acknowledged: M[],
@@ -96,7 +96,7 @@ export function groupAcks<M extends { fields: { deliveryTag: number } }>(
   return { upTo, single };
 }
 
-/** A channel that is closing throws, before anybody has been told of its death. The broker will deliver again. */
+/** A channel that is closing throws, before its "close" event. The broker delivers the message again. */
 function attempt(send: () => void): void {
   try {
     send();

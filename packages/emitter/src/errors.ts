@@ -16,31 +16,3 @@ export class InvalidEventError extends Error {
     this.problems = problems;
   }
 }
-
-export type NotSentReason =
-  /** The emitter could not reach the broker, or the broker took no messages, until the time was up. */
-  | "unavailable"
-  /** The broker did not confirm in time. It may have the event all the same. */
-  | "unconfirmed"
-  /** No queue takes events: Herald has never run on this broker, or runs under another namespace. */
-  | "unroutable"
-  /** The broker refused to take responsibility. */
-  | "refused"
-  /** `close()` has been called. */
-  | "closed";
-
-/**
- * Herald's broker did not confirm the event. Emit it again with the same id: Herald delivers an id once, however often it
- * comes, so this is safe also where the broker has it already.
- */
-export class NotSentError extends Error {
-  override readonly name = "NotSentError";
-  readonly reason: NotSentReason;
-  readonly eventId: string;
-
-  constructor(reason: NotSentReason, eventId: string, detail: string) {
-    super(`event ${eventId} was not sent: ${detail}. Emitting it again with the same id is safe`);
-    this.reason = reason;
-    this.eventId = eventId;
-  }
-}

@@ -1,4 +1,5 @@
+export { NotSentError, type NotSentReason } from "@herald/amqp";
 export { type EmittedEvent, type NewEvent, newEvent } from "./emitted-event.ts";
 export { createEmitter, type EmitOptions, type Emitter, type EmitterOptions } from "./emitter.ts";
-export { type EventProblem, InvalidEventError, NotSentError, type NotSentReason } from "./errors.ts";
+export { type EventProblem, InvalidEventError } from "./errors.ts";
 export { ENTITY_KINDS, type EntityChange, type EntityKind, eventFor } from "./event-for.ts";

@@ -1,5 +1,4 @@
-import type { Broker } from "@herald/common/broker/broker";
-import type { Consumer, IncomingMessage } from "@herald/common/broker/consumer";
+import type { Broker, Consumer, IncomingMessage } from "@herald/common/broker/broker";
 import type { Log } from "@herald/common/telemetry/log";
 import type { Hint, ManualReply } from "@herald/contracts";
 import type { Backlog } from "./backlog.ts";

@@ -1,6 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { type Broker, connectBroker } from "@herald/common/broker/broker";
-import type { Publisher } from "@herald/common/broker/publisher";
+import { type Broker, connectBroker, type Publisher } from "@herald/common/broker/broker";
 import { names } from "@herald/common/broker/topology";
 import type { Prisma } from "@herald/common/database/generated/client";
 import type { Queries } from "@herald/common/database/queries";

@@ -1,26 +1,38 @@
-import { openConnection } from "./connection.ts";
-import { type Consumer, type ConsumerOptions, startConsumer } from "./consumer.ts";
+import {
+  type BrokerLog,
+  type Consumer,
+  type ConsumerOptions,
+  logOutages,
+  openBrokerScope,
+  type Publisher,
+  type PublisherOptions,
+  startConsumer,
+  startPublisher,
+} from "@herald/amqp";
+import type { Channel } from "amqplib";
 import { type Inspector, startInspector } from "./inspector.ts";
-import type { Home, KeptChannel } from "./kept-channel.ts";
-import { type BrokerLog, logOutages } from "./outages.ts";
-import { type Publisher, type PublisherOptions, startPublisher } from "./publisher.ts";
-import { startReplier } from "./replier.ts";
+import { type Replier, startReplier } from "./replier.ts";
 import { type Requester, startRequester } from "./requester.ts";
-import { type Names, names } from "./topology.ts";
+import { declareTopology, type Names, names } from "./topology.ts";
+
+// What a broker hands out and throws, for services, which stand on this file and not on the package below it.
+export { type Consumer, type IncomingMessage, NotSentError, type Publisher } from "@herald/amqp";
 
 export interface BrokerOptions {
   /** amqp://user:password@host:port/vhost, or amqps:// */
   url: string;
   /** First part of every exchange's and queue's name. */
   namespace: string;
-  /** Who connects, as the broker shows it: "herald-publisher". */
+  /** The name of the process in the broker's list of connections: "herald-publisher". */
   name: string;
   log: BrokerLog;
+  /** How long the broker may take to answer that a connection or a channel is closed; 2 s where absent. */
+  closeTimeoutMs?: number;
 }
 
 /**
- * A process's way to the message broker. Connects by itself and for ever, and everything that was started on it works again
- * after an outage: no error of the broker needs an answer, except a `NotSentError`.
+ * A process's way to the message broker. It connects by itself, and everything that was started on it works again after an
+ * outage: no error of the broker needs an answer, except a `NotSentError`.
  */
 export interface Broker {
   /** What this Herald's exchanges and queues are called. */
@@ -37,78 +49,38 @@ export interface Broker {
   close(): Promise<void>;
 }
 
-interface Closable {
-  close(): Promise<void>;
-}
-
 /**
  * Returns at once, connected or not.
  *
- * @throws where the URL is not a broker's
+ * @throws where the URL is not an AMQP URL
  */
-export function connectBroker({ url, namespace, name, log }: BrokerOptions): Broker {
+export function connectBroker({ url, namespace, name, log, ...options }: BrokerOptions): Broker {
   const outages = logOutages(log, { broker: URL.canParse(url) ? new URL(url).host : undefined });
-  // Two connections, since a broker that is short of memory or disk stops reading from those that publish. Acknowledgements
-  // on the same connection would be stuck with them, and it is they that free the broker's memory.
-  const receiving = openConnection({ url, name: `${name} (receiving)`, outages });
-  const sending = openConnection({ url, name: `${name} (sending)`, outages });
-  receiving.onChange(changed);
-  sending.onChange(changed);
-  const channels = new Set<KeptChannel>();
-  const receivingHome: Home = { connection: receiving, outages, channels, changed };
-  const sendingHome: Home = { connection: sending, outages, channels, changed };
+  const declare = (channel: Channel) => declareTopology(channel, namespace);
+  // Two connections, since a broker that is short of memory or disk stops reading from the connections that publish.
+  // Acknowledgements, which free the broker's memory, must not wait behind the messages.
+  const receiving = openBrokerScope({ url, name: `${name} (receiving)`, outages, declare, ...options });
+  const sending = openBrokerScope({ url, name: `${name} (sending)`, outages, declare, ...options });
+  let replier: Replier | undefined;
 
-  const consumers: Closable[] = [];
-  const senders: Closable[] = [];
-  let replier: ReturnType<typeof startReplier> | undefined;
-  let waiting: { resolve: () => void; reject: (error: Error) => void }[] = [];
-  let closed = false;
-
-  function isReady(): boolean {
-    if (closed || !receiving.isUp() || !sending.isUp() || sending.isBlocked()) return false;
-    return [...channels].every((channel) => channel.isOpen());
-  }
-
-  function changed(): void {
-    if (waiting.length === 0 || !isReady()) return;
-    const waited = waiting;
-    waiting = [];
-    for (const { resolve } of waited) resolve();
-  }
-
-  /** Remembers what was started, to close it with the broker. Closing twice does no harm. */
-  function among<Part extends Closable>(parts: Closable[], start: () => Part): Part {
-    if (closed) throw new Error("The broker has been closed.");
-    const part = start();
-    parts.push(part);
-    return part;
-  }
+  const isReady = () => receiving.isReady() && sending.isReady();
 
   return {
     names: names(namespace),
     isReady,
-    ready: () =>
-      new Promise((resolve, reject) => {
-        if (closed) return reject(new Error("The broker has been closed."));
-        waiting.push({ resolve, reject });
-        changed();
-      }),
-    consume: (options) => {
-      replier ??= among(senders, () => startReplier({ home: sendingHome, log }));
-      const { reply } = replier;
-      return among(consumers, () => startConsumer(options, { home: receivingHome, namespace, reply, log }));
+    ready: async () => {
+      while (!isReady()) await Promise.all([receiving.ready(), sending.ready()]);
     },
-    publisher: (options = {}) => among(senders, () => startPublisher(options, { home: sendingHome, namespace })),
-    requester: () => among(senders, () => startRequester({ home: sendingHome, namespace })),
-    inspector: () => among(senders, () => startInspector({ home: receivingHome, namespace })),
+    consume: (options) => {
+      replier ??= startReplier(sending, log);
+      return startConsumer(receiving, options, { log, reply: replier.reply });
+    },
+    publisher: (options) => startPublisher(sending, options),
+    requester: () => startRequester(sending),
+    inspector: () => startInspector(receiving),
     close: async () => {
-      if (closed) return;
-      closed = true;
-      for (const { reject } of waiting) reject(new Error("The broker was closed before it was ready."));
-      waiting = [];
-      await Promise.all([...consumers].map((part) => part.close()));
-      await Promise.all([...senders].map((part) => part.close()));
-      await Promise.all([receiving.close(), sending.close()]);
+      await receiving.close();
+      await sending.close();
     },
   };
 }

@@ -5,10 +5,10 @@ const ROUTING = new Set(["CC", "BCC"]);
 const MAX_CARRIED_LENGTH = 8 * 1024;
 
 /**
- * The headers of somebody else's message that may go along where Herald publishes it again, to a queue of its choice and with
- * its rights. `CC` and `BCC` would let an emitter, who may publish events and nothing else, write into every queue, and send
- * a message round in circles. Only what is text goes along (a trace's context, an emitter's notes), and no more of it than
- * can always be written: a message that can't be published again would never leave its queue.
+ * The headers of another program's message that may go along where Herald publishes the message again, to a queue of its
+ * choice and with its rights. `CC` and `BCC` would let an emitter, who may publish events and nothing else, write into
+ * every queue, and send a message round in circles. Only text goes along (a trace's context, an emitter's notes), and no
+ * more than fits into a frame: a message that can't be published again would never leave its queue.
  */
 export function carriedHeaders(headers: Readonly<Record<string, unknown>>): Record<string, string> {
   const carried: [string, string][] = [];

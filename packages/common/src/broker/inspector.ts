@@ -1,6 +1,4 @@
-import type { Channel } from "amqplib";
-import { type Home, keepChannel } from "./kept-channel.ts";
-import { declareTopology } from "./topology.ts";
+import { type BrokerScope, maintainChannel } from "@herald/amqp";
 
 export interface QueueDepth {
   /** Messages that wait; those that a consumer holds don't count. */
@@ -15,29 +13,16 @@ export interface Inspector {
   close(): Promise<void>;
 }
 
-/** An inspector has a channel of its own: asking for a queue that somebody deleted costs the channel. */
-export function startInspector({ home, namespace }: { home: Home; namespace: string }): Inspector {
-  let channel: Channel | undefined;
-  const kept = keepChannel(
-    {
-      purpose: "inspector",
-      open: home.connection.openChannel,
-      setUp: (fresh) => declareTopology(fresh, namespace),
-      opened: (fresh) => {
-        channel = fresh;
-      },
-      lost: () => {
-        channel = undefined;
-      },
-    },
-    home,
-  );
+/** An inspector has a channel of its own: the broker closes the channel on which a missing queue is asked for. */
+export function startInspector(scope: BrokerScope): Inspector {
+  const channel = maintainChannel(scope, { purpose: "inspector", open: scope.connection.openChannel });
   return {
     depthOf: async (queue) => {
-      if (channel === undefined) throw new Error(`The broker can't be asked about the queue ${queue}: no channel.`);
-      const { messageCount, consumerCount } = await channel.checkQueue(queue);
+      const open = channel.current();
+      if (open === undefined) throw new Error(`The broker can't be asked about the queue ${queue}: no channel.`);
+      const { messageCount, consumerCount } = await open.checkQueue(queue);
       return { messages: messageCount, consumers: consumerCount };
     },
-    close: () => kept.close(),
+    close: channel.close,
   };
 }

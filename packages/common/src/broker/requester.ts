@@ -1,11 +1,10 @@
 import { randomUUID } from "node:crypto";
-import type { Channel, Message } from "amqplib";
-import { type Home, keepChannel } from "./kept-channel.ts";
-import { declareTopology } from "./topology.ts";
+import { type BrokerScope, maintainChannel } from "@herald/amqp";
+import type { Message } from "amqplib";
 
 export interface Request {
   queue: string;
-  /** JSON, UTF-8. Stays in the queue where nobody answers in time: a request must be worth doing late. */
+  /** JSON, UTF-8. Stays in the queue where no answer comes in time: a request must be worth doing late. */
   content: Buffer;
   headers?: Record<string, unknown>;
   /** From the call to the answer, any reconnection included. */
@@ -25,8 +24,8 @@ export interface Requester {
 }
 
 /**
- * RabbitMQ's direct reply-to: a queue that exists only between this channel and whoever answers, so there is none to
- * declare, and none left behind. Requests must be published on the channel that consumes it.
+ * RabbitMQ's direct reply-to: a queue that exists only between this channel and the process that answers, so there is
+ * none to declare, and none left behind. Requests must be published on the channel that consumes it.
  */
 const REPLY_QUEUE = "amq.rabbitmq.reply-to";
 
@@ -36,48 +35,47 @@ interface Pending {
   answer(content: Buffer | undefined): void;
 }
 
-export function startRequester({ home, namespace }: { home: Home; namespace: string }): Requester {
-  const { connection } = home;
-  let channel: Channel | undefined;
+export function startRequester(scope: BrokerScope): Requester {
+  const { connection } = scope;
   let closing = false;
   /** Not sent yet: there is no channel, or the broker takes no messages. */
   const waiting = new Set<Pending>();
   const sent = new Map<string, Pending>();
 
-  const kept = keepChannel(
-    {
-      purpose: "requester",
-      open: connection.openChannel,
-      setUp: async (fresh, lose) => {
-        await declareTopology(fresh, namespace);
-        const onAnswer = (message: Message | null) => {
-          if (message === null) lose(new Error("the broker cancelled the consumer of answers"));
-          else sent.get(message.properties.correlationId)?.answer(message.content);
-        };
-        await fresh.consume(REPLY_QUEUE, onAnswer, { noAck: true });
-      },
-      opened: (fresh) => {
-        channel = fresh;
-        fresh.on("return", ({ properties }) => sent.get(properties.correlationId)?.answer(undefined));
-        send();
-      },
-      lost: () => {
-        channel = undefined;
-        for (const pending of [...sent.values()]) pending.answer(undefined);
-      },
+  const channel = maintainChannel(scope, {
+    purpose: "requester",
+    open: connection.openChannel,
+    setUp: async (fresh, invalidate) => {
+      const onAnswer = (message: Message | null) => {
+        if (message === null) invalidate(new Error("the broker cancelled the consumer of answers"));
+        else sent.get(message.properties.correlationId)?.answer(message.content);
+      };
+      await fresh.consume(REPLY_QUEUE, onAnswer, { noAck: true });
     },
-    home,
-  );
-  const unsubscribe = connection.onChange(send);
+    opened: (fresh) => {
+      fresh.on("return", ({ properties }) => sent.get(properties.correlationId)?.answer(undefined));
+      send();
+    },
+    lost: () => {
+      for (const pending of [...sent.values()]) pending.answer(undefined);
+    },
+    beforeClose: async () => {
+      closing = true;
+      for (const pending of [...waiting, ...sent.values()]) pending.answer(undefined);
+      stopListening();
+    },
+  });
+  const stopListening = connection.onChange(send);
 
   function send(): void {
     for (const pending of waiting) {
-      if (channel === undefined || connection.isBlocked()) return;
+      const open = channel.current();
+      if (open === undefined || connection.isBlocked()) return;
       const { request, correlationId } = pending;
       waiting.delete(pending);
       sent.set(correlationId, pending);
       try {
-        channel.publish("", request.queue, request.content, {
+        open.publish("", request.queue, request.content, {
           contentType: "application/json",
           persistent: true,
           mandatory: true,
@@ -109,11 +107,6 @@ export function startRequester({ home, namespace }: { home: Home; namespace: str
         waiting.add(pending);
         send();
       }),
-    close: async () => {
-      closing = true;
-      for (const pending of [...waiting, ...sent.values()]) pending.answer(undefined);
-      unsubscribe();
-      await kept.close();
-    },
+    close: channel.close,
   };
 }

@@ -10,7 +10,7 @@ export interface Names {
   rejectedQueue: string;
   /** Hints of automatic deliveries that are due for their first attempt. */
   firstHintsQueue: string;
-  /** Hints of manual deliveries, for whose first attempt somebody waits. */
+  /** Hints of manual deliveries, for whose first attempt an API request waits. */
   manualHintsQueue: string;
   /** Topic exchange of what the product may want to tell an organization's admins. */
   noticesExchange: string;
@@ -29,9 +29,9 @@ export function names(namespace: string): Names {
 }
 
 /**
- * How often a message may come back before the broker takes it out of its queue. RabbitMQ 4's default, said here since
- * RabbitMQ 3 has none and a message that ends its consumer would come back for ever. A requeue counts, and so does the
- * death of a channel that held the message (on RabbitMQ 3): a consumer that can't work holds its messages and waits.
+ * How often a message may come back before the broker takes it out of its queue. This is RabbitMQ 4's default; RabbitMQ 3
+ * has none, and a message that ends its consumer would come back for ever. A requeue counts, and on RabbitMQ 3 so does the
+ * death of a channel that held the message. So a consumer that can't work keeps its messages and waits.
  */
 const DELIVERY_LIMIT = 20;
 
@@ -42,8 +42,8 @@ const NO_DELIVERY_LIMIT = 1_000_000_000;
 const MAX_WAITING_HINTS = 1_000_000;
 
 /**
- * Declares everything that {@link names} names; does nothing where it is there already. Every channel runs this before
- * it works, so that the order in which services start, and a queue that somebody deleted, do not matter.
+ * Declares everything that {@link names} names, and leaves alone what is there already. Every channel runs this before
+ * it works, so the order in which services start, and a queue that was deleted, do not matter.
  *
  * @throws where an exchange or a queue exists with other arguments (406). These can't be changed in place: the queue has
  * to be emptied and deleted by hand.
@@ -61,8 +61,8 @@ export async function declareTopology(channel: Channel, namespace: string): Prom
 
 /**
  * An event leaves the inbox stored or rejected, never otherwise. At-least-once dead-lettering confirms the move to the
- * rejected queue before the inbox lets go; RabbitMQ falls back to fire and forget, without a word, unless `x-overflow`
- * is `reject-publish`.
+ * rejected queue before the inbox lets go; RabbitMQ falls back to dead-lettering without confirms, and does not say so,
+ * unless `x-overflow` is `reject-publish`.
  */
 function inboxQueue(rejected: string): Options.AssertQueue {
   return quorum({
@@ -74,16 +74,16 @@ function inboxQueue(rejected: string): Options.AssertQueue {
   });
 }
 
-/** The last place of an event: whoever reads it may requeue as often as they like without RabbitMQ dropping it. */
+/** The last place of an event: a program that reads it may requeue it any number of times without RabbitMQ dropping it. */
 function rejectedQueue(): Options.AssertQueue {
   return quorum({ "x-delivery-limit": NO_DELIVERY_LIMIT });
 }
 
 /**
- * Hints may be lost: PostgreSQL knows each delivery that is due, and the retry pass finds in half a minute what no hint
+ * Hints may be lost: PostgreSQL knows each delivery that is due, and the due scan finds in half a minute what no hint
  * announced. So there is no dead-lettering: a hint that reached the delivery limit is dropped, and so are the oldest where
- * too many wait (those are the deliveries that the retry pass takes first). Better than dispatchers that are away for
- * a night filling the broker's disk, which would block every publisher.
+ * too many wait (those are the deliveries that the due scan takes first). Without that limit, hints would fill the broker's disk
+ * while no dispatcher runs, and a full disk blocks every publisher.
  */
 function hintQueue(): Options.AssertQueue {
   return quorum({

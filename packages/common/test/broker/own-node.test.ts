@@ -1,11 +1,12 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { inbox, until } from "@herald/testkit/harness/client-environment";
 import { askForRabbitmqServer, STACK_TIMEOUT_MS } from "@herald/testkit/harness/stack-client";
 import { startRabbitmqNode } from "@herald/testkit/stack/rabbitmq-node";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "@jest/globals";
-import { NotSentError } from "../../src/broker/errors.ts";
-import { inbox, messageTo, until, useBench } from "./bench.ts";
+import { NotSentError } from "../../src/broker/broker.ts";
+import { messageTo, useBrokerEnvironment } from "./use-broker-environment.ts";
 
 const enoughMemory = ["set_vm_memory_high_watermark", "0.4"];
 
@@ -36,73 +37,75 @@ describe("with a node of its own", () => {
     await node?.control(enoughMemory);
   }, 60_000);
 
-  const bench = useBench(() => node?.url as string);
+  const environment = useBrokerEnvironment(() => node?.url as string);
 
   test("connections that an operator closes come back", async () => {
-    const broker = bench.connect();
+    const broker = environment.connect();
     const got = inbox();
-    broker.consume({ queue: bench.names.inboxQueue, prefetch: 10, handle: got.handle });
+    broker.consume({ queue: environment.names.inboxQueue, prefetch: 10, handle: got.handle });
     const publisher = broker.publisher();
     await broker.ready();
-    await publisher.publish(messageTo(bench.names.inboxQueue, "one"));
+    await publisher.publish(messageTo(environment.names.inboxQueue, "one"));
     await until("it came", () => got.messages.length === 1);
     await node?.control(["close_all_connections", "a test wants it"]);
     await until("it came again", () => got.messages.length === 2);
     got.messages[1]?.ack();
-    expect(JSON.stringify(bench.logged)).toContain("a test wants it");
-    await publisher.publish(messageTo(bench.names.inboxQueue, "two"));
+    expect(JSON.stringify(environment.logged)).toContain("a test wants it");
+    await publisher.publish(messageTo(environment.names.inboxQueue, "two"));
     await until("the next came", () => got.messages.length === 3);
     got.messages[2]?.ack();
-    await bench.reconnect();
+    await environment.reconnect();
   }, 60_000);
 
   test("a broker out of memory blocks publishing, shows as not ready, and takes acknowledgements all the same", async () => {
-    const broker = bench.connect();
+    const broker = environment.connect();
     const got = inbox();
-    broker.consume({ queue: bench.names.inboxQueue, prefetch: 10, handle: got.handle });
+    broker.consume({ queue: environment.names.inboxQueue, prefetch: 10, handle: got.handle });
     const patient = broker.publisher({ timeoutMs: 60_000 });
     const hasty = broker.publisher({ timeoutMs: 200 });
     await broker.ready();
-    await patient.publish(messageTo(bench.names.inboxQueue, "before"));
+    await patient.publish(messageTo(environment.names.inboxQueue, "before"));
     await until("it came", () => got.messages.length === 1);
 
     await node?.control(["set_vm_memory_high_watermark", "absolute", "1MB"]);
     // The broker blocks a connection at the first message that it sends while memory is known to be short.
     const sent: Promise<void>[] = [];
     await until("the block was seen", () => {
-      sent.push(patient.publish(messageTo(bench.names.firstHintsQueue, "hint")));
+      sent.push(patient.publish(messageTo(environment.names.firstHintsQueue, "hint")));
       return !broker.isReady();
     });
-    const tooLate = hasty.publish(messageTo(bench.names.firstHintsQueue, "too late"));
+    const tooLate = hasty.publish(messageTo(environment.names.firstHintsQueue, "too late"));
     await expect(tooLate).rejects.toThrow(NotSentError);
-    await expect(tooLate).rejects.toThrow("the broker takes no messages for 200 ms");
+    await expect(tooLate).rejects.toThrow(
+      "the broker takes no messages for now (its memory or disk alarm) (waited 200 ms)",
+    );
     got.messages[0]?.ack();
     await until("the acknowledgement was taken", async () => {
       const line = await node?.control(["list_queues", "name", "messages_unacknowledged"]);
-      return new RegExp(`${bench.names.inboxQueue}\\s+0`).test(line ?? "");
+      return new RegExp(`${environment.names.inboxQueue}\\s+0`).test(line ?? "");
     });
-    expect(bench.logged.filter(({ level }) => level === "warn").map(({ fields }) => fields.reason)).toEqual([
+    expect(environment.logged.filter(({ level }) => level === "warn").map(({ fields }) => fields.reason)).toEqual([
       expect.stringContaining("blocked by the broker"),
     ]);
 
     await node?.control(enoughMemory);
     await Promise.all(sent);
     await broker.ready();
-    expect(await bench.take(bench.names.firstHintsQueue)).toHaveLength(sent.length);
+    expect(await environment.take(environment.names.firstHintsQueue)).toHaveLength(sent.length);
   }, 60_000);
 
   test("a restart of the broker loses nothing, and needs nobody", async () => {
-    const broker = bench.connect();
+    const broker = environment.connect();
     const seen = new Set<string>();
     broker.consume({
-      queue: bench.names.inboxQueue,
+      queue: environment.names.inboxQueue,
       prefetch: 20,
       handle: (message) => {
         seen.add(message.content.toString());
         message.ack();
       },
     });
-    const publisher = broker.publisher({ window: 50, timeoutMs: 60_000 });
+    const publisher = broker.publisher({ maxUnconfirmed: 50, timeoutMs: 60_000 });
     await broker.ready();
     let stopped = false;
     let sent = 0;
@@ -111,7 +114,7 @@ describe("with a node of its own", () => {
         const text = String(sent);
         try {
           await publisher.publish({
-            exchange: bench.names.eventsExchange,
+            exchange: environment.names.eventsExchange,
             routingKey: "RiskCreated",
             content: Buffer.from(text),
           });
@@ -131,8 +134,8 @@ describe("with a node of its own", () => {
     stopped = true;
     await publishing;
     await until("all came", () => seen.size === sent);
-    const warnings = bench.logged.filter(({ level }) => level === "warn");
+    const warnings = environment.logged.filter(({ level }) => level === "warn");
     expect(warnings.map(({ fields }) => fields.what).sort()).toEqual(["test (receiving)", "test (sending)"]);
-    await bench.reconnect();
+    await environment.reconnect();
   }, 180_000);
 });

@@ -1,20 +1,21 @@
+import { bogusAck } from "@herald/testkit/harness/broker-proxy";
+import { inbox, until } from "@herald/testkit/harness/client-environment";
 import { useBroker } from "@herald/testkit/harness/use-broker";
 import { describe, expect, test } from "@jest/globals";
-import { inbox, until, useBench } from "./bench.ts";
-import { bogusAck } from "./proxy.ts";
+import { useBrokerEnvironment } from "./use-broker-environment.ts";
 
-const place = useBroker();
-const bench = useBench(() => place.url);
+const server = useBroker();
+const environment = useBrokerEnvironment(() => server.url);
 
 function ask(text: string, timeoutMs = 5_000) {
-  return { queue: bench.names.manualHintsQueue, content: Buffer.from(text), timeoutMs };
+  return { queue: environment.names.manualHintsQueue, content: Buffer.from(text), timeoutMs };
 }
 
 /** Another process, past the proxy, that answers with the capitals. */
 function answerer() {
-  const broker = bench.connect({ url: place.url, name: "answerer" });
+  const broker = environment.connect({ url: server.url, name: "answerer" });
   broker.consume({
-    queue: bench.names.manualHintsQueue,
+    queue: environment.names.manualHintsQueue,
     prefetch: 10,
     handle: (message) => {
       message.reply(Buffer.from(message.content.toString().toUpperCase()));
@@ -26,56 +27,56 @@ function answerer() {
 
 describe("requests", () => {
   test("each gets its own answer", async () => {
-    const requester = bench.connect().requester();
+    const requester = environment.connect().requester();
     await answerer().ready();
     const answers = await Promise.all(["a", "b", "c"].map((text) => requester.request(ask(text))));
     expect(answers.map(String)).toEqual(["A", "B", "C"]);
   });
 
   test("with nobody there, the answer is undefined in time, and the request stays for later", async () => {
-    const broker = bench.connect();
+    const broker = environment.connect();
     const requester = broker.requester();
     await broker.ready();
     const start = performance.now();
     expect(await requester.request(ask("late", 400))).toBeUndefined();
     expect(performance.now() - start).toBeGreaterThanOrEqual(395);
-    expect(await bench.waitingIn(bench.names.manualHintsQueue)).toBe(1);
+    expect(await environment.waitingIn(environment.names.manualHintsQueue)).toBe(1);
 
     // Whoever answers by then answers nobody, which harms nobody.
     const late = answerer();
     await late.ready();
-    await until("it was taken", async () => (await bench.waitingIn(bench.names.manualHintsQueue)) === 0);
+    await until("it was taken", async () => (await environment.waitingIn(environment.names.manualHintsQueue)) === 0);
     expect(String(await requester.request(ask("next")))).toBe("NEXT");
-    expect(bench.logged.filter(({ level }) => level === "warn")).toEqual([]);
+    expect(environment.logged.filter(({ level }) => level === "warn")).toEqual([]);
   });
 
   test("a queue that does not exist is known at once", async () => {
-    const requester = bench.connect().requester();
+    const requester = environment.connect().requester();
     const start = performance.now();
     expect(await requester.request({ ...ask("x"), queue: "nowhere" })).toBeUndefined();
     expect(performance.now() - start).toBeLessThan(4_000);
   });
 
   test("one that is asked during an outage is answered after it", async () => {
-    const broker = bench.connect();
+    const broker = environment.connect();
     const requester = broker.requester();
     await Promise.all([broker.ready(), answerer().ready()]);
-    bench.proxy.refuse();
+    environment.proxy.refuse();
     await until("the loss was seen", () => !broker.isReady());
     const answer = requester.request(ask("patience"));
-    bench.proxy.accept();
+    environment.proxy.accept();
     expect(String(await answer)).toBe("PATIENCE");
   });
 
   test.each([
-    ["connection", () => bench.proxy.cut()],
-    ["channel", () => bench.proxy.inject("(sending)", bogusAck(1))],
+    ["connection", () => environment.proxy.cut()],
+    ["channel", () => environment.proxy.inject("(sending)", bogusAck(1))],
   ])("one that is under way when the %s dies ends undefined at once; the next is answered", async (_what, kill) => {
-    const broker = bench.connect();
+    const broker = environment.connect();
     const requester = broker.requester();
     const got = inbox();
-    const answering = bench.connect({ url: place.url, name: "answerer" });
-    const silent = answering.consume({ queue: bench.names.manualHintsQueue, prefetch: 10, handle: got.handle });
+    const answering = environment.connect({ url: server.url, name: "answerer" });
+    const silent = answering.consume({ queue: environment.names.manualHintsQueue, prefetch: 10, handle: got.handle });
     await Promise.all([broker.ready(), answering.ready()]);
     const lost = requester.request(ask("lost", 60_000));
     await until("it was taken", () => got.messages.length === 1);
@@ -89,19 +90,19 @@ describe("requests", () => {
   });
 
   test("an answer during the answerer's own outage is dropped without a throw", async () => {
-    const answering = bench.connect();
+    const answering = environment.connect();
     const got = inbox();
-    answering.consume({ queue: bench.names.manualHintsQueue, prefetch: 10, handle: got.handle });
-    const asking = bench.connect({ url: place.url });
+    answering.consume({ queue: environment.names.manualHintsQueue, prefetch: 10, handle: got.handle });
+    const asking = environment.connect({ url: server.url });
     const requester = asking.requester();
     await Promise.all([answering.ready(), asking.ready()]);
     const unanswered = requester.request(ask("x", 1_000));
     await until("it came", () => got.messages.length === 1);
-    bench.proxy.refuse();
+    environment.proxy.refuse();
     await until("the loss was seen", () => !answering.isReady());
     got.messages[0]?.reply(Buffer.from("into the void"));
     expect(await unanswered).toBeUndefined();
-    bench.proxy.accept();
+    environment.proxy.accept();
     await until("it came again", () => got.messages.length === 2);
     got.messages[1]?.ack();
   });
@@ -110,15 +111,17 @@ describe("requests", () => {
     const answering = answerer();
     const requester = answering.requester();
     await answering.ready();
-    await bench.put(bench.names.manualHintsQueue, "for a queue", { replyTo: bench.names.rejectedQueue });
+    await environment.put(environment.names.manualHintsQueue, "for a queue", {
+      replyTo: environment.names.rejectedQueue,
+    });
     // Answers leave in order: once this one is here, the other would be where it was meant to go.
     expect(String(await requester.request(ask("next")))).toBe("NEXT");
-    await bench.put(bench.names.rejectedQueue, "marker");
-    expect(await bench.take(bench.names.rejectedQueue)).toEqual(["marker"]);
+    await environment.put(environment.names.rejectedQueue, "marker");
+    expect(await environment.take(environment.names.rejectedQueue)).toEqual(["marker"]);
   });
 
   test("closing gives up what is under way", async () => {
-    const broker = bench.connect();
+    const broker = environment.connect();
     const requester = broker.requester();
     await broker.ready();
     const asked = requester.request(ask("x", 60_000));

@@ -1,12 +1,8 @@
 import { randomUUID } from "node:crypto";
+import type { IncomingMessage } from "@herald/common/broker/broker";
 import { afterEach, beforeEach } from "@jest/globals";
 import { type ChannelModel, type ConfirmChannel, connect, type GetMessage } from "amqplib";
-import { type Broker, connectBroker } from "../../src/broker/broker.ts";
-import type { IncomingMessage } from "../../src/broker/consumer.ts";
-import type { BrokerLog } from "../../src/broker/outages.ts";
-import type { OutgoingMessage } from "../../src/broker/publisher.ts";
-import { type Names, names } from "../../src/broker/topology.ts";
-import { type BrokerProxy, startProxy } from "./proxy.ts";
+import { type BrokerProxy, startProxy } from "./broker-proxy.ts";
 
 export interface LogLine {
   level: "debug" | "info" | "warn" | "error";
@@ -14,22 +10,32 @@ export interface LogLine {
   fields: Record<string, unknown>;
 }
 
-/** What a test of the broker layer works with; new for each test, and cleaned up after it. */
-export interface Bench {
+/** What a client under test is made with. */
+export interface ClientOptions {
+  url: string;
+  name: string;
+  /** First part of the names that it declares. */
   namespace: string;
-  names: Names;
-  /** What the layer under test reaches the broker through. */
-  proxy: BrokerProxy;
+  log: Record<LogLine["level"], (message: string, fields?: Record<string, unknown>) => void>;
+  /** Longer than any test, where a test must show that a client does not wait for it. */
+  closeTimeoutMs?: number;
+}
+
+/** What a test of a RabbitMQ client works with; new for each test, and cleaned up after it. */
+export interface ClientEnvironment<Client> {
+  readonly namespace: string;
+  /** The way of the client under test to the broker. */
+  readonly proxy: BrokerProxy;
   /** Straight to the broker, for looking and acting from outside. */
-  channel: ConfirmChannel;
-  logged: LogLine[];
-  /** Opens `channel` again, after the broker went away under it. */
+  readonly channel: ConfirmChannel;
+  readonly logged: LogLine[];
+  /** Opens `channel` again, after its connection was lost. */
   reconnect(): Promise<void>;
-  /** Connects through the proxy. */
-  connect(options?: { url?: string; name?: string }): Broker;
+  /** Makes a client, which reaches the broker through the proxy. */
+  connect(options?: Partial<Omit<ClientOptions, "namespace" | "log">>): Client;
   /** Puts a message into a queue from outside. */
   put(queue: string, text: string, options?: Parameters<ConfirmChannel["sendToQueue"]>[2]): Promise<void>;
-  /** How many messages a queue holds that nobody has. */
+  /** How many messages of a queue no consumer holds. */
   waitingIn(queue: string): Promise<number>;
   /** Takes the oldest message of a queue, undefined where it holds none. */
   takeOne(queue: string): Promise<GetMessage | undefined>;
@@ -37,17 +43,25 @@ export interface Bench {
   take(queue: string): Promise<string[]>;
 }
 
-/** @param brokerUrl asked before each test */
-export function useBench(brokerUrl: () => string): Bench {
-  const bench = {} as Bench;
+/**
+ * @param brokerUrl asked before each test
+ * @param makeClient makes the client under test; the environment closes it
+ * @param declaredBy the names of what a client declares, which is deleted after each test
+ */
+export function useClientEnvironment<Client extends { close(): Promise<void> }>(
+  brokerUrl: () => string,
+  makeClient: (options: ClientOptions) => Client,
+  declaredBy: (namespace: string) => { queues: string[]; exchanges: string[] },
+): ClientEnvironment<Client> {
+  const environment = {} as { -readonly [Key in keyof ClientEnvironment<Client>]: ClientEnvironment<Client>[Key] };
   let connection: ChannelModel;
-  let brokers: Broker[] = [];
+  let clients: Client[] = [];
 
   async function reconnect(): Promise<void> {
     connection = await connect(brokerUrl());
     connection.on("error", () => undefined);
-    bench.channel = await connection.createConfirmChannel();
-    bench.channel.on("error", () => undefined);
+    environment.channel = await connection.createConfirmChannel();
+    environment.channel.on("error", () => undefined);
   }
 
   beforeEach(async () => {
@@ -55,58 +69,50 @@ export function useBench(brokerUrl: () => string): Bench {
     const namespace = `test-${randomUUID()}`;
     const proxy = await startProxy(brokerUrl);
     const logged: LogLine[] = [];
-    brokers = [];
-    Object.assign(bench, {
+    clients = [];
+    Object.assign(environment, {
       namespace,
-      names: names(namespace),
       proxy,
       logged,
       reconnect,
-      connect: ({ url = proxy.url, name = "test" } = {}) => {
-        const broker = connectBroker({ url, namespace, name, log: recordingLog(logged) });
-        brokers.push(broker);
-        return broker;
+      connect: (options = {}) => {
+        const client = makeClient({ url: proxy.url, name: "test", namespace, log: recordingLog(logged), ...options });
+        clients.push(client);
+        return client;
       },
       put: async (queue, text, options) => {
-        bench.channel.sendToQueue(queue, Buffer.from(text), options);
-        await bench.channel.waitForConfirms();
+        environment.channel.sendToQueue(queue, Buffer.from(text), options);
+        await environment.channel.waitForConfirms();
       },
-      waitingIn: async (queue) => (await bench.channel.checkQueue(queue)).messageCount,
-      takeOne: async (queue) => (await bench.channel.get(queue, { noAck: true })) || undefined,
+      waitingIn: async (queue) => (await environment.channel.checkQueue(queue)).messageCount,
+      takeOne: async (queue) => (await environment.channel.get(queue, { noAck: true })) || undefined,
       take: async (queue) => {
         const taken: string[] = [];
         for (;;) {
-          const message = await bench.takeOne(queue);
+          const message = await environment.takeOne(queue);
           if (message === undefined) return taken;
           taken.push(message.content.toString());
         }
       },
-    } satisfies Omit<Bench, "channel">);
+    } satisfies Omit<ClientEnvironment<Client>, "channel">);
   });
 
   afterEach(async () => {
-    bench.proxy.accept();
-    bench.proxy.release();
-    await Promise.all(brokers.map((broker) => broker.close()));
-    await bench.proxy.close();
-    await deleteAll(connection, bench.names);
+    environment.proxy.accept();
+    environment.proxy.release();
+    await Promise.all(clients.map((client) => client.close()));
+    await environment.proxy.close();
+    const { queues, exchanges } = declaredBy(environment.namespace);
+    const channel = await connection.createChannel();
+    for (const queue of queues) await channel.deleteQueue(queue);
+    for (const exchange of exchanges) await channel.deleteExchange(exchange);
     await connection.close();
   });
 
-  return bench;
+  return environment;
 }
 
-async function deleteAll(connection: ChannelModel, all: Names): Promise<void> {
-  const channel = await connection.createChannel();
-  for (const queue of [all.inboxQueue, all.rejectedQueue, all.firstHintsQueue, all.manualHintsQueue]) {
-    await channel.deleteQueue(queue);
-  }
-  await channel.deleteExchange(all.eventsExchange);
-  await channel.deleteExchange(all.noticesExchange);
-  await channel.close();
-}
-
-function recordingLog(lines: LogLine[]): BrokerLog {
+function recordingLog(lines: LogLine[]): ClientOptions["log"] {
   const at =
     (level: LogLine["level"]) =>
     (message: string, fields: Record<string, unknown> = {}) =>
@@ -114,11 +120,11 @@ function recordingLog(lines: LogLine[]): BrokerLog {
   return { debug: at("debug"), info: at("info"), warn: at("warn"), error: at("error") };
 }
 
-/** Waits for a condition; the deadline is an error that names it. */
+/** Waits for a condition; the error at the deadline names it. */
 export async function until(
   what: string,
   condition: () => boolean | Promise<boolean>,
-  deadlineMs = 15_000,
+  deadlineMs = 60_000,
 ): Promise<void> {
   const end = performance.now() + deadlineMs;
   while (!(await condition())) {
@@ -127,7 +133,7 @@ export async function until(
   }
 }
 
-/** A `handle` that keeps what it gets. */
+/** A `handle` for a consumer that keeps what it gets. */
 export function inbox(): { messages: IncomingMessage[]; texts(): string[]; handle(message: IncomingMessage): void } {
   const messages: IncomingMessage[] = [];
   return {
@@ -135,9 +141,4 @@ export function inbox(): { messages: IncomingMessage[]; texts(): string[]; handl
     texts: () => messages.map(({ content }) => content.toString()),
     handle: (message) => void messages.push(message),
   };
-}
-
-/** A message for a queue, as a publisher takes it. */
-export function messageTo(queue: string, text: string): OutgoingMessage {
-  return { exchange: "", routingKey: queue, content: Buffer.from(text) };
 }

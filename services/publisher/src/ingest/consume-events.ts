@@ -1,7 +1,5 @@
-import type { Broker } from "@herald/common/broker/broker";
+import type { Broker, Consumer, IncomingMessage, Publisher } from "@herald/common/broker/broker";
 import { carriedHeaders } from "@herald/common/broker/carried-headers";
-import type { Consumer, IncomingMessage } from "@herald/common/broker/consumer";
-import type { Publisher } from "@herald/common/broker/publisher";
 import type { Names } from "@herald/common/broker/topology";
 import { batcher } from "@herald/common/runtime/batcher";
 import type { Log } from "@herald/common/telemetry/log";

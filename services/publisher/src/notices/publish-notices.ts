@@ -1,5 +1,4 @@
-import { NotSentError } from "@herald/common/broker/errors";
-import type { Publisher } from "@herald/common/broker/publisher";
+import { NotSentError, type Publisher } from "@herald/common/broker/broker";
 import type { Queries } from "@herald/common/database/queries";
 import type { Clock } from "@herald/common/runtime/clock";
 import type { Log } from "@herald/common/telemetry/log";
@@ -63,7 +62,7 @@ async function publishAll(
         await publisher.publish({ exchange, routingKey: type, content });
         metrics.notices.inc({ type, result: "published" });
       } catch (error) {
-        if (error instanceof NotSentError && error.reason === "returned") {
+        if (error instanceof NotSentError && error.reason === "unroutable") {
           metrics.notices.inc({ type, result: "unrouted" });
         } else {
           metrics.notices.inc({ type, result: "failed" });

@@ -13,7 +13,7 @@ import { EMITTER_EXAMPLE, RECEIVER_EXAMPLE } from "./consumer.ts";
 // The packages that others install, as they would get them: packed, installed by npm into an empty folder, used as their
 // READMEs say.
 
-const PACKAGES = ["contracts", "emitter", "receiver"];
+const PACKAGES = ["amqp", "contracts", "emitter", "receiver"];
 const INSTALL_TIMEOUT_MS = 240_000;
 
 const broker = useBroker();
@@ -91,7 +91,7 @@ test.each(PACKAGES)("%s is installed whole, and needs no condition and no part o
   expect(manifest).toMatchObject({ publishConfig: { provenance: true }, license: expect.any(String) });
   expect(manifest.private).toBeUndefined();
   const dependencies = Object.keys(manifest.dependencies ?? {});
-  expect(dependencies.filter((each) => !["@herald/contracts", "amqplib"].includes(each))).toEqual([]);
+  expect(dependencies.filter((each) => !["@herald/amqp", "@herald/contracts", "amqplib"].includes(each))).toEqual([]);
   const files = readdirSync(installed, { recursive: true, encoding: "utf8" });
   expect(files).toContain("README.md");
   expect(files.filter((file) => /\.test\.|^src|\.map$|tsbuildinfo/.test(file))).toEqual([]);

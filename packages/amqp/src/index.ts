@@ -1,0 +1,14 @@
+export type { Connection } from "./connection.ts";
+export {
+  type Consumer,
+  type ConsumerContext,
+  type ConsumerOptions,
+  type IncomingMessage,
+  type Reply,
+  startConsumer,
+} from "./consumer.ts";
+export { NotSentError, type NotSentReason } from "./errors.ts";
+export { type BrokerLog, logOutages, type Outages } from "./outages.ts";
+export { type OutgoingMessage, type Publisher, type PublisherOptions, startPublisher } from "./publisher.ts";
+export { type BrokerScope, type ChannelSpec, maintainChannel, type RecoveringChannel } from "./recovering-channel.ts";
+export { type BrokerScopeOptions, openBrokerScope } from "./scope.ts";

@@ -1,0 +1,35 @@
+import { setTimeout as delay } from "node:timers/promises";
+
+export interface Backoff {
+  /** After the first failure. */
+  firstMs: number;
+  longestMs: number;
+}
+
+/**
+ * How long to wait after a number of failures in a row: twice as long each time, up to a limit. The result varies by a
+ * fifth in both directions, so that a hundred clients that failed together do not come back together.
+ */
+export function backoffMs(failures: number, { firstMs, longestMs }: Backoff, random = Math.random): number {
+  return Math.min(longestMs, firstMs * 2 ** (failures - 1)) * (0.8 + 0.4 * random());
+}
+
+/** Waits for the work, but no longer than the deadline. Returns whether it ended in time; a rejection counts as an end. */
+export async function endsWithin(deadlineMs: number, work: Promise<unknown>): Promise<boolean> {
+  const timer = new AbortController();
+  const late = delay(deadlineMs, false, { signal: timer.signal }).catch(() => false);
+  const done = work.then(
+    () => true,
+    () => true,
+  );
+  try {
+    return await Promise.race([done, late]);
+  } finally {
+    timer.abort();
+  }
+}
+
+/** Waits this long, or until the signal aborts. Never rejects. */
+export async function pause(durationMs: number, signal: AbortSignal): Promise<void> {
+  await delay(durationMs, undefined, { signal }).catch(() => undefined);
+}

@@ -1,0 +1,79 @@
+import { type ClientEnvironment, useClientEnvironment } from "@herald/testkit/harness/client-environment";
+import type { Channel } from "amqplib";
+import {
+  type BrokerScope,
+  type Consumer,
+  type ConsumerOptions,
+  logOutages,
+  type OutgoingMessage,
+  openBrokerScope,
+  type Publisher,
+  type PublisherOptions,
+  startConsumer,
+  startPublisher,
+} from "../src/index.ts";
+
+function names(namespace: string) {
+  return {
+    exchange: `${namespace}.events`,
+    /** Bound to the exchange; dead-letters to the next. */
+    queue: `${namespace}.inbox`,
+    deadLetterQueue: `${namespace}.rejected`,
+    otherQueue: `${namespace}.other`,
+    unboundExchange: `${namespace}.unbound`,
+  };
+}
+
+export type ScopeEnvironment = ClientEnvironment<TestScope> & { readonly names: ReturnType<typeof names> };
+
+/** A scope, and what can be started on it. */
+interface TestScope extends BrokerScope {
+  consume(options: ConsumerOptions): Consumer;
+  publisher(options?: PublisherOptions): Publisher;
+}
+
+/** @param brokerUrl asked before each test */
+export function useScopeEnvironment(brokerUrl: () => string): ScopeEnvironment {
+  const environment = useClientEnvironment<TestScope>(
+    brokerUrl,
+    ({ url, namespace, log, ...options }) => {
+      const outages = logOutages(log, { broker: URL.canParse(url) ? new URL(url).host : undefined });
+      const scope = openBrokerScope({ url, outages, declare: declarer(namespace), ...options });
+      return {
+        ...scope,
+        consume: (options) => startConsumer(scope, options, { log }),
+        publisher: (options) => startPublisher(scope, options),
+      };
+    },
+    (namespace) => {
+      const { exchange, unboundExchange, ...queues } = names(namespace);
+      return { queues: Object.values(queues), exchanges: [exchange, unboundExchange] };
+    },
+  );
+  return Object.defineProperty(environment, "names", { get: () => names(environment.namespace) }) as ScopeEnvironment;
+}
+
+function declarer(namespace: string): (channel: Channel) => Promise<void> {
+  const { exchange, queue, deadLetterQueue, otherQueue, unboundExchange } = names(namespace);
+  const quorum = { "x-queue-type": "quorum" };
+  const deadLettering = {
+    "x-dead-letter-exchange": "",
+    "x-dead-letter-routing-key": deadLetterQueue,
+    "x-dead-letter-strategy": "at-least-once",
+    "x-overflow": "reject-publish",
+    "x-delivery-limit": 20,
+  };
+  return async (channel) => {
+    await channel.assertExchange(exchange, "topic");
+    await channel.assertExchange(unboundExchange, "topic");
+    await channel.assertQueue(deadLetterQueue, { arguments: quorum });
+    await channel.assertQueue(queue, { arguments: { ...quorum, ...deadLettering } });
+    await channel.bindQueue(queue, exchange, "#");
+    await channel.assertQueue(otherQueue, { arguments: quorum });
+  };
+}
+
+/** A message for a queue, as a publisher takes it. */
+export function messageTo(queue: string, text: string): OutgoingMessage {
+  return { exchange: "", routingKey: queue, content: Buffer.from(text) };
+}

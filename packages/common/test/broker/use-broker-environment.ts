@@ -1,0 +1,20 @@
+import { type ClientEnvironment, useClientEnvironment } from "@herald/testkit/harness/client-environment";
+import { type Broker, connectBroker } from "../../src/broker/broker.ts";
+import { type Names, names } from "../../src/broker/topology.ts";
+
+/** What a test of Herald's broker works with: a broker on Herald's topology. */
+export type BrokerEnvironment = ClientEnvironment<Broker> & { readonly names: Names };
+
+/** @param brokerUrl asked before each test */
+export function useBrokerEnvironment(brokerUrl: () => string): BrokerEnvironment {
+  const environment = useClientEnvironment(brokerUrl, connectBroker, (namespace) => {
+    const { eventsExchange, noticesExchange, ...queues } = names(namespace);
+    return { queues: Object.values(queues), exchanges: [eventsExchange, noticesExchange] };
+  });
+  return Object.defineProperty(environment, "names", { get: () => names(environment.namespace) }) as BrokerEnvironment;
+}
+
+/** A message for a queue, as a publisher takes it. */
+export function messageTo(queue: string, text: string) {
+  return { exchange: "", routingKey: queue, content: Buffer.from(text) };
+}
