@@ -2,29 +2,29 @@ import { type Names, names } from "@herald/common/broker/topology";
 import { serviceSettings } from "@herald/common/config/common-settings";
 import { readConfig } from "@herald/common/config/read-config";
 import { type ChannelModel, connect } from "amqplib";
-import type { Surroundings } from "./command.ts";
-import { placeOf, reasonOf } from "./database.ts";
+import type { CommandContext } from "./command.ts";
+import { hostOf, reasonOf } from "./database.ts";
 
 const { AMQP_URL, BROKER_NAMESPACE } = serviceSettings;
 
 const CONNECT_TIMEOUT_MS = 10_000;
 
 /**
- * Runs a task on a connection to RabbitMQ, and closes it behind it. Unlike the services, who wait for ever for a broker that
- * is away, a command fails: somebody sits in front of it.
+ * Runs a task on a connection to RabbitMQ, and closes the connection afterwards. The services wait for a broker that is
+ * away; a command fails instead, since an operator waits for it.
  */
 export async function withBroker<T>(
-  { environment }: Surroundings,
+  { environment }: CommandContext,
   task: (connection: ChannelModel, names: Names) => Promise<T>,
 ): Promise<T> {
   const config = readConfig({ AMQP_URL, BROKER_NAMESPACE }, environment);
   const connection = await connect(config.AMQP_URL, {
     timeout: CONNECT_TIMEOUT_MS,
-    clientProperties: { connection_name: "herald-maintenance" },
+    clientProperties: { connection_name: "herald-cli" },
   }).catch((cause) => {
-    throw new Error(`RabbitMQ at ${placeOf(config.AMQP_URL)} can't be used: ${reasonOf(cause)}`, { cause });
+    throw new Error(`RabbitMQ at ${hostOf(config.AMQP_URL)} can't be used: ${reasonOf(cause)}`, { cause });
   });
-  // Whoever waits for an answer is told by its own call; unheard, this would end the process.
+  // The call that waits for an answer fails by itself; without a listener this event would end the process.
   connection.on("error", () => undefined);
   try {
     return await task(connection, names(config.BROKER_NAMESPACE));
@@ -42,7 +42,7 @@ export interface QueueDepth {
 
 /** How many messages wait in a queue, and for how many consumers. Declares nothing. */
 export async function depthOf(connection: ChannelModel, queue: string): Promise<QueueDepth> {
-  // A queue that is missing closes the channel.
+  // Each question has a channel of its own, since a missing queue closes the channel.
   const channel = await connection.createChannel();
   channel.on("error", () => undefined);
   try {

@@ -1,6 +1,6 @@
 import { ConfigError } from "@herald/common/config/read-config";
-import { type Command, EXIT, type Surroundings, UsageError } from "./command.ts";
-import { lagCommand } from "./lag/lag-command.ts";
+import { type Command, type CommandContext, EXIT, UsageError } from "./command.ts";
+import { lagCommand } from "./lag-command.ts";
 import { migrateCommand } from "./migrate-command.ts";
 import { rejectedCommand } from "./rejected/rejected-command.ts";
 import { rotateKeysCommand } from "./rotate-keys/rotate-keys-command.ts";
@@ -21,37 +21,37 @@ ${Object.entries(commands)
   .map(([name, { summary }]) => `  ${name.padEnd(13)} ${summary}`)
   .join("\n")}
 
-It is configured like the services, by environment variables: DATABASE_URL, AMQP_URL, BROKER_NAMESPACE, SECRET_KEYS. Those that
-hold a secret may also come from a file that <NAME>_FILE names.
+It reads the same environment variables as the services: DATABASE_URL, AMQP_URL, BROKER_NAMESPACE, SECRET_KEYS. A value that
+holds a secret may also come from a file that <NAME>_FILE names.
 
-Exit code: 0 done, 1 failed, 2 wrong arguments, 78 a configuration that can't be used.
+Exit code: 0 done, 1 failed, 2 wrong arguments, 78 settings that can't be used.
 `;
 
-/** Runs the command that the arguments name. Returns the process's exit code; problems have been told by then. */
-export async function herald(args: readonly string[], surroundings: Surroundings): Promise<number> {
-  const { out, err } = surroundings;
+/** Runs the command that the arguments name. Returns the process's exit code; by then it has written all problems to stderr. */
+export async function herald(args: readonly string[], context: CommandContext): Promise<number> {
+  const { stdout, stderr } = context;
   const [name, ...rest] = args;
   if (name === undefined || isHelp(name)) {
-    (name === undefined ? err : out)(HELP);
+    (name === undefined ? stderr : stdout)(HELP);
     return name === undefined ? EXIT.usage : EXIT.done;
   }
   const command = Object.hasOwn(commands, name) ? commands[name] : undefined;
   if (!command) {
-    err(`herald: there is no command "${name}".\n\n${HELP}`);
+    stderr(`herald: there is no command "${name}".\n\n${HELP}`);
     return EXIT.usage;
   }
   if (rest.some(isHelp)) {
-    out(command.help);
+    stdout(command.help);
     return EXIT.done;
   }
   try {
-    await command.run(rest, surroundings);
+    await command.run(rest, context);
     return EXIT.done;
   } catch (error) {
-    err(`herald ${name}: ${(error as Error).message}\n`);
+    stderr(`herald ${name}: ${(error as Error).message}\n`);
     if (error instanceof ConfigError) return EXIT.configuration;
     if (!(error instanceof UsageError) && !isParseError(error)) return EXIT.failed;
-    err(`"herald ${name} --help" says what it takes.\n`);
+    stderr(`"herald ${name} --help" says what it takes.\n`);
     return EXIT.usage;
   }
 }

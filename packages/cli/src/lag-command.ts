@@ -1,10 +1,10 @@
 import { parseArgs } from "node:util";
 import type { Names } from "@herald/common/broker/topology";
 import { COUNTED_AT_MOST, type Lag, readLag } from "@herald/common/database/lag";
-import { depthOf, type QueueDepth, withBroker } from "../broker.ts";
-import type { Command } from "../command.ts";
-import { withDatabase } from "../database.ts";
-import { table } from "../table.ts";
+import { depthOf, type QueueDepth, withBroker } from "./broker.ts";
+import type { Command } from "./command.ts";
+import { withDatabase } from "./database.ts";
+import { table } from "./output.ts";
 
 export const lagCommand: Command = {
   summary: "says how far behind Herald is",
@@ -18,18 +18,18 @@ Shows what waits in RabbitMQ's queues and for how many consumers, and what Postg
 when, deliveries that wait for their retry, parked deliveries of disabled endpoints, notices to publish, endpoints to catch up.
 Counts of deliveries end at ${COUNTED_AT_MOST}.
 `,
-  async run(args, surroundings) {
+  async run(args, context) {
     const { values } = parseArgs({ args, options: { json: { type: "boolean", default: false } } });
     const now = new Date();
-    const lag = await withDatabase(surroundings, (prisma) => readLag(prisma, now));
-    const queues = await withBroker(surroundings, async (connection, names) => {
+    const lag = await withDatabase(context, (prisma) => readLag(prisma, now));
+    const queues = await withBroker(context, async (connection, names) => {
       const depths: QueueDepth[] = [];
       for (const queue of queuesOf(names)) depths.push(await depthOf(connection, queue));
       return depths;
     });
     const oldestDueSeconds = lag.oldestDueAt && Math.max(0, (now.getTime() - lag.oldestDueAt.getTime()) / 1_000);
-    if (values.json) surroundings.out(`${JSON.stringify({ queues, ...lag, oldestDueSeconds })}\n`);
-    else surroundings.out(describe(queues, lag, oldestDueSeconds));
+    if (values.json) context.stdout(`${JSON.stringify({ queues, ...lag, oldestDueSeconds })}\n`);
+    else context.stdout(describe(queues, lag, oldestDueSeconds));
   },
 };
 

@@ -3,6 +3,6 @@ import { herald } from "./herald.ts";
 
 process.exitCode = await herald(process.argv.slice(2), {
   environment: process.env,
-  out: (text) => void process.stdout.write(text),
-  err: (text) => void process.stderr.write(text),
+  stdout: (text) => void process.stdout.write(text),
+  stderr: (text) => void process.stderr.write(text),
 });

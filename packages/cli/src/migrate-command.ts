@@ -1,8 +1,7 @@
 import { serviceSettings } from "@herald/common/config/common-settings";
 import { readConfig } from "@herald/common/config/read-config";
 import { migrate } from "@herald/common/database/migrate";
-import type { Command } from "./command.ts";
-import { UsageError } from "./command.ts";
+import { type Command, UsageError } from "./command.ts";
 
 const { DATABASE_URL } = serviceSettings;
 
@@ -12,13 +11,13 @@ export const migrateCommand: Command = {
 
   herald migrate
 
-DATABASE_URL names the database; its user must own the schema. Safe to run from several places at once, beside running services,
-and again: what is applied is not applied twice. Run it before the services of a new version start.
+DATABASE_URL names the database; its user must own the schema. Run it before the services of a new version start. It may run
+beside services, several times at once, and again: no migration is applied twice.
 `,
-  async run(args, { environment, out }) {
+  async run(args, { environment, stdout }) {
     if (args.length > 0) throw new UsageError("It takes no arguments.");
     const config = readConfig({ DATABASE_URL }, environment);
     const { applied } = await migrate(config.DATABASE_URL);
-    out(applied.length === 0 ? "The database is up to date.\n" : `Applied ${applied.join(", ")}.\n`);
+    stdout(applied.length === 0 ? "The database is up to date.\n" : `Applied ${applied.join(", ")}.\n`);
   },
 };

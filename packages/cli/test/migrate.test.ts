@@ -7,7 +7,7 @@ import { runHerald } from "./run-herald.ts";
 
 const db = useDatabase();
 
-test("migrate applies what is missing, and a second time nothing", async () => {
+test("herald migrate applies what is missing, and a second time nothing", async () => {
   await db.database.prisma.$executeRawUnsafe("drop schema public cascade");
   await db.database.prisma.$executeRawUnsafe("create schema public");
   const first = await runHerald(["migrate"], { DATABASE_URL: db.url });
@@ -20,7 +20,7 @@ test("migrate applies what is missing, and a second time nothing", async () => {
   });
 });
 
-test("secrets may come from files", async () => {
+test("herald reads a secret from a file that a setting names", async () => {
   const file = join(tmpdir(), `herald-database-url-${process.pid}`);
   await writeFile(file, `${db.url}\n`, { mode: 0o600 });
   expect((await runHerald(["migrate"], { DATABASE_URL_FILE: file })).code).toBe(0);

@@ -5,16 +5,16 @@ import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { type ChannelModel, type ConfirmChannel, connect } from "amqplib";
 import { callHerald, runHerald } from "./run-herald.ts";
 
-const place = useBroker();
-const { rejectedQueue, inboxQueue } = names(place.namespace);
+const broker = useBroker();
+const { rejectedQueue, inboxQueue } = names(broker.namespace);
 
 let connection: ChannelModel;
 let channel: ConfirmChannel;
 
 beforeEach(async () => {
-  connection = await connect(place.url);
+  connection = await connect(broker.url);
   channel = await connection.createConfirmChannel();
-  await declareTopology(channel, place.namespace);
+  await declareTopology(channel, broker.namespace);
 });
 afterEach(async () => {
   await channel.purgeQueue(rejectedQueue);
@@ -22,7 +22,7 @@ afterEach(async () => {
   await connection.close();
 });
 
-const settings = () => ({ AMQP_URL: place.url, BROKER_NAMESPACE: place.namespace });
+const settings = () => ({ AMQP_URL: broker.url, BROKER_NAMESPACE: broker.namespace });
 const run = (...args: string[]) => callHerald(["rejected", ...args], settings());
 
 async function put(text: string | Buffer, reason = "/id must match format", headers = {}): Promise<void> {
@@ -33,7 +33,7 @@ async function put(text: string | Buffer, reason = "/id must match format", head
   await channel.waitForConfirms();
 }
 
-/** Waits, since what a command gave back is there a moment after it ended. */
+/** Waits, since a message that a command gave back is in the queue only a moment after the command ended. */
 const expectDepth = (queue: string, depth: number) =>
   eventually(async () => expect((await channel.checkQueue(queue)).messageCount).toBe(depth));
 
@@ -46,7 +46,7 @@ async function listed(): Promise<{ id: string; reason: string; [fact: string]: u
     .map((line) => JSON.parse(line));
 }
 
-test("list shows what can be made out of them and why they were rejected, and leaves them there", async () => {
+test("rejected list shows what can be read of the events and why they were rejected, and leaves them there", async () => {
   await put('{"id":"x","type":"RiskCreated","organizationId":"acme"}');
   await put("not JSON\u001b[31m", "the body is not valid JSON");
   const { code, stdout, stderr } = await run("list");
@@ -65,11 +65,11 @@ test("list shows what can be made out of them and why they were rejected, and le
   expect(broken).toMatchObject({ eventId: null, type: null, reason: "the body is not valid JSON" });
 });
 
-test("list of an empty queue is empty", async () => {
+test("rejected list of an empty queue is empty", async () => {
   expect(await run("list")).toEqual({ code: 0, stdout: "", stderr: "0 rejected events.\n" });
 });
 
-test("show tells everything about one, and its bytes alone on request", async () => {
+test("rejected show prints everything about one event, or its bytes alone", async () => {
   await put('{"type":"RiskCreated"}', "the reason", { traceparent: "00-t" });
   await put("other");
   const id = (await listed())[0]?.id ?? "";
@@ -83,8 +83,8 @@ test("show tells everything about one, and its bytes alone on request", async ()
   await expectDepth(rejectedQueue, 2);
 });
 
-describe("replay", () => {
-  test("puts the meant one back into the inbox as it first came, and leaves the others", async () => {
+describe("rejected replay", () => {
+  test("puts the named event back into the inbox as it first came, and leaves the others", async () => {
     await put("one", "r", { traceparent: "00-t", "x-death": [], "x-first-death-reason": "delivery_limit" });
     await put("two");
     const id = (await listed()).find(({ reason }) => reason === "r")?.id ?? "";
@@ -99,7 +99,7 @@ describe("replay", () => {
     expect(replayed.properties.deliveryMode).toBe(2);
   });
 
-  test("takes all that were there, with --all", async () => {
+  test("puts back all events that were there, with --all", async () => {
     for (let index = 0; index < 30; index++) await put(`event ${index}`);
     expect(await runHerald(["rejected", "replay", "--all"], settings())).toEqual({
       code: 0,
@@ -126,11 +126,11 @@ describe("replay", () => {
     expect(code).toBe(1);
     expect(stderr).toContain(inboxQueue);
     await expectDepth(rejectedQueue, 2);
-    await declareTopology(channel, place.namespace);
+    await declareTopology(channel, broker.namespace);
   });
 });
 
-test("discard takes out those that are meant, equal ones together", async () => {
+test("rejected discard takes out the named events, equal ones together", async () => {
   await put("twice");
   await put("twice");
   await put("once");
@@ -139,8 +139,11 @@ test("discard takes out those that are meant, equal ones together", async () => 
   await expectDepth(rejectedQueue, 1);
 });
 
-test("a broker where no Herald was says so", async () => {
-  const { code, stderr } = await callHerald(["rejected", "list"], { AMQP_URL: place.url, BROKER_NAMESPACE: "nobody" });
+test("rejected list says where a broker has no queues of Herald", async () => {
+  const { code, stderr } = await callHerald(["rejected", "list"], {
+    AMQP_URL: broker.url,
+    BROKER_NAMESPACE: "missing",
+  });
   expect(code).toBe(1);
-  expect(stderr).toContain("nobody.events.rejected");
+  expect(stderr).toContain("missing.events.rejected");
 });

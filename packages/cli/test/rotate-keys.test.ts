@@ -29,7 +29,7 @@ const sealedOf = async (id: string) =>
 const run = (args: string[], settings: Record<string, string> = ring) =>
   runHerald(["rotate-keys", ...args], { DATABASE_URL: db.url, ...settings });
 
-test("seals every secret with the newest key, and changes neither secret nor version", async () => {
+test("herald rotate-keys seals every secret with the newest key, and changes neither secret nor version", async () => {
   const endpoints = [];
   for (let index = 0; index < 7; index++) endpoints.push(await endpointWithSecret(`secret ${index}`));
   expect(await run(["--page-size", "3"])).toMatchObject({
@@ -46,13 +46,13 @@ test("seals every secret with the newest key, and changes neither secret nor ver
   expect((await run([])).stdout).toContain("0 of 7 secrets were sealed anew.");
 });
 
-test("a dry run changes nothing", async () => {
+test("a dry run of a key rotation changes nothing", async () => {
   const { id, sealedSecret } = await endpointWithSecret("s");
   expect(await run(["--dry-run"])).toMatchObject({ code: 0, stdout: "1 of 1 secrets would be sealed anew.\n" });
   expect(await sealedOf(id)).toBe(sealedSecret);
 });
 
-test("a secret that can't be opened is named, the others are done all the same, and the run fails", async () => {
+test("a key rotation names a secret that it can't open, seals the others, and fails", async () => {
   const lost = await endpointWithSecret("lost", secretBox(OTHER));
   const fine = await endpointWithSecret("fine");
   const { code, stdout, stderr } = await run([]);
@@ -64,7 +64,7 @@ test("a secret that can't be opened is named, the others are done all the same, 
   expect(await sealedOf(lost.id)).toBe(lost.sealedSecret);
 });
 
-test("a secret that is replaced between the reading and the writing stays replaced", async () => {
+test("a secret that is replaced during a key rotation stays replaced", async () => {
   const { prisma } = db.database;
   const endpoint = await endpointWithSecret("before");
   const other = await endpointWithSecret("other");
@@ -85,7 +85,7 @@ test("a secret that is replaced between the reading and the writing stays replac
   expect(ringBox.isSealedWithNewest(await sealedOf(other.id))).toBe(true);
 });
 
-test("what was cut off is finished by the next run", async () => {
+test("an interrupted key rotation is finished by the next one", async () => {
   for (let index = 0; index < 6; index++) await endpointWithSecret(`${index}`);
   const cutOff = rotateKeys(db.database.prisma, ringBox, { pageSize: 2, dryRun: false }, ({ endpoints }) => {
     if (endpoints === 4) throw new Error("cut off");
@@ -95,7 +95,7 @@ test("what was cut off is finished by the next run", async () => {
   expect(rest).toMatchObject({ endpoints: 6, resealed: 2, overtaken: 0 });
 });
 
-test("two rotations at once do no harm", async () => {
+test("two key rotations at once seal each secret once", async () => {
   const endpoints = [];
   for (let index = 0; index < 20; index++) endpoints.push(await endpointWithSecret(`secret ${index}`));
   const rotate = () => rotateKeys(db.database.prisma, ringBox, { pageSize: 4, dryRun: false }, () => {});

@@ -12,7 +12,7 @@ export interface Outcome {
 
 /** Runs the built command as an operator would, with these environment variables and no others. */
 export async function runHerald(args: readonly string[], environment: Record<string, string> = {}): Promise<Outcome> {
-  const main = join(projectFolder(), "packages", "maintenance", "dist", "main.js");
+  const main = join(projectFolder(), "packages", "cli", "dist", "main.js");
   const child = spawn(process.execPath, [main, ...args], {
     env: { PATH: process.env.PATH, ...environment },
     stdio: ["ignore", "pipe", "pipe"],
@@ -29,15 +29,15 @@ export async function runHerald(args: readonly string[], environment: Record<str
   return outcome;
 }
 
-/** The same without a process of its own, for tests with many calls. */
+/** The same in the test's own process, for tests with many calls. */
 export async function callHerald(args: readonly string[], environment: Record<string, string> = {}): Promise<Outcome> {
   const texts = { stdout: "", stderr: "" };
   const code = await herald(args, {
     environment,
-    out: (text) => {
+    stdout: (text) => {
       texts.stdout += typeof text === "string" ? text : Buffer.from(text).toString("utf8");
     },
-    err: (text) => {
+    stderr: (text) => {
       texts.stderr += text;
     },
   });

@@ -1,7 +1,7 @@
 import { parseArgs } from "node:util";
 import { withBroker } from "../broker.ts";
-import { type Command, positiveInteger, type Surroundings, UsageError } from "../command.ts";
-import { table } from "../table.ts";
+import { type Command, type CommandContext, positiveInteger, UsageError } from "../command.ts";
+import { oneLine, printable, table } from "../output.ts";
 import { factsOf, originalHeaders } from "./rejected-message.ts";
 import { type HeldMessage, type RejectedQueue, withRejectedQueue } from "./rejected-queue.ts";
 
@@ -16,50 +16,50 @@ export const rejectedCommand: Command = {
   herald rejected replay ID... | --all
   herald rejected discard ID...
 
-  list      the first ones: id, size, what can be made out of them, and why they were rejected; --json prints one object a line
-  show      everything about one; --body prints its bytes and nothing else, to mend and emit them again
-  replay    puts them into the inbox again, for after the publisher was mended; what still breaks the contract comes back
-  discard   takes them out of the queue for good
+  list      the first events: id, size, what can be read of them, and why they were rejected; --json prints one object a line
+  show      everything about one event; --body prints its bytes and nothing else, to correct and emit them again
+  replay    puts events into the inbox again, for instance after a fix of the publisher; what still breaks the contract comes back
+  discard   takes events out of the queue for good
 
-An id is made of a message's content; its first ${MIN_ID_LENGTH} characters do, where no other begins with them. Messages of the same
-content share one, and are meant together. No message gets lost: a replayed one leaves the queue when RabbitMQ has confirmed its copy, and what was
-only looked at goes back.
+An id is made of a message's content. Its first ${MIN_ID_LENGTH} characters are enough, where no other id begins with them. Messages of the
+same content share an id, and a command treats them together. No message gets lost: a replayed one leaves the queue when RabbitMQ
+has confirmed its copy, and one that was only read goes back.
 `,
-  async run(args, surroundings) {
+  async run(args, context) {
     const [action, ...rest] = args;
     const run = action !== undefined && Object.hasOwn(actions, action) ? actions[action] : undefined;
     if (!run) throw new UsageError(`It takes one of ${Object.keys(actions).join(", ")}.`);
-    await run(rest, surroundings);
+    await run(rest, context);
   },
 };
 
-type Action = (args: string[], surroundings: Surroundings) => Promise<void>;
+type Action = (args: string[], context: CommandContext) => Promise<void>;
 
 const actions: Record<string, Action> = { list, show, replay, discard };
 
-async function list(args: string[], surroundings: Surroundings): Promise<void> {
+async function list(args: string[], context: CommandContext): Promise<void> {
   const { values } = parseArgs({
     args,
     options: { limit: { type: "string", default: "50" }, json: { type: "boolean", default: false } },
   });
   const limit = positiveInteger("--limit", values.limit);
-  const { out, err } = surroundings;
-  await onQueue(surroundings, async (queue) => {
+  const { stdout, stderr } = context;
+  await onQueue(context, async (queue) => {
     const rows: string[][] = [];
     for await (const message of queue.messages(limit)) {
       const { id, content, reason } = message;
       const facts = factsOf(message);
-      if (values.json) out(`${JSON.stringify({ id, bytes: content.byteLength, ...facts, reason })}\n`);
+      if (values.json) stdout(`${JSON.stringify({ id, bytes: content.byteLength, ...facts, reason })}\n`);
       else
         rows.push([id, `${content.byteLength}`, facts.type ?? "-", facts.organizationId ?? "-", reason].map(oneLine));
     }
-    if (!values.json && rows.length > 0) out(table(["ID", "BYTES", "TYPE", "ORGANIZATION", "REASON"], rows));
-    if (queue.depth > limit) err(`${queue.depth - limit} more; --limit ${queue.depth} lists all.\n`);
-    else err(`${queue.depth} rejected events.\n`);
+    if (!values.json && rows.length > 0) stdout(table(["ID", "BYTES", "TYPE", "ORGANIZATION", "REASON"], rows));
+    if (queue.depth > limit) stderr(`${queue.depth - limit} more; --limit ${queue.depth} lists all.\n`);
+    else stderr(`${queue.depth} rejected events.\n`);
   });
 }
 
-async function show(args: string[], surroundings: Surroundings): Promise<void> {
+async function show(args: string[], context: CommandContext): Promise<void> {
   const { values, positionals } = parseArgs({
     args,
     allowPositionals: true,
@@ -67,11 +67,11 @@ async function show(args: string[], surroundings: Surroundings): Promise<void> {
   });
   const [id, ...more] = idsOf(positionals);
   if (id === undefined || more.length > 0) throw new UsageError("It takes one id.");
-  const { out } = surroundings;
-  await onQueue(surroundings, async (queue) => {
+  const { stdout } = context;
+  await onQueue(context, async (queue) => {
     const [message] = await find(queue, [id]);
     if (!message) throw new Error(`No rejected event has the id ${id}.`);
-    if (values.body) return out(message.content);
+    if (values.body) return stdout(message.content);
     const { eventId, type, organizationId } = factsOf(message);
     const facts = [
       ["id", message.id],
@@ -83,11 +83,11 @@ async function show(args: string[], surroundings: Surroundings): Promise<void> {
       ["bytes", String(message.content.byteLength)],
     ];
     const lines = facts.map(([name = "", value = ""]) => `${`${name}:`.padEnd(14)}${printable(value)}\n`);
-    out(`${lines.join("")}\n${printable(message.content.toString("utf8"))}\n`);
+    stdout(`${lines.join("")}\n${printable(message.content.toString("utf8"))}\n`);
   });
 }
 
-async function replay(args: string[], surroundings: Surroundings): Promise<void> {
+async function replay(args: string[], context: CommandContext): Promise<void> {
   const { values, positionals } = parseArgs({
     args,
     allowPositionals: true,
@@ -95,38 +95,38 @@ async function replay(args: string[], surroundings: Surroundings): Promise<void>
   });
   const ids = idsOf(positionals);
   if (values.all === ids.length > 0) throw new UsageError("It takes ids, or --all.");
-  const { out } = surroundings;
-  await onQueue(surroundings, async (queue) => {
+  const { stdout } = context;
+  await onQueue(context, async (queue) => {
     let count = 0;
     const messages = values.all ? queue.messages() : await findAll(queue, ids);
     for await (const message of messages) {
       await message.replay();
       count++;
     }
-    out(`Replayed ${count} ${count === 1 ? "event" : "events"}.\n`);
+    stdout(`Replayed ${count} ${count === 1 ? "event" : "events"}.\n`);
   });
 }
 
-async function discard(args: string[], surroundings: Surroundings): Promise<void> {
+async function discard(args: string[], context: CommandContext): Promise<void> {
   const { positionals } = parseArgs({ args, allowPositionals: true });
   const ids = idsOf(positionals);
   if (ids.length === 0) throw new UsageError("It takes ids.");
-  const { out } = surroundings;
-  await onQueue(surroundings, async (queue) => {
+  const { stdout } = context;
+  await onQueue(context, async (queue) => {
     const found = await findAll(queue, ids);
     for (const message of found) message.discard();
-    out(`Discarded ${found.length} ${found.length === 1 ? "event" : "events"}.\n`);
+    stdout(`Discarded ${found.length} ${found.length === 1 ? "event" : "events"}.\n`);
   });
 }
 
-function onQueue(surroundings: Surroundings, task: (queue: RejectedQueue) => Promise<void>): Promise<void> {
-  return withBroker(surroundings, (connection, names) => withRejectedQueue(connection, names, task));
+function onQueue(context: CommandContext, task: (queue: RejectedQueue) => Promise<void>): Promise<void> {
+  return withBroker(context, (connection, names) => withRejectedQueue(connection, names, task));
 }
 
 function idsOf(positionals: string[]): string[] {
   for (const id of positionals) {
     if (id.length < MIN_ID_LENGTH)
-      throw new UsageError(`An id has at least ${MIN_ID_LENGTH} characters; "${id}" has less.`);
+      throw new UsageError(`An id has at least ${MIN_ID_LENGTH} characters; "${id}" has fewer.`);
   }
   return positionals;
 }
@@ -150,17 +150,4 @@ async function findAll(queue: RejectedQueue, ids: readonly string[]): Promise<He
   const missing = ids.filter((id) => !found.some((message) => message.id.startsWith(id)));
   if (missing.length > 0) throw new Error(`No rejected event has the id ${missing.join(", ")}. Nothing was done.`);
   return found;
-}
-
-function oneLine(text: string): string {
-  const line = printable(text.replaceAll(/\s/g, " "));
-  return line.length > 120 ? `${line.slice(0, 117)}...` : line;
-}
-
-/** Somebody's broken event must not steer the operator's terminal. */
-function printable(text: string): string {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: finding them is the point.
-  return text.replaceAll(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g, (character) => {
-    return `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
-  });
 }

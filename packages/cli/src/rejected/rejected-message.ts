@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { carriedHeaders } from "@herald/common/broker/carried-headers";
 
-/** An event that broke the contract, as it lies in the rejected queue. */
+/** An event that broke the contract, as the rejected queue holds it. */
 export interface RejectedMessage {
   /** The same for the same content, however often the queue is read: quorum queues may change their order. */
   id: string;
@@ -10,14 +10,14 @@ export interface RejectedMessage {
   reason: string;
 }
 
-/** What can be made out of a content that breaks the contract; null where it says nothing. */
+/** What can be read of a content that breaks the contract; null where it says nothing. */
 export interface Facts {
   eventId: string | null;
   type: string | null;
   organizationId: string | null;
 }
 
-/** Headers that the way into the rejected queue added, the broker's own bookkeeping among them. */
+/** Headers that were added on the way into the rejected queue, by Herald and by the broker. */
 const ADDED_HEADERS = /^(x-herald-reason|x-death|x-first-death-.*|x-last-death-.*|x-delivery-count|x-acquired-count)$/;
 
 export function rejectedMessage(content: Buffer, headers: Record<string, unknown>): RejectedMessage {
@@ -28,7 +28,7 @@ export function rejectedMessage(content: Buffer, headers: Record<string, unknown
 function reasonOf(headers: Record<string, unknown>): string {
   if (typeof headers["x-herald-reason"] === "string") return headers["x-herald-reason"];
   const death = headers["x-first-death-reason"];
-  if (death === "delivery_limit") return "it came back to the inbox too often: publishers ended while they handled it";
+  if (death === "delivery_limit") return "it came back to the inbox too often: each publisher that handled it ended";
   return typeof death === "string" ? `RabbitMQ moved it here: ${death}` : "none is given";
 }
 

@@ -3,9 +3,9 @@ import type { ChannelModel, ConfirmChannel, GetMessage } from "amqplib";
 import { depthOf } from "../broker.ts";
 import { originalHeaders, type RejectedMessage, rejectedMessage } from "./rejected-message.ts";
 
-/** A message that this process holds. What is neither replayed nor discarded goes back to its queue in the end. */
+/** A message that this process holds. One that is neither replayed nor discarded goes back to its queue at the end. */
 export interface HeldMessage extends RejectedMessage {
-  /** Puts it into the inbox again, as it first came, and takes it out of here once the broker has confirmed that. */
+  /** Puts it into the inbox again, as it first came, and takes it out of this queue once the broker has confirmed that. */
   replay(): Promise<void>;
   discard(): void;
 }
@@ -17,8 +17,8 @@ export interface RejectedQueue {
 }
 
 /**
- * Runs a task on the rejected queue. Meanwhile others don't see the messages that it has read; a process that dies gives them
- * back.
+ * Runs a task on the rejected queue. Meanwhile other processes don't see the messages that it has read. They go back at the
+ * end, even where this process dies.
  *
  * @throws where there is no such queue
  */
@@ -45,7 +45,7 @@ export async function withRejectedQueue<T>(
 async function* read(channel: ConfirmChannel, names: Names, limit: number): AsyncGenerator<HeldMessage> {
   for (let count = 0; count < limit; count++) {
     const got = await channel.get(names.rejectedQueue);
-    // Another process took some.
+    // Another process has taken the rest.
     if (got === false) return;
     yield hold(channel, names, got);
   }
@@ -70,7 +70,7 @@ function publish(channel: ConfirmChannel, queue: string, message: RejectedMessag
     const onReturn = () => {
       returned = true;
     };
-    // It comes before the confirm.
+    // RabbitMQ sends a return before the confirm.
     channel.once("return", onReturn);
     channel.once("close", onClose);
     function onClose() {

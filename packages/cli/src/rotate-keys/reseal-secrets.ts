@@ -19,8 +19,8 @@ export async function readSealedSecrets(
 }
 
 /**
- * Puts the same secrets in their place under another key, where they are still those that were read: a secret that was
- * replaced meanwhile is left alone. It is no change of the configuration, so the revision stays. Returns how many it wrote.
+ * Writes the same secrets again, sealed with another key. A secret that was replaced since it was read stays as it is. The
+ * endpoint's configuration does not change, so neither does its revision. Returns how many secrets it wrote.
  *
  * Locks those endpoints, in the order of their ids, as every statement does that locks several. Walks webhook_endpoint_pkey.
  */

@@ -2,7 +2,7 @@ import { parseArgs } from "node:util";
 import { secretSettings } from "@herald/common/config/common-settings";
 import { ConfigError, readConfig } from "@herald/common/config/read-config";
 import { type SecretBox, secretBox } from "@herald/common/security/secret-box";
-import { type Command, positiveInteger, type Surroundings } from "../command.ts";
+import { type Command, type CommandContext, positiveInteger } from "../command.ts";
 import { withDatabase } from "../database.ts";
 import { rotateKeys } from "./rotate-keys.ts";
 
@@ -17,31 +17,31 @@ export const rotateKeysCommand: Command = {
   --dry-run       says how many secrets it would seal anew, and changes nothing
   --page-size N   endpoints that it reads and writes at a time
 
-The signing secrets themselves stay: receivers notice nothing, and no endpoint's version changes. It is safe beside running
-services, and may be cut off and run again. To replace a key:
+The signing secrets themselves stay: receivers notice nothing, and no endpoint's version changes. It may run beside services,
+and after an interruption it may run again. To replace a key:
 
   1. give all services SECRET_KEYS with the new key last ("old:...,new:..."), so that each can open what another one seals
   2. give all services SECRET_KEYS with the new key first ("new:...,old:...")
   3. herald rotate-keys, until it says that all are sealed with the newest key
-  4. take the old key away
+  4. remove the old key
 
-It fails where a secret can't be opened; those are named, the others are done all the same.
+It fails where a secret can't be opened. It names those, and seals the others all the same.
 `,
-  async run(args, surroundings) {
+  async run(args, context) {
     const { values } = parseArgs({
       args,
       options: { "dry-run": { type: "boolean", default: false }, "page-size": { type: "string", default: "500" } },
     });
     const options = { dryRun: values["dry-run"], pageSize: positiveInteger("--page-size", values["page-size"]) };
-    const box = readBox(surroundings);
-    const { out, err } = surroundings;
-    const { endpoints, resealed, overtaken, unreadable } = await withDatabase(surroundings, (prisma) =>
+    const box = readBox(context);
+    const { stdout, stderr } = context;
+    const { endpoints, resealed, overtaken, unreadable } = await withDatabase(context, (prisma) =>
       rotateKeys(prisma, box, options, (soFar) =>
-        err(`${soFar.endpoints} endpoints, ${soFar.resealed} secrets sealed\n`),
+        stderr(`${soFar.endpoints} endpoints, ${soFar.resealed} secrets sealed\n`),
       ),
     );
-    if (options.dryRun) out(`${resealed} of ${endpoints} secrets would be sealed anew.\n`);
-    else out(`${resealed} of ${endpoints} secrets were sealed anew.\n`);
+    if (options.dryRun) stdout(`${resealed} of ${endpoints} secrets would be sealed anew.\n`);
+    else stdout(`${resealed} of ${endpoints} secrets were sealed anew.\n`);
     if (unreadable.length > 0) {
       const shown = unreadable
         .slice(0, MAX_UNREADABLE_SHOWN)
@@ -53,11 +53,11 @@ It fails where a secret can't be opened; those are named, the others are done al
     if (overtaken > 0) {
       throw new Error(`${overtaken} secrets were replaced meanwhile; run it again to see whether with the newest key.`);
     }
-    if (!options.dryRun) out("All are sealed with the newest key; the older ones can leave SECRET_KEYS.\n");
+    if (!options.dryRun) stdout("All are sealed with the newest key; the older ones can leave SECRET_KEYS.\n");
   },
 };
 
-function readBox({ environment }: Surroundings): SecretBox {
+function readBox({ environment }: CommandContext): SecretBox {
   const { SECRET_KEYS } = readConfig(secretSettings, environment);
   try {
     return secretBox(SECRET_KEYS);

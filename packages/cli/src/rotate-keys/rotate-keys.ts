@@ -11,19 +11,19 @@ export interface RotationOptions {
 export interface Rotation {
   /** Endpoints that were read. */
   endpoints: number;
-  /** Secrets that are under the newest key since; in a dry run, those that would be. */
+  /** Secrets that it sealed with the newest key; in a dry run, those that it would seal. */
   resealed: number;
-  /** Secrets that were replaced between the reading and the writing, by an edit or another rotation. */
+  /** Secrets that an edit or another rotation replaced between the reading and the writing. */
   overtaken: number;
   /** Secrets that can't be opened, and why. */
   unreadable: { endpointId: string; reason: string }[];
 }
 
 /**
- * Seals every endpoint's secret with the newest key, page by page. What is sealed with it already is passed over, so a run
- * that was cut off is finished by the next one.
+ * Seals every endpoint's secret with the newest key, page by page. It skips what is sealed with that key already, so the
+ * next run finishes one that was interrupted.
  *
- * @param onPage told the figures so far after each page
+ * @param onPage called with the totals after each page
  */
 export async function rotateKeys(
   prisma: PrismaClient,
