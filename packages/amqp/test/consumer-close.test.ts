@@ -6,99 +6,101 @@ import { useScopeEnvironment } from "./use-scope-environment.ts";
 const server = useBroker();
 const environment = useScopeEnvironment(() => server.url);
 
-  test("closing a consumer waits for what was handed out, and leaves the rest to the queue", async () => {
-    const broker = environment.connect();
-    const got = inbox();
-    await broker.ready();
-    const consumer = broker.consume({ queue: environment.names.queue, prefetch: 2, handle: got.handle });
-    await broker.ready();
-    for (const text of ["a", "b", "c"]) await environment.put(environment.names.queue, text);
-    await until("two came", () => got.messages.length === 2);
+test("closing a consumer waits for what was handed out, and leaves the rest to the queue", async () => {
+  const broker = environment.connect();
+  const got = inbox();
+  await broker.ready();
+  const consumer = broker.consume({ queue: environment.names.queue, prefetch: 2, handle: got.handle });
+  await broker.ready();
+  for (const text of ["a", "b", "c"]) await environment.put(environment.names.queue, text);
+  await until("two came", () => got.messages.length === 2);
 
-    let closed = false;
-    const closing = consumer.close().then(() => {
-      closed = true;
-    });
-    got.messages[0]?.ack();
-    await until(
-      "the first was acknowledged, and the third not handed out",
-      async () => (await environment.waitingIn(environment.names.queue)) === 1,
-    );
-    expect(closed).toBe(false);
-    got.messages[1]?.ack();
-    await closing;
-    expect(got.texts()).toEqual(["a", "b"]);
-    expect(await environment.take(environment.names.queue)).toEqual(["c"]);
+  let closed = false;
+  const closing = consumer.close().then(() => {
+    closed = true;
   });
+  got.messages[0]?.ack();
+  await until(
+    "the first was acknowledged, and the third not handed out",
+    async () => (await environment.waitingIn(environment.names.queue)) === 1,
+  );
+  expect(closed).toBe(false);
+  got.messages[1]?.ack();
+  await closing;
+  expect(got.texts()).toEqual(["a", "b"]);
+  expect(await environment.take(environment.names.queue)).toEqual(["c"]);
+});
 
-  test("closing a consumer gives unsettled messages back to the queue after its deadline", async () => {
-    const broker = environment.connect();
-    const got = inbox();
-    const consumer = broker.consume({ queue: environment.names.queue, prefetch: 10, handle: got.handle });
-    await broker.ready();
-    await environment.put(environment.names.queue, "held");
-    await until("it came", () => got.messages.length === 1);
-    await consumer.close({ drainTimeoutMs: 50 });
-    got.messages[0]?.ack();
-    await until("it went back", async () => (await environment.waitingIn(environment.names.queue)) === 1);
+test("closing a consumer gives unsettled messages back to the queue after its deadline", async () => {
+  const broker = environment.connect();
+  const got = inbox();
+  const consumer = broker.consume({ queue: environment.names.queue, prefetch: 10, handle: got.handle });
+  await broker.ready();
+  await environment.put(environment.names.queue, "held");
+  await until("it came", () => got.messages.length === 1);
+  await consumer.close({ drainTimeoutMs: 50 });
+  got.messages[0]?.ack();
+  await until("it went back", async () => (await environment.waitingIn(environment.names.queue)) === 1);
+});
+
+test("closing a consumer gives back to the queue what was already sent to it", async () => {
+  const broker = environment.connect();
+  const got = inbox();
+  const consumer = broker.consume({ queue: environment.names.queue, prefetch: 10, handle: got.handle });
+  await broker.ready();
+  environment.proxy.holdAnswers();
+  await environment.put(environment.names.queue, "on its way");
+  await until("it was sent off", async () => (await environment.waitingIn(environment.names.queue)) === 0);
+  const closing = consumer.close();
+  environment.proxy.release();
+  await closing;
+  expect(got.texts()).toEqual([]);
+  await until("it went back", async () => (await environment.waitingIn(environment.names.queue)) === 1);
+});
+
+test("closing a consumer gives back at once a message that waits for its next try", async () => {
+  const broker = environment.connect();
+  let tries = 0;
+  let resolveClosing: (closing: Promise<void>) => void = () => {};
+  const closing = new Promise<void>((resolve) => {
+    resolveClosing = resolve;
   });
-
-  test("closing a consumer gives back to the queue what was already sent to it", async () => {
-    const broker = environment.connect();
-    const got = inbox();
-    const consumer = broker.consume({ queue: environment.names.queue, prefetch: 10, handle: got.handle });
-    await broker.ready();
-    environment.proxy.holdAnswers();
-    await environment.put(environment.names.queue, "on its way");
-    await until("it was sent off", async () => (await environment.waitingIn(environment.names.queue)) === 0);
-    const closing = consumer.close();
-    environment.proxy.release();
-    await closing;
-    expect(got.texts()).toEqual([]);
-    await until("it went back", async () => (await environment.waitingIn(environment.names.queue)) === 1);
+  const consumer = broker.consume({
+    queue: environment.names.queue,
+    prefetch: 10,
+    handle: () => {
+      tries++;
+      // Long before the next try: the pause before it is the fourth, of at least 640 ms.
+      if (tries === 4) setImmediate(() => resolveClosing(consumer.close()));
+      throw new Error("not now");
+    },
   });
+  await broker.ready();
+  await environment.put(environment.names.queue, "patience");
+  await closing;
+  // A close that waited for the pause would have waited for a fifth try, which begins it.
+  expect(tries).toBe(4);
+  await until("it went back", async () => (await environment.waitingIn(environment.names.queue)) === 1);
+});
 
-  test("closing a consumer gives back at once a message that waits for its next try", async () => {
-    const broker = environment.connect();
-    let tries = 0;
-    let resolveClosing: (closing: Promise<void>) => void = () => {};
-    const closing = new Promise<void>((resolve) => {
-      resolveClosing = resolve;
-    });
-    const consumer = broker.consume({
-      queue: environment.names.queue,
-      prefetch: 10,
-      handle: () => {
-        tries++;
-        // Long before the next try: the pause before it is the fourth, of at least 640 ms.
-        if (tries === 4) setImmediate(() => resolveClosing(consumer.close()));
-        throw new Error("not now");
-      },
-    });
-    await broker.ready();
-    await environment.put(environment.names.queue, "patience");
-    await closing;
-    // A close that waited for the pause would have waited for a fifth try, which begins it.
-    expect(tries).toBe(4);
-    await until("it went back", async () => (await environment.waitingIn(environment.names.queue)) === 1);
-  });
+test("closing a consumer stops waiting when its channel dies, since nothing is left to settle", async () => {
+  const broker = environment.connect();
+  const got = inbox();
+  const consumer = broker.consume({ queue: environment.names.queue, prefetch: 10, handle: got.handle });
+  await broker.ready();
+  await environment.put(environment.names.queue, "held");
+  await until("it came", () => got.messages.length === 1);
+  // Longer than the test may take.
+  const closing = consumer.close({ drainTimeoutMs: 600_000 });
+  await environment.put(environment.names.queue, "next");
+  await until("the consumer takes no more", async () => (await environment.waitingIn(environment.names.queue)) === 1);
+  environment.proxy.cut();
+  await closing;
+});
 
-  test("closing a consumer stops waiting when its channel dies, since nothing is left to settle", async () => {
-    const broker = environment.connect();
-    const got = inbox();
-    const consumer = broker.consume({ queue: environment.names.queue, prefetch: 10, handle: got.handle });
-    await broker.ready();
-    await environment.put(environment.names.queue, "held");
-    await until("it came", () => got.messages.length === 1);
-    // Longer than the test may take.
-    const closing = consumer.close({ drainTimeoutMs: 600_000 });
-    await environment.put(environment.names.queue, "next");
-    await until("the consumer takes no more", async () => (await environment.waitingIn(environment.names.queue)) === 1);
-    environment.proxy.cut();
-    await closing;
-  });
-
-  test.each([0, 2, 4, 6, 8, 10, 15, 20])("closing a consumer that has been starting for %d ms leaves no consumer behind", async (afterMs) => {
+test.each([0, 2, 4, 6, 8, 10, 15, 20])(
+  "closing a consumer that has been starting for %d ms leaves no consumer behind",
+  async (afterMs) => {
     // Longer than the test may take: closing must not wait until it is over.
     const broker = environment.connect({ closeTimeoutMs: 600_000 });
     broker.publisher();
@@ -109,27 +111,28 @@ const environment = useScopeEnvironment(() => server.url);
     await consumer.close();
     const consumers = async () => (await environment.channel.checkQueue(environment.names.queue)).consumerCount;
     await until("the queue has no consumer", async () => (await consumers()) === 0);
-  });
+  },
+);
 
-  test("closing a consumer does not wait for a broker that is away", async () => {
-    // Longer than the test may take: closing must not wait until it is over.
-    const broker = environment.connect({ closeTimeoutMs: 600_000 });
-    const consumer = broker.consume({ queue: environment.names.queue, prefetch: 10, handle: () => undefined });
-    await broker.ready();
-    environment.proxy.refuse();
-    await until("the loss was seen", () => !broker.isReady());
-    await consumer.close();
-    await broker.close();
-  });
+test("closing a consumer does not wait for a broker that is away", async () => {
+  // Longer than the test may take: closing must not wait until it is over.
+  const broker = environment.connect({ closeTimeoutMs: 600_000 });
+  const consumer = broker.consume({ queue: environment.names.queue, prefetch: 10, handle: () => undefined });
+  await broker.ready();
+  environment.proxy.refuse();
+  await until("the loss was seen", () => !broker.isReady());
+  await consumer.close();
+  await broker.close();
+});
 
-  test("a closed consumer does not keep its scope from being ready", async () => {
-    const broker = environment.connect();
-    await broker.ready();
-    const consumer = broker.consume({ queue: "nowhere", prefetch: 10, handle: () => undefined });
-    await until("the missing queue was logged", () =>
-      environment.logged.some(({ fields }) => /404/.test(String(fields.reason))),
-    );
-    expect(broker.isReady()).toBe(false);
-    await consumer.close();
-    expect(broker.isReady()).toBe(true);
-  });
+test("a closed consumer does not keep its scope from being ready", async () => {
+  const broker = environment.connect();
+  await broker.ready();
+  const consumer = broker.consume({ queue: "nowhere", prefetch: 10, handle: () => undefined });
+  await until("the missing queue was logged", () =>
+    environment.logged.some(({ fields }) => /404/.test(String(fields.reason))),
+  );
+  expect(broker.isReady()).toBe(false);
+  await consumer.close();
+  expect(broker.isReady()).toBe(true);
+});

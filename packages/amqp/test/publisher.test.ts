@@ -93,7 +93,7 @@ describe("the window of unconfirmed messages", () => {
     environment.proxy.holdAnswers();
     const sending = many(100, () => publisher.publish(messageTo(queue, "x")));
     await until("the window was sent", async () => (await environment.waitingIn(queue)) === 20);
-    // Long enough for any more to arrive, were they sent: the whole window took less.
+    // A fixed wait, to prove an absence: any more messages would arrive in this time, as the whole window did.
     await new Promise((resolve) => setTimeout(resolve, 200));
     expect(await environment.waitingIn(queue)).toBe(20);
     environment.proxy.release();
@@ -195,6 +195,62 @@ describe("a message that is not confirmed", () => {
     environment.proxy.accept();
     expect(await outcomes([waiting])).toEqual(["sent"]);
     expect(await environment.take(queue)).toEqual(["waited"]);
+  });
+});
+
+describe("onChannelLost: resend", () => {
+  test.each([
+    ["connection", () => environment.proxy.cut()],
+    ["channel", () => environment.proxy.inject("test", bogusAck(1))],
+  ])("sends again, in order and before later messages, what was unconfirmed when the %s died", async (_what, kill) => {
+    const scope = environment.connect();
+    const publisher = scope.publisher({ onChannelLost: "resend", maxUnconfirmed: 2, timeoutMs: 100_000 });
+    await scope.ready();
+    const queue = environment.names.otherQueue;
+    environment.proxy.holdAnswers();
+    const sending = ["a", "b", "c", "d"].map((text) => publisher.publish(messageTo(queue, text)));
+    await until("the broker has the window", async () => (await environment.waitingIn(queue)) === 2);
+    kill();
+    environment.proxy.release();
+    expect(await outcomes(sending)).toEqual(["sent", "sent", "sent", "sent"]);
+    const taken = await environment.take(queue);
+    expect(taken.slice(-4)).toEqual(["a", "b", "c", "d"]);
+    expect(taken.slice(0, 2)).toEqual(["a", "b"]);
+  });
+
+  test("gives up at the deadline of each message", async () => {
+    const scope = environment.connect();
+    const publisher = scope.publisher({ onChannelLost: "resend", timeoutMs: 1_000 });
+    const queue = environment.names.otherQueue;
+    await until("one was sent", async () => (await outcomes([publisher.publish(messageTo(queue, "x"))]))[0] === "sent");
+    environment.proxy.holdAnswers();
+    const lost = publisher.publish(messageTo(queue, "y"));
+    const refused = expect(lost).rejects.toThrow("the broker can't be reached");
+    environment.proxy.refuse();
+    await refused;
+  });
+});
+
+describe("unroutableGraceMs", () => {
+  test("sends a message once more, which a queue takes that was bound meanwhile", async () => {
+    const scope = environment.connect();
+    // The pause is long enough for the binding, and the first try comes before it: the test waits for its return.
+    const publisher = scope.publisher({ unroutableGraceMs: 3_000, timeoutMs: 100_000 });
+    const patient = scope.publisher();
+    await scope.ready();
+    const { unboundExchange, otherQueue } = environment.names;
+    const message = { exchange: unboundExchange, routingKey: "x", content: Buffer.from("x") };
+    const sending = publisher.publish(message);
+    expect(await outcomes([patient.publish(message)])).toEqual(["unroutable"]);
+    await environment.channel.bindQueue(otherQueue, unboundExchange, "#");
+    expect(await outcomes([sending])).toEqual(["sent"]);
+    expect(await environment.take(otherQueue)).toEqual(["x"]);
+  });
+
+  test("lets a message fail that no queue takes the second time either", async () => {
+    const publisher = environment.connect().publisher({ unroutableGraceMs: 10 });
+    const message = { exchange: environment.names.unboundExchange, routingKey: "x", content: Buffer.from("x") };
+    expect(await outcomes([publisher.publish(message)])).toEqual(["unroutable"]);
   });
 });
 

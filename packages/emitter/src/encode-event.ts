@@ -31,7 +31,7 @@ export function encodeEvent(event: EmittedEvent): Buffer {
   return body;
 }
 
-/** What Herald would put the event aside for. It comes from JavaScript as often as from TypeScript, so all is looked at. */
+/** Everything for which Herald would reject the event. Callers in JavaScript have no type check, so each field is checked. */
 function problemsOf(event: EmittedEvent): EventProblem[] {
   if (!isObject(event)) return [{ field: "event", message: "must be an object" }];
   const problems: EventProblem[] = [];

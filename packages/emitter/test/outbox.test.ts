@@ -9,7 +9,7 @@ import { Pool } from "pg";
 import { createEmitter, type EmittedEvent, type Emitter, newEvent } from "../src/index.ts";
 import { createOutbox, outboxTable, type Relay, type RelayOptions, startRelay } from "../src/outbox/index.ts";
 
-// Hooks run in their order: this one before those of the harness, which looks for connections that were left open.
+// Hooks run in their order: this one runs before those of the harness, which fail on connections that are left open.
 afterAll(async () => {
   await emitter.close();
   await admin.close();
@@ -31,7 +31,7 @@ const processes: ChildProcess[] = [];
 
 beforeAll(async () => {
   pool = new Pool({ connectionString: at.url, max: 10 });
-  // As every user of a pool must, or an idle connection that dies ends the process.
+  // Without a listener, an idle connection that dies would end the process.
   pool.on("error", () => {});
   await pool.query(outboxTable());
   admin = await connect(broker.url);
@@ -101,7 +101,7 @@ test("an event is emitted when its transaction commits, and not when it is rolle
   expect(await arrivedIds()).toEqual(committed.map(({ id }) => id));
 });
 
-test("the trace context goes along", async () => {
+test("an event in the outbox keeps its trace context", async () => {
   const traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
   await outbox.add(pool, anEvent(), { traceparent });
   start();
@@ -130,7 +130,7 @@ test("several relays share the work, and send each event once", async () => {
   expect((await arrivedIds()).sort()).toEqual(idsOf(events));
 });
 
-test("a relay that rests is woken", async () => {
+test("wake ends the rest of a relay", async () => {
   const relay = start({ pollIntervalMs: 600_000 });
   const event = anEvent();
   // The first look may come before or after the commit; the second one comes by waking.
@@ -141,7 +141,7 @@ test("a relay that rests is woken", async () => {
   });
 });
 
-test("what the broker does not take stays, and goes when it does", async () => {
+test("an event that the broker does not take stays in the outbox until the broker takes it", async () => {
   const failures: string[] = [];
   await transaction([anEvent(), anEvent()], "commit");
   await channel.unbindQueue(queue, exchange, "#");
@@ -153,7 +153,7 @@ test("what the broker does not take stays, and goes when it does", async () => {
   expect(await arrivedIds()).toHaveLength(2);
 });
 
-test("a row that is no event is set aside with the reason, and holds up nothing", async () => {
+test("a row that is no event stays with the reason, and does not hold up other events", async () => {
   await pool.query("insert into herald_outbox (event) values ('{}'), ('not JSON')");
   await transaction([anEvent()], "commit");
   start();
@@ -183,7 +183,7 @@ test("a relay survives the loss of its database connection", async () => {
   expect(await arrivedIds()).toHaveLength(2);
 });
 
-test("relays that are killed lose nothing", async () => {
+test("relays that are killed lose no event", async () => {
   const committed: EmittedEvent[] = [];
   let writing = true;
   const writer = (async () => {
@@ -212,7 +212,7 @@ test("relays that are killed lose nothing", async () => {
 
 const queueLength = async () => (await channel.checkQueue(queue)).messageCount;
 
-/** A relay in a process of its own, built as it is installed. */
+/** A relay in a process of its own, which runs the built packages. */
 function startRelayProcess(): ChildProcess {
   const program = `
     import { createEmitter } from "@herald/emitter";

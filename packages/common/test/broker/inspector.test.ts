@@ -6,7 +6,7 @@ import { useBrokerEnvironment } from "./use-broker-environment.ts";
 const server = useBroker();
 const environment = useBrokerEnvironment(() => server.url);
 
-test("says how many messages wait, and for how many consumers", async () => {
+test("an inspector says how many messages wait, and for how many consumers", async () => {
   const broker = environment.connect();
   const inspector = broker.inspector();
   await broker.ready();
@@ -23,7 +23,7 @@ test("says how many messages wait, and for how many consumers", async () => {
   });
 });
 
-test("a queue that somebody deleted fails one question, and is there for the next", async () => {
+test("an inspector fails one question for a deleted queue, and the queue is there for the next", async () => {
   const broker = environment.connect();
   const inspector = broker.inspector();
   await broker.ready();
@@ -37,7 +37,7 @@ test("a queue that somebody deleted fails one question, and is there for the nex
   });
 });
 
-test("a broker that is away fails the question, and nothing else", async () => {
+test("an inspector fails the question while the broker is away", async () => {
   const broker = environment.connect();
   const inspector = broker.inspector();
   await broker.ready();

@@ -12,7 +12,7 @@ const enoughMemory = ["set_vm_memory_high_watermark", "0.4"];
 
 type Node = Awaited<ReturnType<typeof startRabbitmqNode>>;
 
-// What these tests do to a broker would hurt everybody else on it, so they have one of their own.
+// These tests would disturb all other users of a node, so they have one of their own.
 const folder = mkdtempSync(join(tmpdir(), "herald-broker-"));
 let node: Node | undefined;
 
@@ -32,14 +32,14 @@ describe("with a node of its own", () => {
     rmSync(folder, { recursive: true, force: true });
   }, 60_000);
 
-  // Ahead of the bench, whose cleaning up needs a broker that works.
+  // Before the environment's own hook, whose cleaning up needs a node that works.
   afterEach(async () => {
     await node?.control(enoughMemory);
   }, 60_000);
 
   const environment = useBrokerEnvironment(() => node?.url as string);
 
-  test("connections that an operator closes come back", async () => {
+  test("a broker's connections come back after an operator closed them", async () => {
     const broker = environment.connect();
     const got = inbox();
     broker.consume({ queue: environment.names.inboxQueue, prefetch: 10, handle: got.handle });
@@ -47,17 +47,17 @@ describe("with a node of its own", () => {
     await broker.ready();
     await publisher.publish(messageTo(environment.names.inboxQueue, "one"));
     await until("it came", () => got.messages.length === 1);
-    await node?.control(["close_all_connections", "a test wants it"]);
+    await node?.control(["close_all_connections", "closed by a test"]);
     await until("it came again", () => got.messages.length === 2);
     got.messages[1]?.ack();
-    expect(JSON.stringify(environment.logged)).toContain("a test wants it");
+    expect(JSON.stringify(environment.logged)).toContain("closed by a test");
     await publisher.publish(messageTo(environment.names.inboxQueue, "two"));
     await until("the next came", () => got.messages.length === 3);
     got.messages[2]?.ack();
     await environment.reconnect();
   }, 60_000);
 
-  test("a broker out of memory blocks publishing, shows as not ready, and takes acknowledgements all the same", async () => {
+  test("a node out of memory blocks publishing, shows as not ready, and takes acknowledgements all the same", async () => {
     const broker = environment.connect();
     const got = inbox();
     broker.consume({ queue: environment.names.inboxQueue, prefetch: 10, handle: got.handle });
@@ -94,7 +94,7 @@ describe("with a node of its own", () => {
     expect(await environment.take(environment.names.firstHintsQueue)).toHaveLength(sent.length);
   }, 60_000);
 
-  test("a restart of the broker loses nothing, and needs nobody", async () => {
+  test("a restart of the node loses nothing, and needs no restart of its clients", async () => {
     const broker = environment.connect();
     const seen = new Set<string>();
     broker.consume({

@@ -7,7 +7,7 @@ import { useBrokerEnvironment } from "./use-broker-environment.ts";
 const server = useBroker();
 const environment = useBrokerEnvironment(() => server.url);
 
-function ask(text: string, timeoutMs = 5_000) {
+function ask(text: string, timeoutMs = 60_000) {
   return { queue: environment.names.manualHintsQueue, content: Buffer.from(text), timeoutMs };
 }
 
@@ -25,15 +25,15 @@ function answerer() {
   return broker;
 }
 
-describe("requests", () => {
-  test("each gets its own answer", async () => {
+describe("a requester", () => {
+  test("gets each request its own answer", async () => {
     const requester = environment.connect().requester();
     await answerer().ready();
     const answers = await Promise.all(["a", "b", "c"].map((text) => requester.request(ask(text))));
     expect(answers.map(String)).toEqual(["A", "B", "C"]);
   });
 
-  test("with nobody there, the answer is undefined in time, and the request stays for later", async () => {
+  test("answers undefined in time where no consumer is there, and the request stays in the queue", async () => {
     const broker = environment.connect();
     const requester = broker.requester();
     await broker.ready();
@@ -42,7 +42,7 @@ describe("requests", () => {
     expect(performance.now() - start).toBeGreaterThanOrEqual(395);
     expect(await environment.waitingIn(environment.names.manualHintsQueue)).toBe(1);
 
-    // Whoever answers by then answers nobody, which harms nobody.
+    // An answer that comes now reaches no requester, and does no harm.
     const late = answerer();
     await late.ready();
     await until("it was taken", async () => (await environment.waitingIn(environment.names.manualHintsQueue)) === 0);
@@ -50,20 +50,19 @@ describe("requests", () => {
     expect(environment.logged.filter(({ level }) => level === "warn")).toEqual([]);
   });
 
-  test("a queue that does not exist is known at once", async () => {
+  test("answers undefined at once where the queue does not exist", async () => {
     const requester = environment.connect().requester();
-    const start = performance.now();
-    expect(await requester.request({ ...ask("x"), queue: "nowhere" })).toBeUndefined();
-    expect(performance.now() - start).toBeLessThan(4_000);
+    // The timeout is longer than the test may take.
+    expect(await requester.request({ ...ask("x", 600_000), queue: "nowhere" })).toBeUndefined();
   });
 
-  test("one that is asked during an outage is answered after it", async () => {
+  test("sends a request that was made during an outage after it", async () => {
     const broker = environment.connect();
     const requester = broker.requester();
     await Promise.all([broker.ready(), answerer().ready()]);
     environment.proxy.refuse();
     await until("the loss was seen", () => !broker.isReady());
-    const answer = requester.request(ask("patience"));
+    const answer = requester.request(ask("patience", 100_000));
     environment.proxy.accept();
     expect(String(await answer)).toBe("PATIENCE");
   });
@@ -71,25 +70,28 @@ describe("requests", () => {
   test.each([
     ["connection", () => environment.proxy.cut()],
     ["channel", () => environment.proxy.inject("(sending)", bogusAck(1))],
-  ])("one that is under way when the %s dies ends undefined at once; the next is answered", async (_what, kill) => {
-    const broker = environment.connect();
-    const requester = broker.requester();
-    const got = inbox();
-    const answering = environment.connect({ url: server.url, name: "answerer" });
-    const silent = answering.consume({ queue: environment.names.manualHintsQueue, prefetch: 10, handle: got.handle });
-    await Promise.all([broker.ready(), answering.ready()]);
-    const lost = requester.request(ask("lost", 60_000));
-    await until("it was taken", () => got.messages.length === 1);
-    kill();
-    expect(await lost).toBeUndefined();
-    got.messages[0]?.reply(Buffer.from("too late"));
-    got.messages[0]?.ack();
-    await silent.close();
-    await answerer().ready();
-    expect(String(await requester.request(ask("next")))).toBe("NEXT");
-  });
+  ])(
+    "answers undefined at once when the %s dies under a request, and the next request is answered",
+    async (_what, kill) => {
+      const broker = environment.connect();
+      const requester = broker.requester();
+      const got = inbox();
+      const answering = environment.connect({ url: server.url, name: "answerer" });
+      const silent = answering.consume({ queue: environment.names.manualHintsQueue, prefetch: 10, handle: got.handle });
+      await Promise.all([broker.ready(), answering.ready()]);
+      const lost = requester.request(ask("lost", 600_000));
+      await until("it was taken", () => got.messages.length === 1);
+      kill();
+      expect(await lost).toBeUndefined();
+      got.messages[0]?.reply(Buffer.from("too late"));
+      got.messages[0]?.ack();
+      await silent.close();
+      await answerer().ready();
+      expect(String(await requester.request(ask("next")))).toBe("NEXT");
+    },
+  );
 
-  test("an answer during the answerer's own outage is dropped without a throw", async () => {
+  test("gets no answer that was given during an outage of the answerer, which does not throw", async () => {
     const answering = environment.connect();
     const got = inbox();
     answering.consume({ queue: environment.names.manualHintsQueue, prefetch: 10, handle: got.handle });
@@ -107,7 +109,7 @@ describe("requests", () => {
     got.messages[1]?.ack();
   });
 
-  test("a message that names a queue for its answer gets none: only requesters do", async () => {
+  test("is the only one that gets answers: a message that names a queue for its answer gets none", async () => {
     const answering = answerer();
     const requester = answering.requester();
     await answering.ready();
@@ -120,7 +122,7 @@ describe("requests", () => {
     expect(await environment.take(environment.names.rejectedQueue)).toEqual(["marker"]);
   });
 
-  test("closing gives up what is under way", async () => {
+  test("gives up what is under way when it is closed", async () => {
     const broker = environment.connect();
     const requester = broker.requester();
     await broker.ready();

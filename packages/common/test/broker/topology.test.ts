@@ -7,15 +7,15 @@ import { useBrokerEnvironment } from "./use-broker-environment.ts";
 const server = useBroker();
 const environment = useBrokerEnvironment(() => server.url);
 
-describe("the topology", () => {
-  test("is declared as often as one likes, also by several at once", async () => {
+describe("Herald's topology", () => {
+  test("can be declared several times, also by several processes at once", async () => {
     const brokers = [1, 2, 3].map(() => environment.connect());
     for (const broker of brokers) broker.publisher();
     await Promise.all(brokers.map((broker) => broker.ready()));
     await declareTopology(environment.channel, environment.namespace);
   });
 
-  test("every event reaches the inbox, whatever its type", async () => {
+  test("takes every event to the inbox, whatever its type", async () => {
     await declareTopology(environment.channel, environment.namespace);
     for (const type of ["ProjectCreated", "some.other.type"]) {
       environment.channel.publish(environment.names.eventsExchange, type, Buffer.from(type), { mandatory: true });
@@ -24,7 +24,7 @@ describe("the topology", () => {
     expect(await environment.take(environment.names.inboxQueue)).toEqual(["ProjectCreated", "some.other.type"]);
   });
 
-  test("an event that comes back too often is moved to the rejected queue, whole", async () => {
+  test("moves an event that comes back too often to the rejected queue, whole", async () => {
     const broker = environment.connect();
     const got = inbox();
     broker.consume({
@@ -50,7 +50,7 @@ describe("the topology", () => {
     });
   });
 
-  test("a rejected event outlives any number of looks at it", async () => {
+  test("keeps a rejected event, however often it is read and requeued", async () => {
     await declareTopology(environment.channel, environment.namespace);
     await environment.put(environment.names.rejectedQueue, "look at me");
     for (let look = 0; look < 50; look++) {
@@ -61,7 +61,7 @@ describe("the topology", () => {
     expect(await environment.take(environment.names.rejectedQueue)).toEqual(["look at me"]);
   });
 
-  test("a hint that comes back too often is dropped", async () => {
+  test("drops a hint that comes back too often", async () => {
     const broker = environment.connect();
     let came = 0;
     broker.consume({
@@ -80,7 +80,7 @@ describe("the topology", () => {
     expect(await environment.waitingIn(environment.names.rejectedQueue)).toBe(0);
   });
 
-  test("a queue that exists with other arguments is named, and tried again until somebody has deleted it", async () => {
+  test("names a queue that exists with other arguments in the log, and works once it is deleted", async () => {
     await environment.channel.assertQueue(environment.names.inboxQueue, { durable: true });
     const broker = environment.connect();
     broker.publisher();

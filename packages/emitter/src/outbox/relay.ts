@@ -22,14 +22,14 @@ export interface RelayOptions {
   table?: string;
   /** How many events are sent at once; 200 where absent. */
   batchSize?: number;
-  /** How long the relay rests when the outbox is empty; 250 ms where absent. `wake` cuts it short. */
+  /** How long the relay rests when the outbox is empty; 250 ms where absent. `wake` ends the rest. */
   pollIntervalMs?: number;
   /** The database or the broker failed; the relay tries again by itself, a second later. For a log. */
   onFailure?: (error: Error) => void;
 }
 
 export interface Relay {
-  /** Something was committed just now: looks at once instead of at the next poll. */
+  /** To be called after a commit: the relay reads the outbox at once instead of at the next poll. */
   wake(): void;
   /** Finishes the batch that is under way. */
   close(): Promise<void>;
@@ -45,7 +45,7 @@ interface Row {
 
 /**
  * Sends what commits into the outbox, oldest first, and deletes what the broker has confirmed. Any number of relays may
- * run, in any number of processes; each row is locked by one. A relay that dies between confirm and delete leaves its
+ * run, in any number of processes; each row is locked by one of them. A relay that dies between confirm and delete leaves its
  * rows to the next one, which sends them again, and Herald delivers an id once: nothing is lost, nothing delivered twice.
  *
  * An event that breaks the contract, which `add` would not have taken, stays in the table with the reason in `refused`.
@@ -97,8 +97,8 @@ export function startRelay(options: RelayOptions): Relay {
 }
 
 /**
- * Locks, sends, deletes. The locks last while the broker confirms, which is what keeps other relays off; they end with
- * this process, however it ends.
+ * Locks, sends and deletes one batch. The locks last until the broker has confirmed, so no other relay sends the same
+ * rows. They end with this process, even where it is killed.
  */
 async function sendBatch(
   client: Queryable,
@@ -146,10 +146,10 @@ async function inTransaction<Result>(pool: Pool, work: (client: Queryable) => Pr
     return result;
   } finally {
     client.off?.("error", ignored);
-    // A client that is not handed back ends its connection, and with it the transaction.
+    // After a failure the connection is ended, and the transaction with it.
     client.release(broken);
   }
 }
 
-/** A connection that dies tells so by an event besides failing its query; unheard, that event would end the process. */
+/** A connection that dies fails its query and emits "error". Without a listener, that event would end the process. */
 function ignored(): void {}
