@@ -35,8 +35,8 @@ function brokerSide() {
   };
 }
 
-describe("settling", () => {
-  test("whatever the order, the broker hears of each message once, and what was said of it", async () => {
+describe("settlements", () => {
+  test("tell the broker of each message once, as it was settled first, in any order", async () => {
     const step = fc.oneof(
       { weight: 3, arbitrary: fc.constant({ kind: "deliver" } as const) },
       { weight: 4, arbitrary: fc.record({ kind: fc.constant("ack" as const), pick: fc.nat() }) },
@@ -60,7 +60,7 @@ describe("settling", () => {
           } else if (messages.length > 0) {
             const message = messages[step.pick % messages.length] as ConsumeMessage;
             settlements[step.kind](message);
-            // Only the first word counts.
+            // Only the first settlement counts.
             const tag = message.fields.deliveryTag;
             if (!expected.has(tag)) expected.set(tag, said[step.kind]);
           }
@@ -73,7 +73,7 @@ describe("settling", () => {
     );
   });
 
-  test("acknowledgements of one turn take one frame where they can", async () => {
+  test("send the acknowledgements of one turn in one frame where that is possible", async () => {
     const broker = brokerSide();
     const settlements = settleOn(broker.channel);
     const messages = [1, 2, 3, 4, 5].map((tag) => broker.deliver(tag));
@@ -84,7 +84,7 @@ describe("settling", () => {
     expect(broker.ended.size).toBe(5);
   });
 
-  test("one frame never covers a message that is still being handled", () => {
+  test("never cover a message that is still being handled with a frame", () => {
     const [first, second, third, fourth] = [1, 2, 3, 4].map((deliveryTag) => ({ fields: { deliveryTag } }));
     if (!first || !second || !third || !fourth) throw new Error("unreachable");
     expect(groupAcks([second, first, fourth], third)).toEqual({ upTo: second, single: [fourth] });
@@ -93,7 +93,7 @@ describe("settling", () => {
     expect(groupAcks([], first)).toEqual({ upTo: undefined, single: [] });
   });
 
-  test("draining waits for the last message, and sends what was still held back", async () => {
+  test("drain when the last message is settled, and send what was still held back", async () => {
     const broker = brokerSide();
     const settlements = settleOn(broker.channel);
     const message = broker.deliver(1);
@@ -109,7 +109,7 @@ describe("settling", () => {
     expect(broker.ended.get(1)).toBe("acknowledged");
   });
 
-  test("once abandoned, nothing is said to the channel any more", async () => {
+  test("send nothing to the channel once they are abandoned", async () => {
     const broker = brokerSide();
     const settlements = settleOn(broker.channel);
     const [first, second] = [broker.deliver(1), broker.deliver(2)];
@@ -125,7 +125,7 @@ describe("settling", () => {
     expect(broker.frames()).toBe(0);
   });
 
-  test("a channel that is closing throws, and nobody hears of it", async () => {
+  test("ignore that a closing channel throws", async () => {
     const closing = () => {
       throw new Error("Channel closing");
     };

@@ -183,7 +183,7 @@ describe("a message that is not confirmed", () => {
   test("waits for the connection to come back, up to its deadline", async () => {
     const broker = environment.connect();
     const publisher = broker.publisher({ timeoutMs: 300 });
-    const patient = broker.publisher();
+    const patient = broker.publisher({ timeoutMs: 100_000 });
     await broker.ready();
     environment.proxy.refuse();
     await until("the loss was seen", () => !broker.isReady());

@@ -170,7 +170,7 @@ describe("without Herald's exchange", () => {
 describe("when the broker goes away", () => {
   test("every emitted event arrives, over several lost connections", async () => {
     await declareInbox();
-    const emitter = start({ maxUnconfirmed: 50, timeoutMs: 20_000 });
+    const emitter = start({ maxUnconfirmed: 50, timeoutMs: 100_000 });
     const events = Array.from({ length: 2000 }, () => anEvent());
     let sent = 0;
     const emissions = Promise.all(

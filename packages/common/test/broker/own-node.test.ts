@@ -30,12 +30,12 @@ describe("with a node of its own", () => {
   afterAll(async () => {
     await node?.stop();
     rmSync(folder, { recursive: true, force: true });
-  }, 60_000);
+  }, 180_000);
 
   // Before the environment's own hook, whose cleaning up needs a node that works.
   afterEach(async () => {
     await node?.control(enoughMemory);
-  }, 60_000);
+  }, 180_000);
 
   const environment = useBrokerEnvironment(() => node?.url as string);
 
@@ -55,13 +55,13 @@ describe("with a node of its own", () => {
     await until("the next came", () => got.messages.length === 3);
     got.messages[2]?.ack();
     await environment.reconnect();
-  }, 60_000);
+  }, 180_000);
 
   test("a node out of memory blocks publishing, shows as not ready, and takes acknowledgements all the same", async () => {
     const broker = environment.connect();
     const got = inbox();
     broker.consume({ queue: environment.names.inboxQueue, prefetch: 10, handle: got.handle });
-    const patient = broker.publisher({ timeoutMs: 60_000 });
+    const patient = broker.publisher({ timeoutMs: 170_000 });
     const hasty = broker.publisher({ timeoutMs: 200 });
     await broker.ready();
     await patient.publish(messageTo(environment.names.inboxQueue, "before"));
@@ -92,7 +92,7 @@ describe("with a node of its own", () => {
     await Promise.all(sent);
     await broker.ready();
     expect(await environment.take(environment.names.firstHintsQueue)).toHaveLength(sent.length);
-  }, 60_000);
+  }, 180_000);
 
   test("a restart of the node loses nothing, and needs no restart of its clients", async () => {
     const broker = environment.connect();
@@ -105,7 +105,7 @@ describe("with a node of its own", () => {
         message.ack();
       },
     });
-    const publisher = broker.publisher({ maxUnconfirmed: 50, timeoutMs: 60_000 });
+    const publisher = broker.publisher({ maxUnconfirmed: 50, timeoutMs: 170_000 });
     await broker.ready();
     let stopped = false;
     let sent = 0;
