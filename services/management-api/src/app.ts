@@ -12,15 +12,16 @@ import { authenticator } from "./authentication/authenticate.ts";
 import { tokenVerifier } from "./authentication/verify-token.ts";
 import { limitsOf, type ManagementApiConfig, serviceFacts } from "./config.ts";
 import { deliveryHandlers } from "./deliveries/handlers.ts";
+import { webhookHandlers } from "./endpoints/handlers.ts";
 import { eventTypes } from "./event-types.ts";
 import type { Handlers } from "./handlers.ts";
 import { compressReads } from "./http/compress-reads.ts";
 import { errorHandler } from "./http/error-handler.ts";
 import { securityHeaders } from "./http/headers.ts";
+import { createTurns } from "./http/keyed-limiter.ts";
 import { observe } from "./http/observe.ts";
 import { rateLimits } from "./http/rate-limits.ts";
 import { apiRouter } from "./http/router.ts";
-import { createTurns } from "./http/turns.ts";
 import { idSource } from "./ids.ts";
 import { openApiDocument } from "./openapi/document.ts";
 import { openApiRoutes } from "./openapi/routes.ts";
@@ -29,7 +30,6 @@ import { ProblemError } from "./problems/problem-error.ts";
 import { sessionOf } from "./session.ts";
 import { apiFormats } from "./validation/formats.ts";
 import { apiValidator } from "./validation/validator.ts";
-import { webhookHandlers } from "./webhooks/handlers.ts";
 
 export interface AppParts {
   config: ManagementApiConfig;

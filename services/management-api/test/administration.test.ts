@@ -3,9 +3,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "@jest/globals";
 import { API_PREFIX } from "../src/operations.ts";
+import { settings } from "./support/endpoints.ts";
 import { token } from "./support/tokens.ts";
 import { useApi } from "./support/use-api.ts";
-import { settings } from "./support/webhooks.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "herald-admin-ui-"));
 mkdirSync(join(folder, "assets"));

@@ -11,9 +11,9 @@ import { type OpenApiResponse, openApiDocument } from "../src/openapi/document.t
 import { errorsPage } from "../src/openapi/errors-page.ts";
 import { operationEntries } from "../src/operations.ts";
 import { catalogue, type ProblemCode, problemKinds, problemType } from "../src/problems/catalogue.ts";
+import { settings } from "./support/endpoints.ts";
 import { token } from "./support/tokens.ts";
 import { useApi } from "./support/use-api.ts";
-import { settings } from "./support/webhooks.ts";
 
 const DOCS = fileURLToPath(new URL("../../../docs/api/", import.meta.url));
 const SOURCES = fileURLToPath(new URL("../src/", import.meta.url));

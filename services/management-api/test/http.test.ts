@@ -2,9 +2,9 @@ import { connect } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { type ApiServer, startServer } from "../src/http/server.ts";
 import { API_PREFIX } from "../src/operations.ts";
+import { create, settings } from "./support/endpoints.ts";
 import { token } from "./support/tokens.ts";
 import { useApi } from "./support/use-api.ts";
-import { create, settings } from "./support/webhooks.ts";
 
 const api = useApi();
 

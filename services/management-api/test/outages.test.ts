@@ -10,9 +10,9 @@ import supertest from "supertest";
 import { createApp } from "../src/app.ts";
 import { readManagementApiConfig } from "../src/config.ts";
 import { API_PREFIX } from "../src/operations.ts";
+import { settings } from "./support/endpoints.ts";
 import { JWT_SECRET, token } from "./support/tokens.ts";
 import { SECRET_KEYS } from "./support/use-api.ts";
-import { settings } from "./support/webhooks.ts";
 
 /** A way to PostgreSQL that can be closed and opened again. */
 class Road {

@@ -2,7 +2,7 @@ import { type Statistics, type StoredHistory, storeHistory } from "@herald/testk
 import { plansOf } from "@herald/testkit/harness/plans";
 import { useDatabase } from "@herald/testkit/harness/use-database";
 import { beforeAll, describe, expect, test } from "@jest/globals";
-import { listWebhooks } from "../src/sql/list-webhooks.ts";
+import { listWebhooks } from "../src/sql/list-endpoints.ts";
 
 const db = useDatabase();
 

@@ -11,9 +11,9 @@ import { useBroker } from "@herald/testkit/harness/use-broker";
 import { useDatabase } from "@herald/testkit/harness/use-database";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { API_PREFIX } from "../src/operations.ts";
+import { settings } from "./support/endpoints.ts";
 import { JWT_SECRET, token } from "./support/tokens.ts";
 import { SECRET_KEYS } from "./support/use-api.ts";
-import { settings } from "./support/webhooks.ts";
 
 /** The built services, as processes: what they print, and how they end. */
 const main = (service: string) => fileURLToPath(new URL(`../../${service}/dist/main.js`, import.meta.url));

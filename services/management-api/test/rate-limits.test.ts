@@ -1,6 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
+import { create, settings } from "./support/endpoints.ts";
 import { useApi } from "./support/use-api.ts";
-import { create, settings } from "./support/webhooks.ts";
 
 const api = useApi({ settings: { WRITES_PER_MINUTE: "5", MANUAL_DELIVERIES_PER_MINUTE: "3" } });
 

@@ -2,8 +2,8 @@ import { insertEvent } from "@herald/testkit/harness/rows";
 import { steeredClock } from "@herald/testkit/harness/steered-clock";
 import { beforeEach, describe, expect, test } from "@jest/globals";
 import { states, storeDelivery } from "./support/deliveries.ts";
+import { create, settings } from "./support/endpoints.ts";
 import { type Client, useApi } from "./support/use-api.ts";
-import { create, settings } from "./support/webhooks.ts";
 
 const HOUR_MS = 3_600_000;
 /** In the middle of an hour, so that nothing here straddles two. */

@@ -5,9 +5,9 @@ import type { ApiRequest, Handlers } from "../handlers.ts";
 import { type Operation, operationsByPath } from "../operations.ts";
 import { ProblemError } from "../problems/problem-error.ts";
 import type { apiValidator } from "../validation/validator.ts";
+import type { Turns } from "./keyed-limiter.ts";
 import type { RateLimits } from "./rate-limits.ts";
 import { readJson } from "./read-json.ts";
-import type { Turns } from "./turns.ts";
 
 export interface RouterParts {
   authenticate: Authenticate;

@@ -1,6 +1,6 @@
 import { Prisma, type PrismaClient } from "@herald/common/database/generated/client";
 import type { DeliveryRow } from "../deliveries/summary.ts";
-import type { EndpointRow } from "../webhooks/summary.ts";
+import type { EndpointRow } from "../endpoints/summary.ts";
 
 export interface OverviewRow extends EndpointRow {
   disabledReason: "paused" | "failures" | null;

@@ -2,7 +2,7 @@ import type { PrivateNetworks } from "@herald/common/security/private-networks";
 import { checkEndpointUrl } from "@herald/common/security/url-policy";
 import type { ApiLimits } from "@herald/contracts";
 import { parseCursor } from "../deliveries/cursor.ts";
-import { parseVersion } from "../webhooks/version.ts";
+import { parseVersion } from "../endpoints/version.ts";
 
 /** What is wrong with a text, for programs and for people. */
 export interface Fault {

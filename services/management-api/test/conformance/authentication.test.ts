@@ -1,8 +1,8 @@
 import { describe, expect, test } from "@jest/globals";
 import { type OperationId, operations } from "../../src/operations.ts";
+import { create, settings } from "../support/endpoints.ts";
 import { ISSUER, type TokenOptions, token } from "../support/tokens.ts";
 import { type Client, useApi } from "../support/use-api.ts";
-import { create, settings } from "../support/webhooks.ts";
 
 const api = useApi();
 

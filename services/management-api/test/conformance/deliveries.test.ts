@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from "@jest/globals";
 import { ATTEMPTED_AT, states, storeDelivery } from "../support/deliveries.ts";
+import { create } from "../support/endpoints.ts";
 import { type Client, useApi } from "../support/use-api.ts";
-import { create } from "../support/webhooks.ts";
 
 const api = useApi();
 let client: Client;

@@ -1,9 +1,9 @@
 import { type HttpsReceiver, httpsReceiver } from "@herald/testkit/harness/https-receiver";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
+import { create, settings } from "../support/endpoints.ts";
 import { receivedSignatureIsRight } from "../support/signature.ts";
 import { type Client, useApi } from "../support/use-api.ts";
 import { useDispatcher } from "../support/use-dispatcher.ts";
-import { create, settings } from "../support/webhooks.ts";
 
 const dispatcher = useDispatcher();
 const api = useApi({

@@ -1,8 +1,8 @@
 import { steeredClock } from "@herald/testkit/harness/steered-clock";
 import { beforeEach, describe, expect, test } from "@jest/globals";
 import { states, storeDelivery } from "../support/deliveries.ts";
+import { create, settings } from "../support/endpoints.ts";
 import { type Client, useApi } from "../support/use-api.ts";
-import { create, settings } from "../support/webhooks.ts";
 
 const clock = steeredClock(new Date());
 const api = useApi({ clock });

@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, test } from "@jest/globals";
-import { versionOf } from "../../src/webhooks/version.ts";
+import { versionOf } from "../../src/endpoints/version.ts";
 import { storeDelivery } from "../support/deliveries.ts";
+import { create, settings } from "../support/endpoints.ts";
 import { type Client, useApi } from "../support/use-api.ts";
-import { create, settings } from "../support/webhooks.ts";
 
 const api = useApi();
 let client: Client;

@@ -1,8 +1,8 @@
 import { openDatabase } from "@herald/common/database/open-database";
 import { eventually } from "@herald/testkit/harness/eventually";
 import { expect, test } from "@jest/globals";
+import { create, settings } from "../support/endpoints.ts";
 import { useApi } from "../support/use-api.ts";
-import { create, settings } from "../support/webhooks.ts";
 
 const api = useApi();
 

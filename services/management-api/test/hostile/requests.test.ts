@@ -2,9 +2,9 @@ import { connect } from "node:net";
 import { eventually } from "@herald/testkit/harness/eventually";
 import { beforeAll, describe, expect, test } from "@jest/globals";
 import { API_PREFIX } from "../../src/operations.ts";
+import { create, settings } from "../support/endpoints.ts";
 import { token } from "../support/tokens.ts";
 import { useApi } from "../support/use-api.ts";
-import { create, settings } from "../support/webhooks.ts";
 
 const api = useApi({ settings: { SIGN_IN_LINKS: "true" } });
 const MARK = "PROPERTY-OF-THE-OTHER";

@@ -2,10 +2,10 @@ import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import fc, { type Arbitrary } from "fast-check";
 import type { OpenApiDocument } from "../../../src/openapi/document.ts";
 import { newDeliveryId, states, storeDelivery } from "../../support/deliveries.ts";
+import { create } from "../../support/endpoints.ts";
 import { responseValidator } from "../../support/response-validator.ts";
 import { token } from "../../support/tokens.ts";
 import { useApi } from "../../support/use-api.ts";
-import { create } from "../../support/webhooks.ts";
 import { arbitraryOf, broken, junk } from "./schema-arbitrary.ts";
 
 const REQUESTS = Number(process.env.FUZZ_REQUESTS ?? 10_000);

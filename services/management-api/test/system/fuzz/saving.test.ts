@@ -1,8 +1,8 @@
 import { apiSchemas, type SaveWebhookRequest } from "@herald/contracts";
 import { beforeAll, expect, test } from "@jest/globals";
 import fc from "fast-check";
+import { create } from "../../support/endpoints.ts";
 import { type Client, useApi } from "../../support/use-api.ts";
-import { create } from "../../support/webhooks.ts";
 import { arbitraryOf, broken } from "./schema-arbitrary.ts";
 
 const RUNS = 300;

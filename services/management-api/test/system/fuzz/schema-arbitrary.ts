@@ -1,7 +1,7 @@
 import { EVENT_TYPES, type Schema } from "@herald/contracts";
 import fc, { type Arbitrary } from "fast-check";
 import { cursorOf } from "../../../src/deliveries/cursor.ts";
-import { versionOf } from "../../../src/webhooks/version.ts";
+import { versionOf } from "../../../src/endpoints/version.ts";
 
 /** Texts for the formats that a schema can't say in full. */
 const formats: Record<string, Arbitrary<string>> = {

@@ -1,5 +1,5 @@
 import { expect, test } from "@jest/globals";
-import { createTurns } from "./turns.ts";
+import { createTurns } from "./keyed-limiter.ts";
 
 /** A task that ends when it's told to. */
 function task() {

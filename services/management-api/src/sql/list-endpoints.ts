@@ -1,7 +1,7 @@
 import type { Queries } from "@herald/common/database/queries";
 import { RECENT_DELIVERIES } from "@herald/contracts";
 import type { DeliveryRow } from "../deliveries/summary.ts";
-import type { EndpointRow } from "../webhooks/summary.ts";
+import type { EndpointRow } from "../endpoints/summary.ts";
 
 export type ListedEndpoint = EndpointRow & { deliveries: DeliveryRow[] };
 

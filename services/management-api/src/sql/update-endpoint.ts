@@ -1,5 +1,5 @@
 import { Prisma, type PrismaClient } from "@herald/common/database/generated/client";
-import type { EndpointRow } from "../webhooks/summary.ts";
+import type { EndpointRow } from "../endpoints/summary.ts";
 
 export interface WebhookUpdate {
   id: string;

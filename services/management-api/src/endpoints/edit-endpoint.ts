@@ -2,10 +2,10 @@ import { newSigningSecret } from "@herald/common/security/signature";
 import type { SaveWebhookRequest, SaveWebhookResponse } from "@herald/contracts";
 import { toDeliverySummary } from "../deliveries/summary.ts";
 import { recentDeliveries } from "../sql/recent-deliveries.ts";
-import { updateWebhook } from "../sql/update-webhook.ts";
+import { updateWebhook } from "../sql/update-endpoint.ts";
 import { catchUpEnd } from "./catch-up.ts";
-import type { WebhookParts } from "./create-webhook.ts";
-import { conflictOrNotFound } from "./not-changed.ts";
+import type { WebhookParts } from "./create-endpoint.ts";
+import { conflictOrNotFound } from "./find-endpoint.ts";
 import { toEndpointSummary } from "./summary.ts";
 import { parseVersion } from "./version.ts";
 

@@ -1,8 +1,8 @@
 import { sqlStateOf } from "@herald/common/database/errors";
 import type { PrismaClient } from "@herald/common/database/generated/client";
 import type { Clock } from "@herald/common/runtime/clock";
-import { deleteEndpoint, eraseDeliveries, hasLongHistory, pauseForDeletion } from "../sql/delete-webhook.ts";
-import { conflictOrNotFound } from "./not-changed.ts";
+import { deleteEndpoint, eraseDeliveries, hasLongHistory, pauseForDeletion } from "../sql/delete-endpoint.ts";
+import { conflictOrNotFound } from "./find-endpoint.ts";
 import { parseVersion } from "./version.ts";
 
 /** Deliveries that one statement erases: some tenths of a second. */

@@ -4,7 +4,7 @@ import type { SecretBox } from "@herald/common/security/secret-box";
 import { newSigningSecret } from "@herald/common/security/signature";
 import type { SaveWebhookRequest, SaveWebhookResponse } from "@herald/contracts";
 import { ProblemError } from "../problems/problem-error.ts";
-import { insertWebhook } from "../sql/insert-webhook.ts";
+import { insertWebhook } from "../sql/insert-endpoint.ts";
 import { catchUpEnd } from "./catch-up.ts";
 import { toEndpointSummary } from "./summary.ts";
 

@@ -2,10 +2,10 @@ import type { Queries } from "@herald/common/database/queries";
 import type { CheckWebhookResponse, DeleteWebhookRequest, SaveWebhookRequest } from "@herald/contracts";
 import { toDeliverySummary } from "../deliveries/summary.ts";
 import type { ApiRequest, Handlers } from "../handlers.ts";
-import { listWebhooks } from "../sql/list-webhooks.ts";
-import { createWebhook, type WebhookParts } from "./create-webhook.ts";
-import { deleteWebhook } from "./delete-webhook.ts";
-import { editWebhook } from "./edit-webhook.ts";
+import { listWebhooks } from "../sql/list-endpoints.ts";
+import { createWebhook, type WebhookParts } from "./create-endpoint.ts";
+import { deleteWebhook } from "./delete-endpoint.ts";
+import { editWebhook } from "./edit-endpoint.ts";
 import { listOverviews, type OverviewParts, readDetails } from "./overview.ts";
 import { toEndpointSummary } from "./summary.ts";
 
