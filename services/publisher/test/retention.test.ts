@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { firstIdAt } from "@herald/common/database/first-id-at";
 import type { Prisma } from "@herald/common/database/generated/client";
 import type { Queries } from "@herald/common/database/queries";
 import { insertDelivery, insertEndpoint, insertEvent } from "@herald/testkit/harness/rows";
@@ -6,7 +7,6 @@ import { steeredClock } from "@herald/testkit/harness/steered-clock";
 import { useDatabase } from "@herald/testkit/harness/use-database";
 import { beforeEach, describe, expect, test } from "@jest/globals";
 import { eraseOld } from "../src/retention/erase-old.ts";
-import { firstIdAt } from "../src/retention/first-id-at.ts";
 import { eraseDeliveries } from "../src/sql/erase-deliveries.ts";
 import { eraseEvents } from "../src/sql/erase-events.ts";
 import { findOrganizations } from "../src/sql/find-organizations.ts";

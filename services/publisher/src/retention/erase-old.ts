@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { firstIdAt } from "@herald/common/database/first-id-at";
 import type { Queries } from "@herald/common/database/queries";
 import type { Clock } from "@herald/common/runtime/clock";
 import type { Log } from "@herald/common/telemetry/log";
@@ -6,7 +7,6 @@ import { eraseDeliveries } from "../sql/erase-deliveries.ts";
 import { eraseEvents } from "../sql/erase-events.ts";
 import type { EventCursor } from "../sql/fill-gaps.ts";
 import { findOrganizations } from "../sql/find-organizations.ts";
-import { firstIdAt } from "./first-id-at.ts";
 
 export interface RetentionOptions {
   /** How long a delivery is kept after its last attempt, in milliseconds. */
