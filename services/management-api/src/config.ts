@@ -6,7 +6,7 @@ import {
 } from "@herald/common/config/common-settings";
 import { ConfigError, type Environment, readConfig } from "@herald/common/config/read-config";
 import type { Config, Settings } from "@herald/common/config/settings";
-import { type ApiLimits, DEFAULT_API_LIMITS, type SessionInfo } from "@herald/contracts";
+import { type ApiLimits, DEFAULT_API_LIMITS } from "@herald/contracts";
 import { authenticationSettings, problemsOfAuthentication } from "./authentication/settings.ts";
 
 const ownSettings = {
@@ -109,19 +109,5 @@ export function limitsOf(config: ManagementApiConfig): ApiLimits {
     urlCharacters: config.MAX_URL_CHARACTERS,
     payloadBytes: config.MAX_PAYLOAD_BYTES,
     endpoints: config.MAX_ENDPOINTS,
-  };
-}
-
-/** What a page needs to know of the service. */
-export function serviceFacts(config: ManagementApiConfig): Pick<SessionInfo, "limits" | "headerPrefix"> {
-  return {
-    limits: {
-      ...limitsOf(config),
-      maxAttempts: config.RETRY_DELAYS_SECONDS.split(",").length + 1,
-      disableAfterFailures: config.DISABLE_AFTER_FAILURES,
-      attemptTimeoutMs: config.ATTEMPT_TIMEOUT_SECONDS * 1_000,
-      retentionDays: config.RETENTION_DAYS,
-    },
-    headerPrefix: config.HEADER_PREFIX,
   };
 }

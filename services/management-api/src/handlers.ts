@@ -1,22 +1,95 @@
-import type { FieldProblem } from "@herald/contracts";
+import type { Database } from "@herald/common/database/open-database";
+import type { Clock } from "@herald/common/runtime/clock";
+import type { SecretBox } from "@herald/common/security/secret-box";
+import type { DeleteWebhookRequest, DeliverRequest, FieldProblem, Hint, SaveWebhookRequest } from "@herald/contracts";
+import { v7 } from "uuid";
 import type { Caller } from "./authentication/caller.ts";
+import { sessionOf } from "./authentication/session.ts";
+import type { ManagementApiConfig } from "./config.ts";
+import { deliverManually } from "./deliveries/deliver-manually.ts";
+import { type HistoryFilter, listDeliveries, readDelivery } from "./deliveries/history.ts";
+import { toDeliverySummary } from "./deliveries/summary.ts";
+import { deleteEndpoint } from "./endpoints/delete-endpoint.ts";
+import type { EndpointKey } from "./endpoints/find-endpoint.ts";
+import { listOverviews, readDetails } from "./endpoints/overview.ts";
+import { createEndpoint, editEndpoint } from "./endpoints/save-endpoint.ts";
+import { toEndpointSummary } from "./endpoints/summary.ts";
+import { eventTypes } from "./event-types.ts";
 import type { OperationId } from "./operations.ts";
+import { listEndpoints } from "./sql/list-endpoints.ts";
 
 /** A request that has been authenticated, allowed, and validated. */
 export interface ApiRequest<Body = unknown, Query = unknown> {
   caller: Caller;
-  /** The caller's; "" where the operation takes callers without one. */
+  /** The caller's organization; "" where the operation takes callers without one. */
   organizationId: string;
-  /** Of the path, by name. */
+  /** The parameters of the path, by name. */
   params: Readonly<Record<string, string>>;
   query: Query;
   body: Body;
-  /** Of the body; empty unless the operation reports them itself. */
+  /** The bad fields of the body; empty unless the operation reports them itself. */
   badFields: FieldProblem[];
 }
 
-/** Does an operation. Returns the body of its success response; throws ProblemError where there is none. */
-// biome-ignore lint/suspicious/noExplicitAny: what body and query are is the operation's; the router has validated them.
+/** Does an operation. Returns the body of its success response, and throws ProblemError for every other response. */
+// biome-ignore lint/suspicious/noExplicitAny: the operation decides what body and query are; the router has validated them.
 export type Handler = (request: ApiRequest<any, any>) => Promise<unknown>;
 
 export type Handlers = Record<OperationId, Handler>;
+
+export interface HandlerParts {
+  config: ManagementApiConfig;
+  database: Pick<Database, "prisma" | "queries">;
+  secrets: SecretBox;
+  /** Asks a dispatcher for a manual delivery's first attempt; resolves when it has answered, or when its time is over. */
+  requestAttempt: (hint: Hint) => Promise<void>;
+  clock: Clock;
+}
+
+/** The handler of every operation. */
+export function createHandlers({ config, database, secrets, requestAttempt, clock }: HandlerParts): Handlers {
+  const parts = {
+    ...database,
+    secrets,
+    requestAttempt,
+    clock,
+    newId: idSource(clock),
+    maxEndpoints: config.MAX_ENDPOINTS,
+    windowDays: config.PUBLICATION_WINDOW_DAYS,
+    hintGraceMs: config.HINT_GRACE_SECONDS * 1_000,
+  };
+  const headers = { headerPrefix: config.HEADER_PREFIX, standardWebhooks: config.STANDARD_WEBHOOKS };
+  return {
+    async listWebhooks({ organizationId }) {
+      const rows = await listEndpoints(parts.queries, organizationId);
+      return rows.map((row) => toEndpointSummary(row, row.deliveries.map(toDeliverySummary)));
+    },
+    createWebhook: ({ organizationId, body }: ApiRequest<SaveWebhookRequest>) =>
+      createEndpoint(parts, organizationId, body),
+    listOverviews: ({ organizationId }) => listOverviews(parts, organizationId),
+    checkWebhook: async ({ badFields }) => ({ errors: badFields }),
+    readWebhook: (request) => readDetails(parts, keyOf(request)),
+    editWebhook: (request: ApiRequest<SaveWebhookRequest>) => editEndpoint(parts, keyOf(request), request.body),
+    deleteWebhook: (request: ApiRequest<DeleteWebhookRequest>) =>
+      deleteEndpoint(parts, keyOf(request), request.body.version),
+    deliverManually: (request: ApiRequest<DeliverRequest>) => deliverManually(parts, keyOf(request), request.body),
+    listDeliveries: (request: ApiRequest<unknown, HistoryFilter>) =>
+      listDeliveries(parts, keyOf(request), request.query),
+    readDelivery: (request) => readDelivery(parts, keyOf(request), request.params.deliveryId ?? "", headers),
+    readSession: async ({ caller }) => sessionOf(caller, config),
+    listEventTypes: async () => eventTypes,
+  };
+}
+
+function keyOf({ params, organizationId }: ApiRequest): EndpointKey {
+  return { id: params.id ?? "", organizationId };
+}
+
+/** Makes UUIDv7 ids in the order of the calls: by the clock, and by a counter within a millisecond. */
+function idSource(clock: Clock): () => string {
+  let sequence = 0;
+  return () => {
+    sequence = (sequence + 1) % 2 ** 32;
+    return v7({ msecs: clock.now().getTime(), seq: sequence });
+  };
+}

@@ -5,10 +5,10 @@ import { openService } from "@herald/common/service/open-service";
 import type { Service } from "@herald/common/service/run-service";
 import { createApp } from "./app.ts";
 import { readManagementApiConfig } from "./config.ts";
-import { attemptRequester } from "./deliveries/request-attempt.ts";
+import { attemptRequester } from "./deliveries/deliver-manually.ts";
 import { startServer } from "./http/server.ts";
 
-/** How long a stop waits for the requests under way, and then for those that waited for the broker. */
+/** How long a stop waits for the requests under way, and then for the requests that waited for the broker: 20 s in all. */
 const ANSWER_TIMEOUT_MS = 15_000;
 const LAST_ANSWERS_MS = 2_000;
 
@@ -36,7 +36,7 @@ export async function startManagementApi(
     port: server.port,
     async stop() {
       const answered = server.close();
-      // Whoever waits for a manual delivery's first attempt until then gets its state: a stop has 20 s in all.
+      // A request that still waits for a manual delivery's first attempt is answered when the broker closes.
       await Promise.race([answered, sleep(ANSWER_TIMEOUT_MS, undefined, { ref: false })]);
       await broker.close();
       await Promise.race([answered, sleep(LAST_ANSWERS_MS, undefined, { ref: false })]);

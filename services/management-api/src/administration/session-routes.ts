@@ -12,9 +12,9 @@ const MAX_BODY_BYTES = 16 * 1024;
 /**
  * The session behind the page's cookie: signing out, and signing in by a link.
  *
- * Such a link holds a token in its fragment, which browsers send to nobody: the page behind it posts the token here, and gets
- * the cookie. For development: in production the product's own sign-in sets the cookie, and a link like that would let its
- * maker sign somebody else in as themselves.
+ * Such a link holds a token in its fragment, which browsers don't send: the page behind the link posts the token here, and
+ * gets the cookie. It is for development. In production the product's own sign-in sets the cookie, and with such a link an
+ * attacker could sign another person in under the attacker's name.
  */
 export function sessionRoutes(config: ManagementApiConfig, verifyToken: VerifyToken): Router {
   const router = Router();

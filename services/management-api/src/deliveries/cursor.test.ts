@@ -6,7 +6,7 @@ test("every id comes back out of its cursor", () => {
   fc.assert(fc.property(fc.uuid(), (id) => expect(parseCursor(cursorOf(id))).toBe(id)));
 });
 
-test("what isn't written as a cursor would be is none", () => {
+test("a text that no delivery id is written as is no cursor", () => {
   fc.assert(
     fc.property(fc.string(), (text) => {
       const id = parseCursor(text);

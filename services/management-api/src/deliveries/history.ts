@@ -1,11 +1,18 @@
 import type { PrismaClient } from "@herald/common/database/generated/client";
+import type { Queries } from "@herald/common/database/queries";
 import type { DeliveryAttemptInfo, DeliveryDetails, DeliveryListItem, DeliveryPage, Outcome } from "@herald/contracts";
+import { type EndpointKey, findEndpoint } from "../endpoints/find-endpoint.ts";
 import { ProblemError } from "../problems/problem-error.ts";
 import { deliveryDetails } from "../sql/delivery-details.ts";
 import { deliveryHistory, type HistoryRow } from "../sql/delivery-history.ts";
 import { cursorOf, parseCursor } from "./cursor.ts";
 import { type SentHeaders, sentHeaders } from "./sent-headers.ts";
 import { toDeliverySummary, toUtc } from "./summary.ts";
+
+interface HistoryParts {
+  prisma: PrismaClient;
+  queries: Queries;
+}
 
 /** The query parameters of a history, validated. */
 export interface HistoryFilter {
@@ -17,18 +24,18 @@ export interface HistoryFilter {
   to?: string;
 }
 
-/** Some tens of milliseconds of PostgreSQL's time. */
+/** How many deliveries one answer reads: some tens of milliseconds of PostgreSQL's time. */
 const MAX_SCANNED = 20_000;
 
 /** @throws ProblemError `webhook_not_found` */
 export async function listDeliveries(
-  prisma: PrismaClient,
-  { id: endpointId, organizationId }: { id: string; organizationId: string },
+  { prisma, queries }: HistoryParts,
+  key: EndpointKey,
   filter: HistoryFilter,
 ): Promise<DeliveryPage> {
-  const { rows, lastSeen } = await deliveryHistory(prisma, {
-    organizationId,
-    endpointId,
+  const { rows, lastSeen } = await deliveryHistory(queries, {
+    organizationId: key.organizationId,
+    endpointId: key.id,
     olderThan: filter.cursor === undefined ? null : parseCursor(filter.cursor),
     outcomes: filter.outcome ?? [],
     eventTypes: filter.eventType ?? [],
@@ -37,19 +44,21 @@ export async function listDeliveries(
     limit: filter.limit,
     maxScanned: MAX_SCANNED,
   });
-  if (rows.length === 0) await assertEndpoint(prisma, { id: endpointId, organizationId });
+  if (rows.length === 0) await findEndpoint(prisma, key);
   return { deliveries: rows.map(toListItem), nextCursor: lastSeen === null ? null : cursorOf(lastSeen) };
 }
 
 /** @throws ProblemError `webhook_not_found` or `delivery_not_found` */
 export async function readDelivery(
-  prisma: PrismaClient,
-  ids: { id: string; endpointId: string; organizationId: string },
+  { prisma, queries }: HistoryParts,
+  key: EndpointKey,
+  deliveryId: string,
   headers: SentHeaders,
 ): Promise<DeliveryDetails> {
-  const row = await deliveryDetails(prisma, ids);
+  const { id: endpointId, organizationId } = key;
+  const row = await deliveryDetails(queries, { id: deliveryId, endpointId, organizationId });
   if (row === null) {
-    await assertEndpoint(prisma, { id: ids.endpointId, organizationId: ids.organizationId });
+    await findEndpoint(prisma, key);
     throw new ProblemError("delivery_not_found");
   }
   const { eventType, traceparent } = row;
@@ -60,11 +69,6 @@ export async function readDelivery(
     return { ...attempt, attemptedAtUtc: toUtc(startedAt), timestamp, headers: sentHeaders(sent, headers) };
   });
   return { ...toListItem(row), body, attempts };
-}
-
-async function assertEndpoint(prisma: PrismaClient, endpoint: { id: string; organizationId: string }): Promise<void> {
-  const found = await prisma.webhookEndpoint.findFirst({ where: endpoint, select: { id: true } });
-  if (found === null) throw new ProblemError("webhook_not_found");
 }
 
 function toListItem(row: HistoryRow): DeliveryListItem {

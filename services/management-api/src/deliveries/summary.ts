@@ -1,6 +1,6 @@
 import type { DeliveryState, EventType, WebhookDeliverySummary } from "@herald/contracts";
 
-/** What a summary is made of, as the database has it. */
+/** The columns that a delivery's summary is made of. */
 export interface DeliveryRow {
   id: string;
   businessEventId: string | null;
@@ -9,7 +9,7 @@ export interface DeliveryRow {
   attemptCount: number;
   statusCode: number | null;
   errorSummary: string | null;
-  /** A date, or its text where it comes out of JSON. */
+  /** A date, or its text where the row was read as JSON. */
   attemptedAt: Date | string | null;
 }
 

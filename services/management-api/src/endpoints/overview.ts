@@ -1,15 +1,15 @@
-import type { PrismaClient } from "@herald/common/database/generated/client";
+import type { Queries } from "@herald/common/database/queries";
 import type { Clock } from "@herald/common/runtime/clock";
 import type { EndpointDetails, EndpointOverview, EventType, HourOfDeliveries } from "@herald/contracts";
 import { toDeliverySummary, toUtc } from "../deliveries/summary.ts";
 import { ProblemError } from "../problems/problem-error.ts";
+import { failedAttempts, missedEvents } from "../sql/endpoint-details.ts";
 import { endpointOverviews, type HourRow, type OverviewRow } from "../sql/endpoint-overviews.ts";
-import { failedAttempts } from "../sql/failed-attempts.ts";
-import { missedEvents } from "../sql/missed-events.ts";
+import type { EndpointKey } from "./find-endpoint.ts";
 import { toEndpointSummary } from "./summary.ts";
 
 export interface OverviewParts {
-  prisma: PrismaClient;
+  queries: Queries;
   clock: Clock;
   /** How many days back a resumed endpoint is caught up. */
   windowDays: number;
@@ -18,34 +18,33 @@ export interface OverviewParts {
 const HOURS = 24;
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
-/** What one answer looks at, however much there is. */
-const MAX_DELIVERIES = 10_000;
-const MAX_COUNT = 10_000;
+/** One answer reads so many deliveries for its hours, and counts so far, however much is stored. */
+const bounds = { maxDeliveries: 10_000, maxCount: 10_000 };
 
-/** How each of an organization's endpoints fares, by name. */
+/** The state of each of an organization's endpoints, in the order of their names. */
 export async function listOverviews(
-  { prisma, clock }: OverviewParts,
+  { queries, clock }: OverviewParts,
   organizationId: string,
 ): Promise<EndpointOverview[]> {
   const since = firstHour(clock.now());
-  const rows = await endpointOverviews(prisma, { organizationId, endpointId: null, since, ...bounds });
+  const rows = await endpointOverviews(queries, { organizationId, endpointId: null, since, ...bounds });
   return rows.map((row) => toOverview(row, since));
 }
 
 /** @throws ProblemError `webhook_not_found` */
 export async function readDetails(
-  { prisma, clock, windowDays }: OverviewParts,
-  { id, organizationId }: { id: string; organizationId: string },
+  { queries, clock, windowDays }: OverviewParts,
+  { id, organizationId }: EndpointKey,
 ): Promise<EndpointDetails> {
   const now = clock.now();
   const since = firstHour(now);
-  const [row] = await endpointOverviews(prisma, { organizationId, endpointId: id, since, ...bounds });
+  const [row] = await endpointOverviews(queries, { organizationId, endpointId: id, since, ...bounds });
   if (row === undefined) throw new ProblemError("webhook_not_found");
-  const failures = await failedAttempts(prisma, row.failureRun);
+  const failures = await failedAttempts(queries, row.failureRun);
   const windowStart = new Date(now.getTime() - windowDays * DAY_MS);
   const { missed, isMinimum } = row.enabled
     ? { missed: 0, isMinimum: false }
-    : await missedEvents(prisma, { endpointId: id, windowStart, maxEvents: MAX_COUNT });
+    : await missedEvents(queries, { endpointId: id, windowStart, maxEvents: bounds.maxCount });
   return {
     ...toOverview(row, since),
     failureRun: failures.map(({ attemptedAt, eventType, ...attempt }) => ({
@@ -56,8 +55,6 @@ export async function readDetails(
     onResume: row.enabled ? null : { parked: row.parked, missedEvents: missed, missedEventsIsMinimum: isMinimum },
   };
 }
-
-const bounds = { maxDeliveries: MAX_DELIVERIES, maxCount: MAX_COUNT };
 
 function toOverview(row: OverviewRow, since: Date): EndpointOverview {
   const { deliveries: _deliveries, ...summary } = toEndpointSummary(row, []);
@@ -73,7 +70,7 @@ function toOverview(row: OverviewRow, since: Date): EndpointOverview {
   };
 }
 
-/** The beginning of the first of the 24 hours, the last of which is the one that `now` is in. */
+/** When the first of the 24 hours begins; the last one is the hour of `now`. */
 function firstHour(now: Date): Date {
   return new Date((Math.floor(now.getTime() / HOUR_MS) - (HOURS - 1)) * HOUR_MS);
 }

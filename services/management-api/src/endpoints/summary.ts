@@ -1,7 +1,7 @@
 import type { EventType, WebhookDeliverySummary, WebhookEndpointSummary } from "@herald/contracts";
 import { versionOf } from "./version.ts";
 
-/** What a summary is made of, as the database has it. */
+/** The columns that an endpoint's summary is made of. */
 export interface EndpointRow {
   id: string;
   name: string;

@@ -8,7 +8,7 @@ export function versionOf(revision: bigint): string {
   return bytes.toString("base64");
 }
 
-/** The revision that a version stands for; null where the text is none that {@link versionOf} could have made. */
+/** The revision that a version stands for; null where {@link versionOf} can't have made the text. */
 export function parseVersion(version: string): bigint | null {
   if (!BASE64_OF_8_BYTES.test(version)) return null;
   return Buffer.from(version, "base64").readBigInt64BE();

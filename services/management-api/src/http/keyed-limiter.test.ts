@@ -1,7 +1,7 @@
 import { expect, test } from "@jest/globals";
-import { createTurns } from "./keyed-limiter.ts";
+import { createKeyedLimiter } from "./keyed-limiter.ts";
 
-/** A task that ends when it's told to. */
+/** A task that ends when the test calls `end`. */
 function task() {
   let end = () => {};
   const ended = new Promise<void>((resolve) => {
@@ -9,49 +9,49 @@ function task() {
   });
   return { end, ended };
 }
-const soon = () => new Promise((resolve) => setImmediate(resolve));
+const nextTick = () => new Promise((resolve) => setImmediate(resolve));
 
-test("as many as may run at once, in the order of the calls, each key by itself", async () => {
-  const turns = createTurns({ atOnce: 2, longestWaitMs: 10_000 });
-  const begun: string[] = [];
+test("a limiter runs the tasks of a key in the order of the calls, at most `concurrency` of them at once", async () => {
+  const limiter = createKeyedLimiter({ concurrency: 2, maxWaitMs: 10_000 });
+  const started: string[] = [];
   const tasks = new Map(["a1", "a2", "a3", "a4", "b1"].map((name) => [name, task()]));
   const running = [...tasks].map(([name, { ended }]) =>
-    turns.take(name[0] ?? "", async () => {
-      begun.push(name);
+    limiter.run(name[0] ?? "", async () => {
+      started.push(name);
       await ended;
       return name;
     }),
   );
-  await soon();
-  expect(begun).toEqual(["a1", "a2", "b1"]);
+  await nextTick();
+  expect(started).toEqual(["a1", "a2", "b1"]);
   tasks.get("a2")?.end();
-  await soon();
-  expect(begun).toEqual(["a1", "a2", "b1", "a3"]);
+  await nextTick();
+  expect(started).toEqual(["a1", "a2", "b1", "a3"]);
   for (const { end } of tasks.values()) end();
   expect(await Promise.all(running)).toEqual(["a1", "a2", "a3", "a4", "b1"]);
 });
 
-test("a task that fails passes its turn on", async () => {
-  const turns = createTurns({ atOnce: 1, longestWaitMs: 10_000 });
-  const failing = turns.take("a", async () => {
+test("a task that fails releases its place in the limiter", async () => {
+  const limiter = createKeyedLimiter({ concurrency: 1, maxWaitMs: 10_000 });
+  const failing = limiter.run("a", async () => {
     throw new Error("no");
   });
-  const next = turns.take("a", async () => "done");
+  const next = limiter.run("a", async () => "done");
   await expect(failing).rejects.toThrow("no");
   expect(await next).toBe("done");
 });
 
-test("who waits too long is refused and never begun, and those behind come all the same", async () => {
-  const turns = createTurns({ atOnce: 1, longestWaitMs: 20 });
+test("a task that waits too long for the limiter is refused and never started, and later tasks run", async () => {
+  const limiter = createKeyedLimiter({ concurrency: 1, maxWaitMs: 20 });
   const { end, ended } = task();
-  const first = turns.take("a", () => ended);
-  let begun = false;
-  const late = turns.take("a", async () => {
-    begun = true;
+  const first = limiter.run("a", () => ended);
+  let started = false;
+  const late = limiter.run("a", async () => {
+    started = true;
   });
   await expect(late).rejects.toMatchObject({ code: "too_many_requests", facts: { headers: { "Retry-After": "5" } } });
   end();
   await first;
-  expect(await turns.take("a", async () => "next")).toBe("next");
-  expect(begun).toBe(false);
+  expect(await limiter.run("a", async () => "next")).toBe("next");
+  expect(started).toBe(false);
 });

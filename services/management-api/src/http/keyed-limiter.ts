@@ -1,69 +1,69 @@
 import { ProblemError } from "../problems/problem-error.ts";
 
-export interface TurnsOptions {
-  /** Tasks of one key that run at once. */
-  atOnce: number;
-  /** How long one waits for its turn before it's refused. */
-  longestWaitMs: number;
+export interface KeyedLimiterOptions {
+  /** How many tasks of one key run at once. */
+  concurrency: number;
+  /** How long a task waits before it is refused. */
+  maxWaitMs: number;
 }
 
-/** Lets a few tasks of each key run at once, in the order of the calls; the others wait here, and hold nothing. */
-export interface Turns {
-  /** @throws ProblemError `too_many_requests` where its turn doesn't come in time; the task wasn't begun then */
-  take<T>(key: string, task: () => Promise<T>): Promise<T>;
+/** Limits how many tasks of a key run at once. The others wait in the order of the calls, and hold nothing. */
+export interface KeyedLimiter {
+  /** @throws ProblemError `too_many_requests` where the task has waited too long; it was not started then */
+  run<T>(key: string, task: () => Promise<T>): Promise<T>;
 }
 
 const RETRY_AFTER_S = 5;
 
 /**
- * Why it's needed: creates of one organization wait for each other in PostgreSQL, each with a connection in its hand. A
- * hundred at once would hold the whole pool, and every other organization would wait for them.
+ * Why the API needs it: creates of one organization wait for each other in PostgreSQL, and each holds a connection
+ * meanwhile. A hundred at once would hold the whole pool, and every other organization would wait for them.
  */
-export function createTurns({ atOnce, longestWaitMs }: TurnsOptions): Turns {
-  // Holds only keys at work, so it is as small as the work under way.
-  const lines = new Map<string, { running: number; waiting: Set<() => void> }>();
+export function createKeyedLimiter({ concurrency, maxWaitMs }: KeyedLimiterOptions): KeyedLimiter {
+  // Holds only keys that have a running task, so it stays as small as the work under way.
+  const byKey = new Map<string, { running: number; waiting: Set<() => void> }>();
 
-  async function turnOf(key: string): Promise<void> {
-    const line = lines.get(key) ?? { running: 0, waiting: new Set() };
-    lines.set(key, line);
-    if (line.running < atOnce) {
-      line.running++;
+  async function acquire(key: string): Promise<void> {
+    const tasks = byKey.get(key) ?? { running: 0, waiting: new Set() };
+    byKey.set(key, tasks);
+    if (tasks.running < concurrency) {
+      tasks.running++;
       return;
     }
     await new Promise<void>((resolve, reject) => {
       const timer = setTimeout(() => {
-        line.waiting.delete(begin);
+        tasks.waiting.delete(start);
         reject(tooMany());
-      }, longestWaitMs);
-      const begin = () => {
+      }, maxWaitMs);
+      const start = () => {
         clearTimeout(timer);
         resolve();
       };
-      line.waiting.add(begin);
+      tasks.waiting.add(start);
     });
   }
 
-  function pass(key: string): void {
-    const line = lines.get(key);
-    if (line === undefined) return;
-    const [next] = line.waiting;
+  function release(key: string): void {
+    const tasks = byKey.get(key);
+    if (tasks === undefined) return;
+    const [next] = tasks.waiting;
     if (next !== undefined) {
-      // The place goes from one to the other: nobody can come in between.
-      line.waiting.delete(next);
+      // The place goes straight to the next task, so no later call can take it.
+      tasks.waiting.delete(next);
       next();
       return;
     }
-    line.running--;
-    if (line.running === 0) lines.delete(key);
+    tasks.running--;
+    if (tasks.running === 0) byKey.delete(key);
   }
 
   return {
-    async take(key, task) {
-      await turnOf(key);
+    async run(key, task) {
+      await acquire(key);
       try {
         return await task();
       } finally {
-        pass(key);
+        release(key);
       }
     },
   };

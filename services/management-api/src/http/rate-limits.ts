@@ -1,17 +1,17 @@
 import { RateLimiterMemory, RateLimiterRes } from "rate-limiter-flexible";
 import { ProblemError } from "../problems/problem-error.ts";
 
-/** What an organization may do in a minute, in this process. */
+/** How often an organization may do something in a minute, in this process. */
 export interface RateLimits {
   /** @throws ProblemError `too_many_requests` where nothing is left of the allowance */
-  take(allowance: "writes" | "manualDeliveries", organizationId: string): Promise<void>;
+  consume(allowance: "writes" | "manualDeliveries", organizationId: string): Promise<void>;
 }
 
 const WORDS = { writes: "changes", manualDeliveries: "manual deliveries" };
 
 /**
- * Counts in memory: with more processes the allowance grows by as much, which is fine for what this is against, a client
- * that runs wild.
+ * Counts in memory, so each process gives the whole allowance. That is enough against a client that runs wild, which is
+ * what these limits are for.
  */
 export function rateLimits(perMinute: { writes: number; manualDeliveries: number }): RateLimits {
   const limiters = {
@@ -19,7 +19,7 @@ export function rateLimits(perMinute: { writes: number; manualDeliveries: number
     manualDeliveries: new RateLimiterMemory({ points: perMinute.manualDeliveries, duration: 60 }),
   };
   return {
-    async take(allowance, organizationId) {
+    async consume(allowance, organizationId) {
       try {
         await limiters[allowance].consume(organizationId);
       } catch (refusal) {

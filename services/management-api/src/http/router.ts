@@ -5,15 +5,15 @@ import type { ApiRequest, Handlers } from "../handlers.ts";
 import { type Operation, operationsByPath } from "../operations.ts";
 import { ProblemError } from "../problems/problem-error.ts";
 import type { apiValidator } from "../validation/validator.ts";
-import type { Turns } from "./keyed-limiter.ts";
+import type { KeyedLimiter } from "./keyed-limiter.ts";
 import type { RateLimits } from "./rate-limits.ts";
 import { readJson } from "./read-json.ts";
 
 export interface RouterParts {
   authenticate: Authenticate;
   rateLimits: RateLimits;
-  /** Of the writes of one organization: whatever they wait for, they leave connections to the others. */
-  turns: Turns;
+  /** Limits the writes of one organization: however long they wait, other organizations find connections. */
+  writeLimiter: KeyedLimiter;
   validator: ReturnType<typeof apiValidator>;
   handlers: Handlers;
   limits: ApiLimits;
@@ -30,7 +30,7 @@ export function apiRouter(parts: RouterParts): Router {
         const admitted = await admit(request, response, operation, parts);
         const handle = () => parts.handlers[id](admitted);
         const isWrite = operation.rate === "writes";
-        const result = isWrite ? await parts.turns.take(admitted.organizationId, handle) : await handle();
+        const result = isWrite ? await parts.writeLimiter.run(admitted.organizationId, handle) : await handle();
         response.status(operation.success.status);
         if (operation.success.status === 204) response.end();
         else response.json(result);
@@ -49,7 +49,7 @@ function methodNotAllowed(methods: string[]): ProblemError {
 }
 
 /**
- * Lets a request through to its handler. The caller is known and allowed before a byte of the body is read.
+ * Prepares a request for its handler. The caller is known and allowed before a byte of the body is read.
  *
  * @throws ProblemError
  */
@@ -62,7 +62,7 @@ async function admit(
   const caller = await authenticate(request, operation.access);
   response.locals.caller = caller;
   const organizationId = caller.organizationId ?? "";
-  if (operation.rate) await rateLimits.take(operation.rate, organizationId);
+  if (operation.rate) await rateLimits.consume(operation.rate, organizationId);
 
   const params = request.params as Record<string, string>;
   assertIds(params);
@@ -76,7 +76,7 @@ async function admit(
   return { caller, organizationId, params, query, body, badFields };
 }
 
-/** JSON may write any character as \uXXXX, so a text can take six times its bytes. */
+/** JSON may write any character as \uXXXX, so a text can become six times as long. */
 const ESCAPED = 6;
 const REST_OF_BODY_BYTES = 16 * 1024;
 
@@ -88,7 +88,7 @@ function maxBodyBytes(operation: Operation, limits: ApiLimits): number {
 
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
-/** What isn't shaped like an id is the id of nothing. */
+/** A text that isn't shaped like an id can't be the id of anything. */
 function assertIds(params: Record<string, string>): void {
   for (const [name, value] of Object.entries(params)) {
     if (!UUID.test(value)) throw new ProblemError(name === "deliveryId" ? "delivery_not_found" : "webhook_not_found");

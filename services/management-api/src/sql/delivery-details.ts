@@ -1,8 +1,8 @@
-import type { PrismaClient } from "@herald/common/database/generated/client";
+import type { Queries } from "@herald/common/database/queries";
 import type { HistoryRow } from "./delivery-history.ts";
 
 export interface DetailsRow extends HistoryRow {
-  /** Null where the event is no longer stored. */
+  /** Null where the delivery's event is no longer stored. */
   body: string | null;
   traceparent: string | null;
   attempts: AttemptRow[];
@@ -18,14 +18,14 @@ export interface AttemptRow {
 }
 
 /**
- * One delivery with its body and its attempts, oldest first; null where the endpoint has none with this id.
+ * One delivery with its body and its attempts, oldest first; null where the endpoint has no delivery with this id.
  * Locks nothing. Walks delivery_pkey, business_event_pkey and delivery_attempt_pkey.
  */
 export async function deliveryDetails(
-  prisma: PrismaClient,
+  queries: Queries,
   { id, endpointId, organizationId }: { id: string; endpointId: string; organizationId: string },
 ): Promise<DetailsRow | null> {
-  const [row] = await prisma.$queryRaw<DetailsRow[]>`
+  const [row] = await queries.$queryRaw<DetailsRow[]>`
     select delivery.id, business_event_id as "businessEventId", event_type as "eventType", state::text,
            attempt_count as "attemptCount", in_flight as "inFlight", delivery.status_code as "statusCode",
            delivery.error_summary as "errorSummary", attempted_at as "attemptedAt",

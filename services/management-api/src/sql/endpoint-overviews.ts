@@ -1,4 +1,6 @@
-import { Prisma, type PrismaClient } from "@herald/common/database/generated/client";
+import { firstIdAt } from "@herald/common/database/first-id-at";
+import { Prisma } from "@herald/common/database/generated/client";
+import type { Queries } from "@herald/common/database/queries";
 import type { DeliveryRow } from "../deliveries/summary.ts";
 import type { EndpointRow } from "../endpoints/summary.ts";
 
@@ -11,7 +13,7 @@ export interface OverviewRow extends EndpointRow {
   pending: number;
   parked: number;
   lastDelivery: DeliveryRow | null;
-  /** Hours with deliveries, each by its number since `since`. */
+  /** The hours that have deliveries, numbered from `since`. */
   hours: HourRow[];
 }
 
@@ -29,20 +31,23 @@ export interface OverviewQuery {
   endpointId: string | null;
   /** Beginning of the first hour. */
   since: Date;
-  /** Deliveries that are looked at for the hours, newest first, whatever an organization sends in a day. */
+  /** How many deliveries are counted into the hours at most, newest first. */
   maxDeliveries: number;
-  /** Where counting the unfinished stops. */
+  /** Where counting the unfinished deliveries stops. */
   maxCount: number;
 }
 
+/** The clock that made a delivery's id and the clock that dated its row may be this far apart. */
+const CLOCK_SLACK_MS = 3_600_000;
+
 /**
- * How endpoints fare: their configuration, what is unfinished, the newest delivery, and the last hours' deliveries.
+ * The state of endpoints: their configuration, what is unfinished, the newest delivery, and the last hours' deliveries.
  *
  * Locks nothing. Walks, each with a bound: delivery_organization_id_id_idx (or delivery_endpoint_id_id_idx for one
- * endpoint) backwards to the first delivery older than `since`, which the ids (UUIDv7) tell without a look at the rows;
+ * endpoint) backwards to the first delivery older than `since`, which shows in the ids (UUIDv7), so no row is read for it;
  * delivery_pending and delivery_parked once an endpoint; delivery_endpoint_id_id_idx for the newest.
  */
-export async function endpointOverviews(prisma: PrismaClient, query: OverviewQuery): Promise<OverviewRow[]> {
+export async function endpointOverviews(queries: Queries, query: OverviewQuery): Promise<OverviewRow[]> {
   const { organizationId, endpointId, since, maxDeliveries, maxCount } = query;
   const ofEndpoint = endpointId === null ? Prisma.empty : Prisma.sql`and id = ${endpointId}::uuid`;
   const whose =
@@ -51,11 +56,11 @@ export async function endpointOverviews(prisma: PrismaClient, query: OverviewQue
       : Prisma.sql`endpoint_id = (
           select id from webhook_endpoint where id = ${endpointId}::uuid and organization_id = ${organizationId}
         )`;
-  return await prisma.$queryRaw<OverviewRow[]>`
+  return await queries.$queryRaw<OverviewRow[]>`
     with recent as (
       select endpoint_id, state, status_code, created_at
       from delivery
-      where ${whose} and id >= ${firstIdAround(since)}::uuid
+      where ${whose} and id >= ${firstIdAt(new Date(since.getTime() - CLOCK_SLACK_MS))}::uuid
       order by id desc
       limit ${maxDeliveries}
     ), hour as (
@@ -104,14 +109,4 @@ export async function endpointOverviews(prisma: PrismaClient, query: OverviewQue
       limit 1
     ) as newest on true
     order by lower(name), endpoint.id`;
-}
-
-/** Ids are made by the clock of whoever inserts, rows are dated by ours: clocks may be this far apart. */
-const CLOCK_SLACK_MS = 3_600_000;
-
-/** The least UUIDv7 of a time: its 48 bits of milliseconds, and nothing behind them. */
-function firstIdAround(time: Date): string {
-  const milliseconds = Math.max(0, time.getTime() - CLOCK_SLACK_MS);
-  const hex = milliseconds.toString(16).padStart(12, "0");
-  return `${hex.slice(0, 8)}-${hex.slice(8)}-7000-8000-000000000000`;
 }

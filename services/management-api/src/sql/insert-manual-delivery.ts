@@ -8,20 +8,21 @@ export interface ManualDelivery {
   /** The payload, as it will be sent. */
   body: string;
   createdAt: Date;
-  /** When the retry pass may take it, should the hint be lost. */
-  unhintedAt: Date;
+  /** When the due scan takes the delivery, if its hint is lost. */
+  nextAttemptAt: Date;
 }
 
 /**
- * Stores a manual delivery where its endpoint is enabled and subscribed to the event. Returns whether it did.
+ * Stores a manual delivery if its endpoint is enabled and subscribed to the event. Returns whether it did.
  *
- * Locks the endpoint against deletion and edits that the decision hangs on, for the statement. Walks webhook_endpoint_pkey.
+ * Locks the endpoint for the statement, so that no edit and no deletion comes between check and insert. Walks
+ * webhook_endpoint_pkey.
  */
 export async function insertManualDelivery(queries: Queries, delivery: ManualDelivery): Promise<boolean> {
-  const { id, endpointId, organizationId, eventType, body, createdAt, unhintedAt } = delivery;
+  const { id, endpointId, organizationId, eventType, body, createdAt, nextAttemptAt } = delivery;
   const count = await queries.$executeRaw`
     insert into delivery (id, endpoint_id, organization_id, event_type, body, next_attempt_at, created_at)
-    select ${id}::uuid, endpoint.id, endpoint.organization_id, ${eventType}, ${body}, ${unhintedAt}::timestamptz,
+    select ${id}::uuid, endpoint.id, endpoint.organization_id, ${eventType}, ${body}, ${nextAttemptAt}::timestamptz,
            ${createdAt}::timestamptz
     from webhook_endpoint as endpoint
     where endpoint.id = ${endpointId}::uuid

@@ -9,11 +9,11 @@ export type ListedEndpoint = EndpointRow & { deliveries: DeliveryRow[] };
  * An organization's endpoints in the order of their creation, each with its share of the organization's most recent
  * deliveries, newest first.
  *
- * Locks nothing. Walks delivery_organization_id_id_idx backwards and stops at 200, so its cost doesn't grow with the
- * history; webhook_endpoint_organization_id_id_idx for the endpoints, whose ids (UUIDv7) are in the order of creation. One
- * statement, so that a delete at the same time shows in both halves or in none.
+ * Locks nothing. Walks delivery_organization_id_id_idx backwards and stops at 200, so the cost doesn't grow with the
+ * history, and webhook_endpoint_organization_id_id_idx for the endpoints, whose ids (UUIDv7) are in the order of creation.
+ * It is one statement, so that a delete at the same time shows in endpoints and deliveries, or in neither.
  */
-export async function listWebhooks(queries: Queries, organizationId: string): Promise<ListedEndpoint[]> {
+export async function listEndpoints(queries: Queries, organizationId: string): Promise<ListedEndpoint[]> {
   return await queries.$queryRaw<ListedEndpoint[]>`
     with recent as (
       select id, endpoint_id, business_event_id, event_type, state::text as state, attempt_count, status_code,

@@ -1,11 +1,12 @@
 import type { Log } from "@herald/common/telemetry/log";
 import { Histogram, type Registry } from "@herald/common/telemetry/metrics";
+import compression from "compression";
 import type { RequestHandler } from "express";
 import { v7 } from "uuid";
 
 /**
- * Gives each request an id, which the response, its problem and the log share, and writes down how it ended. The line
- * holds no query, header or body: those can be secret.
+ * Gives each request an id, which the response, its problem and the log share, and logs and measures how the request
+ * ended. The line holds no query, header or body: those can be secret.
  */
 export function observe({ log, registry }: { log: Log; registry: Registry }): RequestHandler {
   const durations = new Histogram({
@@ -44,8 +45,34 @@ export function observe({ log, registry }: { log: Log; registry: Registry }): Re
   };
 }
 
-/** Who changed what is for everyone who runs Herald; that pages poll is for nobody. */
+/** An operator wants to see who changed what, but not each poll of the page. */
 function levelOf(method: string, status: number): "debug" | "info" | "warn" {
   if (status >= 500) return "warn";
   return method === "GET" && status < 400 ? "debug" : "info";
 }
+
+/** The headers of every answer: other sites may use none of them, and no cache may keep an answer of the API. */
+export const securityHeaders: RequestHandler = (_request, response, next) => {
+  response.set({
+    "Cache-Control": "no-store",
+    "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+  });
+  next();
+};
+
+const SMALLEST_COMPRESSED_BYTES = 1_024;
+
+/**
+ * Compresses the answers to GET: an overview of 100 endpoints is 290 KB of text, and 15 KB compressed. Answers to changes
+ * stay as they are, since they can hold a secret beside a text that the caller chose: the length of both, compressed
+ * together, would tell the one through the other.
+ */
+export const compressReads: RequestHandler = compression({
+  threshold: SMALLEST_COMPRESSED_BYTES,
+  filter: (request, response) => request.method === "GET" && compression.filter(request, response),
+});

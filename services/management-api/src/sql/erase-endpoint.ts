@@ -1,11 +1,11 @@
-import type { PrismaClient } from "@herald/common/database/generated/client";
+import type { Queries } from "@herald/common/database/queries";
 
-/** Whether an endpoint has more deliveries than that. Locks nothing. Walks delivery_endpoint_id_id_idx that far. */
+/** Whether an endpoint has more than `moreThan` deliveries. Locks nothing. Walks that far in delivery_endpoint_id_id_idx. */
 export async function hasLongHistory(
-  prisma: PrismaClient,
+  queries: Queries,
   { id, organizationId, moreThan }: { id: string; organizationId: string; moreThan: number },
 ): Promise<boolean> {
-  const rows = await prisma.$queryRaw<unknown[]>`
+  const rows = await queries.$queryRaw<unknown[]>`
     select 1
     from delivery
     where endpoint_id = (select id from webhook_endpoint where id = ${id}::uuid and organization_id = ${organizationId})
@@ -16,15 +16,15 @@ export async function hasLongHistory(
 }
 
 /**
- * Pauses an endpoint in that revision, so that nothing is added to what is being erased. Returns its new revision, or null
- * where the organization has no such endpoint in that revision. Locks the endpoint. Walks webhook_endpoint_pkey.
+ * Pauses an endpoint in a revision, so that no delivery is added while its history is erased. Returns its new revision, or
+ * null where the organization has no such endpoint in that revision. Locks the endpoint. Walks webhook_endpoint_pkey.
  */
 export async function pauseForDeletion(
-  prisma: PrismaClient,
+  queries: Queries,
   endpoint: { id: string; organizationId: string; revision: bigint; now: Date },
 ): Promise<bigint | null> {
   const { id, organizationId, revision, now } = endpoint;
-  const [row] = await prisma.$queryRaw<{ revision: bigint }[]>`
+  const [row] = await queries.$queryRaw<{ revision: bigint }[]>`
     update webhook_endpoint
     set enabled = false,
         disabled_reason = coalesce(disabled_reason, 'paused'),
@@ -37,27 +37,27 @@ export async function pauseForDeletion(
 }
 
 /**
- * Erases a step of an endpoint's deliveries with their attempts, oldest first. Returns how many.
+ * Erases up to `limit` deliveries of an endpoint with their attempts, oldest first. Returns how many deliveries it erased.
  * Locks those deliveries. Walks delivery_endpoint_id_id_idx, and delivery_attempt_pkey for each.
  */
 export async function eraseDeliveries(
-  prisma: PrismaClient,
+  queries: Queries,
   { endpointId, limit }: { endpointId: string; limit: number },
 ): Promise<number> {
-  return await prisma.$executeRaw`
+  return await queries.$executeRaw`
     delete from delivery
     where id in (select id from delivery where endpoint_id = ${endpointId}::uuid order by id limit ${limit})`;
 }
 
 /**
- * Deletes an endpoint in that revision, and what is left of its history with it. Returns whether it was there.
+ * Deletes an endpoint in a revision, and what is left of its history. Returns whether it was there in that revision.
  * Locks the endpoint and its deliveries. Walks webhook_endpoint_pkey, delivery_endpoint_id_id_idx, delivery_attempt_pkey.
  */
-export async function deleteEndpoint(
-  prisma: PrismaClient,
+export async function eraseEndpoint(
+  queries: Queries,
   { id, organizationId, revision }: { id: string; organizationId: string; revision: bigint },
 ): Promise<boolean> {
-  const count = await prisma.$executeRaw`
+  const count = await queries.$executeRaw`
     delete from webhook_endpoint
     where id = ${id}::uuid and organization_id = ${organizationId} and revision = ${revision}`;
   return count > 0;

@@ -1,0 +1,122 @@
+import type { Prisma, PrismaClient } from "@herald/common/database/generated/client";
+import type { Queries } from "@herald/common/database/queries";
+import type { Clock } from "@herald/common/runtime/clock";
+import type { SecretBox } from "@herald/common/security/secret-box";
+import { newSigningSecret } from "@herald/common/security/signature";
+import type { SaveWebhookRequest, SaveWebhookResponse } from "@herald/contracts";
+import { toDeliverySummary } from "../deliveries/summary.ts";
+import { ProblemError } from "../problems/problem-error.ts";
+import { recentDeliveries } from "../sql/delivery-summaries.ts";
+import { updateEndpoint } from "../sql/update-endpoint.ts";
+import { type EndpointKey, refuseVersion } from "./find-endpoint.ts";
+import { toEndpointSummary } from "./summary.ts";
+import { parseVersion } from "./version.ts";
+
+export interface SaveParts {
+  prisma: PrismaClient;
+  queries: Queries;
+  secrets: SecretBox;
+  clock: Clock;
+  newId: () => string;
+  /** How many endpoints an organization may have. */
+  maxEndpoints: number;
+}
+
+/** How long the publisher goes on looking for missing events: some were in fan-out at the time of the edit. */
+const CATCH_UP_MS = 60_000;
+
+/**
+ * Until when a new, resumed or newly subscribed endpoint is caught up. The columns `catch_up_at` and `catch_up_until` are
+ * marks for the publisher: it unparks the endpoint's deliveries, and adds deliveries of the events that the endpoint missed.
+ */
+const catchUpEnd = (now: Date) => new Date(now.getTime() + CATCH_UP_MS);
+
+/**
+ * Creates an endpoint with a signing secret of its own. No other answer than this one holds the secret (SPEC 3.1).
+ *
+ * @throws ProblemError `endpoint_limit_reached`
+ */
+export async function createEndpoint(
+  { prisma, secrets, clock, newId, maxEndpoints }: SaveParts,
+  organizationId: string,
+  request: SaveWebhookRequest,
+): Promise<SaveWebhookResponse> {
+  // The sealed secret is bound to the id, so the id is made here and not by PostgreSQL.
+  const id = newId();
+  const now = clock.now();
+  const signingSecret = newSigningSecret();
+  const row = {
+    id,
+    organizationId,
+    name: request.name,
+    url: request.url,
+    enabled: request.enabled,
+    events: [...new Set(request.events)],
+    sealedSecret: secrets.seal(signingSecret, id),
+    disabledReason: request.enabled ? null : ("paused" as const),
+    disabledAt: request.enabled ? null : now,
+    catchUpAt: now,
+    catchUpUntil: request.enabled ? catchUpEnd(now) : null,
+    createdAt: now,
+    updatedAt: now,
+  };
+  if (!(await insertEndpoint(prisma, row, maxEndpoints))) {
+    throw new ProblemError("endpoint_limit_reached", {
+      detail:
+        `The organization has ${maxEndpoints} endpoints, which is as many as it may have. ` +
+        "Delete one that isn't needed any more, or ask the operator of the service for a higher limit.",
+    });
+  }
+  return { endpoint: toEndpointSummary({ ...row, consecutiveFailures: 0, revision: 1n }, []), signingSecret };
+}
+
+/**
+ * Inserts an endpoint unless its organization has `maxEndpoints` already. Returns whether it did.
+ *
+ * Locks the organization against other creates until the end of the transaction, so that two creates at once can't both
+ * take the last place. The lock is an advisory lock, since no row stands for an organization. The count is a statement of
+ * its own: a statement sees the rows of the time when it began, which would be before it got the lock.
+ */
+async function insertEndpoint(
+  prisma: PrismaClient,
+  row: Prisma.WebhookEndpointUncheckedCreateInput,
+  maxEndpoints: number,
+): Promise<boolean> {
+  return await prisma.$transaction(async (transaction) => {
+    await transaction.$executeRaw`select pg_advisory_xact_lock(hashtextextended(${row.organizationId}, 0))`;
+    const count = await transaction.webhookEndpoint.count({ where: { organizationId: row.organizationId } });
+    if (count >= maxEndpoints) return false;
+    await transaction.webhookEndpoint.create({ data: row, select: { id: true } });
+    return true;
+  });
+}
+
+/**
+ * Replaces an endpoint's settings, and its signing secret if the request asks for that. Attempts that begin later use the
+ * new URL and the new secret, queued retries too (SPEC 2.3).
+ *
+ * @throws ProblemError `webhook_not_found`, or `version_conflict` where the client has read another version
+ */
+export async function editEndpoint(
+  { prisma, queries, secrets, clock }: SaveParts,
+  { id, organizationId }: EndpointKey,
+  request: SaveWebhookRequest,
+): Promise<SaveWebhookResponse> {
+  const signingSecret = request.rotateSecret ? newSigningSecret() : null;
+  const now = clock.now();
+  const row = await updateEndpoint(queries, {
+    id,
+    organizationId,
+    revision: parseVersion(request.version ?? "") ?? 0n,
+    name: request.name,
+    url: request.url,
+    enabled: request.enabled,
+    events: [...new Set(request.events)],
+    sealedSecret: signingSecret === null ? null : secrets.seal(signingSecret, id),
+    now,
+    catchUpUntil: catchUpEnd(now),
+  });
+  if (row === null) return await refuseVersion(prisma, { id, organizationId });
+  const deliveries = await recentDeliveries(queries, { organizationId, endpointId: id });
+  return { endpoint: toEndpointSummary(row, deliveries.map(toDeliverySummary)), signingSecret };
+}
