@@ -2,37 +2,37 @@ import type { SchemaName } from "@herald/contracts";
 import type { Access } from "./authentication/access.ts";
 import type { ProblemCode } from "./problems/catalogue.ts";
 
-/** Something that the API can be asked to do. */
+/** One thing that the API does. */
 export interface Operation {
   method: "get" | "post" | "put" | "delete";
   /** Under the API's prefix, as OpenAPI writes it: parameters in braces. */
   path: string;
-  /** What its caller needs; null where any valid token will do. */
+  /** What its caller needs; null where any valid token is enough. */
   access: Access | null;
   summary: string;
   description: string;
-  /** What the body must be; none is read where it's absent. */
+  /** The schema of the body; absent where no body is read. */
   body?: SchemaName;
-  /** Fields that break the body's schema are for the handler to report, and no reason to refuse the request. */
+  /** The handler reports fields that break the body's schema; the request isn't refused for them. */
   reportsBadFields?: true;
-  /** What the query parameters must be. */
+  /** The schema of the query parameters. */
   query?: SchemaName;
   /** The allowance that a request uses up. */
   rate?: "writes" | "manualDeliveries";
   success:
     | { status: 200; description: string; schema: SchemaName; isList?: true }
     | { status: 204; description: string };
-  /** Particular to this operation; what any operation may answer is added to these. */
+  /** The problems of this operation alone; the problems of every operation are added to them. */
   problems?: readonly ProblemCode[];
-  /** Beyond what SPEC describes. */
+  /** SPEC does not describe this operation. */
   isAdditive?: true;
 }
 
 export const API_PREFIX = "/api/organization/integration-operations";
 
 /**
- * Everything that the API can be asked. Router, OpenAPI document, reference and the tests of permissions are made of this
- * list. Of two paths that fit, the earlier one is taken.
+ * Everything that the API does. Router, OpenAPI document, reference and the tests of permissions are made of this list.
+ * Where two paths match a request, the earlier one is taken.
  */
 export const operations = {
   listWebhooks: {

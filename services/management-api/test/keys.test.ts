@@ -7,7 +7,7 @@ import { eventually } from "@herald/testkit/harness/eventually";
 import { steeredClock } from "@herald/testkit/harness/steered-clock";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { type CryptoKey, exportJWK, exportSPKI, generateKeyPair, type JWK, SignJWT } from "jose";
-import { remoteKeys } from "../src/authentication/remote-keys.ts";
+import { remoteKeys } from "../src/authentication/keys.ts";
 import { tokenVerifier } from "../src/authentication/verify-token.ts";
 import { readManagementApiConfig } from "../src/config.ts";
 import { SECRET_KEYS } from "./support/use-api.ts";

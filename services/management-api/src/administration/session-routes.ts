@@ -1,6 +1,6 @@
 import { fileURLToPath } from "node:url";
 import { Router } from "express";
-import { assertSameOrigin } from "../authentication/origin.ts";
+import { assertSameOrigin } from "../authentication/credentials.ts";
 import type { VerifyToken } from "../authentication/verify-token.ts";
 import type { ManagementApiConfig } from "../config.ts";
 import { readJson } from "../http/read-json.ts";

@@ -22,31 +22,31 @@ const everything = {
 const missing = (access: "view" | "manage" | "save", claims: object) =>
   missingFor(access, callerOf({ ...everything, ...claims }, config), "administration").map(({ what }) => what);
 
-describe("what stands between a caller and a route", () => {
-  test("§5.2 nothing, where all is there", () => {
+describe("access", () => {
+  test("§5.2 a caller with every claim lacks nothing", () => {
     for (const access of ["view", "manage", "save"] as const) expect(missing(access, {})).toEqual([]);
   });
 
-  test("§5.2 reading needs the permission to view, all else that and the permission to manage", () => {
+  test("§5.2 reading needs the permission to view; everything else needs the permissions to view and to manage", () => {
     const viewer = { permissions: ["integrations.view"] };
     expect(missing("view", viewer)).toEqual([]);
     expect(missing("manage", viewer)).toEqual(["permission integrations.manage"]);
     expect(missing("manage", { permissions: ["integrations.manage"] })).toEqual(["permission integrations.view"]);
   });
 
-  test("§5.3 saving and delivering need the entitlement, deleting doesn't", () => {
+  test("§5.3 saving and delivering need the entitlement, and deleting doesn't", () => {
     expect(missing("save", { entitlements: [] })).toEqual(["entitlement integrations"]);
     expect(missing("manage", { entitlements: [] })).toEqual([]);
   });
 
-  test("§5.3 the subscription is active or trialing", () => {
+  test("§5.3 access needs a subscription that is active or trialing", () => {
     expect(missing("view", { subscription: "trialing" })).toEqual([]);
     for (const subscription of ["Active", "past_due", "", null, ["active"]]) {
       expect(missing("view", { subscription })).toEqual(["active subscription"]);
     }
   });
 
-  test("claims of another type count as absent, and never as everything", () => {
+  test("a claim of another type counts as absent", () => {
     expect(missing("view", { permissions: { "integrations.view": true } })).toEqual(["permission integrations.view"]);
     expect(missing("view", { permissions: "integrations.viewer" })).toEqual(["permission integrations.view"]);
     expect(missing("view", { modules: true })).toEqual(["module administration"]);
@@ -55,7 +55,7 @@ describe("what stands between a caller and a route", () => {
     }
   });
 
-  test("claims go by the names that the settings give them", () => {
+  test("claims are read under the names that the settings give them", () => {
     const renamed = { ...config, AUTH_ORGANIZATION_CLAIM: "https://example.com/tenant" };
     expect(callerOf({ "https://example.com/tenant": "t1" }, renamed).organizationId).toBe("t1");
   });

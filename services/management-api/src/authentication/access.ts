@@ -19,7 +19,7 @@ const MANAGE = "integrations.manage";
 const ENTITLEMENT = "integrations";
 const LIVE_SUBSCRIPTIONS: ReadonlySet<string | null> = new Set(["active", "trialing"]);
 
-/** Everything that stands between a caller and a route, the most general first; empty where nothing does. */
+/** Everything that a caller lacks for a route, the most general first; empty where the caller may use it. */
 export function missingFor(access: Access, caller: Caller, requiredModule: string): Missing[] {
   const missing: Missing[] = [];
   function need(isThere: boolean, code: ProblemCode, what: string): void {

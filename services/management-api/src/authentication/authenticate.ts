@@ -2,14 +2,13 @@ import type { Request } from "express";
 import { ProblemError } from "../problems/problem-error.ts";
 import { type Access, type Missing, missingFor } from "./access.ts";
 import { type Caller, callerOf } from "./caller.ts";
-import { findCredentials } from "./credentials.ts";
-import { assertSameOrigin } from "./origin.ts";
+import { assertSameOrigin, findCredentials } from "./credentials.ts";
 import type { AuthenticationConfig } from "./settings.ts";
 import type { VerifyToken } from "./verify-token.ts";
 
 /**
- * Finds out who sends a request, and whether they may. Where `access` is null, any valid token will do; else the caller
- * has an organization.
+ * Finds out who sends a request, and refuses callers that lack something. Where `access` is null, any valid token is enough;
+ * else the returned caller has an organization.
  *
  * @throws ProblemError 401, 403 or 503
  */
@@ -20,7 +19,7 @@ export function authenticator(
   verifyToken: VerifyToken,
 ): Authenticate {
   return async (request, access) => {
-    // Which of two counts, a proxy in front may see differently.
+    // A proxy in front may read another one of them than we do.
     if ((request.headersDistinct.authorization?.length ?? 0) > 1) {
       throw new ProblemError("token_invalid", { detail: "The request has several Authorization headers. Send one." });
     }

@@ -1,5 +1,7 @@
 import type { IncomingHttpHeaders } from "node:http";
 import { parseCookie } from "cookie";
+import type { Request } from "express";
+import { ProblemError } from "../problems/problem-error.ts";
 
 /** How a request says who sends it. */
 export type Credentials =
@@ -7,7 +9,7 @@ export type Credentials =
   | { kind: "bearer"; token: string }
   /** The admin page's cookie, which browsers also attach to requests that other sites make. */
   | { kind: "cookie"; token: string }
-  /** Something that is no user's token; `header` names where it was. */
+  /** Something that is no user's token; `header` names the header that holds it. */
   | { kind: "api-key"; header: string }
   | { kind: "none" };
 
@@ -15,12 +17,12 @@ export type Credentials =
 const API_KEY_HEADERS = ["x-api-key", "api-key", "apikey", "x-apikey", "x-api-token", "x-access-key", "x-auth-key"];
 
 const BEARER = /^bearer +(?<token>[^ ]+) *$/i;
-/** Three parts of Base64url: what is shaped otherwise is no JWT, whoever issued it. */
+/** Three parts of Base64url: a text of any other shape is no JWT. */
 const JWT = /^[\w-]+\.[\w-]+\.[\w-]+$/;
 
 /**
  * Finds a request's credentials. A user's token wins over an API key beside it, since gateways add keys of their own, and
- * the header wins over the cookie, since it was put there on purpose.
+ * the header wins over the cookie, which browsers send by themselves.
  */
 export function findCredentials(headers: IncomingHttpHeaders, cookieName: string): Credentials {
   const { authorization } = headers;
@@ -33,4 +35,23 @@ export function findCredentials(headers: IncomingHttpHeaders, cookieName: string
   if (cookie) return { kind: "cookie", token: cookie };
   const header = API_KEY_HEADERS.find((name) => headers[name] !== undefined);
   return header === undefined ? { kind: "none" } : { kind: "api-key", header };
+}
+
+const SAFE_METHODS: ReadonlySet<string> = new Set(["GET", "HEAD", "OPTIONS"]);
+
+/**
+ * Refuses a change that another site made the browser send: browsers attach our cookie to such requests too. Where no public
+ * origin is set, only the host is compared, since a proxy may have ended TLS.
+ *
+ * @throws ProblemError `origin_mismatch`
+ */
+export function assertSameOrigin(request: Request, publicOrigin: string | undefined): void {
+  if (SAFE_METHODS.has(request.method)) return;
+  const { origin, host } = request.headers;
+  const matches =
+    origin !== undefined &&
+    (publicOrigin === undefined
+      ? URL.canParse(origin) && new URL(origin).host === host?.toLowerCase()
+      : origin === publicOrigin);
+  if (!matches) throw new ProblemError("origin_mismatch");
 }

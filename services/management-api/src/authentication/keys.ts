@@ -1,7 +1,14 @@
 import { createPublicKey, createSecretKey, type KeyObject } from "node:crypto";
 import { ConfigError } from "@herald/common/config/read-config";
-import type { JWTVerifyGetKey } from "jose";
-import { remoteKeys } from "./remote-keys.ts";
+import {
+  createLocalJWKSet,
+  createRemoteJWKSet,
+  type ExportedJWKSCache,
+  errors,
+  type JWKSCacheInput,
+  type JWTVerifyGetKey,
+  jwksCache,
+} from "jose";
 import type { AuthenticationConfig } from "./settings.ts";
 
 /** What tokens are verified with. */
@@ -16,7 +23,7 @@ const RSA = ["RS256", "RS384", "RS512", ...RSA_PSS];
 const ED25519 = ["EdDSA", "Ed25519"];
 const ASYMMETRIC = [...RSA, "ES256", "ES384", "ES512", ...ED25519];
 
-/** By the names that Node has for kinds of keys, and for elliptic curves. */
+/** By Node's names for kinds of keys, and for elliptic curves. */
 const ALGORITHMS_OF: Readonly<Record<string, string[]>> = {
   rsa: RSA,
   "rsa-pss": RSA_PSS,
@@ -37,7 +44,7 @@ export function keysOf(config: AuthenticationConfig): Keys {
   return { keyOf: async () => secret, algorithms: ["HS256"] };
 }
 
-/** A token of another algorithm is refused before its key is tried: from Node 22 on that would end in an error of Node's. */
+/** A token of another algorithm is refused before its key is tried: from Node 22 on, Node would throw an error of its own. */
 function algorithmsOf({ asymmetricKeyType, asymmetricKeyDetails }: KeyObject): string[] {
   const kind = asymmetricKeyDetails?.namedCurve ?? asymmetricKeyType ?? "unknown";
   const algorithms = ALGORITHMS_OF[kind];
@@ -51,4 +58,72 @@ function readPublicKey(pem: string): KeyObject {
   } catch (error) {
     throw new ConfigError([`AUTH_PUBLIC_KEY can't be read as a PEM public key: ${(error as Error).message}`]);
   }
+}
+
+/** The identity provider's keys can't be read. Says nothing about the token. */
+export class KeyServerError extends Error {
+  override name = "KeyServerError";
+}
+
+export interface RemoteKeysOptions {
+  /** How long one request to the key server may take. */
+  timeoutMs?: number;
+  /** How old keys may become before they are read again. For so long a key that the provider withdrew is still accepted. */
+  maxAgeMs?: number;
+  /** How old keys may become while the key server can't be reached. */
+  maxStaleMs?: number;
+  /** Keys are read again for a token that names an unknown key, but not more often than this. */
+  cooldownMs?: number;
+  /** For this long after a failure the key server isn't asked. */
+  failureCooldownMs?: number;
+}
+
+/**
+ * Keys of a JWKS address. They are kept, and read again when a token names a key that isn't among them, so a rotation needs
+ * no restart. While the key server can't be reached, the kept keys are used for up to an hour.
+ *
+ * The returned function throws jose's errors for a token's faults, and {@link KeyServerError} for the server's.
+ */
+export function remoteKeys(url: URL, options: RemoteKeysOptions = {}): JWTVerifyGetKey {
+  const { timeoutMs = 3_000, maxAgeMs = 600_000, maxStaleMs = 3_600_000 } = options;
+  const { cooldownMs = 30_000, failureCooldownMs = 5_000 } = options;
+  // jose writes the keys here, and when it read them.
+  const kept: JWKSCacheInput = {};
+  const remote = createRemoteJWKSet(url, {
+    timeoutDuration: timeoutMs,
+    cacheMaxAge: maxAgeMs,
+    cooldownDuration: cooldownMs,
+    [jwksCache]: kept,
+  });
+  let failure: { at: number; error: unknown } | undefined;
+
+  return async (header, token) => {
+    if (failure === undefined || Date.now() - failure.at >= failureCooldownMs) {
+      try {
+        return await remote(header, token);
+      } catch (error) {
+        if (isAboutToken(error)) throw error;
+        failure = { at: Date.now(), error };
+      }
+    }
+    try {
+      if (isUsable(kept, maxStaleMs)) return await createLocalJWKSet(kept.jwks)(header, token);
+    } catch (error) {
+      // A key that isn't among the kept ones may be new, and known to the server only.
+      if (!(error instanceof errors.JWKSNoMatchingKey)) throw error;
+    }
+    throw new KeyServerError(`The keys at ${url.origin}${url.pathname} can't be read`, { cause: failure.error });
+  };
+}
+
+function isUsable(kept: JWKSCacheInput, maxStaleMs: number): kept is ExportedJWKSCache {
+  return typeof kept.uat === "number" && Date.now() - kept.uat < maxStaleMs;
+}
+
+function isAboutToken(error: unknown): boolean {
+  return (
+    error instanceof errors.JWKSNoMatchingKey ||
+    error instanceof errors.JWKSMultipleMatchingKeys ||
+    error instanceof errors.JOSENotSupported
+  );
 }

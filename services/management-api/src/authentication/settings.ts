@@ -14,7 +14,7 @@ export const authenticationSettings = {
     type: "string",
     secret: true,
     minLength: 32,
-    description: "A secret shared with whoever makes the tokens (HS256), at least 32 characters; for development.",
+    description: "A secret shared with the issuer of the tokens (HS256), at least 32 characters; for development.",
   },
   AUTH_ISSUER: { type: "string", description: "The issuer that a token must name (iss)." },
   AUTH_AUDIENCE: { type: "string", description: "The audience that a token must name (aud)." },
@@ -74,7 +74,7 @@ export const authenticationSettings = {
 
 export type AuthenticationConfig = Config<typeof authenticationSettings>;
 
-/** What can't be seen in one setting alone: which key, and that production names its issuer and audience. */
+/** Problems of several settings together: exactly one key source is set, and production names issuer and audience. */
 export function problemsOfAuthentication(config: AuthenticationConfig): string[] {
   const keys = (["AUTH_JWKS_URL", "AUTH_PUBLIC_KEY", "AUTH_JWT_SECRET"] as const).filter((name) => config[name]);
   if (keys.length === 0) {

@@ -1,8 +1,7 @@
 import type { Clock } from "@herald/common/runtime/clock";
 import { errors, type JWTPayload, type JWTVerifyOptions, jwtVerify } from "jose";
 import { ProblemError } from "../problems/problem-error.ts";
-import { type Keys, keysOf } from "./keys.ts";
-import { KeyServerError } from "./remote-keys.ts";
+import { KeyServerError, type Keys, keysOf } from "./keys.ts";
 import type { AuthenticationConfig } from "./settings.ts";
 
 /**
@@ -13,7 +12,7 @@ import type { AuthenticationConfig } from "./settings.ts";
  */
 export type VerifyToken = (token: string) => Promise<JWTPayload>;
 
-/** How far the clocks of the token's maker and this machine may be apart. */
+/** How far the clocks of the token's issuer and of this machine may be apart. */
 const CLOCK_TOLERANCE_S = 5;
 const KEY_SERVER_RETRY_S = 5;
 
@@ -43,7 +42,7 @@ async function verify(token: string, keys: Keys, options: JWTVerifyOptions): Pro
     return payload;
   } catch (error) {
     if (!(error instanceof errors.JWKSMultipleMatchingKeys)) throw error;
-    // The token names no key and several would do.
+    // The token names no key, and several keys fit.
     for await (const key of error) {
       try {
         const { payload } = await jwtVerify(token, key, options);

@@ -6,7 +6,7 @@ import { ProblemError, toProblem } from "../problems/problem-error.ts";
 
 const DATABASE_RETRY_S = 5;
 
-/** Answers whatever a route threw as `application/problem+json`. Only what is our own fault is logged. */
+/** Answers what a route threw as `application/problem+json`. Only faults of our own are logged as errors. */
 export function errorHandler({ log, signInUrl }: { log: Log; signInUrl?: string | undefined }): ErrorRequestHandler {
   return (error: unknown, request, response, next) => {
     if (response.headersSent) return next(error);

@@ -6,16 +6,16 @@ import { toProblem } from "../problems/problem-error.ts";
 
 export interface ApiServer {
   port: number;
-  /** Takes no more connections, and resolves when every request under way has been answered, or `end` was called. */
+  /** Takes no more connections. Resolves when every request under way has been answered, or when `end` was called. */
   close(): Promise<void>;
-  /** Cuts off what is still under way. */
+  /** Closes the connections of requests that are still under way. */
   end(): void;
 }
 
 /** How long a request's headers, and the whole of it, may take to arrive. The longest valid body is some 1.6 MB. */
 const HEADERS_TIMEOUT_MS = 10_000;
 const REQUEST_TIMEOUT_MS = 30_000;
-/** Longer than the keep-alive of the usual proxies (60 s), so that it's they who close an idle connection. */
+/** Longer than the keep-alive of the usual proxies (60 s), so that the proxy closes an idle connection and not this server. */
 const KEEP_ALIVE_TIMEOUT_MS = 65_000;
 
 export async function startServer(app: RequestListener, address: { host: string; port: number }): Promise<ApiServer> {
@@ -24,12 +24,12 @@ export async function startServer(app: RequestListener, address: { host: string;
       headersTimeout: HEADERS_TIMEOUT_MS,
       requestTimeout: REQUEST_TIMEOUT_MS,
       keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
-      // A second look for slow requests each second; the default is half a minute.
+      // Slow requests are looked for each second; the default is each half minute.
       connectionsCheckingInterval: 1_000,
     },
     (request, response) => {
       if (stopping) response.setHeader("Connection", "close");
-      // One that was under way when the stop began has promised to keep its connection.
+      // The headers of a request that was under way when the stop began have promised to keep the connection open.
       else response.once("close", () => stopping && setImmediate(() => server.closeIdleConnections()));
       app(request, response);
     },
@@ -51,7 +51,7 @@ export async function startServer(app: RequestListener, address: { host: string;
   };
 }
 
-/** What isn't HTTP, or took too long, never reaches the app; it gets a problem all the same. */
+/** A request that isn't HTTP, or took too long, never reaches the app. It is answered with a problem too. */
 function refuse(error: NodeJS.ErrnoException, socket: Socket): void {
   if (error.code === "ECONNRESET" || !socket.writable) {
     socket.destroy();

@@ -5,11 +5,11 @@ export interface ProblemKind {
   title: string;
   /** When it comes. For the documentation. */
   when: string;
-  /** How to act on it. For the documentation, and for `detail` where nothing more particular is known. */
+  /** How to act on it. For the documentation, and for `detail` where the route says nothing more exact. */
   action: string;
 }
 
-/** Every error that the management API answers with, by code. OpenAPI, documentation and tests are made of this list. */
+/** Every error of the management API, by code. OpenAPI, documentation and tests are made of this list. */
 export const catalogue = {
   invalid_request: {
     status: 400,
@@ -184,7 +184,7 @@ export const catalogue = {
 
 export type ProblemCode = keyof typeof catalogue;
 
-/** The kinds that a code names, for whoever walks through them all. */
+/** Every code with its kind of problem, in their order. */
 export const problemKinds = Object.entries(catalogue) as [ProblemCode, ProblemKind][];
 
 /** The stable `type` of a problem. */

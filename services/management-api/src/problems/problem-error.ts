@@ -2,12 +2,12 @@ import type { FieldProblem, Problem } from "@herald/contracts";
 import { catalogue, type ProblemCode, problemType } from "./catalogue.ts";
 
 export interface ProblemFacts {
-  /** What happened this time and what to do; the catalogue's action where it isn't given. */
+  /** What happened this time and what to do; without it, the catalogue's action. */
   detail?: string;
   errors?: FieldProblem[];
   missing?: string[];
   signInUrl?: string | undefined;
-  /** Of the response, beside the body. */
+  /** Headers of the response. */
   headers?: Record<string, string>;
   cause?: unknown;
 }
@@ -45,7 +45,7 @@ export function toProblem({ code, facts }: Pick<ProblemError, "code" | "facts">,
   };
 }
 
-/** The catalogue is written for pages, where backquotes set names apart. */
+/** The catalogue's texts are Markdown, with names in backquotes. */
 function withoutMarkup(text: string): string {
   return text.replaceAll("`", "");
 }

@@ -4,13 +4,13 @@ import type { ApiLimits } from "@herald/contracts";
 import { parseCursor } from "../deliveries/cursor.ts";
 import { parseVersion } from "../endpoints/version.ts";
 
-/** What is wrong with a text, for programs and for people. */
+/** What is wrong with a text: a code for programs, a detail for people. */
 export interface Fault {
   code: string;
   detail: string;
 }
 
-/** The rules behind a format of the API's schemas: null where a text keeps them. */
+/** Checks a text against a format of the API's schemas; null where nothing is wrong. */
 export type Format = (text: string) => Fault | null;
 
 export function apiFormats(limits: ApiLimits, allowedPrivateNetworks: PrivateNetworks): Record<string, Format> {
@@ -44,7 +44,7 @@ function nameFault(text: string): Fault | null {
   return null;
 }
 
-/** Stricter than RFC 3339, whose leap seconds and year 0 neither JavaScript nor PostgreSQL takes. */
+/** Stricter than RFC 3339: JavaScript and PostgreSQL take neither its leap seconds nor its year 0. */
 function timeFault(text: string): Fault | null {
   const isTime = TIME.test(text) && !Number.isNaN(Date.parse(text)) && !text.startsWith("0000");
   return isTime ? null : { code: "not_a_time", detail: "This must be a time such as 2026-01-31T12:00:00Z." };
@@ -57,7 +57,7 @@ function payloadFault(text: string, maxBytes: number): Fault | null {
   if (bytes > maxBytes) {
     return { code: "too_long", detail: `The payload has ${bytes} bytes; ${maxBytes} is the most that is sent.` };
   }
-  // Half of a surrogate pair has no UTF-8, so it could not be sent as it is.
+  // Half of a surrogate pair can't be written as UTF-8, so it can't be sent as it is.
   if (/\p{Cs}/u.test(text)) {
     return {
       code: "not_unicode",
@@ -72,7 +72,7 @@ function payloadFault(text: string, maxBytes: number): Fault | null {
   }
 }
 
-/** V8's words, without the part of the payload that they may quote. */
+/** V8's error message, without the part of the payload that it may quote. */
 function jsonFault(error: unknown): string {
   const position = /at position \d+( \(line \d+ column \d+\))?/.exec((error as Error).message)?.[0];
   return position ? `there is a mistake ${position}.` : "it ends too early, or isn't JSON at all.";
