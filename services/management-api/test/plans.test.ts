@@ -2,7 +2,8 @@ import { type Statistics, type StoredHistory, storeHistory } from "@herald/testk
 import { plansOf } from "@herald/testkit/harness/plans";
 import { useDatabase } from "@herald/testkit/harness/use-database";
 import { beforeAll, describe, expect, test } from "@jest/globals";
-import { listWebhooks } from "../src/sql/list-endpoints.ts";
+import { endpointOverviews } from "../src/sql/endpoint-overviews.ts";
+import { listEndpoints } from "../src/sql/list-endpoints.ts";
 
 const db = useDatabase();
 
@@ -12,13 +13,28 @@ describe.each<Statistics>(["from a quiet time", "of a backlog"])("with statistic
     stored = await storeHistory(db.database.prisma, statistics);
   });
 
-  test("the listing reads an organization's latest deliveries by their index, and no whole table", async () => {
+  test("the list of endpoints reads an organization's latest deliveries by their index, and no whole table", async () => {
     const { custom, generic } = await plansOf(db.database.queries, (queries) =>
-      listWebhooks(queries, stored.organizationId),
+      listEndpoints(queries, stored.organizationId),
     );
     for (const plan of [custom, generic]) {
       expect(plan.wholeTables.filter((name) => name.startsWith("delivery"))).toEqual([]);
       expect(plan.indexes.filter((name) => name.startsWith("delivery"))).toEqual(["delivery_organization_id_id_idx"]);
+    }
+  });
+
+  test("the overview, which every open page polls, reads deliveries by indexes only", async () => {
+    const { custom, generic } = await plansOf(db.database.queries, (queries) =>
+      endpointOverviews(queries, {
+        organizationId: stored.organizationId,
+        endpointId: null,
+        since: new Date(Date.now() - 24 * 3_600_000),
+        maxDeliveries: 10_000,
+        maxCount: 10_000,
+      }),
+    );
+    for (const plan of [custom, generic]) {
+      expect(plan.wholeTables.filter((name) => name.startsWith("delivery"))).toEqual([]);
     }
   });
 });

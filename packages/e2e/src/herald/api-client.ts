@@ -20,6 +20,8 @@ export interface ApiClient {
   /** Deletes the endpoint as it stands now. */
   delete(id: string): Promise<void>;
   deliver(id: string, eventType: string, payloadJson: string): Promise<WebhookDeliverySummary>;
+  /** Any other call: `path` is what follows `/webhooks`. */
+  call<T>(method: string, path: string, body?: object): Promise<T>;
 }
 
 /** How long a call may take: longer than the API waits for a dispatcher's answer, or for PostgreSQL. */
@@ -82,5 +84,6 @@ export async function apiClient(
     },
     delete: async (id) => call("DELETE", `/${id}`, { version: (await get(id)).version }),
     deliver: (id, eventType, payloadJson) => call("POST", `/${id}/deliver`, { eventType, payloadJson }),
+    call,
   };
 }

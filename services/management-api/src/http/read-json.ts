@@ -1,12 +1,13 @@
 import { isUtf8 } from "node:buffer";
 import type { IncomingMessage } from "node:http";
+import getRawBody, { type RawBodyError } from "raw-body";
 import { ProblemError } from "../problems/problem-error.ts";
 
 /**
  * Reads a request's body as JSON.
  *
- * Not express's parser: that one silently replaces broken UTF-8, where a manual payload has to be sent as it came, and it
- * reads what is too large to the end before it says so.
+ * express's parser isn't used, since it silently replaces broken UTF-8, and a manual payload has to be sent as it came. Nor
+ * does it stop at the limit: it reads a body that is too large to its end before it answers.
  *
  * @throws ProblemError `unsupported_media_type`, `body_too_large` or `malformed_json`
  */
@@ -23,21 +24,12 @@ export async function readJson(request: IncomingMessage, maxBytes: number): Prom
 }
 
 async function readBytes(request: IncomingMessage, maxBytes: number): Promise<Buffer> {
-  if (Number(request.headers["content-length"]) > maxBytes) throw tooLarge(maxBytes);
-  const chunks: Buffer[] = [];
-  let size = 0;
   try {
-    // The response needs the socket that destroying the request would close.
-    for await (const chunk of request.iterator({ destroyOnReturn: false })) {
-      size += chunk.length;
-      if (size > maxBytes) throw tooLarge(maxBytes);
-      chunks.push(chunk);
-    }
+    return await getRawBody(request, { length: request.headers["content-length"] ?? null, limit: maxBytes });
   } catch (error) {
-    if (error instanceof ProblemError) throw error;
+    if ((error as RawBodyError).type === "entity.too.large") throw tooLarge(maxBytes);
     throw malformed("The body ended before it was complete.", error);
   }
-  return Buffer.concat(chunks);
 }
 
 function hasBody({ headers }: IncomingMessage): boolean {
@@ -57,7 +49,7 @@ function malformed(what: string, cause?: unknown): ProblemError {
   return new ProblemError("malformed_json", { detail: `${what} Send a JSON object.`, cause });
 }
 
-/** What comes behind the limit isn't read, so nothing else can come over this connection. */
+/** The body behind the limit isn't read, so this connection can carry no further request. */
 function tooLarge(maxBytes: number): ProblemError {
   return new ProblemError("body_too_large", {
     detail: `The body is larger than ${maxBytes} bytes, the most that this takes. Send a smaller one.`,
