@@ -6,7 +6,7 @@ import { create, settings } from "./support/endpoints.ts";
 import { type Client, useApi } from "./support/use-api.ts";
 
 const HOUR_MS = 3_600_000;
-/** In the middle of an hour, so that nothing here straddles two. */
+/** In the middle of an hour, so that a few seconds more or less stay within it. */
 const clock = steeredClock(new Date(Math.floor(Date.now() / HOUR_MS) * HOUR_MS + HOUR_MS / 2));
 const api = useApi({ clock });
 let client: Client;
@@ -37,7 +37,7 @@ const attempt = (deliveryId: string, number: number, statusCode = 500) =>
   });
 
 describe("how endpoints fare", () => {
-  test("one that is new: nothing yet", async () => {
+  test("the overview of a new endpoint shows no deliveries", async () => {
     const { body } = await client.get("/webhooks/overview").expect(200);
     expect(body).toMatchObject([
       {
@@ -53,13 +53,13 @@ describe("how endpoints fare", () => {
     expect(body[0]).not.toHaveProperty("deliveries");
   });
 
-  test("endpoints are in the order of their names, whatever the case", async () => {
+  test("the overview lists endpoints in the order of their names, whatever the case", async () => {
     for (const name of ["zeta", "Alpha", "beta"]) await create(client, { name });
     const { body } = await client.get("/webhooks/overview").expect(200);
     expect(body.map(({ name }: { name: string }) => name)).toEqual(["Alpha", "beta", "Billing", "zeta"]);
   });
 
-  test("the last 24 hours: deliveries by the hour of their making and what became of them", async () => {
+  test("the overview counts the deliveries of the last 24 hours by the hour of their creation and by their outcome", async () => {
     await storeDelivery(api.prisma, endpoint, { ...states.succeeded, createdAt: hoursAgo(0) });
     await storeDelivery(api.prisma, endpoint, { ...states.waiting, createdAt: hoursAgo(0) });
     await storeDelivery(api.prisma, endpoint, { ...states.failing, createdAt: hoursAgo(3) });
@@ -77,7 +77,7 @@ describe("how endpoints fare", () => {
     expect(total.reduce((sum: number, count: number) => sum + count)).toBe(5);
   });
 
-  test("what is unfinished, and the newest delivery", async () => {
+  test("one endpoint's details show what is unfinished, and the newest delivery", async () => {
     await storeDelivery(api.prisma, endpoint, states.waiting);
     await storeDelivery(api.prisma, endpoint, states.failing);
     await storeDelivery(api.prisma, endpoint, states.parked);
@@ -88,7 +88,7 @@ describe("how endpoints fare", () => {
 });
 
 describe("one endpoint", () => {
-  test("why it is disabled: the attempts that did it, in their order", async () => {
+  test("a disabled endpoint's details show the failed attempts that disabled it, in their order", async () => {
     const [first, second] = [
       await storeDelivery(api.prisma, endpoint, states.failing),
       await storeDelivery(api.prisma, endpoint, states.failing),
@@ -118,7 +118,7 @@ describe("one endpoint", () => {
     ]);
   });
 
-  test("what enabling it would send: what is parked, and what it missed", async () => {
+  test("a disabled endpoint's details show what enabling it would send: parked deliveries, and events that it missed", async () => {
     await client.put(`/webhooks/${endpoint.id}`, settings({ enabled: false, version })).expect(200);
     await storeDelivery(api.prisma, endpoint, states.parked);
     const missed = { occurredAt: clock.now() };
@@ -132,121 +132,8 @@ describe("one endpoint", () => {
   });
 });
 
-describe("the history", () => {
-  const path = () => `/webhooks/${endpoint.id}/deliveries`;
-
-  test("newest first, in parts, each delivery once", async () => {
-    const ids: string[] = [];
-    for (let index = 0; index < 25; index++) ids.unshift(await storeDelivery(api.prisma, endpoint, states.succeeded));
-    const seen: string[] = [];
-    let cursor: string | null = null;
-    do {
-      const query: string = cursor === null ? "?limit=10" : `?limit=10&cursor=${cursor}`;
-      const { body } = await client.get(path() + query).expect(200);
-      expect(body.deliveries.length).toBeLessThanOrEqual(10);
-      seen.push(...body.deliveries.map(({ id }: { id: string }) => id));
-      cursor = body.nextCursor;
-      // What is new doesn't move what comes behind.
-      await storeDelivery(api.prisma, endpoint, states.waiting);
-    } while (cursor !== null);
-    expect(seen).toEqual(ids);
-  });
-
-  test("filters by outcome, event and time, each repeatable where that makes sense", async () => {
-    const ids: Record<string, string> = {};
-    for (const [name, row] of Object.entries(states)) {
-      ids[name] = await storeDelivery(api.prisma, endpoint, { ...row, createdAt: hoursAgo(2) });
-    }
-    ids.risk = await storeDelivery(api.prisma, endpoint, { eventType: "RiskCreated", createdAt: hoursAgo(1) });
-    const filtered = async (query: string) => {
-      const { body } = await client.get(`${path()}?${query}`).expect(200);
-      const names = Object.entries(ids).map(([name, id]) => [id, name]);
-      return body.deliveries.map(({ id }: { id: string }) => Object.fromEntries(names)[id]).reverse();
-    };
-    expect(await filtered("outcome=succeeded")).toEqual(["succeeded"]);
-    expect(await filtered("outcome=failing")).toEqual(["failing", "parked"]);
-    expect(await filtered("outcome=waiting")).toEqual(["waiting", "risk"]);
-    expect(await filtered("outcome=exhausted&outcome=waiting")).toEqual(["waiting", "exhausted", "risk"]);
-    expect(await filtered("eventType=RiskCreated")).toEqual(["risk"]);
-    expect(await filtered("eventType=RiskCreated&eventType=ProjectCreated&outcome=succeeded")).toEqual([]);
-    const between = hoursAgo(1.5).toISOString();
-    expect(await filtered(`from=${between}`)).toEqual(["risk"]);
-    expect(await filtered(`to=${between}&outcome=succeeded`)).toEqual(["succeeded"]);
-  });
-
-  test.each([
-    ["limit=0", "?limit"],
-    ["limit=101", "?limit"],
-    ["limit=ten", "?limit"],
-    ["outcome=broken", "?outcome/0"],
-    ["eventType=*", "?eventType/0"],
-    ["cursor=nothing", "?cursor"],
-    ["from=yesterday", "?from"],
-    ["to=0000-01-01T00:00:00Z", "?to"],
-    ["from=2026-02-30T25:00:00Z", "?from"],
-  ])("%s is a 400 that names the parameter", async (query, pointer) => {
-    const { body } = await client.get(`${path()}?${query}`).expect(400);
-    expect(body.errors).toMatchObject([{ pointer }]);
-  });
-
-  test("a rare outcome in a long history comes in several parts, none of which is slow", async () => {
-    const rare = await storeDelivery(api.prisma, endpoint, { ...states.exhausted, createdAt: hoursAgo(1) });
-    await api.prisma.$executeRaw`
-      insert into delivery (endpoint_id, organization_id, event_type, body, state, created_at)
-      select ${endpoint.id}::uuid, ${organizationId}, 'RiskCreated', '{}', 'succeeded', now()
-      from generate_series(1, 30000)`;
-    const { body: first } = await client.get(`${path()}?outcome=exhausted`).expect(200);
-    expect(first).toEqual({ deliveries: [], nextCursor: expect.any(String) });
-    const { body: second } = await client.get(`${path()}?outcome=exhausted&cursor=${first.nextCursor}`).expect(200);
-    expect(second).toMatchObject({ deliveries: [{ id: rare }], nextCursor: null });
-  });
-});
-
-describe("one delivery", () => {
-  test("the body as sent, the attempts, and the headers that receivers got", async () => {
-    const body = ' {"ä" : "\\u00e4"}\n';
-    const id = await storeDelivery(api.prisma, endpoint, { ...states.failing, businessEventId: null, body });
-    await attempt(id, 1);
-    await attempt(id, 2, 503);
-    const { body: details } = await client.get(`/webhooks/${endpoint.id}/deliveries/${id}`).expect(200);
-    expect(details).toMatchObject({
-      id,
-      body,
-      state: "pending",
-      durationMs: 42,
-      attempts: [{ number: 1 }, { number: 2 }],
-    });
-    const [first] = details.attempts;
-    expect(first.timestamp).toBe(String(Math.floor(Date.parse(first.attemptedAtUtc) / 1_000)));
-    expect(first.headers).toEqual([
-      ["User-Agent", "Herald"],
-      ["Content-Type", "application/json; charset=utf-8"],
-      ["Content-Length", String(Buffer.byteLength(body))],
-      ["X-Service-Timestamp", first.timestamp],
-      ["X-Service-Event", "WorkItemCompleted"],
-      ["X-Service-Delivery-Id", id],
-      ["webhook-id", id],
-      ["webhook-timestamp", first.timestamp],
-    ]);
-  });
-
-  test("an automatic one has its event's body", async () => {
-    const id = await storeDelivery(api.prisma, endpoint, states.succeeded);
-    const { body } = await client.get(`/webhooks/${endpoint.id}/deliveries/${id}`).expect(200);
-    expect(JSON.parse(body.body)).toEqual({ id: body.businessEventId });
-  });
-
-  test("of another endpoint is a 404", async () => {
-    const { endpoint: other } = await create(client);
-    const id = await storeDelivery(api.prisma, endpoint, states.succeeded);
-    const { body } = await client.get(`/webhooks/${other.id}/deliveries/${id}`).expect(404);
-    expect(body.code).toBe("delivery_not_found");
-    await client.get(`/webhooks/${endpoint.id}/deliveries/nothing`).expect(404);
-  });
-});
-
 describe("checks", () => {
-  test("answer with what saving would complain about, and save nothing", async () => {
+  test("a check answers with the errors that saving would give, and saves nothing", async () => {
     const { body } = await client.post("/webhooks/checks", { url: "http://10.0.0.1", name: "" }).expect(200);
     expect(body.errors).toMatchObject([{ pointer: "/name" }, { pointer: "/url", code: "url_not_https" }]);
     const saved = await client.post("/webhooks", settings({ url: "http://10.0.0.1", name: "" })).expect(400);
@@ -257,7 +144,7 @@ describe("checks", () => {
     expect((await client.get("/webhooks")).body).toHaveLength(1);
   });
 
-  test("need a body that is an object", async () => {
+  test("a check needs a body that is an object", async () => {
     await client.post("/webhooks/checks").type("json").send("[]").expect(400);
   });
 });
@@ -265,7 +152,7 @@ describe("checks", () => {
 describe("the session", () => {
   const session = async (options: object) => (await (await api.as(options)).get("/session").expect(200)).body;
 
-  test("says who calls, what they may do, and the limits", async () => {
+  test("the session says who calls, what they may do, and the limits", async () => {
     expect(await session({ organizationId: "mine", subject: "ada" })).toMatchObject({
       subject: "ada",
       organizationId: "mine",
@@ -287,7 +174,7 @@ describe("the session", () => {
     });
   });
 
-  test("names what is missing in the words of the 403", async () => {
+  test("the session names what the caller lacks in the words of the 403", async () => {
     expect(await session({ entitlements: [] })).toMatchObject({
       mayView: true,
       mayManage: false,
@@ -303,7 +190,7 @@ describe("the session", () => {
 });
 
 describe("the events", () => {
-  test("§6/names all seven, each with a sample that can be delivered by hand", async () => {
+  test("§6/names the list of events has all seven, each with a sample that can be delivered by hand", async () => {
     const { body } = await client.get("/event-types").expect(200);
     expect(body).toHaveLength(7);
     for (const { name, sample } of body) {
