@@ -34,7 +34,7 @@ describe("the admin page", () => {
     },
   );
 
-  test("nothing inline and nothing from elsewhere may run in it", async () => {
+  test("the admin page may run nothing inline and nothing from other origins", async () => {
     const policy = (await request("/administration/integrations")).headers.get("content-security-policy");
     expect(policy).toBe(
       "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; connect-src 'self'; " +
@@ -60,14 +60,14 @@ describe("the admin page", () => {
     },
   );
 
-  test("/administration leads to it", async () => {
+  test("/administration redirects to the admin page", async () => {
     const response = await request("/administration");
     expect([response.status, response.headers.get("location")]).toEqual([302, `${BASE}/administration/integrations`]);
   });
 });
 
 describe("the base path", () => {
-  test("§4.1/prefix every route lies under it and /api/organization/integration-operations, and nowhere else", async () => {
+  test("§4.1/prefix every route lies under the base path and /api/organization/integration-operations, and nowhere else", async () => {
     const headers = { Authorization: `Bearer ${await token()}` };
     for (const path of ["/webhooks", "/webhooks/overview", "/event-types", "/session"]) {
       expect((await request(API_PREFIX + path, { headers })).status).toBe(200);
@@ -102,7 +102,7 @@ describe("the page's session", () => {
     ]);
   });
 
-  test("a bad token, none, or one from another site gets no cookie", async () => {
+  test("a bad token, no token, or a token from another site gets no cookie", async () => {
     for (const [body, headers, status] of [
       [{ token: await token({ expiresInS: -60 }) }, sameOrigin(), 401],
       [{ token: "no token" }, sameOrigin(), 401],
@@ -148,7 +148,7 @@ describe("the page's session", () => {
       expect(await call("GET", {})).toEqual([200, undefined]);
     });
 
-    test("it changes things with a matching Origin only", async () => {
+    test("the cookie changes things with a matching Origin only", async () => {
       expect(await call("POST", sameOrigin())).toEqual([200, undefined]);
       for (const headers of [
         {},
@@ -162,7 +162,7 @@ describe("the page's session", () => {
       }
     });
 
-    test("a bearer token needs none", async () => {
+    test("a bearer token needs no Origin", async () => {
       expect(await call("POST", { Authorization: `Bearer ${await token()}`, Cookie: "" })).toEqual([200, undefined]);
     });
 
@@ -182,7 +182,7 @@ describe("without sign-in links and without a built page", () => {
     },
   });
 
-  test("there is no way to sign in by a link", async () => {
+  test("without SIGN_IN_LINKS no link signs in", async () => {
     const token_ = await token();
     const response = await fetch(`${plain.origin}/administration/session`, {
       method: "POST",
@@ -193,13 +193,13 @@ describe("without sign-in links and without a built page", () => {
     expect((await fetch(`${plain.origin}/administration/sign-in`)).status).toBe(404);
   });
 
-  test("the page says that it isn't built, and how to", async () => {
+  test("a page that isn't built says so, and how to build it", async () => {
     const response = await fetch(`${plain.origin}/administration/integrations`);
     expect(response.status).toBe(404);
     expect(((await response.json()) as { detail: string }).detail).toMatch(/isn't built.*pnpm build/);
   });
 
-  test("the public origin is the one that counts", async () => {
+  test("where a public origin is set, only that Origin matches", async () => {
     const post = async (origin: string) =>
       await fetch(`${plain.origin}/api/organization/integration-operations/webhooks`, {
         method: "POST",

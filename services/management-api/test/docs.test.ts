@@ -24,14 +24,14 @@ const api = useApi({ settings: { MAX_ENDPOINTS: "1000" } });
 const document = openApiDocument({ limits: DEFAULT_API_LIMITS, basePath: "", cookieName: "herald_session" });
 
 describe("the OpenAPI document", () => {
-  test("is valid OpenAPI 3.1", async () => {
+  test("the OpenAPI document is valid OpenAPI 3.1", async () => {
     const validator = new Validator();
     const { valid, errors } = await validator.validate(structuredClone(document) as never);
     expect([valid, errors]).toEqual([true, undefined]);
     expect(validator.version).toBe("3.1");
   });
 
-  test("is served, and is the one in the documentation", async () => {
+  test("the OpenAPI document is served, and is the one in the documentation", async () => {
     const served = await (await fetch(`${api.origin}/openapi.json`)).json();
     const written = JSON.parse(read("openapi.json"));
     expect({ ...(served as object), info: written.info }).toEqual({
@@ -44,7 +44,7 @@ describe("the OpenAPI document", () => {
     if (JSON.stringify(written) !== JSON.stringify(document)) throw new Error(`openapi.json is out of date. ${UPDATE}`);
   });
 
-  test("says the limits that this service has", () => {
+  test("the OpenAPI document has the limits of this service", () => {
     const limits = { nameCharacters: 10, urlCharacters: 100, payloadBytes: 1_000, endpoints: 1 };
     const text = JSON.stringify(openApiDocument({ limits, basePath: "/base", cookieName: "c" }));
     expect(text).toContain('"maxLength":10,');
@@ -52,7 +52,7 @@ describe("the OpenAPI document", () => {
     expect(text).toContain('"/base/api/organization/integration-operations"');
   });
 
-  test("names every problem that an operation may answer with, under its status", () => {
+  test("the OpenAPI document names every problem that an operation may answer with, under its status", () => {
     for (const methods of Object.values(document.paths)) {
       for (const { responses } of Object.values(methods)) {
         for (const [status, response] of Object.entries(responses).filter(([status]) => Number(status) >= 400)) {
@@ -83,20 +83,20 @@ describe("the catalogue", () => {
     expect(users).not.toEqual([]);
   });
 
-  test("the documentation has no other errors", () => {
+  test("the documentation has the errors of the catalogue and no others", () => {
     const documented = [...read("errors.md").matchAll(/^## `(\w+)`$/gm)].map(([, code]) => code);
     expect(documented).toEqual(problemKinds.map(([code]) => code));
     if (read("errors.md") !== errorsPage()) throw new Error(`errors.md is out of date. ${UPDATE}`);
   });
 
-  test("titles and types are different from each other", () => {
+  test("each problem has a title and a type of its own", () => {
     expect(new Set(problemKinds.map(([, { title }]) => title)).size).toBe(problemKinds.length);
     expect(new Set(problemKinds.map(([code]) => problemType(code))).size).toBe(problemKinds.length);
   });
 });
 
 describe("the reference", () => {
-  test("shows every operation, schema and problem, without scripts", async () => {
+  test("the reference shows every operation, schema and problem, without scripts", async () => {
     const response = await fetch(`${api.origin}/reference`);
     const page = await response.text();
     expect(response.headers.get("content-security-policy")).toMatch(/^default-src 'none'; style-src 'self'/);
@@ -115,11 +115,11 @@ describe("the reference", () => {
 describe("receiver URLs", () => {
   const rows = [...read("urls.md").matchAll(/^\| `(.+)` \| `?(\w+)`? \| (.*?) ?\|$/gm)].map((row) => row.slice(1, 4));
 
-  test("the table is long enough to mean something", () => {
+  test("the documentation's table of URLs has sixty rows at least", () => {
     expect(rows.length).toBeGreaterThanOrEqual(60);
   });
 
-  test.each(rows)("§2.1 %s: %s", async (url, verdict, message) => {
+  test.each(rows)("§2.1 the URL %s is judged as documented: %s", async (url, verdict, message) => {
     const client = await api.as({});
     const { status, body } = await client.post("/webhooks", settings({ url }));
     if (verdict === "accepted") {
@@ -130,7 +130,7 @@ describe("receiver URLs", () => {
     }
   });
 
-  test("§2.1 what a table can't show: line breaks, invisible characters, and length", async () => {
+  test("§2.1 URLs that a table can't show, with line breaks, invisible characters or many characters, are judged as documented", async () => {
     const client = await api.as({});
     const codeOf = async (url: string) => (await client.post("/webhooks", settings({ url }))).body.errors?.[0]?.code;
     expect(await codeOf("ht\ntps://example.com/")).toBe("url_malformed");

@@ -23,14 +23,14 @@ describe("bodies", () => {
     "application/json; charset=utf-8",
     'application/json;charset="UTF-8"',
     "Application/JSON",
-  ])("%s is read", async (type) => expect((await post(type, valid)).status).toBe(200));
+  ])("a body of type %s is read", async (type) => expect((await post(type, valid)).status).toBe(200));
 
   test.each([
     "text/plain",
     "application/x-www-form-urlencoded",
     "application/json; charset=utf-16",
     "application/jsonp",
-  ])("%s is a 415", async (type) => {
+  ])("a body of type %s is a 415", async (type) => {
     const { status, body } = await post(type, valid);
     expect([status, body.code]).toEqual([415, "unsupported_media_type"]);
   });
@@ -41,10 +41,13 @@ describe("bodies", () => {
     expect(status).toBe(415);
   });
 
-  test.each(["", "{", "{'a':1}", '{"a":1}}', "\ufeff{}", "undefined", '{"a":\u0000}'])("%j is a 400", async (text) => {
-    const { status, body } = await post("application/json", text);
-    expect([status, body.code]).toEqual([400, "malformed_json"]);
-  });
+  test.each(["", "{", "{'a':1}", '{"a":1}}', "\ufeff{}", "undefined", '{"a":\u0000}'])(
+    "the body %j is a 400",
+    async (text) => {
+      const { status, body } = await post("application/json", text);
+      expect([status, body.code]).toEqual([400, "malformed_json"]);
+    },
+  );
 
   test("broken UTF-8 is a 400, and isn't silently replaced", async () => {
     const bytes = Buffer.concat([
@@ -62,7 +65,7 @@ describe("bodies", () => {
     expect(await response.json()).toMatchObject({ code: "malformed_json", detail: expect.stringContaining("UTF-8") });
   });
 
-  test("one that is too large is a 413, whether it says so or not", async () => {
+  test("a body that is too large is a 413, with a Content-Length and without", async () => {
     const client = await api.as({});
     const { body } = await client.post("/webhooks", { ...settings(), filler: "x".repeat(100_000) }).expect(413);
     expect(body.code).toBe("body_too_large");
@@ -76,7 +79,7 @@ describe("bodies", () => {
     expect(answer).toMatch(/connection: close/i);
   });
 
-  test("deep nesting is no matter", async () => {
+  test("a deeply nested body is a 400 like any other bad body", async () => {
     const client = await api.as({});
     const depth = 5_000;
     await client
@@ -115,7 +118,7 @@ describe("what isn't there", () => {
 });
 
 describe("headers", () => {
-  test("nothing is cached, framed, sniffed, or told about the software", async () => {
+  test("the headers forbid caching, framing and sniffing, and don't name the software", async () => {
     const client = await api.as({});
     for (const response of [await client.get("/webhooks"), await client.get("/nothing")]) {
       expect(response.headers).toMatchObject({
@@ -141,7 +144,7 @@ describe("headers", () => {
 });
 
 describe("limits of an organization", () => {
-  test("100 endpoints, also when many are created at once", async () => {
+  test("an organization gets 100 endpoints at most, also when many are created at once", async () => {
     const client = await api.as({ organizationId: api.newOrganization() });
     for (let count = 0; count < 97; count++) await create(client);
     const responses = await Promise.all(Array.from({ length: 10 }, () => client.post("/webhooks", settings())));
@@ -165,7 +168,7 @@ describe("broken and slow requests", () => {
     await server.close();
   });
 
-  test("what isn't HTTP gets a 400 problem", async () => {
+  test("a request that isn't HTTP gets a 400 problem", async () => {
     const answer = await raw(String(server.port), "this is not HTTP\r\n\r\n");
     expect(answer).toMatch(/^HTTP\/1\.1 400 /);
     expect(answer).toContain('"code":"malformed_json"');
@@ -185,7 +188,7 @@ describe("broken and slow requests", () => {
 });
 
 describe("stopping", () => {
-  test("takes no more connections, and answers what is under way", async () => {
+  test("a server that stops takes no more connections, and answers the requests under way", async () => {
     let answer: (() => void) | undefined;
     const server = await startServer(
       (_request, response) => {

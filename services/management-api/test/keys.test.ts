@@ -96,7 +96,7 @@ describe("§5.1 keys of an identity provider", () => {
     expect(server.requests).toBe(1);
   });
 
-  test.each(["RS256", "PS256", "ES384", "EdDSA"])("%s works too", async (alg) => {
+  test.each(["RS256", "PS256", "ES384", "EdDSA"])("a key server's key for %s is accepted", async (alg) => {
     const key = await makeKey("a", alg);
     server.keys = [key.jwk];
     await verifier()(await sign(key));
@@ -115,7 +115,7 @@ describe("§5.1 keys of an identity provider", () => {
     });
   });
 
-  test("tokens of unknown keys don't hammer the key server", async () => {
+  test("many tokens of unknown keys make few requests to the key server", async () => {
     const [known, unknown] = [await makeKey("known"), await makeKey("unknown")];
     server.keys = [known.jwk];
     const verify = verifier();
@@ -143,7 +143,7 @@ describe("§5.1 keys of an identity provider", () => {
     expect(server.requests).toBe(1);
   });
 
-  test("while the key server is away, the keys that are known serve on", async () => {
+  test("while the key server is away, the known keys are still used", async () => {
     const [known, unknown] = [await makeKey("known"), await makeKey("unknown")];
     server.keys = [known.jwk];
     const getKey = remoteKeys(server.url, { maxAgeMs: 0, cooldownMs: 0, failureCooldownMs: 0 });
@@ -159,7 +159,7 @@ describe("§5.1 keys of an identity provider", () => {
     await eventually(() => getKey({ alg: "ES256", kid: "unknown" }, { payload: "", signature: "" }));
   });
 
-  test("but not for ever", async () => {
+  test("known keys are not used for ever while the key server is away", async () => {
     server.keys = [(await makeKey("a")).jwk];
     const getKey = remoteKeys(server.url, { maxAgeMs: 0, maxStaleMs: 0 });
     await getKey({ alg: "ES256", kid: "a" }, { payload: "", signature: "" });
@@ -167,7 +167,7 @@ describe("§5.1 keys of an identity provider", () => {
     await expect(getKey({ alg: "ES256", kid: "a" }, { payload: "", signature: "" })).rejects.toThrow("can't be read");
   });
 
-  test("a token that names no key is tried with all that fit", async () => {
+  test("a token that names no key is tried with all keys that fit", async () => {
     const [first, second, stranger] = [await makeKey(undefined), await makeKey(undefined), await makeKey(undefined)];
     server.keys = [first.jwk, second.jwk];
     const verify = verifier();
@@ -178,7 +178,7 @@ describe("§5.1 keys of an identity provider", () => {
 });
 
 describe("§5.1 one public key", () => {
-  test("verifies tokens of its private key only, with line breaks written either way", async () => {
+  test("a public key verifies tokens of its private key only, with line breaks written either way", async () => {
     const { publicKey, privateKey } = await generateKeyPair("RS256", { extractable: true });
     const pem = await exportSPKI(publicKey);
     const own = await sign({ kid: undefined, alg: "RS256", privateKey, jwk: {} });
@@ -190,7 +190,7 @@ describe("§5.1 one public key", () => {
     }
   });
 
-  test("is no secret: a token signed with its text is refused", async () => {
+  test("a token signed with the text of the public key is refused", async () => {
     const { publicKey } = await generateKeyPair("RS256", { extractable: true });
     const pem = await exportSPKI(publicKey);
     const forged = await new SignJWT({})
@@ -204,18 +204,18 @@ describe("§5.1 one public key", () => {
     await expect(verify(forged)).rejects.toMatchObject({ code: "token_invalid" });
   });
 
-  test.each(["PS256", "ES256", "ES384", "ES512", "EdDSA"])("verifies tokens of %s", async (alg) => {
+  test.each(["PS256", "ES256", "ES384", "ES512", "EdDSA"])("a public key for %s verifies its tokens", async (alg) => {
     const { publicKey, privateKey } = await generateKeyPair(alg, { extractable: true });
     const verify = tokenVerifier(config({ AUTH_PUBLIC_KEY: await exportSPKI(publicKey) }), systemClock);
     expect((await verify(await sign({ kid: undefined, alg, privateKey, jwk: {} }))).sub).toBe("user-1");
   });
 
-  test("of a kind that signs no token ends the start", () => {
+  test("a public key of a kind that signs no token ends the start", () => {
     const pem = generateKeyPairSync("x25519").publicKey.export({ type: "spki", format: "pem" }).toString();
     expect(() => tokenVerifier(config({ AUTH_PUBLIC_KEY: pem }), systemClock)).toThrow(/of the kind x25519/);
   });
 
-  test("that can't be read ends the start with what is wrong", () => {
+  test("a public key that can't be read ends the start, which says what is wrong", () => {
     expect(() => tokenVerifier(config({ AUTH_PUBLIC_KEY: "no key" }), systemClock)).toThrow(ConfigError);
   });
 });
@@ -230,12 +230,12 @@ describe("settings", () => {
     throw new Error("The configuration was accepted.");
   };
 
-  test("exactly one key source", () => {
+  test("a configuration needs exactly one key source", () => {
     expect(refused({})).toMatch(/AUTH_JWKS_URL, AUTH_PUBLIC_KEY and \(development\) AUTH_JWT_SECRET/);
     expect(refused({ AUTH_JWKS_URL: "https://x.example", AUTH_JWT_SECRET: "x".repeat(32) })).toMatch(/only one/);
   });
 
-  test("production names its issuer and audience", () => {
+  test("a production configuration must name issuer and audience", () => {
     expect(refused({ AUTH_JWKS_URL: "https://x.example", AUTH_ISSUER: "", AUTH_AUDIENCE: "" })).toMatch(
       /AUTH_ISSUER[\s\S]*AUTH_AUDIENCE/,
     );
@@ -247,7 +247,7 @@ describe("settings", () => {
 });
 
 describe("time", () => {
-  test("comes from the clock", async () => {
+  test("the time of a token's check comes from the clock", async () => {
     const clock = steeredClock(new Date());
     const secret = "x".repeat(32);
     const verify = tokenVerifier(config({ AUTH_JWT_SECRET: secret }), clock);

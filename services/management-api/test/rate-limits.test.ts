@@ -5,7 +5,7 @@ import { useApi } from "./support/use-api.ts";
 const api = useApi({ settings: { WRITES_PER_MINUTE: "5", MANUAL_DELIVERIES_PER_MINUTE: "3" } });
 
 describe("an organization that does too much", () => {
-  test("gets 429 on writes, with the time to wait, while others and reading go on", async () => {
+  test("an organization that writes too much gets 429 with the time to wait, while reads and other organizations go on", async () => {
     const client = await api.as({ organizationId: "busy" });
     for (let writes = 0; writes < 5; writes++) await create(client);
     const { body, headers } = await client.post("/webhooks", settings()).expect(429);
@@ -20,7 +20,7 @@ describe("an organization that does too much", () => {
     await create(await api.as({ organizationId: "calm" }));
   });
 
-  test("gets 429 on manual deliveries, counted apart", async () => {
+  test("an organization that makes too many manual deliveries gets 429, counted apart from its writes", async () => {
     const client = await api.as({ organizationId: "manual" });
     const { endpoint } = await create(client);
     const deliver = () =>
@@ -31,7 +31,7 @@ describe("an organization that does too much", () => {
     await create(client);
   });
 
-  test("isn't counted for requests that aren't allowed", async () => {
+  test("requests that aren't allowed don't count for the rate limits", async () => {
     const viewer = await api.as({ organizationId: "watched", permissions: ["integrations.view"] });
     for (let writes = 0; writes < 10; writes++) await viewer.post("/webhooks", settings()).expect(403);
     await create(await api.as({ organizationId: "watched" }));

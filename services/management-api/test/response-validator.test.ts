@@ -29,7 +29,8 @@ const right: SeenResponse = {
   text: JSON.stringify(problem),
 };
 
-test("what the document says passes", () => expect(() => validate(right)).not.toThrow());
+test("a response that the OpenAPI document describes passes the validator", () =>
+  expect(() => validate(right)).not.toThrow());
 
 test.each<[string, Partial<SeenResponse>, RegExp]>([
   ["another status", { status: 418 }, /no such status/],
@@ -39,6 +40,6 @@ test.each<[string, Partial<SeenResponse>, RegExp]>([
   ["a missing field", { body: { ...problem, detail: undefined } }, /detail/],
   ["a field too many", { body: { ...problem, secret: "x" } }, /additional properties/],
   ["a code of another status", { body: { ...problem, code: "permission_missing" } }, /code/],
-])("%s doesn't", (_name, change, why) => {
+])("a response with %s doesn't pass the validator", (_name, change, why) => {
   expect(() => validate({ ...right, ...change })).toThrow(why);
 });

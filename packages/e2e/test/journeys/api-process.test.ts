@@ -15,7 +15,11 @@ afterEach(async () => {
   printed.length = 0;
 });
 
-const environment = () => ({ ...heraldSettings(journey.place), LOG_LEVEL: "debug", SIGN_IN_LINKS: "true" });
+const environment = (): Record<string, string> => ({
+  ...heraldSettings(journey.place),
+  LOG_LEVEL: "debug",
+  SIGN_IN_LINKS: "true",
+});
 
 async function start(name: ServiceName): Promise<ServiceProcess> {
   const started = await startServiceProcess(name, environment(), { onLine: (line) => printed.push(line) });

@@ -35,7 +35,7 @@ describe("§5.1 credentials of a request", () => {
     [{ authorization: `Bearer ${JWT} ${JWT}` }, { kind: "api-key", header: "Authorization" }],
     [{ authorization: "Basic a2V5Og==" }, { kind: "api-key", header: "Authorization" }],
     [{ authorization: JWT }, { kind: "api-key", header: "Authorization" }],
-  ])("%j", (headers, expected) => {
+  ])("the headers %j hold the right credentials", (headers, expected) => {
     expect(find(headers as Record<string, string>)).toEqual(expected);
   });
 });

@@ -31,24 +31,24 @@ describe("§7 what is said of a body", () => {
     [{ events: [] }, "At least one is needed."],
     [{ events: ["x"] }, `This must be one of ${EVENT_TYPES.join(", ")}.`],
     [{ version: "AAAAAAAAAAE=" }, "This must be null, but is a string."],
-  ])("%j: %s", (changes, detail) => expect(detailOf(changes)).toBe(detail));
+  ])("a body with %j is told: %s", (changes, detail) => expect(detailOf(changes)).toBe(detail));
 
-  test("nothing, where nothing is wrong, and what is left out gets its default", () => {
+  test("a valid body has no problems, and an absent field gets its default", () => {
     const body = { ...valid };
     expect(validator.body("CreateWebhookRequest", body)).toEqual([]);
     expect(body).toMatchObject({ rotateSecret: false });
   });
 
-  test("a missing field is named as if it were there", () => {
+  test("the pointer of a missing field is the one that the field would have", () => {
     expect(validator.body("DeleteWebhookRequest", {})).toMatchObject([{ pointer: "/version", code: "missing" }]);
   });
 
-  test("no more than fifty problems", () => {
+  test("the validator reports fifty problems at most", () => {
     const events = Array.from({ length: 200 }, () => "x");
     expect(validator.body("CreateWebhookRequest", { ...valid, events })).toHaveLength(50);
   });
 
-  test("nothing is coerced", () => {
+  test("the validator converts no field of a body", () => {
     expect(validator.body("CreateWebhookRequest", { ...valid, enabled: "true" })).toHaveLength(1);
   });
 });
@@ -57,22 +57,25 @@ describe("payloads", () => {
   const codeOf = (payloadJson: string) =>
     validator.body("DeliverRequest", { eventType: "RiskCreated", payloadJson })[0]?.code;
 
-  test.each([" {} ", "null", "0", '"\\ud800"', "[1e400]", '{"a":1,"a":2}', '"\u2028"'])("%j is JSON", (text) => {
-    expect(codeOf(text)).toBeUndefined();
-  });
+  test.each([" {} ", "null", "0", '"\\ud800"', "[1e400]", '{"a":1,"a":2}', '"\u2028"'])(
+    "the payload %j is JSON",
+    (text) => {
+      expect(codeOf(text)).toBeUndefined();
+    },
+  );
 
   test.each(["", " ", "{", "{}{}", "NaN", "'a'", "// {}", '{"a":1,}', "\ufeff{}", '"\n"', '"\0"'])(
-    "%j isn't JSON",
+    "the payload %j isn't JSON",
     (text) => expect(codeOf(text)).toBe("not_json"),
   );
 
-  test("what is wrong with JSON is said without repeating it", () => {
+  test("the detail of a payload that isn't JSON doesn't repeat the payload", () => {
     const [problem] = validator.body("DeliverRequest", { eventType: "RiskCreated", payloadJson: '{"pin":1234 5678}' });
     expect(problem?.detail).toMatch(/at position \d+/);
     expect(problem?.detail).not.toMatch(/1234|5678|pin/);
   });
 
-  test("the limit counts bytes of UTF-8", () => {
+  test("the limit of a payload counts bytes of UTF-8", () => {
     const two = (bytes: number) => JSON.stringify("é".repeat((bytes - 2) / 2));
     expect(codeOf(two(DEFAULT_API_LIMITS.payloadBytes))).toBeUndefined();
     expect(codeOf(two(DEFAULT_API_LIMITS.payloadBytes + 2))).toBe("too_long");
@@ -80,18 +83,21 @@ describe("payloads", () => {
 });
 
 describe("query parameters", () => {
-  test("come as text and are read as what they should be", () => {
+  test("query parameters come as text and are converted to the types of their schema", () => {
     const query = { limit: "7", outcome: "failing" };
     expect(validator.query("DeliveryQuery", query)).toEqual([]);
     expect(query).toEqual({ limit: 7, outcome: ["failing"] });
   });
 
-  test.each(["2026-01-31T12:00:00Z", "2026-01-31T12:00:00.123456+02:00"])("%s is a time", (from) => {
-    expect(validator.query("DeliveryQuery", { from })).toEqual([]);
-  });
+  test.each(["2026-01-31T12:00:00Z", "2026-01-31T12:00:00.123456+02:00"])(
+    "the query parameter %s is a time",
+    (from) => {
+      expect(validator.query("DeliveryQuery", { from })).toEqual([]);
+    },
+  );
 
   test.each(["2026-01-31", "2026-13-01T00:00:00Z", "0000-01-01T00:00:00Z", "2026-01-31T12:00:60Z", "now", "1"])(
-    "%s isn't",
+    "the query parameter %s isn't a time",
     (from) =>
       expect(validator.query("DeliveryQuery", { from })).toMatchObject([{ pointer: "?from", code: "not_a_time" }]),
   );

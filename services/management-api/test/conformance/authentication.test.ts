@@ -132,28 +132,31 @@ const withoutId: OperationId[] = ["listWebhooks", "createWebhook", "listOverview
 
 describe.each(Object.keys(callers))("caller with %s", (name) => {
   const caller = callers[name] as CallerKind;
-  test.each(Object.keys(needs) as OperationId[])("§5.2 §5.3 §7/401 §7/403 %s", async (operation) => {
-    const organizationId = api.newOrganization();
-    const owner = await api.as({ organizationId });
-    const { endpoint } = await create(owner);
-    const { id: deliveryId } = await api.prisma.delivery.create({
-      data: { endpointId: endpoint.id, organizationId, eventType: "RiskCreated", body: "{}", createdAt: new Date() },
-    });
-    const ids = { id: endpoint.id, deliveryId };
-    const query = name.endsWith("query only") ? `?access_token=${await token({ organizationId })}` : "";
+  test.each(Object.keys(needs) as OperationId[])(
+    "§5.2 §5.3 §7/401 §7/403 %s is open to the callers that its table names",
+    async (operation) => {
+      const organizationId = api.newOrganization();
+      const owner = await api.as({ organizationId });
+      const { endpoint } = await create(owner);
+      const { id: deliveryId } = await api.prisma.delivery.create({
+        data: { endpointId: endpoint.id, organizationId, eventType: "RiskCreated", body: "{}", createdAt: new Date() },
+      });
+      const ids = { id: endpoint.id, deliveryId };
+      const query = name.endsWith("query only") ? `?access_token=${await token({ organizationId })}` : "";
 
-    const response = await send(await api.as(null), operation, ids, endpoint.version, query).set(
-      await caller.headers(organizationId),
-    );
-    const isElsewhere = name === "another organization" && withoutId.includes(operation);
-    const expected = isElsewhere ? "ok" : caller.outcome[needs[operation]];
-    expect(response.status < 300 ? "ok" : `${response.status} ${response.body.code}`).toBe(expected);
+      const response = await send(await api.as(null), operation, ids, endpoint.version, query).set(
+        await caller.headers(organizationId),
+      );
+      const isElsewhere = name === "another organization" && withoutId.includes(operation);
+      const expected = isElsewhere ? "ok" : caller.outcome[needs[operation]];
+      expect(response.status < 300 ? "ok" : `${response.status} ${response.body.code}`).toBe(expected);
 
-    if (expected === "ok" || expected.startsWith("404")) return;
-    if (response.status === 401) expect(response.headers["www-authenticate"]).toMatch(/^Bearer/);
-    // Whoever isn't allowed has changed nothing.
-    expect((await owner.get("/webhooks")).body).toMatchObject([{ id: endpoint.id, version: endpoint.version }]);
-  });
+      if (expected === "ok" || expected.startsWith("404")) return;
+      if (response.status === 401) expect(response.headers["www-authenticate"]).toMatch(/^Bearer/);
+      // A caller who isn't allowed has changed nothing.
+      expect((await owner.get("/webhooks")).body).toMatchObject([{ id: endpoint.id, version: endpoint.version }]);
+    },
+  );
 });
 
 function send(
@@ -180,7 +183,7 @@ function unsigned(): string {
 }
 
 describe("what a refusal says", () => {
-  test("§5.1 an API key: that it can't authorize this, and what can", async () => {
+  test("§5.1 a refusal of an API key says that it can't authorize this, and what can", async () => {
     const { body } = await (await api.as(null)).get("/webhooks").set("X-API-Key", "k").expect(401);
     expect(body.detail).toMatch(/x-api-key.*API keys don't authorize.*Bearer/i);
   });
@@ -198,14 +201,14 @@ describe("what a refusal says", () => {
     for (const what of body.missing) expect(body.detail).toContain(what);
   });
 
-  test("§5.4 nobody is refused for what they asked before it's clear that they may ask", async () => {
+  test("§5.4 a caller without access gets a 401 or 403, also where the request itself is bad", async () => {
     const viewer = await api.as({ permissions: [VIEW] });
     await viewer.post("/webhooks", { name: 1 }).expect(403);
     await viewer.put("/webhooks/nothing", {}).expect(403);
     await (await api.as(null)).post("/webhooks").type("text/plain").send("x".repeat(1_000_000)).expect(401);
   });
 
-  test("§5.1 a token that is no token any more says why", async () => {
+  test("§5.1 a refusal of a bad or expired token says why", async () => {
     const why = async (options: TokenOptions) =>
       (await (await api.as(options)).get("/webhooks").expect(401)).body.detail;
     expect(await why({ expiresInS: -60 })).toMatch(/Refresh/);

@@ -60,7 +60,7 @@ describe("create", () => {
     await create(client, { url: "https://nobody-has-this-name.example.com/" });
   });
 
-  test("§2.1/fields what is saved is what is shown again, to the letter", async () => {
+  test("§2.1/fields the saved fields are shown again unchanged", async () => {
     const url = "https://HOOKS.example.com:443/a/../b?x=%C3%A4&y=ü";
     const name = "  Größe 東京 🚀 ";
     expect((await create(client, { url, name })).endpoint).toMatchObject({ url, name });
@@ -101,7 +101,7 @@ describe("events", () => {
     },
   );
 
-  test("§2.1/events a name that is there twice counts once", async () => {
+  test("§2.1/events an event that is named twice counts once", async () => {
     const events = ["RiskCreated", "ProjectCreated", "RiskCreated"];
     expect((await create(client, { events })).endpoint.events).toEqual(["RiskCreated", "ProjectCreated"]);
   });
@@ -179,7 +179,7 @@ describe("edit", () => {
     expect(body.signingSecret).not.toBe(signingSecret);
   });
 
-  test("§4.1/edit it replaces every setting, and a new version is in the answer", async () => {
+  test("§4.1/edit an edit replaces every setting, and answers with a new version", async () => {
     const { endpoint } = await create(client);
     const changes = { name: "New", url: "https://new.example.com/x", enabled: false, events: ["RiskCreated"] };
     const { body } = await client
@@ -190,7 +190,7 @@ describe("edit", () => {
     await client.get("/webhooks").expect(200, [body.endpoint]);
   });
 
-  test("§4.1/body every setting must be there, and bad ones are refused as on creation", async () => {
+  test("§4.1/body an edit needs every setting, and refuses bad ones as a creation does", async () => {
     const { endpoint } = await create(client);
     const { body } = await client.put(`/webhooks/${endpoint.id}`, { version: endpoint.version }).expect(400);
     const pointers = body.errors.map((error: { pointer: string }) => error.pointer);
@@ -230,7 +230,7 @@ describe("listing", () => {
 });
 
 describe("another organization", () => {
-  test("§5.3 sees nothing of it, and gets a 404 for its ids on every route", async () => {
+  test("§5.3 another organization sees nothing of an endpoint, and gets a 404 for its ids on every route", async () => {
     const { endpoint } = await create(client);
     const { version } = endpoint;
     const { id: deliveryId } = await api.prisma.delivery.create({

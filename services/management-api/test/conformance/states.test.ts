@@ -120,7 +120,7 @@ describe("catching up", () => {
     expect(await row(endpoint.id)).toMatchObject({ catchUpAt: clock.now(), catchUpUntil: minuteLater() });
   });
 
-  test("§6.4 one that subscribes to more events is, one that subscribes to fewer isn't", async () => {
+  test("§6.4 an endpoint that subscribes to more events is caught up, one that subscribes to fewer isn't", async () => {
     const { endpoint } = await create(client, { events: ["RiskCreated", "ProjectCreated"] });
     const createdAt = clock.now();
     clock.advance(3_600_000);
@@ -130,7 +130,7 @@ describe("catching up", () => {
     expect(await row(endpoint.id)).toMatchObject({ catchUpAt: clock.now(), catchUpUntil: minuteLater() });
   });
 
-  test("§6.4 a disabled one that subscribes to more isn't, until it's resumed", async () => {
+  test("§6.4 a disabled endpoint that subscribes to more events isn't caught up until it is resumed", async () => {
     const { endpoint } = await create(client);
     await edit(endpoint.id, { enabled: false });
     const { catchUpUntil } = await row(endpoint.id);
@@ -141,7 +141,7 @@ describe("catching up", () => {
 });
 
 describe("deleting", () => {
-  test("§3.1/delete §4.1/delete §4.1.5 it erases the endpoint, its deliveries and their attempts", async () => {
+  test("§3.1/delete §4.1/delete §4.1.5 a deletion erases the endpoint, its deliveries and their attempts", async () => {
     const { endpoint } = await create(client);
     const { endpoint: other } = await create(client);
     const deliveryId = await storeDelivery(api.prisma, { id: endpoint.id, organizationId }, states.succeeded);
@@ -162,7 +162,7 @@ describe("deleting", () => {
     await client.delete(`/webhooks/${endpoint.id}`, { version: endpoint.version }).expect(204);
   });
 
-  test("§3.1/delete §4.1.5 a history longer than one step goes as well, all of it", async () => {
+  test("§3.1/delete §4.1.5 a deletion erases a history longer than one step, all of it", async () => {
     const { endpoint } = await create(client);
     await api.prisma.$executeRaw`
       insert into delivery (endpoint_id, organization_id, event_type, body, state, created_at)
@@ -175,7 +175,7 @@ describe("deleting", () => {
     await client.get("/webhooks").expect(200, []);
   });
 
-  test("§4.1/delete it needs no body field but the version", async () => {
+  test("§4.1/delete a deletion needs no body field but the version", async () => {
     const { endpoint } = await create(client);
     const { body } = await client.delete(`/webhooks/${endpoint.id}`, {}).expect(400);
     expect(body.errors).toMatchObject([{ pointer: "/version", code: "missing" }]);

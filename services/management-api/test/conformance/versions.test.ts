@@ -14,7 +14,7 @@ beforeEach(async () => {
 });
 
 describe("a stale version is a 409", () => {
-  test("§4.1.1 §7/409 on edit; after reloading, the edit goes through", async () => {
+  test("§4.1.1 §7/409 an edit of a stale version is a 409, and succeeds after reloading", async () => {
     const { endpoint } = await create(client);
     const path = `/webhooks/${endpoint.id}`;
     await client.put(path, settings({ name: "first", version: endpoint.version })).expect(200);
@@ -25,7 +25,7 @@ describe("a stale version is a 409", () => {
     await client.put(path, settings({ name: "second", version: reloaded.version })).expect(200);
   });
 
-  test("§4.1.1 §7/409 on delete; the endpoint stays", async () => {
+  test("§4.1.1 §7/409 a deletion of a stale version is a 409, and the endpoint stays", async () => {
     const { endpoint } = await create(client);
     const path = `/webhooks/${endpoint.id}`;
     const { body } = await client.put(path, settings({ version: endpoint.version })).expect(200);
@@ -64,7 +64,7 @@ describe("at the same time", () => {
     expect(statuses.filter((status) => status === 409)).toHaveLength(19);
   });
 
-  test("§9.1 also when all of them say the same", async () => {
+  test("§9.1 of twenty equal edits of one version exactly one wins", async () => {
     const { endpoint } = await create(client);
     const edits = Array.from({ length: 5 }, () =>
       client.put(`/webhooks/${endpoint.id}`, settings({ version: endpoint.version })),
@@ -87,7 +87,7 @@ describe("at the same time", () => {
 });
 
 describe("what changes the version", () => {
-  test("§9.1 every edit does", async () => {
+  test("§9.1 every edit changes the version", async () => {
     const { endpoint } = await create(client);
     const versions = [endpoint.version];
     for (let edit = 0; edit < 3; edit++) {
@@ -97,7 +97,7 @@ describe("what changes the version", () => {
     expect(new Set(versions).size).toBe(4);
   });
 
-  test("§9.1 counting failures and making deliveries don't", async () => {
+  test("§9.1 counting failures and making deliveries don't change the version", async () => {
     const { endpoint } = await create(client);
     await storeDelivery(api.prisma, { id: endpoint.id, organizationId });
     await api.prisma.webhookEndpoint.update({ where: { id: endpoint.id }, data: { consecutiveFailures: 3 } });

@@ -28,8 +28,7 @@ describe("prototypes stay clean", () => {
       `${fields.slice(0, -1)},"events":{"__proto__":["WorkItemCompleted"],"length":1}}`,
     ];
     const statuses = [];
-    for (const text of texts)
-      statuses.push((await client.post("/webhooks").type("json").sendRaw(api.origin, text)).status);
+    for (const text of texts) statuses.push((await client.post("/webhooks").type("json").send(text)).status);
     // Fields of a prototype are no fields of the body.
     expect(statuses).toEqual([400, 200, 400, 400, 400]);
     expectClean();

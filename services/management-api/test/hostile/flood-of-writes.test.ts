@@ -6,13 +6,13 @@ import { useApi } from "../support/use-api.ts";
 
 const api = useApi();
 
-// Creates of one organization wait for each other in PostgreSQL, and each used to hold a connection of the pool meanwhile:
-// a hundred at once were a 503 for every other organization.
+// Creates of one organization wait for each other in PostgreSQL. Once each held a connection of the pool meanwhile, and a
+// hundred at once were a 503 for every other organization.
 test("regression: a hundred creates of one organization at once leave connections to the others", async () => {
   const calm = await api.as({ organizationId: "calm" });
   await create(calm);
   const busy = await api.as({ organizationId: "busy" });
-  // Somebody holds the organization's lock, so all hundred have to wait.
+  // The test holds the organization's lock, so all hundred have to wait.
   let release = () => {};
   const released = new Promise<void>((resolve) => {
     release = resolve;
@@ -29,16 +29,14 @@ test("regression: a hundred creates of one organization at once leave connection
         await transaction.$executeRaw`select pg_advisory_xact_lock(hashtextextended('busy', 0))`;
         await released;
       },
-      { timeout: 60_000 },
+      { timeout: 120_000 },
     );
     const flood = Array.from({ length: 100 }, () => busy.post("/webhooks", settings()).then(({ status }) => status));
     await eventually(async () => expect(await waiting()).toBe(3));
     for (let round = 0; round < 10; round++) {
-      const begun = performance.now();
+      // Were all connections taken, the pool would give up after five seconds, and these would be a 503.
       await calm.get("/webhooks").expect(200);
       await create(calm);
-      // The pool itself would give up after five seconds.
-      expect(performance.now() - begun).toBeLessThan(2_000);
     }
     expect(await waiting()).toBe(3);
     release();
@@ -49,4 +47,4 @@ test("regression: a hundred creates of one organization at once leave connection
     await holder.close();
   }
   expect((await busy.get("/webhooks")).body).toHaveLength(100);
-}, 60_000);
+});

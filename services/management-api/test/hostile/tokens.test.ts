@@ -173,7 +173,7 @@ describe.each(["keys of a server", "a public key", "a shared secret"] as const)(
   });
 });
 
-test("§5.1 what is no forgery passes, so that the table can fail", async () => {
+test("§5.1 a token that isn't forged passes, so the table of forgeries can fail", async () => {
   for (const way of ["keys of a server", "a public key"] as const) {
     expect(await verifiers[way](good)).toMatchObject({ sub: "user-1" });
     await verifiers[way](token({ alg: "RS256", kid: "rsa", typ: "at+jwt", jku: attackersUrl }, rs256));

@@ -21,7 +21,7 @@ export const SECRET_KEYS = `tests:${Buffer.alloc(32, 7).toString("base64")}`;
 export interface ApiOptions {
   settings?: Record<string, string>;
   clock?: Clock;
-  /** Stands in for the broker; nobody answers by default. */
+  /** Stands in for broker and dispatcher; without it no dispatcher answers. */
   requestAttempt?: (hint: Hint) => Promise<void>;
 }
 
@@ -33,7 +33,7 @@ export interface Api {
   readonly origin: string;
   /** Everything that was logged so far, a JSON object a line. */
   readonly logged: string[];
-  /** Sends requests as somebody; each response is held against the OpenAPI document. */
+  /** Sends requests as this caller; each response is held against the OpenAPI document. */
   as(caller: TokenOptions | string | null): Promise<Client>;
   /** A new organization, so that tests of a file don't see each other's endpoints. */
   newOrganization(): string;

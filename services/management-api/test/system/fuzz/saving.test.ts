@@ -16,7 +16,7 @@ beforeAll(async () => {
 const schemas = apiSchemas();
 const valid = arbitraryOf(schemas.CreateWebhookRequest, schemas);
 
-test("§2.1 what is accepted is shown again to the letter; what isn't says why, and saves nothing", async () => {
+test("§2.1 an accepted endpoint is shown again unchanged; a refused one says why, and saves nothing", async () => {
   await fc.assert(
     fc.asyncProperty(fc.oneof(valid, broken(valid)), async (body) => {
       const request = body as SaveWebhookRequest;
