@@ -25,13 +25,19 @@ test("regression: a hundred creates of one organization at once leave connection
   };
   const statuses: number[] = [];
   try {
+    let locked = () => {};
+    const isLocked = new Promise<void>((resolve) => {
+      locked = resolve;
+    });
     const held = holder.prisma.$transaction(
       async (transaction) => {
         await transaction.$executeRaw`select pg_advisory_xact_lock(hashtextextended('busy', 0))`;
+        locked();
         await released;
       },
-      { timeout: 120_000 },
+      { maxWait: 100_000, timeout: 100_000 },
     );
+    await Promise.race([isLocked, held]);
     const flood = Array.from({ length: 100 }, () => busy.post("/webhooks", settings()).then(({ status }) => status));
     await eventually(async () => expect(await waiting()).toBe(3));
     for (let round = 0; round < 3; round++) {
@@ -39,7 +45,7 @@ test("regression: a hundred creates of one organization at once leave connection
       await calm.get("/webhooks").expect(200);
       await create(calm);
     }
-    expect(await waiting()).toBe(3);
+    await eventually(async () => expect(await waiting()).toBe(3));
     release();
     await held;
     statuses.push(...(await Promise.all(flood)));
@@ -47,9 +53,8 @@ test("regression: a hundred creates of one organization at once leave connection
     release();
     await holder.close();
   }
-  // On a slow machine some have waited too long for the earlier ones, and are asked to come again; nothing else refuses them.
+  // Where the machine is slow, some of the hundred have waited too long for the lock (503) or for their place (429).
   const created = statuses.filter((status) => status === 200).length;
-  expect(statuses.filter((status) => status !== 200 && status !== 429)).toEqual([]);
-  expect(created).toBeGreaterThan(0);
+  expect(statuses.filter((status) => ![200, 429, 503].includes(status))).toEqual([]);
   expect((await busy.get("/webhooks")).body).toHaveLength(created);
 });
