@@ -26,7 +26,7 @@ const ASKED_AFTER_MS = 2_000;
 interface Questions {
   /** Paths that the page has fetched so far. */
   asked: string[];
-  /** Of those, how many are not answered yet. */
+  /** Of those, how many are not answered in full yet. */
   pending: number;
 }
 
@@ -40,9 +40,13 @@ async function openWithSteeredClock(path: string): Promise<Page> {
     globalThis.fetch = async (input, init) => {
       questions.asked.push(String(input).replace(/\?.*/, ""));
       questions.pending += 1;
-      return await send(input, init).finally(() => {
+      try {
+        const response = await send(input, init);
+        await response.clone().arrayBuffer();
+        return response;
+      } finally {
         questions.pending -= 1;
-      });
+      }
     };
     Object.assign(globalThis, { questions });
   });
