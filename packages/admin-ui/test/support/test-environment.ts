@@ -78,7 +78,7 @@ export function useTestEnvironment({
     const settings = { BASE_PATH, SIGN_IN_LINKS: "true", ...options.settings };
     const herald = await startHerald(place, { ...options, clock, settings });
     running = { clock, herald, emitter: createEmitter({ url: amqpUrl, namespace }) };
-  }, 60_000);
+  }, 300_000);
 
   async function makeOrganization(): Promise<void> {
     const { clock, herald } = ready();

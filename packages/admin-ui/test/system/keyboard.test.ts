@@ -95,7 +95,7 @@ test("with the keyboard alone one makes a webhook, opens a delivery, pauses, res
   await page.keyboard.type("By hand");
   await page.keyboard.press("Enter");
   await page.getByRole("heading", { name: "No webhooks yet" }).waitFor();
-}, 60_000);
+}, 600_000);
 
 test("what happens is read out: results, new deliveries, changes of state", async () => {
   const { endpoint } = await environment.api.create({ name: "Read out", url: environment.receiver.url });
