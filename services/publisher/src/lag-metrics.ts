@@ -5,7 +5,7 @@ import type { Queries } from "@herald/common/database/queries";
 import type { Clock } from "@herald/common/runtime/clock";
 import { Gauge, type Registry } from "@herald/common/telemetry/metrics";
 
-/** Scrapes within this time, of several Prometheus servers say, share a reading. */
+/** Scrapes within this time, for example of several Prometheus servers, share a reading. */
 const READING_LIFE_MS = 5_000;
 
 interface Parts {
@@ -17,7 +17,7 @@ interface Parts {
 
 /**
  * Figures of all of Herald, read when they are scraped: each publisher exports the same, so queries take the `max` of them.
- * One that can't be read is not there: no figure is better than the last one before the outage.
+ * A figure that can't be read is not exported: none is better than the last one before the outage.
  */
 export function exportLag(registry: Registry, { queries, inspector, names, clock }: Parts): void {
   const registers = [registry];
@@ -94,7 +94,7 @@ export function exportLag(registry: Registry, { queries, inspector, names, clock
   }
 }
 
-/** Calls within the life of a reading share it; undefined where it failed. */
+/** Calls within the life of a reading share it; the result is undefined where the reading failed. */
 function shared<T>(read: () => Promise<T>): () => Promise<T | undefined> {
   let reading: Promise<T | undefined> | undefined;
   let readAt = 0;

@@ -26,7 +26,7 @@ export interface ClaimedDelivery {
 
 export interface ClaimTimes {
   now: Date;
-  /** When the delivery comes due again, should this process die before it settles the attempt. */
+  /** When the delivery is due again if this process dies before it settles the attempt. */
   leasedUntil: Date;
   /** Attempts of a delivery at the most. */
   maxAttempts: number;
@@ -38,16 +38,16 @@ export interface EndpointDemand {
   count: number;
 }
 
-/** What a lease says was going on when it ran out. */
+/** The error summary of an attempt whose lease ran out. */
 const INTERRUPTED = "interrupted: the dispatcher ended before the result was recorded";
 const INTERRUPTED_KIND: FailureKind = "interrupted";
 
 /**
  * Claims the hinted deliveries among `deliveryIds` that are due: those that were never attempted, at once, and others by
- * their time. What another process holds is left to it.
+ * their time. Deliveries that another process has claimed are left alone.
  *
- * The state is compared as text: else PostgreSQL, whose statistics mostly come from a time when nothing was pending, thinks
- * delivery_pending the shortest way, and reads a whole backlog for each batch.
+ * The state is compared as text: else PostgreSQL, whose statistics mostly come from a time when nothing was pending, chooses
+ * delivery_pending, and reads a whole backlog for each batch.
  *
  * Locks those deliveries, skips those that others lock. Walks delivery_pkey.
  */
@@ -107,8 +107,8 @@ export async function claimOfEndpoints(
  * The claim itself: one update decides what becomes of each wanted delivery.
  * - Its last attempt was cut off, and it was the fifth: exhausted.
  * - Its endpoint is disabled: parked.
- * - Else it is ours: the attempt is counted now, so that a crash can't make it uncounted, and the lease begins.
- * An attempt that was cut off is written down, as 503.
+ * - Else it is claimed: the attempt is counted now, so that it counts also after a crash, and the lease begins.
+ * An attempt that was cut off is recorded with status 503.
  */
 async function claim(
   queries: Queries,

@@ -96,7 +96,7 @@ export async function settle(
           attempted_at = result.started_at
       from result
       where delivery.id = result.delivery_id
-        -- As text: PostgreSQL mostly believes that nothing is unfinished, and would begin with looking for all that is.
+        -- As text: PostgreSQL, whose statistics mostly show nothing unfinished, would else read everything unfinished first.
         and delivery.state::text <> 'succeeded'
         and (result.succeeded or (delivery.in_flight and delivery.attempt_count = result.attempt))
     ), recorded as (

@@ -1,6 +1,6 @@
 import type { Queries } from "@herald/common/database/queries";
 
-/** A place in an organization's events: those behind it in (occurred_at, id) are still to be read. */
+/** A position in an organization's events: those after it in (occurred_at, id) are still to be read. */
 export interface EventCursor {
   occurredAt: Date;
   id: string;
@@ -37,7 +37,7 @@ export async function backfill(
   const [row] = await queries.$queryRaw<Row[]>`
     with endpoint as (
       select id, organization_id, events, created_at from webhook_endpoint where id = ${endpointId}::uuid and enabled
-      -- The foreign key would take this lock too, and fail where the endpoint is just being deleted: so it is gone already.
+      -- The foreign key would take this lock too, but fail while the endpoint is being deleted. Here it is then not found.
       for key share
     ), page as (
       select event.organization_id, event.id, event.type, event.occurred_at
@@ -47,7 +47,7 @@ export async function backfill(
         select organization_id, id, type, occurred_at from business_event
         where organization_id = endpoint.organization_id
           and occurred_at >= greatest(endpoint.created_at, ${windowStart}::timestamptz)
-          -- Of an event that claims to be from the future, the window is over as well: its delivery may be erased by now.
+          -- An event may claim a time in the future. Its window ends all the same, as its delivery may be erased by now.
           and received_at >= ${windowStart}::timestamptz
           and (occurred_at, id) > (${after?.occurredAt ?? windowStart}::timestamptz, ${after?.id ?? ZERO_UUID}::uuid)
         order by occurred_at, id

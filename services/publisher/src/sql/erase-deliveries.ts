@@ -1,7 +1,7 @@
 import type { Queries } from "@herald/common/database/queries";
 
 export interface ErasedPage {
-  /** Rows that the page held, whatever became of them. */
+  /** Rows that the page held, erased or not. */
   rowCount: number;
   erasedCount: number;
 }
@@ -14,7 +14,7 @@ export interface ErasedDeliveries extends ErasedPage {
 /**
  * Reads one page of deliveries by id and erases those that ended before `endedBefore`, with their attempts. Ids are UUIDv7,
  * so their order is that of their making: an index on the end of a delivery, which every settlement would have to write,
- * is not needed. Unfinished deliveries are passed over, however old.
+ * is not needed. Unfinished deliveries are skipped, however old.
  *
  * Locks the deliveries that it erases, skips those that others lock. Walks delivery_pkey from `after` on, and
  * delivery_attempt_pkey for each one erased.

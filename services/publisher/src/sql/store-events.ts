@@ -40,9 +40,9 @@ export async function storeEvents(
     ), stored as (
       insert into business_event (organization_id, id, type, occurred_at, received_at, body, traceparent)
       select organization_id, id, type, occurred_at, ${now}::timestamptz, body, traceparent from incoming
-      -- In one order, so that of two batches with the same events one waits for the other, and never both.
+      -- In one order, so that of two batches with the same events one waits for the other, and they do not deadlock.
       order by organization_id, id
-      -- The same event again, whatever the number of times, changes nothing: the first one stands.
+      -- The same event again changes nothing, however often it comes: the first one stays.
       on conflict (organization_id, id) do nothing
       returning organization_id, id, type, occurred_at
     ), fanned_out as (
@@ -55,9 +55,9 @@ export async function storeEvents(
         and stored.type = any (endpoint.events)
         and endpoint.created_at <= stored.occurred_at
       where stored.occurred_at >= ${windowStart}::timestamptz
-      -- The foreign key would take this lock too, and fail where the endpoint is just being deleted: so it is passed over.
+      -- The foreign key would take this lock too, but fail while an endpoint is being deleted. Here it is then skipped.
       for key share of endpoint
-      -- A catch-up may have been here between the two.
+      -- A catch-up may have made this delivery between the two.
       on conflict (endpoint_id, business_event_id) do nothing
       returning id, endpoint_id
     )
@@ -71,8 +71,8 @@ export async function storeEvents(
       select id, endpoint_id from delivery
       where delivery.endpoint_id = endpoint.id
         and delivery.business_event_id = incoming.id
-        -- As text, and with a limit: PostgreSQL must not think of reading everything that is pending, which it mostly
-        -- believes to be nothing.
+        -- As text, and with a limit: else PostgreSQL, whose statistics mostly show nothing pending, would read everything
+        -- that is pending.
         and delivery.state::text = 'pending'
         and delivery.attempt_count = 0
       limit 1

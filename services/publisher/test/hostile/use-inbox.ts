@@ -26,7 +26,7 @@ export interface Inbox {
   counted(result: "received" | "ignored" | "rejected"): Promise<number>;
 }
 
-/** A publisher at work on a real RabbitMQ and a real PostgreSQL, and an emitter that sends whatever it likes. */
+/** A publisher that runs on a real RabbitMQ and a real PostgreSQL, and an emitter that can send any message. */
 export function useInbox(): Inbox {
   let service: Service;
   let metricsUrl: string;
@@ -95,14 +95,14 @@ export function useInbox(): Inbox {
           const { messageCount } = await channel.checkQueue(names.rejectedQueue);
           expect(messageCount).toBeGreaterThanOrEqual(count);
         },
-        { timeoutMs: 30_000 },
+        { timeoutMs: 100_000 },
       );
       const taken: ConsumeMessage[] = [];
       // A message that is requeued again and again would come for ever: many more than were expected are an error.
       const { consumerTag } = await channel.consume(names.rejectedQueue, (message) => message && taken.push(message), {
         noAck: true,
       });
-      await eventually(() => expect(taken.length).toBeGreaterThanOrEqual(count));
+      await eventually(() => expect(taken.length).toBeGreaterThanOrEqual(count), { timeoutMs: 100_000 });
       await channel.cancel(consumerTag);
       expect(taken.length).toBeLessThanOrEqual(count + 100);
       return taken;
