@@ -1,6 +1,6 @@
 import type { Queries } from "@herald/common/database/queries";
 
-/** What a plan reads: whole tables, and indexes. Sorted, each once. */
+/** What a plan reads: tables from start to end, and indexes. Sorted, each once. */
 export interface Walks {
   wholeTables: string[];
   indexes: string[];
