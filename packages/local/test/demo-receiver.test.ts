@@ -67,7 +67,7 @@ const requestsOf = async ({ controlUrl }: DemoReceiver, after = 0) =>
   (JSON.parse((await call(`${controlUrl}/requests?after=${after}`, "GET")).text) as { requests: LoggedRequest[] })
     .requests;
 
-test("§5.5 a request of an endpoint made a moment ago verifies, without a word to the receiver", async () => {
+test("§5.5 a request of a new endpoint verifies, although the receiver was not told its secret", async () => {
   const stored: string[] = [];
   let readings = 0;
   const { url } = await start(async () => {
@@ -96,7 +96,7 @@ test("§4.4.2 what no known secret fits is refused, and the receiver says what t
   expect(printed.join()).not.toContain(secret);
 });
 
-test("secrets that cannot be read are no reason to fall over", async () => {
+test("the receiver works on when secrets cannot be read", async () => {
   const { url } = await start(() => Promise.reject(new Error("the database is away")));
   expect((await deliver(url, aSecret())).status).toBe(401);
   expect(printed[0]).toContain("secrets cannot be read: the database is away");
@@ -129,7 +129,7 @@ test("each delivery fails as often as it is told to, and then succeeds", async (
   expect(statuses).toEqual({ a: [503, 503, 200], b: [503, 503, 200] });
 });
 
-test("the operator tells it how to treat what asks for nothing", async () => {
+test("PUT /control says how deliveries are treated whose URL asks for nothing", async () => {
   const secret = aSecret();
   const { url, controlUrl } = await start(async () => [secret]);
   const put = (behaviour: object) => call(`${controlUrl}/control`, "PUT", JSON.stringify(behaviour), json);
@@ -143,7 +143,7 @@ test("the operator tells it how to treat what asks for nothing", async () => {
   expect((await call(`${controlUrl}/control`, "PUT", "{}")).status).toBe(400);
 });
 
-test("scripts read what arrived", async () => {
+test("scripts read the requests that arrived", async () => {
   const secret = aSecret();
   const started = await start(async () => [secret]);
   await deliver(started.url, secret);
@@ -168,12 +168,12 @@ test("scripts read what arrived", async () => {
   expect(await requestsOf(started)).toEqual([]);
 });
 
-test("a browser gets told what this is", async () => {
+test("a browser gets the help text of the demo receiver", async () => {
   const { controlUrl } = await start(async () => []);
   expect((await call(`${controlUrl}/`, "GET")).text).toContain(`${controlUrl}/hooks?failTimes=2`);
 });
 
-test("it ends while a delivery hangs", async () => {
+test("the demo receiver ends while a delivery hangs", async () => {
   const secret = aSecret();
   const started = await start(async () => [secret]);
   const hanging = expect(deliver(`${started.url}/hang`, secret)).rejects.toThrow();

@@ -53,21 +53,21 @@ test("a program that does not exist is an error that names the process", async (
   await expect(startProcess(missing)).rejects.toThrow(/^nothing did not start: .*ENOENT/);
 });
 
-test("the last lines of a process are kept for whoever has to explain its end", async () => {
+test("the last lines of a process are kept to explain its end", async () => {
   const shell = await start("for i in $(seq 100); do echo line $i; done; echo oops >&2; exit 3");
   expect(await shell.exited).toEqual({ code: 3, signal: null });
   await eventually(() => expect(shell.lastLines()).toContain("oops"));
   expect(shell.lastLines().length).toBeLessThanOrEqual(40);
 });
 
-describe("what a killed run left", () => {
+describe("after a killed run", () => {
   const left: ProcessIdentity[] = [];
 
   afterEach(() => {
     for (const identity of left.splice(0)) if (isAlive(identity)) process.kill(identity.pid, "SIGKILL");
   });
 
-  /** A process that nobody looks after, with a pid file such as a run writes. */
+  /** A process without a parent that ends it, with a pid file such as a run writes. */
   async function leave(name: string, record: (identity: ProcessIdentity) => object): Promise<ProcessIdentity> {
     const child = spawn("/bin/sh", ["-c", "sleep 300; : the-mark"], { detached: true, stdio: "ignore" });
     child.unref();
@@ -77,14 +77,14 @@ describe("what a killed run left", () => {
     return identity;
   }
 
-  test("is ended", async () => {
+  test("a process that a killed run left is ended by the next one", async () => {
     const ours = await leave("ours", (identity) => identity);
     expect(await endStaleProcesses(folder)).toEqual(["ours"]);
     await eventually(() => expect(isAlive(ours)).toBe(false));
     expect(readdirSync(folder)).toEqual([]);
   });
 
-  test("a pid that now belongs to somebody else is left alone", async () => {
+  test("a process that a killed run left is not ended if its pid now belongs to another program", async () => {
     const others = [
       await leave("later", (identity) => ({ ...identity, startedAt: "1" })),
       await leave("unlike", (identity) => ({ ...identity, mark: "another-mark" })),

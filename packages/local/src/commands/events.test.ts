@@ -28,7 +28,7 @@ describe("one event", () => {
     });
   });
 
-  test("what the command line says goes before what is typical", () => {
+  test("the command line overrides what is typical for the type", () => {
     const data = { changes: { Name: { oldValue: null, newValue: "x" } } };
     expect(eventFrom({}, { ...defaults, type: "RiskCreated", entityType: "Peril", data })).toMatchObject({
       entityType: "Peril",
@@ -36,7 +36,7 @@ describe("one event", () => {
     });
   });
 
-  test("without a type there is none", () => {
+  test("an event without a type is refused", () => {
     expect(() => eventFrom({}, defaults)).toThrow(/no type/);
   });
 });
@@ -51,7 +51,7 @@ describe("--change", () => {
     expect(changesOf([text])).toEqual(changes);
   });
 
-  test("none at all is not the same as an empty list of changes", () => {
+  test("no --change leaves the changes to what is typical for the type", () => {
     expect(changesOf([])).toBeUndefined();
   });
 
@@ -91,7 +91,7 @@ describe("--file", () => {
     await expect(eventsOfFile(write(`{"type":"RiskCreated"}\n${line}\n`), defaults)).rejects.toThrow(/line 2: /);
   });
 
-  test("a file that is not there, or empty, is told", async () => {
+  test("a file that is missing or empty is refused with its name", async () => {
     await expect(eventsOfFile(join(folder, "none"), defaults)).rejects.toThrow(/none cannot be read: ENOENT/);
     await expect(eventsOfFile(write("\n"), defaults)).rejects.toThrow(/holds no events/);
   });

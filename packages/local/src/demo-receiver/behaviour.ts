@@ -2,11 +2,11 @@ import type { ReceivedRequest } from "@herald/receiver/listen";
 
 /** How the demo receiver treats a delivery. */
 export interface Behaviour {
-  /** `answer` is the polite one; `hang` takes the request and never answers; `cut` drops the connection. */
+  /** `answer` answers; `hang` takes the request and never answers; `cut` drops the connection. */
   mode: "answer" | "hang" | "cut";
   /** The answer's status, where the signature verifies. */
   status: number;
-  /** How long it lets the sender wait before that. */
+  /** How long the sender waits for it. */
   delayMs: number;
   /** How many attempts of each delivery are answered with 503 before `status` has its turn. */
   failTimes: number;
@@ -21,7 +21,7 @@ const limits = { status: [200, 599], delayMs: [0, 120_000], failTimes: [0, 100] 
  * What an endpoint's URL asks for: `/hooks?status=500&delayMs=2000`, `/hooks?failTimes=2`, `/hooks/hang`,
  * `/hooks/cut`. What it does not say is as `standing` has it.
  *
- * @throws RangeError where a value is none, saying which
+ * @throws RangeError with the field's name, where a value is not valid
  */
 export function behaviourOf(url: URL, standing: Behaviour): Behaviour {
   const wanted: Record<string, unknown> = {};
@@ -37,7 +37,7 @@ export function behaviourOf(url: URL, standing: Behaviour): Behaviour {
 /**
  * `standing`, but for the known fields that `wanted` has.
  *
- * @throws RangeError where a value is none, saying which
+ * @throws RangeError with the field's name, where a value is not valid
  */
 export function withChanges(standing: Behaviour, wanted: Record<string, unknown>): Behaviour {
   const behaviour = { ...standing };
@@ -71,7 +71,7 @@ export interface Plan {
   body: string;
 }
 
-/** Decides by what the URL asks for, then by what stands for all, and never lets an unverified request succeed. */
+/** Decides by what the URL asks for, then by the standing behaviour. An unverified request never succeeds. */
 export function planFor(
   url: URL,
   standing: Behaviour,

@@ -12,7 +12,7 @@ export interface TokenClaims {
   modules: string[];
 }
 
-/** A token of somebody who may do everything. */
+/** The claims of a user who may do everything. */
 export const FULL_ACCESS: Omit<TokenClaims, "organizationId"> = {
   permissions: ["integrations.view", "integrations.manage"],
   entitlements: ["integrations"],
@@ -20,16 +20,16 @@ export const FULL_ACCESS: Omit<TokenClaims, "organizationId"> = {
   modules: ["administration"],
 };
 
-/** The organization that commands mean where none is named. */
+/** The organization of a command that names none. */
 export const DEMO_ORGANIZATION = "demo-organization";
 
-/** Life of a token where none is asked for. */
+/** The default life of a token. */
 export const DEFAULT_LIFE = "30d";
 
 /**
  * Mints a token as an identity provider would, for development.
  *
- * @param life how long it is good for, such as "1h", "30m" or "7d"
+ * @param life how long it is valid, such as "1h", "30m" or "7d"
  */
 export async function developmentToken(jwtSecret: string, claims: TokenClaims, life = DEFAULT_LIFE): Promise<string> {
   const { organizationId, ...access } = claims;

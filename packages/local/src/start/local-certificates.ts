@@ -12,8 +12,8 @@ export interface LocalCertificates {
 }
 
 /**
- * The certificates of a local stack. The authority is made once, so that whoever told a tool to trust it need not do it
- * again; it is trusted by this stack only.
+ * The certificates of a local stack. The authority is made once, so that a tool that trusts it need not be told again. Only
+ * this stack trusts it.
  *
  * @param extraFile a PEM file of further roots to trust
  * @throws where that file cannot be read

@@ -8,7 +8,7 @@ const NOT_FACTS: ReadonlySet<string> = new Set(["timestamp", "level", "service",
  */
 export function forTheTerminal(service: string, line: string): string | undefined {
   const entry = parse(line);
-  // Not a log line of ours: a crash on the way up, or a warning of Node. Always worth showing.
+  // Not a log line of Herald: a crash during the start, or a warning of Node. It is always shown.
   if (entry === undefined) return line.trim() === "" ? undefined : `${service}: ${line}`;
   if (!SHOWN_LEVELS.has(entry.level)) return undefined;
   const facts = Object.entries(entry)

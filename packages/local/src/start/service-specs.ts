@@ -29,10 +29,10 @@ const SERVICES = ["management-api", "publisher", "dispatcher"] as const;
 
 /**
  * How the three services run on this machine. Settings in this process's own environment are passed on, so that
- * `RETRY_DELAYS_SECONDS=1,2,3,4 pnpm start` does what it says; only where things are is decided here.
+ * `RETRY_DELAYS_SECONDS=1,2,3,4 pnpm start` works. Only addresses, secrets and files are decided here.
  */
 export async function serviceSpecs(settings: ServiceSettings, inspect = false): Promise<ServiceSpecs> {
-  // A second source of keys would make the API refuse to start, and could not mint the development token.
+  // With a second source of keys the API refuses to start, and the development token would not be valid.
   const { AUTH_JWKS_URL: _jwks, AUTH_PUBLIC_KEY: _key, NODE_OPTIONS: _options, ...inherited } = process.env;
   const port = await freePort(Number(process.env.PORT) || DEFAULT_PORT);
   const shared: NodeJS.ProcessEnv = {

@@ -35,7 +35,7 @@ export interface SupervisedService {
 }
 
 const READY_TIMEOUT_MS = 60_000;
-/** Within this time, so many crashes mean that starting it again does not help. */
+/** So many crashes within this time mean that another start does not help. */
 const CRASH_WINDOW_MS = 30_000;
 const CRASHES_TOO_MANY = 3;
 /** A service takes 20 s at most to finish what is in flight. */

@@ -13,7 +13,7 @@ import { decodeJwt } from "jose";
 import type { RunInfo } from "../../src/start/local-files.ts";
 import { type HeraldProcess, pidFiles, runCommand, START_TIMEOUT_MS, startHerald } from "../herald-process.ts";
 
-// Real processes, with a PostgreSQL and a RabbitMQ of their own: what a person gets who types the commands.
+// Real processes, with their own PostgreSQL and RabbitMQ, as a person starts them.
 const STACK = ["dispatcher", "epmd", "management-api", "postgres", "publisher", "rabbitmq"];
 
 const local = mkdtempSync(join(tmpdir(), "herald-start-"));
@@ -82,11 +82,11 @@ describe("pnpm start", () => {
     }
   });
 
-  test("what is secret is for the owner's eyes only", () => {
+  test("only the owner can read files that hold secrets", () => {
     for (const file of ["run.json", "secrets.json"]) expect(statSync(join(local, file)).mode & 0o077).toBe(0);
   });
 
-  test("a port that is taken is stepped around", () => {
+  test("the API takes the next free port where PORT is taken", () => {
     expect(Number(new URL(info.apiUrl).port)).toBeGreaterThan(takenPort);
   });
 
@@ -134,7 +134,7 @@ describe("pnpm start", () => {
     expect(result.stderr).not.toMatch(/\n\s+at /);
   });
 
-  test("a second one beside it says that one runs, and where", async () => {
+  test("a second pnpm start says that Herald runs already, and where", async () => {
     const second = await runCommand("start", [], local);
     expect(second.code).toBe(1);
     expect(second.stderr).toContain(`process ${herald.child.pid}`);
@@ -188,7 +188,7 @@ describe("pnpm start", () => {
   );
 
   test(
-    "SIGTERM ends everything",
+    "SIGTERM ends pnpm start and everything that it started",
     async () => {
       const pids = pidFiles(local);
       expect(Object.keys(pids).sort()).toEqual(STACK);
@@ -200,7 +200,7 @@ describe("pnpm start", () => {
     START_TIMEOUT_MS,
   );
 
-  test("without it, the other commands say how to start it", async () => {
+  test("when Herald does not run, pnpm emit and pnpm token say how to start it", async () => {
     for (const [command, ...args] of [["emit", "RiskCreated"], ["token"]] as const) {
       const result = await runCommand(command, args, local);
       expect(result).toMatchObject({ code: 1, stderr: expect.stringContaining('Start it with "pnpm start"') });

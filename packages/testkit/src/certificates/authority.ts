@@ -50,7 +50,7 @@ export async function openAuthority(pair: KeyPair): Promise<CertificateAuthority
   return authority(pair, new x509.X509Certificate(pair.cert), key);
 }
 
-/** A certificate that nobody but its own key vouches for. */
+/** A certificate that no authority signed, only its own key. */
 export async function makeSelfSigned(leaf: LeafOptions): Promise<KeyPair> {
   const keys = await newKeys();
   const certificate = await x509.X509CertificateGenerator.createSelfSigned({
@@ -121,7 +121,7 @@ function leafExtensions(leaf: LeafOptions): x509.Extension[] {
   ];
 }
 
-/** Starts a day ago, since the clock of whoever checks may lag. */
+/** Starts a day ago, since the clock of the side that checks may be late. */
 function validity(leaf: Partial<LeafOptions>): { notBefore: Date; notAfter: Date } {
   const now = Date.now();
   return {
@@ -138,7 +138,7 @@ async function privateKeyPem(keys: webcrypto.CryptoKeyPair): Promise<string> {
   return x509.PemConverter.encode(await webcrypto.subtle.exportKey("pkcs8", keys.privateKey), "PRIVATE KEY");
 }
 
-/** Positive and of 16 bytes, as serial numbers are to be. */
+/** Positive and of 16 bytes, as the standard asks. */
 function serialNumber(): string {
   const bytes = Buffer.from(webcrypto.getRandomValues(new Uint8Array(16)));
   return `4${bytes.toString("hex").slice(1)}`;

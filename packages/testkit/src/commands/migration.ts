@@ -9,7 +9,7 @@ import { runCommand, UsageError } from "./run-command.ts";
 
 const HELP = `Writes a migration from what prisma/schema.prisma says now and said at the last commit.
 
-  pnpm migration <what_it_does>
+  pnpm db:new-migration <what_it_does>
 
 "prisma migrate dev" would need Prisma's native engine and a database; this needs neither.`;
 

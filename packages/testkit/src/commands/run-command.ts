@@ -1,9 +1,9 @@
-/** An argument that cannot be used; told to the person with how to see the right ones. */
+/** A wrong argument. The person is told, and pointed to --help. */
 export class UsageError extends Error {}
 
 /**
- * Runs a command that a person typed: prints its help where that is asked for, tells errors in words, and sets the exit
- * code: 0, 1 where it failed, 2 for wrong arguments.
+ * Runs a command that a person typed: prints its help if asked, prints errors as text, and sets the exit code: 0, 1 after
+ * a failure, 2 for wrong arguments.
  */
 export async function runCommand(help: string, command: () => Promise<void>): Promise<void> {
   if (process.argv.slice(2).some((argument) => argument === "--help" || argument === "-h")) {
@@ -15,7 +15,7 @@ export async function runCommand(help: string, command: () => Promise<void>): Pr
   } catch (error) {
     const wrongArguments = error instanceof UsageError || isParseError(error);
     console.error(error instanceof Error ? error.message : String(error));
-    if (wrongArguments) console.error("\nWith --help it says what it takes.");
+    if (wrongArguments) console.error("\nRun it with --help to see its arguments.");
     process.exitCode = wrongArguments ? 2 : 1;
   }
 }

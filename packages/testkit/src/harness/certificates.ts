@@ -5,13 +5,13 @@ export interface TestCertificates {
   caPem: string;
   /** For localhost, 127.0.0.1 and ::1. */
   trusted: KeyPair;
-  /** As `trusted`, but its time is over. */
+  /** As `trusted`, but no longer valid. */
   expired: KeyPair;
-  /** As `trusted`, but its time has not come. */
+  /** As `trusted`, but not valid yet. */
   notYetValid: KeyPair;
   /** Of the same authority, but for another name. */
   wrongName: KeyPair;
-  /** For the right names, but no authority stands behind it. */
+  /** For the right names, but signed by no authority. */
   selfSigned: KeyPair;
 }
 

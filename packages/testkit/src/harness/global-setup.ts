@@ -44,7 +44,7 @@ async function interrupt(): Promise<void> {
   await ending?.abort();
 }
 
-/** A run that was killed leaves its servers and data; the next one clears them away. */
+/** A run that was killed leaves its servers and data; the next run removes them. */
 async function removeDeadRuns(local: string): Promise<void> {
   for (const name of readdirSync(local)) {
     const pid = RUN_FOLDER.exec(name)?.[1];

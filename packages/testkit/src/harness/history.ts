@@ -1,6 +1,6 @@
 import type { PrismaClient } from "@herald/common/database/generated/client";
 
-/** What PostgreSQL believes: what it found when it last looked, at a time when nothing was unfinished, or just now. */
+/** The statistics that PostgreSQL plans by: taken when no delivery was pending, or taken now. */
 export type Statistics = "from a quiet time" | "of a backlog";
 
 const ENDPOINTS = 200;
@@ -17,12 +17,12 @@ export interface StoredHistory {
 
 /**
  * Stores a history large enough for its indexes to matter: 60,000 finished deliveries with their events and attempts,
- * 5,000 that are pending, 200 endpoints of 20 organizations; and makes PostgreSQL look at it, so that it plans as it
- * would in production. Replaces what was stored before.
+ * 5,000 that are pending, 200 endpoints of 20 organizations; and lets PostgreSQL analyze it, so that it plans as in
+ * production. Replaces what was stored before.
  */
 export async function storeHistory(prisma: PrismaClient, statistics: Statistics): Promise<StoredHistory> {
   await prisma.$executeRaw`truncate webhook_endpoint, business_event, delivery, delivery_attempt`;
-  // Else it looks when it likes.
+  // Without this, PostgreSQL analyzes the table at a time of its own.
   await prisma.$executeRaw`alter table delivery set (autovacuum_enabled = false)`;
   await prisma.$executeRaw`
     insert into webhook_endpoint

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 
-/** A way from one process to one server that can be disturbed. */
+/** A TCP proxy in front of a server, which a test can disturb. */
 export interface Link {
   port: number;
   /** Breaks every connection; both sides notice, and may connect again at once. */
@@ -10,8 +10,8 @@ export interface Link {
   stall(): void;
   release(): void;
   /**
-   * Takes one side away from every connection without a word to the other, whose bytes are swallowed from then on, until it
-   * gives up or the link is closed. New connections are not touched.
+   * Closes one side of every connection and keeps the other open: its bytes are dropped, and it is told nothing, until it
+   * gives up or the link is closed. New connections work as before.
    */
   silence(gone: "server" | "client"): void;
   close(): Promise<void>;
@@ -53,7 +53,7 @@ export async function startLink(targets: () => readonly URL[]): Promise<Link> {
       [server, client],
     ] as const) {
       socket.on("close", () => {
-        // A silenced pair is none any more: each side lives for itself.
+        // A silenced pair is no longer in the set: its sides end separately.
         if (pairs.delete(pair)) other.destroy();
       });
       socket.on("data", (bytes) => {

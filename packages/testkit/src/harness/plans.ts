@@ -1,7 +1,7 @@
 import type { Queries } from "@herald/common/database/queries";
 import { expect } from "@jest/globals";
 
-/** What a plan reads: whole tables, and indexes. Sorted, each once. */
+/** What a plan reads: tables from start to end, and indexes. Sorted, each once. */
 export interface Walks {
   wholeTables: string[];
   indexes: string[];

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { Prisma, PrismaClient } from "@herald/common/database/generated/client";
 
-/** When rows of tests come to be, unless said otherwise. */
+/** The time of the rows, unless said otherwise. */
 export const ROW_TIME = new Date("2026-03-01T12:00:00.000Z");
 
 type EndpointRow = Awaited<ReturnType<PrismaClient["webhookEndpoint"]["create"]>>;
@@ -50,7 +50,7 @@ export function insertDelivery(
   });
 }
 
-/** Stores a business event: a WorkItemCompleted that occurred at {@link ROW_TIME} and came then, unless said otherwise. */
+/** Stores a business event: a WorkItemCompleted that occurred and arrived at {@link ROW_TIME}, unless said otherwise. */
 export function insertEvent(
   prisma: PrismaClient,
   organizationId: string,

@@ -6,7 +6,7 @@ import { askForRabbitmq, STACK_TIMEOUT_MS } from "./stack-client.ts";
 export interface TestBroker {
   /** Of a virtual host that only this test file has, where the broker is ours. */
   readonly url: string;
-  /** Random: what goes before the names of this file's exchanges and queues. */
+  /** Random; the names of this file's exchanges and queues start with it. */
   readonly namespace: string;
   /** How many connections to it are open now. */
   countConnections(): Promise<number>;
@@ -15,7 +15,7 @@ export interface TestBroker {
 }
 
 /**
- * Gives a test file a place of its own on a real RabbitMQ. Call it at the top of the file or of a `describe`; its fields
+ * Gives a test file a virtual host of its own on a real RabbitMQ. Call it at the top of the file or of a `describe`; its fields
  * may be read in hooks and tests.
  *
  * Afterwards it deletes all exchanges and queues and fails where connections were left open.
@@ -40,7 +40,7 @@ export function useBroker(): TestBroker {
 
   const ready = () => {
     if (environment === undefined)
-      throw new Error("The broker is there from beforeAll on, not while the file is read.");
+      throw new Error("The broker exists from beforeAll on, not while the file is loaded.");
     return environment;
   };
   return {

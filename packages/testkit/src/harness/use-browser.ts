@@ -11,12 +11,12 @@ export interface BrowserWindow {
 export interface TestBrowser {
   /** Opens a window; it is closed after the test. */
   open(options?: BrowserContextOptions): Promise<BrowserWindow>;
-  /** Takes what was found wrong so far, so that it fails no test: for tests of just that. */
+  /** Takes the problems that were found so far, so that they fail no test: for tests of the problems themselves. */
   takeProblems(): string[];
 }
 
 /** How long a test waits for something to appear before it fails. */
-const WAIT_MS = 20_000;
+const WAIT_MS = 60_000;
 
 const FLAGS = [
   "--disable-gpu",
@@ -49,7 +49,7 @@ export function useBrowser(): TestBrowser {
     for (const context of open) await context.close();
     open.clear();
     const found = takeProblems();
-    if (found.length > 0) throw new Error(`The page did what it must not:\n${found.join("\n")}`);
+    if (found.length > 0) throw new Error(`The page has problems:\n${found.join("\n")}`);
   });
 
   afterAll(async () => {
@@ -65,7 +65,7 @@ export function useBrowser(): TestBrowser {
   return {
     takeProblems,
     async open(options = {}) {
-      if (browser === undefined) throw new Error("The browser is there from beforeAll on, not while the file is read.");
+      if (browser === undefined) throw new Error("The browser exists from beforeAll on, not while the file is loaded.");
       const context = await browser.newContext(options);
       open.add(context);
       context.setDefaultTimeout(WAIT_MS);

@@ -45,7 +45,8 @@ export function useDatabase({ migrated = true, ...options }: TestDatabaseOptions
   });
 
   const ready = () => {
-    if (made === undefined) throw new Error("The test database exists from beforeAll on, not while the file is read.");
+    if (made === undefined)
+      throw new Error("The test database exists from beforeAll on, not while the file is loaded.");
     return made;
   };
   return {

@@ -3,10 +3,10 @@ import { connect, createServer } from "node:net";
 const handedOut = new Set<number>();
 
 /**
- * A TCP port on the loopback that nobody listens on.
+ * A TCP port of the loopback that is free.
  *
- * @param preferred tried first, then the ports after it, so that a taken port is stepped around and its number stays
- *   close to what a person expects; without it the system chooses
+ * @param preferred tried first, then the ports after it, so that the number stays close to the expected one where the
+ *   port is taken; without it the system chooses
  */
 export async function freePort(preferred?: number): Promise<number> {
   if (preferred !== undefined) {

@@ -36,12 +36,12 @@ export async function postgresPrograms(folder: string): Promise<PostgresPrograms
   const installed = programsIn(native);
   if (await canUse(user, installed.postgres, folder)) return { ...installed, user, dataParent: folder };
 
-  // A checkout below /root: the other user cannot even pass through. So the server gets a folder outside, found again
-  // by the name of the one that it stands in for.
+  // For a checkout below /root, which the other user cannot enter, the server gets a folder outside. A hash of the
+  // original folder names it, so that the next run finds it again.
   const outside = outsideFolder(folder);
   mkdirSync(outside, { recursive: true, mode: 0o755 });
   if (![0, user.uid].includes(statSync(outside).uid)) {
-    throw new Error(`${outside} belongs to somebody else; Herald would keep PostgreSQL's data there. Remove it.`);
+    throw new Error(`${outside} belongs to another user; Herald would keep PostgreSQL's data there. Remove it.`);
   }
   if (!existsSync(join(outside, "copied"))) {
     cpSync(native, join(outside, "native"), { recursive: true, verbatimSymlinks: true });

@@ -31,7 +31,7 @@ export interface ProcessExit {
 export interface RunningProcess {
   readonly name: string;
   readonly pid: number;
-  /** Resolves when the process has ended, whoever ended it. */
+  /** Resolves when the process has ended, for any reason. */
   readonly exited: Promise<ProcessExit>;
   /** The latest lines of its output, oldest first. */
   lastLines(): string[];
@@ -55,7 +55,7 @@ interface Running {
 
 const running = new Set<Running>();
 
-// Whatever path leads out of this process, its children do not outlive it.
+// The children of this process end with it, however it ends.
 process.on("exit", () => {
   for (const child of running) {
     signalGroup(child.pid, child.sure);
@@ -110,7 +110,7 @@ export async function startProcess(spec: ProcessSpec): Promise<RunningProcess> {
   };
 }
 
-/** Ends every process that this one started, at once, also those whose start somebody still waits for. */
+/** Ends every process that this one started, at once, also those that are still starting. */
 export async function endAllNow(): Promise<void> {
   const children = [...running];
   for (const child of children) signalGroup(child.pid, child.sure);
@@ -138,7 +138,7 @@ function signalGroup(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(-pid, signal);
   } catch {
-    // Nobody is left in the group.
+    // The group has no process left.
   }
 }
 
@@ -210,8 +210,8 @@ async function end(record: PidRecord): Promise<void> {
 }
 
 /**
- * A shell that outlives this process by a moment and ends what it has left behind, also where this process was ended with
- * `kill -9` and could not do so itself. It learns of that from its standard input, which then ends.
+ * A shell that ends the child processes after this process has ended, also after `kill -9`, when this process cannot do so
+ * itself. The end of its standard input tells the shell.
  */
 const SCRIPT = `
 trap '' INT TERM HUP QUIT
@@ -230,7 +230,7 @@ for entry in $groups; do kill -KILL -"\${entry%:*}" 2>/dev/null; done
 
 let guard: ChildProcess | undefined;
 
-/** Has a process group ended with the given signal when this process is gone. */
+/** Asks the guard to end a process group with the given signal when this process has ended. */
 function guardGroup(group: number, signal: NodeJS.Signals): void {
   guard ??= startGuard();
   guard.stdin?.write(`add ${group} ${signal.replace("SIG", "")}\n`);
@@ -243,7 +243,7 @@ function releaseGroup(group: number): void {
 
 function startGuard(): ChildProcess {
   const child = spawn("/bin/sh", ["-c", SCRIPT], { detached: true, stdio: ["pipe", "ignore", "ignore"] });
-  // Nothing here waits for the guard, and without one this still works, but for kill -9.
+  // Nothing here waits for the guard. Without it, everything works except the end after kill -9.
   child.on("error", () => {});
   child.stdin.on("error", () => {});
   child.unref();

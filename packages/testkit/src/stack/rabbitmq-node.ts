@@ -15,7 +15,7 @@ export interface RabbitmqOptions {
   preferredPort?: number;
   /** Opens RabbitMQ's management API on the loopback too. */
   management?: boolean;
-  /** For data that nobody needs afterwards: ends the broker without letting it write everything down. */
+  /** For data that is not needed afterwards: ends the broker without time to write everything to disk. */
   disposable?: boolean;
   onLine?: (line: string) => void;
   /** Told what is going on where it takes long. */
@@ -24,7 +24,7 @@ export interface RabbitmqOptions {
   cluster?: ClusterMembership;
 }
 
-/** What the nodes of a cluster have in common, and whom a new one joins. */
+/** What the nodes of a cluster share, and which nodes a new one joins. */
 export interface ClusterMembership {
   /** Of an Erlang port mapper that outlives each of them (`startPortMapper`). */
   mapperPort: number;
@@ -143,7 +143,7 @@ function writeConfiguration({ folder, cluster }: RabbitmqOptions, ports: NodePor
     lines.push("management.tcp.ip = 127.0.0.1", `management.tcp.port = ${ports.management}`);
   }
   if (cluster !== undefined) {
-    // Nodes that lose sight of the majority stop: two halves that both take messages would have to forget one's.
+    // Nodes that do not see the majority stop: else both halves take messages, and those of one half are lost later.
     lines.push(
       "cluster_partition_handling = pause_minority",
       "cluster_formation.peer_discovery_backend = classic_config",
@@ -165,7 +165,7 @@ function nodeEnvironment(folder: string, ports: NodePorts): NodeJS.ProcessEnv {
   // Idle schedulers sleep instead of spinning: the other services of this machine want the cores.
   const quietSchedulers = "+sbwt none +sbwtdcpu none +sbwtdio none";
   return {
-    // Erlang must be found where RabbitMQ was, also by whoever has not got these on the path.
+    // RabbitMQ's script must find Erlang, also where these folders are not on the path.
     PATH: `${process.env.PATH}:/usr/bin:/bin:/usr/local/bin:/opt/homebrew/bin`,
     LANG: process.env.LANG ?? "C.UTF-8",
     HOME: folder,
@@ -223,7 +223,7 @@ export interface ReadyOptions {
   process?: RunningProcess;
 }
 
-/** Resolves when the broker takes a connection; rejects with its own last words when it does not in time. */
+/** Resolves when the broker takes a connection; rejects with its last lines of output at the deadline. */
 export async function untilBrokerAnswers(url: string, options: ReadyOptions): Promise<void> {
   const deadline = Date.now() + options.timeoutMs;
   let ended = false;

@@ -1,7 +1,7 @@
 import { commandLine, identify, isAlive, type ProcessIdentity, parentOf } from "./process-identity.ts";
 
 export interface StopRequest {
-  /** Resolves with the exit code that is the custom for what asked. */
+  /** Resolves with the usual exit code for the signal. */
   asked: Promise<number>;
   /** Aborted at the same moment. */
   signal: AbortSignal;
@@ -11,8 +11,8 @@ export interface StopRequest {
 const SAME_REQUEST_MS = 1_000;
 
 /**
- * Hears when this process should end: by a signal, or because the command that runs it has ended. Who asks a second time
- * has no patience left: then it ends at once, and everything that it started with it.
+ * Reports when this process should end: at a signal, or when the command that runs it has ended. At a second signal the
+ * process ends at once, together with everything that it started.
  */
 export function stopRequest(): StopRequest {
   const controller = new AbortController();
