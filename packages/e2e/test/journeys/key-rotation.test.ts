@@ -19,6 +19,9 @@ const environment = useTestEnvironment({ dispatcher: false });
 const key = (id: string) => `${id}:${randomBytes(32).toString("base64")}`;
 const [OLD, NEW] = [key("old"), key("new")];
 
+/** For a command that is a process, on a machine that is ten times slower. */
+const LONG = { timeoutMs: 120_000 };
+
 const running = new Set<Service>();
 afterEach(async () => {
   await Promise.all([...running].map((service) => service.stop()));
@@ -88,36 +91,45 @@ test("§2.3 the keys are rotated under running services: cut off by kill -9, fin
     const rows = await db.database.prisma.webhookEndpoint.findMany({ select: { sealedSecret: true } });
     return rows.filter(({ sealedSecret }) => secretBox(NEW).isSealedWithNewest(sealedSecret)).length;
   };
-  const rotate = () =>
-    spawn(process.execPath, [join(projectFolder(), "packages/cli/dist/main.js"), "rotate-keys", "--page-size", "1"], {
+  /** Runs the command, which says how far it is after each page, of one endpoint here. Kills it once it has said that. */
+  async function rotate(killAt?: string): Promise<{ code: number | null; signal: string | null; printed: string }> {
+    const main = join(projectFolder(), "packages/cli/dist/main.js");
+    const child = spawn(process.execPath, [main, "rotate-keys", "--page-size", "1"], {
       env: { PATH: process.env.PATH, DATABASE_URL: db.url, SECRET_KEYS: `${NEW},${OLD}` },
-      stdio: ["ignore", "pipe", "pipe"],
+      stdio: ["ignore", "ignore", "pipe"],
     });
+    let printed = "";
+    child.stderr.setEncoding("utf8").on("data", (text: string) => {
+      printed += text;
+      if (killAt !== undefined && printed.includes(killAt)) child.kill("SIGKILL");
+    });
+    const [code, signal] = await once(child, "exit");
+    return { code, signal, printed };
+  }
+
   // The tenth endpoint is locked, so that the command can't be through before it is killed.
   const locking = new pg.Client({ connectionString: db.url });
   await locking.connect();
   await locking.query("begin");
   await locking.query("select from webhook_endpoint order by id offset 9 limit 1 for update");
-  const killed = rotate();
-  const ended = once(killed, "exit");
-  // It says how far it is after each page, of one endpoint here.
-  let printed = "";
-  killed.stderr.setEncoding("utf8").on("data", (text: string) => {
-    printed += text;
-    if (printed.includes("3 endpoints")) killed.kill("SIGKILL");
-  });
-  const [, signal] = await ended;
-  await locking.end();
-  expect({ signal, printed }).toMatchObject({ signal: "SIGKILL" });
+  try {
+    // One that ends by itself could not use the database in time, on a machine that is very busy: then it is run again.
+    await eventually(async () => expect(await rotate("3 endpoints")).toMatchObject({ signal: "SIGKILL" }), LONG);
+  } finally {
+    await locking.end();
+  }
   expect(await sealedWithNew()).toBeGreaterThan(1);
   expect(await sealedWithNew()).toBeLessThan(secrets.size);
   await everyEndpointGetsIts();
 
-  const both = [rotate(), rotate()].map(async (each) => (await once(each, "exit"))[0]);
+  const both = [rotate(), rotate()];
   await everyEndpointGetsIts();
   await Promise.all(both);
   // One that another one overtook says so, and asks to be run again.
-  expect((await once(rotate(), "exit"))[0]).toBe(0);
+  await eventually(async () => {
+    const { code, printed } = await rotate();
+    expect([code, printed]).toEqual([0, expect.any(String)]);
+  }, LONG);
   expect(await sealedWithNew()).toBe(secrets.size);
 
   await apiWith(NEW, api);
@@ -127,4 +139,4 @@ test("§2.3 the keys are rotated under running services: cut off by kill -9, fin
     const endpoints = await admin.list();
     expect(endpoints.map(({ consecutiveFailures }) => consecutiveFailures).filter((count) => count > 0)).toEqual([]);
   });
-}, 120_000);
+}, 360_000);

@@ -54,7 +54,7 @@ export async function openShell(folder: string, verbs: ComposeVerbs): Promise<Sh
     run: (commands) =>
       new Promise((resolve, reject) => {
         const env = { ...process.env, PATH: [bin, process.env.PATH].join(delimiter) };
-        execFile("bash", ["-c", `set -euo pipefail\n${commands}`], { env, timeout: 60_000 }, (error, out, err) => {
+        execFile("bash", ["-c", `set -euo pipefail\n${commands}`], { env, timeout: 600_000 }, (error, out, err) => {
           if (error)
             reject(new Error(`These steps of the runbook failed:\n${commands}\n${out}${err}`, { cause: error }));
           else resolve(out);
