@@ -73,7 +73,7 @@ export function createClaims(parts: Parts, { leaseMs, hintGraceMs, maxAttempts }
     }, BATCH),
     ofEndpoints: (demands) =>
       traced(() =>
-        claimOfEndpoints(queries, demands, { ...times(), unhintedAt: fromNow(hintGraceMs + CLOCK_DIFFERENCE_MS) }),
+        claimOfEndpoints(queries, demands, { ...times(), hintGraceUntil: fromNow(hintGraceMs + CLOCK_DIFFERENCE_MS) }),
       ),
     undo: ({ deliveryId, attempt }, delayMs) => unclaim(queries, { deliveryId, attempt, dueAt: fromNow(delayMs) }),
   };

@@ -8,11 +8,11 @@ import { park } from "../src/sql/park.ts";
 const db = useDatabase();
 const NOW = new Date(ROW_TIME.getTime() + 10_000);
 const LEASED_UNTIL = later(60_000);
-const TIMES: ClaimTimes & { unhintedAt: Date } = {
+const TIMES: ClaimTimes & { hintGraceUntil: Date } = {
   now: NOW,
   leasedUntil: LEASED_UNTIL,
   maxAttempts: 5,
-  unhintedAt: later(30_000),
+  hintGraceUntil: later(30_000),
 };
 
 function later(milliseconds: number): Date {

@@ -16,7 +16,7 @@ const db = useDatabase({ statementTimeoutMs: 600_000 });
 
 const NOW = new Date();
 const LATER = new Date(NOW.getTime() + 30_000);
-const TIMES = { now: NOW, leasedUntil: LATER, maxAttempts: 5, unhintedAt: LATER };
+const TIMES = { now: NOW, leasedUntil: LATER, maxAttempts: 5, hintGraceUntil: LATER };
 
 describe.each<Statistics>(["from a quiet time", "of a backlog"])("with statistics %s", (statistics) => {
   let stored: StoredHistory;

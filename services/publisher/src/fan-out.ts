@@ -60,7 +60,7 @@ export function createFanOut(
         return storeEvents(queries, events, {
           now,
           windowStart: new Date(now.getTime() - windowMs),
-          unhintedAt: new Date(now.getTime() + hintGraceMs),
+          hintGraceUntil: new Date(now.getTime() + hintGraceMs),
         });
       },
       {

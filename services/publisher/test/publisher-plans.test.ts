@@ -37,7 +37,7 @@ describe.each<Statistics>(["from a quiet time", "of a backlog"])("with statistic
           body: "{}",
           traceparent: null,
         })),
-        { now: NOW, windowStart: WINDOW_START, unhintedAt: LATER },
+        { now: NOW, windowStart: WINDOW_START, hintGraceUntil: LATER },
       ),
     ),
   );

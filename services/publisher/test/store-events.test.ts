@@ -14,7 +14,7 @@ const DAY_MS = 24 * 60 * 60_000;
 const TIMES = {
   now: NOW,
   windowStart: new Date(NOW.getTime() - 7 * DAY_MS),
-  unhintedAt: new Date(NOW.getTime() + 30_000),
+  hintGraceUntil: new Date(NOW.getTime() + 30_000),
 };
 
 function event(organizationId: string, override: Partial<IncomingEvent> = {}): IncomingEvent {
@@ -50,7 +50,7 @@ test("an event becomes one pending delivery for each endpoint that wants it, wit
       body: null,
       state: "pending",
       attemptCount: 0,
-      nextAttemptAt: TIMES.unhintedAt,
+      nextAttemptAt: TIMES.hintGraceUntil,
       createdAt: NOW,
     },
   ]);

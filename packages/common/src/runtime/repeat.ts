@@ -15,17 +15,17 @@ export function repeat(
 ): Repetition {
   const stopping = new AbortController();
   let pause = new AbortController();
-  let woken = false;
+  let triggered = false;
 
   async function run(): Promise<void> {
     while (!stopping.signal.aborted) {
-      woken = false;
+      triggered = false;
       try {
         await turn(stopping.signal);
       } catch (error) {
         if (!stopping.signal.aborted) onFailure(error);
       }
-      if (stopping.signal.aborted || woken) continue;
+      if (stopping.signal.aborted || triggered) continue;
       pause = new AbortController();
       await sleep(intervalMs, undefined, { signal: pause.signal }).catch(() => {});
     }
@@ -34,7 +34,7 @@ export function repeat(
   const running = run();
   return {
     wake() {
-      woken = true;
+      triggered = true;
       pause.abort();
     },
     async stop() {

@@ -74,12 +74,12 @@ export async function claimHinted(
  *
  * Locks those deliveries, skips those that others lock. Walks delivery_pending, once an endpoint.
  *
- * @param times `unhintedAt` is where the hints' grace ends: new deliveries lie no further ahead
+ * @param times `hintGraceUntil` is where the hints' grace ends: new deliveries lie no further ahead
  */
 export async function claimOfEndpoints(
   queries: Queries,
   demands: readonly EndpointDemand[],
-  times: ClaimTimes & { unhintedAt: Date },
+  times: ClaimTimes & { hintGraceUntil: Date },
 ): Promise<ClaimedDelivery[]> {
   return await claim(
     queries,
@@ -94,7 +94,7 @@ export async function claimOfEndpoints(
         select id, attempt_count, in_flight, next_attempt_at from delivery
         where delivery.endpoint_id = demand.endpoint_id
           and state = 'pending'
-          and next_attempt_at <= ${times.unhintedAt}::timestamptz
+          and next_attempt_at <= ${times.hintGraceUntil}::timestamptz
           and (attempt_count = 0 or next_attempt_at <= ${times.now}::timestamptz)
         order by next_attempt_at
         limit demand.count

@@ -8,7 +8,7 @@ export interface FanOutTimes {
   /** Events that occurred before this are stored but not delivered (SPEC 6.1: the previous seven days). */
   windowStart: Date;
   /** When the due scan may take a new delivery, should its hint be lost. */
-  unhintedAt: Date;
+  hintGraceUntil: Date;
 }
 
 /**
@@ -25,7 +25,7 @@ export interface FanOutTimes {
 export async function storeEvents(
   queries: Queries,
   events: readonly IncomingEvent[],
-  { now, windowStart, unhintedAt }: FanOutTimes,
+  { now, windowStart, hintGraceUntil }: FanOutTimes,
 ): Promise<Hint[]> {
   return await queries.$queryRaw<Hint[]>`
     with incoming as (
@@ -47,7 +47,7 @@ export async function storeEvents(
       returning organization_id, id, type, occurred_at
     ), fanned_out as (
       insert into delivery (endpoint_id, organization_id, business_event_id, event_type, next_attempt_at, created_at)
-      select endpoint.id, stored.organization_id, stored.id, stored.type, ${unhintedAt}::timestamptz, ${now}::timestamptz
+      select endpoint.id, stored.organization_id, stored.id, stored.type, ${hintGraceUntil}::timestamptz, ${now}::timestamptz
       from stored
       join webhook_endpoint as endpoint
         on endpoint.organization_id = stored.organization_id

@@ -161,7 +161,7 @@ async function work({ database: { queries }, admin, endpointIds }: Worker): Prom
     body: SAMPLE_BODY,
     traceparent: null,
   }));
-  const hints = await timed("store", () => storeEvents(queries, events, { now, windowStart, unhintedAt: later }));
+  const hints = await timed("store", () => storeEvents(queries, events, { now, windowStart, hintGraceUntil: later }));
   const claimed = await timed("claim", () =>
     claimHinted(
       queries,
