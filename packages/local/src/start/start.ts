@@ -95,7 +95,7 @@ async function startParts(local: string, parts: Closing, options: StartOptions):
       }),
     ),
   );
-  if (options.watch) parts.add(await restartOnBuild(services, folders.pids, print));
+  if (options.watch) parts.add(restartOnBuild(services, print));
   signal.throwIfAborted();
 
   const token = await developmentToken(jwtSecret, { organizationId: DEMO_ORGANIZATION, ...FULL_ACCESS });
