@@ -46,7 +46,7 @@ const signedBody = (bytes: Uint8Array) => ({
 const without = (name: keyof typeof good) => withHeaders({ [name]: undefined });
 const upperCased = Object.fromEntries(Object.entries(good).map(([name, value]) => [name.toUpperCase(), value]));
 
-describe("§4.4.3 accepted", () => {
+describe("§4.4.3 a good request", () => {
   test.each<[string, VerifyInput]>([
     ["a request that is signed right and in time", request()],
     ["a body of no bytes", signedBody(Buffer.alloc(0))],
@@ -81,12 +81,12 @@ describe("§4.4.3 accepted", () => {
       "another prefix of the headers",
       request({ headers: mapKeys(good, (name) => name.replace("x-service", "acme")), headerPrefix: "Acme" }),
     ],
-  ])("a verifier accepts %s", (_title, input) => {
+  ])("%s is accepted", (_title, input) => {
     expect(verify(input)).toMatchObject({ ok: true });
   });
 });
 
-describe("§4.4.3 rejected", () => {
+describe("§4.4.3 a bad request", () => {
   const hex = signature.slice("sha256=".length);
   test.each<[string, RejectionReason, VerifyInput]>([
     ["no headers at all", "missing_signature", request({ headers: {} })],
@@ -193,7 +193,7 @@ describe("§4.4.3 rejected", () => {
       request({ headers: [...Object.entries(good), ["X-Service-Timestamp", "1"]] }),
     ],
     ["an unknown prefix of the headers", "missing_signature", request({ headerPrefix: "Acme" })],
-  ])("a verifier rejects %s (%s)", (_title, reason, input) => {
+  ])("%s is rejected as %s", (_title, reason, input) => {
     const verdict = verify(input);
     expect(verdict).toEqual({ ok: false, reason, message: expect.any(String) });
     expect(JSON.stringify(verdict)).not.toContain(secret);

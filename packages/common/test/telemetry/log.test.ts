@@ -15,7 +15,7 @@ const HOSTILE = [
 ];
 
 test("whatever is logged, one line stays one JSON object, and holds no character that a terminal obeys", () => {
-  const telemetry = fileURLToPath(new URL("../../dist/telemetry/index.js", import.meta.url));
+  const telemetry = fileURLToPath(new URL("../../dist/telemetry/log.js", import.meta.url));
   const program = `
     import { createLog } from ${JSON.stringify(telemetry)};
     const log = createLog({ service: "test", level: "debug" });
