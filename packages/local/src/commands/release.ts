@@ -1,4 +1,4 @@
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawnSync } from "node:child_process";
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { parseArgs } from "node:util";
@@ -69,12 +69,17 @@ Left to do:
 
 /** With Docker the image itself, else the files that it would hold. */
 function makeImage(version: string, out: string): string {
-  if (findProgram("docker") !== undefined) {
+  if (hasDockerEngine()) {
     run("docker", ["build", "--file", "deploy/docker/Dockerfile", "--tag", `herald:${version}`, "."]);
     return `herald:${version}`;
   }
   run("deploy/docker/assemble.sh", [join(out, "image")]);
-  return `its files, in ${join(out, "image")}, since no Docker is here to build it`;
+  return `its files, in ${join(out, "image")}, since no Docker engine is here to build it`;
+}
+
+/** The client alone builds nothing. */
+function hasDockerEngine(): boolean {
+  return spawnSync("docker", ["version", "--format", "{{.Server.Version}}"]).status === 0;
 }
 
 function manifest(file: string): { name: string; version: string; private?: boolean } {

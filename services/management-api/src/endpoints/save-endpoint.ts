@@ -82,14 +82,23 @@ async function insertEndpoint(
   row: Prisma.WebhookEndpointUncheckedCreateInput,
   maxEndpoints: number,
 ): Promise<boolean> {
-  return await prisma.$transaction(async (transaction) => {
-    await transaction.$executeRaw`select pg_advisory_xact_lock(hashtextextended(${row.organizationId}, 0))`;
-    const count = await transaction.webhookEndpoint.count({ where: { organizationId: row.organizationId } });
-    if (count >= maxEndpoints) return false;
-    await transaction.webhookEndpoint.create({ data: row, select: { id: true } });
-    return true;
-  });
+  return await prisma.$transaction(
+    async (transaction) => {
+      await transaction.$executeRaw`select pg_advisory_xact_lock(hashtextextended(${row.organizationId}, 0))`;
+      const count = await transaction.webhookEndpoint.count({ where: { organizationId: row.organizationId } });
+      if (count >= maxEndpoints) return false;
+      await transaction.webhookEndpoint.create({ data: row, select: { id: true } });
+      return true;
+    },
+    { timeout: TRANSACTION_TIMEOUT_MS },
+  );
 }
+
+/**
+ * PostgreSQL's statement timeout bounds the wait for the lock. Prisma's default for the whole transaction, 5 s, is shorter
+ * than creates of one organization may have to wait for each other, and would end one that only waits for its turn.
+ */
+const TRANSACTION_TIMEOUT_MS = 120_000;
 
 /**
  * Replaces an endpoint's settings, and its signing secret if the request asks for that. Attempts that begin later use the

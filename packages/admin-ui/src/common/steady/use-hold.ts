@@ -3,13 +3,10 @@ import { type FocusEvent, type RefObject, useLayoutEffect, useState } from "reac
 interface Hold {
   /** The pointer or the keyboard's focus is in the held element. */
   held: boolean;
-  /** For the element that is to hold still. */
-  watch: {
-    onPointerEnter: () => void;
-    onPointerLeave: () => void;
-    onFocus: () => void;
-    onBlur: (event: FocusEvent<HTMLElement>) => void;
-  };
+  /** For what the pointer holds: the element and the button of its waiting rows, which must not go while one moves to it. */
+  pointer: { onPointerEnter: () => void; onPointerLeave: () => void };
+  /** For what the keyboard's focus holds. */
+  focus: { onFocus: () => void; onBlur: (event: FocusEvent<HTMLElement>) => void };
 }
 
 export function useHold(): Hold {
@@ -17,9 +14,8 @@ export function useHold(): Hold {
   const [focused, setFocused] = useState(false);
   return {
     held: pointed || focused,
-    watch: {
-      onPointerEnter: () => setPointed(true),
-      onPointerLeave: () => setPointed(false),
+    pointer: { onPointerEnter: () => setPointed(true), onPointerLeave: () => setPointed(false) },
+    focus: {
       onFocus: () => setFocused(true),
       onBlur: (event) => {
         if (!event.currentTarget.contains(event.relatedTarget)) setFocused(false);

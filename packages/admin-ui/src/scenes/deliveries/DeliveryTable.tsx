@@ -26,13 +26,13 @@ interface Props {
 
 /** New rows are added at the top, unless the pointer or the focus is in the table: then they wait behind a button. */
 export function DeliveryTable({ rows: fresh, list, enabled, hrefOf }: Props) {
-  const { held, watch } = useHold();
+  const { held, pointer, focus } = useHold();
   const { rows, waiting, release } = useHeldRows(fresh, held, list);
   const place = useRef<HTMLDivElement>(null);
   useSteadyPlace(place, held);
   useAnnounced(waiting);
   return (
-    <div ref={place} className={css.held}>
+    <div ref={place} className={css.held} {...pointer}>
       {waiting > 0 ? (
         <div className={css.pillPlace}>
           <button type="button" className={css.pill} onClick={release}>
@@ -66,7 +66,7 @@ export function DeliveryTable({ rows: fresh, list, enabled, hrefOf }: Props) {
             </th>
           </tr>
         </thead>
-        <tbody {...watch}>
+        <tbody {...focus}>
           {rows.map((delivery) => (
             <Row key={delivery.id} delivery={delivery} enabled={enabled} href={hrefOf(delivery.id)} />
           ))}

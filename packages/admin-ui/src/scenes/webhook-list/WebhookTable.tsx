@@ -21,7 +21,7 @@ interface Props {
 
 /** Rows appear and go, unless the pointer or the focus is in the table; their content is always the newest. */
 export function WebhookTable({ webhooks, list }: Props) {
-  const { held, watch } = useHold();
+  const { held, pointer, focus } = useHold();
   const { rows } = useHeldRows(webhooks, held, list);
   const place = useRef<HTMLTableElement>(null);
   useSteadyPlace(place, held);
@@ -48,7 +48,7 @@ export function WebhookTable({ webhooks, list }: Props) {
           </th>
         </tr>
       </thead>
-      <tbody {...watch}>
+      <tbody {...pointer} {...focus}>
         {rows.map((webhook) => (
           <Row key={webhook.id} webhook={webhook} />
         ))}
