@@ -149,20 +149,16 @@ describe("addresses that are not public", () => {
     fc.assert(
       fc.property(fc.oneof(fc.nat(2 ** 32 - 1), nearBorders), (number) => {
         const ip = toIp(number);
+        const sixToFour = number
+          .toString(16)
+          .padStart(8, "0")
+          .replace(/(?=.{4}$)/, ":");
         const isPublic = !special.some(([first, last]) => first <= number && number <= last);
-        expect([ip, allowed(ip)]).toEqual([ip, isPublic]);
-        expect([ip, allowed(`::ffff:${ip}`)]).toEqual([ip, isPublic]);
-        expect([ip, allowed(`64:ff9b::${ip}`)]).toEqual([ip, isPublic]);
-        expect([
-          ip,
-          allowed(
-            `2002:${number
-              .toString(16)
-              .padStart(8, "0")
-              .replace(/(?=.{4}$)/, ":")}::1`,
-          ),
-        ]).toEqual([ip, false]);
-        expect([ip, allowed(`::${ip}`)]).toEqual([ip, false]);
+        // Not one "expect" each: thousands of these would take seconds.
+        const forms = [ip, `::ffff:${ip}`, `64:ff9b::${ip}`, `2002:${sixToFour}::1`, `::${ip}`].map((form) =>
+          allowed(form),
+        );
+        return forms.join() === [isPublic, isPublic, isPublic, false, false].join();
       }),
       { numRuns: 2_000 },
     );
@@ -177,7 +173,7 @@ describe("addresses that are not public", () => {
     fc.assert(
       fc.property(groups, (ip) => {
         fc.pre(Number.parseInt(ip, 16) >> 13 !== 1 && !carriesIpv4.test(ip));
-        expect([ip, allowed(ip)]).toEqual([ip, false]);
+        return !allowed(ip);
       }),
       { numRuns: 2_000 },
     );

@@ -2,7 +2,7 @@ import { createSocket, type Socket } from "node:dgram";
 import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
-import { createNameResolver, type NameResolverOptions } from "./name-resolver.ts";
+import { createNameResolver, type NameResolverOptions } from "../../src/security/name-resolver.ts";
 
 type Answer = "none" | "unknown" | "failure" | "silence" | string[];
 
