@@ -1,19 +1,27 @@
 import { type Static, Type } from "typebox";
 import { flag, uuid } from "./json-schema.ts";
 
-/** Names a delivery that is due. Losing one loses no delivery: the due scan finds it half a minute later. */
+/** Says that an endpoint has deliveries that are due. Losing one loses nothing: the due scan finds the endpoint a second later. */
 export const hintSchema = Type.Object(
-  {
-    deliveryId: uuid("The delivery."),
-    endpointId: uuid("Its endpoint, so that a dispatcher can weigh the endpoint's load before it claims."),
-  },
+  { endpointId: uuid("The endpoint that has work.") },
   { $id: "https://herald.invalid/schemas/hint.json" },
 );
 
 export type Hint = Static<typeof hintSchema>;
 
+/** Asks for the first attempt of a manual delivery, for whose result an API request waits. */
+export const manualRequestSchema = Type.Object(
+  {
+    deliveryId: uuid("The delivery."),
+    endpointId: uuid("Its endpoint, so that a dispatcher can weigh the endpoint's load before it claims."),
+  },
+  { $id: "https://herald.invalid/schemas/manual-request.json" },
+);
+
+export type ManualRequest = Static<typeof manualRequestSchema>;
+
 /**
- * A dispatcher's answer to a manual hint, when the first attempt has been settled or was left to the due scan. The
+ * A dispatcher's answer to a manual request, when the first attempt has been settled or was left to the due scan. The
  * delivery's summary is read from the database: PostgreSQL is the truth, and the answer only says that it is worth a look.
  */
 export const manualReplySchema = Type.Object(

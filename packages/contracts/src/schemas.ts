@@ -21,7 +21,7 @@ import {
 
 export { businessEventSchema } from "./business-event.ts";
 export type { Schema } from "./json-schema.ts";
-export { hintSchema, manualReplySchema } from "./messages.ts";
+export { hintSchema, manualReplySchema, manualRequestSchema } from "./messages.ts";
 export { noticeSchema } from "./notices.ts";
 
 const components = {

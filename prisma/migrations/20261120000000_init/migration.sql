@@ -1,12 +1,42 @@
+-- Ids are functions of what they name, and begin with its time. So the same event makes the same rows, however often it
+-- comes, and from whatever backup; uniqueness is the primary key; new rows append at the right of each index; and a row's
+-- partition follows from its id. packages/common/src/database/ids.ts has the same functions, held against these by a test.
+
+-- A UUID of version 8: six bytes of time, the rest of a hash.
+CREATE FUNCTION "id_of"(time_bytes BYTEA, hash BYTEA) RETURNS UUID LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+    SELECT encode(
+        set_byte(
+            set_byte(time_bytes || substr(hash, 1, 10), 6, (get_byte(hash, 0) & 15) | 128),
+            8, (get_byte(hash, 2) & 63) | 128),
+        'hex')::uuid
+$$;
+
+-- The key of a business event: its organization, its id and the time when it occurred, in milliseconds.
+CREATE FUNCTION "event_key"(organization_id TEXT, event_id UUID, occurred_at TIMESTAMPTZ) RETURNS UUID
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+    SELECT id_of(
+        substr(ms, 3, 6),
+        sha256(convert_to(organization_id, 'UTF8') || '\x00'::bytea || uuid_send(event_id) || ms))
+    FROM int8send((extract(epoch FROM occurred_at) * 1000)::bigint) AS time(ms)
+$$;
+
+-- The id of an event's delivery to an endpoint: the event's time, and a hash of both.
+CREATE FUNCTION "delivery_id"(event_key UUID, endpoint_id UUID) RETURNS UUID LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+    SELECT id_of(substr(uuid_send(event_key), 1, 6), sha256(uuid_send(event_key) || uuid_send(endpoint_id)))
+$$;
+
 -- CreateEnum
 CREATE TYPE "disabled_reason" AS ENUM ('paused', 'failures');
 
 -- CreateEnum
-CREATE TYPE "delivery_state" AS ENUM ('pending', 'parked', 'succeeded', 'exhausted');
+CREATE TYPE "delivery_state" AS ENUM ('pending', 'succeeded', 'exhausted');
+
+-- CreateEnum
+CREATE TYPE "notice_type" AS ENUM ('endpoint.failing', 'endpoint.disabled');
 
 -- CreateTable
 CREATE TABLE "webhook_endpoint" (
-    "id" UUID NOT NULL DEFAULT uuidv7(),
+    "id" UUID NOT NULL,
     "organization_id" TEXT NOT NULL,
     "name" TEXT NOT NULL,
     "url" TEXT NOT NULL,
@@ -18,8 +48,6 @@ CREATE TABLE "webhook_endpoint" (
     "failure_run" TEXT[] DEFAULT ARRAY[]::TEXT[],
     "disabled_reason" "disabled_reason",
     "disabled_at" TIMESTAMPTZ(3),
-    "catch_up_at" TIMESTAMPTZ(3) NOT NULL,
-    "catch_up_until" TIMESTAMPTZ(3),
     "created_at" TIMESTAMPTZ(3) NOT NULL,
     "updated_at" TIMESTAMPTZ(3) NOT NULL,
 
@@ -27,38 +55,66 @@ CREATE TABLE "webhook_endpoint" (
 );
 
 -- CreateTable
+CREATE TABLE "catch_up" (
+    "endpoint_id" UUID NOT NULL,
+    "priority" SMALLINT NOT NULL DEFAULT 0,
+    "due_at" TIMESTAMPTZ(3) NOT NULL,
+    "cursor" UUID,
+    "again_at" TIMESTAMPTZ(3),
+    "complete_to" TIMESTAMPTZ(3),
+
+    CONSTRAINT "catch_up_pkey" PRIMARY KEY ("endpoint_id")
+);
+
+-- CreateTable
+CREATE TABLE "erasure" (
+    "endpoint_id" UUID NOT NULL,
+    "due_at" TIMESTAMPTZ(3) NOT NULL,
+    "until" TIMESTAMPTZ(3) NOT NULL,
+
+    CONSTRAINT "erasure_pkey" PRIMARY KEY ("endpoint_id")
+);
+
+-- The history: cut by day, over ids that begin with the time. The publisher makes a partition for each day ahead, and drops
+-- those that are too old; see services/publisher/src/partitions. No index on what changes, and room on the page
+-- (`fillfactor` of each partition), so that settling a delivery writes no index.
+
+-- CreateTable
 CREATE TABLE "business_event" (
     "organization_id" TEXT NOT NULL,
+    "key" UUID NOT NULL,
     "id" UUID NOT NULL,
     "type" TEXT NOT NULL,
+    "entity_id" UUID NOT NULL,
     "occurred_at" TIMESTAMPTZ(3) NOT NULL,
     "received_at" TIMESTAMPTZ(3) NOT NULL,
     "body" TEXT NOT NULL,
     "traceparent" TEXT,
 
-    CONSTRAINT "business_event_pkey" PRIMARY KEY ("organization_id","id")
-);
+    CONSTRAINT "business_event_pkey" PRIMARY KEY ("organization_id","key")
+) PARTITION BY RANGE ("key");
 
 -- CreateTable
 CREATE TABLE "delivery" (
-    "id" UUID NOT NULL DEFAULT uuidv7(),
+    "id" UUID NOT NULL,
     "endpoint_id" UUID NOT NULL,
     "organization_id" TEXT NOT NULL,
-    "business_event_id" UUID,
+    "event_key" UUID,
     "event_type" TEXT NOT NULL,
     "body" TEXT,
     "state" "delivery_state" NOT NULL DEFAULT 'pending',
     "attempt_count" INTEGER NOT NULL DEFAULT 0,
-    "next_attempt_at" TIMESTAMPTZ(3),
-    "in_flight" BOOLEAN NOT NULL DEFAULT false,
+    "attempted_at" TIMESTAMPTZ(3),
+    "duration_ms" INTEGER,
     "status_code" INTEGER,
     "error_summary" TEXT,
     "failure_kind" TEXT,
-    "attempted_at" TIMESTAMPTZ(3),
+    "response_excerpt" TEXT,
+    "traceparent" TEXT,
     "created_at" TIMESTAMPTZ(3) NOT NULL,
 
     CONSTRAINT "delivery_pkey" PRIMARY KEY ("id")
-);
+) PARTITION BY RANGE ("id");
 
 -- CreateTable
 CREATE TABLE "delivery_attempt" (
@@ -73,40 +129,75 @@ CREATE TABLE "delivery_attempt" (
     "traceparent" TEXT,
 
     CONSTRAINT "delivery_attempt_pkey" PRIMARY KEY ("delivery_id","number")
+) PARTITION BY RANGE ("delivery_id");
+
+-- What has no partition of its own: what was unfinished when its day was dropped. So no insert ever fails for want of one.
+CREATE TABLE "business_event_rest" PARTITION OF "business_event" DEFAULT;
+CREATE TABLE "delivery_rest" PARTITION OF "delivery" DEFAULT;
+CREATE TABLE "delivery_attempt_rest" PARTITION OF "delivery_attempt" DEFAULT;
+
+-- CreateTable
+CREATE TABLE "due" (
+    "delivery_id" UUID NOT NULL,
+    "endpoint_id" UUID NOT NULL,
+    "due_at" TIMESTAMPTZ(3) NOT NULL,
+    "claim_id" UUID,
+    "attempts" SMALLINT NOT NULL DEFAULT 0,
+    "interruptions" SMALLINT NOT NULL DEFAULT 0,
+
+    CONSTRAINT "due_pkey" PRIMARY KEY ("delivery_id")
+) WITH (
+    -- Each claim makes a dead row, in a table that is small and read all the time. So it is vacuumed after some thousands of
+    -- them, whatever its size, and without rests.
+    fillfactor = 70,
+    autovacuum_vacuum_scale_factor = 0,
+    autovacuum_vacuum_threshold = 5000,
+    autovacuum_vacuum_cost_delay = 0
+);
+
+-- CreateTable
+CREATE TABLE "notice" (
+    "id" UUID NOT NULL DEFAULT gen_random_uuid(),
+    "type" "notice_type" NOT NULL,
+    "organization_id" TEXT NOT NULL,
+    "endpoint_id" UUID NOT NULL,
+    "endpoint_name" TEXT NOT NULL,
+    "endpoint_url" TEXT NOT NULL,
+    "failure_run" TEXT[],
+    "occurred_at" TIMESTAMPTZ(3) NOT NULL,
+    "publish_at" TIMESTAMPTZ(3) NOT NULL,
+
+    CONSTRAINT "notice_pkey" PRIMARY KEY ("id")
 );
 
 -- CreateIndex
 CREATE INDEX "webhook_endpoint_organization_id_id_idx" ON "webhook_endpoint"("organization_id", "id");
 
 -- CreateIndex
-CREATE INDEX "business_event_organization_id_occurred_at_id_idx" ON "business_event"("organization_id", "occurred_at", "id");
+CREATE INDEX "catch_up_priority_due_at_idx" ON "catch_up"("priority", "due_at");
 
 -- CreateIndex
-CREATE INDEX "delivery_organization_id_id_idx" ON "delivery"("organization_id", "id");
+CREATE INDEX "business_event_organization_id_id_idx" ON "business_event"("organization_id", "id");
+
+-- CreateIndex
+CREATE INDEX "business_event_organization_id_entity_id_idx" ON "business_event"("organization_id", "entity_id");
 
 -- CreateIndex
 CREATE INDEX "delivery_endpoint_id_id_idx" ON "delivery"("endpoint_id", "id");
 
 -- CreateIndex
-CREATE UNIQUE INDEX "delivery_endpoint_id_business_event_id_key" ON "delivery"("endpoint_id", "business_event_id");
+CREATE INDEX "due_endpoint_id_due_at_idx" ON "due"("endpoint_id", "due_at");
 
--- AddForeignKey
-ALTER TABLE "delivery" ADD CONSTRAINT "delivery_endpoint_id_fkey" FOREIGN KEY ("endpoint_id") REFERENCES "webhook_endpoint"("id") ON DELETE CASCADE ON UPDATE CASCADE;
+-- CreateIndex
+CREATE INDEX "notice_publish_at_id_idx" ON "notice"("publish_at", "id");
 
--- AddForeignKey
-ALTER TABLE "delivery_attempt" ADD CONSTRAINT "delivery_attempt_delivery_id_fkey" FOREIGN KEY ("delivery_id") REFERENCES "delivery"("id") ON DELETE CASCADE ON UPDATE CASCADE;
-
--- Below: what Prisma's schema language cannot say. The indexes are partial, so that what a hot query costs follows the
--- work that is left and never the history.
-
--- Endpoints whose catch-up has come: the publisher's poll reads nothing else.
-CREATE INDEX "webhook_endpoint_catch_up" ON "webhook_endpoint"("catch_up_at") WHERE "enabled";
-
--- Whether anything at all is due, and since when.
-CREATE INDEX "delivery_due" ON "delivery"("next_attempt_at") WHERE "state" = 'pending';
-
--- What an endpoint has to send next; and, walked from endpoint to endpoint, which endpoints have something to send.
-CREATE INDEX "delivery_pending" ON "delivery"("endpoint_id", "next_attempt_at") WHERE "state" = 'pending';
-
--- What a resume wakes.
-CREATE INDEX "delivery_parked" ON "delivery"("endpoint_id", "id") WHERE "state" = 'parked';
+-- Every attempt that has ended: the latest one is in its delivery's row, the earlier ones have rows of their own.
+CREATE VIEW "attempt" AS
+    SELECT "delivery_id", "number", "started_at", "duration_ms", "status_code", "error_summary", "failure_kind",
+        "response_excerpt", "traceparent"
+    FROM "delivery_attempt"
+    UNION ALL
+    SELECT "id", "attempt_count", "attempted_at", "duration_ms", "status_code", "error_summary", "failure_kind",
+        "response_excerpt", "traceparent"
+    FROM "delivery"
+    WHERE "attempt_count" > 0;

@@ -4,26 +4,32 @@ import type { Channel, Options } from "amqplib";
 export interface Names {
   /** Topic exchange that product services publish business events to, by event type. */
   eventsExchange: string;
-  /** Every business event, for the publisher. Internal: its name is no contract. */
-  inboxQueue: string;
+  /** The business events, for the publisher: a queue for each bucket of organizations, by its hexadecimal digit. Internal: their names are no contract. */
+  inboxQueues: readonly string[];
   /** Events that break the contract, with the reason in a header. Operators' programs read it by this name. */
   rejectedQueue: string;
-  /** Hints of automatic deliveries that are due for their first attempt. */
-  firstHintsQueue: string;
-  /** Hints of manual deliveries, for whose first attempt an API request waits. */
-  manualHintsQueue: string;
+  /** Hints: the endpoints that have work. */
+  hintsQueue: string;
+  /** Requests for the first attempt of a manual delivery, for which an API request waits. */
+  manualQueue: string;
   /** Topic exchange of what the product may want to tell an organization's admins. */
   noticesExchange: string;
 }
+
+/**
+ * An event's routing key is its type and the first two hexadecimal digits of its organization's hash; the first one is the
+ * bucket. So a flood of one organization fills one queue of sixteen.
+ */
+const BUCKETS = [..."0123456789abcdef"];
 
 /** @param namespace first part of every name, "herald" unless several Heralds share a broker */
 export function names(namespace: string): Names {
   return {
     eventsExchange: `${namespace}.events`,
-    inboxQueue: `${namespace}.events.inbox`,
+    inboxQueues: BUCKETS.map((bucket) => `${namespace}.events.inbox.${bucket}`),
     rejectedQueue: `${namespace}.events.rejected`,
-    firstHintsQueue: `${namespace}.dispatch.first`,
-    manualHintsQueue: `${namespace}.dispatch.manual`,
+    hintsQueue: `${namespace}.dispatch.hints`,
+    manualQueue: `${namespace}.dispatch.manual`,
     noticesExchange: `${namespace}.notices`,
   };
 }
@@ -38,8 +44,14 @@ const DELIVERY_LIMIT = 20;
 /** In effect none. RabbitMQ 4 takes -1 for that, RabbitMQ 3 refuses it. */
 const NO_DELIVERY_LIMIT = 1_000_000_000;
 
-/** Hints that may wait. A million of them take about 200 MB of the broker's disk. */
-const MAX_WAITING_HINTS = 1_000_000;
+/** Hints that may wait: each names an endpoint, and the due scan finds the others. */
+const MAX_WAITING_HINTS = 20_000;
+
+/** Requests for manual deliveries that may wait. */
+const MAX_WAITING_REQUESTS = 10_000;
+
+/** What may wait in one inbox queue. Beyond it the broker refuses events of these organizations alone, and their emitters keep them. */
+const MAX_INBOX_BYTES = 1024 ** 3;
 
 /**
  * Declares everything that {@link names} names, and leaves alone what is there already. Every channel runs this before
@@ -53,10 +65,15 @@ export async function declareTopology(channel: Channel, namespace: string): Prom
   await channel.assertExchange(own.eventsExchange, "topic", { durable: true });
   await channel.assertExchange(own.noticesExchange, "topic", { durable: true });
   await channel.assertQueue(own.rejectedQueue, rejectedQueue());
-  await channel.assertQueue(own.inboxQueue, inboxQueue(own.rejectedQueue));
-  await channel.bindQueue(own.inboxQueue, own.eventsExchange, "#");
-  await channel.assertQueue(own.firstHintsQueue, hintQueue());
-  await channel.assertQueue(own.manualHintsQueue, hintQueue());
+  for (const [index, bucket] of BUCKETS.entries()) {
+    const queue = own.inboxQueues[index] as string;
+    await channel.assertQueue(queue, inboxQueue(own.rejectedQueue));
+    await channel.bindQueue(queue, own.eventsExchange, `*.${bucket}.#`);
+    // An emitter that knows no buckets names the type alone.
+    if (bucket === BUCKETS[0]) await channel.bindQueue(queue, own.eventsExchange, "*");
+  }
+  await channel.assertQueue(own.hintsQueue, hintsQueue());
+  await channel.assertQueue(own.manualQueue, manualQueue());
 }
 
 /**
@@ -71,6 +88,7 @@ function inboxQueue(rejected: string): Options.AssertQueue {
     "x-dead-letter-routing-key": rejected,
     "x-dead-letter-strategy": "at-least-once",
     "x-overflow": "reject-publish",
+    "x-max-length-bytes": MAX_INBOX_BYTES,
   });
 }
 
@@ -80,15 +98,19 @@ function rejectedQueue(): Options.AssertQueue {
 }
 
 /**
- * Hints may be lost: PostgreSQL knows each delivery that is due, and the due scan finds in half a minute what no hint
- * announced. So there is no dead-lettering: a hint that reached the delivery limit is dropped, and so are the oldest where
- * too many wait (those are the deliveries that the due scan takes first). Without that limit, hints would fill the broker's disk
- * while no dispatcher runs, and a full disk blocks every publisher.
+ * Hints may be lost: PostgreSQL knows each delivery that is due, and the due scan finds within seconds what no hint announced.
+ * So they are kept in memory only, and the oldest are dropped where too many wait: while no dispatcher runs, hints must not
+ * fill the broker. The queue itself is durable, since RabbitMQ 4 refuses transient queues that several consumers share.
  */
-function hintQueue(): Options.AssertQueue {
+function hintsQueue(): Options.AssertQueue {
+  return { durable: true, arguments: { "x-max-length": MAX_WAITING_HINTS, "x-overflow": "drop-head" } };
+}
+
+/** A request whose time is over is of no use to anybody: the API has answered by then, and the due scan has the delivery. */
+function manualQueue(): Options.AssertQueue {
   return quorum({
     "x-delivery-limit": DELIVERY_LIMIT,
-    "x-max-length": MAX_WAITING_HINTS,
+    "x-max-length": MAX_WAITING_REQUESTS,
     "x-overflow": "drop-head",
   });
 }

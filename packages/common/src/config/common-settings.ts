@@ -125,13 +125,6 @@ export const sharedSettings = {
     maximum: 1000,
     description: "Consecutive failures that disable an endpoint.",
   },
-  HINT_GRACE_SECONDS: {
-    type: "number",
-    default: 30,
-    minimum: 1,
-    maximum: 600,
-    description: "How long a new delivery waits for its hint before the due scan takes it.",
-  },
   PUBLICATION_WINDOW_DAYS: {
     type: "number",
     default: 7,

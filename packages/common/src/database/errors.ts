@@ -19,6 +19,17 @@ export function isConflict(error: unknown): boolean {
   return code === DEADLOCK_DETECTED || code === SERIALIZATION_FAILURE || code === FOREIGN_KEY_VIOLATION;
 }
 
+/**
+ * Whether a statement was too much at once: its time was over, it waited too long for a lock, or it met a deadlock. The same
+ * statement may fail again for ever; a smaller one can succeed.
+ */
+export function isTooMuch(error: unknown): boolean {
+  const code = sqlStateOf(error);
+  return code === QUERY_CANCELED || code === LOCK_NOT_AVAILABLE || code === DEADLOCK_DETECTED;
+}
+
+const QUERY_CANCELED = "57014";
+const LOCK_NOT_AVAILABLE = "55P03";
 const DEADLOCK_DETECTED = "40P01";
 const SERIALIZATION_FAILURE = "40001";
 const FOREIGN_KEY_VIOLATION = "23503";

@@ -92,7 +92,7 @@ export function namespaceOnly(url: string, namespace: string): BrokerEnvironment
       const connection = await connect(url);
       try {
         const channel = await connection.createChannel();
-        for (const queue of Object.values(queues)) await channel.deleteQueue(queue);
+        for (const queue of Object.values(queues).flat()) await channel.deleteQueue(queue);
         for (const exchange of [eventsExchange, noticesExchange]) await channel.deleteExchange(exchange);
       } finally {
         await connection.close();

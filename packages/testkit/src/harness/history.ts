@@ -16,19 +16,20 @@ export interface StoredHistory {
 }
 
 /**
- * Stores a history large enough for its indexes to matter: 60,000 finished deliveries with their events and attempts,
+ * Stores a history large enough for its indexes to matter: 60,000 finished deliveries with their events,
  * 5,000 that are pending, 200 endpoints of 20 organizations; and lets PostgreSQL analyze it, so that it plans as in
  * production. Replaces what was stored before.
  */
 export async function storeHistory(prisma: PrismaClient, statistics: Statistics): Promise<StoredHistory> {
-  await prisma.$executeRaw`truncate webhook_endpoint, business_event, delivery, delivery_attempt`;
+  await prisma.$executeRaw`truncate webhook_endpoint, business_event, delivery, delivery_attempt, due`;
   // Without this, PostgreSQL analyzes the table at a time of its own.
-  await prisma.$executeRaw`alter table delivery set (autovacuum_enabled = false)`;
+  for (const table of ["delivery_rest", "business_event_rest", "due"]) {
+    await prisma.$executeRawUnsafe(`alter table ${table} set (autovacuum_enabled = false)`);
+  }
   await prisma.$executeRaw`
     insert into webhook_endpoint
-      (organization_id, name, url, enabled, events, sealed_secret, catch_up_at, created_at, updated_at)
-    select 'organization-' || number % 20, 'Endpoint', 'https://hooks.example.com/', true, '{WorkItemCompleted}', 'sealed',
-      now() + interval '1 day', now() - interval '31 days', now()
+      (id, organization_id, name, url, enabled, events, sealed_secret, created_at, updated_at)
+    select gen_random_uuid(), 'organization-' || number % 20, 'Endpoint', 'https://hooks.example.com/', true, '{WorkItemCompleted}', 'sealed', now() - interval '31 days', now()
     from generate_series(1, ${ENDPOINTS}::int) as number`;
   await store(prisma, "succeeded", FINISHED);
   if (statistics === "from a quiet time") await analyze(prisma);
@@ -47,29 +48,32 @@ export async function storeHistory(prisma: PrismaClient, statistics: Statistics)
 async function store(prisma: PrismaClient, state: "succeeded" | "pending", count: number): Promise<void> {
   await prisma.$executeRaw`
     with event as (
-      insert into business_event (organization_id, id, type, occurred_at, received_at, body)
-      select 'organization-' || number % 20, gen_random_uuid(), 'WorkItemCompleted', at, at, '{}'
-      from generate_series(1, ${count}::int) as number,
-        lateral (select now() - number * interval '30 seconds' as at) as time
-      returning organization_id, id, occurred_at
+      insert into business_event (organization_id, key, id, type, entity_id, occurred_at, received_at, body)
+      select organization_id, event_key(organization_id, id, at), id, 'WorkItemCompleted', gen_random_uuid(), at, at, '{}'
+      from (
+        select 'organization-' || number % 20 as organization_id, gen_random_uuid() as id,
+          date_trunc('milliseconds', now()) - number * interval '30 seconds' as at
+        from generate_series(1, ${count}::int) as number
+      ) as made
+      returning organization_id, key, occurred_at
     ), stored as (
-      insert into delivery (endpoint_id, organization_id, business_event_id, event_type, state, attempt_count,
-        status_code, next_attempt_at, attempted_at, created_at)
-      select distinct on (event.id) endpoint.id, event.organization_id, event.id, 'WorkItemCompleted', ${state}::delivery_state,
-        (${state} = 'succeeded')::int, case when ${state} = 'succeeded' then 200 end,
-        case when ${state} = 'pending' then now() end, case when ${state} = 'succeeded' then event.occurred_at end,
-        event.occurred_at
+      insert into delivery (id, endpoint_id, organization_id, event_key, event_type, state, attempt_count, attempted_at,
+        duration_ms, status_code, created_at)
+      select distinct on (event.key) delivery_id(event.key, endpoint.id), endpoint.id, event.organization_id, event.key,
+        'WorkItemCompleted', ${state}::delivery_state, done::int, case when done then event.occurred_at end,
+        case when done then 5 end, case when done then 200 end, event.occurred_at
       from event
       join webhook_endpoint as endpoint on endpoint.organization_id = event.organization_id
-      order by event.id, random()
-      returning id, state, created_at
+      cross join (select ${state} = 'succeeded' as done) as kind
+      order by event.key, random()
+      returning id, endpoint_id, created_at
     )
-    insert into delivery_attempt (delivery_id, number, started_at, duration_ms, status_code)
-    select id, 1, created_at, 5, 200 from stored where state = 'succeeded'`;
+    insert into due (delivery_id, endpoint_id, due_at)
+    select id, endpoint_id, created_at from stored where ${state} = 'pending'`;
 }
 
 async function analyze(prisma: PrismaClient): Promise<void> {
-  for (const table of ["delivery", "delivery_attempt", "business_event", "webhook_endpoint"]) {
+  for (const table of ["delivery", "delivery_attempt", "business_event", "due", "webhook_endpoint"]) {
     await prisma.$executeRawUnsafe(`vacuum analyze ${table}`);
   }
 }

@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { eventKey, firstIdAt } from "@herald/common/database/ids";
 import type { Prisma, PrismaClient } from "@herald/common/database/generated/client";
 
 /** The time of the rows, unless said otherwise. */
@@ -22,7 +23,6 @@ export function insertEndpoint(
       enabled: true,
       events: ["WorkItemCompleted"],
       sealedSecret: "sealed",
-      catchUpAt: new Date(ROW_TIME.getTime() + 24 * 60 * 60_000),
       createdAt: ROW_TIME,
       updatedAt: ROW_TIME,
       ...row,
@@ -30,42 +30,65 @@ export function insertEndpoint(
   });
 }
 
-/** Stores a delivery of an endpoint with a body of its own: pending and due, unless said otherwise. */
-export function insertDelivery(
+/** A new id of a time, as a manual delivery has one. */
+export function idAt(time: Date): string {
+  return `${firstIdAt(time).slice(0, 14)}7${randomUUID().slice(15)}`;
+}
+
+/**
+ * Stores a delivery of an endpoint with a body of its own, made at {@link ROW_TIME}: pending and due then, unless said
+ * otherwise. An unfinished one has its row in `due`.
+ */
+export async function insertDelivery(
   prisma: PrismaClient,
   endpoint: Pick<EndpointRow, "id" | "organizationId">,
-  row: Partial<Prisma.DeliveryUncheckedCreateInput> = {},
+  { due, ...row }: Partial<Prisma.DeliveryUncheckedCreateInput> & { due?: Partial<Prisma.DueUncheckedCreateInput> } = {},
 ): Promise<DeliveryRow> {
-  return prisma.delivery.create({
+  const createdAt = row.createdAt === undefined ? ROW_TIME : new Date(row.createdAt);
+  const delivery = await prisma.delivery.create({
     data: {
-      id: randomUUID(),
+      id: idAt(createdAt),
       endpointId: endpoint.id,
       organizationId: endpoint.organizationId,
       eventType: "WorkItemCompleted",
-      body: "{}",
-      nextAttemptAt: ROW_TIME,
-      createdAt: ROW_TIME,
+      body: row.eventKey ? null : "{}",
+      createdAt,
       ...row,
     },
   });
+  if (delivery.state === "pending") {
+    await prisma.due.create({
+      data: {
+        deliveryId: delivery.id,
+        endpointId: endpoint.id,
+        dueAt: createdAt,
+        attempts: delivery.attemptCount,
+        ...due,
+      },
+    });
+  }
+  return delivery;
 }
 
 /** Stores a business event: a WorkItemCompleted that occurred and arrived at {@link ROW_TIME}, unless said otherwise. */
 export function insertEvent(
   prisma: PrismaClient,
   organizationId: string,
-  row: Partial<Prisma.BusinessEventUncheckedCreateInput> = {},
+  row: Partial<Omit<Prisma.BusinessEventUncheckedCreateInput, "key" | "occurredAt">> & { occurredAt?: Date } = {},
 ): Promise<EventRow> {
   const id = row.id ?? randomUUID();
+  const occurredAt = row.occurredAt ?? ROW_TIME;
   return prisma.businessEvent.create({
     data: {
       organizationId,
       type: "WorkItemCompleted",
-      occurredAt: ROW_TIME,
-      receivedAt: row.occurredAt ?? ROW_TIME,
+      entityId: randomUUID(),
+      occurredAt,
+      receivedAt: occurredAt,
       body: JSON.stringify({ id }),
       ...row,
       id,
+      key: eventKey(organizationId, id, occurredAt),
     },
   });
 }

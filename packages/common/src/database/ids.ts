@@ -1,0 +1,41 @@
+import { createHash } from "node:crypto";
+
+// Ids are functions of what they name, and begin with its time in milliseconds: 48 bits, then the version (8, or 7 for ids that
+// are random), then a hash. The migration has the same functions in SQL.
+
+/** The key of a business event: of its organization, its id and the time when it occurred. The same event has the same key. */
+export function eventKey(organizationId: string, eventId: string, occurredAt: Date): string {
+  const time = Buffer.alloc(8);
+  time.writeBigInt64BE(BigInt(occurredAt.getTime()));
+  const hash = createHash("sha256").update(organizationId, "utf8").update("\0").update(bytesOf(eventId)).update(time);
+  return idOf(time.subarray(2), hash.digest());
+}
+
+/** The id of an event's delivery to an endpoint: it begins with the event's time. */
+export function deliveryId(key: string, endpointId: string): string {
+  const keyBytes = bytesOf(key);
+  return idOf(keyBytes.subarray(0, 6), createHash("sha256").update(keyBytes).update(bytesOf(endpointId)).digest());
+}
+
+/** The smallest id of a millisecond: ids of earlier times are smaller, ids of this time or later are greater. */
+export function firstIdAt(time: Date): string {
+  const hex = Math.max(0, time.getTime()).toString(16).padStart(12, "0");
+  return `${hex.slice(0, 8)}-${hex.slice(8)}-0000-0000-000000000000`;
+}
+
+/** The time that an id begins with. */
+export function timeOf(id: string): Date {
+  return new Date(Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16));
+}
+
+/** A UUID of version 8: six bytes of time, the rest of a hash. */
+function idOf(timeBytes: Uint8Array, hash: Buffer): string {
+  const id = Buffer.concat([timeBytes, hash.subarray(0, 10)]);
+  id[6] = (hash.readUInt8(0) & 0x0f) | 0x80;
+  id[8] = (hash.readUInt8(2) & 0x3f) | 0x80;
+  return id.toString("hex").replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
+}
+
+function bytesOf(uuid: string): Buffer {
+  return Buffer.from(uuid.replaceAll("-", ""), "hex");
+}

@@ -1,0 +1,71 @@
+import { isDataError, isTooMuch } from "./errors.ts";
+
+export interface ShrinkingOptions {
+  /** The size to begin with, and never more. */
+  max: number;
+  /** Told the new size, and why, whenever a statement was too much. */
+  onShrunk?: (size: number, error: unknown) => void;
+}
+
+export interface BatchOutcome<Item, Result> {
+  results: Result[];
+  /** Items that fail also alone, each with its error: PostgreSQL refuses them, or can't do even one of them in time. */
+  setAside: { item: Item; error: unknown }[];
+}
+
+/**
+ * Makes a statement over many items that gets smaller when it has to. A statement that ran out of time, waited too long for
+ * a lock or met a deadlock would do the same again, in front of everybody's work; so would one with an item that PostgreSQL
+ * refuses. The batch is halved then, down to one item, which is set aside. After a success the batches grow again.
+ *
+ * @param run gets 1 to `max` items in their order; any other error of it ends the call
+ */
+export function shrinkingBatches<Item, Result>(
+  run: (items: readonly Item[]) => Promise<readonly Result[]>,
+  { max, onShrunk }: ShrinkingOptions,
+): (items: readonly Item[]) => Promise<BatchOutcome<Item, Result>> {
+  let size = max;
+  return async (items) => {
+    const outcome: BatchOutcome<Item, Result> = { results: [], setAside: [] };
+    for (let next = 0; next < items.length; ) {
+      const batch = items.slice(next, next + size);
+      try {
+        outcome.results.push(...(await run(batch)));
+      } catch (error) {
+        if (!isTooMuch(error) && !isDataError(error)) throw error;
+        if (batch.length > 1) {
+          size = Math.ceil(batch.length / 2);
+          onShrunk?.(size, error);
+          continue;
+        }
+        outcome.setAside.push({ item: batch[0] as Item, error });
+      }
+      next += batch.length;
+      size = Math.min(max, size * 2);
+    }
+    return outcome;
+  };
+}
+
+/**
+ * The same for a statement that finds its rows itself and takes how many: it is run again with half as many, down to one.
+ *
+ * @throws what the statement throws, where that is not a matter of size, or one row is too much
+ */
+export function shrinkingPages({ max, onShrunk }: ShrinkingOptions): <T>(run: (size: number) => Promise<T>) => Promise<T> {
+  let size = max;
+  return async (run) => {
+    for (;;) {
+      const tried = size;
+      try {
+        const result = await run(tried);
+        size = Math.min(max, tried * 2);
+        return result;
+      } catch (error) {
+        if (!isTooMuch(error) || tried === 1) throw error;
+        size = Math.ceil(tried / 2);
+        onShrunk?.(size, error);
+      }
+    }
+  };
+}
