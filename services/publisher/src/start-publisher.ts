@@ -34,13 +34,14 @@ export async function startPublisher(
   const windowMs = config.PUBLICATION_WINDOW_DAYS * DAY_MS;
 
   exportLag(registry, { queries, inspector: broker.inspector(), names, clock });
+  const hints = broker.sender();
   const fanOut = createFanOut(
     { queries, clock, log, signal: stopping.signal },
-    { windowMs, hintGraceMs: config.HINT_GRACE_SECONDS * 1_000 },
+    { maxEvents: config.FAN_OUT_BATCH_SIZE },
   );
   const events = consumeEvents(
-    { broker, names, publisher, fanOut, metrics, tracing, log },
-    { prefetch: config.EVENT_PREFETCH, batchSize: config.FAN_OUT_BATCH_SIZE },
+    { broker, names, publisher, hints, fanOut, clock, metrics, tracing, log },
+    { prefetch: config.EVENT_PREFETCH, batchSize: config.FAN_OUT_BATCH_SIZE, windowMs },
   );
 
   const retention = {
@@ -74,6 +75,7 @@ export async function startPublisher(
       await events.close({ drainTimeoutMs: DRAIN_TIMEOUT_MS });
       stopping.abort();
       await stopped;
+      await hints.close();
       await publisher.close();
       await service.close();
     },
