@@ -48,7 +48,8 @@ export function startSender(scope: BrokerScope): Sender {
     send: ({ exchange, routingKey, content, correlationId }) => {
       const open = channel.current();
       if (open === undefined || saturated || connection.isBlocked()) return false;
-      const properties = { contentType: "application/json", ...(correlationId !== undefined && { correlationId }) };
+      const answered = correlationId === undefined ? {} : { correlationId };
+      const properties = { contentType: "application/json", persistent: false, ...answered };
       try {
         saturated = !open.publish(exchange, routingKey, content, properties);
         return true;

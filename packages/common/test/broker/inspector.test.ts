@@ -28,9 +28,7 @@ test("an inspector fails one question for a deleted queue, and the queue is ther
   const inspector = broker.inspector();
   await broker.ready();
   await environment.channel.deleteQueue(environment.names.manualQueue);
-  await expect(inspector.depthOf(environment.names.manualQueue)).rejects.toThrow(
-    environment.names.manualQueue,
-  );
+  await expect(inspector.depthOf(environment.names.manualQueue)).rejects.toThrow(environment.names.manualQueue);
   await until("it was declared again", async () => {
     const depth = await inspector.depthOf(environment.names.manualQueue).catch(() => undefined);
     return depth?.messages === 0;
