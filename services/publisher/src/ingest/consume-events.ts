@@ -1,4 +1,4 @@
-import type { Broker, Consumer, IncomingMessage, Publisher, Sender } from "@herald/common/broker/broker";
+import type { Broker, Consumer, IncomingMessage, Publisher } from "@herald/common/broker/broker";
 import { carriedHeaders } from "@herald/common/broker/carried-headers";
 import type { Names } from "@herald/common/broker/topology";
 import { batcher } from "@herald/common/runtime/batcher";
@@ -6,7 +6,6 @@ import type { Clock } from "@herald/common/runtime/clock";
 import type { Log } from "@herald/common/telemetry/log";
 import { readTraceparent } from "@herald/common/telemetry/trace-context";
 import type { TraceSpan, Tracing } from "@herald/common/telemetry/tracing";
-import type { Hint } from "@herald/contracts";
 import type { FanOut, FanOutItem, FanOutOutcome, FanOutResult } from "../fan-out.ts";
 import type { PublisherMetrics } from "../metrics.ts";
 import { type IncomingEvent, readEvent } from "./read-event.ts";
@@ -24,7 +23,8 @@ interface Parts {
   broker: Broker;
   names: Names;
   publisher: Publisher;
-  hints: Sender;
+  /** Announces endpoints that got deliveries. */
+  hint: (endpointIds: readonly string[]) => void;
   fanOut: FanOut;
   clock: Clock;
   metrics: PublisherMetrics;
@@ -44,7 +44,7 @@ const MAX_BATCH_LENGTH = 4 * 1024 * 1024;
  * delivered again, and storing it again changes nothing.
  */
 export function consumeEvents(parts: Parts, { prefetch, batchSize, windowMs }: ConsumeOptions): Consumer {
-  const { broker, names, publisher, hints, fanOut, clock, metrics, tracing, log } = parts;
+  const { broker, names, publisher, hint, fanOut, clock, metrics, tracing, log } = parts;
   /** Messages whose events PostgreSQL could not store in time. They come again after a pause, and are kept from the others. */
   const tooMuch = new WeakSet<IncomingMessage>();
 
@@ -61,16 +61,10 @@ export function consumeEvents(parts: Parts, { prefetch, batchSize, windowMs }: C
     maxRunning: 1,
   });
 
-  /** Announces the endpoints that got deliveries. A hint that gets lost delays its deliveries by a second. */
   function hinted(events: number, { outcomes, endpointIds, deliveryCount }: FanOutResult): FanOutOutcome[] {
     metrics.batchSize.observe(events);
     metrics.deliveries.inc(deliveryCount);
-    for (const endpointId of endpointIds) {
-      const hint: Hint = { endpointId };
-      const content = Buffer.from(JSON.stringify(hint));
-      const sent = hints.send({ exchange: "", routingKey: names.hintsQueue, content });
-      metrics.hints.inc({ result: sent ? "sent" : "dropped" });
-    }
+    hint(endpointIds);
     return outcomes;
   }
 
