@@ -11,6 +11,7 @@ import { consumeEvents } from "./ingest/consume-events.ts";
 import { exportLag } from "./lag-metrics.ts";
 import { createMetrics } from "./metrics.ts";
 import { publishNotices } from "./publish-notices.ts";
+import { sendHints } from "./send-hints.ts";
 
 const DAY_MS = 24 * 60 * 60_000;
 
@@ -34,13 +35,15 @@ export async function startPublisher(
   const windowMs = config.PUBLICATION_WINDOW_DAYS * DAY_MS;
 
   exportLag(registry, { queries, inspector: broker.inspector(), names, clock });
+  const sender = broker.sender();
+  const hint = (endpointIds: readonly string[]) => sendHints({ sender, queue: names.hintsQueue, metrics }, endpointIds);
   const fanOut = createFanOut(
     { queries, clock, log, signal: stopping.signal },
-    { windowMs, hintGraceMs: config.HINT_GRACE_SECONDS * 1_000 },
+    { maxEvents: config.FAN_OUT_BATCH_SIZE },
   );
   const events = consumeEvents(
-    { broker, names, publisher, fanOut, metrics, tracing, log },
-    { prefetch: config.EVENT_PREFETCH, batchSize: config.FAN_OUT_BATCH_SIZE },
+    { broker, names, publisher, hint, fanOut, clock, metrics, tracing, log },
+    { prefetch: config.EVENT_PREFETCH, batchSize: config.FAN_OUT_BATCH_SIZE, windowMs },
   );
 
   const retention = {
@@ -74,6 +77,7 @@ export async function startPublisher(
       await events.close({ drainTimeoutMs: DRAIN_TIMEOUT_MS });
       stopping.abort();
       await stopped;
+      await sender.close();
       await publisher.close();
       await service.close();
     },
