@@ -48,7 +48,7 @@ export const publisherSettings = {
     default: 1000,
     minimum: 1,
     maximum: 10_000,
-    description: "Deliveries or events that one statement of such a pass reads.",
+    description: "Rows that one statement erases at the most, of what is too old or of a deleted endpoint.",
   },
   NOTICE_INTERVAL_SECONDS: {
     type: "number",
