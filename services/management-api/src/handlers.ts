@@ -1,7 +1,13 @@
 import type { Database } from "@herald/common/database/open-database";
 import type { Clock } from "@herald/common/runtime/clock";
 import type { SecretBox } from "@herald/common/security/secret-box";
-import type { DeleteWebhookRequest, DeliverRequest, FieldProblem, ManualRequest, SaveWebhookRequest } from "@herald/contracts";
+import type {
+  DeleteWebhookRequest,
+  DeliverRequest,
+  FieldProblem,
+  ManualRequest,
+  SaveWebhookRequest,
+} from "@herald/contracts";
 import { v7 } from "uuid";
 import type { Caller } from "./authentication/caller.ts";
 import { sessionOf } from "./authentication/session.ts";
@@ -61,7 +67,7 @@ export function createHandlers({ config, database, secrets, requestAttempt, cloc
   const headers = { headerPrefix: config.HEADER_PREFIX, standardWebhooks: config.STANDARD_WEBHOOKS };
   return {
     async listWebhooks({ organizationId }) {
-      const rows = await listEndpoints(parts.queries, organizationId);
+      const rows = await listEndpoints(parts.queries, { organizationId, now: clock.now() });
       return rows.map((row) => toEndpointSummary(row, row.deliveries.map(toDeliverySummary)));
     },
     createWebhook: ({ organizationId, body }: ApiRequest<SaveWebhookRequest>) =>

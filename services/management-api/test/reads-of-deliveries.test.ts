@@ -150,13 +150,16 @@ describe("one delivery", () => {
       { dueAt: hoursAgo(1), claimId: randomUUID() },
       { inFlight: false, nextAttemptAtUtc: hoursAgo(1).toISOString() },
     ],
-  ])("a pending delivery that %s says whether an attempt is under way, and when one is due", async (_name, due, shown) => {
-    const id = await storeDelivery(api.prisma, endpoint, { ...states.failing, due });
-    const expected = { state: "pending", attemptCount: 2, ...shown };
-    expect((await client.get(`/webhooks/${endpoint.id}/deliveries/${id}`).expect(200)).body).toMatchObject(expected);
-    const { body } = await client.get(`/webhooks/${endpoint.id}/deliveries`).expect(200);
-    expect(body.deliveries).toMatchObject([{ id, ...expected }]);
-  });
+  ])(
+    "a pending delivery that %s says whether an attempt is under way, and when one is due",
+    async (_name, due, shown) => {
+      const id = await storeDelivery(api.prisma, endpoint, { ...states.failing, due });
+      const expected = { state: "pending", attemptCount: 2, ...shown };
+      expect((await client.get(`/webhooks/${endpoint.id}/deliveries/${id}`).expect(200)).body).toMatchObject(expected);
+      const { body } = await client.get(`/webhooks/${endpoint.id}/deliveries`).expect(200);
+      expect(body.deliveries).toMatchObject([{ id, ...expected }]);
+    },
+  );
 
   test("§3.1/pause an unfinished delivery is parked while its endpoint is disabled, and pending again after", async () => {
     const id = await storeDelivery(api.prisma, endpoint, states.failing);

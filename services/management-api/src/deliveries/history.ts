@@ -1,7 +1,7 @@
 import type { PrismaClient } from "@herald/common/database/generated/client";
 import type { Queries } from "@herald/common/database/queries";
-import { attemptHeaders, type HeaderSettings, timestampText } from "@herald/common/security/attempt-headers";
 import type { Clock } from "@herald/common/runtime/clock";
+import { attemptHeaders, type HeaderSettings, timestampText } from "@herald/common/security/attempt-headers";
 import type { DeliveryAttemptInfo, DeliveryDetails, DeliveryListItem, DeliveryPage, Outcome } from "@herald/contracts";
 import { type EndpointKey, findEndpoint } from "../endpoints/find-endpoint.ts";
 import { ProblemError } from "../problems/problem-error.ts";

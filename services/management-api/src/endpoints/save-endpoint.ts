@@ -83,7 +83,11 @@ export async function createEndpoint(
  */
 async function insertEndpoint(
   prisma: PrismaClient,
-  { row, catchUp, maxEndpoints }: { row: Prisma.WebhookEndpointUncheckedCreateInput; catchUp: Prisma.CatchUpCreateInput; maxEndpoints: number },
+  {
+    row,
+    catchUp,
+    maxEndpoints,
+  }: { row: Prisma.WebhookEndpointUncheckedCreateInput; catchUp: Prisma.CatchUpCreateInput; maxEndpoints: number },
 ): Promise<boolean> {
   return await prisma.$transaction(
     async (transaction) => {
@@ -131,6 +135,6 @@ export async function editEndpoint(
     catchUpAgainAt: catchUpAgainAt(parts, now),
   });
   if (row === null) return await refuseVersion(prisma, { id, organizationId });
-  const deliveries = await recentDeliveries(queries, { organizationId, endpointId: id });
+  const deliveries = await recentDeliveries(queries, { organizationId, endpointId: id, now });
   return { endpoint: toEndpointSummary(row, deliveries.map(toDeliverySummary)), signingSecret };
 }

@@ -2,7 +2,7 @@ import type { Queries } from "@herald/common/database/queries";
 import { RECENT_DELIVERIES } from "@herald/contracts";
 import type { DeliveryRow } from "../deliveries/summary.ts";
 import { summaryColumns } from "./delivery-columns.ts";
-import { FIRST_ID, newestDeliveries } from "./newest-deliveries.ts";
+import { newestDeliveries, ofAllTimes } from "./newest-deliveries.ts";
 
 /**
  * One delivery; null where no delivery of an endpoint that exists has this id. Locks nothing. Walks delivery_pkey,
@@ -22,10 +22,10 @@ export async function deliverySummary(queries: Queries, id: string): Promise<Del
  */
 export async function recentDeliveries(
   queries: Queries,
-  { organizationId, endpointId }: { organizationId: string; endpointId: string },
+  { organizationId, endpointId, now }: { organizationId: string; endpointId: string; now: Date },
 ): Promise<DeliveryRow[]> {
   return await queries.$queryRaw<DeliveryRow[]>`
-    with ${newestDeliveries({ organizationId, since: FIRST_ID, limit: RECENT_DELIVERIES })}
+    with ${newestDeliveries({ organizationId, ...ofAllTimes(now), limit: RECENT_DELIVERIES })}
     select ${summaryColumns}
     from newest as delivery
     where endpoint_id = ${endpointId}::uuid

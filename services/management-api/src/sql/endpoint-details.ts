@@ -57,18 +57,16 @@ export async function missedEvents(
   { organizationId, endpointId, events, since, maxEvents }: MissedQuery,
 ): Promise<{ missed: number; isMinimum: boolean }> {
   const [row] = await queries.$queryRaw<{ missed: number; seen: number }[]>`
-    with event as (
-      select key, type
+    select count(*)::int as seen,
+           count(*) filter (
+             where delivery_id is not null and (select id from delivery where id = event.delivery_id) is null
+           )::int as missed
+    from (
+      select case when type = any (${events}::text[]) then delivery_id(key, ${endpointId}::uuid) end as delivery_id
       from business_event
       where organization_id = ${organizationId} and key >= ${firstIdAt(since)}::uuid
       order by key desc
       limit ${maxEvents}::int
-    )
-    select count(*)::int as seen,
-           count(*) filter (
-             where type = any (${events}::text[])
-               and (select id from delivery where id = delivery_id(event.key, ${endpointId}::uuid)) is null
-           )::int as missed
-    from event`;
+    ) as event`;
   return { missed: row?.missed ?? 0, isMinimum: (row?.seen ?? 0) === maxEvents };
 }

@@ -1,5 +1,5 @@
-import { firstIdAt } from "@herald/common/database/ids";
 import { Prisma } from "@herald/common/database/generated/client";
+import { firstIdAt } from "@herald/common/database/ids";
 import type { Queries } from "@herald/common/database/queries";
 import type { DeliveryRow } from "../deliveries/summary.ts";
 import type { EndpointRow } from "../endpoints/summary.ts";
@@ -43,8 +43,8 @@ export interface OverviewQuery {
  * time in their ids.
  *
  * Locks nothing. Walks, each with a bound: what {@link newestDeliveries} walks (or delivery_endpoint_id_id_idx for one
- * endpoint), in the partitions of the hours; due_endpoint_id_due_at_idx and delivery_endpoint_id_id_idx once an endpoint;
- * business_event_pkey for its newest delivery.
+ * endpoint), in the partitions of the hours; due_endpoint_id_due_at_idx once an endpoint; for its newest delivery
+ * delivery_endpoint_id_id_idx, in all partitions where the hours have none, delivery_pkey and business_event_pkey.
  */
 export async function endpointOverviews(queries: Queries, query: OverviewQuery): Promise<OverviewRow[]> {
   const { organizationId, endpointId, maxDeliveries, maxCount } = query;
@@ -52,7 +52,7 @@ export async function endpointOverviews(queries: Queries, query: OverviewQuery):
   const since = starts[0] ?? firstIdAt(new Date(0));
   const newest =
     endpointId === null
-      ? newestDeliveries({ organizationId, since, limit: maxDeliveries })
+      ? newestDeliveries({ organizationId, since, recently: since, limit: maxDeliveries })
       : Prisma.sql`newest as (
           select *
           from delivery
@@ -90,11 +90,14 @@ export async function endpointOverviews(queries: Queries, query: OverviewQuery):
     ) as unfinished
     left join lateral (
       select ${summaryObject} as delivery
-      from (
-        select * from delivery where endpoint_id = endpoint.id order by id desc limit 1
-      ) as delivery
+      from delivery
+      where id = coalesce(${newestId(Prisma.sql`and id >= ${since}::uuid`)}, ${newestId(Prisma.empty)})
     ) as last on true
     where organization_id = ${organizationId}
       ${endpointId === null ? Prisma.empty : Prisma.sql`and endpoint.id = ${endpointId}::uuid`}
     order by lower(name), endpoint.id`;
+}
+
+function newestId(condition: Prisma.Sql): Prisma.Sql {
+  return Prisma.sql`(select id from delivery where endpoint_id = endpoint.id ${condition} order by id desc limit 1)`;
 }

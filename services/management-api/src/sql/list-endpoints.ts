@@ -3,7 +3,7 @@ import { RECENT_DELIVERIES } from "@herald/contracts";
 import type { DeliveryRow } from "../deliveries/summary.ts";
 import type { EndpointRow } from "../endpoints/summary.ts";
 import { summaryObject } from "./delivery-columns.ts";
-import { FIRST_ID, newestDeliveries } from "./newest-deliveries.ts";
+import { newestDeliveries, ofAllTimes } from "./newest-deliveries.ts";
 
 export type ListedEndpoint = EndpointRow & { deliveries: DeliveryRow[] };
 
@@ -15,9 +15,12 @@ export type ListedEndpoint = EndpointRow & { deliveries: DeliveryRow[] };
  * and webhook_endpoint_organization_id_id_idx for the endpoints, whose ids (UUIDv7) are in the order of creation. It is one
  * statement, so that a delete at the same time shows in endpoints and deliveries, or in neither.
  */
-export async function listEndpoints(queries: Queries, organizationId: string): Promise<ListedEndpoint[]> {
+export async function listEndpoints(
+  queries: Queries,
+  { organizationId, now }: { organizationId: string; now: Date },
+): Promise<ListedEndpoint[]> {
   return await queries.$queryRaw<ListedEndpoint[]>`
-    with ${newestDeliveries({ organizationId, since: FIRST_ID, limit: RECENT_DELIVERIES })}, share as (
+    with ${newestDeliveries({ organizationId, ...ofAllTimes(now), limit: RECENT_DELIVERIES })}, share as (
       select endpoint_id, json_agg(${summaryObject} order by id desc) as deliveries
       from newest as delivery
       group by endpoint_id

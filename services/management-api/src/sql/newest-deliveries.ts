@@ -1,14 +1,20 @@
 import { Prisma } from "@herald/common/database/generated/client";
+import { firstIdAt } from "@herald/common/database/ids";
 
 export interface NewestQuery {
   organizationId: string;
-  /** The smallest id that counts. */
+  /** The smallest id that counts, and where the first round begins: most organizations have enough since then. */
   since: string;
+  recently: string;
   limit: number;
 }
 
-/** Before every id. */
-export const FIRST_ID = "00000000-0000-0000-0000-000000000000";
+/** For the newest of all that is stored. */
+export function ofAllTimes(now: Date): Pick<NewestQuery, "since" | "recently"> {
+  return { since: firstIdAt(new Date(0)), recently: firstIdAt(new Date(now.getTime() - DAY_MS)) };
+}
+
+const DAY_MS = 24 * 60 * 60_000;
 
 /**
  * The `limit` newest deliveries of an organization, by the time in their ids, as the last of a list of common table
@@ -17,13 +23,13 @@ export const FIRST_ID = "00000000-0000-0000-0000-000000000000";
  * Deliveries are indexed by endpoint, so the newest of each endpoint are merged. How many of an endpoint's are among them
  * is not known, and `limit` of each were too many: a thousand endpoints would read a thousand times the answer. So the
  * first two rounds read only some of each. Of all that a round has read, the one at place `limit` is a floor: what is
- * older is not among the newest. The next round reads more of each endpoint, down to that floor. With k endpoints the
- * three rounds read at most 3 * limit * cbrt(k) rows and k more, however the deliveries are spread.
+ * older is not among the newest. The next round reads more of each endpoint, and no further than that floor, so that the
+ * partitions below it are left alone. With k endpoints of which the last day has enough, the rounds read at most
+ * 3 * limit * cbrt(k) rows, however these are spread.
  *
- * Locks nothing. Walks webhook_endpoint_organization_id_id_idx, and delivery_endpoint_id_id_idx backwards from the newest,
- * in the partitions that reach the floor.
+ * Locks nothing. Walks webhook_endpoint_organization_id_id_idx, and delivery_endpoint_id_id_idx backwards from the newest.
  */
-export function newestDeliveries({ organizationId, since, limit }: NewestQuery): Prisma.Sql {
+export function newestDeliveries({ organizationId, since, recently, limit }: NewestQuery): Prisma.Sql {
   const some = (exponent: number, floor: Prisma.Sql) => Prisma.sql`
     select delivery.id
     from scope cross join lateral (
@@ -39,7 +45,7 @@ export function newestDeliveries({ organizationId, since, limit }: NewestQuery):
     scope as (
       select id from webhook_endpoint where organization_id = ${organizationId}
     ), round_1 as (
-      ${some(2 / 3, Prisma.sql`${since}::uuid`)}
+      ${some(2 / 3, Prisma.sql`${recently}::uuid`)}
     ), round_2 as (
       ${some(1 / 3, Prisma.sql`(select ${floorOf(Prisma.sql`round_1`)})`)}
     ), newest as (

@@ -1,5 +1,5 @@
-import { deliveryId } from "@herald/common/database/ids";
 import type { Prisma, PrismaClient } from "@herald/common/database/generated/client";
+import { deliveryId } from "@herald/common/database/ids";
 import { idAt, insertDelivery, insertEvent } from "@herald/testkit/harness/rows";
 
 type Row = Partial<Prisma.DeliveryUncheckedCreateInput> & { due?: Partial<Prisma.DueUncheckedCreateInput> };
