@@ -35,7 +35,11 @@ export async function startBackends(
       return process.env.DATABASE_URL;
     }
     return await progress.step("PostgreSQL", async () => {
-      const postgres = await startPostgres({ folder: join(local, apartByVersion("postgres")), pidFolder, preferredPort: 5432 });
+      const postgres = await startPostgres({
+        folder: join(local, apartByVersion("postgres")),
+        pidFolder,
+        preferredPort: 5432,
+      });
       parts.addLast(() => postgres.stop());
       void watch("PostgreSQL", postgres.process.exited);
       return postgres.url;

@@ -14,9 +14,9 @@ export const latencyRow: Row = {
   name: "latency",
   title: "From the emitter to the receiver",
   figures: {
-    p50: { label: "half of the events within", unit: "ms", bar: { atMost: 15 } },
-    p95: { label: "95 % within", unit: "ms", bar: { atMost: 40 } },
-    p99: { label: "99 % within", unit: "ms", bar: { atMost: 100 } },
+    p50: { label: "half of the events within", unit: "ms", bar: { atMost: 4.5 } },
+    p95: { label: "95 % within", unit: "ms", bar: { atMost: 12 } },
+    p99: { label: "99 % within", unit: "ms", bar: { atMost: 25 } },
     flush: { label: "one flush of the disk, half within", unit: "ms" },
     ...BENCH_LOAD,
     ...EXACTLY_ONCE,

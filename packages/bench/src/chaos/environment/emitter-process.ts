@@ -37,7 +37,8 @@ answerParent<EmitterRequest>(async (request) => {
   }
   finishing = true;
   gaveUp = false;
-  if (request.type === "again") for (const [index, event] of events.entries()) emit(event, records[index] as EmittedRecord);
+  if (request.type === "again")
+    for (const [index, event] of events.entries()) emit(event, records[index] as EmittedRecord);
   await Promise.race([Promise.all(emitting), sleep(request.withinMs)]);
   gaveUp = true;
   return request.type === "finish" ? records : undefined;

@@ -52,6 +52,7 @@ function judge({ requests, faults }: History) {
   const unknown = again.filter(({ deliveryId }) => !before.has(deliveryId)).length;
   const complaints: string[] = [];
   if (again.length === 0) complaints.push("nothing was delivered again: the copy held everything");
-  if (unknown > 0) complaints.push(`${unknown} requests after the restore had delivery ids that their receivers do not know`);
+  if (unknown > 0)
+    complaints.push(`${unknown} requests after the restore had delivery ids that their receivers do not know`);
   return { extra: { "delivered again after the restore": again.length }, complaints };
 }

@@ -46,6 +46,7 @@ function cameTooLate(
     .filter(({ startedAt }) => startedAt <= at)
     .sort((a, b) => b.startedAt - a.startedAt)[0];
   return (
-    attempt?.failureKind === "timed_out" && endedAt - (attempt?.startedAt ?? 0) >= settings.attemptTimeoutMs - SLACK_MS - stoodStillMs
+    attempt?.failureKind === "timed_out" &&
+    endedAt - (attempt?.startedAt ?? 0) >= settings.attemptTimeoutMs - SLACK_MS - stoodStillMs
   );
 }
