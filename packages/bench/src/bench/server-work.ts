@@ -16,8 +16,8 @@ export interface ServerWork {
   brokerBytesOut: number;
 }
 
-/** Longer than a session of PostgreSQL keeps its counts to itself. */
-const COUNTS_SECONDS = 1.1;
+/** Longer than a session of PostgreSQL that has become idle keeps its counts to itself. */
+const COUNTS_SECONDS = 10.5;
 
 /** @param control runs `rabbitmqctl`, which takes a second of CPU: not for the time that is measured */
 export async function serverWork(

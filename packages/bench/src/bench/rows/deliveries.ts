@@ -39,6 +39,14 @@ export const deliveriesRow: Row = {
     ...BENCH_LOAD,
     ...EXACTLY_ONCE,
   },
+  compared: {
+    perSecond: { atLeast: 1 },
+    postgresCpu: { atMost: 0.45 },
+    rabbitmqCpu: { atMost: 0.6 },
+    dispatcherCpu: { atMost: 0.9 },
+    publisherCpu: { atMost: 0.9 },
+    wal: { atMost: 1 },
+  },
   async open(environment, { seconds, progress }) {
     const running = await startHerald(environment, { name: "deliveries", endpoints: ENDPOINTS });
     const { herald, traffic } = running;

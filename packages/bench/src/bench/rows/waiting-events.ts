@@ -45,7 +45,7 @@ export async function fanOutWaiting(
   const serversBefore = serverCpu();
   const begun = performance.now();
   let after = before;
-  while (after.received - before.received < count) {
+  while (after.deliveries - before.deliveries < count) {
     if (performance.now() - begun > TIMEOUT_MS) throw new Error(`${count} events were not fanned out in time.`);
     await sleep(20);
     after = await readAll(publishers);
@@ -70,7 +70,7 @@ async function readAll(publishers: readonly ServiceProcess[]) {
   const readings = await Promise.all(publishers.map(readService));
   const sum = (values: number[]) => values.reduce((total, value) => total + value, 0);
   return {
-    received: sum(readings.map((reading) => reading.counter("herald_events_total", 'result="received"'))),
+    deliveries: sum(readings.map((reading) => reading.counter("herald_fan_out_deliveries_total"))),
     hints: sum(readings.map((reading) => reading.counter("herald_hints_total", 'result="sent"'))),
     cpuSeconds: sum(readings.map((reading) => reading.cpuSeconds)),
     residentMebibytes: Math.max(...readings.map((reading) => reading.residentMebibytes)),
