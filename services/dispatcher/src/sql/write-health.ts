@@ -1,3 +1,5 @@
+import { randomUUID } from "node:crypto";
+import { firstIdAt } from "@herald/common/database/ids";
 import type { Queries } from "@herald/common/database/queries";
 import type { Health, HealthStep } from "../health.ts";
 
@@ -37,12 +39,17 @@ export async function writeHealth(
       returning endpoint.id, organization_id, name, url
     ), told as (
       insert into notice
-        (type, organization_id, endpoint_id, endpoint_name, endpoint_url, failure_run, occurred_at, publish_at)
-      select ${step.notice}::notice_type, organization_id, id, name, url, ${step.failureRun}::text[],
+        (id, type, organization_id, endpoint_id, endpoint_name, endpoint_url, failure_run, occurred_at, publish_at)
+      select ${noticeId(now, step)}::uuid, ${step.notice}::notice_type, organization_id, id, name, url, ${step.failureRun}::text[],
         ${now}::timestamptz, ${now}::timestamptz
       from written
       where ${step.notice}::text is not null
     )
     select organization_id as "organizationId" from written`;
   return written;
+}
+
+/** A UUID of version 7. In one millisecond, the notice that an endpoint is disabled comes after the one that it is failing. */
+function noticeId(now: Date, { disabled }: HealthStep): string {
+  return `${firstIdAt(now).slice(0, 14)}7${disabled ? "fff" : "000"}${randomUUID().slice(18)}`;
 }
