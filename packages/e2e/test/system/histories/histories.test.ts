@@ -28,7 +28,7 @@ const step = fc.oneof(
   { weight: 5, arbitrary: fc.record({ kind: fc.constant("wait" as const), ms: fc.constantFrom(1_000, 61_000, 121_000, 10 * MINUTE, 25 * 60 * MINUTE, 3 * DAY) }) },
   { weight: 3, arbitrary: fc.record({ kind: fc.constant("catch up" as const), publishers: fc.constantFrom(1, 2) }) },
   { weight: 2, arbitrary: fc.record({ kind: fc.constant("crash" as const), dispatcher: two }) },
-  { weight: 3, arbitrary: fc.record({ kind: fc.constant("late result" as const), dispatcher: two, index, succeeded: fc.boolean() }) },
+  { weight: 3, arbitrary: fc.record({ kind: fc.constant("late result" as const), dispatcher: two, index, late: fc.boolean(), current: fc.boolean() }) },
   { weight: 3, arbitrary: fc.record({ kind: fc.constant("edit" as const), endpoint, enabled: fc.boolean(), types }) },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant("delete" as const), endpoint }) },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant("create" as const), endpoint, types }) },
@@ -78,8 +78,8 @@ class History {
         this.lost.push(...this.at(this.underWay, step.dispatcher).splice(0));
         return;
       case "late result": {
-        const attempt = this.lost[step.index % Math.max(1, this.lost.length)];
-        if (attempt) await this.settle(step.dispatcher, [{ attempt, succeeded: step.succeeded }]);
+        const late = this.lost[step.index % Math.max(1, this.lost.length)];
+        if (late) await this.endLate(step.dispatcher, late, step);
         return;
       }
       case "edit": {
@@ -141,6 +141,14 @@ class History {
       return attempt ? [{ attempt, succeeded }] : [];
     });
     if (results.length > 0) await this.settle(dispatcher, results);
+  }
+
+  /** A late result comes; if the same dispatcher has an attempt of that delivery under way, its result comes in the same batch. */
+  async endLate(dispatcher: number, lost: Attempt, { late, current }: { late: boolean; current: boolean }): Promise<void> {
+    const underWay = this.at(this.underWay, dispatcher);
+    const position = underWay.findIndex(({ deliveryId }) => deliveryId === lost.deliveryId);
+    const own = position < 0 ? [] : underWay.splice(position, 1).map((attempt) => ({ attempt, succeeded: current }));
+    await this.settle(dispatcher, [{ attempt: lost, succeeded: late }, ...own]);
   }
 
   async settle(dispatcher: number, results: readonly { attempt: Attempt; succeeded: boolean }[]): Promise<void> {
