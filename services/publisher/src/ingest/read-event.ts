@@ -34,7 +34,7 @@ export type Reading =
   /** It breaks the contract; the reason says how, for the product service that emitted it. */
   | { kind: "rejected"; reason: string };
 
-/** By how much an emitter's clock may be ahead. Further ahead there is no partition for its events. */
+/** By how much an emitter's clock may be ahead: its events stay in the window by so much longer. */
 const MAX_AHEAD_MS = 60 * 60_000;
 
 const ajv = new Ajv({ allErrors: false, strict: true, allowUnionTypes: true });

@@ -1,7 +1,7 @@
 import type { Queries } from "@herald/common/database/queries";
 import type { IncomingEvent } from "../ingest/read-event.ts";
 
-/** An event, and which of its endpoints come now: those after an id, so many at the most. */
+/** An event, and which of its endpoints come now: those after an id, and no more than so many. */
 export interface EventPage {
   event: IncomingEvent;
   /** {@link FIRST_ENDPOINT}, or where the page before this one ended. */
@@ -29,8 +29,8 @@ interface Row extends Omit<StoredEvents, "unfinished"> {
  *
  * An event goes to the endpoints that are enabled, want it, and were created before it occurred. It may have thousands, so the
  * rows of a statement are bounded by the pages, and not by how many events there are. Ids are functions of the event, so
- * whatever was made already is left alone. That is why an event that is stored already gets its pages like a new one: the process that
- * stored it may have died between two of them. The row that was stored first says what type the event has.
+ * what was made already is left alone. So an event that comes again gets its pages like a new one: the process that stored
+ * it may have died between two of them. The row that was stored first says what type the event has.
  *
  * Another transaction may store an event at the same moment. This statement waits for it, but can't see its row. Such an
  * event counts as unfinished, and the next statement sees the row.
