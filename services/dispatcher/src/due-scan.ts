@@ -2,6 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Queries } from "@herald/common/database/queries";
 import { shrinkingPages } from "@herald/common/database/shrinking";
 import type { Clock } from "@herald/common/runtime/clock";
+import { CLOCK_DIFFERENCE_MS } from "./sql/claimed-delivery.ts";
 import { type DueEndpoint, type DuePage, type DuePageQuery, findDueEndpoints } from "./sql/find-due-endpoints.ts";
 
 /** Searches PostgreSQL for endpoints with due deliveries: retries, and new ones whose hint was lost. */
@@ -16,10 +17,10 @@ export interface DueScan {
 const PAGE_SIZE = 5_000;
 
 /**
- * How far the lower bound stays behind. A row may appear later than its time says: its transaction was slow, or its writer's
- * clock is behind.
+ * How far the lower bound stays behind. A row may appear later than its time says: its writer's clock is behind, or its
+ * transaction was slow.
  */
-const MARGIN_MS = 10_000;
+const MARGIN_MS = CLOCK_DIFFERENCE_MS;
 
 /** How often a scan begins at the beginning of time, for the rows that the lower bound missed. */
 const FULL_SCAN_EVERY_MS = 60_000;

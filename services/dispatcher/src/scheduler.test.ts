@@ -1,9 +1,16 @@
 import { eventually } from "@herald/testkit/harness/eventually";
-import { describe, expect, test } from "@jest/globals";
+import { afterEach, describe, expect, test } from "@jest/globals";
 import { endpointSlots } from "./endpoint-slots.ts";
 import { createInterrupted } from "./interrupted.ts";
 import { createScheduler, type Demand, type SchedulerOptions } from "./scheduler.ts";
 import type { ClaimedDelivery } from "./sql/claimed-delivery.ts";
+
+let endAll = () => {};
+// Attempts under way have timers.
+afterEach(async () => {
+  endAll();
+  await turns();
+});
 
 /** A store of due deliveries, and attempts that end when the test says so. */
 function environment(options: Partial<SchedulerOptions> = {}) {
@@ -37,10 +44,10 @@ function environment(options: Partial<SchedulerOptions> = {}) {
     ...options,
   });
   const interrupted = createInterrupted({ ...parts, claim: async (endpointId) => claimOne(endpointId), ...options });
-  function endAll() {
+  endAll = () => {
     for (const { end } of underWay.splice(0)) end();
-  }
-  return { due, claims, underWay, failures, slots, scheduler, interrupted, endAll };
+  };
+  return { due, claims, underWay, failures, slots, scheduler, interrupted };
 }
 
 const turns = async () => {
@@ -62,7 +69,7 @@ describe("the scheduler", () => {
   });
 
   test("an endpoint's backlog goes on as its slots come free, and ends with a claim that finds nothing", async () => {
-    const { due, claims, underWay, scheduler, endAll } = environment();
+    const { due, claims, underWay, scheduler } = environment();
     due.set("a", 20);
     scheduler.add("a");
     await turns();
@@ -111,6 +118,9 @@ describe("the scheduler", () => {
     // A fixed wait, to show an absence: the last ten do not begin.
     await new Promise((resolve) => setTimeout(resolve, 1_500));
     expect(underWay).toHaveLength(30);
+    const stopping = scheduler.stop();
+    endAll();
+    await stopping;
   });
 
   test("an endpoint that is set aside is not claimed, and those that were ready before it are", async () => {
@@ -126,7 +136,7 @@ describe("the scheduler", () => {
   });
 
   test("a stop claims nothing more, and waits for what is under way", async () => {
-    const { due, claims, scheduler, endAll } = environment();
+    const { due, claims, scheduler } = environment();
     due.set("a", 30);
     scheduler.add("a");
     await turns();
@@ -144,7 +154,7 @@ describe("the scheduler", () => {
 
 describe("interrupted deliveries", () => {
   test("interrupted deliveries are attempted one after another, by turns between endpoints", async () => {
-    const { due, underWay, interrupted, endAll } = environment();
+    const { due, underWay, interrupted } = environment();
     due.set("a", 2).set("b", 2);
     interrupted.add("a");
     interrupted.add("b");
@@ -159,7 +169,7 @@ describe("interrupted deliveries", () => {
   });
 
   test("an interrupted delivery that is only slow does not hold up the next one", async () => {
-    const { due, underWay, interrupted, endAll } = environment();
+    const { due, underWay, interrupted } = environment();
     due.set("a", 2);
     interrupted.add("a");
     await turns();

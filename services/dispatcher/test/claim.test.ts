@@ -87,12 +87,20 @@ describe("a claim", () => {
     const { prisma } = db.database;
     const endpoint = await insertEndpoint(prisma);
     const due = await insertDelivery(prisma, endpoint, { due: { dueAt: NOW } });
-    await insertDelivery(prisma, endpoint, { due: { dueAt: later(1) } });
-    await insertDelivery(prisma, endpoint, { due: { dueAt: later(20_000), claimId: randomUUID() } });
+    await insertDelivery(prisma, endpoint, { attemptCount: 1, due: { dueAt: later(1) } });
+    await insertDelivery(prisma, endpoint, { due: { dueAt: later(5_000), claimId: randomUUID() } });
     await insertDelivery(prisma, endpoint, { due: { dueAt: later(-2) } });
     const demand = { endpointId: endpoint.id, count: 10, since: later(-1) };
     const claimed = await claim(db.database.queries, [demand], newClaim());
     expect(claimed.map(({ deliveryId }) => deliveryId)).toEqual([due.id]);
+  });
+
+  test("a claim takes a new delivery of a publisher whose clock is ahead, and leaves a manual one to its request", async () => {
+    const { prisma } = db.database;
+    const endpoint = await insertEndpoint(prisma);
+    const ahead = await insertDelivery(prisma, endpoint, { due: { dueAt: later(9_000) } });
+    await insertDelivery(prisma, endpoint, { due: { dueAt: later(30_000) } });
+    expect(await claimOf(endpoint.id)).toMatchObject([{ deliveryId: ahead.id }]);
   });
 
   test("twenty claims at once give each delivery to one of them", async () => {

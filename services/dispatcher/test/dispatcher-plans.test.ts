@@ -54,7 +54,7 @@ describe.each<Statistics>(["from a quiet time", "of a backlog"])("with statistic
     ));
 
   test("finding what a claim took walks its indexes", () =>
-    expectWalks(db.database.queries, ["due_endpoint_id_due_at_idx", ...HISTORY], (queries) =>
+    expectWalks(db.database.queries, [...DUE, ...HISTORY], (queries) =>
       findClaimed(queries, stored.endpointIds, CLAIM),
     ));
 

@@ -1,6 +1,6 @@
 import { Prisma } from "@herald/common/database/generated/client";
 import type { Queries } from "@herald/common/database/queries";
-import { type Claim, type ClaimedDelivery, take } from "./claimed-delivery.ts";
+import { type Claim, type ClaimedDelivery, newUntil, take } from "./claimed-delivery.ts";
 
 /** Deliveries of an endpoint that are wanted now. */
 export interface EndpointDemand {
@@ -38,7 +38,8 @@ export async function claim(
       cross join lateral (
         select delivery_id from due
         where due.endpoint_id = demand.endpoint_id
-          and due_at between demand.since and ${claim.now}::timestamptz
+          and due_at between demand.since and ${newUntil(claim.now)}::timestamptz
+          and (due_at <= ${claim.now}::timestamptz or attempts = 0)
           and claim_id is null
         order by due_at
         limit demand.count

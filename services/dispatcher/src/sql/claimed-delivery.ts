@@ -9,6 +9,17 @@ export interface Claim {
   leasedUntil: Date;
 }
 
+/**
+ * By how much the clocks of publishers and dispatchers may differ. A new delivery is due when its publisher's clock says so. A
+ * dispatcher whose clock is a moment behind would else find nothing when the hint comes, and wait for a due scan.
+ */
+export const CLOCK_DIFFERENCE_MS = 10_000;
+
+/** Until when, by this process's clock, deliveries that were never attempted count as due. */
+export function newUntil(now: Date): Date {
+  return new Date(now.getTime() + CLOCK_DIFFERENCE_MS);
+}
+
 /** A delivery that this process has claimed, with all that one attempt needs. */
 export interface ClaimedDelivery {
   deliveryId: string;

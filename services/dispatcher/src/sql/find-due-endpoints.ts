@@ -1,4 +1,5 @@
 import type { Queries } from "@herald/common/database/queries";
+import { newUntil } from "./claimed-delivery.ts";
 
 /** An enabled endpoint with deliveries that are due. */
 export interface DueEndpoint {
@@ -38,9 +39,7 @@ export async function findDueEndpoints(
   queries: Queries,
   { now, since, known, after, limit }: DuePageQuery,
 ): Promise<DuePage> {
-  const [row] = await queries.$queryRaw<
-    { endpointIds: string[]; dueAts: Date[]; interrupted: boolean[]; next: string | null }[]
-  >`
+  const rows = await queries.$queryRaw<{ endpointId: string; dueAt: Date | null; interrupted: boolean }[]>`
     with page as materialized (
       select id, updated_at from webhook_endpoint
       where enabled and id > ${after ?? ZERO_UUID}::uuid
@@ -56,7 +55,8 @@ export async function findDueEndpoints(
       cross join lateral (
         select due_at, claim_id from due
         where due.endpoint_id = page.id
-          and due_at <= ${now}::timestamptz
+          and due_at <= ${newUntil(now)}::timestamptz
+          and (due_at <= ${now}::timestamptz or attempts = 0 and claim_id is null)
           and due_at >= case
             when page.updated_at >= ${since}::timestamptz then '-infinity'
             else coalesce(known.since, ${since}::timestamptz)
@@ -65,19 +65,17 @@ export async function findDueEndpoints(
         limit 1
       ) as first
     )
-    select
-      coalesce(array_agg(id order by id), '{}') as "endpointIds",
-      coalesce(array_agg(due_at order by id), '{}') as "dueAts",
-      coalesce(array_agg(interrupted order by id), '{}') as "interrupted",
-      (select id from page order by id offset ${limit - 1} limit 1) as "next"
-    from found`;
-  if (!row) throw new Error("PostgreSQL answered an aggregate with no row.");
-  const due = row.endpointIds.map((endpointId, index) => ({
-    endpointId,
-    dueAt: row.dueAts[index] as Date,
-    interrupted: row.interrupted[index] as boolean,
-  }));
-  return { due, next: row.next };
+    select id as "endpointId", due_at as "dueAt", interrupted from found
+    union all
+    -- Where the page is full, its last endpoint.
+    (select id, null, null from page order by id offset ${limit - 1} limit 1)`;
+  const due: DueEndpoint[] = [];
+  let next: string | null = null;
+  for (const { endpointId, dueAt, interrupted } of rows) {
+    if (dueAt === null) next = endpointId;
+    else due.push({ endpointId, dueAt, interrupted });
+  }
+  return { due, next };
 }
 
 const ZERO_UUID = "00000000-0000-0000-0000-000000000000";
