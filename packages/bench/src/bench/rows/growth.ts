@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { eventKey } from "@herald/common/database/ids";
+import { eventKey, firstIdAt } from "@herald/common/database/ids";
 import { type Database, openDatabase } from "@herald/common/database/open-database";
 import { claim } from "@herald/dispatcher/sql/claim";
 import { findDueEndpoints } from "@herald/dispatcher/sql/find-due-endpoints";
@@ -7,6 +7,7 @@ import { settle } from "@herald/dispatcher/sql/settle";
 import { type ApiClient, apiClient } from "@herald/e2e/herald/api-client";
 import { backfill } from "@herald/publisher/sql/backfill";
 import { FIRST_ENDPOINT, storeEvents } from "@herald/publisher/sql/store-events";
+import type { CatchUp } from "@herald/publisher/sql/take-catch-up";
 import type { BenchEnvironment } from "../environment.ts";
 import type { FigureKind, Row } from "../row.ts";
 import { SAMPLE_BODY } from "../sample-body.ts";
@@ -21,6 +22,8 @@ const FEW = 10_000;
 const DAYS = 14;
 const BATCH = 250;
 const WARM_UP = 30;
+/** Endpoints that one statement of a due scan probes. */
+const LOOK = 5_000;
 
 const STEPS = ["store", "claim", "settle", "due", "catchUp", "list"] as const;
 type Step = (typeof STEPS)[number];
@@ -28,7 +31,7 @@ const LABELS: Record<Step, string> = {
   store: `storing ${BATCH} events with their deliveries`,
   claim: `claiming ${BATCH} deliveries`,
   settle: `settling ${BATCH} attempts`,
-  due: "looking for endpoints with due deliveries",
+  due: `looking for due deliveries of ${LOOK} endpoints`,
   catchUp: "a page of a catch-up",
   list: "GET /webhooks",
 };
@@ -141,9 +144,13 @@ async function openHistory(
       days: DAYS,
       progress,
     });
-    const endpointIds = (await admin.list()).map(({ id }) => id);
+    const [first] = await admin.list();
+    const leasedUntil = new Date(Date.now() + 24 * 60 * 60_000);
+    const catchUp = { endpointId: first?.id ?? "", leasedUntil, priority: 0, cursor: null, completeTo: null };
+    await database.queries.$executeRaw`
+      insert into catch_up (endpoint_id, due_at) values (${catchUp.endpointId}::uuid, ${leasedUntil})`;
     return {
-      work: () => work({ database, admin, endpointIds }),
+      work: () => work({ database, admin, catchUp }),
       withTransactionOpen: (task) =>
         inDatabase(herald, async (client) => {
           await client.query("begin isolation level repeatable read");
@@ -161,10 +168,10 @@ async function openHistory(
 interface Worker {
   database: Database;
   admin: ApiClient;
-  endpointIds: string[];
+  catchUp: CatchUp;
 }
 
-async function work({ database: { queries }, admin, endpointIds }: Worker): Promise<Record<Step, number>> {
+async function work({ database: { queries }, admin, catchUp }: Worker): Promise<Record<Step, number>> {
   const measured: Partial<Record<Step, number>> = {};
   async function timed<T>(step: Step, task: () => Promise<T>): Promise<T> {
     const startedAt = performance.now();
@@ -188,11 +195,12 @@ async function work({ database: { queries }, admin, endpointIds }: Worker): Prom
   }));
   const pages = events.map((event) => ({ event, afterEndpointId: FIRST_ENDPOINT, maxEndpoints: ENDPOINTS }));
   const { endpointIds: ready } = await timed("store", () => storeEvents(queries, pages, now));
-  const demands = ready.map((endpointId) => ({ endpointId, count: BATCH, since: now }));
+  const since = new Date(now.getTime() - 10_000);
+  const demands = ready.map((endpointId) => ({ endpointId, count: BATCH, since }));
   const claimId = randomUUID();
   const claimed = await timed("claim", () => claim(queries, demands, { now, leasedUntil: later, claimId }));
   if (claimed.length !== BATCH) throw new Error(`${claimed.length} deliveries were claimed instead of ${BATCH}.`);
-  await timed("due", () => findDueEndpoints(queries, { now, after: null, limit: 50 }));
+  await timed("due", () => findDueEndpoints(queries, { now, since, known: [], after: null, limit: LOOK }));
   await timed("settle", () =>
     settle(
       queries,
@@ -200,6 +208,7 @@ async function work({ database: { queries }, admin, endpointIds }: Worker): Prom
         deliveryId,
         endpointId,
         claimId,
+        leasedUntil: later,
         attempt,
         revision,
         startedAt: now,
@@ -212,11 +221,12 @@ async function work({ database: { queries }, admin, endpointIds }: Worker): Prom
         traceparent: null,
         nextAttemptAt: null,
       })),
+      now,
     ),
   );
-  await timed("catchUp", () =>
-    backfill(queries, { endpointId: endpointIds[0] ?? "", after: null, windowStart, now, pageSize: 1_000 }),
-  );
+  const page = { organizationId: admin.organizationId, after: firstIdAt(windowStart), now, pageSize: 1_000 };
+  // The same lease again and again, so that each page is the first one.
+  await timed("catchUp", () => backfill(queries, catchUp, { ...page, renewedUntil: catchUp.leasedUntil }));
   await timed("list", () => admin.list());
   return measured as Record<Step, number>;
 }
