@@ -66,7 +66,8 @@ export async function takeNotices(
         join delivery on delivery.id = attempt.delivery_id
       ) as "attempts"
     from taken
-    order by id`;
+    -- Of one moment, "failing" comes before "disabled".
+    order by occurred_at, taken.type, id`;
 }
 
 /** Ends notices that the broker has confirmed. Locks them. Walks notice_pkey. */
