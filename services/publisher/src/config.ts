@@ -8,9 +8,10 @@ export const publisherSettings = {
   EVENT_PREFETCH: {
     type: "integer",
     default: 1000,
-    minimum: 1,
+    minimum: 16,
     maximum: 10_000,
-    description: "Business events that this process holds at the most while they are stored.",
+    description:
+      "Business events that this process holds at the most while they are stored; each of the sixteen inbox queues has an equal share.",
   },
   FAN_OUT_BATCH_SIZE: {
     type: "integer",

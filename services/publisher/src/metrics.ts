@@ -23,7 +23,7 @@ export function createMetrics(registry: Registry) {
     }),
     hints: new Counter({
       name: "herald_hints_total",
-      help: "Hints to dispatchers, by whether the broker confirmed them.",
+      help: "Hints to dispatchers, by whether they could be sent at once.",
       labelNames: ["result"] as const,
       registers,
     }),
@@ -72,8 +72,8 @@ export function createMetrics(registry: Registry) {
       registers,
     }),
   };
-  startAtZero(metrics.events, "result", ["received", "ignored", "rejected"]);
-  startAtZero(metrics.hints, "result", ["sent", "failed"]);
+  startAtZero(metrics.events, "result", ["received", "stale", "ignored", "rejected"]);
+  startAtZero(metrics.hints, "result", ["sent", "dropped"]);
   startAtZero(metrics.erased, "kind", ["day", "delivery", "event"]);
   startAtZero(metrics.taskFailures, "task", TASKS);
   for (const type of NOTICE_TYPES) {

@@ -14,6 +14,7 @@ import { DAY_MS } from "./partitions/days.ts";
 import { makeAhead } from "./partitions/make-ahead.ts";
 import { publishNotices } from "./publish-notices.ts";
 import { eraseOld } from "./retention.ts";
+import { sendHints } from "./send-hints.ts";
 
 /** How long a stop waits for events under way to be stored. */
 const DRAIN_TIMEOUT_MS = 10_000;
@@ -58,10 +59,15 @@ export async function startPublisher(
   await makeAhead(parts, { windowMs }, AbortSignal.timeout(PARTITIONS_TIMEOUT_MS)).catch(partitions.onFailure);
 
   exportLag(registry, { queries, inspector: broker.inspector(), names, clock });
-  const fanOut = createFanOut({ queries, clock, log, signal: stopping.signal }, { windowMs });
+  const sender = broker.sender();
+  const hint = (endpointIds: readonly string[]) => sendHints({ sender, queue: names.hintsQueue, metrics }, endpointIds);
+  const fanOut = createFanOut(
+    { queries, clock, log, signal: stopping.signal },
+    { maxEvents: config.FAN_OUT_BATCH_SIZE },
+  );
   const events = consumeEvents(
-    { broker, names, publisher, fanOut, metrics, tracing, log },
-    { prefetch: config.EVENT_PREFETCH, batchSize: config.FAN_OUT_BATCH_SIZE },
+    { broker, names, publisher, hint, fanOut, clock, metrics, tracing, log },
+    { prefetch: config.EVENT_PREFETCH, batchSize: config.FAN_OUT_BATCH_SIZE, windowMs },
   );
 
   const retention = {
@@ -70,8 +76,6 @@ export async function startPublisher(
     pageSize: config.RETENTION_PAGE_SIZE,
   };
   const leaseMs = Math.max(LEASE_MS, 4 * config.DATABASE_TIMEOUT_SECONDS * 1_000);
-  // The due scan finds the deliveries of a catch-up within a second or two.
-  const hint = () => {};
   const tasks = [
     repeat((signal) => makeAhead(parts, { windowMs }, signal), partitions),
     repeat(
@@ -103,6 +107,7 @@ export async function startPublisher(
       await events.close({ drainTimeoutMs: DRAIN_TIMEOUT_MS });
       stopping.abort();
       await stopped;
+      await sender.close();
       await publisher.close();
       await service.close();
     },
