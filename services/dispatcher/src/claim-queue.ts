@@ -1,19 +1,25 @@
-import { isDataError } from "@herald/common/database/errors";
+import { randomUUID } from "node:crypto";
+import { isDataError, isTooMuch } from "@herald/common/database/errors";
 import type { Queries } from "@herald/common/database/queries";
-import { batcher } from "@herald/common/runtime/batcher";
+import { shrinkingBatches } from "@herald/common/database/shrinking";
 import type { Clock } from "@herald/common/runtime/clock";
 import { retry } from "@herald/common/runtime/retry";
 import type { Log } from "@herald/common/telemetry/log";
 import type { Tracing } from "@herald/common/telemetry/tracing";
-import type { Hint } from "@herald/contracts";
 import type { DispatcherMetrics } from "./metrics.ts";
-import { type ClaimedDelivery, claimHinted, claimOfEndpoints, type EndpointDemand, unclaim } from "./sql/claim.ts";
+import type { Demand } from "./scheduler.ts";
+import { claim } from "./sql/claim.ts";
+import { claimInterrupted } from "./sql/claim-interrupted.ts";
+import { claimManual } from "./sql/claim-manual.ts";
+import type { Claim, ClaimedDelivery } from "./sql/claimed-delivery.ts";
+import { findClaimed } from "./sql/find-claimed.ts";
+import { unclaim } from "./sql/unclaim.ts";
 import { traceClaims } from "./tracing.ts";
 
 interface Parts {
   queries: Queries;
   clock: Clock;
-  metrics: Pick<DispatcherMetrics, "claimBatchSize">;
+  metrics: Pick<DispatcherMetrics, "claimBatchSize" | "interruptions">;
   tracing: Tracing | undefined;
   log: Log;
   /** Ends the waiting for PostgreSQL. */
@@ -23,58 +29,83 @@ interface Parts {
 export interface ClaimOptions {
   /** After this time, a claimed delivery that is not settled is due again. */
   leaseMs: number;
-  /** How long a new delivery waits for its hint before the due scan may take it. */
-  hintGraceMs: number;
-  /** Attempts of a delivery at the most. */
-  maxAttempts: number;
+  /** The time before which an endpoint has no due rows that are alive. */
+  since: (endpointId: string) => Date;
 }
 
 /** The ways to claim deliveries, and to undo a claim. */
 export interface Claims {
-  /** The hinted delivery; undefined where it is not due, is claimed by another hint or process, or is gone. */
-  hinted(hint: Hint): Promise<ClaimedDelivery | undefined>;
-  ofEndpoints(demands: readonly EndpointDemand[]): Promise<ClaimedDelivery[]>;
+  /** Due deliveries of endpoints. While PostgreSQL is out of reach, it waits and tries again. */
+  due(demands: readonly Demand[]): Promise<ClaimedDelivery[]>;
+  /** A manual delivery, likewise; undefined where its endpoint is disabled, another claim holds it, or it is gone. */
+  manual(deliveryId: string): Promise<ClaimedDelivery | undefined>;
+  /** The oldest delivery of an endpoint whose attempt was cut off. */
+  interrupted(endpointId: string): Promise<ClaimedDelivery | undefined>;
   /** Undoes a claim whose attempt could not begin: the delivery is due again after the delay. */
   undo(delivery: ClaimedDelivery, delayMs: number): Promise<void>;
 }
 
-/** Hints claimed by one statement, and such statements at once. */
-const BATCH = { maxItems: 250, maxRunning: 2 };
+/** Endpoints of one statement, at the most. */
+const MAX_ENDPOINTS = 250;
 
-/**
- * By how much the clocks of publishers and dispatchers may differ. A hint's grace ends by the publisher's clock. Without this
- * allowance, a dispatcher whose clock is a moment behind would leave the newest deliveries of a burst alone until then.
- */
-const CLOCK_DIFFERENCE_MS = 10_000;
-
-/** Claims hinted deliveries in batches. While PostgreSQL is out of reach, a hinted claim waits and tries again. */
-export function createClaims(parts: Parts, { leaseMs, hintGraceMs, maxAttempts }: ClaimOptions): Claims {
+export function createClaims(parts: Parts, { leaseMs, since }: ClaimOptions): Claims {
   const { queries, clock, metrics, tracing, log, signal } = parts;
   const traced = traceClaims(tracing);
   const fromNow = (milliseconds: number) => new Date(clock.now().getTime() + milliseconds);
-  const times = () => ({ now: clock.now(), leasedUntil: fromNow(leaseMs), maxAttempts });
+  const newClaim = (): Claim => ({ claimId: randomUUID(), now: clock.now(), leasedUntil: fromNow(leaseMs) });
+
+  const inBatches = shrinkingBatches<Demand, ClaimedDelivery>((demands) => traced(() => claimOrFind(demands)), {
+    max: MAX_ENDPOINTS,
+    onShrunk: (size, error) => log.warn("deliveries are claimed for fewer endpoints at once", { size, error }),
+  });
+
+  /** A claim that is made again first finds what it took already: its answer may have been lost, and not the claim. */
+  async function claimOrFind(demands: readonly Demand[]): Promise<ClaimedDelivery[]> {
+    const ids = demands.map(({ endpointId }) => endpointId);
+    let last: Claim | undefined;
+    const claimed = await untilAnswered(async () => {
+      const found = last ? await findClaimed(queries, ids, last) : [];
+      if (found.length > 0) return found;
+      last = newClaim();
+      const wanted = demands.map((demand) => ({ ...demand, since: since(demand.endpointId) }));
+      return await claim(queries, wanted, last);
+    });
+    metrics.claimBatchSize.observe(claimed.length);
+    return claimed;
+  }
+
+  function untilAnswered<T>(task: () => Promise<T>): Promise<T> {
+    return retry(task, {
+      shouldRetry: (error) => !isDataError(error) && !isTooMuch(error),
+      onFirstFailure: (error) => log.error("deliveries can't be claimed; they wait for PostgreSQL", { error }),
+      signal,
+    });
+  }
+
+  const tracedOne = async (claimOne: () => Promise<ClaimedDelivery | undefined>) => {
+    const [claimed] = await traced(async () => [await claimOne()].filter((each) => each !== undefined));
+    return claimed;
+  };
 
   return {
-    hinted: batcher<Hint, ClaimedDelivery | undefined>(async (hints) => {
-      metrics.claimBatchSize.observe(hints.length);
-      const deliveryIds = hints.map((hint) => hint.deliveryId);
-      const claimed = await retry(() => traced(() => claimHinted(queries, deliveryIds, times())), {
-        shouldRetry: (error) => !isDataError(error),
-        onFirstFailure: (error) => log.error("hinted deliveries can't be claimed; they wait for PostgreSQL", { error }),
-        signal,
-      });
-      const byId = new Map(claimed.map((delivery) => [delivery.deliveryId, delivery]));
-      return hints.map(({ deliveryId }) => {
-        const delivery = byId.get(deliveryId);
-        // Of two hints of the same delivery, only one gets it.
-        byId.delete(deliveryId);
-        return delivery;
-      });
-    }, BATCH),
-    ofEndpoints: (demands) =>
-      traced(() =>
-        claimOfEndpoints(queries, demands, { ...times(), hintGraceUntil: fromNow(hintGraceMs + CLOCK_DIFFERENCE_MS) }),
-      ),
-    undo: ({ deliveryId, attempt }, delayMs) => unclaim(queries, { deliveryId, attempt, dueAt: fromNow(delayMs) }),
+    async due(demands) {
+      const { results, setAside } = await inBatches(demands);
+      for (const { item, error } of setAside) {
+        log.error("an endpoint's deliveries can't be claimed", { endpointId: item.endpointId, error });
+      }
+      return results;
+    },
+    manual(deliveryId) {
+      const own = newClaim();
+      return tracedOne(() => untilAnswered(() => claimManual(queries, deliveryId, own)));
+    },
+    async interrupted(endpointId) {
+      const claimed = await tracedOne(() =>
+        claimInterrupted(queries, { endpointId, since: since(endpointId) }, newClaim()),
+      );
+      if (claimed) metrics.interruptions.inc();
+      return claimed;
+    },
+    undo: ({ deliveryId, claimId }, delayMs) => unclaim(queries, { deliveryId, claimId, dueAt: fromNow(delayMs) }),
   };
 }

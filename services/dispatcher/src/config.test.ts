@@ -12,7 +12,6 @@ test("§8/timeout §8/attempts §8/delays §8/pass §8/polling §8/disabling SPE
     ATTEMPT_TIMEOUT_SECONDS: 15,
     // Four retries after the first attempt: five attempts.
     RETRY_DELAYS_SECONDS: "60,120,240,480",
-    DUE_SCAN_PAGE_SIZE: 50,
     // SPEC allows a minute.
     DUE_SCAN_INTERVAL_SECONDS: 1,
     DISABLE_AFTER_FAILURES: 5,

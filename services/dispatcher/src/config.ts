@@ -35,19 +35,20 @@ export const dispatcherSettings = {
       "Consecutive failures after which the product is told that an endpoint is failing; fewer than disable it.",
   },
   DISABLE_AFTER_FAILURES: sharedSettings.DISABLE_AFTER_FAILURES,
-  NEW_DELIVERY_CONCURRENCY: {
+  DELIVERY_CONCURRENCY: {
     type: "integer",
     default: 500,
     minimum: 1,
     maximum: 10_000,
-    description: "First attempts of new deliveries that this process makes at once.",
+    description:
+      "Attempts that this process makes at once. Manual deliveries, and attempts that are slow, do not count.",
   },
   MANUAL_CONCURRENCY: {
     type: "integer",
     default: 100,
     minimum: 1,
     maximum: 10_000,
-    description: "First attempts of manual deliveries that this process makes at once.",
+    description: "Attempts of manual deliveries that this process makes at once.",
   },
   MAX_IN_FLIGHT: {
     type: "integer",
@@ -55,13 +56,6 @@ export const dispatcherSettings = {
     minimum: 1,
     maximum: 100_000,
     description: "Attempts in flight from which on slow ones delay new ones; a connection takes some 70 KB of memory.",
-  },
-  BACKLOG_CONCURRENCY: {
-    type: "integer",
-    default: 500,
-    minimum: 1,
-    maximum: 10_000,
-    description: "Retries, and deliveries of busy endpoints, that this process attempts at once.",
   },
   ENDPOINT_CONCURRENCY: {
     type: "integer",
@@ -77,15 +71,6 @@ export const dispatcherSettings = {
     maximum: 600,
     description: "Pause between two due scans: searches of PostgreSQL for deliveries that are due.",
   },
-  DUE_SCAN_PAGE_SIZE: {
-    type: "integer",
-    default: 50,
-    minimum: 1,
-    maximum: 1000,
-    description:
-      "Endpoints with due deliveries that one statement of a due scan finds; a scan goes on until all are found.",
-  },
-  HINT_GRACE_SECONDS: sharedSettings.HINT_GRACE_SECONDS,
   CLAIM_LEASE_SECONDS: {
     type: "number",
     default: 60,

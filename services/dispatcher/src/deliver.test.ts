@@ -5,15 +5,21 @@ import { expect, test } from "@jest/globals";
 import { createDeliver } from "./deliver.ts";
 import { createMetrics } from "./metrics.ts";
 import { retrySchedule } from "./retry-schedule.ts";
-import type { ClaimedDelivery } from "./sql/claim.ts";
+import type { ClaimedDelivery } from "./sql/claimed-delivery.ts";
 
 const NOW = new Date("2026-03-01T12:00:00Z");
 const DEADLINE_MS = 15_000;
 const secrets = secretBox(`test:${Buffer.alloc(32).toString("base64")}`);
 
 /** Delivers with a lease that ends so many milliseconds from now, and tells what was done; `nextAttemptAt` is that of each settlement. */
-async function deliverWithLease(leaseLeftMs: number, statusCode = 200) {
-  const seen = { sent: 0, nextAttemptAt: [] as (Date | null)[], unclaimedFor: [] as number[] };
+async function deliverWithLease(leaseLeftMs: number, statusCode = 200, override: Partial<ClaimedDelivery> = {}) {
+  const seen = {
+    sent: 0,
+    nextAttemptAt: [] as (Date | null)[],
+    kinds: [] as (string | null)[],
+    unclaimedFor: [] as number[],
+    aside: [] as string[],
+  };
   const deliver = createDeliver({
     sender: {
       async send() {
@@ -26,9 +32,13 @@ async function deliverWithLease(leaseLeftMs: number, statusCode = 200) {
       async close() {},
     },
     slots: { ended() {} },
+    aside: { add: (endpointId) => void seen.aside.push(endpointId) },
     secretBox: secrets,
     schedule: retrySchedule([60_000]),
-    settle: async ({ nextAttemptAt }) => void seen.nextAttemptAt.push(nextAttemptAt),
+    settle: async ({ nextAttemptAt, failureKind }) => {
+      seen.nextAttemptAt.push(nextAttemptAt);
+      seen.kinds.push(failureKind);
+    },
     unclaim: async (_delivery, delayMs) => void seen.unclaimedFor.push(delayMs),
     clock: steeredClock(NOW),
     deadlineMs: DEADLINE_MS,
@@ -41,6 +51,8 @@ async function deliverWithLease(leaseLeftMs: number, statusCode = 200) {
     organizationId: "organization",
     eventType: "RiskCreated",
     attempt: 1,
+    interruptions: 0,
+    claimId: "claim",
     body: "{}",
     url: "https://receiver.test/",
     sealedSecret: secrets.seal("secret", "endpoint"),
@@ -48,21 +60,39 @@ async function deliverWithLease(leaseLeftMs: number, statusCode = 200) {
     traceparent: null,
     createdAt: NOW,
     leasedUntil: new Date(NOW.getTime() + leaseLeftMs),
+    ...override,
   };
   await deliver(delivery);
   return seen;
 }
 
 test("a claim that leaves time for an attempt is sent and settled", async () => {
-  expect(await deliverWithLease(DEADLINE_MS)).toEqual({ sent: 1, nextAttemptAt: [null], unclaimedFor: [] });
+  expect(await deliverWithLease(DEADLINE_MS)).toMatchObject({ sent: 1, nextAttemptAt: [null], unclaimedFor: [] });
 });
 
 test("a claim whose lease may end during the attempt is undone, and nothing is sent", async () => {
-  expect(await deliverWithLease(DEADLINE_MS - 1)).toEqual({ sent: 0, nextAttemptAt: [], unclaimedFor: [0] });
-  expect(await deliverWithLease(-60_000)).toEqual({ sent: 0, nextAttemptAt: [], unclaimedFor: [0] });
+  expect(await deliverWithLease(DEADLINE_MS - 1)).toMatchObject({ sent: 0, nextAttemptAt: [], unclaimedFor: [0] });
+  expect(await deliverWithLease(-60_000)).toMatchObject({ sent: 0, nextAttemptAt: [], unclaimedFor: [0] });
 });
 
 test("§8/delays a retry is due its delay after the end of the attempt", async () => {
   const { nextAttemptAt } = await deliverWithLease(DEADLINE_MS, 500);
   expect(nextAttemptAt).toEqual([new Date(NOW.getTime() + 2_500 + 60_000)]);
+});
+
+test("a delivery that was interrupted nineteen times is sent, and one that was twenty times is given up without an attempt", async () => {
+  expect(await deliverWithLease(DEADLINE_MS, 200, { interruptions: 19 })).toMatchObject({ sent: 1, kinds: [null] });
+  expect(await deliverWithLease(DEADLINE_MS, 200, { interruptions: 20 })).toMatchObject({
+    sent: 0,
+    nextAttemptAt: [null],
+    kinds: ["interrupted"],
+  });
+});
+
+test("a secret that can't be opened sets its endpoint aside, since the next delivery's would not open either", async () => {
+  expect(await deliverWithLease(DEADLINE_MS, 200, { sealedSecret: "sealed by another key" })).toMatchObject({
+    sent: 0,
+    unclaimedFor: [60_000],
+    aside: ["endpoint"],
+  });
 });

@@ -6,7 +6,8 @@ import type { AttemptResult, Sender } from "./attempt/sender.ts";
 import type { EndpointSlots } from "./endpoint-slots.ts";
 import type { DispatcherMetrics } from "./metrics.ts";
 import type { RetrySchedule } from "./retry-schedule.ts";
-import type { ClaimedDelivery } from "./sql/claim.ts";
+import { SET_ASIDE_MS, type SetAside } from "./set-aside.ts";
+import type { ClaimedDelivery } from "./sql/claimed-delivery.ts";
 import type { Settlement } from "./sql/settle.ts";
 import { spanEndOf, startAttemptSpan } from "./tracing.ts";
 
@@ -16,6 +17,7 @@ export type Deliver = (delivery: ClaimedDelivery) => Promise<void>;
 interface Parts {
   sender: Sender;
   slots: Pick<EndpointSlots, "ended">;
+  aside: Pick<SetAside, "add">;
   secretBox: SecretBox;
   schedule: RetrySchedule;
   settle: (settlement: Settlement) => Promise<void>;
@@ -29,18 +31,24 @@ interface Parts {
   log: Log;
 }
 
-/** When a delivery is tried again whose secret could not be opened. */
-const SECRET_DELAY_MS = 60_000;
+/** So often a delivery's attempt may be cut off. The next time nothing is sent: it may be what ends its dispatchers. */
+export const MAX_INTERRUPTIONS = 20;
 
 export function createDeliver(parts: Parts): Deliver {
-  const { sender, slots, secretBox, schedule, settle, unclaim, clock, deadlineMs, metrics, tracing, log } = parts;
+  const { sender, slots, aside, secretBox, schedule, settle, unclaim, clock, deadlineMs, metrics, tracing, log } =
+    parts;
   return async (delivery) => {
     try {
       // PostgreSQL's answer to the claim took long. If the lease ended during the attempt, another process could make the
       // same attempt at the same time.
       if (clock.now().getTime() + deadlineMs > delivery.leasedUntil.getTime()) return await unclaim(delivery, 0);
+      if (delivery.interruptions >= MAX_INTERRUPTIONS) return await giveUp(delivery);
       const secret = openSecret(delivery);
-      if (secret === undefined) return await unclaim(delivery, SECRET_DELAY_MS);
+      if (secret === undefined) {
+        // The whole endpoint, since else its next delivery would be claimed at once, and the next, through its whole backlog.
+        aside.add(delivery.endpointId);
+        return await unclaim(delivery, SET_ASIDE_MS);
+      }
       const { deliveryId, eventType, url, body } = delivery;
       const span = tracing && startAttemptSpan(tracing, delivery);
       const traceparent = span?.traceparent ?? delivery.traceparent;
@@ -66,6 +74,21 @@ export function createDeliver(parts: Parts): Deliver {
     }
   };
 
+  /** Ends a delivery for good, though no receiver failed it: so this does not count for the endpoint's health. */
+  async function giveUp(delivery: ClaimedDelivery): Promise<void> {
+    const result: AttemptResult = {
+      startedAt: clock.now(),
+      durationMs: 0,
+      statusCode: 503,
+      succeeded: false,
+      errorSummary: `interrupted ${delivery.interruptions} times: the dispatcher ended before the result was recorded`,
+      failureKind: "interrupted",
+      responseExcerpt: null,
+    };
+    await settle({ ...settlementOf(delivery, result), nextAttemptAt: null });
+    record(delivery, result);
+  }
+
   /** A missing key is the operator's fault, so it does not count as a failure of the receiver. */
   function openSecret({ sealedSecret, endpointId, organizationId }: ClaimedDelivery): string | undefined {
     try {
@@ -85,10 +108,10 @@ export function createDeliver(parts: Parts): Deliver {
     result: AttemptResult,
     traceparent: string | null = null,
   ): Settlement {
-    const { deliveryId, endpointId, attempt, revision } = delivery;
+    const { deliveryId, endpointId, attempt, claimId, leasedUntil, revision } = delivery;
     const endedAt = new Date(result.startedAt.getTime() + result.durationMs);
     const nextAttemptAt = result.succeeded ? null : schedule.nextAttemptAt(attempt, endedAt);
-    return { deliveryId, endpointId, attempt, revision, nextAttemptAt, traceparent, ...result };
+    return { deliveryId, endpointId, attempt, claimId, leasedUntil, revision, nextAttemptAt, traceparent, ...result };
   }
 
   /** One wide line an attempt. */

@@ -34,9 +34,9 @@ describe("slots of an endpoint", () => {
 });
 
 describe("an endpoint's share of the cap", () => {
-  const shareOf = (slots: ReturnType<typeof endpointSlots>) => {
-    const share = slots.takeUpTo("a", 100);
-    slots.release("a", share);
+  const shareOf = (slots: ReturnType<typeof endpointSlots>, endpointId = "a") => {
+    const share = slots.takeUpTo(endpointId, 100);
+    slots.release(endpointId, share);
     return share;
   };
 
@@ -58,5 +58,15 @@ describe("an endpoint's share of the cap", () => {
       return shareOf(slots);
     });
     expect(shares).toEqual([2, 4, 8, 10, 10]);
+  });
+
+  test("only so many shares are remembered: the endpoint that failed longest ago has its whole cap again", () => {
+    const slots = endpointSlots(10);
+    slots.ended("first", false);
+    for (let index = 0; index < 9_999; index++) slots.ended(`endpoint-${index}`, false);
+    expect(shareOf(slots, "first")).toBe(5);
+    slots.ended("last", false);
+    expect(shareOf(slots, "first")).toBe(10);
+    expect(shareOf(slots, "last")).toBe(5);
   });
 });

@@ -19,6 +19,9 @@ export interface EndpointSlots {
   total(): number;
 }
 
+/** Endpoints whose share is remembered. */
+const MAX_SHARES = 10_000;
+
 export function endpointSlots(capPerEndpoint: number): EndpointSlots {
   // Holds only endpoints with attempts in flight, so it is as small as the work under way.
   const taken = new Map<string, number>();
@@ -48,8 +51,11 @@ export function endpointSlots(capPerEndpoint: number): EndpointSlots {
       if (succeeded && !shares.has(endpointId)) return;
       const share = shareOf(endpointId);
       const next = succeeded ? share * 2 : Math.max(1, Math.floor(share / 2));
-      if (next >= capPerEndpoint) shares.delete(endpointId);
-      else shares.set(endpointId, next);
+      shares.delete(endpointId);
+      if (next >= capPerEndpoint) return;
+      shares.set(endpointId, next);
+      // An endpoint that was disabled for its failures never recovers here. The one that failed longest ago is forgotten.
+      if (shares.size > MAX_SHARES) shares.delete(shares.keys().next().value as string);
     },
     isWorthClaiming: (endpointId) => freeOf(endpointId) >= Math.ceil(shareOf(endpointId) / 2),
     total: () => total,

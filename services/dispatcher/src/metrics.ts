@@ -2,8 +2,8 @@ import { Counter, Gauge, Histogram, type Registry, startAtZero } from "@herald/c
 
 export type DispatcherMetrics = ReturnType<typeof createMetrics>;
 
-/** Where a delivery comes from: a hint of a new delivery, a hint of a manual delivery, or PostgreSQL. */
-const SOURCES = ["first", "manual", "backlog"] as const;
+/** Why a delivery is attempted: it is due, an API request asks for it, or its attempt was cut off before. */
+const SOURCES = ["due", "manual", "interrupted"] as const;
 export type Source = (typeof SOURCES)[number];
 
 const BATCH_SIZES = [1, 2, 5, 10, 20, 50, 100, 200, 500];
@@ -11,10 +11,10 @@ const BATCH_SIZES = [1, 2, 5, 10, 20, 50, 100, 200, 500];
 /** What the dispatcher counts. No label has values that grow with customers. */
 export function createMetrics(registry: Registry) {
   const registers = [registry];
-  const inFlight: Record<Source, number> = { first: 0, manual: 0, backlog: 0 };
+  const inFlight: Record<Source, number> = { due: 0, manual: 0, interrupted: 0 };
   new Gauge({
     name: "herald_attempts_in_flight",
-    help: "Attempts under way, from the claim to the end of their settlement, by the source of the delivery.",
+    help: "Attempts under way, from the claim to the end of their settlement, by what asked for them.",
     labelNames: ["source"] as const,
     registers,
     collect() {
@@ -63,8 +63,23 @@ export function createMetrics(registry: Registry) {
     }),
     claimBatchSize: new Histogram({
       name: "herald_claim_batch_deliveries",
-      help: "Hints of which one statement claimed the deliveries.",
+      help: "Due deliveries that one statement claimed.",
       buckets: BATCH_SIZES,
+      registers,
+    }),
+    claimsLost: new Counter({
+      name: "herald_claims_lost_total",
+      help: "Failed attempts that count for nothing: when they ended, another dispatcher had claimed the delivery, or it was deleted.",
+      registers,
+    }),
+    interruptions: new Counter({
+      name: "herald_interruptions_total",
+      help: "Deliveries claimed again because their dispatcher died during the attempt.",
+      registers,
+    }),
+    healthRetries: new Counter({
+      name: "herald_health_retries_total",
+      help: "Times that an endpoint's health was tried again: its row was locked, just changed, or PostgreSQL was away.",
       registers,
     }),
     settleBatchSize: new Histogram({

@@ -1,16 +1,19 @@
-import { isConflict, isDataError } from "@herald/common/database/errors";
+import { isDataError, isTooMuch } from "@herald/common/database/errors";
 import type { Queries } from "@herald/common/database/queries";
+import { shrinkingBatches } from "@herald/common/database/shrinking";
 import { batcher } from "@herald/common/runtime/batcher";
 import type { Clock } from "@herald/common/runtime/clock";
 import { retry } from "@herald/common/runtime/retry";
 import type { Log } from "@herald/common/telemetry/log";
+import type { HealthQueue } from "./health-queue.ts";
 import type { DispatcherMetrics } from "./metrics.ts";
-import { type HealthThresholds, type Settlement, settle } from "./sql/settle.ts";
+import { type Settled, type Settlement, settle } from "./sql/settle.ts";
 
 interface Parts {
   queries: Queries;
   clock: Clock;
-  metrics: DispatcherMetrics;
+  metrics: Pick<DispatcherMetrics, "settleBatchSize" | "claimsLost">;
+  health: Pick<HealthQueue, "add" | "has">;
   log: Log;
   /** Ends the waiting for PostgreSQL. */
   signal: AbortSignal;
@@ -21,48 +24,59 @@ const MAX_BATCH = 500;
 
 /**
  * Settles attempts in batches, in the order in which they ended: one statement at a time, so that a later result of an
- * endpoint is never counted before an earlier one. While PostgreSQL is out of reach it waits and tries again.
+ * endpoint is never counted before an earlier one. While PostgreSQL is out of reach it waits and tries again; a statement
+ * that is too much for PostgreSQL is made smaller, so that it holds up nobody for long.
  *
  * The returned function rejects where a settlement can't be written: the delivery comes due again when its lease ends.
  */
-export function createSettleQueue(
-  { queries, clock, metrics, log, signal }: Parts,
-  thresholds: HealthThresholds,
-): (settlement: Settlement) => Promise<void> {
-  return batcher(
+export function createSettleQueue({
+  queries,
+  clock,
+  metrics,
+  health,
+  log,
+  signal,
+}: Parts): (settlement: Settlement) => Promise<void> {
+  const inBatches = shrinkingBatches<Settlement, never>(settleBatch, {
+    max: MAX_BATCH,
+    onShrunk: (size, error) => log.warn("settlements are made in smaller batches", { size, error }),
+  });
+  const queued = batcher<Settlement, { error?: unknown }>(
     async (settlements) => {
-      try {
-        await settleAll(settlements);
-      } catch (error) {
-        if (!isDataError(error) || settlements.length === 1) throw error;
-        // One settlement that can't be written must not fail the others.
-        for (const settlement of settlements) await settleAll([settlement]).catch(reportUnwritable(settlement));
-      }
-      return settlements.map(() => undefined);
+      const { setAside } = await inBatches(settlements);
+      const refused = new Map(setAside.map(({ item, error }) => [item, { error }]));
+      return settlements.map((settlement) => refused.get(settlement) ?? {});
     },
     { maxItems: MAX_BATCH, maxRunning: 1 },
   );
 
-  async function settleAll(settlements: readonly Settlement[]): Promise<void> {
+  async function settleBatch(settlements: readonly Settlement[]): Promise<never[]> {
     metrics.settleBatchSize.observe(settlements.length);
-    const changed = await retry(() => settle(queries, settlements, { now: clock.now(), ...thresholds }), {
-      shouldRetry: (error) => !isDataError(error),
-      onFirstFailure: (error) => {
-        // Another transaction deletes an endpoint at this moment.
-        if (isConflict(error)) return;
-        log.error("attempts can't be settled; they wait until PostgreSQL takes them", { error });
-      },
+    const { late, recovering } = await retry(() => settle(queries, settlements, clock.now()), {
+      shouldRetry: (error) => !isDataError(error) && !isTooMuch(error),
+      onFirstFailure: (error) =>
+        log.error("attempts can't be settled; they wait until PostgreSQL takes them", { error }),
       signal,
     });
-    for (const { endpointId, organizationId, disabled, consecutiveFailures } of changed) {
-      if (!disabled) continue;
-      metrics.endpointsDisabled.inc();
-      log.warn("endpoint disabled after consecutive failures", { endpointId, organizationId, consecutiveFailures });
+    metrics.claimsLost.inc(late.length);
+    for (const settlement of settlements) {
+      if (concernsHealth(settlement, { late, recovering })) health.add(settlement.endpointId, settlement);
     }
+    return [];
   }
 
-  function reportUnwritable({ deliveryId, endpointId, attempt }: Settlement) {
-    return (error: unknown) =>
-      log.error("an attempt can't be written down", { deliveryId, endpointId, attempt, error });
+  /**
+   * A healthy endpoint's success changes nothing. It does where a failure before it is not written yet. Nothing of an
+   * attempt that was never made, or that another dispatcher has repeated, is the endpoint's fault.
+   */
+  function concernsHealth(settlement: Settlement, { late, recovering }: Settled): boolean {
+    const { endpointId, succeeded, failureKind } = settlement;
+    if (succeeded) return health.has(endpointId) || recovering.includes(endpointId);
+    return failureKind !== "interrupted" && !late.includes(settlement);
   }
+
+  return async (settlement) => {
+    const outcome = await queued(settlement);
+    if ("error" in outcome) throw outcome.error;
+  };
 }

@@ -1,6 +1,6 @@
 import type { SpanOptions, TraceSpan, Tracing } from "@herald/common/telemetry/tracing";
 import type { AttemptResult } from "./attempt/sender.ts";
-import type { ClaimedDelivery } from "./sql/claim.ts";
+import type { ClaimedDelivery } from "./sql/claimed-delivery.ts";
 
 type Claim = () => Promise<ClaimedDelivery[]>;
 

@@ -1,230 +1,271 @@
+import { randomUUID } from "node:crypto";
+import type { Queries } from "@herald/common/database/queries";
+import { createRegistry } from "@herald/common/telemetry/metrics";
 import { insertDelivery, insertEndpoint, insertEvent, ROW_TIME } from "@herald/testkit/harness/rows";
+import { steeredClock } from "@herald/testkit/harness/steered-clock";
 import { useDatabase } from "@herald/testkit/harness/use-database";
 import { beforeEach, describe, expect, test } from "@jest/globals";
-import { type ClaimTimes, claimHinted, claimOfEndpoints, unclaim } from "../src/sql/claim.ts";
-import { findDueEndpoints } from "../src/sql/find-due-endpoints.ts";
-import { park } from "../src/sql/park.ts";
+import { createClaims } from "../src/claim-queue.ts";
+import { createMetrics } from "../src/metrics.ts";
+import { claim } from "../src/sql/claim.ts";
+import { claimInterrupted } from "../src/sql/claim-interrupted.ts";
+import { claimManual } from "../src/sql/claim-manual.ts";
+import type { Claim } from "../src/sql/claimed-delivery.ts";
+import { findClaimed } from "../src/sql/find-claimed.ts";
+import { unclaim } from "../src/sql/unclaim.ts";
+import { losingAnswers } from "./settling.ts";
 
 const db = useDatabase();
 const NOW = new Date(ROW_TIME.getTime() + 10_000);
 const LEASED_UNTIL = later(60_000);
-const TIMES: ClaimTimes & { hintGraceUntil: Date } = {
-  now: NOW,
-  leasedUntil: LEASED_UNTIL,
-  maxAttempts: 5,
-  hintGraceUntil: later(30_000),
-};
+const SINCE = new Date(0);
 
 function later(milliseconds: number): Date {
   return new Date(NOW.getTime() + milliseconds);
 }
 
-const deliveryOf = (id: string) =>
-  db.database.prisma.delivery.findUniqueOrThrow({ where: { id }, include: { attempts: true } });
+function newClaim(now = NOW): Claim {
+  return { claimId: randomUUID(), now, leasedUntil: new Date(now.getTime() + 60_000) };
+}
+
+const claimOf = (endpointId: string, count = 10, own = newClaim()) =>
+  claim(db.database.queries, [{ endpointId, count, since: SINCE }], own);
+const interruptedOf = (endpointId: string, now = NOW) =>
+  claimInterrupted(db.database.queries, { endpointId, since: SINCE }, newClaim(now));
+const dueOf = (deliveryId: string) => db.database.prisma.due.findUnique({ where: { deliveryId } });
 
 beforeEach(async () => {
-  await db.database.prisma.webhookEndpoint.deleteMany();
+  await db.database.prisma.$executeRaw`truncate webhook_endpoint, delivery, due`;
 });
 
 describe("a claim", () => {
-  test("a claim counts the attempt, begins the lease, and returns what the attempt needs", async () => {
+  test("a claim begins the lease, and returns what the attempt needs", async () => {
     const { prisma } = db.database;
     const endpoint = await insertEndpoint(prisma, { revision: 3n, url: "https://a.test/", sealedSecret: "s-3" });
     const event = await insertEvent(prisma, endpoint.organizationId, {
       body: '{"z":1, "a":2}',
       traceparent: "00-trace",
     });
-    const { id } = await insertDelivery(prisma, endpoint, { businessEventId: event.id, body: null });
-    expect(await claimHinted(db.database.queries, [id], TIMES)).toEqual([
+    const { id } = await insertDelivery(prisma, endpoint, { eventKey: event.key, attemptCount: 2 });
+    const own = newClaim();
+    expect(await claimOf(endpoint.id, 10, own)).toEqual([
       {
         deliveryId: id,
         endpointId: endpoint.id,
         organizationId: endpoint.organizationId,
         eventType: "WorkItemCompleted",
-        attempt: 1,
+        attempt: 3,
+        interruptions: 0,
         body: '{"z":1, "a":2}',
         url: "https://a.test/",
         sealedSecret: "s-3",
         revision: 3n,
         traceparent: "00-trace",
         createdAt: ROW_TIME,
+        claimId: own.claimId,
         leasedUntil: LEASED_UNTIL,
       },
     ]);
-    expect(await deliveryOf(id)).toMatchObject({ attemptCount: 1, inFlight: true, nextAttemptAt: LEASED_UNTIL });
+    expect(await dueOf(id)).toMatchObject({ dueAt: LEASED_UNTIL, claimId: own.claimId, attempts: 2, interruptions: 0 });
   });
 
-  test("a claim takes a new delivery at once, a retry at its time, and nothing that is finished", async () => {
+  test("§6.3 a claim gives each endpoint its own number, oldest first, so that no backlog hides another's", async () => {
+    const { prisma } = db.database;
+    const large = await insertEndpoint(prisma);
+    const small = await insertEndpoint(prisma);
+    const oldest = await insertDelivery(prisma, large, { due: { dueAt: later(-5_000) } });
+    for (let index = 0; index < 60; index++) await insertDelivery(prisma, large, { due: { dueAt: later(-1_000) } });
+    const only = await insertDelivery(prisma, small, { due: { dueAt: NOW } });
+    const demands = [large, small].map(({ id }) => ({ endpointId: id, count: 3, since: SINCE }));
+    const ids = (await claim(db.database.queries, demands, newClaim())).map(({ deliveryId }) => deliveryId);
+    expect(ids).toHaveLength(4);
+    expect(ids).toContain(oldest.id);
+    expect(ids).toContain(only.id);
+  });
+
+  test("a claim takes no retry before its time, nothing that is leased, and nothing from before its lower bound", async () => {
     const { prisma } = db.database;
     const endpoint = await insertEndpoint(prisma);
-    const isNew = await insertDelivery(prisma, endpoint, { nextAttemptAt: later(30_000) });
-    const due = await insertDelivery(prisma, endpoint, { attemptCount: 1, nextAttemptAt: NOW });
-    const waiting = await insertDelivery(prisma, endpoint, { attemptCount: 1, nextAttemptAt: later(1) });
-    const succeeded = await insertDelivery(prisma, endpoint, { state: "succeeded", nextAttemptAt: null });
-    const exhausted = await insertDelivery(prisma, endpoint, { state: "exhausted", nextAttemptAt: null });
-    const ids = [isNew, due, waiting, succeeded, exhausted].map(({ id }) => id);
-    const claimed = await claimHinted(db.database.queries, ids, TIMES);
-    expect(claimed.map(({ deliveryId }) => deliveryId).sort()).toEqual([isNew.id, due.id].sort());
+    const due = await insertDelivery(prisma, endpoint, { due: { dueAt: NOW } });
+    await insertDelivery(prisma, endpoint, { attemptCount: 1, due: { dueAt: later(1) } });
+    await insertDelivery(prisma, endpoint, { due: { dueAt: later(5_000), claimId: randomUUID() } });
+    await insertDelivery(prisma, endpoint, { due: { dueAt: later(-2) } });
+    const demand = { endpointId: endpoint.id, count: 10, since: later(-1) };
+    const claimed = await claim(db.database.queries, [demand], newClaim());
+    expect(claimed.map(({ deliveryId }) => deliveryId)).toEqual([due.id]);
   });
 
-  test("twenty claims of the same deliveries at once give each delivery to one of them", async () => {
+  test("a claim takes a new delivery of a publisher whose clock is ahead, and leaves a manual one to its request", async () => {
+    const { prisma } = db.database;
+    const endpoint = await insertEndpoint(prisma);
+    const ahead = await insertDelivery(prisma, endpoint, { due: { dueAt: later(9_000) } });
+    await insertDelivery(prisma, endpoint, { due: { dueAt: later(30_000) } });
+    expect(await claimOf(endpoint.id)).toMatchObject([{ deliveryId: ahead.id }]);
+  });
+
+  test("twenty claims at once give each delivery to one of them", async () => {
     const { prisma } = db.database;
     const endpoint = await insertEndpoint(prisma);
     const ids: string[] = [];
     for (let index = 0; index < 30; index++) ids.push((await insertDelivery(prisma, endpoint)).id);
-    const claims = await Promise.all(Array.from({ length: 20 }, () => claimHinted(db.database.queries, ids, TIMES)));
-    expect(
-      claims
-        .flat()
-        .map(({ deliveryId }) => deliveryId)
-        .sort(),
-    ).toEqual(ids.toSorted());
-    for (const id of ids) expect((await deliveryOf(id)).attemptCount).toBe(1);
+    const claims = await Promise.all(Array.from({ length: 20 }, () => claimOf(endpoint.id, 30)));
+    const claimed = claims.flat().map(({ deliveryId }) => deliveryId);
+    expect(claimed.sort()).toEqual(ids.toSorted());
   });
 
-  test("§3.1/pause a claim parks the deliveries of a disabled endpoint, each with its own time", async () => {
+  test("§3.1/pause a claim leaves the deliveries of a disabled endpoint as they are, and takes them once it is enabled", async () => {
     const { prisma } = db.database;
     const endpoint = await insertEndpoint(prisma, { enabled: false });
     const { id } = await insertDelivery(prisma, endpoint, { attemptCount: 2 });
-    expect(await claimHinted(db.database.queries, [id], TIMES)).toEqual([]);
-    expect(await deliveryOf(id)).toMatchObject({
-      state: "parked",
-      attemptCount: 2,
-      nextAttemptAt: ROW_TIME,
-      inFlight: false,
-    });
+    const before = await dueOf(id);
+    expect(await claimOf(endpoint.id)).toEqual([]);
+    expect(await claimManual(db.database.queries, id, newClaim())).toBeUndefined();
+    expect(await dueOf(id)).toEqual(before);
+    await prisma.webhookEndpoint.update({ where: { id: endpoint.id }, data: { enabled: true } });
+    expect(await claimOf(endpoint.id)).toMatchObject([{ deliveryId: id, attempt: 3 }]);
   });
 
-  test("§2.2/latest §2.2/503 a claim of a delivery whose attempt was cut off records that attempt, and begins the next one", async () => {
-    const { prisma } = db.database;
-    const endpoint = await insertEndpoint(prisma);
-    const { id } = await insertDelivery(prisma, endpoint, { attemptCount: 1, inFlight: true, nextAttemptAt: NOW });
-    expect(await claimHinted(db.database.queries, [id], TIMES)).toMatchObject([{ attempt: 2 }]);
-    // It began when it was claimed: a lease before its lease ran out.
-    const startedAt = later(-60_000);
-    expect(await deliveryOf(id)).toMatchObject({
-      attemptCount: 2,
-      attemptedAt: startedAt,
-      failureKind: "interrupted",
-      attempts: [
-        {
-          startedAt,
-          statusCode: 503,
-          errorSummary: expect.stringContaining("interrupted"),
-          failureKind: "interrupted",
-        },
-      ],
-    });
-  });
-
-  test.each([true, false])(
-    "§3.2/exhausted a claim of a delivery whose fifth attempt was cut off exhausts it (endpoint enabled: %s)",
-    async (enabled) => {
-      const { prisma } = db.database;
-      const endpoint = await insertEndpoint(prisma, { enabled });
-      const { id } = await insertDelivery(prisma, endpoint, { attemptCount: 5, inFlight: true });
-      expect(await claimHinted(db.database.queries, [id], TIMES)).toEqual([]);
-      expect(await deliveryOf(id)).toMatchObject({
-        state: "exhausted",
-        attemptCount: 5,
-        nextAttemptAt: null,
-        inFlight: false,
-        statusCode: 503,
-        errorSummary: expect.stringContaining("interrupted"),
-        attempts: [{ number: 5, statusCode: 503 }],
-      });
-    },
-  );
-
-  test("a claim whose attempt could not begin is undone, and does not count", async () => {
-    const { prisma } = db.database;
+  test("a claim whose attempt could not begin is undone, and counts neither as an attempt nor as an interruption", async () => {
+    const { prisma, queries } = db.database;
     const endpoint = await insertEndpoint(prisma);
     const { id } = await insertDelivery(prisma, endpoint);
-    await claimHinted(db.database.queries, [id], TIMES);
-    await unclaim(db.database.queries, { deliveryId: id, attempt: 2, dueAt: later(1) });
-    expect((await deliveryOf(id)).attemptCount).toBe(1);
-    await unclaim(db.database.queries, { deliveryId: id, attempt: 1, dueAt: later(1) });
-    expect(await deliveryOf(id)).toMatchObject({
-      attemptCount: 0,
-      inFlight: false,
-      nextAttemptAt: later(1),
-      attempts: [],
-    });
-  });
-});
-
-describe("a claim of endpoints", () => {
-  test("§6.3 a claim of endpoints gives each its own number, oldest first, so that no backlog hides another's", async () => {
-    const { prisma } = db.database;
-    const large = await insertEndpoint(prisma);
-    const small = await insertEndpoint(prisma);
-    const oldest = await insertDelivery(prisma, large, { nextAttemptAt: later(-5_000) });
-    for (let index = 0; index < 60; index++) await insertDelivery(prisma, large, { nextAttemptAt: later(-1_000) });
-    const only = await insertDelivery(prisma, small, { nextAttemptAt: NOW });
-    const demands = [large, small].map(({ id }) => ({ endpointId: id, count: 3 }));
-    const claimed = (await claimOfEndpoints(db.database.queries, demands, TIMES)).map(({ deliveryId }) => deliveryId);
-    expect(claimed).toHaveLength(4);
-    expect(claimed).toContain(oldest.id);
-    expect(claimed).toContain(only.id);
+    const own = newClaim();
+    await claimOf(endpoint.id, 1, own);
+    await unclaim(queries, { deliveryId: id, claimId: randomUUID(), dueAt: later(1) });
+    expect(await dueOf(id)).toMatchObject({ claimId: own.claimId });
+    await unclaim(queries, { deliveryId: id, claimId: own.claimId, dueAt: later(1) });
+    expect(await dueOf(id)).toMatchObject({ claimId: null, dueAt: later(1), attempts: 0, interruptions: 0 });
+    expect(await claimOf(endpoint.id, 1, newClaim(later(1)))).toMatchObject([{ attempt: 1, interruptions: 0 }]);
   });
 
-  test("a claim of endpoints takes deliveries that wait for their hint, but no retry before its time and nothing that is leased", async () => {
+  test("a claim deletes a due row whose delivery is gone, and takes the others", async () => {
     const { prisma } = db.database;
     const endpoint = await insertEndpoint(prisma);
-    const isNew = await insertDelivery(prisma, endpoint, { nextAttemptAt: later(29_000) });
-    await insertDelivery(prisma, endpoint, { attemptCount: 1, nextAttemptAt: later(1_000) });
-    await insertDelivery(prisma, endpoint, { attemptCount: 1, inFlight: true, nextAttemptAt: later(20_000) });
-    const claimed = await claimOfEndpoints(db.database.queries, [{ endpointId: endpoint.id, count: 10 }], TIMES);
-    expect(claimed.map(({ deliveryId }) => deliveryId)).toEqual([isNew.id]);
+    const gone = await insertDelivery(prisma, endpoint);
+    const kept = await insertDelivery(prisma, endpoint);
+    await prisma.delivery.deleteMany({ where: { id: gone.id } });
+    expect(await claimOf(endpoint.id)).toMatchObject([{ deliveryId: kept.id }]);
+    expect(await dueOf(gone.id)).toBeNull();
   });
 });
 
-describe("a due scan", () => {
-  async function lookThrough(limit: number) {
-    const pages = [];
-    let after: string | null = null;
-    do {
-      const page = await findDueEndpoints(db.database.queries, { now: NOW, after, limit });
-      pages.push(page);
-      after = page.next;
-    } while (after !== null);
-    return pages;
+describe("a claim of a manual delivery", () => {
+  test("a manual delivery is claimed before its due time, once", async () => {
+    const endpoint = await insertEndpoint(db.database.prisma);
+    const { id } = await insertDelivery(db.database.prisma, endpoint, { due: { dueAt: later(30_000) } });
+    const own = newClaim();
+    const { queries } = db.database;
+    expect(await claimManual(queries, id, own)).toMatchObject({ deliveryId: id, attempt: 1, body: "{}" });
+    expect(await claimManual(queries, id, newClaim())).toBeUndefined();
+    // The answer of the first statement was lost.
+    expect(await claimManual(queries, id, own)).toMatchObject({ deliveryId: id, attempt: 1, interruptions: 1 });
+  });
+
+  test("a manual delivery that is gone is not claimed", async () => {
+    expect(await claimManual(db.database.queries, randomUUID(), newClaim())).toBeUndefined();
+  });
+});
+
+describe("interrupted deliveries", () => {
+  /** Deliveries whose dispatcher died: their leases ran out at these times before now. */
+  async function interrupted(endpoint: Awaited<ReturnType<typeof insertEndpoint>>, agoMs: readonly number[]) {
+    const ids = [];
+    for (const ago of agoMs) {
+      const due = { dueAt: later(-ago), claimId: randomUUID() };
+      ids.push((await insertDelivery(db.database.prisma, endpoint, { due })).id);
+    }
+    return ids;
   }
 
-  test("§6.3 §8/pass a due scan finds every endpoint with a due delivery, page by page, however large other backlogs are", async () => {
-    const { prisma } = db.database;
-    const due = await Promise.all(Array.from({ length: 7 }, () => insertEndpoint(prisma)));
-    for (const endpoint of due) {
-      for (let index = 0; index < 5; index++) await insertDelivery(prisma, endpoint);
-    }
-    const waiting = await insertEndpoint(prisma);
-    await insertDelivery(prisma, waiting, { nextAttemptAt: later(1) });
-    const disabled = await insertEndpoint(prisma, { enabled: false });
-    await insertDelivery(prisma, disabled);
-    for (const limit of [3, 4, 50]) {
-      const pages = await lookThrough(limit);
-      expect(pages.flatMap((page) => page.enabled).sort()).toEqual(due.map(({ id }) => id).sort());
-      expect(pages.flatMap((page) => page.disabled)).toEqual([disabled.id]);
-    }
-  });
-
-  test("a due scan ends at once where nothing is due", async () => {
+  test("interrupted deliveries come back one at a time, oldest first, and the fresh ones behind them need not wait", async () => {
     const endpoint = await insertEndpoint(db.database.prisma);
-    await insertDelivery(db.database.prisma, endpoint, { nextAttemptAt: later(1) });
-    expect(await lookThrough(50)).toEqual([{ enabled: [], disabled: [], next: null }]);
+    const ids = await interrupted(endpoint, [3_000, 2_000, 1_000]);
+    const fresh = await insertDelivery(db.database.prisma, endpoint, { due: { dueAt: NOW } });
+    expect(await claimOf(endpoint.id, 2)).toMatchObject([{ deliveryId: fresh.id }]);
+    for (const deliveryId of ids) {
+      expect(await interruptedOf(endpoint.id)).toMatchObject({ deliveryId, attempt: 1, interruptions: 1 });
+    }
+    expect(await interruptedOf(endpoint.id)).toBeUndefined();
   });
 
-  test("parking takes the due deliveries of disabled endpoints and no others", async () => {
-    const { prisma } = db.database;
-    const disabled = await insertEndpoint(prisma, { enabled: false });
-    const enabled = await insertEndpoint(prisma);
-    const due = await insertDelivery(prisma, disabled);
-    const waiting = await insertDelivery(prisma, disabled, { nextAttemptAt: later(1) });
-    const other = await insertDelivery(prisma, enabled);
-    expect(await park(db.database.queries, { endpointIds: [disabled.id, enabled.id], now: NOW, pageSize: 100 })).toBe(
-      1,
+  test("a delivery whose dispatchers died five times has used no attempt, and counts its interruptions", async () => {
+    const endpoint = await insertEndpoint(db.database.prisma);
+    const { id } = await insertDelivery(db.database.prisma, endpoint);
+    await claimOf(endpoint.id);
+    let now = NOW;
+    for (let interruptions = 1; interruptions <= 5; interruptions++) {
+      now = new Date(now.getTime() + 60_000);
+      expect(await claimOf(endpoint.id, 10, newClaim(now))).toEqual([]);
+      expect(await interruptedOf(endpoint.id, now)).toMatchObject({ deliveryId: id, attempt: 1, interruptions });
+    }
+    const row = await db.database.prisma.delivery.findUniqueOrThrow({ where: { id } });
+    expect(row).toMatchObject({ state: "pending", attemptCount: 0 });
+  });
+
+  test("an interrupted delivery of a disabled endpoint stays as it is", async () => {
+    const endpoint = await insertEndpoint(db.database.prisma, { enabled: false });
+    const [id] = (await interrupted(endpoint, [1_000])) as [string];
+    const before = await dueOf(id);
+    expect(await interruptedOf(endpoint.id)).toBeUndefined();
+    expect(await dueOf(id)).toEqual(before);
+  });
+
+  test("ten claims of interrupted deliveries at once take each one once", async () => {
+    const endpoint = await insertEndpoint(db.database.prisma);
+    await interrupted(endpoint, [5, 4, 3]);
+    const claims = await Promise.all(Array.from({ length: 10 }, () => interruptedOf(endpoint.id)));
+    const claimed = claims.filter((each) => each !== undefined).map(({ deliveryId }) => deliveryId);
+    expect(new Set(claimed).size).toBe(claimed.length);
+  });
+});
+
+describe("a claim whose answer is lost", () => {
+  function claims(queries: Queries) {
+    return createClaims(
+      {
+        queries,
+        clock: steeredClock(NOW),
+        metrics: createMetrics(createRegistry("test")),
+        tracing: undefined,
+        log: { debug() {}, info() {}, warn() {}, error() {}, isDebug: false },
+        signal: new AbortController().signal,
+      },
+      { leaseMs: 60_000, since: () => SINCE },
     );
-    const states = await Promise.all([due, waiting, other].map(async ({ id }) => (await deliveryOf(id)).state));
-    expect(states).toEqual(["parked", "pending", "pending"]);
+  }
+
+  test("a claim whose answer is lost finds what it took, and no delivery waits for the end of its lease", async () => {
+    const { prisma, queries } = db.database;
+    const endpoints = [await insertEndpoint(prisma), await insertEndpoint(prisma)];
+    for (const endpoint of endpoints) for (let index = 0; index < 5; index++) await insertDelivery(prisma, endpoint);
+    const losing = losingAnswers(queries, (text) => text.includes("update due"));
+    const claimed = await claims(losing).due(endpoints.map(({ id }) => ({ endpointId: id, count: 3 })));
+    const taken = await prisma.due.findMany({ where: { claimId: { not: null } } });
+    expect(claimed.map(({ deliveryId }) => deliveryId).sort()).toEqual(taken.map((row) => row.deliveryId).sort());
+    expect(claimed).toHaveLength(6);
+    for (const { attempt, interruptions } of claimed)
+      expect({ attempt, interruptions }).toEqual({ attempt: 1, interruptions: 0 });
+  });
+
+  test("a claim that was never carried out is made again", async () => {
+    const { prisma, queries } = db.database;
+    const endpoint = await insertEndpoint(prisma);
+    const { id } = await insertDelivery(prisma, endpoint);
+    let refusals = 2;
+    const refusing: Queries = {
+      ...queries,
+      $queryRaw: async <T>(strings: TemplateStringsArray, ...values: unknown[]) => {
+        if (refusals-- > 0) throw new Error("Connection terminated");
+        return await queries.$queryRaw<T>(strings, ...values);
+      },
+    };
+    expect(await claims(refusing).due([{ endpointId: endpoint.id, count: 3 }])).toMatchObject([{ deliveryId: id }]);
+  });
+
+  test("a claim finds nothing that another claim with the same lease took", async () => {
+    const endpoint = await insertEndpoint(db.database.prisma);
+    await insertDelivery(db.database.prisma, endpoint);
+    await claimOf(endpoint.id);
+    expect(await findClaimed(db.database.queries, [endpoint.id], newClaim())).toEqual([]);
   });
 });

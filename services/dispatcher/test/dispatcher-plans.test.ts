@@ -1,11 +1,15 @@
+import { randomUUID } from "node:crypto";
 import { type Statistics, type StoredHistory, storeHistory } from "@herald/testkit/harness/history";
 import { expectWalks } from "@herald/testkit/harness/plans";
 import { useDatabase } from "@herald/testkit/harness/use-database";
 import { beforeAll, describe, test } from "@jest/globals";
-import { claimHinted, claimOfEndpoints, unclaim } from "../src/sql/claim.ts";
+import { claim } from "../src/sql/claim.ts";
+import { claimInterrupted } from "../src/sql/claim-interrupted.ts";
+import { claimManual } from "../src/sql/claim-manual.ts";
+import { findClaimed } from "../src/sql/find-claimed.ts";
 import { findDueEndpoints } from "../src/sql/find-due-endpoints.ts";
-import { park } from "../src/sql/park.ts";
 import { settle } from "../src/sql/settle.ts";
+import { unclaim } from "../src/sql/unclaim.ts";
 
 /**
  * What each hot statement reads of the tables that grow: the indexes that its file names, and never a whole table,
@@ -16,41 +20,54 @@ const db = useDatabase({ statementTimeoutMs: 600_000 });
 
 const NOW = new Date();
 const LATER = new Date(NOW.getTime() + 30_000);
-const TIMES = { now: NOW, leasedUntil: LATER, maxAttempts: 5, hintGraceUntil: LATER };
+const CLAIM = { claimId: randomUUID(), now: NOW, leasedUntil: LATER };
+const SINCE = new Date(0);
+const DUE = ["due_pkey", "due_endpoint_id_due_at_idx"];
+/** What the history of one partition is read by. */
+const HISTORY = ["business_event_rest_pkey", "delivery_rest_pkey"];
 
 describe.each<Statistics>(["from a quiet time", "of a backlog"])("with statistics %s", (statistics) => {
   let stored: StoredHistory;
   beforeAll(async () => {
     stored = await storeHistory(db.database.prisma, statistics);
   });
+  const oneEndpoint = () => ({ endpointId: stored.endpointIds[0] ?? "", since: SINCE });
 
-  test("a claim of hinted deliveries walks its indexes", () =>
-    expectWalks(db.database.queries, ["business_event_pkey", "delivery_pkey"], (queries) =>
-      claimHinted(queries, stored.deliveryIds, TIMES),
-    ));
-
-  test("a claim of one hinted delivery walks its indexes", () =>
-    expectWalks(db.database.queries, ["business_event_pkey", "delivery_pkey"], (queries) =>
-      claimHinted(queries, stored.deliveryIds.slice(0, 1), TIMES),
-    ));
-
-  test("a claim of endpoints' deliveries walks its indexes", () =>
-    expectWalks(db.database.queries, ["business_event_pkey", "delivery_pending", "delivery_pkey"], (queries) =>
-      claimOfEndpoints(
+  test.each([1, 10])("a claim of %d endpoints' deliveries walks its indexes", (count) =>
+    expectWalks(db.database.queries, [...DUE, ...HISTORY], (queries) =>
+      claim(
         queries,
-        stored.endpointIds.map((endpointId) => ({ endpointId, count: 10 })),
-        TIMES,
+        stored.endpointIds.slice(0, count).map((endpointId) => ({ endpointId, count: 10, since: SINCE })),
+        CLAIM,
       ),
+    ),
+  );
+
+  test("a claim of a manual delivery walks its indexes", () =>
+    expectWalks(db.database.queries, ["due_pkey", ...HISTORY], (queries) =>
+      claimManual(queries, stored.deliveryIds[0] ?? "", CLAIM),
+    ));
+
+  test("a claim of an interrupted delivery walks its indexes", () =>
+    expectWalks(db.database.queries, [...DUE, ...HISTORY], (queries) =>
+      claimInterrupted(queries, oneEndpoint(), CLAIM),
+    ));
+
+  test("finding what a claim took walks its indexes", () =>
+    expectWalks(db.database.queries, [...DUE, ...HISTORY], (queries) =>
+      findClaimed(queries, stored.endpointIds, CLAIM),
     ));
 
   test.each([1, 250])("a settlement of %d attempts walks its indexes", (count) =>
-    expectWalks(db.database.queries, ["delivery_attempt_pkey", "delivery_pkey"], (queries) =>
+    expectWalks(db.database.queries, ["due_pkey", "delivery_rest_pkey", "delivery_attempt_rest_pkey"], (queries) =>
       settle(
         queries,
         stored.deliveryIds.slice(0, count).map((deliveryId, index) => ({
           deliveryId,
           endpointId: stored.endpointIds[index % stored.endpointIds.length] ?? "",
-          attempt: 1,
+          attempt: 1 + (index % 3),
+          claimId: CLAIM.claimId,
+          leasedUntil: LATER,
           revision: 1n,
           startedAt: NOW,
           durationMs: 5,
@@ -62,23 +79,18 @@ describe.each<Statistics>(["from a quiet time", "of a backlog"])("with statistic
           traceparent: null,
           nextAttemptAt: index % 2 === 0 ? null : LATER,
         })),
-        { now: NOW, failingAfter: 3, disableAfter: 5 },
+        NOW,
       ),
     ),
   );
 
-  test("a due scan walks its indexes", () =>
-    expectWalks(db.database.queries, ["delivery_due", "delivery_pending"], (queries) =>
-      findDueEndpoints(queries, { now: NOW, after: null, limit: 50 }),
-    ));
-
-  test("parking the deliveries of disabled endpoints walks its indexes", () =>
-    expectWalks(db.database.queries, ["delivery_due", "delivery_pending", "delivery_pkey"], (queries) =>
-      park(queries, { endpointIds: stored.endpointIds, now: NOW, pageSize: 1_000 }),
+  test("a due scan walks its index", () =>
+    expectWalks(db.database.queries, ["due_endpoint_id_due_at_idx"], (queries) =>
+      findDueEndpoints(queries, { now: NOW, since: SINCE, known: [oneEndpoint()], after: null, limit: 5_000 }),
     ));
 
   test("undoing a claim walks its index", () =>
-    expectWalks(db.database.queries, ["delivery_pkey"], (queries) =>
-      unclaim(queries, { deliveryId: stored.deliveryIds[0] ?? "", attempt: 1, dueAt: LATER }),
+    expectWalks(db.database.queries, ["due_pkey"], (queries) =>
+      unclaim(queries, { deliveryId: stored.deliveryIds[0] ?? "", claimId: CLAIM.claimId, dueAt: LATER }),
     ));
 });

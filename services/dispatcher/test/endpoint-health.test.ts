@@ -1,28 +1,26 @@
-import { insertEndpoint } from "@herald/testkit/harness/rows";
+import { insertEndpoint, ROW_TIME } from "@herald/testkit/harness/rows";
 import { useDatabase } from "@herald/testkit/harness/use-database";
 import { expect, test } from "@jest/globals";
 import fc from "fast-check";
 import { DISABLE_AFTER, NOW, settlement, settling } from "./settling.ts";
 
 const db = useDatabase();
-const { claimedDelivery, settleAll, settleRun } = settling(db);
+const { claimed, dispatcher, settleAll, settleRun } = settling(db);
 
 const endpointOf = (id: string) => db.database.prisma.webhookEndpoint.findUniqueOrThrow({ where: { id } });
 
 test("§3.1/failures §3.1/several five consecutive failures, over several deliveries, disable it, and the reason is kept", async () => {
   const endpoint = await insertEndpoint(db.database.prisma);
   const first = await settleRun(endpoint, [false, false, false]);
-  expect(first.changed).toEqual([
-    { endpointId: endpoint.id, organizationId: endpoint.organizationId, consecutiveFailures: 3, disabled: false },
-  ]);
+  expect(await endpointOf(endpoint.id)).toMatchObject({ enabled: true, consecutiveFailures: 3, updatedAt: ROW_TIME });
   const second = await settleRun(endpoint, [false, false]);
-  expect(second.changed).toMatchObject([{ consecutiveFailures: 5, disabled: true }]);
-  const attempts = [...first.settlements, ...second.settlements].map(({ deliveryId }) => `${deliveryId}/1`);
+  const attempts = [...first, ...second].map(({ deliveryId }) => `${deliveryId}/1`);
   expect(await endpointOf(endpoint.id)).toMatchObject({
     enabled: false,
     consecutiveFailures: 5,
     disabledReason: "failures",
     disabledAt: NOW,
+    updatedAt: NOW,
     failureRun: attempts,
   });
 });
@@ -46,11 +44,12 @@ test("§9.1 disabling changes the version, counting does not", async () => {
 
 test("a result from before the latest edit changes its delivery and not the endpoint's count", async () => {
   const endpoint = await insertEndpoint(db.database.prisma, { revision: 7n });
-  const { id } = await claimedDelivery(endpoint);
-  const changed = await settleAll([settlement(endpoint, id, { revision: 6n, succeeded: false })]);
-  expect(changed).toEqual([]);
+  const claim = await claimed(endpoint);
+  await settleAll([settlement(endpoint, claim, { revision: 6n, succeeded: false })]);
   expect((await endpointOf(endpoint.id)).consecutiveFailures).toBe(0);
-  expect((await db.database.prisma.delivery.findUniqueOrThrow({ where: { id } })).statusCode).toBe(500);
+  expect((await db.database.prisma.delivery.findUniqueOrThrow({ where: { id: claim.deliveryId } })).statusCode).toBe(
+    500,
+  );
 });
 
 test("a healthy endpoint's row is not written", async () => {
@@ -95,15 +94,62 @@ test("two dispatchers that settle the same endpoints at once lose no failure", a
   const endpoints = await Promise.all([1, 2, 3].map(() => insertEndpoint(db.database.prisma)));
   await Promise.all(
     [endpoints, endpoints.toReversed()].map(async (order) => {
+      const { settle, health } = dispatcher();
       for (let round = 0; round < 2; round++) {
-        const settlements = [];
-        for (const endpoint of order) {
-          const { id } = await claimedDelivery(endpoint);
-          settlements.push(settlement(endpoint, id, { succeeded: false }));
-        }
-        await settleAll(settlements);
+        for (const endpoint of order) await settle(settlement(endpoint, await claimed(endpoint), { succeeded: false }));
       }
+      await health.drained();
     }),
   );
   for (const { id } of endpoints) expect((await endpointOf(id)).consecutiveFailures).toBe(4);
+});
+
+test("a success whose failure before is not written yet still ends the run", async () => {
+  const { prisma } = db.database;
+  const endpoint = await insertEndpoint(prisma);
+  const { settle, health } = dispatcher();
+  await prisma.$transaction(
+    async (transaction) => {
+      await transaction.$queryRaw`select 1 from webhook_endpoint where id = ${endpoint.id}::uuid for update`;
+      await settle(settlement(endpoint, await claimed(endpoint), { succeeded: false }));
+      await settle(settlement(endpoint, await claimed(endpoint)));
+    },
+    { timeout: 60_000 },
+  );
+  await health.drained();
+  expect(await endpointOf(endpoint.id)).toMatchObject({ consecutiveFailures: 0, failureRun: [] });
+});
+
+test("the health of a deleted endpoint is dropped", async () => {
+  const endpoint = await insertEndpoint(db.database.prisma);
+  const { settle, health, errors } = dispatcher();
+  const settlements = [settlement(endpoint, await claimed(endpoint), { succeeded: false })];
+  await db.database.prisma.webhookEndpoint.delete({ where: { id: endpoint.id } });
+  await Promise.all(settlements.map(settle));
+  await health.drained();
+  expect(errors).toEqual([]);
+});
+
+test("a stop does not wait for an endpoint whose row stays locked", async () => {
+  const { prisma } = db.database;
+  const endpoint = await insertEndpoint(prisma);
+  const { settle, health, stop } = dispatcher();
+  await prisma.$transaction(
+    async (transaction) => {
+      await transaction.$queryRaw`select 1 from webhook_endpoint where id = ${endpoint.id}::uuid for update`;
+      await settle(settlement(endpoint, await claimed(endpoint), { succeeded: false }));
+      const drained = health.drained();
+      stop();
+      await drained;
+    },
+    { timeout: 60_000 },
+  );
+});
+
+test("an attempt that was given up after its interruptions does not count against the endpoint", async () => {
+  const endpoint = await insertEndpoint(db.database.prisma);
+  const claim = await claimed(endpoint);
+  const givenUp = { succeeded: false, failureKind: "interrupted" as const, nextAttemptAt: null };
+  await settleAll([settlement(endpoint, claim, givenUp)]);
+  expect((await endpointOf(endpoint.id)).consecutiveFailures).toBe(0);
 });

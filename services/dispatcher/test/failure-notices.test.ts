@@ -5,7 +5,7 @@ import fc from "fast-check";
 import { DISABLE_AFTER, type Endpoint, FAILING_AFTER, NOW, settlement, settling } from "./settling.ts";
 
 const db = useDatabase();
-const { claimedDelivery, settleAll, settleRun } = settling(db);
+const { claimed, settleAll, settleRun } = settling(db);
 
 const noticesOf = ({ id }: Endpoint) =>
   db.database.prisma.notice.findMany({ where: { endpointId: id }, orderBy: { id: "asc" } });
@@ -22,7 +22,7 @@ test("the third failure in a row leaves a notice, with the endpoint as it is and
       organizationId: endpoint.organizationId,
       endpointName: endpoint.name,
       endpointUrl: endpoint.url,
-      failureRun: [...first.settlements, ...second.settlements].map(({ deliveryId }) => `${deliveryId}/1`),
+      failureRun: [...first, ...second].map(({ deliveryId }) => `${deliveryId}/1`),
       occurredAt: NOW,
       publishAt: NOW,
     },
@@ -82,8 +82,8 @@ test("an endpoint with more failures than a new setting allows gets the notice o
 
 test("a settlement that fails leaves no notice, and its repetition leaves one", async () => {
   const endpoint = await insertEndpoint(db.database.prisma);
-  const claimed = await Promise.all([1, 2, 3].map(() => claimedDelivery(endpoint)));
-  const settlements = claimed.map(({ id }) => settlement(endpoint, id, { succeeded: false }));
+  const claims = await Promise.all([1, 2, 3].map(() => claimed(endpoint)));
+  const settlements = claims.map((claim) => settlement(endpoint, claim, { succeeded: false }));
   const unwritable = settlements.map((each) => ({ ...each, errorSummary: "\u0000" }));
   await expect(settleAll(unwritable)).rejects.toThrow();
   expect(await typesOf(endpoint)).toEqual([]);

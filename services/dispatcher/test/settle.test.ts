@@ -1,106 +1,156 @@
 import { randomUUID } from "node:crypto";
-import { sqlStateOf } from "@herald/common/database/errors";
-import type { PrismaClient } from "@herald/common/database/generated/client";
-import { createRegistry } from "@herald/common/telemetry/metrics";
 import { eventually } from "@herald/testkit/harness/eventually";
-import { insertEndpoint } from "@herald/testkit/harness/rows";
-import { steeredClock } from "@herald/testkit/harness/steered-clock";
+import { insertEndpoint, ROW_TIME } from "@herald/testkit/harness/rows";
 import { useDatabase } from "@herald/testkit/harness/use-database";
 import { describe, expect, test } from "@jest/globals";
-import { createMetrics } from "../src/metrics.ts";
-import { createSettleQueue } from "../src/settle-queue.ts";
-import { DISABLE_AFTER, FAILING_AFTER, NOW, RETRY_AT, settlement, settling } from "./settling.ts";
+import { LEASED_UNTIL, losingAnswers, NOW, RETRY_AT, settlement, settling } from "./settling.ts";
 
 const db = useDatabase();
-const { claimedDelivery, settleAll, settleRun } = settling(db);
+const { claimed, dispatcher, settleAll } = settling(db);
 
-const deliveryOf = (id: string) =>
-  db.database.prisma.delivery.findUniqueOrThrow({ where: { id }, include: { attempts: true } });
+const deliveryOf = (id: string) => db.database.prisma.delivery.findUniqueOrThrow({ where: { id } });
+const dueOf = (id: string) => db.database.prisma.due.findUnique({ where: { deliveryId: id } });
 const endpointOf = (id: string) => db.database.prisma.webhookEndpoint.findUniqueOrThrow({ where: { id } });
 
+interface AttemptRow {
+  number: number;
+  startedAt: Date;
+  durationMs: number;
+  statusCode: number;
+}
+/** Every attempt that has ended, as the API reads them. */
+const attemptsOf = (id: string) =>
+  db.database.prisma.$queryRaw<AttemptRow[]>`
+    select number, started_at as "startedAt", duration_ms as "durationMs", status_code as "statusCode"
+    from attempt where delivery_id = ${id}::uuid order by number`;
+
+const after = (milliseconds: number) => new Date(NOW.getTime() + milliseconds);
+
 describe("a settled delivery", () => {
-  test("§3.2/succeeded a delivery succeeds with a 2xx", async () => {
+  test("§3.2/succeeded a delivery succeeds with a 2xx, and waits for nothing any more", async () => {
     const endpoint = await insertEndpoint(db.database.prisma);
-    const { id } = await claimedDelivery(endpoint);
-    await settleAll([settlement(endpoint, id, { responseExcerpt: "thanks" })]);
-    expect(await deliveryOf(id)).toMatchObject({
+    const claim = await claimed(endpoint);
+    await settleAll([settlement(endpoint, claim, { responseExcerpt: "thanks" })]);
+    expect(await deliveryOf(claim.deliveryId)).toMatchObject({
       state: "succeeded",
-      inFlight: false,
-      nextAttemptAt: null,
+      attemptCount: 1,
+      attemptedAt: NOW,
+      durationMs: 12,
       statusCode: 204,
       errorSummary: null,
       failureKind: null,
-      attemptedAt: NOW,
-      attempts: [{ number: 1, startedAt: NOW, durationMs: 12, statusCode: 204, responseExcerpt: "thanks" }],
+      responseExcerpt: "thanks",
     });
+    expect(await dueOf(claim.deliveryId)).toBeNull();
   });
 
   test("§3.2/retry a delivery waits for its retry after a failure", async () => {
     const endpoint = await insertEndpoint(db.database.prisma);
-    const { id } = await claimedDelivery(endpoint);
+    const claim = await claimed(endpoint);
     const traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
-    await settleAll([settlement(endpoint, id, { succeeded: false, traceparent })]);
-    expect(await deliveryOf(id)).toMatchObject({
+    await settleAll([settlement(endpoint, claim, { succeeded: false, traceparent })]);
+    expect(await deliveryOf(claim.deliveryId)).toMatchObject({
       state: "pending",
-      inFlight: false,
-      nextAttemptAt: RETRY_AT,
+      attemptCount: 1,
       statusCode: 500,
       errorSummary: "receiver answered 500",
       failureKind: "http_status",
-      attempts: [{ failureKind: "http_status", traceparent }],
+      traceparent,
     });
+    expect(await dueOf(claim.deliveryId)).toMatchObject({ dueAt: RETRY_AT, claimId: null, attempts: 1 });
   });
 
   test("§3.2/exhausted a delivery is exhausted after its fifth failure", async () => {
     const endpoint = await insertEndpoint(db.database.prisma);
-    const { id } = await claimedDelivery(endpoint, 5);
-    await settleAll([settlement(endpoint, id, { attempt: 5, succeeded: false, nextAttemptAt: null })]);
-    expect(await deliveryOf(id)).toMatchObject({ state: "exhausted", nextAttemptAt: null, attemptCount: 5 });
+    const claim = await claimed(endpoint, 5);
+    await settleAll([settlement(endpoint, claim, { succeeded: false, nextAttemptAt: null })]);
+    expect(await deliveryOf(claim.deliveryId)).toMatchObject({ state: "exhausted", attemptCount: 5 });
+    expect(await dueOf(claim.deliveryId)).toBeNull();
   });
 
-  test("a delivery keeps its newer claim when an older failure comes late", async () => {
+  test("§2.2/latest a delivery's latest attempt is in its row, and the one before moves to the history", async () => {
     const endpoint = await insertEndpoint(db.database.prisma);
-    const { id, nextAttemptAt } = await claimedDelivery(endpoint, 2);
-    await settleAll([settlement(endpoint, id, { attempt: 1, succeeded: false })]);
-    expect(await deliveryOf(id)).toMatchObject({
-      state: "pending",
-      inFlight: true,
-      nextAttemptAt,
-      attempts: [{ number: 1, statusCode: 500 }],
-    });
-  });
-
-  test("a delivery succeeds by a late success, whose attempt had been recorded as interrupted", async () => {
-    const endpoint = await insertEndpoint(db.database.prisma);
-    const { id } = await claimedDelivery(endpoint, 2);
-    await db.database.prisma.deliveryAttempt.create({
-      data: {
-        deliveryId: id,
-        number: 1,
-        startedAt: NOW,
-        durationMs: 0,
-        statusCode: 503,
-        errorSummary: "interrupted",
-        failureKind: "interrupted",
-      },
-    });
-    await settleAll([settlement(endpoint, id, { attempt: 1 })]);
-    await settleAll([settlement(endpoint, id, { attempt: 2, succeeded: false })]);
-    const delivery = await deliveryOf(id);
-    expect(delivery).toMatchObject({ state: "succeeded", statusCode: 204 });
-    expect(delivery.attempts.map(({ number, statusCode }) => [number, statusCode]).sort()).toEqual([
-      [1, 204],
-      [2, 500],
+    const claim = await claimed(endpoint, 2);
+    await settleAll([settlement(endpoint, claim)]);
+    expect(await db.database.prisma.deliveryAttempt.count({ where: { deliveryId: claim.deliveryId } })).toBe(1);
+    expect(await attemptsOf(claim.deliveryId)).toEqual([
+      { number: 1, startedAt: ROW_TIME, durationMs: 7, statusCode: 502 },
+      { number: 2, startedAt: NOW, durationMs: 12, statusCode: 204 },
     ]);
   });
 
-  test("a delivery that was deleted meanwhile is skipped, and the others of its batch are settled", async () => {
+  test("a delivery keeps its newer claim when a failure of an older claim comes late, and that failure counts for nothing", async () => {
     const endpoint = await insertEndpoint(db.database.prisma);
-    const { id } = await claimedDelivery(endpoint);
+    const claim = await claimed(endpoint);
+    const { settle, health, metrics } = dispatcher();
+    await settle(settlement(endpoint, { ...claim, claimId: randomUUID() }, { succeeded: false }));
+    await health.drained();
+    expect(await deliveryOf(claim.deliveryId)).toMatchObject({ state: "pending", attemptCount: 0, statusCode: null });
+    expect(await dueOf(claim.deliveryId)).toMatchObject({ dueAt: LEASED_UNTIL, claimId: claim.claimId, attempts: 0 });
+    expect((await endpointOf(endpoint.id)).consecutiveFailures).toBe(0);
+    expect((await metrics.claimsLost.get()).values).toMatchObject([{ value: 1 }]);
+  });
+
+  test("a delivery succeeds by a late success, also after it was exhausted, and keeps the failure before", async () => {
+    const endpoint = await insertEndpoint(db.database.prisma);
+    const claim = await claimed(endpoint);
+    await settleAll([settlement(endpoint, claim, { succeeded: false, nextAttemptAt: null })]);
+    const late = { ...claim, claimId: randomUUID() };
+    await settleAll([settlement(endpoint, late, { leasedUntil: after(-1), startedAt: after(1) })]);
+    expect(await deliveryOf(claim.deliveryId)).toMatchObject({ state: "succeeded", statusCode: 204, attemptCount: 2 });
+    expect((await attemptsOf(claim.deliveryId)).map(({ number, statusCode }) => [number, statusCode])).toEqual([
+      [1, 500],
+      [2, 204],
+    ]);
+  });
+
+  test.each([
+    ["first", 2],
+    ["last", 2],
+    ["first", 402],
+    ["last", 402],
+  ])(
+    "of two results of one delivery the success wins, also where it comes %s in a batch of %d",
+    async (place, size) => {
+      const endpoint = await insertEndpoint(db.database.prisma);
+      // The success is of an older claim, and late; the failure is of the claim that holds the delivery.
+      const claim = await claimed(endpoint, 5);
+      const failure = settlement(endpoint, claim, { succeeded: false, nextAttemptAt: null });
+      const success = settlement(endpoint, { ...claim, claimId: randomUUID() }, { leasedUntil: after(-1) });
+      const others = [];
+      while (others.length < size - 2) others.push(settlement(endpoint, await claimed(endpoint)));
+      await settleAll(place === "first" ? [success, ...others, failure] : [failure, ...others, success]);
+      expect(await deliveryOf(claim.deliveryId)).toMatchObject({
+        state: "succeeded",
+        statusCode: 204,
+        attemptCount: 5,
+      });
+      expect(await dueOf(claim.deliveryId)).toBeNull();
+    },
+  );
+
+  test("of two failures of one delivery in a batch only that of the claim that holds it counts", async () => {
+    const endpoint = await insertEndpoint(db.database.prisma);
+    const claim = await claimed(endpoint);
+    const lost = { ...claim, claimId: randomUUID() };
+    await settleAll([
+      settlement(endpoint, claim, { succeeded: false }),
+      settlement(endpoint, lost, { succeeded: false, statusCode: 503 }),
+    ]);
+    expect(await deliveryOf(claim.deliveryId)).toMatchObject({ attemptCount: 1, statusCode: 500 });
+    expect((await endpointOf(endpoint.id)).consecutiveFailures).toBe(1);
+  });
+
+  test("§3.1/delete-in-flight a delivery that was deleted meanwhile is skipped, and the others of its batch are settled", async () => {
+    const endpoint = await insertEndpoint(db.database.prisma);
     const gone = await insertEndpoint(db.database.prisma);
     await db.database.prisma.webhookEndpoint.delete({ where: { id: gone.id } });
-    await settleAll([settlement(gone, randomUUID(), { succeeded: false }), settlement(endpoint, id)]);
-    expect((await deliveryOf(id)).state).toBe("succeeded");
+    const claim = await claimed(endpoint);
+    const deleted = { deliveryId: randomUUID(), claimId: randomUUID(), attempt: 1 };
+    await settleAll([settlement(gone, deleted, { succeeded: false }), settlement(endpoint, claim)]);
+    await settleAll([settlement(gone, deleted)]);
+    expect((await deliveryOf(claim.deliveryId)).state).toBe("succeeded");
+    expect(await db.database.prisma.delivery.count({ where: { id: deleted.deliveryId } })).toBe(0);
   });
 });
 
@@ -108,122 +158,143 @@ describe("settlements whose answer was lost, and which are made once more", () =
   test("settlements that are repeated count each failed attempt once: three do not disable an endpoint as six", async () => {
     const { prisma } = db.database;
     const endpoint = await insertEndpoint(prisma);
-    const { settlements } = await settleRun(endpoint, [false, false, false]);
-    const before = await prisma.notice.findMany({ where: { endpointId: endpoint.id } });
-    await settleAll(settlements);
-    await settleAll(settlements);
-    expect(await endpointOf(endpoint.id)).toMatchObject({ enabled: true, consecutiveFailures: 3 });
-    expect(await prisma.notice.findMany({ where: { endpointId: endpoint.id } })).toEqual(before);
-  });
-
-  test("settlements that are repeated undo nothing later: no success undoes a later failure, no failure a later success", async () => {
-    const endpoint = await insertEndpoint(db.database.prisma);
-    const { settlements: succeeded } = await settleRun(endpoint, [true]);
-    const { settlements: failed } = await settleRun(endpoint, [false, false]);
-    await settleAll(succeeded);
-    expect(await endpointOf(endpoint.id)).toMatchObject({ consecutiveFailures: 2 });
-    await settleRun(endpoint, [true]);
-    await settleAll(failed);
-    expect(await endpointOf(endpoint.id)).toMatchObject({ consecutiveFailures: 0, failureRun: [] });
-  });
-
-  test("settlements that are repeated count once also while the first statement is still running", async () => {
-    const { prisma } = db.database;
-    const endpoint = await insertEndpoint(prisma);
-    const { id } = await claimedDelivery(endpoint);
-    const settlements = [settlement(endpoint, id, { succeeded: false })];
-    let both: Promise<unknown> | undefined;
-    await prisma.$transaction(async (transaction) => {
-      await transaction.$queryRaw`select 1 from webhook_endpoint where id = ${endpoint.id}::uuid for no key update`;
-      both = Promise.all([settleAll(settlements), settleAll(settlements)]);
-      await eventually(async () => expect(await statementsThatWait(prisma)).toBe(2));
-    });
-    await both;
-    expect(await endpointOf(endpoint.id)).toMatchObject({ consecutiveFailures: 1 });
-    expect((await deliveryOf(id)).attempts).toHaveLength(1);
-  });
-
-  test("a late success of an attempt that was recorded as interrupted still counts", async () => {
-    const { prisma } = db.database;
-    const endpoint = await insertEndpoint(prisma);
-    await settleRun(endpoint, [false, false]);
-    const { id, nextAttemptAt } = await claimedDelivery(endpoint, 2);
-    await prisma.deliveryAttempt.create({
-      data: { deliveryId: id, number: 1, startedAt: nextAttemptAt ?? NOW, durationMs: 0, statusCode: 503 },
-    });
-    await settleAll([settlement(endpoint, id)]);
-    expect(await endpointOf(endpoint.id)).toMatchObject({ consecutiveFailures: 0 });
-  });
-});
-
-describe("a deletion at the same time", () => {
-  function queue() {
-    const errors: unknown[] = [];
-    const log = { debug() {}, info() {}, warn() {}, error: (...line: unknown[]) => errors.push(line), isDebug: false };
-    const settling = createSettleQueue(
-      {
-        queries: db.database.queries,
-        clock: steeredClock(NOW),
-        metrics: createMetrics(createRegistry("test")),
-        log,
-        signal: new AbortController().signal,
-      },
-      { failingAfter: FAILING_AFTER, disableAfter: DISABLE_AFTER },
+    const claims = await Promise.all([1, 2, 3].map(() => claimed(endpoint)));
+    // Every statement is carried out, and its first answer is lost: of the settlement, and of the health behind it.
+    const { settle, health } = dispatcher(
+      {},
+      losingAnswers(db.database.queries, () => true),
     );
-    return { settling, errors };
-  }
-
-  test.each([
-    ["alone", true],
-    ["alone", false],
-    ["in a batch", true],
-    ["in a batch", false],
-  ])(
-    "§3.1/delete-in-flight a deleted endpoint's settlement is skipped without an error (%s, success: %s)",
-    async (company, succeeded) => {
-      const { prisma } = db.database;
-      const { settling, errors } = queue();
-      const deleted = await insertEndpoint(prisma);
-      const kept = await insertEndpoint(prisma);
-      const gone = await claimedDelivery(deleted);
-      const other = await claimedDelivery(kept);
-      let settled: Promise<unknown> | undefined;
-      await prisma.$transaction(async (transaction) => {
-        await transaction.webhookEndpoint.delete({ where: { id: deleted.id } });
-        const first = settling(settlement(deleted, gone.id, { succeeded }));
-        if (company === "alone") await new Promise((resolve) => setImmediate(resolve));
-        settled = Promise.all([first, settling(settlement(kept, other.id, { succeeded }))]);
-        await eventually(async () => expect(await statementsThatWait(prisma)).toBe(1));
-      });
-      await settled;
-      expect(errors).toEqual([]);
-      expect(await prisma.deliveryAttempt.count({ where: { deliveryId: gone.id } })).toBe(0);
-      expect(await deliveryOf(other.id)).toMatchObject({ inFlight: false, attempts: [{ number: 1 }] });
-    },
-  );
-
-  test("a deletion that locks the same deliveries in another order causes no error", async () => {
-    const { prisma } = db.database;
-    const { settling, errors } = queue();
-    for (let round = 0; round < 8; round++) {
-      const endpoint = await insertEndpoint(prisma);
-      const ids: string[] = [];
-      for (let index = 0; index < 30; index++) ids.push((await claimedDelivery(endpoint)).id);
-      const settlements = ids
-        .toReversed()
-        .map((id) => settling(settlement(endpoint, id, { succeeded: round % 2 === 0 })));
-      const deletion = prisma.$executeRaw`delete from webhook_endpoint where id = ${endpoint.id}::uuid`;
-      // The management API makes its deletion again where PostgreSQL ended it.
-      await deletion.catch((error) => expect(sqlStateOf(error)).toBe("40P01"));
-      await Promise.all(settlements);
+    await Promise.all(claims.map((claim) => settle(settlement(endpoint, claim, { succeeded: false }))));
+    await health.drained();
+    expect(await endpointOf(endpoint.id)).toMatchObject({ enabled: true, consecutiveFailures: 3 });
+    expect(await prisma.notice.count({ where: { endpointId: endpoint.id } })).toBe(1);
+    for (const { deliveryId } of claims) {
+      expect(await deliveryOf(deliveryId)).toMatchObject({ attemptCount: 1, statusCode: 500 });
+      expect(await dueOf(deliveryId)).toMatchObject({ attempts: 1, dueAt: RETRY_AT });
     }
-    expect(errors).toEqual([]);
+  });
+
+  test("settlements that are repeated change no delivery: one that succeeded, was exhausted, or has been claimed again", async () => {
+    const endpoint = await insertEndpoint(db.database.prisma);
+    const [succeeded, exhausted, waiting] = [
+      settlement(endpoint, await claimed(endpoint)),
+      settlement(endpoint, await claimed(endpoint, 5), { succeeded: false, nextAttemptAt: null }),
+      settlement(endpoint, await claimed(endpoint, 2), { succeeded: false }),
+    ];
+    const all = [succeeded, exhausted, waiting];
+    await settleAll(all);
+    const claimId = randomUUID();
+    await db.database.prisma.due.update({
+      where: { deliveryId: waiting.deliveryId },
+      data: { claimId, dueAt: after(200_000) },
+    });
+    const rows = async () =>
+      Promise.all(all.map(async ({ deliveryId: id }) => [await deliveryOf(id), await dueOf(id), await attemptsOf(id)]));
+    const before = await rows();
+    await settleAll(all);
+    expect(await rows()).toEqual(before);
   });
 });
 
-/** How many statements of this test's database wait for a lock. */
-async function statementsThatWait(prisma: PrismaClient): Promise<number> {
-  const [row] = await prisma.$queryRaw<{ count: number }[]>`
-    select count(*)::int from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
-  return row?.count ?? 0;
-}
+describe("a batch with something that PostgreSQL refuses or can't do in time", () => {
+  test("one settlement that can't be written is set aside, and the others are settled", async () => {
+    const endpoint = await insertEndpoint(db.database.prisma);
+    const { settle } = dispatcher();
+    const claims = await Promise.all(Array.from({ length: 9 }, () => claimed(endpoint)));
+    const outcomes = await Promise.allSettled(
+      claims.map((claim, index) =>
+        settle(settlement(endpoint, claim, index === 4 ? { responseExcerpt: "\u0000" } : {})),
+      ),
+    );
+    expect(outcomes.map(({ status }) => status === "fulfilled")).toEqual(claims.map((_, index) => index !== 4));
+    const states = await Promise.all(claims.map(async ({ deliveryId }) => (await deliveryOf(deliveryId)).state));
+    expect(states).toEqual(claims.map((_, index) => (index === 4 ? "pending" : "succeeded")));
+  });
+
+  test("settlements that time out together are made in smaller batches, and one whose row is locked holds up no other", async () => {
+    const { prisma, queries } = db.database;
+    const endpoint = await insertEndpoint(prisma);
+    const claims = await Promise.all(Array.from({ length: 8 }, () => claimed(endpoint)));
+    const locked = claims[3]?.deliveryId as string;
+    // PostgreSQL cancels a statement that waits for a lock for so long, as it cancels one that runs too long.
+    const impatient: typeof queries = {
+      ...queries,
+      $queryRaw: async <T>(strings: TemplateStringsArray, ...values: unknown[]) =>
+        await prisma.$transaction(async (transaction) => {
+          await transaction.$executeRaw`set local statement_timeout = 500`;
+          return await transaction.$queryRaw<T>(strings, ...values);
+        }),
+    };
+    const { settle, stop } = dispatcher({}, impatient);
+    await prisma.$transaction(
+      async (transaction) => {
+        await transaction.$queryRaw`select 1 from due where delivery_id = ${locked}::uuid for update`;
+        const outcomes = Promise.allSettled(claims.map((claim) => settle(settlement(endpoint, claim))));
+        expect((await outcomes).map(({ status }) => status === "rejected")).toEqual(
+          claims.map(({ deliveryId }) => deliveryId === locked),
+        );
+      },
+      { timeout: 60_000 },
+    );
+    stop();
+    expect(await prisma.delivery.count({ where: { endpointId: endpoint.id, state: "succeeded" } })).toBe(7);
+  });
+});
+
+test("results of 250 endpoints settle while one endpoint's row is locked, and only that endpoint's health waits", async () => {
+  const { prisma } = db.database;
+  const endpoints = await Promise.all(Array.from({ length: 250 }, () => insertEndpoint(prisma)));
+  const [locked, flaky] = endpoints as [(typeof endpoints)[0], (typeof endpoints)[0]];
+  const settlements = await Promise.all(
+    endpoints.map(async (endpoint) =>
+      settlement(endpoint, await claimed(endpoint), { succeeded: endpoint !== locked && endpoint !== flaky }),
+    ),
+  );
+  const { settle, health, errors } = dispatcher();
+  await prisma.$transaction(
+    async (transaction) => {
+      await transaction.$queryRaw`select 1 from webhook_endpoint where id = ${locked.id}::uuid for update`;
+      await Promise.all(settlements.map(settle));
+      const ids = endpoints.map(({ id }) => id);
+      expect(await prisma.delivery.count({ where: { endpointId: { in: ids }, attemptCount: 1 } })).toBe(250);
+      await eventually(async () => expect((await endpointOf(flaky.id)).consecutiveFailures).toBe(1));
+      expect(health.has(locked.id)).toBe(true);
+      expect((await endpointOf(locked.id)).consecutiveFailures).toBe(0);
+    },
+    { timeout: 60_000 },
+  );
+  await health.drained();
+  expect((await endpointOf(locked.id)).consecutiveFailures).toBe(1);
+  expect(errors).toEqual([]);
+});
+
+test("four dispatchers that settle results of one flaky endpoint meet no deadlock, and lose no failure in a row", async () => {
+  const { prisma } = db.database;
+  const flaky = await insertEndpoint(prisma);
+  const others = await Promise.all(Array.from({ length: 10 }, () => insertEndpoint(prisma)));
+  const four = Array.from({ length: 4 }, () => dispatcher({ failingAfter: 900, disableAfter: 1_000 }));
+  const deadlocks = async () => {
+    await prisma.$queryRaw`select pg_stat_clear_snapshot()::text`;
+    const [row] = await prisma.$queryRaw<{ deadlocks: number }[]>`
+      select deadlocks::int from pg_stat_database where datname = current_database()`;
+    return row?.deadlocks;
+  };
+  const before = await deadlocks();
+  for (let round = 0; round < 5; round++) {
+    await Promise.all(
+      four.map(async ({ settle }) => {
+        const settlements = [];
+        for (let index = 0; index < 30; index++) {
+          const endpoint = index % 3 === 0 ? flaky : others[index % others.length];
+          if (endpoint)
+            settlements.push(settlement(endpoint, await claimed(endpoint), { succeeded: endpoint !== flaky }));
+        }
+        await Promise.all(settlements.map(settle));
+      }),
+    );
+  }
+  await Promise.all(four.map(({ health }) => health.drained()));
+  expect((await endpointOf(flaky.id)).consecutiveFailures).toBe(4 * 5 * 10);
+  expect(await deadlocks()).toBe(before);
+  expect(four.flatMap(({ errors }) => errors)).toEqual([]);
+});

@@ -1,53 +1,84 @@
+import { randomUUID } from "node:crypto";
+import type { Queries } from "@herald/common/database/queries";
+import { createRegistry } from "@herald/common/telemetry/metrics";
 import { insertDelivery, type insertEndpoint, ROW_TIME } from "@herald/testkit/harness/rows";
+import { steeredClock } from "@herald/testkit/harness/steered-clock";
 import type { TestDatabase } from "@herald/testkit/harness/use-database";
-import { type Settlement, settle } from "../src/sql/settle.ts";
+import { createHealthQueue } from "../src/health-queue.ts";
+import { createMetrics } from "../src/metrics.ts";
+import { createSettleQueue } from "../src/settle-queue.ts";
+import type { Settlement } from "../src/sql/settle.ts";
 
 /** When the settlements of these tests happen. */
 export const NOW = new Date(ROW_TIME.getTime() + 5_000);
+export const LEASED_UNTIL = new Date(NOW.getTime() + 50_000);
 export const RETRY_AT = new Date(NOW.getTime() + 60_000);
 export const FAILING_AFTER = 3;
 export const DISABLE_AFTER = 5;
 
 export type Endpoint = Awaited<ReturnType<typeof insertEndpoint>>;
 
+/** A claim as its settlement names it. */
+export interface Claimed {
+  deliveryId: string;
+  claimId: string;
+  attempt: number;
+}
+
 /** Deliveries that are claimed, and how they end. */
 export function settling(db: TestDatabase) {
-  async function claimedDelivery(endpoint: Endpoint, attempt = 1): Promise<{ id: string; nextAttemptAt: Date | null }> {
-    return await insertDelivery(db.database.prisma, endpoint, {
-      attemptCount: attempt,
-      inFlight: true,
-      nextAttemptAt: new Date(NOW.getTime() + 60_000),
+  /** A delivery whose `attempt`-th attempt is under way. */
+  async function claimed(endpoint: Endpoint, attempt = 1): Promise<Claimed> {
+    const claimId = randomUUID();
+    const ended = attempt === 1 ? {} : { attemptedAt: ROW_TIME, durationMs: 7, statusCode: 502 };
+    const { id } = await insertDelivery(db.database.prisma, endpoint, {
+      attemptCount: attempt - 1,
+      ...ended,
+      due: { dueAt: LEASED_UNTIL, claimId },
     });
+    return { deliveryId: id, claimId, attempt };
   }
 
-  async function settleAll(settlements: Settlement[], thresholds = {}) {
-    return await settle(db.database.queries, settlements, {
-      now: NOW,
+  /** The queues of one dispatcher, on the test's database or on another way to it. */
+  function dispatcher(thresholds = {}, queries: Queries = db.database.queries) {
+    const errors: unknown[] = [];
+    const stopping = new AbortController();
+    const metrics = createMetrics(createRegistry("test"));
+    const log = { debug() {}, info() {}, warn() {}, error: (...line: unknown[]) => errors.push(line), isDebug: false };
+    const parts = { queries, clock: steeredClock(NOW), metrics, log, signal: stopping.signal };
+    const health = createHealthQueue(parts, {
       failingAfter: FAILING_AFTER,
       disableAfter: DISABLE_AFTER,
       ...thresholds,
     });
+    const settle = createSettleQueue({ ...parts, health });
+    return { settle, health, metrics, errors, stop: () => stopping.abort() };
   }
 
-  /** One call that settles a first attempt of a new delivery for each of these. */
-  async function settleRun(endpoint: Endpoint, successes: readonly boolean[], thresholds = {}) {
+  /** Settles these in one batch, and waits for the health that follows. */
+  async function settleAll(settlements: readonly Settlement[], thresholds = {}): Promise<void> {
+    const { settle, health } = dispatcher(thresholds);
+    await Promise.all(settlements.map(settle));
+    await health.drained();
+  }
+
+  /** One batch that settles a first attempt of a new delivery for each of these. */
+  async function settleRun(endpoint: Endpoint, successes: readonly boolean[], thresholds = {}): Promise<Settlement[]> {
     const settlements: Settlement[] = [];
-    for (const succeeded of successes) {
-      const { id } = await claimedDelivery(endpoint);
-      settlements.push(settlement(endpoint, id, { succeeded }));
-    }
-    return { settlements, changed: await settleAll(settlements, thresholds) };
+    for (const succeeded of successes) settlements.push(settlement(endpoint, await claimed(endpoint), { succeeded }));
+    await settleAll(settlements, thresholds);
+    return settlements;
   }
 
-  return { claimedDelivery, settleAll, settleRun };
+  return { claimed, dispatcher, settleAll, settleRun };
 }
 
-export function settlement(endpoint: Endpoint, deliveryId: string, override: Partial<Settlement> = {}): Settlement {
+export function settlement(endpoint: Endpoint, claimed: Claimed, override: Partial<Settlement> = {}): Settlement {
   const succeeded = override.succeeded ?? true;
   return {
-    deliveryId,
+    ...claimed,
     endpointId: endpoint.id,
-    attempt: 1,
+    leasedUntil: LEASED_UNTIL,
     revision: endpoint.revision,
     startedAt: NOW,
     durationMs: 12,
@@ -59,5 +90,28 @@ export function settlement(endpoint: Endpoint, deliveryId: string, override: Par
     traceparent: null,
     nextAttemptAt: succeeded ? null : RETRY_AT,
     ...override,
+  };
+}
+
+/** Statements whose answer is lost once each: PostgreSQL carries them out, and the caller gets an error of the connection. */
+export function losingAnswers(queries: Queries, isLost: (text: string) => boolean): Queries {
+  const lost = new Set<string>();
+  function lose(strings: TemplateStringsArray): void {
+    const text = strings.join("?");
+    if (!isLost(text) || lost.has(text)) return;
+    lost.add(text);
+    throw new Error("Connection terminated unexpectedly");
+  }
+  return {
+    async $queryRaw<T>(strings: TemplateStringsArray, ...values: unknown[]) {
+      const rows = await queries.$queryRaw<T>(strings, ...values);
+      lose(strings);
+      return rows;
+    },
+    async $executeRaw(strings, ...values) {
+      const count = await queries.$executeRaw(strings, ...values);
+      lose(strings);
+      return count;
+    },
   };
 }

@@ -1,4 +1,4 @@
-import { randomBytes } from "node:crypto";
+import { randomBytes, randomUUID } from "node:crypto";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -52,28 +52,24 @@ async function start(settings: Record<string, string>): Promise<void> {
   });
 }
 
-/** An endpoint with new deliveries, and their hints as the publisher sends them. */
-async function endpointWith(path: string, count: number): Promise<{ deliveryId: string; endpointId: string }[]> {
+/** Stores an endpoint with deliveries that are due, and returns the endpoint's id. */
+async function endpointWith(path: string, count: number): Promise<string> {
   const { prisma } = db.database;
   const endpoint = await insertEndpoint(prisma, { url: `${receiver.url}/${path}` });
   const sealedSecret = secretBox(SECRET_KEYS).seal("secret", endpoint.id);
   await prisma.webhookEndpoint.update({ where: { id: endpoint.id }, data: { sealedSecret } });
-  const nextAttemptAt = new Date(Date.now() + 30_000);
-  const hints = [];
-  for (let index = 0; index < count; index++) {
-    const { id } = await insertDelivery(prisma, endpoint, { nextAttemptAt, createdAt: new Date() });
-    hints.push({ deliveryId: id, endpointId: endpoint.id });
-  }
-  return hints;
+  for (let index = 0; index < count; index++) await insertDelivery(prisma, endpoint, { createdAt: new Date() });
+  return endpoint.id;
 }
 
-async function sendHints(hints: readonly object[]): Promise<void> {
+/** Sends hints as the publisher does. */
+async function hint(...endpointIds: string[]): Promise<void> {
   const broker = connectBroker({ url: rabbitmq.url, namespace: rabbitmq.namespace, name: "test", log: quiet });
   try {
     const publisher = broker.publisher();
-    const routingKey = names(rabbitmq.namespace).firstHintsQueue;
-    for (const hint of hints) {
-      await publisher.publish({ exchange: "", routingKey, content: Buffer.from(JSON.stringify(hint)) });
+    const routingKey = names(rabbitmq.namespace).hintsQueue;
+    for (const endpointId of endpointIds) {
+      await publisher.publish({ exchange: "", routingKey, content: Buffer.from(JSON.stringify({ endpointId })) });
     }
   } finally {
     await broker.close();
@@ -96,7 +92,7 @@ test("an endpoint never has more attempts in flight than its cap, and its backlo
     return { status: 200 };
   });
   await start({ ENDPOINT_CONCURRENCY: "4" });
-  await sendHints(await endpointWith("busy", 60));
+  await hint(await endpointWith("busy", 60));
   await eventually(() => expect(inFlight).toBe(4));
   // A fixed wait, to show an absence: no fifth attempt begins.
   await new Promise((resolve) => setTimeout(resolve, 500));
@@ -108,16 +104,45 @@ test("an endpoint never has more attempts in flight than its cap, and its backlo
   );
 });
 
-test("endpoints that hang delay no hint of the others, though they take the whole prefetch", async () => {
+test("endpoints that hang delay no delivery of the others, though they take all places", async () => {
   receiver.answerWith(({ path }) => (path.startsWith("/hangs") ? { fault: "hang" } : { status: 200 }));
-  // Hints that are held up would be freed by the timeout, and come too late for this test.
+  // Places that are held up would be freed by the timeout, and come too late for this test.
   const timeouts = { ATTEMPT_TIMEOUT_SECONDS: "60", CLAIM_LEASE_SECONDS: "120" };
-  await start({ NEW_DELIVERY_CONCURRENCY: "12", ENDPOINT_CONCURRENCY: "4", ...timeouts });
-  const hanging = [];
-  for (const path of ["hangs-1", "hangs-2", "hangs-3", "hangs-4"]) hanging.push(...(await endpointWith(path, 10)));
-  await sendHints(hanging);
+  await start({ DELIVERY_CONCURRENCY: "12", ENDPOINT_CONCURRENCY: "4", ...timeouts });
+  for (const path of ["hangs-1", "hangs-2", "hangs-3", "hangs-4"]) await hint(await endpointWith(path, 10));
   await eventually(() => expect(receiver.requests.length).toBeGreaterThanOrEqual(12));
-  const healthy = await endpointWith("healthy", 20);
-  await sendHints(healthy);
+  await hint(await endpointWith("healthy", 20));
   await eventually(() => expect(countOf("healthy")).toBe(20), { timeoutMs: 40_000 });
+});
+
+test("deliveries are made without any hint, a due scan later", async () => {
+  await start({});
+  await endpointWith("unhinted", 5);
+  await eventually(() => expect(countOf("unhinted")).toBe(5));
+});
+
+test("deliveries that a dispatcher left behind when it died are made, each with its first attempt", async () => {
+  const { prisma } = db.database;
+  const endpointId = await endpointWith("interrupted", 12);
+  const dueAt = new Date(Date.now() - 1_000);
+  await prisma.due.updateMany({ where: { endpointId }, data: { claimId: randomUUID(), dueAt } });
+  await start({});
+  await eventually(async () =>
+    expect(await prisma.delivery.count({ where: { endpointId, state: "succeeded", attemptCount: 1 } })).toBe(12),
+  );
+  expect(countOf("interrupted")).toBe(12);
+});
+
+test("an endpoint whose secret can't be opened is left alone for a minute, however large its backlog", async () => {
+  const { prisma } = db.database;
+  const endpointId = await endpointWith("sealed", 40);
+  await prisma.webhookEndpoint.update({ where: { id: endpointId }, data: { sealedSecret: "sealed by another key" } });
+  const begun = new Date();
+  await start({ ENDPOINT_CONCURRENCY: "4", LOG_LEVEL: "error" });
+  const later = { endpointId, claimId: null, dueAt: { gt: new Date(begun.getTime() + 55_000) } };
+  await eventually(async () => expect(await prisma.due.count({ where: later })).toBe(4));
+  // A fixed wait, to show an absence: the scans of the next seconds claim none of the others.
+  await new Promise((resolve) => setTimeout(resolve, 2_500));
+  expect(await prisma.due.count({ where: later })).toBe(4);
+  expect(countOf("sealed")).toBe(0);
 });

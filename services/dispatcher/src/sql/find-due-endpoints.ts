@@ -1,68 +1,81 @@
 import type { Queries } from "@herald/common/database/queries";
+import { newUntil } from "./claimed-delivery.ts";
 
-export interface DueEndpoints {
-  /** Enabled endpoints with at least one delivery that is due. */
-  enabled: string[];
-  /** Disabled ones: their deliveries are to be parked. */
-  disabled: string[];
-  /** Where the next look goes on; null when this one came to the end. */
+/** An enabled endpoint with deliveries that are due. */
+export interface DueEndpoint {
+  endpointId: string;
+  /** The time of its first due row that is alive. */
+  dueAt: Date;
+  /** Whether that row is of an interrupted delivery: one that bears the claim of a dispatcher that died. */
+  interrupted: boolean;
+}
+
+export interface DuePage {
+  due: DueEndpoint[];
+  /** Where the next page begins; null when this was the last one. */
   next: string | null;
 }
 
-/** Endpoints with unfinished deliveries that one look passes at the most; each costs two index probes. */
-const STEPS_PER_LOOK = 2_000;
+export interface DuePageQuery {
+  now: Date;
+  /** Rows that were due before this time are looked for only where `known` says so, or the endpoint was edited since. */
+  since: Date;
+  /** Endpoints that had due rows lately, with the time from which on those that are alive lie. */
+  known: readonly { endpointId: string; since: Date }[];
+  /** The endpoint with which the page before this one ended; null for the first page. */
+  after: string | null;
+  /** Enabled endpoints in a page. */
+  limit: number;
+}
 
 /**
- * Finds endpoints that have due deliveries, by stepping from endpoint to endpoint: the cost follows the number of
- * endpoints with unfinished deliveries, however many deliveries each of them has, so no backlog hides another's.
+ * Goes through a page of the enabled endpoints, and probes each for a due row. The lower bound makes a look cost what is
+ * alive: rows that are done leave dead entries at the left of the index, and while any old transaction is open they stay,
+ * and a probe from the beginning would pass them all. A resume is an edit, and brings back rows that were due long before.
  *
- * Locks nothing. Walks delivery_due for its first row, then delivery_pending by skipping from one endpoint to the next.
+ * Locks nothing. Walks webhook_endpoint_pkey, and due_endpoint_id_due_at_idx once an endpoint.
  */
 export async function findDueEndpoints(
   queries: Queries,
-  { now, after, limit }: { now: Date; after: string | null; limit: number },
-): Promise<DueEndpoints> {
-  const [row] = await queries.$queryRaw<DueEndpoints[]>`
-    with recursive walk (endpoint_id, step) as (
-      (
-        select endpoint_id, 1 from delivery
-        where state = 'pending' and endpoint_id > ${after ?? ZERO_UUID}::uuid
-          -- Most looks end here: nothing at all is due.
-          and exists (select from delivery where state = 'pending' and next_attempt_at <= ${now}::timestamptz)
-        order by endpoint_id
-        limit 1
-      )
-      union all
-      select following.endpoint_id, walk.step + 1
-      from walk
-      cross join lateral (
-        select endpoint_id from delivery
-        where state = 'pending' and endpoint_id > walk.endpoint_id
-        order by endpoint_id
-        limit 1
-      ) as following
-      where walk.step < ${STEPS_PER_LOOK}
-    ), due as (
-      select walk.endpoint_id, walk.step, endpoint.enabled
-      from walk
-      join webhook_endpoint as endpoint on endpoint.id = walk.endpoint_id
-      where exists (
-        select from delivery
-        where delivery.endpoint_id = walk.endpoint_id and state = 'pending' and next_attempt_at <= ${now}::timestamptz
-      )
-      order by walk.step
+  { now, since, known, after, limit }: DuePageQuery,
+): Promise<DuePage> {
+  const rows = await queries.$queryRaw<{ endpointId: string; dueAt: Date | null; interrupted: boolean }[]>`
+    with page as materialized (
+      select id, updated_at from webhook_endpoint
+      where enabled and id > ${after ?? ZERO_UUID}::uuid
+      order by id
       limit ${limit}
+    ), found as (
+      select page.id, first.due_at, first.claim_id is not null as interrupted
+      from page
+      left join unnest(
+        ${known.map(({ endpointId }) => endpointId)}::uuid[],
+        ${known.map(({ since }) => since)}::timestamptz[]
+      ) as known (endpoint_id, since) on known.endpoint_id = page.id
+      cross join lateral (
+        select due_at, claim_id from due
+        where due.endpoint_id = page.id
+          and due_at <= ${newUntil(now)}::timestamptz
+          and (due_at <= ${now}::timestamptz or attempts = 0 and claim_id is null)
+          and due_at >= case
+            when page.updated_at >= ${since}::timestamptz then '-infinity'
+            else coalesce(known.since, ${since}::timestamptz)
+          end
+        order by due_at
+        limit 1
+      ) as first
     )
-    select
-      coalesce(array_agg(endpoint_id) filter (where enabled), '{}') as "enabled",
-      coalesce(array_agg(endpoint_id) filter (where not enabled), '{}') as "disabled",
-      case
-        when count(*) = ${limit} then (select endpoint_id from due order by step desc limit 1)
-        else (select endpoint_id from walk where step = ${STEPS_PER_LOOK})
-      end as "next"
-    from due`;
-  if (!row) throw new Error("PostgreSQL answered an aggregate with no row.");
-  return row;
+    select id as "endpointId", due_at as "dueAt", interrupted from found
+    union all
+    -- Where the page is full, its last endpoint.
+    (select id, null, null from page order by id offset ${limit - 1} limit 1)`;
+  const due: DueEndpoint[] = [];
+  let next: string | null = null;
+  for (const { endpointId, dueAt, interrupted } of rows) {
+    if (dueAt === null) next = endpointId;
+    else due.push({ endpointId, dueAt, interrupted });
+  }
+  return { due, next };
 }
 
 const ZERO_UUID = "00000000-0000-0000-0000-000000000000";

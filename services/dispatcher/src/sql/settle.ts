@@ -6,6 +6,9 @@ export interface Settlement {
   deliveryId: string;
   endpointId: string;
   attempt: number;
+  /** The claim that the attempt belongs to. */
+  claimId: string;
+  leasedUntil: Date;
   /** The endpoint's revision when the attempt was claimed. */
   revision: bigint;
   startedAt: Date;
@@ -21,53 +24,44 @@ export interface Settlement {
   nextAttemptAt: Date | null;
 }
 
-/** An endpoint whose health these settlements changed. */
-export interface EndpointHealth {
-  endpointId: string;
-  organizationId: string;
-  consecutiveFailures: number;
-  /** Whether these settlements disabled it. */
-  disabled: boolean;
-}
-
-/** Consecutive failures that have consequences. */
-export interface HealthThresholds {
-  /** The product is told that the endpoint is failing. Where this is not less than `disableAfter`, the product is told of the disabling only. */
-  failingAfter: number;
-  /** The endpoint is disabled, and the product told so (SPEC 3.1). */
-  disableAfter: number;
+export interface Settled {
+  /**
+   * Results that came too late: another process had claimed the delivery since, it had succeeded, or it was gone. They
+   * changed nothing.
+   */
+  late: Settlement[];
+  /** Of the endpoints that took a delivery, those with a run of failures, which a success ends. */
+  recovering: string[];
 }
 
 /**
- * Writes down how attempts ended, in the order in which they did, and what follows: each delivery's state, each
- * endpoint's run of failures, and the disabling of an endpoint whose run reached `disableAfter` (SPEC 3.1, 3.2).
+ * Writes down how attempts ended, and what follows for their deliveries. Endpoints are only read: no settlement waits for
+ * an endpoint's row. Their health is written behind it (write-health.ts).
  *
- * - A success ends its delivery whatever else happened to it meanwhile. A failure counts only for the claim that it
- *   belongs to: one that comes after the lease ran out and another process claimed the delivery is only recorded.
- * - A run that reaches a threshold leaves a notice, written with what it is about, so that no crash comes between the two.
- *   Each threshold has its own notice, however many results one call brings, so that batching changes no notice.
- * - Endpoints are counted only where that changes something: a healthy endpoint's row is neither locked nor written.
- * - A result from before the endpoint's latest edit, or after it was disabled, leaves the endpoint alone.
- * - Deliveries and endpoints that were deleted meanwhile are skipped.
+ * - A success ends its delivery whatever else happened to it meanwhile, also a failure in the same call.
+ * - A failure counts only while its claim still holds the delivery. Then the delivery waits for its next attempt, or is
+ *   exhausted.
+ * - The latest attempt is in the delivery's row; the one before it moves to delivery_attempt.
+ * - Deliveries that were deleted meanwhile are skipped.
  * - The same settlements, written again, change nothing: a caller that got no answer cannot know whether they were written.
  *
- * Locks: these deliveries; endpoints that fail or recover. A concurrent deletion of an endpoint may end as a deadlock
- * (it takes the endpoint first, then the deliveries): PostgreSQL ends one of both, and a settlement is tried again.
- * Walks: delivery_pkey, webhook_endpoint_pkey, and delivery_attempt_pkey for the results of endpoints that fail or recover.
+ * Locks these rows of `due` and `delivery`. Walks due_pkey, delivery_pkey, delivery_attempt_pkey, webhook_endpoint_pkey.
+ * `between` lets a cached plan leave out the partitions in which nothing is settled.
+ *
+ * @param now by which it is told whether a lease has run out
  */
-export async function settle(
-  queries: Queries,
-  settlements: readonly Settlement[],
-  { now, failingAfter, disableAfter }: { now: Date } & HealthThresholds,
-): Promise<EndpointHealth[]> {
-  const column = <T>(read: (settlement: Settlement) => T) => settlements.map(read);
-  return await queries.$queryRaw<EndpointHealth[]>`
+export async function settle(queries: Queries, settlements: readonly Settlement[], now: Date): Promise<Settled> {
+  const results = onePerClaim(settlements);
+  const column = <T>(read: (settlement: Settlement) => T) => results.map(read);
+  const [first, last] = [results.at(0)?.deliveryId, results.at(-1)?.deliveryId];
+  // An earlier attempt can have ended only where this is no first one, or where its lease ran out before it ended.
+  const mayFollow = (each: Settlement) => each.attempt > 1 || each.leasedUntil <= now;
+  const [row] = await queries.$queryRaw<{ written: number[]; recovering: string[] }[]>`
     with result as materialized (
       select * from unnest(
         ${column((each) => each.deliveryId)}::uuid[],
-        ${column((each) => each.endpointId)}::uuid[],
-        ${column((each) => each.attempt)}::int[],
-        ${column((each) => each.revision)}::bigint[],
+        ${column((each) => each.claimId)}::uuid[],
+        ${column(mayFollow)}::boolean[],
         ${column((each) => each.startedAt)}::timestamptz[],
         ${column((each) => each.durationMs)}::int[],
         ${column((each) => each.statusCode)}::int[],
@@ -78,120 +72,90 @@ export async function settle(
         ${column((each) => each.traceparent)}::text[],
         ${column((each) => each.nextAttemptAt)}::timestamptz[]
       ) with ordinality as result (
-        delivery_id, endpoint_id, attempt, revision, started_at, duration_ms, status_code, succeeded, error_summary,
-        failure_kind, response_excerpt, traceparent, next_attempt_at, position
+        delivery_id, claim_id, may_follow, started_at, duration_ms, status_code, succeeded, error_summary, failure_kind,
+        response_excerpt, traceparent, next_attempt_at, position
       )
-    ), settled as (
-      update delivery
-      set state = case
-            when result.succeeded then 'succeeded'::delivery_state
-            when result.next_attempt_at is null then 'exhausted'
-            else 'pending'
-          end,
-          next_attempt_at = case when result.succeeded then null else result.next_attempt_at end,
-          in_flight = false,
-          status_code = result.status_code,
-          error_summary = result.error_summary,
-          failure_kind = result.failure_kind,
-          attempted_at = result.started_at
+    ), ended as (
+      delete from due using result
+      where due.delivery_id = result.delivery_id
+        and (result.succeeded or (due.claim_id = result.claim_id and result.next_attempt_at is null))
+      returning result.position
+    ), postponed as (
+      update due
+      set due_at = result.next_attempt_at, claim_id = null, attempts = due.attempts + 1
       from result
-      where delivery.id = result.delivery_id
-        -- As text: PostgreSQL, whose statistics mostly show nothing unfinished, would else read everything unfinished first.
-        and delivery.state::text <> 'succeeded'
-        and (result.succeeded or (delivery.in_flight and delivery.attempt_count = result.attempt))
-    ), recorded as (
+      where due.delivery_id = result.delivery_id
+        and not result.succeeded and due.claim_id = result.claim_id and result.next_attempt_at is not null
+      returning result.position
+    ), counted as materialized (
+      select * from result
+      where succeeded
+        or position in (select position from ended)
+        or position in (select position from postponed)
+    ), preceding as (
       insert into delivery_attempt
         (delivery_id, number, started_at, duration_ms, status_code, error_summary, failure_kind, response_excerpt,
           traceparent)
-      select delivery_id, attempt, started_at, duration_ms, status_code, error_summary, failure_kind, response_excerpt,
-        traceparent
-      from result
-      where exists (select from delivery where delivery.id = result.delivery_id)
-      -- The lease ran out, and a claim recorded this attempt as interrupted: the real result replaces that.
-      on conflict (delivery_id, number) do update
-      set started_at = excluded.started_at, duration_ms = excluded.duration_ms, status_code = excluded.status_code,
-        error_summary = excluded.error_summary, failure_kind = excluded.failure_kind,
-        response_excerpt = excluded.response_excerpt, traceparent = excluded.traceparent
-    ), endpoint as materialized (
-      select id, organization_id, revision, failure_run, name, url
-      from webhook_endpoint
-      where id = any (${[...new Set(column((each) => each.endpointId))]}::uuid[])
-        and enabled
-        and (consecutive_failures > 0
-          or id = any (${[...new Set(settlements.filter((each) => !each.succeeded).map((each) => each.endpointId))]}::uuid[]))
-      -- In one order, so that of two dispatchers one waits for the other, and they do not deadlock.
-      order by id
-      for no key update
-    ), counted as (
-      -- A run is what lies between two successes: its number is how many successes came before.
-      select result.endpoint_id, result.succeeded, result.position,
-        result.delivery_id || '/' || result.attempt as attempt,
-        count(*) filter (where result.succeeded)
-          over (partition by result.endpoint_id order by result.position) as run
-      from result
-      join endpoint on endpoint.id = result.endpoint_id and endpoint.revision = result.revision
-      -- Settled before, by a statement whose answer was lost. Its snapshot may be older than that, the endpoint's row never is.
-      where not (result.delivery_id || '/' || result.attempt = any (endpoint.failure_run))
-        and not exists (
-          select from delivery_attempt as written
-          where written.delivery_id = result.delivery_id
-            and written.number = result.attempt
-            and written.started_at = result.started_at
-            -- An interruption that a claim wrote down is no settlement, though it may bear the same time.
-            and written.error_summary is not distinct from result.error_summary
-        )
-    ), run as (
-      select counted.endpoint_id, counted.run,
-        case when counted.run = 0 then endpoint.failure_run else '{}' end
-          || coalesce(array_agg(counted.attempt order by counted.position) filter (where not counted.succeeded), '{}')
-          as failures,
-        case when counted.run = 0 then cardinality(endpoint.failure_run) else 0 end as failures_before
+      select delivery.id, delivery.attempt_count, delivery.attempted_at, delivery.duration_ms, delivery.status_code,
+        delivery.error_summary, delivery.failure_kind, delivery.response_excerpt, delivery.traceparent
       from counted
-      join endpoint on endpoint.id = counted.endpoint_id
-      group by counted.endpoint_id, counted.run, endpoint.failure_run
-    ), judged as (
-      select *,
-        bool_or(cardinality(failures) >= ${disableAfter})
-          over (partition by endpoint_id order by run rows between unbounded preceding and 1 preceding)
-          as disabled_before
-      from run
-    ), noticed as (
-      insert into notice
-        (type, organization_id, endpoint_id, endpoint_name, endpoint_url, failure_run, occurred_at, publish_at)
-      select threshold.type, endpoint.organization_id, endpoint.id, endpoint.name, endpoint.url,
-        judged.failures[:threshold.failures], ${now}::timestamptz, ${now}::timestamptz
-      from judged
-      join endpoint on endpoint.id = judged.endpoint_id
-      join (values
-        ('endpoint.failing'::notice_type, ${failingAfter}::int),
-        ('endpoint.disabled', ${disableAfter}::int)
-      ) as threshold (type, failures) on threshold.failures <= cardinality(judged.failures)
-      where judged.disabled_before is not true
-        -- Once a run. An endpoint that is still enabled was not disabled yet, whatever its count: the setting may be new.
-        and (threshold.type = 'endpoint.disabled'
-          or (judged.failures_before < threshold.failures and threshold.failures < ${disableAfter}))
-      order by judged.endpoint_id, judged.run, threshold.type
-    ), verdict as (
-      -- The first run that was long enough disables, whatever came after it; else the latest run stands.
-      select distinct on (endpoint_id) endpoint_id,
-        failures[:${disableAfter}] as failures,
-        cardinality(failures) >= ${disableAfter} as disabled
-      from run
-      order by endpoint_id, cardinality(failures) >= ${disableAfter} desc,
-        case when cardinality(failures) >= ${disableAfter} then run end,
-        run desc
+      cross join lateral (
+        select * from delivery where id = counted.delivery_id and attempt_count > 0 and state <> 'succeeded' offset 0
+      ) as delivery
+      where counted.may_follow
+      on conflict (delivery_id, number) do nothing
+    ), settled as (
+      update delivery
+      set state = case
+            when counted.succeeded then 'succeeded'::delivery_state
+            when counted.next_attempt_at is null then 'exhausted'
+            else 'pending'
+          end,
+          attempt_count = delivery.attempt_count + 1,
+          attempted_at = counted.started_at,
+          duration_ms = counted.duration_ms,
+          status_code = counted.status_code,
+          error_summary = counted.error_summary,
+          failure_kind = counted.failure_kind,
+          response_excerpt = counted.response_excerpt,
+          traceparent = counted.traceparent
+      from counted
+      where delivery.id = counted.delivery_id
+        and delivery.id between ${first}::uuid and ${last}::uuid
+        and delivery.state <> 'succeeded'
     )
-    update webhook_endpoint
-    set consecutive_failures = cardinality(verdict.failures),
-        failure_run = verdict.failures,
-        enabled = not verdict.disabled,
-        disabled_reason = case when verdict.disabled then 'failures'::disabled_reason end,
-        disabled_at = case when verdict.disabled then ${now}::timestamptz end,
-        updated_at = case when verdict.disabled then ${now}::timestamptz else updated_at end,
-        -- The version changes with the configuration, and not when deliveries are counted.
-        revision = webhook_endpoint.revision + verdict.disabled::int
-    from verdict
-    where webhook_endpoint.id = verdict.endpoint_id
-    returning webhook_endpoint.id as "endpointId", organization_id as "organizationId",
-      consecutive_failures as "consecutiveFailures", verdict.disabled as "disabled"`;
+    select
+      array(
+        select position::int from counted
+        union all
+        -- Written before, by a statement whose answer was lost.
+        select result.position::int from result
+        cross join lateral (select attempted_at from delivery where id = result.delivery_id offset 0) as delivery
+        where not result.succeeded
+          and result.position not in (select position from counted)
+          and delivery.attempted_at = result.started_at
+      ) as "written",
+      array(
+        select id from webhook_endpoint
+        where id = any (${endpointsOf(results.filter((each) => each.succeeded))}::uuid[]) and consecutive_failures > 0
+      ) as "recovering"`;
+  if (!row) throw new Error("PostgreSQL answered a select of arrays with no row.");
+  const written = new Set(row.written.map((position) => results[position - 1]));
+  return { late: settlements.filter((each) => !written.has(each)), recovering: row.recovering };
+}
+
+/**
+ * Of several results of one delivery a success wins, and one success is enough. Of several failures, the claim that holds
+ * the delivery decides in the statement. In the order of ids, so that two dispatchers seldom wait for each other.
+ */
+function onePerClaim(settlements: readonly Settlement[]): Settlement[] {
+  const successes = new Map<string, Settlement>();
+  for (const each of settlements) if (each.succeeded) successes.set(each.deliveryId, each);
+  return settlements
+    .filter((each) => (successes.get(each.deliveryId) ?? each) === each)
+    .sort((one, other) => (one.deliveryId < other.deliveryId ? -1 : 1));
+}
+
+function endpointsOf(settlements: readonly Settlement[]): string[] {
+  return [...new Set(settlements.map((each) => each.endpointId))];
 }

@@ -1,0 +1,58 @@
+import { describe, expect, test } from "@jest/globals";
+import { type Health, type HealthResult, isWritten, nextHealth } from "./health.ts";
+
+const THRESHOLDS = { failingAfter: 3, disableAfter: 5 };
+const healthy: Health = { revision: 1n, enabled: true, failureRun: [] };
+
+/** Results of new deliveries: "F" a failure, "S" a success. */
+function results(outcomes: string, from = 0): HealthResult[] {
+  return [...outcomes].map((outcome, index) => ({
+    deliveryId: `d${from + index}`,
+    attempt: 1,
+    revision: 1n,
+    succeeded: outcome === "S",
+  }));
+}
+
+describe("a step of an endpoint's health", () => {
+  test.each([
+    ["F", { used: 1, changed: true, failureRun: ["d0/1"], notice: null }],
+    ["S", { used: 1, changed: false, failureRun: [], notice: null }],
+    ["FS", { used: 2, changed: false, failureRun: [], notice: null }],
+    ["FSF", { used: 3, changed: true, failureRun: ["d2/1"], notice: null }],
+    ["FFFFF", { used: 3, failureRun: ["d0/1", "d1/1", "d2/1"], notice: "endpoint.failing" }],
+    ["FFSFFFS", { used: 6, failureRun: ["d3/1", "d4/1", "d5/1"], notice: "endpoint.failing" }],
+  ])("a step from healthy takes in %s up to the first notice", (outcomes, step) => {
+    expect(nextHealth(healthy, results(outcomes), THRESHOLDS)).toMatchObject({ disabled: false, ...step });
+  });
+
+  test("§3.1/failures a step at the fifth failure disables the endpoint", () => {
+    const failureRun = ["a/1", "b/1", "c/1", "d/2"];
+    expect(nextHealth({ ...healthy, failureRun }, results("FF"), THRESHOLDS)).toEqual({
+      used: 1,
+      changed: true,
+      failureRun: [...failureRun, "d0/1"],
+      disabled: true,
+      notice: "endpoint.disabled",
+    });
+  });
+
+  test("a step takes no account of other revisions, of disabled endpoints, or of a failure that it counted before", () => {
+    const unchanged = { used: 1, changed: false, notice: null };
+    expect(nextHealth({ ...healthy, revision: 2n }, results("F"), THRESHOLDS)).toMatchObject(unchanged);
+    expect(nextHealth({ ...healthy, enabled: false }, results("F"), THRESHOLDS)).toMatchObject(unchanged);
+    expect(nextHealth({ ...healthy, failureRun: ["d0/1"] }, results("F"), THRESHOLDS)).toMatchObject(unchanged);
+  });
+});
+
+test("a step is known to be written by the run and the version that it leaves", () => {
+  const step = nextHealth(healthy, results("F"), THRESHOLDS);
+  const written = { ...healthy, failureRun: step.failureRun };
+  expect(isWritten(step, healthy, written)).toBe(true);
+  expect(isWritten(step, healthy, healthy)).toBe(false);
+  expect(isWritten(step, healthy, { ...written, revision: 2n })).toBe(false);
+  const before = { ...healthy, failureRun: ["a/1", "b/1", "c/1", "d/1"] };
+  const disabling = nextHealth(before, results("F"), THRESHOLDS);
+  const disabled = { revision: 2n, enabled: false, failureRun: disabling.failureRun };
+  expect(isWritten(disabling, before, disabled)).toBe(true);
+});

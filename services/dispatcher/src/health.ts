@@ -1,0 +1,82 @@
+import type { Settlement } from "./sql/settle.ts";
+
+/** An endpoint's health, as far as results change it. */
+export interface Health {
+  revision: bigint;
+  enabled: boolean;
+  /** The attempts of the run of failures since the last success, oldest first, each as "<delivery id>/<attempt number>". */
+  failureRun: readonly string[];
+}
+
+/** Consecutive failures that have consequences. */
+export interface HealthThresholds {
+  /** The product is told that the endpoint is failing. Where this is not less than `disableAfter`, the product is told of the disabling only. */
+  failingAfter: number;
+  /** The endpoint is disabled, and the product told so (SPEC 3.1). */
+  disableAfter: number;
+}
+
+/** What a settled attempt means for its endpoint. */
+export type HealthResult = Pick<Settlement, "deliveryId" | "attempt" | "revision" | "succeeded">;
+
+/** What some results change, to be written at once. */
+export interface HealthStep {
+  /** How many results it takes in; more, once this step is written, make the next step. */
+  used: number;
+  /** Whether there is anything to write. */
+  changed: boolean;
+  failureRun: readonly string[];
+  disabled: boolean;
+  notice: "endpoint.failing" | "endpoint.disabled" | null;
+}
+
+/**
+ * What follows for an endpoint from results, in their order, up to the first one that needs a notice: a step has one notice
+ * at the most, and a step with a notice always changes the run, by which it can be told whether it was written.
+ *
+ * - A success ends the run of failures. A run that reaches a threshold has a notice, once (SPEC 3.1).
+ * - A result of another revision, from before an edit, leaves the endpoint alone; so does any result while it is disabled.
+ * - A failure that is in the run already is not counted twice.
+ * - An endpoint that is still enabled was not disabled yet, whatever the length of its run: the setting may be new.
+ */
+export function nextHealth(
+  health: Health,
+  results: readonly HealthResult[],
+  { failingAfter, disableAfter }: HealthThresholds,
+): HealthStep {
+  let run = health.failureRun;
+  const step = (used: number, notice: HealthStep["notice"]): HealthStep => ({
+    used,
+    changed: !isSameRun(run, health.failureRun),
+    failureRun: run,
+    disabled: notice === "endpoint.disabled",
+    notice,
+  });
+  for (const [index, result] of results.entries()) {
+    if (!health.enabled || result.revision !== health.revision) continue;
+    const attempt = `${result.deliveryId}/${result.attempt}`;
+    if (result.succeeded) run = [];
+    else if (!run.includes(attempt)) {
+      run = [...run, attempt];
+      if (run.length >= disableAfter) {
+        run = run.slice(0, disableAfter);
+        return step(index + 1, "endpoint.disabled");
+      }
+      if (run.length === failingAfter) return step(index + 1, "endpoint.failing");
+    }
+  }
+  return step(results.length, null);
+}
+
+/** Whether a step is what `health` says: then it has been written. */
+export function isWritten(step: HealthStep, before: Health, health: Health): boolean {
+  return (
+    isSameRun(step.failureRun, health.failureRun) &&
+    health.revision === before.revision + BigInt(step.disabled) &&
+    health.enabled !== step.disabled
+  );
+}
+
+function isSameRun(one: readonly string[], other: readonly string[]): boolean {
+  return one.length === other.length && one.every((attempt, index) => attempt === other[index]);
+}

@@ -1,0 +1,181 @@
+import { eventually } from "@herald/testkit/harness/eventually";
+import { afterEach, describe, expect, test } from "@jest/globals";
+import { endpointSlots } from "./endpoint-slots.ts";
+import { createInterrupted } from "./interrupted.ts";
+import { createScheduler, type Demand, type SchedulerOptions } from "./scheduler.ts";
+import type { ClaimedDelivery } from "./sql/claimed-delivery.ts";
+
+let endAll = () => {};
+// Attempts under way have timers.
+afterEach(async () => {
+  endAll();
+  await turns();
+});
+
+/** A store of due deliveries, and attempts that end when the test says so. */
+function environment(options: Partial<SchedulerOptions> = {}) {
+  const due = new Map<string, number>();
+  const claims: (readonly Demand[])[] = [];
+  const underWay: { endpointId: string; end: () => void }[] = [];
+  const failures: unknown[] = [];
+  const slots = endpointSlots(10);
+  const parts = {
+    slots,
+    aside: { has: () => false },
+    concurrency: 100,
+    maxInFlight: 1_000,
+    deliver: ({ endpointId }: ClaimedDelivery) => new Promise<void>((end) => underWay.push({ endpointId, end })),
+    onFailure: (error: unknown) => failures.push(error),
+  };
+  const claimOne = (endpointId: string): ClaimedDelivery | undefined => {
+    const count = due.get(endpointId) ?? 0;
+    if (count === 0) return undefined;
+    due.set(endpointId, count - 1);
+    return { endpointId } as ClaimedDelivery;
+  };
+  const scheduler = createScheduler({
+    ...parts,
+    claim: async (demands) => {
+      claims.push(demands);
+      return demands
+        .flatMap(({ endpointId, count }) => Array.from({ length: count }, () => claimOne(endpointId)))
+        .filter((each) => each !== undefined);
+    },
+    ...options,
+  });
+  const interrupted = createInterrupted({ ...parts, claim: async (endpointId) => claimOne(endpointId), ...options });
+  endAll = () => {
+    for (const { end } of underWay.splice(0)) end();
+  };
+  return { due, claims, underWay, failures, slots, scheduler, interrupted };
+}
+
+const turns = async () => {
+  for (let turn = 0; turn < 10; turn++) await new Promise((resolve) => setImmediate(resolve));
+};
+
+describe("the scheduler", () => {
+  test("endpoints that become ready together are claimed by one statement, each up to its slots", async () => {
+    const { due, claims, underWay, scheduler } = environment();
+    due.set("a", 25).set("b", 3);
+    scheduler.add("a");
+    scheduler.add("b");
+    await turns();
+    expect(claims[0]).toEqual([
+      { endpointId: "a", count: 10 },
+      { endpointId: "b", count: 10 },
+    ]);
+    expect(underWay).toHaveLength(13);
+  });
+
+  test("an endpoint's backlog goes on as its slots come free, and ends with a claim that finds nothing", async () => {
+    const { due, claims, underWay, scheduler } = environment();
+    due.set("a", 20);
+    scheduler.add("a");
+    await turns();
+    expect(underWay).toHaveLength(10);
+    endAll();
+    await turns();
+    expect(underWay).toHaveLength(10);
+    endAll();
+    await turns();
+    expect(claims).toHaveLength(3);
+    expect(underWay).toHaveLength(0);
+  });
+
+  test("a hint that comes while its endpoint is being claimed leads to another claim", async () => {
+    const { due, claims, scheduler } = environment();
+    scheduler.add("a");
+    await new Promise((resolve) => setImmediate(resolve));
+    due.set("a", 1);
+    scheduler.add("a");
+    await turns();
+    expect(claims.length).toBeGreaterThan(1);
+    expect(due.get("a")).toBe(0);
+  });
+
+  test("a claim that fails gives its slots back, and is made again when its endpoint is found again", async () => {
+    const { due, failures, slots, scheduler, underWay } = environment({
+      claim: async () => {
+        throw new Error("PostgreSQL is away");
+      },
+    });
+    due.set("a", 5);
+    scheduler.add("a");
+    await turns();
+    expect(failures).toHaveLength(1);
+    expect(slots.total()).toBe(0);
+    expect(underWay).toHaveLength(0);
+  });
+
+  test("attempts that are slow leave their places to others, as long as not too many are in flight", async () => {
+    const { due, underWay, scheduler } = environment({ concurrency: 10, maxInFlight: 25 });
+    for (const id of ["a", "b", "c", "d"]) due.set(id, 10);
+    for (const id of ["a", "b", "c", "d"]) scheduler.add(id);
+    await eventually(() => expect(underWay).toHaveLength(10));
+    // Nothing ends. After a second each, the attempts stop counting, until 25 and more are in flight.
+    await eventually(() => expect(underWay).toHaveLength(30));
+    // A fixed wait, to show an absence: the last ten do not begin.
+    await new Promise((resolve) => setTimeout(resolve, 1_500));
+    expect(underWay).toHaveLength(30);
+    const stopping = scheduler.stop();
+    endAll();
+    await stopping;
+  });
+
+  test("an endpoint that is set aside is not claimed, and those that were ready before it are", async () => {
+    const aside = new Set<string>();
+    const { due, claims, scheduler } = environment({ aside });
+    due.set("a", 5).set("b", 5);
+    scheduler.add("a");
+    scheduler.add("b");
+    aside.add("a");
+    scheduler.add("a");
+    await turns();
+    expect(claims.flat().map(({ endpointId }) => endpointId)).toEqual(["b"]);
+  });
+
+  test("a stop claims nothing more, and waits for what is under way", async () => {
+    const { due, claims, scheduler } = environment();
+    due.set("a", 30);
+    scheduler.add("a");
+    await turns();
+    let stopped = false;
+    const stopping = scheduler.stop().then(() => {
+      stopped = true;
+    });
+    await turns();
+    expect(stopped).toBe(false);
+    endAll();
+    await stopping;
+    expect(claims).toHaveLength(1);
+  });
+});
+
+describe("interrupted deliveries", () => {
+  test("interrupted deliveries are attempted one after another, by turns between endpoints", async () => {
+    const { due, underWay, interrupted } = environment();
+    due.set("a", 2).set("b", 2);
+    interrupted.add("a");
+    interrupted.add("b");
+    const order: string[] = [];
+    for (let index = 0; index < 4; index++) {
+      await eventually(() => expect(underWay).toHaveLength(1));
+      order.push(underWay[0]?.endpointId as string);
+      endAll();
+    }
+    await interrupted.stop();
+    expect(order).toEqual(["a", "b", "a", "b"]);
+  });
+
+  test("an interrupted delivery that is only slow does not hold up the next one", async () => {
+    const { due, underWay, interrupted } = environment();
+    due.set("a", 2);
+    interrupted.add("a");
+    await turns();
+    expect(underWay).toHaveLength(1);
+    await eventually(() => expect(underWay).toHaveLength(2));
+    endAll();
+    await interrupted.stop();
+  });
+});

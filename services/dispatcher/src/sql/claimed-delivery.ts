@@ -1,0 +1,117 @@
+import { Prisma } from "@herald/common/database/generated/client";
+import type { Queries } from "@herald/common/database/queries";
+
+/** One run of a claim's statement. Its id and its lease find what it took, also where its answer was lost. */
+export interface Claim {
+  claimId: string;
+  now: Date;
+  /** When the deliveries are due again if this process dies before it settles their attempts. */
+  leasedUntil: Date;
+}
+
+/**
+ * By how much the clocks of publishers and dispatchers may differ. A new delivery is due when its publisher's clock says so. A
+ * dispatcher whose clock is a moment behind would else find nothing when the hint comes, and wait for a due scan.
+ */
+export const CLOCK_DIFFERENCE_MS = 10_000;
+
+/** Until when, by this process's clock, deliveries that were never attempted count as due. */
+export function newUntil(now: Date): Date {
+  return new Date(now.getTime() + CLOCK_DIFFERENCE_MS);
+}
+
+/** A delivery that this process has claimed, with all that one attempt needs. */
+export interface ClaimedDelivery {
+  deliveryId: string;
+  endpointId: string;
+  organizationId: string;
+  eventType: string;
+  /** Which attempt this is: 1 to 5. */
+  attempt: number;
+  /** How many attempts of this delivery were cut off, because their dispatcher died. They do not count as attempts. */
+  interruptions: number;
+  /** The request body, byte for byte. */
+  body: string;
+  /** As configured when it was claimed: a retry uses the current URL and the current secret (SPEC 2.3). */
+  url: string;
+  sealedSecret: string;
+  /** The endpoint's revision at that time. A result of an older revision does not count for or against the endpoint. */
+  revision: bigint;
+  /** The trace context of this claim where claims are traced, else of the event; null where there is none. */
+  traceparent: string | null;
+  createdAt: Date;
+  claimId: string;
+  /** When the delivery is due again if its attempt is not settled by then. */
+  leasedUntil: Date;
+}
+
+/**
+ * Claims due rows: the lease begins, and a row that another claim had left behind counts one interruption.
+ *
+ * @param wanted a select of `delivery_id` that locks these rows of `due`
+ */
+export async function take(queries: Queries, claim: Claim, wanted: Prisma.Sql): Promise<ClaimedDelivery[]> {
+  return await describe(
+    queries,
+    claim,
+    Prisma.sql`
+      quick as materialized (
+        -- For this statement only: it does not wait until its commit is on disk. A claim that PostgreSQL forgets in a crash
+        -- is an attempt made twice, which a crash may cause anyway.
+        select set_config('synchronous_commit', 'off', true)
+      ), wanted as materialized (
+        ${wanted}
+      ), taken as (
+        update due
+        set due_at = ${claim.leasedUntil}::timestamptz,
+            claim_id = ${claim.claimId}::uuid,
+            interruptions = due.interruptions + (due.claim_id is not null)::int
+        from quick, wanted
+        where due.delivery_id = wanted.delivery_id
+        returning due.delivery_id, due.endpoint_id, due.attempts, due.interruptions
+      )`,
+  );
+}
+
+/**
+ * Reads what attempts of taken deliveries need. Each delivery, and each event, is looked up by itself (`offset 0` keeps the
+ * planner from joining otherwise), so that of all partitions only the one that its id names is read.
+ *
+ * @param taken the common table expression `taken`, and those that it needs
+ */
+export async function describe(queries: Queries, claim: Claim, taken: Prisma.Sql): Promise<ClaimedDelivery[]> {
+  const rows = await queries.$queryRaw<(Omit<ClaimedDelivery, keyof Claim> & { exists: boolean })[]>`
+    with ${taken}
+    select
+      taken.delivery_id as "deliveryId",
+      taken.endpoint_id as "endpointId",
+      delivery.id is not null as "exists",
+      delivery.organization_id as "organizationId",
+      delivery.event_type as "eventType",
+      taken.attempts + 1 as "attempt",
+      taken.interruptions as "interruptions",
+      coalesce(delivery.body, event.body) as "body",
+      endpoint.url as "url",
+      endpoint.sealed_secret as "sealedSecret",
+      endpoint.revision as "revision",
+      event.traceparent as "traceparent",
+      delivery.created_at as "createdAt"
+    from taken
+    join webhook_endpoint as endpoint on endpoint.id = taken.endpoint_id
+    left join lateral (select * from delivery where id = taken.delivery_id offset 0) as delivery on true
+    left join lateral (
+      select body, traceparent from business_event
+      where organization_id = delivery.organization_id and key = delivery.event_key
+      offset 0
+    ) as event on true`;
+  const gone = rows.filter((row) => !row.exists).map((row) => row.deliveryId);
+  if (gone.length > 0) await forget(queries, gone, claim);
+  const { claimId, leasedUntil } = claim;
+  return rows.filter((row) => row.exists).map(({ exists, ...row }) => ({ ...row, claimId, leasedUntil }));
+}
+
+/** Deletes due rows whose delivery is gone. Else they would come back each time when their lease ends. */
+async function forget(queries: Queries, deliveryIds: readonly string[], { claimId }: Claim): Promise<void> {
+  await queries.$executeRaw`
+    delete from due where delivery_id = any (${deliveryIds}::uuid[]) and claim_id = ${claimId}::uuid`;
+}

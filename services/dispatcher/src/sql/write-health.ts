@@ -1,0 +1,55 @@
+import { randomUUID } from "node:crypto";
+import { firstIdAt } from "@herald/common/database/ids";
+import type { Queries } from "@herald/common/database/queries";
+import type { Health, HealthStep } from "../health.ts";
+
+/**
+ * Writes a step of an endpoint's health, and its notice with it, so that no crash comes between the two. Returns the
+ * endpoint's organization, or undefined where nothing was written: the endpoint is not as `before` any more, or another
+ * transaction holds its row. The caller reads again.
+ *
+ * Locks that endpoint's row; does not wait for it, and then writes the very version that it locked (`ctid`). Walks
+ * webhook_endpoint_pkey.
+ */
+export async function writeHealth(
+  queries: Queries,
+  endpointId: string,
+  { before, step, now }: { before: Health; step: HealthStep; now: Date },
+): Promise<{ organizationId: string } | undefined> {
+  const [written] = await queries.$queryRaw<{ organizationId: string }[]>`
+    with free as materialized (
+      select ctid from webhook_endpoint
+      where id = ${endpointId}::uuid
+        and enabled
+        and revision = ${before.revision}
+        and failure_run = ${before.failureRun}::text[]
+      for no key update skip locked
+    ), written as (
+      update webhook_endpoint as endpoint
+      set consecutive_failures = cardinality(${step.failureRun}::text[]),
+          failure_run = ${step.failureRun}::text[],
+          enabled = not ${step.disabled}::boolean,
+          disabled_reason = case when ${step.disabled}::boolean then 'failures'::disabled_reason end,
+          disabled_at = case when ${step.disabled}::boolean then ${now}::timestamptz end,
+          updated_at = case when ${step.disabled}::boolean then ${now}::timestamptz else updated_at end,
+          -- The version changes with the configuration, and not when deliveries are counted.
+          revision = revision + (${step.disabled}::boolean)::int
+      from free
+      where endpoint.id = ${endpointId}::uuid and endpoint.ctid = free.ctid
+      returning endpoint.id, organization_id, name, url
+    ), told as (
+      insert into notice
+        (id, type, organization_id, endpoint_id, endpoint_name, endpoint_url, failure_run, occurred_at, publish_at)
+      select ${noticeId(now, step)}::uuid, ${step.notice}::notice_type, organization_id, id, name, url, ${step.failureRun}::text[],
+        ${now}::timestamptz, ${now}::timestamptz
+      from written
+      where ${step.notice}::text is not null
+    )
+    select organization_id as "organizationId" from written`;
+  return written;
+}
+
+/** A UUID of version 7. In one millisecond, the notice that an endpoint is disabled comes after the one that it is failing. */
+function noticeId(now: Date, { disabled }: HealthStep): string {
+  return `${firstIdAt(now).slice(0, 14)}7${disabled ? "fff" : "000"}${randomUUID().slice(18)}`;
+}
