@@ -49,7 +49,10 @@ async function deleteEndpoint({ id }: Endpoint): Promise<void> {
 
 async function left({ id }: Endpoint) {
   const where = { endpointId: id };
-  return { deliveries: await db.database.prisma.delivery.count({ where }), due: await db.database.prisma.due.count({ where }) };
+  return {
+    deliveries: await db.database.prisma.delivery.count({ where }),
+    due: await db.database.prisma.due.count({ where }),
+  };
 }
 const erasureOf = ({ id }: Endpoint) => db.database.prisma.erasure.findUnique({ where: { endpointId: id } });
 

@@ -50,7 +50,10 @@ test("the metrics show what is due and since when, what waits, and what waits wi
   await prisma.due.create({ data: { deliveryId: randomUUID(), endpointId: randomUUID(), dueAt: ROW_TIME } });
   await prisma.catchUp.create({ data: { endpointId: enabled.id, dueAt: ROW_TIME } });
   await prisma.catchUp.create({ data: { endpointId: disabled.id, priority: 1, dueAt: ROW_TIME } });
-  const { herald_oldest_transaction_age_seconds: oldestTransaction, ...metrics } = await scrape(db.database.queries, place.url);
+  const { herald_oldest_transaction_age_seconds: oldestTransaction, ...metrics } = await scrape(
+    db.database.queries,
+    place.url,
+  );
   expect(oldestTransaction).toBeGreaterThanOrEqual(0);
   expect(metrics).toEqual({
     'herald_deliveries_unfinished{state="due"}': 1,
