@@ -224,9 +224,11 @@ async function work({ database: { queries }, admin, catchUp }: Worker): Promise<
       now,
     ),
   );
-  const page = { organizationId: admin.organizationId, after: firstIdAt(windowStart), now, pageSize: 1_000 };
+  const page = { organizationId: admin.organizationId, after: firstIdAt(windowStart), pageSize: 1_000 };
   // The same lease again and again, so that each page is the first one.
-  await timed("catchUp", () => backfill(queries, catchUp, { ...page, renewedUntil: catchUp.leasedUntil }));
+  const lease = catchUp.leasedUntil;
+  const times = { now, renewedUntil: lease, guardAt: lease, completeTo: now };
+  await timed("catchUp", () => backfill(queries, catchUp, page, times));
   await timed("list", () => admin.list());
   return measured as Record<Step, number>;
 }
