@@ -9,6 +9,12 @@ revoke all on schema public from public;
 grant usage, create on schema public to herald_owner;
 grant usage on schema public to herald_app;
 
--- For every table that a migration makes, now and later.
+-- For every table that a migration makes, now and later; the partitions of each day too, which a function of the owner makes.
 alter default privileges for role herald_owner in schema public grant select, insert, update, delete on tables to herald_app;
 alter default privileges for role herald_owner in schema public grant usage on sequences to herald_app;
+-- PostgreSQL lets everybody run a new function, unless told otherwise. Two of Herald's make and drop partitions.
+alter default privileges for role herald_owner revoke execute on functions from public;
+alter default privileges for role herald_owner in schema public grant execute on functions to herald_app;
+
+-- To tell how long the oldest transaction of any user has held back vacuum.
+grant pg_read_all_stats to herald_app;

@@ -10,31 +10,40 @@ create role herald_dispatcher login password :'dispatcher_password';
 revoke all on schema public from public;
 grant usage on schema public to herald_api, herald_publisher, herald_dispatcher;
 
--- The management API keeps endpoints, and deliveries made by hand. What dispatchers have written it reads and erases.
-grant select, insert, update, delete on webhook_endpoint to herald_api;
-grant select, insert, delete on delivery to herald_api;
-grant select on business_event, delivery_attempt to herald_api;
+-- Ids are made by functions, which are anybody's. Those that make and drop the partitions of a day have the owner's rights.
+revoke execute on all functions in schema public from public;
+grant execute on function id_of(bytea, bytea), event_key(text, uuid, timestamptz), delivery_id(uuid, uuid)
+  to herald_api, herald_publisher, herald_dispatcher;
+grant execute on function make_partitions(date), drop_partitions(date, integer) to herald_publisher;
 
--- Publishers store events and make deliveries of them. They never see a signing secret, sealed as it is, and change no endpoint
--- but for its catch-up.
-grant select, insert, delete on business_event to herald_publisher;
--- PostgreSQL wants a right to update for a lock on a row.
-grant update (received_at) on business_event to herald_publisher;
-grant select (id, organization_id, enabled, events, catch_up_at, catch_up_until, created_at) on webhook_endpoint to herald_publisher;
-grant update (catch_up_at) on webhook_endpoint to herald_publisher;
-grant select, insert, delete on delivery to herald_publisher;
-grant update (state, next_attempt_at) on delivery to herald_publisher;
-grant select on delivery_attempt to herald_publisher;
+-- The management API keeps endpoints, makes deliveries by hand, and tells publishers whom to catch up and what to erase. What
+-- publishers and dispatchers have written it reads.
+grant select, insert, update, delete on webhook_endpoint, catch_up to herald_api;
+grant insert on erasure to herald_api;
+grant select, insert on delivery, due to herald_api;
+grant select on business_event, attempt to herald_api;
+
+-- Publishers store events, make deliveries of them, and erase what is old or of a deleted endpoint. They never see a signing
+-- secret, sealed as it is, and change no endpoint and no delivery.
+grant select (id, organization_id, enabled, events, created_at) on webhook_endpoint to herald_publisher;
+grant select, insert, delete on business_event, delivery, due to herald_publisher;
+grant select, delete on delivery_attempt, business_event_rest, delivery_rest, delivery_attempt_rest to herald_publisher;
+grant select on attempt to herald_publisher;
+grant select, update, delete on catch_up, erasure to herald_publisher;
 grant select, delete on notice to herald_publisher;
 grant update (publish_at) on notice to herald_publisher;
+-- To tell how long the oldest transaction of any user has held back vacuum.
+grant pg_read_all_stats to herald_publisher;
 
--- Dispatchers attempt and settle. They make no endpoint and no delivery, delete nothing, and can send an endpoint's deliveries
--- nowhere else: of an endpoint they write how it fares.
+-- Dispatchers attempt and settle. They make no endpoint and no delivery, erase nothing of the history, and can send an
+-- endpoint's deliveries nowhere else: of an endpoint they write how it fares.
 grant select on webhook_endpoint, business_event, delivery, delivery_attempt to herald_dispatcher;
 grant update (consecutive_failures, failure_run, enabled, disabled_reason, disabled_at, revision, updated_at)
   on webhook_endpoint to herald_dispatcher;
-grant update (state, next_attempt_at, attempt_count, in_flight, status_code, error_summary, failure_kind,
-    attempted_at)
+grant select, delete on due to herald_dispatcher;
+grant update (due_at, claim_id, attempts, interruptions) on due to herald_dispatcher;
+grant update (state, attempt_count, attempted_at, duration_ms, status_code, error_summary, failure_kind, response_excerpt,
+    traceparent)
   on delivery to herald_dispatcher;
-grant insert, update on delivery_attempt to herald_dispatcher;
+grant insert on delivery_attempt to herald_dispatcher;
 grant insert on notice to herald_dispatcher;

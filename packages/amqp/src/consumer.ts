@@ -35,8 +35,9 @@ export interface IncomingMessage {
 export type Reply = (request: MessageProperties, content: Buffer) => void;
 
 export interface ConsumerOptions {
-  queue: string;
-  /** How many messages may be unsettled at once. Quorum queues are at their best from about 250. */
+  /** One queue, or several that share the consumer's channel. */
+  queue: string | readonly string[];
+  /** How many messages of each queue may be unsettled at once. Quorum queues are at their best from about 250. */
   prefetch: number;
   /**
    * Gets each message. To throw or reject means "not now": the message is kept, and handed over again after a pause that
@@ -68,7 +69,7 @@ const RETRY_BACKOFF = { firstMs: 100, longestMs: 30_000 };
 const HOLD_MS = 20 * 60_000;
 
 /**
- * Consumes a queue on a channel of its own, and consumes it again after each end of the channel, a cancellation by the
+ * Consumes its queues on a channel of its own, and consumes them again after each end of the channel, a cancellation by the
  * broker included.
  *
  * @throws where the scope is closed
@@ -89,9 +90,11 @@ const HOLD_MS = 20 * 60_000;
  */
 export function startConsumer(
   scope: BrokerScope,
-  { queue, prefetch, handle }: ConsumerOptions,
+  { queue: wanted, prefetch, handle }: ConsumerOptions,
   { log, reply }: ConsumerContext,
 ): Consumer {
+  const queues = typeof wanted === "string" ? [wanted] : wanted;
+  const queue = queues.length === 1 ? `${queues[0]}` : `${queues[0]} and ${queues.length - 1} others`;
   let settlements: Settlements | undefined;
   /** Ends the pauses of messages whose next try on this channel is not wanted any more. */
   let retries = new AbortController();
@@ -113,14 +116,17 @@ export function startConsumer(
       const { signal } = retries;
       // One listener for each message that waits; Node would warn of a leak from eleven on.
       setMaxListeners(0, signal);
-      const { consumerTag } = await fresh.consume(queue, (delivery) => {
-        if (delivery === null) return invalidate(new Error(`the broker cancelled the consumer: ${queue} is gone`));
-        own.add(delivery);
-        // The broker had sent it before it read the cancellation.
-        if (closing) own.requeue(delivery);
-        else void pass(delivery, own, signal);
-      });
-      stopConsuming = () => fresh.cancel(consumerTag);
+      const consumers = queues.map((name) =>
+        fresh.consume(name, (delivery) => {
+          if (delivery === null) return invalidate(new Error(`the broker cancelled the consumer: ${name} is gone`));
+          own.add(delivery);
+          // The broker had sent it before it read the cancellation.
+          if (closing) own.requeue(delivery);
+          else void pass(delivery, own, signal);
+        }),
+      );
+      const tags = (await Promise.all(consumers)).map(({ consumerTag }) => consumerTag);
+      stopConsuming = () => Promise.all(tags.map((tag) => fresh.cancel(tag)));
     },
     lost: () => {
       settlements?.abandon();

@@ -12,3 +12,4 @@ export { type BrokerLog, logOutages, type Outages } from "./outages.ts";
 export { type OutgoingMessage, type Publisher, type PublisherOptions, startPublisher } from "./publisher.ts";
 export { type BrokerScope, type ChannelSpec, maintainChannel, type RecoveringChannel } from "./recovering-channel.ts";
 export { type BrokerScopeOptions, openBrokerScope } from "./scope.ts";
+export { type Sender, type SentMessage, startSender } from "./sender.ts";

@@ -26,6 +26,39 @@ describe("a consumer", () => {
     expect(await environment.take(environment.names.queue)).toEqual([]);
   });
 
+  test("takes from several queues on one channel, and closing it leaves what no handler settled to each queue", async () => {
+    const broker = environment.connect();
+    const got = inbox();
+    const { queue, otherQueue } = environment.names;
+    const consumer = broker.consume({ queue: [queue, otherQueue], prefetch: 1, handle: got.handle });
+    await broker.ready();
+    for (const text of ["a1", "a2"]) await environment.put(queue, text);
+    for (const text of ["b1", "b2"]) await environment.put(otherQueue, text);
+    await until("one of each queue came", () => got.messages.length === 2);
+    expect(got.texts().sort()).toEqual(["a1", "b1"]);
+    for (const message of got.messages.slice()) message.ack();
+    await until("the next of each queue came", () => got.messages.length === 4);
+    expect(got.texts().slice(2).sort()).toEqual(["a2", "b2"]);
+    await consumer.close({ drainTimeoutMs: 0 });
+    expect(await environment.take(queue)).toEqual(["a2"]);
+    expect(await environment.take(otherQueue)).toEqual(["b2"]);
+  });
+
+  test("takes from all of its queues again after one of them was deleted", async () => {
+    const broker = environment.connect();
+    const got = inbox();
+    const { queue, otherQueue } = environment.names;
+    broker.consume({ queue: [queue, otherQueue], prefetch: 10, handle: got.handle });
+    await broker.ready();
+    await environment.channel.deleteQueue(otherQueue);
+    await until("the consumer has noticed", () => environment.logged.some(({ level }) => level === "warn"));
+    await broker.ready();
+    await environment.put(queue, "a");
+    await environment.put(otherQueue, "b");
+    await until("both came", () => got.messages.length === 2);
+    for (const message of got.messages) message.ack();
+  });
+
   test("settles messages in any order, each once and as told", async () => {
     const broker = environment.connect();
     const total = 2_000;

@@ -9,8 +9,10 @@ import {
   openBrokerScope,
   type Publisher,
   type PublisherOptions,
+  type Sender,
   startConsumer,
   startPublisher,
+  startSender,
 } from "../src/index.ts";
 
 function names(namespace: string) {
@@ -30,6 +32,7 @@ export type ScopeEnvironment = ClientEnvironment<TestScope> & { readonly names: 
 interface TestScope extends BrokerScope {
   consume(options: ConsumerOptions): Consumer;
   publisher(options?: PublisherOptions): Publisher;
+  sender(): Sender;
 }
 
 /** @param brokerUrl asked before each test */
@@ -43,6 +46,7 @@ export function useScopeEnvironment(brokerUrl: () => string): ScopeEnvironment {
         ...scope,
         consume: (options) => startConsumer(scope, options, { log }),
         publisher: (options) => startPublisher(scope, options),
+        sender: () => startSender(scope),
       };
     },
     (namespace) => {

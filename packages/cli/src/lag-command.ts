@@ -15,7 +15,8 @@ export const lagCommand: Command = {
   --json   one JSON object instead of a table
 
 Shows what waits in RabbitMQ's queues and for how many consumers, and what PostgreSQL knows: deliveries that are due and since
-when, deliveries that wait for their retry, parked deliveries of disabled endpoints, notices to publish, endpoints to catch up.
+when, deliveries that wait for their retry or with a disabled endpoint, notices to publish, endpoints to catch up, the days ahead
+that have partitions, and the age of the oldest transaction, which keeps dead rows from being vacuumed.
 Counts of deliveries end at ${COUNTED_AT_MOST}.
 `,
   async run(args, context) {
@@ -33,8 +34,8 @@ Counts of deliveries end at ${COUNTED_AT_MOST}.
   },
 };
 
-function queuesOf({ inboxQueue, firstHintsQueue, manualHintsQueue, rejectedQueue }: Names): string[] {
-  return [inboxQueue, firstHintsQueue, manualHintsQueue, rejectedQueue];
+function queuesOf({ inboxQueues, hintsQueue, manualQueue, rejectedQueue }: Names): string[] {
+  return [...inboxQueues, hintsQueue, manualQueue, rejectedQueue];
 }
 
 function describe(queues: QueueDepth[], lag: Lag, oldestDueSeconds: number | null): string {
@@ -48,12 +49,15 @@ function describe(queues: QueueDepth[], lag: Lag, oldestDueSeconds: number | nul
       oldestDueSeconds === null ? "" : `oldest for ${Math.round(oldestDueSeconds)} s`,
     ],
     ["deliveries scheduled", counted(lag.scheduled), "retries, and attempts under way"],
-    ["deliveries parked", counted(lag.parked), "of disabled endpoints"],
+    ["deliveries set aside", counted(lag.disabled), "of disabled endpoints"],
     ["endpoints enabled", String(lag.endpointsEnabled), ""],
     ["endpoints paused", String(lag.endpointsPaused), "by an admin"],
     ["endpoints disabled", String(lag.endpointsFailed), "after failures"],
-    ["catch-ups due", String(lag.catchUps), ""],
+    ["catch-ups due", String(lag.catchUps), "after a resume or an edit"],
+    ["daily catch-ups due", String(lag.guards), ""],
     ["notices to publish", counted(lag.notices), ""],
+    ["days ahead", String(lag.partitionsAhead), "that have partitions"],
+    ["oldest transaction", `${Math.round(lag.oldestTransactionSeconds)} s`, "keeps dead rows from being vacuumed"],
   ];
   return `${table(["QUEUE", "MESSAGES", "CONSUMERS"], queueRows)}\n${table(["DATABASE", "COUNT", ""], rows)}`;
 }

@@ -21,14 +21,15 @@ test("herald lag says what waits in the queues, and what the database knows", as
   const { prisma } = db.database;
   const startedAt = Date.now();
   const minutesFromNow = (minutes: number) => new Date(Date.now() + minutes * 60_000);
-  const enabled = await insertEndpoint(prisma, { catchUpAt: minutesFromNow(-1) });
+  const enabled = await insertEndpoint(prisma);
+  await prisma.catchUp.create({ data: { endpointId: enabled.id, dueAt: minutesFromNow(-1) } });
   const disabled = await insertEndpoint(prisma, { enabled: false, disabledReason: "failures" });
   await insertEndpoint(prisma, { enabled: false, disabledReason: "paused" });
-  await insertDelivery(prisma, enabled, { nextAttemptAt: minutesFromNow(-10) });
-  await insertDelivery(prisma, enabled, { nextAttemptAt: minutesFromNow(-5) });
-  await insertDelivery(prisma, enabled, { nextAttemptAt: minutesFromNow(5) });
-  await insertDelivery(prisma, enabled, { state: "succeeded", nextAttemptAt: null });
-  await insertDelivery(prisma, disabled, { state: "parked" });
+  await insertDelivery(prisma, enabled, { due: { dueAt: minutesFromNow(-10) } });
+  await insertDelivery(prisma, enabled, { due: { dueAt: minutesFromNow(-5) } });
+  await insertDelivery(prisma, enabled, { due: { dueAt: minutesFromNow(5) } });
+  await insertDelivery(prisma, enabled, { state: "succeeded" });
+  await insertDelivery(prisma, disabled);
   const queues = names(broker.namespace);
   const connection = await connect(broker.url);
   const channel = await connection.createConfirmChannel();
@@ -43,16 +44,18 @@ test("herald lag says what waits in the queues, and what the database knows", as
   expect(lag).toMatchObject({
     due: 2,
     scheduled: 1,
-    parked: 1,
+    disabled: 1,
     notices: 0,
     catchUps: 1,
+    guards: 0,
+    partitionsAhead: 0,
     endpointsEnabled: 1,
     endpointsPaused: 1,
     endpointsFailed: 1,
     queues: [
-      { queue: queues.inboxQueue, messages: 0, consumers: 0 },
-      { queue: queues.firstHintsQueue, messages: 0, consumers: 0 },
-      { queue: queues.manualHintsQueue, messages: 0, consumers: 0 },
+      ...queues.inboxQueues.map((queue) => ({ queue, messages: 0, consumers: 0 })),
+      { queue: queues.hintsQueue, messages: 0, consumers: 0 },
+      { queue: queues.manualQueue, messages: 0, consumers: 0 },
       { queue: queues.rejectedQueue, messages: 1, consumers: 0 },
     ],
   });

@@ -6,7 +6,8 @@ import { type ChannelModel, type ConfirmChannel, connect } from "amqplib";
 import { callHerald, runHerald } from "./run-herald.ts";
 
 const broker = useBroker();
-const { rejectedQueue, inboxQueue } = names(broker.namespace);
+const { rejectedQueue, inboxQueues } = names(broker.namespace);
+const inboxQueue = inboxQueues[0] as string;
 
 let connection: ChannelModel;
 let channel: ConfirmChannel;

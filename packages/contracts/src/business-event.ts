@@ -34,9 +34,12 @@ export const businessEventSchema = Type.Object(
         maxLength: 128,
       }),
     ),
-    occurredAtUtc: text("When the event happened, not when it is sent: ISO 8601 with `Z`.", {
-      format: "utc-date-time",
-    }),
+    occurredAtUtc: text(
+      "When the event happened, not when it is sent: ISO 8601 with `Z`. Part of what an event is: with organization and id, it must stay the same when the event is sent again.",
+      {
+        format: "utc-date-time",
+      },
+    ),
     entityType: text("The kind of entity, e.g. `WorkItem`.", { minLength: 1, maxLength: 128 }),
     entityId: uuid("The entity."),
     data: Type.Unsafe<EventData>(data),

@@ -1,4 +1,4 @@
-import type { BusinessEvent, Hint, ManualReply, Notice } from "@herald/contracts";
+import type { BusinessEvent, Hint, ManualReply, ManualRequest, Notice } from "@herald/contracts";
 
 // The compiler checks the examples against the contracts' types, and a test against their schemas.
 
@@ -22,15 +22,14 @@ const withoutChanges: BusinessEvent = {
   data: {},
 };
 
-const hint: Hint = {
-  deliveryId: "0199f3a2-8000-7000-8000-000000000001",
-  endpointId: "0199f3a2-8000-7000-8000-0000000000e1",
-};
+const hint: Hint = { endpointId: "0199f3a2-8000-7000-8000-0000000000e1" };
 
-const manualReply: ManualReply = { deliveryId: hint.deliveryId, attempted: true };
+const manualRequest: ManualRequest = { deliveryId: "0199f3a2-8000-7000-8000-000000000001", ...hint };
+
+const manualReply: ManualReply = { deliveryId: manualRequest.deliveryId, attempted: true };
 
 const attempts: Notice["attempts"] = [1, 2, 3].map((number) => ({
-  deliveryId: hint.deliveryId,
+  deliveryId: manualRequest.deliveryId,
   eventType: "WorkItemCompleted",
   number,
   attemptedAtUtc: `2026-11-20T09:3${number}:00.000Z`,
@@ -64,7 +63,8 @@ export const examples = {
       payload: { ...businessEvent, entityType: undefined },
     },
   ],
-  hint: [{ name: "A delivery is due", payload: hint }],
+  hint: [{ name: "An endpoint has work", payload: hint }],
+  manualRequest: [{ name: "A manual delivery was made", payload: manualRequest }],
   manualReply: [{ name: "The first attempt was made", payload: manualReply }],
   notice: [{ name: "An endpoint is failing", payload: failing }],
 };

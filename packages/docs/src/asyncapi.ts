@@ -1,6 +1,12 @@
 import { names } from "@herald/common/broker/topology";
 import { EVENT_TYPES, MAX_EVENT_BYTES } from "@herald/contracts";
-import { businessEventSchema, hintSchema, manualReplySchema, noticeSchema } from "@herald/contracts/schemas";
+import {
+  businessEventSchema,
+  hintSchema,
+  manualReplySchema,
+  manualRequestSchema,
+  noticeSchema,
+} from "@herald/contracts/schemas";
 import { examples } from "./asyncapi-examples.ts";
 
 const own = names("herald");
@@ -25,7 +31,7 @@ export function asyncApiDocument() {
     channels: {
       businessEvents: exchangeChannel(own.eventsExchange, "businessEvent", {
         title: "Business events",
-        description: `Product services publish here; the routing key is the event's type. ${EVENT_TYPES.join(", ")} are delivered; other types are counted and ignored. Persistent, mandatory, with publisher confirms.`,
+        description: `Product services publish here; docs/emitting-events.md says with which routing key. ${EVENT_TYPES.join(", ")} are delivered; other types are counted and ignored. Persistent, mandatory, with publisher confirms.`,
       }),
       notices: exchangeChannel(own.noticesExchange, "notice", {
         title: "Notices",
@@ -36,16 +42,16 @@ export function asyncApiDocument() {
         title: "Events that break the contract",
         description: "Kept until an operator replays or discards them: `herald rejected`.",
       }),
-      firstHints: queueChannel(own.firstHintsQueue, "hint", {
-        title: "Hints of new deliveries",
+      hints: queueChannel(own.hintsQueue, "hint", {
+        title: "Hints",
         description: "Internal: from publishers to dispatchers.",
       }),
-      manualHints: queueChannel(own.manualHintsQueue, "hint", {
-        title: "Hints of manual deliveries",
+      manualRequests: queueChannel(own.manualQueue, "manualRequest", {
+        title: "Requests for manual deliveries",
         description: "Internal: from the management API to a dispatcher, which answers.",
       }),
       manualReplies: {
-        title: "Answers to manual hints",
+        title: "Answers to manual requests",
         description: "RabbitMQ's direct reply-to (`amq.rabbitmq.reply-to`): the address is the request's `reply_to`.",
         address: null,
         messages: { manualReply: { $ref: "#/components/messages/manualReply" } },
@@ -65,15 +71,21 @@ export function asyncApiDocument() {
         "rejectedEvent",
         "An event can't be taken; the reason is in a header.",
       ),
-      sendFirstHint: operation("send", "firstHints", "hint", "A delivery was made."),
-      receiveFirstHint: operation(
+      sendHint: operation("send", "hints", "hint", "An endpoint got deliveries.", TRANSIENT),
+      receiveHint: operation(
         "receive",
-        "firstHints",
+        "hints",
         "hint",
-        "A dispatcher claims it and makes the first attempt.",
+        "A dispatcher looks for what is due to the endpoint.",
+        TRANSIENT,
       ),
       requestManualDelivery: {
-        ...operation("send", "manualHints", "hint", "A caller waits for the first attempt of a manual delivery."),
+        ...operation(
+          "send",
+          "manualRequests",
+          "manualRequest",
+          "A caller waits for the first attempt of a manual delivery.",
+        ),
         reply: {
           address: { location: "$message.header#/reply_to" },
           channel: { $ref: "#/channels/manualReplies" },
@@ -85,7 +97,7 @@ export function asyncApiDocument() {
       messages: {
         businessEvent: message("businessEvent", {
           title: "Business event",
-          summary: `At most ${MAX_EVENT_BYTES / 1024} KiB of UTF-8. The same organization and id again makes no second delivery.`,
+          summary: `At most ${MAX_EVENT_BYTES / 1024} KiB of UTF-8. The same organization, id and time again makes no second delivery. Older than seven days, it is counted and ignored; more than an hour ahead, it is rejected.`,
           headers: TRACE_HEADERS,
           payload: schemaOf(businessEventSchema),
         }),
@@ -103,11 +115,16 @@ export function asyncApiDocument() {
         }),
         hint: message("hint", {
           title: "Hint",
-          summary: "Names a delivery that is due. Losing one loses no delivery.",
+          summary: "Names an endpoint that has deliveries that are due. Losing one loses no delivery.",
           payload: schemaOf(hintSchema),
         }),
+        manualRequest: message("manualRequest", {
+          title: "Manual request",
+          summary: "Names a manual delivery whose first attempt somebody waits for.",
+          payload: schemaOf(manualRequestSchema),
+        }),
         manualReply: message("manualReply", {
-          title: "Answer to a manual hint",
+          title: "Answer to a manual request",
           summary: "The first attempt was settled, or left for later. PostgreSQL has the result.",
           payload: schemaOf(manualReplySchema),
         }),
@@ -164,13 +181,23 @@ function queueChannel(name: string, messageName: MessageName, words: { title: st
   };
 }
 
-function operation(action: "send" | "receive", channel: string, messageName: MessageName, summary: string) {
+const PERSISTENT = { deliveryMode: 2, mandatory: true, ack: true };
+/** Neither stored on disk nor confirmed, and dropped where no queue takes it. */
+const TRANSIENT = { deliveryMode: 1, mandatory: false, ack: true };
+
+function operation(
+  action: "send" | "receive",
+  channel: string,
+  messageName: MessageName,
+  summary: string,
+  handling = PERSISTENT,
+) {
   return {
     action,
     summary,
     channel: { $ref: `#/channels/${channel}` },
     messages: [{ $ref: `#/channels/${channel}/messages/${messageName}` }],
-    bindings: { amqp: { deliveryMode: 2, mandatory: true, ack: true, bindingVersion: "0.3.0" } },
+    bindings: { amqp: { ...handling, bindingVersion: "0.3.0" } },
   };
 }
 

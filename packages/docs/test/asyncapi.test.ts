@@ -1,7 +1,13 @@
 import { createRequire } from "node:module";
 import { names } from "@herald/common/broker/topology";
 import { isUtcTime } from "@herald/contracts";
-import { businessEventSchema, hintSchema, manualReplySchema, noticeSchema } from "@herald/contracts/schemas";
+import {
+  businessEventSchema,
+  hintSchema,
+  manualReplySchema,
+  manualRequestSchema,
+  noticeSchema,
+} from "@herald/contracts/schemas";
 import { expect, test } from "@jest/globals";
 import { Ajv } from "ajv";
 import addFormatsModule from "ajv-formats";
@@ -36,16 +42,17 @@ test("every reference in docs/asyncapi.yaml leads to something", () => {
   }
 });
 
-test("docs/asyncapi.yaml has every exchange and queue but the inbox, whose name is no contract", () => {
-  const { inboxQueue: _inbox, ...own } = names("herald");
+test("docs/asyncapi.yaml has every exchange and queue but the inbox, whose names are no contract", () => {
+  const { inboxQueues: _inbox, ...own } = names("herald");
   const addresses = Object.values(document.channels).flatMap(({ address }) => (address === null ? [] : [address]));
   expect(addresses.sort()).toEqual(Object.values(own).sort());
 });
 
-const { businessEvent, rejectedEvent, hint, manualReply, notice } = document.components.messages;
+const { businessEvent, rejectedEvent, hint, manualRequest, manualReply, notice } = document.components.messages;
 test.each([
   { name: "businessEvent", schema: businessEventSchema, message: businessEvent },
   { name: "hint", schema: hintSchema, message: hint },
+  { name: "manualRequest", schema: manualRequestSchema, message: manualRequest },
   { name: "manualReply", schema: manualReplySchema, message: manualReply },
   { name: "notice", schema: noticeSchema, message: notice },
 ])("the examples of $name in docs/asyncapi.yaml keep its contract", ({ schema, message }) => {

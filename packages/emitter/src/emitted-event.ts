@@ -13,7 +13,7 @@ export type NewEvent = Pick<EmittedEvent, "organizationId" | "type" | "entityTyp
 
 /**
  * An event that happens now, with an id of its own. Keep what it returns until `emit` has resolved: a second try must
- * have the same id.
+ * have the same id and time.
  */
 export function newEvent({ id, occurredAtUtc, data, ...rest }: NewEvent): EmittedEvent {
   return {

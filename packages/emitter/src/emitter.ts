@@ -1,6 +1,7 @@
 import { NotSentError, openBrokerScope, startPublisher } from "@herald/amqp";
 import type { EmittedEvent } from "./emitted-event.ts";
 import { encodeEvent } from "./encode-event.ts";
+import { routingKey } from "./routing-key.ts";
 
 export interface EmitterOptions {
   /** The broker, as `amqp://user:password@host:port/vhost`. */
@@ -27,7 +28,7 @@ export interface Emitter {
    * Sends an event to Herald. Resolves when the broker has taken responsibility for it, and not before.
    *
    * A connection that is lost in the middle is opened again and the event sent again, until `timeoutMs` is over; Herald
-   * delivers an id once, however often it comes.
+   * delivers the same event once, however often it comes.
    *
    * @throws InvalidEventError where it breaks the contract, saying which fields; trying again is no use
    * @throws NotSentError where it was not confirmed, saying why; trying again with the same event is safe
@@ -37,7 +38,7 @@ export interface Emitter {
   close(): Promise<void>;
 }
 
-/** Herald makes its exchange a moment before it binds its queue, so an event may find no queue in between. */
+/** Herald makes its exchange a moment before it binds its queues, so an event may find no queue in between. */
 const UNROUTABLE_GRACE_MS = 300;
 
 /**
@@ -73,7 +74,7 @@ export function createEmitter(options: EmitterOptions): Emitter {
       reason === "unroutable"
         ? `no queue takes ${type} from ${exchange}: start Herald's publisher, and compare the namespace`
         : detail;
-    const advice = "Emitting it again with the same id is safe.";
+    const advice = "Emitting it again with the same id and time is safe.";
     return new NotSentError(reason, words, { what: `event ${id}`, messageId: id, advice });
   }
 
@@ -83,7 +84,7 @@ export function createEmitter(options: EmitterOptions): Emitter {
       const { id, type } = event;
       const headers = traceparent === undefined ? {} : { traceparent };
       try {
-        await publisher.publish({ exchange, routingKey: type, content, messageId: id, type, headers });
+        await publisher.publish({ exchange, routingKey: routingKey(event), content, messageId: id, type, headers });
       } catch (error) {
         throw error instanceof NotSentError ? notEmitted(error, id, type) : error;
       }

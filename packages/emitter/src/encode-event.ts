@@ -1,9 +1,7 @@
 import { isOrganizationId, isUtcTime, isUuid, MAX_EVENT_BYTES, ORGANIZATION_ID_RULE } from "@herald/contracts";
 import type { EmittedEvent } from "./emitted-event.ts";
 import { type EventProblem, InvalidEventError } from "./errors.ts";
-
-/** What AMQP allows for a routing key, which the type is. */
-const MAX_TYPE_BYTES = 255;
+import { MAX_TYPE_BYTES } from "./routing-key.ts";
 
 /**
  * The message body of an event: the contract's fields, nothing else, in UTF-8.

@@ -4,3 +4,4 @@ export { type EmittedEvent, type NewEvent, newEvent } from "./emitted-event.ts";
 export { createEmitter, type EmitOptions, type Emitter, type EmitterOptions } from "./emitter.ts";
 export { type EventProblem, InvalidEventError } from "./errors.ts";
 export { type EntityChange, eventFor } from "./event-for.ts";
+export { routingKey } from "./routing-key.ts";

@@ -90,7 +90,7 @@ const reasonOf = async (emission: Promise<void>) => {
 };
 
 describe("emit", () => {
-  test("emit publishes the contract's message under the event's type, and resolves when it is stored", async () => {
+  test("emit publishes the contract's message under the event's type and bucket, and resolves when it is stored", async () => {
     await declareInbox();
     const event = anEvent();
     const traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
@@ -98,7 +98,7 @@ describe("emit", () => {
     const [message, ...others] = await takeAll();
     expect(others).toEqual([]);
     expect(JSON.parse(message?.content.toString() ?? "")).toEqual(event);
-    expect(message?.fields).toMatchObject({ exchange, routingKey: "WorkItemCompleted" });
+    expect(message?.fields).toMatchObject({ exchange, routingKey: "WorkItemCompleted.8.2" });
     expect(message?.properties).toMatchObject({
       deliveryMode: 2,
       contentType: "application/json",
@@ -196,7 +196,7 @@ describe("when the broker goes away", () => {
     const error = await emitter.emit(anEvent()).catch((reason: unknown) => reason as NotSentError);
     expect(error).toMatchObject({ name: "NotSentError", reason: "unavailable" });
     expect(error?.message).toMatch(
-      /the broker can't be reached .*ECONNREFUSED.* Emitting it again with the same id is safe/,
+      /the broker can't be reached .*ECONNREFUSED.* Emitting it again with the same id and time is safe/,
     );
     expect(error?.message).not.toContain("hunter2");
   });
@@ -212,7 +212,7 @@ describe("when the broker goes away", () => {
     proxy.holdAnswers();
     const reasons = await Promise.all(Array.from({ length: 8 }, () => reasonOf(emitter.emit(anEvent()))));
     expect(reasons).toEqual([...Array(5).fill("unconfirmed"), ...Array(3).fill("unavailable")]);
-    // It was stored all the same: this is why Herald goes by the id.
+    // It was stored all the same: this is why Herald goes by id and time.
     expect(await takeAll()).toHaveLength(5);
     proxy.release();
     await eventually(() => emitter.emit(again));

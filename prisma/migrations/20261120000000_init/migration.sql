@@ -201,3 +201,78 @@ CREATE VIEW "attempt" AS
         "response_excerpt", "traceparent"
     FROM "delivery"
     WHERE "attempt_count" > 0;
+
+-- Partitions are made and dropped by the publisher, which may be a user that owns no table: so by two functions with the rights
+-- of the tables' owner. Both are one statement each, which a pooler of transactions passes on as any other. All publishers take
+-- turns (the advisory lock). The locks on tables are waited for very shortly, since everybody else waits behind who waits for
+-- them; the caller tries again later.
+
+-- Makes the partitions of a day in UTC. What `*_rest` holds of that day moves into them. False where they are there already.
+CREATE FUNCTION "make_partitions"(day DATE) RETURNS BOOLEAN LANGUAGE plpgsql SECURITY DEFINER
+SET search_path FROM CURRENT SET lock_timeout = '50ms' AS $$
+DECLARE
+    low UUID := lpad(to_hex(extract(epoch FROM day)::bigint * 1000), 12, '0') || repeat('0', 20);
+    high UUID := lpad(to_hex(extract(epoch FROM day + 1)::bigint * 1000), 12, '0') || repeat('0', 20);
+    suffix TEXT := to_char(day, '_YYYYMMDD');
+    parent TEXT;
+    key TEXT;
+    fill INTEGER;
+BEGIN
+    PERFORM pg_advisory_xact_lock(hashtext('herald partitions'));
+    IF to_regclass('delivery' || suffix) IS NOT NULL THEN
+        RETURN false;
+    END IF;
+    FOR parent, key, fill IN
+        -- A delivery is written again when it settles. With room on its page that writes no index.
+        VALUES ('business_event', 'key', 100), ('delivery', 'id', 50), ('delivery_attempt', 'delivery_id', 100)
+    LOOP
+        EXECUTE format('CREATE TABLE %I (LIKE %I INCLUDING ALL) WITH (fillfactor = %s)', parent || suffix, parent, fill);
+        EXECUTE format('LOCK TABLE %I IN ACCESS EXCLUSIVE MODE', parent || '_rest');
+        EXECUTE format(
+            'WITH moved AS (DELETE FROM %1$I WHERE %2$I >= %3$L AND %2$I < %4$L RETURNING *) INSERT INTO %5$I SELECT * FROM moved',
+            parent || '_rest', key, low, high, parent || suffix);
+        EXECUTE format('ALTER TABLE %I ATTACH PARTITION %I FOR VALUES FROM (%L) TO (%L)', parent, parent || suffix, low, high);
+    END LOOP;
+    RETURN true;
+END
+$$;
+
+-- Drops the partitions of a day. Its unfinished deliveries, with their attempts and events, move to `*_rest`. False where there
+-- are more than `most` of them: then the day stays as it is. Whoever settles one of them meanwhile waits, and finds it there.
+-- The tables that go may hold millions of rows, of which few stay, so those are found by index whatever the statistics say.
+CREATE FUNCTION "drop_partitions"(day DATE, most INTEGER) RETURNS BOOLEAN LANGUAGE plpgsql SECURITY DEFINER
+SET search_path FROM CURRENT SET lock_timeout = '50ms'
+SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+DECLARE
+    low UUID := lpad(to_hex(extract(epoch FROM day)::bigint * 1000), 12, '0') || repeat('0', 20);
+    high UUID := lpad(to_hex(extract(epoch FROM day + 1)::bigint * 1000), 12, '0') || repeat('0', 20);
+    suffix TEXT := to_char(day, '_YYYYMMDD');
+    parent TEXT;
+    unfinished UUID[];
+BEGIN
+    PERFORM pg_advisory_xact_lock(hashtext('herald partitions'));
+    IF to_regclass('delivery' || suffix) IS NULL THEN
+        RETURN true;
+    END IF;
+    IF (SELECT count(*) FROM (SELECT FROM due WHERE delivery_id >= low AND delivery_id < high LIMIT most + 1) AS waiting) > most THEN
+        RETURN false;
+    END IF;
+    LOCK TABLE ONLY business_event, ONLY delivery, ONLY delivery_attempt IN ACCESS EXCLUSIVE MODE;
+    FOREACH parent IN ARRAY ARRAY['business_event', 'delivery', 'delivery_attempt'] LOOP
+        EXECUTE format('ALTER TABLE %I DETACH PARTITION %I', parent, parent || suffix);
+    END LOOP;
+    unfinished := ARRAY(SELECT delivery_id FROM due WHERE delivery_id >= low AND delivery_id < high);
+    EXECUTE format(
+        'INSERT INTO business_event SELECT event.* FROM %I AS delivery JOIN %I AS event '
+        'ON event.organization_id = delivery.organization_id AND event.key = delivery.event_key '
+        'WHERE delivery.id = ANY ($1) ON CONFLICT DO NOTHING',
+        'delivery' || suffix, 'business_event' || suffix) USING unfinished;
+    EXECUTE format('INSERT INTO delivery SELECT * FROM %I WHERE id = ANY ($1)', 'delivery' || suffix) USING unfinished;
+    EXECUTE format('INSERT INTO delivery_attempt SELECT * FROM %I WHERE delivery_id = ANY ($1)', 'delivery_attempt' || suffix)
+        USING unfinished;
+    FOREACH parent IN ARRAY ARRAY['business_event', 'delivery', 'delivery_attempt'] LOOP
+        EXECUTE format('DROP TABLE %I', parent || suffix);
+    END LOOP;
+    RETURN true;
+END
+$$;

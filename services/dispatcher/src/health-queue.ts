@@ -128,7 +128,9 @@ export function createHealthQueue(
 
   function forget(endpointId: string): void {
     endpoints.delete(endpointId);
-    if (endpoints.size === 0) resolveDrained();
+    if (endpoints.size > 0) return;
+    resolveDrained();
+    drained = undefined;
   }
 
   return {

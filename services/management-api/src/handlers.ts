@@ -1,7 +1,13 @@
 import type { Database } from "@herald/common/database/open-database";
 import type { Clock } from "@herald/common/runtime/clock";
 import type { SecretBox } from "@herald/common/security/secret-box";
-import type { DeleteWebhookRequest, DeliverRequest, FieldProblem, Hint, SaveWebhookRequest } from "@herald/contracts";
+import type {
+  DeleteWebhookRequest,
+  DeliverRequest,
+  FieldProblem,
+  ManualRequest,
+  SaveWebhookRequest,
+} from "@herald/contracts";
 import { v7 } from "uuid";
 import type { Caller } from "./authentication/caller.ts";
 import { sessionOf } from "./authentication/session.ts";
@@ -42,7 +48,7 @@ export interface HandlerParts {
   database: Pick<Database, "prisma" | "queries">;
   secrets: SecretBox;
   /** Asks a dispatcher for a manual delivery's first attempt; resolves when it has answered, or when its time is over. */
-  requestAttempt: (hint: Hint) => Promise<void>;
+  requestAttempt: (request: ManualRequest) => Promise<void>;
   clock: Clock;
 }
 
@@ -56,12 +62,12 @@ export function createHandlers({ config, database, secrets, requestAttempt, cloc
     newId: idSource(clock),
     maxEndpoints: config.MAX_ENDPOINTS,
     windowDays: config.PUBLICATION_WINDOW_DAYS,
-    hintGraceMs: config.HINT_GRACE_SECONDS * 1_000,
+    statementTimeoutMs: config.DATABASE_TIMEOUT_SECONDS * 1_000,
   };
   const headers = { headerPrefix: config.HEADER_PREFIX, standardWebhooks: config.STANDARD_WEBHOOKS };
   return {
     async listWebhooks({ organizationId }) {
-      const rows = await listEndpoints(parts.queries, organizationId);
+      const rows = await listEndpoints(parts.queries, { organizationId, now: clock.now() });
       return rows.map((row) => toEndpointSummary(row, row.deliveries.map(toDeliverySummary)));
     },
     createWebhook: ({ organizationId, body }: ApiRequest<SaveWebhookRequest>) =>

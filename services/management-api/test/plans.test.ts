@@ -1,11 +1,69 @@
+import { firstIdAt, timeOf } from "@herald/common/database/ids";
+import type { Queries } from "@herald/common/database/queries";
 import { type Statistics, type StoredHistory, storeHistory } from "@herald/testkit/harness/history";
-import { plansOf } from "@herald/testkit/harness/plans";
+import { expectWalks, tablesRead } from "@herald/testkit/harness/plans";
 import { useDatabase } from "@herald/testkit/harness/use-database";
 import { beforeAll, describe, expect, test } from "@jest/globals";
+import { deliveryDetails } from "../src/sql/delivery-details.ts";
+import { deliveryHistory } from "../src/sql/delivery-history.ts";
+import { deliverySummary, recentDeliveries } from "../src/sql/delivery-summaries.ts";
+import { failedAttempts, missedEvents } from "../src/sql/endpoint-details.ts";
 import { endpointOverviews } from "../src/sql/endpoint-overviews.ts";
 import { listEndpoints } from "../src/sql/list-endpoints.ts";
 
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
 const db = useDatabase();
+const now = new Date();
+const hours = Array.from({ length: 24 }, (_, index) => new Date(now.getTime() - (24 - index) * HOUR_MS));
+
+type Call = (queries: Queries, stored: StoredHistory) => Promise<unknown>;
+
+const one = (stored: StoredHistory) => ({
+  organizationId: stored.organizationId,
+  endpointId: stored.endpointIds[0] ?? "",
+  now,
+});
+const list: Call = (queries, stored) => listEndpoints(queries, { organizationId: stored.organizationId, now });
+const recent: Call = (queries, stored) => recentDeliveries(queries, one(stored));
+const overview =
+  (ofAll: boolean): Call =>
+  (queries, stored) =>
+    endpointOverviews(queries, {
+      ...one(stored),
+      ...(ofAll && { endpointId: null }),
+      hours,
+      maxDeliveries: 10_000,
+      maxCount: 10_000,
+    });
+const history: Call = (queries, stored) =>
+  deliveryHistory(queries, {
+    ...one(stored),
+    olderThan: null,
+    outcomes: ["failing"],
+    eventTypes: [],
+    from: null,
+    to: null,
+    limit: 50,
+    maxScanned: 20_000,
+  });
+const details: Call = (queries, stored) =>
+  deliveryDetails(queries, { ...one(stored), id: stored.deliveryIds[0] ?? "" });
+const summary: Call = (queries, stored) => deliverySummary(queries, stored.deliveryIds[0] ?? "");
+const failures: Call = (queries, stored) => failedAttempts(queries, [`${stored.deliveryIds[0]}/1`]);
+const missed: Call = (queries, stored) =>
+  missedEvents(queries, {
+    ...one(stored),
+    events: ["WorkItemCompleted"],
+    since: new Date(now.getTime() - 7 * DAY_MS),
+    maxEvents: 10_000,
+  });
+
+const byEndpoint = "delivery_endpoint_id_id_idx";
+const byId = "delivery_pkey";
+const event = "business_event_pkey";
+const attempts = "delivery_attempt_pkey";
+const schedule = "due_pkey";
 
 describe.each<Statistics>(["from a quiet time", "of a backlog"])("with statistics %s", (statistics) => {
   let stored: StoredHistory;
@@ -13,28 +71,73 @@ describe.each<Statistics>(["from a quiet time", "of a backlog"])("with statistic
     stored = await storeHistory(db.database.prisma, statistics);
   });
 
-  test("the list of endpoints reads an organization's latest deliveries by their index, and no whole table", async () => {
-    const { custom, generic } = await plansOf(db.database.queries, (queries) =>
-      listEndpoints(queries, stored.organizationId),
-    );
-    for (const plan of [custom, generic]) {
-      expect(plan.wholeTables.filter((name) => name.startsWith("delivery"))).toEqual([]);
-      expect(plan.indexes.filter((name) => name.startsWith("delivery"))).toEqual(["delivery_organization_id_id_idx"]);
+  test.each<[string, Call, string[]]>([
+    ["the list of endpoints", list, [byEndpoint, event]],
+    ["an edited endpoint's deliveries", recent, [byEndpoint, event]],
+    [
+      "the overview, which every open page polls,",
+      overview(true),
+      [byEndpoint, byId, event, "due_endpoint_id_due_at_idx"],
+    ],
+    ["one endpoint's overview", overview(false), [byEndpoint, byId, event, "due_endpoint_id_due_at_idx"]],
+    ["a history", history, [byEndpoint, event, schedule]],
+    ["one delivery", details, [byId, byEndpoint, event, attempts, schedule]],
+    ["a manual delivery's summary", summary, [byId, event]],
+    ["a run of failures", failures, [byId, attempts]],
+    ["what an endpoint missed", missed, [byId, event]],
+  ])("%s is read by indexes, and no whole table", (_name, call, indexes) =>
+    expectWalks(db.database.queries, indexes, (queries) => call(queries, stored)),
+  );
+});
+
+describe("with a partition for each day", () => {
+  let stored: StoredHistory;
+  const dayOf = (time: Date) => time.toISOString().slice(0, 10).replaceAll("-", "");
+  const daysAgo = (days: number) => dayOf(new Date(now.getTime() - days * DAY_MS));
+  /** The partitions of a table that a call reads, by their day. */
+  const daysRead = async (table: string, call: Call) =>
+    (await tablesRead(db.database.queries, (queries) => call(queries, stored)))
+      .filter((name) => name.startsWith(`${table}_2`))
+      .map((name) => name.slice(table.length + 1));
+
+  beforeAll(async () => {
+    const { prisma } = db.database;
+    await prisma.$executeRaw`truncate business_event, delivery, delivery_attempt`;
+    const midnight = Math.floor(now.getTime() / DAY_MS) * DAY_MS;
+    for (let day = midnight - 25 * DAY_MS; day <= midnight + 3 * DAY_MS; day += DAY_MS) {
+      const [from, to] = [firstIdAt(new Date(day)), firstIdAt(new Date(day + DAY_MS))];
+      for (const table of ["business_event", "delivery", "delivery_attempt"]) {
+        await prisma.$executeRawUnsafe(
+          `create table ${table}_${dayOf(new Date(day))} partition of ${table} for values from ('${from}') to ('${to}')`,
+        );
+      }
+    }
+    stored = await storeHistory(prisma, "of a backlog");
+  });
+
+  test.each<[string, Call]>([
+    ["the list of endpoints", list],
+    ["the overview", overview(true)],
+    ["one endpoint's overview", overview(false)],
+  ])("%s reads no partition that is older than a day and a half", async (_name, call) => {
+    const days = await daysRead("delivery", call);
+    expect(days).toContain(daysAgo(0));
+    expect(days.filter((day) => day < daysAgo(2))).toEqual([]);
+    expect((await daysRead("business_event", call)).filter((day) => day < daysAgo(2))).toEqual([]);
+  });
+
+  test("one delivery, its event and its attempts are read in the partitions of its day", async () => {
+    const day = dayOf(timeOf(stored.deliveryIds[0] ?? ""));
+    for (const table of ["delivery", "delivery_attempt", "business_event"]) {
+      for (const call of [details, failures]) {
+        expect((await daysRead(table, call)).filter((each) => each !== day)).toEqual([]);
+      }
     }
   });
 
-  test("the overview, which every open page polls, reads deliveries by indexes only", async () => {
-    const { custom, generic } = await plansOf(db.database.queries, (queries) =>
-      endpointOverviews(queries, {
-        organizationId: stored.organizationId,
-        endpointId: null,
-        since: new Date(Date.now() - 24 * 3_600_000),
-        maxDeliveries: 10_000,
-        maxCount: 10_000,
-      }),
-    );
-    for (const plan of [custom, generic]) {
-      expect(plan.wholeTables.filter((name) => name.startsWith("delivery"))).toEqual([]);
+  test("what an endpoint missed is looked for in the partitions of the window", async () => {
+    for (const table of ["delivery", "business_event"]) {
+      expect((await daysRead(table, missed)).filter((day) => day < daysAgo(7))).toEqual([]);
     }
   });
 });

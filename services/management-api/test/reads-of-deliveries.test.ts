@@ -1,6 +1,7 @@
+import { randomUUID } from "node:crypto";
 import { steeredClock } from "@herald/testkit/harness/steered-clock";
 import { beforeEach, describe, expect, test } from "@jest/globals";
-import { states, storeDelivery } from "./support/deliveries.ts";
+import { states, storeDelivery, storeMany } from "./support/deliveries.ts";
 import { create } from "./support/endpoints.ts";
 import { type Client, useApi } from "./support/use-api.ts";
 
@@ -65,7 +66,7 @@ describe("the history", () => {
       return body.deliveries.map(({ id }: { id: string }) => Object.fromEntries(names)[id]).reverse();
     };
     expect(await filtered("outcome=succeeded")).toEqual(["succeeded"]);
-    expect(await filtered("outcome=failing")).toEqual(["failing", "parked"]);
+    expect(await filtered("outcome=failing")).toEqual(["failing"]);
     expect(await filtered("outcome=waiting")).toEqual(["waiting", "risk"]);
     expect(await filtered("outcome=exhausted&outcome=waiting")).toEqual(["waiting", "exhausted", "risk"]);
     expect(await filtered("eventType=RiskCreated")).toEqual(["risk"]);
@@ -92,10 +93,7 @@ describe("the history", () => {
 
   test("a rare outcome in a long history comes in several parts, none of which is slow", async () => {
     const rare = await storeDelivery(api.prisma, endpoint, { ...states.exhausted, createdAt: hoursAgo(1) });
-    await api.prisma.$executeRaw`
-      insert into delivery (endpoint_id, organization_id, event_type, body, state, created_at)
-      select ${endpoint.id}::uuid, ${organizationId}, 'RiskCreated', '{}', 'succeeded', now()
-      from generate_series(1, 30000)`;
+    await storeMany(api.prisma, endpoint, 30_000);
     const { body: first } = await client.get(`${path()}?outcome=exhausted`).expect(200);
     expect(first).toEqual({ deliveries: [], nextCursor: expect.any(String) });
     const { body: second } = await client.get(`${path()}?outcome=exhausted&cursor=${first.nextCursor}`).expect(200);
@@ -106,16 +104,18 @@ describe("the history", () => {
 describe("one delivery", () => {
   test("a delivery shows the body as sent, its attempts, and the headers that the receiver got", async () => {
     const body = ' {"ä" : "\\u00e4"}\n';
-    const id = await storeDelivery(api.prisma, endpoint, { ...states.failing, businessEventId: null, body });
+    const id = await storeDelivery(api.prisma, endpoint, { ...states.failing, durationMs: 42, body });
     await attempt(id, 1);
-    await attempt(id, 2, 503);
     const { body: details } = await client.get(`/webhooks/${endpoint.id}/deliveries/${id}`).expect(200);
     expect(details).toMatchObject({
       id,
       body,
       state: "pending",
       durationMs: 42,
-      attempts: [{ number: 1 }, { number: 2 }],
+      attempts: [
+        { number: 1, durationMs: 41, statusCode: 500 },
+        { number: 2, durationMs: 42, statusCode: 503, failureKind: "timed_out" },
+      ],
     });
     const [first] = details.attempts;
     expect(first.timestamp).toBe(String(Math.floor(Date.parse(first.attemptedAtUtc) / 1_000)));
@@ -136,6 +136,48 @@ describe("one delivery", () => {
     const id = await storeDelivery(api.prisma, endpoint, states.succeeded);
     const { body } = await client.get(`/webhooks/${endpoint.id}/deliveries/${id}`).expect(200);
     expect(JSON.parse(body.body)).toEqual({ id: body.businessEventId });
+  });
+
+  test.each<[string, object, object]>([
+    ["waits for its time", { dueAt: hoursAgo(-1) }, { inFlight: false, nextAttemptAtUtc: hoursAgo(-1).toISOString() }],
+    [
+      "is leased to a dispatcher",
+      { dueAt: hoursAgo(-1), claimId: randomUUID() },
+      { inFlight: true, nextAttemptAtUtc: null },
+    ],
+    [
+      "was left by a dispatcher that died",
+      { dueAt: hoursAgo(1), claimId: randomUUID() },
+      { inFlight: false, nextAttemptAtUtc: hoursAgo(1).toISOString() },
+    ],
+  ])(
+    "a pending delivery that %s says whether an attempt is under way, and when one is due",
+    async (_name, due, shown) => {
+      const id = await storeDelivery(api.prisma, endpoint, { ...states.failing, due });
+      const expected = { state: "pending", attemptCount: 2, ...shown };
+      expect((await client.get(`/webhooks/${endpoint.id}/deliveries/${id}`).expect(200)).body).toMatchObject(expected);
+      const { body } = await client.get(`/webhooks/${endpoint.id}/deliveries`).expect(200);
+      expect(body.deliveries).toMatchObject([{ id, ...expected }]);
+    },
+  );
+
+  test("§3.1/pause an unfinished delivery is parked while its endpoint is disabled, and pending again after", async () => {
+    const id = await storeDelivery(api.prisma, endpoint, states.failing);
+    const finished = await storeDelivery(api.prisma, endpoint, states.exhausted);
+    const shown = async () => {
+      const { body } = await client.get(`/webhooks/${endpoint.id}/deliveries`).expect(200);
+      const { body: one } = await client.get(`/webhooks/${endpoint.id}/deliveries/${id}`).expect(200);
+      expect(body.deliveries[1]).toMatchObject({ id, state: one.state, nextAttemptAtUtc: one.nextAttemptAtUtc });
+      expect(body.deliveries[0]).toMatchObject({ id: finished, state: "exhausted", nextAttemptAtUtc: null });
+      return { state: one.state, isScheduled: one.nextAttemptAtUtc !== null };
+    };
+    const setEnabled = (enabled: boolean) =>
+      api.prisma.webhookEndpoint.update({ where: { id: endpoint.id }, data: { enabled } });
+    expect(await shown()).toEqual({ state: "pending", isScheduled: true });
+    await setEnabled(false);
+    expect(await shown()).toEqual({ state: "parked", isScheduled: false });
+    await setEnabled(true);
+    expect(await shown()).toEqual({ state: "pending", isScheduled: true });
   });
 
   test("a delivery of another endpoint is a 404", async () => {

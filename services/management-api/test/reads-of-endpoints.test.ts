@@ -60,11 +60,11 @@ describe("how endpoints fare", () => {
     expect(body.map(({ name }: { name: string }) => name)).toEqual(["Alpha", "beta", "Billing", "zeta"]);
   });
 
-  test("the overview counts the deliveries of the last 24 hours by the hour of their creation and by their outcome", async () => {
+  test("the overview counts the deliveries of the last 24 hours by the hour of their event and by their outcome", async () => {
     await storeDelivery(api.prisma, endpoint, { ...states.succeeded, createdAt: hoursAgo(0) });
     await storeDelivery(api.prisma, endpoint, { ...states.waiting, createdAt: hoursAgo(0) });
     await storeDelivery(api.prisma, endpoint, { ...states.failing, createdAt: hoursAgo(3) });
-    await storeDelivery(api.prisma, endpoint, { ...states.parked, createdAt: hoursAgo(3) });
+    await storeDelivery(api.prisma, endpoint, { ...states.failing, createdAt: hoursAgo(3) });
     await storeDelivery(api.prisma, endpoint, { ...states.exhausted, createdAt: hoursAgo(23) });
     await storeDelivery(api.prisma, endpoint, { ...states.succeeded, createdAt: hoursAgo(24) });
     const { body } = await client.get("/webhooks/overview").expect(200);
@@ -81,10 +81,14 @@ describe("how endpoints fare", () => {
   test("one endpoint's details show what is unfinished, and the newest delivery", async () => {
     await storeDelivery(api.prisma, endpoint, states.waiting);
     await storeDelivery(api.prisma, endpoint, states.failing);
-    await storeDelivery(api.prisma, endpoint, states.parked);
     const id = await storeDelivery(api.prisma, endpoint, states.exhausted);
-    const { body } = await client.get(`/webhooks/${endpoint.id}`).expect(200);
-    expect(body).toMatchObject({ unfinished: { pending: 2, parked: 1 }, lastDelivery: { id, statusCode: 410 } });
+    const details = async () => (await client.get(`/webhooks/${endpoint.id}`).expect(200)).body;
+    expect(await details()).toMatchObject({
+      unfinished: { pending: 2, parked: 0 },
+      lastDelivery: { id, statusCode: 410 },
+    });
+    await client.put(`/webhooks/${endpoint.id}`, settings({ enabled: false, version })).expect(200);
+    expect(await details()).toMatchObject({ unfinished: { pending: 0, parked: 2 }, onResume: { parked: 2 } });
   });
 });
 
@@ -94,12 +98,11 @@ describe("one endpoint", () => {
       await storeDelivery(api.prisma, endpoint, states.failing),
       await storeDelivery(api.prisma, endpoint, states.failing),
     ];
-    for (const [id, number] of [
-      [first, 1],
-      [second, 1],
-      [first, 2],
-    ] as const)
-      await attempt(id, number);
+    // The latest attempts are in the deliveries' rows, the first one's earlier one has a row of its own.
+    await attempt(first, 1);
+    const latest = { statusCode: 500, failureKind: "http_status", responseExcerpt: "sorry" };
+    await api.prisma.delivery.update({ where: { id: first }, data: { ...latest, attemptCount: 2, durationMs: 42 } });
+    await api.prisma.delivery.update({ where: { id: second }, data: { ...latest, attemptCount: 1, durationMs: 41 } });
     await api.prisma.webhookEndpoint.update({
       where: { id: endpoint.id },
       data: {
@@ -128,7 +131,7 @@ describe("one endpoint", () => {
 
   test("a disabled endpoint's details show what enabling it would send: parked deliveries, and events that it missed", async () => {
     await client.put(`/webhooks/${endpoint.id}`, settings({ enabled: false, version })).expect(200);
-    await storeDelivery(api.prisma, endpoint, states.parked);
+    await storeDelivery(api.prisma, endpoint, states.failing);
     const missed = { occurredAt: clock.now() };
     await insertEvent(api.prisma, organizationId, missed);
     await insertEvent(api.prisma, organizationId, missed);

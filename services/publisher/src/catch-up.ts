@@ -1,89 +1,136 @@
+import { firstIdAt } from "@herald/common/database/ids";
 import type { Queries } from "@herald/common/database/queries";
+import { shrinkingPages } from "@herald/common/database/shrinking";
 import type { Clock } from "@herald/common/runtime/clock";
 import type { Log } from "@herald/common/telemetry/log";
 import type { PublisherMetrics } from "./metrics.ts";
-import { backfill, type EventCursor } from "./sql/backfill.ts";
-import { type CatchUp, finishCatchUp, takeCatchUp } from "./sql/take-catch-up.ts";
-import { unpark } from "./sql/unpark.ts";
+import { backfill } from "./sql/backfill.ts";
+import {
+  type CatchUp,
+  type CatchUpEndpoint,
+  finishCatchUp,
+  giveBackCatchUp,
+  readEndpoint,
+  removeCatchUp,
+  suspendCatchUp,
+  takeCatchUp,
+} from "./sql/take-catch-up.ts";
 
 interface Parts {
   queries: Queries;
   clock: Clock;
-  metrics: Pick<PublisherMetrics, "caughtUp">;
+  metrics: Pick<PublisherMetrics, "caughtUp" | "taskFailures">;
   log: Log;
+  /** Tells dispatchers that these endpoints have work. */
+  hint: (endpointIds: readonly string[]) => void;
 }
 
 export interface CatchUpOptions {
-  /** Events read per statement (SPEC 8: 1,000), and deliveries unparked per statement. */
+  /** Events read per statement (SPEC 8: 1,000). */
   pageSize: number;
   /** How far back events are delivered (SPEC 8: seven days), in milliseconds. */
   windowMs: number;
+  /** After this time a catch-up that was cut off is taken again, in milliseconds. Longer than a statement may take. */
+  leaseMs: number;
 }
 
-export interface CatchUpResult {
-  unparked: number;
-  backfilled: number;
-}
+/** Then the endpoint goes behind the others, so that nobody waits for the end of a long catch-up. */
+const PAGES_PER_TURN = 10;
+
+const DAY_MS = 24 * 60 * 60_000;
+
+/** Each enabled endpoint is caught up once a day without being asked, in case an event was missed in a way that is not foreseen. */
+const GUARD_INTERVAL_MS = DAY_MS;
+
+/** The guard looks back beyond what the last pass saw: events that were stored behind its cursor meanwhile are looked at too. */
+const GUARD_OVERLAP_MS = DAY_MS;
 
 /**
- * After this time, a catch-up that was cut off is taken again. It is longer than most catch-ups take. Where one takes longer
- * still, a second process does the same work, and no delivery is made twice.
+ * Makes the task that gives every endpoint whose catch-up is due the deliveries that it missed while it was disabled, not subscribed, or not yet
+ * visible to a fan-out (SPEC 3.1, 6.1). Endpoints take turns of some pages; a cursor says where the next turn goes on, whoever
+ * takes it. One that fails is tried again when its lease ends, and delays no other.
+ *
+ * A run resolves with the number of deliveries when no catch-up is due any more; `signal` ends it after the statement under way.
  */
-const LEASE_MS = 2 * 60_000;
+export function createCatchUp(
+  { queries, clock, metrics, log, hint }: Parts,
+  { pageSize, windowMs, leaseMs }: CatchUpOptions,
+): (signal: AbortSignal) => Promise<number> {
+  const inPages = shrinkingPages({ max: pageSize });
 
-/** Without any mark, every enabled endpoint is caught up once a day, in case a mark was lost in a way that is not foreseen. */
-const GUARD_INTERVAL_MS = 24 * 60 * 60_000;
+  return async (signal) => {
+    let total = 0;
+    while (!signal.aborted) {
+      const now = clock.now();
+      const taken = await takeCatchUp(queries, { now, leasedUntil: after(now, leaseMs) });
+      if (taken === null) break;
+      try {
+        total += await take(taken, signal);
+      } catch (error) {
+        metrics.taskFailures.inc({ task: "catch-up" });
+        log.error("a catch-up failed; it is tried again", { endpointId: taken.endpointId, error });
+      }
+    }
+    return total;
+  };
 
-/**
- * Brings every endpoint whose catch-up is due up to date: makes its parked deliveries pending, and adds the deliveries that
- * it missed while it was disabled, not subscribed, or not yet visible to a fan-out (SPEC 3.1, 6.1).
- * Resolves when no catch-up is due any more; `signal` ends it after the statement under way. Takes one endpoint at a time,
- * so that a failure delays no other endpoint: the next call goes on with them.
- */
-export async function catchUp(
-  { queries, clock, metrics, log }: Parts,
-  { pageSize, windowMs }: CatchUpOptions,
-  signal: AbortSignal,
-): Promise<CatchUpResult> {
-  const total = { unparked: 0, backfilled: 0 };
-  while (!signal.aborted) {
-    const now = clock.now();
-    const endpoint = await takeCatchUp(queries, { now, leasedUntil: after(now, LEASE_MS) });
-    if (endpoint === null) break;
-    await catchUpEndpoint(endpoint);
+  /** Returns the number of deliveries made. */
+  async function take(taken: CatchUp, signal: AbortSignal): Promise<number> {
+    const { endpointId } = taken;
+    const endpoint = await readEndpoint(queries, endpointId);
+    if (endpoint?.enabled) {
+      const made = await takeTurn(taken, endpoint, signal);
+      if (made > 0) log.info("caught up an endpoint", { endpointId, deliveries: made });
+      return made;
+    }
+    await (endpoint === null ? removeCatchUp(queries, taken) : suspendCatchUp(queries, taken));
+    return 0;
   }
-  return total;
 
-  async function catchUpEndpoint(endpoint: CatchUp): Promise<void> {
-    const { endpointId, organizationId } = endpoint;
-    const windowStart = after(clock.now(), -windowMs);
-    const caughtUp = { unparked: 0, backfilled: 0 };
-    for (let count = pageSize; count === pageSize; ) {
-      if (signal.aborted) return;
-      count = await unpark(queries, { endpointId, now: clock.now(), pageSize });
-      add("unparked", count);
+  async function takeTurn(taken: CatchUp, endpoint: CatchUpEndpoint, signal: AbortSignal): Promise<number> {
+    const { organizationId, createdAt } = endpoint;
+    const begunAt = clock.now();
+    let cursor = latest(taken.cursor ?? "", firstIdAt(beginningOf(taken, createdAt, begunAt)));
+    let made = 0;
+    for (let pages = 0; pages < PAGES_PER_TURN && !signal.aborted; pages++) {
+      let readAt = pageSize;
+      const page = await inPages((size) => {
+        readAt = size;
+        const now = clock.now();
+        const renewedUntil = after(now, leaseMs);
+        const run = backfill(queries, taken, { organizationId, after: cursor, now, renewedUntil, pageSize: size });
+        return run.then((read) => ({ ...read, renewedUntil }));
+      });
+      if (page.deliveryCount > 0) {
+        made += page.deliveryCount;
+        metrics.caughtUp.inc(page.deliveryCount);
+        hint([taken.endpointId]);
+      }
+      if (!page.held) return made;
+      taken.leasedUntil = page.renewedUntil;
+      cursor = page.cursor ?? cursor;
+      if (page.eventCount < readAt) {
+        const now = clock.now();
+        await finishCatchUp(queries, taken, { now, guardAt: after(now, GUARD_INTERVAL_MS), completeTo: begunAt });
+        return made;
+      }
     }
-    let cursor: EventCursor | null = null;
-    for (let eventCount = pageSize; eventCount === pageSize; ) {
-      if (signal.aborted) return;
-      const page = await backfill(queries, { endpointId, after: cursor, windowStart, now: clock.now(), pageSize });
-      ({ eventCount, cursor } = page);
-      add("backfilled", page.deliveryCount);
-    }
-    const now = clock.now();
-    await finishCatchUp(queries, endpoint, { now, nextAt: after(now, GUARD_INTERVAL_MS) });
-    if (caughtUp.unparked + caughtUp.backfilled > 0) {
-      log.info("caught up an endpoint", { endpointId, organizationId, ...caughtUp });
-    }
+    await giveBackCatchUp(queries, taken, clock.now());
+    return made;
+  }
 
-    function add(kind: keyof CatchUpResult, count: number): void {
-      caughtUp[kind] += count;
-      total[kind] += count;
-      metrics.caughtUp.inc({ kind }, count);
-    }
+  /** The time of the first event of a pass: never before the endpoint's creation (SPEC 6.1/creation) or the window. */
+  function beginningOf({ priority, completeTo }: CatchUp, createdAt: Date, now: Date): Date {
+    const watermark = priority === 0 || completeTo === null ? 0 : completeTo.getTime() - GUARD_OVERLAP_MS;
+    return new Date(Math.max(createdAt.getTime(), now.getTime() - windowMs, watermark));
   }
 }
 
 function after(time: Date, milliseconds: number): Date {
   return new Date(time.getTime() + milliseconds);
+}
+
+/** Of two ids the greater one. As text they sort as PostgreSQL sorts them. */
+function latest(one: string, other: string): string {
+  return one > other ? one : other;
 }

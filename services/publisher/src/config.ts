@@ -8,9 +8,10 @@ export const publisherSettings = {
   EVENT_PREFETCH: {
     type: "integer",
     default: 1000,
-    minimum: 1,
+    minimum: 16,
     maximum: 10_000,
-    description: "Business events that this process holds at the most while they are stored.",
+    description:
+      "Business events that this process holds at the most while they are stored; each of the sixteen inbox queues has an equal share.",
   },
   FAN_OUT_BATCH_SIZE: {
     type: "integer",
@@ -20,7 +21,6 @@ export const publisherSettings = {
     description: "Business events stored by one statement at the most.",
   },
   PUBLICATION_WINDOW_DAYS: sharedSettings.PUBLICATION_WINDOW_DAYS,
-  HINT_GRACE_SECONDS: sharedSettings.HINT_GRACE_SECONDS,
   CATCH_UP_PAGE_SIZE: {
     type: "integer",
     default: 1000,
@@ -48,7 +48,7 @@ export const publisherSettings = {
     default: 1000,
     minimum: 1,
     maximum: 10_000,
-    description: "Deliveries or events that one statement of such a pass reads.",
+    description: "Rows that one statement erases at the most, of what is too old or of a deleted endpoint.",
   },
   NOTICE_INTERVAL_SECONDS: {
     type: "number",

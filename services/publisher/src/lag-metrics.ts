@@ -25,13 +25,13 @@ export function exportLag(registry: Registry, { queries, inspector, names, clock
 
   new Gauge({
     name: "herald_deliveries_unfinished",
-    help: `Deliveries that are due, scheduled for later, or parked with a disabled endpoint; counted to ${COUNTED_AT_MOST}.`,
+    help: `Deliveries that are due, scheduled for later, or wait with a disabled endpoint; counted to ${COUNTED_AT_MOST}.`,
     labelNames: ["state"] as const,
     registers,
     async collect() {
       const read = await lag();
       this.reset();
-      if (read) for (const state of ["due", "scheduled", "parked"] as const) this.set({ state }, read[state]);
+      if (read) for (const state of ["due", "scheduled", "disabled"] as const) this.set({ state }, read[state]);
     },
   });
   new Gauge({
@@ -55,7 +55,25 @@ export function exportLag(registry: Registry, { queries, inspector, names, clock
       read.oldestDueAt === null ? 0 : Math.max(0, (clock.now().getTime() - read.oldestDueAt.getTime()) / 1_000),
   );
   single("herald_notices_waiting", "Notices that the broker has not confirmed yet.", (read) => read.notices);
-  single("herald_catch_ups_due", "Endpoints whose catch-up is due and has not begun.", (read) => read.catchUps);
+  new Gauge({
+    name: "herald_catch_ups_due",
+    help: "Endpoints whose catch-up is due: after a resume or an edit, for which somebody waits, or as the daily guard.",
+    labelNames: ["kind"] as const,
+    registers,
+    async collect() {
+      const read = await lag();
+      this.reset();
+      if (!read) return;
+      this.set({ kind: "awaited" }, read.catchUps);
+      this.set({ kind: "guard" }, read.guards);
+    },
+  });
+  single("herald_partitions_ahead", "Days after today that have partitions.", (read) => read.partitionsAhead);
+  single(
+    "herald_oldest_transaction_age_seconds",
+    "For how long the oldest transaction has kept dead rows from being vacuumed.",
+    (read) => read.oldestTransactionSeconds,
+  );
 
   function single(name: string, help: string, value: (read: Lag) => number): void {
     new Gauge({
@@ -70,19 +88,28 @@ export function exportLag(registry: Registry, { queries, inspector, names, clock
     });
   }
 
-  const queues = {
-    inbox: names.inboxQueue,
-    rejected: names.rejectedQueue,
-    first: names.firstHintsQueue,
-    manual: names.manualHintsQueue,
-  };
   const depths = shared(() =>
-    Promise.all(Object.entries(queues).map(async ([queue, name]) => ({ queue, ...(await inspector.depthOf(name)) }))),
+    Promise.all(
+      // The sixteen inbox queues are one figure: which bucket waits is a matter of one organization or another.
+      Object.entries({
+        inbox: names.inboxQueues,
+        rejected: [names.rejectedQueue],
+        hints: [names.hintsQueue],
+        manual: [names.manualQueue],
+      }).map(async ([queue, each]) => {
+        const read = await Promise.all(each.map((name) => inspector.depthOf(name)));
+        const messages = read.reduce((sum, depth) => sum + depth.messages, 0);
+        return { queue, messages, consumers: Math.min(...read.map(({ consumers }) => consumers)) };
+      }),
+    ),
   );
   for (const figure of ["messages", "consumers"] as const) {
     new Gauge({
       name: `herald_queue_${figure}`,
-      help: figure === "messages" ? "Messages that wait in a queue for a consumer." : "Consumers of a queue.",
+      help:
+        figure === "messages"
+          ? "Messages that wait in a queue for a consumer."
+          : "Consumers of a queue; the fewest of an inbox queue.",
       labelNames: ["queue"] as const,
       registers,
       async collect() {

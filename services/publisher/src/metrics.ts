@@ -1,6 +1,9 @@
 import { Counter, Gauge, Histogram, type Registry, startAtZero } from "@herald/common/telemetry/metrics";
 import { NOTICE_TYPES } from "@herald/contracts";
 
+/** What the publisher does again and again, beside taking events in. */
+export const TASKS = ["partitions", "catch-up", "notices", "retention", "erasure"] as const;
+
 export type PublisherMetrics = ReturnType<typeof createMetrics>;
 
 /** What the publisher counts. No label has values that grow with customers. */
@@ -20,7 +23,7 @@ export function createMetrics(registry: Registry) {
     }),
     hints: new Counter({
       name: "herald_hints_total",
-      help: "Hints to dispatchers, by whether the broker confirmed them.",
+      help: "Hints to dispatchers, by whether they could be sent at once.",
       labelNames: ["result"] as const,
       registers,
     }),
@@ -32,8 +35,7 @@ export function createMetrics(registry: Registry) {
     }),
     caughtUp: new Counter({
       name: "herald_catch_up_deliveries_total",
-      help: "Deliveries that a catch-up unparked or backfilled.",
-      labelNames: ["kind"] as const,
+      help: "Deliveries that a catch-up made, since its endpoint had missed them.",
       registers,
     }),
     notices: new Counter({
@@ -44,8 +46,24 @@ export function createMetrics(registry: Registry) {
     }),
     erased: new Counter({
       name: "herald_retention_erased_total",
-      help: "Rows erased because they were too old; attempts go with their delivery and are not counted.",
+      help: "What was erased because it was too old: whole days, and what had outlived its day.",
       labelNames: ["kind"] as const,
+      registers,
+    }),
+    erasedOfDeleted: new Counter({
+      name: "herald_erasure_deliveries_total",
+      help: "Deliveries erased because their endpoint was deleted.",
+      registers,
+    }),
+    partitionsHeld: new Gauge({
+      name: "herald_partitions_held",
+      help: "Old days that are kept, since too many of their deliveries are unfinished.",
+      registers,
+    }),
+    taskFailures: new Counter({
+      name: "herald_task_failures_total",
+      help: "Steps of the publisher's tasks that failed; each is tried again.",
+      labelNames: ["task"] as const,
       registers,
     }),
     retentionPassed: new Gauge({
@@ -54,10 +72,10 @@ export function createMetrics(registry: Registry) {
       registers,
     }),
   };
-  startAtZero(metrics.events, "result", ["received", "ignored", "rejected"]);
-  startAtZero(metrics.hints, "result", ["sent", "failed"]);
-  startAtZero(metrics.caughtUp, "kind", ["unparked", "backfilled"]);
-  startAtZero(metrics.erased, "kind", ["delivery", "event"]);
+  startAtZero(metrics.events, "result", ["received", "stale", "ignored", "rejected"]);
+  startAtZero(metrics.hints, "result", ["sent", "dropped"]);
+  startAtZero(metrics.erased, "kind", ["day", "delivery", "event"]);
+  startAtZero(metrics.taskFailures, "task", TASKS);
   for (const type of NOTICE_TYPES) {
     for (const result of ["published", "unrouted", "failed"]) metrics.notices.inc({ type, result }, 0);
   }

@@ -3,21 +3,32 @@ import { type Clock, systemClock } from "@herald/common/runtime/clock";
 import { repeat } from "@herald/common/runtime/repeat";
 import { openService } from "@herald/common/service/open-service";
 import type { Service } from "@herald/common/service/run-service";
-import { catchUp } from "./catch-up.ts";
+import { createCatchUp } from "./catch-up.ts";
 import { publisherSettings } from "./config.ts";
-import { eraseOld } from "./erase-old.ts";
+import { createErasure } from "./erase-deleted.ts";
 import { createFanOut } from "./fan-out.ts";
 import { consumeEvents } from "./ingest/consume-events.ts";
 import { exportLag } from "./lag-metrics.ts";
-import { createMetrics } from "./metrics.ts";
+import { createMetrics, type TASKS } from "./metrics.ts";
+import { DAY_MS } from "./partitions/days.ts";
+import { makeAhead } from "./partitions/make-ahead.ts";
 import { publishNotices } from "./publish-notices.ts";
-
-const DAY_MS = 24 * 60 * 60_000;
+import { eraseOld } from "./retention.ts";
+import { sendHints } from "./send-hints.ts";
 
 /** How long a stop waits for events under way to be stored. */
 const DRAIN_TIMEOUT_MS = 10_000;
 
-/** Starts the publisher: takes events in, sends hints out, and repeats its three tasks: catch-up, notices, retention. */
+/** How long a start waits for the partitions of these days. Without them the `*_rest` partitions take the rows for a while. */
+const PARTITIONS_TIMEOUT_MS = 5_000;
+
+const PARTITIONS_INTERVAL_SECONDS = 60;
+const ERASURE_INTERVAL_SECONDS = 5;
+
+/** The shortest lease of a task's work. In any case it is longer than some statements that run into their limit. */
+const LEASE_MS = 2 * 60_000;
+
+/** Starts the publisher: takes events in, sends hints out, and repeats its tasks. */
 export async function startPublisher(
   environment: Environment = process.env,
   { clock = systemClock }: { clock?: Clock } = {},
@@ -33,14 +44,30 @@ export async function startPublisher(
   const parts = { queries, clock, metrics, log };
   const windowMs = config.PUBLICATION_WINDOW_DAYS * DAY_MS;
 
+  const every = (seconds: number, task: (typeof TASKS)[number], failure: string) => ({
+    intervalMs: seconds * 1_000,
+    onFailure: (error: unknown) => {
+      metrics.taskFailures.inc({ task });
+      log.error(failure, { error });
+    },
+  });
+  const partitions = every(
+    PARTITIONS_INTERVAL_SECONDS,
+    "partitions",
+    "partitions can't be made now; the next pass tries again",
+  );
+  await makeAhead(parts, { windowMs }, AbortSignal.timeout(PARTITIONS_TIMEOUT_MS)).catch(partitions.onFailure);
+
   exportLag(registry, { queries, inspector: broker.inspector(), names, clock });
+  const sender = broker.sender();
+  const hint = (endpointIds: readonly string[]) => sendHints({ sender, queue: names.hintsQueue, metrics }, endpointIds);
   const fanOut = createFanOut(
     { queries, clock, log, signal: stopping.signal },
-    { windowMs, hintGraceMs: config.HINT_GRACE_SECONDS * 1_000 },
+    { maxEvents: config.FAN_OUT_BATCH_SIZE },
   );
   const events = consumeEvents(
-    { broker, names, publisher, fanOut, metrics, tracing, log },
-    { prefetch: config.EVENT_PREFETCH, batchSize: config.FAN_OUT_BATCH_SIZE },
+    { broker, names, publisher, hint, fanOut, clock, metrics, tracing, log },
+    { prefetch: config.EVENT_PREFETCH, batchSize: config.FAN_OUT_BATCH_SIZE, windowMs },
   );
 
   const retention = {
@@ -48,22 +75,28 @@ export async function startPublisher(
     keepMs: Math.max(config.RETENTION_DAYS * DAY_MS, windowMs + DAY_MS),
     pageSize: config.RETENTION_PAGE_SIZE,
   };
-  const every = (seconds: number, failure: string) => ({
-    intervalMs: seconds * 1_000,
-    onFailure: (error: unknown) => log.error(failure, { error }),
-  });
+  const leaseMs = Math.max(LEASE_MS, 4 * config.DATABASE_TIMEOUT_SECONDS * 1_000);
   const tasks = [
+    repeat((signal) => makeAhead(parts, { windowMs }, signal), partitions),
     repeat(
-      (signal) => catchUp(parts, { pageSize: config.CATCH_UP_PAGE_SIZE, windowMs }, signal),
-      every(config.CATCH_UP_INTERVAL_SECONDS, "a catch-up failed; it is tried again"),
+      createCatchUp({ ...parts, hint }, { pageSize: config.CATCH_UP_PAGE_SIZE, windowMs, leaseMs }),
+      every(config.CATCH_UP_INTERVAL_SECONDS, "catch-up", "catch-ups can't be taken; they are tried again"),
     ),
     repeat(
       (signal) => publishNotices({ ...parts, publisher, exchange: names.noticesExchange }, signal),
-      every(config.NOTICE_INTERVAL_SECONDS, "notices could not be published; they are tried again"),
+      every(config.NOTICE_INTERVAL_SECONDS, "notices", "notices could not be published; they are tried again"),
     ),
     repeat(
       (signal) => eraseOld(parts, retention, signal),
-      every(config.RETENTION_INTERVAL_SECONDS, "what is too old can't be erased; the next pass tries again"),
+      every(
+        config.RETENTION_INTERVAL_SECONDS,
+        "retention",
+        "what is too old can't be erased; the next pass tries again",
+      ),
+    ),
+    repeat(
+      createErasure(parts, { pageSize: config.RETENTION_PAGE_SIZE, leaseMs }),
+      every(ERASURE_INTERVAL_SECONDS, "erasure", "what deleted endpoints have left can't be erased; it is tried again"),
     ),
   ];
 
@@ -74,6 +107,7 @@ export async function startPublisher(
       await events.close({ drainTimeoutMs: DRAIN_TIMEOUT_MS });
       stopping.abort();
       await stopped;
+      await sender.close();
       await publisher.close();
       await service.close();
     },

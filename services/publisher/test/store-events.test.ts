@@ -1,62 +1,75 @@
 import { randomUUID } from "node:crypto";
-import type { Hint } from "@herald/contracts";
+import { deliveryId } from "@herald/common/database/ids";
 import { eventually } from "@herald/testkit/harness/eventually";
-import { insertEndpoint, ROW_TIME } from "@herald/testkit/harness/rows";
+import { insertEndpoint } from "@herald/testkit/harness/rows";
 import { useDatabase } from "@herald/testkit/harness/use-database";
 import { expect, test } from "@jest/globals";
 import type { IncomingEvent } from "../src/ingest/read-event.ts";
-import { storeEvents } from "../src/sql/store-events.ts";
+import { FIRST_ENDPOINT, type StoredEvents, storeEvents } from "../src/sql/store-events.ts";
+import { incomingEvent, NOW } from "./incoming-events.ts";
 import { statementsThatWait } from "./waiting.ts";
 
 const db = useDatabase();
-const NOW = new Date(ROW_TIME.getTime() + 60_000);
-const DAY_MS = 24 * 60 * 60_000;
-const TIMES = {
-  now: NOW,
-  windowStart: new Date(NOW.getTime() - 7 * DAY_MS),
-  hintGraceUntil: new Date(NOW.getTime() + 30_000),
-};
 
-function event(organizationId: string, override: Partial<IncomingEvent> = {}): IncomingEvent {
-  const id = override.id ?? randomUUID();
-  return {
-    organizationId,
-    type: "WorkItemCompleted",
-    occurredAt: NOW,
-    body: JSON.stringify({ id }),
-    traceparent: null,
-    ...override,
-    id,
-  };
-}
+/** Stores events with the first thousand deliveries of each, in one statement. */
+const store = (...events: IncomingEvent[]) =>
+  storeEvents(
+    db.database.queries,
+    events.map((event) => ({ event, afterEndpointId: FIRST_ENDPOINT, maxEndpoints: 1_000 })),
+    NOW,
+  );
+const deliveriesOf = (endpointId: string) =>
+  db.database.prisma.delivery.findMany({ where: { endpointId }, orderBy: { id: "asc" } });
+const dueOf = (endpointId: string) =>
+  db.database.prisma.due.findMany({ where: { endpointId }, orderBy: { deliveryId: "asc" } });
+const ids = (rows: { id: string }[]) => rows.map(({ id }) => id);
 
-const store = (...events: IncomingEvent[]) => storeEvents(db.database.queries, events, TIMES);
-const deliveriesOf = (endpointId: string) => db.database.prisma.delivery.findMany({ where: { endpointId } });
-
-test("an event becomes one pending delivery for each endpoint that wants it, with a hint each", async () => {
+test("an event becomes one delivery for each endpoint that wants it, due now, and names these endpoints", async () => {
   const { prisma } = db.database;
   const organizationId = randomUUID();
   const first = await insertEndpoint(prisma, { organizationId });
   const second = await insertEndpoint(prisma, { organizationId, events: ["RiskCreated", "WorkItemCompleted"] });
-  const one = event(organizationId);
-  const hints = await store(one);
-  expect(hints.map(({ endpointId }) => endpointId).sort()).toEqual([first.id, second.id].sort());
-  expect(await deliveriesOf(first.id)).toMatchObject([
+  const one = incomingEvent(organizationId);
+  const { endpointIds, deliveryCount, unfinished } = await store(one);
+  expect(endpointIds.toSorted()).toEqual([first.id, second.id].toSorted());
+  expect(deliveryCount).toBe(2);
+  expect([...unfinished]).toEqual([]);
+  for (const endpoint of [first, second]) {
+    const id = deliveryId(one.key, endpoint.id);
+    expect(await deliveriesOf(endpoint.id)).toMatchObject([
+      {
+        id,
+        organizationId,
+        eventKey: one.key,
+        eventType: "WorkItemCompleted",
+        body: null,
+        state: "pending",
+        attemptCount: 0,
+        createdAt: NOW,
+      },
+    ]);
+    expect(await dueOf(endpoint.id)).toMatchObject([
+      { deliveryId: id, dueAt: NOW, claimId: null, attempts: 0, interruptions: 0 },
+    ]);
+  }
+  expect(await prisma.businessEvent.findMany({ where: { organizationId } })).toMatchObject([
     {
-      id: hints.find(({ endpointId }) => endpointId === first.id)?.deliveryId,
-      organizationId,
-      businessEventId: one.id,
-      eventType: "WorkItemCompleted",
-      body: null,
-      state: "pending",
-      attemptCount: 0,
-      nextAttemptAt: TIMES.hintGraceUntil,
-      createdAt: NOW,
+      key: one.key,
+      id: one.id,
+      type: one.type,
+      entityId: one.entityId,
+      occurredAt: NOW,
+      receivedAt: NOW,
+      body: one.body,
     },
   ]);
-  expect(await prisma.businessEvent.findMany({ where: { organizationId } })).toMatchObject([
-    { id: one.id, body: one.body },
-  ]);
+});
+
+test("a batch names an endpoint once, however many deliveries it got", async () => {
+  const { id, organizationId } = await insertEndpoint(db.database.prisma);
+  const stored = await store(...Array.from({ length: 20 }, () => incomingEvent(organizationId)));
+  expect(stored).toMatchObject({ endpointIds: [id], deliveryCount: 20 });
+  expect(await dueOf(id)).toHaveLength(20);
 });
 
 test.each<[string, Parameters<typeof insertEndpoint>[1], Partial<IncomingEvent>]>([
@@ -67,16 +80,11 @@ test.each<[string, Parameters<typeof insertEndpoint>[1], Partial<IncomingEvent>]
     { createdAt: NOW },
     { occurredAt: new Date(NOW.getTime() - 1) },
   ],
-  [
-    "§6.1/window an event older than seven days",
-    { createdAt: new Date(NOW.getTime() - 30 * DAY_MS) },
-    { occurredAt: new Date(TIMES.windowStart.getTime() - 1) },
-  ],
   ["another organization's endpoint", { organizationId: "someone-else" }, {}],
 ])("there is no delivery for %s, though the event is stored", async (_name, endpointRow, eventRow) => {
   const organizationId = randomUUID();
   const endpoint = await insertEndpoint(db.database.prisma, { organizationId, ...endpointRow });
-  expect(await store(event(organizationId, eventRow))).toEqual([]);
+  expect(await store(incomingEvent(organizationId, eventRow))).toMatchObject({ endpointIds: [], deliveryCount: 0 });
   expect(await deliveriesOf(endpoint.id)).toEqual([]);
   expect(await db.database.prisma.businessEvent.count({ where: { organizationId } })).toBe(1);
 });
@@ -87,55 +95,153 @@ test("the same event a hundred times at once makes one delivery an endpoint", as
     await insertEndpoint(db.database.prisma, { organizationId }),
     await insertEndpoint(db.database.prisma, { organizationId }),
   ];
-  const one = event(organizationId);
+  const one = incomingEvent(organizationId);
   // Half of them in batches of their own, half of them together.
   await Promise.all([...Array.from({ length: 50 }, () => store(one)), store(...Array.from({ length: 50 }, () => one))]);
-  for (const { id } of endpoints) expect(await deliveriesOf(id)).toHaveLength(1);
+  for (const { id } of endpoints) {
+    expect(await deliveriesOf(id)).toHaveLength(1);
+    expect(await dueOf(id)).toHaveLength(1);
+  }
 });
 
-test("an event that comes again gives the hints of its untouched deliveries again, and changes nothing", async () => {
+test("an event that comes again with another body and another type changes nothing, and names no endpoint", async () => {
   const { prisma } = db.database;
   const organizationId = randomUUID();
-  const untouched = await insertEndpoint(prisma, { organizationId });
-  const attempted = await insertEndpoint(prisma, { organizationId });
-  const one = event(organizationId);
-  const hints = await store(one);
-  await prisma.delivery.updateMany({ where: { endpointId: attempted.id }, data: { attemptCount: 1 } });
-  const again = await store({ ...one, body: "another body", type: "RiskCreated" });
-  expect(again).toEqual(hints.filter(({ endpointId }) => endpointId === untouched.id));
+  const endpoint = await insertEndpoint(prisma, { organizationId });
+  const other = await insertEndpoint(prisma, { organizationId, events: ["RiskCreated"] });
+  const one = incomingEvent(organizationId);
+  await store(one);
+  const again = { ...one, body: "another body", type: "RiskCreated" };
+  expect(await store(again, again)).toMatchObject({ endpointIds: [], deliveryCount: 0 });
+  expect(await deliveriesOf(endpoint.id)).toHaveLength(1);
+  expect(await deliveriesOf(other.id)).toEqual([]);
   expect(await prisma.businessEvent.findMany({ where: { organizationId } })).toMatchObject([
     { body: one.body, type: one.type },
   ]);
 });
 
-test("the same id in two organizations is two events", async () => {
-  const id = randomUUID();
-  const endpoints = [await insertEndpoint(db.database.prisma), await insertEndpoint(db.database.prisma)];
-  await store(...endpoints.map(({ organizationId }) => event(organizationId, { id })));
-  for (const endpoint of endpoints) expect(await deliveriesOf(endpoint.id)).toHaveLength(1);
+test("a delivery that has ended is not made or queued again when its event comes again", async () => {
+  const { prisma } = db.database;
+  const { id, organizationId } = await insertEndpoint(prisma);
+  const one = incomingEvent(organizationId);
+  await store(one);
+  await prisma.delivery.updateMany({ where: { endpointId: id }, data: { state: "succeeded", attemptCount: 1 } });
+  await prisma.due.deleteMany({ where: { endpointId: id } });
+  expect(await store(one)).toMatchObject({ endpointIds: [], deliveryCount: 0 });
+  expect(await deliveriesOf(id)).toMatchObject([{ state: "succeeded", attemptCount: 1 }]);
+  expect(await dueOf(id)).toEqual([]);
 });
 
-test("an endpoint that is deleted during the fan-out gets nothing, and the other endpoints get their deliveries", async () => {
+test("the same events, after the database was restored to an earlier copy, make the same delivery ids", async () => {
+  const { prisma } = db.database;
+  const { id, organizationId } = await insertEndpoint(prisma);
+  const events = Array.from({ length: 20 }, () => incomingEvent(organizationId));
+  await store(...events);
+  const before = ids(await deliveriesOf(id));
+  expect(new Set(before).size).toBe(20);
+  await prisma.due.deleteMany({ where: { endpointId: id } });
+  await prisma.delivery.deleteMany({ where: { endpointId: id } });
+  await prisma.businessEvent.deleteMany({ where: { organizationId } });
+  await store(...events.toReversed());
+  expect(ids(await deliveriesOf(id))).toEqual(before);
+  expect((await dueOf(id)).map((due) => due.deliveryId)).toEqual(before);
+});
+
+test("the same id in two organizations, or at two times, is two events", async () => {
+  const id = randomUUID();
+  const endpoints = [await insertEndpoint(db.database.prisma), await insertEndpoint(db.database.prisma)];
+  await store(
+    ...endpoints.flatMap(({ organizationId }) => [
+      incomingEvent(organizationId, { id }),
+      incomingEvent(organizationId, { id, occurredAt: new Date(NOW.getTime() + 1) }),
+    ]),
+  );
+  for (const endpoint of endpoints) expect(await deliveriesOf(endpoint.id)).toHaveLength(2);
+});
+
+test("an event's deliveries are made in pages, of which each is no larger than it says", async () => {
+  const { queries, prisma } = db.database;
+  const organizationId = randomUUID();
+  for (let count = 0; count < 7; count++) await insertEndpoint(prisma, { organizationId });
+  const event = incomingEvent(organizationId);
+  let afterEndpointId: string | undefined = FIRST_ENDPOINT;
+  const pages: string[][] = [];
+  while (afterEndpointId !== undefined) {
+    const page = { event, afterEndpointId, maxEndpoints: 3 };
+    const { endpointIds, unfinished } = await storeEvents(queries, [page], NOW);
+    pages.push(endpointIds);
+    afterEndpointId = unfinished.get(page);
+  }
+  expect(pages.map(({ length }) => length)).toEqual([3, 3, 1]);
+  expect(new Set(pages.flat()).size).toBe(7);
+  expect(await prisma.due.count({ where: { endpointId: { in: pages.flat() } } })).toBe(7);
+});
+
+test("an event whose process died between two pages gets the missing deliveries when it comes again", async () => {
+  const { queries, prisma } = db.database;
+  const organizationId = randomUUID();
+  const endpoints = [];
+  for (let count = 0; count < 5; count++) endpoints.push((await insertEndpoint(prisma, { organizationId })).id);
+  const event = incomingEvent(organizationId);
+  const first = await storeEvents(queries, [{ event, afterEndpointId: FIRST_ENDPOINT, maxEndpoints: 2 }], NOW);
+  expect(first.endpointIds).toHaveLength(2);
+  const again = await store(event);
+  expect(again.deliveryCount).toBe(3);
+  expect([...first.endpointIds, ...again.endpointIds].toSorted()).toEqual(endpoints.toSorted());
+});
+
+test("an event that another process stores at the same moment is unfinished, and has all its deliveries the next time", async () => {
+  const { queries, prisma } = db.database;
+  const { id, organizationId } = await insertEndpoint(prisma);
+  const event = incomingEvent(organizationId);
+  const { traceparent, ...row } = event;
+  const page = { event, afterEndpointId: FIRST_ENDPOINT, maxEndpoints: 1_000 };
+  let storing: Promise<StoredEvents> | undefined;
+  await prisma.$transaction(async (transaction) => {
+    // The other one dies before the deliveries.
+    await transaction.businessEvent.create({ data: { ...row, traceparent, receivedAt: NOW } });
+    storing = storeEvents(queries, [page], NOW);
+    await eventually(async () => expect(await statementsThatWait(prisma)).toBe(1));
+  });
+  const stored = await storing;
+  expect(stored).toMatchObject({ endpointIds: [], deliveryCount: 0 });
+  expect(stored?.unfinished.get(page)).toBe(FIRST_ENDPOINT);
+  expect(await store(event)).toMatchObject({ endpointIds: [id], deliveryCount: 1 });
+});
+
+test("a fan-out does not wait for an endpoint that is being deleted or changed", async () => {
   const { prisma } = db.database;
   const organizationId = randomUUID();
   const deleted = await insertEndpoint(prisma, { organizationId });
-  const kept = await insertEndpoint(prisma, { organizationId });
-  let storing: Promise<Hint[]> | undefined;
+  const changed = await insertEndpoint(prisma, { organizationId });
   await prisma.$transaction(async (transaction) => {
     await transaction.webhookEndpoint.delete({ where: { id: deleted.id } });
-    storing = store(event(organizationId));
-    await eventually(async () => expect(await statementsThatWait(prisma)).toBe(1));
+    await transaction.webhookEndpoint.update({ where: { id: changed.id }, data: { name: "another" } });
+    // Within the transaction, whose locks would hold it up until its timeout.
+    expect(await store(incomingEvent(organizationId))).toMatchObject({ deliveryCount: 2 });
   });
-  expect(await storing).toMatchObject([{ endpointId: kept.id }]);
-  expect(await prisma.businessEvent.count({ where: { organizationId } })).toBe(1);
 });
 
 test("batches that hold the same events in different orders do not deadlock", async () => {
   const organizationId = randomUUID();
   const { id } = await insertEndpoint(db.database.prisma, { organizationId });
   for (let round = 1; round <= 5; round++) {
-    const events = Array.from({ length: 200 }, () => event(organizationId));
+    const events = Array.from({ length: 200 }, () => incomingEvent(organizationId));
     await Promise.all([store(...events), store(...events.toReversed()), store(...events)]);
     expect(await deliveriesOf(id)).toHaveLength(round * 200);
+  }
+});
+
+test("batches with the same events that lack their deliveries do not deadlock", async () => {
+  const { prisma } = db.database;
+  const { id, organizationId } = await insertEndpoint(prisma);
+  for (let round = 0; round < 5; round++) {
+    const events = Array.from({ length: 200 }, () => incomingEvent(organizationId));
+    await store(...events);
+    await prisma.due.deleteMany({ where: { endpointId: id } });
+    await prisma.delivery.deleteMany({ where: { endpointId: id } });
+    await Promise.all([store(...events), store(...events.toReversed()), store(...events)]);
+    expect(await deliveriesOf(id)).toHaveLength(200);
+    expect(await dueOf(id)).toHaveLength(200);
   }
 });

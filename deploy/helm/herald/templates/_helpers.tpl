@@ -101,6 +101,11 @@ priorityClassName: {{ . }}
 {{- $problems = append $problems "dispatcher.autoscaling.minReplicas: is more than maxReplicas" }}
 {{- end }}
 {{- end }}
+{{- with .Values.dispatcher.autoscaling }}
+{{- if and .enabled (not .prometheusUrl) }}
+{{- $problems = append $problems "dispatcher.autoscaling.prometheusUrl: say which Prometheus knows how much is due" }}
+{{- end }}
+{{- end }}
 {{- if $problems }}
 {{- fail (printf "\nHerald's chart can't be installed with these values:\n  - %s\n" (join "\n  - " $problems)) }}
 {{- end }}

@@ -39,19 +39,23 @@ const about: Record<EventType, (seed: number) => Pick<EventPayload, "entityType"
 };
 
 /** A business event's body as receivers get it (SPEC 2.4). */
-export function bodyOf(deliveryId: string, type: EventType, occurredMs: number): string {
-  const { entityType, data } = about[type](Number.parseInt(deliveryId.slice(-4), 16));
+export function bodyOf(seed: string, type: EventType, occurredMs: number): string {
+  const { entityType, data } = about[type](Number.parseInt(seed.slice(-4), 16));
   const payload: EventPayload = {
-    id: eventIdOf(deliveryId),
+    id: eventIdOf(seed),
     type,
     occurredAtUtc: new Date(occurredMs).toISOString(),
     entityType,
-    entityId: deliveryId.replace(/^.{8}/, "018f6c2a"),
+    entityId: entityIdOf(seed),
     data,
   };
   return JSON.stringify(payload);
 }
 
-export function eventIdOf(deliveryId: string): string {
-  return deliveryId.replace(/.{4}$/, "00ee");
+export function eventIdOf(seed: string): string {
+  return seed.replace(/.{4}$/, "00ee");
+}
+
+export function entityIdOf(seed: string): string {
+  return seed.replace(/^.{8}/, "018f6c2a");
 }

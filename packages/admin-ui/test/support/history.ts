@@ -15,12 +15,14 @@ export interface Attempt extends Answer {
 }
 
 export interface Past {
+  /** Of the delivery; before it is stored, what the ids of its event and of the entity are made of. */
   id: string;
   createdMs: number;
   eventType: EventType;
-  state: "pending" | "parked" | "succeeded" | "exhausted";
+  state: "pending" | "succeeded" | "exhausted";
   attempts: Attempt[];
-  nextAttemptAt: Date | null;
+  /** When the next attempt is due; null where none follows. */
+  dueAt: Date | null;
 }
 
 /** A day of a webhook's deliveries, newest first; the busiest hours were a few hours ago, and the night is quiet. */
@@ -70,7 +72,7 @@ function finishedOne(scenario: WebhookScenario, createdMs: number, endMs: number
     ...fresh(scenario, createdMs, random),
     state: exhausted ? "exhausted" : "succeeded",
     attempts,
-    nextAttemptAt: null,
+    dueAt: null,
   };
 }
 
@@ -78,9 +80,9 @@ function unfinishedOne(scenario: WebhookScenario, createdMs: number, failures: n
   const due = createdMs + (ATTEMPTS_AFTER_MS[failures] ?? 0);
   return {
     ...fresh(scenario, createdMs, random),
-    state: scenario.off ? "parked" : "pending",
+    state: "pending",
     attempts: failedOnes(scenario, createdMs, failures, random),
-    nextAttemptAt: scenario.off ? null : new Date(due),
+    dueAt: new Date(due),
   };
 }
 

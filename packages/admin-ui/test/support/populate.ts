@@ -1,5 +1,5 @@
 import type { EventType } from "@herald/contracts";
-import { bodyOf, eventIdOf } from "./bodies.ts";
+import { bodyOf, entityIdOf, eventIdOf } from "./bodies.ts";
 import { type ScenarioKey, scenarios, type WebhookScenario } from "./fixtures.ts";
 import { historyOf, missedBy, type Past, randomFrom, uuidv7 } from "./history.ts";
 import type { TestEnvironment } from "./test-environment.ts";
@@ -49,8 +49,15 @@ async function insertWebhook(
   { organizationId, nowMs, random }: Owner,
 ): Promise<PopulatedEndpoint> {
   const id = uuidv7(nowMs - 40 * 24 * HOUR, random);
-  const past = historyOf(scenario, nowMs, random);
+  const seeds = historyOf(scenario, nowMs, random);
   const missed = missedBy(scenario, nowMs, random);
+  const events = [...seeds, ...missed.map((each) => ({ ...each, eventType: scenario.events[0] ?? "ProjectCreated" }))];
+  const ids = await idsOf(prisma, events, { organizationId, endpointId: id });
+  const past = seeds.map((seed, index) => ({
+    ...seed,
+    eventKey: ids[index]?.eventKey ?? "",
+    id: ids[index]?.deliveryId ?? "",
+  }));
   const run = failureRunOf(scenario, past);
   const disabledAt = scenario.off ? new Date(nowMs - scenario.off.agoMs) : null;
   await prisma.webhookEndpoint.create({
@@ -66,20 +73,23 @@ async function insertWebhook(
       failureRun: run,
       disabledReason: scenario.off?.reason ?? null,
       disabledAt,
-      catchUpAt: new Date(nowMs + 20 * HOUR),
       createdAt: new Date(nowMs - 40 * 24 * HOUR),
       updatedAt: new Date(nowMs - 48 * HOUR),
     },
   });
-  const [missedType = "ProjectCreated"] = scenario.events;
+  await prisma.catchUp.create({ data: { endpointId: id, priority: 1, dueAt: new Date(nowMs + 20 * HOUR) } });
   await prisma.businessEvent.createMany({
-    data: [...past, ...missed.map((event) => ({ ...event, eventType: missedType }))].map((each) =>
-      eventOf(each, organizationId),
-    ),
+    data: events.map((each, index) => eventOf(each, ids[index]?.eventKey ?? "", organizationId)),
   });
   await prisma.delivery.createMany({ data: past.map((each) => deliveryOf(each, id, organizationId)) });
+  // The latest attempt is in the delivery's row.
   await prisma.deliveryAttempt.createMany({
-    data: past.flatMap(({ id: deliveryId, attempts }) => attempts.map((attempt) => ({ deliveryId, ...attempt }))),
+    data: past.flatMap((each) => each.attempts.slice(0, -1).map((attempt) => ({ deliveryId: each.id, ...attempt }))),
+  });
+  await prisma.due.createMany({
+    data: past.flatMap(({ id: deliveryId, dueAt, attempts }) =>
+      dueAt === null ? [] : [{ deliveryId, endpointId: id, dueAt, attempts: attempts.length }],
+    ),
   });
   return { id, name: scenario.name, deliveryIds: past.map((each) => each.id) };
 }
@@ -88,14 +98,14 @@ async function insertWebhook(
 function failureRunOf(scenario: WebhookScenario, past: readonly Past[]): string[] {
   if (scenario.off?.reason === "paused") return [];
   return past
-    .filter(({ state }) => state === "pending" || state === "parked")
+    .filter(({ state }) => state === "pending")
     .flatMap(({ id, attempts }) => attempts.map(({ number, startedAt }) => ({ id, number, startedAt })))
     .sort((one, other) => one.startedAt.getTime() - other.startedAt.getTime())
     .map(({ id, number }) => `${id}/${number}`);
 }
 
 function deliveryOf(
-  { id, eventType, state, attempts, nextAttemptAt, createdMs }: Past,
+  { id, eventKey, eventType, state, attempts, createdMs }: Past & { eventKey: string },
   endpointId: string,
   organizationId: string,
 ) {
@@ -104,14 +114,15 @@ function deliveryOf(
     id,
     endpointId,
     organizationId,
-    businessEventId: eventIdOf(id),
+    eventKey,
     eventType,
     state,
     attemptCount: attempts.length,
-    nextAttemptAt,
+    durationMs: latest?.durationMs ?? null,
     statusCode: latest?.statusCode ?? null,
     errorSummary: latest?.errorSummary ?? null,
     failureKind: latest?.failureKind ?? null,
+    responseExcerpt: latest?.responseExcerpt ?? null,
     attemptedAt: latest?.startedAt ?? null,
     createdAt: new Date(createdMs),
   };
@@ -119,15 +130,34 @@ function deliveryOf(
 
 function eventOf(
   { id, eventType, createdMs }: { id: string; eventType: EventType; createdMs: number },
+  key: string,
   organizationId: string,
 ) {
   const occurredAt = new Date(createdMs);
   return {
     organizationId,
+    key,
     id: eventIdOf(id),
     type: eventType,
+    entityId: entityIdOf(id),
     occurredAt,
     receivedAt: occurredAt,
     body: bodyOf(id, eventType, createdMs),
   };
+}
+
+/** The keys of events, and the ids of their deliveries to an endpoint, in the order of their seeds. */
+async function idsOf(
+  prisma: Prisma,
+  seeds: readonly { id: string; createdMs: number }[],
+  { organizationId, endpointId }: { organizationId: string; endpointId: string },
+): Promise<{ eventKey: string; deliveryId: string }[]> {
+  return await prisma.$queryRaw`
+    select event_key as "eventKey", delivery_id(event_key, ${endpointId}::uuid) as "deliveryId"
+    from unnest(
+      ${seeds.map(({ id }) => eventIdOf(id))}::uuid[],
+      ${seeds.map(({ createdMs }) => new Date(createdMs))}::timestamptz[]
+    ) with ordinality as event (id, occurred_at, position)
+    cross join lateral event_key(${organizationId}, id, occurred_at)
+    order by position`;
 }

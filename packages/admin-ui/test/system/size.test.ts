@@ -31,7 +31,6 @@ describe("with 100 webhooks of 200 deliveries each", () => {
     const { prisma } = environment.db.database;
     const { organizationId } = environment.api;
     const now = environment.clock.now();
-    const dayAhead = new Date(now.getTime() + 86_400_000);
     await prisma.webhookEndpoint.createMany({
       data: Array.from({ length: 100 }, (_, index) => ({
         organizationId,
@@ -40,17 +39,17 @@ describe("with 100 webhooks of 200 deliveries each", () => {
         enabled: true,
         events: [...EVENT_TYPES],
         sealedSecret: "sealed",
-        catchUpAt: dayAhead,
         createdAt: now,
         updatedAt: now,
       })),
     });
     await prisma.$executeRaw`
       insert into delivery (id, endpoint_id, organization_id, event_type, body, state, attempt_count, status_code,
-                            attempted_at, created_at)
-      select uuidv7(age), endpoint.id, organization_id, 'WorkItemCompleted', '{}', 'succeeded', 1, 200, now() + age, now() + age
+                            duration_ms, attempted_at, created_at)
+      select id_of(substr(int8send((extract(epoch from at) * 1000)::bigint), 3), sha256(uuid_send(gen_random_uuid()))),
+             endpoint.id, organization_id, 'WorkItemCompleted', '{}', 'succeeded', 1, 200, 40, at, at
       from webhook_endpoint as endpoint, lateral (
-        select n * interval '-400 seconds' - random() * interval '400 seconds' as age from generate_series(0, 199) as n
+        select now() - n * interval '400 seconds' - random() * interval '400 seconds' as at from generate_series(0, 199) as n
       ) as times
       where organization_id = ${organizationId}`;
     const { id } = await prisma.webhookEndpoint.findFirstOrThrow({ where: { organizationId } });

@@ -17,6 +17,8 @@ export interface BenchEnvironment {
   readonly receiverCertificate: KeyPair;
   /** A Herald of its own on these servers: an empty database and names of its own on the broker. */
   openHerald(name: string): Promise<BenchHerald>;
+  /** The same servers, with the services and migrations of another commit's code. */
+  withCode(folder: string): BenchEnvironment;
   /** Ends everything and deletes the data. */
   close(): Promise<void>;
 }
@@ -56,39 +58,49 @@ export async function openBenchEnvironment({
     const authority = await makeAuthority("Herald bench authority");
     const caFile = join(folder, "ca.pem");
     await writeFile(caFile, authority.cert);
+    const receiverCertificate = await authority.issue({ names: ["localhost", "127.0.0.1"] });
     let opened = 0;
-    return {
+    const withCode = (code?: string): BenchEnvironment => ({
       ca: authority.cert,
-      receiverCertificate: await authority.issue({ names: ["localhost", "127.0.0.1"] }),
+      receiverCertificate,
       async openHerald(name) {
         opened += 1;
         const herald = await openHerald(
           { databaseUrl: postgres.url, amqpUrl: rabbitmq.url, namespace: `bench-${name}-${opened}`, caFile },
-          { profileFolder, control: rabbitmq.control },
+          { code, profileFolder, control: rabbitmq.control },
         );
         // Of a measurement that failed in the middle.
         closers.push(herald.close);
         return herald;
       },
+      withCode,
       close,
-    };
+    });
+    return withCode();
   } catch (error) {
     await close();
     throw error;
   }
 }
 
+interface OpenOptions {
+  /** Another commit's folder; this one's where it is absent. */
+  code: string | undefined;
+  profileFolder: string | undefined;
+  control: Rabbitmq["control"];
+}
+
 /** @param environment with the URL of any database of the server */
 async function openHerald(
   environment: HeraldEnvironment,
-  { profileFolder, control }: { profileFolder: string | undefined; control: Rabbitmq["control"] },
+  { code, profileFolder, control }: OpenOptions,
 ): Promise<BenchHerald> {
   const database = `"${environment.namespace}"`;
   await onServer(environment.databaseUrl, `create database ${database}`);
   const url = new URL(environment.databaseUrl);
   url.pathname = `/${environment.namespace}`;
   const own = { ...environment, databaseUrl: url.href };
-  await migrate(own.databaseUrl);
+  await migrate(own.databaseUrl, code === undefined ? {} : { folder: join(code, "prisma", "migrations") });
   const services = new Set<ServiceProcess>();
   let closed = false;
   return {
@@ -96,7 +108,11 @@ async function openHerald(
     serverWork: () => serverWork(own.databaseUrl, control),
     async start(name, settings = {}) {
       const profiling = profileFolder ? ["--cpu-prof", `--cpu-prof-dir=${profileFolder}`] : [];
-      const service = await startServiceProcess(name, { ...heraldSettings(own), ...settings }, { nodeArgs: profiling });
+      const service = await startServiceProcess(
+        name,
+        { ...heraldSettings(own), ...settings },
+        { folder: code, nodeArgs: profiling },
+      );
       services.add(service);
       return service;
     },

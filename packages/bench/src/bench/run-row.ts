@@ -1,5 +1,5 @@
 import type { BenchEnvironment } from "./environment.ts";
-import type { BenchOptions, FigureKind, Row } from "./row.ts";
+import type { BenchOptions, FigureKind, OpenRow, Row } from "./row.ts";
 import { median } from "./statistics.ts";
 
 export interface Figure extends FigureKind {
@@ -20,23 +20,41 @@ export interface RowResult {
   figures: Figure[];
 }
 
-/** Measures a row so many times over, on services that run through. */
+/**
+ * Measures a row so many times over, on services that run through. With a baseline, its compared figures are measured with the
+ * other code too, by turns, so that whatever else the machine does hits both.
+ */
 export async function runRow(
   row: Row,
   environment: BenchEnvironment,
-  { rounds, ...options }: BenchOptions & { rounds: number },
+  { rounds, baseline, ...options }: BenchOptions & { rounds: number; baseline?: BenchEnvironment | undefined },
 ): Promise<RowResult> {
+  const compared = baseline === undefined ? {} : (row.compared ?? {});
   const open = await row.open(environment, options);
   const measured: Record<string, number>[] = [];
+  let beside: OpenRow | undefined;
   try {
+    if (baseline && row.compared) beside = await row.open(baseline, options);
     for (let round = 1; round <= rounds; round++) {
       options.progress(`${row.title}: round ${round} of ${rounds}`);
-      measured.push(await open.round());
+      const own = await open.round();
+      const other = await beside?.round();
+      measured.push({ ...own, ...(other && besides(own, other)) });
     }
   } finally {
+    await beside?.close();
     await open.close();
   }
-  const figures = Object.entries(row.figures).map(([name, kind]) =>
+  const kinds = Object.entries(row.figures).flatMap(([name, kind]): [string, FigureKind][] => {
+    const bar = compared[name];
+    if (!bar) return [[name, kind]];
+    return [
+      [name, kind],
+      [otherName(name), { label: "  the baseline's", unit: kind.unit }],
+      [ratioName(name), { label: "  to the baseline's", unit: "x", bar }],
+    ];
+  });
+  const figures = kinds.map(([name, kind]) =>
     figureOf(
       name,
       kind,
@@ -44,6 +62,18 @@ export async function runRow(
     ),
   );
   return { name: row.name, title: row.title, conditions: open.conditions, figures };
+}
+
+const otherName = (name: string) => `${name}Baseline`;
+const ratioName = (name: string) => `${name}ToBaseline`;
+
+function besides(own: Record<string, number>, other: Record<string, number>): Record<string, number> {
+  return Object.fromEntries(
+    Object.entries(other).flatMap(([name, value]) => [
+      [otherName(name), value],
+      [ratioName(name), (own[name] ?? Number.NaN) / value],
+    ]),
+  );
 }
 
 function figureOf(name: string, kind: FigureKind, values: number[]): Figure {

@@ -4,6 +4,7 @@ import type { Findings } from "./verdict/reconcile.ts";
 /** Each with what it must be. */
 const ROWS: readonly [keyof Findings, string][] = [
   ["lost", "lost"],
+  ["wronglyExhausted", "given up, and no fault of the receiver's"],
   ["tooManyAttempts", "more than five attempts"],
   ["afterDisabling", "attempts to a disabled endpoint"],
   ["forged", "wrong signature or body"],
@@ -58,7 +59,7 @@ export function tableOf(head: ReportHead, result: ScenarioResult): string {
     ["events emitted, confirmed", `${figures.events}, ${figures.confirmed}`],
     ["deliveries succeeded, exhausted", `${figures.succeeded}, ${figures.exhausted}`],
     ["requests received", String(figures.requests)],
-    ["attempts failed, interrupted", `${figures.failedAttempts}, ${figures.interrupted}`],
+    ["attempts failed", String(figures.failedAttempts)],
     ["accepted, yet exhausted", String(figures.acceptedYetExhausted)],
     ["endpoints disabled by Herald", String(figures.disabledByHerald)],
     [

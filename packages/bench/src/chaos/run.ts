@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { names } from "@herald/common/broker/topology";
-import type { PrismaClient } from "@herald/common/database/generated/client";
 import { type Database, openDatabase } from "@herald/common/database/open-database";
 import { apiClient } from "@herald/e2e/herald/api-client";
 import { type Child, startChild } from "../child.ts";
@@ -28,9 +27,19 @@ export interface RunOptions {
   pauses: readonly Period[];
   times: ChaosTimes;
   /** What is done to Herald while it works. Returns when everything that it touched works again, or could. */
-  disturb: () => Promise<InjectedFault[]>;
+  disturb: (load: Load) => Promise<InjectedFault[]>;
+  /** Whether admins also deliver payloads by hand; true unless said otherwise. */
+  manual?: boolean;
   pause: (durationMs: number) => Promise<void>;
   progress: (text: string) => void;
+}
+
+/** What a disturbance may ask of the load that it disturbs. */
+export interface Load {
+  /** Emits no more, and resolves when each event that was confirmed has been delivered. */
+  settle(): Promise<void>;
+  /** Emits every event once more, as it was; resolves when all are confirmed. */
+  emitAgain(): Promise<void>;
 }
 
 export interface RunResult {
@@ -47,7 +56,7 @@ const QUIET_WITHIN_MS = 150_000;
 
 /** One chaos run in an environment of its own: load and disturbance, then quiet, then the verdict. */
 export async function runUnderLoad(environment: ChaosEnvironment, options: RunOptions): Promise<RunResult> {
-  const { seed, seconds, rate, tenants, outages, pauses, times, disturb, pause, progress } = options;
+  const { seed, seconds, rate, tenants, outages, pauses, times, disturb, manual = true, pause, progress } = options;
   const { servers, namespace } = environment;
   const receivers = await startChild(new URL("./environment/receiver-process.js", import.meta.url));
   const emitter = await startChild(new URL("./environment/emitter-process.js", import.meta.url));
@@ -76,22 +85,29 @@ export async function runUnderLoad(environment: ChaosEnvironment, options: RunOp
 
     progress(`${rate} events/s for ${seconds} s`);
     await ask.receivers({ type: "begin" });
-    const admin = await startAdmin({ seed, endpoints, pauses, apiUrl: environment.apiUrl, pause });
+    const admin = await startAdmin({ seed, endpoints, pauses, manual, apiUrl: environment.apiUrl, pause });
     await ask.emitter({ type: "begin", perSecond: rate });
-    const [faults] = await Promise.all([disturb(), pause(seconds * 1_000)]);
+    const finishEmitting = () => ask.emitter<EmittedRecord[]>({ type: "finish", withinMs: CONFIRM_WITHIN_MS });
+    const load: Load = {
+      async settle() {
+        const emitted = await finishEmitting();
+        await untilQuiet(expectedDeliveries(emitted, endpoints) + admin.manual.length);
+      },
+      emitAgain: () => ask.emitter({ type: "again", withinMs: CONFIRM_WITHIN_MS }),
+    };
+    const [faults] = await Promise.all([disturb(load), pause(seconds * 1_000)]);
 
     progress("Waiting for quiet");
     const disturbedUntil = Date.now();
     admin.finish();
-    const events = await ask.emitter<EmittedRecord[]>({ type: "finish", withinMs: CONFIRM_WITHIN_MS });
-    // Not before the faults are over: a restart of PostgreSQL moves it.
-    database = openDatabase(servers.databaseUrl().href, { applicationName: "herald-bench" });
-    await untilQuiet(database.prisma, expectedDeliveries(events, endpoints) + admin.manual.length);
+    const events = await finishEmitting();
+    await untilQuiet(expectedDeliveries(events, endpoints) + admin.manual.length);
     const quietAfterMs = Date.now() - disturbedUntil;
     await admin.stop();
 
     progress("Reconciling");
-    const { inboxQueue, rejectedQueue, manualHintsQueue } = names(namespace);
+    const { inboxQueues, rejectedQueue, manualQueue } = names(namespace);
+    database = openHere();
     const notices = await readNotices(servers.amqpUrls(), NOTICES_QUEUE);
     const history: History = {
       events,
@@ -109,7 +125,7 @@ export async function runUnderLoad(environment: ChaosEnvironment, options: RunOp
       faults,
       ownEnds: environment.ownEnds,
       stoodStillMs: await ask.receivers<number>({ type: "stoodStillMs" }),
-      leftInQueues: await countMessages(servers.amqpUrls(), [inboxQueue, rejectedQueue, manualHintsQueue]),
+      leftInQueues: await countMessages(servers.amqpUrls(), [...inboxQueues, rejectedQueue, manualQueue]),
       settings: {
         leaseMs: times.leaseMs,
         attemptTimeoutMs: times.attemptTimeoutMs,
@@ -123,15 +139,25 @@ export async function runUnderLoad(environment: ChaosEnvironment, options: RunOp
     await database?.close();
   }
 
+  /** Not before the faults are over: a restart of PostgreSQL moves it. */
+  function openHere(): Database {
+    return openDatabase(servers.databaseUrl().href, { applicationName: "herald-bench" });
+  }
+
   /** Nothing is under way and nothing is missing; gives up after a while, and the verdict says what is left. */
-  async function untilQuiet(prisma: PrismaClient, expected: number): Promise<void> {
-    const deadline = Date.now() + QUIET_WITHIN_MS;
-    while (Date.now() < deadline) {
-      const { finished, unfinished, notices } = await progressOf(prisma);
-      if (unfinished === 0 && finished >= expected && notices === 0) return;
-      await sleep(500);
+  async function untilQuiet(expected: number): Promise<void> {
+    const database = openHere();
+    try {
+      const deadline = Date.now() + QUIET_WITHIN_MS;
+      while (Date.now() < deadline) {
+        const { finished, unfinished, notices } = await progressOf(database.prisma);
+        if (unfinished === 0 && finished >= expected && notices === 0) return;
+        await sleep(500);
+      }
+      progress("It does not come");
+    } finally {
+      await database.close();
     }
-    progress("It does not come");
   }
 }
 

@@ -1,4 +1,5 @@
 import { parseArgs } from "node:util";
+import { buildBaseline } from "../bench/baseline.ts";
 import { openBenchEnvironment } from "../bench/environment.ts";
 import { machine } from "../bench/machine.ts";
 import { ROWS } from "../bench/rows/index.ts";
@@ -7,12 +8,13 @@ import { table } from "../bench/table.ts";
 
 const USAGE = `pnpm bench [options]: measures Herald on this machine, with a PostgreSQL, a RabbitMQ and a receiver of its own.
 
-  --only a,b       rows to measure: ${ROWS.map(({ name }) => name).join(", ")}
-  --seconds N      how long each figure is measured in a round (5)
-  --rounds N       rounds; the table shows their medians and spread (3)
-  --growth N       finished deliveries that "growth" stores (200000)
-  --profile DIR    writes CPU profiles of the services there
-  --json           prints everything as JSON`;
+  --only a,b         rows to measure: ${ROWS.map(({ name }) => name).join(", ")}
+  --seconds N        how long each figure is measured in a round (5)
+  --rounds N         rounds; the table shows their medians and spread (3)
+  --growth N         finished deliveries that "growth" stores (200000)
+  --baseline COMMIT  builds this commit into .local, and measures "latency" and "deliveries" with it too, by turns
+  --profile DIR      writes CPU profiles of the services there
+  --json             prints everything as JSON`;
 
 const { values } = parseArgs({
   options: {
@@ -20,6 +22,7 @@ const { values } = parseArgs({
     seconds: { type: "string", default: "5" },
     rounds: { type: "string", default: "3" },
     growth: { type: "string", default: "200000" },
+    baseline: { type: "string" },
     profile: { type: "string" },
     json: { type: "boolean", default: false },
     help: { type: "boolean", default: false },
@@ -38,20 +41,22 @@ if (unknown.length > 0 || !(seconds > 0) || !(rounds >= 1) || !(growth >= 1)) {
 }
 
 const progress = (text: string) => console.error(`${text} ...`);
+const baselineFolder = values.baseline && (await buildBaseline(values.baseline, progress));
 const measuredOn = machine();
 const environment = await openBenchEnvironment({ progress, profileFolder: values.profile });
+const baseline = baselineFolder ? environment.withCode(baselineFolder) : undefined;
 const rows: RowResult[] = [];
 try {
   for (const row of ROWS) {
     if (only && !only.includes(row.name)) continue;
-    rows.push(await runRow(row, environment, { seconds, rounds, growth, progress }));
+    rows.push(await runRow(row, environment, { seconds, rounds, growth, baseline, progress }));
   }
 } finally {
   await environment.close();
 }
 
 if (values.json) {
-  console.log(JSON.stringify({ machine: measuredOn, seconds, rounds, rows }, null, 2));
+  console.log(JSON.stringify({ machine: measuredOn, seconds, rounds, baseline: values.baseline, rows }, null, 2));
 } else {
   const { cores, processor, memoryGibibytes, node, loadBefore } = measuredOn;
   console.log(`\n${cores} x ${processor}, ${memoryGibibytes} GiB, node ${node}, load before: ${loadBefore}`);

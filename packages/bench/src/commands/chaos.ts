@@ -4,6 +4,7 @@ import { parseArgs } from "node:util";
 import { hasPassed, reportOf, tableOf } from "../chaos/report.ts";
 import { clusterScenario } from "../chaos/scenarios/cluster.ts";
 import { faultsScenario } from "../chaos/scenarios/faults.ts";
+import { restoreScenario } from "../chaos/scenarios/restore.ts";
 import { rollingRestartScenario } from "../chaos/scenarios/rolling-restart.ts";
 import type { Scenario } from "../chaos/scenarios/scenario.ts";
 
@@ -11,6 +12,7 @@ const SCENARIOS: Readonly<Record<string, Scenario>> = {
   faults: faultsScenario,
   cluster: clusterScenario,
   "rolling-restart": rollingRestartScenario,
+  restore: restoreScenario,
 };
 
 const { values } = parseArgs({

@@ -57,8 +57,8 @@ export async function sampleDatabase(prisma: PrismaClient): Promise<Record<strin
       (select count(*)::int from pg_stat_activity
         where datname = current_database() and application_name like 'herald-%') as connections,
       count(*)::int as unfinished,
-      coalesce(extract(epoch from now() - min(next_attempt_at)) * 1000, 0)::float8 as oldest
-    from delivery where state = 'pending'`;
+      coalesce(extract(epoch from now() - min(due_at)) * 1000, 0)::float8 as oldest
+    from due`;
   if (!row) throw new Error("PostgreSQL counted nothing.");
   return {
     databaseConnections: row.connections,

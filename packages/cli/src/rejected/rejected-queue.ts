@@ -56,7 +56,8 @@ function hold(channel: ConfirmChannel, names: Names, got: GetMessage): HeldMessa
   return {
     ...message,
     async replay() {
-      await publish(channel, names.inboxQueue, message);
+      // Any inbox queue does: whose event it is stands in the body, where that can be read at all.
+      await publish(channel, names.inboxQueues[0] as string, message);
       channel.ack(got);
     },
     discard: () => channel.ack(got),

@@ -6,8 +6,10 @@ import {
   openBrokerScope,
   type Publisher,
   type PublisherOptions,
+  type Sender,
   startConsumer,
   startPublisher,
+  startSender,
 } from "@herald/amqp";
 import type { Channel } from "amqplib";
 import { type Inspector, startInspector } from "./inspector.ts";
@@ -16,7 +18,7 @@ import { type Requester, startRequester } from "./requester.ts";
 import { declareTopology, type Names, names } from "./topology.ts";
 
 // What a broker hands out and throws, for services, which stand on this file and not on the package below it.
-export { type Consumer, type IncomingMessage, NotSentError, type Publisher } from "@herald/amqp";
+export { type Consumer, type IncomingMessage, NotSentError, type Publisher, type Sender } from "@herald/amqp";
 
 export interface BrokerOptions {
   /** amqp://user:password@host:port/vhost, or amqps:// */
@@ -43,6 +45,8 @@ export interface Broker {
   ready(): Promise<void>;
   consume(options: ConsumerOptions): Consumer;
   publisher(options?: PublisherOptions): Publisher;
+  /** For messages that may get lost. */
+  sender(): Sender;
   requester(): Requester;
   inspector(): Inspector;
   /** Closes what is still open, consumers first, and the connections. */
@@ -76,6 +80,7 @@ export function connectBroker({ url, namespace, name, log, ...options }: BrokerO
       return startConsumer(receiving, options, { log, reply: replier.reply });
     },
     publisher: (options) => startPublisher(sending, options),
+    sender: () => startSender(sending),
     requester: () => startRequester(sending),
     inspector: () => startInspector(receiving),
     close: async () => {

@@ -1,4 +1,4 @@
-import { type BrokerLog, type BrokerScope, maintainChannel, type Reply } from "@herald/amqp";
+import { type BrokerLog, type BrokerScope, type Reply, startSender } from "@herald/amqp";
 
 export interface Replier {
   /** May lose the answer, never throws. Answers requests of a `Requester` and nothing else. */
@@ -11,22 +11,13 @@ const REPLY_ADDRESS_PREFIX = "amq.rabbitmq.reply-to.";
 
 /** Sends answers without confirms and without keeping any: a requester that hears nothing has a timeout. */
 export function startReplier(scope: BrokerScope, log: BrokerLog): Replier {
-  const { connection } = scope;
-  const channel = maintainChannel(scope, { purpose: "replier", open: connection.openChannel });
+  const sender = startSender(scope);
   return {
     reply: ({ replyTo, correlationId }, content) => {
       if (typeof replyTo !== "string" || !replyTo.startsWith(REPLY_ADDRESS_PREFIX)) return;
-      const open = channel.current();
-      if (open === undefined || connection.isBlocked()) {
-        log.debug("broker: an answer was dropped, since there is no channel for it", { correlationId });
-        return;
-      }
-      try {
-        open.publish("", replyTo, content, { correlationId, contentType: "application/json" });
-      } catch (error) {
-        log.debug("broker: an answer was dropped", { correlationId, error });
-      }
+      const sent = sender.send({ exchange: "", routingKey: replyTo, content, correlationId });
+      if (!sent) log.debug("broker: an answer was dropped, since it could not be sent at once", { correlationId });
     },
-    close: channel.close,
+    close: sender.close,
   };
 }

@@ -4,7 +4,10 @@ import type { Channel, Options } from "amqplib";
 export interface Names {
   /** Topic exchange that product services publish business events to, by event type. */
   eventsExchange: string;
-  /** The business events, for the publisher: a queue for each bucket of organizations, by its hexadecimal digit. Internal: their names are no contract. */
+  /**
+   * The business events, for the publisher: a queue for each bucket of organizations, in the order of the buckets.
+   * Internal: their names are no contract.
+   */
   inboxQueues: readonly string[];
   /** Events that break the contract, with the reason in a header. Operators' programs read it by this name. */
   rejectedQueue: string;
@@ -103,7 +106,11 @@ function rejectedQueue(): Options.AssertQueue {
  * fill the broker. The queue itself is durable, since RabbitMQ 4 refuses transient queues that several consumers share.
  */
 function hintsQueue(): Options.AssertQueue {
-  return { durable: true, arguments: { "x-max-length": MAX_WAITING_HINTS, "x-overflow": "drop-head" } };
+  return {
+    durable: true,
+    // Said, since an operator may have made another type the default of the virtual host.
+    arguments: { "x-queue-type": "classic", "x-max-length": MAX_WAITING_HINTS, "x-overflow": "drop-head" },
+  };
 }
 
 /** A request whose time is over is of no use to anybody: the API has answered by then, and the due scan has the delivery. */

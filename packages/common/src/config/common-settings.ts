@@ -6,7 +6,7 @@ export const serviceSettings = {
     type: "string",
     required: true,
     secret: true,
-    description: "PostgreSQL 18 or later, as postgres://user:password@host:port/database.",
+    description: "PostgreSQL 15 or later, as postgres://user:password@host:port/database.",
   },
   DATABASE_POOL_SIZE: {
     type: "integer",

@@ -1,5 +1,5 @@
 import { expect, test } from "@jest/globals";
-import { isConflict, isDataError } from "./errors.ts";
+import { isConflict, isDataError, isTooMuch } from "./errors.ts";
 
 const ofPostgres = (originalCode: string) =>
   Object.assign(new Error("no"), { meta: { driverAdapterError: { cause: { originalCode } } } });
@@ -8,6 +8,7 @@ test.each([
   ["22P02", "an invalid value", { isData: true, isConflict: false }],
   ["23505", "a duplicate", { isData: true, isConflict: false }],
   ["23503", "a reference to what was deleted meanwhile", { isData: false, isConflict: true }],
+  ["23514", "a row whose partition was made meanwhile", { isData: false, isConflict: true }],
   ["40P01", "a deadlock", { isData: false, isConflict: true }],
   ["40001", "a serialization failure", { isData: false, isConflict: true }],
   ["57P01", "a shutdown", { isData: false, isConflict: false }],
@@ -18,4 +19,14 @@ test.each([
 
 test.each([new Error("connection refused"), {}, "text"])("%p is neither", (error) => {
   expect([isDataError(error), isConflict(error)]).toEqual([false, false]);
+});
+
+test.each([
+  ["57014", "a statement that ran out of time", true],
+  ["55P03", "a lock that was waited for too long", true],
+  ["40P01", "a deadlock", true],
+  ["40001", "a serialization failure", false],
+  ["22P02", "an invalid value", false],
+])("%s, %s, is a matter of size: %j", (code, _what, expected) => {
+  expect(isTooMuch(ofPostgres(code))).toBe(expected);
 });

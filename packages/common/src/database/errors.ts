@@ -11,12 +11,13 @@ export function isDataError(error: unknown): boolean {
 }
 
 /**
- * Whether a statement conflicted with another transaction: a deadlock, or the deletion of a row that it was about to
- * refer to. The same statement can succeed when it is run again.
+ * Whether a statement conflicted with another transaction: a deadlock, the deletion of a row that it was about to refer to, or
+ * a partition that was made while a row was on its way elsewhere (no table of Herald's has a check of its own). The same
+ * statement can succeed when it is run again.
  */
 export function isConflict(error: unknown): boolean {
   const code = sqlStateOf(error);
-  return code === DEADLOCK_DETECTED || code === SERIALIZATION_FAILURE || code === FOREIGN_KEY_VIOLATION;
+  return code !== undefined && CONFLICTS.has(code);
 }
 
 /**
@@ -33,6 +34,14 @@ const LOCK_NOT_AVAILABLE = "55P03";
 const DEADLOCK_DETECTED = "40P01";
 const SERIALIZATION_FAILURE = "40001";
 const FOREIGN_KEY_VIOLATION = "23503";
+const CHECK_VIOLATION = "23514";
+
+const CONFLICTS: ReadonlySet<string> = new Set([
+  DEADLOCK_DETECTED,
+  SERIALIZATION_FAILURE,
+  FOREIGN_KEY_VIOLATION,
+  CHECK_VIOLATION,
+]);
 
 /** The SQLSTATE behind an error of a statement, sent by Prisma or directly; undefined where PostgreSQL sent none. */
 export function sqlStateOf(error: unknown): string | undefined {

@@ -35,7 +35,7 @@ const CREATE_TABLE = `create table if not exists _prisma_migrations (
  * A file and its record are one transaction. A process that dies in the middle leaves nothing of them, and the next call
  * applies the file.
  *
- * @param url of a PostgreSQL 18 or newer; its user must own the schema
+ * @param url of a PostgreSQL 15 or newer; its user must own the schema
  * @param options.folder of migrations; the repository's own by default
  * @throws when the server is too old, when a migration fails, and when the recorded migrations are not those of the folder
  */

@@ -52,7 +52,10 @@ export function shrinkingBatches<Item, Result>(
  *
  * @throws what the statement throws, where that is not a matter of size, or one row is too much
  */
-export function shrinkingPages({ max, onShrunk }: ShrinkingOptions): <T>(run: (size: number) => Promise<T>) => Promise<T> {
+export function shrinkingPages({
+  max,
+  onShrunk,
+}: ShrinkingOptions): <T>(run: (size: number) => Promise<T>) => Promise<T> {
   let size = max;
   return async (run) => {
     for (;;) {

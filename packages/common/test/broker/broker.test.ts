@@ -13,8 +13,8 @@ test("a broker waits for one that is not there yet, and says so once for each of
   environment.proxy.refuse();
   const broker = environment.connect();
   const got = inbox();
-  broker.consume({ queue: environment.names.inboxQueue, prefetch: 10, handle: got.handle });
-  const sent = broker.publisher({ timeoutMs: 100_000 }).publish(messageTo(environment.names.inboxQueue, "early"));
+  broker.consume({ queue: environment.inboxQueue, prefetch: 10, handle: got.handle });
+  const sent = broker.publisher({ timeoutMs: 100_000 }).publish(messageTo(environment.inboxQueue, "early"));
   await until("it was tried a few times", () => lines("debug").length >= 4);
   expect(broker.isReady()).toBe(false);
   expect(lines("warn")).toHaveLength(2);
@@ -59,7 +59,7 @@ test("a broker that is closed ends what waits for it, and lets nothing start on 
 
 test("closing a broker that is away does not wait for an answer", async () => {
   const broker = environment.connect({ closeTimeoutMs: 600_000 });
-  const consumer = broker.consume({ queue: environment.names.inboxQueue, prefetch: 10, handle: () => undefined });
+  const consumer = broker.consume({ queue: environment.inboxQueue, prefetch: 10, handle: () => undefined });
   await broker.ready();
   environment.proxy.refuse();
   await until("the loss was seen", () => !broker.isReady());

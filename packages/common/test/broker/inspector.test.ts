@@ -17,9 +17,9 @@ test("an inspector says how many messages wait, and for how many consumers", asy
     "both are counted",
     async () => (await inspector.depthOf(environment.names.rejectedQueue)).messages === 2,
   );
-  broker.consume({ queue: environment.names.inboxQueue, prefetch: 10, handle: () => {} });
+  broker.consume({ queue: environment.inboxQueue, prefetch: 10, handle: () => {} });
   await until("the consumer is counted", async () => {
-    return (await inspector.depthOf(environment.names.inboxQueue)).consumers === 1;
+    return (await inspector.depthOf(environment.inboxQueue)).consumers === 1;
   });
 });
 
@@ -27,12 +27,10 @@ test("an inspector fails one question for a deleted queue, and the queue is ther
   const broker = environment.connect();
   const inspector = broker.inspector();
   await broker.ready();
-  await environment.channel.deleteQueue(environment.names.manualHintsQueue);
-  await expect(inspector.depthOf(environment.names.manualHintsQueue)).rejects.toThrow(
-    environment.names.manualHintsQueue,
-  );
+  await environment.channel.deleteQueue(environment.names.manualQueue);
+  await expect(inspector.depthOf(environment.names.manualQueue)).rejects.toThrow(environment.names.manualQueue);
   await until("it was declared again", async () => {
-    const depth = await inspector.depthOf(environment.names.manualHintsQueue).catch(() => undefined);
+    const depth = await inspector.depthOf(environment.names.manualQueue).catch(() => undefined);
     return depth?.messages === 0;
   });
 });
@@ -43,5 +41,5 @@ test("an inspector fails the question while the broker is away", async () => {
   await broker.ready();
   environment.proxy.refuse();
   await until("the channel is gone", () => !broker.isReady());
-  await expect(inspector.depthOf(environment.names.inboxQueue)).rejects.toThrow("no channel");
+  await expect(inspector.depthOf(environment.inboxQueue)).rejects.toThrow("no channel");
 });

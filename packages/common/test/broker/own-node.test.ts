@@ -42,16 +42,16 @@ describe("with a node of its own", () => {
   test("a broker's connections come back after an operator closed them", async () => {
     const broker = environment.connect();
     const got = inbox();
-    broker.consume({ queue: environment.names.inboxQueue, prefetch: 10, handle: got.handle });
+    broker.consume({ queue: environment.inboxQueue, prefetch: 10, handle: got.handle });
     const publisher = broker.publisher();
     await broker.ready();
-    await publisher.publish(messageTo(environment.names.inboxQueue, "one"));
+    await publisher.publish(messageTo(environment.inboxQueue, "one"));
     await until("it came", () => got.messages.length === 1);
     await node?.control(["close_all_connections", "closed by a test"]);
     await until("it came again", () => got.messages.length === 2);
     got.messages[1]?.ack();
     expect(JSON.stringify(environment.logged)).toContain("closed by a test");
-    await publisher.publish(messageTo(environment.names.inboxQueue, "two"));
+    await publisher.publish(messageTo(environment.inboxQueue, "two"));
     await until("the next came", () => got.messages.length === 3);
     got.messages[2]?.ack();
     await environment.reconnect();
@@ -60,21 +60,21 @@ describe("with a node of its own", () => {
   test("a node out of memory blocks publishing, shows as not ready, and takes acknowledgements all the same", async () => {
     const broker = environment.connect();
     const got = inbox();
-    broker.consume({ queue: environment.names.inboxQueue, prefetch: 10, handle: got.handle });
+    broker.consume({ queue: environment.inboxQueue, prefetch: 10, handle: got.handle });
     const patient = broker.publisher({ timeoutMs: 170_000 });
     const hasty = broker.publisher({ timeoutMs: 200 });
     await broker.ready();
-    await patient.publish(messageTo(environment.names.inboxQueue, "before"));
+    await patient.publish(messageTo(environment.inboxQueue, "before"));
     await until("it came", () => got.messages.length === 1);
 
     await node?.control(["set_vm_memory_high_watermark", "absolute", "1MB"]);
     // The broker blocks a connection at the first message that it sends while memory is known to be short.
     const sent: Promise<void>[] = [];
     await until("the block was seen", () => {
-      sent.push(patient.publish(messageTo(environment.names.firstHintsQueue, "hint")));
+      sent.push(patient.publish(messageTo(environment.names.hintsQueue, "hint")));
       return !broker.isReady();
     });
-    const tooLate = hasty.publish(messageTo(environment.names.firstHintsQueue, "too late"));
+    const tooLate = hasty.publish(messageTo(environment.names.hintsQueue, "too late"));
     await expect(tooLate).rejects.toThrow(NotSentError);
     await expect(tooLate).rejects.toThrow(
       "the broker takes no messages for now (its memory or disk alarm) (waited 200 ms)",
@@ -82,7 +82,7 @@ describe("with a node of its own", () => {
     got.messages[0]?.ack();
     await until("the acknowledgement was taken", async () => {
       const line = await node?.control(["list_queues", "name", "messages_unacknowledged"]);
-      return new RegExp(`${environment.names.inboxQueue}\\s+0`).test(line ?? "");
+      return new RegExp(`${environment.inboxQueue}\\s+0`).test(line ?? "");
     });
     expect(environment.logged.filter(({ level }) => level === "warn").map(({ fields }) => fields.reason)).toEqual([
       expect.stringContaining("blocked by the broker"),
@@ -91,14 +91,14 @@ describe("with a node of its own", () => {
     await node?.control(enoughMemory);
     await Promise.all(sent);
     await broker.ready();
-    expect(await environment.take(environment.names.firstHintsQueue)).toHaveLength(sent.length);
+    expect(await environment.take(environment.names.hintsQueue)).toHaveLength(sent.length);
   }, 180_000);
 
   test("a restart of the node loses nothing, and needs no restart of its clients", async () => {
     const broker = environment.connect();
     const seen = new Set<string>();
     broker.consume({
-      queue: environment.names.inboxQueue,
+      queue: environment.inboxQueue,
       prefetch: 20,
       handle: (message) => {
         seen.add(message.content.toString());

@@ -8,14 +8,14 @@ const server = useBroker();
 const environment = useBrokerEnvironment(() => server.url);
 
 function ask(text: string, timeoutMs = 60_000) {
-  return { queue: environment.names.manualHintsQueue, content: Buffer.from(text), timeoutMs };
+  return { queue: environment.names.manualQueue, content: Buffer.from(text), timeoutMs };
 }
 
 /** Another process, past the proxy, that answers with the capitals. */
 function answerer() {
   const broker = environment.connect({ url: server.url, name: "answerer" });
   broker.consume({
-    queue: environment.names.manualHintsQueue,
+    queue: environment.names.manualQueue,
     prefetch: 10,
     handle: (message) => {
       message.reply(Buffer.from(message.content.toString().toUpperCase()));
@@ -40,12 +40,12 @@ describe("a requester", () => {
     const start = performance.now();
     expect(await requester.request(ask("late", 400))).toBeUndefined();
     expect(performance.now() - start).toBeGreaterThanOrEqual(395);
-    expect(await environment.waitingIn(environment.names.manualHintsQueue)).toBe(1);
+    expect(await environment.waitingIn(environment.names.manualQueue)).toBe(1);
 
     // An answer that comes now reaches no requester, and does no harm.
     const late = answerer();
     await late.ready();
-    await until("it was taken", async () => (await environment.waitingIn(environment.names.manualHintsQueue)) === 0);
+    await until("it was taken", async () => (await environment.waitingIn(environment.names.manualQueue)) === 0);
     expect(String(await requester.request(ask("next")))).toBe("NEXT");
     expect(environment.logged.filter(({ level }) => level === "warn")).toEqual([]);
   });
@@ -77,7 +77,7 @@ describe("a requester", () => {
       const requester = broker.requester();
       const got = inbox();
       const answering = environment.connect({ url: server.url, name: "answerer" });
-      const silent = answering.consume({ queue: environment.names.manualHintsQueue, prefetch: 10, handle: got.handle });
+      const silent = answering.consume({ queue: environment.names.manualQueue, prefetch: 10, handle: got.handle });
       await Promise.all([broker.ready(), answering.ready()]);
       const lost = requester.request(ask("lost", 600_000));
       await until("it was taken", () => got.messages.length === 1);
@@ -94,7 +94,7 @@ describe("a requester", () => {
   test("gets no answer that was given during an outage of the answerer, which does not throw", async () => {
     const answering = environment.connect();
     const got = inbox();
-    answering.consume({ queue: environment.names.manualHintsQueue, prefetch: 10, handle: got.handle });
+    answering.consume({ queue: environment.names.manualQueue, prefetch: 10, handle: got.handle });
     const asking = environment.connect({ url: server.url });
     const requester = asking.requester();
     await Promise.all([answering.ready(), asking.ready()]);
@@ -113,7 +113,7 @@ describe("a requester", () => {
     const answering = answerer();
     const requester = answering.requester();
     await answering.ready();
-    await environment.put(environment.names.manualHintsQueue, "for a queue", {
+    await environment.put(environment.names.manualQueue, "for a queue", {
       replyTo: environment.names.rejectedQueue,
     });
     // Answers leave in order: once this one is here, the other would be where it was meant to go.

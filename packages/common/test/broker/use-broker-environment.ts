@@ -3,15 +3,22 @@ import { type Broker, connectBroker } from "../../src/broker/broker.ts";
 import { type Names, names } from "../../src/broker/topology.ts";
 
 /** What a test of Herald's broker works with: a broker on Herald's topology. */
-export type BrokerEnvironment = ClientEnvironment<Broker> & { readonly names: Names };
+export type BrokerEnvironment = ClientEnvironment<Broker> & {
+  readonly names: Names;
+  /** The one of the first bucket. */
+  readonly inboxQueue: string;
+};
 
 /** @param brokerUrl asked before each test */
 export function useBrokerEnvironment(brokerUrl: () => string): BrokerEnvironment {
   const environment = useClientEnvironment(brokerUrl, connectBroker, (namespace) => {
     const { eventsExchange, noticesExchange, ...queues } = names(namespace);
-    return { queues: Object.values(queues), exchanges: [eventsExchange, noticesExchange] };
+    return { queues: Object.values(queues).flat(), exchanges: [eventsExchange, noticesExchange] };
   });
-  return Object.defineProperty(environment, "names", { get: () => names(environment.namespace) }) as BrokerEnvironment;
+  return Object.defineProperties(environment, {
+    names: { get: () => names(environment.namespace) },
+    inboxQueue: { get: () => names(environment.namespace).inboxQueues[0] },
+  }) as BrokerEnvironment;
 }
 
 /** A message for a queue, as a publisher takes it. */

@@ -26,6 +26,8 @@ export interface ServiceProcess {
 export interface ServiceProcessOptions {
   /** Where it is told every line that it writes. */
   onLine?: (line: string) => void;
+  /** Where the built code is, if not in this checkout: another commit's, for a comparison. */
+  folder?: string | undefined;
   /** Node's own arguments. */
   nodeArgs?: readonly string[];
   /** False where it may take long, since its database or broker is away; true unless said otherwise. */
@@ -43,15 +45,22 @@ const READY_TIMEOUT_MS = 120_000;
 export async function startServiceProcess(
   name: ServiceName,
   settings: Record<string, string>,
-  { onLine, nodeArgs = [], untilReady: waits = true }: ServiceProcessOptions = {},
+  { onLine, folder = projectFolder(), nodeArgs = [], untilReady: waits = true }: ServiceProcessOptions = {},
 ): Promise<ServiceProcess> {
-  const main = join(projectFolder(), "services", name, "dist", "main.js");
+  const main = join(folder, "services", name, "dist", "main.js");
   const [port, metricsPort] = [await freePort(), await freePort()];
   const child = await startProcess({
     name: `${name}-${randomUUID()}`,
     command: process.execPath,
     args: [...nodeArgs, main],
-    env: { PATH: process.env.PATH, ...settings, PORT: String(port), OPERATIONS_PORT: String(metricsPort) },
+    env: {
+      PATH: process.env.PATH,
+      ...settings,
+      PORT: String(port),
+      OPERATIONS_PORT: String(metricsPort),
+      // The same in earlier commits.
+      METRICS_PORT: String(metricsPort),
+    },
     pidFolder: join(tmpdir(), "herald-e2e-processes"),
     mark: main,
     ...(onLine && { onLine }),

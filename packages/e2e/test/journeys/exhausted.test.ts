@@ -7,7 +7,7 @@ import { useTestEnvironment } from "./test-environment.ts";
 // So that five failures of one delivery end it, and not the endpoint.
 const environment = useTestEnvironment({ settings: { DISABLE_AFTER_FAILURES: "100" } });
 
-test("§3.2/no-replay §6.4 nothing sends an exhausted delivery again: no edit, pause, resume, catch-up, hint, nor its event once more", async () => {
+test("§3.2/no-replay §6.4 nothing sends an exhausted delivery again: no edit, pause, resume, catch-up, hint, manual request, nor its event once more", async () => {
   const { api, receiver, emitter, clock, broker } = environment;
   const { endpoint } = await api.create({ url: receiver.url });
   receiver.answerWith({ status: 410 });
@@ -30,9 +30,10 @@ test("§3.2/no-replay §6.4 nothing sends an exhausted delivery again: no edit, 
   await emitter.emit(event);
   const connection = await connect(broker.url);
   const channel = await connection.createConfirmChannel();
-  const hint = Buffer.from(JSON.stringify({ deliveryId: exhausted?.id, endpointId: endpoint.id }));
-  channel.sendToQueue(names(broker.namespace).firstHintsQueue, hint);
-  channel.sendToQueue(names(broker.namespace).manualHintsQueue, hint);
+  const { hintsQueue, manualQueue } = names(broker.namespace);
+  channel.sendToQueue(hintsQueue, Buffer.from(JSON.stringify({ endpointId: endpoint.id })));
+  const request = { deliveryId: exhausted?.id, endpointId: endpoint.id };
+  channel.sendToQueue(manualQueue, Buffer.from(JSON.stringify(request)));
   await channel.waitForConfirms();
   await connection.close();
   clock.advance(26 * 60 * 60_000);

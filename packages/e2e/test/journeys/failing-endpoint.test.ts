@@ -1,4 +1,6 @@
+import { randomUUID } from "node:crypto";
 import { names } from "@herald/common/broker/topology";
+import { eventKey } from "@herald/common/database/ids";
 import type { Notice } from "@herald/contracts";
 import { noticeSchema } from "@herald/contracts/schemas";
 import { eventually } from "@herald/testkit/harness/eventually";
@@ -50,6 +52,10 @@ test("§3.1/several §3.1/failures §8/disabling §3.1/resume §6.4 five failure
   const sent = receiver.requests.length;
   const meanwhile = [environment.event(), environment.event()];
   for (const event of meanwhile) await emitter.emit(event);
+  const { organizationId } = api;
+  await eventually(async () =>
+    expect(await db.database.prisma.businessEvent.count({ where: { organizationId } })).toBe(5),
+  );
   clock.advance(20 * 60_000);
   await eventually(async () => expect(await environment.states(endpoint.id)).toEqual({ parked: 3, exhausted: 1 }));
   expect(receiver.requests).toHaveLength(sent);
@@ -74,7 +80,9 @@ test("§3.1/success any success resets the count", async () => {
     await receiver.received(before + 1);
     await environment.settled();
   }
-  expect(await api.get(endpoint.id)).toMatchObject({ enabled: true, consecutiveFailures: 1 });
+  await eventually(async () =>
+    expect(await api.get(endpoint.id)).toMatchObject({ enabled: true, consecutiveFailures: 1 }),
+  );
 });
 
 test("§3.1/pause a pause holds deliveries back, and re-enabling sends them", async () => {
@@ -108,26 +116,36 @@ test("§6.4 §6.1/window a new subscription brings the events of the last seven 
   expect(JSON.parse(request?.body.toString() ?? "{}").id).toBe(event.id);
 });
 
-test("§3.1/resume a delivery that a due scan parks during a resume is found by the second look", async () => {
-  const { api, receiver, emitter, clock, db } = environment;
-  const { endpoint } = await api.create({ url: receiver.url });
-  receiver.answerWith({ status: 500 });
-  await emitter.emit(environment.event());
-  await receiver.received(1);
-  await environment.settled();
-  await api.edit(endpoint.id, { enabled: false });
-  receiver.answerWith({ status: 200 });
-  await db.database.prisma.$transaction(async (transaction) => {
-    // A scan that saw the endpoint as it was before the resume.
-    const where = { endpointId: endpoint.id, state: "pending" as const };
-    expect((await transaction.delivery.updateMany({ where, data: { state: "parked" } })).count).toBe(1);
-    await api.edit(endpoint.id, { enabled: true });
-    await environment.caughtUp(endpoint.id);
-  });
-  expect(await environment.states(endpoint.id)).toEqual({ parked: 1 });
-  // The second look comes a minute later by the services' clock. By then the retry is due as well.
-  clock.advance(2 * 60_000);
+test("§3.1/resume §6.4 an event whose fan-out began before a resume and ends after its catch-up is found by the second look", async () => {
+  const { api, receiver, clock, db } = environment;
+  const { organizationId } = api;
+  const { endpoint } = await api.create({ url: receiver.url, enabled: false });
+  const [id, occurredAt] = [randomUUID(), clock.now()];
+  await db.database.prisma.$transaction(
+    async (transaction) => {
+      // It saw the endpoint as it was before the resume, and so made no delivery for it.
+      await transaction.businessEvent.create({
+        data: {
+          organizationId,
+          key: eventKey(organizationId, id, occurredAt),
+          id,
+          type: "WorkItemCompleted",
+          entityId: randomUUID(),
+          occurredAt,
+          receivedAt: occurredAt,
+          body: JSON.stringify({ id }),
+        },
+      });
+      await api.edit(endpoint.id, { enabled: true });
+      await environment.caughtUp(endpoint.id);
+    },
+    { timeout: 120_000 },
+  );
+  expect(await environment.states(endpoint.id)).toEqual({});
+  // The second look comes when every statement from before the resume has ended: a minute later, by the services' clock.
+  clock.advance(60_000);
   await eventually(async () => expect(await environment.states(endpoint.id)).toEqual({ succeeded: 1 }));
+  expect(receiver.requests.map(({ body }) => JSON.parse(body.toString()).id)).toEqual([id]);
 });
 
 test("the product hears of an endpoint that fails, and of its disabling, with the attempts behind both", async () => {

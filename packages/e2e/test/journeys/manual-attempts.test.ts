@@ -1,5 +1,6 @@
 import { createHmac } from "node:crypto";
 import type { DeliveryDetails, EndpointDetails, SaveWebhookResponse, WebhookDeliverySummary } from "@herald/contracts";
+import { eventually } from "@herald/testkit/harness/eventually";
 import type { ReceivedRequest } from "@herald/testkit/harness/https-receiver";
 import { describe, expect, test } from "@jest/globals";
 import { useTestEnvironment } from "./test-environment.ts";
@@ -120,8 +121,11 @@ describe("with a dispatcher", () => {
     const deliveryIds: string[] = [];
     for (let failures = 1; failures <= 5; failures++) {
       deliveryIds.push((await deliver(endpoint.id)).id);
-      const listed = await api.get(endpoint.id);
-      expect(listed).toMatchObject({ consecutiveFailures: failures, enabled: failures < 5 });
+      const listed = await eventually(async () => {
+        const found = await api.get(endpoint.id);
+        expect(found).toMatchObject({ consecutiveFailures: failures, enabled: failures < 5 });
+        return found;
+      });
       // Counting failures doesn't change the version, disabling does.
       if (failures < 5) expect(listed.version).toBe(endpoint.version);
       else expect(listed.version).not.toBe(endpoint.version);
@@ -151,13 +155,16 @@ describe("with a dispatcher", () => {
     const { endpoint } = await create();
     receiver.answerWith({ status: 500 });
     for (let failures = 1; failures <= 4; failures++) await deliver(endpoint.id);
+    await eventually(async () => expect((await api.get(endpoint.id)).consecutiveFailures).toBe(4));
     receiver.answerWith({ status: 200 });
     await deliver(endpoint.id);
-    expect(await api.get(endpoint.id)).toMatchObject({
-      consecutiveFailures: 0,
-      enabled: true,
-      version: endpoint.version,
-    });
+    await eventually(async () =>
+      expect(await api.get(endpoint.id)).toMatchObject({
+        consecutiveFailures: 0,
+        enabled: true,
+        version: endpoint.version,
+      }),
+    );
   });
 });
 

@@ -35,11 +35,11 @@ export interface TestEnvironment {
   event(override?: Partial<EmittedEvent>): EmittedEvent;
   /** Resolves when no attempt of the organization is under way: what was received is written down. */
   settled(): Promise<void>;
-  /** How many deliveries of the endpoint are in which state. */
+  /** How many deliveries of the endpoint are in which state, as the API names them. */
   states(endpointId: string): Promise<Partial<Record<"pending" | "parked" | "succeeded" | "exhausted", number>>>;
   /**
-   * Waits until none of the endpoint's pending deliveries is under way, and moves the clock to the time that is stored for
-   * the last of them to be attempted, or to so many milliseconds before it.
+   * Waits until none of the endpoint's unfinished deliveries is under way, and moves the clock to the time when the last of
+   * them is due, or to so many milliseconds before it.
    *
    * @returns that time
    */
@@ -80,9 +80,12 @@ export function useTestEnvironment(options: Omit<HeraldOptions, "clock"> = {}): 
   });
   afterEach(async () => {
     await own?.receiver.close();
-    // Without endpoints nothing of this test is left to do when the next one moves the clock. A settlement under way may
-    // hold what is deleted here.
-    await eventually(() => db.database.prisma.webhookEndpoint.deleteMany());
+    // Without endpoints, catch-ups and due rows nothing of this test is left to do when the next one moves the clock. A
+    // settlement under way may hold what is deleted here.
+    const { prisma } = db.database;
+    await eventually(() => prisma.webhookEndpoint.deleteMany());
+    await eventually(() => prisma.catchUp.deleteMany());
+    await eventually(() => prisma.due.deleteMany());
     await shared.herald.stopAdditional();
   });
 
@@ -118,35 +121,36 @@ export function useTestEnvironment(options: Omit<HeraldOptions, "clock"> = {}): 
     }),
     settled: () =>
       eventually(async () => {
-        const where = { organizationId: own.api.organizationId, inFlight: true };
-        expect(await db.database.prisma.delivery.count({ where })).toBe(0);
+        const { prisma } = db.database;
+        const claimed = await prisma.due.findMany({ where: { claimId: { not: null } }, select: { deliveryId: true } });
+        const where = { organizationId: own.api.organizationId, id: { in: claimed.map((row) => row.deliveryId) } };
+        expect(await prisma.delivery.count({ where })).toBe(0);
       }),
     async states(endpointId) {
       const where = { endpointId };
       const rows = await db.database.prisma.delivery.groupBy({ by: ["state"], where, _count: true });
-      return Object.fromEntries(rows.map(({ state, _count }) => [state, _count]));
+      const endpoint = await db.database.prisma.webhookEndpoint.findUnique({ where: { id: endpointId } });
+      // As the API says it: what is pending for a disabled endpoint is parked.
+      const shown = (state: string) => (state === "pending" && endpoint?.enabled === false ? "parked" : state);
+      return Object.fromEntries(rows.map(({ state, _count }) => [shown(state), _count]));
     },
     async advanceToNextAttempts(endpointId, { beforeMs = 0 } = {}) {
       const at = await eventually(async () => {
-        const where = { endpointId, state: "pending" as const };
-        const pending = await db.database.prisma.delivery.findMany({ where, orderBy: { nextAttemptAt: "desc" } });
-        const [last] = pending;
-        const isUnderWay = pending.some(({ inFlight }) => inFlight);
-        if (!last?.nextAttemptAt || isUnderWay)
-          throw new Error("No delivery of the endpoint waits, or one is under way.");
-        return last.nextAttemptAt;
+        const due = await db.database.prisma.due.findMany({ where: { endpointId }, orderBy: { dueAt: "desc" } });
+        const [last] = due;
+        const isUnderWay = due.some(({ claimId }) => claimId !== null);
+        if (!last || isUnderWay) throw new Error("No delivery of the endpoint waits, or one is under way.");
+        return last.dueAt;
       });
       clock.set(new Date(Math.max(at.getTime() - beforeMs, clock.now().getTime())));
       return at;
     },
     caughtUp: (endpointId) =>
       eventually(async () => {
-        const where = { id: endpointId };
-        const { catchUpAt, catchUpUntil } = await db.database.prisma.webhookEndpoint.findUniqueOrThrow({ where });
-        // One that is under way holds the endpoint by a lease of two minutes.
-        const isOver =
-          catchUpAt.getTime() === catchUpUntil?.getTime() || catchUpAt.getTime() > clock.now().getTime() + HOUR_MS;
-        if (catchUpAt <= clock.now() || !isOver) throw new Error("No catch-up has passed the endpoint yet.");
+        const { dueAt, againAt } = await db.database.prisma.catchUp.findUniqueOrThrow({ where: { endpointId } });
+        // One that is under way has a lease. When it is over, it waits for the second look, or as the daily guard.
+        const isOver = dueAt.getTime() === againAt?.getTime() || dueAt.getTime() > clock.now().getTime() + HOUR_MS;
+        if (dueAt <= clock.now() || !isOver) throw new Error("No catch-up has passed the endpoint yet.");
       }),
   };
 }

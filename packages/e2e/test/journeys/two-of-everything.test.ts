@@ -1,3 +1,4 @@
+import type { DeliveryDetails } from "@herald/contracts";
 import { eventually } from "@herald/testkit/harness/eventually";
 import { expect, test } from "@jest/globals";
 import { apiClient } from "../../src/herald/api-client.ts";
@@ -34,7 +35,7 @@ test("two publishers, two dispatchers and two APIs deliver once what one of each
 });
 
 test("of one delivery that two dispatchers are told of at once, and find due at once, there is one attempt", async () => {
-  const { api, receiver, emitter, herald, db } = environment;
+  const { api, receiver, emitter, herald } = environment;
   await herald.startDispatcher();
   const { endpoint } = await api.create({ url: receiver.url });
   receiver.answerWith({ status: 500 });
@@ -47,11 +48,9 @@ test("of one delivery that two dispatchers are told of at once, and find due at 
   }
   await receiver.received(4);
   await environment.settled();
-  const [delivery] = await db.database.prisma.delivery.findMany({
-    where: { businessEventId: event.id },
-    include: { attempts: true },
-  });
-  expect(delivery?.attemptCount).toBe(4);
-  expect(delivery?.attempts.map(({ number }) => number).sort()).toEqual([1, 2, 3, 4]);
+  const [delivery] = (await api.get(endpoint.id)).deliveries;
+  const details = await api.read<DeliveryDetails>(`/${endpoint.id}/deliveries/${delivery?.id}`);
+  expect(details).toMatchObject({ businessEventId: event.id, attemptCount: 4 });
+  expect(details.attempts.map(({ number }) => number)).toEqual([1, 2, 3, 4]);
   expect(receiver.requests).toHaveLength(4);
 });

@@ -46,7 +46,7 @@ interface Row {
 /**
  * Sends what commits into the outbox, oldest first, and deletes what the broker has confirmed. Any number of relays may
  * run, in any number of processes; each row is locked by one of them. A relay that dies between confirm and delete leaves its
- * rows to the next one, which sends them again, and Herald delivers an id once: nothing is lost, nothing delivered twice.
+ * rows to the next one, which sends them again, and Herald delivers an event once: nothing is lost, nothing delivered twice.
  *
  * An event that breaks the contract, which `add` would not have taken, stays in the table with the reason in `refused`.
  */

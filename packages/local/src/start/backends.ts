@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { startPostgres } from "@herald/testkit/stack/postgres";
+import { apartByVersion } from "@herald/testkit/stack/postgres-versions";
 import { startRabbitmq } from "@herald/testkit/stack/rabbitmq";
 import type { Closing } from "./closing.ts";
 import type { Progress } from "./progress.ts";
@@ -34,7 +35,11 @@ export async function startBackends(
       return process.env.DATABASE_URL;
     }
     return await progress.step("PostgreSQL", async () => {
-      const postgres = await startPostgres({ folder: join(local, "postgres"), pidFolder, preferredPort: 5432 });
+      const postgres = await startPostgres({
+        folder: join(local, apartByVersion("postgres")),
+        pidFolder,
+        preferredPort: 5432,
+      });
       parts.addLast(() => postgres.stop());
       void watch("PostgreSQL", postgres.process.exited);
       return postgres.url;

@@ -5,12 +5,13 @@ import { startTestStack } from "../harness/test-stack.ts";
 import { localFolder } from "../stack/folders.ts";
 import { acquireLock, releaseLock } from "../stack/lock-file.ts";
 import { removePostgresData } from "../stack/postgres-programs.ts";
+import { apartByVersion, postgresVersion } from "../stack/postgres-versions.ts";
 import { endStaleProcesses } from "../stack/processes.ts";
 import { stopRequest } from "../stack/stop-request.ts";
 
 // Keeps PostgreSQL and RabbitMQ up, so that each test run of this checkout begins at once.
 const local = localFolder();
-const lockFile = join(local, "stack.json");
+const lockFile = join(local, `${apartByVersion("stack")}.json`);
 const other = acquireLock(lockFile);
 if (other !== undefined) {
   console.error(`A test stack runs already, as process ${other.pid}. Test runs of this checkout use it.`);
@@ -19,12 +20,12 @@ if (other !== undefined) {
 process.on("exit", () => releaseLock(lockFile));
 const request = stopRequest();
 
-const folder = join(local, "test-stack");
+const folder = join(local, apartByVersion("test-stack"));
 await endStaleProcesses(join(folder, "pids"));
 removePostgresData(join(folder, "postgres"));
 rmSync(folder, { recursive: true, force: true });
 
-console.log("Starting PostgreSQL and RabbitMQ ...");
+console.log(`Starting PostgreSQL ${postgresVersion()} and RabbitMQ ...`);
 const stack = await startTestStack(folder);
 try {
   await Promise.all([getJson(`${stack.url}/postgres`), getJson(`${stack.url}/rabbitmq`)].map(assertAnswer));

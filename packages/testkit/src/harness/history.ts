@@ -16,7 +16,7 @@ export interface StoredHistory {
 }
 
 /**
- * Stores a history large enough for its indexes to matter: 60,000 finished deliveries with their events,
+ * Stores a history large enough for its indexes to matter: 60,000 finished deliveries with their events and attempts,
  * 5,000 that are pending, 200 endpoints of 20 organizations; and lets PostgreSQL analyze it, so that it plans as in
  * production. Replaces what was stored before.
  */
@@ -60,13 +60,16 @@ async function store(prisma: PrismaClient, state: "succeeded" | "pending", count
       insert into delivery (id, endpoint_id, organization_id, event_key, event_type, state, attempt_count, attempted_at,
         duration_ms, status_code, created_at)
       select distinct on (event.key) delivery_id(event.key, endpoint.id), endpoint.id, event.organization_id, event.key,
-        'WorkItemCompleted', ${state}::delivery_state, done::int, case when done then event.occurred_at end,
+        'WorkItemCompleted', ${state}::delivery_state, 2 * done::int, case when done then event.occurred_at end,
         case when done then 5 end, case when done then 200 end, event.occurred_at
       from event
       join webhook_endpoint as endpoint on endpoint.organization_id = event.organization_id
       cross join (select ${state} = 'succeeded' as done) as kind
       order by event.key, random()
       returning id, endpoint_id, created_at
+    ), earlier as (
+      insert into delivery_attempt (delivery_id, number, started_at, duration_ms, status_code)
+      select id, 1, created_at, 5, 500 from stored where ${state} = 'succeeded'
     )
     insert into due (delivery_id, endpoint_id, due_at)
     select id, endpoint_id, created_at from stored where ${state} = 'pending'`;

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
-import { eventKey, firstIdAt } from "@herald/common/database/ids";
 import type { Prisma, PrismaClient } from "@herald/common/database/generated/client";
+import { eventKey, firstIdAt } from "@herald/common/database/ids";
 
 /** The time of the rows, unless said otherwise. */
 export const ROW_TIME = new Date("2026-03-01T12:00:00.000Z");
@@ -42,7 +42,10 @@ export function idAt(time: Date): string {
 export async function insertDelivery(
   prisma: PrismaClient,
   endpoint: Pick<EndpointRow, "id" | "organizationId">,
-  { due, ...row }: Partial<Prisma.DeliveryUncheckedCreateInput> & { due?: Partial<Prisma.DueUncheckedCreateInput> } = {},
+  {
+    due,
+    ...row
+  }: Partial<Prisma.DeliveryUncheckedCreateInput> & { due?: Partial<Prisma.DueUncheckedCreateInput> } = {},
 ): Promise<DeliveryRow> {
   const createdAt = row.createdAt === undefined ? ROW_TIME : new Date(row.createdAt);
   const delivery = await prisma.delivery.create({

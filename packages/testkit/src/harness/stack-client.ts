@@ -1,6 +1,7 @@
 import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { get } from "node:http";
 import { join } from "node:path";
+import { apartByVersion } from "../stack/postgres-versions.ts";
 import type { PrometheusPrograms } from "../stack/prometheus.ts";
 import type { GoProgram, MonoPrograms } from "../stack/test-programs.ts";
 import type { TestPostgres, TestProgram, TestRabbitmq } from "./test-stack.ts";
@@ -67,9 +68,9 @@ export function getJson(url: string): Promise<unknown> {
   });
 }
 
-/** Where `pnpm stack` says that a test stack stays up for many runs. */
+/** Where `pnpm stack` says that a test stack stays up for many runs, each version of PostgreSQL in a file of its own. */
 function sharedStackFile(local: string): string {
-  return join(local, "test-stack.json");
+  return join(local, `${apartByVersion("test-stack")}.json`);
 }
 
 /** The URL of the test stack that `pnpm stack` keeps up, undefined where there is none. */

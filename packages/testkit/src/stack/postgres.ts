@@ -31,7 +31,7 @@ const USER = "herald";
 const DATABASE = "herald";
 const START_TIMEOUT_MS = 60_000;
 
-/** Starts a private PostgreSQL 18 that listens on the loopback only, its password known to this folder's owner. */
+/** Starts a private PostgreSQL, in the version of POSTGRES_VERSION, that listens on the loopback only, its password known to this folder's owner. */
 export async function startPostgres(options: PostgresOptions): Promise<Postgres> {
   const programs = await postgresPrograms(options.folder);
   const password = readOrMakePassword(options.folder);

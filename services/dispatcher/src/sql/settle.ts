@@ -25,7 +25,10 @@ export interface Settlement {
 }
 
 export interface Settled {
-  /** Failures that came too late: another process had claimed the delivery since, or it was gone. They changed nothing. */
+  /**
+   * Results that came too late: another process had claimed the delivery since, it had succeeded, or it was gone. They
+   * changed nothing.
+   */
   late: Settlement[];
   /** Of the endpoints that took a delivery, those with a run of failures, which a success ends. */
   recovering: string[];
@@ -137,8 +140,8 @@ export async function settle(queries: Queries, settlements: readonly Settlement[
         where id = any (${endpointsOf(results.filter((each) => each.succeeded))}::uuid[]) and consecutive_failures > 0
       ) as "recovering"`;
   if (!row) throw new Error("PostgreSQL answered a select of arrays with no row.");
-  const written = new Set(row.written);
-  return { late: results.filter((_, index) => !written.has(index + 1)), recovering: row.recovering };
+  const written = new Set(row.written.map((position) => results[position - 1]));
+  return { late: settlements.filter((each) => !written.has(each)), recovering: row.recovering };
 }
 
 /**

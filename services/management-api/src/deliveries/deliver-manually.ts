@@ -2,7 +2,7 @@ import type { Broker } from "@herald/common/broker/broker";
 import type { PrismaClient } from "@herald/common/database/generated/client";
 import type { Queries } from "@herald/common/database/queries";
 import type { Clock } from "@herald/common/runtime/clock";
-import type { DeliverRequest, Hint, WebhookDeliverySummary } from "@herald/contracts";
+import type { DeliverRequest, ManualRequest, WebhookDeliverySummary } from "@herald/contracts";
 import { type EndpointKey, findEndpoint } from "../endpoints/find-endpoint.ts";
 import { ProblemError } from "../problems/problem-error.ts";
 import { deliverySummary } from "../sql/delivery-summaries.ts";
@@ -14,10 +14,11 @@ export interface DeliverParts {
   queries: Queries;
   clock: Clock;
   newId: () => string;
-  requestAttempt: (hint: Hint) => Promise<void>;
-  /** How long a new delivery waits for its hint before the due scan takes it. */
-  hintGraceMs: number;
+  requestAttempt: (request: ManualRequest) => Promise<void>;
 }
+
+/** How long a new delivery is left to the request for its first attempt, before the look for what is due takes it. */
+const REQUEST_LEASE_MS = 30_000;
 
 /**
  * Sends a payload to an endpoint, as it is: without envelope and business event, and with exactly the string's UTF-8 bytes
@@ -27,7 +28,7 @@ export interface DeliverParts {
  * @throws ProblemError `webhook_not_found`, `endpoint_disabled` or `event_not_subscribed`
  */
 export async function deliverManually(
-  { prisma, queries, clock, newId, requestAttempt, hintGraceMs }: DeliverParts,
+  { prisma, queries, clock, newId, requestAttempt }: DeliverParts,
   key: EndpointKey,
   { eventType, payloadJson }: DeliverRequest,
 ): Promise<WebhookDeliverySummary> {
@@ -40,7 +41,7 @@ export async function deliverManually(
     eventType,
     body: payloadJson,
     createdAt,
-    nextAttemptAt: new Date(createdAt.getTime() + hintGraceMs),
+    dueAt: new Date(createdAt.getTime() + REQUEST_LEASE_MS),
   });
   if (!isStored) return await refuseDelivery(prisma, key, eventType);
   await requestAttempt({ deliveryId: id, endpointId: key.id });
@@ -62,10 +63,13 @@ async function refuseDelivery(prisma: PrismaClient, key: EndpointKey, eventType:
  * Asks a dispatcher, over the broker, for a manual delivery's first attempt. Resolves when the attempt has been settled,
  * and also when no dispatcher answered in time: the state of the delivery is in the database, not in the answer.
  */
-export function attemptRequester(broker: Broker, { timeoutMs }: { timeoutMs: number }): (hint: Hint) => Promise<void> {
+export function attemptRequester(
+  broker: Broker,
+  { timeoutMs }: { timeoutMs: number },
+): (request: ManualRequest) => Promise<void> {
   const requester = broker.requester();
-  const queue = broker.names.manualHintsQueue;
-  return async (hint) => {
-    await requester.request({ queue, content: Buffer.from(JSON.stringify(hint)), timeoutMs });
+  const queue = broker.names.manualQueue;
+  return async (request) => {
+    await requester.request({ queue, content: Buffer.from(JSON.stringify(request)), timeoutMs });
   };
 }

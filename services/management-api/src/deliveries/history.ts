@@ -1,5 +1,6 @@
 import type { PrismaClient } from "@herald/common/database/generated/client";
 import type { Queries } from "@herald/common/database/queries";
+import type { Clock } from "@herald/common/runtime/clock";
 import { attemptHeaders, type HeaderSettings, timestampText } from "@herald/common/security/attempt-headers";
 import type { DeliveryAttemptInfo, DeliveryDetails, DeliveryListItem, DeliveryPage, Outcome } from "@herald/contracts";
 import { type EndpointKey, findEndpoint } from "../endpoints/find-endpoint.ts";
@@ -12,6 +13,7 @@ import { toDeliverySummary, toUtc } from "./summary.ts";
 interface HistoryParts {
   prisma: PrismaClient;
   queries: Queries;
+  clock: Clock;
 }
 
 /** The query parameters of a history, validated. */
@@ -29,13 +31,14 @@ const MAX_SCANNED = 20_000;
 
 /** @throws ProblemError `webhook_not_found` */
 export async function listDeliveries(
-  { prisma, queries }: HistoryParts,
+  { prisma, queries, clock }: HistoryParts,
   key: EndpointKey,
   filter: HistoryFilter,
 ): Promise<DeliveryPage> {
   const { rows, lastSeen } = await deliveryHistory(queries, {
     organizationId: key.organizationId,
     endpointId: key.id,
+    now: clock.now(),
     olderThan: filter.cursor === undefined ? null : parseCursor(filter.cursor),
     outcomes: filter.outcome ?? [],
     eventTypes: filter.eventType ?? [],
@@ -50,13 +53,13 @@ export async function listDeliveries(
 
 /** @throws ProblemError `webhook_not_found` or `delivery_not_found` */
 export async function readDelivery(
-  { prisma, queries }: HistoryParts,
+  { prisma, queries, clock }: HistoryParts,
   key: EndpointKey,
   deliveryId: string,
   headers: HeaderSettings,
 ): Promise<DeliveryDetails> {
   const { id: endpointId, organizationId } = key;
-  const row = await deliveryDetails(queries, { id: deliveryId, endpointId, organizationId });
+  const row = await deliveryDetails(queries, { id: deliveryId, endpointId, organizationId, now: clock.now() });
   if (row === null) {
     await findEndpoint(prisma, key);
     throw new ProblemError("delivery_not_found");
@@ -83,11 +86,13 @@ function pairs(flat: string[]): [name: string, value: string][] {
 }
 
 function toListItem(row: HistoryRow): DeliveryListItem {
-  const isScheduled = row.state === "pending" && !row.inFlight;
+  // Nothing is written when an endpoint is disabled: what waits for it is parked as long as it is.
+  const state = row.state === "pending" && !row.isEndpointEnabled ? "parked" : row.state;
+  const isScheduled = state === "pending" && !row.inFlight;
   return {
     ...toDeliverySummary(row),
     failureKind: row.failureKind,
-    state: row.state,
+    state,
     inFlight: row.inFlight,
     createdAtUtc: toUtc(row.createdAt),
     nextAttemptAtUtc: isScheduled ? toUtc(row.nextAttemptAt) : null,

@@ -26,9 +26,9 @@ export async function listOverviews(
   { queries, clock }: OverviewParts,
   organizationId: string,
 ): Promise<EndpointOverview[]> {
-  const since = firstHour(clock.now());
-  const rows = await endpointOverviews(queries, { organizationId, endpointId: null, since, ...bounds });
-  return rows.map((row) => toOverview(row, since));
+  const hours = lastHours(clock.now());
+  const rows = await endpointOverviews(queries, { organizationId, endpointId: null, hours, ...bounds });
+  return rows.map((row) => toOverview(row, hours));
 }
 
 /** @throws ProblemError `webhook_not_found` */
@@ -37,26 +37,35 @@ export async function readDetails(
   { id, organizationId }: EndpointKey,
 ): Promise<EndpointDetails> {
   const now = clock.now();
-  const since = firstHour(now);
-  const [row] = await endpointOverviews(queries, { organizationId, endpointId: id, since, ...bounds });
+  const hours = lastHours(now);
+  const [row] = await endpointOverviews(queries, { organizationId, endpointId: id, hours, ...bounds });
   if (row === undefined) throw new ProblemError("webhook_not_found");
   const failures = await failedAttempts(queries, row.failureRun);
   const windowStart = new Date(now.getTime() - windowDays * DAY_MS);
-  const { missed, isMinimum } = row.enabled
-    ? { missed: 0, isMinimum: false }
-    : await missedEvents(queries, { endpointId: id, windowStart, maxEvents: bounds.maxCount });
   return {
-    ...toOverview(row, since),
+    ...toOverview(row, hours),
     failureRun: failures.map(({ attemptedAt, eventType, ...attempt }) => ({
       ...attempt,
       eventType: eventType as EventType,
       attemptedAtUtc: toUtc(attemptedAt),
     })),
-    onResume: row.enabled ? null : { parked: row.parked, missedEvents: missed, missedEventsIsMinimum: isMinimum },
+    onResume: row.enabled ? null : await whatResumingSends(queries, row, organizationId, windowStart),
   };
 }
 
-function toOverview(row: OverviewRow, since: Date): EndpointOverview {
+async function whatResumingSends(
+  queries: Queries,
+  { id, events, createdAt, unfinished }: OverviewRow,
+  organizationId: string,
+  windowStart: Date,
+): Promise<EndpointDetails["onResume"]> {
+  const since = createdAt > windowStart ? createdAt : windowStart;
+  const query = { organizationId, endpointId: id, events, since, maxEvents: bounds.maxCount };
+  const { missed, isMinimum } = await missedEvents(queries, query);
+  return { parked: unfinished, missedEvents: missed, missedEventsIsMinimum: isMinimum };
+}
+
+function toOverview(row: OverviewRow, hours: Date[]): EndpointOverview {
   const { deliveries: _deliveries, ...summary } = toEndpointSummary(row, []);
   return {
     ...summary,
@@ -64,22 +73,22 @@ function toOverview(row: OverviewRow, since: Date): EndpointOverview {
     disabledAtUtc: toUtc(row.disabledAt),
     createdAtUtc: toUtc(row.createdAt),
     updatedAtUtc: toUtc(row.updatedAt),
-    unfinished: { pending: row.pending, parked: row.parked },
+    unfinished: row.enabled ? { pending: row.unfinished, parked: 0 } : { pending: 0, parked: row.unfinished },
     lastDelivery: row.lastDelivery && toDeliverySummary(row.lastDelivery),
-    last24Hours: everyHour(row.hours, since),
+    last24Hours: everyHour(row.hours, hours),
   };
 }
 
-/** When the first of the 24 hours begins; the last one is the hour of `now`. */
-function firstHour(now: Date): Date {
-  return new Date((Math.floor(now.getTime() / HOUR_MS) - (HOURS - 1)) * HOUR_MS);
+/** When each of the 24 hours begins; the last one is the hour of `now`. */
+function lastHours(now: Date): Date[] {
+  const current = Math.floor(now.getTime() / HOUR_MS);
+  return Array.from({ length: HOURS }, (_, index) => new Date((current - (HOURS - 1) + index) * HOUR_MS));
 }
 
-function everyHour(rows: HourRow[], since: Date): HourOfDeliveries[] {
+function everyHour(rows: HourRow[], hours: Date[]): HourOfDeliveries[] {
   const byHour = new Map(rows.map((row) => [row.hour, row]));
-  return Array.from({ length: HOURS }, (_, hour) => {
+  return hours.map((start, hour) => {
     const { succeeded = 0, waiting = 0, failing = 0, exhausted = 0 } = byHour.get(hour) ?? {};
-    const startUtc = new Date(since.getTime() + hour * HOUR_MS).toISOString();
-    return { startUtc, succeeded, waiting, failing, exhausted };
+    return { startUtc: toUtc(start), succeeded, waiting, failing, exhausted };
   });
 }

@@ -20,16 +20,20 @@ export interface SaveParts {
   newId: () => string;
   /** How many endpoints an organization may have. */
   maxEndpoints: number;
+  /** How long PostgreSQL may take for one statement. */
+  statementTimeoutMs: number;
 }
 
-/** How long the publisher goes on looking for missing events: some were in fan-out at the time of the edit. */
-const CATCH_UP_MS = 60_000;
+/** Between the end of the longest statement and the look for what it left out. */
+const CATCH_UP_MARGIN_MS = 30_000;
 
 /**
- * Until when a new, resumed or newly subscribed endpoint is caught up. The columns `catch_up_at` and `catch_up_until` are
- * marks for the publisher: it unparks the endpoint's deliveries, and adds deliveries of the events that the endpoint missed.
+ * When the publisher catches up a new, resumed or newly subscribed endpoint for the second time. A fan-out that began before
+ * the edit knows nothing of it, and may store its events after the first catch-up has passed them.
  */
-const catchUpEnd = (now: Date) => new Date(now.getTime() + CATCH_UP_MS);
+function catchUpAgainAt({ statementTimeoutMs }: Pick<SaveParts, "statementTimeoutMs">, now: Date): Date {
+  return new Date(now.getTime() + statementTimeoutMs + CATCH_UP_MARGIN_MS);
+}
 
 /**
  * Creates an endpoint with a signing secret of its own. No other answer than this one holds the secret (SPEC 3.1).
@@ -37,10 +41,11 @@ const catchUpEnd = (now: Date) => new Date(now.getTime() + CATCH_UP_MS);
  * @throws ProblemError `endpoint_limit_reached`
  */
 export async function createEndpoint(
-  { prisma, secrets, clock, newId, maxEndpoints }: SaveParts,
+  parts: SaveParts,
   organizationId: string,
   request: SaveWebhookRequest,
 ): Promise<SaveWebhookResponse> {
+  const { prisma, secrets, clock, newId, maxEndpoints } = parts;
   // The sealed secret is bound to the id, so the id is made here and not by PostgreSQL.
   const id = newId();
   const now = clock.now();
@@ -55,12 +60,11 @@ export async function createEndpoint(
     sealedSecret: secrets.seal(signingSecret, id),
     disabledReason: request.enabled ? null : ("paused" as const),
     disabledAt: request.enabled ? null : now,
-    catchUpAt: now,
-    catchUpUntil: request.enabled ? catchUpEnd(now) : null,
     createdAt: now,
     updatedAt: now,
   };
-  if (!(await insertEndpoint(prisma, row, maxEndpoints))) {
+  const catchUp = { endpointId: id, dueAt: now, againAt: catchUpAgainAt(parts, now) };
+  if (!(await insertEndpoint(prisma, { row, catchUp, maxEndpoints }))) {
     throw new ProblemError("endpoint_limit_reached", {
       detail:
         `The organization has ${maxEndpoints} endpoints, which is as many as it may have. ` +
@@ -71,7 +75,7 @@ export async function createEndpoint(
 }
 
 /**
- * Inserts an endpoint unless its organization has `maxEndpoints` already. Returns whether it did.
+ * Inserts an endpoint with its first catch-up unless its organization has `maxEndpoints` already. Returns whether it did.
  *
  * Locks the organization against other creates until the end of the transaction, so that two creates at once can't both
  * take the last place. The lock is an advisory lock, since no row stands for an organization. The count is a statement of
@@ -79,8 +83,11 @@ export async function createEndpoint(
  */
 async function insertEndpoint(
   prisma: PrismaClient,
-  row: Prisma.WebhookEndpointUncheckedCreateInput,
-  maxEndpoints: number,
+  {
+    row,
+    catchUp,
+    maxEndpoints,
+  }: { row: Prisma.WebhookEndpointUncheckedCreateInput; catchUp: Prisma.CatchUpCreateInput; maxEndpoints: number },
 ): Promise<boolean> {
   return await prisma.$transaction(
     async (transaction) => {
@@ -88,6 +95,7 @@ async function insertEndpoint(
       const count = await transaction.webhookEndpoint.count({ where: { organizationId: row.organizationId } });
       if (count >= maxEndpoints) return false;
       await transaction.webhookEndpoint.create({ data: row, select: { id: true } });
+      await transaction.catchUp.create({ data: catchUp, select: { endpointId: true } });
       return true;
     },
     { timeout: TRANSACTION_TIMEOUT_MS },
@@ -107,10 +115,11 @@ const TRANSACTION_TIMEOUT_MS = 120_000;
  * @throws ProblemError `webhook_not_found`, or `version_conflict` where the client has read another version
  */
 export async function editEndpoint(
-  { prisma, queries, secrets, clock }: SaveParts,
+  parts: SaveParts,
   { id, organizationId }: EndpointKey,
   request: SaveWebhookRequest,
 ): Promise<SaveWebhookResponse> {
+  const { prisma, queries, secrets, clock } = parts;
   const signingSecret = request.rotateSecret ? newSigningSecret() : null;
   const now = clock.now();
   const row = await updateEndpoint(queries, {
@@ -123,9 +132,9 @@ export async function editEndpoint(
     events: [...new Set(request.events)],
     sealedSecret: signingSecret === null ? null : secrets.seal(signingSecret, id),
     now,
-    catchUpUntil: catchUpEnd(now),
+    catchUpAgainAt: catchUpAgainAt(parts, now),
   });
   if (row === null) return await refuseVersion(prisma, { id, organizationId });
-  const deliveries = await recentDeliveries(queries, { organizationId, endpointId: id });
+  const deliveries = await recentDeliveries(queries, { organizationId, endpointId: id, now });
   return { endpoint: toEndpointSummary(row, deliveries.map(toDeliverySummary)), signingSecret };
 }

@@ -1,5 +1,6 @@
 import type { Queries } from "@herald/common/database/queries";
 import type { FailureKind } from "@herald/contracts";
+import { due, historyColumns } from "./delivery-columns.ts";
 import type { HistoryRow } from "./delivery-history.ts";
 
 export interface DetailsRow extends HistoryRow {
@@ -22,23 +23,26 @@ export interface AttemptRow {
 }
 
 /**
- * One delivery with its body and its attempts, oldest first; null where the endpoint has no delivery with this id.
- * Locks nothing. Walks delivery_pkey, business_event_pkey and delivery_attempt_pkey.
+ * One delivery with its body and its attempts, oldest first; null where the endpoint has no delivery with this id, or there
+ * is no such endpoint. Locks nothing. Walks delivery_pkey, webhook_endpoint_pkey, due_pkey, business_event_pkey and
+ * delivery_attempt_pkey, each in one partition.
  */
 export async function deliveryDetails(
   queries: Queries,
-  { id, endpointId, organizationId }: { id: string; endpointId: string; organizationId: string },
+  { id, endpointId, organizationId, now }: { id: string; endpointId: string; organizationId: string; now: Date },
 ): Promise<DetailsRow | null> {
   const [row] = await queries.$queryRaw<DetailsRow[]>`
-    select delivery.id, business_event_id as "businessEventId", event_type as "eventType", state::text,
-           attempt_count as "attemptCount", in_flight as "inFlight", delivery.status_code as "statusCode",
-           delivery.error_summary as "errorSummary", delivery.failure_kind as "failureKind", attempted_at as "attemptedAt",
-           delivery.created_at as "createdAt", next_attempt_at as "nextAttemptAt",
-           coalesce(delivery.body, event.body) as body, event.traceparent, attempt.list as attempts,
-           attempt.duration_ms as "durationMs"
+    select ${historyColumns}, endpoint.enabled as "isEndpointEnabled", coalesce(delivery.body, event.body) as body,
+           event.traceparent, attempts.list as attempts
     from delivery
-    left join business_event as event
-      on event.organization_id = delivery.organization_id and event.id = delivery.business_event_id
+    join webhook_endpoint as endpoint on endpoint.id = delivery.endpoint_id
+    ${due(now)}
+    left join lateral (
+      select body, traceparent
+      from business_event
+      where organization_id = delivery.organization_id and key = delivery.event_key
+      offset 0
+    ) as event on true
     cross join lateral (
       select coalesce(json_agg(json_build_object(
                'number', number,
@@ -49,13 +53,12 @@ export async function deliveryDetails(
                'failureKind', failure_kind,
                'responseExcerpt', response_excerpt,
                'traceparent', traceparent
-             ) order by number), '[]') as list,
-             (array_agg(duration_ms order by number desc))[1] as duration_ms
-      from delivery_attempt
-      where delivery_id = delivery.id
-    ) as attempt
+             ) order by number), '[]') as list
+      from attempt
+      where delivery_id = ${id}::uuid
+    ) as attempts
     where delivery.id = ${id}::uuid
-      and delivery.endpoint_id = ${endpointId}::uuid
-      and delivery.organization_id = ${organizationId}`;
+      and endpoint.id = ${endpointId}::uuid
+      and endpoint.organization_id = ${organizationId}`;
   return row ?? null;
 }

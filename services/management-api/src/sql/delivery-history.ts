@@ -2,18 +2,23 @@ import { Prisma } from "@herald/common/database/generated/client";
 import type { Queries } from "@herald/common/database/queries";
 import type { FailureKind, Outcome } from "@herald/contracts";
 import type { DeliveryRow } from "../deliveries/summary.ts";
+import { due, historyColumns } from "./delivery-columns.ts";
 
 export interface HistoryRow extends DeliveryRow {
   failureKind: FailureKind | null;
-  inFlight: boolean;
   createdAt: Date;
-  nextAttemptAt: Date | null;
   durationMs: number | null;
+  /** Whether an attempt is under way: one that was interrupted isn't. */
+  inFlight: boolean;
+  /** When it may be claimed; null where it has ended. */
+  nextAttemptAt: Date | null;
+  isEndpointEnabled: boolean;
 }
 
 export interface HistoryQuery {
   organizationId: string;
   endpointId: string;
+  now: Date;
   /** Only deliveries older than this one; null for all. */
   olderThan: string | null;
   /** Only deliveries with these outcomes, and of these event types; an empty list lets all pass. */
@@ -37,16 +42,13 @@ export interface History {
  * `maxScanned`. A rare outcome in a long history takes several calls, none of which is slow.
  *
  * Locks nothing. Walks delivery_endpoint_id_id_idx backwards from the cursor, until the page is full or `maxScanned` rows
- * were read, and delivery_attempt_pkey once a row. The organization is a condition on the endpoint and not on the
- * deliveries: there PostgreSQL could choose the organization's index, and read the deliveries of all its endpoints.
+ * were read, and due_pkey and business_event_pkey once a row.
  */
 export async function deliveryHistory(queries: Queries, query: HistoryQuery): Promise<History> {
-  const { outcomes, eventTypes, from, to, limit, maxScanned } = query;
+  const { endpointId, now, outcomes, eventTypes, from, to, limit, maxScanned } = query;
   const rows = await queries.$queryRaw<HistoryRow[]>`
-    select page.id, business_event_id as "businessEventId", event_type as "eventType", state::text,
-           attempt_count as "attemptCount", in_flight as "inFlight", page.status_code as "statusCode",
-           page.error_summary as "errorSummary", page.failure_kind as "failureKind", attempted_at as "attemptedAt", created_at as "createdAt",
-           next_attempt_at as "nextAttemptAt", latest.duration_ms as "durationMs"
+    select ${historyColumns},
+           (select enabled from webhook_endpoint where id = ${endpointId}::uuid) as "isEndpointEnabled"
     from (
       select *
       from (
@@ -59,11 +61,9 @@ export async function deliveryHistory(queries: Queries, query: HistoryQuery): Pr
         ${to === null ? Prisma.empty : Prisma.sql`and created_at < ${to}::timestamptz`}
       order by id desc
       limit ${limit}
-    ) as page
-    left join lateral (
-      select duration_ms from delivery_attempt where delivery_id = page.id order by number desc limit 1
-    ) as latest on true
-    order by page.id desc`;
+    ) as delivery
+    ${due(now)}
+    order by delivery.id desc`;
   if (rows.length === limit) return { rows, lastSeen: rows.at(-1)?.id ?? null };
   // The page isn't full: either the history has ended, or `maxScanned` rows were read.
   const [last] = await queries.$queryRaw<{ id: string }[]>`

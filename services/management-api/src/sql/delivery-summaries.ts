@@ -1,33 +1,33 @@
-import { Prisma } from "@herald/common/database/generated/client";
 import type { Queries } from "@herald/common/database/queries";
 import { RECENT_DELIVERIES } from "@herald/contracts";
 import type { DeliveryRow } from "../deliveries/summary.ts";
+import { summaryColumns } from "./delivery-columns.ts";
+import { newestDeliveries, ofAllTimes } from "./newest-deliveries.ts";
 
-/** What a summary shows of a delivery: its latest attempt. */
-const summaryColumns = Prisma.sql`
-  id, business_event_id as "businessEventId", event_type as "eventType", state::text, attempt_count as "attemptCount",
-  status_code as "statusCode", error_summary as "errorSummary", attempted_at as "attemptedAt"`;
-
-/** One delivery; null where no delivery has this id. Locks nothing. Walks delivery_pkey. */
+/**
+ * One delivery; null where no delivery of an endpoint that exists has this id. Locks nothing. Walks delivery_pkey,
+ * webhook_endpoint_pkey and business_event_pkey.
+ */
 export async function deliverySummary(queries: Queries, id: string): Promise<DeliveryRow | null> {
   const [row] = await queries.$queryRaw<DeliveryRow[]>`
-    select ${summaryColumns} from delivery where id = ${id}::uuid`;
+    select ${summaryColumns}
+    from delivery
+    where id = ${id}::uuid and exists (select from webhook_endpoint where id = delivery.endpoint_id)`;
   return row ?? null;
 }
 
 /**
  * One endpoint's share of its organization's most recent deliveries, newest first: the same share that the list of
- * endpoints shows. Locks nothing. Walks delivery_organization_id_id_idx backwards and stops at 200.
+ * endpoints shows. Locks nothing. Walks what {@link newestDeliveries} walks, and business_event_pkey.
  */
 export async function recentDeliveries(
   queries: Queries,
-  { organizationId, endpointId }: { organizationId: string; endpointId: string },
+  { organizationId, endpointId, now }: { organizationId: string; endpointId: string; now: Date },
 ): Promise<DeliveryRow[]> {
   return await queries.$queryRaw<DeliveryRow[]>`
+    with ${newestDeliveries({ organizationId, ...ofAllTimes(now), limit: RECENT_DELIVERIES })}
     select ${summaryColumns}
-    from (
-      select * from delivery where organization_id = ${organizationId} order by id desc limit ${RECENT_DELIVERIES}
-    ) as recent
+    from newest as delivery
     where endpoint_id = ${endpointId}::uuid
     order by id desc`;
 }

@@ -1,3 +1,4 @@
+import { firstIdAt } from "@herald/common/database/ids";
 import type { Queries } from "@herald/common/database/queries";
 import type { FailureKind } from "@herald/contracts";
 
@@ -15,51 +16,57 @@ export interface FailedAttemptRow {
 
 /**
  * The attempts that an endpoint's run of failures names ("<delivery id>/<number>"), in the order of the run.
- * Locks nothing. Walks delivery_attempt_pkey and delivery_pkey, once an attempt.
+ * Locks nothing. Walks delivery_attempt_pkey and delivery_pkey, each in one partition an attempt.
  */
 export async function failedAttempts(queries: Queries, failureRun: readonly string[]): Promise<FailedAttemptRow[]> {
   if (failureRun.length === 0) return [];
   return await queries.$queryRaw<FailedAttemptRow[]>`
-    select attempt.delivery_id as "deliveryId", attempt.number as "attemptNumber", delivery.event_type as "eventType",
-           attempt.started_at as "attemptedAt", attempt.duration_ms as "durationMs",
-           attempt.status_code as "statusCode", attempt.error_summary as "errorSummary",
-           attempt.failure_kind as "failureKind", attempt.response_excerpt as "responseExcerpt"
+    select failed.delivery_id as "deliveryId", failed.number as "attemptNumber",
+           (select event_type from delivery where id = failed.delivery_id) as "eventType",
+           failed.started_at as "attemptedAt", failed.duration_ms as "durationMs",
+           failed.status_code as "statusCode", failed.error_summary as "errorSummary",
+           failed.failure_kind as "failureKind", failed.response_excerpt as "responseExcerpt"
     from unnest(${failureRun}::text[]) with ordinality as run (entry, position)
-    join delivery_attempt as attempt
-      on attempt.delivery_id = split_part(entry, '/', 1)::uuid and attempt.number = split_part(entry, '/', 2)::int
-    join delivery on delivery.id = attempt.delivery_id
+    cross join lateral (
+      select *
+      from attempt
+      where delivery_id = split_part(entry, '/', 1)::uuid and number = split_part(entry, '/', 2)::int
+      offset 0
+    ) as failed
     order by position`;
 }
 
+export interface MissedQuery {
+  organizationId: string;
+  endpointId: string;
+  /** The types that it subscribes to. */
+  events: readonly string[];
+  /** Events that occurred before don't count. */
+  since: Date;
+  maxEvents: number;
+}
+
 /**
- * Counts the events that an endpoint would get if it were enabled now, besides its parked deliveries: the events of the
- * window that it subscribes to and has no delivery for. Looks at the newest `maxEvents` of the organization's events.
+ * Counts the events that an endpoint would get if it were enabled now, besides the deliveries that wait: the events that it
+ * subscribes to and has no delivery for. Looks at the newest `maxEvents` of the organization's events.
  *
- * Locks nothing. Walks business_event_organization_id_occurred_at_id_idx backwards, and
- * delivery_endpoint_id_business_event_id_key for each event of a subscribed type.
+ * Locks nothing. Walks business_event_pkey backwards, and delivery_pkey in one partition for each event of a subscribed type.
  */
 export async function missedEvents(
   queries: Queries,
-  { endpointId, windowStart, maxEvents }: { endpointId: string; windowStart: Date; maxEvents: number },
+  { organizationId, endpointId, events, since, maxEvents }: MissedQuery,
 ): Promise<{ missed: number; isMinimum: boolean }> {
   const [row] = await queries.$queryRaw<{ missed: number; seen: number }[]>`
-    with endpoint as (
-      select id, organization_id, events, created_at from webhook_endpoint where id = ${endpointId}::uuid
-    ), event as (
-      select event.id, event.type
-      from endpoint
-      join business_event as event on event.organization_id = endpoint.organization_id
-      where event.occurred_at >= greatest(endpoint.created_at, ${windowStart}::timestamptz)
-        and event.received_at >= ${windowStart}::timestamptz
-      order by event.occurred_at desc
-      limit ${maxEvents}
-    )
     select count(*)::int as seen,
            count(*) filter (
-             where event.type = any (endpoint.events) and not exists (
-               select from delivery where endpoint_id = endpoint.id and business_event_id = event.id
-             )
+             where delivery_id is not null and (select id from delivery where id = event.delivery_id) is null
            )::int as missed
-    from event cross join endpoint`;
+    from (
+      select case when type = any (${events}::text[]) then delivery_id(key, ${endpointId}::uuid) end as delivery_id
+      from business_event
+      where organization_id = ${organizationId} and key >= ${firstIdAt(since)}::uuid
+      order by key desc
+      limit ${maxEvents}::int
+    ) as event`;
   return { missed: row?.missed ?? 0, isMinimum: (row?.seen ?? 0) === maxEvents };
 }

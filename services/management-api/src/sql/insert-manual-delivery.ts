@@ -8,8 +8,8 @@ export interface ManualDelivery {
   /** The payload, as it will be sent. */
   body: string;
   createdAt: Date;
-  /** When the due scan takes the delivery, if its hint is lost. */
-  nextAttemptAt: Date;
+  /** Until then it is left to the request that waits for it; later the look for what is due takes it. */
+  dueAt: Date;
 }
 
 /**
@@ -19,16 +19,20 @@ export interface ManualDelivery {
  * webhook_endpoint_pkey.
  */
 export async function insertManualDelivery(queries: Queries, delivery: ManualDelivery): Promise<boolean> {
-  const { id, endpointId, organizationId, eventType, body, createdAt, nextAttemptAt } = delivery;
+  const { id, endpointId, organizationId, eventType, body, createdAt, dueAt } = delivery;
   const count = await queries.$executeRaw`
-    insert into delivery (id, endpoint_id, organization_id, event_type, body, next_attempt_at, created_at)
-    select ${id}::uuid, endpoint.id, endpoint.organization_id, ${eventType}, ${body}, ${nextAttemptAt}::timestamptz,
-           ${createdAt}::timestamptz
-    from webhook_endpoint as endpoint
-    where endpoint.id = ${endpointId}::uuid
-      and endpoint.organization_id = ${organizationId}
-      and endpoint.enabled
-      and ${eventType} = any (endpoint.events)
-    for share`;
+    with stored as (
+      insert into delivery (id, endpoint_id, organization_id, event_type, body, created_at)
+      select ${id}::uuid, endpoint.id, endpoint.organization_id, ${eventType}, ${body}, ${createdAt}::timestamptz
+      from webhook_endpoint as endpoint
+      where endpoint.id = ${endpointId}::uuid
+        and endpoint.organization_id = ${organizationId}
+        and endpoint.enabled
+        and ${eventType} = any (endpoint.events)
+      for share
+      returning id, endpoint_id
+    )
+    insert into due (delivery_id, endpoint_id, due_at)
+    select id, endpoint_id, ${dueAt}::timestamptz from stored`;
   return count > 0;
 }

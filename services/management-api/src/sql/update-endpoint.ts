@@ -14,7 +14,8 @@ export interface EndpointUpdate {
   /** Null keeps the secret. */
   sealedSecret: string | null;
   now: Date;
-  catchUpUntil: Date;
+  /** When a catch-up that the edit asks for is made once more. */
+  catchUpAgainAt: Date;
 }
 
 /**
@@ -22,34 +23,50 @@ export interface EndpointUpdate {
  *
  * - resumed: the run of failures ends, and the publisher is told to catch up
  * - subscribed to more events: the publisher is told to catch up
- * - paused: the reason and the time are stored; an endpoint that Herald disabled keeps its own
+ * - paused: the reason and the time are stored; an endpoint that Herald disabled keeps its own. What waits is left as it is
  *
  * Returns null where the organization has no such endpoint in that revision.
  *
- * Locks the endpoint. Walks webhook_endpoint_pkey. Of two edits of one revision the second waits for the first, and then
- * finds another revision. Every edit makes a new revision, also an edit that changes nothing.
+ * Locks the endpoint, and its row of `catch_up` where it is told. Walks webhook_endpoint_pkey twice, and catch_up_pkey. Of
+ * two edits of one revision the second waits for the first, and then finds another revision. Every edit makes a new
+ * revision, also an edit that changes nothing.
  */
 export async function updateEndpoint(queries: Queries, update: EndpointUpdate): Promise<EndpointRow | null> {
-  const { id, organizationId, revision, name, url, enabled, events, sealedSecret, now, catchUpUntil } = update;
-  // In these two conditions a column has its value from before the edit.
-  const resumed = Prisma.sql`(${enabled} and not enabled)`;
-  const hasNewEvents = Prisma.sql`(${enabled} and not (enabled and events @> ${events}::text[]))`;
+  const { id, organizationId, revision, name, url, enabled, events, sealedSecret, now, catchUpAgainAt } = update;
+  // `before` is read without a lock, and may be older than the row that is changed. Flag and events are the same in both,
+  // since the revision is, and the revision grows with every change of theirs.
+  const resumed = Prisma.sql`(${enabled} and not before.enabled)`;
   const [row] = await queries.$queryRaw<EndpointRow[]>`
-    update webhook_endpoint
-    set name = ${name},
-        url = ${url},
-        enabled = ${enabled},
-        events = ${events}::text[],
-        sealed_secret = coalesce(${sealedSecret}, sealed_secret),
-        revision = revision + 1,
-        consecutive_failures = case when ${resumed} then 0 else consecutive_failures end,
-        failure_run = case when ${resumed} then '{}' else failure_run end,
-        disabled_reason = case when ${enabled} then null when enabled then 'paused' else disabled_reason end,
-        disabled_at = case when ${enabled} then null when enabled then ${now}::timestamptz else disabled_at end,
-        catch_up_at = case when ${hasNewEvents} then ${now}::timestamptz else catch_up_at end,
-        catch_up_until = case when ${hasNewEvents} then ${catchUpUntil}::timestamptz else catch_up_until end,
-        updated_at = ${now}::timestamptz
-    where id = ${id}::uuid and organization_id = ${organizationId} and revision = ${revision}
-    returning id, name, url, enabled, consecutive_failures as "consecutiveFailures", events, revision`;
+    with edited as (
+      update webhook_endpoint as endpoint
+      set name = ${name},
+          url = ${url},
+          enabled = ${enabled},
+          events = ${events}::text[],
+          sealed_secret = coalesce(${sealedSecret}, endpoint.sealed_secret),
+          revision = endpoint.revision + 1,
+          consecutive_failures = case when ${resumed} then 0 else endpoint.consecutive_failures end,
+          failure_run = case when ${resumed} then '{}' else endpoint.failure_run end,
+          disabled_reason = case
+            when ${enabled} then null when before.enabled then 'paused' else endpoint.disabled_reason
+          end,
+          disabled_at = case
+            when ${enabled} then null when before.enabled then ${now}::timestamptz else endpoint.disabled_at
+          end,
+          updated_at = ${now}::timestamptz
+      from webhook_endpoint as before
+      where before.id = endpoint.id
+        and before.revision = endpoint.revision
+        and endpoint.id = ${id}::uuid
+        and endpoint.organization_id = ${organizationId}
+        and endpoint.revision = ${revision}
+      returning endpoint.*, ${resumed} or (${enabled} and not before.events @> ${events}::text[]) as misses_events
+    ), told as (
+      insert into catch_up (endpoint_id, priority, due_at, again_at)
+      select id, 0, ${now}::timestamptz, ${catchUpAgainAt}::timestamptz from edited where misses_events
+      on conflict (endpoint_id) do update
+      set priority = 0, due_at = excluded.due_at, cursor = null, again_at = excluded.again_at, complete_to = null
+    )
+    select id, name, url, enabled, consecutive_failures as "consecutiveFailures", events, revision from edited`;
   return row ?? null;
 }

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from "@jest/globals";
-import { ATTEMPTED_AT, states, storeDelivery } from "../support/deliveries.ts";
+import { ATTEMPTED_AT, states, storeDelivery, storeMany } from "../support/deliveries.ts";
 import { create } from "../support/endpoints.ts";
 import { type Client, useApi } from "../support/use-api.ts";
 
@@ -20,7 +20,6 @@ describe("a delivery in the listing", () => {
   const shown = {
     waiting: { attemptCount: 0, statusCode: null, succeeded: false, errorSummary: null, attemptedAtUtc: null },
     failing: { attemptCount: 2, statusCode: 503, succeeded: false, errorSummary: "timed out after 15 s" },
-    parked: { attemptCount: 1, statusCode: 500, succeeded: false, errorSummary: "the receiver answered 500" },
     succeeded: { attemptCount: 1, statusCode: 204, succeeded: true, errorSummary: null },
     exhausted: { attemptCount: 5, statusCode: 410, succeeded: false, errorSummary: "the receiver answered 410" },
   };
@@ -29,7 +28,7 @@ describe("a delivery in the listing", () => {
     async (state) => {
       const endpoint = await newEndpoint();
       const id = await storeDelivery(api.prisma, endpoint, states[state]);
-      const { businessEventId } = await api.prisma.delivery.findUniqueOrThrow({ where: { id } });
+      const { id: businessEventId } = await api.prisma.businessEvent.findFirstOrThrow({ where: { organizationId } });
       const [{ deliveries }] = (await client.get("/webhooks").expect(200)).body;
       const attemptedAtUtc = state === "waiting" ? null : ATTEMPTED_AT.toISOString();
       expect(deliveries).toEqual([
@@ -39,13 +38,45 @@ describe("a delivery in the listing", () => {
   );
 
   test("§2.2/business-event a manual delivery has no businessEventId", async () => {
-    await storeDelivery(api.prisma, await newEndpoint(), { businessEventId: null, body: "{}" });
+    await storeDelivery(api.prisma, await newEndpoint(), { body: "{}" });
     const [{ deliveries }] = (await client.get("/webhooks").expect(200)).body;
     expect(deliveries[0]).not.toHaveProperty("businessEventId");
   });
 });
 
 describe("recent deliveries", () => {
+  test("§2.1/deliveries the newest of many endpoints are listed, however unevenly they are spread", async () => {
+    const endpoints: { id: string; organizationId: string }[] = [];
+    for (let index = 0; index < 12; index++) endpoints.push(await newEndpoint());
+    // The first endpoint is quiet, the last one gets a hundred times as much.
+    for (const [index, endpoint] of endpoints.entries()) await storeMany(api.prisma, endpoint, 5 + index ** 3);
+    for (const endpoint of endpoints) await storeMany(api.prisma, endpoint, 10);
+    const stored = await api.prisma.delivery.findMany({
+      where: { organizationId },
+      orderBy: { id: "desc" },
+      select: { id: true, endpointId: true },
+      take: 200,
+    });
+    const listed: { id: string; deliveries: { id: string }[] }[] = (await client.get("/webhooks").expect(200)).body;
+    for (const { id, deliveries } of listed) {
+      expect(deliveries.map((delivery) => delivery.id)).toEqual(
+        stored.filter(({ endpointId }) => endpointId === id).map((delivery) => delivery.id),
+      );
+    }
+  });
+
+  test("§2.1/deliveries the order is that of the events' times, also where a delivery was stored later", async () => {
+    const endpoint = await newEndpoint();
+    const now = Date.now();
+    const recent = await storeDelivery(api.prisma, endpoint, { createdAt: new Date(now) });
+    const caughtUp = await storeDelivery(api.prisma, endpoint, { createdAt: new Date(now - 3_600_000) });
+    await api.prisma.delivery.update({ where: { id: caughtUp }, data: { createdAt: new Date(now + 60_000) } });
+    expect((await client.get("/webhooks").expect(200)).body[0].deliveries).toMatchObject([
+      { id: recent },
+      { id: caughtUp },
+    ]);
+  });
+
   test("§2.1/deliveries §8/recent at most 200 across the whole organization, the newest, each with its endpoint", async () => {
     const [first, second] = [await newEndpoint(), await newEndpoint()];
     const ids: Record<string, string[]> = { [first.id]: [], [second.id]: [] };
@@ -62,9 +93,7 @@ describe("recent deliveries", () => {
   test("§2.1/deliveries a busy endpoint can take all of the 200", async () => {
     const [quiet, busy] = [await newEndpoint(), await newEndpoint()];
     await storeDelivery(api.prisma, quiet);
-    await api.prisma.$executeRaw`
-      insert into delivery (endpoint_id, organization_id, event_type, body, created_at)
-      select ${busy.id}::uuid, ${organizationId}, 'RiskCreated', '{}', now() from generate_series(1, 200)`;
+    await storeMany(api.prisma, busy, 200);
     const { body } = await client.get("/webhooks").expect(200);
     expect(body.map((endpoint: { deliveries: unknown[] }) => endpoint.deliveries.length)).toEqual([0, 200]);
   });
@@ -74,9 +103,7 @@ describe("recent deliveries", () => {
     const id = await storeDelivery(api.prisma, endpoint);
     const other = await api.as({ organizationId: api.newOrganization() });
     const { endpoint: theirs } = await create(other);
-    await api.prisma.$executeRaw`
-      insert into delivery (endpoint_id, organization_id, event_type, body, created_at)
-      select ${theirs.id}::uuid, ${`organization-other`}, 'RiskCreated', '{}', now() from generate_series(1, 250)`;
+    await storeMany(api.prisma, { id: theirs.id, organizationId: "organization-other" }, 250);
     expect((await client.get("/webhooks").expect(200)).body[0].deliveries).toMatchObject([{ id }]);
   });
 });

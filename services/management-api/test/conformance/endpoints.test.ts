@@ -1,5 +1,6 @@
 import { EVENT_TYPES } from "@herald/contracts";
 import { beforeEach, describe, expect, test } from "@jest/globals";
+import { storeDelivery } from "../support/deliveries.ts";
 import { create, settings } from "../support/endpoints.ts";
 import { type Client, useApi } from "../support/use-api.ts";
 
@@ -233,9 +234,7 @@ describe("another organization", () => {
   test("§5.3 another organization sees nothing of an endpoint, and gets a 404 for its ids on every route", async () => {
     const { endpoint } = await create(client);
     const { version } = endpoint;
-    const { id: deliveryId } = await api.prisma.delivery.create({
-      data: { endpointId: endpoint.id, organizationId, eventType: "RiskCreated", body: "{}", createdAt: new Date() },
-    });
+    const deliveryId = await storeDelivery(api.prisma, { id: endpoint.id, organizationId });
     const other = await api.as({ organizationId: api.newOrganization() });
     const path = `/webhooks/${endpoint.id}`;
     await other.get("/webhooks").expect(200, []);

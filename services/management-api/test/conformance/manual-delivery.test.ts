@@ -1,14 +1,15 @@
-import type { Hint } from "@herald/contracts";
+import { timeOf } from "@herald/common/database/ids";
+import type { ManualRequest } from "@herald/contracts";
 import { beforeEach, describe, expect, test } from "@jest/globals";
 import { ATTEMPTED_AT, states } from "../support/deliveries.ts";
 import { create } from "../support/endpoints.ts";
 import { type Client, useApi } from "../support/use-api.ts";
 
 /** Leaves the delivery as a dispatcher would leave it; the tests decide how. */
-let attempt: (hint: Hint) => Promise<unknown> = async () => {};
+let attempt: (request: ManualRequest) => Promise<unknown> = async () => {};
 const api = useApi({
-  requestAttempt: async (hint) => {
-    await attempt(hint);
+  requestAttempt: async (request) => {
+    await attempt(request);
   },
 });
 let client: Client;
@@ -27,15 +28,15 @@ const attempted = (row: object) => {
 describe("an active, subscribed endpoint", () => {
   test("§4.1/deliver §4.1.2 a manual delivery is stored as it will be sent, and is no business event", async () => {
     const { endpoint } = await create(client);
-    const hints: Hint[] = [];
-    attempt = async (hint) => hints.push(hint);
+    const requests: ManualRequest[] = [];
+    attempt = async (request) => requests.push(request);
     const { body } = await deliver(endpoint.id, ' {"order":7}').expect(200);
-    expect(hints).toEqual([{ deliveryId: body.id, endpointId: endpoint.id }]);
+    expect(requests).toEqual([{ deliveryId: body.id, endpointId: endpoint.id }]);
     const row = await api.prisma.delivery.findUniqueOrThrow({ where: { id: body.id } });
     expect(row).toMatchObject({
       endpointId: endpoint.id,
       body: ' {"order":7}',
-      businessEventId: null,
+      eventKey: null,
       state: "pending",
     });
     expect(await api.prisma.businessEvent.count()).toBe(0);
@@ -73,7 +74,13 @@ describe("an active, subscribed endpoint", () => {
     const { body } = await deliver(endpoint.id, "{}").expect(200);
     expect(body).toMatchObject({ attemptCount: 0, statusCode: null, succeeded: false, attemptedAtUtc: null });
     const row = await api.prisma.delivery.findUniqueOrThrow({ where: { id: body.id } });
-    expect(row).toMatchObject({ state: "pending", attemptCount: 0, nextAttemptAt: expect.any(Date) });
+    expect(row).toMatchObject({ state: "pending", attemptCount: 0 });
+    const due = await api.prisma.due.findUniqueOrThrow({ where: { deliveryId: body.id } });
+    expect(due).toMatchObject({ endpointId: endpoint.id, claimId: null, attempts: 0, interruptions: 0 });
+    // The look for what is due leaves it to the request for half a minute.
+    expect(due.dueAt.getTime() - row.createdAt.getTime()).toBe(30_000);
+    // The id is a UUIDv7 of that time.
+    expect([body.id[14], timeOf(body.id)]).toEqual(["7", row.createdAt]);
   });
 });
 

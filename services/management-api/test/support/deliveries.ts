@@ -1,35 +1,41 @@
-import { randomUUID } from "node:crypto";
 import type { Prisma, PrismaClient } from "@herald/common/database/generated/client";
-import { insertDelivery, insertEvent } from "@herald/testkit/harness/rows";
-import { v7 } from "uuid";
+import { deliveryId } from "@herald/common/database/ids";
+import { idAt, insertDelivery, insertEvent } from "@herald/testkit/harness/rows";
 
-type DeliveryRow = Prisma.DeliveryUncheckedCreateInput;
+type Row = Partial<Prisma.DeliveryUncheckedCreateInput> & { due?: Partial<Prisma.DueUncheckedCreateInput> };
 
-/** Ids as the services make them, in the order of their making. */
+/** Ids are in the order of time, so each delivery is a millisecond later than the one before. */
 let sequence = 0;
-export const newDeliveryId = (time = new Date()): string => v7({ msecs: time.getTime(), seq: ++sequence });
 
-/** What `row` doesn't say is that of a pending automatic delivery, made now. */
+/**
+ * What `row` doesn't say is that of a pending automatic delivery, made now, of an event that occurred now. One with a `body` is
+ * a manual delivery.
+ */
 export async function storeDelivery(
   prisma: PrismaClient,
-  { id: endpointId, organizationId }: { id: string; organizationId: string },
-  row: Partial<DeliveryRow> = {},
+  endpoint: { id: string; organizationId: string },
+  row: Row = {},
 ): Promise<string> {
-  const event = await insertEvent(prisma, organizationId, { id: randomUUID() });
-  const createdAt = (row.createdAt as Date | undefined) ?? new Date();
-  const { id } = await insertDelivery(
-    prisma,
-    { id: endpointId, organizationId },
-    {
-      id: newDeliveryId(createdAt),
-      businessEventId: event.id,
-      body: null,
-      createdAt,
-      nextAttemptAt: createdAt,
-      ...row,
-    },
-  );
+  const time = ((row.createdAt as Date | undefined) ?? new Date()).getTime();
+  const createdAt = new Date(time + ++sequence);
+  if (row.body) return (await insertDelivery(prisma, endpoint, { ...row, id: idAt(createdAt), createdAt })).id;
+  const { key } = await insertEvent(prisma, endpoint.organizationId, { occurredAt: createdAt });
+  const id = deliveryId(key, endpoint.id);
+  await insertDelivery(prisma, endpoint, { ...row, id, eventKey: key, createdAt });
   return id;
+}
+
+/** Stores many deliveries at once: manual ones that succeeded now. */
+export async function storeMany(
+  prisma: PrismaClient,
+  { id, organizationId }: { id: string; organizationId: string },
+  count: number,
+): Promise<void> {
+  await prisma.$executeRaw`
+    insert into delivery (id, endpoint_id, organization_id, event_type, body, state, created_at)
+    select overlay(gen_random_uuid()::text placing left(${idAt(new Date(Date.now() + ++sequence))}, 14) from 1 for 14)::uuid,
+           ${id}::uuid, ${organizationId}, 'RiskCreated', '{}', 'succeeded', now()
+    from generate_series(1, ${count}::int)`;
 }
 
 export const ATTEMPTED_AT = new Date("2026-03-01T12:00:00.123Z");
@@ -44,16 +50,9 @@ export const states = {
     errorSummary: "timed out after 15 s",
     failureKind: "timed_out",
     attemptedAt: ATTEMPTED_AT,
+    durationMs: 15_000,
   },
-  parked: {
-    state: "parked",
-    attemptCount: 1,
-    statusCode: 500,
-    errorSummary: "the receiver answered 500",
-    failureKind: "http_status",
-    attemptedAt: ATTEMPTED_AT,
-  },
-  succeeded: { state: "succeeded", attemptCount: 1, statusCode: 204, attemptedAt: ATTEMPTED_AT, nextAttemptAt: null },
+  succeeded: { state: "succeeded", attemptCount: 1, statusCode: 204, attemptedAt: ATTEMPTED_AT, durationMs: 38 },
   exhausted: {
     state: "exhausted",
     attemptCount: 5,
@@ -61,6 +60,6 @@ export const states = {
     errorSummary: "the receiver answered 410",
     failureKind: "http_status",
     attemptedAt: ATTEMPTED_AT,
-    nextAttemptAt: null,
+    durationMs: 12,
   },
-} as const satisfies Record<string, Partial<DeliveryRow>>;
+} as const satisfies Record<string, Row>;

@@ -5,7 +5,7 @@ import type { PrismaClient } from "@herald/common/database/generated/client";
 import { type Clock, systemClock } from "@herald/common/runtime/clock";
 import type { Log, LogFields } from "@herald/common/telemetry/log";
 import { createRegistry } from "@herald/common/telemetry/metrics";
-import type { Hint } from "@herald/contracts";
+import type { ManualRequest } from "@herald/contracts";
 import { useDatabase } from "@herald/testkit/harness/use-database";
 import { afterAll, afterEach, beforeAll } from "@jest/globals";
 import { agent, type Response, type Test } from "supertest";
@@ -22,7 +22,7 @@ export interface ApiOptions {
   settings?: Record<string, string>;
   clock?: Clock;
   /** Stands in for broker and dispatcher; without it no dispatcher answers. */
-  requestAttempt?: (hint: Hint) => Promise<void>;
+  requestAttempt?: (request: ManualRequest) => Promise<void>;
 }
 
 export interface Api {

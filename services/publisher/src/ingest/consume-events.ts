@@ -2,88 +2,90 @@ import type { Broker, Consumer, IncomingMessage, Publisher } from "@herald/commo
 import { carriedHeaders } from "@herald/common/broker/carried-headers";
 import type { Names } from "@herald/common/broker/topology";
 import { batcher } from "@herald/common/runtime/batcher";
+import type { Clock } from "@herald/common/runtime/clock";
 import type { Log } from "@herald/common/telemetry/log";
 import { readTraceparent } from "@herald/common/telemetry/trace-context";
 import type { TraceSpan, Tracing } from "@herald/common/telemetry/tracing";
-import type { Hint } from "@herald/contracts";
-import type { FanOut } from "../fan-out.ts";
+import type { FanOut, FanOutItem, FanOutOutcome, FanOutResult } from "../fan-out.ts";
 import type { PublisherMetrics } from "../metrics.ts";
 import { type IncomingEvent, readEvent } from "./read-event.ts";
 
 export interface ConsumeOptions {
-  /** Messages that may be under way in this process. */
+  /** Messages that may be under way in this process; each inbox queue has an equal share of them. */
   prefetch: number;
   /** Events stored by one statement, at the most. */
   batchSize: number;
+  /** How far back events are delivered (SPEC 6.1: seven days), in milliseconds. */
+  windowMs: number;
 }
 
 interface Parts {
   broker: Broker;
   names: Names;
   publisher: Publisher;
+  /** Announces endpoints that got deliveries. */
+  hint: (endpointIds: readonly string[]) => void;
   fanOut: FanOut;
+  clock: Clock;
   metrics: PublisherMetrics;
   tracing: Tracing | undefined;
   log: Log;
 }
 
-/** Statements at once: while one batch waits for its hints to be confirmed, the next one is stored. */
+/** Statements at once: while one batch is on its way to PostgreSQL, the next one is read. */
 const BATCHES_AT_ONCE = 2;
 
 /** Bodies of one statement, in characters: 256 KiB events must not add up to a statement of a hundred megabytes. */
 const MAX_BATCH_LENGTH = 4 * 1024 * 1024;
 
 /**
- * Takes business events from the inbox queue. A message is acknowledged when its event is stored and its hints are
- * confirmed, or when it is stored in the rejected queue, or when there is nothing to do with it. What the process holds
- * when it dies is delivered again, and storing it again changes nothing.
+ * Takes business events from the inbox queues. A message is acknowledged when its event is stored with all its deliveries, or
+ * when it is stored in the rejected queue, or when there is nothing to do with it. What the process holds when it dies is
+ * delivered again, and storing it again changes nothing.
  */
-export function consumeEvents(parts: Parts, { prefetch, batchSize }: ConsumeOptions): Consumer {
-  const { broker, names, publisher, fanOut, metrics, tracing, log } = parts;
+export function consumeEvents(parts: Parts, { prefetch, batchSize, windowMs }: ConsumeOptions): Consumer {
+  const { broker, names, publisher, hint, fanOut, clock, metrics, tracing, log } = parts;
+  /** Messages whose events PostgreSQL could not store in time. They come again after a pause, and are kept from the others. */
+  const tooMuch = new WeakSet<IncomingMessage>();
 
-  interface Incoming {
-    message: IncomingMessage;
-    event: IncomingEvent;
-  }
-
-  /** Resolves with the reason why an event could not be stored; undefined where it was stored. */
-  const fanOutInBatches = batcher<Incoming, string | undefined>(
-    async (batch) => {
-      const reasons = new Map<IncomingEvent, string>();
-      for (const part of splitByLength(batch)) await process(part, reasons);
-      return batch.map(({ event }) => reasons.get(event));
+  const together = batcher(
+    async (items: FanOutItem[]) => {
+      const outcomes: FanOutOutcome[] = [];
+      for (const part of splitByLength(items)) outcomes.push(...hinted(part.length, await fanOut.together(part)));
+      return outcomes;
     },
     { maxItems: batchSize, maxRunning: BATCHES_AT_ONCE },
   );
+  const alone = batcher(async ([item]: FanOutItem[]) => hinted(1, await fanOut.alone(item as FanOutItem)), {
+    maxItems: 1,
+    maxRunning: 1,
+  });
 
-  async function process(batch: readonly Incoming[], reasons: Map<IncomingEvent, string>): Promise<void> {
-    metrics.batchSize.observe(batch.length);
-    const { hints, unstorable } = await fanOut(batch.map(({ event }) => event));
-    metrics.deliveries.inc(hints.length);
-    await publishHints(hints);
-    for (const { event, reason } of unstorable) reasons.set(event, reason);
-    for (const { message, event } of batch) {
-      const reason = reasons.get(event);
-      if (reason === undefined) message.ack();
-      else await reject(message, reason);
+  function hinted(events: number, { outcomes, endpointIds, deliveryCount }: FanOutResult): FanOutOutcome[] {
+    metrics.batchSize.observe(events);
+    metrics.deliveries.inc(deliveryCount);
+    hint(endpointIds);
+    return outcomes;
+  }
+
+  /**
+   * Makes all deliveries of an event. One with more endpoints than a page comes round again for each page, behind the events that
+   * came meanwhile.
+   *
+   * @returns why the event can't be stored; undefined where it was
+   * @throws where it was too much for PostgreSQL, or the process stops: the message is handed over again after a pause
+   */
+  async function fanOutWhole(message: IncomingMessage, event: IncomingEvent): Promise<string | undefined> {
+    const fanOutPage = tooMuch.has(message) ? alone : together;
+    let outcome = await fanOutPage({ event });
+    while (outcome.kind === "unfinished") {
+      outcome = await fanOutPage({ event, afterEndpointId: outcome.afterEndpointId });
     }
-  }
-
-  /** A hint that is not sent delays its delivery by half a minute only, so a failure here rejects no event. */
-  async function publishHints(hints: readonly Hint[]): Promise<void> {
-    const results = await Promise.allSettled(hints.map((hint) => publisher.publish(hintMessage(hint))));
-    const failures = results.filter((result) => result.status === "rejected");
-    metrics.hints.inc({ result: "sent" }, results.length - failures.length);
-    if (failures.length === 0) return;
-    metrics.hints.inc({ result: "failed" }, failures.length);
-    log.warn("hints were not sent; the due scan finds their deliveries", {
-      hints: failures.length,
-      error: failures[0]?.reason,
-    });
-  }
-
-  function hintMessage(hint: Hint) {
-    return { exchange: "", routingKey: names.firstHintsQueue, content: Buffer.from(JSON.stringify(hint)) };
+    if (outcome.kind === "too much") {
+      tooMuch.add(message);
+      throw outcome.error;
+    }
+    return outcome.kind === "unstorable" ? outcome.reason : undefined;
   }
 
   /** Moves a message to the rejected queue: its copy is confirmed there before the original goes. */
@@ -100,38 +102,41 @@ export function consumeEvents(parts: Parts, { prefetch, batchSize }: ConsumeOpti
   }
 
   async function handle(message: IncomingMessage): Promise<void> {
-    const reading = readEvent(message.content, traceparentOf(message));
-    if (reading.kind === "ignored") {
-      metrics.events.inc({ result: "ignored" });
-      message.ack();
-    } else if (reading.kind === "rejected") {
-      await reject(message, reading.reason);
-    } else {
-      metrics.events.inc({ result: "received" });
-      await fanOutTraced(message, reading.event);
+    const reading = readEvent(message.content, { traceparent: traceparentOf(message), now: clock.now(), windowMs });
+    if (reading.kind === "rejected") return await reject(message, reading.reason);
+    if (reading.kind === "event") {
+      const reason = await fanOutTraced(message, reading.event);
+      if (reason !== undefined) return await reject(message, reason);
     }
+    metrics.events.inc({ result: reading.kind === "event" ? "received" : reading.kind });
+    message.ack();
   }
 
   /** The event is stored with the span's trace context: its attempts, however late, refer to its fan-out. */
-  async function fanOutTraced(message: IncomingMessage, event: IncomingEvent): Promise<void> {
+  async function fanOutTraced(message: IncomingMessage, event: IncomingEvent): Promise<string | undefined> {
     const span = tracing && startSpan(tracing, event);
     try {
-      const traceparent = span?.traceparent ?? event.traceparent;
-      const reason = await fanOutInBatches({ message, event: { ...event, traceparent } });
+      const reason = await fanOutWhole(message, { ...event, traceparent: span?.traceparent ?? event.traceparent });
       span?.end({ error: reason });
+      return reason;
     } catch (error) {
       span?.end({ error: (error as Error).message });
       throw error;
     }
   }
 
-  return broker.consume({ queue: names.inboxQueue, prefetch, handle });
+  const { inboxQueues } = names;
+  return broker.consume({
+    queue: inboxQueues,
+    prefetch: Math.max(1, Math.floor(prefetch / inboxQueues.length)),
+    handle,
+  });
 }
 
-function splitByLength<T extends { event: IncomingEvent }>(batch: readonly T[]): T[][] {
-  const parts: T[][] = [];
+function splitByLength(items: readonly FanOutItem[]): FanOutItem[][] {
+  const parts: FanOutItem[][] = [];
   let length = Number.POSITIVE_INFINITY;
-  for (const item of batch) {
+  for (const item of items) {
     if (length + item.event.body.length > MAX_BATCH_LENGTH) {
       parts.push([]);
       length = 0;

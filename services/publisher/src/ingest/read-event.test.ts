@@ -1,3 +1,4 @@
+import { eventKey } from "@herald/common/database/ids";
 import type { BusinessEvent } from "@herald/contracts";
 import { describe, expect, test } from "@jest/globals";
 import { readEvent } from "./read-event.ts";
@@ -12,8 +13,14 @@ const event: BusinessEvent = {
   data: { changes: { Status: { oldValue: "InProgress", newValue: "Done" } } },
 };
 
-function read(content: unknown): ReturnType<typeof readEvent> {
-  return readEvent(Buffer.from(typeof content === "string" ? content : JSON.stringify(content)), null);
+const OCCURRED_AT = Date.parse(event.occurredAtUtc);
+const HOUR_MS = 60 * 60_000;
+const WINDOW_MS = 7 * 24 * HOUR_MS;
+
+/** @param now when it is read; a second after the event where absent */
+function read(content: unknown, now = OCCURRED_AT + 1_000): ReturnType<typeof readEvent> {
+  const bytes = Buffer.from(typeof content === "string" ? content : JSON.stringify(content));
+  return readEvent(bytes, { traceparent: null, now: new Date(now), windowMs: WINDOW_MS });
 }
 
 function reasonOf(content: unknown): string {
@@ -52,6 +59,50 @@ describe("a message that keeps the contract", () => {
   test("§6/names a type that is no subscription's is ignored, whatever else it holds", () => {
     expect(read({ ...event, type: "ProjectRenamed" })).toEqual({ kind: "ignored", type: "ProjectRenamed" });
     expect(read({ type: "*" })).toEqual({ kind: "ignored", type: "*" });
+  });
+});
+
+describe("an event's time", () => {
+  test("§6.1/window an event of seven days ago is taken, and one a millisecond older is stale", () => {
+    expect(read(event, OCCURRED_AT + WINDOW_MS).kind).toBe("event");
+    expect(read(event, OCCURRED_AT + WINDOW_MS + 1)).toEqual({ kind: "stale" });
+    expect(read({ ...event, occurredAtUtc: "0001-01-01T00:00:00Z" })).toEqual({ kind: "stale" });
+  });
+
+  test("an event an hour ahead is taken, and one further ahead is rejected, since a clock is wrong", () => {
+    expect(read(event, OCCURRED_AT - HOUR_MS).kind).toBe("event");
+    const reason = expect.stringContaining("/occurredAtUtc is more than an hour in the future");
+    expect(read(event, OCCURRED_AT - HOUR_MS - 1)).toEqual({ kind: "rejected", reason });
+    expect(read({ ...event, occurredAtUtc: "9999-12-31T23:59:59.999999999Z" })).toEqual({ kind: "rejected", reason });
+  });
+});
+
+describe("an event's key", () => {
+  const keyOf = (content: unknown) => {
+    const reading = read(content);
+    return reading.kind === "event" ? reading.event.key : reading;
+  };
+
+  test("an event has the same key whatever else it says, and however its id and time are written", () => {
+    const key = eventKey(event.organizationId, event.id, new Date(event.occurredAtUtc));
+    expect(keyOf(event)).toBe(key);
+    const { data: _data, ...rest } = event;
+    expect(keyOf({ data: {}, ...rest, type: "RiskCreated", id: event.id.toUpperCase() })).toBe(key);
+    expect(keyOf({ ...event, occurredAtUtc: "2026-03-01T12:00:00.123999Z" })).toBe(key);
+  });
+
+  test("an event of another organization, id or time has another key", () => {
+    const others = [
+      { ...event, organizationId: "ORG-1" },
+      { ...event, id: event.entityId },
+      { ...event, occurredAtUtc: "2026-03-01T12:00:00.124Z" },
+    ];
+    expect(new Set([event, ...others].map(keyOf)).size).toBe(4);
+  });
+
+  test("ids are read in small letters, as PostgreSQL writes them", () => {
+    const capitals = { ...event, id: event.id.toUpperCase(), entityId: event.entityId.toUpperCase() };
+    expect(read(capitals)).toMatchObject({ kind: "event", event: { id: event.id, entityId: event.entityId } });
   });
 });
 
@@ -99,7 +150,8 @@ describe("a message that breaks the contract is rejected with the reason", () =>
   );
 
   test("a message of bytes that are no UTF-8 is rejected", () => {
-    expect(readEvent(Buffer.from([0x7b, 0xff, 0x7d]), null)).toEqual({
+    const options = { traceparent: null, now: new Date(), windowMs: WINDOW_MS };
+    expect(readEvent(Buffer.from([0x7b, 0xff, 0x7d]), options)).toEqual({
       kind: "rejected",
       reason: "the body is not valid UTF-8",
     });

@@ -1,3 +1,4 @@
+import { eventKey } from "@herald/common/database/ids";
 import {
   type BusinessEvent,
   isEventType,
@@ -13,8 +14,11 @@ import { rawMember } from "./raw-member.ts";
 /** An event as it is stored: with the request body that every receiver will get. */
 export interface IncomingEvent {
   organizationId: string;
+  /** A function of organization, id and time: the same event has the same key. */
+  key: string;
   id: string;
   type: string;
+  entityId: string;
   occurredAt: Date;
   body: string;
   traceparent: string | null;
@@ -25,8 +29,13 @@ export type Reading =
   | { kind: "event"; event: IncomingEvent }
   /** An event of a type that Herald does not deliver: it breaks nothing, and there is nothing to do (SPEC 6). */
   | { kind: "ignored"; type: string }
+  /** An event that is too old to be delivered to anybody. */
+  | { kind: "stale" }
   /** It breaks the contract; the reason says how, for the product service that emitted it. */
   | { kind: "rejected"; reason: string };
+
+/** By how much an emitter's clock may be ahead: its events stay in the window by so much longer. */
+const MAX_AHEAD_MS = 60 * 60_000;
 
 const ajv = new Ajv({ allErrors: false, strict: true, allowUnionTypes: true });
 ajv.addFormat("uuid", isUuid);
@@ -35,8 +44,16 @@ const validate = ajv.compile<BusinessEvent>(businessEventSchema);
 
 const utf8 = new TextDecoder("utf-8", { fatal: true });
 
+export interface ReadingOptions {
+  /** The emitter's trace context. */
+  traceparent: string | null;
+  now: Date;
+  /** How far back events are delivered (SPEC 6.1: seven days), in milliseconds. */
+  windowMs: number;
+}
+
 /** Reads a message of the events exchange. Pure; never throws, whatever the bytes. */
-export function readEvent(content: Uint8Array, traceparent: string | null): Reading {
+export function readEvent(content: Uint8Array, { traceparent, now, windowMs }: ReadingOptions): Reading {
   if (content.byteLength > MAX_EVENT_BYTES) {
     return rejected(`the body has ${content.byteLength} bytes; at most ${MAX_EVENT_BYTES} are allowed`);
   }
@@ -55,13 +72,23 @@ export function readEvent(content: Uint8Array, traceparent: string | null): Read
   const type = (value as { type?: unknown } | null)?.type;
   if (typeof type === "string" && type !== "" && !isEventType(type)) return { kind: "ignored", type };
   if (!validate(value)) return rejected(describe(validate.errors?.[0]));
+  const { organizationId } = value;
+  const id = value.id.toLowerCase();
+  const occurredAt = new Date(value.occurredAtUtc);
+  const aheadMs = occurredAt.getTime() - now.getTime();
+  if (aheadMs > MAX_AHEAD_MS) {
+    return rejected("/occurredAtUtc is more than an hour in the future; the clock of its emitter must be wrong");
+  }
+  if (aheadMs < -windowMs) return { kind: "stale" };
   return {
     kind: "event",
     event: {
-      organizationId: value.organizationId,
-      id: value.id.toLowerCase(),
+      organizationId,
+      key: eventKey(organizationId, id, occurredAt),
+      id,
       type: value.type,
-      occurredAt: new Date(value.occurredAtUtc),
+      entityId: value.entityId.toLowerCase(),
+      occurredAt,
       body: payloadText(text, value),
       traceparent,
     },

@@ -1,79 +1,63 @@
 import type { Queries } from "@herald/common/database/queries";
-
-/** A position in an organization's events: those after it in (occurred_at, id) are still to be read. */
-export interface EventCursor {
-  occurredAt: Date;
-  id: string;
-}
+import type { CatchUp } from "./take-catch-up.ts";
 
 export interface BackfilledPage {
+  /** False where another process has taken the catch-up over, or somebody asked for it anew. */
+  held: boolean;
   /** Events that the page held, of whatever type. */
   eventCount: number;
   /** Deliveries that were missing and are there now, due at once. */
   deliveryCount: number;
-  /** The page's last event; null for an empty page. */
-  cursor: EventCursor | null;
-}
-
-interface Row {
-  eventCount: number;
-  deliveryCount: number;
-  occurredAt: Date | null;
-  id: string | null;
+  /** The key of the page's last event; null for an empty page. */
+  cursor: string | null;
 }
 
 /**
- * Reads one page of the events that an endpoint may have missed, earliest first, and makes the deliveries that it lacks
- * (SPEC 6.1: of the window, never from before the endpoint's creation). Nothing for an endpoint that is disabled or gone.
+ * Reads one page of the events of an endpoint's organization that come after a key, and makes the deliveries that the endpoint
+ * lacks. Nothing for an endpoint that is disabled or gone. Stores the cursor and renews the lease.
  *
  * The page is counted before the filter, so that a call costs the same whatever an organization emits.
- * Locks: what it inserts, and the endpoint against deletion. Walks business_event_organization_id_occurred_at_id_idx from the cursor on.
+ * Locks: what it inserts, and the catch-up's row at its end. Walks business_event_pkey in the partitions after the key.
  */
 export async function backfill(
   queries: Queries,
-  page: { endpointId: string; after: EventCursor | null; windowStart: Date; now: Date; pageSize: number },
+  { endpointId, leasedUntil }: CatchUp,
+  page: { organizationId: string; after: string; now: Date; renewedUntil: Date; pageSize: number },
 ): Promise<BackfilledPage> {
-  const { endpointId, after, windowStart, now, pageSize } = page;
-  const [row] = await queries.$queryRaw<Row[]>`
-    with endpoint as (
-      select id, organization_id, events, created_at from webhook_endpoint where id = ${endpointId}::uuid and enabled
-      -- The foreign key would take this lock too, but fail while the endpoint is being deleted. Here it is then not found.
-      for key share
-    ), page as (
-      select event.organization_id, event.id, event.type, event.occurred_at
-      from endpoint
-      -- Lateral, so that the index gives the order and the limit ends the reading: a join would sort the whole window.
-      cross join lateral (
-        select organization_id, id, type, occurred_at from business_event
-        where organization_id = endpoint.organization_id
-          and occurred_at >= greatest(endpoint.created_at, ${windowStart}::timestamptz)
-          -- An event may claim a time in the future. Its window ends all the same, as its delivery may be erased by now.
-          and received_at >= ${windowStart}::timestamptz
-          and (occurred_at, id) > (${after?.occurredAt ?? windowStart}::timestamptz, ${after?.id ?? ZERO_UUID}::uuid)
-        order by occurred_at, id
-        limit ${pageSize}
-      ) as event
+  const { organizationId, after, now, renewedUntil, pageSize } = page;
+  const [row] = await queries.$queryRaw<BackfilledPage[]>`
+    with endpoint as materialized (
+      select id, organization_id, events from webhook_endpoint where id = ${endpointId}::uuid and enabled
+    ), page as materialized (
+      select key, type from business_event
+      where organization_id = ${organizationId} and key > ${after}::uuid and exists (select from endpoint)
+      order by key
+      limit ${pageSize}
     ), backfilled as (
-      insert into delivery (endpoint_id, organization_id, business_event_id, event_type, next_attempt_at, created_at)
-      select endpoint.id, page.organization_id, page.id, page.type, ${now}::timestamptz, ${now}::timestamptz
-      from page join endpoint on page.type = any (endpoint.events)
-      where not exists (
-        select from delivery where delivery.endpoint_id = endpoint.id and delivery.business_event_id = page.id
-      )
-      order by page.occurred_at, page.id
-      on conflict (endpoint_id, business_event_id) do nothing
+      insert into delivery (id, endpoint_id, organization_id, event_key, event_type, created_at)
+      select delivery_id(page.key, endpoint.id), endpoint.id, endpoint.organization_id, page.key, page.type,
+        ${now}::timestamptz
+      from page
+      join endpoint on page.type = any (endpoint.events)
+      order by page.key
+      on conflict (id) do nothing
       returning id
+    ), waiting as (
+      insert into due (delivery_id, endpoint_id, due_at)
+      select id, ${endpointId}::uuid, ${now}::timestamptz from backfilled
     ), last_event as (
-      select occurred_at, id from page order by occurred_at desc, id desc limit 1
+      select key from page order by key desc limit 1
+    ), held as (
+      update catch_up
+      set due_at = ${renewedUntil}::timestamptz, cursor = coalesce((select key from last_event), cursor)
+      where endpoint_id = ${endpointId}::uuid and due_at = ${leasedUntil}::timestamptz
+      returning 1
     )
     select
+      exists (select from held) as "held",
       (select count(*) from page)::int as "eventCount",
       (select count(*) from backfilled)::int as "deliveryCount",
-      (select occurred_at from last_event) as "occurredAt",
-      (select id from last_event) as "id"`;
+      (select key from last_event) as "cursor"`;
   if (!row) throw new Error("PostgreSQL answered a select of aggregates with no row.");
-  const cursor = row.occurredAt && row.id ? { occurredAt: row.occurredAt, id: row.id } : null;
-  return { eventCount: row.eventCount, deliveryCount: row.deliveryCount, cursor };
+  return row;
 }
-
-const ZERO_UUID = "00000000-0000-0000-0000-000000000000";

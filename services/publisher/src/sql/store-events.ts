@@ -1,83 +1,126 @@
 import type { Queries } from "@herald/common/database/queries";
-import type { Hint } from "@herald/contracts";
 import type { IncomingEvent } from "../ingest/read-event.ts";
 
-/** Times that decide about a batch of events. */
-export interface FanOutTimes {
-  now: Date;
-  /** Events that occurred before this are stored but not delivered (SPEC 6.1: the previous seven days). */
-  windowStart: Date;
-  /** When the due scan may take a new delivery, should its hint be lost. */
-  hintGraceUntil: Date;
+/** An event, and which of its endpoints come now: those after an id, and no more than so many. */
+export interface EventPage {
+  event: IncomingEvent;
+  /** {@link FIRST_ENDPOINT}, or where the page before this one ended. */
+  afterEndpointId: string;
+  maxEndpoints: number;
+}
+
+export const FIRST_ENDPOINT = "00000000-0000-0000-0000-000000000000";
+
+export interface StoredEvents {
+  /** The endpoints that got deliveries, each once. */
+  endpointIds: string[];
+  deliveryCount: number;
+  /** Pages whose events may have more endpoints, and the endpoint after which the next page begins. */
+  unfinished: Map<EventPage, string>;
+}
+
+interface Row extends Omit<StoredEvents, "unfinished"> {
+  /** Positions are those of the pages, from 0. */
+  unfinished: { position: number; afterEndpointId: string }[];
 }
 
 /**
- * Stores events and fans them out, all or nothing: an event that is stored has its deliveries.
+ * Stores events, and makes a page of the deliveries of each, due now.
  *
- * Returns a hint for every delivery of these events that was not attempted yet, whether this call made it or an earlier
- * one whose message came again.
+ * An event goes to the endpoints that are enabled, want it, and were created before it occurred. It may have thousands, so the
+ * rows of a statement are bounded by the pages, and not by how many events there are. Ids are functions of the event, so
+ * what was made already is left alone. So an event that comes again gets its pages like a new one: the process that stored
+ * it may have died between two of them. The row that was stored first says what type the event has.
  *
- * Locks: what it inserts, and each endpoint that gets a delivery against deletion (the foreign key). Two calls with the
- * same event wait for each other on business_event's primary key; the second one inserts nothing.
- * Walks: webhook_endpoint_organization_id_id_idx once per organization; for messages that came again also
- * delivery_endpoint_id_business_event_id_key.
+ * Another transaction may store an event at the same moment. This statement waits for it, but can't see its row. Such an
+ * event counts as unfinished, and the next statement sees the row.
+ *
+ * Endpoints are not locked. The deliveries of one that is deleted at the same moment are erased with the others of it.
+ *
+ * Locks: what it inserts. Walks: business_event_pkey and delivery_pkey to insert, business_event_pkey for events that are
+ * stored already, webhook_endpoint_organization_id_id_idx from each page's start.
  */
-export async function storeEvents(
-  queries: Queries,
-  events: readonly IncomingEvent[],
-  { now, windowStart, hintGraceUntil }: FanOutTimes,
-): Promise<Hint[]> {
-  return await queries.$queryRaw<Hint[]>`
-    with incoming as (
+export async function storeEvents(queries: Queries, pages: readonly EventPage[], now: Date): Promise<StoredEvents> {
+  const events = pages.map(({ event }) => event);
+  const [row] = await queries.$queryRaw<Row[]>`
+    with incoming as materialized (
       select * from unnest(
         ${events.map((event) => event.organizationId)}::text[],
+        ${events.map((event) => event.key)}::uuid[],
         ${events.map((event) => event.id)}::uuid[],
         ${events.map((event) => event.type)}::text[],
+        ${events.map((event) => event.entityId)}::uuid[],
         ${events.map((event) => event.occurredAt)}::timestamptz[],
         ${events.map((event) => event.body)}::text[],
-        ${events.map((event) => event.traceparent)}::text[]
-      ) as event (organization_id, id, type, occurred_at, body, traceparent)
+        ${events.map((event) => event.traceparent)}::text[],
+        ${pages.map((page) => page.afterEndpointId)}::uuid[],
+        ${pages.map((page) => page.maxEndpoints)}::int[]
+      ) with ordinality as event (
+        organization_id, key, id, type, entity_id, occurred_at, body, traceparent, after_endpoint_id, max_endpoints, position
+      )
     ), stored as (
-      insert into business_event (organization_id, id, type, occurred_at, received_at, body, traceparent)
-      select organization_id, id, type, occurred_at, ${now}::timestamptz, body, traceparent from incoming
-      -- In one order, so that of two batches with the same events one waits for the other, and they do not deadlock.
-      order by organization_id, id
-      -- The same event again changes nothing, however often it comes: the first one stays.
-      on conflict (organization_id, id) do nothing
-      returning organization_id, id, type, occurred_at
+      insert into business_event (
+        organization_id, key, id, type, entity_id, occurred_at, received_at, body, traceparent
+      )
+      select organization_id, key, id, type, entity_id, occurred_at, ${now}::timestamptz, body, traceparent
+      from incoming
+      -- In one order, so that of two statements with the same events one waits for the other, and they do not deadlock.
+      order by organization_id, key
+      on conflict (organization_id, key) do nothing
+      returning organization_id, key, type
+    ), known as materialized (
+      select incoming.organization_id, incoming.key, coalesce(stored.type, earlier.type) as type, incoming.occurred_at,
+        incoming.after_endpoint_id, incoming.max_endpoints, incoming.position
+      from incoming
+      left join stored on stored.key = incoming.key and stored.organization_id = incoming.organization_id
+      left join lateral (
+        select type from business_event
+        where stored.key is null
+          and business_event.organization_id = incoming.organization_id
+          and business_event.key = incoming.key
+        limit 1
+      ) as earlier on true
+    ), page as materialized (
+      select known.position, known.organization_id, known.key, known.type, known.max_endpoints,
+        endpoint.id as endpoint_id, endpoint.number
+      from known
+      cross join lateral (
+        select id, row_number() over (order by id) as number
+        from webhook_endpoint
+        where organization_id = known.organization_id
+          and id > known.after_endpoint_id
+          and enabled
+          and known.type = any (events)
+          and created_at <= known.occurred_at
+        order by id
+        limit known.max_endpoints
+      ) as endpoint
     ), fanned_out as (
-      insert into delivery (endpoint_id, organization_id, business_event_id, event_type, next_attempt_at, created_at)
-      select endpoint.id, stored.organization_id, stored.id, stored.type, ${hintGraceUntil}::timestamptz, ${now}::timestamptz
-      from stored
-      join webhook_endpoint as endpoint
-        on endpoint.organization_id = stored.organization_id
-        and endpoint.enabled
-        and stored.type = any (endpoint.events)
-        and endpoint.created_at <= stored.occurred_at
-      where stored.occurred_at >= ${windowStart}::timestamptz
-      -- The foreign key would take this lock too, but fail while an endpoint is being deleted. Here it is then skipped.
-      for key share of endpoint
-      -- A catch-up may have made this delivery between the two.
-      on conflict (endpoint_id, business_event_id) do nothing
+      insert into delivery (id, endpoint_id, organization_id, event_key, event_type, created_at)
+      select delivery_id(key, endpoint_id), endpoint_id, organization_id, key, type, ${now}::timestamptz
+      from page
+      -- In one order here too. A catch-up makes the deliveries of its endpoint by their keys.
+      order by organization_id, key, endpoint_id
+      on conflict (id) do nothing
       returning id, endpoint_id
+    ), queued as (
+      insert into due (delivery_id, endpoint_id, due_at)
+      select id, endpoint_id, ${now}::timestamptz from fanned_out
+      on conflict (delivery_id) do nothing
+      returning endpoint_id
+    ), unfinished as (
+      select position, endpoint_id as after_endpoint_id from page where number = max_endpoints
+      union all
+      select position, after_endpoint_id from known where type is null
     )
-    select id as "deliveryId", endpoint_id as "endpointId" from fanned_out
-    union all
-    -- A message that came again: perhaps the process died between its deliveries and their hints.
-    select delivery.id, delivery.endpoint_id
-    from incoming
-    join webhook_endpoint as endpoint on endpoint.organization_id = incoming.organization_id
-    cross join lateral (
-      select id, endpoint_id from delivery
-      where delivery.endpoint_id = endpoint.id
-        and delivery.business_event_id = incoming.id
-        -- As text, and with a limit: else PostgreSQL, whose statistics mostly show nothing pending, would read everything
-        -- that is pending.
-        and delivery.state::text = 'pending'
-        and delivery.attempt_count = 0
-      limit 1
-    ) as delivery
-    where not exists (
-        select from stored where stored.organization_id = incoming.organization_id and stored.id = incoming.id
-      )`;
+    select
+      array(select distinct endpoint_id from queued) as "endpointIds",
+      (select count(*) from queued)::int as "deliveryCount",
+      (
+        select coalesce(json_agg(json_build_object('position', position - 1, 'afterEndpointId', after_endpoint_id)), '[]')
+        from unfinished
+      ) as "unfinished"`;
+  if (!row) throw new Error("PostgreSQL answered a select of aggregates with no row.");
+  const unfinished = row.unfinished.map(({ position, afterEndpointId }) => [pages[position], afterEndpointId] as const);
+  return { ...row, unfinished: new Map(unfinished as [EventPage, string][]) };
 }

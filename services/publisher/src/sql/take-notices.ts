@@ -22,7 +22,7 @@ export interface TakenNotice {
  * another one, which it waited for, has written.
  *
  * Locks the notices that it takes, skips those that others lock. Walks notice_publish_at_id_idx, delivery_attempt_pkey and
- * delivery_pkey.
+ * delivery_pkey for each attempt.
  */
 export async function takeNotices(
   queries: Queries,
@@ -60,7 +60,7 @@ export async function takeNotices(
           'errorSummary', attempt.error_summary
         ) order by failure.position), '[]')
         from unnest(failure_run) with ordinality as failure (name, position)
-        join delivery_attempt as attempt
+        join attempt
           on attempt.delivery_id = split_part(failure.name, '/', 1)::uuid
           and attempt.number = split_part(failure.name, '/', 2)::int
         join delivery on delivery.id = attempt.delivery_id

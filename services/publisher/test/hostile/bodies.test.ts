@@ -1,7 +1,8 @@
 import { gzipSync } from "node:zlib";
 import { MAX_EVENT_BYTES } from "@herald/contracts";
+import { eventually } from "@herald/testkit/harness/eventually";
 import { expect, test } from "@jest/globals";
-import { useInbox, validEvent } from "./use-inbox.ts";
+import { INBOX_TIME, useInbox, validEvent } from "./use-inbox.ts";
 
 const inbox = useInbox();
 
@@ -51,6 +52,7 @@ const REJECTED: Record<string, [content: Buffer | string, reason: RegExp]> = {
     /\/data\/changes\/last/,
   ],
   "the year 10000": [text({ occurredAtUtc: "+010000-01-01T00:00:00Z" }), /occurredAtUtc/],
+  "the last moment of 9999": [text({ occurredAtUtc: "9999-12-31T23:59:59.999999999Z" }), /an hour in the future/],
   "the year 0": [text({ occurredAtUtc: "0000-12-31T00:00:00Z" }), /occurredAtUtc/],
   "a minute of 61": [text({ occurredAtUtc: "2026-01-01T00:61:00Z" }), /occurredAtUtc/],
   "a time in full-width digits": [text({ occurredAtUtc: "２０２６-01-01T00:00:00Z" }), /occurredAtUtc/],
@@ -83,8 +85,7 @@ const STORED: Record<string, string> = {
   "escaped NUL and lone surrogates in data": withData('{"a":"\\u0000\\ud800\\udfff"}'),
   "escaped NUL in the kind of entity": text({ entityType: "a\u0000b" }),
   "emoji and line separators": text({ data: { a: "\u{1f600}\u2028\u2029\u202e" } }),
-  "the last moment of 9999": text({ occurredAtUtc: "9999-12-31T23:59:59.999999999Z" }),
-  "the year 1": text({ occurredAtUtc: "0001-01-01T00:00:00Z" }),
+  "half an hour ahead": text({ occurredAtUtc: new Date(INBOX_TIME.getTime() + 30 * 60_000).toISOString() }),
   "an organization of SQL": text({ organizationId: "'; drop table business_event; --" }),
   "an organization of 128 emoji": text({ organizationId: "\u{1f600}".repeat(128) }),
 };
@@ -99,5 +100,14 @@ test.each(Object.keys(STORED))("an event is stored: %s", async (name) => {
   expect(row).toBeDefined();
   expect(content).toContain(row?.body.slice(row.body.indexOf('"data":') + 7, -1));
   expect(({} as Record<string, unknown>).polluted).toBeUndefined();
+  expect(await inbox.takeRejected(0)).toEqual([]);
+});
+
+test("an event of the year 1 is counted as stale, neither stored nor rejected", async () => {
+  const before = await inbox.counted("stale");
+  const event = validEvent({ occurredAtUtc: "0001-01-01T00:00:00Z" });
+  await inbox.publish(JSON.stringify(event));
+  await eventually(async () => expect(await inbox.counted("stale")).toBe(before + 1));
+  expect(await inbox.prisma.businessEvent.count({ where: { id: event.id } })).toBe(0);
   expect(await inbox.takeRejected(0)).toEqual([]);
 });

@@ -13,7 +13,7 @@ const reasonOf = (message: ConsumeMessage | undefined) => message?.properties.he
 test("regression: CC and BCC of a rejected event lead to no other queue", async () => {
   const { names, channel } = inbox;
   const { queue: elsewhere } = await channel.assertQueue(`${names.rejectedQueue}-elsewhere`, { exclusive: true });
-  const queues = [names.inboxQueue, elsewhere];
+  const queues = [...names.inboxQueues, elsewhere];
   await inbox.publish(BROKEN, { headers: { CC: queues, "x-kept": "text" } });
   await inbox.publish(BROKEN, { CC: queues });
   await inbox.publish(BROKEN, { BCC: queues });

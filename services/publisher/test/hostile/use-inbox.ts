@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { names as namesOf } from "@herald/common/broker/topology";
 import type { PrismaClient } from "@herald/common/database/generated/client";
+import { systemClock } from "@herald/common/runtime/clock";
 import type { Service } from "@herald/common/service/run-service";
 import { type BusinessEvent, EVENT_TYPES } from "@herald/contracts";
 import { eventually } from "@herald/testkit/harness/eventually";
@@ -10,6 +11,11 @@ import { freePort } from "@herald/testkit/stack/ports";
 import { afterAll, beforeAll, expect } from "@jest/globals";
 import { type ChannelModel, type ConfirmChannel, type ConsumeMessage, connect, type Options } from "amqplib";
 import { startPublisher } from "../../src/index.ts";
+
+/** What the publisher of these tests takes for now: the time of its valid events. */
+export const INBOX_TIME = new Date("2026-03-01T12:00:00.123Z");
+
+export const WINDOW_MS = 7 * 24 * 60 * 60_000;
 
 export interface Inbox {
   readonly prisma: PrismaClient;
@@ -23,7 +29,7 @@ export interface Inbox {
   /** Publishes an event that keeps the contract, and resolves when it is stored. */
   storeValid(): Promise<void>;
   /** A counter of the publisher's own metrics. */
-  counted(result: "received" | "ignored" | "rejected"): Promise<number>;
+  counted(result: "received" | "stale" | "ignored" | "rejected"): Promise<number>;
 }
 
 /** A publisher that runs on a real RabbitMQ and a real PostgreSQL, and an emitter that can send any message. */
@@ -44,14 +50,17 @@ export function useInbox(): Inbox {
   beforeAll(async () => {
     const port = await freePort();
     metricsUrl = `http://127.0.0.1:${port}/metrics`;
-    service = await startPublisher({
-      DATABASE_URL: db.url,
-      AMQP_URL: broker.url,
-      BROKER_NAMESPACE: broker.namespace,
-      HTTP_HOST: "127.0.0.1",
-      OPERATIONS_PORT: String(port),
-      LOG_LEVEL: "error",
-    });
+    service = await startPublisher(
+      {
+        DATABASE_URL: db.url,
+        AMQP_URL: broker.url,
+        BROKER_NAMESPACE: broker.namespace,
+        HTTP_HOST: "127.0.0.1",
+        OPERATIONS_PORT: String(port),
+        LOG_LEVEL: "error",
+      },
+      { clock: { ...systemClock, now: () => INBOX_TIME } },
+    );
     connection = await connect(broker.url);
     connection.on("error", () => {});
     channel = await connection.createConfirmChannel();
@@ -63,7 +72,7 @@ export function useInbox(): Inbox {
     await eventually(async () => {
       const probe = await connection.createChannel();
       probe.on("error", () => {});
-      await probe.checkQueue(names.inboxQueue);
+      for (const queue of names.inboxQueues) await probe.checkQueue(queue);
       await probe.close();
     });
   });
@@ -79,7 +88,7 @@ export function useInbox(): Inbox {
     get channel() {
       return channel;
     },
-    publish: (content, options = {}, routingKey = "WorkItemCompleted") =>
+    publish: (content, options = {}, routingKey = "WorkItemCompleted.c.2") =>
       new Promise((resolve, reject) => {
         channel.publish(
           names.eventsExchange,
@@ -127,7 +136,7 @@ export function validEvent(override: Partial<BusinessEvent> = {}): BusinessEvent
     organizationId: "organization-1",
     id: randomUUID(),
     type: EVENT_TYPES[2],
-    occurredAtUtc: new Date().toISOString(),
+    occurredAtUtc: INBOX_TIME.toISOString(),
     entityType: "WorkItem",
     entityId: randomUUID(),
     data: { changes: { Status: { oldValue: "InProgress", newValue: "Done" } } },

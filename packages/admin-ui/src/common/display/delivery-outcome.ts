@@ -1,14 +1,14 @@
 import type { DeliveryListItem, Outcome, WebhookDeliverySummary } from "@herald/contracts";
 
 /** What has become of a delivery so far. */
-export function outcomeOf({
-  state,
-  attemptCount,
-  inFlight,
-}: Pick<DeliveryListItem, "state" | "attemptCount" | "inFlight">): Outcome {
+export function outcomeOf({ state, attemptCount }: Pick<DeliveryListItem, "state" | "attemptCount">): Outcome {
   if (state === "succeeded" || state === "exhausted") return state;
-  // The attempt that is under way is counted already, and nothing is known of it.
-  return attemptCount - (inFlight ? 1 : 0) > 0 ? "failing" : "waiting";
+  return attemptCount > 0 ? "failing" : "waiting";
+}
+
+/** How many attempts have begun: `attemptCount` counts those that have ended. */
+export function attemptsBegun({ attemptCount, inFlight }: Pick<DeliveryListItem, "attemptCount" | "inFlight">): number {
+  return attemptCount + (inFlight ? 1 : 0);
 }
 
 /** The same of a summary, which doesn't tell a delivery's state. `limit`: attempts that a delivery gets. */

@@ -2,7 +2,7 @@ import type { DeliveryListItem } from "@herald/contracts";
 import { memo, useEffect, useRef } from "react";
 import { Link } from "wouter";
 import { OutcomeBadge } from "../../common/display/Badge.tsx";
-import { outcomeOf, outcomeWords } from "../../common/display/delivery-outcome.ts";
+import { attemptsBegun, outcomeOf, outcomeWords } from "../../common/display/delivery-outcome.ts";
 import { Icon } from "../../common/display/Icon.tsx";
 import { Pips } from "../../common/display/Pips.tsx";
 import { besideStatus } from "../../common/display/response-words.ts";
@@ -96,7 +96,8 @@ const Row = memo(function Row({
 }) {
   const { limits } = useSession();
   const outcome = outcomeOf(delivery);
-  const { attemptCount, statusCode, errorSummary } = delivery;
+  const { statusCode, errorSummary } = delivery;
+  const begun = attemptsBegun(delivery);
   return (
     <tr className={table.row} data-hint-scope data-delivery={delivery.id}>
       <th scope="row">
@@ -110,10 +111,10 @@ const Row = memo(function Row({
       </td>
       <td data-label="Attempts">
         <Pips
-          count={attemptCount}
+          count={begun}
           limit={limits.maxAttempts}
           last={delivery.inFlight ? "unknown" : delivery.succeeded ? "succeeded" : "failed"}
-          words={`${attemptCount} of ${limits.maxAttempts}`}
+          words={`${begun} of ${limits.maxAttempts}`}
           caption
         />
       </td>

@@ -5,7 +5,7 @@ import { deliveryQuery, listedDelivery } from "../../api/queries.ts";
 import { OutcomeBadge } from "../../common/display/Badge.tsx";
 import { Code } from "../../common/display/Code.tsx";
 import { Copy } from "../../common/display/Copy.tsx";
-import { outcomeMeaning, outcomeOf, outcomeWords } from "../../common/display/delivery-outcome.ts";
+import { attemptsBegun, outcomeMeaning, outcomeOf, outcomeWords } from "../../common/display/delivery-outcome.ts";
 import { Facts } from "../../common/display/Facts.tsx";
 import { announce } from "../../common/feedback/announce.ts";
 import { LoadError } from "../../common/feedback/LoadError.tsx";
@@ -80,7 +80,7 @@ function Summary({ delivery, enabled }: { delivery: DeliveryListItem; enabled: b
     <Facts
       facts={[
         ["Outcome", outcomeMeaning[outcome]],
-        ["Attempts", `${delivery.attemptCount} of ${limits.maxAttempts}`],
+        ["Attempts", `${attemptsBegun(delivery)} of ${limits.maxAttempts}`],
         ...next,
         [
           "Delivery id",

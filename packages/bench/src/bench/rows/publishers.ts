@@ -18,7 +18,6 @@ const figures = {
   rabbitmqOne: { label: "CPU an event of RabbitMQ, with one publisher", unit: "us" },
   rabbitmqTwo: { label: "  with two", unit: "us" },
   lost: { label: "deliveries that are missing", unit: "", bar: { atMost: 0 } },
-  repeated: { label: "hints beyond one a delivery", unit: "", bar: { atMost: 0 } },
 } as const satisfies Record<string, FigureKind>;
 
 /**
@@ -63,7 +62,6 @@ export const publishersRow: Row = {
           rabbitmqOne: one.serverCpu.rabbitmq,
           rabbitmqTwo: two.serverCpu.rabbitmq,
           lost: one.lost + warmUp.lost + two.lost,
-          repeated: one.repeated + warmUp.repeated + two.repeated,
         };
       },
       close,

@@ -48,7 +48,7 @@ export const recoveryRow: Row = {
         await endpoint.answer({ status: 500 });
         await emitter.emit(FAILURES);
         await untilDisabled(endpoint);
-        await storeUnfinished(herald, { endpointIds: [endpoint.id], deliveries: BACKLOG, kind: "parked" });
+        await storeUnfinished(herald, { endpointIds: [endpoint.id], deliveries: BACKLOG, kind: "new" });
         await endpoint.answer({ afterMs: ANSWER_AFTER_MS, exact: true });
         await traffic.reset();
         await endpoint.watch();

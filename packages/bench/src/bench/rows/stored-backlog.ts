@@ -6,43 +6,49 @@ export interface Unfinished {
   endpointIds: readonly string[];
   /** Of each of the endpoints. */
   deliveries: number;
-  /** "new": never attempted, its hint long lost; "failed": attempted once, a minute ago; "parked": never attempted, its endpoint disabled. */
-  kind: "new" | "failed" | "parked";
+  /** "new": never attempted; "failed": attempted once, a minute ago. Those of a disabled endpoint wait until it is resumed. */
+  kind: "new" | "failed";
 }
 
-/** Stores unfinished deliveries, each with an event of its own; all but the parked ones are due now. */
+/** Stores unfinished deliveries, each with an event of its own; all are due now. */
 export async function storeUnfinished(
   herald: BenchHerald,
   { endpointIds, deliveries, kind }: Unfinished,
 ): Promise<void> {
-  const attempts = kind === "failed" ? 1 : 0;
   await inDatabase(herald, (client) =>
     client.query(
-      `with wanted as materialized (
-        select id as endpoint_id, organization_id, gen_random_uuid() as event_id
-        from webhook_endpoint, generate_series(1, $2::int)
-        where id = any ($1::uuid[])
+      `with made as materialized (
+        select endpoint_id, organization_id, event_id, at, event_key(organization_id, event_id, at) as key
+        from (
+          select id as endpoint_id, organization_id, gen_random_uuid() as event_id, date_trunc('milliseconds', now()) as at
+          from webhook_endpoint, generate_series(1, $2::int)
+          where id = any ($1::uuid[])
+        ) as wanted
       ), event as (
-        insert into business_event (organization_id, id, type, occurred_at, received_at, body)
-        select organization_id, event_id, 'WorkItemCompleted', now(), now(), '{"id":"' || event_id || $3::text from wanted
+        insert into business_event (organization_id, key, id, type, entity_id, occurred_at, received_at, body)
+        select organization_id, key, event_id, 'WorkItemCompleted', event_id, at, at, '{"id":"' || event_id || $3::text
+        from made
       ), stored as (
-        insert into delivery (endpoint_id, organization_id, business_event_id, event_type, state, attempt_count,
-                              status_code, attempted_at, next_attempt_at, created_at)
-        select endpoint_id, organization_id, event_id, 'WorkItemCompleted', $4::delivery_state, $5::int,
-          case when $5::int > 0 then 503 end, case when $5::int > 0 then now() - interval '1 minute' end, now(), now()
-        from wanted
-        returning id, attempt_count
+        insert into delivery (id, endpoint_id, organization_id, event_key, event_type, attempt_count, attempted_at, duration_ms,
+                              status_code, error_summary, failure_kind, created_at)
+        select delivery_id(key, endpoint_id), endpoint_id, organization_id, key, 'WorkItemCompleted', attempts,
+          attempted_at, duration_ms, status_code, error_summary, failure_kind, at
+        from made, (
+          select 0, null::timestamptz, null::int, null::int, null, null where $4 = 'new'
+          union all
+          select 1, now() - interval '1 minute', 12, 503, 'receiver answered 503', 'http_status' where $4 = 'failed'
+        ) as latest (attempts, attempted_at, duration_ms, status_code, error_summary, failure_kind)
+        returning id, endpoint_id, attempt_count
       )
-      insert into delivery_attempt (delivery_id, number, started_at, duration_ms, status_code)
-      select id, 1, now() - interval '1 minute', 12, 503 from stored where attempt_count > 0`,
-      [endpointIds, deliveries, UNTIMED_BODY_REST, kind === "parked" ? "parked" : "pending", attempts],
+      insert into due (delivery_id, endpoint_id, due_at, attempts) select id, endpoint_id, now(), attempt_count from stored`,
+      [endpointIds, deliveries, UNTIMED_BODY_REST, kind],
     ),
   );
 }
 
 /** Forgets all events and deliveries; what is in flight ends without a trace. */
 export async function forgetDeliveries(herald: BenchHerald): Promise<void> {
-  await inDatabase(herald, (client) => client.query("truncate delivery, delivery_attempt, business_event"));
+  await inDatabase(herald, (client) => client.query("truncate due, delivery, delivery_attempt, business_event"));
 }
 
 /** So that what was stored in bulk is not written to the disk while something else is measured. */

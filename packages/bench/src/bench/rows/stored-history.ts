@@ -1,4 +1,7 @@
-import type { PrismaClient } from "@herald/common/database/generated/client";
+import { firstIdAt } from "@herald/common/database/ids";
+import type pg from "pg";
+import type { BenchHerald } from "../environment.ts";
+import { inDatabase } from "./stored-backlog.ts";
 
 export interface StoredHistory {
   organizationId: string;
@@ -7,56 +10,83 @@ export interface StoredHistory {
   /** Of other organizations, a hundred each. */
   otherEndpoints: number;
   deliveries: number;
+  /** The days until now over which the deliveries are spread. */
+  days: number;
   progress: (text: string) => void;
 }
 
 /** One statement's rows: small enough to show progress. */
-const STEP = 100_000;
+const STEP = 200_000;
+const DAY_MS = 24 * 60 * 60_000;
 
 /**
- * Stores finished deliveries of one organization, each with its event and one attempt, spread over its endpoints and the last
- * thirty days as they would come.
+ * Stores finished deliveries of one organization, each with its event, spread over its endpoints and the last days as they
+ * would have come. One in twenty had an attempt that failed.
  */
-export async function storeFinished(
-  prisma: PrismaClient,
-  { organizationId, endpoints, otherEndpoints, deliveries, progress }: StoredHistory,
-): Promise<void> {
-  await prisma.$executeRaw`
-    insert into webhook_endpoint
-      (organization_id, name, url, enabled, events, sealed_secret, catch_up_at, created_at, updated_at)
-    select
-      case when number <= ${endpoints}::int then ${organizationId} else 'other-' || number / 100 end,
-      'Endpoint ' || number, 'https://hooks.example.com/' || number, true,
-      case when number = 1 then '{WorkItemCompleted,RiskCreated}' else '{WorkItemCompleted}' end::text[],
-      'sealed', now() + interval '1 day', now() - interval '31 days', now()
-    from generate_series(1, ${endpoints + otherEndpoints}::int) as number`;
-  for (let stored = 0; stored < deliveries; stored += STEP) {
-    progress(`Storing finished deliveries: ${stored.toLocaleString("en")} of ${deliveries.toLocaleString("en")}`);
-    await prisma.$executeRaw`
-      with endpoint as (
-        select array_agg(id order by id) as ids from webhook_endpoint where organization_id = ${organizationId}
-      ), event as (
-        insert into business_event (organization_id, id, type, occurred_at, received_at, body)
-        select ${organizationId}, gen_random_uuid(), 'WorkItemCompleted', occurred_at, occurred_at, repeat('x', 300)
-        from generate_series(1, ${Math.min(STEP, deliveries - stored)}::int) as number
-        cross join lateral (
-          select now() - interval '30 days'
-            * (1 - (${stored}::float8 + number) / ${deliveries}::float8) as occurred_at
-        ) as time
-        returning id, occurred_at
-      ), finished as (
-        insert into delivery (endpoint_id, organization_id, business_event_id, event_type, state, attempt_count,
-                              status_code, attempted_at, created_at)
-        select ids[1 + floor(random() * ${endpoints}::int)::int], ${organizationId}, event.id, 'WorkItemCompleted', 'succeeded',
-               1, 200, event.occurred_at, event.occurred_at
-        from event, endpoint
-        returning id, attempted_at
-      )
-      insert into delivery_attempt (delivery_id, number, started_at, duration_ms, status_code)
-      select id, 1, attempted_at, 12, 200 from finished`;
+export function storeFinished(herald: BenchHerald, history: StoredHistory): Promise<void> {
+  return inDatabase(herald, async (client) => {
+    const { organizationId, endpoints, otherEndpoints, deliveries, days, progress } = history;
+    const now = new Date();
+    for (let day = -days; day <= 1; day++) await makeDay(client, new Date(now.getTime() + day * DAY_MS));
+    await client.query("set synchronous_commit = off");
+    await client.query(STORE_ENDPOINTS, [organizationId, endpoints, endpoints + otherEndpoints, now]);
+    for (let stored = 0; stored < deliveries; stored += STEP) {
+      progress(`Storing finished deliveries: ${stored.toLocaleString("en")} of ${deliveries.toLocaleString("en")}`);
+      const last = Math.min(stored + STEP, deliveries);
+      await client.query(STORE_DELIVERIES, [organizationId, endpoints, days, deliveries, stored + 1, last, now]);
+    }
+    // So that PostgreSQL plans and reads as it would a day later.
+    await client.query("vacuum analyze business_event, delivery, delivery_attempt, webhook_endpoint");
+  });
+}
+
+const STORE_ENDPOINTS = `
+  insert into webhook_endpoint (id, organization_id, name, url, enabled, events, sealed_secret, created_at, updated_at)
+  select
+    gen_random_uuid(),
+    case when number <= $2::int then $1::text else 'other-' || number / 100 end,
+    'Endpoint ' || number, 'https://hooks.example.com/' || number, true,
+    case when number = 1 then '{WorkItemCompleted,RiskCreated}' else '{WorkItemCompleted}' end::text[],
+    'sealed', $4::timestamptz - interval '31 days', $4
+  from generate_series(1, $3::int) as number`;
+
+const STORE_DELIVERIES = `
+  with endpoint as (
+    select array_agg(id order by id) as ids from webhook_endpoint where organization_id = $1
+  ), made as materialized (
+    select number, id, at, event_key($1::text, id, at) as key, ids[1 + number % $2::int] as endpoint_id
+    from endpoint, (
+      select number, gen_random_uuid() as id, date_trunc('milliseconds',
+        $7::timestamptz - $3::int * interval '1 day' * (1 - number::float8 / $4::float8)) as at
+      from generate_series($5::int, $6::int) as number
+    ) as event
+  ), event as (
+    insert into business_event (organization_id, key, id, type, entity_id, occurred_at, received_at, body)
+    select $1, key, id, 'WorkItemCompleted', id, at, at, repeat('x', 300) from made
+  ), earlier as (
+    insert into delivery_attempt (delivery_id, number, started_at, duration_ms, status_code, error_summary, failure_kind)
+    select delivery_id(key, endpoint_id), 1, at, 12, 503, 'receiver answered 503', 'http_status'
+    from made where number % 20 = 0
+  )
+  insert into delivery (id, endpoint_id, organization_id, event_key, event_type, state, attempt_count, attempted_at,
+                        duration_ms, status_code, created_at)
+  select delivery_id(key, endpoint_id), endpoint_id, $1, key, 'WorkItemCompleted', 'succeeded',
+    case when number % 20 = 0 then 2 else 1 end, at, 12, 200, at
+  from made`;
+
+/** A day's partition of each table of the history, as the publisher makes them. */
+async function makeDay(client: pg.Client, day: Date): Promise<void> {
+  const date = day.toISOString().slice(0, 10);
+  const from = new Date(date);
+  const range = `from ('${firstIdAt(from)}') to ('${firstIdAt(new Date(from.getTime() + DAY_MS))}')`;
+  for (const [table, fillfactor] of [
+    ["delivery", 50],
+    ["delivery_attempt", 100],
+    ["business_event", 100],
+  ]) {
+    const name = `${table}_${date.replaceAll("-", "")}`;
+    await client.query(
+      `create table if not exists ${name} partition of ${table} for values ${range} with (fillfactor = ${fillfactor})`,
+    );
   }
-  await prisma.$executeRaw`vacuum analyze delivery`;
-  await prisma.$executeRaw`vacuum analyze delivery_attempt`;
-  await prisma.$executeRaw`vacuum analyze business_event`;
-  await prisma.$executeRaw`vacuum analyze webhook_endpoint`;
 }

@@ -20,8 +20,8 @@ export interface FannedOut {
   publisherMemory: number;
   /** Deliveries that are missing. */
   lost: number;
-  /** Hints beyond one a delivery. */
-  repeated: number;
+  /** Hints an event: one for each endpoint of a batch. */
+  hints: number;
 }
 
 /** Lets events gather while the publishers are held, then lets go, and clears away what they made. */
@@ -45,7 +45,7 @@ export async function fanOutWaiting(
   const serversBefore = serverCpu();
   const begun = performance.now();
   let after = before;
-  while (after.hints - before.hints < count) {
+  while (after.deliveries - before.deliveries < count) {
     if (performance.now() - begun > TIMEOUT_MS) throw new Error(`${count} events were not fanned out in time.`);
     await sleep(20);
     after = await readAll(publishers);
@@ -62,7 +62,7 @@ export async function fanOutWaiting(
     },
     publisherMemory: after.residentMebibytes,
     lost: count - (await takeDeliveries(herald)),
-    repeated: after.hints - before.hints - count,
+    hints: (after.hints - before.hints) / count,
   };
 }
 
@@ -70,6 +70,7 @@ async function readAll(publishers: readonly ServiceProcess[]) {
   const readings = await Promise.all(publishers.map(readService));
   const sum = (values: number[]) => values.reduce((total, value) => total + value, 0);
   return {
+    deliveries: sum(readings.map((reading) => reading.counter("herald_fan_out_deliveries_total"))),
     hints: sum(readings.map((reading) => reading.counter("herald_hints_total", 'result="sent"'))),
     cpuSeconds: sum(readings.map((reading) => reading.cpuSeconds)),
     residentMebibytes: Math.max(...readings.map((reading) => reading.residentMebibytes)),
@@ -80,12 +81,12 @@ async function readAll(publishers: readonly ServiceProcess[]) {
 async function takeDeliveries(herald: BenchHerald): Promise<number> {
   const count = await inDatabase(herald, async (client) => {
     const { rows } = await client.query<{ count: number }>("select count(*)::int as count from delivery");
-    await client.query("truncate delivery, delivery_attempt, business_event");
+    await client.query("truncate due, delivery, delivery_attempt, business_event");
     return rows[0]?.count ?? 0;
   });
   const broker = await connect(herald.amqpUrl);
   const channel = await broker.createChannel();
-  await channel.purgeQueue(names(herald.namespace).firstHintsQueue);
+  await channel.purgeQueue(names(herald.namespace).hintsQueue);
   await broker.close();
   return count;
 }

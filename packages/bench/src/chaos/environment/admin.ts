@@ -15,6 +15,8 @@ export interface AdminOptions {
   endpoints: readonly AdminEndpoint[];
   /** When the endpoints that get paused are paused, after the start. */
   pauses: readonly Period[];
+  /** Whether they also deliver payloads to steady endpoints. */
+  manual: boolean;
   /** Where one of the management APIs is; another one each time. */
   apiUrl: () => string;
   pause: (durationMs: number) => Promise<void>;
@@ -35,7 +37,8 @@ const CALL_TIMEOUT_MS = 8_000;
 const ROUND_MS = 700;
 
 /** Starts looking after the endpoints: pauses and resumes them, resumes those that Herald disabled, delivers payloads. */
-export async function startAdmin({ seed, endpoints, pauses, apiUrl, pause }: AdminOptions): Promise<Admin> {
+export async function startAdmin(options: AdminOptions): Promise<Admin> {
+  const { seed, endpoints, pauses, apiUrl, pause } = options;
   const begunAt = Date.now();
   const disablings: Disabling[] = [];
   const manual: History["manual"] = [];
@@ -96,7 +99,7 @@ export async function startAdmin({ seed, endpoints, pauses, apiUrl, pause }: Adm
         if (disabling && disabling.until !== Number.MAX_SAFE_INTEGER) disabling = undefined;
       } else if (found && !disabling) noticeDisabling(pausing ? "either" : "herald");
       if (found && !found.enabled && !shouldPause && (finishing || Date.now() >= resumeAt)) await resumeIt();
-      if (endpoint.character === "steady" && !finishing) await deliver(client, endpoint);
+      if (options.manual && endpoint.character === "steady" && !finishing) await deliver(client, endpoint);
       await pause(ROUND_MS);
     }
   }

@@ -12,8 +12,8 @@ export interface Progress {
 export async function progressOf(prisma: PrismaClient): Promise<Progress> {
   const [row] = await prisma.$queryRaw<Progress[]>`
     select
-      (count(*) filter (where state in ('succeeded', 'exhausted')))::int as "finished",
-      (count(*) filter (where state in ('pending', 'parked')))::int as "unfinished",
+      (count(*) filter (where state <> 'pending'))::int as "finished",
+      (count(*) filter (where state = 'pending') + (select count(*) from due))::int as "unfinished",
       (select count(*) from notice)::int as "notices"
     from delivery`;
   if (!row) throw new Error("PostgreSQL answered an aggregate with no row.");
@@ -26,16 +26,24 @@ export async function storedDeliveries(prisma: PrismaClient): Promise<StoredDeli
     select
       delivery.id,
       delivery.endpoint_id as "endpointId",
-      delivery.business_event_id as "eventId",
+      event.id as "eventId",
       delivery.state::text as "state",
       delivery.attempt_count as "attemptCount",
-      coalesce(json_agg(json_build_object(
-        'number', attempt.number,
-        'startedAt', (extract(epoch from attempt.started_at) * 1000)::bigint,
-        'statusCode', attempt.status_code,
-        'errorSummary', attempt.error_summary
-      ) order by attempt.number) filter (where attempt.number is not null), '[]') as "attempts"
+      exists (select from due where due.delivery_id = delivery.id) as "isDue",
+      coalesce(made.attempts, '[]') as "attempts"
     from delivery
-    left join delivery_attempt as attempt on attempt.delivery_id = delivery.id
-    group by delivery.id`;
+    left join business_event as event
+      on event.organization_id = delivery.organization_id and event.key = delivery.event_key
+    left join (
+      select
+        delivery_id,
+        json_agg(json_build_object(
+          'number', number,
+          'startedAt', (extract(epoch from started_at) * 1000)::bigint,
+          'statusCode', status_code,
+          'errorSummary', error_summary,
+          'failureKind', failure_kind
+        ) order by number) as attempts
+      from attempt group by delivery_id
+    ) as made on made.delivery_id = delivery.id`;
 }

@@ -11,13 +11,16 @@ export type EmitterRequest =
   /** Begins to emit events at this rate. */
   | { type: "begin"; perSecond: number }
   /** Emits no more, and answers when every event is confirmed, or after the time. */
-  | { type: "finish"; withinMs: number };
+  | { type: "finish"; withinMs: number }
+  /** Emits every event once more, and answers when all are confirmed, or after the time. */
+  | { type: "again"; withinMs: number };
 
 const TICK_MS = 20;
 
 let emitter: Emitter | undefined;
 let plan: Extract<EmitterRequest, { type: "connect" }>;
 const records: EmittedRecord[] = [];
+const events: EmittedEvent[] = [];
 const emitting = new Set<Promise<void>>();
 let finishing = false;
 let gaveUp = false;
@@ -33,9 +36,12 @@ answerParent<EmitterRequest>(async (request) => {
     return undefined;
   }
   finishing = true;
+  gaveUp = false;
+  if (request.type === "again")
+    for (const [index, event] of events.entries()) emit(event, records[index] as EmittedRecord);
   await Promise.race([Promise.all(emitting), sleep(request.withinMs)]);
   gaveUp = true;
-  return records;
+  return request.type === "finish" ? records : undefined;
 });
 
 /** Holds the rate over the whole time: what a slow moment left out comes with the next. */
@@ -58,10 +64,13 @@ function emitNext(): void {
     confirmed: false,
   };
   records.push(record);
-  for (let times = twice ? 2 : 1; times > 0; times--) {
-    const done = untilConfirmed(event, record).finally(() => emitting.delete(done));
-    emitting.add(done);
-  }
+  events.push(event);
+  for (let times = twice ? 2 : 1; times > 0; times--) emit(event, record);
+}
+
+function emit(event: EmittedEvent, record: EmittedRecord): void {
+  const done = untilConfirmed(event, record).finally(() => emitting.delete(done));
+  emitting.add(done);
 }
 
 /** As a product service with an outbox does it: again with the same id, until the broker has it. */

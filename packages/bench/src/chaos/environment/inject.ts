@@ -1,7 +1,8 @@
 import { names } from "@herald/common/broker/topology";
 import type { Link } from "@herald/testkit/harness/link";
-import type { PlannedFault, ServiceLabel } from "../plan/faults.ts";
+import type { FaultKind, PlannedFault, ServiceLabel } from "../plan/faults.ts";
 import type { InjectedFault } from "../verdict/history.ts";
+import { keepTransactionOpen, lockEndpoint } from "./open-transaction.ts";
 import { purgeQueue } from "./queues.ts";
 import type { FragileServers } from "./servers.ts";
 import type { SupervisedService } from "./supervisor.ts";
@@ -14,6 +15,13 @@ export interface Victims {
   namespace: string;
   pause: (durationMs: number) => Promise<void>;
 }
+
+/** Of faults whose target does not say whom they hit. The long ones hit nobody who would have to wait for their end. */
+const VICTIMS: Partial<Record<FaultKind, string>> = {
+  purge: "rabbitmq",
+  "row-lock": "locked row",
+  "long-transaction": "open transaction",
+};
 
 /**
  * Injects planned faults, several at once where they hit different victims: what hits the same one waits for its turn, since
@@ -28,7 +36,7 @@ export function createInjector(victims: Victims): {
 
   async function inject(fault: PlannedFault): Promise<void> {
     const { kind, target } = fault;
-    const victim = kind === "purge" ? "rabbitmq" : target;
+    const victim = VICTIMS[kind] ?? target;
     const turn = (turns.get(victim) ?? Promise.resolve()).then(async () => {
       const record: InjectedFault = { kind, target, from: Date.now(), until: Number.POSITIVE_INFINITY };
       injected.push(record);
@@ -51,6 +59,8 @@ async function strike({ kind, target, durationMs }: PlannedFault, victims: Victi
   switch (kind) {
     case "kill":
       return await serviceOf(target, victims).kill(durationMs);
+    case "crash-loop":
+      return await crashAgainAndAgain(serviceOf(target, victims), durationMs, pause);
     case "terminate":
       await serviceOf(target, victims).restart(durationMs);
       return;
@@ -71,8 +81,8 @@ async function strike({ kind, target, durationMs }: PlannedFault, victims: Victi
       return await pause(durationMs);
     }
     case "purge": {
-      const { firstHintsQueue, manualHintsQueue } = names(victims.namespace);
-      return await purgeQueue(servers.amqpUrls(), target === "first" ? firstHintsQueue : manualHintsQueue);
+      const { hintsQueue, manualQueue } = names(victims.namespace);
+      return await purgeQueue(servers.amqpUrls(), target === "hints" ? hintsQueue : manualQueue);
     }
     case "rabbitmq-killed":
       return await servers.killRabbitmq(durationMs);
@@ -80,7 +90,24 @@ async function strike({ kind, target, durationMs }: PlannedFault, victims: Victi
       return await servers.crashPostgres(durationMs);
     case "memory-alarm":
       return await servers.alarmMemory(durationMs);
+    case "row-lock":
+      return await lockEndpoint(servers, Number(target), durationMs, pause);
+    case "long-transaction":
+      return await keepTransactionOpen(servers, durationMs, pause);
   }
+}
+
+/** How long a process of a crash loop may live, once it works: long enough to claim, too short to end what it claimed. */
+const LIVES_MS = 300;
+
+async function crashAgainAndAgain(service: SupervisedService, durationMs: number, pause: Victims["pause"]) {
+  const end = Date.now() + durationMs;
+  while (Date.now() < end) {
+    await service.kill(0);
+    await Promise.race([service.ready().catch(() => {}), pause(end - Date.now())]);
+    await pause(Math.min(LIVES_MS, end - Date.now()));
+  }
+  await service.kill(0);
 }
 
 function serviceOf(label: string, { services }: Victims): SupervisedService {

@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { type Postgres, startPostgres } from "@herald/testkit/stack/postgres";
 import { findRabbitmqServer, type RabbitmqNode, startRabbitmqNode } from "@herald/testkit/stack/rabbitmq-node";
+import pg from "pg";
 
 export interface ServersOptions {
   folder: string;
@@ -26,7 +27,13 @@ export interface FragileServers extends Servers {
   killRabbitmq(pauseMs: number): Promise<void>;
   /** Makes RabbitMQ believe that it is out of memory. */
   alarmMemory(durationMs: number): Promise<void>;
+  /** Makes a copy of the database as it is at this moment. Its connections break for it. */
+  copyDatabase(): Promise<void>;
+  /** Puts the copy in the place of the database. Nobody may be connected who must not notice. */
+  restoreDatabase(): Promise<void>;
 }
+
+const COPY = "herald_copy";
 
 /** @throws where no RabbitMQ is installed: only a node of one's own can be killed */
 export async function startServers({ folder, pidFolder, disposable, pause }: ServersOptions): Promise<FragileServers> {
@@ -69,8 +76,40 @@ export async function startServers({ folder, pidFolder, disposable, pause }: Ser
       await pause(durationMs);
       await rabbitmq?.control(["set_vm_memory_high_watermark", "0.4"]);
     },
+    async copyDatabase() {
+      await onServer(async (client, name) => {
+        // Only a database that nobody is connected to can be copied.
+        await client.query(`alter database "${name}" with allow_connections false`);
+        try {
+          await client.query("select pg_terminate_backend(pid) from pg_stat_activity where datname = $1", [name]);
+          await client.query(`create database ${COPY} template "${name}"`);
+        } finally {
+          await client.query(`alter database "${name}" with allow_connections true`);
+        }
+      });
+    },
+    async restoreDatabase() {
+      await onServer(async (client, name) => {
+        await client.query(`drop database "${name}" with (force)`);
+        await client.query(`alter database ${COPY} rename to "${name}"`);
+      });
+    },
     close,
   };
+
+  /** On another database of the same server. */
+  async function onServer(task: (client: pg.Client, name: string) => Promise<void>): Promise<void> {
+    const url = new URL((postgres as Postgres).url);
+    const name = url.pathname.slice(1);
+    url.pathname = "/postgres";
+    const client = new pg.Client({ connectionString: url.href, application_name: "herald-bench" });
+    await client.connect();
+    try {
+      await task(client, name);
+    } finally {
+      await client.end();
+    }
+  }
 }
 
 /** @throws where there is none */

@@ -35,7 +35,6 @@ export function chaosSettings({ attemptTimeoutMs, leaseMs, databaseTimeoutMs }: 
     RETRY_DELAYS_SECONDS: RETRY_DELAYS_SECONDS.join(","),
     DISABLE_AFTER_FAILURES: String(DISABLE_AFTER),
     DATABASE_TIMEOUT_SECONDS: String(databaseTimeoutMs / 1_000),
-    HINT_GRACE_SECONDS: "3",
     DUE_SCAN_INTERVAL_SECONDS: "0.5",
     CATCH_UP_INTERVAL_SECONDS: "0.5",
     NOTICE_INTERVAL_SECONDS: "0.5",

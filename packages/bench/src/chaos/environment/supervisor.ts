@@ -10,6 +10,9 @@ export interface SupervisedService {
   kill(pauseMs: number): Promise<void>;
   /** Ends it with SIGTERM and starts the next after the pause. Returns how long the end took, in milliseconds. */
   restart(pauseMs: number): Promise<number>;
+  /** Ends it with SIGTERM. The next one starts with {@link resume}. */
+  hold(): Promise<void>;
+  resume(): Promise<void>;
   /** Resolves when the latest process can work. */
   ready(): Promise<void>;
   /** Lets it stand still for the pause. */
@@ -69,6 +72,11 @@ export async function superviseService(options: SupervisorOptions): Promise<Supe
       await next();
       return stopMs;
     },
+    async hold() {
+      expected.add(current);
+      await current.stop();
+    },
+    resume: next,
     ready: () => current.ready(),
     async freeze(durationMs) {
       const { pid } = current.process;

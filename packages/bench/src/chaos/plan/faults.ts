@@ -4,6 +4,8 @@ import { drawBetween, drawOne, drawWeighted, shuffled } from "./draw.ts";
 export type FaultKind =
   /** `kill -9` of a service, and a new one after the pause. */
   | "kill"
+  /** A service that is killed again and again, each time soon after its start. */
+  | "crash-loop"
   /** SIGTERM, as in a deployment, and a new one after it ended. */
   | "terminate"
   /** A service stands still (SIGSTOP) for the pause, as on a machine that swaps or is being moved. */
@@ -23,13 +25,17 @@ export type FaultKind =
   /** PostgreSQL ends at once (`immediate`), and recovers from its log after the pause. */
   | "postgres-crashed"
   /** RabbitMQ is out of memory, and takes no messages for the pause. */
-  | "memory-alarm";
+  | "memory-alarm"
+  /** Another program holds the row of one endpoint for the pause. */
+  | "row-lock"
+  /** Another program keeps a transaction open for the pause, as a dump or a report does: nothing is vacuumed meanwhile. */
+  | "long-transaction";
 
 export interface PlannedFault {
   /** After the start of the run. */
   atMs: number;
   kind: FaultKind;
-  /** A service (`dispatcher-1`), a link (`dispatcher-1>postgres`), a queue (`first`), or the server itself. */
+  /** A service (`dispatcher-1`), a link (`dispatcher-1>postgres`), a queue (`hints`), an endpoint by its place, or the server itself. */
   target: string;
   durationMs: number;
 }
@@ -51,8 +57,9 @@ export const LINKS: readonly string[] = [
 ];
 
 /** One deal of these lasts about half a minute, so a run of a minute sees every kind, most of them several times. */
-const DECK: readonly FaultKind[] = [
+const DECK: readonly ShortFault[] = [
   ...repeated("kill", 5),
+  "crash-loop",
   "terminate",
   ...repeated("freeze", 2),
   ...repeated("cut", 3),
@@ -68,8 +75,14 @@ const INTERVAL_MS = 1_300;
 /** The load runs alone for so long at first, and the last faults fall before its end. */
 const LEAD_IN_MS = 1_000;
 
-const DURATION_MS: Readonly<Record<FaultKind, readonly [low: number, high: number]>> = {
+/** Not of the deck: one of each goes on beside all the others, from the start on, for so long or until the run ends. */
+const LONG_MS = { "row-lock": 90_000, "long-transaction": Number.POSITIVE_INFINITY } as const;
+type LongFault = keyof typeof LONG_MS;
+type ShortFault = Exclude<FaultKind, LongFault>;
+
+const DURATION_MS: Readonly<Record<ShortFault, readonly [low: number, high: number]>> = {
   kill: [100, 2_000],
+  "crash-loop": [5_000, 12_000],
   terminate: [0, 500],
   freeze: [500, 12_000],
   cut: [0, 0],
@@ -95,11 +108,11 @@ const SERVICE_WEIGHTS: Readonly<Record<ServiceLabel, number>> = {
 
 /** The faults of a run, in their order. Pure: the same for the same seed and length. */
 export function planFaults(seed: number, seconds: number): PlannedFault[] {
-  const faults: PlannedFault[] = [];
+  const faults = planLongFaults(seed, seconds);
   let atMs = LEAD_IN_MS;
   for (let index = 0; ; index++) {
     const deal = Math.floor(index / DECK.length);
-    const kind = shuffled(DECK, seed, "deal", deal)[index % DECK.length] as FaultKind;
+    const kind = shuffled(DECK, seed, "deal", deal)[index % DECK.length] as ShortFault;
     atMs += drawBetween(0.4, 1.6, seed, "pause", index) * INTERVAL_MS;
     if (atMs >= seconds * 1_000) return faults;
     const [low, high] = DURATION_MS[kind];
@@ -108,8 +121,20 @@ export function planFaults(seed: number, seconds: number): PlannedFault[] {
   }
 }
 
-function targetOf(kind: FaultKind, seed: number, index: number): string {
+function planLongFaults(seed: number, seconds: number): PlannedFault[] {
+  const rest = seconds * 1_000 - LEAD_IN_MS;
+  if (rest <= 0) return [];
+  const long = (kind: LongFault, target: string) => ({
+    ...{ atMs: LEAD_IN_MS, kind, target, durationMs: Math.min(LONG_MS[kind], rest) },
+  });
+  const endpoint = String(Math.floor(drawBetween(0, 100, seed, "locked endpoint")));
+  return [long("row-lock", endpoint), long("long-transaction", "postgres")];
+}
+
+function targetOf(kind: ShortFault, seed: number, index: number): string {
   switch (kind) {
+    case "crash-loop":
+      return drawOne(["dispatcher-1", "dispatcher-2"], seed, "target", index);
     case "kill":
     case "terminate":
     case "freeze":
@@ -120,7 +145,7 @@ function targetOf(kind: FaultKind, seed: number, index: number): string {
     case "silent-client":
       return drawOne(LINKS, seed, "target", index);
     case "purge":
-      return drawOne(["first", "manual"], seed, "target", index);
+      return drawOne(["hints", "manual"], seed, "target", index);
     case "rabbitmq-killed":
     case "memory-alarm":
       return "rabbitmq";
@@ -129,6 +154,6 @@ function targetOf(kind: FaultKind, seed: number, index: number): string {
   }
 }
 
-function repeated(kind: FaultKind, times: number): FaultKind[] {
+function repeated(kind: ShortFault, times: number): ShortFault[] {
   return Array.from({ length: times }, () => kind);
 }

@@ -13,14 +13,15 @@ const SETTLE_MS = 4_000;
 const RESUMES_WITHIN_MS = 15_000;
 
 /**
- * A RabbitMQ cluster of three nodes under load: the leader of the inbox is killed, comes back, and then its successor is
+ * A RabbitMQ cluster of three nodes under load: the leader of an inbox queue is killed, comes back, and then its successor is
  * killed. Nothing is lost, nothing comes twice, and deliveries go on within seconds.
  */
 export const clusterScenario: Scenario = (options) =>
   inEnvironment(options, { startServers: startClusterServers, times: USUAL_TIMES }, async (environment, run) => {
     const { seed, pause, progress } = options;
     const { servers, namespace } = environment;
-    const { inboxQueue } = names(namespace);
+    // Each node leads some of the sixteen; the others follow where one is gone.
+    const inboxQueue = names(namespace).inboxQueues[0] ?? "";
 
     async function disturb(): Promise<InjectedFault[]> {
       const kills: InjectedFault[] = [];

@@ -6,7 +6,7 @@ import type { ChaosTimes } from "../environment/settings.ts";
 import { type RunOptions, type RunResult, runUnderLoad } from "../run.ts";
 import type { ScenarioOptions, ScenarioResult } from "./scenario.ts";
 
-type Run = (parts: Pick<RunOptions, "tenants" | "outages" | "pauses" | "disturb">) => Promise<RunResult>;
+type Run = (parts: Pick<RunOptions, "tenants" | "outages" | "pauses" | "disturb" | "manual">) => Promise<RunResult>;
 
 /** Opens an environment, lets a scenario happen in it, and ends it; where something was found, its logs and history stay. */
 export async function inEnvironment<S extends Servers>(

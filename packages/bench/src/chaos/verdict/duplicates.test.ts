@@ -15,10 +15,12 @@ describe("duplicates", () => {
     });
   });
 
-  test("a killed dispatcher, a crashed database or a broken connection between them explains a duplicate", () => {
+  test("a killed dispatcher, a crashed or restored database or a broken connection between them explains a duplicate", () => {
     for (const some of [
       fault({}),
+      fault({ kind: "crash-loop" }),
       fault({ kind: "postgres-crashed", target: "postgres" }),
+      fault({ kind: "database-restored", target: "postgres" }),
       fault({ kind: "stall", target: "dispatcher-2>postgres" }),
     ]) {
       const run = { ...twice(), faults: [some] };
@@ -31,6 +33,8 @@ describe("duplicates", () => {
     for (const some of [
       fault({ target: "publisher-1" }),
       fault({ kind: "terminate" }),
+      fault({ kind: "row-lock", target: "3" }),
+      fault({ kind: "long-transaction", target: "postgres" }),
       fault({ kind: "cut", target: "dispatcher-1>rabbitmq" }),
       fault({ kind: "rabbitmq-killed", target: "rabbitmq" }),
       fault({ from: T0 + 9_500, until: T0 + 9_900 }),
@@ -53,7 +57,7 @@ describe("duplicates", () => {
       [request({ endedAt: T0 + 1_990 }), request({ at: T0 + 4_000 })],
     ] as const;
     const attempts = first.attempts.map((each) =>
-      each.number === 1 ? { ...each, errorSummary: "timed out after 2 s" } : each,
+      each.number === 1 ? { ...each, failureKind: "timed_out" as const } : each,
     );
     const run = { ...goodRun(), deliveries: [{ ...first, attempts }], requests: [...second] };
     expect(reconcile(run).figures.duplicates).toEqual({ "late answer": 1 });
@@ -64,7 +68,7 @@ describe("duplicates", () => {
 
   test("an answer that the sender read too late, because the machine stood still, explains the next attempt", () => {
     const timedOut = delivery({ attemptCount: 2 });
-    for (const attempt of timedOut.attempts.slice(0, 1)) attempt.errorSummary = "timed out after 2 s";
+    for (const attempt of timedOut.attempts.slice(0, 1)) attempt.failureKind = "timed_out";
     const requests = [request({ endedAt: T0 + 1_550 }), request({ at: T0 + 4_000 })];
     const run = { ...goodRun(), deliveries: [timedOut], requests };
     expect(reconcile({ ...run, stoodStillMs: 300 }).figures.duplicates).toEqual({ "late answer": 1 });

@@ -4,12 +4,14 @@ import type { History, InjectedFault, ReceivedRequest, StoredDelivery } from "./
  * Faults that can part a dispatcher from the result of an attempt, so that the delivery comes due again. Its orderly end
  * (SIGTERM) is none of them: it settles what it has in flight.
  */
-const PARTS_DISPATCHER = new Set(["kill", "freeze"]);
+const PARTS_DISPATCHER = new Set(["kill", "crash-loop", "freeze"]);
+/** After these the database knows less than the receivers. */
+const FORGETS = new Set(["postgres-crashed", "database-restored"]);
 const PARTS_FROM_DATABASE = new Set(["cut", "stall", "silent-server", "silent-client"]);
 
 function canRepeat({ kind, target, skipped }: InjectedFault): boolean {
   if (skipped !== undefined) return false;
-  if (kind === "postgres-crashed") return true;
+  if (FORGETS.has(kind)) return true;
   if (PARTS_DISPATCHER.has(kind)) return target.startsWith("dispatcher");
   return PARTS_FROM_DATABASE.has(kind) && /^dispatcher.*>postgres$/.test(target);
 }
@@ -43,6 +45,8 @@ function cameTooLate(
   const attempt = delivery?.attempts
     .filter(({ startedAt }) => startedAt <= at)
     .sort((a, b) => b.startedAt - a.startedAt)[0];
-  const timedOut = attempt?.errorSummary?.startsWith("timed out") ?? false;
-  return timedOut && endedAt - (attempt?.startedAt ?? 0) >= settings.attemptTimeoutMs - SLACK_MS - stoodStillMs;
+  return (
+    attempt?.failureKind === "timed_out" &&
+    endedAt - (attempt?.startedAt ?? 0) >= settings.attemptTimeoutMs - SLACK_MS - stoodStillMs
+  );
 }

@@ -1,3 +1,5 @@
+import type { FailureKind } from "@herald/contracts";
+
 /**
  * What a run leaves behind, each part told by somebody who does not know the others: the emitter, the receivers, the
  * database, the admin, and whoever injected the faults. All times are of one machine's clock, in milliseconds since 1970.
@@ -67,8 +69,10 @@ export interface StoredDelivery {
   endpointId: string;
   /** Null for a manual delivery. */
   eventId: string | null;
-  state: "pending" | "parked" | "succeeded" | "exhausted";
+  state: "pending" | "succeeded" | "exhausted";
   attemptCount: number;
+  /** Whether it waits for an attempt: an unfinished one does, a finished one does not. */
+  isDue: boolean;
   attempts: StoredAttempt[];
 }
 
@@ -77,6 +81,8 @@ export interface StoredAttempt {
   startedAt: number;
   statusCode: number;
   errorSummary: string | null;
+  /** Null where it succeeded. */
+  failureKind: FailureKind | null;
 }
 
 export interface Disabling {

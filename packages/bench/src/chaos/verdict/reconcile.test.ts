@@ -19,30 +19,6 @@ describe("lost", () => {
     }
   });
 
-  test("a delivery that was given up before its last attempt is lost", () => {
-    const run = {
-      ...goodRun(),
-      deliveries: [delivery({ state: "exhausted", attemptCount: 4 })],
-      requests: refusals(4),
-    };
-    expect(found(run)).toEqual({ lost: [expect.stringContaining("given up after 4 attempts")] });
-  });
-
-  test("a delivery whose attempts were all used up by crashes is lost", () => {
-    const run = { ...goodRun(), deliveries: [delivery({ state: "exhausted", attemptCount: 5 })], requests: [] };
-    expect(found(run)).toEqual({ lost: [expect.stringContaining("no receiver had refused it")] });
-  });
-
-  test("a delivery that the receiver refused until its attempts were used up is not lost", () => {
-    const run = {
-      ...goodRun(),
-      deliveries: [delivery({ state: "exhausted", attemptCount: 5 })],
-      requests: refusals(5),
-    };
-    expect(found(run)).toEqual({});
-    expect(reconcile(run).figures).toMatchObject({ succeeded: 0, exhausted: 1, acceptedYetExhausted: 0 });
-  });
-
   test("a manual delivery that the API answered for and nobody stored is lost", () => {
     const manual = [{ deliveryId: "manual-1", endpointId: "endpoint", bodyHash: "manual" }];
     expect(found({ ...goodRun(), manual })).toEqual({ lost: [expect.stringContaining("manual-1")] });
@@ -52,6 +28,35 @@ describe("lost", () => {
     expect(
       found({ ...run, manual, deliveries: [...run.deliveries, stored], requests: [...run.requests, came] }),
     ).toEqual({});
+  });
+});
+
+describe("given up through no fault of the receiver's", () => {
+  const exhausted = (attemptCount: number) => delivery({ state: "exhausted", attemptCount });
+
+  test("a delivery that the receiver refused until its attempts were used up was rightly given up", () => {
+    const run = { ...goodRun(), deliveries: [exhausted(5)], requests: refusals(5) };
+    expect(found(run)).toEqual({});
+    expect(reconcile(run).figures).toMatchObject({ succeeded: 0, exhausted: 1, acceptedYetExhausted: 0 });
+  });
+
+  test("a delivery that was given up before its last attempt was wrongly given up", () => {
+    const run = { ...goodRun(), deliveries: [exhausted(4)], requests: refusals(4) };
+    expect(found(run)).toEqual({ wronglyExhausted: [expect.stringContaining("given up after 4 attempts")] });
+  });
+
+  test("a delivery that was given up without any request to its receiver was wrongly given up", () => {
+    const run = { ...goodRun(), deliveries: [exhausted(5)], requests: [] };
+    expect(found(run)).toEqual({ wronglyExhausted: [expect.stringContaining("refused none of its requests")] });
+  });
+
+  test("a delivery one of whose attempts failed for a reason of Herald's was wrongly given up", () => {
+    for (const failureKind of ["interrupted", "resolver_failed", "unreachable", "other"] as const) {
+      const given = exhausted(5);
+      given.attempts = given.attempts.map((each) => (each.number === 3 ? { ...each, failureKind } : each));
+      const run = { ...goodRun(), deliveries: [given], requests: refusals(5) };
+      expect(found(run)).toEqual({ wronglyExhausted: [expect.stringContaining(`http_status, ${failureKind}`)] });
+    }
   });
 });
 
@@ -129,8 +134,9 @@ describe("wrong signature or changed body", () => {
 
 test("deliveries without an end, and messages that no consumer takes, fail the run", () => {
   const run = goodRun();
-  for (const state of ["pending", "parked"] as const) {
-    expect(found({ ...run, deliveries: [delivery({ state })] })).toHaveProperty("unending");
+  expect(found({ ...run, deliveries: [delivery({ state: "pending" })] })).toHaveProperty("unending");
+  for (const wrong of [delivery({ isDue: true }), delivery({ state: "pending", isDue: false })]) {
+    expect(found({ ...run, deliveries: [wrong] })).toHaveProperty("unending");
   }
   expect(found({ ...run, leftInQueues: { "herald.events.rejected": 2 } })).toEqual({
     unending: ["2 messages lie in herald.events.rejected"],

@@ -1,3 +1,4 @@
+import type { FailureKind } from "@herald/contracts";
 import { explainRepeat } from "./explain.ts";
 import type { EmittedRecord, History, LoadedEndpoint, ReceivedRequest, StoredDelivery } from "./history.ts";
 
@@ -5,13 +6,15 @@ import type { EmittedRecord, History, LoadedEndpoint, ReceivedRequest, StoredDel
 export interface Findings {
   /** A confirmed event, or an answered manual delivery, that its receiver never accepted, for no reason of the receiver's. */
   lost: string[];
+  /** A delivery that was given up although its receiver did not fail all of its attempts. */
+  wronglyExhausted: string[];
   /** A delivery with more attempts than it may have, counted in the database and at the receiver. */
   tooManyAttempts: string[];
   /** A request that came when its endpoint had been disabled for longer than a claim is good for. */
   afterDisabling: string[];
   /** A request with a wrong signature, another body than was emitted, or of a delivery that there should not be. */
   forged: string[];
-  /** A delivery that is still not finished, or a message that still lies in a queue. */
+  /** A delivery that is still not finished, or is finished and still due, or a message that still lies in a queue. */
   unending: string[];
   /** A delivery that came again though it had been accepted, and no fault can have been the reason. */
   unexplainedDuplicates: string[];
@@ -32,8 +35,6 @@ export interface Figures {
   duplicates: Record<string, number>;
   /** Attempts that count as failed, for whatever reason. */
   failedAttempts: number;
-  /** Those of them that were cut off: written down as 503 "interrupted". */
-  interrupted: number;
   /** Accepted by the receiver, and given up by Herald: the answer to the last attempt was lost with its dispatcher. */
   acceptedYetExhausted: number;
   /** Requests that came after a disabling was known, but were claimed before; and how late the latest was. */
@@ -56,6 +57,7 @@ export function reconcile(history: History): Verdict {
   const { afterDisabling, underWayWhenDisabled, latestAfterDisablingMs } = requestsWhileDisabled(history);
   const findings: Findings = {
     lost: lostOf(history, known),
+    wronglyExhausted: wronglyExhaustedOf(history, known),
     tooManyAttempts: tooManyOf(history, known),
     afterDisabling,
     forged: forgedOf(history, known),
@@ -79,8 +81,7 @@ export function reconcile(history: History): Verdict {
       exhausted: deliveries.filter(({ state }) => state === "exhausted").length,
       requests: history.requests.length,
       duplicates,
-      failedAttempts: attempts.filter(({ errorSummary }) => errorSummary !== null).length,
-      interrupted: attempts.filter(isInterrupted).length,
+      failedAttempts: attempts.filter(({ failureKind }) => failureKind !== null).length,
       acceptedYetExhausted: deliveries.filter(({ state, id }) => state === "exhausted" && known.isAccepted(id)).length,
       underWayWhenDisabled,
       latestAfterDisablingMs,
@@ -132,13 +133,13 @@ function lostOf(history: History, known: Index): string[] {
     for (const endpoint of history.endpoints) {
       if (!isMeant(event, endpoint)) continue;
       const delivery = known.deliveryOf(endpoint.id, event.id);
-      const problem = delivery ? whyLost(delivery, history, known) : "never became a delivery";
+      const problem = delivery ? whyLost(delivery, known) : "never became a delivery";
       if (problem) lost.push(`event ${event.id} for ${endpoint.character} ${endpoint.id}: ${problem}`);
     }
   }
   for (const { deliveryId, endpointId } of history.manual) {
     const delivery = known.delivery(deliveryId);
-    const problem = delivery ? whyLost(delivery, history, known) : "is not in the database";
+    const problem = delivery ? whyLost(delivery, known) : "is not in the database";
     if (problem) lost.push(`manual delivery ${deliveryId} for ${endpointId}: ${problem}`);
   }
   return lost;
@@ -148,19 +149,34 @@ function isMeant(event: EmittedRecord, endpoint: LoadedEndpoint): boolean {
   return event.organizationId === endpoint.organizationId && endpoint.types.includes(event.type);
 }
 
-function whyLost(
-  { id, state, attempts, attemptCount }: StoredDelivery,
-  { settings }: History,
-  known: Index,
-): string | undefined {
-  if (known.isAccepted(id)) return undefined;
-  if (state === "succeeded") return `delivery ${id} counts as delivered, and no receiver accepted it`;
-  if (state !== "exhausted") return undefined;
-  if (attemptCount < settings.maxAttempts) return `delivery ${id} was given up after ${attemptCount} attempts`;
-  // Attempts that a crash cut off count too, but those alone must not use up all that a delivery has.
-  const refused = known.requestsOf(id).some(({ outcome }) => outcome !== "accepted");
-  const said = attempts.map(({ errorSummary }) => errorSummary).join("; ");
-  return refused ? undefined : `delivery ${id} was given up, and no receiver had refused it (${said})`;
+function whyLost({ id, state }: StoredDelivery, known: Index): string | undefined {
+  if (state !== "succeeded" || known.isAccepted(id)) return undefined;
+  return `delivery ${id} counts as delivered, and no receiver accepted it`;
+}
+
+/**
+ * What ends before an answer could come, with the dispatcher or in the machine's network, is no failure of a receiver: every
+ * receiver of a run listens, under a name and a certificate that are good.
+ */
+const FAILED_BY_RECEIVER: ReadonlySet<FailureKind | null> = new Set<FailureKind>([
+  "http_status",
+  "timed_out",
+  "connection_reset",
+  "response_invalid",
+]);
+
+function wronglyExhaustedOf({ deliveries, settings }: History, known: Index): string[] {
+  const found: string[] = [];
+  for (const { id, state, attempts, attemptCount } of deliveries) {
+    if (state !== "exhausted") continue;
+    const failed = attempts.filter(({ failureKind }) => FAILED_BY_RECEIVER.has(failureKind)).length;
+    const kinds = attempts.map(({ failureKind }) => failureKind ?? "success").join(", ");
+    if (attemptCount < settings.maxAttempts) found.push(`delivery ${id} was given up after ${attemptCount} attempts`);
+    else if (failed < settings.maxAttempts) found.push(`delivery ${id} was given up after attempts with ${kinds}`);
+    else if (!known.requestsOf(id).some(({ outcome }) => outcome !== "accepted"))
+      found.push(`delivery ${id} was given up, and its receiver refused none of its requests (${kinds})`);
+  }
+  return found;
 }
 
 function tooManyOf({ deliveries, settings: { maxAttempts } }: History, known: Index): string[] {
@@ -229,8 +245,11 @@ function forgedOf(history: History, known: Index): string[] {
 function unendingOf({ deliveries, leftInQueues }: History): string[] {
   return [
     ...deliveries
-      .filter(({ state }) => state === "pending" || state === "parked")
-      .map(({ id, state, attemptCount }) => `delivery ${id} is ${state} after ${attemptCount} attempts`),
+      .filter(({ state }) => state === "pending")
+      .map(({ id, attemptCount }) => `delivery ${id} is pending after ${attemptCount} attempts`),
+    ...deliveries
+      .filter(({ state, isDue }) => (state === "pending") !== isDue)
+      .map(({ id, state, isDue }) => `delivery ${id} is ${state} and ${isDue ? "still" : "not"} due`),
     ...Object.entries(leftInQueues)
       .filter(([, messages]) => messages > 0)
       .map(([queue, messages]) => `${messages} messages lie in ${queue}`),
@@ -274,10 +293,6 @@ function wronglyDisabledOf({ notices, disablings, endpoints, settings }: History
       found.push(`${character} ${id} was disabled ${known} times, and the product was told ${told} times`);
   }
   return found;
-}
-
-function isInterrupted({ errorSummary }: { errorSummary: string | null }): boolean {
-  return errorSummary?.startsWith("interrupted") ?? false;
 }
 
 function countBy(names: readonly string[]): Record<string, number> {

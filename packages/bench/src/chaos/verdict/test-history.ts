@@ -49,11 +49,13 @@ export function delivery(override: Partial<StoredDelivery>): StoredDelivery {
     eventId: "event-1",
     state,
     attemptCount,
+    isDue: state === "pending",
     attempts: Array.from({ length: attemptCount }, (_, index) => ({
       number: index + 1,
       startedAt: T0 + index * 1_000,
       statusCode: state === "succeeded" && index === attemptCount - 1 ? 200 : 500,
       errorSummary: state === "succeeded" && index === attemptCount - 1 ? null : "receiver answered 500",
+      failureKind: state === "succeeded" && index === attemptCount - 1 ? null : "http_status",
     })),
     ...override,
   };

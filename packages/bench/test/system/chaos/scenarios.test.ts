@@ -47,6 +47,16 @@ test(
   TIMEOUT_MS,
 );
 
+test(
+  "the database is put back to an earlier copy, and the same events come again: receivers know every delivery id that comes",
+  async () => {
+    const { figures } = await passes("--scenario", "restore", "--seconds", "10", "--rate", "60");
+    expect(figures.faults).toEqual({ "database-copied": 1, "database-restored": 1 });
+    expect(figures.succeeded).toBe(figures.deliveries);
+  },
+  TIMEOUT_MS,
+);
+
 interface Report {
   passed: boolean;
   figures: Record<string, number> & { faults: Record<string, number> };
@@ -63,6 +73,7 @@ async function passes(...options: string[]): Promise<Report> {
     complaints: [],
     verdict: {
       lost: 0,
+      wronglyExhausted: 0,
       tooManyAttempts: 0,
       afterDisabling: 0,
       forged: 0,

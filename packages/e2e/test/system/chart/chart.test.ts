@@ -139,12 +139,12 @@ describe("what is rendered", () => {
     ]);
   });
 
-  test("KEDA scales by the queue of hints and by the metric of the oldest due delivery", () => {
+  test("KEDA scales by how many deliveries are due, and by how long the oldest of them has been", () => {
     const objects = render("everything.yaml");
     expect(of(objects, "Deployment", "dispatcher").spec.replicas).toBeUndefined();
     const { spec } = of(objects, "ScaledObject", "dispatcher");
     expect(spec.triggers.map(({ metadata }: { metadata: object }) => metadata)).toMatchObject([
-      { queueName: "tenant-a.dispatch.first", mode: "QueueLength" },
+      { query: 'max(herald_deliveries_unfinished{state="due"})', threshold: "1000" },
       { query: "max(herald_oldest_due_delivery_age_seconds)", serverAddress: "http://prometheus.monitoring:9090" },
     ]);
   });
@@ -174,6 +174,7 @@ describe("values that are refused", () => {
       "dispatcher.autoscaling.enabled=true,dispatcher.autoscaling.minReplicas=30",
       "minReplicas: is more than maxReplicas",
     ],
+    ["dispatcher.autoscaling.enabled=true", "prometheusUrl: say which Prometheus knows how much is due"],
     ["dispatcher.replica=3", "replica"],
     ["secrets.database.name=Not A Name", "secrets/database/name|secrets.database.name"],
     ["image.digest=latest", "image.digest|image/digest"],

@@ -67,7 +67,7 @@ test("each real message is as docs/asyncapi.yaml says", async () => {
     const event = await next(channel, events);
     expect(event.properties.headers?.traceparent).toBeDefined();
     expectDocumented("businessEvents", event);
-    expectDocumented("firstHints", await next(channel, own.firstHintsQueue));
+    expectDocumented("hints", await next(channel, own.hintsQueue));
 
     channel.publish(own.eventsExchange, "RiskCreated", Buffer.from('{"type":"RiskCreated"}'));
     const rejected = await next(channel, own.rejectedQueue);
@@ -76,13 +76,13 @@ test("each real message is as docs/asyncapi.yaml says", async () => {
 
     // No dispatcher is there to take the request. The test reads it first, and then puts it back for one.
     const delivering = api.deliver(endpoint.id, "WorkItemCompleted", '{"a":1}');
-    const request = await next(channel, own.manualHintsQueue);
-    expectDocumented("manualHints", request);
+    const request = await next(channel, own.manualQueue);
+    expectDocumented("manualRequests", request);
 
     await herald.startDispatcher();
     const answers: Message[] = [];
     await channel.consume("amq.rabbitmq.reply-to", (answer) => answer && answers.push(answer), { noAck: true });
-    channel.publish("", own.manualHintsQueue, request.content, { replyTo: "amq.rabbitmq.reply-to" });
+    channel.publish("", own.manualQueue, request.content, { replyTo: "amq.rabbitmq.reply-to" });
     await eventually(() => expect(answers).toHaveLength(1));
     expectDocumented("manualReplies", answers[0] as Message);
     await delivering;

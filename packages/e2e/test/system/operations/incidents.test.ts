@@ -10,6 +10,17 @@ import { documentedMetrics, projectFile, rules } from "./queries.ts";
 /** Those that no test here fires, with the reason; `promtool` shows that they do. */
 const NOT_FIRED = {
   HeraldRetentionStuck: "its two days are a number in the query, which is the deployed one",
+  HeraldTransactionOpen: "its hour is a number in the query, likewise",
+  HeraldPartitionsMissing: "publishers make partitions sooner than an incident could miss them",
+  HeraldPartitionsHeld: "it takes ten thousand unfinished deliveries of a day that is long over",
+};
+
+/** What has no value in these incidents, with the reason. */
+const NOT_MEASURED = {
+  herald_partitions_held: NOT_FIRED.HeraldPartitionsHeld,
+  herald_claims_lost_total: "an attempt would have to last longer than its lease",
+  herald_interruptions_total: "a lease would have to run out",
+  herald_health_retries_total: "two dispatchers would have to write one endpoint's health at the same moment",
 };
 
 const TIMEOUT_MS = 900_000;
@@ -85,9 +96,9 @@ test(
       // Due again, as after an edit. The forgetful transaction waits for the lock already when the edit ends, so it has it
       // before a publisher can look.
       await editing.query("begin");
-      await editing.query("update webhook_endpoint set catch_up_at = now() where id = $1", [waiting.ids[0]]);
+      await editing.query("update catch_up set priority = 0, due_at = now() where endpoint_id = $1", [waiting.ids[0]]);
       await forgetful.query("begin");
-      const locked = forgetful.query("select from webhook_endpoint where id = $1 for update", [waiting.ids[0]]);
+      const locked = forgetful.query("select from catch_up where endpoint_id = $1 for update", [waiting.ids[0]]);
       await eventually(async () =>
         expect(await system.query("select from pg_stat_activity where wait_event_type = 'Lock'")).toHaveLength(1),
       );
@@ -115,43 +126,27 @@ test(
 );
 
 test(
-  "dispatchers that are gone, and a queue of hints that is deleted again and again, are alerts that their pages end",
+  "dispatchers that are gone are alerts that their pages end, and what came meanwhile arrives",
   async () => {
-    const { system, emitter } = environment;
+    const { system } = environment;
     const api = await organization("/");
-    const another = await organization("/");
     await system.kill("dispatcher");
     await emit(api.organizationId, 3);
     // The alert is about minutes, which the delivery has not got: they are put into it.
     await eventually(async () => {
       const rows = await system.query(
-        `update delivery set next_attempt_at = now() - interval '10 minutes'
-       where organization_id = $1 and state = 'pending' returning id`,
-        [api.organizationId],
+        "update due set due_at = now() - interval '10 minutes' where endpoint_id = $1 returning delivery_id",
+        [api.ids[0]],
       );
       expect(rows).toHaveLength(3);
     });
-    // Deleted once, the queue is declared again when a publisher next looks at it, within seconds.
-    const operator = await connect(system.amqpUrl);
-    const channel = await operator.createChannel();
-    const deleting = keep(() => channel.deleteQueue(`${system.namespace}.dispatch.first`), 50);
-    const flow = keep(() => emitter.emit(event(another.organizationId)), 300);
-    try {
-      const [down, late, hints] = await Promise.all([
-        fires("HeraldServiceDown", { service: "dispatcher" }),
-        fires("HeraldDeliveriesLate"),
-        fires("HeraldHintsNotSent"),
-      ]);
-      await deleting.stop();
-      expect(await follow(late, "service-away")).toContain("due");
-      await follow(down, "service-away");
-      await follow(hints, "queue-deleted");
-      await ends("HeraldServiceDown", "HeraldDeliveriesLate", "HeraldHintsNotSent");
-    } finally {
-      await deleting.stop();
-      await flow.stop();
-      await operator.close();
-    }
+    const [down, late] = await Promise.all([
+      fires("HeraldServiceDown", { service: "dispatcher" }),
+      fires("HeraldDeliveriesLate"),
+    ]);
+    expect(await follow(late, "service-away")).toContain("due");
+    await follow(down, "service-away");
+    await ends("HeraldServiceDown", "HeraldDeliveriesLate");
     expect((await api.get(api.ids[0] ?? "")).deliveries.filter(({ succeeded }) => succeeded)).toHaveLength(3);
   },
   TIMEOUT_MS,
@@ -233,6 +228,7 @@ test("every documented metric has had a value in these incidents", async () => {
   await api.deliver(api.ids[0] ?? "", "WorkItemCompleted", "{}");
   const missing: string[] = [];
   for (const name of documentedMetrics().keys()) {
+    if (name in NOT_MEASURED) continue;
     if ((await prometheus.count(`max_over_time(${name}[10m]) > 0`)) === 0) missing.push(name);
   }
   expect(missing).toEqual([]);

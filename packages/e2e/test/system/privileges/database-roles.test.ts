@@ -53,10 +53,11 @@ beforeAll(async () => {
   await writeFile(join(folder, "ca.pem"), (await certificates()).caPem);
   await runSql("roles.sql");
   await runSql("service-roles.sql");
-  // Tables that were there before the roles; in production the owner makes them after.
+  // Tables and functions that were there before the roles; in production the owner makes them after.
   await db.database.prisma.$executeRawUnsafe(
     `grant select, insert, update, delete on all tables in schema public to ${own("herald_app")}`,
   );
+  await db.database.prisma.$executeRawUnsafe(`grant execute on all functions in schema public to ${own("herald_app")}`);
 });
 
 /**
@@ -152,8 +153,8 @@ describe.each<[string, Record<"api" | "publisher" | "dispatcher", Role>]>([
       const old = new Date(Date.now() - 90 * 24 * 60 * 60_000);
       const { prisma } = db.database;
       await prisma.$executeRaw`
-        insert into business_event (organization_id, id, type, occurred_at, received_at, body)
-        values (${organizationId}, gen_random_uuid(), 'RiskCreated', ${old}, ${old}, '{}')`;
+        insert into business_event (organization_id, key, id, type, entity_id, occurred_at, received_at, body)
+        values (${organizationId}, '01800000-0000-8000-8000-000000000001', gen_random_uuid(), 'RiskCreated', gen_random_uuid(), ${old}, ${old}, '{}')`;
       await prisma.$executeRaw`
         insert into delivery (id, endpoint_id, organization_id, event_type, body, state, attempted_at, created_at)
         values ('01800000-0000-7000-8000-000000000001', ${endpoint.id}::uuid, ${organizationId}, 'RiskCreated', '{}', 'succeeded', ${old}, ${old})`;
@@ -170,7 +171,7 @@ describe.each<[string, Record<"api" | "publisher" | "dispatcher", Role>]>([
       await eventually(async () => expect(await deliveriesOf()).toMatchObject([{ succeeded: true }]));
       expect(await admin.deliver(endpoint.id, "WorkItemCompleted", "{}")).toMatchObject({ succeeded: true });
 
-      // A pause, what it parks and misses, and a resume.
+      // A pause, what it misses, and a resume.
       await admin.edit(endpoint.id, { enabled: false });
       await emit();
       await admin.edit(endpoint.id, { enabled: true, rotateSecret: true });
@@ -185,7 +186,10 @@ describe.each<[string, Record<"api" | "publisher" | "dispatcher", Role>]>([
       await eventually(async () => expect((await admin.get(endpoint.id)).enabled).toBe(false));
       await eventually(async () => expect((await channel.checkQueue(queue)).messageCount).toBe(2));
       await admin.delete(endpoint.id);
-      expect(await prisma.delivery.count({ where: { organizationId } })).toBe(0);
+      await eventually(async () => {
+        expect(await prisma.delivery.count({ where: { organizationId } })).toBe(0);
+        expect(await prisma.due.count({ where: { endpointId: endpoint.id } })).toBe(0);
+      });
     } finally {
       await emitter.close();
       await product.close();
@@ -217,14 +221,23 @@ const REFUSED: [Role, string, string][] = [
   ["herald_dispatcher", "change events", "update business_event set body = ''"],
   ["herald_dispatcher", "erase attempts", "delete from delivery_attempt"],
   ["herald_dispatcher", "read notices", "select * from notice"],
+  ["herald_dispatcher", "make deliveries due", "insert into due default values"],
+  ["herald_dispatcher", "erase endpoints", "insert into erasure default values"],
+  ["herald_dispatcher", "drop a day of the history", "select drop_partitions(current_date, 0)"],
   ["herald_publisher", "read secrets", "select sealed_secret from webhook_endpoint"],
   ["herald_publisher", "read all of an endpoint", "select * from webhook_endpoint"],
   ["herald_publisher", "change endpoints", "update webhook_endpoint set enabled = false"],
   ["herald_publisher", "delete endpoints", "delete from webhook_endpoint"],
   ["herald_publisher", "change events", "update business_event set body = ''"],
+  ["herald_publisher", "change deliveries", "update delivery set state = 'succeeded'"],
+  ["herald_publisher", "drop a partition itself", "drop table delivery_rest"],
   ["herald_publisher", "invent attempts", "insert into delivery_attempt default values"],
   ["herald_publisher", "invent notices", "insert into notice default values"],
   ["herald_api", "change deliveries", "update delivery set state = 'succeeded'"],
+  ["herald_api", "change what waits", "update due set due_at = now()"],
+  ["herald_api", "take what waits away", "delete from due"],
+  ["herald_api", "erase the history", "delete from delivery"],
+  ["herald_api", "drop a day of the history", "select drop_partitions(current_date, 0)"],
   ["herald_api", "invent events", "insert into business_event default values"],
   ["herald_api", "change events", "update business_event set body = ''"],
   ["herald_api", "invent attempts", "insert into delivery_attempt default values"],

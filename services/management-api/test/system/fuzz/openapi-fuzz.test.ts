@@ -1,8 +1,9 @@
 import { Agent, type IncomingHttpHeaders, request as sendRequest } from "node:http";
+import { idAt } from "@herald/testkit/harness/rows";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import fc, { type Arbitrary } from "fast-check";
 import type { OpenApiDocument } from "../../../src/openapi/document.ts";
-import { newDeliveryId, states, storeDelivery } from "../../support/deliveries.ts";
+import { states, storeDelivery } from "../../support/deliveries.ts";
 import { create } from "../../support/endpoints.ts";
 import { responseValidator } from "../../support/response-validator.ts";
 import { token } from "../../support/tokens.ts";
@@ -62,7 +63,7 @@ beforeAll(async () => {
       pool.deliveries.push(await storeDelivery(api.prisma, { id: mine.id, organizationId: OWN }, row));
     }
   }
-  pool.deliveries.push(newDeliveryId());
+  pool.deliveries.push(idAt(new Date()));
 });
 
 /** Picks from a list that changes while the fuzzing goes on. */

@@ -1,0 +1,64 @@
+import { type Channel, IllegalOperationError } from "amqplib";
+import type { OutgoingMessage } from "./publisher.ts";
+import { type BrokerScope, maintainChannel } from "./recovering-channel.ts";
+
+/** A message that may get lost. It is not persistent, and dropped where no queue takes it. */
+export interface SentMessage extends Pick<OutgoingMessage, "exchange" | "routingKey" | "content"> {
+  /** What the message answers. */
+  correlationId?: string;
+}
+
+export interface Sender {
+  /**
+   * Sends a message at once, without a confirm, or drops it. Nothing is kept for later: where losing messages is not
+   * harmless, use a `Publisher`.
+   *
+   * @returns false where it was dropped: there is no channel, the broker takes no messages for now, or the socket is full
+   */
+  send(message: SentMessage): boolean;
+  close(): Promise<void>;
+}
+
+/**
+ * Sends without confirms, on a channel of its own.
+ *
+ * @throws where the scope is closed
+ *
+ * @example
+ * const sender = startSender(scope);
+ * sender.send({ exchange: "", routingKey: "refresh", content: Buffer.from("{}") });
+ */
+export function startSender(scope: BrokerScope): Sender {
+  const { connection } = scope;
+  /** amqplib's buffer is over its mark; "drain" says when it is empty. Without this limit, amqplib would buffer without bound. */
+  let saturated = false;
+  const channel = maintainChannel<Channel>(scope, {
+    purpose: "sender",
+    open: connection.openChannel,
+    opened: (fresh) => {
+      fresh.on("drain", () => {
+        saturated = false;
+      });
+    },
+    lost: () => {
+      saturated = false;
+    },
+  });
+  return {
+    send: ({ exchange, routingKey, content, correlationId }) => {
+      const open = channel.current();
+      if (open === undefined || saturated || connection.isBlocked()) return false;
+      const answered = correlationId === undefined ? {} : { correlationId };
+      const properties = { contentType: "application/json", persistent: false, ...answered };
+      try {
+        saturated = !open.publish(exchange, routingKey, content, properties);
+        return true;
+      } catch (error) {
+        // A channel that is closing.
+        if (error instanceof IllegalOperationError) return false;
+        throw error;
+      }
+    },
+    close: channel.close,
+  };
+}

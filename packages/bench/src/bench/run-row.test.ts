@@ -1,0 +1,35 @@
+import { expect, test } from "@jest/globals";
+import type { BenchEnvironment } from "./environment.ts";
+import type { Row } from "./row.ts";
+import { runRow } from "./run-row.ts";
+
+const options = { seconds: 1, growth: 1, rounds: 3, progress: () => {} };
+
+/** Measures what its environment says. */
+const row: Row = {
+  name: "row",
+  title: "A row",
+  figures: { time: { label: "time", unit: "ms" }, size: { label: "size", unit: "B" } },
+  compared: { time: { atMost: 0.5 } },
+  open: async (environment) => ({
+    conditions: {},
+    round: async () => ({ time: Number(environment.ca), size: 7 }),
+    close: async () => {},
+  }),
+};
+const environment = (time: number) => ({ ca: String(time) }) as BenchEnvironment;
+
+test("a compared figure stands beside the baseline's, and their ratio has to reach its bar", async () => {
+  const { figures } = await runRow(row, environment(4), { ...options, baseline: environment(10) });
+  expect(figures.map(({ name, median, met }) => [name, median, met])).toEqual([
+    ["time", 4, undefined],
+    ["timeBaseline", 10, undefined],
+    ["timeToBaseline", 0.4, true],
+    ["size", 7, undefined],
+  ]);
+});
+
+test("without a baseline a row has its own figures alone", async () => {
+  const { figures } = await runRow(row, environment(4), options);
+  expect(figures.map(({ name }) => name)).toEqual(["time", "size"]);
+});

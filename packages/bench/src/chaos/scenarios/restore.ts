@@ -1,0 +1,58 @@
+import { startServers } from "../environment/servers.ts";
+import { USUAL_TIMES } from "../environment/settings.ts";
+import { planSteadyTenants } from "../plan/tenants.ts";
+import type { History, InjectedFault } from "../verdict/history.ts";
+import { inEnvironment } from "./in-environment.ts";
+import type { Scenario } from "./scenario.ts";
+
+/**
+ * A backup is restored: events come, the database is copied, more events come and are delivered, the database is put back to
+ * the copy, and the product emits its events again. What Herald had forgotten it delivers again, under the same delivery ids:
+ * a receiver that dedupes by them has each event exactly once.
+ */
+export const restoreScenario: Scenario = (options) =>
+  inEnvironment(options, { startServers, times: USUAL_TIMES }, async (environment, run) => {
+    const { seed, seconds, pause, progress } = options;
+    const { servers } = environment;
+    const services = [...environment.services.values()];
+    const result = await run({
+      tenants: planSteadyTenants(seed),
+      outages: [],
+      pauses: [],
+      // A payload that was delivered by hand after the copy is nobody's event: no emitter has it to emit it again.
+      manual: false,
+      async disturb({ settle, emitAgain }) {
+        await pause((seconds * 1_000) / 2);
+        progress("Copying the database");
+        const restored: InjectedFault = { kind: "database-restored", target: "postgres", from: Date.now(), until: 0 };
+        const copied = { ...restored, kind: "database-copied" };
+        await servers.copyDatabase();
+        copied.until = Date.now();
+        await pause((seconds * 1_000) / 2);
+        await settle();
+        progress("Putting the database back to its copy");
+        restored.from = Date.now();
+        await Promise.all(services.map((service) => service.hold()));
+        await servers.restoreDatabase();
+        await Promise.all(services.map((service) => service.resume()));
+        await Promise.all(services.map((service) => service.ready()));
+        await emitAgain();
+        restored.until = Date.now();
+        return [copied, restored];
+      },
+    });
+    return { ...result, ...judge(result.history) };
+  });
+
+/** What came after the restore has to be known to its receiver; and something has to have come, or nothing was shown. */
+function judge({ requests, faults }: History) {
+  const restoredAt = faults.find(({ kind }) => kind === "database-restored")?.from ?? 0;
+  const before = new Set(requests.filter(({ at }) => at < restoredAt).map(({ deliveryId }) => deliveryId));
+  const again = requests.filter(({ at }) => at >= restoredAt);
+  const unknown = again.filter(({ deliveryId }) => !before.has(deliveryId)).length;
+  const complaints: string[] = [];
+  if (again.length === 0) complaints.push("nothing was delivered again: the copy held everything");
+  if (unknown > 0)
+    complaints.push(`${unknown} requests after the restore had delivery ids that their receivers do not know`);
+  return { extra: { "delivered again after the restore": again.length }, complaints };
+}

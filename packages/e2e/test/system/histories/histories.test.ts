@@ -1,0 +1,253 @@
+import { steeredClock } from "@herald/testkit/harness/steered-clock";
+import { useDatabase } from "@herald/testkit/harness/use-database";
+import { expect, test } from "@jest/globals";
+import fc from "fast-check";
+import { type Attempt, Herald } from "./herald.ts";
+import { Model } from "./model.ts";
+
+const db = useDatabase();
+
+const HISTORIES = 1_000;
+const TIMEOUT_MS = 30 * 60_000;
+
+const MINUTE = 60_000;
+const DAY = 24 * 60 * MINUTE;
+const TYPES = ["WorkItemCompleted", "ProjectCreated"] as const;
+
+const types = fc.subarray([...TYPES], { minLength: 1 });
+const endpoint = fc.nat({ max: 2 });
+const two = fc.nat({ max: 1 });
+const index = fc.nat({ max: 20 });
+
+/** What may happen. Where it can't (an endpoint that is gone, nothing under way), it is passed over. */
+const step = fc.oneof(
+  {
+    weight: 6,
+    arbitrary: fc.record({
+      kind: fc.constant("emit" as const),
+      event: fc.nat({ max: 7 }),
+      type: fc.constantFrom(...TYPES),
+      age: fc.constantFrom(0, 0, 1_000, 2 * DAY),
+      publishers: fc.constantFrom(1, 2),
+    }),
+  },
+  {
+    weight: 8,
+    arbitrary: fc.record({
+      kind: fc.constant("claim" as const),
+      dispatcher: two,
+      count: fc.integer({ min: 1, max: 10 }),
+    }),
+  },
+  {
+    weight: 8,
+    arbitrary: fc.record({
+      kind: fc.constant("end" as const),
+      dispatcher: two,
+      outcomes: fc.array(fc.record({ index, succeeded: fc.boolean() }), { minLength: 1, maxLength: 6 }),
+    }),
+  },
+  { weight: 4, arbitrary: fc.record({ kind: fc.constant("fail all" as const), dispatcher: two }) },
+  {
+    weight: 5,
+    arbitrary: fc.record({
+      kind: fc.constant("wait" as const),
+      ms: fc.constantFrom(1_000, 61_000, 121_000, 10 * MINUTE, 25 * 60 * MINUTE, 3 * DAY),
+    }),
+  },
+  { weight: 3, arbitrary: fc.record({ kind: fc.constant("catch up" as const), publishers: fc.constantFrom(1, 2) }) },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant("crash" as const), dispatcher: two }) },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      kind: fc.constant("late result" as const),
+      dispatcher: two,
+      index,
+      late: fc.boolean(),
+      current: fc.boolean(),
+    }),
+  },
+  { weight: 3, arbitrary: fc.record({ kind: fc.constant("edit" as const), endpoint, enabled: fc.boolean(), types }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant("delete" as const), endpoint }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant("create" as const), endpoint, types }) },
+);
+type Step = typeof step extends fc.Arbitrary<infer S> ? S : never;
+
+/** A history, played on the model and on Herald at once. */
+class History {
+  readonly clock = steeredClock("2026-06-01T00:00:00.000Z");
+  readonly model = new Model();
+  readonly herald = new Herald(db.database, this.clock);
+  /** Attempts under way, by dispatcher. */
+  readonly underWay: Attempt[][] = [[], []];
+  /** Attempts whose dispatcher died: their results may still come, from a process that was only thought dead. */
+  readonly lost: Attempt[] = [];
+  /** Each endpoint that is created is a new one: a number names the latest. */
+  readonly numbers = [0, 1, 2];
+  #created = 2;
+
+  async begin(): Promise<void> {
+    for (const number of [0, 1]) await this.create(number, TYPES);
+    this.numbers[2] = 1;
+  }
+
+  async take(step: Step): Promise<void> {
+    const now = this.now();
+    switch (step.kind) {
+      case "emit": {
+        const { occurredAt, type } = this.model.events[step.event] ?? { occurredAt: now - step.age, type: step.type };
+        // The consumer drops what is older than the window.
+        if (occurredAt < now - 7 * DAY) return;
+        await this.herald.emit(step.event, { type, occurredAt }, step.publishers);
+        return this.model.emit(step.event, { type, occurredAt }, now);
+      }
+      case "claim":
+        return await this.claim(step.dispatcher, step.count);
+      case "end":
+        return await this.end(step.dispatcher, step.outcomes);
+      case "fail all":
+        return await this.end(
+          step.dispatcher,
+          this.at(this.underWay, step.dispatcher).map((_, index) => ({ index, succeeded: false })),
+        );
+      case "wait":
+        return this.clock.advance(step.ms);
+      case "catch up":
+        await this.herald.catchUp(step.publishers);
+        return this.model.catchUp(now);
+      case "crash":
+        this.lost.push(...this.at(this.underWay, step.dispatcher).splice(0));
+        return;
+      case "late result": {
+        const late = this.lost[step.index % Math.max(1, this.lost.length)];
+        if (late) await this.endLate(step.dispatcher, late, step);
+        return;
+      }
+      case "edit": {
+        const number = this.number(step.endpoint);
+        if (!this.model.endpoints.has(number)) return;
+        await this.herald.edit(number, step);
+        return this.model.edit(number, step);
+      }
+      case "delete": {
+        const number = this.number(step.endpoint);
+        if (!this.model.endpoints.has(number)) return;
+        await this.herald.delete(number);
+        return this.model.delete(number);
+      }
+      case "create":
+        this.numbers[step.endpoint] = this.#created++;
+        return await this.create(this.number(step.endpoint), step.types);
+    }
+  }
+
+  async create(number: number, types: readonly string[]): Promise<void> {
+    await this.herald.create(number, types);
+    this.model.create(number, types, this.now());
+  }
+
+  /** A dispatcher claims what is due of every endpoint that ever was, and one interrupted delivery of each. */
+  async claim(dispatcher: number, count: number): Promise<void> {
+    const all = Array.from({ length: this.#created }, (_, number) => number).filter((number) =>
+      this.model.knows(number),
+    );
+    const expected = all.flatMap((number) =>
+      this.model
+        .claimable(number, "due", this.now())
+        .map(({ dueAt }) => dueAt)
+        .sort()
+        .slice(0, count),
+    );
+    const due = await this.herald.claim(dispatcher, all, count);
+    const dueAts = due.map((attempt) => this.model.deliveries.get(this.herald.keyOf(attempt))?.dueAt);
+    expect(dueAts.sort()).toEqual(expected.sort());
+    for (const attempt of due) this.begun(dispatcher, attempt);
+    for (const number of all) {
+      const interrupted = this.model.claimable(number, "interrupted", this.now());
+      const attempt = await this.herald.claimInterrupted(dispatcher, number);
+      expect(attempt !== undefined).toBe(interrupted.length > 0);
+      if (attempt) this.begun(dispatcher, attempt);
+    }
+  }
+
+  begun(dispatcher: number, attempt: Attempt): void {
+    const key = this.herald.keyOf(attempt);
+    expect(attempt.attempt).toBe((this.model.deliveries.get(key)?.attempts ?? Number.NaN) + 1);
+    this.model.claim(key, attempt.claimId, this.now());
+    this.at(this.underWay, dispatcher).push(attempt);
+  }
+
+  async end(dispatcher: number, outcomes: readonly { index: number; succeeded: boolean }[]): Promise<void> {
+    const underWay = this.at(this.underWay, dispatcher);
+    const results = outcomes.flatMap(({ index, succeeded }) => {
+      const [attempt] = underWay.length > 0 ? underWay.splice(index % underWay.length, 1) : [];
+      return attempt ? [{ attempt, succeeded }] : [];
+    });
+    if (results.length > 0) await this.settle(dispatcher, results);
+  }
+
+  /** A late result comes; if the same dispatcher has an attempt of that delivery under way, its result comes in the same batch. */
+  async endLate(
+    dispatcher: number,
+    lost: Attempt,
+    { late, current }: { late: boolean; current: boolean },
+  ): Promise<void> {
+    const underWay = this.at(this.underWay, dispatcher);
+    const position = underWay.findIndex(({ deliveryId }) => deliveryId === lost.deliveryId);
+    const own = position < 0 ? [] : underWay.splice(position, 1).map((attempt) => ({ attempt, succeeded: current }));
+    await this.settle(dispatcher, [{ attempt: lost, succeeded: late }, ...own]);
+  }
+
+  async settle(dispatcher: number, results: readonly { attempt: Attempt; succeeded: boolean }[]): Promise<void> {
+    await this.herald.settle(dispatcher, results);
+    // Of two results of one delivery that come together, the success wins.
+    const succeeded = new Set(results.filter((each) => each.succeeded).map(({ attempt }) => attempt.deliveryId));
+    for (const result of results) {
+      const { attempt } = result;
+      if (!result.succeeded && succeeded.has(attempt.deliveryId)) continue;
+      this.model.settle(
+        this.herald.keyOf(attempt),
+        attempt.claimId,
+        Number(attempt.revision),
+        result.succeeded,
+        this.now(),
+      );
+    }
+  }
+
+  number(endpoint: number): number {
+    return this.at(this.numbers, endpoint);
+  }
+
+  now(): number {
+    return this.clock.now().getTime();
+  }
+
+  at<T>(list: readonly T[], position: number): T {
+    const value = list[position];
+    if (value === undefined) throw new Error(`There is nothing at ${position}.`);
+    return value;
+  }
+}
+
+test(
+  "any history of events, failures, pauses, edits, deletions and crashes ends as SPEC 3 and 6 say",
+  async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 40 }), async (steps) => {
+        const history = new History();
+        try {
+          await history.begin();
+          for (const step of steps) {
+            await history.take(step);
+            expect(await history.herald.state()).toEqual(history.model.state());
+          }
+        } finally {
+          await history.herald.close();
+        }
+      }),
+      { numRuns: HISTORIES, endOnFailure: false },
+    );
+  },
+  TIMEOUT_MS,
+);

@@ -1,0 +1,161 @@
+/**
+ * What SPEC 3 and 6 say, and nothing of how Herald does it: endpoints that are enabled or not, deliveries with their attempts,
+ * and who gets which event. Times are milliseconds. A history is played on this and on Herald, and both must agree.
+ */
+
+const MINUTE = 60_000;
+const DAY = 24 * 60 * MINUTE;
+
+/** SPEC 8. */
+const WINDOW = 7 * DAY;
+const RETRY_DELAYS = [1 * MINUTE, 2 * MINUTE, 4 * MINUTE, 8 * MINUTE];
+const MAX_ATTEMPTS = RETRY_DELAYS.length + 1;
+const DISABLE_AFTER = 5;
+
+export const LEASE = MINUTE;
+
+export interface ModelEvent {
+  type: string;
+  occurredAt: number;
+}
+
+export interface ModelEndpoint {
+  types: readonly string[];
+  enabled: boolean;
+  createdAt: number;
+  /** Edits and automatic disablings: a result of an attempt from before the latest one counts neither for nor against it. */
+  revision: number;
+  failures: number;
+  /** An edit has asked for a catch-up that was not made yet. */
+  marked: boolean;
+}
+
+export interface ModelDelivery {
+  event: number;
+  endpoint: number;
+  state: "pending" | "succeeded" | "exhausted";
+  attempts: number;
+  dueAt: number;
+  /** The claim that holds it, and until when. */
+  claim: { id: string; until: number } | null;
+}
+
+export class Model {
+  readonly events: ModelEvent[] = [];
+  readonly endpoints = new Map<number, ModelEndpoint>();
+  readonly deliveries = new Map<string, ModelDelivery>();
+  readonly #known = new Set<number>();
+
+  create(endpoint: number, types: readonly string[], now: number): void {
+    this.#known.add(endpoint);
+    this.endpoints.set(endpoint, { types, enabled: true, createdAt: now, revision: 1, failures: 0, marked: true });
+  }
+
+  /** The same event again makes no second delivery, and is of the type that it had first. */
+  emit(event: number, { type, occurredAt }: ModelEvent, now: number): void {
+    this.events[event] ??= { type, occurredAt };
+    for (const number of this.endpoints.keys()) this.#fanOut(event, number, now);
+  }
+
+  edit(endpoint: number, { enabled, types }: { enabled: boolean; types: readonly string[] }): void {
+    const row = this.#endpoint(endpoint);
+    const isNew = enabled && !(row.enabled && types.every((type) => row.types.includes(type)));
+    if (enabled && !row.enabled) row.failures = 0;
+    Object.assign(row, { enabled, types, revision: row.revision + 1, marked: row.marked || isNew });
+  }
+
+  delete(endpoint: number): void {
+    this.endpoints.delete(endpoint);
+    for (const [key, delivery] of this.deliveries) if (delivery.endpoint === endpoint) this.deliveries.delete(key);
+  }
+
+  /** Every catch-up that somebody waits for is made now. */
+  catchUp(now: number): void {
+    for (const [number, endpoint] of this.endpoints) {
+      if (!endpoint.marked || !endpoint.enabled) continue;
+      endpoint.marked = false;
+      for (const event of this.events.keys()) if (this.events[event]) this.#fanOut(event, number, now);
+    }
+  }
+
+  /** Whether there ever was such an endpoint. */
+  knows(endpoint: number): boolean {
+    return this.#known.has(endpoint);
+  }
+
+  /** What is stored, as a list that can be compared. */
+  state() {
+    return {
+      endpoints: [...this.endpoints].map(([number, { enabled, failures }]) => [number, enabled, failures]).sort(),
+      deliveries: [...this.deliveries]
+        .map(([key, { state, attempts, claim, dueAt }]) => {
+          const waits = state === "pending";
+          return [key, state, attempts, attempts, waits, waits && claim === null ? dueAt : null];
+        })
+        .sort(),
+    };
+  }
+
+  /** What may be claimed now: what is due and free, or what was interrupted, its lease having run out. */
+  claimable(endpoint: number, kind: "due" | "interrupted", now: number): ModelDelivery[] {
+    if (!this.endpoints.get(endpoint)?.enabled) return [];
+    return [...this.deliveries.values()].filter(
+      ({ endpoint: of, state, claim, dueAt }) =>
+        of === endpoint &&
+        state === "pending" &&
+        (kind === "due" ? claim === null && dueAt <= now : claim !== null && claim.until <= now),
+    );
+  }
+
+  claim(key: string, id: string, now: number): void {
+    this.#delivery(key).claim = { id, until: now + LEASE };
+  }
+
+  /** An attempt ended: `revision` is the endpoint's when it was claimed. */
+  settle(key: string, claimId: string, revision: number, succeeded: boolean, endedAt: number): void {
+    const delivery = this.deliveries.get(key);
+    // The endpoint was deleted meanwhile.
+    if (delivery === undefined) return;
+    const isOurs = delivery.state === "pending" && delivery.claim?.id === claimId;
+    if (succeeded ? delivery.state === "succeeded" : !isOurs) return;
+    delivery.attempts += 1;
+    delivery.claim = null;
+    const delay = RETRY_DELAYS[delivery.attempts - 1];
+    if (succeeded) delivery.state = "succeeded";
+    else if (delivery.attempts >= MAX_ATTEMPTS || delay === undefined) delivery.state = "exhausted";
+    else delivery.dueAt = endedAt + delay;
+    this.#count(delivery.endpoint, revision, succeeded);
+  }
+
+  #count(number: number, revision: number, succeeded: boolean): void {
+    const endpoint = this.endpoints.get(number);
+    if (!endpoint?.enabled || endpoint.revision !== revision) return;
+    endpoint.failures = succeeded ? 0 : endpoint.failures + 1;
+    if (endpoint.failures < DISABLE_AFTER) return;
+    endpoint.enabled = false;
+    endpoint.revision += 1;
+  }
+
+  #fanOut(number: number, endpointNumber: number, now: number): void {
+    const event = this.events[number];
+    const endpoint = this.endpoints.get(endpointNumber);
+    if (!event || !endpoint?.enabled || !endpoint.types.includes(event.type)) return;
+    if (event.occurredAt < endpoint.createdAt || event.occurredAt < now - WINDOW) return;
+    const key = `${number}/${endpointNumber}`;
+    if (this.deliveries.has(key)) return;
+    const delivery = { event: number, endpoint: endpointNumber, attempts: 0, dueAt: now, claim: null };
+    this.deliveries.set(key, { ...delivery, state: "pending" });
+  }
+
+  #endpoint(number: number): ModelEndpoint {
+    const endpoint = this.endpoints.get(number);
+    if (!endpoint) throw new Error(`The history has no endpoint ${number}.`);
+    return endpoint;
+  }
+
+  #delivery(key: string): ModelDelivery {
+    const delivery = this.deliveries.get(key);
+    if (!delivery) throw new Error(`Herald has claimed ${key}, which the model does not know.`);
+    return delivery;
+  }
+}

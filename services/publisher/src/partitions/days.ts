@@ -1,0 +1,38 @@
+export const DAY_MS = 24 * 60 * 60_000;
+
+/** Days that are made ahead: for so long every publisher may be away, or a lock on the tables be held. */
+const DAYS_AHEAD = 8;
+
+/** How far this process's clock may be off, in days. Of a clock that is further off, no partition is made. */
+const DAYS_OFF = 7;
+
+/**
+ * The days in UTC that need partitions: from the beginning of the window, and a day before it, to {@link DAYS_AHEAD}.
+ *
+ * Only days are named that both clocks allow, this process's and PostgreSQL's: with a wrong one there would be partitions of
+ * the year 2099. Rows of days without partitions are not lost: `*_rest` takes them, and they move when their day is made.
+ */
+export function daysToMake({ now, serverNow, windowMs }: { now: Date; serverNow: Date; windowMs: number }): string[] {
+  const back = windowMs + DAY_MS;
+  const from = Math.max(now.getTime() - back, serverNow.getTime() - back - DAYS_OFF * DAY_MS);
+  const to = Math.min(now.getTime() + DAYS_AHEAD * DAY_MS, serverNow.getTime() + (DAYS_AHEAD + DAYS_OFF) * DAY_MS);
+  const days: string[] = [];
+  for (let start = startOf(dayOf(new Date(from))).getTime(); start <= to; start += DAY_MS) {
+    days.push(dayOf(new Date(start)));
+  }
+  return days;
+}
+
+/** "2026-11-21" of a time in UTC. */
+export function dayOf(time: Date): string {
+  return time.toISOString().slice(0, 10);
+}
+
+export function startOf(day: string): Date {
+  return new Date(`${day}T00:00:00.000Z`);
+}
+
+/** When a day was over. */
+export function endOf(day: string): Date {
+  return new Date(startOf(day).getTime() + DAY_MS);
+}

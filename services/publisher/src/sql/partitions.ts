@@ -1,0 +1,50 @@
+import type { Queries } from "@herald/common/database/queries";
+
+// The functions are in the migration, which says what they lock.
+
+export interface Partitions {
+  /** The days in UTC that have partitions, as "2026-11-21", earliest first. */
+  days: string[];
+  /** PostgreSQL's own clock. */
+  serverNow: Date;
+}
+
+/** Locks nothing. Walks pg_inherits by parent. */
+export async function readPartitions(queries: Queries): Promise<Partitions> {
+  const [row] = await queries.$queryRaw<Partitions[]>`
+    select
+      now() as "serverNow",
+      array(
+        select to_char(to_date(right(relname, 8), 'YYYYMMDD'), 'YYYY-MM-DD')
+        from pg_inherits
+        join pg_class on pg_class.oid = inhrelid
+        where inhparent = 'delivery'::regclass and relname ~ '_[0-9]{8}$'
+        order by 1
+      ) as "days"`;
+  if (!row) throw new Error("PostgreSQL answered a select without a table with no row.");
+  return row;
+}
+
+/**
+ * Makes the partitions of a day, and moves into them what the `*_rest` partitions hold of it.
+ *
+ * @throws 55P03 where somebody holds a lock on the tables: then nothing has changed
+ */
+export async function makePartitions(queries: Queries, day: string): Promise<void> {
+  await queries.$queryRaw`select make_partitions(${day}::text::date)`;
+}
+
+/**
+ * Drops the partitions of a day, after its unfinished deliveries have moved to the `*_rest` partitions. Returns false, and does
+ * nothing, where there are more than `maxUnfinished` of them.
+ *
+ * @throws 55P03 where somebody holds a lock on the tables: then nothing has changed
+ */
+export async function dropPartitions(
+  queries: Queries,
+  { day, maxUnfinished }: { day: string; maxUnfinished: number },
+): Promise<boolean> {
+  const [row] = await queries.$queryRaw<{ dropped: boolean }[]>`
+    select drop_partitions(${day}::text::date, ${maxUnfinished}::int) as "dropped"`;
+  return row?.dropped ?? false;
+}

@@ -1,0 +1,68 @@
+import { deliveryId, eventKey } from "@herald/common/database/ids";
+import { eventually } from "@herald/testkit/harness/eventually";
+import { insertEndpoint } from "@herald/testkit/harness/rows";
+import { afterEach, expect, test } from "@jest/globals";
+import { refuseDeliveries } from "../refusals.ts";
+import { INBOX_TIME, useInbox, validEvent } from "./use-inbox.ts";
+
+const inbox = useInbox();
+let stopRefusing: () => Promise<void> = async () => {};
+afterEach(() => stopRefusing());
+
+const createdAt = new Date(INBOX_TIME.getTime() - 1_000);
+
+test("an event that PostgreSQL can't store in time waits, others are stored, and it is stored once it is possible", async () => {
+  const { prisma, names } = inbox;
+  const { id: lockedId, organizationId: locked } = await insertEndpoint(prisma, { createdAt });
+  const { organizationId: other } = await insertEndpoint(prisma, { createdAt });
+  stopRefusing = await refuseDeliveries(
+    prisma,
+    `exists (select from made where organization_id = '${locked}')`,
+    "57014",
+  );
+  const waiting = validEvent({ organizationId: locked });
+  await inbox.publish(JSON.stringify(waiting));
+  const others = Array.from({ length: 50 }, () => validEvent({ organizationId: other }));
+  await Promise.all(others.map((event) => inbox.publish(JSON.stringify(event))));
+  await eventually(async () => expect(await prisma.delivery.count({ where: { organizationId: other } })).toBe(50));
+  expect(await prisma.delivery.count({ where: { organizationId: locked } })).toBe(0);
+  expect(await inbox.counted("rejected")).toBe(0);
+
+  await stopRefusing();
+  const key = eventKey(locked, waiting.id, INBOX_TIME);
+  await eventually(
+    async () => {
+      const rows = await prisma.due.findMany({ where: { endpointId: lockedId } });
+      expect(rows.map((row) => row.deliveryId)).toEqual([deliveryId(key, lockedId)]);
+    },
+    // The pauses between two tries grow up to half a minute.
+    { timeoutMs: 100_000 },
+  );
+  await eventually(async () => expect(await inbox.counted("received")).toBe(51));
+  expect((await inbox.channel.checkQueue(names.rejectedQueue)).messageCount).toBe(0);
+});
+
+test("an event with more deliveries than PostgreSQL can store at once gets all of them, and is taken once", async () => {
+  const { prisma } = inbox;
+  const { organizationId } = await insertEndpoint(prisma, { createdAt });
+  for (let more = 0; more < 9; more++) await insertEndpoint(prisma, { organizationId, createdAt });
+  const before = await inbox.counted("received");
+  stopRefusing = await refuseDeliveries(prisma, "(select count(*) from made) > 3", "57014");
+  await inbox.publish(JSON.stringify(validEvent({ organizationId })));
+  await eventually(async () => expect(await prisma.delivery.count({ where: { organizationId } })).toBe(10));
+  await eventually(async () => expect(await inbox.counted("received")).toBe(before + 1));
+  await stopRefusing();
+});
+
+test("an endpoint that got deliveries is named by a transient hint", async () => {
+  const { prisma, names, channel } = inbox;
+  await channel.purgeQueue(names.hintsQueue);
+  const { id, organizationId } = await insertEndpoint(prisma, { createdAt });
+  await inbox.publish(JSON.stringify(validEvent({ organizationId })));
+  await eventually(async () => expect(await prisma.due.count({ where: { endpointId: id } })).toBe(1));
+  await eventually(async () => expect((await channel.checkQueue(names.hintsQueue)).messageCount).toBe(1));
+  const hint = await channel.get(names.hintsQueue, { noAck: true });
+  if (hint === false) throw new Error("There is no hint.");
+  expect(JSON.parse(hint.content.toString())).toEqual({ endpointId: id });
+  expect(hint.properties.deliveryMode).toBe(1);
+});
