@@ -51,7 +51,7 @@ export async function settle(queries: Queries, settlements: readonly Settlement[
   const results = onePerClaim(settlements);
   const column = <T>(read: (settlement: Settlement) => T) => results.map(read);
   const [first, last] = [results.at(0)?.deliveryId, results.at(-1)?.deliveryId];
-  const [row] = await queries.$queryRaw<{ written: number[]; recovering: string[] }[]>`
+  const rows = await queries.$queryRaw<{ position: number | null; recovering: string | null }[]>`
     with result as materialized (
       select * from unnest(
         ${column((each) => each.deliveryId)}::uuid[],
@@ -120,24 +120,23 @@ export async function settle(queries: Queries, settlements: readonly Settlement[
         and delivery.id between ${first}::uuid and ${last}::uuid
         and delivery.state <> 'succeeded'
     )
-    select
-      array(
-        select position::int from counted
-        union all
-        -- Written before, by a statement whose answer was lost.
-        select result.position::int from result
-        cross join lateral (select attempted_at from delivery where id = result.delivery_id offset 0) as delivery
-        where not result.succeeded
-          and result.position not in (select position from counted)
-          and delivery.attempted_at = result.started_at
-      ) as "written",
-      array(
-        select id from webhook_endpoint
-        where id = any (${endpointsOf(results.filter((each) => each.succeeded))}::uuid[]) and consecutive_failures > 0
-      ) as "recovering"`;
-  if (!row) throw new Error("PostgreSQL answered a select of arrays with no row.");
-  const written = new Set(row.written.map((position) => results[position - 1]));
-  return { late: settlements.filter((each) => !written.has(each)), recovering: row.recovering };
+    select position::int as "position", null::uuid as "recovering" from counted
+    union all
+    -- Written before, by a statement whose answer was lost.
+    select result.position::int, null
+    from result
+    cross join lateral (select attempted_at from delivery where id = result.delivery_id offset 0) as delivery
+    where not result.succeeded
+      and result.position not in (select position from counted)
+      and delivery.attempted_at = result.started_at
+    union all
+    select null, id from webhook_endpoint
+    where id = any (${endpointsOf(results.filter((each) => each.succeeded))}::uuid[]) and consecutive_failures > 0`;
+  const written = new Set(rows.map(({ position }) => results[(position ?? 0) - 1]));
+  return {
+    late: settlements.filter((each) => !written.has(each)),
+    recovering: rows.map(({ recovering }) => recovering).filter((endpointId) => endpointId !== null),
+  };
 }
 
 /**
