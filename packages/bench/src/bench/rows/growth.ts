@@ -208,7 +208,6 @@ async function work({ database: { queries }, admin, catchUp }: Worker): Promise<
         deliveryId,
         endpointId,
         claimId,
-        leasedUntil: later,
         attempt,
         revision,
         startedAt: now,
@@ -221,7 +220,6 @@ async function work({ database: { queries }, admin, catchUp }: Worker): Promise<
         traceparent: null,
         nextAttemptAt: null,
       })),
-      now,
     ),
   );
   const page = { organizationId: admin.organizationId, after: firstIdAt(windowStart), pageSize: 1_000 };
