@@ -82,14 +82,14 @@ describe("the services' metrics", () => {
 
     test("how far behind Herald is", async () => {
       const text = await scrape("publisher");
-      for (const state of ["due", "scheduled", "parked"]) {
+      for (const state of ["due", "scheduled", "disabled"]) {
         expectSeries(text, `herald_deliveries_unfinished\\{state="${state}",service="publisher"\\} 0`);
       }
       expectSeries(text, 'herald_oldest_due_delivery_age_seconds\\{service="publisher"\\} 0');
       expectSeries(text, 'herald_endpoints\\{state="enabled",service="publisher"\\} 1');
       expectSeries(text, 'herald_queue_messages\\{queue="rejected",service="publisher"\\} 0');
       expectSeries(text, 'herald_queue_consumers\\{queue="inbox",service="publisher"\\} 1');
-      expectSeries(text, 'herald_queue_consumers\\{queue="first",service="publisher"\\} 1');
+      expectSeries(text, 'herald_queue_consumers\\{queue="hints",service="publisher"\\} 1');
     });
 
     test("counters before they first count", async () => {

@@ -11,7 +11,7 @@ const environment = useTestEnvironment({
 const COUNT = 300;
 
 let time: NodeJS.Timeout | undefined;
-/** What a broken claim leaves behind comes due when its lease or its hint's grace ends. */
+/** What a broken claim leaves behind comes due when its lease ends. */
 function letTimePass(): void {
   time = setInterval(() => environment.clock.advance(5_000), 100);
 }
