@@ -1,4 +1,4 @@
-import { declareTopology, names } from "@herald/common/broker/topology";
+import { declareHints, declareTopology, names } from "@herald/common/broker/topology";
 import { insertDelivery, insertEndpoint } from "@herald/testkit/harness/rows";
 import { useBroker } from "@herald/testkit/harness/use-broker";
 import { useDatabase } from "@herald/testkit/harness/use-database";
@@ -34,6 +34,7 @@ test("herald lag says what waits in the queues, and what the database knows", as
   const connection = await connect(broker.url);
   const channel = await connection.createConfirmChannel();
   await declareTopology(channel, broker.namespace);
+  await declareHints(channel, broker.namespace);
   channel.sendToQueue(queues.rejectedQueue, Buffer.from("x"));
   await channel.waitForConfirms();
 

@@ -5,13 +5,16 @@ import { endpoint } from "./webhooks.ts";
 
 // All of this is additive to SPEC.
 
-export const HourOfDeliveries = object("The deliveries created within one hour, by what has become of them so far.", {
-  startUtc: time("The hour's beginning."),
-  succeeded: count("Delivered."),
-  waiting: count("Without an attempt so far."),
-  failing: count("Failed so far, and may be attempted again."),
-  exhausted: count("Failed for good."),
-});
+export const HourOfDeliveries = object(
+  "The deliveries whose events occurred within one hour, by what has become of them so far.",
+  {
+    startUtc: time("The hour's beginning."),
+    succeeded: count("Delivered."),
+    waiting: count("Without an attempt so far."),
+    failing: count("Failed so far, and may be attempted again."),
+    exhausted: count("Failed for good."),
+  },
+);
 export type HourOfDeliveries = Static<typeof HourOfDeliveries>;
 
 const COUNTED = { maximum: 10_000 };

@@ -108,10 +108,10 @@ export function createDeliver(parts: Parts): Deliver {
     result: AttemptResult,
     traceparent: string | null = null,
   ): Settlement {
-    const { deliveryId, endpointId, attempt, claimId, leasedUntil, revision } = delivery;
+    const { deliveryId, endpointId, attempt, claimId, revision } = delivery;
     const endedAt = new Date(result.startedAt.getTime() + result.durationMs);
     const nextAttemptAt = result.succeeded ? null : schedule.nextAttemptAt(attempt, endedAt);
-    return { deliveryId, endpointId, attempt, claimId, leasedUntil, revision, nextAttemptAt, traceparent, ...result };
+    return { deliveryId, endpointId, attempt, claimId, revision, nextAttemptAt, traceparent, ...result };
   }
 
   /** One wide line an attempt. */

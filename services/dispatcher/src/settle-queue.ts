@@ -2,7 +2,6 @@ import { isDataError, isTooMuch } from "@herald/common/database/errors";
 import type { Queries } from "@herald/common/database/queries";
 import { shrinkingBatches } from "@herald/common/database/shrinking";
 import { batcher } from "@herald/common/runtime/batcher";
-import type { Clock } from "@herald/common/runtime/clock";
 import { retry } from "@herald/common/runtime/retry";
 import type { Log } from "@herald/common/telemetry/log";
 import type { HealthQueue } from "./health-queue.ts";
@@ -11,7 +10,6 @@ import { type Settled, type Settlement, settle } from "./sql/settle.ts";
 
 interface Parts {
   queries: Queries;
-  clock: Clock;
   metrics: Pick<DispatcherMetrics, "settleBatchSize" | "claimsLost">;
   health: Pick<HealthQueue, "add" | "has">;
   log: Log;
@@ -31,7 +29,6 @@ const MAX_BATCH = 500;
  */
 export function createSettleQueue({
   queries,
-  clock,
   metrics,
   health,
   log,
@@ -52,7 +49,7 @@ export function createSettleQueue({
 
   async function settleBatch(settlements: readonly Settlement[]): Promise<never[]> {
     metrics.settleBatchSize.observe(settlements.length);
-    const { late, recovering } = await retry(() => settle(queries, settlements, clock.now()), {
+    const { late, recovering } = await retry(() => settle(queries, settlements), {
       shouldRetry: (error) => !isDataError(error) && !isTooMuch(error),
       onFirstFailure: (error) =>
         log.error("attempts can't be settled; they wait until PostgreSQL takes them", { error }),

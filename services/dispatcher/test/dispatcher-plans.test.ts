@@ -67,7 +67,6 @@ describe.each<Statistics>(["from a quiet time", "of a backlog"])("with statistic
           endpointId: stored.endpointIds[index % stored.endpointIds.length] ?? "",
           attempt: 1 + (index % 3),
           claimId: CLAIM.claimId,
-          leasedUntil: LATER,
           revision: 1n,
           startedAt: NOW,
           durationMs: 5,
@@ -79,7 +78,6 @@ describe.each<Statistics>(["from a quiet time", "of a backlog"])("with statistic
           traceparent: null,
           nextAttemptAt: index % 2 === 0 ? null : LATER,
         })),
-        NOW,
       ),
     ),
   );

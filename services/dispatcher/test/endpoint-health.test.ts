@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { insertEndpoint, ROW_TIME } from "@herald/testkit/harness/rows";
 import { useDatabase } from "@herald/testkit/harness/use-database";
 import { expect, test } from "@jest/globals";
@@ -151,5 +152,13 @@ test("an attempt that was given up after its interruptions does not count agains
   const claim = await claimed(endpoint);
   const givenUp = { succeeded: false, failureKind: "interrupted" as const, nextAttemptAt: null };
   await settleAll([settlement(endpoint, claim, givenUp)]);
+  expect((await endpointOf(endpoint.id)).consecutiveFailures).toBe(0);
+});
+
+test("a failure that a success of the same delivery overtook does not count against the endpoint", async () => {
+  const endpoint = await insertEndpoint(db.database.prisma);
+  const claim = await claimed(endpoint);
+  const older = { ...claim, claimId: randomUUID() };
+  await settleAll([settlement(endpoint, older), settlement(endpoint, claim, { succeeded: false })]);
   expect((await endpointOf(endpoint.id)).consecutiveFailures).toBe(0);
 });

@@ -96,7 +96,7 @@ describe("a settled delivery", () => {
     const claim = await claimed(endpoint);
     await settleAll([settlement(endpoint, claim, { succeeded: false, nextAttemptAt: null })]);
     const late = { ...claim, claimId: randomUUID() };
-    await settleAll([settlement(endpoint, late, { leasedUntil: after(-1), startedAt: after(1) })]);
+    await settleAll([settlement(endpoint, late, { startedAt: after(1) })]);
     expect(await deliveryOf(claim.deliveryId)).toMatchObject({ state: "succeeded", statusCode: 204, attemptCount: 2 });
     expect((await attemptsOf(claim.deliveryId)).map(({ number, statusCode }) => [number, statusCode])).toEqual([
       [1, 500],
@@ -116,7 +116,7 @@ describe("a settled delivery", () => {
       // The success is of an older claim, and late; the failure is of the claim that holds the delivery.
       const claim = await claimed(endpoint, 5);
       const failure = settlement(endpoint, claim, { succeeded: false, nextAttemptAt: null });
-      const success = settlement(endpoint, { ...claim, claimId: randomUUID() }, { leasedUntil: after(-1) });
+      const success = settlement(endpoint, { ...claim, claimId: randomUUID() });
       const others = [];
       while (others.length < size - 2) others.push(settlement(endpoint, await claimed(endpoint)));
       await settleAll(place === "first" ? [success, ...others, failure] : [failure, ...others, success]);

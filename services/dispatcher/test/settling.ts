@@ -78,7 +78,6 @@ export function settlement(endpoint: Endpoint, claimed: Claimed, override: Parti
   return {
     ...claimed,
     endpointId: endpoint.id,
-    leasedUntil: LEASED_UNTIL,
     revision: endpoint.revision,
     startedAt: NOW,
     durationMs: 12,

@@ -4,11 +4,10 @@ import { shrinkingPages } from "@herald/common/database/shrinking";
 import type { Clock } from "@herald/common/runtime/clock";
 import type { Log } from "@herald/common/telemetry/log";
 import type { PublisherMetrics } from "./metrics.ts";
-import { backfill } from "./sql/backfill.ts";
+import { type BackfillTimes, backfill } from "./sql/backfill.ts";
 import {
   type CatchUp,
   type CatchUpEndpoint,
-  finishCatchUp,
   giveBackCatchUp,
   readEndpoint,
   removeCatchUp,
@@ -93,30 +92,27 @@ export function createCatchUp(
     let cursor = latest(taken.cursor ?? "", firstIdAt(beginningOf(taken, createdAt, begunAt)));
     let made = 0;
     for (let pages = 0; pages < PAGES_PER_TURN && !signal.aborted; pages++) {
-      let readAt = pageSize;
+      // Smaller pages, where this one is too much, have a lease of their own.
+      let times = timesAt(clock.now(), begunAt);
       const page = await inPages((size) => {
-        readAt = size;
-        const now = clock.now();
-        const renewedUntil = after(now, leaseMs);
-        const run = backfill(queries, taken, { organizationId, after: cursor, now, renewedUntil, pageSize: size });
-        return run.then((read) => ({ ...read, renewedUntil }));
+        times = timesAt(clock.now(), begunAt);
+        return backfill(queries, taken, { organizationId, after: cursor, pageSize: size }, times);
       });
       if (page.deliveryCount > 0) {
         made += page.deliveryCount;
         metrics.caughtUp.inc(page.deliveryCount);
         hint([taken.endpointId]);
       }
-      if (!page.held) return made;
-      taken.leasedUntil = page.renewedUntil;
+      if (page.ended || !page.held) return made;
+      taken.leasedUntil = times.renewedUntil;
       cursor = page.cursor ?? cursor;
-      if (page.eventCount < readAt) {
-        const now = clock.now();
-        await finishCatchUp(queries, taken, { now, guardAt: after(now, GUARD_INTERVAL_MS), completeTo: begunAt });
-        return made;
-      }
     }
     await giveBackCatchUp(queries, taken, clock.now());
     return made;
+  }
+
+  function timesAt(now: Date, begunAt: Date): BackfillTimes {
+    return { now, renewedUntil: after(now, leaseMs), guardAt: after(now, GUARD_INTERVAL_MS), completeTo: begunAt };
   }
 
   /** The time of the first event of a pass: never before the endpoint's creation (SPEC 6.1/creation) or the window. */

@@ -90,11 +90,11 @@ export function exportLag(registry: Registry, { queries, inspector, names, clock
 
   const depths = shared(() =>
     Promise.all(
-      // The sixteen inbox queues are one figure: which bucket waits is a matter of one organization or another.
+      // The sixteen inbox queues are one figure: which bucket waits is a matter of one organization or another. Hints are no
+      // figure: they are acknowledged at once, and their queue may be away with its node.
       Object.entries({
         inbox: names.inboxQueues,
         rejected: [names.rejectedQueue],
-        hints: [names.hintsQueue],
         manual: [names.manualQueue],
       }).map(async ([queue, each]) => {
         const read = await Promise.all(each.map((name) => inspector.depthOf(name)));

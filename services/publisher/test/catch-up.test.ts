@@ -1,33 +1,56 @@
 import { randomUUID } from "node:crypto";
+import type { Prisma } from "@herald/common/database/generated/client";
+import { deliveryId } from "@herald/common/database/ids";
 import type { Queries } from "@herald/common/database/queries";
 import type { Clock } from "@herald/common/runtime/clock";
 import { Registry } from "@herald/common/telemetry/metrics";
-import { eventually } from "@herald/testkit/harness/eventually";
 import { insertDelivery, insertEndpoint, insertEvent, ROW_TIME } from "@herald/testkit/harness/rows";
 import { steeredClock } from "@herald/testkit/harness/steered-clock";
 import { useDatabase } from "@herald/testkit/harness/use-database";
-import { expect, test } from "@jest/globals";
-import { catchUp } from "../src/catch-up.ts";
+import { beforeEach, describe, expect, test } from "@jest/globals";
+import { createCatchUp } from "../src/catch-up.ts";
 import { createMetrics } from "../src/metrics.ts";
-import { backfill } from "../src/sql/backfill.ts";
-import { statementsThatWait } from "./waiting.ts";
 
 const db = useDatabase();
 const DAY_MS = 24 * 60 * 60_000;
 const MINUTE_MS = 60_000;
-const OPTIONS = { pageSize: 10, windowMs: 7 * DAY_MS };
+const OPTIONS = { pageSize: 10, windowMs: 7 * DAY_MS, leaseMs: 2 * MINUTE_MS };
 const log = { debug() {}, info() {}, warn() {}, error() {}, isDebug: false };
+const noSignal = new AbortController().signal;
 
-/** A clock that stands a day after the rows of these tests. */
+type Endpoint = Awaited<ReturnType<typeof insertEndpoint>>;
+type Mark = Partial<Prisma.CatchUpUncheckedCreateInput>;
+
+/** A clock that stands so long after the rows of these tests. */
 const clockAt = (milliseconds: number) => steeredClock(new Date(ROW_TIME.getTime() + milliseconds));
 const clock = clockAt(DAY_MS);
-const marked = { catchUpAt: clock.now(), catchUpUntil: new Date(clock.now().getTime() + MINUTE_MS) };
 
-const run = (at: Clock = clock, { queries = db.database.queries, options = OPTIONS } = {}) =>
-  catchUp({ queries, clock: at, metrics: createMetrics(new Registry()), log }, options, new AbortController().signal);
+beforeEach(async () => {
+  await db.database.prisma.$executeRaw`truncate webhook_endpoint, catch_up, business_event, delivery, due`;
+});
+
+interface Run {
+  queries?: Queries;
+  options?: Partial<typeof OPTIONS>;
+  hint?: (endpointIds: readonly string[]) => void;
+}
+
+function task(at: Clock = clock, { queries = db.database.queries, options = {}, hint = () => {} }: Run = {}) {
+  const metrics = createMetrics(new Registry());
+  return createCatchUp({ queries, clock: at, metrics, log, hint }, { ...OPTIONS, ...options });
+}
+const run = (at: Clock = clock, more: Run = {}) => task(at, more)(noSignal);
+
 const deliveriesOf = (endpointId: string) =>
   db.database.prisma.delivery.findMany({ where: { endpointId }, orderBy: { id: "asc" } });
-const endpointOf = (id: string) => db.database.prisma.webhookEndpoint.findUniqueOrThrow({ where: { id } });
+const dueOf = (endpointId: string) => db.database.prisma.due.findMany({ where: { endpointId } });
+const catchUpOf = (endpointId: string) => db.database.prisma.catchUp.findUniqueOrThrow({ where: { endpointId } });
+
+async function insertMarked(row: Partial<Prisma.WebhookEndpointUncheckedCreateInput> = {}, mark: Mark = {}) {
+  const endpoint = await insertEndpoint(db.database.prisma, row);
+  await db.database.prisma.catchUp.create({ data: { endpointId: endpoint.id, dueAt: clock.now(), ...mark } });
+  return endpoint;
+}
 
 async function insertEvents(organizationId: string, count: number, row: Parameters<typeof insertEvent>[2] = {}) {
   for (let index = 0; index < count; index++) {
@@ -35,174 +58,379 @@ async function insertEvents(organizationId: string, count: number, row: Paramete
   }
 }
 
-test("§6.2 a catch-up goes on, page by page, until no event is missing", async () => {
-  const endpoint = await insertEndpoint(db.database.prisma, marked);
-  await insertEvents(endpoint.organizationId, 15, { type: "RiskCreated" });
-  await insertEvents(endpoint.organizationId, 25);
-  expect(await run()).toEqual({ unparked: 0, backfilled: 25 });
-  const deliveries = await deliveriesOf(endpoint.id);
-  expect(deliveries).toHaveLength(25);
-  for (const delivery of deliveries) {
-    expect(delivery).toMatchObject({ state: "pending", attemptCount: 0, nextAttemptAt: clock.now(), body: null });
-  }
-});
+const isPage = (strings: TemplateStringsArray) => strings.join("").includes("backfilled");
 
-test("§6.2 §8/batch a catch-up also finds the events after the earliest 1,000", async () => {
-  const { prisma } = db.database;
-  const endpoint = await insertEndpoint(prisma, marked);
-  await prisma.$executeRaw`
-    insert into business_event (organization_id, id, type, occurred_at, received_at, body)
-    select ${endpoint.organizationId}, gen_random_uuid(),
-      case when number > 1500 then 'WorkItemCompleted' else 'RiskCreated' end,
-      ${ROW_TIME}::timestamptz + number * interval '1 ms', ${ROW_TIME}::timestamptz, '{}'
-    from generate_series(1, 2000) as number`;
-  const options = { ...OPTIONS, pageSize: 1_000 };
-  expect(await run(clock, { options })).toEqual({
-    unparked: 0,
-    backfilled: 500,
-  });
-});
+/** The same queries, with something that happens before each page is read, or after it. */
+function withPages(step: {
+  before?: () => Promise<unknown> | unknown;
+  after?: () => Promise<unknown> | unknown;
+}): Queries {
+  return {
+    $executeRaw: (...call) => db.database.queries.$executeRaw(...call),
+    $queryRaw: async <T>(strings: TemplateStringsArray, ...values: unknown[]) => {
+      if (isPage(strings)) await step.before?.();
+      const rows = await db.database.queries.$queryRaw<T>(strings, ...values);
+      if (isPage(strings)) await step.after?.();
+      return rows;
+    },
+  };
+}
 
-test("§6.1/window §6.1/creation §8/window a catch-up reaches back seven days, and never to before the endpoint's creation", async () => {
-  const now = ROW_TIME.getTime() + 100 * DAY_MS;
-  const at = clockAt(100 * DAY_MS);
-  const old = await insertEndpoint(db.database.prisma, { ...marked, catchUpAt: at.now() });
-  const young = await insertEndpoint(db.database.prisma, {
-    ...marked,
-    catchUpAt: at.now(),
-    organizationId: old.organizationId,
-    createdAt: new Date(now - DAY_MS),
-  });
-  for (const age of [8 * DAY_MS, 7 * DAY_MS, 2 * DAY_MS, DAY_MS, 0]) {
-    await insertEvent(db.database.prisma, old.organizationId, { occurredAt: new Date(now - age) });
-  }
-  await run(at);
-  expect(await deliveriesOf(old.id)).toHaveLength(4);
-  expect(await deliveriesOf(young.id)).toHaveLength(2);
-});
-
-test("a catch-up makes only the missing deliveries, and none when it is repeated", async () => {
-  const endpoint = await insertEndpoint(db.database.prisma, marked);
-  const known = await insertEvent(db.database.prisma, endpoint.organizationId);
-  await insertDelivery(db.database.prisma, endpoint, {
-    businessEventId: known.id,
-    state: "exhausted",
-    attemptCount: 5,
-  });
-  await insertEvents(endpoint.organizationId, 3);
-  expect(await run()).toEqual({ unparked: 0, backfilled: 3 });
-  await db.database.prisma.webhookEndpoint.update({ where: { id: endpoint.id }, data: { catchUpAt: clock.now() } });
-  expect(await run()).toEqual({ unparked: 0, backfilled: 0 });
-});
-
-test("§3.1/resume a catch-up unparks the deliveries of an enabled endpoint, due by their own delay, or at once if never attempted; those at five attempts stay", async () => {
-  const { prisma } = db.database;
-  const endpoint = await insertEndpoint(prisma, marked);
-  const due = new Date(clock.now().getTime() + MINUTE_MS);
-  for (let index = 0; index < 21; index++) {
-    await insertDelivery(prisma, endpoint, { state: "parked", attemptCount: index % 5, nextAttemptAt: due });
-  }
-  const exhausted = await insertDelivery(prisma, endpoint, {
-    state: "exhausted",
-    attemptCount: 5,
-    nextAttemptAt: null,
-  });
-  expect(await run()).toEqual({ unparked: 21, backfilled: 0 });
-  for (const delivery of await deliveriesOf(endpoint.id)) {
-    if (delivery.id === exhausted.id) expect(delivery).toMatchObject({ state: "exhausted", attemptCount: 5 });
-    else {
-      const nextAttemptAt = delivery.attemptCount === 0 ? clock.now() : due;
-      expect(delivery).toMatchObject({ state: "pending", nextAttemptAt });
+describe("what a catch-up makes", () => {
+  test("§6.2 a catch-up goes on, page by page, until no event is missing", async () => {
+    const endpoint = await insertMarked();
+    await insertEvents(endpoint.organizationId, 15, { type: "RiskCreated" });
+    await insertEvents(endpoint.organizationId, 25);
+    expect(await run()).toBe(25);
+    const deliveries = await deliveriesOf(endpoint.id);
+    expect(deliveries).toHaveLength(25);
+    for (const delivery of deliveries) {
+      expect(delivery).toMatchObject({ state: "pending", attemptCount: 0, body: null });
+      expect(delivery.id).toBe(deliveryId(delivery.eventKey ?? "", endpoint.id));
     }
+    const due = await dueOf(endpoint.id);
+    expect(due.map(({ deliveryId }) => deliveryId).sort()).toEqual(deliveries.map(({ id }) => id));
+    for (const row of due) expect(row).toMatchObject({ dueAt: clock.now(), claimId: null, attempts: 0 });
+  });
+
+  test("§6.2 §8/batch a catch-up also finds the events after the earliest 1,000", async () => {
+    const endpoint = await insertMarked();
+    await db.database.prisma.$executeRaw`
+      insert into business_event (organization_id, key, id, type, entity_id, occurred_at, received_at, body)
+      select ${endpoint.organizationId}, event_key(${endpoint.organizationId}, id, at), id,
+        case when number > 1500 then 'WorkItemCompleted' else 'RiskCreated' end, id, at, at, '{}'
+      from generate_series(1, 2000) as number
+      cross join lateral (
+        select gen_random_uuid() as id, ${ROW_TIME}::timestamptz + number * interval '1 ms' as at
+      ) as event`;
+    expect(await run(clock, { options: { pageSize: 1_000 } })).toBe(500);
+  });
+
+  test("§6.1/window §6.1/creation §8/window a catch-up reaches back seven days, and never to before the endpoint's creation", async () => {
+    const now = ROW_TIME.getTime() + 100 * DAY_MS;
+    const at = clockAt(100 * DAY_MS);
+    const old = await insertMarked();
+    const young = await insertMarked({
+      organizationId: old.organizationId,
+      createdAt: new Date(now - DAY_MS),
+    });
+    for (const age of [8 * DAY_MS, 7 * DAY_MS + 1, 7 * DAY_MS, 2 * DAY_MS, DAY_MS + 1, DAY_MS, 0]) {
+      await insertEvent(db.database.prisma, old.organizationId, { occurredAt: new Date(now - age) });
+    }
+    await run(at);
+    expect(await deliveriesOf(old.id)).toHaveLength(5);
+    expect(await deliveriesOf(young.id)).toHaveLength(2);
+  });
+
+  test("a catch-up makes only the missing deliveries, and none when it is repeated", async () => {
+    const endpoint = await insertMarked();
+    const known = await insertEvent(db.database.prisma, endpoint.organizationId);
+    await insertDelivery(db.database.prisma, endpoint, {
+      id: deliveryId(known.key, endpoint.id),
+      eventKey: known.key,
+      state: "exhausted",
+      attemptCount: 5,
+    });
+    await insertEvents(endpoint.organizationId, 3);
+    expect(await run()).toBe(3);
+    expect(await dueOf(endpoint.id)).toHaveLength(3);
+    await db.database.prisma.catchUp.update({
+      where: { endpointId: endpoint.id },
+      data: { dueAt: clock.now(), priority: 0 },
+    });
+    expect(await run()).toBe(0);
+    expect(await dueOf(endpoint.id)).toHaveLength(3);
+  });
+
+  test("§3.1/resume a catch-up rewrites no delivery that is there already", async () => {
+    const endpoint = await insertMarked();
+    const dueAt = new Date(clock.now().getTime() + MINUTE_MS);
+    for (let attemptCount = 0; attemptCount < 5; attemptCount++) {
+      await insertDelivery(db.database.prisma, endpoint, { attemptCount, due: { dueAt } });
+    }
+    const versions = () => db.database.prisma.$queryRaw`select delivery_id, xmin::text, due_at from due order by 1`;
+    const before = await versions();
+    await run();
+    expect(await versions()).toEqual(before);
+  });
+
+  test("each page that made deliveries hints their endpoint", async () => {
+    const endpoint = await insertMarked();
+    await insertMarked({ organizationId: endpoint.organizationId, events: ["RiskCreated"] });
+    await insertEvents(endpoint.organizationId, 25);
+    const hints: string[] = [];
+    await run(clock, { hint: (endpointIds) => hints.push(...endpointIds) });
+    expect(hints).toEqual([endpoint.id, endpoint.id, endpoint.id]);
+  });
+
+  test("a subscription that ends between two pages gets no more of its events", async () => {
+    const endpoint = await insertMarked();
+    await insertEvents(endpoint.organizationId, 25);
+    const where = { id: endpoint.id };
+    const queries = withPages({
+      after: () => db.database.prisma.webhookEndpoint.update({ where, data: { events: ["RiskCreated"] } }),
+    });
+    expect(await run(clock, { queries })).toBe(10);
+  });
+});
+
+describe("when it comes", () => {
+  test("a catch-up is repeated a minute later, which closes the race with a fan-out in flight, and then once a day", async () => {
+    const at = clockAt(DAY_MS);
+    const againAt = new Date(at.now().getTime() + MINUTE_MS);
+    const endpoint = await insertMarked({}, { againAt });
+    await run(at);
+    expect(await catchUpOf(endpoint.id)).toMatchObject({ dueAt: againAt, againAt, priority: 0, cursor: null });
+    // Its fan-out had read the endpoint as it was before the edit.
+    await insertEvent(db.database.prisma, endpoint.organizationId);
+    expect(await run(at)).toBe(0);
+    at.advance(MINUTE_MS);
+    expect(await run(at)).toBe(1);
+    const dueAt = new Date(at.now().getTime() + DAY_MS);
+    expect(await catchUpOf(endpoint.id)).toMatchObject({ dueAt, againAt: null, priority: 1, completeTo: at.now() });
+  });
+
+  test("the daily guard begins a day before the last pass, and not at the window's start", async () => {
+    const at = clockAt(5 * DAY_MS);
+    const completeTo = new Date(ROW_TIME.getTime() + 4 * DAY_MS);
+    const endpoint = await insertMarked({}, { priority: 1, completeTo });
+    for (const days of [1, 2, 2.9, 3, 4]) {
+      await insertEvent(db.database.prisma, endpoint.organizationId, {
+        occurredAt: new Date(ROW_TIME.getTime() + days * DAY_MS),
+      });
+    }
+    expect(await run(at)).toBe(2);
+    expect(await catchUpOf(endpoint.id)).toMatchObject({ completeTo: at.now(), priority: 1 });
+    // A resume goes through all of the window.
+    await db.database.prisma.catchUp.update({
+      where: { endpointId: endpoint.id },
+      data: { priority: 0, dueAt: at.now() },
+    });
+    expect(await run(at)).toBe(3);
+  });
+
+  test("a just resumed endpoint is caught up before twenty overdue daily guards", async () => {
+    const organizationId = randomUUID();
+    for (let index = 1; index <= 20; index++) {
+      await insertMarked(
+        { organizationId },
+        { priority: 1, dueAt: new Date(clock.now().getTime() - index * MINUTE_MS) },
+      );
+    }
+    const resumed = await insertMarked({ organizationId });
+    await insertEvents(organizationId, 1);
+    const order: string[] = [];
+    await run(clock, { hint: (endpointIds) => order.push(...endpointIds) });
+    expect(order).toHaveLength(21);
+    expect(order[0]).toBe(resumed.id);
+  });
+
+  test("a long catch-up goes behind the others after ten pages", async () => {
+    const at = clockAt(DAY_MS);
+    const long = await insertMarked({}, { dueAt: new Date(clock.now().getTime() - MINUTE_MS) });
+    const short = await insertMarked();
+    await insertEvents(long.organizationId, 120);
+    await insertEvents(short.organizationId, 1);
+    const order: string[] = [];
+    // Time goes on with each page, so that what is given back is due after what waited.
+    const queries = withPages({ after: () => at.advance(1) });
+    await run(at, { queries, hint: (endpointIds) => order.push(...endpointIds) });
+    expect(order).toEqual([...Array(10).fill(long.id), short.id, long.id, long.id]);
+    expect(await deliveriesOf(long.id)).toHaveLength(120);
+  });
+
+  test("a disabled endpoint gets nothing, and waits for its resume", async () => {
+    const endpoint = await insertMarked({ enabled: false });
+    await insertDelivery(db.database.prisma, endpoint);
+    await insertEvents(endpoint.organizationId, 1);
+    expect(await run()).toBe(0);
+    expect(await deliveriesOf(endpoint.id)).toHaveLength(1);
+    const [row] = await db.database.prisma.$queryRaw<{ dueAt: string }[]>`
+      select due_at::text as "dueAt" from catch_up where endpoint_id = ${endpoint.id}::uuid`;
+    expect(row).toEqual({ dueAt: "infinity" });
+  });
+
+  test("an endpoint that is disabled between two pages gets no more", async () => {
+    const endpoint = await insertMarked();
+    await insertEvents(endpoint.organizationId, 25);
+    const where = { id: endpoint.id };
+    const queries = withPages({
+      after: () => db.database.prisma.webhookEndpoint.update({ where, data: { enabled: false } }),
+    });
+    expect(await run(clock, { queries })).toBe(10);
+  });
+
+  test("the catch-up of an endpoint that is gone is removed", async () => {
+    const endpoint = await insertMarked();
+    await db.database.prisma.webhookEndpoint.delete({ where: { id: endpoint.id } });
+    expect(await run()).toBe(0);
+    expect(await db.database.prisma.catchUp.count()).toBe(0);
+  });
+
+  test("an endpoint that is deleted during its catch-up is passed over", async () => {
+    const endpoint = await insertMarked();
+    await insertEvents(endpoint.organizationId, 3);
+    const queries = withPages({
+      before: () => db.database.prisma.webhookEndpoint.deleteMany({ where: { id: endpoint.id } }),
+    });
+    expect(await run(clock, { queries })).toBe(0);
+    expect(await deliveriesOf(endpoint.id)).toEqual([]);
+  });
+});
+
+describe("several at once", () => {
+  test("a mark that is made while a catch-up runs is kept, and the pass under way stops", async () => {
+    const endpoint = await insertMarked();
+    await insertEvents(endpoint.organizationId, 25);
+    const again = new Date(clock.now().getTime() + 1);
+    const where = { endpointId: endpoint.id };
+    const data = { dueAt: again, cursor: null, priority: 0 };
+    const queries = withPages({ before: () => db.database.prisma.catchUp.update({ where, data }) });
+    await run(clock, { queries });
+    expect(await catchUpOf(endpoint.id)).toMatchObject({ dueAt: again, cursor: null, completeTo: null });
+  });
+
+  test("two publishers at once backfill each delivery once", async () => {
+    const organizationId = randomUUID();
+    const endpoints = await Promise.all([1, 2, 3, 4].map(() => insertMarked({ organizationId })));
+    await insertEvents(organizationId, 12);
+    const results = await Promise.all([run(), run()]);
+    expect(results.reduce((sum, made) => sum + made, 0)).toBe(48);
+    for (const { id } of endpoints) expect(await deliveriesOf(id)).toHaveLength(12);
+  });
+
+  /**
+   * So many publishers look every second of a virtual hour, where each page takes `pageMs` of it. Returns how many pages they
+   * read, and the seconds after which a pass was complete.
+   */
+  async function virtualHour(publishers: number, endpoint: Endpoint, pageMs: number) {
+    const at = clockAt(DAY_MS);
+    const start = at.now().getTime();
+    const sleepers: { until: number; wake: () => void }[] = [];
+    const sleep = (ms: number) => new Promise<void>((wake) => sleepers.push({ until: at.now().getTime() + ms, wake }));
+    let stopped = false;
+    let pages = 0;
+    const queries = withPages({
+      after: () => {
+        pages++;
+        return sleep(pageMs);
+      },
+    });
+    const running = Array.from({ length: publishers }, async () => {
+      const look = task(at, { queries, options: { pageSize: 6 } });
+      while (!stopped) {
+        await look(noSignal);
+        await sleep(1_000);
+      }
+    });
+    let doneAfter: number | null = null;
+    while (at.now().getTime() < start + 60 * MINUTE_MS) {
+      // Until every publisher sleeps: time stands still while one works.
+      while (sleepers.length < publishers) await new Promise((resolve) => setTimeout(resolve, 1));
+      if (doneAfter === null && (await catchUpOf(endpoint.id)).completeTo !== null) {
+        doneAfter = (at.now().getTime() - start) / 1_000;
+        break;
+      }
+      sleepers.sort((a, b) => a.until - b.until);
+      const next = sleepers.shift();
+      if (next === undefined) continue;
+      at.set(new Date(Math.max(at.now().getTime(), next.until)));
+      next.wake();
+    }
+    stopped = true;
+    while (sleepers.length > 0) for (const { wake } of sleepers.splice(0)) wake();
+    const ended = Promise.all(running);
+    const waking = setInterval(() => {
+      for (const { wake } of sleepers.splice(0)) wake();
+    }, 1);
+    await ended;
+    clearInterval(waking);
+    return { pages, doneAfter };
   }
-});
 
-test("a catch-up leaves a disabled endpoint alone", async () => {
-  const endpoint = await insertEndpoint(db.database.prisma, { ...marked, enabled: false });
-  const { id } = await insertDelivery(db.database.prisma, endpoint, { state: "parked" });
-  await insertEvents(endpoint.organizationId, 1);
-  expect(await run()).toEqual({ unparked: 0, backfilled: 0 });
-  expect(await deliveriesOf(endpoint.id)).toMatchObject([{ id, state: "parked" }]);
-});
-
-test("a catch-up is repeated a minute later, which closes the race with a fan-out in flight, and then once a day", async () => {
-  const at = clockAt(DAY_MS);
-  const endpoint = await insertEndpoint(db.database.prisma, marked);
-  await run(at);
-  expect((await endpointOf(endpoint.id)).catchUpAt).toEqual(marked.catchUpUntil);
-  // Its fan-out had read the endpoint as it was before the edit.
-  await insertEvent(db.database.prisma, endpoint.organizationId);
-  expect((await run(at)).backfilled).toBe(0);
-  at.advance(MINUTE_MS);
-  expect((await run(at)).backfilled).toBe(1);
-  expect((await endpointOf(endpoint.id)).catchUpAt).toEqual(new Date(at.now().getTime() + DAY_MS));
-});
-
-test("a mark that is made while a catch-up runs is kept", async () => {
-  const { prisma } = db.database;
-  const endpoint = await insertEndpoint(prisma, marked);
-  await insertEvents(endpoint.organizationId, 1);
-  const again = new Date(clock.now().getTime() + 1);
-  // The edit comes between the taking and the finishing: at the first page that is read.
-  const watched = new Proxy(db.database.queries, {
-    get(target, property, receiver) {
-      if (property !== "$queryRaw") return Reflect.get(target, property, receiver);
-      return async (...parameters: Parameters<Queries["$queryRaw"]>) => {
-        const rows = await target.$queryRaw(...parameters);
-        await prisma.webhookEndpoint.update({ where: { id: endpoint.id }, data: { catchUpAt: again } });
-        return rows;
-      };
+  test.each([1, 2, 3])(
+    "with %d publishers a catch-up that takes longer than its lease ends, each page read once",
+    async (publishers) => {
+      const endpoint = await insertMarked();
+      await insertEvents(endpoint.organizationId, 60);
+      // Eleven pages of half a minute, with a lease of two minutes.
+      const { pages, doneAfter } = await virtualHour(publishers, endpoint, 30_000);
+      expect(pages).toBe(11);
+      expect(doneAfter).toBeLessThanOrEqual(11 * 30 + 1);
+      expect(await deliveriesOf(endpoint.id)).toHaveLength(60);
     },
-  });
-  expect(await run(clock, { queries: watched })).toEqual({ unparked: 0, backfilled: 1 });
-  expect((await endpointOf(endpoint.id)).catchUpAt).toEqual(again);
-});
-
-test("two publishers at once backfill each delivery once", async () => {
-  const organizationId = randomUUID();
-  const endpoints = await Promise.all(
-    [1, 2, 3, 4].map(() => insertEndpoint(db.database.prisma, { ...marked, organizationId })),
   );
-  await insertEvents(organizationId, 12);
-  const results = await Promise.all([run(), run()]);
-  expect(results.reduce((sum, { backfilled }) => sum + backfilled, 0)).toBe(48);
-  for (const { id } of endpoints) expect(await deliveriesOf(id)).toHaveLength(12);
-});
 
-test("an endpoint that is deleted during its catch-up is passed over", async () => {
-  const { prisma } = db.database;
-  const endpoint = await insertEndpoint(prisma, marked);
-  await insertEvents(endpoint.organizationId, 3);
-  const now = clock.now();
-  const page = { endpointId: endpoint.id, after: null, windowStart: ROW_TIME, now, pageSize: 10 };
-  let backfilling: Promise<unknown> | undefined;
-  await prisma.$transaction(async (transaction) => {
-    await transaction.webhookEndpoint.delete({ where: { id: endpoint.id } });
-    backfilling = backfill(db.database.queries, page);
-    await eventually(async () => expect(await statementsThatWait(prisma)).toBe(1));
-  });
-  expect(await backfilling).toEqual({ eventCount: 0, deliveryCount: 0, cursor: null });
-});
-
-test("a catch-up that fails delays no other endpoint, and is tried again", async () => {
-  const { prisma } = db.database;
-  const at = clockAt(DAY_MS);
-  const unlucky = await insertEndpoint(prisma, { catchUpAt: new Date(at.now().getTime() - 2) });
-  const next = await insertEndpoint(prisma, { catchUpAt: new Date(at.now().getTime() - 1) });
-  for (const { organizationId } of [unlucky, next]) await insertEvents(organizationId, 3);
-  let calls = 0;
-  const breaksOnce = new Proxy(db.database.queries, {
-    get(target, property, receiver) {
-      // The first statement takes an endpoint, the second one unparks its deliveries.
-      if (property === "$executeRaw" && calls++ === 0) return () => Promise.reject(new Error("the connection broke"));
-      return Reflect.get(target, property, receiver);
+  test.each([2, 3])(
+    "with %d publishers a catch-up ends whose every page takes longer than its lease",
+    async (publishers) => {
+      const endpoint = await insertMarked();
+      await insertEvents(endpoint.organizationId, 60);
+      const { pages, doneAfter } = await virtualHour(publishers, endpoint, 150_000);
+      expect(doneAfter).not.toBeNull();
+      // The cursor is kept, so a publisher that takes it over does not begin anew.
+      expect(pages).toBeLessThanOrEqual(publishers * 12);
+      expect(await deliveriesOf(endpoint.id)).toHaveLength(60);
     },
+  );
+
+  test("a catch-up that was cut off goes on where it was when its lease has ended", async () => {
+    const at = clockAt(DAY_MS);
+    const endpoint = await insertMarked();
+    await insertEvents(endpoint.organizationId, 25);
+    let pages = 0;
+    const dies = withPages({ before: () => (++pages > 1 ? Promise.reject(new Error("killed")) : undefined) });
+    await run(at, { queries: dies });
+    expect(await deliveriesOf(endpoint.id)).toHaveLength(10);
+    expect(await run(at)).toBe(0);
+    at.advance(OPTIONS.leaseMs);
+    let read = 0;
+    expect(await run(at, { queries: withPages({ after: () => read++ }) })).toBe(15);
+    expect(read).toBe(2);
   });
-  await expect(run(at, { queries: breaksOnce })).rejects.toThrow("the connection broke");
-  await run(at);
-  expect(await deliveriesOf(unlucky.id)).toHaveLength(0);
-  expect(await deliveriesOf(next.id)).toHaveLength(3);
-  at.advance(3 * MINUTE_MS);
-  await run(at);
-  expect(await deliveriesOf(unlucky.id)).toHaveLength(3);
+
+  test("a stop gives the catch-up back at once, with its cursor", async () => {
+    const endpoint = await insertMarked();
+    await insertEvents(endpoint.organizationId, 25);
+    const stopping = new AbortController();
+    await task(clock, { queries: withPages({ after: () => stopping.abort() }) })(stopping.signal);
+    expect(await deliveriesOf(endpoint.id)).toHaveLength(10);
+    expect(await run()).toBe(15);
+  });
+
+  test("a catch-up that fails delays no other endpoint, and is tried again", async () => {
+    const at = clockAt(DAY_MS);
+    const unlucky = await insertMarked({}, { dueAt: new Date(at.now().getTime() - 2) });
+    const next = await insertMarked({}, { dueAt: new Date(at.now().getTime() - 1) });
+    for (const { organizationId } of [unlucky, next]) await insertEvents(organizationId, 3);
+    let calls = 0;
+    const breaksOnce = withPages({
+      before: () => (calls++ === 0 ? Promise.reject(new Error("the connection broke")) : undefined),
+    });
+    expect(await run(at, { queries: breaksOnce })).toBe(3);
+    expect(await deliveriesOf(unlucky.id)).toHaveLength(0);
+    expect(await deliveriesOf(next.id)).toHaveLength(3);
+    at.advance(OPTIONS.leaseMs);
+    expect(await run(at)).toBe(3);
+    expect(await deliveriesOf(unlucky.id)).toHaveLength(3);
+  });
+
+  test("a page that PostgreSQL can't do in time is read in smaller ones", async () => {
+    const endpoint = await insertMarked();
+    await insertEvents(endpoint.organizationId, 25);
+    const sizes: number[] = [];
+    const slow: Queries = {
+      $executeRaw: (...call) => db.database.queries.$executeRaw(...call),
+      $queryRaw: async <T>(strings: TemplateStringsArray, ...values: unknown[]) => {
+        const size = values.find((value) => typeof value === "number");
+        if (!isPage(strings) || size === undefined) return await db.database.queries.$queryRaw<T>(strings, ...values);
+        sizes.push(size);
+        // PostgreSQL's own words for a statement whose time is over.
+        if (size > 4) await db.database.queries.$executeRaw`do 'begin raise sqlstate ''57014''; end'`;
+        return await db.database.queries.$queryRaw<T>(strings, ...values);
+      },
+    };
+    expect(await run(clock, { queries: slow })).toBe(25);
+    expect(sizes.slice(0, 3)).toEqual([10, 5, 3]);
+  });
 });

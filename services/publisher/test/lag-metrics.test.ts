@@ -1,14 +1,18 @@
+import { randomUUID } from "node:crypto";
 import { connectBroker } from "@herald/common/broker/broker";
 import { names as namesOf } from "@herald/common/broker/topology";
 import { openDatabase } from "@herald/common/database/open-database";
 import type { Queries } from "@herald/common/database/queries";
 import { Registry } from "@herald/common/telemetry/metrics";
+import { eventually } from "@herald/testkit/harness/eventually";
 import { insertDelivery, insertEndpoint, ROW_TIME } from "@herald/testkit/harness/rows";
 import { steeredClock } from "@herald/testkit/harness/steered-clock";
 import { useBroker } from "@herald/testkit/harness/use-broker";
 import { useDatabase } from "@herald/testkit/harness/use-database";
 import { expect, test } from "@jest/globals";
 import { exportLag } from "../src/lag-metrics.ts";
+import { DAY_MS, dayOf, startOf } from "../src/partitions/days.ts";
+import { makePartitions } from "../src/sql/partitions.ts";
 
 // One connection, so that what it counted is what is asked for.
 const db = useDatabase({ poolSize: 1 });
@@ -32,26 +36,39 @@ async function scrape(queries: Queries, amqpUrl: string): Promise<Record<string,
   }
 }
 
-test("the metrics show what is due and since when, what waits, and what is set aside", async () => {
+test("the metrics show what is due and since when, what waits, and what waits with a disabled endpoint", async () => {
   const { prisma } = db.database;
   const enabled = await insertEndpoint(prisma);
   const disabled = await insertEndpoint(prisma, { enabled: false, disabledReason: "failures" });
+  const later = { dueAt: new Date(clock.now().getTime() + 1) };
   await insertDelivery(prisma, enabled);
-  await insertDelivery(prisma, enabled, { nextAttemptAt: new Date(clock.now().getTime() + 1) });
-  await insertDelivery(prisma, enabled, { state: "exhausted", nextAttemptAt: null });
-  await insertDelivery(prisma, disabled, { state: "parked" });
-  expect(await scrape(db.database.queries, place.url)).toEqual({
+  await insertDelivery(prisma, enabled, { due: later });
+  await insertDelivery(prisma, enabled, { state: "exhausted" });
+  await insertDelivery(prisma, disabled, { due: { dueAt: new Date(ROW_TIME.getTime() - 60_000) } });
+  await insertDelivery(prisma, disabled, { due: later });
+  // Of an endpoint that was deleted: its rows are being erased.
+  await prisma.due.create({ data: { deliveryId: randomUUID(), endpointId: randomUUID(), dueAt: ROW_TIME } });
+  await prisma.catchUp.create({ data: { endpointId: enabled.id, dueAt: ROW_TIME } });
+  await prisma.catchUp.create({ data: { endpointId: disabled.id, priority: 1, dueAt: ROW_TIME } });
+  const { herald_oldest_transaction_age_seconds: oldestTransaction, ...metrics } = await scrape(
+    db.database.queries,
+    place.url,
+  );
+  expect(oldestTransaction).toBeGreaterThanOrEqual(0);
+  expect(metrics).toEqual({
     'herald_deliveries_unfinished{state="due"}': 1,
     'herald_deliveries_unfinished{state="scheduled"}': 1,
-    'herald_deliveries_unfinished{state="parked"}': 1,
+    'herald_deliveries_unfinished{state="disabled"}': 2,
     'herald_endpoints{state="enabled"}': 1,
     'herald_endpoints{state="paused"}': 0,
     'herald_endpoints{state="disabled"}': 1,
     herald_oldest_due_delivery_age_seconds: 90,
     herald_notices_waiting: 0,
-    herald_catch_ups_due: 0,
+    'herald_catch_ups_due{kind="awaited"}': 1,
+    'herald_catch_ups_due{kind="guard"}': 0,
+    herald_partitions_ahead: 0,
     ...Object.fromEntries(
-      ["inbox", "rejected", "first", "manual"].flatMap((queue) => [
+      ["inbox", "rejected", "hints", "manual"].flatMap((queue) => [
         [`herald_queue_messages{queue="${queue}"}`, 0],
         [`herald_queue_consumers{queue="${queue}"}`, 0],
       ]),
@@ -65,26 +82,54 @@ test("metrics that can't be read are absent, and the others are there", async ()
     const withoutDatabase = await scrape(away.queries, place.url);
     expect(Object.keys(withoutDatabase)).toHaveLength(8);
     const withoutBroker = await scrape(db.database.queries, "amqp://127.0.0.1:1");
-    expect(Object.keys(withoutBroker)).toHaveLength(9);
+    expect(Object.keys(withoutBroker)).toHaveLength(12);
   } finally {
     await away.close();
   }
+});
+
+test("the metrics show for how long a transaction keeps dead rows from being vacuumed", async () => {
+  const other = openDatabase(db.url, { poolSize: 1 });
+  try {
+    await other.prisma.$transaction(async (transaction) => {
+      await transaction.$executeRawUnsafe("set transaction isolation level repeatable read");
+      await transaction.$queryRaw`select 1`;
+      await eventually(async () => {
+        const { herald_oldest_transaction_age_seconds: age } = await scrape(db.database.queries, place.url);
+        expect(age).toBeGreaterThan(0.1);
+      });
+    });
+  } finally {
+    await other.close();
+  }
+});
+
+test("the days ahead count those after today that have partitions", async () => {
+  const today = dayOf(clock.now());
+  for (const days of [-1, 0, 1, 2]) {
+    await makePartitions(db.database.queries, dayOf(new Date(startOf(today).getTime() + days * DAY_MS)));
+  }
+  expect(await scrape(db.database.queries, place.url)).toMatchObject({ herald_partitions_ahead: 2 });
 });
 
 test("reading the metrics costs by what is unfinished, not by the history", async () => {
   const { prisma } = db.database;
   const endpoint = await insertEndpoint(prisma);
   await prisma.$executeRaw`
-    insert into delivery (endpoint_id, organization_id, event_type, state, attempted_at, created_at)
-    select ${endpoint.id}::uuid, 'big', 'RiskCreated', 'succeeded', now(), now() from generate_series(1, 20000)`;
-  await prisma.$executeRawUnsafe("analyze delivery");
+    insert into delivery (id, endpoint_id, organization_id, event_type, state, attempted_at, created_at)
+    select gen_random_uuid(), ${endpoint.id}::uuid, 'big', 'RiskCreated', 'succeeded', now(), now()
+    from generate_series(1, 20000)`;
+  await prisma.$executeRaw`
+    insert into due (delivery_id, endpoint_id, due_at)
+    select gen_random_uuid(), ${endpoint.id}::uuid, ${clock.now()}::timestamptz from generate_series(1, 20000)`;
+  await prisma.$executeRawUnsafe("analyze delivery, due");
   const scans = async () => {
     await prisma.$executeRawUnsafe("select pg_stat_force_next_flush()");
-    const [row] = await prisma.$queryRaw<{ scans: number }[]>`
-      select seq_scan::int as "scans" from pg_stat_user_tables where relname = 'delivery'`;
-    return row?.scans;
+    return await prisma.$queryRaw`
+      select relname::text as "table", seq_scan::int as "scans" from pg_stat_user_tables
+      where relname like 'delivery%' or relname = 'business_event_rest' order by 1`;
   };
   const before = await scans();
   await scrape(db.database.queries, place.url);
-  expect(await scans()).toBe(before);
+  expect(await scans()).toEqual(before);
 });

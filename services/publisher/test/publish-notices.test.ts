@@ -100,9 +100,13 @@ test("a notice says whose endpoint it is, why, and which attempts are behind it,
   ];
   const attempts: Notice["attempts"] = [];
   for (const [index, failure] of failures.entries()) {
-    const { id: deliveryId, eventType } = await insertDelivery(prisma, endpoint);
     const startedAt = new Date(ROW_TIME.getTime() + index * 1_000);
-    await prisma.deliveryAttempt.create({ data: { deliveryId, number: 1, startedAt, durationMs: 5, ...failure } });
+    const attempt = { durationMs: 5, ...failure };
+    // The latest attempt of a delivery is in its row, an earlier one has a row of its own.
+    const isLatest = index % 2 === 0;
+    const latest = isLatest ? { attemptCount: 1, attemptedAt: startedAt, ...attempt } : { attemptCount: 2, ...attempt };
+    const { id: deliveryId, eventType } = await insertDelivery(prisma, endpoint, latest);
+    if (!isLatest) await prisma.deliveryAttempt.create({ data: { deliveryId, number: 1, startedAt, ...attempt } });
     attempts.push({ deliveryId, eventType, number: 1, attemptedAtUtc: startedAt.toISOString(), ...failure });
   }
   const failureRun = attempts.map(({ deliveryId }) => `${deliveryId}/1`);
@@ -130,6 +134,7 @@ test("a notice outlives its endpoint, and tells what is still known", async () =
   const delivery = await insertDelivery(prisma, endpoint);
   await insertNotice({ type: "disabled", endpointId: endpoint.id, failureRun: [`${delivery.id}/1`] });
   await prisma.webhookEndpoint.delete({ where: { id: endpoint.id } });
+  await prisma.delivery.delete({ where: { id: delivery.id } });
   const notices = await listen("#");
   await run();
   await eventually(() => expect(notices).toHaveLength(1));
@@ -139,18 +144,28 @@ test("a notice outlives its endpoint, and tells what is still known", async () =
 });
 
 test("notices arrive by the routing key of their type, in the order of their making", async () => {
-  const made = [await insertNotice(), await insertNotice({ type: "disabled" }), await insertNotice()];
+  const at = (milliseconds: number) => {
+    const occurredAt = new Date(ROW_TIME.getTime() - milliseconds);
+    return { occurredAt, publishAt: occurredAt };
+  };
+  const made = [
+    await insertNotice(at(3)),
+    await insertNotice(at(2)),
+    // One settlement makes these two.
+    await insertNotice(at(1)),
+    await insertNotice({ type: "disabled", ...at(1) }),
+  ];
   const all = await listen("endpoint.*");
   const disabled = await listen("endpoint.disabled");
   await run();
   await eventually(() => expect(all.map(({ id }) => id)).toEqual(made.map(({ id }) => id)));
-  await eventually(() => expect(disabled.map(({ id }) => id)).toEqual([made[1]?.id]));
+  await eventually(() => expect(disabled.map(({ id }) => id)).toEqual([made[3]?.id]));
 });
 
 test("more notices than a page are published in one run", async () => {
   await db.database.prisma.$executeRaw`
     insert into notice (type, organization_id, endpoint_id, endpoint_name, endpoint_url, failure_run, occurred_at, publish_at)
-    select 'endpoint.failing', 'acme', uuidv7(), 'n', 'https://receiver.test', '{}', ${ROW_TIME}, ${ROW_TIME}
+    select 'endpoint.failing', 'acme', gen_random_uuid(), 'n', 'https://receiver.test', '{}', ${ROW_TIME}, ${ROW_TIME}
     from generate_series(1, 250)`;
   const notices = await listen("#");
   await run();

@@ -1,12 +1,18 @@
-import { randomUUID } from "node:crypto";
+import { firstIdAt, timeOf } from "@herald/common/database/ids";
 import { type Statistics, type StoredHistory, storeHistory } from "@herald/testkit/harness/history";
-import { expectWalks } from "@herald/testkit/harness/plans";
+import { expectWalks, tablesRead } from "@herald/testkit/harness/plans";
 import { useDatabase } from "@herald/testkit/harness/use-database";
-import { beforeAll, describe, test } from "@jest/globals";
+import { beforeAll, describe, expect, test } from "@jest/globals";
+import { DAY_MS, dayOf } from "../src/partitions/days.ts";
 import { backfill } from "../src/sql/backfill.ts";
-import { storeEvents } from "../src/sql/store-events.ts";
-import { finishCatchUp, takeCatchUp } from "../src/sql/take-catch-up.ts";
-import { unpark } from "../src/sql/unpark.ts";
+import { eraseEndpointPage } from "../src/sql/erase-endpoint.ts";
+import { eraseRestOfDeliveries, eraseRestOfEvents } from "../src/sql/erase-rest.ts";
+import { makePartitions } from "../src/sql/partitions.ts";
+import { FIRST_ENDPOINT, storeEvents } from "../src/sql/store-events.ts";
+import { giveBackCatchUp, takeCatchUp } from "../src/sql/take-catch-up.ts";
+import { takeErasure } from "../src/sql/take-erasure.ts";
+import { takeNotices } from "../src/sql/take-notices.ts";
+import { incomingEvent } from "./incoming-events.ts";
 
 /**
  * What each hot statement reads of the tables that grow: the indexes that its file names, and never a whole table,
@@ -23,48 +29,110 @@ describe.each<Statistics>(["from a quiet time", "of a backlog"])("with statistic
   let stored: StoredHistory;
   beforeAll(async () => {
     stored = await storeHistory(db.database.prisma, statistics);
+    // Some whole days get their partitions: of a table that is all but empty PostgreSQL rightly reads everything.
+    for (let days = 3; days <= 12; days++) {
+      await makePartitions(db.database.queries, dayOf(new Date(NOW.getTime() - days * DAY_MS)));
+    }
+    for (const table of ["delivery", "delivery_attempt", "business_event"]) {
+      await db.database.prisma.$executeRawUnsafe(`analyze ${table}`);
+    }
   });
 
   test.each([1, 250])("a fan-out of %d events walks its index", (count) =>
-    expectWalks(db.database.queries, ["delivery_endpoint_id_business_event_id_key"], (queries) =>
-      storeEvents(
-        queries,
-        Array.from({ length: count }, (_, index) => ({
-          organizationId: index % 2 === 0 ? stored.organizationId : `organization-${index % 20}`,
-          id: randomUUID(),
-          type: "WorkItemCompleted" as const,
+    expectWalks(db.database.queries, ["business_event_pkey", "delivery_pkey", "due_pkey"], (queries) => {
+      const pages = Array.from({ length: count }, (_, index) => ({
+        event: incomingEvent(index % 2 === 0 ? stored.organizationId : `organization-${index % 20}`, {
           occurredAt: NOW,
-          body: "{}",
-          traceparent: null,
-        })),
-        { now: NOW, windowStart: WINDOW_START, hintGraceUntil: LATER },
-      ),
-    ),
+        }),
+        afterEndpointId: FIRST_ENDPOINT,
+        maxEndpoints: 20,
+      }));
+      // What EXPLAIN says are no rows that it could read.
+      return storeEvents(queries, pages, NOW).catch(() => undefined);
+    }),
   );
 
   test("a page of a backfill walks its indexes", () =>
+    expectWalks(db.database.queries, ["business_event_pkey", "delivery_pkey"], (queries) =>
+      backfill(
+        queries,
+        { endpointId: stored.endpointIds[0] ?? "", leasedUntil: NOW, priority: 0, cursor: null, completeTo: null },
+        { organizationId: stored.organizationId, after: firstIdAt(WINDOW_START), pageSize: 1_000 },
+        { now: NOW, renewedUntil: LATER, guardAt: LATER, completeTo: NOW },
+      ),
+    ));
+
+  test("a page of a backfill reads no partition before its cursor", async () => {
+    const after = firstIdAt(new Date(NOW.getTime() - 5 * DAY_MS));
+    const read = await tablesRead(db.database.queries, (queries) =>
+      backfill(
+        queries,
+        { endpointId: stored.endpointIds[0] ?? "", leasedUntil: NOW, priority: 0, cursor: null, completeTo: null },
+        { organizationId: stored.organizationId, after, pageSize: 1_000 },
+        { now: NOW, renewedUntil: LATER, guardAt: LATER, completeTo: NOW },
+      ),
+    );
+    const days = read.filter((table) => /^business_event_\d/.test(table)).map((table) => table.slice(-8));
+    expect(days.length).toBeGreaterThan(0);
+    for (const day of days) expect(day >= dayOf(timeOf(after)).replaceAll("-", "")).toBe(true);
+  });
+
+  test("a page of an erasure walks its indexes", () =>
     expectWalks(
       db.database.queries,
-      ["business_event_organization_id_occurred_at_id_idx", "delivery_endpoint_id_business_event_id_key"],
+      [
+        "delivery_endpoint_id_id_idx",
+        "delivery_pkey",
+        "delivery_attempt_pkey",
+        "due_endpoint_id_due_at_idx",
+        "due_pkey",
+      ],
       (queries) =>
-        backfill(queries, {
-          endpointId: stored.endpointIds[0] ?? "",
-          after: null,
-          windowStart: WINDOW_START,
-          now: NOW,
-          pageSize: 1_000,
-        }),
+        eraseEndpointPage(
+          queries,
+          { endpointId: stored.endpointIds[0] ?? "", leasedUntil: NOW },
+          { renewedUntil: LATER, pageSize: 1_000 },
+        ),
     ));
 
-  test("unparking walks its indexes", () =>
-    expectWalks(db.database.queries, ["delivery_parked", "delivery_pkey"], (queries) =>
-      unpark(queries, { endpointId: stored.endpointIds[0] ?? "", now: NOW, pageSize: 1_000 }),
+  test("a notice's attempts are read by their indexes", async () => {
+    await db.database.prisma.notice.create({
+      data: {
+        type: "failing",
+        organizationId: stored.organizationId,
+        endpointId: stored.endpointIds[0] ?? "",
+        endpointName: "n",
+        endpointUrl: "https://receiver.test",
+        failureRun: stored.deliveryIds.slice(0, 5).map((id) => `${id}/1`),
+        occurredAt: NOW,
+        publishAt: NOW,
+      },
+    });
+    await expectWalks(db.database.queries, ["delivery_pkey", "delivery_attempt_pkey"], (queries) =>
+      takeNotices(queries, { now: NOW, leasedUntil: LATER, limit: 100 }),
+    );
+  });
+
+  test("the rest is erased by its indexes", () =>
+    expectWalks(
+      db.database.queries,
+      ["business_event_pkey", "delivery_pkey", "delivery_attempt_pkey", "due_pkey"],
+      async (queries) => {
+        const page = { before: firstIdAt(WINDOW_START), pageSize: 1_000 };
+        await eraseRestOfDeliveries(queries, { ...page, after: firstIdAt(new Date(0)), endedBefore: WINDOW_START });
+        await eraseRestOfEvents(queries, { ...page, after: null });
+      },
     ));
 
-  test("taking and finishing a catch-up walks no growing table", () =>
+  test("taking and giving back a catch-up or an erasure walks no growing table", () =>
     expectWalks(db.database.queries, [], async (queries) => {
+      const endpointId = stored.endpointIds[0] ?? "";
       await takeCatchUp(queries, { now: NOW, leasedUntil: LATER });
-      const endpoint = { endpointId: stored.endpointIds[0] ?? "", organizationId: stored.organizationId };
-      await finishCatchUp(queries, { ...endpoint, leasedUntil: LATER }, { now: NOW, nextAt: LATER });
+      await giveBackCatchUp(
+        queries,
+        { endpointId, leasedUntil: LATER, priority: 0, cursor: null, completeTo: null },
+        NOW,
+      );
+      await takeErasure(queries, { now: NOW, leasedUntil: LATER });
     }));
 });

@@ -15,7 +15,7 @@ import type { Channel } from "amqplib";
 import { type Inspector, startInspector } from "./inspector.ts";
 import { type Replier, startReplier } from "./replier.ts";
 import { type Requester, startRequester } from "./requester.ts";
-import { declareTopology, type Names, names } from "./topology.ts";
+import { declareHints, declareTopology, type Names, names } from "./topology.ts";
 
 // What a broker hands out and throws, for services, which stand on this file and not on the package below it.
 export { type Consumer, type IncomingMessage, NotSentError, type Publisher, type Sender } from "@herald/amqp";
@@ -65,19 +65,22 @@ export function connectBroker({ url, namespace, name, log, ...options }: BrokerO
   // Acknowledgements, which free the broker's memory, must not wait behind the messages.
   const receiving = openBrokerScope({ url, name: `${name} (receiving)`, outages, declare, ...options });
   const sending = openBrokerScope({ url, name: `${name} (sending)`, outages, declare, ...options });
+  const receivingHints = { ...receiving, declare: (channel: Channel) => declareHints(channel, namespace) };
+  const own = names(namespace);
   let replier: Replier | undefined;
 
   const isReady = () => receiving.isReady() && sending.isReady();
 
   return {
-    names: names(namespace),
+    names: own,
     isReady,
     ready: async () => {
       while (!isReady()) await Promise.all([receiving.ready(), sending.ready()]);
     },
     consume: (options) => {
       replier ??= startReplier(sending, log);
-      return startConsumer(receiving, options, { log, reply: replier.reply });
+      const scope = options.queue === own.hintsQueue ? receivingHints : receiving;
+      return startConsumer(scope, options, { log, reply: replier.reply });
     },
     publisher: (options) => startPublisher(sending, options),
     sender: () => startSender(sending),

@@ -57,8 +57,8 @@ const MAX_WAITING_REQUESTS = 10_000;
 const MAX_INBOX_BYTES = 1024 ** 3;
 
 /**
- * Declares everything that {@link names} names, and leaves alone what is there already. Every channel runs this before
- * it works, so the order in which services start, and a queue that was deleted, do not matter.
+ * Declares everything that {@link names} names except the queue of hints, and leaves alone what is there already. Every channel
+ * runs this before it works, so the order in which services start, and a queue that was deleted, do not matter.
  *
  * @throws where an exchange or a queue exists with other arguments (406). These can't be changed in place: the queue has
  * to be emptied and deleted by hand.
@@ -75,8 +75,15 @@ export async function declareTopology(channel: Channel, namespace: string): Prom
     // An emitter that knows no buckets names the type alone.
     if (bucket === BUCKETS[0]) await channel.bindQueue(queue, own.eventsExchange, "*");
   }
-  await channel.assertQueue(own.hintsQueue, hintsQueue());
   await channel.assertQueue(own.manualQueue, manualQueue());
+}
+
+/**
+ * Declares the queue of hints, for those who consume it. It lives on one node of a cluster. While that node is away the broker
+ * refuses to declare it (404), which must stop nothing else: the due scan finds what no hint announced.
+ */
+export async function declareHints(channel: Channel, namespace: string): Promise<void> {
+  await channel.assertQueue(names(namespace).hintsQueue, hintsQueue());
 }
 
 /**

@@ -1,8 +1,8 @@
 import { inbox, until } from "@herald/testkit/harness/client-environment";
 import { useBroker } from "@herald/testkit/harness/use-broker";
 import { describe, expect, test } from "@jest/globals";
-import { declareTopology } from "../../src/broker/topology.ts";
-import { useBrokerEnvironment } from "./use-broker-environment.ts";
+import { declareHints, declareTopology } from "../../src/broker/topology.ts";
+import { messageTo, useBrokerEnvironment } from "./use-broker-environment.ts";
 
 const server = useBroker();
 const environment = useBrokerEnvironment(() => server.url);
@@ -71,8 +71,27 @@ describe("Herald's topology", () => {
     expect(await environment.take(environment.names.rejectedQueue)).toEqual(["look at me"]);
   });
 
+  test("works where the queue of hints can't be declared, as while its node is away", async () => {
+    const { hintsQueue } = environment.names;
+    // With other arguments: the broker refuses to declare it, as it does for another reason while the node is away.
+    await environment.channel.assertQueue(hintsQueue, { durable: true });
+    const hinted = environment.connect();
+    hinted.consume({ queue: hintsQueue, prefetch: 1, handle: () => {} });
+    const broker = environment.connect();
+    const got = inbox();
+    broker.consume({ queue: environment.inboxQueue, prefetch: 1, handle: got.handle });
+    const publisher = broker.publisher();
+    await broker.ready();
+    await publisher.publish(messageTo(environment.inboxQueue, "event"));
+    await until("it came", () => got.messages.length === 1);
+    got.messages[0]?.ack();
+    expect(hinted.isReady()).toBe(false);
+    await environment.channel.deleteQueue(hintsQueue);
+    await hinted.ready();
+  });
+
   test("drops the oldest hints where too many wait", async () => {
-    await declareTopology(environment.channel, environment.namespace);
+    await declareHints(environment.channel, environment.namespace);
     const { hintsQueue } = environment.names;
     for (let number = 0; number < 20_010; number++) {
       environment.channel.sendToQueue(hintsQueue, Buffer.from(String(number)), { persistent: false });

@@ -7,7 +7,9 @@ const db = useDatabase();
 
 // From the years 1 to 9999: what both sides can say in milliseconds within 48 bits is from 1970 on.
 const occurredAt = fc.date({ min: new Date(0), max: new Date("9999-12-31T23:59:59.999Z"), noInvalidDate: true });
-const organizationId = fc.string({ unit: "grapheme", minLength: 1, maxLength: 40 }).filter((text) => !text.includes("\0"));
+const organizationId = fc
+  .string({ unit: "grapheme", minLength: 1, maxLength: 40 })
+  .filter((text) => !text.includes("\0"));
 const event = fc.record({ organizationId, id: fc.uuid(), endpointId: fc.uuid(), occurredAt });
 
 test("PostgreSQL makes the same ids as TypeScript, and they sort by time", async () => {

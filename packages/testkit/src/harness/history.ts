@@ -4,6 +4,7 @@ import type { PrismaClient } from "@herald/common/database/generated/client";
 export type Statistics = "from a quiet time" | "of a backlog";
 
 const ENDPOINTS = 200;
+const ORGANIZATIONS = 20;
 const FINISHED = 60_000;
 const PENDING = 5_000;
 
@@ -29,7 +30,7 @@ export async function storeHistory(prisma: PrismaClient, statistics: Statistics)
   await prisma.$executeRaw`
     insert into webhook_endpoint
       (id, organization_id, name, url, enabled, events, sealed_secret, created_at, updated_at)
-    select gen_random_uuid(), 'organization-' || number % 20, 'Endpoint', 'https://hooks.example.com/', true, '{WorkItemCompleted}', 'sealed', now() - interval '31 days', now()
+    select gen_random_uuid(), 'organization-' || number % ${ORGANIZATIONS}::int, 'Endpoint', 'https://hooks.example.com/', true, '{WorkItemCompleted}', 'sealed', now() - interval '31 days', now()
     from generate_series(1, ${ENDPOINTS}::int) as number`;
   await store(prisma, "succeeded", FINISHED);
   if (statistics === "from a quiet time") await analyze(prisma);
@@ -47,25 +48,28 @@ export async function storeHistory(prisma: PrismaClient, statistics: Statistics)
 
 async function store(prisma: PrismaClient, state: "succeeded" | "pending", count: number): Promise<void> {
   await prisma.$executeRaw`
-    with event as (
-      insert into business_event (organization_id, key, id, type, entity_id, occurred_at, received_at, body)
-      select organization_id, event_key(organization_id, id, at), id, 'WorkItemCompleted', gen_random_uuid(), at, at, '{}'
+    with endpoint as (
+      select id, organization_id, row_number() over (partition by organization_id) as place from webhook_endpoint
+    ), made as materialized (
+      select organization_id, event_key(organization_id, id, at) as key, id, at,
+        1 + floor(random() * ${ENDPOINTS / ORGANIZATIONS}::int) as place
       from (
-        select 'organization-' || number % 20 as organization_id, gen_random_uuid() as id,
+        select 'organization-' || number % ${ORGANIZATIONS}::int as organization_id, gen_random_uuid() as id,
           date_trunc('milliseconds', now()) - number * interval '30 seconds' as at
         from generate_series(1, ${count}::int) as number
-      ) as made
-      returning organization_id, key, occurred_at
+      ) as event
+    ), event as (
+      insert into business_event (organization_id, key, id, type, entity_id, occurred_at, received_at, body)
+      select organization_id, key, id, 'WorkItemCompleted', gen_random_uuid(), at, at, '{}' from made
     ), stored as (
       insert into delivery (id, endpoint_id, organization_id, event_key, event_type, state, attempt_count, attempted_at,
         duration_ms, status_code, created_at)
-      select distinct on (event.key) delivery_id(event.key, endpoint.id), endpoint.id, event.organization_id, event.key,
-        'WorkItemCompleted', ${state}::delivery_state, 2 * done::int, case when done then event.occurred_at end,
-        case when done then 5 end, case when done then 200 end, event.occurred_at
-      from event
-      join webhook_endpoint as endpoint on endpoint.organization_id = event.organization_id
+      select delivery_id(made.key, endpoint.id), endpoint.id, made.organization_id, made.key, 'WorkItemCompleted',
+        ${state}::delivery_state, 2 * done::int, case when done then at end, case when done then 5 end,
+        case when done then 200 end, at
+      from made
+      join endpoint on endpoint.organization_id = made.organization_id and endpoint.place = made.place
       cross join (select ${state} = 'succeeded' as done) as kind
-      order by event.key, random()
       returning id, endpoint_id, created_at
     ), earlier as (
       insert into delivery_attempt (delivery_id, number, started_at, duration_ms, status_code)

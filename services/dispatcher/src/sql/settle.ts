@@ -8,7 +8,6 @@ export interface Settlement {
   attempt: number;
   /** The claim that the attempt belongs to. */
   claimId: string;
-  leasedUntil: Date;
   /** The endpoint's revision when the attempt was claimed. */
   revision: bigint;
   startedAt: Date;
@@ -47,21 +46,17 @@ export interface Settled {
  *
  * Locks these rows of `due` and `delivery`. Walks due_pkey, delivery_pkey, delivery_attempt_pkey, webhook_endpoint_pkey.
  * `between` lets a cached plan leave out the partitions in which nothing is settled.
- *
- * @param now by which it is told whether a lease has run out
  */
-export async function settle(queries: Queries, settlements: readonly Settlement[], now: Date): Promise<Settled> {
+export async function settle(queries: Queries, settlements: readonly Settlement[]): Promise<Settled> {
   const results = onePerClaim(settlements);
   const column = <T>(read: (settlement: Settlement) => T) => results.map(read);
   const [first, last] = [results.at(0)?.deliveryId, results.at(-1)?.deliveryId];
-  // An earlier attempt can have ended only where this is no first one, or where its lease ran out before it ended.
-  const mayFollow = (each: Settlement) => each.attempt > 1 || each.leasedUntil <= now;
-  const [row] = await queries.$queryRaw<{ written: number[]; recovering: string[] }[]>`
+  const rows = await queries.$queryRaw<{ position: number | null; recovering: string | null }[]>`
     with result as materialized (
       select * from unnest(
         ${column((each) => each.deliveryId)}::uuid[],
         ${column((each) => each.claimId)}::uuid[],
-        ${column(mayFollow)}::boolean[],
+        ${column((each) => each.attempt)}::int[],
         ${column((each) => each.startedAt)}::timestamptz[],
         ${column((each) => each.durationMs)}::int[],
         ${column((each) => each.statusCode)}::int[],
@@ -72,14 +67,14 @@ export async function settle(queries: Queries, settlements: readonly Settlement[
         ${column((each) => each.traceparent)}::text[],
         ${column((each) => each.nextAttemptAt)}::timestamptz[]
       ) with ordinality as result (
-        delivery_id, claim_id, may_follow, started_at, duration_ms, status_code, succeeded, error_summary, failure_kind,
+        delivery_id, claim_id, attempt, started_at, duration_ms, status_code, succeeded, error_summary, failure_kind,
         response_excerpt, traceparent, next_attempt_at, position
       )
     ), ended as (
       delete from due using result
       where due.delivery_id = result.delivery_id
         and (result.succeeded or (due.claim_id = result.claim_id and result.next_attempt_at is null))
-      returning result.position
+      returning result.position, due.claim_id = result.claim_id as in_time
     ), postponed as (
       update due
       set due_at = result.next_attempt_at, claim_id = null, attempts = due.attempts + 1
@@ -102,7 +97,8 @@ export async function settle(queries: Queries, settlements: readonly Settlement[
       cross join lateral (
         select * from delivery where id = counted.delivery_id and attempt_count > 0 and state <> 'succeeded' offset 0
       ) as delivery
-      where counted.may_follow
+      -- A first attempt whose claim still held the delivery follows none: most attempts need not look.
+      where counted.attempt > 1 or counted.position not in (select position from ended where in_time)
       on conflict (delivery_id, number) do nothing
     ), settled as (
       update delivery
@@ -124,24 +120,23 @@ export async function settle(queries: Queries, settlements: readonly Settlement[
         and delivery.id between ${first}::uuid and ${last}::uuid
         and delivery.state <> 'succeeded'
     )
-    select
-      array(
-        select position::int from counted
-        union all
-        -- Written before, by a statement whose answer was lost.
-        select result.position::int from result
-        cross join lateral (select attempted_at from delivery where id = result.delivery_id offset 0) as delivery
-        where not result.succeeded
-          and result.position not in (select position from counted)
-          and delivery.attempted_at = result.started_at
-      ) as "written",
-      array(
-        select id from webhook_endpoint
-        where id = any (${endpointsOf(results.filter((each) => each.succeeded))}::uuid[]) and consecutive_failures > 0
-      ) as "recovering"`;
-  if (!row) throw new Error("PostgreSQL answered a select of arrays with no row.");
-  const written = new Set(row.written.map((position) => results[position - 1]));
-  return { late: settlements.filter((each) => !written.has(each)), recovering: row.recovering };
+    select position::int as "position", null::uuid as "recovering" from counted
+    union all
+    -- Written before, by a statement whose answer was lost.
+    select result.position::int, null
+    from result
+    cross join lateral (select attempted_at from delivery where id = result.delivery_id offset 0) as delivery
+    where not result.succeeded
+      and result.position not in (select position from counted)
+      and delivery.attempted_at = result.started_at
+    union all
+    select null, id from webhook_endpoint
+    where id = any (${endpointsOf(results.filter((each) => each.succeeded))}::uuid[]) and consecutive_failures > 0`;
+  const written = new Set(rows.map(({ position }) => results[(position ?? 0) - 1]));
+  return {
+    late: settlements.filter((each) => !written.has(each)),
+    recovering: rows.map(({ recovering }) => recovering).filter((endpointId) => endpointId !== null),
+  };
 }
 
 /**

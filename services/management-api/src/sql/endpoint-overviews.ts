@@ -56,7 +56,10 @@ export async function endpointOverviews(queries: Queries, query: OverviewQuery):
       : Prisma.sql`newest as (
           select *
           from delivery
-          where endpoint_id = ${endpointId}::uuid and id >= ${since}::uuid
+          where endpoint_id = (
+              select id from webhook_endpoint where id = ${endpointId}::uuid and organization_id = ${organizationId}
+            )
+            and id >= ${since}::uuid
           order by id desc
           limit ${maxDeliveries}::int
         )`;

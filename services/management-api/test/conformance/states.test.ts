@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { eventually } from "@herald/testkit/harness/eventually";
 import { steeredClock } from "@herald/testkit/harness/steered-clock";
 import { beforeEach, describe, expect, test } from "@jest/globals";
 import { states, storeDelivery, storeMany } from "../support/deliveries.ts";
@@ -27,6 +28,13 @@ const toldNow = (endpointId: string) => ({
   againAt: new Date(clock.now().getTime() + (api.config.DATABASE_TIMEOUT_SECONDS + 30) * 1_000),
   completeTo: null,
 });
+/** Statements on the test's own database that wait for another transaction. */
+async function waitingForLocks(): Promise<number | undefined> {
+  const [found] = await api.prisma.$queryRaw<{ count: number }[]>`
+    select count(distinct pid)::int as count from pg_locks join pg_stat_activity using (pid)
+    where not granted and datname = current_database()`;
+  return found?.count;
+}
 /** As the publisher leaves it when it has caught up, for the daily guard. */
 async function caughtUp(endpointId: string): Promise<object> {
   const data = { priority: 1, dueAt: new Date(clock.now().getTime() + 86_400_000), completeTo: clock.now() };
@@ -136,6 +144,45 @@ describe("resuming", () => {
     expect(await edit(endpoint.id, { name: "New" })).toMatchObject({ consecutiveFailures: 3 });
     expect(await row(endpoint.id)).toMatchObject({ failureRun });
   });
+});
+
+test("an edit that had to wait for the endpoint's row keeps the failures that were counted meanwhile", async () => {
+  const { endpoint } = await create(client, { events: ["ProjectCreated"] });
+  const failureRun = ["a/1", "b/1"];
+  const guard = await caughtUp(endpoint.id);
+  let editing: Promise<unknown> = Promise.resolve();
+  await api.prisma.$transaction(
+    async (transaction) => {
+      const data = { consecutiveFailures: 2, failureRun };
+      await transaction.webhookEndpoint.update({ where: { id: endpoint.id }, data });
+      editing = edit(endpoint.id, { name: "New", events: ["ProjectCreated", "RiskCreated"] });
+      await eventually(async () => expect(await waitingForLocks()).toBe(1));
+      expect(await catchUp(endpoint.id)).toEqual(guard);
+    },
+    { timeout: 120_000 },
+  );
+  expect(await editing).toMatchObject({ name: "New", consecutiveFailures: 2 });
+  expect(await row(endpoint.id)).toMatchObject({ name: "New", consecutiveFailures: 2, failureRun });
+  expect(await catchUp(endpoint.id)).toEqual(toldNow(endpoint.id));
+});
+
+test("of an edit and a disabling by failures at once, the one that waits finds another version, and tells nobody to catch up", async () => {
+  const { endpoint } = await create(client);
+  const guard = await caughtUp(endpoint.id);
+  let status: Promise<number> = Promise.resolve(0);
+  await api.prisma.$transaction(
+    async (transaction) => {
+      const data = { enabled: false, disabledReason: "failures", revision: { increment: 1 } } as const;
+      await transaction.webhookEndpoint.update({ where: { id: endpoint.id }, data });
+      const changes = settings({ events: ["ProjectCreated", "RiskCreated"], version: endpoint.version });
+      status = client.put(`/webhooks/${endpoint.id}`, changes).then((response) => response.status);
+      await eventually(async () => expect(await waitingForLocks()).toBe(1));
+    },
+    { timeout: 120_000 },
+  );
+  expect(await status).toBe(409);
+  expect(await row(endpoint.id)).toMatchObject({ enabled: false, disabledReason: "failures", revision: 2n });
+  expect(await catchUp(endpoint.id)).toEqual(guard);
 });
 
 describe("catching up", () => {

@@ -83,12 +83,14 @@ export async function eraseRestOfEvents(
     ), old as materialized (
       select organization_id, key from page
       where key < ${before}::uuid
-        and not exists (
-          select from delivery_rest as delivery
-          where delivery.id >= overlay(page.key::text placing '0000-0000-000000000000' from 15)::uuid
-            and delivery.id <= overlay(page.key::text placing 'ffff-ffff-ffffffffffff' from 15)::uuid
-            and delivery.event_key = page.key
-        )
+        -- Not "not exists", for which PostgreSQL would read all deliveries.
+        and (
+          select id from delivery_rest
+          where id >= overlay(page.key::text placing '0000-0000-000000000000' from 15)::uuid
+            and id <= overlay(page.key::text placing 'ffff-ffff-ffffffffffff' from 15)::uuid
+            and event_key = page.key
+          limit 1
+        ) is null
     ), erased as (
       delete from business_event_rest as event
       using old

@@ -81,22 +81,3 @@ export async function removeCatchUp(queries: Queries, { endpointId, leasedUntil 
   await queries.$executeRaw`
     delete from catch_up where endpoint_id = ${endpointId}::uuid and due_at = ${leasedUntil}::timestamptz`;
 }
-
-/**
- * Ends a pass: the next one comes at `again_at` where that lies ahead, else it is the guard at `guardAt`.
- * Locks its row. Walks catch_up_pkey.
- */
-export async function finishCatchUp(
-  queries: Queries,
-  { endpointId, leasedUntil }: CatchUp,
-  { now, guardAt, completeTo }: { now: Date; guardAt: Date; completeTo: Date },
-): Promise<void> {
-  await queries.$executeRaw`
-    update catch_up
-    set cursor = null,
-      complete_to = ${completeTo}::timestamptz,
-      due_at = case when again_at > ${now}::timestamptz then again_at else ${guardAt}::timestamptz end,
-      priority = case when again_at > ${now}::timestamptz then priority else 1 end,
-      again_at = case when again_at > ${now}::timestamptz then again_at end
-    where endpoint_id = ${endpointId}::uuid and due_at = ${leasedUntil}::timestamptz`;
-}

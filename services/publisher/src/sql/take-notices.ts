@@ -60,13 +60,17 @@ export async function takeNotices(
           'errorSummary', attempt.error_summary
         ) order by failure.position), '[]')
         from unnest(failure_run) with ordinality as failure (name, position)
-        join attempt
-          on attempt.delivery_id = split_part(failure.name, '/', 1)::uuid
-          and attempt.number = split_part(failure.name, '/', 2)::int
-        join delivery on delivery.id = attempt.delivery_id
+        cross join lateral (
+          select * from attempt
+          where delivery_id = split_part(failure.name, '/', 1)::uuid and number = split_part(failure.name, '/', 2)::int
+          -- So that PostgreSQL looks each one up: for a join it would read the whole history.
+          limit 1
+        ) as attempt
+        cross join lateral (select event_type from delivery where id = attempt.delivery_id limit 1) as delivery
       ) as "attempts"
     from taken
-    order by id`;
+    -- Of one moment, "failing" comes before "disabled".
+    order by occurred_at, taken.type, id`;
 }
 
 /** Ends notices that the broker has confirmed. Locks them. Walks notice_pkey. */

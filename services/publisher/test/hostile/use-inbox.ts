@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { names as namesOf } from "@herald/common/broker/topology";
+import { declareHints, names as namesOf } from "@herald/common/broker/topology";
 import type { PrismaClient } from "@herald/common/database/generated/client";
 import { systemClock } from "@herald/common/runtime/clock";
 import type { Service } from "@herald/common/service/run-service";
@@ -64,6 +64,8 @@ export function useInbox(): Inbox {
     connection = await connect(broker.url);
     connection.on("error", () => {});
     channel = await connection.createConfirmChannel();
+    // A dispatcher declares it; none runs here.
+    await declareHints(channel, broker.namespace);
     await eventually(async () => {
       const response = await fetch(metricsUrl.replace("metrics", "readyz"), { headers: { connection: "close" } });
       expect(response.status).toBe(200);

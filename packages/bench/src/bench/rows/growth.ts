@@ -208,7 +208,6 @@ async function work({ database: { queries }, admin, catchUp }: Worker): Promise<
         deliveryId,
         endpointId,
         claimId,
-        leasedUntil: later,
         attempt,
         revision,
         startedAt: now,
@@ -221,12 +220,13 @@ async function work({ database: { queries }, admin, catchUp }: Worker): Promise<
         traceparent: null,
         nextAttemptAt: null,
       })),
-      now,
     ),
   );
-  const page = { organizationId: admin.organizationId, after: firstIdAt(windowStart), now, pageSize: 1_000 };
+  const page = { organizationId: admin.organizationId, after: firstIdAt(windowStart), pageSize: 1_000 };
   // The same lease again and again, so that each page is the first one.
-  await timed("catchUp", () => backfill(queries, catchUp, { ...page, renewedUntil: catchUp.leasedUntil }));
+  const lease = catchUp.leasedUntil;
+  const times = { now, renewedUntil: lease, guardAt: lease, completeTo: now };
+  await timed("catchUp", () => backfill(queries, catchUp, page, times));
   await timed("list", () => admin.list());
   return measured as Record<Step, number>;
 }

@@ -90,9 +90,11 @@ export class Herald {
 
   /** The same event by as many publishers at once. */
   async emit(event: number, { type, occurredAt }: ModelEvent, publishers: number): Promise<void> {
-    const id = (this.#eventIds[event] ??= randomUUID());
+    this.#eventIds[event] ??= randomUUID();
+    const id = this.#eventIds[event] as string;
     const organizationId = this.#organizationId;
-    const key = (this.#eventKeys[event] ??= eventKey(organizationId, id, new Date(occurredAt)));
+    const key = eventKey(organizationId, id, new Date(occurredAt));
+    this.#eventKeys[event] = key;
     const incoming = {
       organizationId,
       key,
@@ -195,14 +197,24 @@ export class Herald {
     const options = { pageSize: 3, windowMs: WINDOW_MS, leaseMs: 120_000 };
     return {
       fanOut: createFanOut({ ...parts, signal: this.#stopping.signal }, { maxEvents: 100 }),
-      catchUp: createCatchUp({ ...parts, metrics: publisherMetrics(createRegistry()), hint: () => {} }, options),
+      catchUp: createCatchUp(
+        { ...parts, metrics: publisherMetrics(createRegistry("histories")), hint: () => {} },
+        options,
+      ),
     };
   }
 
   #dispatcher() {
-    const metrics = dispatcherMetrics(createRegistry());
+    const metrics = dispatcherMetrics(createRegistry("histories"));
     const { signal } = this.#stopping;
-    const parts = { queries: this.#database.queries, clock: this.#clock, metrics, tracing: undefined, log: silent, signal };
+    const parts = {
+      queries: this.#database.queries,
+      clock: this.#clock,
+      metrics,
+      tracing: undefined,
+      log: silent,
+      signal,
+    };
     const health = createHealthQueue(parts, { failingAfter: 3, disableAfter: 5 });
     return {
       claims: createClaims(parts, { leaseMs: LEASE, since: () => new Date(0) }),

@@ -21,14 +21,52 @@ const index = fc.nat({ max: 20 });
 
 /** What may happen. Where it can't (an endpoint that is gone, nothing under way), it is passed over. */
 const step = fc.oneof(
-  { weight: 6, arbitrary: fc.record({ kind: fc.constant("emit" as const), event: fc.nat({ max: 7 }), type: fc.constantFrom(...TYPES), age: fc.constantFrom(0, 0, 1_000, 2 * DAY), publishers: fc.constantFrom(1, 2) }) },
-  { weight: 8, arbitrary: fc.record({ kind: fc.constant("claim" as const), dispatcher: two, count: fc.integer({ min: 1, max: 10 }) }) },
-  { weight: 8, arbitrary: fc.record({ kind: fc.constant("end" as const), dispatcher: two, outcomes: fc.array(fc.record({ index, succeeded: fc.boolean() }), { minLength: 1, maxLength: 6 }) }) },
+  {
+    weight: 6,
+    arbitrary: fc.record({
+      kind: fc.constant("emit" as const),
+      event: fc.nat({ max: 7 }),
+      type: fc.constantFrom(...TYPES),
+      age: fc.constantFrom(0, 0, 1_000, 2 * DAY),
+      publishers: fc.constantFrom(1, 2),
+    }),
+  },
+  {
+    weight: 8,
+    arbitrary: fc.record({
+      kind: fc.constant("claim" as const),
+      dispatcher: two,
+      count: fc.integer({ min: 1, max: 10 }),
+    }),
+  },
+  {
+    weight: 8,
+    arbitrary: fc.record({
+      kind: fc.constant("end" as const),
+      dispatcher: two,
+      outcomes: fc.array(fc.record({ index, succeeded: fc.boolean() }), { minLength: 1, maxLength: 6 }),
+    }),
+  },
   { weight: 4, arbitrary: fc.record({ kind: fc.constant("fail all" as const), dispatcher: two }) },
-  { weight: 5, arbitrary: fc.record({ kind: fc.constant("wait" as const), ms: fc.constantFrom(1_000, 61_000, 121_000, 10 * MINUTE, 25 * 60 * MINUTE, 3 * DAY) }) },
+  {
+    weight: 5,
+    arbitrary: fc.record({
+      kind: fc.constant("wait" as const),
+      ms: fc.constantFrom(1_000, 61_000, 121_000, 10 * MINUTE, 25 * 60 * MINUTE, 3 * DAY),
+    }),
+  },
   { weight: 3, arbitrary: fc.record({ kind: fc.constant("catch up" as const), publishers: fc.constantFrom(1, 2) }) },
   { weight: 2, arbitrary: fc.record({ kind: fc.constant("crash" as const), dispatcher: two }) },
-  { weight: 3, arbitrary: fc.record({ kind: fc.constant("late result" as const), dispatcher: two, index, late: fc.boolean(), current: fc.boolean() }) },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      kind: fc.constant("late result" as const),
+      dispatcher: two,
+      index,
+      late: fc.boolean(),
+      current: fc.boolean(),
+    }),
+  },
   { weight: 3, arbitrary: fc.record({ kind: fc.constant("edit" as const), endpoint, enabled: fc.boolean(), types }) },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant("delete" as const), endpoint }) },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant("create" as const), endpoint, types }) },
@@ -68,7 +106,10 @@ class History {
       case "end":
         return await this.end(step.dispatcher, step.outcomes);
       case "fail all":
-        return await this.end(step.dispatcher, this.at(this.underWay, step.dispatcher).map((_, index) => ({ index, succeeded: false })));
+        return await this.end(
+          step.dispatcher,
+          this.at(this.underWay, step.dispatcher).map((_, index) => ({ index, succeeded: false })),
+        );
       case "wait":
         return this.clock.advance(step.ms);
       case "catch up":
@@ -107,7 +148,9 @@ class History {
 
   /** A dispatcher claims what is due of every endpoint that ever was, and one interrupted delivery of each. */
   async claim(dispatcher: number, count: number): Promise<void> {
-    const all = Array.from({ length: this.#created }, (_, number) => number).filter((number) => this.model.knows(number));
+    const all = Array.from({ length: this.#created }, (_, number) => number).filter((number) =>
+      this.model.knows(number),
+    );
     const expected = all.flatMap((number) =>
       this.model
         .claimable(number, "due", this.now())
@@ -144,7 +187,11 @@ class History {
   }
 
   /** A late result comes; if the same dispatcher has an attempt of that delivery under way, its result comes in the same batch. */
-  async endLate(dispatcher: number, lost: Attempt, { late, current }: { late: boolean; current: boolean }): Promise<void> {
+  async endLate(
+    dispatcher: number,
+    lost: Attempt,
+    { late, current }: { late: boolean; current: boolean },
+  ): Promise<void> {
     const underWay = this.at(this.underWay, dispatcher);
     const position = underWay.findIndex(({ deliveryId }) => deliveryId === lost.deliveryId);
     const own = position < 0 ? [] : underWay.splice(position, 1).map((attempt) => ({ attempt, succeeded: current }));
@@ -158,7 +205,13 @@ class History {
     for (const result of results) {
       const { attempt } = result;
       if (!result.succeeded && succeeded.has(attempt.deliveryId)) continue;
-      this.model.settle(this.herald.keyOf(attempt), attempt.claimId, Number(attempt.revision), result.succeeded, this.now());
+      this.model.settle(
+        this.herald.keyOf(attempt),
+        attempt.claimId,
+        Number(attempt.revision),
+        result.succeeded,
+        this.now(),
+      );
     }
   }
 

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { names } from "@herald/common/broker/topology";
+import { declareHints, names } from "@herald/common/broker/topology";
 import { isUtcTime } from "@herald/contracts";
 import { eventually } from "@herald/testkit/harness/eventually";
 import { projectFolder } from "@herald/testkit/stack/folders";
@@ -61,6 +61,8 @@ test("each real message is as docs/asyncapi.yaml says", async () => {
     };
     const events = await tap(own.eventsExchange);
     const notices = await tap(own.noticesExchange);
+    // A dispatcher declares it; none runs yet.
+    await declareHints(channel, broker.namespace);
     const { endpoint } = await api.create({ url: receiver.url });
 
     await emitter.emit(environment.event(), { traceparent: "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01" });

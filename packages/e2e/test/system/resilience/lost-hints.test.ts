@@ -1,4 +1,4 @@
-import { names } from "@herald/common/broker/topology";
+import { declareHints, names } from "@herald/common/broker/topology";
 import { eventually } from "@herald/testkit/harness/eventually";
 import { expect, test } from "@jest/globals";
 import { connect } from "amqplib";
@@ -9,12 +9,14 @@ const environment = useTestEnvironment({ dispatcher: false });
 test("hints purged behind the system's back lose no delivery, and no delivery waits for the clock", async () => {
   const { api, receiver, emitter, herald, broker } = environment;
   const { endpoint } = await api.create({ url: receiver.url });
-  for (let index = 0; index < 40; index++) await emitter.emit(environment.event());
-  await eventually(async () => expect((await api.get(endpoint.id)).deliveries).toHaveLength(40));
   const queue = names(broker.namespace).hintsQueue;
   const connection = await connect(broker.url);
   try {
     const channel = await connection.createChannel();
+    // A dispatcher declares it; none runs yet.
+    await declareHints(channel, broker.namespace);
+    for (let index = 0; index < 40; index++) await emitter.emit(environment.event());
+    await eventually(async () => expect((await api.get(endpoint.id)).deliveries).toHaveLength(40));
     expect((await channel.purgeQueue(queue)).messageCount).toBeGreaterThan(0);
   } finally {
     await connection.close();

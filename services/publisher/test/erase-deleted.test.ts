@@ -1,0 +1,161 @@
+import type { Queries } from "@herald/common/database/queries";
+import { Registry } from "@herald/common/telemetry/metrics";
+import { idAt, insertDelivery, insertEndpoint, ROW_TIME } from "@herald/testkit/harness/rows";
+import { steeredClock } from "@herald/testkit/harness/steered-clock";
+import { useDatabase } from "@herald/testkit/harness/use-database";
+import { beforeEach, expect, test } from "@jest/globals";
+import { createErasure } from "../src/erase-deleted.ts";
+import { createMetrics } from "../src/metrics.ts";
+
+const db = useDatabase();
+const log = { debug() {}, info() {}, warn() {}, error() {}, isDebug: false };
+const MINUTE_MS = 60_000;
+const OPTIONS = { pageSize: 10, leaseMs: 2 * MINUTE_MS };
+const noSignal = new AbortController().signal;
+
+let clock = steeredClock(ROW_TIME);
+
+beforeEach(async () => {
+  clock = steeredClock(ROW_TIME);
+  await db.database.prisma.$executeRaw`truncate webhook_endpoint, erasure, delivery, delivery_attempt, due`;
+});
+
+type Endpoint = Awaited<ReturnType<typeof insertEndpoint>>;
+
+const run = ({ queries = db.database.queries, signal = noSignal } = {}) =>
+  createErasure({ queries, clock, metrics: createMetrics(new Registry()), log }, OPTIONS)(signal);
+
+/** Finished deliveries with an earlier attempt each, and unfinished ones. */
+async function insertHistory(endpoint: Endpoint, finished: number, unfinished: number): Promise<void> {
+  const { prisma } = db.database;
+  for (let index = 0; index < finished + unfinished; index++) {
+    const row = index < finished ? ({ state: "succeeded", attemptCount: 2 } as const) : {};
+    // Over several days, so that they lie in several partitions.
+    const createdAt = new Date(ROW_TIME.getTime() - index * 60 * MINUTE_MS);
+    const { id } = await insertDelivery(prisma, endpoint, { id: idAt(createdAt), createdAt, ...row });
+    await prisma.deliveryAttempt.create({
+      data: { deliveryId: id, number: 1, startedAt: createdAt, durationMs: 1, statusCode: 500 },
+    });
+  }
+}
+
+/** Deletes an endpoint as the API does: what it leaves is erased from now on, and looked at again after 15 minutes. */
+async function deleteEndpoint({ id }: Endpoint): Promise<void> {
+  await db.database.prisma.webhookEndpoint.delete({ where: { id } });
+  const now = clock.now();
+  const until = new Date(now.getTime() + 15 * MINUTE_MS);
+  await db.database.prisma.erasure.create({ data: { endpointId: id, dueAt: now, until } });
+}
+
+async function left({ id }: Endpoint) {
+  const where = { endpointId: id };
+  return {
+    deliveries: await db.database.prisma.delivery.count({ where }),
+    due: await db.database.prisma.due.count({ where }),
+  };
+}
+const erasureOf = ({ id }: Endpoint) => db.database.prisma.erasure.findUnique({ where: { endpointId: id } });
+
+const isPage = (strings: TemplateStringsArray) => strings.join("").includes("erased as");
+
+test("what a deleted endpoint leaves is erased, page by page, and nothing of others", async () => {
+  const endpoint = await insertEndpoint(db.database.prisma);
+  const other = await insertEndpoint(db.database.prisma, { organizationId: endpoint.organizationId });
+  await insertHistory(endpoint, 20, 15);
+  await insertHistory(other, 1, 1);
+  await deleteEndpoint(endpoint);
+  await run();
+  expect(await left(endpoint)).toEqual({ deliveries: 0, due: 0 });
+  expect(await left(other)).toEqual({ deliveries: 2, due: 1 });
+  expect(await db.database.prisma.deliveryAttempt.count()).toBe(2);
+});
+
+test("what a fan-out adds after the endpoint was deleted goes with a last look 15 minutes later, and then the erasure too", async () => {
+  const endpoint = await insertEndpoint(db.database.prisma);
+  await insertHistory(endpoint, 2, 2);
+  await deleteEndpoint(endpoint);
+  await run();
+  expect(await erasureOf(endpoint)).toMatchObject({ dueAt: new Date(ROW_TIME.getTime() + 15 * MINUTE_MS) });
+  await insertHistory(endpoint, 0, 3);
+  clock.advance(14 * MINUTE_MS);
+  await run();
+  expect(await left(endpoint)).toEqual({ deliveries: 3, due: 3 });
+  clock.advance(MINUTE_MS);
+  await run();
+  expect(await left(endpoint)).toEqual({ deliveries: 0, due: 0 });
+  expect(await erasureOf(endpoint)).toBeNull();
+});
+
+test("an endpoint whose erasure fails delays no other, and is tried again when its lease ends", async () => {
+  const unlucky = await insertEndpoint(db.database.prisma);
+  const next = await insertEndpoint(db.database.prisma);
+  for (const endpoint of [unlucky, next]) await insertHistory(endpoint, 1, 1);
+  await deleteEndpoint(unlucky);
+  clock.advance(1);
+  await deleteEndpoint(next);
+  const queries: Queries = {
+    $executeRaw: (...call) => db.database.queries.$executeRaw(...call),
+    $queryRaw: (strings, ...values) =>
+      isPage(strings) && values.includes(unlucky.id)
+        ? Promise.reject(new Error("the connection broke"))
+        : db.database.queries.$queryRaw(strings, ...values),
+  };
+  await run({ queries });
+  expect(await left(unlucky)).toEqual({ deliveries: 2, due: 1 });
+  expect(await left(next)).toEqual({ deliveries: 0, due: 0 });
+  clock.advance(OPTIONS.leaseMs);
+  await run();
+  expect(await left(unlucky)).toEqual({ deliveries: 0, due: 0 });
+});
+
+test("a long erasure goes behind the others after ten pages", async () => {
+  const long = await insertEndpoint(db.database.prisma);
+  const short = await insertEndpoint(db.database.prisma);
+  await insertHistory(long, 110, 0);
+  await insertHistory(short, 1, 0);
+  await deleteEndpoint(long);
+  clock.advance(1);
+  await deleteEndpoint(short);
+  const order: unknown[] = [];
+  const queries: Queries = {
+    $executeRaw: (...call) => db.database.queries.$executeRaw(...call),
+    $queryRaw: (strings, ...values) => {
+      if (isPage(strings)) {
+        order.push(values.includes(long.id) ? "long" : "short");
+        clock.advance(1);
+      }
+      return db.database.queries.$queryRaw(strings, ...values);
+    },
+  };
+  await run({ queries });
+  expect(order).toEqual([...Array(10).fill("long"), "short", "short", "long", "long"]);
+  expect(await left(long)).toEqual({ deliveries: 0, due: 0 });
+});
+
+test("several publishers at once erase everything", async () => {
+  const endpoints = await Promise.all([1, 2, 3].map(() => insertEndpoint(db.database.prisma)));
+  for (const endpoint of endpoints) {
+    await insertHistory(endpoint, 12, 3);
+    await deleteEndpoint(endpoint);
+  }
+  await Promise.all([run(), run(), run()]);
+  for (const endpoint of endpoints) expect(await left(endpoint)).toEqual({ deliveries: 0, due: 0 });
+});
+
+test("a stop ends the erasure after the page under way, and the next run goes on at once", async () => {
+  const endpoint = await insertEndpoint(db.database.prisma);
+  await insertHistory(endpoint, 25, 0);
+  await deleteEndpoint(endpoint);
+  const stopping = new AbortController();
+  const queries: Queries = {
+    $executeRaw: (...call) => db.database.queries.$executeRaw(...call),
+    $queryRaw: (strings, ...values) => {
+      if (isPage(strings)) stopping.abort();
+      return db.database.queries.$queryRaw(strings, ...values);
+    },
+  };
+  await run({ queries, signal: stopping.signal });
+  expect(await left(endpoint)).toEqual({ deliveries: 15, due: 0 });
+  await run();
+  expect(await left(endpoint)).toEqual({ deliveries: 0, due: 0 });
+});

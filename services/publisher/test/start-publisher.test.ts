@@ -1,0 +1,50 @@
+import { openDatabase } from "@herald/common/database/open-database";
+import { steeredClock } from "@herald/testkit/harness/steered-clock";
+import { useBroker } from "@herald/testkit/harness/use-broker";
+import { useDatabase } from "@herald/testkit/harness/use-database";
+import { expect, test } from "@jest/globals";
+import { startPublisher } from "../src/index.ts";
+import { readPartitions } from "../src/sql/partitions.ts";
+
+const db = useDatabase();
+const broker = useBroker();
+
+const start = () =>
+  startPublisher(
+    {
+      DATABASE_URL: db.url,
+      AMQP_URL: broker.url,
+      BROKER_NAMESPACE: broker.namespace,
+      HTTP_HOST: "127.0.0.1",
+      OPERATIONS_PORT: "0",
+      LOG_LEVEL: "error",
+    },
+    { clock: steeredClock(new Date()) },
+  );
+const daysMade = async () => (await readPartitions(db.database.queries)).days;
+
+test("a publisher starts while a backup reads all tables, without partitions", async () => {
+  const backup = openDatabase(db.url, { poolSize: 1 });
+  try {
+    await backup.prisma.$transaction(
+      async (transaction) => {
+        await transaction.$queryRaw`select count(*)::int from delivery`;
+        const service = await start();
+        expect(await daysMade()).toEqual([]);
+        await service.stop();
+      },
+      { timeout: 120_000 },
+    );
+  } finally {
+    await backup.close();
+  }
+});
+
+test("a publisher has made its partitions before it takes events", async () => {
+  const service = await start();
+  try {
+    expect(await daysMade()).toHaveLength(17);
+  } finally {
+    await service.stop();
+  }
+});
