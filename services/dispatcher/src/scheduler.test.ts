@@ -43,7 +43,7 @@ function environment(options: Partial<SchedulerOptions> = {}) {
     },
     ...options,
   });
-  const interrupted = createInterrupted({ ...parts, claim: async (endpointId) => claimOne(endpointId) });
+  const interrupted = createInterrupted({ ...parts, ...options, claim: async (endpointId) => claimOne(endpointId) });
   endAll = () => {
     for (const { end } of underWay.splice(0)) end();
   };

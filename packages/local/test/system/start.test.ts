@@ -76,9 +76,10 @@ describe("pnpm start", () => {
     });
   });
 
-  test("the panel holds what a person needs", () => {
+  test("the panel holds what a person needs", async () => {
+    // It is printed behind run.json, for which this file has waited.
     for (const text of [info.adminSignInUrl, info.token, info.amqpUrl, info.receiverUrl, "emit WorkItemCompleted"]) {
-      expect(herald.text()).toContain(text);
+      await eventually(() => expect(herald.text()).toContain(text));
     }
   });
 
