@@ -61,6 +61,8 @@ export function createDueScan({ queries, clock }: { queries: Queries; clock: Clo
     since,
     async scan(onDue, signal) {
       const begunMs = clock.monotonicMs();
+      // In real time, as the rest is.
+      const begun = performance.now();
       const now = clock.now();
       const full = begunMs - fullScanMs >= FULL_SCAN_EVERY_MS;
       const bound = full ? BEGINNING : since();
@@ -81,7 +83,7 @@ export function createDueScan({ queries, clock }: { queries: Queries; clock: Clo
       known = seen;
       completeTo = now;
       if (full) fullScanMs = begunMs;
-      await sleep(REST_FACTOR * (clock.monotonicMs() - begunMs), undefined, { signal }).catch(() => {});
+      await sleep(REST_FACTOR * (performance.now() - begun), undefined, { signal }).catch(() => {});
     },
   };
 }

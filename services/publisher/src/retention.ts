@@ -38,7 +38,7 @@ export interface Erased {
 }
 
 /** Unfinished deliveries of a day that move at the most: they are copied while everybody waits. A day with more of them stays. */
-const MAX_UNFINISHED = 10_000;
+const MAX_UNFINISHED = 2_000;
 
 /**
  * Erases what is too old: drops the partitions of days that are over for long enough, and erases what ended as long ago in the

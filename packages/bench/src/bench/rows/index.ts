@@ -7,6 +7,7 @@ import { fanOutRow } from "./fan-out.ts";
 import { floodRow } from "./flood.ts";
 import { growthRow } from "./growth.ts";
 import { latencyRow } from "./latency.ts";
+import { lookRow } from "./look.ts";
 import { manualRow } from "./manual.ts";
 import { publishersRow } from "./publishers.ts";
 import { recoveryRow } from "./recovery.ts";
@@ -25,5 +26,6 @@ export const ROWS: readonly Row[] = [
   recoveryRow,
   dispatchersRow,
   publishersRow,
+  lookRow,
   growthRow,
 ];

@@ -12,7 +12,7 @@ const NOT_FIRED = {
   HeraldRetentionStuck: "its two days are a number in the query, which is the deployed one",
   HeraldTransactionOpen: "its hour is a number in the query, likewise",
   HeraldPartitionsMissing: "publishers make partitions sooner than an incident could miss them",
-  HeraldPartitionsHeld: "it takes ten thousand unfinished deliveries of a day that is long over",
+  HeraldPartitionsHeld: "it takes thousands of unfinished deliveries of a day that is long over",
 };
 
 /** What has no value in these incidents, with the reason. */
