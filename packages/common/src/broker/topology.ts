@@ -99,6 +99,8 @@ function inboxQueue(rejected: string): Options.AssertQueue {
     "x-dead-letter-strategy": "at-least-once",
     "x-overflow": "reject-publish",
     "x-max-length-bytes": MAX_INBOX_BYTES,
+    // Else all sixteen would be led by the node that declares them.
+    "x-queue-leader-locator": "balanced",
   });
 }
 
