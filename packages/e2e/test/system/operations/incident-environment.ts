@@ -72,8 +72,9 @@ export function useIncidents(): IncidentEnvironment {
     shell = await openShell(folder, system.compose);
     // Old enough to be erased.
     await system.query(
-      `insert into business_event (organization_id, id, type, occurred_at, received_at, body)
-       values ('of-old', gen_random_uuid(), 'WorkItemCompleted', now() - interval '90 days', now() - interval '90 days', '{}')`,
+      `insert into business_event (organization_id, key, id, type, entity_id, occurred_at, received_at, body)
+       select 'of-old', event_key('of-old', id, time), id, 'WorkItemCompleted', id, time, time, '{}'
+       from (select gen_random_uuid() as id, now() - interval '90 days' as time) as old`,
     );
     // What a counter counted before it is seen is no increase.
     await eventually(async () => expect(await prometheus.count("herald_build_info")).toBe(3), { timeoutMs: WAIT_MS });
