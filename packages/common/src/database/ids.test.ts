@@ -1,5 +1,5 @@
 import { expect, test } from "@jest/globals";
-import { deliveryId, eventKey, firstIdAt, timeOf } from "./ids.ts";
+import { deliveryId, eventKey, firstIdAt, lastIdAt, timeOf } from "./ids.ts";
 
 const ORGANIZATION = "Zoë's organization";
 const EVENT = "0c5d3c5e-9f0e-4a64-9d3b-2b9f7d1e6a11";
@@ -24,6 +24,7 @@ test("the same event has the same key, and another organization, id or time anot
 test("ids of a time lie behind the first id of that time, and before the first id of the next", () => {
   const key = eventKey(ORGANIZATION, EVENT, TIME);
   expect(firstIdAt(TIME) < key).toBe(true);
-  expect(key < firstIdAt(new Date(TIME.getTime() + 1))).toBe(true);
+  expect(key < lastIdAt(TIME)).toBe(true);
+  expect(lastIdAt(TIME) < firstIdAt(new Date(TIME.getTime() + 1))).toBe(true);
   expect(firstIdAt(new Date(0))).toBe("00000000-0000-0000-0000-000000000000");
 });

@@ -23,6 +23,11 @@ export function firstIdAt(time: Date): string {
   return `${hex.slice(0, 8)}-${hex.slice(8)}-0000-0000-000000000000`;
 }
 
+/** The greatest id of a millisecond. */
+export function lastIdAt(time: Date): string {
+  return `${firstIdAt(time).slice(0, 13)}-ffff-ffff-ffffffffffff`;
+}
+
 /** The time that an id begins with. */
 export function timeOf(id: string): Date {
   return new Date(Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16));

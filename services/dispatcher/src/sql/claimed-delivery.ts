@@ -1,4 +1,5 @@
 import { Prisma } from "@herald/common/database/generated/client";
+import { firstIdAt, lastIdAt, timeOf } from "@herald/common/database/ids";
 import type { Queries } from "@herald/common/database/queries";
 
 /** One run of a claim's statement. Its id and its lease find what it took, also where its answer was lost. */
@@ -45,73 +46,94 @@ export interface ClaimedDelivery {
   leasedUntil: Date;
 }
 
+/** A due row that a claim has taken. */
+export interface TakenRow {
+  deliveryId: string;
+  endpointId: string;
+  attempt: number;
+  interruptions: number;
+}
+
+/** What a taken row is read as. */
+export const takenColumns = Prisma.sql`
+  due.delivery_id as "deliveryId", due.endpoint_id as "endpointId", due.attempts + 1 as "attempt",
+  due.interruptions::int as "interruptions"`;
+
 /**
  * Claims due rows: the lease begins, and a row that another claim had left behind counts one interruption.
  *
  * @param wanted a select of `delivery_id` that locks these rows of `due`
  */
 export async function take(queries: Queries, claim: Claim, wanted: Prisma.Sql): Promise<ClaimedDelivery[]> {
-  return await describe(
-    queries,
-    claim,
-    Prisma.sql`
-      quick as materialized (
-        -- For this statement only: it does not wait until its commit is on disk. A claim that PostgreSQL forgets in a crash
-        -- is an attempt made twice, which a crash may cause anyway.
-        select set_config('synchronous_commit', 'off', true)
-      ), wanted as materialized (
-        ${wanted}
-      ), taken as (
-        update due
-        set due_at = ${claim.leasedUntil}::timestamptz,
-            claim_id = ${claim.claimId}::uuid,
-            interruptions = due.interruptions + (due.claim_id is not null)::int
-        from quick, wanted
-        where due.delivery_id = wanted.delivery_id
-        returning due.delivery_id, due.endpoint_id, due.attempts, due.interruptions
-      )`,
-  );
+  const taken = await queries.$queryRaw<TakenRow[]>`
+    with quick as materialized (
+      -- For this statement only: it does not wait until its commit is on disk. A claim that PostgreSQL forgets in a crash
+      -- is an attempt made twice, which a crash may cause anyway.
+      select set_config('synchronous_commit', 'off', true)
+    ), wanted as materialized (
+      ${wanted}
+    )
+    update due
+    set due_at = ${claim.leasedUntil}::timestamptz,
+        claim_id = ${claim.claimId}::uuid,
+        interruptions = due.interruptions + (due.claim_id is not null)::int
+    from quick, wanted
+    where due.delivery_id = wanted.delivery_id
+    returning ${takenColumns}`;
+  return await describe(queries, claim, taken);
 }
 
+type Row = Omit<ClaimedDelivery, keyof Claim | keyof TakenRow> & { position: number; exists: boolean };
+
 /**
- * Reads what attempts of taken deliveries need. Each delivery, and each event, is looked up by itself (`offset 0` keeps the
- * planner from joining otherwise), so that of all partitions only the one that its id names is read.
+ * Reads what attempts of taken deliveries need. This is a statement of its own, since its ids are known now: with the bounds
+ * beside them, a cached plan leaves out all other days at its start. Else it would open every partition each time, which costs
+ * more than the rest. `offset 0` keeps the planner from joining otherwise than row by row.
  *
- * @param taken the common table expression `taken`, and those that it needs
+ * Locks nothing. Walks webhook_endpoint_pkey, delivery_pkey and business_event_pkey.
  */
-export async function describe(queries: Queries, claim: Claim, taken: Prisma.Sql): Promise<ClaimedDelivery[]> {
-  const rows = await queries.$queryRaw<(Omit<ClaimedDelivery, keyof Claim> & { exists: boolean })[]>`
-    with ${taken}
+export async function describe(
+  queries: Queries,
+  { claimId, leasedUntil }: Claim,
+  taken: readonly TakenRow[],
+): Promise<ClaimedDelivery[]> {
+  if (taken.length === 0) return [];
+  const ids = taken.map(({ deliveryId }) => deliveryId);
+  const sorted = [...ids].sort();
+  const [first = "", last = ""] = [sorted[0], sorted.at(-1)];
+  const rows = await queries.$queryRaw<Row[]>`
     select
-      taken.delivery_id as "deliveryId",
-      taken.endpoint_id as "endpointId",
+      taken.position::int as "position",
       delivery.id is not null as "exists",
       delivery.organization_id as "organizationId",
       delivery.event_type as "eventType",
-      taken.attempts + 1 as "attempt",
-      taken.interruptions as "interruptions",
       coalesce(delivery.body, event.body) as "body",
       endpoint.url as "url",
       endpoint.sealed_secret as "sealedSecret",
       endpoint.revision as "revision",
       event.traceparent as "traceparent",
       delivery.created_at as "createdAt"
-    from taken
+    from unnest(${ids}::uuid[], ${taken.map(({ endpointId }) => endpointId)}::uuid[])
+      with ordinality as taken (delivery_id, endpoint_id, position)
     join webhook_endpoint as endpoint on endpoint.id = taken.endpoint_id
-    left join lateral (select * from delivery where id = taken.delivery_id offset 0) as delivery on true
+    left join lateral (
+      select * from delivery where id = taken.delivery_id and id between ${first}::uuid and ${last}::uuid offset 0
+    ) as delivery on true
     left join lateral (
       select body, traceparent from business_event
       where organization_id = delivery.organization_id and key = delivery.event_key
+        and key between ${firstIdAt(timeOf(first))}::uuid and ${lastIdAt(timeOf(last))}::uuid
       offset 0
     ) as event on true`;
-  const gone = rows.filter((row) => !row.exists).map((row) => row.deliveryId);
-  if (gone.length > 0) await forget(queries, gone, claim);
-  const { claimId, leasedUntil } = claim;
-  return rows.filter((row) => row.exists).map(({ exists, ...row }) => ({ ...row, claimId, leasedUntil }));
+  const gone = rows.filter(({ exists }) => !exists).map(({ position }) => ids[position - 1] as string);
+  if (gone.length > 0) await forget(queries, gone, claimId);
+  return rows
+    .filter(({ exists }) => exists)
+    .map(({ position, exists, ...row }) => ({ ...(taken[position - 1] as TakenRow), ...row, claimId, leasedUntil }));
 }
 
 /** Deletes due rows whose delivery is gone. Else they would come back each time when their lease ends. */
-async function forget(queries: Queries, deliveryIds: readonly string[], { claimId }: Claim): Promise<void> {
+async function forget(queries: Queries, deliveryIds: readonly string[], claimId: string): Promise<void> {
   await queries.$executeRaw`
     delete from due where delivery_id = any (${deliveryIds}::uuid[]) and claim_id = ${claimId}::uuid`;
 }

@@ -1,6 +1,5 @@
-import { Prisma } from "@herald/common/database/generated/client";
 import type { Queries } from "@herald/common/database/queries";
-import { type Claim, type ClaimedDelivery, describe } from "./claimed-delivery.ts";
+import { type Claim, type ClaimedDelivery, describe, type TakenRow, takenColumns } from "./claimed-delivery.ts";
 
 /**
  * Finds what a claim took whose answer was lost. Without it, those deliveries would wait for the end of their lease.
@@ -12,15 +11,10 @@ export async function findClaimed(
   endpointIds: readonly string[],
   claim: Claim,
 ): Promise<ClaimedDelivery[]> {
-  return await describe(
-    queries,
-    claim,
-    Prisma.sql`
-      taken as (
-        select delivery_id, endpoint_id, attempts, interruptions from due
-        where endpoint_id = any (${endpointIds}::uuid[])
-          and due_at = ${claim.leasedUntil}::timestamptz
-          and claim_id = ${claim.claimId}::uuid
-      )`,
-  );
+  const taken = await queries.$queryRaw<TakenRow[]>`
+    select ${takenColumns} from due
+    where endpoint_id = any (${endpointIds}::uuid[])
+      and due_at = ${claim.leasedUntil}::timestamptz
+      and claim_id = ${claim.claimId}::uuid`;
+  return await describe(queries, claim, taken);
 }

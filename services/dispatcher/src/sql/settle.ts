@@ -95,7 +95,11 @@ export async function settle(queries: Queries, settlements: readonly Settlement[
         delivery.error_summary, delivery.failure_kind, delivery.response_excerpt, delivery.traceparent
       from counted
       cross join lateral (
-        select * from delivery where id = counted.delivery_id and attempt_count > 0 and state <> 'succeeded' offset 0
+        select * from delivery
+        where id = counted.delivery_id
+          and id between ${first}::uuid and ${last}::uuid
+          and attempt_count > 0 and state <> 'succeeded'
+        offset 0
       ) as delivery
       -- A first attempt whose claim still held the delivery follows none: most attempts need not look.
       where counted.attempt > 1 or counted.position not in (select position from ended where in_time)
@@ -125,7 +129,11 @@ export async function settle(queries: Queries, settlements: readonly Settlement[
     -- Written before, by a statement whose answer was lost.
     select result.position::int, null
     from result
-    cross join lateral (select attempted_at from delivery where id = result.delivery_id offset 0) as delivery
+    cross join lateral (
+      select attempted_at from delivery
+      where id = result.delivery_id and id between ${first}::uuid and ${last}::uuid
+      offset 0
+    ) as delivery
     where not result.succeeded
       and result.position not in (select position from counted)
       and delivery.attempted_at = result.started_at
