@@ -128,8 +128,11 @@ export function useTestEnvironment({
     get pageUrl() {
       return pageUrl();
     },
-    emit: (type = "WorkItemCompleted") =>
-      ready().emitter.emit(eventNow(made.api.organizationId, type, ready().clock.now())),
+    emit: async (type = "WorkItemCompleted") => {
+      // Deliveries are listed by the time of their events, so each event has a time of its own.
+      ready().clock.advance(1);
+      await ready().emitter.emit(eventNow(made.api.organizationId, type, ready().clock.now()));
+    },
     signIn,
     open,
     takeProblems: browser.takeProblems,

@@ -130,8 +130,8 @@ export class Herald {
       results.map(({ attempt, succeeded }) =>
         settle({
           ...attempt,
-          startedAt: endedAt,
-          durationMs: 0,
+          startedAt: new Date(attempt.leasedUntil.getTime() - LEASE),
+          durationMs: endedAt.getTime() - attempt.leasedUntil.getTime() + LEASE,
           statusCode: succeeded ? 200 : 500,
           succeeded,
           errorSummary: succeeded ? null : "HTTP 500",

@@ -119,9 +119,9 @@ class History {
         this.lost.push(...this.at(this.underWay, step.dispatcher).splice(0));
         return;
       case "late result": {
-        const late = this.lost[step.index % Math.max(1, this.lost.length)];
-        if (late) await this.endLate(step.dispatcher, late, step);
-        return;
+        if (this.lost.length === 0) return;
+        const [late] = this.lost.splice(step.index % this.lost.length, 1);
+        return await this.endLate(step.dispatcher, late as Attempt, step);
       }
       case "edit": {
         const number = this.number(step.endpoint);
