@@ -55,6 +55,18 @@ const turns = async () => {
 };
 
 describe("the scheduler", () => {
+  test("a hint claims for the slots that are free, however few: the attempts under way may hang", async () => {
+    const { due, underWay, scheduler } = environment();
+    due.set("a", 7);
+    scheduler.add("a");
+    await turns();
+    expect(underWay).toHaveLength(7);
+    due.set("a", 3);
+    scheduler.add("a");
+    await turns();
+    expect(underWay).toHaveLength(10);
+  });
+
   test("endpoints that become ready together are claimed by one statement, each up to its slots", async () => {
     const { due, claims, underWay, scheduler } = environment();
     due.set("a", 25).set("b", 3);

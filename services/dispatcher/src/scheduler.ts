@@ -141,7 +141,8 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     add(endpointId) {
       if (aside.has(endpointId)) return;
       waiting.add(endpointId);
-      makeReady(endpointId);
+      // Whatever is free: its attempts under way may hang, and free no more for long.
+      ready.add(endpointId);
       wake();
     },
     released,
