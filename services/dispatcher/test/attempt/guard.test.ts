@@ -181,12 +181,12 @@ test("§2.1.3 no address that is not public reaches a socket, by literal or by n
     fc.tuple(fc.constant(100), fc.integer({ min: 64, max: 127 }), octet, octet),
   );
   const dotted = ipv4.map((parts) => parts.join("."));
-  const group = (max: number) => fc.nat(max).map((number) => number.toString(16));
-  const heads = fc.constantFrom("0", "100", "fc00", "fdab", "fe80", "fec0", "ff02", "2002", "2001:db8");
+  const group = fc.nat(0xffff).map((number) => number.toString(16));
   const ipv6 = fc
-    // "0::ffff:..." would be an IPv4 address in IPv6 notation, and most of those are public.
-    .tuple(heads, group(0xfffe), group(0xffff), group(0xffff))
-    .map(([head, ...groups]) => `${head}::${groups.join(":")}`);
+    .tuple(fc.constantFrom("0", "100", "fc00", "fdab", "fe80", "fec0", "ff02", "2002", "2001:db8"), group, group, group)
+    .map(([head, ...groups]) => `${head}::${groups.join(":")}`)
+    // An IPv4 address in IPv6 notation, and most of those are public.
+    .filter((address) => !address.startsWith("0::ffff:"));
   const address = fc.oneof(
     dotted,
     dotted.map((ip) => `::ffff:${ip}`),
