@@ -1,7 +1,11 @@
 import { randomBytes } from "node:crypto";
+import { rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { afterAll, beforeAll } from "@jest/globals";
+import { type RabbitmqNode, startRabbitmqNode } from "../stack/rabbitmq-node.ts";
 import { type BrokerEnvironment, makeVirtualHost, namespaceOnly } from "./broker-environment.ts";
-import { askForRabbitmq, STACK_TIMEOUT_MS } from "./stack-client.ts";
+import { askForRabbitmq, askForRabbitmqServer, STACK_TIMEOUT_MS } from "./stack-client.ts";
 
 export interface TestBroker {
   /** Of a virtual host that only this test file has, where the broker is ours. */
@@ -14,29 +18,43 @@ export interface TestBroker {
   closeConnections(): Promise<void>;
 }
 
+export interface TestBrokerOptions {
+  /** A RabbitMQ node that nobody else uses, configured as in production, also where AMQP_URL names a broker. */
+  ownNode?: boolean;
+}
+
 /**
  * Gives a test file a virtual host of its own on a real RabbitMQ. Call it at the top of the file or of a `describe`; its fields
  * may be read in hooks and tests.
  *
  * Afterwards it deletes all exchanges and queues and fails where connections were left open.
  */
-export function useBroker(): TestBroker {
+export function useBroker({ ownNode = false }: TestBrokerOptions = {}): TestBroker {
   const namespace = `test-${randomBytes(6).toString("hex")}`;
+  const folder = join(tmpdir(), `herald-${namespace}`);
+  let node: RabbitmqNode | undefined;
   let environment: BrokerEnvironment | undefined;
 
+  async function startNode(): Promise<RabbitmqNode> {
+    const { executable } = await askForRabbitmqServer();
+    return await startRabbitmqNode(executable, { folder, pidFolder: join(folder, "pids"), management: true });
+  }
+
   beforeAll(async () => {
-    const { url, managementUrl } = await askForRabbitmq();
+    if (ownNode) node = await startNode();
+    const { url, managementUrl } = node ?? (await askForRabbitmq());
     environment = managementUrl ? await makeVirtualHost(url, managementUrl, namespace) : namespaceOnly(url, namespace);
   }, STACK_TIMEOUT_MS);
 
   afterAll(async () => {
-    if (environment === undefined) return;
-    const left = await environment.openConnections();
-    await environment.remove();
+    const left = (await environment?.openConnections()) ?? [];
+    await environment?.remove();
+    await node?.stop();
+    rmSync(folder, { recursive: true, force: true });
     if (left.length > 0) {
       throw new Error(`${left.length} connections to RabbitMQ were left open: ${left.join(", ")}. Close them.`);
     }
-  });
+  }, STACK_TIMEOUT_MS);
 
   const ready = () => {
     if (environment === undefined)

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { expect, test } from "@jest/globals";
+import { describe, expect, test } from "@jest/globals";
 import { type ChannelModel, type ConsumeMessage, connect } from "amqplib";
 import { useInbox, validEvent } from "./use-inbox.ts";
 
@@ -87,7 +87,7 @@ test("an event that expires in the inbox is set aside, not gone", async () => {
 // RabbitMQ's own limit of 128 KiB takes 25,000 lists, which amqplib can't read: each such message would end the
 // publisher's connection, twenty times over, and take all that it holds with it.
 test("headers nested as deep as a frame of 16 KiB can hold do not end the publisher's connection", async () => {
-  await withConnection(async (connection) => {
+  await withConnection(inbox.url, async (connection) => {
     const channel = await connection.createConfirmChannel();
     for (const table of [nestedLists(3_250), nestedTables(2_700)]) {
       const confirmed = new Promise((resolve) => channel.once("ack", resolve));
@@ -100,29 +100,32 @@ test("headers nested as deep as a frame of 16 KiB can hold do not end the publis
   });
 });
 
-// Without the two limits of deploy/docker/rabbitmq.conf a broker of somebody's own takes these.
-(process.env.AMQP_URL ? test.skip : test)("the broker refuses a larger frame, and a message beyond 1 MiB", async () => {
-  await withConnection(async (connection) => {
-    const channel = await connection.createConfirmChannel();
-    channel.on("error", () => {});
-    // With a reason, or by hanging up, as the network has it.
-    const refused = new Promise<void>((resolve) => connection.once("close", () => resolve()));
-    streamOf(connection).write(
-      publishFrames(channelNumber(channel), inbox.names.eventsExchange, nestedLists(20_000), BROKEN),
-    );
-    await refused;
+describe("on a node of its own, with the two limits of deploy/docker/rabbitmq.conf", () => {
+  const limited = useInbox({ ownNode: true });
+
+  test("the broker refuses a larger frame, and a message beyond 1 MiB", async () => {
+    await withConnection(limited.url, async (connection) => {
+      const channel = await connection.createConfirmChannel();
+      channel.on("error", () => {});
+      // With a reason, or by hanging up, as the network has it.
+      const refused = new Promise<void>((resolve) => connection.once("close", () => resolve()));
+      streamOf(connection).write(
+        publishFrames(channelNumber(channel), limited.names.eventsExchange, nestedLists(20_000), BROKEN),
+      );
+      await refused;
+    });
+    await withConnection(limited.url, async (connection) => {
+      const channel = await connection.createConfirmChannel();
+      const refused = new Promise<Error>((resolve) => channel.once("error", resolve));
+      channel.publish(limited.names.eventsExchange, "RiskCreated", Buffer.alloc(1024 * 1024 + 1));
+      expect((await refused).message).toMatch(/PRECONDITION_FAILED.*size/);
+    });
+    await limited.storeValid();
   });
-  await withConnection(async (connection) => {
-    const channel = await connection.createConfirmChannel();
-    const refused = new Promise<Error>((resolve) => channel.once("error", resolve));
-    channel.publish(inbox.names.eventsExchange, "RiskCreated", Buffer.alloc(1024 * 1024 + 1));
-    expect((await refused).message).toMatch(/PRECONDITION_FAILED.*size/);
-  });
-  await inbox.storeValid();
 });
 
-async function withConnection(task: (connection: ChannelModel) => Promise<void>): Promise<void> {
-  const connection = await connect(inbox.url);
+async function withConnection(url: string, task: (connection: ChannelModel) => Promise<void>): Promise<void> {
+  const connection = await connect(url);
   connection.on("error", () => {});
   try {
     await task(connection);

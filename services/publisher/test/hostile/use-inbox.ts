@@ -5,7 +5,7 @@ import { systemClock } from "@herald/common/runtime/clock";
 import type { Service } from "@herald/common/service/run-service";
 import { type BusinessEvent, EVENT_TYPES } from "@herald/contracts";
 import { eventually } from "@herald/testkit/harness/eventually";
-import { useBroker } from "@herald/testkit/harness/use-broker";
+import { type TestBrokerOptions, useBroker } from "@herald/testkit/harness/use-broker";
 import { useDatabase } from "@herald/testkit/harness/use-database";
 import { freePort } from "@herald/testkit/stack/ports";
 import { afterAll, beforeAll, expect } from "@jest/globals";
@@ -33,7 +33,7 @@ export interface Inbox {
 }
 
 /** A publisher that runs on a real RabbitMQ and a real PostgreSQL, and an emitter that can send any message. */
-export function useInbox(): Inbox {
+export function useInbox(brokerOptions: TestBrokerOptions = {}): Inbox {
   let service: Service;
   let metricsUrl: string;
   let connection: ChannelModel;
@@ -44,7 +44,7 @@ export function useInbox(): Inbox {
     await service?.stop();
   });
   const db = useDatabase();
-  const broker = useBroker();
+  const broker = useBroker(brokerOptions);
   const names = namesOf(broker.namespace);
 
   beforeAll(async () => {
