@@ -110,7 +110,8 @@ export function startConsumer(
     setUp: async (fresh, invalidate) => {
       if (closing) return;
       await fresh.prefetch(prefetch);
-      const own = settleOn(fresh);
+      // Long before the broker has sent all that it may, so that it never waits for them.
+      const own = settleOn(fresh, { enough: Math.ceil(prefetch / 2) });
       settlements = own;
       retries = new AbortController();
       const { signal } = retries;

@@ -1,5 +1,4 @@
-import { setImmediate as turn } from "node:timers/promises";
-import { describe, expect, test } from "@jest/globals";
+import { afterEach, beforeEach, describe, expect, jest, test } from "@jest/globals";
 import type { ConsumeMessage, Message } from "amqplib";
 import fc from "fast-check";
 import { groupAcks, settleOn } from "./settlements.ts";
@@ -35,24 +34,35 @@ function brokerSide() {
   };
 }
 
+/** Longer than acknowledgements gather. */
+const pass = () => jest.advanceTimersByTime(1_000);
+const MANY = { enough: 1_000 };
+
+beforeEach(() => {
+  jest.useFakeTimers();
+});
+afterEach(() => {
+  jest.useRealTimers();
+});
+
 describe("settlements", () => {
-  test("tell the broker of each message once, as it was settled first, in any order", async () => {
+  test("tell the broker of each message once, as it was settled first, in any order", () => {
     const step = fc.oneof(
       { weight: 3, arbitrary: fc.constant({ kind: "deliver" } as const) },
       { weight: 4, arbitrary: fc.record({ kind: fc.constant("ack" as const), pick: fc.nat() }) },
       { weight: 1, arbitrary: fc.record({ kind: fc.constant("requeue" as const), pick: fc.nat() }) },
       { weight: 1, arbitrary: fc.record({ kind: fc.constant("reject" as const), pick: fc.nat() }) },
-      { weight: 1, arbitrary: fc.constant({ kind: "turn" } as const) },
+      { weight: 1, arbitrary: fc.constant({ kind: "pass" } as const) },
     );
     const said = { ack: "acknowledged", requeue: "requeued", reject: "rejected" } as const;
-    await fc.assert(
-      fc.asyncProperty(fc.array(step, { maxLength: 60 }), async (steps) => {
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 60 }), fc.integer({ min: 1, max: 8 }), (steps, enough) => {
         const broker = brokerSide();
-        const settlements = settleOn(broker.channel);
+        const settlements = settleOn(broker.channel, { enough });
         const messages: ConsumeMessage[] = [];
         const expected = new Map<number, string>();
         for (const step of steps) {
-          if (step.kind === "turn") await turn();
+          if (step.kind === "pass") pass();
           else if (step.kind === "deliver") {
             const message = broker.deliver(messages.length + 1);
             messages.push(message);
@@ -65,7 +75,7 @@ describe("settlements", () => {
             if (!expected.has(tag)) expected.set(tag, said[step.kind]);
           }
         }
-        await turn();
+        pass();
         expect(new Map([...broker.ended].sort(([a], [b]) => a - b))).toEqual(
           new Map([...expected].sort(([a], [b]) => a - b)),
         );
@@ -73,15 +83,27 @@ describe("settlements", () => {
     );
   });
 
-  test("send the acknowledgements of one turn in one frame where that is possible", async () => {
+  test("send the acknowledgements of some milliseconds in one frame where that is possible", () => {
     const broker = brokerSide();
-    const settlements = settleOn(broker.channel);
+    const settlements = settleOn(broker.channel, MANY);
     const messages = [1, 2, 3, 4, 5].map((tag) => broker.deliver(tag));
     for (const message of messages) settlements.add(message);
     for (const message of messages.slice().reverse()) settlements.ack(message);
-    await turn();
+    expect(broker.frames()).toBe(0);
+    pass();
     expect(broker.frames()).toBe(1);
     expect(broker.ended.size).toBe(5);
+  });
+
+  test("send enough acknowledgements at once, so that the broker never waits for them to send more", () => {
+    const broker = brokerSide();
+    const settlements = settleOn(broker.channel, { enough: 2 });
+    const messages = [1, 2, 3].map((tag) => broker.deliver(tag));
+    for (const message of messages) settlements.add(message);
+    for (const message of messages) settlements.ack(message);
+    expect([...broker.ended.keys()]).toEqual([1, 2]);
+    pass();
+    expect([...broker.ended.keys()]).toEqual([1, 2, 3]);
   });
 
   test("never cover a message that is still being handled with a frame", () => {
@@ -95,14 +117,14 @@ describe("settlements", () => {
 
   test("drain when the last message is settled, and send what was still held back", async () => {
     const broker = brokerSide();
-    const settlements = settleOn(broker.channel);
+    const settlements = settleOn(broker.channel, MANY);
     const message = broker.deliver(1);
     settlements.add(message);
     let drained = false;
     const draining = settlements.drained().then(() => {
       drained = true;
     });
-    await turn();
+    await Promise.resolve();
     expect(drained).toBe(false);
     settlements.ack(message);
     await draining;
@@ -111,7 +133,7 @@ describe("settlements", () => {
 
   test("send nothing to the channel once they are abandoned", async () => {
     const broker = brokerSide();
-    const settlements = settleOn(broker.channel);
+    const settlements = settleOn(broker.channel, MANY);
     const [first, second] = [broker.deliver(1), broker.deliver(2)];
     settlements.add(first);
     settlements.add(second);
@@ -121,20 +143,20 @@ describe("settlements", () => {
     await draining;
     settlements.ack(second);
     settlements.requeue(second);
-    await turn();
+    pass();
     expect(broker.frames()).toBe(0);
   });
 
-  test("ignore that a closing channel throws", async () => {
+  test("ignore that a closing channel throws", () => {
     const closing = () => {
       throw new Error("Channel closing");
     };
-    const settlements = settleOn({ ack: closing, nack: closing });
+    const settlements = settleOn({ ack: closing, nack: closing }, MANY);
     const [first, second] = [brokerSide().deliver(1), brokerSide().deliver(2)];
     settlements.add(first);
     settlements.add(second);
     settlements.ack(first);
     settlements.requeue(second);
-    await turn();
+    pass();
   });
 });

@@ -16,15 +16,18 @@ export interface Settlements {
   abandon(): void;
 }
 
+/** Nobody waits for an acknowledgement while the broker has messages to send ahead. */
+const GATHER_MS = 20;
+
 /**
- * Acknowledgements of one turn of the event loop are sent together, as one frame where they can be. Besides the frames,
- * that saves the broker work: a quorum queue writes every acknowledgement frame to its log.
+ * Acknowledgements are sent together, as one frame where they can be: a quorum queue writes every acknowledgement frame to its
+ * log, and each frame wakes the broker. They gather for some milliseconds, or until they are `enough`.
  */
-export function settleOn(channel: Pick<Channel, "ack" | "nack">): Settlements {
+export function settleOn(channel: Pick<Channel, "ack" | "nack">, { enough }: { enough: number }): Settlements {
   // Sets keep the order of insertion: the first is the oldest.
   const unsettled = new Set<ConsumeMessage>();
   let acknowledged: ConsumeMessage[] = [];
-  let flushing: NodeJS.Immediate | undefined;
+  let gathering: NodeJS.Timeout | undefined;
   let onDrained: (() => void) | undefined;
 
   function settle(message: ConsumeMessage, how: () => void): void {
@@ -34,7 +37,8 @@ export function settleOn(channel: Pick<Channel, "ack" | "nack">): Settlements {
   }
 
   function flush(): void {
-    flushing = undefined;
+    clearTimeout(gathering);
+    gathering = undefined;
     const [oldest] = unsettled;
     const { upTo, single } = groupAcks(acknowledged, oldest);
     acknowledged = [];
@@ -50,7 +54,8 @@ export function settleOn(channel: Pick<Channel, "ack" | "nack">): Settlements {
     ack: (message) =>
       settle(message, () => {
         acknowledged.push(message);
-        flushing ??= setImmediate(flush);
+        if (acknowledged.length >= enough) flush();
+        else gathering ??= setTimeout(flush, GATHER_MS);
       }),
     requeue: (message) => settle(message, () => attempt(() => channel.nack(message, false, true))),
     reject: (message) => settle(message, () => attempt(() => channel.nack(message, false, false))),
@@ -60,16 +65,13 @@ export function settleOn(channel: Pick<Channel, "ack" | "nack">): Settlements {
           onDrained = resolve;
         });
       }
-      if (flushing !== undefined) {
-        clearImmediate(flushing);
-        flush();
-      }
+      if (gathering !== undefined) flush();
     },
     abandon: () => {
       unsettled.clear();
       acknowledged = [];
-      if (flushing !== undefined) clearImmediate(flushing);
-      flushing = undefined;
+      clearTimeout(gathering);
+      gathering = undefined;
       onDrained?.();
     },
   };
