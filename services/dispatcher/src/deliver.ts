@@ -11,8 +11,12 @@ import type { ClaimedDelivery } from "./sql/claimed-delivery.ts";
 import type { Settlement } from "./sql/settle.ts";
 import { spanEndOf, startAttemptSpan } from "./tracing.ts";
 
-/** Makes one attempt of a claimed delivery, and has it settled. Never rejects: what can't be settled is due again later. */
-export type Deliver = (delivery: ClaimedDelivery) => Promise<void>;
+/**
+ * Makes one attempt of a claimed delivery, and has it settled. Never rejects: what can't be settled is due again later.
+ *
+ * @param onEnd called when the attempt is over, before it is settled
+ */
+export type Deliver = (delivery: ClaimedDelivery, onEnd?: () => void) => Promise<void>;
 
 interface Parts {
   sender: Sender;
@@ -37,7 +41,7 @@ export const MAX_INTERRUPTIONS = 20;
 export function createDeliver(parts: Parts): Deliver {
   const { sender, slots, aside, secretBox, schedule, settle, unclaim, clock, deadlineMs, metrics, tracing, log } =
     parts;
-  return async (delivery) => {
+  return async (delivery, onEnd) => {
     try {
       // PostgreSQL's answer to the claim took long. If the lease ended during the attempt, another process could make the
       // same attempt at the same time.
@@ -62,6 +66,7 @@ export function createDeliver(parts: Parts): Deliver {
       });
       span?.end(spanEndOf(result));
       slots.ended(delivery.endpointId, result.succeeded);
+      onEnd?.();
       await settle(settlementOf(delivery, result, span?.traceparent));
       record(delivery, result);
     } catch (error) {

@@ -31,14 +31,14 @@ export function createMetrics(registry: Registry) {
   return {
     attempts,
     /** Counts the deliveries that are under way as in flight, by their source. */
-    counted<Delivery>(
+    counted<Delivery extends unknown[]>(
       source: Source,
-      deliver: (delivery: Delivery) => Promise<void>,
-    ): (delivery: Delivery) => Promise<void> {
-      return async (delivery) => {
+      deliver: (...delivery: Delivery) => Promise<void>,
+    ): (...delivery: Delivery) => Promise<void> {
+      return async (...delivery) => {
         inFlight[source]++;
         try {
-          await deliver(delivery);
+          await deliver(...delivery);
         } finally {
           inFlight[source]--;
         }

@@ -16,7 +16,7 @@ afterEach(async () => {
 function environment(options: Partial<SchedulerOptions> = {}) {
   const due = new Map<string, number>();
   const claims: (readonly Demand[])[] = [];
-  const underWay: { endpointId: string; end: () => void }[] = [];
+  const underWay: { endpointId: string; over: () => void; end: () => void }[] = [];
   const failures: unknown[] = [];
   const slots = endpointSlots(10);
   const parts = {
@@ -24,7 +24,8 @@ function environment(options: Partial<SchedulerOptions> = {}) {
     aside: { has: () => false },
     concurrency: 100,
     maxInFlight: 1_000,
-    deliver: ({ endpointId }: ClaimedDelivery) => new Promise<void>((end) => underWay.push({ endpointId, end })),
+    deliver: ({ endpointId }: ClaimedDelivery, over = () => {}) =>
+      new Promise<void>((end) => underWay.push({ endpointId, over, end })),
     onFailure: (error: unknown) => failures.push(error),
   };
   const claimOne = (endpointId: string): ClaimedDelivery | undefined => {
@@ -133,6 +134,25 @@ describe("the scheduler", () => {
     const stopping = scheduler.stop();
     endAll();
     await stopping;
+  });
+
+  test("the receiver's slot is free when its answer is there, and what is not settled yet still counts", async () => {
+    const { due, underWay, slots, scheduler } = environment({ concurrency: 20 });
+    due.set("a", 30);
+    scheduler.add("a");
+    await turns();
+    expect(underWay).toHaveLength(10);
+    for (const { over } of underWay) over();
+    await turns();
+    expect(underWay).toHaveLength(20);
+    expect(slots.total()).toBe(10);
+    for (const { over } of underWay) over();
+    await turns();
+    expect(underWay).toHaveLength(20);
+    expect(slots.total()).toBe(0);
+    endAll();
+    await turns();
+    expect(underWay).toHaveLength(10);
   });
 
   test("an endpoint that is set aside is not claimed, and those that were ready before it are", async () => {

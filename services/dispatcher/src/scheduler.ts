@@ -1,3 +1,4 @@
+import type { Deliver } from "./deliver.ts";
 import type { EndpointSlots } from "./endpoint-slots.ts";
 import type { SetAside } from "./set-aside.ts";
 import type { ClaimedDelivery } from "./sql/claimed-delivery.ts";
@@ -11,13 +12,13 @@ export interface Demand {
 export interface SchedulerOptions {
   slots: EndpointSlots;
   aside: Pick<SetAside, "has">;
-  /** Deliveries in flight at once, over all endpoints; slow ones do not count. */
+  /** Deliveries in flight or not settled yet, over all endpoints; slow attempts do not count. */
   concurrency: number;
   /** Deliveries in flight, slow ones and those of other sources included, from which on slow ones count as well. */
   maxInFlight: number;
   claim: (demands: readonly Demand[]) => Promise<readonly ClaimedDelivery[]>;
   /** Attempts a delivery and settles it; never rejects. */
-  deliver: (delivery: ClaimedDelivery) => Promise<void>;
+  deliver: Deliver;
   onFailure: (error: unknown) => void;
 }
 
@@ -47,7 +48,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
   const ready = new Set<string>();
   const deliveries = new Set<Promise<void>>();
   const claims = new Set<Promise<void>>();
-  /** Deliveries that count towards `concurrency`: wanted by a claim under way, or in flight and not slow. */
+  /** Deliveries that count towards `concurrency`: wanted by a claim under way, attempted and not slow, or not settled yet. */
   let counting = 0;
   let scheduled = false;
   let stopped = false;
@@ -107,23 +108,31 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
   }
 
   function start(delivery: ClaimedDelivery): void {
+    let counts = true;
+    let attempting = true;
     // Receivers that hang must not take the places of the others until they time out.
     const slow = setInterval(() => {
-      if (slots.total() < maxInFlight) stopCounting();
-    }, SLOW_AFTER_MS);
-    let counts = true;
-    function stopCounting(): void {
+      if (slots.total() >= maxInFlight) return;
       clearInterval(slow);
-      if (!counts) return;
       counts = false;
       counting--;
       wake();
-    }
-    const done = deliver(delivery).finally(() => {
-      deliveries.delete(done);
+    }, SLOW_AFTER_MS);
+
+    /** The receiver is free for the next one. What is not settled yet counts, however slow it was, so that it stays bounded. */
+    function end(): void {
+      if (!attempting) return;
+      attempting = false;
+      clearInterval(slow);
+      if (!counts) counting++;
       slots.release(delivery.endpointId);
-      stopCounting();
       released(delivery.endpointId);
+    }
+    const done = deliver(delivery, end).finally(() => {
+      deliveries.delete(done);
+      end();
+      counting--;
+      wake();
     });
     deliveries.add(done);
   }

@@ -20,6 +20,9 @@ interface Parts {
 /** Settlements of one statement, at the most. */
 const MAX_BATCH = 500;
 
+/** Nobody waits for a settlement. Single ones would cost PostgreSQL and this process a wake-up each, and the disk a flush. */
+const GATHER = { items: 10, forMs: 25 };
+
 /**
  * Settles attempts in batches, in the order in which they ended: one statement at a time, so that a later result of an
  * endpoint is never counted before an earlier one. While PostgreSQL is out of reach it waits and tries again; a statement
@@ -44,7 +47,7 @@ export function createSettleQueue({
       const refused = new Map(setAside.map(({ item, error }) => [item, { error }]));
       return settlements.map((settlement) => refused.get(settlement) ?? {});
     },
-    { maxItems: MAX_BATCH, maxRunning: 1 },
+    { maxItems: MAX_BATCH, maxRunning: 1, gather: GATHER },
   );
 
   async function settleBatch(settlements: readonly Settlement[]): Promise<never[]> {

@@ -42,6 +42,27 @@ describe("batcher", () => {
     expect(batches).toEqual([[1], [2, 3], [4]]);
   });
 
+  test("calls that nobody waits for gather, until they are enough or the first has waited long enough", async () => {
+    const batches: number[][] = [];
+    const gathering = (gather: { items: number; forMs: number }) =>
+      batcher(
+        async (items: number[]) => {
+          batches.push(items);
+          return items;
+        },
+        { maxItems: 10, maxRunning: 1, gather },
+      );
+    const patient = gathering({ items: 3, forMs: 3_600_000 });
+    const calls = [patient(1), patient(2)];
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(batches).toEqual([]);
+    await Promise.all([...calls, patient(3)]);
+    const quick = gathering({ items: 3, forMs: 1 });
+    await quick(4);
+    await quick(5);
+    expect(batches).toEqual([[1, 2, 3], [4], [5]]);
+  });
+
   test("a batcher never runs more than maxRunning batches at once", async () => {
     let running = 0;
     let most = 0;

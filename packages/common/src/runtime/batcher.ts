@@ -1,3 +1,12 @@
+export interface BatcherOptions {
+  /** Items of one batch, at the most. */
+  maxItems: number;
+  /** Batches that run at once. */
+  maxRunning: number;
+  /** For calls that nobody waits for: a batch begins when `items` have gathered, or so long after the first of them. */
+  gather?: { items: number; forMs: number };
+}
+
 /**
  * Turns single calls into batches whose size follows the load. While fewer than `maxRunning` batches run, a call starts
  * one at the end of the current turn of the event loop, so that a single call waits for no timer. While they run,
@@ -8,7 +17,7 @@
  */
 export function batcher<Item, Result>(
   run: (items: Item[]) => Promise<readonly Result[]>,
-  { maxItems, maxRunning }: { maxItems: number; maxRunning: number },
+  { maxItems, maxRunning, gather = { items: 1, forMs: 0 } }: BatcherOptions,
 ): (item: Item) => Promise<Result> {
   interface Call {
     item: Item;
@@ -18,9 +27,19 @@ export function batcher<Item, Result>(
   let waiting: Call[] = [];
   let running = 0;
   let scheduled = false;
+  let gathering: NodeJS.Timeout | undefined;
+  /** The first of those that wait has waited long enough. */
+  let ripe = false;
 
   function schedule(): void {
     if (scheduled || waiting.length === 0 || running >= maxRunning) return;
+    if (!ripe && waiting.length < gather.items) {
+      gathering ??= setTimeout(() => {
+        ripe = true;
+        schedule();
+      }, gather.forMs);
+      return;
+    }
     scheduled = true;
     setImmediate(() => {
       scheduled = false;
@@ -32,6 +51,9 @@ export function batcher<Item, Result>(
   async function runNext(): Promise<void> {
     const calls = waiting.length <= maxItems ? waiting : waiting.slice(0, maxItems);
     waiting = waiting.length <= maxItems ? [] : waiting.slice(maxItems);
+    clearTimeout(gathering);
+    gathering = undefined;
+    ripe = waiting.length > 0;
     if (calls.length === 0) return;
     running++;
     try {
