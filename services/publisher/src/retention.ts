@@ -6,7 +6,6 @@ import type { Log } from "@herald/common/telemetry/log";
 import type { PublisherMetrics } from "./metrics.ts";
 import { endOf } from "./partitions/days.ts";
 import { retryLocked } from "./partitions/retry-locked.ts";
-import { resting } from "./resting.ts";
 import {
   type ErasedDeliveries,
   type ErasedEvents,
@@ -15,6 +14,7 @@ import {
   eraseRestOfEvents,
 } from "./sql/erase-rest.ts";
 import { dropPartitions, readPartitions } from "./sql/partitions.ts";
+import { resting } from "./task.ts";
 
 interface Parts {
   queries: Queries;
