@@ -17,7 +17,7 @@ export function stepFailed(
   { metrics, log }: Pick<TaskParts, "metrics" | "log">,
   task: (typeof TASKS)[number],
   failure: string,
-  about: { error: unknown; endpointId?: string; day?: string },
+  about: { error: unknown; endpointId?: string; days?: readonly string[] },
 ): void {
   metrics.taskFailures.inc({ task });
   log.error(failure, about);

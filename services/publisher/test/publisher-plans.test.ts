@@ -117,9 +117,9 @@ describe.each<Statistics>(["from a quiet time", "of a backlog"])("with statistic
       db.database.queries,
       ["business_event_pkey", "delivery_pkey", "delivery_attempt_pkey", "due_pkey"],
       async (queries) => {
-        const page = { before: firstIdAt(WINDOW_START), pageSize: 1_000 };
-        await eraseRestOfDeliveries(queries, { ...page, after: firstIdAt(new Date(0)), endedBefore: WINDOW_START });
-        await eraseRestOfEvents(queries, { ...page, after: null });
+        const page = { after: null, endedBefore: WINDOW_START, pageSize: 1_000 };
+        await eraseRestOfDeliveries(queries, page);
+        await eraseRestOfEvents(queries, page);
       },
     ));
 
