@@ -3,6 +3,7 @@ import { deliveryId, firstIdAt } from "@herald/common/database/ids";
 import type { Queries } from "@herald/common/database/queries";
 import { Registry } from "@herald/common/telemetry/metrics";
 import { eventually } from "@herald/testkit/harness/eventually";
+import { lockWaiters } from "@herald/testkit/harness/lock-waiters";
 import { insertDelivery, insertEndpoint, insertEvent } from "@herald/testkit/harness/rows";
 import { steeredClock } from "@herald/testkit/harness/steered-clock";
 import { useDatabase } from "@herald/testkit/harness/use-database";
@@ -12,7 +13,6 @@ import { dayOf } from "../src/partitions/days.ts";
 import { eraseOld } from "../src/retention.ts";
 import { eraseRestOfDeliveries, eraseRestOfEvents } from "../src/sql/erase-rest.ts";
 import { makePartitions, readPartitions } from "../src/sql/partitions.ts";
-import { statementsThatWait } from "./waiting.ts";
 
 const db = useDatabase();
 const log = { debug() {}, info() {}, warn() {}, error() {}, isDebug: false };
@@ -134,7 +134,7 @@ describe("days", () => {
     await prisma.$transaction(async (settlement) => {
       await settlement.delivery.update({ where: { id }, data: { attemptCount: 3, statusCode: 503 } });
       dropping = run();
-      await eventually(async () => expect(await statementsThatWait(prisma)).toBe(1));
+      await eventually(async () => expect(await lockWaiters(prisma)).toBe(1));
     });
     expect(await dropping).toMatchObject({ day: 1 });
     expect(await prisma.delivery.findUnique({ where: { id } })).toMatchObject({ attemptCount: 3, statusCode: 503 });
