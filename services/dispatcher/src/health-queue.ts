@@ -95,9 +95,9 @@ export function createHealthQueue(
     const step = isThere ? unsure.step : nextHealth(before, results, thresholds);
     if (!isThere && step.changed) {
       line.unsure = { before, step };
-      const answer = await writeHealth(queries, endpointId, { before, step, now: clock.now() });
+      const written = await writeHealth(queries, endpointId, { before, step, now: clock.now() });
       line.unsure = undefined;
-      if (!answer) throw new RowTakenError();
+      if (!written) throw new RowTakenError();
     }
     results.splice(0, step.used);
     if (!step.disabled) return;

@@ -14,7 +14,7 @@ export interface TaskParts {
 
 /** Counts and tells a failure of a step. The task goes on without it, and tries it again later. */
 export function stepFailed(
-  { metrics, log }: Pick<TaskParts, "metrics" | "log">,
+  { metrics, log }: TaskParts,
   task: (typeof TASKS)[number],
   failure: string,
   about: { error: unknown; endpointId?: string; days?: readonly string[] },

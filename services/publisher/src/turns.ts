@@ -26,8 +26,9 @@ interface Kind<Taken extends Work> {
 const PAGES_PER_TURN = 10;
 
 /**
- * Makes a task that does work of endpoints by turns of some pages, as long as any is due, whoever began it. Where a turn fails,
- * its work is taken again when the lease ends; others go on.
+ * Makes a task that does work of endpoints by turns of some pages, as long as any is due. Several processes may do so at once: each
+ * work has a lease, and goes on where the last turn ended, in any process. Where a turn fails, its work is taken again when the lease
+ * ends; the others go on.
  *
  * A run resolves with the number of deliveries; `signal` ends it after the statement under way.
  */
