@@ -1,5 +1,8 @@
+import { once } from "node:events";
 import type { Queries } from "@herald/common/database/queries";
+import { batcher } from "@herald/common/runtime/batcher";
 import type { Clock } from "@herald/common/runtime/clock";
+import { retry } from "@herald/common/runtime/retry";
 import type { Log } from "@herald/common/telemetry/log";
 import {
   type Health,
@@ -32,18 +35,19 @@ export interface HealthQueue {
   drained(): Promise<void>;
 }
 
-interface Waiting {
+/** What is not written yet of one endpoint. */
+interface Line {
+  endpointId: string;
   results: HealthResult[];
-  /** Tries since the last one that worked. */
-  failures: number;
   /** A step whose answer was lost, and what it was computed from. */
-  unsure?: { before: Health; step: HealthStep };
+  unsure?: { before: Health; step: HealthStep } | undefined;
 }
+
+/** Another transaction holds the endpoint's row, or has just changed it. That is usual, and is not logged. */
+class RowTakenError extends Error {}
 
 /** Endpoints written at once: connections that this takes. */
 const MAX_RUNNING = 2;
-
-const RETRY = { firstMs: 20, longestMs: 2_000 };
 
 /**
  * Each endpoint has its own line of results, written in their order, one statement at a time. A row that is locked, or that
@@ -54,107 +58,73 @@ export function createHealthQueue(
   { queries, clock, metrics, log, signal }: Parts,
   thresholds: HealthThresholds,
 ): HealthQueue {
-  const endpoints = new Map<string, Waiting>();
-  const ready = new Set<string>();
-  let running = 0;
-  let resolveDrained = () => {};
-  let drained: Promise<void> | undefined;
+  const lines = new Map<string, Line>();
+  const writing = new Set<Promise<void>>();
+  const inTurn = batcher(async ([line]: Line[]) => [await writeStep(line as Line)], {
+    maxItems: 1,
+    maxRunning: MAX_RUNNING,
+  });
 
-  function wake(): void {
-    for (const endpointId of ready) {
-      if (running >= MAX_RUNNING || signal.aborted) return;
-      ready.delete(endpointId);
-      running++;
-      void serve(endpointId);
+  async function write(line: Line): Promise<void> {
+    const { endpointId, results } = line;
+    while (results.length > 0 && !signal.aborted) {
+      await retry(() => inTurn(line), {
+        // The same may be refused for ever, but then so would be any other statement of this endpoint.
+        shouldRetry() {
+          metrics.healthRetries.inc();
+          return true;
+        },
+        onFirstFailure(error) {
+          if (error instanceof RowTakenError) return;
+          log.error("an endpoint's health can't be written; it is tried again", { endpointId, error });
+        },
+        signal,
+        firstDelayMs: 20,
+      }).catch(() => {}); // The signal ended the waiting.
     }
+    lines.delete(endpointId);
   }
 
-  async function serve(endpointId: string): Promise<void> {
-    const waiting = endpoints.get(endpointId) as Waiting;
-    let progressed = false;
-    try {
-      progressed = await writeStep(endpointId, waiting);
-    } catch (error) {
-      // The same may be refused for ever, but then so would be any other statement of this endpoint.
-      if (waiting.failures === 0)
-        log.error("an endpoint's health can't be written; it is tried again", { endpointId, error });
-    }
-    running--;
-    if (waiting.results.length === 0) forget(endpointId);
-    else if (progressed) {
-      waiting.failures = 0;
-      ready.add(endpointId);
-    } else retryLater(endpointId, waiting);
-    wake();
-  }
-
-  /** Returns whether results were used up. */
-  async function writeStep(endpointId: string, waiting: Waiting): Promise<boolean> {
+  /** Uses results up. @throws where nothing could be written */
+  async function writeStep(line: Line): Promise<void> {
+    const { endpointId, results, unsure } = line;
     const before = await readHealth(queries, endpointId);
-    const { unsure } = waiting;
-    if (before === undefined) waiting.results = [];
-    else if (unsure && isWritten(unsure.step, unsure.before, before)) written(endpointId, waiting, unsure.step);
-    else {
-      const step = nextHealth(before, waiting.results, thresholds);
-      if (step.changed) {
-        waiting.unsure = { before, step };
-        const answer = await writeHealth(queries, endpointId, { before, step, now: clock.now() });
-        delete waiting.unsure;
-        if (!answer) return false;
-      }
-      written(endpointId, waiting, step);
+    if (before === undefined) return void results.splice(0);
+    line.unsure = undefined;
+    const isThere = unsure !== undefined && isWritten(unsure.step, unsure.before, before);
+    const step = isThere ? unsure.step : nextHealth(before, results, thresholds);
+    if (!isThere && step.changed) {
+      line.unsure = { before, step };
+      const written = await writeHealth(queries, endpointId, { before, step, now: clock.now() });
+      line.unsure = undefined;
+      if (!written) throw new RowTakenError();
     }
-    return true;
-  }
-
-  function written(endpointId: string, waiting: Waiting, { used, disabled, failureRun }: HealthStep): void {
-    delete waiting.unsure;
-    waiting.results.splice(0, used);
-    if (!disabled) return;
+    results.splice(0, step.used);
+    if (!step.disabled) return;
     metrics.endpointsDisabled.inc();
-    log.warn("endpoint disabled after consecutive failures", { endpointId, consecutiveFailures: failureRun.length });
-  }
-
-  function retryLater(endpointId: string, waiting: Waiting): void {
-    metrics.healthRetries.inc();
-    const longestMs = Math.min(RETRY.firstMs * 2 ** waiting.failures++, RETRY.longestMs);
-    // At random, since of several dispatchers that write the same endpoint one is always first.
-    const again = () => {
-      ready.add(endpointId);
-      wake();
-    };
-    setTimeout(again, longestMs * (0.5 + Math.random() / 2)).unref();
-  }
-
-  function forget(endpointId: string): void {
-    endpoints.delete(endpointId);
-    if (endpoints.size > 0) return;
-    resolveDrained();
-    drained = undefined;
+    const consecutiveFailures = step.failureRun.length;
+    log.warn("endpoint disabled after consecutive failures", { endpointId, consecutiveFailures });
   }
 
   return {
     add(endpointId, result) {
-      const waiting = endpoints.get(endpointId);
-      if (waiting) {
-        const last = waiting.results.at(-1);
+      const results = lines.get(endpointId)?.results;
+      if (results) {
+        const last = results.at(-1);
         // A success after a success says nothing new. So a line stays short, however long its endpoint's row is locked.
         if (result.succeeded && last?.succeeded && last.revision === result.revision) return;
-        waiting.results.push(result);
+        results.push(result);
         return;
       }
-      endpoints.set(endpointId, { results: [result], failures: 0 });
-      ready.add(endpointId);
-      wake();
+      const line = { endpointId, results: [result] };
+      lines.set(endpointId, line);
+      const written = write(line).finally(() => writing.delete(written));
+      writing.add(written);
     },
-    has: (endpointId) => endpoints.has(endpointId),
-    drained() {
-      if (endpoints.size === 0 || signal.aborted) return Promise.resolve();
-      drained ??= new Promise((resolve) => {
-        resolveDrained = resolve;
-        signal.addEventListener("abort", () => resolve(), { once: true });
-      });
-      return drained;
+    has: (endpointId) => lines.has(endpointId),
+    async drained() {
+      const aborted = once(signal, "abort");
+      while (writing.size > 0 && !signal.aborted) await Promise.race([Promise.all(writing), aborted]);
     },
   };
 }

@@ -36,7 +36,7 @@ export interface Scheduler {
 }
 
 /** After this time an attempt counts as slow. A healthy receiver answers much earlier. */
-export const SLOW_AFTER_MS = 1_000;
+const SLOW_AFTER_MS = 1_000;
 
 /** Claims under way at once: while PostgreSQL answers one, the endpoints that became ready meanwhile need not wait. */
 const MAX_CLAIMS = 2;

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { steeredClock } from "@herald/testkit/harness/steered-clock";
 import { beforeEach, describe, expect, test } from "@jest/globals";
-import { states, storeDelivery, storeMany } from "./support/deliveries.ts";
+import { states, storeDelivery, storeFirstAttempt, storeMany } from "./support/deliveries.ts";
 import { create } from "./support/endpoints.ts";
 import { type Client, useApi } from "./support/use-api.ts";
 
@@ -21,18 +21,6 @@ beforeEach(async () => {
 });
 
 const hoursAgo = (hours: number) => new Date(clock.now().getTime() - hours * HOUR_MS);
-const attempt = (deliveryId: string, number: number, statusCode = 500) =>
-  api.prisma.deliveryAttempt.create({
-    data: {
-      deliveryId,
-      number,
-      startedAt: new Date(clock.now().getTime() - 10_000 + number * 1_000),
-      durationMs: 40 + number,
-      statusCode,
-      errorSummary: statusCode < 300 ? null : "the receiver answered 500",
-      responseExcerpt: "sorry",
-    },
-  });
 
 describe("the history", () => {
   const path = () => `/webhooks/${endpoint.id}/deliveries`;
@@ -105,7 +93,7 @@ describe("one delivery", () => {
   test("a delivery shows the body as sent, its attempts, and the headers that the receiver got", async () => {
     const body = ' {"ä" : "\\u00e4"}\n';
     const id = await storeDelivery(api.prisma, endpoint, { ...states.failing, durationMs: 42, body });
-    await attempt(id, 1);
+    await storeFirstAttempt(api.prisma, id, clock.now());
     const { body: details } = await client.get(`/webhooks/${endpoint.id}/deliveries/${id}`).expect(200);
     expect(details).toMatchObject({
       id,

@@ -1,7 +1,7 @@
 import { insertEvent } from "@herald/testkit/harness/rows";
 import { steeredClock } from "@herald/testkit/harness/steered-clock";
 import { beforeEach, describe, expect, test } from "@jest/globals";
-import { states, storeDelivery } from "./support/deliveries.ts";
+import { states, storeDelivery, storeFirstAttempt } from "./support/deliveries.ts";
 import { create, settings } from "./support/endpoints.ts";
 import { type Client, useApi } from "./support/use-api.ts";
 
@@ -23,19 +23,6 @@ beforeEach(async () => {
 });
 
 const hoursAgo = (hours: number) => new Date(clock.now().getTime() - hours * HOUR_MS);
-const attempt = (deliveryId: string, number: number, statusCode = 500) =>
-  api.prisma.deliveryAttempt.create({
-    data: {
-      deliveryId,
-      number,
-      startedAt: new Date(clock.now().getTime() - 10_000 + number * 1_000),
-      durationMs: 40 + number,
-      statusCode,
-      errorSummary: statusCode < 300 ? null : "the receiver answered 500",
-      failureKind: statusCode < 300 ? null : "http_status",
-      responseExcerpt: "sorry",
-    },
-  });
 
 describe("how endpoints fare", () => {
   test("the overview of a new endpoint shows no deliveries", async () => {
@@ -99,7 +86,7 @@ describe("one endpoint", () => {
       await storeDelivery(api.prisma, endpoint, states.failing),
     ];
     // The latest attempts are in the deliveries' rows, the first one's earlier one has a row of its own.
-    await attempt(first, 1);
+    await storeFirstAttempt(api.prisma, first, clock.now());
     const latest = { statusCode: 500, failureKind: "http_status", responseExcerpt: "sorry" };
     await api.prisma.delivery.update({ where: { id: first }, data: { ...latest, attemptCount: 2, durationMs: 42 } });
     await api.prisma.delivery.update({ where: { id: second }, data: { ...latest, attemptCount: 1, durationMs: 41 } });

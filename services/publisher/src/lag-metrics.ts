@@ -1,6 +1,6 @@
 import type { Inspector } from "@herald/common/broker/inspector";
 import type { Names } from "@herald/common/broker/topology";
-import { COUNTED_AT_MOST, type Lag, readLag } from "@herald/common/database/lag";
+import { COUNTED_AT_MOST, readLag } from "@herald/common/database/lag";
 import type { Queries } from "@herald/common/database/queries";
 import type { Clock } from "@herald/common/runtime/clock";
 import { Gauge, type Registry } from "@herald/common/telemetry/metrics";
@@ -20,117 +20,102 @@ interface Parts {
  * A figure that can't be read is not exported: none is better than the last one before the outage.
  */
 export function exportLag(registry: Registry, { queries, inspector, names, clock }: Parts): void {
-  const registers = [registry];
-  const lag = shared(() => readLag(queries, clock.now()));
-
-  new Gauge({
-    name: "herald_deliveries_unfinished",
-    help: `Deliveries that are due, scheduled for later, or wait with a disabled endpoint; counted to ${COUNTED_AT_MOST}.`,
-    labelNames: ["state"] as const,
-    registers,
-    async collect() {
-      const read = await lag();
-      this.reset();
-      if (read) for (const state of ["due", "scheduled", "disabled"] as const) this.set({ state }, read[state]);
-    },
-  });
-  new Gauge({
-    name: "herald_endpoints",
-    help: "Endpoints that are enabled, paused by an admin, or disabled after failures.",
-    labelNames: ["state"] as const,
-    registers,
-    async collect() {
-      const read = await lag();
-      this.reset();
-      if (!read) return;
-      this.set({ state: "enabled" }, read.endpointsEnabled);
-      this.set({ state: "paused" }, read.endpointsPaused);
-      this.set({ state: "disabled" }, read.endpointsFailed);
-    },
-  });
-  single(
+  const ofLag = figures(registry, () => readLag(queries, clock.now()));
+  ofLag(
+    "herald_deliveries_unfinished",
+    `Deliveries that are due, scheduled for later, or wait with a disabled endpoint; counted to ${COUNTED_AT_MOST}.`,
+    ({ due, scheduled, disabled }) => ({ due, scheduled, disabled }),
+    "state",
+  );
+  ofLag(
+    "herald_endpoints",
+    "Endpoints that are enabled, paused by an admin, or disabled after failures.",
+    (lag) => ({ enabled: lag.endpointsEnabled, paused: lag.endpointsPaused, disabled: lag.endpointsFailed }),
+    "state",
+  );
+  ofLag(
     "herald_oldest_due_delivery_age_seconds",
     "For how long the delivery has been due that waits longest.",
-    (read) =>
-      read.oldestDueAt === null ? 0 : Math.max(0, (clock.now().getTime() - read.oldestDueAt.getTime()) / 1_000),
+    ({ oldestDueAt }) =>
+      oldestDueAt === null ? 0 : Math.max(0, (clock.now().getTime() - oldestDueAt.getTime()) / 1_000),
   );
-  single("herald_notices_waiting", "Notices that the broker has not confirmed yet.", (read) => read.notices);
-  new Gauge({
-    name: "herald_catch_ups_due",
-    help: "Endpoints whose catch-up is due: after a resume or an edit, for which somebody waits, or as the daily guard.",
-    labelNames: ["kind"] as const,
-    registers,
-    async collect() {
-      const read = await lag();
-      this.reset();
-      if (!read) return;
-      this.set({ kind: "awaited" }, read.catchUps);
-      this.set({ kind: "guard" }, read.guards);
-    },
-  });
-  single("herald_partitions_ahead", "Days after today that have partitions.", (read) => read.partitionsAhead);
-  single(
+  ofLag("herald_notices_waiting", "Notices that the broker has not confirmed yet.", (lag) => lag.notices);
+  ofLag(
+    "herald_catch_ups_due",
+    "Endpoints whose catch-up is due: after a resume or an edit, for which somebody waits, or as the daily guard.",
+    ({ catchUps, guards }) => ({ awaited: catchUps, guard: guards }),
+    "kind",
+  );
+  ofLag("herald_partitions_ahead", "Days after today that have partitions.", (lag) => lag.partitionsAhead);
+  ofLag(
     "herald_oldest_transaction_age_seconds",
     "For how long the oldest transaction has kept dead rows from being vacuumed.",
-    (read) => read.oldestTransactionSeconds,
+    (lag) => lag.oldestTransactionSeconds,
   );
 
-  function single(name: string, help: string, value: (read: Lag) => number): void {
-    new Gauge({
-      name,
-      help,
-      registers,
-      async collect() {
-        const read = await lag();
-        if (read) this.set(value(read));
-        else this.remove();
-      },
-    });
-  }
-
-  const depths = shared(() =>
-    Promise.all(
-      // The sixteen inbox queues are one figure: which bucket waits is a matter of one organization or another. Hints are no
-      // figure: they are acknowledged at once, and their queue may be away with its node.
-      Object.entries({
-        inbox: names.inboxQueues,
-        rejected: [names.rejectedQueue],
-        manual: [names.manualQueue],
-      }).map(async ([queue, each]) => {
-        const read = await Promise.all(each.map((name) => inspector.depthOf(name)));
-        const messages = read.reduce((sum, depth) => sum + depth.messages, 0);
-        return { queue, messages, consumers: Math.min(...read.map(({ consumers }) => consumers)) };
-      }),
-    ),
+  const depthsOf = (queues: readonly string[]) => Promise.all(queues.map((queue) => inspector.depthOf(queue)));
+  // The sixteen inbox queues are one figure: which bucket waits is a matter of one organization or another. Hints are no
+  // figure: they are acknowledged at once, and their queue may be away with its node.
+  const ofQueues = figures(registry, async () => ({
+    inbox: await depthsOf(names.inboxQueues),
+    rejected: await depthsOf([names.rejectedQueue]),
+    manual: await depthsOf([names.manualQueue]),
+  }));
+  ofQueues(
+    "herald_queue_messages",
+    "Messages that wait in a queue for a consumer.",
+    (queues) => mapValues(queues, (depths) => depths.reduce((sum, { messages }) => sum + messages, 0)),
+    "queue",
   );
-  for (const figure of ["messages", "consumers"] as const) {
-    new Gauge({
-      name: `herald_queue_${figure}`,
-      help:
-        figure === "messages"
-          ? "Messages that wait in a queue for a consumer."
-          : "Consumers of a queue; the fewest of an inbox queue.",
-      labelNames: ["queue"] as const,
-      registers,
-      async collect() {
-        const read = await depths();
-        this.reset();
-        for (const depth of read ?? []) this.set({ queue: depth.queue }, depth[figure]);
-      },
-    });
-  }
+  ofQueues(
+    "herald_queue_consumers",
+    "Consumers of a queue; the fewest of an inbox queue.",
+    (queues) => mapValues(queues, (depths) => Math.min(...depths.map(({ consumers }) => consumers))),
+    "queue",
+  );
 }
 
-/** Calls within the life of a reading share it; the result is undefined where the reading failed. */
-function shared<T>(read: () => Promise<T>): () => Promise<T | undefined> {
-  let reading: Promise<T | undefined> | undefined;
+function mapValues<In>(values: Record<string, In>, of: (value: In) => number): Record<string, number> {
+  return Object.fromEntries(Object.entries(values).map(([name, value]) => [name, of(value)]));
+}
+
+type ExportFigure<Reading> = (
+  name: string,
+  help: string,
+  /** One number, or with a label one for each of its values. */
+  figureOf: (reading: Reading) => number | Record<string, number>,
+  label?: "state" | "kind" | "queue",
+) => void;
+
+/** Figures of one reading. Scrapes within its life share it; where it failed, no figure is exported. */
+function figures<Reading>(registry: Registry, read: () => Promise<Reading>): ExportFigure<Reading> {
+  let reading: Promise<Reading | undefined> | undefined;
   let readAt = 0;
-  return () => {
+  function latest(): Promise<Reading | undefined> {
     const now = performance.now();
     if (reading === undefined || now - readAt > READING_LIFE_MS) {
       readAt = now;
       reading = read().catch(() => undefined);
     }
     return reading;
+  }
+
+  return (name, help, figureOf, label) => {
+    new Gauge<string>({
+      name,
+      help,
+      labelNames: label ? [label] : [],
+      registers: [registry],
+      async collect() {
+        const read = await latest();
+        // A reset of a figure without a label would export 0.
+        if (label) this.reset();
+        else this.remove();
+        if (read === undefined) return;
+        const figure = figureOf(read);
+        if (typeof figure === "number") this.set(figure);
+        else for (const [value, number] of Object.entries(figure)) this.set({ [label as string]: value }, number);
+      },
+    });
   };
 }

@@ -1,19 +1,12 @@
 import { NotSentError, type Publisher } from "@herald/common/broker/broker";
-import type { Queries } from "@herald/common/database/queries";
-import type { Clock } from "@herald/common/runtime/clock";
-import type { Log } from "@herald/common/telemetry/log";
 import type { Notice, NoticeType } from "@herald/contracts";
-import type { PublisherMetrics } from "./metrics.ts";
 import { deleteNotices, returnNotices, type TakenNotice, takeNotices } from "./sql/take-notices.ts";
+import type { TaskParts } from "./task.ts";
 
-interface Parts {
-  queries: Queries;
-  clock: Clock;
+interface Parts extends TaskParts {
   publisher: Publisher;
   /** The notices' exchange. */
   exchange: string;
-  metrics: Pick<PublisherMetrics, "notices">;
-  log: Log;
 }
 
 /** Notices that one process publishes at a time. */

@@ -1,27 +1,9 @@
-import { firstIdAt } from "@herald/common/database/ids";
-import type { Queries } from "@herald/common/database/queries";
 import { shrinkingPages } from "@herald/common/database/shrinking";
-import type { Clock } from "@herald/common/runtime/clock";
-import type { Log } from "@herald/common/telemetry/log";
-import type { PublisherMetrics } from "./metrics.ts";
 import { endOf } from "./partitions/days.ts";
 import { retryLocked } from "./partitions/retry-locked.ts";
-import { resting } from "./resting.ts";
-import {
-  type ErasedDeliveries,
-  type ErasedEvents,
-  type EventCursor,
-  eraseRestOfDeliveries,
-  eraseRestOfEvents,
-} from "./sql/erase-rest.ts";
+import { type ErasedPage, type ErasePage, eraseRestOfDeliveries, eraseRestOfEvents } from "./sql/erase-rest.ts";
 import { dropPartitions, readPartitions } from "./sql/partitions.ts";
-
-interface Parts {
-  queries: Queries;
-  clock: Clock;
-  metrics: Pick<PublisherMetrics, "erased" | "retentionPassed" | "partitionsHeld" | "taskFailures">;
-  log: Log;
-}
+import { resting, stepFailed, type TaskParts } from "./task.ts";
 
 export interface RetentionOptions {
   /** How long after its end a day is kept, in milliseconds. */
@@ -30,12 +12,8 @@ export interface RetentionOptions {
   pageSize: number;
 }
 
-export interface Erased {
-  days: number;
-  /** Out of the `*_rest` partitions. */
-  deliveries: number;
-  events: number;
-}
+/** How much of each kind; deliveries and events are those out of the `*_rest` partitions. */
+export type Erased = Record<"day" | "delivery" | "event", number>;
 
 /** Unfinished deliveries of a day that move at the most: they are copied while everybody waits. A day with more of them stays. */
 const MAX_UNFINISHED = 2_000;
@@ -50,84 +28,68 @@ const MAX_UNFINISHED = 2_000;
  * @throws where PostgreSQL can't be asked which partitions there are
  */
 export async function eraseOld(
-  { queries, clock, metrics, log }: Parts,
-  { keepMs, pageSize }: RetentionOptions,
+  parts: TaskParts,
+  { keepMs, pageSize: max }: RetentionOptions,
   signal: AbortSignal,
 ): Promise<Erased> {
+  const { queries, clock, metrics, log } = parts;
   const { days, serverNow } = await readPartitions(queries);
-  const before = new Date(Math.min(clock.now().getTime(), serverNow.getTime()) - keepMs);
-  const erased: Erased = { days: 0, deliveries: 0, events: 0 };
+  const endedBefore = new Date(Math.min(clock.now().getTime(), serverNow.getTime()) - keepMs);
+  const erased: Erased = { day: 0, delivery: 0, event: 0 };
   let failures = 0;
 
-  await dropDays(days.filter((day) => endOf(day) <= before));
-  await step("old deliveries can't be erased; the next pass tries again", {}, eraseDeliveries);
-  await step("old events can't be erased; the next pass tries again", {}, eraseEvents);
+  await dropDays(days.filter((day) => endOf(day) <= endedBefore));
+  await step("old deliveries can't be erased; the next pass tries again", {}, () =>
+    eraseRest("delivery", eraseRestOfDeliveries),
+  );
+  await step("old events can't be erased; the next pass tries again", {}, () => eraseRest("event", eraseRestOfEvents));
 
-  if (erased.days + erased.deliveries + erased.events > 0) log.info("erased what was too old", { ...erased });
+  if (erased.day + erased.delivery + erased.event > 0) log.info("erased what was too old", { ...erased });
   if (failures === 0 && !signal.aborted) metrics.retentionPassed.setToCurrentTime();
   return erased;
 
   async function dropDays(old: readonly string[]): Promise<void> {
     const held: string[] = [];
     for (const day of old) {
-      if (signal.aborted) return;
-      await step("an old day can't be dropped; the next pass tries again", { day }, async () => {
+      await step("an old day can't be dropped; the next pass tries again", { days: [day] }, async () => {
         const drop = () => dropPartitions(queries, { day, maxUnfinished: MAX_UNFINISHED });
-        if (await retryLocked(drop, signal)) {
-          erased.days++;
-          metrics.erased.inc({ kind: "day" });
-        } else held.push(day);
+        if (await retryLocked(drop, signal)) count("day", 1);
+        else held.push(day);
       });
     }
+    if (signal.aborted) return;
     metrics.partitionsHeld.set(held.length);
     if (held.length > 0) {
       log.warn("old days are kept, since too many of their deliveries are unfinished", { days: held });
     }
   }
 
-  async function eraseDeliveries(): Promise<void> {
-    const inPages = shrinkingPages({ max: pageSize });
-    for (let after: string | null = ZERO_UUID; after !== null && !signal.aborted; ) {
-      const from: { after: string; before: string; endedBefore: Date } = {
-        after,
-        before: firstIdAt(before),
-        endedBefore: before,
-      };
-      const page: ErasedDeliveries = await resting(
-        () => inPages((size) => eraseRestOfDeliveries(queries, { ...from, pageSize: size })),
-        signal,
-      );
-      erased.deliveries += page.erasedCount;
-      metrics.erased.inc({ kind: "delivery" }, page.erasedCount);
-      after = page.lastId;
-    }
-  }
-
-  async function eraseEvents(): Promise<void> {
-    const inPages = shrinkingPages({ max: pageSize });
-    let after: EventCursor | null = null;
+  async function eraseRest<Cursor>(kind: "delivery" | "event", erasePage: ErasePage<Cursor>): Promise<void> {
+    const inPages = shrinkingPages({ max });
+    let after: Cursor | null = null;
     do {
-      const from: { after: EventCursor | null; before: string } = { after, before: firstIdAt(before) };
-      const page: ErasedEvents = await resting(
-        () => inPages((size) => eraseRestOfEvents(queries, { ...from, pageSize: size })),
+      const from: { after: Cursor | null; endedBefore: Date } = { after, endedBefore };
+      const page: ErasedPage<Cursor> = await resting(
+        () => inPages((pageSize) => erasePage(queries, { ...from, pageSize })),
         signal,
       );
-      erased.events += page.erasedCount;
-      metrics.erased.inc({ kind: "event" }, page.erasedCount);
-      after = page.cursor;
+      count(kind, page.erasedCount);
+      after = page.last;
     } while (after !== null && !signal.aborted);
   }
 
-  async function step(failure: string, about: { day?: string }, run: () => Promise<void>): Promise<void> {
+  function count(kind: keyof Erased, more: number): void {
+    erased[kind] += more;
+    metrics.erased.inc({ kind }, more);
+  }
+
+  async function step(failure: string, about: { days?: string[] }, run: () => Promise<void>): Promise<void> {
     if (signal.aborted) return;
     try {
       await run();
     } catch (error) {
       failures++;
-      metrics.taskFailures.inc({ task: "retention" });
-      log.error(failure, { ...about, error });
+      stepFailed(parts, "retention", failure, { ...about, error });
     }
   }
 }
-
-const ZERO_UUID = "00000000-0000-0000-0000-000000000000";

@@ -15,6 +15,7 @@ import { makeAhead } from "./partitions/make-ahead.ts";
 import { publishNotices } from "./publish-notices.ts";
 import { eraseOld } from "./retention.ts";
 import { sendHints } from "./send-hints.ts";
+import { stepFailed } from "./task.ts";
 
 /** How long a stop waits for events under way to be stored. */
 const DRAIN_TIMEOUT_MS = 10_000;
@@ -44,19 +45,14 @@ export async function startPublisher(
   const parts = { queries, clock, metrics, log };
   const windowMs = config.PUBLICATION_WINDOW_DAYS * DAY_MS;
 
-  const every = (seconds: number, task: (typeof TASKS)[number], failure: string) => ({
-    intervalMs: seconds * 1_000,
-    onFailure: (error: unknown) => {
-      metrics.taskFailures.inc({ task });
-      log.error(failure, { error });
-    },
-  });
-  const partitions = every(
-    PARTITIONS_INTERVAL_SECONDS,
-    "partitions",
-    "partitions can't be made now; the next pass tries again",
-  );
-  await makeAhead(parts, { windowMs }, AbortSignal.timeout(PARTITIONS_TIMEOUT_MS)).catch(partitions.onFailure);
+  type Task = (typeof TASKS)[number];
+  const failed = (task: Task, failure: string) => (error: unknown) => stepFailed(parts, task, failure, { error });
+  const repeated = (task: Task, seconds: number, failure: string, pass: (signal: AbortSignal) => Promise<unknown>) =>
+    repeat(pass, { intervalMs: seconds * 1_000, onFailure: failed(task, failure) });
+
+  const noPartitions = "partitions can't be made now; the next pass tries again";
+  const makePartitions = (signal: AbortSignal) => makeAhead(parts, { windowMs }, signal);
+  await makePartitions(AbortSignal.timeout(PARTITIONS_TIMEOUT_MS)).catch(failed("partitions", noPartitions));
 
   exportLag(registry, { queries, inspector: broker.inspector(), names, clock });
   const sender = broker.sender();
@@ -77,26 +73,30 @@ export async function startPublisher(
   };
   const leaseMs = Math.max(LEASE_MS, 4 * config.DATABASE_TIMEOUT_SECONDS * 1_000);
   const tasks = [
-    repeat((signal) => makeAhead(parts, { windowMs }, signal), partitions),
-    repeat(
+    repeated("partitions", PARTITIONS_INTERVAL_SECONDS, noPartitions, makePartitions),
+    repeated(
+      "catch-up",
+      config.CATCH_UP_INTERVAL_SECONDS,
+      "catch-ups can't be taken; they are tried again",
       createCatchUp({ ...parts, hint }, { pageSize: config.CATCH_UP_PAGE_SIZE, windowMs, leaseMs }),
-      every(config.CATCH_UP_INTERVAL_SECONDS, "catch-up", "catch-ups can't be taken; they are tried again"),
     ),
-    repeat(
+    repeated(
+      "notices",
+      config.NOTICE_INTERVAL_SECONDS,
+      "notices could not be published; they are tried again",
       (signal) => publishNotices({ ...parts, publisher, exchange: names.noticesExchange }, signal),
-      every(config.NOTICE_INTERVAL_SECONDS, "notices", "notices could not be published; they are tried again"),
     ),
-    repeat(
+    repeated(
+      "retention",
+      config.RETENTION_INTERVAL_SECONDS,
+      "what is too old can't be erased; the next pass tries again",
       (signal) => eraseOld(parts, retention, signal),
-      every(
-        config.RETENTION_INTERVAL_SECONDS,
-        "retention",
-        "what is too old can't be erased; the next pass tries again",
-      ),
     ),
-    repeat(
+    repeated(
+      "erasure",
+      ERASURE_INTERVAL_SECONDS,
+      "what deleted endpoints have left can't be erased; it is tried again",
       createErasure(parts, { pageSize: config.RETENTION_PAGE_SIZE, leaseMs }),
-      every(ERASURE_INTERVAL_SECONDS, "erasure", "what deleted endpoints have left can't be erased; it is tried again"),
     ),
   ];
 

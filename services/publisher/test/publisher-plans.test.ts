@@ -9,9 +9,10 @@ import { eraseEndpointPage } from "../src/sql/erase-endpoint.ts";
 import { eraseRestOfDeliveries, eraseRestOfEvents } from "../src/sql/erase-rest.ts";
 import { makePartitions } from "../src/sql/partitions.ts";
 import { FIRST_ENDPOINT, storeEvents } from "../src/sql/store-events.ts";
-import { giveBackCatchUp, takeCatchUp } from "../src/sql/take-catch-up.ts";
+import { takeCatchUp } from "../src/sql/take-catch-up.ts";
 import { takeErasure } from "../src/sql/take-erasure.ts";
 import { takeNotices } from "../src/sql/take-notices.ts";
+import { giveBack } from "../src/sql/work.ts";
 import { incomingEvent } from "./incoming-events.ts";
 
 /**
@@ -56,9 +57,8 @@ describe.each<Statistics>(["from a quiet time", "of a backlog"])("with statistic
     expectWalks(db.database.queries, ["business_event_pkey", "delivery_pkey"], (queries) =>
       backfill(
         queries,
-        { endpointId: stored.endpointIds[0] ?? "", leasedUntil: NOW, priority: 0, cursor: null, completeTo: null },
-        { organizationId: stored.organizationId, after: firstIdAt(WINDOW_START), pageSize: 1_000 },
-        { now: NOW, renewedUntil: LATER, guardAt: LATER, completeTo: NOW },
+        { endpointId: stored.endpointIds[0] ?? "", leasedUntil: NOW, after: firstIdAt(WINDOW_START) },
+        { pageSize: 1_000, now: NOW, renewedUntil: LATER },
       ),
     ));
 
@@ -67,9 +67,8 @@ describe.each<Statistics>(["from a quiet time", "of a backlog"])("with statistic
     const read = await tablesRead(db.database.queries, (queries) =>
       backfill(
         queries,
-        { endpointId: stored.endpointIds[0] ?? "", leasedUntil: NOW, priority: 0, cursor: null, completeTo: null },
-        { organizationId: stored.organizationId, after, pageSize: 1_000 },
-        { now: NOW, renewedUntil: LATER, guardAt: LATER, completeTo: NOW },
+        { endpointId: stored.endpointIds[0] ?? "", leasedUntil: NOW, after },
+        { pageSize: 1_000, now: NOW, renewedUntil: LATER },
       ),
     );
     const days = read.filter((table) => /^business_event_\d/.test(table)).map((table) => table.slice(-8));
@@ -91,7 +90,7 @@ describe.each<Statistics>(["from a quiet time", "of a backlog"])("with statistic
         eraseEndpointPage(
           queries,
           { endpointId: stored.endpointIds[0] ?? "", leasedUntil: NOW },
-          { renewedUntil: LATER, pageSize: 1_000 },
+          { pageSize: 1_000, now: NOW, renewedUntil: LATER },
         ),
     ));
 
@@ -118,21 +117,18 @@ describe.each<Statistics>(["from a quiet time", "of a backlog"])("with statistic
       db.database.queries,
       ["business_event_pkey", "delivery_pkey", "delivery_attempt_pkey", "due_pkey"],
       async (queries) => {
-        const page = { before: firstIdAt(WINDOW_START), pageSize: 1_000 };
-        await eraseRestOfDeliveries(queries, { ...page, after: firstIdAt(new Date(0)), endedBefore: WINDOW_START });
-        await eraseRestOfEvents(queries, { ...page, after: null });
+        const page = { after: null, endedBefore: WINDOW_START, pageSize: 1_000 };
+        await eraseRestOfDeliveries(queries, page);
+        await eraseRestOfEvents(queries, page);
       },
     ));
 
   test("taking and giving back a catch-up or an erasure walks no growing table", () =>
     expectWalks(db.database.queries, [], async (queries) => {
-      const endpointId = stored.endpointIds[0] ?? "";
+      const work = { endpointId: stored.endpointIds[0] ?? "", leasedUntil: LATER };
       await takeCatchUp(queries, { now: NOW, leasedUntil: LATER });
-      await giveBackCatchUp(
-        queries,
-        { endpointId, leasedUntil: LATER, priority: 0, cursor: null, completeTo: null },
-        NOW,
-      );
       await takeErasure(queries, { now: NOW, leasedUntil: LATER });
+      await giveBack(queries, "catch_up", work, NOW);
+      await giveBack(queries, "erasure", work, NOW);
     }));
 });

@@ -3,6 +3,7 @@ import { deliveryId, firstIdAt } from "@herald/common/database/ids";
 import type { Queries } from "@herald/common/database/queries";
 import { Registry } from "@herald/common/telemetry/metrics";
 import { eventually } from "@herald/testkit/harness/eventually";
+import { lockWaiters } from "@herald/testkit/harness/lock-waiters";
 import { insertDelivery, insertEndpoint, insertEvent } from "@herald/testkit/harness/rows";
 import { steeredClock } from "@herald/testkit/harness/steered-clock";
 import { useDatabase } from "@herald/testkit/harness/use-database";
@@ -12,7 +13,6 @@ import { dayOf } from "../src/partitions/days.ts";
 import { eraseOld } from "../src/retention.ts";
 import { eraseRestOfDeliveries, eraseRestOfEvents } from "../src/sql/erase-rest.ts";
 import { makePartitions, readPartitions } from "../src/sql/partitions.ts";
-import { statementsThatWait } from "./waiting.ts";
 
 const db = useDatabase();
 const log = { debug() {}, info() {}, warn() {}, error() {}, isDebug: false };
@@ -20,7 +20,6 @@ const DAY_MS = 24 * 60 * 60_000;
 const NOW = new Date("2026-06-01T00:00:00.000Z");
 const clock = steeredClock(NOW);
 const daysAgo = (days: number) => new Date(NOW.getTime() - days * DAY_MS);
-const ZERO_UUID = "00000000-0000-0000-0000-000000000000";
 const TABLES = ["business_event", "delivery", "delivery_attempt"];
 
 type Endpoint = Awaited<ReturnType<typeof insertEndpoint>>;
@@ -93,7 +92,7 @@ describe("days", () => {
     await eventAndDelivery(endpoint, 400);
     await eventAndDelivery(endpoint, 31, { state: "exhausted" });
     const kept = await eventAndDelivery(endpoint, 30);
-    expect(await run()).toEqual({ days: 2, deliveries: 0, events: 0 });
+    expect(await run()).toEqual({ day: 2, delivery: 0, event: 0 });
     expect(await daysLeft()).toEqual([dayOf(daysAgo(30)), dayOf(daysAgo(29))]);
     expect(await deliveriesLeft()).toEqual([kept.id]);
     expect(await eventsLeft()).toEqual([kept.key]);
@@ -107,7 +106,7 @@ describe("days", () => {
     const manual = await delivery(endpoint, 40, { state: "pending", body: "{}" });
     await eventAndDelivery(endpoint, 40);
     const rows = await db.database.prisma.delivery.findMany({ where: { state: "pending" }, orderBy: { id: "asc" } });
-    expect((await run()).days).toBe(1);
+    expect((await run()).day).toBe(1);
     expect(await db.database.prisma.delivery.findMany({ orderBy: { id: "asc" } })).toEqual(rows);
     expect(await eventsLeft()).toEqual([kept.key]);
     expect(await attemptsLeft()).toEqual([kept.id, manual].sort());
@@ -120,7 +119,7 @@ describe("days", () => {
     await makeDays(40);
     const { key } = await eventAndDelivery(endpoint, 40, { state: "pending" });
     await delivery(other, 40, { id: deliveryId(key, other.id), eventKey: key, body: null, state: "pending" });
-    expect((await run()).days).toBe(1);
+    expect((await run()).day).toBe(1);
     expect(await eventsLeft()).toEqual([key]);
     expect(await deliveriesLeft()).toHaveLength(2);
   });
@@ -135,9 +134,9 @@ describe("days", () => {
     await prisma.$transaction(async (settlement) => {
       await settlement.delivery.update({ where: { id }, data: { attemptCount: 3, statusCode: 503 } });
       dropping = run();
-      await eventually(async () => expect(await statementsThatWait(prisma)).toBe(1));
+      await eventually(async () => expect(await lockWaiters(prisma)).toBe(1));
     });
-    expect(await dropping).toMatchObject({ days: 1 });
+    expect(await dropping).toMatchObject({ day: 1 });
     expect(await prisma.delivery.findUnique({ where: { id } })).toMatchObject({ attemptCount: 3, statusCode: 503 });
     // And a settlement that comes after it finds the delivery where it is now.
     const changed = await queries.$executeRaw`update delivery set attempt_count = 4 where id = ${id}::uuid`;
@@ -151,12 +150,12 @@ describe("days", () => {
       insert into due (delivery_id, endpoint_id, due_at)
       select (substr(${firstIdAt(daysAgo(40))}::text, 1, 24) || lpad(number::text, 12, '0'))::uuid, ${endpoint.id}::uuid, ${NOW}
       from generate_series(1, 2001) as number`;
-    expect((await run()).days).toBe(1);
+    expect((await run()).day).toBe(1);
     expect(await daysLeft()).toEqual([dayOf(daysAgo(40))]);
     expect(await registry.metrics()).toContain("herald_partitions_held 1");
     await db.database.prisma.$executeRaw`
       delete from due where delivery_id = (select delivery_id from due limit 1)`;
-    expect((await run()).days).toBe(1);
+    expect((await run()).day).toBe(1);
     expect(await registry.metrics()).toContain("herald_partitions_held 0");
   });
 
@@ -168,13 +167,13 @@ describe("days", () => {
     await prisma.$transaction(
       async (reader) => {
         await reader.$queryRawUnsafe(`select from delivery_${dayOf(daysAgo(42)).replaceAll("-", "")}`);
-        expect(await run()).toEqual({ days: 2, deliveries: 1, events: 0 });
+        expect(await run()).toEqual({ day: 2, delivery: 1, event: 0 });
       },
       { timeout: 60_000 },
     );
     expect(await daysLeft()).toEqual([dayOf(daysAgo(42))]);
     expect(await registry.metrics()).toContain('herald_task_failures_total{task="retention"} 1');
-    expect((await run()).days).toBe(1);
+    expect((await run()).day).toBe(1);
   });
 
   test("several publishers at once drop each day once, and none fails", async () => {
@@ -187,9 +186,9 @@ describe("days", () => {
     const today = dayOf(new Date());
     await makePartitions(db.database.queries, today);
     expect(await run({ at: steeredClock(new Date("2099-01-01T00:00:00Z")) })).toEqual({
-      days: 0,
-      deliveries: 0,
-      events: 0,
+      day: 0,
+      delivery: 0,
+      event: 0,
     });
     expect(await daysLeft()).toEqual([today]);
   });
@@ -201,7 +200,7 @@ describe("the rest", () => {
     await delivery(endpoint, 31);
     await delivery(endpoint, 400, { state: "exhausted" });
     const young = await delivery(endpoint, 29);
-    expect(await run()).toEqual({ days: 0, deliveries: 2, events: 0 });
+    expect(await run()).toEqual({ day: 0, delivery: 2, event: 0 });
     expect(await deliveriesLeft()).toEqual([young]);
     expect(await attemptsLeft()).toEqual([young]);
   });
@@ -211,14 +210,14 @@ describe("the rest", () => {
     const kept: string[] = [];
     for (let index = 0; index < 25; index++) kept.push(await delivery(endpoint, 200, { state: "pending" }));
     for (let index = 0; index < 15; index++) await delivery(endpoint, 100);
-    expect((await run()).deliveries).toBe(15);
+    expect((await run()).delivery).toBe(15);
     expect(await deliveriesLeft()).toEqual(kept.sort());
   });
 
   test("deliveries that outlived their day stay until their end is old", async () => {
     const endpoint = await insertEndpoint(db.database.prisma);
     const id = await delivery(endpoint, 90, { attemptedAt: daysAgo(2) });
-    expect((await run()).deliveries).toBe(0);
+    expect((await run()).delivery).toBe(0);
     expect(await deliveriesLeft()).toEqual([id]);
   });
 
@@ -231,7 +230,7 @@ describe("the rest", () => {
       kept.push(await event(organizationId, 29));
     }
     await event("e", 40);
-    expect(await run()).toEqual({ days: 0, deliveries: 0, events: 49 });
+    expect(await run()).toEqual({ day: 0, delivery: 0, event: 49 });
     expect(await eventsLeft()).toEqual(kept.sort());
   });
 
@@ -240,7 +239,7 @@ describe("the rest", () => {
     const needed = await eventAndDelivery(endpoint, 60, { state: "pending" });
     const shown = await eventAndDelivery(endpoint, 60, { attemptedAt: daysAgo(1) });
     await eventAndDelivery(endpoint, 60);
-    expect(await run()).toEqual({ days: 0, deliveries: 1, events: 1 });
+    expect(await run()).toEqual({ day: 0, delivery: 1, event: 1 });
     expect(await eventsLeft()).toEqual([needed.key, shown.key].sort());
   });
 
@@ -248,7 +247,7 @@ describe("the rest", () => {
     const endpoint = await insertEndpoint(db.database.prisma);
     for (let index = 0; index < 60; index++) await eventAndDelivery(endpoint, 60);
     const results = await Promise.all([run(), run(), run()]);
-    expect(results.reduce((sum, { deliveries }) => sum + deliveries, 0)).toBe(60);
+    expect(results.reduce((sum, { delivery }) => sum + delivery, 0)).toBe(60);
     // A publisher whose pass over the deliveries is behind may leave an event to its next pass.
     await run();
     expect(await deliveriesLeft()).toEqual([]);
@@ -264,7 +263,7 @@ describe("the rest", () => {
           ? Promise.reject(new Error("a page that fails"))
           : db.database.queries.$queryRaw(strings, ...values),
     };
-    expect(await run({ queries })).toEqual({ days: 0, deliveries: 0, events: 1 });
+    expect(await run({ queries })).toEqual({ day: 0, delivery: 0, event: 1 });
     expect(await registry.metrics()).toContain('herald_task_failures_total{task="retention"} 1');
   });
 
@@ -342,14 +341,14 @@ describe("costs", () => {
     // 20,000 minutes are 13.9 days: a tenth of it is older than 12.5.
     const old = daysAgo(12.5);
     const deliveries = await costOf((queries) =>
-      eraseRestOfDeliveries(queries, { after: ZERO_UUID, before: firstIdAt(old), endedBefore: old, pageSize: 100 }),
+      eraseRestOfDeliveries(queries, { after: null, endedBefore: old, pageSize: 100 }),
     );
     expect(deliveries.delivery_rest?.scans).toBe(0);
     expect(deliveries.delivery_rest?.rows).toBeLessThanOrEqual(2 * 500);
     expect(deliveries.delivery_attempt_rest?.scans).toBe(0);
 
     const events = await costOf((queries) =>
-      eraseRestOfEvents(queries, { after: null, before: firstIdAt(old), pageSize: 100 }),
+      eraseRestOfEvents(queries, { after: null, endedBefore: old, pageSize: 100 }),
     );
     expect(events.business_event_rest?.scans).toBe(0);
     expect(events.business_event_rest?.rows).toBeLessThanOrEqual(2 * 500);

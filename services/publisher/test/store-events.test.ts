@@ -1,13 +1,13 @@
 import { randomUUID } from "node:crypto";
 import { deliveryId } from "@herald/common/database/ids";
 import { eventually } from "@herald/testkit/harness/eventually";
+import { lockWaiters } from "@herald/testkit/harness/lock-waiters";
 import { insertEndpoint } from "@herald/testkit/harness/rows";
 import { useDatabase } from "@herald/testkit/harness/use-database";
 import { expect, test } from "@jest/globals";
 import type { IncomingEvent } from "../src/ingest/read-event.ts";
 import { FIRST_ENDPOINT, type StoredEvents, storeEvents } from "../src/sql/store-events.ts";
 import { incomingEvent, NOW } from "./incoming-events.ts";
-import { statementsThatWait } from "./waiting.ts";
 
 const db = useDatabase();
 
@@ -201,7 +201,7 @@ test("an event that another process stores at the same moment is unfinished, and
     // The other one dies before the deliveries.
     await transaction.businessEvent.create({ data: { ...row, traceparent, receivedAt: NOW } });
     storing = storeEvents(queries, [page], NOW);
-    await eventually(async () => expect(await statementsThatWait(prisma)).toBe(1));
+    await eventually(async () => expect(await lockWaiters(prisma)).toBe(1));
   });
   const stored = await storing;
   expect(stored).toMatchObject({ endpointIds: [], deliveryCount: 0 });

@@ -11,7 +11,10 @@ export interface RetryOptions {
   maxDelayMs?: number;
 }
 
-/** Runs a task until it succeeds, with growing pauses between the tries. */
+/**
+ * Runs a task until it succeeds, with growing pauses between the tries. Their length is random, by up to a half: of several
+ * processes that try the same, it is not always the same one that comes first.
+ */
 export async function retry<T>(
   task: () => Promise<T>,
   { shouldRetry, onFirstFailure, signal, firstDelayMs = 100, maxDelayMs = 2_000 }: RetryOptions,
@@ -22,7 +25,8 @@ export async function retry<T>(
     } catch (error) {
       if (signal.aborted || !shouldRetry(error)) throw error;
       if (failures === 0) onFirstFailure(error);
-      await sleep(Math.min(firstDelayMs * 2 ** failures, maxDelayMs), undefined, { signal }).catch(() => {});
+      const delayMs = Math.min(firstDelayMs * 2 ** failures, maxDelayMs) * (0.5 + Math.random() / 2);
+      await sleep(delayMs, undefined, { signal }).catch(() => {});
       if (signal.aborted) throw error;
     }
   }

@@ -1,5 +1,4 @@
-import { once } from "node:events";
-import { type AddressInfo, connect, createServer, type Socket } from "node:net";
+import { startLink } from "./link.ts";
 
 /** A way to the broker that can be disturbed. */
 export interface BrokerProxy {
@@ -19,88 +18,31 @@ export interface BrokerProxy {
   close(): Promise<void>;
 }
 
-interface Pair {
-  client: Socket;
-  broker: Socket;
-  /** What the client said first; its connection's name is in there. */
-  greeting: string;
-}
-
 /**
  * Listens on a free port of the loopback and passes everything on to the broker.
  *
  * @param brokerUrl asked for each connection: the broker may move
  */
 export async function startProxy(brokerUrl: () => string): Promise<BrokerProxy> {
-  const pairs = new Set<Pair>();
   let refusing = false;
-  let holding = false;
-
-  const server = createServer((client) => {
-    if (refusing) return void client.destroy();
-    const target = new URL(brokerUrl());
-    const broker = connect(Number(target.port || 5672), target.hostname);
-    const pair: Pair = { client, broker, greeting: "" };
-    pairs.add(pair);
-    const end = () => {
-      pairs.delete(pair);
-      client.destroy();
-      broker.destroy();
-    };
-    for (const socket of [client, broker]) socket.setNoDelay(true).on("error", end).on("close", end);
-    client.on("data", (bytes) => {
-      if (pair.greeting.length < 4_096) pair.greeting += bytes.toString("latin1");
-      broker.write(bytes);
-    });
-    broker.on("data", (bytes) => client.write(bytes));
-    if (holding) broker.pause();
-  });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-
-  function cut(): void {
-    for (const { client, broker } of pairs) {
-      client.destroy();
-      broker.destroy();
-    }
-  }
-
+  const link = await startLink(() => (refusing ? [] : [new URL(brokerUrl())]));
   const url = new URL(brokerUrl());
-  url.host = `127.0.0.1:${(server.address() as AddressInfo).port}`;
+  url.host = `127.0.0.1:${link.port}`;
   return {
     url: url.href,
-    cut,
-    refuse: () => {
+    cut: link.cut,
+    refuse() {
       refusing = true;
-      cut();
+      link.cut();
     },
-    accept: () => {
+    accept() {
       refusing = false;
     },
-    holdAnswers: () => {
-      holding = true;
-      for (const { broker } of pairs) broker.pause();
-    },
-    holdRequests: () => {
-      for (const { client } of pairs) client.pause();
-    },
-    release: () => {
-      holding = false;
-      for (const { client, broker } of pairs) {
-        client.resume();
-        broker.resume();
-      }
-    },
-    inject: (connectionName, bytes) => {
-      const pair = [...pairs].find(({ greeting }) => greeting.includes(connectionName));
-      if (pair === undefined) throw new Error(`No connection's name holds ${connectionName}.`);
-      pair.broker.write(bytes);
-    },
-    close: async () => {
-      cut();
-      server.close();
-      await once(server, "close");
-    },
+    holdAnswers: () => link.stall("server"),
+    holdRequests: () => link.stall("client"),
+    release: link.release,
+    inject: link.inject,
+    close: link.close,
   };
 }
 

@@ -6,20 +6,24 @@ export interface Link {
   port: number;
   /** Breaks every connection; both sides notice, and may connect again at once. */
   cut(): void;
-  /** Lets nothing pass, on old connections and on new ones, until `release`. */
-  stall(): void;
+  /** Lets nothing pass that the server says, or the client, or both, on old connections and on new ones, until `release`. */
+  stall(...from: Side[]): void;
   release(): void;
+  /** Sends bytes to the server in the name of the client who said this in the beginning; once its own have gone. */
+  inject(said: string, bytes: Buffer): void;
   /**
    * Closes one side of every connection and keeps the other open: its bytes are dropped, and it is told nothing, until it
    * gives up or the link is closed. New connections work as before.
    */
-  silence(gone: "server" | "client"): void;
+  silence(gone: Side): void;
   close(): Promise<void>;
 }
 
-interface Pair {
-  client: Socket;
-  server: Socket;
+type Side = "server" | "client";
+
+interface Pair extends Record<Side, Socket> {
+  /** What the client said first. */
+  greeting: string;
 }
 
 /**
@@ -31,15 +35,16 @@ interface Pair {
 export async function startLink(targets: () => readonly URL[]): Promise<Link> {
   const pairs = new Set<Pair>();
   const forgotten = new Set<Socket>();
-  let stalled = false;
+  let stalled: readonly Side[] = [];
 
   const listener = createServer({ noDelay: true }, (client) => {
     client.on("error", () => undefined);
     void connectToFirst(targets()).then((server) => {
-      if (server === undefined || client.destroyed) {
+      // The servers may have gone while the connection was made.
+      if (server === undefined || client.destroyed || targets().length === 0) {
         client.destroy();
         server?.destroy();
-      } else join({ client, server });
+      } else join({ client, server, greeting: "" });
     });
   });
   listener.listen(0, "127.0.0.1");
@@ -48,9 +53,12 @@ export async function startLink(targets: () => readonly URL[]): Promise<Link> {
   function join(pair: Pair): void {
     const { client, server } = pair;
     pairs.add(pair);
-    for (const [socket, other] of [
-      [client, server],
-      [server, client],
+    client.on("data", (bytes) => {
+      if (pair.greeting.length < 4_096) pair.greeting += bytes.toString("latin1");
+    });
+    for (const [side, socket, other] of [
+      ["client", client, server],
+      ["server", server, client],
     ] as const) {
       socket.on("close", () => {
         // A silenced pair is no longer in the set: its sides end separately.
@@ -60,15 +68,14 @@ export async function startLink(targets: () => readonly URL[]): Promise<Link> {
         if (pairs.has(pair) && !other.write(bytes)) socket.pause();
       });
       other.on("drain", () => {
-        if (!stalled) socket.resume();
+        if (!stalled.includes(side)) socket.resume();
       });
     }
-    if (stalled) pause(pair);
+    pause(pair);
   }
 
-  function pause({ client, server }: Pair): void {
-    client.pause();
-    server.pause();
+  function pause(pair: Pair): void {
+    for (const side of stalled) pair[side].pause();
   }
 
   function cut(): void {
@@ -81,16 +88,21 @@ export async function startLink(targets: () => readonly URL[]): Promise<Link> {
   return {
     port: (listener.address() as AddressInfo).port,
     cut,
-    stall() {
-      stalled = true;
+    stall(...from) {
+      stalled = from.length > 0 ? from : ["server", "client"];
       for (const pair of pairs) pause(pair);
     },
     release() {
-      stalled = false;
+      stalled = [];
       for (const { client, server } of pairs) {
         client.resume();
         server.resume();
       }
+    },
+    inject(said, bytes) {
+      const pair = [...pairs].find(({ greeting }) => greeting.includes(said));
+      if (pair === undefined) throw new Error(`No client said ${said}.`);
+      pair.server.write(bytes);
     },
     silence(gone) {
       for (const pair of [...pairs]) {

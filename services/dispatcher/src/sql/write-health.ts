@@ -4,9 +4,8 @@ import type { Queries } from "@herald/common/database/queries";
 import type { Health, HealthStep } from "../health.ts";
 
 /**
- * Writes a step of an endpoint's health, and its notice with it, so that no crash comes between the two. Returns the
- * endpoint's organization, or undefined where nothing was written: the endpoint is not as `before` any more, or another
- * transaction holds its row. The caller reads again.
+ * Writes a step of an endpoint's health, and its notice with it, so that no crash comes between the two. Returns false where
+ * nothing was written: the endpoint is not as `before` any more, or another transaction holds its row. The caller reads again.
  *
  * Locks that endpoint's row; does not wait for it, and then writes the very version that it locked (`ctid`). Walks
  * webhook_endpoint_pkey.
@@ -15,8 +14,8 @@ export async function writeHealth(
   queries: Queries,
   endpointId: string,
   { before, step, now }: { before: Health; step: HealthStep; now: Date },
-): Promise<{ organizationId: string } | undefined> {
-  const [written] = await queries.$queryRaw<{ organizationId: string }[]>`
+): Promise<boolean> {
+  const written = await queries.$queryRaw<unknown[]>`
     with free as materialized (
       select ctid from webhook_endpoint
       where id = ${endpointId}::uuid
@@ -45,8 +44,8 @@ export async function writeHealth(
       from written
       where ${step.notice}::text is not null
     )
-    select organization_id as "organizationId" from written`;
-  return written;
+    select id from written`;
+  return written.length > 0;
 }
 
 /** A UUID of version 7. In one millisecond, the notice that an endpoint is disabled comes after the one that it is failing. */

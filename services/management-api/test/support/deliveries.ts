@@ -38,6 +38,22 @@ export async function storeMany(
     from generate_series(1, ${count}::int)`;
 }
 
+/** Stores the first attempt of a delivery that was attempted again: it failed some seconds before `now`. */
+export async function storeFirstAttempt(prisma: PrismaClient, deliveryId: string, now: Date): Promise<void> {
+  await prisma.deliveryAttempt.create({
+    data: {
+      deliveryId,
+      number: 1,
+      startedAt: new Date(now.getTime() - 9_000),
+      durationMs: 41,
+      statusCode: 500,
+      errorSummary: "the receiver answered 500",
+      failureKind: "http_status",
+      responseExcerpt: "sorry",
+    },
+  });
+}
+
 export const ATTEMPTED_AT = new Date("2026-03-01T12:00:00.123Z");
 
 /** Rows of deliveries in each state, as the dispatcher leaves them. */

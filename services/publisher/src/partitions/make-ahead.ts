@@ -1,17 +1,7 @@
-import type { Queries } from "@herald/common/database/queries";
-import type { Clock } from "@herald/common/runtime/clock";
-import type { Log } from "@herald/common/telemetry/log";
-import type { PublisherMetrics } from "../metrics.ts";
 import { makePartitions, readPartitions } from "../sql/partitions.ts";
+import { stepFailed, type TaskParts } from "../task.ts";
 import { daysToMake } from "./days.ts";
 import { retryLocked } from "./retry-locked.ts";
-
-interface Parts {
-  queries: Queries;
-  clock: Clock;
-  metrics: Pick<PublisherMetrics, "taskFailures">;
-  log: Log;
-}
 
 /**
  * Makes the partitions that are missing, a day at a time, so that no lock is held for long. A day that can't be made now, for
@@ -20,15 +10,16 @@ interface Parts {
  * @throws where PostgreSQL can't be asked which there are
  */
 export async function makeAhead(
-  { queries, clock, metrics, log }: Parts,
+  parts: TaskParts,
   { windowMs }: { windowMs: number },
   signal: AbortSignal,
 ): Promise<void> {
+  const { queries, clock } = parts;
   const { days, serverNow } = await readPartitions(queries);
-  const missing = daysToMake({ now: clock.now(), serverNow, windowMs }).filter((day) => !days.includes(day));
   const failed: string[] = [];
   let error: unknown;
-  for (const day of missing) {
+  for (const day of daysToMake({ now: clock.now(), serverNow, windowMs })) {
+    if (days.includes(day)) continue;
     if (signal.aborted) return;
     try {
       await retryLocked(() => makePartitions(queries, day), signal);
@@ -37,7 +28,6 @@ export async function makeAhead(
       error = reason;
     }
   }
-  if (failed.length === 0) return;
-  metrics.taskFailures.inc({ task: "partitions" });
-  log.warn("partitions can't be made now; the next pass tries again", { days: failed, error });
+  const failure = "partitions can't be made now; the next pass tries again";
+  if (failed.length > 0) stepFailed(parts, "partitions", failure, { days: failed, error });
 }

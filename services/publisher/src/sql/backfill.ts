@@ -1,49 +1,34 @@
 import type { Queries } from "@herald/common/database/queries";
-import type { CatchUp } from "./take-catch-up.ts";
+import type { PageBounds, Work, WorkPage } from "./work.ts";
 
-export interface BackfilledPage {
-  /** False where another process has taken the catch-up over, or somebody asked for it anew. */
-  held: boolean;
-  /** The page was not full, so the pass is over. */
-  ended: boolean;
-  /** Deliveries that were missing and are there now, due at once. */
-  deliveryCount: number;
+export interface BackfilledPage extends WorkPage {
   /** The key of the page's last event; null for an empty page. */
   cursor: string | null;
 }
 
-export interface BackfillTimes {
-  now: Date;
-  /** The lease, if the pass goes on. */
-  renewedUntil: Date;
-  /** When the daily guard comes, if the pass ends here and is not asked for again. */
-  guardAt: Date;
-  /** Of events up to this time nothing is missing, if the pass ends here. */
-  completeTo: Date;
-}
-
 /**
  * Reads one page of the events of an endpoint's organization that come after a key, and makes the deliveries that the endpoint
- * lacks. Nothing for an endpoint that is disabled or gone. Stores the cursor and renews the lease, or ends the pass where the page
- * is not full: in the same statement, since after a slow one somebody else may have the catch-up already.
+ * lacks. Stores the cursor and renews the lease, or ends the pass where the page is not full: in the same statement, since after a
+ * slow one somebody else may have the catch-up already. When it has ended, it is due again as it was asked for, or as the daily guard, in
+ * case an event is missed in a way that is not foreseen.
+ *
+ * An endpoint that is disabled gets nothing, and its catch-up rests until the resume sets a time again. That of an endpoint
+ * which is gone is removed.
  *
  * The page is counted before the filter, so that a call costs the same whatever an organization emits.
  * Locks: what it inserts, and the catch-up's row at its end. Walks business_event_pkey in the partitions after the key.
  */
 export async function backfill(
   queries: Queries,
-  { endpointId, leasedUntil }: CatchUp,
-  page: { organizationId: string; after: string; pageSize: number },
-  times: BackfillTimes,
+  { endpointId, leasedUntil, after }: Work & { after: string },
+  { pageSize, now, renewedUntil }: PageBounds,
 ): Promise<BackfilledPage> {
-  const { organizationId, after, pageSize } = page;
-  const { now, renewedUntil, guardAt, completeTo } = times;
   const [row] = await queries.$queryRaw<BackfilledPage[]>`
     with endpoint as materialized (
-      select id, organization_id, events from webhook_endpoint where id = ${endpointId}::uuid and enabled
+      select id, organization_id, events, enabled from webhook_endpoint where id = ${endpointId}::uuid
     ), page as materialized (
       select key, type from business_event
-      where organization_id = ${organizationId} and key > ${after}::uuid and exists (select from endpoint)
+      where organization_id = (select organization_id from endpoint where enabled) and key > ${after}::uuid
       order by key
       limit ${pageSize}
     ), backfilled as (
@@ -66,16 +51,20 @@ export async function backfill(
       update catch_up
       set cursor = case when not ended then progress.key end,
         due_at = case
+          when not enabled then 'infinity'
           when not ended then ${renewedUntil}::timestamptz
           when again_at > ${now}::timestamptz then again_at
-          else ${guardAt}::timestamptz
+          else ${now}::timestamptz + interval '24 hours'
         end,
-        priority = case when not ended or again_at > ${now}::timestamptz then priority else 1 end,
-        again_at = case when again_at > ${now}::timestamptz then again_at end,
-        complete_to = case when ended then ${completeTo}::timestamptz else complete_to end
-      from progress
+        priority = case when not ended or not enabled or again_at > ${now}::timestamptz then priority else 1 end,
+        again_at = case when not enabled or again_at > ${now}::timestamptz then again_at end,
+        complete_to = case when ended and enabled then ${now}::timestamptz else complete_to end
+      from progress, endpoint
       where endpoint_id = ${endpointId}::uuid and due_at = ${leasedUntil}::timestamptz
       returning 1
+    ), removed as (
+      delete from catch_up
+      where endpoint_id = ${endpointId}::uuid and due_at = ${leasedUntil}::timestamptz and not exists (select from endpoint)
     )
     select
       exists (select from held) as "held",

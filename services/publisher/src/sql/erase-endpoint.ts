@@ -1,25 +1,19 @@
 import type { Queries } from "@herald/common/database/queries";
-import type { Erasure } from "./take-erasure.ts";
-
-export interface ErasedPage {
-  /** False where another process has taken the erasure over. */
-  held: boolean;
-  dueCount: number;
-  deliveryCount: number;
-}
+import type { PageBounds, Work, WorkPage } from "./work.ts";
 
 /**
- * Erases one page of what a deleted endpoint has left: rows of `due`, and deliveries with their attempts. Renews the lease.
+ * Erases one page of what a deleted endpoint has left: rows of `due`, and deliveries with their attempts. Renews the
+ * lease. An erasure that finds nothing any more waits for its last look, and after that it is over.
  *
  * Locks what it erases, and the erasure's row at its end. Walks due_endpoint_id_due_at_idx and due_pkey, delivery_endpoint_id_id_idx
  * for the page, and then the primary keys in the partitions that the page lies in.
  */
 export async function eraseEndpointPage(
   queries: Queries,
-  { endpointId, leasedUntil }: Erasure,
-  { renewedUntil, pageSize }: { renewedUntil: Date; pageSize: number },
-): Promise<ErasedPage> {
-  const [row] = await queries.$queryRaw<ErasedPage[]>`
+  { endpointId, leasedUntil }: Work,
+  { pageSize, now, renewedUntil }: PageBounds,
+): Promise<WorkPage> {
+  const [row] = await queries.$queryRaw<WorkPage[]>`
     with page as materialized (
       select id from delivery where endpoint_id = ${endpointId}::uuid order by id limit ${pageSize}
     ), waiting as (
@@ -38,15 +32,22 @@ export async function eraseEndpointPage(
       where id = any (array (select id from page))
         and id between (select id from page order by id limit 1) and (select id from page order by id desc limit 1)
       returning 1
+    ), progress as (
+      select
+        (select count(*) from erased)::int as delivery_count,
+        (select count(*) from erased) + (select count(*) from waiting) = 0 as ended
     ), held as (
-      update erasure set due_at = ${renewedUntil}::timestamptz
+      update erasure set due_at = case when ended then until else ${renewedUntil}::timestamptz end
+      from progress
       where endpoint_id = ${endpointId}::uuid and due_at = ${leasedUntil}::timestamptz
+        and not (ended and until <= ${now}::timestamptz)
       returning 1
+    ), finished as (
+      delete from erasure using progress
+      where endpoint_id = ${endpointId}::uuid and due_at = ${leasedUntil}::timestamptz
+        and ended and until <= ${now}::timestamptz
     )
-    select
-      exists (select from held) as "held",
-      (select count(*) from waiting)::int as "dueCount",
-      (select count(*) from erased)::int as "deliveryCount"`;
+    select exists (select from held) as "held", ended, delivery_count as "deliveryCount" from progress`;
   if (!row) throw new Error("PostgreSQL answered a select of aggregates with no row.");
   return row;
 }

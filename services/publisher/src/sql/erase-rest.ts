@@ -1,14 +1,25 @@
+import { firstIdAt } from "@herald/common/database/ids";
 import type { Queries } from "@herald/common/database/queries";
 
 // What lies in the `*_rest` partitions is little: deliveries that were unfinished when their day was dropped, with their
 // attempts and events, and rows of days that never had partitions.
 
-export interface ErasedDeliveries {
-  /** Deliveries that the page held, erased or not. */
-  rowCount: number;
+/** Erases one page: what comes `after` the page before it, and ended before a time. */
+export type ErasePage<Cursor> = (
+  queries: Queries,
+  page: { after: Cursor | null; endedBefore: Date; pageSize: number },
+) => Promise<ErasedPage<Cursor>>;
+
+export interface ErasedPage<Cursor> {
   erasedCount: number;
-  /** The page's last delivery; null for an empty page. */
-  lastId: string | null;
+  /** The last row that the page held, erased or not; null for an empty page. */
+  last: Cursor | null;
+}
+
+/** The place of an event. */
+export interface EventCursor {
+  organizationId: string;
+  key: string;
 }
 
 /**
@@ -16,18 +27,12 @@ export interface ErasedDeliveries {
  * which have a row in `due`, stay however old they are.
  *
  * Locks what it erases. Walks delivery_rest_pkey from `after` on, and due_pkey and delivery_attempt_rest_pkey for each of the page.
- *
- * @param page `before` is an id that no delivery of a time since `endedBefore` is smaller than
  */
-export async function eraseRestOfDeliveries(
-  queries: Queries,
-  page: { after: string; before: string; endedBefore: Date; pageSize: number },
-): Promise<ErasedDeliveries> {
-  const { after, before, endedBefore, pageSize } = page;
-  const [row] = await queries.$queryRaw<ErasedDeliveries[]>`
+export const eraseRestOfDeliveries: ErasePage<string> = async (queries, { after, endedBefore, pageSize }) => {
+  const [row] = await queries.$queryRaw<ErasedPage<string>[]>`
     with page as materialized (
       select id, coalesce(attempted_at, created_at) as ended_at from delivery_rest
-      where id > ${after}::uuid and id < ${before}::uuid
+      where id > ${after ?? ZERO_UUID}::uuid and id < ${firstIdAt(endedBefore)}::uuid
       order by id
       limit ${pageSize}
     ), ended as materialized (
@@ -41,40 +46,20 @@ export async function eraseRestOfDeliveries(
       delete from delivery_rest where id = any (array (select id from ended)) returning id
     )
     select
-      (select count(*) from page)::int as "rowCount",
       (select count(*) from erased)::int as "erasedCount",
-      (select id from page order by id desc limit 1) as "lastId"`;
+      (select id from page order by id desc limit 1) as "last"`;
   if (!row) throw new Error("PostgreSQL answered a select of aggregates with no row.");
   return row;
-}
-
-/** A position in the events: those after it in (organization_id, key) are still to be read. */
-export interface EventCursor {
-  organizationId: string;
-  key: string;
-}
-
-export interface ErasedEvents {
-  rowCount: number;
-  erasedCount: number;
-  /** The page's last event; null for an empty page. */
-  cursor: EventCursor | null;
-}
+};
 
 /**
- * Reads one page of events by organization and key, and erases those whose key is smaller than `before`, unless a delivery
+ * Reads one page of events by organization and key, and erases those of a time before `endedBefore`, unless a delivery
  * refers to one: the body of a delivery is its event's. The deliveries of an event lie within its millisecond.
  *
  * Locks what it erases. Walks business_event_rest_pkey from `after` on, and a millisecond of delivery_rest_pkey for each old one.
  */
-export async function eraseRestOfEvents(
-  queries: Queries,
-  page: { after: EventCursor | null; before: string; pageSize: number },
-): Promise<ErasedEvents> {
-  const { after, before, pageSize } = page;
-  const [row] = await queries.$queryRaw<
-    (Omit<ErasedEvents, "cursor"> & { lastOrganizationId: string; lastKey: string })[]
-  >`
+export const eraseRestOfEvents: ErasePage<EventCursor> = async (queries, { after, endedBefore, pageSize }) => {
+  const [row] = await queries.$queryRaw<ErasedPage<EventCursor>[]>`
     with page as materialized (
       select organization_id, key from business_event_rest
       where (organization_id, key) > (${after?.organizationId ?? ""}, ${after?.key ?? ZERO_UUID}::uuid)
@@ -82,7 +67,7 @@ export async function eraseRestOfEvents(
       limit ${pageSize}
     ), old as materialized (
       select organization_id, key from page
-      where key < ${before}::uuid
+      where key < ${firstIdAt(endedBefore)}::uuid
         -- Not "not exists", for which PostgreSQL would read all deliveries.
         and (
           select id from delivery_rest
@@ -96,17 +81,15 @@ export async function eraseRestOfEvents(
       using old
       where event.organization_id = old.organization_id and event.key = old.key
       returning 1
-    ), last_event as (
-      select organization_id, key from page order by organization_id desc, key desc limit 1
     )
     select
-      (select count(*) from page)::int as "rowCount",
       (select count(*) from erased)::int as "erasedCount",
-      (select organization_id from last_event) as "lastOrganizationId",
-      (select key from last_event) as "lastKey"`;
+      (
+        select json_build_object('organizationId', organization_id, 'key', key)
+        from page order by organization_id desc, key desc limit 1
+      ) as "last"`;
   if (!row) throw new Error("PostgreSQL answered a select of aggregates with no row.");
-  const { rowCount, erasedCount, lastOrganizationId, lastKey } = row;
-  return { rowCount, erasedCount, cursor: rowCount > 0 ? { organizationId: lastOrganizationId, key: lastKey } : null };
-}
+  return row;
+};
 
 const ZERO_UUID = "00000000-0000-0000-0000-000000000000";

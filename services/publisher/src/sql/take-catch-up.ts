@@ -1,23 +1,25 @@
 import type { Queries } from "@herald/common/database/queries";
+import type { Work } from "./work.ts";
 
 /** An endpoint whose catch-up this process does now. */
-export interface CatchUp {
-  endpointId: string;
-  /** Marks the catch-up as taken by this process: every later statement changes it only where this still stands. */
-  leasedUntil: Date;
+export interface CatchUp extends Work {
   /** 0: somebody waits for it. 1: the daily guard. */
   priority: number;
   /** The key of the last event that was read; null at the beginning of a pass. */
   cursor: string | null;
   /** Of events up to this time nothing was missing at the last pass; null before the first one. */
   completeTo: Date | null;
+  /** The endpoint's creation; null where it is gone. */
+  createdAt: Date | null;
 }
 
 /**
  * Takes the catch-up that is next, and moves its time past a lease: of those that somebody waits for the one that has been due
  * longest, and where there is none, of the daily guards. Null where none is due.
  *
- * Locks the row that it takes, skips those that others lock. Walks catch_up_priority_due_at_idx.
+ * Of the endpoint it reads only what never changes: this statement may see it as it was before the resume that its catch-up waited for.
+ *
+ * Locks the row that it takes, skips those that others lock. Walks catch_up_priority_due_at_idx and webhook_endpoint_pkey.
  */
 export async function takeCatchUp(
   queries: Queries,
@@ -37,47 +39,7 @@ export async function takeCatchUp(
       )
     )
     returning endpoint_id as "endpointId", due_at as "leasedUntil", priority::int as "priority", cursor,
-      complete_to as "completeTo"`;
+      complete_to as "completeTo",
+      (select created_at from webhook_endpoint where id = endpoint_id) as "createdAt"`;
   return taken ?? null;
-}
-
-export interface CatchUpEndpoint {
-  organizationId: string;
-  enabled: boolean;
-  createdAt: Date;
-}
-
-/**
- * Null where the endpoint is gone. This is a statement of its own: one that took the catch-up too could see the endpoint as it
- * was before the resume that it has waited for. Locks nothing. Walks webhook_endpoint_pkey.
- */
-export async function readEndpoint(queries: Queries, endpointId: string): Promise<CatchUpEndpoint | null> {
-  const [endpoint] = await queries.$queryRaw<CatchUpEndpoint[]>`
-    select organization_id as "organizationId", enabled, created_at as "createdAt"
-    from webhook_endpoint where id = ${endpointId}::uuid`;
-  return endpoint ?? null;
-}
-
-/** Lets others go on with a catch-up, behind those that wait already. Locks its row. Walks catch_up_pkey. */
-export async function giveBackCatchUp(
-  queries: Queries,
-  { endpointId, leasedUntil }: CatchUp,
-  now: Date,
-): Promise<void> {
-  await queries.$executeRaw`
-    update catch_up set due_at = ${now}::timestamptz
-    where endpoint_id = ${endpointId}::uuid and due_at = ${leasedUntil}::timestamptz`;
-}
-
-/** Lets a disabled endpoint rest until its resume sets a time again. Locks its row. Walks catch_up_pkey. */
-export async function suspendCatchUp(queries: Queries, { endpointId, leasedUntil }: CatchUp): Promise<void> {
-  await queries.$executeRaw`
-    update catch_up set due_at = 'infinity', cursor = null
-    where endpoint_id = ${endpointId}::uuid and due_at = ${leasedUntil}::timestamptz`;
-}
-
-/** Removes the catch-up of an endpoint that is gone. Locks its row. Walks catch_up_pkey. */
-export async function removeCatchUp(queries: Queries, { endpointId, leasedUntil }: CatchUp): Promise<void> {
-  await queries.$executeRaw`
-    delete from catch_up where endpoint_id = ${endpointId}::uuid and due_at = ${leasedUntil}::timestamptz`;
 }

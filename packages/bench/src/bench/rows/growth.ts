@@ -7,7 +7,6 @@ import { settle } from "@herald/dispatcher/sql/settle";
 import { type ApiClient, apiClient } from "@herald/e2e/herald/api-client";
 import { backfill } from "@herald/publisher/sql/backfill";
 import { FIRST_ENDPOINT, storeEvents } from "@herald/publisher/sql/store-events";
-import type { CatchUp } from "@herald/publisher/sql/take-catch-up";
 import type { BenchEnvironment } from "../environment.ts";
 import type { FigureKind, Row } from "../row.ts";
 import { SAMPLE_BODY } from "../sample-body.ts";
@@ -146,7 +145,7 @@ async function openHistory(
     });
     const [first] = await admin.list();
     const leasedUntil = new Date(Date.now() + 24 * 60 * 60_000);
-    const catchUp = { endpointId: first?.id ?? "", leasedUntil, priority: 0, cursor: null, completeTo: null };
+    const catchUp = { endpointId: first?.id ?? "", leasedUntil };
     await database.queries.$executeRaw`
       insert into catch_up (endpoint_id, due_at) values (${catchUp.endpointId}::uuid, ${leasedUntil})`;
     return {
@@ -168,7 +167,7 @@ async function openHistory(
 interface Worker {
   database: Database;
   admin: ApiClient;
-  catchUp: CatchUp;
+  catchUp: { endpointId: string; leasedUntil: Date };
 }
 
 async function work({ database: { queries }, admin, catchUp }: Worker): Promise<Record<Step, number>> {
@@ -222,11 +221,10 @@ async function work({ database: { queries }, admin, catchUp }: Worker): Promise<
       })),
     ),
   );
-  const page = { organizationId: admin.organizationId, after: firstIdAt(windowStart), pageSize: 1_000 };
+  const work = { ...catchUp, after: firstIdAt(windowStart) };
   // The same lease again and again, so that each page is the first one.
-  const lease = catchUp.leasedUntil;
-  const times = { now, renewedUntil: lease, guardAt: lease, completeTo: now };
-  await timed("catchUp", () => backfill(queries, catchUp, page, times));
+  const bounds = { pageSize: 1_000, now, renewedUntil: catchUp.leasedUntil };
+  await timed("catchUp", () => backfill(queries, work, bounds));
   await timed("list", () => admin.list());
   return measured as Record<Step, number>;
 }

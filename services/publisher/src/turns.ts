@@ -1,0 +1,80 @@
+import { shrinkingPages } from "@herald/common/database/shrinking";
+import { giveBack, type PageBounds, type Work, type WorkPage } from "./sql/work.ts";
+import { stepFailed, type TaskParts } from "./task.ts";
+
+export interface TurnOptions {
+  /** Rows of a page, at the most. */
+  pageSize: number;
+  /** After this time, work that was cut off is taken again, in milliseconds. Longer than a statement may take. */
+  leaseMs: number;
+}
+
+interface Kind<Taken extends Work> {
+  task: "catch-up" | "erasure";
+  /** Has a row for each endpoint, with the time at which its work is due. */
+  table: "catch_up" | "erasure";
+  /** Takes the work that is next, and moves its time past the lease; null where none is due. */
+  take(lease: { now: Date; leasedUntil: Date }): Promise<Taken | null>;
+  /** Does a page of it, and in the same statement renews the lease or ends the work. */
+  page(taken: Taken, bounds: PageBounds, signal: AbortSignal): Promise<WorkPage>;
+  /** Said after a turn that changed something, and after one that failed. */
+  done: string;
+  failure: string;
+}
+
+/** Then the endpoint goes behind the others, so that nobody waits for the end of long work. */
+const PAGES_PER_TURN = 10;
+
+/**
+ * Makes a task that does work of endpoints by turns of some pages, as long as any is due. Several processes may do so at once: each
+ * work has a lease, and goes on where the last turn ended, in any process. Where a turn fails, its work is taken again when the lease
+ * ends; the others go on.
+ *
+ * A run resolves with the number of deliveries; `signal` ends it after the statement under way.
+ */
+export function byTurns<Taken extends Work>(
+  parts: TaskParts,
+  { task, table, take, page, done, failure }: Kind<Taken>,
+  { pageSize: max, leaseMs }: TurnOptions,
+): (signal: AbortSignal) => Promise<number> {
+  const { queries, clock, log } = parts;
+  const inPages = shrinkingPages({ max });
+
+  function lease(): { now: Date; leasedUntil: Date } {
+    const now = clock.now();
+    return { now, leasedUntil: new Date(now.getTime() + leaseMs) };
+  }
+
+  async function takeTurn(taken: Taken, signal: AbortSignal): Promise<number> {
+    let deliveries = 0;
+    for (let pages = 0; pages < PAGES_PER_TURN && !signal.aborted; pages++) {
+      const { renewedUntil, held, ended, deliveryCount } = await inPages(async (pageSize) => {
+        // Smaller pages, where this one is too much, have a lease of their own.
+        const { now, leasedUntil: renewedUntil } = lease();
+        return { renewedUntil, ...(await page(taken, { pageSize, now, renewedUntil }, signal)) };
+      });
+      deliveries += deliveryCount;
+      if (ended || !held) return deliveries;
+      taken.leasedUntil = renewedUntil;
+    }
+    await giveBack(queries, table, taken, clock.now());
+    return deliveries;
+  }
+
+  return async (signal) => {
+    let total = 0;
+    while (!signal.aborted) {
+      const taken = await take(lease());
+      if (taken === null) break;
+      const { endpointId } = taken;
+      try {
+        const deliveries = await takeTurn(taken, signal);
+        if (deliveries > 0) log.info(done, { endpointId, deliveries });
+        total += deliveries;
+      } catch (error) {
+        stepFailed(parts, task, failure, { endpointId, error });
+      }
+    }
+    return total;
+  };
+}
