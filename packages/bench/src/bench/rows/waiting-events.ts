@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { names } from "@herald/common/broker/topology";
+import { declareHints, names } from "@herald/common/broker/topology";
 import type { ServiceProcess } from "@herald/e2e/herald/processes";
-import { connect } from "amqplib";
 import { type ServerCpu, serverCpu } from "../cpu.ts";
 import type { BenchEnvironment, BenchHerald } from "../environment.ts";
+import { onChannel } from "../on-channel.ts";
 import type { BenchOptions, OpenRow } from "../row.ts";
 import { startHerald } from "../running-herald.ts";
 import { SAMPLE_BODY } from "../sample-body.ts";
@@ -38,6 +38,8 @@ export async function startWaitingEvents(
   const services = ["publisher"] as const;
   const { herald, traffic, service, close } = await startHerald(environment, { name, endpoints: ENDPOINTS, services });
   const publisher = service("publisher");
+  // Only who consumes hints declares their queue, and here they have to go somewhere.
+  await onChannel(herald, (channel) => declareHints(channel, herald.namespace));
   progress("Warming up");
   await fanOutWaiting(herald, traffic, [publisher], Math.min(WARM_UP_EVENTS, events));
   return {
@@ -128,9 +130,6 @@ async function takeDeliveries(herald: BenchHerald): Promise<number> {
     await client.query("truncate due, delivery, delivery_attempt, business_event");
     return rows[0]?.count ?? 0;
   });
-  const broker = await connect(herald.amqpUrl);
-  const channel = await broker.createChannel();
-  await channel.purgeQueue(names(herald.namespace).hintsQueue);
-  await broker.close();
+  await onChannel(herald, (channel) => channel.purgeQueue(names(herald.namespace).hintsQueue));
   return count;
 }
