@@ -3,13 +3,15 @@ import { insertEndpoint } from "@herald/testkit/harness/rows";
 import { type TestDatabase, useDatabase } from "@herald/testkit/harness/use-database";
 import { expect, test } from "@jest/globals";
 import type { BenchHerald } from "../src/bench/environment.ts";
+import { dropOldDay } from "../src/bench/rows/partition.ts";
 import { inDatabase, storeUnfinished } from "../src/bench/rows/stored-backlog.ts";
-import { storeFinished } from "../src/bench/rows/stored-history.ts";
+import { storeFinished, storeFinishedDay } from "../src/bench/rows/stored-history.ts";
 import { serverWork } from "../src/bench/server-work.ts";
 import { progressOf, storedDeliveries } from "../src/chaos/environment/database.ts";
 
 const stored = useDatabase();
 const past = useDatabase();
+const dropped = useDatabase();
 const counted = useDatabase();
 const herald = ({ url }: TestDatabase) => ({ databaseUrl: url }) as BenchHerald;
 
@@ -43,6 +45,22 @@ test("a stored history lies in partitions of days, and one delivery in twenty ha
   expect(parts.length).toBeGreaterThanOrEqual(4);
   expect(parts.reduce((sum, { count }) => sum + count, 0)).toBe(400);
   expect(await prisma.deliveryAttempt.count()).toBe(20);
+});
+
+test("a day that is stored at once lies in partitions of its own, and the publisher's statement drops it", async () => {
+  const { prisma } = dropped.database;
+  const { organizationId } = await insertEndpoint(prisma);
+  const day = "2026-03-01";
+  await storeFinishedDay(herald(dropped), { organizationId, deliveries: 400, day, progress: () => {} });
+  const [{ count } = { count: 0 }] = await prisma.$queryRaw<{ count: number }[]>`
+    select count(*)::int as count from delivery_20260301
+    join business_event_20260301 as event on event.organization_id = delivery_20260301.organization_id and key = event_key`;
+  expect(count).toBe(400);
+  expect(await prisma.deliveryAttempt.count()).toBe(20);
+  expect(await dropOldDay(herald(dropped), day)).toMatchObject({ tries: 1 });
+  expect(await prisma.delivery.count()).toBe(0);
+  expect(await prisma.businessEvent.count()).toBe(0);
+  expect(await prisma.deliveryAttempt.count()).toBe(0);
 });
 
 test("index entries are counted from what PostgreSQL says of its tables", async () => {

@@ -5,6 +5,8 @@ import type { Busy, Traffic } from "./traffic.ts";
 export interface Steady {
   emitted: number;
   delays: number[];
+  /** When the events of these delays were planned. */
+  plannedAt: number[];
   busy: Busy;
 }
 
@@ -18,6 +20,6 @@ export async function measureSteady(
   const emitted = await traffic.emitEvenly(perSecond, seconds);
   const busy = await traffic.busy();
   await sleep(500);
-  const { delays } = await traffic.arrivals();
-  return { emitted, delays, busy };
+  const { delays, plannedAt } = await traffic.arrivals();
+  return { emitted, delays, plannedAt, busy };
 }

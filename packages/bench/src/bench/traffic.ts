@@ -51,6 +51,8 @@ export interface TrafficArrivals {
   repeated: number;
   /** Of the events that were emitted here. */
   delays: number[];
+  /** When each of these events was planned, in milliseconds of the clock that all processes share. */
+  plannedAt: number[];
 }
 
 /** An endpoint for what goes on beside the measured traffic. */
@@ -140,21 +142,19 @@ export async function startTraffic(
       },
       reset: () => askReceiver({ type: "reset" }),
       async arrivals() {
-        const { different, repeated, delays } = await askReceiver<Arrivals>({ type: "arrivals" });
-        return { different: sum(different), differentOf: ({ path }) => different[path] ?? 0, repeated, delays };
+        const { different, ...arrivals } = await askReceiver<Arrivals>({ type: "arrivals" });
+        return { ...arrivals, different: sum(different), differentOf: ({ path }) => different[path] ?? 0 };
       },
       hang: (indexes) => askReceiver({ type: "hang", paths: indexes.map((index) => `/${index}`) }),
       async answerAfter(afterMs) {
-        for (const path of paths)
-          await askReceiver({ type: "answer", path, behaviour: { afterMs, exact: false, status: 204 } });
+        for (const path of paths) await askReceiver({ type: "answer", path, behaviour: { afterMs } });
       },
       async addEndpoint(name) {
         const path = `/${name}`;
         return {
           ...(await createEndpoint(path)),
           path,
-          answer: ({ afterMs = 0, exact = false, status = 204 }) =>
-            askReceiver({ type: "answer", path, behaviour: { afterMs, exact, status } }),
+          answer: (behaviour) => askReceiver({ type: "answer", path, behaviour }),
           watch: () => askReceiver({ type: "watch", path }),
           watched: () => askReceiver({ type: "watched" }),
         };

@@ -15,6 +15,15 @@ const SCENARIOS: Readonly<Record<string, Scenario>> = {
   restore: restoreScenario,
 };
 
+const USAGE = `pnpm chaos [options]: breaks a Herald of its own while events flow, and counts what was lost.
+
+  --scenario NAME  ${Object.keys(SCENARIOS).join(", ")} (faults)
+  --seed N         a whole number that repeats a run (another one each time)
+  --seconds N      how long events are emitted and faults injected (60)
+  --rate N         events a second (400)
+  --json           prints everything as JSON
+  --disposable     PostgreSQL doesn't wait for the disk`;
+
 const { values } = parseArgs({
   options: {
     scenario: { type: "string", default: "faults" },
@@ -23,23 +32,19 @@ const { values } = parseArgs({
     rate: { type: "string", default: "400" },
     json: { type: "boolean", default: false },
     disposable: { type: "boolean", default: false },
+    help: { type: "boolean", default: false },
   },
 });
+if (values.help) {
+  console.log(USAGE);
+  process.exit();
+}
 const seed = values.seed === undefined ? Date.now() % 100_000 : Number(values.seed);
 const seconds = Number(values.seconds);
 const rate = Number(values.rate);
 const scenario = SCENARIOS[values.scenario];
 if (!scenario || !Number.isInteger(seed) || !(seconds > 0) || !(rate > 0)) {
-  console.error(
-    [
-      "pnpm chaos [--scenario NAME] [--seed N] [--seconds N] [--rate N] [--json] [--disposable]",
-      `  --scenario    ${Object.keys(SCENARIOS).join(", ")}; faults unless said otherwise`,
-      "  --seed        a whole number that repeats a run; another one each time where absent",
-      "  --seconds     how long events are emitted and faults injected: 60",
-      "  --rate        events a second: 400",
-      "  --disposable  PostgreSQL doesn't wait for the disk",
-    ].join("\n"),
-  );
+  console.error(USAGE);
   process.exit(2);
 }
 

@@ -13,8 +13,8 @@ export type ReceiverRequest =
   /** Forgets what came so far. */
   | { type: "reset" }
   | { type: "arrivals" }
-  /** From now on answers so at this path. */
-  | { type: "answer"; path: string; behaviour: Behaviour }
+  /** From now on answers so at this path; what is not said is as at first. */
+  | { type: "answer"; path: string; behaviour: Partial<Behaviour> }
   /** Leaves requests to these paths without an answer; answers those that hung before to others. */
   | { type: "hang"; paths: string[] }
   /** Begins to note how many requests to this path it has at once. */
@@ -27,6 +27,8 @@ export interface Behaviour {
   afterMs: number;
   exact: boolean;
   status: number;
+  /** Every second request is answered with 503 instead. */
+  failsHalf: boolean;
 }
 
 export interface Arrivals {
@@ -36,6 +38,8 @@ export interface Arrivals {
   repeated: number;
   /** From the emitter's plan to the receiver having the whole request, in milliseconds; none of paths that hang. */
   delays: number[];
+  /** When each of these events was planned, in milliseconds of the clock that all processes share. */
+  plannedAt: number[];
 }
 
 /** A request that came to the watched path. */
@@ -48,12 +52,15 @@ export interface Watched {
   answered: number;
 }
 
-const AT_ONCE: Behaviour = { afterMs: 0, exact: true, status: 204 };
+const AT_ONCE: Behaviour = { afterMs: 0, exact: false, status: 204, failsHalf: false };
 
 let counts = new Map<string, number>();
 const arrivals = new Map<string, number>();
 let delays: number[] = [];
+let plannedAt: number[] = [];
 const behaviours = new Map<string, Behaviour>();
+/** Paths whose next request fails. */
+const failingNext = new Set<string>();
 let hanging: ReadonlySet<string> = new Set();
 const hung = new Map<ServerResponse, { path: string; body: string }>();
 let watch: { path: string; startedAt: number; open: number; answered: number; seen: Watched[] } | undefined;
@@ -72,12 +79,13 @@ answerParent<ReceiverRequest>((request) => {
     case "reset":
       arrivals.clear();
       delays = [];
+      plannedAt = [];
       counts = new Map();
       return undefined;
     case "arrivals":
       return arrivalsSoFar();
     case "answer":
-      behaviours.set(request.path, request.behaviour);
+      behaviours.set(request.path, { ...AT_ONCE, ...request.behaviour });
       return undefined;
     case "hang":
       hanging = new Set(request.paths);
@@ -117,11 +125,15 @@ function handle(path: string, body: string, response: ServerResponse): void {
     response.on("close", () => hung.delete(response));
     return;
   }
-  const { afterMs, exact, status } = behaviours.get(path) ?? AT_ONCE;
+  const { afterMs, exact, failsHalf, ...behaviour } = behaviours.get(path) ?? AT_ONCE;
+  const status = failsHalf && failsNow(path) ? 503 : behaviour.status;
   const answered = watch?.path === path ? see(watch) : undefined;
   if (status < 300) {
     const emitted = EMITTED.exec(body)?.[1];
-    if (emitted !== undefined) delays.push(sharedNow() - Number(emitted));
+    if (emitted !== undefined) {
+      delays.push(sharedNow() - Number(emitted));
+      plannedAt.push(Number(emitted));
+    }
     record(path, body);
   }
   if (afterMs === 0) finish();
@@ -132,6 +144,12 @@ function handle(path: string, body: string, response: ServerResponse): void {
     answered?.();
     answer(response, status);
   }
+}
+
+function failsNow(path: string): boolean {
+  if (failingNext.delete(path)) return true;
+  failingNext.add(path);
+  return false;
 }
 
 function see(own: NonNullable<typeof watch>): () => void {
@@ -159,7 +177,7 @@ function arrivalsSoFar(): Arrivals {
     different[path] = (different[path] ?? 0) + 1;
     total += times;
   }
-  return { different, repeated: total - arrivals.size, delays };
+  return { different, repeated: total - arrivals.size, delays, plannedAt };
 }
 
 function answer(response: ServerResponse, status: number): void {

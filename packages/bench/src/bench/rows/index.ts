@@ -4,12 +4,16 @@ import { deliveriesRow } from "./deliveries.ts";
 import { dispatchersRow } from "./dispatchers.ts";
 import { fairnessRow } from "./fairness.ts";
 import { fanOutRow } from "./fan-out.ts";
+import { flakyRow } from "./flaky.ts";
 import { floodRow } from "./flood.ts";
 import { growthRow } from "./growth.ts";
 import { latencyRow } from "./latency.ts";
+import { lockedRow } from "./locked.ts";
 import { lookRow } from "./look.ts";
 import { manualRow } from "./manual.ts";
+import { partitionRow } from "./partition.ts";
 import { publishersRow } from "./publishers.ts";
+import { purgedRow } from "./purged.ts";
 import { recoveryRow } from "./recovery.ts";
 import { retriesRow } from "./retries.ts";
 
@@ -23,6 +27,10 @@ export const ROWS: readonly Row[] = [
   backlogRow,
   retriesRow,
   floodRow,
+  lockedRow,
+  flakyRow,
+  purgedRow,
+  partitionRow,
   recoveryRow,
   dispatchersRow,
   publishersRow,

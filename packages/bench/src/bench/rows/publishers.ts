@@ -1,9 +1,6 @@
 import type { FigureKind, Row } from "../row.ts";
-import { startHerald } from "../running-herald.ts";
-import { SAMPLE_BODY } from "../sample-body.ts";
-import { fanOutWaiting } from "./waiting-events.ts";
+import { startWaitingEvents } from "./waiting-events.ts";
 
-const ENDPOINTS = 20;
 const EVENTS_A_SECOND = 4_000;
 
 const figures = {
@@ -28,27 +25,17 @@ export const publishersRow: Row = {
   name: "publishers",
   title: "One publisher and two",
   figures,
-  async open(environment, { seconds, progress }) {
-    const events = Math.round(EVENTS_A_SECOND * seconds);
-    const services = ["publisher"] as const;
-    const running = await startHerald(environment, { name: "publishers", endpoints: ENDPOINTS, services });
-    const { herald, traffic, close } = running;
-    const first = running.service("publisher");
-    progress("Warming up");
-    await fanOutWaiting(herald, traffic, [first], events);
+  async open(environment, options) {
+    const start = { name: "publishers", eventsASecond: EVENTS_A_SECOND, ...options };
+    const { herald, publisher: first, conditions, fanOut, close } = await startWaitingEvents(environment, start);
     return {
-      conditions: {
-        endpoints: ENDPOINTS,
-        "deliveries an event": 1,
-        "events waiting": events,
-        "body bytes": SAMPLE_BODY.length,
-      },
+      conditions,
       async round() {
-        const one = await fanOutWaiting(herald, traffic, [first], events);
+        const one = await fanOut([first]);
         const second = await herald.start("publisher");
         // What a process does the first time costs more.
-        const warmUp = await fanOutWaiting(herald, traffic, [first, second], events);
-        const two = await fanOutWaiting(herald, traffic, [first, second], events);
+        const warmUp = await fanOut([first, second]);
+        const two = await fanOut([first, second]);
         await second.stop();
         return {
           one: one.perSecond,

@@ -1,4 +1,3 @@
-import { firstIdAt } from "@herald/common/database/ids";
 import type pg from "pg";
 import type { BenchHerald } from "../environment.ts";
 import { inDatabase } from "./stored-backlog.ts";
@@ -19,6 +18,9 @@ export interface StoredHistory {
 const STEP = 200_000;
 const DAY_MS = 24 * 60 * 60_000;
 
+/** "2026-11-21" of a time in UTC. */
+export const dayOf = (time: Date) => time.toISOString().slice(0, 10);
+
 /**
  * Stores finished deliveries of one organization, each with its event, spread over its endpoints and the last days as they
  * would have come. One in twenty had an attempt that failed.
@@ -27,17 +29,38 @@ export function storeFinished(herald: BenchHerald, history: StoredHistory): Prom
   return inDatabase(herald, async (client) => {
     const { organizationId, endpoints, otherEndpoints, deliveries, days, progress } = history;
     const now = new Date();
-    for (let day = -days; day <= 1; day++) await makeDay(client, new Date(now.getTime() + day * DAY_MS));
-    await client.query("set synchronous_commit = off");
+    for (let day = -days; day <= 1; day++) await makeDay(client, dayOf(new Date(now.getTime() + day * DAY_MS)));
     await client.query(STORE_ENDPOINTS, [organizationId, endpoints, endpoints + otherEndpoints, now]);
-    for (let stored = 0; stored < deliveries; stored += STEP) {
-      progress(`Storing finished deliveries: ${stored.toLocaleString("en")} of ${deliveries.toLocaleString("en")}`);
-      const last = Math.min(stored + STEP, deliveries);
-      await client.query(STORE_DELIVERIES, [organizationId, endpoints, days, deliveries, stored + 1, last, now]);
-    }
-    // So that PostgreSQL plans and reads as it would a day later.
-    await client.query("vacuum analyze business_event, delivery, delivery_attempt, webhook_endpoint");
+    await storeDeliveries(client, { organizationId, endpoints, deliveries, days, until: now, progress });
   });
+}
+
+/** Stores finished deliveries of an organization's only endpoint, spread over one day, as "2026-11-21". */
+export function storeFinishedDay(
+  herald: BenchHerald,
+  { day, ...history }: { day: string } & Pick<StoredHistory, "organizationId" | "deliveries" | "progress">,
+): Promise<void> {
+  return inDatabase(herald, async (client) => {
+    await makeDay(client, day);
+    // The last one is still of this day.
+    const until = new Date(new Date(day).getTime() + DAY_MS - 1);
+    await storeDeliveries(client, { ...history, endpoints: 1, days: 1, until });
+  });
+}
+
+async function storeDeliveries(
+  client: pg.Client,
+  history: Omit<StoredHistory, "otherEndpoints"> & { until: Date },
+): Promise<void> {
+  const { organizationId, endpoints, deliveries, days, until, progress } = history;
+  await client.query("set synchronous_commit = off");
+  for (let stored = 0; stored < deliveries; stored += STEP) {
+    progress(`Storing finished deliveries: ${stored.toLocaleString("en")} of ${deliveries.toLocaleString("en")}`);
+    const last = Math.min(stored + STEP, deliveries);
+    await client.query(STORE_DELIVERIES, [organizationId, endpoints, days, deliveries, stored + 1, last, until]);
+  }
+  // So that PostgreSQL plans and reads as it would a day later.
+  await client.query("vacuum analyze business_event, delivery, delivery_attempt, webhook_endpoint");
 }
 
 const STORE_ENDPOINTS = `
@@ -75,18 +98,6 @@ const STORE_DELIVERIES = `
   from made`;
 
 /** A day's partition of each table of the history, as the publisher makes them. */
-async function makeDay(client: pg.Client, day: Date): Promise<void> {
-  const date = day.toISOString().slice(0, 10);
-  const from = new Date(date);
-  const range = `from ('${firstIdAt(from)}') to ('${firstIdAt(new Date(from.getTime() + DAY_MS))}')`;
-  for (const [table, fillfactor] of [
-    ["delivery", 50],
-    ["delivery_attempt", 100],
-    ["business_event", 100],
-  ]) {
-    const name = `${table}_${date.replaceAll("-", "")}`;
-    await client.query(
-      `create table if not exists ${name} partition of ${table} for values ${range} with (fillfactor = ${fillfactor})`,
-    );
-  }
+async function makeDay(client: pg.Client, day: string): Promise<void> {
+  await client.query("select make_partitions($1)", [day]);
 }

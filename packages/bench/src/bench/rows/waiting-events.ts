@@ -1,17 +1,63 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { names } from "@herald/common/broker/topology";
+import { declareHints, names } from "@herald/common/broker/topology";
 import type { ServiceProcess } from "@herald/e2e/herald/processes";
-import { connect } from "amqplib";
 import { type ServerCpu, serverCpu } from "../cpu.ts";
-import type { BenchHerald } from "../environment.ts";
+import type { BenchEnvironment, BenchHerald } from "../environment.ts";
+import { onChannel } from "../on-channel.ts";
+import type { BenchOptions, OpenRow } from "../row.ts";
+import { startHerald } from "../running-herald.ts";
+import { SAMPLE_BODY } from "../sample-body.ts";
 import { readService } from "../service-readings.ts";
 import type { Traffic } from "../traffic.ts";
 import { inDatabase } from "./stored-backlog.ts";
 
+const ENDPOINTS = 20;
+const WARM_UP_EVENTS = 20_000;
 const TIMEOUT_MS = 120_000;
 
+/** A Herald with one publisher and no dispatcher, so that its deliveries stay to be counted. */
+export interface WaitingEvents {
+  readonly herald: BenchHerald;
+  readonly publisher: ServiceProcess;
+  readonly conditions: OpenRow["conditions"];
+  /** Lets a round's events gather in the broker, and then these publishers make deliveries of them. */
+  fanOut(publishers: readonly ServiceProcess[]): Promise<FannedOut>;
+  close(): Promise<void>;
+}
+
+/**
+ * Starts it and warms it up.
+ *
+ * @param eventsASecond events of a round, for each second that a round is to take
+ */
+export async function startWaitingEvents(
+  environment: BenchEnvironment,
+  { name, eventsASecond, seconds, progress }: { name: string; eventsASecond: number } & BenchOptions,
+): Promise<WaitingEvents> {
+  const events = Math.round(eventsASecond * seconds);
+  const services = ["publisher"] as const;
+  const { herald, traffic, service, close } = await startHerald(environment, { name, endpoints: ENDPOINTS, services });
+  const publisher = service("publisher");
+  // Only who consumes hints declares their queue, and here they have to go somewhere.
+  await onChannel(herald, (channel) => declareHints(channel, herald.namespace));
+  progress("Warming up");
+  await fanOutWaiting(herald, traffic, [publisher], Math.min(WARM_UP_EVENTS, events));
+  return {
+    herald,
+    publisher,
+    conditions: {
+      endpoints: ENDPOINTS,
+      "deliveries an event": 1,
+      "events waiting": events,
+      "body bytes": SAMPLE_BODY.length,
+    },
+    fanOut: (publishers) => fanOutWaiting(herald, traffic, publishers, events),
+    close,
+  };
+}
+
 /** How publishers, and nobody else, made deliveries of events that had gathered in the broker. */
-export interface FannedOut {
+interface FannedOut {
   perSecond: number;
   /** Of all publishers together, and of the servers, in microseconds an event. */
   publisherCpu: number;
@@ -25,7 +71,7 @@ export interface FannedOut {
 }
 
 /** Lets events gather while the publishers are held, then lets go, and clears away what they made. */
-export async function fanOutWaiting(
+async function fanOutWaiting(
   herald: BenchHerald,
   traffic: Traffic,
   publishers: readonly ServiceProcess[],
@@ -84,9 +130,6 @@ async function takeDeliveries(herald: BenchHerald): Promise<number> {
     await client.query("truncate due, delivery, delivery_attempt, business_event");
     return rows[0]?.count ?? 0;
   });
-  const broker = await connect(herald.amqpUrl);
-  const channel = await broker.createChannel();
-  await channel.purgeQueue(names(herald.namespace).hintsQueue);
-  await broker.close();
+  await onChannel(herald, (channel) => channel.purgeQueue(names(herald.namespace).hintsQueue));
   return count;
 }

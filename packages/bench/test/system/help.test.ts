@@ -1,0 +1,21 @@
+import { execFile } from "node:child_process";
+import { readdirSync } from "node:fs";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { projectFolder } from "@herald/testkit/stack/folders";
+import { expect, test } from "@jest/globals";
+
+const FOLDER = join(projectFolder(), "packages", "bench", "dist", "commands");
+const COMMANDS = readdirSync(FOLDER).filter((file) => file.endsWith(".js"));
+
+test("the commands are bench, chaos and soak", () => {
+  expect(COMMANDS).toEqual(["bench.js", "chaos.js", "soak.js"]);
+});
+
+test.each(COMMANDS)("%s says how it is used, and starts nothing, where it is asked for help", async (command) => {
+  const { stdout, stderr } = await promisify(execFile)(process.execPath, [join(FOLDER, command), "--help"]);
+  const [usage = "", ...options] = stdout.trimEnd().split("\n");
+  expect(usage).toMatch(new RegExp(`^pnpm ${command.replace(".js", "")} \\[options\\]: `));
+  expect(options.filter((line) => line.startsWith("  --"))).toHaveLength(options.length - 1);
+  expect(stderr).toBe("");
+});
