@@ -6,6 +6,8 @@ import { type BrokerScope, maintainChannel } from "./recovering-channel.ts";
 export interface SentMessage extends Pick<OutgoingMessage, "exchange" | "routingKey" | "content"> {
   /** What the message answers. */
   correlationId?: string;
+  /** The broker drops the message where it has waited for so long. */
+  expiresAfterMs?: number;
 }
 
 export interface Sender {
@@ -45,11 +47,15 @@ export function startSender(scope: BrokerScope): Sender {
     },
   });
   return {
-    send: ({ exchange, routingKey, content, correlationId }) => {
+    send: ({ exchange, routingKey, content, correlationId, expiresAfterMs }) => {
       const open = channel.current();
       if (open === undefined || saturated || connection.isBlocked()) return false;
-      const answered = correlationId === undefined ? {} : { correlationId };
-      const properties = { contentType: "application/json", persistent: false, ...answered };
+      const properties = {
+        contentType: "application/json",
+        persistent: false,
+        ...(correlationId !== undefined && { correlationId }),
+        ...(expiresAfterMs !== undefined && { expiration: expiresAfterMs }),
+      };
       try {
         saturated = !open.publish(exchange, routingKey, content, properties);
         return true;

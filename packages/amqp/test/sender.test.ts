@@ -23,6 +23,19 @@ describe("a sender", () => {
     expect(await environment.take(queue)).toEqual(["two"]);
   });
 
+  test("sends messages that the broker drops where they wait too long", async () => {
+    const scope = environment.connect();
+    const sender = scope.sender();
+    await scope.ready();
+    const queue = environment.names.otherQueue;
+    expect(sender.send({ ...messageTo(queue, "short"), expiresAfterMs: 1 })).toBe(true);
+    expect(sender.send({ ...messageTo(queue, "long"), expiresAfterMs: 3_600_000 })).toBe(true);
+    await until("only one is left", async () => (await environment.waitingIn(queue)) === 1);
+    const left = await environment.takeOne(queue);
+    expect(left?.content.toString()).toBe("long");
+    expect(left?.properties.expiration).toBe("3600000");
+  });
+
   test("drops a message that no queue takes, and sends the next", async () => {
     const scope = environment.connect();
     const sender = scope.sender();

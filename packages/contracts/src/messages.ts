@@ -1,9 +1,27 @@
 import { type Static, Type } from "typebox";
-import { flag, uuid } from "./json-schema.ts";
+import { flag, organizationId, orNull, text, time, uuid } from "./json-schema.ts";
 
-/** Says that an endpoint has deliveries that are due. Losing one loses nothing: the due scan finds the endpoint a second later. */
+const hintedDeliverySchema = Type.Object(
+  {
+    deliveryId: uuid("The delivery."),
+    organizationId,
+    eventType: text("The event's type."),
+    body: text("The event, byte for byte."),
+    traceparent: orNull(text("The event's trace context.")),
+    revision: text("The endpoint's revision when the delivery was made, as a decimal number."),
+    createdAtUtc: time("When the delivery was made."),
+    leasedUntilUtc: time(
+      "Until then no other dispatcher claims the delivery. One that has much less time left must not begin.",
+    ),
+  },
+  { description: "A new delivery that is leased to this hint, for its first attempt without a claim." },
+);
+
+export type HintedDelivery = Static<typeof hintedDeliverySchema>;
+
+/** Says that an endpoint has deliveries that are due. Losing one loses nothing: the due scan finds the endpoint seconds later. */
 export const hintSchema = Type.Object(
-  { endpointId: uuid("The endpoint that has work.") },
+  { endpointId: uuid("The endpoint that has work."), delivery: Type.Optional(hintedDeliverySchema) },
   { $id: "https://herald.invalid/schemas/hint.json" },
 );
 

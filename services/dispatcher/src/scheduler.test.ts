@@ -155,6 +155,24 @@ describe("the scheduler", () => {
     expect(underWay).toHaveLength(10);
   });
 
+  test("a delivery that needs no claim is attempted at once, where a slot is free and no other of its endpoint waits", async () => {
+    const { due, underWay, claims, slots, scheduler } = environment();
+    const offer = (endpointId: string) => scheduler.offer({ endpointId } as ClaimedDelivery);
+    for (let count = 0; count < 10; count++) expect(offer("a")).toBe(true);
+    expect(offer("a")).toBe(false);
+    expect(underWay).toHaveLength(10);
+    expect(slots.total()).toBe(10);
+    due.set("b", 20);
+    scheduler.add("b");
+    expect(offer("b")).toBe(false);
+    await turns();
+    expect(claims.flat().map(({ endpointId }) => endpointId)).toEqual(["b"]);
+    const stopping = scheduler.stop();
+    expect(offer("c")).toBe(false);
+    endAll();
+    await stopping;
+  });
+
   test("an endpoint that is set aside is not claimed, and those that were ready before it are", async () => {
     const aside = new Set<string>();
     const { due, claims, scheduler } = environment({ aside });

@@ -29,6 +29,8 @@ export interface SchedulerOptions {
 export interface Scheduler {
   /** This endpoint may have due deliveries. */
   add(endpointId: string): void;
+  /** Attempts this delivery at once, or returns false: there is no free slot, or others of its endpoint come first. */
+  offer(delivery: ClaimedDelivery): boolean;
   /** A slot of this endpoint came free. */
   released(endpointId: string): void;
   /** Claims nothing more; resolves when the deliveries that it claimed are settled. */
@@ -153,6 +155,14 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
       // Whatever is free: its attempts under way may hang, and free no more for long.
       ready.add(endpointId);
       wake();
+    },
+    offer(delivery) {
+      const { endpointId } = delivery;
+      if (stopped || counting >= concurrency || waiting.has(endpointId) || aside.has(endpointId)) return false;
+      if (slots.takeUpTo(endpointId, 1) === 0) return false;
+      counting++;
+      start(delivery);
+      return true;
     },
     released,
     async stop() {

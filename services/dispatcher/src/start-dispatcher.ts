@@ -10,6 +10,7 @@ import { createDeliver } from "./deliver.ts";
 import { createDueScan } from "./due-scan.ts";
 import { endpointSlots } from "./endpoint-slots.ts";
 import { createHealthQueue } from "./health-queue.ts";
+import { createHinted } from "./hinted.ts";
 import { createInterrupted } from "./interrupted.ts";
 import { createMetrics } from "./metrics.ts";
 import { createScheduler } from "./scheduler.ts";
@@ -36,7 +37,9 @@ export async function startDispatcher(
   const parts = { queries, clock, metrics, tracing, log, signal: stopping.signal };
 
   const dueScan = createDueScan(parts);
-  const claims = createClaims(parts, { leaseMs: config.CLAIM_LEASE_SECONDS * 1_000, since: dueScan.since });
+  const leaseMs = config.CLAIM_LEASE_SECONDS * 1_000;
+  const claims = createClaims(parts, { leaseMs, since: dueScan.since });
+  const hinted = createHinted(parts, { leaseMs });
   const health = createHealthQueue(parts, {
     failingAfter: config.FAILING_AFTER_FAILURES,
     disableAfter: config.DISABLE_AFTER_FAILURES,
@@ -61,8 +64,12 @@ export async function startDispatcher(
   const scheduler = createScheduler({
     ...limits,
     concurrency: config.DELIVERY_CONCURRENCY,
-    claim: claims.due,
-    deliver: metrics.counted("due", deliver),
+    async claim(demands) {
+      const claimed = await claims.due(demands);
+      hinted.learn(claimed);
+      return claimed;
+    },
+    deliver: hinted.held(metrics.counted("due", deliver)),
     onFailure,
   });
   const interrupted = createInterrupted({
@@ -82,7 +89,7 @@ export async function startDispatcher(
       onFailure: (error) => log.error("a due scan failed; the next one comes", { error }),
     },
   );
-  const hints = consumeHints({ broker, scheduler, log });
+  const hints = consumeHints({ broker, scheduler, hinted, log });
   const manualRequests = consumeManualRequests(
     { broker, scheduler, slots, claim: claims.manual, deliver: metrics.counted("manual", deliver), log },
     { concurrency: config.MANUAL_CONCURRENCY },

@@ -103,6 +103,16 @@ describe("a claim", () => {
     expect(await claimOf(endpoint.id)).toMatchObject([{ deliveryId: ahead.id }]);
   });
 
+  test("a claim leaves a delivery that is leased to its hint until the lease ends, which is no interruption", async () => {
+    const { prisma } = db.database;
+    const endpoint = await insertEndpoint(prisma);
+    const id = randomUUID();
+    await insertDelivery(prisma, endpoint, { id, due: { dueAt: later(1), claimId: id } });
+    expect(await claimOf(endpoint.id)).toEqual([]);
+    expect(await interruptedOf(endpoint.id, later(1))).toBeUndefined();
+    expect(await claimOf(endpoint.id, 1, newClaim(later(1)))).toMatchObject([{ deliveryId: id, interruptions: 0 }]);
+  });
+
   test("twenty claims at once give each delivery to one of them", async () => {
     const { prisma } = db.database;
     const endpoint = await insertEndpoint(prisma);

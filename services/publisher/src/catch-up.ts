@@ -1,4 +1,5 @@
 import { firstIdAt } from "@herald/common/database/ids";
+import type { Hint } from "@herald/contracts";
 import { DAY_MS } from "./partitions/days.ts";
 import { backfill } from "./sql/backfill.ts";
 import { type CatchUp, takeCatchUp } from "./sql/take-catch-up.ts";
@@ -6,8 +7,8 @@ import type { TaskParts } from "./task.ts";
 import { byTurns, type TurnOptions } from "./turns.ts";
 
 interface Parts extends TaskParts {
-  /** Tells dispatchers that these endpoints have work. */
-  hint: (endpointIds: readonly string[]) => void;
+  /** Tells dispatchers of new deliveries. */
+  hint: (hints: readonly Hint[]) => void;
 }
 
 export interface CatchUpOptions extends TurnOptions {
@@ -42,7 +43,7 @@ export function createCatchUp(parts: Parts, { windowMs, ...options }: CatchUpOpt
         taken.after = page.cursor ?? taken.after;
         if (page.deliveryCount > 0) {
           metrics.caughtUp.inc(page.deliveryCount);
-          hint([taken.endpointId]);
+          hint([{ endpointId: taken.endpointId }]);
         }
         return page;
       },

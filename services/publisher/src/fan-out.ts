@@ -4,6 +4,7 @@ import { shrinkingBatches, shrinkingPages } from "@herald/common/database/shrink
 import type { Clock } from "@herald/common/runtime/clock";
 import { retry } from "@herald/common/runtime/retry";
 import type { Log } from "@herald/common/telemetry/log";
+import type { Hint } from "@herald/contracts";
 import type { IncomingEvent } from "./ingest/read-event.ts";
 import { type EventPage, FIRST_ENDPOINT, type StoredEvents, storeEvents } from "./sql/store-events.ts";
 
@@ -25,8 +26,8 @@ export type FanOutOutcome =
 export interface FanOutResult {
   /** In the order of the items. */
   outcomes: FanOutOutcome[];
-  /** Endpoints that got deliveries, each once. */
-  endpointIds: string[];
+  /** What dispatchers are to be told. */
+  hints: Hint[];
   deliveryCount: number;
 }
 
@@ -110,7 +111,7 @@ function resultOf(
       if (afterEndpointId !== undefined) return { kind: "unfinished", afterEndpointId };
       return failures.has(page) ? failureOf(failures.get(page)) : { kind: "stored" };
     }),
-    endpointIds: [...new Set(stored.flatMap(({ endpointIds }) => endpointIds))],
+    hints: stored.flatMap(({ hints }) => hints),
     deliveryCount: stored.reduce((sum, { deliveryCount }) => sum + deliveryCount, 0),
   };
 }

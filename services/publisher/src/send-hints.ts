@@ -1,18 +1,24 @@
 import type { Sender } from "@herald/common/broker/broker";
 import type { Hint } from "@herald/contracts";
 import type { PublisherMetrics } from "./metrics.ts";
+import { HINT_LEASE_MS } from "./sql/store-events.ts";
 
 /**
  * Tells dispatchers that endpoints got deliveries. A hint that can't be sent at once is dropped: the due scan finds its
- * endpoint a second later.
+ * endpoint seconds later.
  */
 export function sendHints(
   { sender, queue, metrics }: { sender: Sender; queue: string; metrics: Pick<PublisherMetrics, "hints"> },
-  endpointIds: readonly string[],
+  hints: readonly Hint[],
 ): void {
-  for (const endpointId of endpointIds) {
-    const hint: Hint = { endpointId };
-    const sent = sender.send({ exchange: "", routingKey: queue, content: Buffer.from(JSON.stringify(hint)) });
+  for (const hint of hints) {
+    const sent = sender.send({
+      exchange: "",
+      routingKey: queue,
+      content: Buffer.from(JSON.stringify(hint)),
+      // While no dispatcher runs, bodies must not gather in the broker's memory.
+      ...(hint.delivery && { expiresAfterMs: HINT_LEASE_MS }),
+    });
     metrics.hints.inc({ result: sent ? "sent" : "dropped" });
   }
 }

@@ -3,6 +3,7 @@ import { type Clock, systemClock } from "@herald/common/runtime/clock";
 import { repeat } from "@herald/common/runtime/repeat";
 import { openService } from "@herald/common/service/open-service";
 import type { Service } from "@herald/common/service/run-service";
+import type { Hint } from "@herald/contracts";
 import { createCatchUp } from "./catch-up.ts";
 import { publisherSettings } from "./config.ts";
 import { createErasure } from "./erase-deleted.ts";
@@ -56,7 +57,7 @@ export async function startPublisher(
 
   exportLag(registry, { queries, inspector: broker.inspector(), names, clock });
   const sender = broker.sender();
-  const hint = (endpointIds: readonly string[]) => sendHints({ sender, queue: names.hintsQueue, metrics }, endpointIds);
+  const hint = (hints: readonly Hint[]) => sendHints({ sender, queue: names.hintsQueue, metrics }, hints);
   const fanOut = createFanOut(
     { queries, clock, log, signal: stopping.signal },
     { maxEvents: config.FAN_OUT_BATCH_SIZE },

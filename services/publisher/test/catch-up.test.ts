@@ -4,6 +4,7 @@ import { deliveryId } from "@herald/common/database/ids";
 import type { Queries } from "@herald/common/database/queries";
 import type { Clock } from "@herald/common/runtime/clock";
 import { Registry } from "@herald/common/telemetry/metrics";
+import type { Hint } from "@herald/contracts";
 import { insertDelivery, insertEndpoint, insertEvent, ROW_TIME } from "@herald/testkit/harness/rows";
 import { steeredClock } from "@herald/testkit/harness/steered-clock";
 import { useDatabase } from "@herald/testkit/harness/use-database";
@@ -32,7 +33,7 @@ beforeEach(async () => {
 interface Run {
   queries?: Queries;
   options?: Partial<typeof OPTIONS>;
-  hint?: (endpointIds: readonly string[]) => void;
+  hint?: (hints: readonly Hint[]) => void;
 }
 
 function task(at: Clock = clock, { queries = db.database.queries, options = {}, hint = () => {} }: Run = {}) {
@@ -159,7 +160,7 @@ describe("what a catch-up makes", () => {
     await insertMarked({ organizationId: endpoint.organizationId, events: ["RiskCreated"] });
     await insertEvents(endpoint.organizationId, 25);
     const hints: string[] = [];
-    await run(clock, { hint: (endpointIds) => hints.push(...endpointIds) });
+    await run(clock, { hint: (sent) => hints.push(...sent.map(({ endpointId }) => endpointId)) });
     expect(hints).toEqual([endpoint.id, endpoint.id, endpoint.id]);
   });
 
@@ -220,7 +221,7 @@ describe("when it comes", () => {
     const resumed = await insertMarked({ organizationId });
     await insertEvents(organizationId, 1);
     const order: string[] = [];
-    await run(clock, { hint: (endpointIds) => order.push(...endpointIds) });
+    await run(clock, { hint: (sent) => order.push(...sent.map(({ endpointId }) => endpointId)) });
     expect(order).toHaveLength(21);
     expect(order[0]).toBe(resumed.id);
   });
@@ -234,7 +235,7 @@ describe("when it comes", () => {
     const order: string[] = [];
     // Time goes on with each page, so that what is given back is due after what waited.
     const queries = withPages({ after: () => at.advance(1) });
-    await run(at, { queries, hint: (endpointIds) => order.push(...endpointIds) });
+    await run(at, { queries, hint: (sent) => order.push(...sent.map(({ endpointId }) => endpointId)) });
     expect(order).toEqual([...Array(10).fill(long.id), short.id, long.id, long.id]);
     expect(await deliveriesOf(long.id)).toHaveLength(120);
   });

@@ -18,20 +18,23 @@ const store = (...events: IncomingEvent[]) =>
     events.map((event) => ({ event, afterEndpointId: FIRST_ENDPOINT, maxEndpoints: 1_000 })),
     NOW,
   );
+const endpointIdsOf = ({ hints }: StoredEvents) => [...new Set(hints.map(({ endpointId }) => endpointId))].toSorted();
 const deliveriesOf = (endpointId: string) =>
   db.database.prisma.delivery.findMany({ where: { endpointId }, orderBy: { id: "asc" } });
 const dueOf = (endpointId: string) =>
   db.database.prisma.due.findMany({ where: { endpointId }, orderBy: { deliveryId: "asc" } });
 const ids = (rows: { id: string }[]) => rows.map(({ id }) => id);
 
-test("an event becomes one delivery for each endpoint that wants it, due now, and names these endpoints", async () => {
+test("an event becomes one delivery for each endpoint that wants it, leased to its hint", async () => {
   const { prisma } = db.database;
   const organizationId = randomUUID();
   const first = await insertEndpoint(prisma, { organizationId });
   const second = await insertEndpoint(prisma, { organizationId, events: ["RiskCreated", "WorkItemCompleted"] });
   const one = incomingEvent(organizationId);
-  const { endpointIds, deliveryCount, unfinished } = await store(one);
-  expect(endpointIds.toSorted()).toEqual([first.id, second.id].toSorted());
+  const leasedUntil = new Date(NOW.getTime() + 2_000);
+  const stored = await store(one);
+  const { hints, deliveryCount, unfinished } = stored;
+  expect(endpointIdsOf(stored)).toEqual([first.id, second.id].toSorted());
   expect(deliveryCount).toBe(2);
   expect([...unfinished]).toEqual([]);
   for (const endpoint of [first, second]) {
@@ -49,7 +52,22 @@ test("an event becomes one delivery for each endpoint that wants it, due now, an
       },
     ]);
     expect(await dueOf(endpoint.id)).toMatchObject([
-      { deliveryId: id, dueAt: NOW, claimId: null, attempts: 0, interruptions: 0 },
+      { deliveryId: id, dueAt: leasedUntil, claimId: id, attempts: 0, interruptions: 0 },
+    ]);
+    expect(hints.filter(({ endpointId }) => endpointId === endpoint.id)).toEqual([
+      {
+        endpointId: endpoint.id,
+        delivery: {
+          deliveryId: id,
+          organizationId,
+          eventType: one.type,
+          body: one.body,
+          traceparent: one.traceparent,
+          revision: String(endpoint.revision),
+          createdAtUtc: NOW.toISOString(),
+          leasedUntilUtc: leasedUntil.toISOString(),
+        },
+      },
     ]);
   }
   expect(await prisma.businessEvent.findMany({ where: { organizationId } })).toMatchObject([
@@ -65,11 +83,34 @@ test("an event becomes one delivery for each endpoint that wants it, due now, an
   ]);
 });
 
-test("a batch names an endpoint once, however many deliveries it got", async () => {
+const due = { dueAt: NOW, claimId: null };
+
+test("a batch names an endpoint once, however many deliveries it got, and leases none of many", async () => {
   const { id, organizationId } = await insertEndpoint(db.database.prisma);
   const stored = await store(...Array.from({ length: 20 }, () => incomingEvent(organizationId)));
-  expect(stored).toMatchObject({ endpointIds: [id], deliveryCount: 20 });
-  expect(await dueOf(id)).toHaveLength(20);
+  expect(stored).toMatchObject({ hints: [{ endpointId: id }], deliveryCount: 20 });
+  expect(await dueOf(id)).toMatchObject(Array(20).fill(due));
+});
+
+test("a large body is not sent with a hint", async () => {
+  const { id, organizationId } = await insertEndpoint(db.database.prisma);
+  const stored = await store(incomingEvent(organizationId, { body: "x".repeat(8 * 1024 + 1) }));
+  expect(stored.hints).toEqual([{ endpointId: id }]);
+  expect(await dueOf(id)).toMatchObject([due]);
+});
+
+test("what comes again is not sent with a hint, since its body may not be the stored one", async () => {
+  const { prisma } = db.database;
+  const { id, organizationId } = await insertEndpoint(prisma);
+  const event = incomingEvent(organizationId);
+  const twice = await store(event, { ...event, body: "another" });
+  expect(twice).toMatchObject({ hints: [{ endpointId: id }], deliveryCount: 1 });
+  const later = await insertEndpoint(prisma, { organizationId });
+  expect(await store({ ...event, body: "another" })).toMatchObject({
+    hints: [{ endpointId: later.id }],
+    deliveryCount: 1,
+  });
+  expect([...(await dueOf(id)), ...(await dueOf(later.id))]).toMatchObject([due, due]);
 });
 
 test.each<[string, Parameters<typeof insertEndpoint>[1], Partial<IncomingEvent>]>([
@@ -84,7 +125,7 @@ test.each<[string, Parameters<typeof insertEndpoint>[1], Partial<IncomingEvent>]
 ])("there is no delivery for %s, though the event is stored", async (_name, endpointRow, eventRow) => {
   const organizationId = randomUUID();
   const endpoint = await insertEndpoint(db.database.prisma, { organizationId, ...endpointRow });
-  expect(await store(incomingEvent(organizationId, eventRow))).toMatchObject({ endpointIds: [], deliveryCount: 0 });
+  expect(await store(incomingEvent(organizationId, eventRow))).toMatchObject({ hints: [], deliveryCount: 0 });
   expect(await deliveriesOf(endpoint.id)).toEqual([]);
   expect(await db.database.prisma.businessEvent.count({ where: { organizationId } })).toBe(1);
 });
@@ -112,7 +153,7 @@ test("an event that comes again with another body and another type changes nothi
   const one = incomingEvent(organizationId);
   await store(one);
   const again = { ...one, body: "another body", type: "RiskCreated" };
-  expect(await store(again, again)).toMatchObject({ endpointIds: [], deliveryCount: 0 });
+  expect(await store(again, again)).toMatchObject({ hints: [], deliveryCount: 0 });
   expect(await deliveriesOf(endpoint.id)).toHaveLength(1);
   expect(await deliveriesOf(other.id)).toEqual([]);
   expect(await prisma.businessEvent.findMany({ where: { organizationId } })).toMatchObject([
@@ -127,7 +168,7 @@ test("a delivery that has ended is not made or queued again when its event comes
   await store(one);
   await prisma.delivery.updateMany({ where: { endpointId: id }, data: { state: "succeeded", attemptCount: 1 } });
   await prisma.due.deleteMany({ where: { endpointId: id } });
-  expect(await store(one)).toMatchObject({ endpointIds: [], deliveryCount: 0 });
+  expect(await store(one)).toMatchObject({ hints: [], deliveryCount: 0 });
   expect(await deliveriesOf(id)).toMatchObject([{ state: "succeeded", attemptCount: 1 }]);
   expect(await dueOf(id)).toEqual([]);
 });
@@ -168,8 +209,9 @@ test("an event's deliveries are made in pages, of which each is no larger than i
   const pages: string[][] = [];
   while (afterEndpointId !== undefined) {
     const page = { event, afterEndpointId, maxEndpoints: 3 };
-    const { endpointIds, unfinished } = await storeEvents(queries, [page], NOW);
-    pages.push(endpointIds);
+    const stored = await storeEvents(queries, [page], NOW);
+    const { unfinished } = stored;
+    pages.push(endpointIdsOf(stored));
     afterEndpointId = unfinished.get(page);
   }
   expect(pages.map(({ length }) => length)).toEqual([3, 3, 1]);
@@ -184,10 +226,10 @@ test("an event whose process died between two pages gets the missing deliveries 
   for (let count = 0; count < 5; count++) endpoints.push((await insertEndpoint(prisma, { organizationId })).id);
   const event = incomingEvent(organizationId);
   const first = await storeEvents(queries, [{ event, afterEndpointId: FIRST_ENDPOINT, maxEndpoints: 2 }], NOW);
-  expect(first.endpointIds).toHaveLength(2);
+  expect(endpointIdsOf(first)).toHaveLength(2);
   const again = await store(event);
   expect(again.deliveryCount).toBe(3);
-  expect([...first.endpointIds, ...again.endpointIds].toSorted()).toEqual(endpoints.toSorted());
+  expect([...endpointIdsOf(first), ...endpointIdsOf(again)].toSorted()).toEqual(endpoints.toSorted());
 });
 
 test("an event that another process stores at the same moment is unfinished, and has all its deliveries the next time", async () => {
@@ -204,9 +246,9 @@ test("an event that another process stores at the same moment is unfinished, and
     await eventually(async () => expect(await lockWaiters(prisma)).toBe(1));
   });
   const stored = await storing;
-  expect(stored).toMatchObject({ endpointIds: [], deliveryCount: 0 });
+  expect(stored).toMatchObject({ hints: [], deliveryCount: 0 });
   expect(stored?.unfinished.get(page)).toBe(FIRST_ENDPOINT);
-  expect(await store(event)).toMatchObject({ endpointIds: [id], deliveryCount: 1 });
+  expect(await store(event)).toMatchObject({ hints: [{ endpointId: id }], deliveryCount: 1 });
 });
 
 test("a fan-out does not wait for an endpoint that is being deleted or changed", async () => {

@@ -57,6 +57,7 @@ test("§6.1/creation events from the future and from before the endpoint: the on
   const future = environment.event({ occurredAtUtc: at(DAY_MS / 48) });
   await emitter.emit(future);
   await receiver.received(1);
+  await environment.settled();
   clock.advance(2 * DAY_MS);
   const last = environment.event();
   await emitter.emit(last);

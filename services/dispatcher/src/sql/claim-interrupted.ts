@@ -31,12 +31,12 @@ export async function claimInterrupted(
           order by due_at
           limit ${ROWS_PER_LOOK}
         ) as front
-        where claim_id is not null
+        where claim_id <> delivery_id
         limit 1
       ) as oldest
       join due on due.delivery_id = oldest.delivery_id
       join webhook_endpoint as endpoint on endpoint.id = due.endpoint_id and endpoint.enabled
-      where due.claim_id is not null and due.due_at <= ${claim.now}::timestamptz
+      where due.claim_id <> due.delivery_id and due.due_at <= ${claim.now}::timestamptz
       for update of due skip locked`,
   );
   return claimed;

@@ -14,6 +14,7 @@ export interface EndpointDemand {
  * Claims up to `count` due deliveries of each endpoint in `demands`, oldest first. Each endpoint has its own limit, so that
  * a large backlog of one hides no other's. Nothing of a disabled endpoint is claimed: its rows stay as they are.
  *
+ * A delivery that is leased to its hint (its claim is its own id) is claimed when that lease has ended: the hint was lost.
  * Interrupted deliveries, which still bear the claim of a dispatcher that died, are passed over: they have a statement of
  * their own (claim-interrupted.ts). An endpoint has no more of them than it had attempts in flight at such a death.
  *
@@ -39,8 +40,10 @@ export async function claim(
         select delivery_id from due
         where due.endpoint_id = demand.endpoint_id
           and due_at between demand.since and ${newUntil(claim.now)}::timestamptz
-          and (due_at <= ${claim.now}::timestamptz or attempts = 0)
-          and claim_id is null
+          and case when claim_id is null
+            then due_at <= ${claim.now}::timestamptz or attempts = 0
+            else due_at <= ${claim.now}::timestamptz and claim_id = delivery_id
+          end
         order by due_at
         limit demand.count
         for update skip locked

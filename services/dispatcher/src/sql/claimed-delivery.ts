@@ -60,7 +60,8 @@ export const takenColumns = Prisma.sql`
   due.interruptions::int as "interruptions"`;
 
 /**
- * Claims due rows: the lease begins, and a row that another claim had left behind counts one interruption.
+ * Claims due rows: the lease begins, and a row that another claim had left behind counts one interruption. A row that was leased
+ * to a hint does not: most of those hints were lost, and no attempt had begun.
  *
  * @param wanted a select of `delivery_id` that locks these rows of `due`
  */
@@ -76,7 +77,7 @@ export async function take(queries: Queries, claim: Claim, wanted: Prisma.Sql): 
     update due
     set due_at = ${claim.leasedUntil}::timestamptz,
         claim_id = ${claim.claimId}::uuid,
-        interruptions = due.interruptions + (due.claim_id is not null)::int
+        interruptions = due.interruptions + coalesce(due.claim_id <> due.delivery_id, false)::int
     from quick, wanted
     where due.delivery_id = wanted.delivery_id
     returning ${takenColumns}`;

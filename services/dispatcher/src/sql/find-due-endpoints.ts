@@ -46,14 +46,14 @@ export async function findDueEndpoints(
       order by id
       limit ${limit}
     ), found as (
-      select page.id, first.due_at, first.claim_id is not null as interrupted
+      select page.id, first.due_at, coalesce(first.claim_id <> first.delivery_id, false) as interrupted
       from page
       left join unnest(
         ${known.map(({ endpointId }) => endpointId)}::uuid[],
         ${known.map(({ since }) => since)}::timestamptz[]
       ) as known (endpoint_id, since) on known.endpoint_id = page.id
       cross join lateral (
-        select due_at, claim_id from due
+        select due_at, claim_id, delivery_id from due
         where due.endpoint_id = page.id
           and due_at <= ${newUntil(now)}::timestamptz
           and (due_at <= ${now}::timestamptz or attempts = 0 and claim_id is null)

@@ -6,6 +6,7 @@ import type { Clock } from "@herald/common/runtime/clock";
 import type { Log } from "@herald/common/telemetry/log";
 import { readTraceparent } from "@herald/common/telemetry/trace-context";
 import type { TraceSpan, Tracing } from "@herald/common/telemetry/tracing";
+import type { Hint } from "@herald/contracts";
 import type { FanOut, FanOutItem, FanOutOutcome, FanOutResult } from "../fan-out.ts";
 import type { PublisherMetrics } from "../metrics.ts";
 import { type IncomingEvent, readEvent } from "./read-event.ts";
@@ -23,8 +24,8 @@ interface Parts {
   broker: Broker;
   names: Names;
   publisher: Publisher;
-  /** Announces endpoints that got deliveries. */
-  hint: (endpointIds: readonly string[]) => void;
+  /** Tells dispatchers of new deliveries. */
+  hint: (hints: readonly Hint[]) => void;
   fanOut: FanOut;
   clock: Clock;
   metrics: PublisherMetrics;
@@ -61,10 +62,10 @@ export function consumeEvents(parts: Parts, { prefetch, batchSize, windowMs }: C
     maxRunning: 1,
   });
 
-  function hinted(events: number, { outcomes, endpointIds, deliveryCount }: FanOutResult): FanOutOutcome[] {
+  function hinted(events: number, { outcomes, hints, deliveryCount }: FanOutResult): FanOutOutcome[] {
     metrics.batchSize.observe(events);
     metrics.deliveries.inc(deliveryCount);
-    hint(endpointIds);
+    hint(hints);
     return outcomes;
   }
 

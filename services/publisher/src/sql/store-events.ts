@@ -1,4 +1,5 @@
 import type { Queries } from "@herald/common/database/queries";
+import type { Hint } from "@herald/contracts";
 import type { IncomingEvent } from "../ingest/read-event.ts";
 
 /** An event, and which of its endpoints come now: those after an id, and no more than so many. */
@@ -12,17 +13,31 @@ export interface EventPage {
 export const FIRST_ENDPOINT = "00000000-0000-0000-0000-000000000000";
 
 export interface StoredEvents {
-  /** The endpoints that got deliveries, each once. */
-  endpointIds: string[];
+  /** What dispatchers are to be told. */
+  hints: Hint[];
   deliveryCount: number;
   /** Pages whose events may have more endpoints, and the endpoint after which the next page begins. */
   unfinished: Map<EventPage, string>;
 }
 
-interface Row extends Omit<StoredEvents, "unfinished"> {
-  /** Positions are those of the pages, from 0. */
+interface Row {
+  /** The endpoints that got deliveries, each once. */
+  endpointIds: string[];
+  deliveryCount: number;
+  /** The deliveries, where each is leased to its hint. Positions are those of the pages, from 0. */
+  leased: { deliveryId: string; endpointId: string; position: number; revision: string }[];
   unfinished: { position: number; afterEndpointId: string }[];
 }
+
+/**
+ * How long a new delivery is leased to its hint. A hint that gets lost delays its delivery by this time and a due scan's interval: no
+ * more than three seconds together.
+ */
+export const HINT_LEASE_MS = 2_000;
+
+/** A statement that makes more deliveries than this leases none: claims of many at once cost less than hints that carry bodies. */
+const MAX_LEASED = 10;
+const MAX_LEASED_BODY_LENGTH = 8 * 1024;
 
 /**
  * Stores events, and makes a page of the deliveries of each, due now.
@@ -35,6 +50,10 @@ interface Row extends Omit<StoredEvents, "unfinished"> {
  * Another transaction may store an event at the same moment. This statement waits for it, but can't see its row. Such an
  * event counts as unfinished, and the next statement sees the row.
  *
+ * Where there is little to do, the deliveries are leased to their hints (`claim_id` is the delivery's own id): the dispatcher that gets the
+ * hint attempts the delivery without a claim. Such a hint carries the body, so the events must be small, stored just now, and
+ * not twice among the pages, where they could differ.
+ *
  * Endpoints are not locked. The deliveries of one that is deleted at the same moment are erased with the others of it.
  *
  * Locks: what it inserts. Walks: business_event_pkey and delivery_pkey to insert, business_event_pkey for events that are
@@ -43,6 +62,9 @@ interface Row extends Omit<StoredEvents, "unfinished"> {
 export async function storeEvents(queries: Queries, pages: readonly EventPage[], now: Date): Promise<StoredEvents> {
   const events = pages.map(({ event }) => event);
   const keys = events.map(({ key }) => key).sort();
+  const leasedUntil = new Date(now.getTime() + HINT_LEASE_MS);
+  const leasable =
+    new Set(keys).size === keys.length && events.every(({ body }) => body.length <= MAX_LEASED_BODY_LENGTH);
   const [row] = await queries.$queryRaw<Row[]>`
     with incoming as materialized (
       select * from unnest(
@@ -85,10 +107,10 @@ export async function storeEvents(queries: Queries, pages: readonly EventPage[],
       ) as earlier on true
     ), page as materialized (
       select known.position, known.organization_id, known.key, known.type, known.max_endpoints,
-        endpoint.id as endpoint_id, endpoint.number
+        endpoint.id as endpoint_id, endpoint.revision, endpoint.number, delivery_id(known.key, endpoint.id) as id
       from known
       cross join lateral (
-        select id, row_number() over (order by id) as number
+        select id, revision, row_number() over (order by id) as number
         from webhook_endpoint
         where organization_id = known.organization_id
           and id > known.after_endpoint_id
@@ -100,17 +122,22 @@ export async function storeEvents(queries: Queries, pages: readonly EventPage[],
       ) as endpoint
     ), fanned_out as (
       insert into delivery (id, endpoint_id, organization_id, event_key, event_type, created_at)
-      select delivery_id(key, endpoint_id), endpoint_id, organization_id, key, type, ${now}::timestamptz
+      select id, endpoint_id, organization_id, key, type, ${now}::timestamptz
       from page
       -- In one order here too. A catch-up makes the deliveries of its endpoint by their keys.
       order by organization_id, key, endpoint_id
       on conflict (id) do nothing
       returning id, endpoint_id
+    ), little as materialized (
+      select ${leasable}::boolean
+        and (select count(*) from stored) = ${events.length}
+        and (select count(*) from page) <= ${MAX_LEASED} as yes
     ), queued as (
-      insert into due (delivery_id, endpoint_id, due_at)
-      select id, endpoint_id, ${now}::timestamptz from fanned_out
+      insert into due (delivery_id, endpoint_id, due_at, claim_id)
+      select id, endpoint_id, case when yes then ${leasedUntil}::timestamptz else ${now}::timestamptz end, case when yes then id end
+      from fanned_out, little
       on conflict (delivery_id) do nothing
-      returning endpoint_id
+      returning delivery_id, endpoint_id
     ), unfinished as (
       select position, endpoint_id as after_endpoint_id from page where number = max_endpoints
       union all
@@ -120,10 +147,26 @@ export async function storeEvents(queries: Queries, pages: readonly EventPage[],
       array(select distinct endpoint_id from queued) as "endpointIds",
       (select count(*) from queued)::int as "deliveryCount",
       (
+        select coalesce(json_agg(json_build_object(
+          'deliveryId', id, 'endpointId', endpoint_id, 'position', position - 1, 'revision', revision::text
+        )), '[]')
+        from page
+        where (select yes from little) and id in (select delivery_id from queued)
+      ) as "leased",
+      (
         select coalesce(json_agg(json_build_object('position', position - 1, 'afterEndpointId', after_endpoint_id)), '[]')
         from unfinished
       ) as "unfinished"`;
   if (!row) throw new Error("PostgreSQL answered a select of aggregates with no row.");
+  const hinted = row.leased.map(({ deliveryId, endpointId, position, revision }): Hint => {
+    const { organizationId, type: eventType, body, traceparent } = events[position] as IncomingEvent;
+    const times = { createdAtUtc: now.toISOString(), leasedUntilUtc: leasedUntil.toISOString() };
+    return { endpointId, delivery: { deliveryId, organizationId, eventType, body, traceparent, revision, ...times } };
+  });
   const unfinished = row.unfinished.map(({ position, afterEndpointId }) => [pages[position], afterEndpointId] as const);
-  return { ...row, unfinished: new Map(unfinished as [EventPage, string][]) };
+  return {
+    hints: hinted.length > 0 ? hinted : row.endpointIds.map((endpointId) => ({ endpointId })),
+    deliveryCount: row.deliveryCount,
+    unfinished: new Map(unfinished as [EventPage, string][]),
+  };
 }

@@ -54,7 +54,7 @@ test("an event with more deliveries than PostgreSQL can store at once gets all o
   await stopRefusing();
 });
 
-test("an endpoint that got deliveries is named by a transient hint", async () => {
+test("a new delivery is sent to dispatchers with a transient hint", async () => {
   const { prisma, names, channel } = inbox;
   await channel.purgeQueue(names.hintsQueue);
   const { id, organizationId } = await insertEndpoint(prisma, { createdAt });
@@ -63,6 +63,6 @@ test("an endpoint that got deliveries is named by a transient hint", async () =>
   await eventually(async () => expect((await channel.checkQueue(names.hintsQueue)).messageCount).toBe(1));
   const hint = await channel.get(names.hintsQueue, { noAck: true });
   if (hint === false) throw new Error("There is no hint.");
-  expect(JSON.parse(hint.content.toString())).toEqual({ endpointId: id });
+  expect(JSON.parse(hint.content.toString())).toMatchObject({ endpointId: id, delivery: { organizationId } });
   expect(hint.properties.deliveryMode).toBe(1);
 });
