@@ -3,12 +3,15 @@ import { deliveryId, eventKey } from "@herald/common/database/ids";
 import type { Database } from "@herald/common/database/open-database";
 import type { Log } from "@herald/common/telemetry/log";
 import { createRegistry } from "@herald/common/telemetry/metrics";
+import type { Hint } from "@herald/contracts";
 import { createClaims } from "@herald/dispatcher/claim-queue";
 import { createHealthQueue } from "@herald/dispatcher/health-queue";
+import { createHinted } from "@herald/dispatcher/hinted";
 import { createMetrics as dispatcherMetrics } from "@herald/dispatcher/metrics";
 import { retrySchedule } from "@herald/dispatcher/retry-schedule";
 import { createSettleQueue } from "@herald/dispatcher/settle-queue";
 import type { ClaimedDelivery } from "@herald/dispatcher/sql/claimed-delivery";
+import { moveHinted } from "@herald/dispatcher/sql/move-hinted";
 import { deleteEndpointRow } from "@herald/management-api/sql/delete-endpoint";
 import { updateEndpoint } from "@herald/management-api/sql/update-endpoint";
 import { createCatchUp } from "@herald/publisher/catch-up";
@@ -88,8 +91,8 @@ export class Herald {
     await deleteEndpointRow(this.#database.queries, { id, organizationId, revision, now, eraseUntil: now });
   }
 
-  /** The same event by as many publishers at once. */
-  async emit(event: number, { type, occurredAt }: ModelEvent, publishers: number): Promise<void> {
+  /** The same event by as many publishers at once. Returns the hints that deliveries are leased to. */
+  async emit(event: number, { type, occurredAt }: ModelEvent, publishers: number): Promise<Hint[]> {
     this.#eventIds[event] ??= randomUUID();
     const id = this.#eventIds[event] as string;
     const organizationId = this.#organizationId;
@@ -105,7 +108,26 @@ export class Herald {
       body: "{}",
       traceparent: null,
     };
-    await Promise.all(this.#publishers.slice(0, publishers).map(({ fanOut }) => fanOutWhole(fanOut, incoming)));
+    const hints = this.#publishers.slice(0, publishers).map(({ fanOut }) => fanOutWhole(fanOut, incoming));
+    return (await Promise.all(hints)).flat().filter(({ delivery }) => delivery !== undefined);
+  }
+
+  /** A dispatcher that knows the endpoint gets a hint, and begins an attempt that takes longer than the hint's lease. */
+  async takeHint(dispatcher: number, { endpointId, delivery }: Hint): Promise<Attempt> {
+    const { hinted } = this.#dispatcherAt(dispatcher);
+    const { revision, url, sealedSecret } = await this.#database.prisma.webhookEndpoint.findUniqueOrThrow({
+      where: { id: endpointId },
+    });
+    hinted.learn([{ endpointId, revision, url, sealedSecret } as ClaimedDelivery]);
+    const attempt = delivery && hinted.read(endpointId, delivery);
+    if (!attempt) throw new Error("A hint that is just sent leads to no attempt.");
+    await moveHinted(this.#database.queries, [attempt.deliveryId], { dueAt: attempt.leasedUntil, held: true });
+    return attempt;
+  }
+
+  /** A dispatcher that can't make the attempt gets a hint. */
+  async refuseHint(dispatcher: number, { delivery }: Hint): Promise<void> {
+    await this.#dispatcherAt(dispatcher).hinted.giveBack(delivery?.deliveryId ?? "");
   }
 
   async catchUp(publishers: number): Promise<void> {
@@ -146,7 +168,7 @@ export class Herald {
   }
 
   /** The model's name of a delivery: "event/endpoint". */
-  keyOf({ deliveryId: id }: Attempt): string {
+  keyOf({ deliveryId: id }: Pick<Attempt, "deliveryId">): string {
     for (const [key, known] of this.#deliveryIds()) if (known === id) return key;
     throw new Error(`Delivery ${id} is of no event and endpoint of the history.`);
   }
@@ -218,6 +240,7 @@ export class Herald {
     const health = createHealthQueue(parts, { failingAfter: 3, disableAfter: 5 });
     return {
       claims: createClaims(parts, { leaseMs: LEASE, since: () => new Date(0) }),
+      hinted: createHinted(parts, { leaseMs: LEASE }),
       health,
       settle: createSettleQueue({ ...parts, health }),
     };
@@ -248,11 +271,13 @@ export class Herald {
 }
 
 /** As the consumer of events does it: page after page, until every endpoint has its delivery. */
-async function fanOutWhole(fanOut: FanOut, event: IncomingEvent): Promise<void> {
+async function fanOutWhole(fanOut: FanOut, event: IncomingEvent): Promise<Hint[]> {
+  const sent: Hint[] = [];
   for (let afterEndpointId: string | undefined; ; ) {
-    const { outcomes } = await fanOut.together([{ event, ...(afterEndpointId && { afterEndpointId }) }]);
+    const { outcomes, hints } = await fanOut.together([{ event, ...(afterEndpointId && { afterEndpointId }) }]);
+    sent.push(...hints);
     const [outcome] = outcomes;
-    if (outcome?.kind === "stored") return;
+    if (outcome?.kind === "stored") return sent;
     if (outcome?.kind !== "unfinished") throw new Error(`An event could not be stored: ${JSON.stringify(outcome)}`);
     afterEndpointId = outcome.afterEndpointId;
   }

@@ -1,9 +1,10 @@
+import type { Hint } from "@herald/contracts";
 import { steeredClock } from "@herald/testkit/harness/steered-clock";
 import { useDatabase } from "@herald/testkit/harness/use-database";
 import { expect, test } from "@jest/globals";
 import fc from "fast-check";
 import { type Attempt, Herald } from "./herald.ts";
-import { Model } from "./model.ts";
+import { dueTime, HINT_LEASE, LEASE, Model, type ModelDelivery } from "./model.ts";
 
 const db = useDatabase();
 
@@ -29,6 +30,8 @@ const step = fc.oneof(
       type: fc.constantFrom(...TYPES),
       age: fc.constantFrom(0, 0, 1_000, 2 * DAY),
       publishers: fc.constantFrom(1, 2),
+      dispatcher: two,
+      hint: fc.constantFrom("taken" as const, "refused" as const, "lost" as const),
     }),
   },
   {
@@ -98,8 +101,10 @@ class History {
         const { occurredAt, type } = this.model.events[step.event] ?? { occurredAt: now - step.age, type: step.type };
         // The consumer drops what is older than the window.
         if (occurredAt < now - 7 * DAY) return;
-        await this.herald.emit(step.event, { type, occurredAt }, step.publishers);
-        return this.model.emit(step.event, { type, occurredAt }, now);
+        const hints = await this.herald.emit(step.event, { type, occurredAt }, step.publishers);
+        this.model.emit(step.event, { type, occurredAt }, now);
+        for (const hint of hints) await this.hint(step, hint);
+        return;
       }
       case "claim":
         return await this.claim(step.dispatcher, step.count);
@@ -146,20 +151,29 @@ class History {
     this.model.create(number, types, this.now());
   }
 
+  async hint({ dispatcher, hint: fate }: Step & { kind: "emit" }, hint: Hint): Promise<void> {
+    const deliveryId = hint.delivery?.deliveryId ?? "";
+    const key = this.herald.keyOf({ deliveryId });
+    if (fate === "refused") await this.herald.refuseHint(dispatcher, hint);
+    if (fate === "lost") this.model.hint(key, deliveryId, this.now() + HINT_LEASE);
+    if (fate === "taken") {
+      this.at(this.underWay, dispatcher).push(await this.herald.takeHint(dispatcher, hint));
+      this.model.hint(key, deliveryId, this.now() + LEASE);
+    }
+  }
+
   /** A dispatcher claims what is due of every endpoint that ever was, and one interrupted delivery of each. */
   async claim(dispatcher: number, count: number): Promise<void> {
     const all = Array.from({ length: this.#created }, (_, number) => number).filter((number) =>
       this.model.knows(number),
     );
     const expected = all.flatMap((number) =>
-      this.model
-        .claimable(number, "due", this.now())
-        .map(({ dueAt }) => dueAt)
-        .sort()
-        .slice(0, count),
+      this.model.claimable(number, "due", this.now()).map(dueTime).sort().slice(0, count),
     );
     const due = await this.herald.claim(dispatcher, all, count);
-    const dueAts = due.map((attempt) => this.model.deliveries.get(this.herald.keyOf(attempt))?.dueAt);
+    const dueAts = due.map((attempt) =>
+      dueTime(this.model.deliveries.get(this.herald.keyOf(attempt)) as ModelDelivery),
+    );
     expect(dueAts.sort()).toEqual(expected.sort());
     for (const attempt of due) this.begun(dispatcher, attempt);
     for (const number of all) {

@@ -13,6 +13,8 @@ const MAX_ATTEMPTS = RETRY_DELAYS.length + 1;
 const DISABLE_AFTER = 5;
 
 export const LEASE = MINUTE;
+/** A new delivery is leased to its hint for this time. Then anybody may claim it, and no attempt was interrupted. */
+export const HINT_LEASE = 2_000;
 
 export interface ModelEvent {
   type: string;
@@ -37,7 +39,7 @@ export interface ModelDelivery {
   attempts: number;
   dueAt: number;
   /** The claim that holds it, and until when. */
-  claim: { id: string; until: number } | null;
+  claim: { id: string; until: number; byHint: boolean } | null;
 }
 
 export class Model {
@@ -103,12 +105,18 @@ export class Model {
       ({ endpoint: of, state, claim, dueAt }) =>
         of === endpoint &&
         state === "pending" &&
-        (kind === "due" ? claim === null && dueAt <= now : claim !== null && claim.until <= now),
+        (kind === "due") === (claim === null || claim.byHint) &&
+        dueTime({ claim, dueAt }) <= now,
     );
   }
 
   claim(key: string, id: string, now: number): void {
-    this.#delivery(key).claim = { id, until: now + LEASE };
+    this.#delivery(key).claim = { id, until: now + LEASE, byHint: false };
+  }
+
+  /** A hint was sent, and got lost or led to an attempt. */
+  hint(key: string, id: string, until: number): void {
+    this.#delivery(key).claim = { id, until, byHint: true };
   }
 
   /** An attempt ended: `revision` is the endpoint's when it was claimed. */
@@ -158,4 +166,9 @@ export class Model {
     if (!delivery) throw new Error(`Herald has claimed ${key}, which the model does not know.`);
     return delivery;
   }
+}
+
+/** When a delivery may be claimed: when it is due, or when the claim that holds it has run out. */
+export function dueTime({ claim, dueAt }: Pick<ModelDelivery, "claim" | "dueAt">): number {
+  return claim?.until ?? dueAt;
 }
