@@ -1,6 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
 import { reconcile } from "./reconcile.ts";
-import { delivery, found, goodRun, refusals, request, T0 } from "./test-history.ts";
+import { delivery, fault, found, goodRun, refusals, request, T0 } from "./test-history.ts";
 
 test("a run in which everything came once passes, whatever was not confirmed, not meant or not supported", () => {
   expect(found(goodRun())).toEqual({});
@@ -76,6 +76,17 @@ describe("more than five attempts", () => {
       requests: [...refusals(5), request({ at: T0 + 6_000 })],
     };
     expect(found(run)).toEqual({ tooManyAttempts: [expect.stringContaining("came 6 times")] });
+  });
+
+  test("a request that was cut off with its dispatcher is no attempt, and any other that is not recorded is", () => {
+    const deliveries = [delivery({ state: "exhausted", attemptCount: 5 })];
+    const cutOff = request({ at: T0 + 1_500, outcome: "refused" });
+    const requests = [...refusals(5), cutOff].sort((a, b) => a.at - b.at);
+    const killed = fault({ from: T0 + 1_500, until: T0 + 1_900 });
+    expect(found({ ...goodRun(), deliveries, requests, faults: [killed] })).toEqual({});
+    expect(found({ ...goodRun(), deliveries, requests })).toHaveProperty("tooManyAttempts");
+    const elsewhere = fault({ from: T0 + 2_500, until: T0 + 2_900 });
+    expect(found({ ...goodRun(), deliveries, requests, faults: [elsewhere] })).toHaveProperty("tooManyAttempts");
   });
 
   test("a request that was sent again at once, after a reset of a connection that had served before, is no attempt", () => {

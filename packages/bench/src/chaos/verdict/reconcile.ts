@@ -1,6 +1,13 @@
 import type { FailureKind } from "@herald/contracts";
 import { explainRepeat } from "./explain.ts";
-import type { EmittedRecord, History, LoadedEndpoint, ReceivedRequest, StoredDelivery } from "./history.ts";
+import type {
+  EmittedRecord,
+  History,
+  LoadedEndpoint,
+  ReceivedRequest,
+  StoredAttempt,
+  StoredDelivery,
+} from "./history.ts";
 
 /** Things that must not be, each with what it is about, in words. All lists empty: the run has passed. */
 export interface Findings {
@@ -179,7 +186,9 @@ function wronglyExhaustedOf({ deliveries, settings }: History, known: Index): st
   return found;
 }
 
-function tooManyOf({ deliveries, settings: { maxAttempts } }: History, known: Index): string[] {
+function tooManyOf(history: History, known: Index): string[] {
+  const { deliveries, settings } = history;
+  const { maxAttempts } = settings;
   const found: string[] = [];
   for (const { id, attemptCount, attempts } of deliveries) {
     if (attemptCount > maxAttempts) found.push(`delivery ${id} has counted ${attemptCount} attempts`);
@@ -187,13 +196,37 @@ function tooManyOf({ deliveries, settings: { maxAttempts } }: History, known: In
   }
   for (const id of known.deliveryIds) {
     const requests = known.requestsOf(id);
-    const resent = requests.filter((request, index) => isResent(request, requests[index + 1])).length;
-    if (requests.length - resent > maxAttempts) {
-      found.push(`delivery ${id} came ${requests.length} times, ${resent} of them sent again within an attempt`);
+    const last = requests.filter((request, index) => !isResent(request, requests[index + 1]));
+    const cutOff = unrecordedOf(known.delivery(id)?.attempts ?? [], last, settings).filter((request) => {
+      const next = requests[requests.indexOf(request) + 1];
+      return next && explainRepeat(history, known.delivery(id), request, next);
+    });
+    if (last.length - cutOff.length > maxAttempts) {
+      const resent = requests.length - last.length;
+      found.push(
+        `delivery ${id} came ${requests.length} times, ${resent} of them sent again within an attempt, and ${cutOff.length} cut off`,
+      );
     }
   }
   return found;
 }
+
+/** Requests of no attempt in the history: an attempt that is cut off with its dispatcher is not recorded, and does not count. */
+function unrecordedOf(
+  attempts: readonly StoredAttempt[],
+  requests: readonly ReceivedRequest[],
+  { attemptTimeoutMs }: History["settings"],
+): ReceivedRequest[] {
+  const left = [...requests];
+  for (const { startedAt } of [...attempts].sort((a, b) => a.startedAt - b.startedAt)) {
+    const index = left.findIndex(({ at }) => at >= startedAt - CLOCK_SLACK_MS && at <= startedAt + attemptTimeoutMs);
+    if (index >= 0) left.splice(index, 1);
+  }
+  return left;
+}
+
+/** Two processes of one machine read the same clock, each in whole milliseconds. */
+const CLOCK_SLACK_MS = 2;
 
 const RESENT_WITHIN_MS = 1_500;
 
