@@ -18,7 +18,7 @@ interface Parts {
 }
 
 /**
- * First attempts without a claim: a new delivery is leased to its hint for some seconds, and the hint carries what the attempt needs,
+ * First attempts without a claim: a new delivery is leased to its hint for a moment, and the hint carries what the attempt needs,
  * but for the endpoint's URL and secret. These are known from the last claim, as long as the endpoint's revision is the same.
  * On a quiet system this saves a third of the time from the event to the receiver.
  */
@@ -34,7 +34,7 @@ export interface Hinted {
 }
 
 /** Of its lease, a delivery needs this much when its attempt begins: else there is no time to prolong it. */
-const NEEDED_MS = 1_500;
+const NEEDED_MS = 1_000;
 
 /** Most attempts are settled by then, and need no longer lease. */
 const HOLD_AFTER_MS = 200;

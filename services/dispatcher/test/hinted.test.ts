@@ -23,12 +23,12 @@ function createOne() {
   return { clock, hinted: createHinted(parts, { leaseMs: LEASE_MS }) };
 }
 
-/** A delivery that is leased to its hint for two seconds, with that hint. */
+/** A delivery that is leased to its hint, with that hint. */
 async function leased() {
   const { prisma } = db.database;
   const endpoint = await insertEndpoint(prisma, { revision: 3n });
   const id = randomUUID();
-  await insertDelivery(prisma, endpoint, { id, due: { dueAt: later(2_000), claimId: id } });
+  await insertDelivery(prisma, endpoint, { id, due: { dueAt: later(1_500), claimId: id } });
   const delivery: HintedDelivery = {
     deliveryId: id,
     organizationId: endpoint.organizationId,
@@ -37,7 +37,7 @@ async function leased() {
     traceparent: null,
     revision: "3",
     createdAtUtc: NOW.toISOString(),
-    leasedUntilUtc: later(2_000).toISOString(),
+    leasedUntilUtc: later(1_500).toISOString(),
   };
   const configured = { endpointId: endpoint.id, revision: 3n, url: "https://a.test/", sealedSecret: "sealed" };
   return { delivery, endpointId: endpoint.id, claimed: configured as ClaimedDelivery };
@@ -87,7 +87,7 @@ test("a hinted delivery that was not attempted is due at once, unless somebody h
   await prisma.due.update({ where: { deliveryId: taken }, data: { claimId } });
   await Promise.all([hinted.giveBack(free), hinted.giveBack(taken)]);
   expect(await dueOf(free)).toMatchObject({ dueAt: NOW, claimId: null });
-  expect(await dueOf(taken)).toMatchObject({ dueAt: later(2_000), claimId });
+  expect(await dueOf(taken)).toMatchObject({ dueAt: later(1_500), claimId });
 });
 
 test("the lease of a hinted delivery lasts as long as its attempt, and a quick attempt leaves it alone", async () => {
@@ -107,5 +107,5 @@ test("the lease of a hinted delivery lasts as long as its attempt, and a quick a
   end();
   await attempting;
   expect(await dueOf(slow.delivery.deliveryId)).toMatchObject({ claimId: slow.delivery.deliveryId });
-  expect(await dueOf(quick.delivery.deliveryId)).toMatchObject({ dueAt: later(2_000) });
+  expect(await dueOf(quick.delivery.deliveryId)).toMatchObject({ dueAt: later(1_500) });
 });

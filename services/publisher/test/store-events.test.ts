@@ -31,7 +31,7 @@ test("an event becomes one delivery for each endpoint that wants it, leased to i
   const first = await insertEndpoint(prisma, { organizationId });
   const second = await insertEndpoint(prisma, { organizationId, events: ["RiskCreated", "WorkItemCompleted"] });
   const one = incomingEvent(organizationId);
-  const leasedUntil = new Date(NOW.getTime() + 2_000);
+  const leasedUntil = new Date(NOW.getTime() + 1_500);
   const stored = await store(one);
   const { hints, deliveryCount, unfinished } = stored;
   expect(endpointIdsOf(stored)).toEqual([first.id, second.id].toSorted());

@@ -33,7 +33,7 @@ interface Row {
  * How long a new delivery is leased to its hint. A hint that gets lost delays its delivery by this time and a due scan's interval: no
  * more than three seconds together.
  */
-export const HINT_LEASE_MS = 2_000;
+export const HINT_LEASE_MS = 1_500;
 
 /** A statement that makes more deliveries than this leases none: claims of many at once cost less than hints that carry bodies. */
 const MAX_LEASED = 10;

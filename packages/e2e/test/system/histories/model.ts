@@ -14,7 +14,7 @@ const DISABLE_AFTER = 5;
 
 export const LEASE = MINUTE;
 /** A new delivery is leased to its hint for this time. Then anybody may claim it, and no attempt was interrupted. */
-export const HINT_LEASE = 2_000;
+export const HINT_LEASE = 1_500;
 
 export interface ModelEvent {
   type: string;
