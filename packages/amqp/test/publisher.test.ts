@@ -103,7 +103,7 @@ describe("the window of unconfirmed messages", () => {
 
   test("lets large messages wait, not yet copied, while the socket takes no more, and all arrive", async () => {
     const broker = environment.connect();
-    const publisher = broker.publisher({ maxUnconfirmed: 100_000 });
+    const publisher = broker.publisher({ maxUnconfirmed: 100_000, timeoutMs: 10 * 60_000 });
     await broker.ready();
     const queue = environment.names.otherQueue;
     const content = Buffer.alloc(50_000, "x");

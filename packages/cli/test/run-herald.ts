@@ -16,7 +16,7 @@ export async function runHerald(args: readonly string[], environment: Record<str
   const child = spawn(process.execPath, [main, ...args], {
     env: { PATH: process.env.PATH, ...environment },
     stdio: ["ignore", "pipe", "pipe"],
-    timeout: 20_000,
+    timeout: 10 * 60_000,
   });
   const outcome: Outcome = { code: null, stdout: "", stderr: "" };
   child.stdout.setEncoding("utf8").on("data", (text: string) => {
