@@ -25,7 +25,7 @@ grant select on business_event, attempt to herald_api;
 
 -- Publishers store events, make deliveries of them, and erase what is old or of a deleted endpoint. They never see a signing
 -- secret, sealed as it is, and change no endpoint and no delivery.
-grant select (id, organization_id, enabled, events, created_at) on webhook_endpoint to herald_publisher;
+grant select (id, organization_id, enabled, events, created_at, revision) on webhook_endpoint to herald_publisher;
 grant select, insert, delete on business_event, delivery, due to herald_publisher;
 grant select, delete on delivery_attempt, business_event_rest, delivery_rest, delivery_attempt_rest to herald_publisher;
 grant select on attempt to herald_publisher;
