@@ -6,7 +6,7 @@ import { useTestEnvironment } from "../../journeys/test-environment.ts";
 
 const environment = useTestEnvironment({ dispatcher: false });
 
-test("hints purged behind the system's back lose no delivery, and no delivery waits for the clock", async () => {
+test("hints purged behind the system's back lose no delivery, and delay each by no more than its lease", async () => {
   const { api, receiver, emitter, herald, broker } = environment;
   const { endpoint } = await api.create({ url: receiver.url });
   const queue = names(broker.namespace).hintsQueue;
@@ -17,12 +17,14 @@ test("hints purged behind the system's back lose no delivery, and no delivery wa
     await declareHints(channel, broker.namespace);
     for (let index = 0; index < 40; index++) await emitter.emit(environment.event());
     await eventually(async () => expect((await api.get(endpoint.id)).deliveries).toHaveLength(40));
-    expect((await channel.purgeQueue(queue)).messageCount).toBeGreaterThan(0);
+    // Some have expired in the queue by themselves.
+    await channel.purgeQueue(queue);
   } finally {
     await connection.close();
   }
 
-  // The time of the test stands still from here on: the look for what is due finds all of them.
+  // The leases to the lost hints end. Time stands still from here on: the look for what is due finds all of them.
+  environment.clock.advance(1_500);
   await herald.startDispatcher();
   await receiver.received(40);
   await eventually(async () =>
