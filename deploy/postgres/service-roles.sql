@@ -21,11 +21,11 @@ grant execute on function make_partitions(date), drop_partitions(date, integer) 
 grant select, insert, update, delete on webhook_endpoint, catch_up to herald_api;
 grant insert on erasure to herald_api;
 grant select, insert on delivery, due to herald_api;
-grant select on business_event, attempt to herald_api;
+grant select on business_event, attempt, dispatcher to herald_api;
 
 -- Publishers store events, make deliveries of them, and erase what is old or of a deleted endpoint. They never see a signing
 -- secret, sealed as it is, and change no endpoint and no delivery.
-grant select (id, organization_id, enabled, events, created_at, revision) on webhook_endpoint to herald_publisher;
+grant select (id, organization_id, enabled, events, created_at, revision, paused_until) on webhook_endpoint to herald_publisher;
 grant select, insert, delete on business_event, delivery, due to herald_publisher;
 grant select, delete on delivery_attempt, business_event_rest, delivery_rest, delivery_attempt_rest to herald_publisher;
 grant select on attempt to herald_publisher;
@@ -38,8 +38,10 @@ grant pg_read_all_stats to herald_publisher;
 -- Dispatchers attempt and settle. They make no endpoint and no delivery, erase nothing of the history, and can send an
 -- endpoint's deliveries nowhere else: of an endpoint they write how it fares.
 grant select on webhook_endpoint, business_event, delivery, delivery_attempt to herald_dispatcher;
-grant update (consecutive_failures, failure_run, enabled, disabled_reason, disabled_at, revision, updated_at)
+grant update (consecutive_failures, failure_run, failed_at, paused_until, enabled, disabled_reason, disabled_at, revision,
+    updated_at)
   on webhook_endpoint to herald_dispatcher;
+grant select, insert, update, delete on dispatcher to herald_dispatcher;
 grant select, delete on due to herald_dispatcher;
 grant update (due_at, claim_id, attempts, interruptions) on due to herald_dispatcher;
 grant update (state, attempt_count, attempted_at, duration_ms, status_code, error_summary, failure_kind, response_excerpt,

@@ -46,6 +46,8 @@ CREATE TABLE "webhook_endpoint" (
     "revision" BIGINT NOT NULL DEFAULT 1,
     "consecutive_failures" INTEGER NOT NULL DEFAULT 0,
     "failure_run" TEXT[] DEFAULT ARRAY[]::TEXT[],
+    "failed_at" TIMESTAMPTZ(3),
+    "paused_until" TIMESTAMPTZ(3),
     "disabled_reason" "disabled_reason",
     "disabled_at" TIMESTAMPTZ(3),
     "created_at" TIMESTAMPTZ(3) NOT NULL,
@@ -153,6 +155,16 @@ CREATE TABLE "due" (
     autovacuum_vacuum_scale_factor = 0,
     autovacuum_vacuum_threshold = 5000,
     autovacuum_vacuum_cost_delay = 0
+);
+
+-- CreateTable
+CREATE TABLE "dispatcher" (
+    "id" UUID NOT NULL,
+    "joined_at" TIMESTAMPTZ(3) NOT NULL,
+    "seen_at" TIMESTAMPTZ(3) NOT NULL,
+    "cut_off_since" TIMESTAMPTZ(3),
+
+    CONSTRAINT "dispatcher_pkey" PRIMARY KEY ("id")
 );
 
 -- CreateTable

@@ -47,6 +47,8 @@ export async function updateEndpoint(queries: Queries, update: EndpointUpdate): 
           revision = endpoint.revision + 1,
           consecutive_failures = case when ${resumed} then 0 else endpoint.consecutive_failures end,
           failure_run = case when ${resumed} then '{}' else endpoint.failure_run end,
+          failed_at = case when not ${resumed} then endpoint.failed_at end,
+          paused_until = case when not ${resumed} then endpoint.paused_until end,
           disabled_reason = case
             when ${enabled} then null when before.enabled then 'paused' else endpoint.disabled_reason
           end,
