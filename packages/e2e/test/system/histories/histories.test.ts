@@ -9,7 +9,7 @@ import { dueTime, HINT_LEASE, LEASE, Model, type ModelDelivery } from "./model.t
 const db = useDatabase();
 
 const HISTORIES = 1_000;
-const TIMEOUT_MS = 30 * 60_000;
+const TIMEOUT_MS = 2 * 60 * 60_000;
 
 const MINUTE = 60_000;
 const DAY = 24 * 60 * MINUTE;
