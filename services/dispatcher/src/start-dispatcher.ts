@@ -3,6 +3,8 @@ import { type Clock, systemClock } from "@herald/common/runtime/clock";
 import { repeat } from "@herald/common/runtime/repeat";
 import { openService } from "@herald/common/service/open-service";
 import type { Service } from "@herald/common/service/run-service";
+import { createBodies } from "./bodies.ts";
+import { createBudget } from "./budget.ts";
 import { createClaims } from "./claim-queue.ts";
 import { readDispatcherConfig } from "./config.ts";
 import { consumeHints, consumeManualRequests } from "./consume-hints.ts";
@@ -46,34 +48,45 @@ export async function startDispatcher(
   });
   const slots = endpointSlots(config.ENDPOINT_CONCURRENCY);
   const aside = createSetAside(clock);
-  const deliver = createDeliver({
-    ...parts,
-    sender,
-    slots,
-    aside,
-    secretBox,
-    schedule,
-    settle: createSettleQueue({ ...parts, health }),
-    unclaim: claims.undo,
-    deadlineMs: config.ATTEMPT_TIMEOUT_SECONDS * 1_000,
-  });
+  const deadlineMs = config.ATTEMPT_TIMEOUT_SECONDS * 1_000;
+  const bodies = createBodies(
+    { ...parts, unclaim: claims.undo },
+    { budgetBytes: config.BODIES_MIB * 1024 ** 2, deadlineMs },
+  );
+  const deliver = bodies.held(
+    createDeliver({
+      ...parts,
+      sender,
+      slots,
+      aside,
+      secretBox,
+      schedule,
+      settle: createSettleQueue({ ...parts, health }),
+      unclaim: claims.undo,
+      deadlineMs,
+    }),
+  );
 
-  const limits = { slots, aside, maxInFlight: config.MAX_IN_FLIGHT };
+  const budget = createBudget({ maxInFlight: config.MAX_IN_FLIGHT });
+  const limits = { slots, aside, isHeldBack: bodies.areAwaitedBy };
   const onFailure = (error: unknown) =>
     log.error("deliveries can't be claimed; the due scan comes back to them", { error });
   const scheduler = createScheduler({
     ...limits,
-    concurrency: config.DELIVERY_CONCURRENCY,
+    lane: budget.lane(config.DELIVERY_CONCURRENCY),
     async claim(demands) {
       const claimed = await claims.due(demands);
       hinted.learn(claimed);
       return claimed;
     },
     deliver: hinted.held(metrics.counted("due", deliver)),
+    // An interrupted delivery comes first, since a backlog takes every slot again.
+    onReleased: (endpointId) => interrupted.released(endpointId),
     onFailure,
   });
   const interrupted = createInterrupted({
     ...limits,
+    lane: budget.lane(1),
     claim: claims.interrupted,
     deliver: metrics.counted("interrupted", deliver),
     onFailure,
@@ -81,15 +94,15 @@ export async function startDispatcher(
   const scanning = repeat(
     (signal) =>
       dueScan.scan((endpoint) => {
-        scheduler.add(endpoint.endpointId);
-        if (endpoint.interrupted) interrupted.add(endpoint.endpointId);
+        if (endpoint.interrupted) interrupted.add(endpoint);
+        scheduler.add(endpoint);
       }, signal),
     {
       intervalMs: config.DUE_SCAN_INTERVAL_SECONDS * 1_000,
       onFailure: (error) => log.error("a due scan failed; the next one comes", { error }),
     },
   );
-  const hints = consumeHints({ broker, scheduler, hinted, log });
+  const hints = consumeHints({ broker, scheduler, hinted, hasShare: () => true, clock, log });
   const manualRequests = consumeManualRequests(
     { broker, scheduler, slots, claim: claims.manual, deliver: metrics.counted("manual", deliver), log },
     { concurrency: config.MANUAL_CONCURRENCY },
@@ -100,6 +113,7 @@ export async function startDispatcher(
     async stop() {
       // Settlements wait no longer than this for PostgreSQL. What is not settled is due again when its lease ends.
       const timeout = setTimeout(() => stopping.abort(), DRAIN_TIMEOUT_MS);
+      bodies.close();
       // All at once: while one still ends its work, another must not begin new work.
       await Promise.all([
         scanning.stop(),
