@@ -3,6 +3,7 @@ import type { Clock } from "@herald/common/runtime/clock";
 import type { Log } from "@herald/common/telemetry/log";
 import { type Hint, isUuid } from "@herald/contracts";
 import type { Hinted } from "./hinted.ts";
+import { readJson } from "./read-json.ts";
 import type { Scheduler } from "./scheduler.ts";
 
 interface Parts {
@@ -64,12 +65,7 @@ export function consumeHints({ broker, scheduler, hinted, hasShare, clock, log }
   });
 }
 
-/** No delivery is lost with a message that can't be read: PostgreSQL knows what is due. */
 function readHint(content: Buffer): Hint | undefined {
-  try {
-    const hint = (JSON.parse(content.toString("utf8")) ?? {}) as Partial<Hint>;
-    return isUuid(hint.endpointId) && typeof hint.organizationId === "string" ? (hint as Hint) : undefined;
-  } catch {
-    return undefined;
-  }
+  const hint = readJson<Hint>(content);
+  return isUuid(hint.endpointId) && typeof hint.organizationId === "string" ? (hint as Hint) : undefined;
 }
