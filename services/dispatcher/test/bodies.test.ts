@@ -38,9 +38,7 @@ function environment(budgetBytes: number) {
     },
     { budgetBytes, deadlineMs: DEADLINE_MS },
   );
-  const deliver = bodies.held(
-    (delivery) => new Promise<void>((end) => underWay.push({ delivery, end })),
-  );
+  const deliver = bodies.held((delivery) => new Promise<void>((end) => underWay.push({ delivery, end })));
   const endAll = () => {
     for (const { end } of underWay.splice(0)) end();
   };
