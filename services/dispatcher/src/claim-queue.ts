@@ -7,7 +7,6 @@ import { retry } from "@herald/common/runtime/retry";
 import type { Log } from "@herald/common/telemetry/log";
 import type { Tracing } from "@herald/common/telemetry/tracing";
 import type { DispatcherMetrics } from "./metrics.ts";
-import type { Demand } from "./scheduler.ts";
 import { claim } from "./sql/claim.ts";
 import { claimInterrupted } from "./sql/claim-interrupted.ts";
 import { claimManual } from "./sql/claim-manual.ts";
@@ -15,6 +14,7 @@ import type { Claim, ClaimedDelivery } from "./sql/claimed-delivery.ts";
 import { findClaimed } from "./sql/find-claimed.ts";
 import { unclaim } from "./sql/unclaim.ts";
 import { traceClaims } from "./tracing.ts";
+import type { Demand } from "./turns.ts";
 
 interface Parts {
   queries: Queries;

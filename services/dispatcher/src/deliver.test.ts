@@ -31,7 +31,6 @@ async function deliverWithLease(leaseLeftMs: number, statusCode = 200, override:
       },
       async close() {},
     },
-    slots: { ended() {} },
     aside: { add: (endpointId) => void seen.aside.push(endpointId) },
     secretBox: secrets,
     schedule: retrySchedule([60_000]),

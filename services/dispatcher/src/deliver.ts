@@ -3,7 +3,6 @@ import type { SecretBox } from "@herald/common/security/secret-box";
 import type { Log } from "@herald/common/telemetry/log";
 import type { Tracing } from "@herald/common/telemetry/tracing";
 import type { AttemptResult, Sender } from "./attempt/sender.ts";
-import type { EndpointSlots } from "./endpoint-slots.ts";
 import type { DispatcherMetrics } from "./metrics.ts";
 import type { RetrySchedule } from "./retry-schedule.ts";
 import { SET_ASIDE_MS, type SetAside } from "./set-aside.ts";
@@ -23,7 +22,6 @@ export type DeliverReady = (delivery: ReadyDelivery, onEnd?: () => void) => Prom
 
 interface Parts {
   sender: Sender;
-  slots: Pick<EndpointSlots, "ended">;
   aside: Pick<SetAside, "add">;
   secretBox: SecretBox;
   schedule: RetrySchedule;
@@ -42,8 +40,7 @@ interface Parts {
 export const MAX_INTERRUPTIONS = 20;
 
 export function createDeliver(parts: Parts): DeliverReady {
-  const { sender, slots, aside, secretBox, schedule, settle, unclaim, clock, deadlineMs, metrics, tracing, log } =
-    parts;
+  const { sender, aside, secretBox, schedule, settle, unclaim, clock, deadlineMs, metrics, tracing, log } = parts;
   return async (delivery, onEnd) => {
     try {
       // PostgreSQL's answer to the claim took long. If the lease ended during the attempt, another process could make the
@@ -68,7 +65,6 @@ export function createDeliver(parts: Parts): DeliverReady {
         traceparent: traceparent ?? undefined,
       });
       span?.end(spanEndOf(result));
-      slots.ended(delivery.endpointId, result.succeeded);
       onEnd?.();
       await settle(settlementOf(delivery, result, span?.traceparent));
       record(delivery, result);
