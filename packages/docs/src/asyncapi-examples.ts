@@ -22,7 +22,7 @@ const withoutChanges: BusinessEvent = {
   data: {},
 };
 
-const hint: Hint = { endpointId: "0199f3a2-8000-7000-8000-0000000000e1" };
+const hint: Hint = { endpointId: "0199f3a2-8000-7000-8000-0000000000e1", organizationId: "org-1" };
 
 const manualRequest: ManualRequest = { deliveryId: "0199f3a2-8000-7000-8000-000000000001", ...hint };
 
