@@ -5,14 +5,14 @@ import { expect, test } from "@jest/globals";
 import { createDeliver } from "./deliver.ts";
 import { createMetrics } from "./metrics.ts";
 import { retrySchedule } from "./retry-schedule.ts";
-import type { ClaimedDelivery } from "./sql/claimed-delivery.ts";
+import type { ReadyDelivery } from "./sql/claimed-delivery.ts";
 
 const NOW = new Date("2026-03-01T12:00:00Z");
 const DEADLINE_MS = 15_000;
 const secrets = secretBox(`test:${Buffer.alloc(32).toString("base64")}`);
 
 /** Delivers with a lease that ends so many milliseconds from now, and tells what was done; `nextAttemptAt` is that of each settlement. */
-async function deliverWithLease(leaseLeftMs: number, statusCode = 200, override: Partial<ClaimedDelivery> = {}) {
+async function deliverWithLease(leaseLeftMs: number, statusCode = 200, override: Partial<ReadyDelivery> = {}) {
   const seen = {
     sent: 0,
     nextAttemptAt: [] as (Date | null)[],
@@ -44,7 +44,7 @@ async function deliverWithLease(leaseLeftMs: number, statusCode = 200, override:
     metrics: createMetrics(createRegistry("test")),
     log: { debug() {}, info() {}, warn() {}, error() {}, isDebug: false },
   });
-  const delivery: ClaimedDelivery = {
+  const delivery: ReadyDelivery = {
     deliveryId: "delivery",
     endpointId: "endpoint",
     organizationId: "organization",
@@ -53,6 +53,10 @@ async function deliverWithLease(leaseLeftMs: number, statusCode = 200, override:
     interruptions: 0,
     claimId: "claim",
     body: "{}",
+    bodyBytes: 2,
+    eventKey: null,
+    failures: 0,
+    pausedUntil: null,
     url: "https://receiver.test/",
     sealedSecret: secrets.seal("secret", "endpoint"),
     revision: 1n,
