@@ -56,15 +56,15 @@ export async function startDispatcher(
   });
   const { ENDPOINT_CONCURRENCY: cap, ENDPOINT_RATE: attemptsPerSecond } = config;
   const members = joinMembers(parts, { cap, isWithin: (capOf) => slots.isWithin(capOf), cutOffSince: () => null });
-  const capOf = (endpointId: string) => members.shareOf(endpointId).count;
+  const shareOf = (endpointId: string) => members.shareOf(endpointId).count;
   const rate = attemptsPerSecond
     ? createRate({
-        rateOf: (endpointId) => (attemptsPerSecond * capOf(endpointId)) / cap,
+        rateOf: (endpointId) => (attemptsPerSecond * shareOf(endpointId)) / cap,
         onReady: (endpointId) => scheduler.released(endpointId),
         clock,
       })
     : undefined;
-  const slots = endpointSlots(capOf, rate);
+  const slots = endpointSlots(shareOf, rate);
   const aside = createSetAside(clock);
   const deadlineMs = config.ATTEMPT_TIMEOUT_SECONDS * 1_000;
   const bodies = createBodies(
@@ -122,7 +122,7 @@ export async function startDispatcher(
   let hints: Consumer | undefined;
   void members.begun.then(() => {
     if (isStopping) return;
-    const hasShare = (endpointId: string) => members.shareOf(endpointId).count > 0;
+    const hasShare = (endpointId: string) => shareOf(endpointId) > 0;
     hints = consumeHints({ broker, scheduler, hinted, hasShare, clock, log });
   });
   const manualRequests = consumeManualRequests(
