@@ -2,6 +2,7 @@ import { secretBox } from "@herald/common/security/secret-box";
 import { createRegistry } from "@herald/common/telemetry/metrics";
 import { steeredClock } from "@herald/testkit/harness/steered-clock";
 import { expect, test } from "@jest/globals";
+import type { Fault } from "./cut-off-watch.ts";
 import { createDeliver } from "./deliver.ts";
 import { createMetrics } from "./metrics.ts";
 import { retrySchedule } from "./retry-schedule.ts";
@@ -12,7 +13,12 @@ const DEADLINE_MS = 15_000;
 const secrets = secretBox(`test:${Buffer.alloc(32).toString("base64")}`);
 
 /** Delivers with a lease that ends so many milliseconds from now, and tells what was done; `nextAttemptAt` is that of each settlement. */
-async function deliverWithLease(leaseLeftMs: number, statusCode = 200, override: Partial<ClaimedDelivery> = {}) {
+async function deliverWithLease(
+  leaseLeftMs: number,
+  statusCode = 200,
+  override: Partial<ClaimedDelivery> = {},
+  fault: Fault = "theirs",
+) {
   const seen = {
     sent: 0,
     nextAttemptAt: [] as (Date | null)[],
@@ -31,6 +37,7 @@ async function deliverWithLease(leaseLeftMs: number, statusCode = 200, override:
       },
       async close() {},
     },
+    cutOff: { judge: async () => fault },
     slots: { ended() {} },
     aside: { add: (endpointId) => void seen.aside.push(endpointId) },
     secretBox: secrets,
@@ -86,6 +93,14 @@ test("a delivery that was interrupted nineteen times is sent, and one that was t
     sent: 0,
     nextAttemptAt: [null],
     kinds: ["interrupted"],
+  });
+});
+
+test("an attempt that Herald's own network failed is undone, and neither recorded nor counted", async () => {
+  expect(await deliverWithLease(DEADLINE_MS, 503, {}, "ours")).toMatchObject({
+    sent: 1,
+    nextAttemptAt: [],
+    unclaimedFor: [1_000],
   });
 });
 

@@ -3,6 +3,7 @@ import type { SecretBox } from "@herald/common/security/secret-box";
 import type { Log } from "@herald/common/telemetry/log";
 import type { Tracing } from "@herald/common/telemetry/tracing";
 import type { AttemptResult, Sender } from "./attempt/sender.ts";
+import { type CutOff, GIVEN_BACK_MS } from "./cut-off.ts";
 import type { EndpointSlots } from "./endpoint-slots.ts";
 import type { DispatcherMetrics } from "./metrics.ts";
 import type { RetrySchedule } from "./retry-schedule.ts";
@@ -20,12 +21,13 @@ export type Deliver = (delivery: ClaimedDelivery, onEnd?: () => void) => Promise
 
 interface Parts {
   sender: Sender;
+  cutOff: Pick<CutOff, "judge">;
   slots: Pick<EndpointSlots, "ended">;
   aside: Pick<SetAside, "add">;
   secretBox: SecretBox;
   schedule: RetrySchedule;
   settle: (settlement: Settlement) => Promise<void>;
-  /** Undoes a claim whose attempt could not begin: the delivery is due again after the delay. */
+  /** Undoes a claim whose attempt could not begin, or says nothing about its receiver: the delivery is due again after the delay. */
   unclaim: (delivery: ClaimedDelivery, delayMs: number) => Promise<void>;
   clock: Clock;
   /** What an attempt may take. */
@@ -39,8 +41,21 @@ interface Parts {
 export const MAX_INTERRUPTIONS = 20;
 
 export function createDeliver(parts: Parts): Deliver {
-  const { sender, slots, aside, secretBox, schedule, settle, unclaim, clock, deadlineMs, metrics, tracing, log } =
-    parts;
+  const {
+    sender,
+    cutOff,
+    slots,
+    aside,
+    secretBox,
+    schedule,
+    settle,
+    unclaim,
+    clock,
+    deadlineMs,
+    metrics,
+    tracing,
+    log,
+  } = parts;
   return async (delivery, onEnd) => {
     try {
       // PostgreSQL's answer to the claim took long. If the lease ended during the attempt, another process could make the
@@ -65,6 +80,7 @@ export function createDeliver(parts: Parts): Deliver {
         traceparent: traceparent ?? undefined,
       });
       span?.end(spanEndOf(result));
+      if ((await cutOff.judge(delivery, result)) === "ours") return await unclaim(delivery, GIVEN_BACK_MS);
       slots.ended(delivery.endpointId, result.succeeded);
       onEnd?.();
       await settle(settlementOf(delivery, result, span?.traceparent));

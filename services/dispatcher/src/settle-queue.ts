@@ -67,12 +67,13 @@ export function createSettleQueue({
 
   /**
    * A healthy endpoint's success changes nothing. It does where a failure before it is not written yet. Nothing of an
-   * attempt that was never made, or that another dispatcher has repeated, is the endpoint's fault.
+   * attempt that was never made, or that another dispatcher has repeated, is the endpoint's fault. Nor is it that name
+   * servers gave no answer: where only few endpoints have deliveries, nobody can tell whether Herald's own have failed.
    */
   function concernsHealth(settlement: Settlement, { late, recovering }: Settled): boolean {
     const { endpointId, succeeded, failureKind } = settlement;
     if (succeeded) return health.has(endpointId) || recovering.includes(endpointId);
-    return failureKind !== "interrupted" && !late.includes(settlement);
+    return failureKind !== "interrupted" && failureKind !== "resolver_failed" && !late.includes(settlement);
   }
 
   return async (settlement) => {

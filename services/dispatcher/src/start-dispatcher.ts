@@ -6,6 +6,7 @@ import type { Service } from "@herald/common/service/run-service";
 import { createClaims } from "./claim-queue.ts";
 import { readDispatcherConfig } from "./config.ts";
 import { consumeHints, consumeManualRequests } from "./consume-hints.ts";
+import { createCutOff } from "./cut-off.ts";
 import { createDeliver } from "./deliver.ts";
 import { createDueScan } from "./due-scan.ts";
 import { endpointSlots } from "./endpoint-slots.ts";
@@ -28,7 +29,7 @@ export async function startDispatcher(
   environment: Environment = process.env,
   { clock = systemClock }: { clock?: Clock } = {},
 ): Promise<Service> {
-  const { config, sender, secretBox, schedule } = readDispatcherConfig(environment, clock);
+  const { config, probe, sender, secretBox, schedule } = readDispatcherConfig(environment, clock);
   const service = await openService("dispatcher", config);
   const { broker, log, tracing } = service;
   const { queries } = service.database;
@@ -36,6 +37,8 @@ export async function startDispatcher(
   const stopping = new AbortController();
   const parts = { queries, clock, metrics, tracing, log, signal: stopping.signal };
 
+  const cutOff = createCutOff({ ...parts, probe, onReturn: () => scanning.wake() });
+  service.checks.network = () => !cutOff.isCutOff();
   const dueScan = createDueScan(parts);
   const leaseMs = config.CLAIM_LEASE_SECONDS * 1_000;
   const claims = createClaims(parts, { leaseMs, since: dueScan.since });
@@ -49,6 +52,7 @@ export async function startDispatcher(
   const deliver = createDeliver({
     ...parts,
     sender,
+    cutOff,
     slots,
     aside,
     secretBox,
@@ -102,6 +106,7 @@ export async function startDispatcher(
       const timeout = setTimeout(() => stopping.abort(), DRAIN_TIMEOUT_MS);
       // All at once: while one still ends its work, another must not begin new work.
       await Promise.all([
+        cutOff.stop(),
         scanning.stop(),
         scheduler.stop(),
         interrupted.stop(),
