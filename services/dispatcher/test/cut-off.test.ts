@@ -42,8 +42,11 @@ afterEach(async () => {
   await receiver.close();
   await names.close();
   await rm(folder, { recursive: true });
-  await db.database.prisma.webhookEndpoint.deleteMany();
-  await db.database.prisma.due.deleteMany();
+  const { prisma } = db.database;
+  await prisma.due.deleteMany();
+  await prisma.deliveryAttempt.deleteMany();
+  await prisma.delivery.deleteMany();
+  await prisma.webhookEndpoint.deleteMany();
 });
 
 async function start(): Promise<void> {
