@@ -27,7 +27,7 @@ async function deliverWithLease(leaseLeftMs: number, statusCode = 200, override:
         const succeeded = statusCode === 200;
         const failureKind = succeeded ? null : ("http_status" as const);
         const answer = { statusCode, succeeded, errorSummary: null, failureKind, responseExcerpt: null };
-        return { startedAt: NOW, durationMs: 2_500, ...answer };
+        return { retryAfterMs: null, reached: true, startedAt: NOW, durationMs: 2_500, ...answer };
       },
       async close() {},
     },

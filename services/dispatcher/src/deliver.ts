@@ -89,6 +89,8 @@ export function createDeliver(parts: Parts): Deliver {
       errorSummary: `interrupted ${delivery.interruptions} times: the dispatcher ended before the result was recorded`,
       failureKind: "interrupted",
       responseExcerpt: null,
+      retryAfterMs: null,
+      reached: false,
     };
     await settle({ ...settlementOf(delivery, result), nextAttemptAt: null });
     record(delivery, result);
