@@ -35,6 +35,13 @@ export const dispatcherSettings = {
       "Consecutive failures after which the product is told that an endpoint is failing; fewer than disable it.",
   },
   DISABLE_AFTER_FAILURES: sharedSettings.DISABLE_AFTER_FAILURES,
+  PATIENCE_SECONDS: {
+    type: "string",
+    default: "1,2,4,8",
+    pattern: "^[0-9]+(\\.[0-9]+)?(,[0-9]+(\\.[0-9]+)?)*$",
+    description:
+      "Pauses of an endpoint after its first consecutive failure, after the second, and so on; the last one is that of all further ones.",
+  },
   DELIVERY_CONCURRENCY: {
     type: "integer",
     default: 500,
@@ -99,7 +106,8 @@ export function readDispatcherConfig(environment: Environment, clock: Clock) {
   return {
     config,
     secretBox: readSetting("SECRET_KEYS", () => secretBox(config.SECRET_KEYS)),
-    schedule: retrySchedule(config.RETRY_DELAYS_SECONDS.split(",").map((seconds) => Number(seconds) * 1_000)),
+    schedule: retrySchedule(milliseconds(config.RETRY_DELAYS_SECONDS)),
+    patienceMs: milliseconds(config.PATIENCE_SECONDS),
     sender: readSetting("EXTRA_CA_FILE", () =>
       createSender({
         deadlineMs: config.ATTEMPT_TIMEOUT_SECONDS * 1_000,
@@ -111,4 +119,8 @@ export function readDispatcherConfig(environment: Environment, clock: Clock) {
       }),
     ),
   };
+}
+
+function milliseconds(seconds: string): number[] {
+  return seconds.split(",").map((each) => Number(each) * 1_000);
 }

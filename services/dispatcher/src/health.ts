@@ -1,3 +1,4 @@
+import type { FailureKind } from "@herald/contracts";
 import { afterFailure, type FailureRun } from "./failure-run.ts";
 import type { Settlement } from "./sql/settle.ts";
 
@@ -28,6 +29,14 @@ export type HealthResult = Pick<
   Settlement,
   "deliveryId" | "attempt" | "revision" | "succeeded" | "startedAt" | "durationMs" | "retryAfterMs" | "manual"
 >;
+
+/**
+ * Whether a failure of this kind is the endpoint's. An attempt that was never made is not, and one without an answer from a
+ * name server says nothing of the receiver.
+ */
+export function isEndpointsFailure(kind: FailureKind | null): boolean {
+  return kind !== "interrupted" && kind !== "resolver_failed";
+}
 
 /** What some results change, to be written at once. */
 export interface HealthStep {

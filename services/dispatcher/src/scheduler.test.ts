@@ -18,7 +18,7 @@ function environment(options: Partial<SchedulerOptions> = {}) {
   const claims: (readonly Demand[])[] = [];
   const underWay: { endpointId: string; over: () => void; end: () => void }[] = [];
   const failures: unknown[] = [];
-  const slots = endpointSlots(10);
+  const slots = endpointSlots(() => 10);
   const parts = {
     slots,
     aside: { has: () => false },

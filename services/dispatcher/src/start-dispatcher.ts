@@ -13,6 +13,7 @@ import { createHealthQueue } from "./health-queue.ts";
 import { createHinted } from "./hinted.ts";
 import { createInterrupted } from "./interrupted.ts";
 import { createMetrics } from "./metrics.ts";
+import { createPatience } from "./patience.ts";
 import { createScheduler } from "./scheduler.ts";
 import { createSetAside } from "./set-aside.ts";
 import { createSettleQueue } from "./settle-queue.ts";
@@ -28,7 +29,7 @@ export async function startDispatcher(
   environment: Environment = process.env,
   { clock = systemClock }: { clock?: Clock } = {},
 ): Promise<Service> {
-  const { config, sender, secretBox, schedule } = readDispatcherConfig(environment, clock);
+  const { config, sender, secretBox, schedule, patienceMs } = readDispatcherConfig(environment, clock);
   const service = await openService("dispatcher", config);
   const { broker, log, tracing } = service;
   const { queries } = service.database;
@@ -41,15 +42,22 @@ export async function startDispatcher(
   const claims = createClaims(parts, { leaseMs, since: dueScan.since });
   const hinted = createHinted(parts, { leaseMs });
   const health = createHealthQueue(parts, {
+    patienceMs,
     failingAfter: config.FAILING_AFTER_FAILURES,
     disableAfter: config.DISABLE_AFTER_FAILURES,
   });
-  const slots = endpointSlots(config.ENDPOINT_CONCURRENCY);
+  const patience = createPatience(
+    { clock, onReady: (endpointId) => scheduler.released(endpointId), isBeingWritten: health.has },
+    { patienceMs, disableAfter: config.DISABLE_AFTER_FAILURES },
+  );
+  const share = { count: config.ENDPOINT_CONCURRENCY, first: true };
+  const slots = endpointSlots((endpointId) => patience.limit(endpointId, share));
   const aside = createSetAside(clock);
   const deliver = createDeliver({
     ...parts,
     sender,
-    slots,
+    patience,
+    cutOff: { judge: async () => "theirs" },
     aside,
     secretBox,
     schedule,

@@ -44,6 +44,8 @@ export interface ClaimedDelivery {
   claimId: string;
   /** When the delivery is due again if its attempt is not settled by then. */
   leasedUntil: Date;
+  /** Whether an admin waits for this attempt, so that it does not wait for the endpoint's pause. */
+  manual?: boolean;
 }
 
 /** A due row that a claim has taken. */
