@@ -62,7 +62,15 @@ export const dispatcherSettings = {
     default: 2000,
     minimum: 1,
     maximum: 100_000,
-    description: "Attempts in flight from which on slow ones delay new ones; a connection takes some 70 KB of memory.",
+    description:
+      "Attempts in flight at once, slow ones and manual deliveries included; a connection takes some 70 KB of memory.",
+  },
+  BODIES_MIB: {
+    type: "integer",
+    default: 32,
+    minimum: 1,
+    maximum: 4096,
+    description: "Memory for the bodies of attempts in flight, those above 8 KiB; a delivery waits for its part of it.",
   },
   ENDPOINT_CONCURRENCY: {
     type: "integer",

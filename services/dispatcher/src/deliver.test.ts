@@ -5,7 +5,7 @@ import { expect, test } from "@jest/globals";
 import { createDeliver } from "./deliver.ts";
 import { createMetrics } from "./metrics.ts";
 import { retrySchedule } from "./retry-schedule.ts";
-import type { ClaimedDelivery } from "./sql/claimed-delivery.ts";
+import type { ReadyDelivery } from "./sql/claimed-delivery.ts";
 
 const NOW = new Date("2026-03-01T12:00:00Z");
 const DEADLINE_MS = 15_000;
@@ -15,7 +15,7 @@ const secrets = secretBox(`test:${Buffer.alloc(32).toString("base64")}`);
 async function deliverWithLease(
   leaseLeftMs: number,
   statusCode = 200,
-  override: Partial<ClaimedDelivery> = {},
+  override: Partial<ReadyDelivery> = {},
   { restMs = 0, whose = "theirs" as "theirs" | "ours", retryAfterMs = null as number | null } = {},
 ) {
   const seen = {
@@ -62,7 +62,7 @@ async function deliverWithLease(
     metrics: createMetrics(createRegistry("test")),
     log: { debug() {}, info() {}, warn() {}, error() {}, isDebug: false },
   });
-  const delivery: ClaimedDelivery = {
+  const delivery: ReadyDelivery = {
     deliveryId: "delivery",
     endpointId: "endpoint",
     organizationId: "organization",
@@ -71,6 +71,10 @@ async function deliverWithLease(
     interruptions: 0,
     claimId: "claim",
     body: "{}",
+    bodyBytes: 2,
+    eventKey: null,
+    failures: 0,
+    pausedUntil: null,
     url: "https://receiver.test/",
     sealedSecret: secrets.seal("secret", "endpoint"),
     revision: 1n,

@@ -9,7 +9,7 @@ import type { DispatcherMetrics } from "./metrics.ts";
 import type { Patience } from "./patience.ts";
 import type { RetrySchedule } from "./retry-schedule.ts";
 import { SET_ASIDE_MS, type SetAside } from "./set-aside.ts";
-import type { ClaimedDelivery } from "./sql/claimed-delivery.ts";
+import type { ClaimedDelivery, ReadyDelivery } from "./sql/claimed-delivery.ts";
 import type { Settlement } from "./sql/settle.ts";
 import { spanEndOf, startAttemptSpan } from "./tracing.ts";
 
@@ -19,6 +19,9 @@ import { spanEndOf, startAttemptSpan } from "./tracing.ts";
  * @param onEnd called when the attempt is over, before it is settled
  */
 export type Deliver = (delivery: ClaimedDelivery, onEnd?: () => void) => Promise<void>;
+
+/** The same for a delivery whose body is there. */
+export type DeliverReady = (delivery: ReadyDelivery, onEnd?: () => void) => Promise<void>;
 
 /** Tells failures of receivers from those of Herald's own network. */
 export interface CutOff {
@@ -50,7 +53,7 @@ const CUT_OFF_MS = 1_000;
 /** So often a delivery's attempt may be cut off. The next time nothing is sent: it may be what ends its dispatchers. */
 export const MAX_INTERRUPTIONS = 20;
 
-export function createDeliver(parts: Parts): Deliver {
+export function createDeliver(parts: Parts): DeliverReady {
   const { sender, patience, cutOff, aside, secretBox, schedule, settle, unclaim, clock, deadlineMs } = parts;
   const { metrics, tracing, log } = parts;
   return async (delivery, onEnd) => {
