@@ -82,7 +82,17 @@ test("the pauses after failures that follow one another are 1, 2, 4 and 8 second
   pass(60_000);
   expect([patience.limit("a", FIRST), patience.restMs("a") > 0]).toEqual([0, true]);
   patience.learn({ endpointId: "a", failures: 0, pausedUntil: null });
-  expect([patience.limit("a", FIRST), patience.restMs("a")]).toEqual([4, 0]);
+  expect([patience.limit("a", FIRST), patience.restMs("a")]).toEqual([1, 0]);
+});
+
+test("an endpoint that was resumed, or that another dispatcher has found well, has one attempt until a success", () => {
+  patience.learn({ endpointId: "a", failures: 3, pausedUntil: inSeconds(4) });
+  patience.learn({ endpointId: "a", failures: 0, pausedUntil: null });
+  expect([patience.limit("a", FIRST), patience.limit("a", OTHER), patience.limit("a", { count: 0, first: false })]).toEqual([
+    1, 1, 0,
+  ]);
+  patience.succeeded("a")();
+  expect(patience.limit("a", FIRST)).toBe(4);
 });
 
 test("a success lifts the pause at once", () => {
@@ -137,7 +147,7 @@ test("what PostgreSQL says is older than what is known here, until the result is
   expect(patience.limit("a", FIRST)).toBe(0);
   written.clear();
   patience.learn(healthy);
-  expect(patience.limit("a", FIRST)).toBe(4);
+  expect(patience.limit("a", FIRST)).toBe(1);
 });
 
 test("a dispatcher that is not the first forgets what it has heard nothing of for five seconds", () => {

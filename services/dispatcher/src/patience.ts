@@ -20,6 +20,8 @@ export interface KnownHealth {
  * Patience with receivers that fail: while an endpoint fails it gets one attempt at a time, over all dispatchers, with a pause
  * after each failure. A success lifts that at once. So a restart of a receiver does not make five failures.
  *
+ * One that was resumed is asked once, and gets the rest of its backlog after a success.
+ *
  * An endpoint that took its deliveries until now may have a few quick looks during its pauses. They do not count as failures,
  * and without them an endpoint that refuses one delivery in ten would mostly rest.
  */
@@ -51,6 +53,8 @@ interface Known {
   run: FailureRun;
   /** It failed as often as disables it: nothing begins until PostgreSQL says that it is enabled. */
   blocked: boolean;
+  /** PostgreSQL says that it does not fail any more, and this process has not seen a success yet. */
+  careful: boolean;
   /** Quick looks that it may still have. */
   looks: number;
   /** When the next one may begin. */
@@ -106,6 +110,7 @@ export function createPatience(
     const known: Known = endpoints.get(endpointId) ?? {
       run: HEALTHY,
       blocked: false,
+      careful: false,
       looks: MAX_LOOKS,
       lookAtMs: 0,
       unsettled: 0,
@@ -132,7 +137,7 @@ export function createPatience(
     known.unsettled++;
     return () => {
       known.unsettled--;
-      const isHealthy = known.run.failures === 0 && known.looks === MAX_LOOKS && known.unsettled === 0;
+      const isHealthy = known.run.failures === 0 && !known.careful && known.looks === MAX_LOOKS && known.unsettled === 0;
       if (isHealthy && endpoints.get(endpointId) === known) forget(endpointId);
     };
   }
@@ -140,7 +145,8 @@ export function createPatience(
   return {
     limit(endpointId, share) {
       const known = endpoints.get(endpointId);
-      if (!known || known.run.failures === 0) return share.count;
+      if (!known) return share.count;
+      if (known.run.failures === 0) return known.careful ? Math.min(1, share.count) : share.count;
       if (known.blocked || waitMs(known) > 0) return 0;
       if (share.first) return 1;
       if (pauseMs(known) > 0 || clock.monotonicMs() - known.heardAtMs < STALE_AFTER_MS) return 0;
@@ -156,6 +162,7 @@ export function createPatience(
       if (before?.unsettled || isBeingWritten(endpointId) || (failures === 0 && !before)) return;
       hear(endpointId, (known) => {
         // The time of the failure itself is not read. Its pause does not end before it.
+        if (failures === 0 && known.run.failures > 0) known.careful = true;
         known.run = { failures, failedAt: pausedUntil, pausedUntil };
         known.blocked = false;
         // Another dispatcher has given it the benefit of the doubt.
@@ -181,6 +188,7 @@ export function createPatience(
       const known = hear(endpointId, (known) => {
         known.run = HEALTHY;
         known.blocked = false;
+        known.careful = false;
         known.looks = Math.min(MAX_LOOKS, known.looks + 1);
       });
       return untilSettled(endpointId, known);
