@@ -23,7 +23,7 @@ export interface TurnParts {
 
 /**
  * Which endpoints may have due deliveries, and whose turn it is: by turns between organizations, then between the endpoints of each.
- * A turn gives one endpoint as many places as it has slots and its organization has room for. Pure: no I/O and no time.
+ * A turn is one place, so what is free is shared evenly, also where it is little. Pure: no I/O and no time.
  */
 export interface Turns {
   /** This endpoint may have due deliveries. */
@@ -64,20 +64,33 @@ export function createTurns({ slots, lane, aside, isHeldBack = () => false }: Tu
     if (organizationId !== undefined && slots.isWorthClaiming(endpointId)) makeReady({ endpointId, organizationId });
   }
 
-  /** One turn of an organization: the first of its endpoints that has a free slot. */
-  function turnOf(organizationId: string, endpoints: Set<string>): Demand | undefined {
-    if (isHeldBack(organizationId)) return undefined;
+  /** One turn of an organization: a place for the first of its endpoints that has a free slot. Returns whether there was one. */
+  function turnOf(organizationId: string, demands: Map<string, Demand>): boolean {
+    const endpoints = ready.get(organizationId);
+    if (!endpoints || isHeldBack(organizationId)) return false;
+    if (lane.takeUpTo(organizationId, 1, { othersWait: ready.size > 1 }) === 0) return false;
+    ready.delete(organizationId);
     for (const endpointId of endpoints) {
-      const room = lane.takeUpTo(organizationId, Number.MAX_SAFE_INTEGER, { othersWait: ready.size > 1 });
-      if (room === 0) return undefined;
       endpoints.delete(endpointId);
-      const count = aside.has(endpointId) ? 0 : slots.takeUpTo(endpointId, room);
-      lane.giveBack(organizationId, room - count);
-      if (count === 0) continue;
-      waiting.delete(endpointId);
-      return { endpointId, organizationId, count };
+      if (aside.has(endpointId) || slots.takeUpTo(endpointId, 1) === 0) continue;
+      // Behind the others, both the endpoint and its organization.
+      endpoints.add(endpointId);
+      ready.set(organizationId, endpoints);
+      const demand = demands.get(endpointId);
+      if (demand) demand.count++;
+      else demands.set(endpointId, { endpointId, organizationId, count: 1 });
+      return true;
     }
-    return undefined;
+    lane.giveBack(organizationId, 1);
+    return false;
+  }
+
+  /** It is being claimed for. A hint that comes meanwhile makes it ready again. */
+  function leave({ endpointId, organizationId }: Endpoint): void {
+    waiting.delete(endpointId);
+    const endpoints = ready.get(organizationId);
+    endpoints?.delete(endpointId);
+    if (endpoints?.size === 0) ready.delete(organizationId);
   }
 
   return {
@@ -90,22 +103,11 @@ export function createTurns({ slots, lane, aside, isHeldBack = () => false }: Tu
     released,
     hasReady: () => ready.size > 0,
     take() {
-      const demands: Demand[] = [];
-      for (let turns = [...ready]; turns.length > 0 && !lane.isFull(); ) {
-        const again: typeof turns = [];
-        for (const [organizationId, endpoints] of turns) {
-          const demand = turnOf(organizationId, endpoints);
-          if (endpoints.size === 0) ready.delete(organizationId);
-          if (demand === undefined) continue;
-          demands.push(demand);
-          if (endpoints.size === 0) continue;
-          ready.delete(organizationId);
-          ready.set(organizationId, endpoints);
-          again.push([organizationId, endpoints]);
-        }
-        turns = again;
-      }
-      return demands;
+      const demands = new Map<string, Demand>();
+      let turns = [...ready.keys()];
+      while (turns.length > 0 && !lane.isFull()) turns = turns.filter((each) => turnOf(each, demands));
+      for (const demand of demands.values()) leave(demand);
+      return [...demands.values()];
     },
     takeOne({ endpointId, organizationId }) {
       if (waiting.has(endpointId) || aside.has(endpointId)) return false;

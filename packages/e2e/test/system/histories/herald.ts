@@ -113,13 +113,14 @@ export class Herald {
   }
 
   /** A dispatcher that knows the endpoint gets a hint, and begins an attempt that takes longer than the hint's lease. */
-  async takeHint(dispatcher: number, { endpointId, delivery }: Hint): Promise<Attempt> {
+  async takeHint(dispatcher: number, hint: Hint): Promise<Attempt> {
     const { hinted } = this.#dispatcherAt(dispatcher);
+    const { endpointId, delivery } = hint;
     const { revision, url, sealedSecret } = await this.#database.prisma.webhookEndpoint.findUniqueOrThrow({
       where: { id: endpointId },
     });
     hinted.learn([{ endpointId, revision, url, sealedSecret } as ClaimedDelivery]);
-    const attempt = delivery && hinted.read(endpointId, delivery);
+    const attempt = delivery && hinted.read(hint, delivery);
     if (!attempt) throw new Error("A hint that is just sent leads to no attempt.");
     await moveHinted(this.#database.queries, [attempt.deliveryId], { dueAt: attempt.leasedUntil, held: true });
     return attempt;
