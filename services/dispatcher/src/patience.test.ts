@@ -88,9 +88,11 @@ test("the pauses after failures that follow one another are 1, 2, 4 and 8 second
 test("an endpoint that was resumed, or that another dispatcher has found well, has one attempt until a success", () => {
   patience.learn({ endpointId: "a", failures: 3, pausedUntil: inSeconds(4) });
   patience.learn({ endpointId: "a", failures: 0, pausedUntil: null });
-  expect([patience.limit("a", FIRST), patience.limit("a", OTHER), patience.limit("a", { count: 0, first: false })]).toEqual([
-    1, 1, 0,
-  ]);
+  expect([
+    patience.limit("a", FIRST),
+    patience.limit("a", OTHER),
+    patience.limit("a", { count: 0, first: false }),
+  ]).toEqual([1, 1, 0]);
   patience.succeeded("a")();
   expect(patience.limit("a", FIRST)).toBe(4);
 });

@@ -137,7 +137,8 @@ export function createPatience(
     known.unsettled++;
     return () => {
       known.unsettled--;
-      const isHealthy = known.run.failures === 0 && !known.careful && known.looks === MAX_LOOKS && known.unsettled === 0;
+      const isHealthy =
+        known.run.failures === 0 && !known.careful && known.looks === MAX_LOOKS && known.unsettled === 0;
       if (isHealthy && endpoints.get(endpointId) === known) forget(endpointId);
     };
   }

@@ -83,9 +83,7 @@ test("an endpoint with more failures than a new setting allows gets the notice o
 test("a settlement that fails leaves no notice, and its repetition leaves one", async () => {
   const endpoint = await insertEndpoint(db.database.prisma);
   const claims = await Promise.all([1, 2, 3].map(() => claimed(endpoint)));
-  const settlements = claims.map((claim) =>
-    settlement(endpoint, claim, { succeeded: false, startedAt: nextStart() }),
-  );
+  const settlements = claims.map((claim) => settlement(endpoint, claim, { succeeded: false, startedAt: nextStart() }));
   const unwritable = settlements.map((each) => ({ ...each, errorSummary: "\u0000" }));
   await expect(settleAll(unwritable)).rejects.toThrow();
   expect(await typesOf(endpoint)).toEqual([]);

@@ -125,7 +125,10 @@ export function useTestEnvironment({
 
   async function failing() {
     const where = { organizationId: made.api.organizationId };
-    const [most] = await db.database.prisma.webhookEndpoint.findMany({ where, orderBy: { consecutiveFailures: "desc" } });
+    const [most] = await db.database.prisma.webhookEndpoint.findMany({
+      where,
+      orderBy: { consecutiveFailures: "desc" },
+    });
     return { failures: most?.consecutiveFailures ?? 0, pausedUntil: most?.pausedUntil?.getTime() ?? 0 };
   }
 
