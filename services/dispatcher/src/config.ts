@@ -42,6 +42,13 @@ export const dispatcherSettings = {
       "Consecutive failures after which the product is told that an endpoint is failing; fewer than disable it.",
   },
   DISABLE_AFTER_FAILURES: sharedSettings.DISABLE_AFTER_FAILURES,
+  PATIENCE_SECONDS: {
+    type: "string",
+    default: "1,2,4,8",
+    pattern: "^[0-9]+(\\.[0-9]+)?(,[0-9]+(\\.[0-9]+)?)*$",
+    description:
+      "Pauses of an endpoint after its first consecutive failure, after the second, and so on; the last one is that of all further ones.",
+  },
   DELIVERY_CONCURRENCY: {
     type: "integer",
     default: 500,
@@ -62,7 +69,15 @@ export const dispatcherSettings = {
     default: 2000,
     minimum: 1,
     maximum: 100_000,
-    description: "Attempts in flight from which on slow ones delay new ones; a connection takes some 70 KB of memory.",
+    description:
+      "Attempts in flight at once, slow ones and manual deliveries included; a connection takes some 70 KB of memory.",
+  },
+  BODIES_MIB: {
+    type: "integer",
+    default: 32,
+    minimum: 1,
+    maximum: 4096,
+    description: "Memory for the bodies of attempts in flight, those above 8 KiB; a delivery waits for its part of it.",
   },
   ENDPOINT_CONCURRENCY: {
     type: "integer",
@@ -108,7 +123,8 @@ export function readDispatcherConfig(environment: Environment, clock: Clock) {
     config,
     probe: readSetting("DNS_SERVERS", () => createProbe({ allowedPrivateNetworks, servers })),
     secretBox: readSetting("SECRET_KEYS", () => secretBox(config.SECRET_KEYS)),
-    schedule: retrySchedule(config.RETRY_DELAYS_SECONDS.split(",").map((seconds) => Number(seconds) * 1_000)),
+    schedule: retrySchedule(milliseconds(config.RETRY_DELAYS_SECONDS)),
+    patienceMs: milliseconds(config.PATIENCE_SECONDS),
     sender: readSetting("EXTRA_CA_FILE", () =>
       createSender({
         deadlineMs: config.ATTEMPT_TIMEOUT_SECONDS * 1_000,
@@ -121,4 +137,8 @@ export function readDispatcherConfig(environment: Environment, clock: Clock) {
       }),
     ),
   };
+}
+
+function milliseconds(seconds: string): number[] {
+  return seconds.split(",").map((each) => Number(each) * 1_000);
 }

@@ -32,9 +32,6 @@ export interface CutOff {
 
 type Attempted = Pick<ClaimedDelivery, "endpointId" | "organizationId" | "url">;
 
-/** After this time, a delivery that was given back is due again. Nothing is claimed before Herald is back. */
-export const GIVEN_BACK_MS = 1_000;
-
 const PROBE_EVERY_MS = 1_000;
 
 /** Organizations of which the last receiver that was reached is known. */

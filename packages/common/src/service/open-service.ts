@@ -5,7 +5,7 @@ import type { Config } from "../config/settings.ts";
 import { type Database, openDatabase } from "../database/open-database.ts";
 import { createLog, type Log } from "../telemetry/log.ts";
 import { createRegistry } from "../telemetry/metrics.ts";
-import { type ReadinessChecks, startOperationsServer } from "../telemetry/operations-server.ts";
+import { startOperationsServer } from "../telemetry/operations-server.ts";
 import { startTracing } from "../telemetry/start-tracing.ts";
 import type { Tracing } from "../telemetry/tracing.ts";
 
@@ -18,8 +18,6 @@ export interface OpenService {
   broker: Broker;
   /** Undefined where no collector is configured. */
   tracing: Tracing | undefined;
-  /** What /readyz asks, by name. A service adds what else it can't work without. */
-  checks: ReadinessChecks;
   /** Where /healthz, /readyz and /metrics are. */
   operationsPort: number;
   /** Closes all of it, the operations port last. The service's own work must have ended before. */
@@ -57,12 +55,11 @@ export async function openService(
     name: `herald-${name}`,
     log,
   });
-  const checks: ReadinessChecks = { database: () => database.ping().then(() => true), broker: () => broker.isReady() };
   const operations = await startOperationsServer({
     host: config.HTTP_HOST,
     port: config.OPERATIONS_PORT,
     registry,
-    checks,
+    checks: { database: () => database.ping().then(() => true), broker: () => broker.isReady() },
   });
   return {
     log,
@@ -70,7 +67,6 @@ export async function openService(
     database,
     broker,
     tracing,
-    checks,
     operationsPort: operations.port,
     async close() {
       await broker.close();

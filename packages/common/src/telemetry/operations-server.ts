@@ -21,8 +21,7 @@ export async function startOperationsServer(options: {
   registry: Registry;
   checks: ReadinessChecks;
 }): Promise<OperationsServer> {
-  // The dependencies are those of the start. What a service adds is a state of its own, with a metric of its own.
-  exportDependencies(options.registry, { ...options.checks });
+  exportDependencies(options.registry, options.checks);
   const server = createServer(async (request, response) => {
     const path = request.url?.split("?")[0];
     try {

@@ -19,8 +19,8 @@ export interface AttemptRequest {
   url: string;
   /** The endpoint's current signing secret, in plain. */
   secret: string;
-  /** Sent and signed as its UTF-8 bytes, exactly. */
-  body: string;
+  /** Sent and signed exactly; text as its UTF-8 bytes. */
+  body: string | Buffer;
   /** W3C trace context to hand on. */
   traceparent?: string | undefined;
 }
@@ -80,7 +80,7 @@ export function createSender(options: SenderOptions): Sender {
   async function deliver(request: AttemptRequest, startedAt: Date, startedMs: number): Promise<Exchange> {
     const target = targetOf(request.url);
     if (!target) return notSent({ code: BAD_URL, message: "" });
-    const body = Buffer.from(request.body);
+    const body = typeof request.body === "string" ? Buffer.from(request.body) : request.body;
     const settings = { headerPrefix, standardWebhooks };
     const headers = ["Host", target.hostHeader];
     headers.push(...attemptHeaders({ ...request, startedAt, body }, settings, request.secret));
