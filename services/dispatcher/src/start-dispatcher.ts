@@ -9,6 +9,7 @@ import { createBudget } from "./budget.ts";
 import { createClaims } from "./claim-queue.ts";
 import { readDispatcherConfig } from "./config.ts";
 import { consumeHints } from "./consume-hints.ts";
+import { createCutOff } from "./cut-off.ts";
 import { createDeliver } from "./deliver.ts";
 import { createDueScan } from "./due-scan.ts";
 import { endpointSlots } from "./endpoint-slots.ts";
@@ -18,6 +19,7 @@ import { createInterrupted } from "./interrupted.ts";
 import { consumeManualRequests } from "./manual-lane.ts";
 import { joinMembers } from "./members.ts";
 import { createMetrics } from "./metrics.ts";
+import { createPatience } from "./patience.ts";
 import { createRate } from "./rate.ts";
 import { createScheduler } from "./scheduler.ts";
 import { createSetAside } from "./set-aside.ts";
@@ -35,10 +37,11 @@ export async function startDispatcher(
   environment: Environment = process.env,
   { clock = systemClock }: { clock?: Clock } = {},
 ): Promise<Service> {
-  const { config, sender, secretBox, schedule } = readDispatcherConfig(environment, clock);
+  const { config, probe, sender, secretBox, schedule, patienceMs } = readDispatcherConfig(environment, clock);
   const service = await openService("dispatcher", config, {
     clock: () => members.isClockRight(),
     share: () => members.hasBegun(),
+    network: () => !cutOff.isCutOff(),
   });
   const { broker, log, tracing } = service;
   const { queries } = service.database;
@@ -46,25 +49,39 @@ export async function startDispatcher(
   const stopping = new AbortController();
   const parts = { queries, clock, metrics, tracing, log, signal: stopping.signal };
 
+  const cutOff = createCutOff({
+    ...parts,
+    probe,
+    onReturn() {
+      scheduler.wake();
+      interrupted.wake();
+      scanning.wake();
+    },
+  });
   const dueScan = createDueScan(parts);
   const leaseMs = config.CLAIM_LEASE_SECONDS * 1_000;
   const claims = createClaims(parts, { leaseMs, since: dueScan.since });
   const hinted = createHinted(parts, { leaseMs });
   const health = createHealthQueue(parts, {
+    patienceMs,
     failingAfter: config.FAILING_AFTER_FAILURES,
     disableAfter: config.DISABLE_AFTER_FAILURES,
   });
   const { ENDPOINT_CONCURRENCY: cap, ENDPOINT_RATE: attemptsPerSecond } = config;
-  const members = joinMembers(parts, { cap, isWithin: (capOf) => slots.isWithin(capOf), cutOffSince: () => null });
+  const members = joinMembers(parts, {
+    cap,
+    isWithin: (capOf) => slots.isWithin(capOf),
+    cutOffSince: cutOff.since,
+  });
   const shareOf = (endpointId: string) => members.shareOf(endpointId).count;
-  const rate = attemptsPerSecond
-    ? createRate({
-        rateOf: (endpointId) => (attemptsPerSecond * shareOf(endpointId)) / cap,
-        onReady: (endpointId) => scheduler.released(endpointId),
-        clock,
-      })
-    : undefined;
-  const slots = endpointSlots(shareOf, rate);
+  const onReady = (endpointId: string) => scheduler.released(endpointId);
+  const rateOf = (endpointId: string) => ((attemptsPerSecond ?? 0) * shareOf(endpointId)) / cap;
+  const rate = attemptsPerSecond ? createRate({ rateOf, onReady, clock }) : undefined;
+  const patience = createPatience(
+    { clock, onReady, isBeingWritten: health.has },
+    { patienceMs, disableAfter: config.DISABLE_AFTER_FAILURES },
+  );
+  const slots = endpointSlots((endpointId) => patience.limit(endpointId, members.shareOf(endpointId)), rate);
   const aside = createSetAside(clock);
   const deadlineMs = config.ATTEMPT_TIMEOUT_SECONDS * 1_000;
   const bodies = createBodies(
@@ -75,6 +92,8 @@ export async function startDispatcher(
     createDeliver({
       ...parts,
       sender,
+      patience,
+      cutOff,
       aside,
       secretBox,
       schedule,
@@ -85,7 +104,8 @@ export async function startDispatcher(
   );
 
   const budget = createBudget({ maxInFlight: config.MAX_IN_FLIGHT });
-  const limits = { slots, aside, isHeldBack: bodies.areAwaitedBy };
+  const mayClaim = () => !cutOff.isCutOff();
+  const limits = { slots, aside, mayClaim, isHeldBack: bodies.areAwaitedBy };
   const onFailure = (error: unknown) =>
     log.error("deliveries can't be claimed; the due scan comes back to them", { error });
   const scheduler = createScheduler({
@@ -94,6 +114,7 @@ export async function startDispatcher(
     async claim(demands) {
       const claimed = await claims.due(demands);
       hinted.learn(claimed);
+      for (const delivery of claimed) patience.learn(delivery);
       return claimed;
     },
     deliver: hinted.held(metrics.counted("due", deliver)),
@@ -111,6 +132,7 @@ export async function startDispatcher(
   const scanning = repeat(
     (signal) =>
       dueScan.scan((endpoint) => {
+        patience.learn(endpoint);
         if (endpoint.interrupted) interrupted.add(endpoint);
         scheduler.add(endpoint);
       }, signal),
@@ -155,6 +177,7 @@ export async function startDispatcher(
       bodies.close();
       // All at once: while one still ends its work, another must not begin new work.
       await Promise.all([
+        cutOff.stop(),
         scanning.stop(),
         scheduler.stop(),
         interrupted.stop(),
