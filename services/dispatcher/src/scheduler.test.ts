@@ -24,7 +24,7 @@ function environment({
   const claims: (readonly Demand[])[] = [];
   const underWay: { endpointId: string; over: () => void; end: () => void }[] = [];
   const failures: unknown[] = [];
-  const slots = endpointSlots(10);
+  const slots = endpointSlots(() => 10);
   const parts = {
     slots,
     aside: { has: () => false },

@@ -26,7 +26,7 @@ function receivers(organizationId: string, count: number, answersAfterMs: number
 function simulate(all: readonly Receiver[], forMs: number) {
   const budget = createBudget({ maxInFlight: MAX_IN_FLIGHT });
   const lane = budget.lane(CONCURRENCY);
-  const slots = endpointSlots(10);
+  const slots = endpointSlots(() => 10);
   const turns = createTurns({ slots, lane, aside: { has: () => false } });
   const byId = new Map(all.map((receiver) => [receiver.endpointId, { ...receiver }]));
   const organizations = new Map(

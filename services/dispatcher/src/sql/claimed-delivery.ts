@@ -51,6 +51,8 @@ export interface ClaimedDelivery {
   claimId: string;
   /** When the delivery is due again if its attempt is not settled by then. */
   leasedUntil: Date;
+  /** Whether an admin waits for this attempt, so that it does not wait for the endpoint's pause. */
+  manual?: boolean;
 }
 
 /** A large one as its bytes, which are what is sent. */

@@ -20,7 +20,7 @@ import type { IncomingEvent } from "@herald/publisher/ingest/read-event";
 import { createMetrics as publisherMetrics } from "@herald/publisher/metrics";
 import { insertEndpoint } from "@herald/testkit/harness/rows";
 import type { SteeredClock } from "@herald/testkit/harness/steered-clock";
-import { LEASE, type ModelEvent } from "./model.ts";
+import { DISABLE_AFTER, LEASE, type ModelEvent, PATIENCE } from "./model.ts";
 
 const WINDOW_MS = 7 * 24 * 60 * 60_000;
 const schedule = retrySchedule([60_000, 120_000, 240_000, 480_000]);
@@ -162,6 +162,8 @@ export class Herald {
           responseExcerpt: null,
           traceparent: null,
           nextAttemptAt: succeeded ? null : schedule.nextAttemptAt(attempt.attempt, endedAt),
+          retryAfterMs: null,
+          manual: false,
         }),
       ),
     );
@@ -238,7 +240,7 @@ export class Herald {
       log: silent,
       signal,
     };
-    const health = createHealthQueue(parts, { failingAfter: 3, disableAfter: 5 });
+    const health = createHealthQueue(parts, { patienceMs: PATIENCE, failingAfter: 1, disableAfter: DISABLE_AFTER });
     return {
       claims: createClaims(parts, { leaseMs: LEASE, since: () => new Date(0) }),
       hinted: createHinted(parts, { leaseMs: LEASE }),
