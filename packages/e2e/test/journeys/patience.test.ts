@@ -51,9 +51,10 @@ test("a receiver that is away for ten seconds while events keep coming has four 
   }
   receiver.answerWith({ status: 200 });
   clock.advance(5 * SECOND_MS);
+  await emitter.emit(environment.event());
   await eventually(async () => expect((await api.get(endpoint.id)).consecutiveFailures).toBe(0));
   clock.advance(MINUTE_MS);
-  await arrived(endpoint.id, 10);
+  await arrived(endpoint.id, 11);
 });
 
 test("§3.1/failures §8/disabling a receiver that stays away is disabled after five failures that followed one another", async () => {
