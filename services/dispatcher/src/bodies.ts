@@ -175,14 +175,20 @@ export function createBodies({ queries, clock, log, signal, unclaim }: Parts, op
         await deliverLarge(delivery, deliver, onEnd);
       } catch (error) {
         const { deliveryId, endpointId } = delivery;
-        log.error("a body can't be read; its delivery comes due again when the lease ends", { deliveryId, endpointId, error });
+        log.error("a body can't be read; its delivery comes due again when the lease ends", {
+          deliveryId,
+          endpointId,
+          error,
+        });
       }
     },
     areAwaitedBy: (organizationId) => waiting.has(organizationId),
     bytes: () => budgetBytes - shares.free(),
     close() {
       closed = true;
-      const takers = [...waiting.values()].flatMap((wanted) => [...wanted.values()]).flatMap(({ takers }) => [...takers]);
+      const takers = [...waiting.values()]
+        .flatMap((wanted) => [...wanted.values()])
+        .flatMap(({ takers }) => [...takers]);
       waiting.clear();
       for (const taker of takers) taker(undefined);
     },

@@ -41,7 +41,10 @@ export function createBudget({ maxInFlight }: { maxInFlight: number }): Budget {
       const counting = createShares({ total: concurrency });
       return {
         takeUpTo(organizationId, count, { othersWait = false } = {}) {
-          const room = Math.min(counting.roomOf(organizationId, othersWait), inFlight.roomOf(organizationId, othersWait));
+          const room = Math.min(
+            counting.roomOf(organizationId, othersWait),
+            inFlight.roomOf(organizationId, othersWait),
+          );
           const taken = Math.min(count, room);
           counting.take(organizationId, taken);
           inFlight.take(organizationId, taken);
