@@ -154,7 +154,7 @@ export function createPatience(
       if (!known) return share.count;
       if (known.run.failures === 0) return known.careful ? Math.min(1, share.count) : share.count;
       if (known.blocked || waitMs(known) > 0) return 0;
-      if (share.first) return 1;
+      if (share.first) return Math.min(1, share.count);
       if (pauseMs(known) > 0 || clock.monotonicMs() - known.heardAtMs < STALE_AFTER_MS) return 0;
       return share.count;
     },
