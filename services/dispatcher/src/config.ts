@@ -9,8 +9,10 @@ import {
 import { ConfigError, type Environment, readConfig, readSetting } from "@herald/common/config/read-config";
 import type { Settings } from "@herald/common/config/settings";
 import type { Clock } from "@herald/common/runtime/clock";
+import { createNameResolver } from "@herald/common/security/name-resolver";
 import { parsePrivateNetworks } from "@herald/common/security/private-networks";
 import { secretBox } from "@herald/common/security/secret-box";
+import { createProbe } from "./attempt/probe.ts";
 import { createSender } from "./attempt/sender.ts";
 import { retrySchedule } from "./retry-schedule.ts";
 
@@ -20,6 +22,11 @@ export const dispatcherSettings = {
   ...secretSettings,
   ...networkSettings,
   ...tracingSettings,
+  DNS_SERVERS: {
+    type: "string",
+    description:
+      "Name servers to ask, as address or address:port, separated by commas; those of the system when absent.",
+  },
   EXTRA_CA_FILE: {
     type: "string",
     description: "PEM file of certificate authorities that are trusted besides the system's.",
@@ -120,8 +127,10 @@ export function readDispatcherConfig(environment: Environment, clock: Clock) {
   const allowedPrivateNetworks = readSetting("ALLOWED_PRIVATE_NETWORKS", () =>
     parsePrivateNetworks(config.ALLOWED_PRIVATE_NETWORKS),
   );
+  const servers = config.DNS_SERVERS?.split(",").map((server) => server.trim());
   return {
     config,
+    probe: readSetting("DNS_SERVERS", () => createProbe({ allowedPrivateNetworks, servers })),
     secretBox: readSetting("SECRET_KEYS", () => secretBox(config.SECRET_KEYS)),
     schedule: retrySchedule(milliseconds(config.RETRY_DELAYS_SECONDS)),
     patienceMs: milliseconds(config.PATIENCE_SECONDS),
@@ -131,6 +140,7 @@ export function readDispatcherConfig(environment: Environment, clock: Clock) {
         headerPrefix: config.HEADER_PREFIX,
         standardWebhooks: config.STANDARD_WEBHOOKS,
         allowedPrivateNetworks,
+        resolve: createNameResolver({ servers }),
         extraCa: config.EXTRA_CA_FILE && readFileSync(config.EXTRA_CA_FILE, "utf8"),
         clock,
       }),

@@ -3,6 +3,7 @@ import type { SecretBox } from "@herald/common/security/secret-box";
 import type { Log } from "@herald/common/telemetry/log";
 import type { Tracing } from "@herald/common/telemetry/tracing";
 import type { AttemptResult, Sender } from "./attempt/sender.ts";
+import type { CutOff } from "./cut-off.ts";
 import { endOf } from "./failure-run.ts";
 import { isEndpointsFailure } from "./health.ts";
 import type { DispatcherMetrics } from "./metrics.ts";
@@ -23,16 +24,10 @@ export type Deliver = (delivery: ClaimedDelivery, onEnd?: () => void) => Promise
 /** The same for a delivery whose body is there. */
 export type DeliverReady = (delivery: ReadyDelivery, onEnd?: () => void) => Promise<void>;
 
-/** Tells failures of receivers from those of Herald's own network. */
-export interface CutOff {
-  /** Whose result this is. May take its time, until it is clear. */
-  judge(delivery: ClaimedDelivery, result: AttemptResult): Promise<"theirs" | "ours">;
-}
-
 interface Parts {
   sender: Sender;
   patience: Pick<Patience, "begin" | "failed" | "succeeded">;
-  cutOff: CutOff;
+  cutOff: Pick<CutOff, "judge">;
   aside: Pick<SetAside, "add">;
   secretBox: SecretBox;
   schedule: RetrySchedule;

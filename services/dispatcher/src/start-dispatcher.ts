@@ -9,6 +9,7 @@ import { createBudget } from "./budget.ts";
 import { createClaims } from "./claim-queue.ts";
 import { readDispatcherConfig } from "./config.ts";
 import { consumeHints } from "./consume-hints.ts";
+import { createCutOff } from "./cut-off.ts";
 import { createDeliver } from "./deliver.ts";
 import { createDueScan } from "./due-scan.ts";
 import { endpointSlots } from "./endpoint-slots.ts";
@@ -36,10 +37,11 @@ export async function startDispatcher(
   environment: Environment = process.env,
   { clock = systemClock }: { clock?: Clock } = {},
 ): Promise<Service> {
-  const { config, sender, secretBox, schedule, patienceMs } = readDispatcherConfig(environment, clock);
+  const { config, probe, sender, secretBox, schedule, patienceMs } = readDispatcherConfig(environment, clock);
   const service = await openService("dispatcher", config, {
     clock: () => members.isClockRight(),
     share: () => members.hasBegun(),
+    network: () => !cutOff.isCutOff(),
   });
   const { broker, log, tracing } = service;
   const { queries } = service.database;
@@ -47,6 +49,15 @@ export async function startDispatcher(
   const stopping = new AbortController();
   const parts = { queries, clock, metrics, tracing, log, signal: stopping.signal };
 
+  const cutOff = createCutOff({
+    ...parts,
+    probe,
+    onReturn() {
+      scheduler.wake();
+      interrupted.wake();
+      scanning.wake();
+    },
+  });
   const dueScan = createDueScan(parts);
   const leaseMs = config.CLAIM_LEASE_SECONDS * 1_000;
   const claims = createClaims(parts, { leaseMs, since: dueScan.since });
@@ -57,7 +68,7 @@ export async function startDispatcher(
     disableAfter: config.DISABLE_AFTER_FAILURES,
   });
   const { ENDPOINT_CONCURRENCY: cap, ENDPOINT_RATE: attemptsPerSecond } = config;
-  const members = joinMembers(parts, { cap, isWithin: (capOf) => slots.isWithin(capOf), cutOffSince: () => null });
+  const members = joinMembers(parts, { cap, isWithin: (capOf) => slots.isWithin(capOf), cutOffSince: () => cutOff.since() });
   const patience = createPatience(
     { clock, onReady: (endpointId) => scheduler.released(endpointId), isBeingWritten: health.has },
     { patienceMs, disableAfter: config.DISABLE_AFTER_FAILURES },
@@ -81,7 +92,7 @@ export async function startDispatcher(
       ...parts,
       sender,
       patience,
-      cutOff: { judge: async () => "theirs" },
+      cutOff,
       aside,
       secretBox,
       schedule,
@@ -92,7 +103,8 @@ export async function startDispatcher(
   );
 
   const budget = createBudget({ maxInFlight: config.MAX_IN_FLIGHT });
-  const limits = { slots, aside, isHeldBack: bodies.areAwaitedBy };
+  const mayClaim = () => !cutOff.isCutOff();
+  const limits = { slots, aside, mayClaim, isHeldBack: bodies.areAwaitedBy };
   const onFailure = (error: unknown) =>
     log.error("deliveries can't be claimed; the due scan comes back to them", { error });
   const scheduler = createScheduler({
@@ -164,6 +176,7 @@ export async function startDispatcher(
       bodies.close();
       // All at once: while one still ends its work, another must not begin new work.
       await Promise.all([
+        cutOff.stop(),
         scanning.stop(),
         scheduler.stop(),
         interrupted.stop(),

@@ -32,6 +32,11 @@ const TRIES = 2;
 /** How long the answer for IPv6 is waited for when that for IPv4 is there: RFC 8305's resolution delay. */
 const SECOND_ANSWER_MS = 50;
 
+export interface NameResolver extends Resolve {
+  /** What is known of this name can't be used: the next connection asks anew. */
+  forget(hostname: string): void;
+}
+
 interface System {
   resolver: Resolver;
   hosts: Map<string, LookupAddress[]>;
@@ -47,7 +52,7 @@ interface System {
  *
  * @throws Error where `servers` has something that is no address
  */
-export function createNameResolver(options: NameResolverOptions = {}): Resolve {
+export function createNameResolver(options: NameResolverOptions = {}): NameResolver {
   const { hosts = systemHosts, nowMs = () => performance.now(), keptMs = ANSWER_KEPT_MS } = options;
   const answers = new Map<string, { addresses: Promise<LookupAddress[]>; untilMs: number }>();
   let system = readSystem();
@@ -79,17 +84,27 @@ export function createNameResolver(options: NameResolverOptions = {}): Resolve {
     return entry.addresses;
   }
 
-  return async (hostname) => {
+  const nameOf = (hostname: string) => hostname.toLowerCase().replace(/\.$/, "");
+
+  async function resolve(hostname: string): Promise<LookupAddress[]> {
     if (nowMs() - systemReadMs >= SYSTEM_KEPT_MS) {
       system = readSystem();
       systemReadMs = nowMs();
     }
-    const name = hostname.toLowerCase().replace(/\.$/, "");
+    const name = nameOf(hostname);
     const inHosts = system.hosts.get(name);
     if (inHosts) return inHosts;
     const kept = answers.get(name);
     return kept && kept.untilMs > nowMs() ? kept.addresses : ask(name);
-  };
+  }
+
+  return Object.assign(resolve, {
+    forget(hostname: string) {
+      const name = nameOf(hostname);
+      // A question under way has not been answered yet.
+      if (answers.get(name)?.untilMs !== Number.POSITIVE_INFINITY) answers.delete(name);
+    },
+  });
 }
 
 /**

@@ -90,6 +90,15 @@ describe("name resolver", () => {
     expect(server.questions).toHaveLength(4);
   });
 
+  test("an answer that turned out to be of no use is forgotten", async () => {
+    zone = { "A a.example": [V4.address] };
+    const resolve = resolver();
+    await resolve("a.example");
+    zone["A a.example"] = ["1.1.1.1"];
+    resolve.forget("A.example.");
+    await expect(resolve("a.example")).resolves.toEqual([{ address: "1.1.1.1", family: 4 }]);
+  });
+
   test("a failure is not kept", async () => {
     const resolve = resolver();
     await expect(resolve("a.example")).rejects.toMatchObject({ code: "ENOTFOUND" });

@@ -113,7 +113,8 @@ export function failureOf({ code = "", message }: AttemptError, deadlineMs: numb
   if (code === "ECONNRESET" && message === "socket hang up")
     return { kind: "connection_reset", summary: "connection closed without a response" };
   const known = BY_CODE.get(code);
-  if (LOOKUP.test(message) && known?.kind !== "name_not_found" && known?.kind !== "resolver_failed") return LOOKUP_FAILED;
+  if (LOOKUP.test(message) && known?.kind !== "name_not_found" && known?.kind !== "resolver_failed")
+    return LOOKUP_FAILED;
   if (known) return known;
   if (code.startsWith("HPE_")) return { kind: "response_invalid", summary: "response is not valid HTTP" };
   if (code === "EPROTO" || code.startsWith("ERR_SSL_") || code.startsWith("ERR_TLS_"))

@@ -2,7 +2,8 @@
 const MAX_MS = 15 * 60_000;
 
 /** HTTP's one date format of today (IMF-fixdate). `Date.parse` alone takes almost anything for a date. */
-const DATE = /^(Mon|Tue|Wed|Thu|Fri|Sat|Sun), \d{2} (Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) \d{4} \d{2}:\d{2}:\d{2} GMT$/;
+const DATE =
+  /^(Mon|Tue|Wed|Thu|Fri|Sat|Sun), \d{2} (Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) \d{4} \d{2}:\d{2}:\d{2} GMT$/;
 
 /**
  * How long a receiver asks to be left alone, in milliseconds, at most a quarter of an hour.

@@ -1,7 +1,7 @@
 import type { Clock } from "@herald/common/runtime/clock";
 import { createAddressGuard, type Resolve } from "@herald/common/security/address-guard";
 import { attemptHeaders, type HeaderSettings } from "@herald/common/security/attempt-headers";
-import { createNameResolver } from "@herald/common/security/name-resolver";
+import { createNameResolver, type NameResolver } from "@herald/common/security/name-resolver";
 import type { PrivateNetworks } from "@herald/common/security/private-networks";
 import type { FailureKind } from "@herald/contracts";
 import { createConnections } from "./connections.ts";
@@ -54,7 +54,7 @@ export interface SenderOptions extends Partial<HeaderSettings> {
   extraCa?: string | undefined;
   clock: Clock;
   /** Asks for the addresses of a name; the system's name servers by default. */
-  resolve?: Resolve;
+  resolve?: Resolve & Partial<Pick<NameResolver, "forget">>;
 }
 
 export interface Sender {
@@ -72,7 +72,8 @@ const BUSY = [429, 503];
 /** Sends attempts over connections that all endpoints share. One per process. */
 export function createSender(options: SenderOptions): Sender {
   const { clock, deadlineMs = 15_000, headerPrefix = "X-Service", standardWebhooks = true } = options;
-  const guard = createAddressGuard(options.allowedPrivateNetworks, options.resolve ?? createNameResolver());
+  const resolve = options.resolve ?? createNameResolver();
+  const guard = createAddressGuard(options.allowedPrivateNetworks, resolve);
   const connections = createConnections(guard, options.extraCa);
   const targetOf = createTargets();
 
@@ -84,6 +85,8 @@ export function createSender(options: SenderOptions): Sender {
     const headers = ["Host", target.hostHeader];
     headers.push(...attemptHeaders({ ...request, startedAt, body }, settings, request.secret));
     const first = await exchange({ target, headers, body, agent: connections.reused, timeoutMs: deadlineMs }, clock);
+    // The receiver may have moved.
+    if (!first.answered && !first.reached) resolve.forget?.(target.host);
     if (first.answered || !first.staleConnection) return first;
     // The receiver had closed the connection while it was idle. That does not mean that it refuses deliveries.
     const timeoutMs = deadlineMs - (clock.monotonicMs() - startedMs);
@@ -102,7 +105,11 @@ export function createSender(options: SenderOptions): Sender {
         outcome = notSent({ code: BAD_REQUEST, message });
       }
       const endedMs = outcome.answered ? outcome.answeredAtMs : clock.monotonicMs();
-      return { startedAt, durationMs: Math.round(endedMs - startedMs), ...verdict(outcome, { deadlineMs, now: clock.now() }) };
+      return {
+        startedAt,
+        durationMs: Math.round(endedMs - startedMs),
+        ...verdict(outcome, { deadlineMs, now: clock.now() }),
+      };
     },
     async close() {
       connections.close();
