@@ -68,7 +68,11 @@ export async function startDispatcher(
     disableAfter: config.DISABLE_AFTER_FAILURES,
   });
   const { ENDPOINT_CONCURRENCY: cap, ENDPOINT_RATE: attemptsPerSecond } = config;
-  const members = joinMembers(parts, { cap, isWithin: (capOf) => slots.isWithin(capOf), cutOffSince: () => cutOff.since() });
+  const members = joinMembers(parts, {
+    cap,
+    isWithin: (capOf) => slots.isWithin(capOf),
+    cutOffSince: () => cutOff.since(),
+  });
   const patience = createPatience(
     { clock, onReady: (endpointId) => scheduler.released(endpointId), isBeingWritten: health.has },
     { patienceMs, disableAfter: config.DISABLE_AFTER_FAILURES },
