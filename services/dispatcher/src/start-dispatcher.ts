@@ -71,19 +71,16 @@ export async function startDispatcher(
   const members = joinMembers(parts, {
     cap,
     isWithin: (capOf) => slots.isWithin(capOf),
-    cutOffSince: () => cutOff.since(),
+    cutOffSince: cutOff.since,
   });
+  const shareOf = (endpointId: string) => members.shareOf(endpointId).count;
+  const onReady = (endpointId: string) => scheduler.released(endpointId);
+  const rateOf = (endpointId: string) => ((attemptsPerSecond ?? 0) * shareOf(endpointId)) / cap;
+  const rate = attemptsPerSecond ? createRate({ rateOf, onReady, clock }) : undefined;
   const patience = createPatience(
-    { clock, onReady: (endpointId) => scheduler.released(endpointId), isBeingWritten: health.has },
+    { clock, onReady, isBeingWritten: health.has },
     { patienceMs, disableAfter: config.DISABLE_AFTER_FAILURES },
   );
-  const rate = attemptsPerSecond
-    ? createRate({
-        rateOf: (endpointId) => (attemptsPerSecond * members.shareOf(endpointId).count) / cap,
-        onReady: (endpointId) => scheduler.released(endpointId),
-        clock,
-      })
-    : undefined;
   const slots = endpointSlots((endpointId) => patience.limit(endpointId, members.shareOf(endpointId)), rate);
   const aside = createSetAside(clock);
   const deadlineMs = config.ATTEMPT_TIMEOUT_SECONDS * 1_000;
@@ -147,7 +144,7 @@ export async function startDispatcher(
   let hints: Consumer | undefined;
   void members.begun.then(() => {
     if (isStopping) return;
-    const hasShare = (endpointId: string) => members.shareOf(endpointId).count > 0;
+    const hasShare = (endpointId: string) => shareOf(endpointId) > 0;
     hints = consumeHints({ broker, scheduler, hinted, hasShare, clock, log });
   });
   const manualRequests = consumeManualRequests(
