@@ -40,17 +40,28 @@ const dispatchers = useDispatchers(db, rabbitmq);
 /** Attempts that hang end long after the test. */
 const PATIENT = { ATTEMPT_TIMEOUT_SECONDS: "60", CLAIM_LEASE_SECONDS: "120" };
 
-/** Stores a manual delivery and asks for its attempt, as the API does; whether it was attempted; undefined without an answer. */
-async function deliver(endpoint: { id: string; organizationId: string }): Promise<boolean | undefined> {
-  const [deliveryId = ""] = await dispatchers.insertDeliveries(endpoint, 1, { dueInMs: 30_000 });
-  const request: ManualRequest = { deliveryId, endpointId: endpoint.id, organizationId: endpoint.organizationId };
+interface Endpoint {
+  id: string;
+  organizationId: string;
+}
+
+/** Stores manual deliveries, as the API does: for longer than the test takes they are left to their requests. */
+const store = (endpoint: Endpoint, count: number) =>
+  dispatchers.insertDeliveries(endpoint, count, { dueInMs: 3_600_000 });
+
+/** Asks for a delivery's attempt, as the API does; whether it was attempted, undefined without an answer. */
+async function ask({ id, organizationId }: Endpoint, deliveryId: string): Promise<boolean | undefined> {
+  const request: ManualRequest = { deliveryId, endpointId: id, organizationId };
   const content = Buffer.from(JSON.stringify(request));
   const reply = await requester.request({ queue: broker.names.manualQueue, content, timeoutMs: 80_000 });
   return reply && (JSON.parse(String(reply)) as ManualReply).attempted;
 }
 
-const deliverMany = (endpoint: { id: string; organizationId: string }, count: number) =>
-  Array.from({ length: count }, () => deliver(endpoint));
+async function deliver(endpoint: Endpoint): Promise<boolean | undefined> {
+  const [deliveryId = ""] = await store(endpoint, 1);
+  return await ask(endpoint, deliveryId);
+}
+
 const hanging = () => receiver.requests.filter(({ path }) => path.startsWith("/hangs")).length;
 const succeeded = () => db.database.prisma.delivery.count({ where: { state: "succeeded" } });
 
@@ -59,9 +70,10 @@ test("two organizations with sixty manual deliveries each to receivers that hang
   const one = await dispatchers.insertEndpointAt(`${receiver.url}/hangs-1`);
   const other = await dispatchers.insertEndpointAt(`${receiver.url}/hangs-2`);
   const third = await dispatchers.insertEndpointAt(`${receiver.url}/healthy`);
+  const [ofOne, ofOther] = [await store(one, 60), await store(other, 60)];
   let refused = 0;
-  const flood = [...deliverMany(one, 60), ...deliverMany(other, 60)].map(async (delivered) => {
-    if ((await delivered) === false) refused++;
+  const flood = [...ofOne, ...ofOther].map(async (deliveryId, index) => {
+    if ((await ask(index < 60 ? one : other, deliveryId)) === false) refused++;
   });
   // Those above the caps are answered at once, while the receivers still hang.
   await eventually(() => expect([refused, hanging()]).toEqual([100, 20]));
