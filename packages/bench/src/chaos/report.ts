@@ -11,6 +11,8 @@ const ROWS: readonly [keyof Findings, string][] = [
   ["unending", "without an end"],
   ["unexplainedDuplicates", "duplicates that nothing explains"],
   ["wronglyDisabled", "wrongly or silently disabled"],
+  ["disabledForOurFault", "disabled for our fault"],
+  ["disabledByRestart", "disabled by a restart"],
   ["crashed", "services that ended by themselves"],
 ];
 

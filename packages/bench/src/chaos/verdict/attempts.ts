@@ -1,26 +1,25 @@
-import type { FailureKind } from "@herald/contracts";
 import { countBy } from "./count-by.ts";
 import { explainRepeat } from "./explain.ts";
 import type { History, ReceivedRequest, StoredAttempt } from "./history.ts";
 import type { Index } from "./run-index.ts";
+import { culpritOf } from "./whose-failure.ts";
 
 /**
- * What ends before an answer could come, with the dispatcher or in the machine's network, is no failure of a receiver: every
- * receiver of a run listens, under a name and a certificate that are good.
+ * Where few endpoints tell, Herald learns only after a moment that it is cut off, and a look-up that failed until then is an
+ * attempt, as SPEC says. More than these of a delivery would not be a moment.
  */
-const FAILED_BY_RECEIVER: ReadonlySet<FailureKind | null> = new Set<FailureKind>([
-  "http_status",
-  "timed_out",
-  "connection_reset",
-  "response_invalid",
-]);
+const SPENT_BEFORE_KNOWN = 2;
 
 /** Deliveries that were given up although their receivers did not fail all of their attempts. */
-export function wronglyExhaustedOf({ deliveries, settings }: History, known: Index): string[] {
+export function wronglyExhaustedOf(history: History, known: Index): string[] {
+  const { deliveries, settings } = history;
   const found: string[] = [];
-  for (const { id, state, attempts, attemptCount } of deliveries) {
+  for (const { id, endpointId, state, attempts, attemptCount } of deliveries) {
     if (state !== "exhausted") continue;
-    const failed = attempts.filter(({ failureKind }) => FAILED_BY_RECEIVER.has(failureKind)).length;
+    const culprits = attempts.map((attempt) => culpritOf(history, known.endpoint(endpointId), attempt));
+    const byNetwork = culprits.filter((culprit) => culprit === "network").length;
+    const byReceiver = culprits.filter((culprit) => culprit === "receiver" || culprit === "restart").length;
+    const failed = byReceiver + Math.min(byNetwork, SPENT_BEFORE_KNOWN);
     const kinds = attempts.map(({ failureKind }) => failureKind ?? "success").join(", ");
     if (attemptCount < settings.maxAttempts) found.push(`delivery ${id} was given up after ${attemptCount} attempts`);
     else if (failed < settings.maxAttempts) found.push(`delivery ${id} was given up after attempts with ${kinds}`);

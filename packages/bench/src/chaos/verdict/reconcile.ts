@@ -21,8 +21,12 @@ export interface Findings {
   unending: string[];
   /** A delivery that came again though it had been accepted, and no fault can have been the reason. */
   unexplainedDuplicates: string[];
-  /** An endpoint that was disabled by fewer failed attempts than it takes, or without the product being told. */
+  /** An endpoint that was disabled by fewer failures that followed one another than it takes, or without the product being told. */
   wronglyDisabled: string[];
+  /** An endpoint that would not have been disabled without failures that were none of its receiver's. */
+  disabledForOurFault: string[];
+  /** An endpoint that would not have been disabled if its receiver had not restarted. */
+  disabledByRestart: string[];
   /** A service that ended by itself. */
   crashed: string[];
 }
@@ -66,7 +70,7 @@ export function reconcile(history: History): Verdict {
     forged: forgedOf(history, known),
     unending: unendingOf(history),
     unexplainedDuplicates,
-    wronglyDisabled: wronglyDisabledOf(history),
+    ...wronglyDisabledOf(history, known),
     crashed: history.ownEnds.map(
       ({ service, lastLines }) => `${service} ended by itself: ${lastLines.slice(-3).join(" | ")}`,
     ),

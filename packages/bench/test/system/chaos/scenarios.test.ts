@@ -84,6 +84,8 @@ async function passes(...options: string[]): Promise<Report> {
       unending: 0,
       unexplainedDuplicates: 0,
       wronglyDisabled: 0,
+      disabledForOurFault: 0,
+      disabledByRestart: 0,
       crashed: 0,
     },
   });
