@@ -48,11 +48,9 @@ export async function runRow(
   const kinds = Object.entries(row.figures).flatMap(([name, kind]): [string, FigureKind][] => {
     const bar = compared[name];
     if (!bar) return [[name, kind]];
-    return [
-      [name, kind],
-      [otherName(name), { label: "  the baseline's", unit: kind.unit }],
-      [ratioName(name), { label: "  to the baseline's", unit: "x", bar }],
-    ];
+    const beside: [string, FigureKind] = [otherName(name), { label: "  the baseline's", unit: kind.unit }];
+    if (bar === "shown") return [[name, kind], beside];
+    return [[name, kind], beside, [ratioName(name), { label: "  to the baseline's", unit: "x", bar }]];
   });
   const figures = kinds.map(([name, kind]) =>
     figureOf(
@@ -64,7 +62,8 @@ export async function runRow(
   return { name: row.name, title: row.title, conditions: open.conditions, figures };
 }
 
-const otherName = (name: string) => `${name}Baseline`;
+/** What the baseline's figure of this name is called. */
+export const otherName = (name: string) => `${name}Baseline`;
 const ratioName = (name: string) => `${name}ToBaseline`;
 
 function besides(own: Record<string, number>, other: Record<string, number>): Record<string, number> {
