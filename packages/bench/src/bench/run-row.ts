@@ -4,7 +4,7 @@ import { median } from "./statistics.ts";
 
 export interface Figure extends FigureKind {
   name: string;
-  /** One a round. */
+  /** One a round. In JSON, what was not measured is null. */
   values: number[];
   median: number;
   lowest: number;
@@ -15,6 +15,8 @@ export interface Figure extends FigureKind {
 
 export interface RowResult {
   name: string;
+  /** The history's size, of a row that is measured for several. */
+  growth?: number;
   title: string;
   conditions: Readonly<Record<string, string | number>>;
   figures: Figure[];
@@ -59,7 +61,8 @@ export async function runRow(
       measured.map((round) => round[name] ?? Number.NaN),
     ),
   );
-  return { name: row.name, title: row.title, conditions: open.conditions, figures };
+  const size = row.grows && { growth: options.growth };
+  return { name: row.name, ...size, title: row.title, conditions: open.conditions, figures };
 }
 
 /** What the baseline's figure of this name is called. */
