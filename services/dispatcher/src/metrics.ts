@@ -82,6 +82,16 @@ export function createMetrics(registry: Registry) {
       help: "Times that an endpoint's health was tried again: its row was locked, just changed, or PostgreSQL was away.",
       registers,
     }),
+    cutOff: new Gauge({
+      name: "herald_cut_off",
+      help: "1 while this process can reach no receiver: deliveries wait, and no failure counts for its receiver.",
+      registers,
+    }),
+    givenBack: new Counter({
+      name: "herald_attempts_given_back_total",
+      help: "Attempts that count for nothing, since Herald itself was cut off from its receivers; they are made again.",
+      registers,
+    }),
     settleBatchSize: new Histogram({
       name: "herald_settle_batch_attempts",
       help: "Attempts settled by one statement.",

@@ -101,6 +101,8 @@ describe.each<Statistics>(["from a quiet time", "of a backlog"])("with statistic
           responseExcerpt: null,
           traceparent: null,
           nextAttemptAt: index % 2 === 0 ? null : LATER,
+          retryAfterMs: null,
+          manual: false,
         })),
       ),
     ),

@@ -48,6 +48,20 @@ describe("name resolver", () => {
     await expect(resolver()("a.example")).rejects.toMatchObject({ code });
   });
 
+  test.each<[string, NameAnswer, NameAnswer, object[]]>([
+    ["for IPv6 is not waited for", [V4.address], "silence", [V4]],
+    ["for IPv4 is waited for, and then IPv6 is enough", "silence", [V6.address], [V6]],
+  ])("an answer that never comes %s", async (_title, ipv4, ipv6, addresses) => {
+    zone = { "A a.example": ipv4, "AAAA a.example": ipv6 };
+    // Silence for IPv6 would take ten hours; that for IPv4 does take its time.
+    const timeoutMs = ipv6 === "silence" ? 12_000_000 : 20;
+    await expect(resolver({ timeoutMs })("a.example")).resolves.toEqual(addresses);
+  });
+
+  test("a server that is no address is refused at once", () => {
+    expect(() => resolver({ servers: ["dns.example"] })).toThrow("dns.example");
+  });
+
   test("a server that never answers is given up, and delays no other name", async () => {
     zone = { "A b.example": [V4.address], "AAAA b.example": NONE };
     for (let i = 0; i < 32; i++) zone[`A dead${i}.example`] = zone[`AAAA dead${i}.example`] = "silence";
@@ -74,6 +88,15 @@ describe("name resolver", () => {
     nowMs = 5_000;
     await expect(resolve("a.example")).resolves.toEqual([{ address: "1.1.1.1", family: 4 }]);
     expect(server.questions).toHaveLength(4);
+  });
+
+  test("an answer that turned out to be of no use is forgotten", async () => {
+    zone = { "A a.example": [V4.address] };
+    const resolve = resolver();
+    await resolve("a.example");
+    zone["A a.example"] = ["1.1.1.1"];
+    resolve.forget("A.example.");
+    await expect(resolve("a.example")).resolves.toEqual([{ address: "1.1.1.1", family: 4 }]);
   });
 
   test("a failure is not kept", async () => {

@@ -220,6 +220,8 @@ async function work({ database: { queries }, admin, catchUp }: Worker): Promise<
         responseExcerpt: null,
         traceparent: null,
         nextAttemptAt: null,
+        retryAfterMs: null,
+        manual: false,
       })),
     ),
   );
