@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { readResults } from "@herald/bench/bench/results";
+import { readRuns } from "@herald/bench/chaos/results";
 import { DEFAULT_API_LIMITS, type EventPayload } from "@herald/contracts";
 import { dispatcherSettings } from "@herald/dispatcher";
 import { errorsPage, eventTypes, managementApiSettings, openApiDocument } from "@herald/management-api";
@@ -8,6 +9,7 @@ import { publisherSettings } from "@herald/publisher";
 import { projectFolder } from "@herald/testkit/stack/folders";
 import { stringify } from "yaml";
 import { asyncApiDocument } from "./asyncapi.ts";
+import { CHAOS_RUNS, chaosBlocks } from "./chaos-runs.ts";
 import { configurationDocument, envExample, knownSettings } from "./configuration.ts";
 import { layersTable } from "./layers.ts";
 import { heraldMetrics, metricsDocument } from "./metrics.ts";
@@ -43,6 +45,10 @@ export function documents(): Record<string, string> {
     "docs/emitting-events.md": withBlock(read("docs/emitting-events.md"), "event types", eventTypesTable()),
     "docs/scaling.md": withBlocks(read("docs/scaling.md"), scalingBlocks(measured)),
     ...scalingPlots(measured),
+    "docs/reliability.md": withBlocks(
+      read("docs/reliability.md"),
+      chaosBlocks(readRuns(join(projectFolder(), CHAOS_RUNS))),
+    ),
     "docs/architecture.md": withBlock(read("docs/architecture.md"), "layers", layersTable()),
   };
 }

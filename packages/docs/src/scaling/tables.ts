@@ -1,4 +1,5 @@
 import type { StoredResults } from "@herald/bench/bench/results";
+import { table } from "../table.ts";
 import { allMeasured, amount, type Measured, measuredOf } from "./measured.ts";
 
 /** A figure of the page: its row and name in the results, and what the page calls it. */
@@ -72,8 +73,4 @@ export function runsTable({ runs }: StoredResults): string {
         .join(", "),
     ]),
   );
-}
-
-function table(heads: readonly string[], lines: readonly (readonly string[])[]): string {
-  return [heads, heads.map(() => "---"), ...lines].map((cells) => `| ${cells.join(" | ")} |`).join("\n");
 }
