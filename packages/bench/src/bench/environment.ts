@@ -26,7 +26,8 @@ export interface BenchEnvironment {
 export interface BenchHerald extends HeraldEnvironment {
   /** What the servers have done so far for everybody. */
   serverWork(): Promise<ServerWork>;
-  start(name: ServiceName, settings?: Record<string, string>): Promise<ServiceProcess>;
+  /** @param nodeArgs node's own arguments */
+  start(name: ServiceName, settings?: Record<string, string>, nodeArgs?: readonly string[]): Promise<ServiceProcess>;
   /** Stops its services and drops its database; does nothing the second time. */
   close(): Promise<void>;
 }
@@ -106,12 +107,12 @@ async function openHerald(
   return {
     ...own,
     serverWork: () => serverWork(own.databaseUrl, control),
-    async start(name, settings = {}) {
+    async start(name, settings = {}, nodeArgs = []) {
       const profiling = profileFolder ? ["--cpu-prof", `--cpu-prof-dir=${profileFolder}`] : [];
       const service = await startServiceProcess(
         name,
         { ...heraldSettings(own), ...settings },
-        { folder: code, nodeArgs: profiling },
+        { folder: code, nodeArgs: [...profiling, ...nodeArgs] },
       );
       services.add(service);
       return service;
