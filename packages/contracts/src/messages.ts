@@ -41,6 +41,7 @@ export const manualRequestSchema = Type.Object(
   {
     deliveryId: uuid("The delivery."),
     endpointId: uuid("Its endpoint, so that a dispatcher can weigh the endpoint's load before it claims."),
+    organizationId,
   },
   { $id: "https://herald.invalid/schemas/manual-request.json" },
 );

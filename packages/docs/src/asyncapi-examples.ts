@@ -26,7 +26,7 @@ const endpointId = "0199f3a2-8000-7000-8000-0000000000e1";
 
 const hint: Hint = { endpointId, organizationId: "org-1" };
 
-const manualRequest: ManualRequest = { deliveryId: "0199f3a2-8000-7000-8000-000000000001", endpointId };
+const manualRequest: ManualRequest = { deliveryId: "0199f3a2-8000-7000-8000-000000000001", ...hint };
 
 const manualReply: ManualReply = { deliveryId: manualRequest.deliveryId, attempted: true };
 

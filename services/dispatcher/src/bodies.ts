@@ -5,7 +5,7 @@ import type { Clock } from "@herald/common/runtime/clock";
 import { retry } from "@herald/common/runtime/retry";
 import type { Log } from "@herald/common/telemetry/log";
 import type { Deliver, DeliverReady } from "./deliver.ts";
-import { createShares } from "./shares.ts";
+import { createQuotas } from "./quotas.ts";
 import type { ClaimedDelivery, ReadyDelivery } from "./sql/claimed-delivery.ts";
 import { type BodySource, readBodies } from "./sql/read-bodies.ts";
 
@@ -28,7 +28,7 @@ export interface BodiesOptions {
 
 /**
  * Large bodies, which claims leave in PostgreSQL. A body is read when its turn to be sent comes, within a budget of bytes that
- * organizations share (shares.ts), and once for an event that goes to many endpoints. Its bytes count until the last of them is settled.
+ * organizations share (quotas.ts), and once for an event that goes to many endpoints. Its bytes count until the last of them is settled.
  * Small bodies come with the claim, and are bounded by the number of attempts.
  */
 export interface Bodies {
@@ -47,7 +47,8 @@ interface Content {
   organizationId: string;
   bytes: number;
   uses: number;
-  body: Promise<Buffer>;
+  /** Undefined where it is gone. */
+  body: Promise<Buffer | undefined>;
 }
 
 /** A body whose turn has not come. A taker gets nothing where its delivery is given back. */
@@ -62,19 +63,19 @@ const BATCH = { maxItems: 16, maxRunning: 2 };
 
 export function createBodies({ queries, clock, log, signal, unclaim }: Parts, options: BodiesOptions): Bodies {
   const { budgetBytes, deadlineMs } = options;
-  const shares = createShares({ total: budgetBytes });
+  const quotas = createQuotas({ total: budgetBytes });
   const inUse = new Map<string, Content>();
   /** By organization, and then by key. The first organization has waited longest for its turn. */
   const waiting = new Map<string, Map<string, Wanted>>();
   let closed = false;
 
-  const read = batcher<BodySource, Buffer>(async (sources) => {
+  const read = batcher<BodySource, Buffer | undefined>(async (sources) => {
     const bodies = await retry(() => readBodies(queries, sources), {
       shouldRetry: (error) => !isDataError(error),
       onFirstFailure: (error) => log.error("bodies can't be read; they wait for PostgreSQL", { error }),
       signal,
     });
-    return bodies.map((body) => Buffer.from(body ?? ""));
+    return bodies.map((body) => (body === null ? undefined : Buffer.from(body)));
   }, BATCH);
 
   function acquire(delivery: ClaimedDelivery): Promise<Content | undefined> | Content {
@@ -121,8 +122,8 @@ export function createBodies({ queries, clock, log, signal, unclaim }: Parts, op
 
   /** Whether it is this organization's turn for so many bytes. One body always fits, or else a large one would never be sent. */
   function fits(organizationId: string, bytes: number): boolean {
-    if (shares.heldBy(organizationId) === 0) return bytes <= shares.free() || shares.free() === budgetBytes;
-    return bytes <= shares.roomOf(organizationId, waiting.size > 1);
+    if (quotas.heldBy(organizationId) === 0) return bytes <= quotas.free() || quotas.free() === budgetBytes;
+    return bytes <= quotas.roomOf(organizationId, waiting.size > 1);
   }
 
   function giveTurns(): void {
@@ -142,7 +143,7 @@ export function createBodies({ queries, clock, log, signal, unclaim }: Parts, op
 
   function begin(key: string, { source, bytes, takers }: Wanted): void {
     const { organizationId } = source;
-    shares.take(organizationId, bytes);
+    quotas.take(organizationId, bytes);
     const content: Content = { organizationId, bytes, uses: takers.size, body: read(source) };
     // Each taker learns of a failure; none may be there any more.
     content.body.catch(() => {});
@@ -154,7 +155,7 @@ export function createBodies({ queries, clock, log, signal, unclaim }: Parts, op
     content.uses--;
     if (content.uses > 0) return;
     inUse.delete(key);
-    shares.release(content.organizationId, content.bytes);
+    quotas.release(content.organizationId, content.bytes);
     giveTurns();
   }
 
@@ -162,7 +163,9 @@ export function createBodies({ queries, clock, log, signal, unclaim }: Parts, op
     const content = closed ? undefined : await acquire(delivery);
     if (!content) return await unclaim(delivery, 0);
     try {
-      await deliver({ ...delivery, body: await content.body }, onEnd);
+      const body = await content.body;
+      if (body === undefined) throw new Error("It is not stored any more.");
+      await deliver({ ...delivery, body }, onEnd);
     } finally {
       release(delivery.eventKey ?? delivery.deliveryId, content);
     }
@@ -183,7 +186,7 @@ export function createBodies({ queries, clock, log, signal, unclaim }: Parts, op
       }
     },
     areAwaitedBy: (organizationId) => waiting.has(organizationId),
-    bytes: () => budgetBytes - shares.free(),
+    bytes: () => budgetBytes - quotas.free(),
     close() {
       closed = true;
       const takers = [...waiting.values()]

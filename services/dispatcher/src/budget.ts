@@ -1,7 +1,7 @@
-import { createShares } from "./shares.ts";
+import { createQuotas } from "./quotas.ts";
 
 /**
- * What this process spends on attempts, shared between organizations (shares.ts). There is one for all lanes: each lane has a number of
+ * What this process spends on attempts, shared between organizations (quotas.ts). There is one for all lanes: each lane has a number of
  * attempts that it makes at once, and one bound holds for everything in flight.
  */
 export interface Budget {
@@ -35,10 +35,10 @@ export const SLOW_AFTER_MS = 1_000;
 /** @param options.maxInFlight attempts of all lanes, slow ones included */
 export function createBudget({ maxInFlight }: { maxInFlight: number }): Budget {
   // Slow receivers hold their places for long. So even an organization that is alone leaves a quarter to the next one that comes.
-  const inFlight = createShares({ total: maxInFlight, alone: Math.ceil((maxInFlight * 3) / 4) });
+  const inFlight = createQuotas({ total: maxInFlight, alone: Math.ceil((maxInFlight * 3) / 4) });
   return {
     lane(concurrency) {
-      const counting = createShares({ total: concurrency });
+      const counting = createQuotas({ total: concurrency });
       return {
         takeUpTo(organizationId, count, { othersWait = false } = {}) {
           const room = Math.min(

@@ -62,7 +62,8 @@ export const dispatcherSettings = {
     default: 100,
     minimum: 1,
     maximum: 10_000,
-    description: "Attempts of manual deliveries that this process makes at once.",
+    description:
+      "Attempts of manual deliveries that this process makes at once, slow ones apart; a tenth of it to one endpoint, a fifth for one organization.",
   },
   MAX_IN_FLIGHT: {
     type: "integer",
@@ -84,7 +85,15 @@ export const dispatcherSettings = {
     default: 10,
     minimum: 1,
     maximum: 1000,
-    description: "Attempts to one endpoint that this process has in flight at once.",
+    description:
+      "Attempts to one endpoint that all dispatchers together have in flight at once. Manual deliveries go beyond it.",
+  },
+  ENDPOINT_RATE: {
+    type: "number",
+    minimum: 0.01,
+    maximum: 100_000,
+    description:
+      "Attempts a second to one endpoint, over all dispatchers together; no limit where it isn't set. After a quiet time, those of one second come at once.",
   },
   DUE_SCAN_INTERVAL_SECONDS: {
     type: "number",

@@ -17,6 +17,7 @@ export function createInterrupted({ slots, claim, ...options }: InterruptedOptio
     // One free slot is enough, which a backlog that takes many at once leaves to it.
     slots: {
       takeUpTo: (endpointId) => slots.takeUpTo(endpointId, 1),
+      giveBack: slots.giveBack,
       release: slots.release,
       isWorthClaiming: () => true,
     },

@@ -44,6 +44,16 @@ export function createMetrics(registry: Registry) {
         }
       };
     },
+    dispatchers: new Gauge({
+      name: "herald_dispatchers",
+      help: "Dispatchers that share out the endpoints' attempts, as this one knows them.",
+      registers,
+    }),
+    clockDifference: new Gauge({
+      name: "herald_clock_difference_seconds",
+      help: "By how much this process's clock is ahead of PostgreSQL's; negative where it is behind.",
+      registers,
+    }),
     attemptDuration: new Histogram({
       name: "herald_attempt_duration_seconds",
       help: "From the start of an attempt to the receiver's response, or to its failure.",

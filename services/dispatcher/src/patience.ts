@@ -1,13 +1,7 @@
 import type { Clock } from "@herald/common/runtime/clock";
+import type { Share } from "./endpoint-share.ts";
 import { afterFailure, endOf, type Failure, type FailureRun, HEALTHY } from "./failure-run.ts";
 import { MAX_RETRY_AFTER_MS } from "./retry-schedule.ts";
-
-/** This dispatcher's part of the attempts that an endpoint may have at once. */
-export interface Share {
-  count: number;
-  /** Whether it is the one dispatcher that asks an endpoint which fails. */
-  first: boolean;
-}
 
 /** An endpoint's health as PostgreSQL has it. */
 export interface KnownHealth {
@@ -154,7 +148,7 @@ export function createPatience(
       if (!known) return share.count;
       if (known.run.failures === 0) return known.careful ? Math.min(1, share.count) : share.count;
       if (known.blocked || waitMs(known) > 0) return 0;
-      if (share.first) return 1;
+      if (share.first) return Math.min(1, share.count);
       if (pauseMs(known) > 0 || clock.monotonicMs() - known.heardAtMs < STALE_AFTER_MS) return 0;
       return share.count;
     },

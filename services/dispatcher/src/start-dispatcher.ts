@@ -1,3 +1,4 @@
+import type { Consumer } from "@herald/common/broker/broker";
 import type { Environment } from "@herald/common/config/read-config";
 import { type Clock, systemClock } from "@herald/common/runtime/clock";
 import { repeat } from "@herald/common/runtime/repeat";
@@ -16,11 +17,14 @@ import { createHealthQueue } from "./health-queue.ts";
 import { createHinted } from "./hinted.ts";
 import { createInterrupted } from "./interrupted.ts";
 import { consumeManualRequests } from "./manual-lane.ts";
+import { joinMembers } from "./members.ts";
 import { createMetrics } from "./metrics.ts";
 import { createPatience } from "./patience.ts";
+import { createRate } from "./rate.ts";
 import { createScheduler } from "./scheduler.ts";
 import { createSetAside } from "./set-aside.ts";
 import { createSettleQueue } from "./settle-queue.ts";
+import { handOverManual } from "./sql/hand-over-manual.ts";
 
 /** An attempt may take its whole time, and then its settlement: within the 20 s that a stop has. */
 const DRAIN_TIMEOUT_MS = 18_000;
@@ -35,6 +39,8 @@ export async function startDispatcher(
 ): Promise<Service> {
   const { config, probe, sender, secretBox, schedule, patienceMs } = readDispatcherConfig(environment, clock);
   const service = await openService("dispatcher", config, {
+    clock: () => members.isClockRight(),
+    share: () => members.hasBegun(),
     network: () => !cutOff.isCutOff(),
   });
   const { broker, log, tracing } = service;
@@ -61,12 +67,21 @@ export async function startDispatcher(
     failingAfter: config.FAILING_AFTER_FAILURES,
     disableAfter: config.DISABLE_AFTER_FAILURES,
   });
+  const { ENDPOINT_CONCURRENCY: cap, ENDPOINT_RATE: attemptsPerSecond } = config;
+  const members = joinMembers(parts, {
+    cap,
+    isWithin: (capOf) => slots.isWithin(capOf),
+    cutOffSince: cutOff.since,
+  });
+  const shareOf = (endpointId: string) => members.shareOf(endpointId).count;
+  const onReady = (endpointId: string) => scheduler.released(endpointId);
+  const rateOf = (endpointId: string) => ((attemptsPerSecond ?? 0) * shareOf(endpointId)) / cap;
+  const rate = attemptsPerSecond ? createRate({ rateOf, onReady, clock }) : undefined;
   const patience = createPatience(
-    { clock, onReady: (endpointId) => scheduler.released(endpointId), isBeingWritten: health.has },
+    { clock, onReady, isBeingWritten: health.has },
     { patienceMs, disableAfter: config.DISABLE_AFTER_FAILURES },
   );
-  const share = { count: config.ENDPOINT_CONCURRENCY, first: true };
-  const slots = endpointSlots((endpointId) => patience.limit(endpointId, share));
+  const slots = endpointSlots((endpointId) => patience.limit(endpointId, members.shareOf(endpointId)), rate);
   const aside = createSetAside(clock);
   const deadlineMs = config.ATTEMPT_TIMEOUT_SECONDS * 1_000;
   const bodies = createBodies(
@@ -126,18 +141,39 @@ export async function startDispatcher(
       onFailure: (error) => log.error("a due scan failed; the next one comes", { error }),
     },
   );
-  const hints = consumeHints({ broker, scheduler, hinted, hasShare: () => true, clock, log });
+  let hints: Consumer | undefined;
+  void members.begun.then(() => {
+    if (isStopping) return;
+    const hasShare = (endpointId: string) => shareOf(endpointId) > 0;
+    hints = consumeHints({ broker, scheduler, hinted, hasShare, clock, log });
+  });
   const manualRequests = consumeManualRequests(
-    { broker, scheduler, slots, claim: claims.manual, deliver: metrics.counted("manual", deliver), log },
+    {
+      broker,
+      lane: budget.lane(config.MANUAL_CONCURRENCY),
+      scheduler,
+      slots,
+      claim: claims.manual,
+      handOver: (deliveryId) => handOverManual(queries, { deliveryId, now: clock.now() }),
+      deliver: metrics.counted("manual", deliver),
+      log,
+    },
     { concurrency: config.MANUAL_CONCURRENCY },
   );
+  let isStopping = false;
 
   return {
     log,
-    ready: broker.ready,
+    async ready() {
+      await Promise.all([members.begun, broker.ready()]);
+      // The hints, which it consumes since then.
+      await broker.ready();
+    },
     async stop() {
       // Settlements wait no longer than this for PostgreSQL. What is not settled is due again when its lease ends.
       const timeout = setTimeout(() => stopping.abort(), DRAIN_TIMEOUT_MS);
+      isStopping = true;
+      rate?.stop();
       bodies.close();
       // All at once: while one still ends its work, another must not begin new work.
       await Promise.all([
@@ -145,10 +181,10 @@ export async function startDispatcher(
         scanning.stop(),
         scheduler.stop(),
         interrupted.stop(),
-        hints.close({ drainTimeoutMs: DRAIN_TIMEOUT_MS }),
+        hints?.close({ drainTimeoutMs: DRAIN_TIMEOUT_MS }),
         manualRequests.close({ drainTimeoutMs: DRAIN_TIMEOUT_MS }),
       ]);
-      await health.drained();
+      await Promise.all([members.leave(), health.drained()]);
       clearTimeout(timeout);
       stopping.abort();
       await sender.close();

@@ -14,7 +14,7 @@ export interface Demand extends Endpoint {
 }
 
 export interface TurnParts {
-  slots: Pick<EndpointSlots, "takeUpTo" | "release" | "isWorthClaiming">;
+  slots: Pick<EndpointSlots, "takeUpTo" | "giveBack" | "release" | "isWorthClaiming">;
   lane: Pick<Lane, "takeUpTo" | "giveBack" | "isFull">;
   aside: Pick<SetAside, "has">;
   /** Whether an organization is to get nothing for now: what it has waits for something else. */
@@ -123,7 +123,7 @@ export function createTurns({ slots, lane, aside, isHeldBack = () => false }: Tu
       for (const { endpointId, organizationId, count } of demands) {
         const got = counts.get(endpointId) ?? 0;
         lane.giveBack(organizationId, count - got);
-        slots.release(endpointId, count - got);
+        slots.giveBack(endpointId, count - got);
         // It got as many as it asked for, so it may have more. It queues behind the others.
         if (got === count) wait({ endpointId, organizationId });
       }

@@ -10,6 +10,7 @@ import { claimManual } from "../src/sql/claim-manual.ts";
 import { describe as describeClaimed } from "../src/sql/claimed-delivery.ts";
 import { findClaimed } from "../src/sql/find-claimed.ts";
 import { findDueEndpoints } from "../src/sql/find-due-endpoints.ts";
+import { handOverManual } from "../src/sql/hand-over-manual.ts";
 import { readBodies } from "../src/sql/read-bodies.ts";
 import { settle } from "../src/sql/settle.ts";
 import { unclaim } from "../src/sql/unclaim.ts";
@@ -60,6 +61,11 @@ describe.each<Statistics>(["from a quiet time", "of a backlog"])("with statistic
   test("a claim of a manual delivery walks its indexes", () =>
     expectWalks(db.database.queries, ["due_pkey"], (queries) =>
       claimManual(withoutRows(queries), stored.deliveryIds[0] ?? "", CLAIM),
+    ));
+
+  test("handing over a manual delivery walks its index", () =>
+    expectWalks(db.database.queries, ["due_pkey"], (queries) =>
+      handOverManual(queries, { deliveryId: stored.deliveryIds[0] ?? "", now: NOW }),
     ));
 
   test("a claim of an interrupted delivery walks its indexes", () =>

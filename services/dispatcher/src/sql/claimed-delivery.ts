@@ -128,7 +128,7 @@ export async function describe(
       delivery.organization_id as "organizationId",
       delivery.event_type as "eventType",
       case when octet_length(content.body) <= ${SMALL_BODY_BYTES} then content.body end as "body",
-      octet_length(content.body) as "bodyBytes",
+      coalesce(octet_length(content.body), 0) as "bodyBytes",
       delivery.event_key as "eventKey",
       endpoint.url as "url",
       endpoint.sealed_secret as "sealedSecret",

@@ -5,7 +5,7 @@
  * An organization that is alone may take all up to `alone`. While others hold some or wait for some, it may take no more than a quarter,
  * and no more than it leaves free. So whoever comes next finds something free, however many hold on to what they have.
  */
-export interface Shares {
+export interface Quotas {
   /** How much more this organization may take now, at least 0. */
   roomOf(organizationId: string, othersWait?: boolean): number;
   /** Takes so much, room or not. */
@@ -16,7 +16,7 @@ export interface Shares {
 }
 
 /** @param options.alone what one organization may hold while no other is there; `total` where absent */
-export function createShares({ total, alone = total }: { total: number; alone?: number }): Shares {
+export function createQuotas({ total, alone = total }: { total: number; alone?: number }): Quotas {
   // Holds only organizations with something, so it is as small as the work under way.
   const held = new Map<string, number>();
   let taken = 0;
