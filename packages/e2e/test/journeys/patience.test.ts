@@ -1,12 +1,15 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { DeliveryDetails } from "@herald/contracts";
 import { eventually } from "@herald/testkit/harness/eventually";
-import { expect, test } from "@jest/globals";
+import { afterEach, expect, test } from "@jest/globals";
 import { useTestEnvironment } from "./test-environment.ts";
 
 const environment = useTestEnvironment();
 const SECOND_MS = 1_000;
 const MINUTE_MS = 60_000;
+
+let passing: NodeJS.Timeout | undefined;
+afterEach(() => clearInterval(passing));
 
 /** Every event has arrived, and the endpoint is well. */
 async function arrived(endpointId: string, count: number): Promise<void> {
@@ -112,4 +115,27 @@ test("a manual delivery does not wait for the pause, and its success ends it for
   await receiver.received(3);
   await environment.advanceToNextAttempts(endpoint.id);
   await arrived(endpoint.id, 3);
+});
+
+test("with four dispatchers, a receiver that refuses everything for almost a second has one failure, and few requests", async () => {
+  const { api, receiver, emitter, clock, herald } = environment;
+  await Promise.all([herald.startDispatcher(), herald.startDispatcher(), herald.startDispatcher()]);
+  const { endpoint } = await api.create({ url: receiver.url });
+  receiver.answerWith({ status: 500 });
+  const end = clock.now().getTime() + 0.9 * SECOND_MS;
+  // Time passes, so that attempts of different dispatchers do follow one another.
+  passing = setInterval(() => clock.set(new Date(Math.min(clock.now().getTime() + 2, end))), 5);
+  for (let emitted = 0; emitted < 60; emitted++) await emitter.emit(environment.event());
+  await eventually(() => expect(clock.now().getTime()).toBe(end));
+  await environment.settled();
+  expect(await api.get(endpoint.id)).toMatchObject({ enabled: true, consecutiveFailures: 1 });
+  // Ten at once, and quick looks: of one dispatcher, and of another one where the first of them has only just joined.
+  expect(receiver.requests.length).toBeLessThanOrEqual(20);
+
+  clearInterval(passing);
+  receiver.answerWith({ status: 200 });
+  clock.advance(SECOND_MS);
+  await eventually(async () => expect((await api.get(endpoint.id)).consecutiveFailures).toBe(0));
+  clock.advance(MINUTE_MS);
+  await arrived(endpoint.id, 60);
 });
