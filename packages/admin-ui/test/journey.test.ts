@@ -6,7 +6,7 @@ import { useTestEnvironment } from "./support/test-environment.ts";
 const environment = useTestEnvironment();
 
 test("an admin makes a webhook, sees events arrive, finds out why they stop, mends it and has the backlog delivered", async () => {
-  const { receiver, clock, emit } = environment;
+  const { receiver, clock, emit, emitRefused } = environment;
   const page = await environment.signIn("", { permissions: ["integrations.view", "integrations.manage"] });
   await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
 
@@ -46,7 +46,7 @@ test("an admin makes a webhook, sees events arrive, finds out why they stop, men
 
   // The receiver breaks: the page says so, and why.
   receiver.answerWith({ status: 401, body: "who are you?" });
-  for (let failure = 1; failure <= 5; failure += 1) await emit();
+  await emitRefused(5);
   await page.getByRole("heading", { name: "Disabled after five failures in a row" }).waitFor();
   const why = page.getByRole("region", { name: "Why deliveries fail" });
   await why.getByText("The receiver rejects the request.").waitFor();

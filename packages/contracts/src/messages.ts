@@ -4,7 +4,6 @@ import { flag, organizationId, orNull, text, time, uuid } from "./json-schema.ts
 const hintedDeliverySchema = Type.Object(
   {
     deliveryId: uuid("The delivery."),
-    organizationId,
     eventType: text("The event's type."),
     body: text("The event, byte for byte."),
     traceparent: orNull(text("The event's trace context.")),
@@ -21,7 +20,17 @@ export type HintedDelivery = Static<typeof hintedDeliverySchema>;
 
 /** Says that an endpoint has deliveries that are due. Losing one loses nothing: the due scan finds the endpoint seconds later. */
 export const hintSchema = Type.Object(
-  { endpointId: uuid("The endpoint that has work."), delivery: Type.Optional(hintedDeliverySchema) },
+  {
+    endpointId: uuid("The endpoint that has work."),
+    organizationId,
+    hops: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        description: "How often a dispatcher without a share of the endpoint's concurrency has sent the hint on.",
+      }),
+    ),
+    delivery: Type.Optional(hintedDeliverySchema),
+  },
   { $id: "https://herald.invalid/schemas/hint.json" },
 );
 
@@ -32,6 +41,7 @@ export const manualRequestSchema = Type.Object(
   {
     deliveryId: uuid("The delivery."),
     endpointId: uuid("Its endpoint, so that a dispatcher can weigh the endpoint's load before it claims."),
+    organizationId,
   },
   { $id: "https://herald.invalid/schemas/manual-request.json" },
 );

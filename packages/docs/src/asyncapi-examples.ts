@@ -22,7 +22,9 @@ const withoutChanges: BusinessEvent = {
   data: {},
 };
 
-const hint: Hint = { endpointId: "0199f3a2-8000-7000-8000-0000000000e1" };
+const endpointId = "0199f3a2-8000-7000-8000-0000000000e1";
+
+const hint: Hint = { endpointId, organizationId: "org-1" };
 
 const manualRequest: ManualRequest = { deliveryId: "0199f3a2-8000-7000-8000-000000000001", ...hint };
 
@@ -42,7 +44,7 @@ const failing: Notice = {
   type: "endpoint.failing",
   occurredAtUtc: "2026-11-20T09:33:00.120Z",
   organizationId: "org-1",
-  endpoint: { id: hint.endpointId, name: "Billing", url: "https://hooks.example.com/herald" },
+  endpoint: { id: endpointId, name: "Billing", url: "https://hooks.example.com/herald" },
   reason: "3 attempts in a row failed (the latest: receiver answered 500).",
   consecutiveFailures: 3,
   attempts,

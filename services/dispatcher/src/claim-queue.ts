@@ -7,14 +7,16 @@ import { retry } from "@herald/common/runtime/retry";
 import type { Log } from "@herald/common/telemetry/log";
 import type { Tracing } from "@herald/common/telemetry/tracing";
 import type { DispatcherMetrics } from "./metrics.ts";
-import type { Demand } from "./scheduler.ts";
-import { claim } from "./sql/claim.ts";
+import { claim, type EndpointDemand } from "./sql/claim.ts";
 import { claimInterrupted } from "./sql/claim-interrupted.ts";
 import { claimManual } from "./sql/claim-manual.ts";
 import type { Claim, ClaimedDelivery } from "./sql/claimed-delivery.ts";
 import { findClaimed } from "./sql/find-claimed.ts";
 import { unclaim } from "./sql/unclaim.ts";
 import { traceClaims } from "./tracing.ts";
+
+/** Deliveries of an endpoint that are wanted now. */
+type Demand = Omit<EndpointDemand, "since">;
 
 interface Parts {
   queries: Queries;

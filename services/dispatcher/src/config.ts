@@ -9,8 +9,10 @@ import {
 import { ConfigError, type Environment, readConfig, readSetting } from "@herald/common/config/read-config";
 import type { Settings } from "@herald/common/config/settings";
 import type { Clock } from "@herald/common/runtime/clock";
+import { createNameResolver } from "@herald/common/security/name-resolver";
 import { parsePrivateNetworks } from "@herald/common/security/private-networks";
 import { secretBox } from "@herald/common/security/secret-box";
+import { createProbe } from "./attempt/probe.ts";
 import { createSender } from "./attempt/sender.ts";
 import { retrySchedule } from "./retry-schedule.ts";
 
@@ -20,6 +22,11 @@ export const dispatcherSettings = {
   ...secretSettings,
   ...networkSettings,
   ...tracingSettings,
+  DNS_SERVERS: {
+    type: "string",
+    description:
+      "Name servers to ask, as address or address:port, separated by commas; those of the system when absent.",
+  },
   EXTRA_CA_FILE: {
     type: "string",
     description: "PEM file of certificate authorities that are trusted besides the system's.",
@@ -35,6 +42,13 @@ export const dispatcherSettings = {
       "Consecutive failures after which the product is told that an endpoint is failing; fewer than disable it.",
   },
   DISABLE_AFTER_FAILURES: sharedSettings.DISABLE_AFTER_FAILURES,
+  PATIENCE_SECONDS: {
+    type: "string",
+    default: "1,2,4,8",
+    pattern: "^[0-9]+(\\.[0-9]+)?(,[0-9]+(\\.[0-9]+)?)*$",
+    description:
+      "Pauses of an endpoint after its first consecutive failure, after the second, and so on; the last one is that of all further ones.",
+  },
   DELIVERY_CONCURRENCY: {
     type: "integer",
     default: 500,
@@ -48,21 +62,38 @@ export const dispatcherSettings = {
     default: 100,
     minimum: 1,
     maximum: 10_000,
-    description: "Attempts of manual deliveries that this process makes at once.",
+    description:
+      "Attempts of manual deliveries that this process makes at once, slow ones apart; a tenth of it to one endpoint, a fifth for one organization.",
   },
   MAX_IN_FLIGHT: {
     type: "integer",
     default: 2000,
     minimum: 1,
     maximum: 100_000,
-    description: "Attempts in flight from which on slow ones delay new ones; a connection takes some 70 KB of memory.",
+    description:
+      "Attempts in flight at once, slow ones and manual deliveries included; a connection takes some 70 KB of memory.",
+  },
+  BODIES_MIB: {
+    type: "integer",
+    default: 32,
+    minimum: 1,
+    maximum: 4096,
+    description: "Memory for the bodies of attempts in flight, those above 8 KiB; a delivery waits for its part of it.",
   },
   ENDPOINT_CONCURRENCY: {
     type: "integer",
     default: 10,
     minimum: 1,
     maximum: 1000,
-    description: "Attempts to one endpoint that this process has in flight at once.",
+    description:
+      "Attempts to one endpoint that all dispatchers together have in flight at once. Manual deliveries go beyond it.",
+  },
+  ENDPOINT_RATE: {
+    type: "number",
+    minimum: 0.01,
+    maximum: 100_000,
+    description:
+      "Attempts a second to one endpoint, over all dispatchers together; no limit where it isn't set. After a quiet time, those of one second come at once.",
   },
   DUE_SCAN_INTERVAL_SECONDS: {
     type: "number",
@@ -96,19 +127,27 @@ export function readDispatcherConfig(environment: Environment, clock: Clock) {
   const allowedPrivateNetworks = readSetting("ALLOWED_PRIVATE_NETWORKS", () =>
     parsePrivateNetworks(config.ALLOWED_PRIVATE_NETWORKS),
   );
+  const servers = config.DNS_SERVERS?.split(",").map((server) => server.trim());
   return {
     config,
+    probe: readSetting("DNS_SERVERS", () => createProbe({ allowedPrivateNetworks, servers })),
     secretBox: readSetting("SECRET_KEYS", () => secretBox(config.SECRET_KEYS)),
-    schedule: retrySchedule(config.RETRY_DELAYS_SECONDS.split(",").map((seconds) => Number(seconds) * 1_000)),
+    schedule: retrySchedule(milliseconds(config.RETRY_DELAYS_SECONDS)),
+    patienceMs: milliseconds(config.PATIENCE_SECONDS),
     sender: readSetting("EXTRA_CA_FILE", () =>
       createSender({
         deadlineMs: config.ATTEMPT_TIMEOUT_SECONDS * 1_000,
         headerPrefix: config.HEADER_PREFIX,
         standardWebhooks: config.STANDARD_WEBHOOKS,
         allowedPrivateNetworks,
+        resolve: createNameResolver({ servers }),
         extraCa: config.EXTRA_CA_FILE && readFileSync(config.EXTRA_CA_FILE, "utf8"),
         clock,
       }),
     ),
   };
+}
+
+function milliseconds(seconds: string): number[] {
+  return seconds.split(",").map((each) => Number(each) * 1_000);
 }

@@ -1,38 +1,56 @@
 import type { Broker, Consumer } from "@herald/common/broker/broker";
+import type { Clock } from "@herald/common/runtime/clock";
 import type { Log } from "@herald/common/telemetry/log";
-import { type Hint, isUuid, type ManualReply, type ManualRequest } from "@herald/contracts";
-import type { EndpointSlots } from "./endpoint-slots.ts";
+import { type Hint, isUuid } from "@herald/contracts";
 import type { Hinted } from "./hinted.ts";
+import { readJson } from "./read-json.ts";
 import type { Scheduler } from "./scheduler.ts";
-import type { ClaimedDelivery } from "./sql/claimed-delivery.ts";
 
 interface Parts {
   broker: Broker;
-  log: Log;
-}
-
-interface HintParts extends Parts {
   scheduler: Pick<Scheduler, "add" | "offer">;
   hinted: Pick<Hinted, "read" | "giveBack">;
+  /** Whether this process may send to the endpoint at all: it has a share of the endpoint's concurrency. */
+  hasShare: (endpointId: string) => boolean;
+  clock: Clock;
+  log: Log;
 }
 
 /** Hints that the broker sends ahead. Each is acknowledged at once, so they are few only to be shared with other dispatchers. */
 const HINT_PREFETCH = 100;
 
+/** So often a hint is sent on. With many dispatchers and a low concurrency few have a share, and the due scan is theirs. */
+const MAX_HOPS = 3;
+
 /**
  * Consumes the hints that an endpoint has work. One that brings a delivery with it may have that attempted without a claim; whatever is
- * unusual goes the ordinary way. A hint that is lost or repeated does no harm: the rows say what is due.
+ * unusual goes the ordinary way. A process without a share of the endpoint's concurrency sends the hint on, for another one to get it.
+ * A hint that is lost or repeated does no harm: the rows say what is due.
  */
-export function consumeHints({ broker, scheduler, hinted, log }: HintParts): Consumer {
+export function consumeHints({ broker, scheduler, hinted, hasShare, clock, log }: Parts): Consumer {
   const queue = broker.names.hintsQueue;
+  const sender = broker.sender();
 
-  async function follow(endpointId: string, delivery: Hint["delivery"]): Promise<void> {
+  async function follow(hint: Hint): Promise<void> {
+    const { endpointId, organizationId, delivery } = hint;
+    const mayAttempt = hasShare(endpointId);
+    if (!mayAttempt && sendOn(hint)) return;
     if (isUuid(delivery?.deliveryId)) {
-      const ready = hinted.read(endpointId, delivery);
+      const ready = mayAttempt ? hinted.read(hint, delivery) : undefined;
       if (ready && scheduler.offer(ready)) return;
       await hinted.giveBack(delivery.deliveryId);
     }
-    scheduler.add(endpointId);
+    if (mayAttempt) scheduler.add({ endpointId, organizationId });
+  }
+
+  function sendOn(hint: Hint): boolean {
+    const hops = (hint.hops ?? 0) + 1;
+    if (hops > MAX_HOPS) return false;
+    const leftMs = hint.delivery && Date.parse(hint.delivery.leasedUntilUtc) - clock.now().getTime();
+    if (leftMs !== undefined && !(leftMs > 0)) return false;
+    const content = Buffer.from(JSON.stringify({ ...hint, hops }));
+    const expiry = leftMs === undefined ? {} : { expiresAfterMs: leftMs };
+    return sender.send({ exchange: "", routingKey: queue, content, ...expiry });
   }
 
   return broker.consume({
@@ -40,57 +58,14 @@ export function consumeHints({ broker, scheduler, hinted, log }: HintParts): Con
     prefetch: HINT_PREFETCH,
     handle(message) {
       message.ack();
-      const { endpointId, delivery } = readJson<Hint>(message.content);
-      if (isUuid(endpointId)) void follow(endpointId, delivery);
+      const hint = readHint(message.content);
+      if (hint) void follow(hint);
       else log.warn("a hint can't be read and was dropped", { queue });
     },
   });
 }
 
-interface ManualParts extends Parts {
-  scheduler: Pick<Scheduler, "released">;
-  slots: Pick<EndpointSlots, "takeBeyond" | "release">;
-  claim: (deliveryId: string) => Promise<ClaimedDelivery | undefined>;
-  /** Attempts a delivery and settles it; never rejects. */
-  deliver: (delivery: ClaimedDelivery) => Promise<void>;
-}
-
-/** Consumes the requests for manual deliveries. An admin waits for the answer, so no endpoint's cap delays one. */
-export function consumeManualRequests(
-  { broker, scheduler, slots, claim, deliver, log }: ManualParts,
-  { concurrency }: { concurrency: number },
-): Consumer {
-  const queue = broker.names.manualQueue;
-  return broker.consume({
-    queue,
-    prefetch: concurrency,
-    async handle(message) {
-      const { deliveryId, endpointId } = readJson<ManualRequest>(message.content);
-      if (!isUuid(deliveryId) || !isUuid(endpointId)) {
-        log.warn("a request for a manual delivery can't be read and was dropped", { queue });
-        message.ack();
-        return;
-      }
-      slots.takeBeyond(endpointId);
-      try {
-        const delivery = await claim(deliveryId);
-        if (delivery) await deliver(delivery);
-        const reply: ManualReply = { deliveryId, attempted: delivery !== undefined };
-        message.reply(Buffer.from(JSON.stringify(reply)));
-        message.ack();
-      } finally {
-        slots.release(endpointId);
-        scheduler.released(endpointId);
-      }
-    },
-  });
-}
-
-/** No delivery is lost with a message that can't be read: PostgreSQL knows what is due. */
-function readJson<T>(content: Buffer): Partial<T> {
-  try {
-    return (JSON.parse(content.toString("utf8")) ?? {}) as Partial<T>;
-  } catch {
-    return {};
-  }
+function readHint(content: Buffer): Hint | undefined {
+  const hint = readJson<Hint>(content);
+  return isUuid(hint.endpointId) && typeof hint.organizationId === "string" ? (hint as Hint) : undefined;
 }

@@ -5,20 +5,26 @@ import { expect, test } from "@jest/globals";
 import { createDeliver } from "./deliver.ts";
 import { createMetrics } from "./metrics.ts";
 import { retrySchedule } from "./retry-schedule.ts";
-import type { ClaimedDelivery } from "./sql/claimed-delivery.ts";
+import type { ReadyDelivery } from "./sql/claimed-delivery.ts";
 
 const NOW = new Date("2026-03-01T12:00:00Z");
 const DEADLINE_MS = 15_000;
 const secrets = secretBox(`test:${Buffer.alloc(32).toString("base64")}`);
 
 /** Delivers with a lease that ends so many milliseconds from now, and tells what was done; `nextAttemptAt` is that of each settlement. */
-async function deliverWithLease(leaseLeftMs: number, statusCode = 200, override: Partial<ClaimedDelivery> = {}) {
+async function deliverWithLease(
+  leaseLeftMs: number,
+  statusCode = 200,
+  override: Partial<ReadyDelivery> = {},
+  { waitMs = 0, whose = "theirs" as "theirs" | "ours", retryAfterMs = null as number | null } = {},
+) {
   const seen = {
     sent: 0,
     nextAttemptAt: [] as (Date | null)[],
     kinds: [] as (string | null)[],
     unclaimedFor: [] as number[],
     aside: [] as string[],
+    told: [] as string[],
   };
   const deliver = createDeliver({
     sender: {
@@ -27,11 +33,22 @@ async function deliverWithLease(leaseLeftMs: number, statusCode = 200, override:
         const succeeded = statusCode === 200;
         const failureKind = succeeded ? null : ("http_status" as const);
         const answer = { statusCode, succeeded, errorSummary: null, failureKind, responseExcerpt: null };
-        return { startedAt: NOW, durationMs: 2_500, ...answer };
+        return { retryAfterMs, reached: true, startedAt: NOW, durationMs: 2_500, ...answer };
       },
       async close() {},
     },
-    slots: { ended() {} },
+    patience: {
+      begin: () => waitMs,
+      failed(_endpointId, { manual }) {
+        seen.told.push(manual ? "failed by hand" : "failed");
+        return () => void seen.told.push("settled");
+      },
+      succeeded() {
+        seen.told.push("succeeded");
+        return () => void seen.told.push("settled");
+      },
+    },
+    cutOff: { judge: async () => whose },
     aside: { add: (endpointId) => void seen.aside.push(endpointId) },
     secretBox: secrets,
     schedule: retrySchedule([60_000]),
@@ -45,7 +62,7 @@ async function deliverWithLease(leaseLeftMs: number, statusCode = 200, override:
     metrics: createMetrics(createRegistry("test")),
     log: { debug() {}, info() {}, warn() {}, error() {}, isDebug: false },
   });
-  const delivery: ClaimedDelivery = {
+  const delivery: ReadyDelivery = {
     deliveryId: "delivery",
     endpointId: "endpoint",
     organizationId: "organization",
@@ -54,6 +71,10 @@ async function deliverWithLease(leaseLeftMs: number, statusCode = 200, override:
     interruptions: 0,
     claimId: "claim",
     body: "{}",
+    bodyBytes: 2,
+    eventKey: null,
+    failures: 0,
+    pausedUntil: null,
     url: "https://receiver.test/",
     sealedSecret: secrets.seal("secret", "endpoint"),
     revision: 1n,
@@ -94,5 +115,34 @@ test("a secret that can't be opened sets its endpoint aside, since the next deli
     sent: 0,
     unclaimedFor: [60_000],
     aside: ["endpoint"],
+  });
+});
+
+test("a receiver that asks for it makes the wait for the retry longer", async () => {
+  const asked = await deliverWithLease(DEADLINE_MS, 429, {}, { retryAfterMs: 300_000 });
+  expect(asked.nextAttemptAt).toEqual([new Date(NOW.getTime() + 2_500 + 300_000)]);
+});
+
+test("a delivery that was claimed while its endpoint rests is given back until the pause is over, and a manual one is sent", async () => {
+  const resting = { waitMs: 3_000 };
+  expect(await deliverWithLease(DEADLINE_MS, 200, {}, resting)).toMatchObject({ sent: 0, unclaimedFor: [3_000] });
+  expect(await deliverWithLease(DEADLINE_MS, 500, { manual: true }, resting)).toMatchObject({
+    sent: 1,
+    unclaimedFor: [],
+    told: ["failed by hand", "settled"],
+  });
+});
+
+test("patience hears of an attempt before it is settled, and that it is settled afterwards", async () => {
+  expect((await deliverWithLease(DEADLINE_MS)).told).toEqual(["succeeded", "settled"]);
+  expect((await deliverWithLease(DEADLINE_MS, 500)).told).toEqual(["failed", "settled"]);
+});
+
+test("an attempt that failed for a reason of Herald's own is given back, and nothing is recorded or counted", async () => {
+  expect(await deliverWithLease(DEADLINE_MS, 500, {}, { whose: "ours" })).toMatchObject({
+    sent: 1,
+    nextAttemptAt: [],
+    told: [],
+    unclaimedFor: [1_000],
   });
 });

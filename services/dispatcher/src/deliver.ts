@@ -3,11 +3,14 @@ import type { SecretBox } from "@herald/common/security/secret-box";
 import type { Log } from "@herald/common/telemetry/log";
 import type { Tracing } from "@herald/common/telemetry/tracing";
 import type { AttemptResult, Sender } from "./attempt/sender.ts";
-import type { EndpointSlots } from "./endpoint-slots.ts";
+import type { CutOff } from "./cut-off.ts";
+import { endOf } from "./failure-run.ts";
+import { isEndpointsFailure } from "./health.ts";
 import type { DispatcherMetrics } from "./metrics.ts";
+import type { Patience } from "./patience.ts";
 import type { RetrySchedule } from "./retry-schedule.ts";
 import { SET_ASIDE_MS, type SetAside } from "./set-aside.ts";
-import type { ClaimedDelivery } from "./sql/claimed-delivery.ts";
+import type { ClaimedDelivery, ReadyDelivery } from "./sql/claimed-delivery.ts";
 import type { Settlement } from "./sql/settle.ts";
 import { spanEndOf, startAttemptSpan } from "./tracing.ts";
 
@@ -18,9 +21,13 @@ import { spanEndOf, startAttemptSpan } from "./tracing.ts";
  */
 export type Deliver = (delivery: ClaimedDelivery, onEnd?: () => void) => Promise<void>;
 
+/** The same for a delivery whose body is there. */
+export type DeliverReady = (delivery: ReadyDelivery, onEnd?: () => void) => Promise<void>;
+
 interface Parts {
   sender: Sender;
-  slots: Pick<EndpointSlots, "ended">;
+  patience: Pick<Patience, "begin" | "failed" | "succeeded">;
+  cutOff: Pick<CutOff, "judge">;
   aside: Pick<SetAside, "add">;
   secretBox: SecretBox;
   schedule: RetrySchedule;
@@ -35,18 +42,24 @@ interface Parts {
   log: Log;
 }
 
+/** When a delivery is due again whose attempt ended in Herald's own network. */
+const CUT_OFF_MS = 1_000;
+
 /** So often a delivery's attempt may be cut off. The next time nothing is sent: it may be what ends its dispatchers. */
 export const MAX_INTERRUPTIONS = 20;
 
-export function createDeliver(parts: Parts): Deliver {
-  const { sender, slots, aside, secretBox, schedule, settle, unclaim, clock, deadlineMs, metrics, tracing, log } =
-    parts;
+export function createDeliver(parts: Parts): DeliverReady {
+  const { sender, patience, cutOff, aside, secretBox, schedule, settle, unclaim, clock, deadlineMs } = parts;
+  const { metrics, tracing, log } = parts;
   return async (delivery, onEnd) => {
     try {
       // PostgreSQL's answer to the claim took long. If the lease ended during the attempt, another process could make the
       // same attempt at the same time.
       if (clock.now().getTime() + deadlineMs > delivery.leasedUntil.getTime()) return await unclaim(delivery, 0);
       if (delivery.interruptions >= MAX_INTERRUPTIONS) return await giveUp(delivery);
+      // Claimed before the endpoint failed, or by a dispatcher that did not know of it.
+      const waitMs = delivery.manual ? 0 : patience.begin(delivery.endpointId);
+      if (waitMs > 0) return await unclaim(delivery, waitMs);
       const secret = openSecret(delivery);
       if (secret === undefined) {
         // The whole endpoint, since else its next delivery would be claimed at once, and the next, through its whole backlog.
@@ -65,9 +78,14 @@ export function createDeliver(parts: Parts): Deliver {
         traceparent: traceparent ?? undefined,
       });
       span?.end(spanEndOf(result));
-      slots.ended(delivery.endpointId, result.succeeded);
+      if ((await cutOff.judge(delivery, result)) === "ours") {
+        onEnd?.();
+        return await unclaim(delivery, CUT_OFF_MS);
+      }
+      // Before the slot is free again, since what is next may have to wait.
+      const settled = tellPatience(delivery, result);
       onEnd?.();
-      await settle(settlementOf(delivery, result, span?.traceparent));
+      await settle(settlementOf(delivery, result, span?.traceparent)).finally(settled);
       record(delivery, result);
     } catch (error) {
       log.error("an attempt could not be settled; its delivery comes due again when the lease ends", {
@@ -89,9 +107,16 @@ export function createDeliver(parts: Parts): Deliver {
       errorSummary: `interrupted ${delivery.interruptions} times: the dispatcher ended before the result was recorded`,
       failureKind: "interrupted",
       responseExcerpt: null,
+      retryAfterMs: null,
+      reached: false,
     };
     await settle({ ...settlementOf(delivery, result), nextAttemptAt: null });
     record(delivery, result);
+  }
+
+  function tellPatience({ endpointId, manual = false }: ClaimedDelivery, result: AttemptResult): () => void {
+    if (result.succeeded) return patience.succeeded(endpointId);
+    return isEndpointsFailure(result.failureKind) ? patience.failed(endpointId, { ...result, manual }) : () => {};
   }
 
   /** A missing key is the operator's fault, so it does not count as a failure of the receiver. */
@@ -113,10 +138,10 @@ export function createDeliver(parts: Parts): Deliver {
     result: AttemptResult,
     traceparent: string | null = null,
   ): Settlement {
-    const { deliveryId, endpointId, attempt, claimId, revision } = delivery;
-    const endedAt = new Date(result.startedAt.getTime() + result.durationMs);
-    const nextAttemptAt = result.succeeded ? null : schedule.nextAttemptAt(attempt, endedAt);
-    return { deliveryId, endpointId, attempt, claimId, revision, nextAttemptAt, traceparent, ...result };
+    const { deliveryId, endpointId, attempt, claimId, revision, manual = false } = delivery;
+    const { succeeded, retryAfterMs } = result;
+    const nextAttemptAt = succeeded ? null : schedule.nextAttemptAt(attempt, endOf(result), retryAfterMs);
+    return { deliveryId, endpointId, attempt, claimId, revision, manual, nextAttemptAt, traceparent, ...result };
   }
 
   /** One wide line an attempt. */

@@ -1,63 +1,75 @@
+import type { Rate } from "./rate.ts";
+
 /**
  * How many attempts this process has in flight to each endpoint. The cap keeps one slow endpoint from taking the
  * capacity that the others need, and protects a receiver from more attempts than it can serve.
- *
- * A failure halves an endpoint's share of the cap, a success doubles it: a receiver that hangs soon holds one slot and
- * not ten, and one that has just recovered is asked once, then twice, before it gets its whole backlog.
  */
 export interface EndpointSlots {
   /** Takes up to `count` slots that are free; returns how many it took. */
   takeUpTo(endpointId: string, count: number): number;
-  /** Takes one slot, free or not: for a manual delivery, whose result an admin waits for. */
+  /** Gives back slots for which there was no delivery. */
+  giveBack(endpointId: string, count: number): void;
+  /** An attempt in a slot has ended. */
+  release(endpointId: string): void;
+  /** Takes one slot, free or not: for a delivery that must not wait for the endpoint's others. */
   takeBeyond(endpointId: string): void;
-  release(endpointId: string, count?: number): void;
-  /** An attempt to this endpoint ended, with success or not. */
-  ended(endpointId: string, succeeded: boolean): void;
-  /** Whether half of the endpoint's share is free: for fewer slots, another claim is not worth its statement. */
+  releaseBeyond(endpointId: string): void;
+  /** Whether half of the endpoint's slots is free: for fewer, another claim is not worth its statement. */
   isWorthClaiming(endpointId: string): boolean;
+  /** Whether no endpoint has more slots than this says. Those that were taken beyond do not count. */
+  isWithin(capOf: (endpointId: string) => number): boolean;
   /** Attempts in flight, over all endpoints. */
   total(): number;
 }
 
-/** Endpoints whose share is remembered. */
-const MAX_SHARES = 10_000;
-
-export function endpointSlots(capPerEndpoint: number): EndpointSlots {
+/**
+ * @param capOf how many attempts this process may have in flight to an endpoint now; 0 for none
+ * @param rate how many it may begin in a second; without it, as many as there are slots
+ */
+export function endpointSlots(capOf: (endpointId: string) => number, rate?: Rate): EndpointSlots {
   // Holds only endpoints with attempts in flight, so it is as small as the work under way.
-  const taken = new Map<string, number>();
-  // Holds only endpoints that failed and have not recovered since. An endpoint that is not here has the whole cap.
-  const shares = new Map<string, number>();
+  const taken = new Map<string, { byRight: number; beyond: number }>();
   let total = 0;
 
-  const shareOf = (endpointId: string) => shares.get(endpointId) ?? capPerEndpoint;
-  const freeOf = (endpointId: string) => Math.max(0, shareOf(endpointId) - (taken.get(endpointId) ?? 0));
+  function freeOf(endpointId: string): number {
+    const { byRight, beyond } = taken.get(endpointId) ?? { byRight: 0, beyond: 0 };
+    return Math.max(0, capOf(endpointId) - byRight - beyond);
+  }
 
-  function add(endpointId: string, count: number): void {
-    const now = (taken.get(endpointId) ?? 0) + count;
-    if (now > 0) taken.set(endpointId, now);
-    else taken.delete(endpointId);
+  function add(endpointId: string, kind: "byRight" | "beyond", count: number): void {
+    if (count === 0) return;
     total += count;
+    const slots = taken.get(endpointId) ?? { byRight: 0, beyond: 0 };
+    slots[kind] += count;
+    if (slots.byRight > 0 || slots.beyond > 0) taken.set(endpointId, slots);
+    else taken.delete(endpointId);
   }
 
   return {
     takeUpTo(endpointId, count) {
-      const got = Math.min(count, freeOf(endpointId));
-      if (got > 0) add(endpointId, got);
+      const free = Math.min(count, freeOf(endpointId));
+      const got = rate === undefined ? free : rate.takeUpTo(endpointId, free);
+      add(endpointId, "byRight", got);
       return got;
     },
-    takeBeyond: (endpointId) => add(endpointId, 1),
-    release: (endpointId, count = 1) => add(endpointId, -count),
-    ended(endpointId, succeeded) {
-      if (succeeded && !shares.has(endpointId)) return;
-      const share = shareOf(endpointId);
-      const next = succeeded ? share * 2 : Math.max(1, Math.floor(share / 2));
-      shares.delete(endpointId);
-      if (next >= capPerEndpoint) return;
-      shares.set(endpointId, next);
-      // An endpoint that was disabled for its failures never recovers here. The one that failed longest ago is forgotten.
-      if (shares.size > MAX_SHARES) shares.delete(shares.keys().next().value as string);
+    giveBack(endpointId, count) {
+      add(endpointId, "byRight", -count);
+      rate?.giveBack(endpointId, count);
     },
-    isWorthClaiming: (endpointId) => freeOf(endpointId) >= Math.ceil(shareOf(endpointId) / 2),
+    release: (endpointId) => add(endpointId, "byRight", -1),
+    takeBeyond(endpointId) {
+      add(endpointId, "beyond", 1);
+      rate?.takeBeyond(endpointId);
+    },
+    releaseBeyond: (endpointId) => add(endpointId, "beyond", -1),
+    isWorthClaiming(endpointId) {
+      const free = freeOf(endpointId);
+      return free > 0 && free >= capOf(endpointId) / 2 && (rate?.hasToken(endpointId) ?? true);
+    },
+    isWithin(capOf) {
+      for (const [endpointId, { byRight }] of taken) if (byRight > capOf(endpointId)) return false;
+      return true;
+    },
     total: () => total,
   };
 }

@@ -1,16 +1,22 @@
 import { describe, expect, test } from "@jest/globals";
 import { type Health, type HealthResult, isWritten, nextHealth } from "./health.ts";
 
-const THRESHOLDS = { failingAfter: 3, disableAfter: 5 };
-const healthy: Health = { revision: 1n, enabled: true, failureRun: [] };
+const THRESHOLDS = { patienceMs: [0], failingAfter: 3, disableAfter: 5 };
+const healthy: Health = { revision: 1n, enabled: true, failureRun: [], failedAt: null, pausedUntil: null };
+const BEGIN_MS = Date.parse("2026-03-01T12:00:00Z");
+const at = (ms: number) => new Date(BEGIN_MS + ms);
 
-/** Results of new deliveries: "F" a failure, "S" a success. */
+/** Results of new deliveries, a second after one another: "F" a failure, "S" a success. */
 function results(outcomes: string, from = 0): HealthResult[] {
   return [...outcomes].map((outcome, index) => ({
     deliveryId: `d${from + index}`,
     attempt: 1,
     revision: 1n,
     succeeded: outcome === "S",
+    startedAt: at((from + index) * 1_000),
+    durationMs: 10,
+    retryAfterMs: null,
+    manual: false,
   }));
 }
 
@@ -32,6 +38,8 @@ describe("a step of an endpoint's health", () => {
       used: 1,
       changed: true,
       failureRun: [...failureRun, "d0/1"],
+      failedAt: at(10),
+      pausedUntil: null,
       disabled: true,
       notice: "endpoint.disabled",
     });
@@ -45,14 +53,34 @@ describe("a step of an endpoint's health", () => {
   });
 });
 
+test("attempts that overlap are one failure in a step, and what the receiver asks for makes the pause longer", () => {
+  const [first, second] = results("FF") as [HealthResult, HealthResult];
+  const overlapping = { ...second, startedAt: at(5), retryAfterMs: 30_000 };
+  const thresholds = { ...THRESHOLDS, patienceMs: [1_000] };
+  const step = nextHealth(healthy, [first, overlapping], thresholds);
+  expect(step).toMatchObject({ failureRun: ["d0/1"], failedAt: at(10), pausedUntil: at(30_015), changed: true });
+  const failing = { ...healthy, failureRun: ["d0/1"], failedAt: at(10), pausedUntil: at(1_010) };
+  const longer = nextHealth(failing, [overlapping], thresholds);
+  expect(longer).toMatchObject({ failureRun: ["d0/1"], pausedUntil: at(30_015), changed: true });
+  expect(isWritten(longer, failing, failing)).toBe(false);
+  expect(isWritten(longer, failing, { ...failing, pausedUntil: at(30_015) })).toBe(true);
+});
+
+test("a success ends the pause with the run", () => {
+  const failing = { ...healthy, failureRun: ["a/1"], failedAt: at(-10), pausedUntil: at(990) };
+  const ended = { changed: true, failureRun: [], failedAt: null, pausedUntil: null };
+  expect(nextHealth(failing, results("S"), THRESHOLDS)).toMatchObject(ended);
+});
+
 test("a step is known to be written by the run and the version that it leaves", () => {
   const step = nextHealth(healthy, results("F"), THRESHOLDS);
-  const written = { ...healthy, failureRun: step.failureRun };
+  const { failureRun, failedAt, pausedUntil } = step;
+  const written = { ...healthy, failureRun, failedAt, pausedUntil };
   expect(isWritten(step, healthy, written)).toBe(true);
   expect(isWritten(step, healthy, healthy)).toBe(false);
   expect(isWritten(step, healthy, { ...written, revision: 2n })).toBe(false);
   const before = { ...healthy, failureRun: ["a/1", "b/1", "c/1", "d/1"] };
   const disabling = nextHealth(before, results("F"), THRESHOLDS);
-  const disabled = { revision: 2n, enabled: false, failureRun: disabling.failureRun };
+  const disabled = { ...written, ...disabling, revision: 2n, enabled: false };
   expect(isWritten(disabling, before, disabled)).toBe(true);
 });

@@ -1,3 +1,5 @@
+import type { FailureKind } from "@herald/contracts";
+import { afterFailure, type FailureRun } from "./failure-run.ts";
 import type { Settlement } from "./sql/settle.ts";
 
 /** An endpoint's health, as far as results change it. */
@@ -6,10 +8,16 @@ export interface Health {
   enabled: boolean;
   /** The attempts of the run of failures since the last success, oldest first, each as "<delivery id>/<attempt number>". */
   failureRun: readonly string[];
+  /** When the last attempt of that run ended; null without a run. */
+  failedAt: Date | null;
+  /** Until when the endpoint rests between two attempts; null without a run. */
+  pausedUntil: Date | null;
 }
 
 /** Consecutive failures that have consequences. */
 export interface HealthThresholds {
+  /** The pause after the first failure, after the second, ...; the last one is that of all others. In milliseconds. */
+  patienceMs: readonly number[];
   /** The product is told that the endpoint is failing. Where this is not less than `disableAfter`, the product is told of the disabling only. */
   failingAfter: number;
   /** The endpoint is disabled, and the product told so (SPEC 3.1). */
@@ -17,7 +25,18 @@ export interface HealthThresholds {
 }
 
 /** What a settled attempt means for its endpoint. */
-export type HealthResult = Pick<Settlement, "deliveryId" | "attempt" | "revision" | "succeeded">;
+export type HealthResult = Pick<
+  Settlement,
+  "deliveryId" | "attempt" | "revision" | "succeeded" | "startedAt" | "durationMs" | "retryAfterMs" | "manual"
+>;
+
+/**
+ * Whether a failure of this kind is the endpoint's. An attempt that was never made is not, and one without an answer from a
+ * name server says nothing of the receiver.
+ */
+export function isEndpointsFailure(kind: FailureKind | null): boolean {
+  return kind !== "interrupted" && kind !== "resolver_failed";
+}
 
 /** What some results change, to be written at once. */
 export interface HealthStep {
@@ -26,6 +45,8 @@ export interface HealthStep {
   /** Whether there is anything to write. */
   changed: boolean;
   failureRun: readonly string[];
+  failedAt: Date | null;
+  pausedUntil: Date | null;
   disabled: boolean;
   notice: "endpoint.failing" | "endpoint.disabled" | null;
 }
@@ -35,6 +56,7 @@ export interface HealthStep {
  * at the most, and a step with a notice always changes the run, by which it can be told whether it was written.
  *
  * - A success ends the run of failures. A run that reaches a threshold has a notice, once (SPEC 3.1).
+ * - A failure that follows no other, since their attempts overlapped, does not count (failure-run.ts).
  * - A result of another revision, from before an edit, leaves the endpoint alone; so does any result while it is disabled.
  * - A failure that is in the run already is not counted twice.
  * - An endpoint that is still enabled was not disabled yet, whatever the length of its run: the setting may be new.
@@ -42,27 +64,32 @@ export interface HealthStep {
 export function nextHealth(
   health: Health,
   results: readonly HealthResult[],
-  { failingAfter, disableAfter }: HealthThresholds,
+  { patienceMs, failingAfter, disableAfter }: HealthThresholds,
 ): HealthStep {
-  let run = health.failureRun;
-  const step = (used: number, notice: HealthStep["notice"]): HealthStep => ({
-    used,
-    changed: !isSameRun(run, health.failureRun),
-    failureRun: run,
-    disabled: notice === "endpoint.disabled",
-    notice,
-  });
+  let attempts = health.failureRun;
+  let run: Omit<FailureRun, "failures"> = health;
+  const step = (used: number, notice: HealthStep["notice"]): HealthStep => {
+    const disabled = notice === "endpoint.disabled";
+    const { failedAt, pausedUntil } = run;
+    const after = { failureRun: attempts, failedAt, pausedUntil: disabled ? null : pausedUntil };
+    return { used, changed: !isSame(after, health), ...after, disabled, notice };
+  };
   for (const [index, result] of results.entries()) {
     if (!health.enabled || result.revision !== health.revision) continue;
     const attempt = `${result.deliveryId}/${result.attempt}`;
-    if (result.succeeded) run = [];
-    else if (!run.includes(attempt)) {
-      run = [...run, attempt];
-      if (run.length >= disableAfter) {
-        run = run.slice(0, disableAfter);
+    if (result.succeeded) {
+      attempts = [];
+      run = { failedAt: null, pausedUntil: null };
+    } else if (!attempts.includes(attempt)) {
+      const after = afterFailure({ ...run, failures: attempts.length }, result, patienceMs);
+      run = after;
+      if (after.failures === attempts.length) continue;
+      attempts = [...attempts, attempt];
+      if (attempts.length >= disableAfter) {
+        attempts = attempts.slice(0, disableAfter);
         return step(index + 1, "endpoint.disabled");
       }
-      if (run.length === failingAfter) return step(index + 1, "endpoint.failing");
+      if (attempts.length === failingAfter) return step(index + 1, "endpoint.failing");
     }
   }
   return step(results.length, null);
@@ -71,12 +98,19 @@ export function nextHealth(
 /** Whether a step is what `health` says: then it has been written. */
 export function isWritten(step: HealthStep, before: Health, health: Health): boolean {
   return (
-    isSameRun(step.failureRun, health.failureRun) &&
+    isSame(step, health) &&
     health.revision === before.revision + BigInt(step.disabled) &&
     health.enabled !== step.disabled
   );
 }
 
-function isSameRun(one: readonly string[], other: readonly string[]): boolean {
-  return one.length === other.length && one.every((attempt, index) => attempt === other[index]);
+type StoredRun = Pick<Health, "failureRun" | "failedAt" | "pausedUntil">;
+
+function isSame(one: StoredRun, other: StoredRun): boolean {
+  return (
+    one.failureRun.length === other.failureRun.length &&
+    one.failureRun.every((attempt, index) => attempt === other.failureRun[index]) &&
+    one.failedAt?.getTime() === other.failedAt?.getTime() &&
+    one.pausedUntil?.getTime() === other.pausedUntil?.getTime()
+  );
 }

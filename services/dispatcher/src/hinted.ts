@@ -6,8 +6,9 @@ import { retry } from "@herald/common/runtime/retry";
 import type { Log } from "@herald/common/telemetry/log";
 import type { HintedDelivery } from "@herald/contracts";
 import type { Deliver } from "./deliver.ts";
-import type { ClaimedDelivery } from "./sql/claimed-delivery.ts";
+import type { ClaimedDelivery, ReadyDelivery } from "./sql/claimed-delivery.ts";
 import { moveHinted } from "./sql/move-hinted.ts";
+import type { Endpoint } from "./turns.ts";
 
 interface Parts {
   queries: Queries;
@@ -26,7 +27,7 @@ export interface Hinted {
   /** Remembers the endpoints of claimed deliveries. */
   learn(deliveries: readonly ClaimedDelivery[]): void;
   /** The delivery, as a claim would return it; undefined where it needs one: it is late, or its endpoint is not known as it is now. */
-  read(endpointId: string, delivery: HintedDelivery): ClaimedDelivery | undefined;
+  read(endpoint: Endpoint, delivery: HintedDelivery): ReadyDelivery | undefined;
   /** Makes a delivery that was not attempted due for claims. Never rejects: without this, it is due when the hint's lease ends. */
   giveBack(deliveryId: string): Promise<void>;
   /** Has the lease of a hinted delivery last as long as its attempt. */
@@ -81,7 +82,7 @@ export function createHinted({ queries, clock, log, signal }: Parts, { leaseMs }
         if (endpoints.size > MAX_ENDPOINTS) endpoints.delete(endpoints.keys().next().value as string);
       }
     },
-    read(endpointId, { revision, createdAtUtc, leasedUntilUtc, ...delivery }) {
+    read({ endpointId, organizationId }, { revision, createdAtUtc, leasedUntilUtc, ...delivery }) {
       const endpoint = endpoints.get(endpointId);
       if (endpoint === undefined || String(endpoint.revision) !== revision) return undefined;
       if (!(Date.parse(leasedUntilUtc) - clock.now().getTime() >= NEEDED_MS)) return undefined;
@@ -89,8 +90,13 @@ export function createHinted({ queries, clock, log, signal }: Parts, { leaseMs }
         ...delivery,
         ...endpoint,
         endpointId,
+        organizationId,
         attempt: 1,
         interruptions: 0,
+        bodyBytes: Buffer.byteLength(delivery.body),
+        eventKey: null,
+        failures: 0,
+        pausedUntil: null,
         createdAt: new Date(createdAtUtc),
         claimId: delivery.deliveryId,
         leasedUntil: leasedUntil(),

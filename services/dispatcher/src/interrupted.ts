@@ -1,27 +1,24 @@
 import { createScheduler, type Scheduler, type SchedulerOptions } from "./scheduler.ts";
 import type { ClaimedDelivery } from "./sql/claimed-delivery.ts";
 
-export interface InterruptedOptions extends Omit<SchedulerOptions, "concurrency" | "claim"> {
+export interface InterruptedOptions extends Omit<SchedulerOptions, "claim"> {
   /** Claims the oldest interrupted delivery of an endpoint. */
   claim: (endpointId: string) => Promise<ClaimedDelivery | undefined>;
 }
 
 /**
- * Schedules the endpoints that have interrupted deliveries: those whose attempt was cut off. They come back one at a time. They all
- * come due together, one lease after their dispatcher died; whichever of them was the cause must not find the others in
+ * Schedules the endpoints that have interrupted deliveries: those whose attempt was cut off. In a lane of one they come back one at a
+ * time. They all come due together, one lease after their dispatcher died; whichever of them was the cause must not find the others in
  * flight again. One that is only slow does not hold the others up.
  */
 export function createInterrupted({ slots, claim, ...options }: InterruptedOptions): Scheduler {
   return createScheduler({
     ...options,
-    concurrency: 1,
+    // One free slot is enough, which a backlog that takes many at once leaves to it.
     slots: {
-      ...slots,
-      // Beyond the endpoint's slots, or else a backlog that keeps them taken would keep these deliveries back.
-      takeUpTo(endpointId) {
-        slots.takeBeyond(endpointId);
-        return 1;
-      },
+      takeUpTo: (endpointId) => slots.takeUpTo(endpointId, 1),
+      giveBack: slots.giveBack,
+      release: slots.release,
       isWorthClaiming: () => true,
     },
     async claim(demands) {

@@ -44,6 +44,16 @@ export function createMetrics(registry: Registry) {
         }
       };
     },
+    dispatchers: new Gauge({
+      name: "herald_dispatchers",
+      help: "Dispatchers that share out the endpoints' attempts, as this one knows them.",
+      registers,
+    }),
+    clockDifference: new Gauge({
+      name: "herald_clock_difference_seconds",
+      help: "By how much this process's clock is ahead of PostgreSQL's; negative where it is behind.",
+      registers,
+    }),
     attemptDuration: new Histogram({
       name: "herald_attempt_duration_seconds",
       help: "From the start of an attempt to the receiver's response, or to its failure.",
@@ -80,6 +90,16 @@ export function createMetrics(registry: Registry) {
     healthRetries: new Counter({
       name: "herald_health_retries_total",
       help: "Times that an endpoint's health was tried again: its row was locked, just changed, or PostgreSQL was away.",
+      registers,
+    }),
+    cutOff: new Gauge({
+      name: "herald_cut_off",
+      help: "1 while this process can reach no receiver: deliveries wait, and no failure counts for its receiver.",
+      registers,
+    }),
+    givenBack: new Counter({
+      name: "herald_attempts_given_back_total",
+      help: "Attempts that count for nothing, since Herald itself was cut off from its receivers; they are made again.",
       registers,
     }),
     settleBatchSize: new Histogram({

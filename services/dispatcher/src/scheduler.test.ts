@@ -1,9 +1,11 @@
 import { eventually } from "@herald/testkit/harness/eventually";
 import { afterEach, describe, expect, test } from "@jest/globals";
+import { createBudget } from "./budget.ts";
 import { endpointSlots } from "./endpoint-slots.ts";
 import { createInterrupted } from "./interrupted.ts";
-import { createScheduler, type Demand, type SchedulerOptions } from "./scheduler.ts";
+import { createScheduler, type SchedulerOptions } from "./scheduler.ts";
 import type { ClaimedDelivery } from "./sql/claimed-delivery.ts";
+import type { Demand } from "./turns.ts";
 
 let endAll = () => {};
 // Attempts under way have timers.
@@ -13,17 +15,19 @@ afterEach(async () => {
 });
 
 /** A store of due deliveries, and attempts that end when the test says so. */
-function environment(options: Partial<SchedulerOptions> = {}) {
+function environment({
+  concurrency = 100,
+  maxInFlight = 1_000,
+  ...options
+}: Partial<SchedulerOptions> & { concurrency?: number; maxInFlight?: number } = {}) {
   const due = new Map<string, number>();
   const claims: (readonly Demand[])[] = [];
   const underWay: { endpointId: string; over: () => void; end: () => void }[] = [];
   const failures: unknown[] = [];
-  const slots = endpointSlots(10);
+  const slots = endpointSlots(() => 10);
   const parts = {
     slots,
     aside: { has: () => false },
-    concurrency: 100,
-    maxInFlight: 1_000,
     deliver: ({ endpointId }: ClaimedDelivery, over = () => {}) =>
       new Promise<void>((end) => underWay.push({ endpointId, over, end })),
     onFailure: (error: unknown) => failures.push(error),
@@ -32,10 +36,12 @@ function environment(options: Partial<SchedulerOptions> = {}) {
     const count = due.get(endpointId) ?? 0;
     if (count === 0) return undefined;
     due.set(endpointId, count - 1);
-    return { endpointId } as ClaimedDelivery;
+    return endpoint(endpointId) as ClaimedDelivery;
   };
+  const budget = createBudget({ maxInFlight });
   const scheduler = createScheduler({
     ...parts,
+    lane: budget.lane(concurrency),
     claim: async (demands) => {
       claims.push(demands);
       return demands
@@ -44,12 +50,22 @@ function environment(options: Partial<SchedulerOptions> = {}) {
     },
     ...options,
   });
-  const interrupted = createInterrupted({ ...parts, ...options, claim: async (endpointId) => claimOne(endpointId) });
+  const interrupted = createInterrupted({
+    ...parts,
+    lane: budget.lane(1),
+    ...options,
+    claim: async (endpointId) => claimOne(endpointId),
+  });
   endAll = () => {
     for (const { end } of underWay.splice(0)) end();
   };
   return { due, claims, underWay, failures, slots, scheduler, interrupted };
 }
+
+const endpoint = (endpointId: string) => ({
+  endpointId,
+  organizationId: endpointId === "other" ? "another" : "organization",
+});
 
 const turns = async () => {
   for (let turn = 0; turn < 10; turn++) await new Promise((resolve) => setImmediate(resolve));
@@ -59,11 +75,11 @@ describe("the scheduler", () => {
   test("a hint claims for the slots that are free, however few: the attempts under way may hang", async () => {
     const { due, underWay, scheduler } = environment();
     due.set("a", 7);
-    scheduler.add("a");
+    scheduler.add(endpoint("a"));
     await turns();
     expect(underWay).toHaveLength(7);
     due.set("a", 3);
-    scheduler.add("a");
+    scheduler.add(endpoint("a"));
     await turns();
     expect(underWay).toHaveLength(10);
   });
@@ -71,12 +87,12 @@ describe("the scheduler", () => {
   test("endpoints that become ready together are claimed by one statement, each up to its slots", async () => {
     const { due, claims, underWay, scheduler } = environment();
     due.set("a", 25).set("b", 3);
-    scheduler.add("a");
-    scheduler.add("b");
+    scheduler.add(endpoint("a"));
+    scheduler.add(endpoint("b"));
     await turns();
     expect(claims[0]).toEqual([
-      { endpointId: "a", count: 10 },
-      { endpointId: "b", count: 10 },
+      { ...endpoint("a"), count: 10 },
+      { ...endpoint("b"), count: 10 },
     ]);
     expect(underWay).toHaveLength(13);
   });
@@ -84,7 +100,7 @@ describe("the scheduler", () => {
   test("an endpoint's backlog goes on as its slots come free, and ends with a claim that finds nothing", async () => {
     const { due, claims, underWay, scheduler } = environment();
     due.set("a", 20);
-    scheduler.add("a");
+    scheduler.add(endpoint("a"));
     await turns();
     expect(underWay).toHaveLength(10);
     endAll();
@@ -98,10 +114,10 @@ describe("the scheduler", () => {
 
   test("a hint that comes while its endpoint is being claimed leads to another claim", async () => {
     const { due, claims, scheduler } = environment();
-    scheduler.add("a");
+    scheduler.add(endpoint("a"));
     await new Promise((resolve) => setImmediate(resolve));
     due.set("a", 1);
-    scheduler.add("a");
+    scheduler.add(endpoint("a"));
     await turns();
     expect(claims.length).toBeGreaterThan(1);
     expect(due.get("a")).toBe(0);
@@ -114,36 +130,49 @@ describe("the scheduler", () => {
       },
     });
     due.set("a", 5);
-    scheduler.add("a");
+    scheduler.add(endpoint("a"));
     await turns();
     expect(failures).toHaveLength(1);
     expect(slots.total()).toBe(0);
     expect(underWay).toHaveLength(0);
   });
 
-  test("attempts that are slow leave their places to others, as long as not too many are in flight", async () => {
-    const { due, underWay, scheduler } = environment({ concurrency: 10, maxInFlight: 25 });
+  test("attempts that are slow leave their places to others, and a quarter of everything in flight stays for other organizations", async () => {
+    const { due, underWay, scheduler } = environment({ concurrency: 10, maxInFlight: 24 });
     for (const id of ["a", "b", "c", "d"]) due.set(id, 10);
-    for (const id of ["a", "b", "c", "d"]) scheduler.add(id);
+    for (const id of ["a", "b", "c", "d"]) scheduler.add(endpoint(id));
     await eventually(() => expect(underWay).toHaveLength(10));
-    // Nothing ends. After a second each, the attempts stop counting, until 25 and more are in flight.
-    await eventually(() => expect(underWay.length).toBeGreaterThanOrEqual(25));
-    await turns();
-    // How many begin with the last ones depends on how many attempts became slow in the same turn of the event loop.
-    const inFlight = underWay.length;
-    expect(inFlight).toBeLessThan(40);
+    // Nothing ends. After a second each, the attempts stop counting.
+    await eventually(() => expect(underWay).toHaveLength(18));
     // A fixed wait, to show an absence: the others do not begin.
     await new Promise((resolve) => setTimeout(resolve, 1_500));
-    expect(underWay).toHaveLength(inFlight);
+    expect(underWay).toHaveLength(18);
+    due.set("other", 10);
+    scheduler.add(endpoint("other"));
+    await eventually(() => expect(underWay).toHaveLength(21));
     const stopping = scheduler.stop();
     endAll();
     await stopping;
   });
 
+  test("nothing is claimed while nothing may be, and all that waited is once it may", async () => {
+    let may = false;
+    const { due, claims, underWay, scheduler } = environment({ mayClaim: () => may });
+    due.set("a", 3);
+    scheduler.add(endpoint("a"));
+    await turns();
+    expect(scheduler.offer(endpoint("b") as ClaimedDelivery)).toBe(false);
+    expect(claims).toEqual([]);
+    may = true;
+    scheduler.wake();
+    await turns();
+    expect(underWay).toHaveLength(3);
+  });
+
   test("the receiver's slot is free when its answer is there, and what is not settled yet still counts", async () => {
     const { due, underWay, slots, scheduler } = environment({ concurrency: 20 });
     due.set("a", 30);
-    scheduler.add("a");
+    scheduler.add(endpoint("a"));
     await turns();
     expect(underWay).toHaveLength(10);
     for (const { over } of underWay) over();
@@ -161,13 +190,13 @@ describe("the scheduler", () => {
 
   test("a delivery that needs no claim is attempted at once, where a slot is free and no other of its endpoint waits", async () => {
     const { due, underWay, claims, slots, scheduler } = environment();
-    const offer = (endpointId: string) => scheduler.offer({ endpointId } as ClaimedDelivery);
+    const offer = (endpointId: string) => scheduler.offer(endpoint(endpointId) as ClaimedDelivery);
     for (let count = 0; count < 10; count++) expect(offer("a")).toBe(true);
     expect(offer("a")).toBe(false);
     expect(underWay).toHaveLength(10);
     expect(slots.total()).toBe(10);
     due.set("b", 20);
-    scheduler.add("b");
+    scheduler.add(endpoint("b"));
     expect(offer("b")).toBe(false);
     await turns();
     expect(claims.flat().map(({ endpointId }) => endpointId)).toEqual(["b"]);
@@ -181,10 +210,10 @@ describe("the scheduler", () => {
     const aside = new Set<string>();
     const { due, claims, scheduler } = environment({ aside });
     due.set("a", 5).set("b", 5);
-    scheduler.add("a");
-    scheduler.add("b");
+    scheduler.add(endpoint("a"));
+    scheduler.add(endpoint("b"));
     aside.add("a");
-    scheduler.add("a");
+    scheduler.add(endpoint("a"));
     await turns();
     expect(claims.flat().map(({ endpointId }) => endpointId)).toEqual(["b"]);
   });
@@ -192,7 +221,7 @@ describe("the scheduler", () => {
   test("a stop claims nothing more, and waits for what is under way", async () => {
     const { due, claims, scheduler } = environment();
     due.set("a", 30);
-    scheduler.add("a");
+    scheduler.add(endpoint("a"));
     await turns();
     let stopped = false;
     const stopping = scheduler.stop().then(() => {
@@ -210,8 +239,8 @@ describe("interrupted deliveries", () => {
   test("interrupted deliveries are attempted one after another, by turns between endpoints", async () => {
     const { due, underWay, interrupted } = environment();
     due.set("a", 2).set("b", 2);
-    interrupted.add("a");
-    interrupted.add("b");
+    interrupted.add(endpoint("a"));
+    interrupted.add(endpoint("b"));
     const order: string[] = [];
     for (let index = 0; index < 4; index++) {
       await eventually(() => expect(underWay).toHaveLength(1));
@@ -225,7 +254,7 @@ describe("interrupted deliveries", () => {
   test("an interrupted delivery that is only slow does not hold up the next one", async () => {
     const { due, underWay, interrupted } = environment();
     due.set("a", 2);
-    interrupted.add("a");
+    interrupted.add(endpoint("a"));
     await turns();
     expect(underWay).toHaveLength(1);
     await eventually(() => expect(underWay).toHaveLength(2));

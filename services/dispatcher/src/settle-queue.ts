@@ -4,6 +4,7 @@ import { shrinkingBatches } from "@herald/common/database/shrinking";
 import { batcher } from "@herald/common/runtime/batcher";
 import { retry } from "@herald/common/runtime/retry";
 import type { Log } from "@herald/common/telemetry/log";
+import { isEndpointsFailure } from "./health.ts";
 import type { HealthQueue } from "./health-queue.ts";
 import type { DispatcherMetrics } from "./metrics.ts";
 import { type Settled, type Settlement, settle } from "./sql/settle.ts";
@@ -66,13 +67,13 @@ export function createSettleQueue({
   }
 
   /**
-   * A healthy endpoint's success changes nothing. It does where a failure before it is not written yet. Nothing of an
-   * attempt that was never made, or that another dispatcher has repeated, is the endpoint's fault.
+   * A healthy endpoint's success changes nothing. It does where a failure before it is not written yet. An attempt that
+   * another dispatcher has repeated is not the endpoint's fault.
    */
   function concernsHealth(settlement: Settlement, { late, recovering }: Settled): boolean {
     const { endpointId, succeeded, failureKind } = settlement;
     if (succeeded) return health.has(endpointId) || recovering.includes(endpointId);
-    return failureKind !== "interrupted" && !late.includes(settlement);
+    return isEndpointsFailure(failureKind) && !late.includes(settlement);
   }
 
   return async (settlement) => {

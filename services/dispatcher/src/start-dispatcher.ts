@@ -1,21 +1,30 @@
+import type { Consumer } from "@herald/common/broker/broker";
 import type { Environment } from "@herald/common/config/read-config";
 import { type Clock, systemClock } from "@herald/common/runtime/clock";
 import { repeat } from "@herald/common/runtime/repeat";
 import { openService } from "@herald/common/service/open-service";
 import type { Service } from "@herald/common/service/run-service";
+import { createBodies } from "./bodies.ts";
+import { createBudget } from "./budget.ts";
 import { createClaims } from "./claim-queue.ts";
 import { readDispatcherConfig } from "./config.ts";
-import { consumeHints, consumeManualRequests } from "./consume-hints.ts";
+import { consumeHints } from "./consume-hints.ts";
+import { createCutOff } from "./cut-off.ts";
 import { createDeliver } from "./deliver.ts";
 import { createDueScan } from "./due-scan.ts";
 import { endpointSlots } from "./endpoint-slots.ts";
 import { createHealthQueue } from "./health-queue.ts";
 import { createHinted } from "./hinted.ts";
 import { createInterrupted } from "./interrupted.ts";
+import { consumeManualRequests } from "./manual-lane.ts";
+import { joinMembers } from "./members.ts";
 import { createMetrics } from "./metrics.ts";
+import { createPatience } from "./patience.ts";
+import { createRate } from "./rate.ts";
 import { createScheduler } from "./scheduler.ts";
 import { createSetAside } from "./set-aside.ts";
 import { createSettleQueue } from "./settle-queue.ts";
+import { handOverManual } from "./sql/hand-over-manual.ts";
 
 /** An attempt may take its whole time, and then its settlement: within the 20 s that a stop has. */
 const DRAIN_TIMEOUT_MS = 18_000;
@@ -28,52 +37,94 @@ export async function startDispatcher(
   environment: Environment = process.env,
   { clock = systemClock }: { clock?: Clock } = {},
 ): Promise<Service> {
-  const { config, sender, secretBox, schedule } = readDispatcherConfig(environment, clock);
-  const service = await openService("dispatcher", config);
+  const { config, probe, sender, secretBox, schedule, patienceMs } = readDispatcherConfig(environment, clock);
+  const service = await openService("dispatcher", config, {
+    clock: () => members.isClockRight(),
+    share: () => members.hasBegun(),
+    network: () => !cutOff.isCutOff(),
+  });
   const { broker, log, tracing } = service;
   const { queries } = service.database;
   const metrics = createMetrics(service.registry);
   const stopping = new AbortController();
   const parts = { queries, clock, metrics, tracing, log, signal: stopping.signal };
 
+  const cutOff = createCutOff({
+    ...parts,
+    probe,
+    onReturn() {
+      scheduler.wake();
+      interrupted.wake();
+      scanning.wake();
+    },
+  });
   const dueScan = createDueScan(parts);
   const leaseMs = config.CLAIM_LEASE_SECONDS * 1_000;
   const claims = createClaims(parts, { leaseMs, since: dueScan.since });
   const hinted = createHinted(parts, { leaseMs });
   const health = createHealthQueue(parts, {
+    patienceMs,
     failingAfter: config.FAILING_AFTER_FAILURES,
     disableAfter: config.DISABLE_AFTER_FAILURES,
   });
-  const slots = endpointSlots(config.ENDPOINT_CONCURRENCY);
-  const aside = createSetAside(clock);
-  const deliver = createDeliver({
-    ...parts,
-    sender,
-    slots,
-    aside,
-    secretBox,
-    schedule,
-    settle: createSettleQueue({ ...parts, health }),
-    unclaim: claims.undo,
-    deadlineMs: config.ATTEMPT_TIMEOUT_SECONDS * 1_000,
+  const { ENDPOINT_CONCURRENCY: cap, ENDPOINT_RATE: attemptsPerSecond } = config;
+  const members = joinMembers(parts, {
+    cap,
+    isWithin: (capOf) => slots.isWithin(capOf),
+    cutOffSince: cutOff.since,
   });
+  const shareOf = (endpointId: string) => members.shareOf(endpointId).count;
+  const onReady = (endpointId: string) => scheduler.released(endpointId);
+  const rateOf = (endpointId: string) => ((attemptsPerSecond ?? 0) * shareOf(endpointId)) / cap;
+  const rate = attemptsPerSecond ? createRate({ rateOf, onReady, clock }) : undefined;
+  const patience = createPatience(
+    { clock, onReady, isBeingWritten: health.has },
+    { patienceMs, disableAfter: config.DISABLE_AFTER_FAILURES },
+  );
+  const slots = endpointSlots((endpointId) => patience.limit(endpointId, members.shareOf(endpointId)), rate);
+  const aside = createSetAside(clock);
+  const deadlineMs = config.ATTEMPT_TIMEOUT_SECONDS * 1_000;
+  const bodies = createBodies(
+    { ...parts, unclaim: claims.undo },
+    { budgetBytes: config.BODIES_MIB * 1024 ** 2, deadlineMs },
+  );
+  const deliver = bodies.held(
+    createDeliver({
+      ...parts,
+      sender,
+      patience,
+      cutOff,
+      aside,
+      secretBox,
+      schedule,
+      settle: createSettleQueue({ ...parts, health }),
+      unclaim: claims.undo,
+      deadlineMs,
+    }),
+  );
 
-  const limits = { slots, aside, maxInFlight: config.MAX_IN_FLIGHT };
+  const budget = createBudget({ maxInFlight: config.MAX_IN_FLIGHT });
+  const mayClaim = () => !cutOff.isCutOff();
+  const limits = { slots, aside, mayClaim, isHeldBack: bodies.areAwaitedBy };
   const onFailure = (error: unknown) =>
     log.error("deliveries can't be claimed; the due scan comes back to them", { error });
   const scheduler = createScheduler({
     ...limits,
-    concurrency: config.DELIVERY_CONCURRENCY,
+    lane: budget.lane(config.DELIVERY_CONCURRENCY),
     async claim(demands) {
       const claimed = await claims.due(demands);
       hinted.learn(claimed);
+      for (const delivery of claimed) patience.learn(delivery);
       return claimed;
     },
     deliver: hinted.held(metrics.counted("due", deliver)),
+    // An interrupted delivery comes first, since a backlog takes every slot again.
+    onReleased: (endpointId) => interrupted.released(endpointId),
     onFailure,
   });
   const interrupted = createInterrupted({
     ...limits,
+    lane: budget.lane(1),
     claim: claims.interrupted,
     deliver: metrics.counted("interrupted", deliver),
     onFailure,
@@ -81,35 +132,59 @@ export async function startDispatcher(
   const scanning = repeat(
     (signal) =>
       dueScan.scan((endpoint) => {
-        scheduler.add(endpoint.endpointId);
-        if (endpoint.interrupted) interrupted.add(endpoint.endpointId);
+        patience.learn(endpoint);
+        if (endpoint.interrupted) interrupted.add(endpoint);
+        scheduler.add(endpoint);
       }, signal),
     {
       intervalMs: config.DUE_SCAN_INTERVAL_SECONDS * 1_000,
       onFailure: (error) => log.error("a due scan failed; the next one comes", { error }),
     },
   );
-  const hints = consumeHints({ broker, scheduler, hinted, log });
+  let hints: Consumer | undefined;
+  void members.begun.then(() => {
+    if (isStopping) return;
+    const hasShare = (endpointId: string) => shareOf(endpointId) > 0;
+    hints = consumeHints({ broker, scheduler, hinted, hasShare, clock, log });
+  });
   const manualRequests = consumeManualRequests(
-    { broker, scheduler, slots, claim: claims.manual, deliver: metrics.counted("manual", deliver), log },
+    {
+      broker,
+      lane: budget.lane(config.MANUAL_CONCURRENCY),
+      scheduler,
+      slots,
+      claim: claims.manual,
+      handOver: (deliveryId) => handOverManual(queries, { deliveryId, now: clock.now() }),
+      deliver: metrics.counted("manual", deliver),
+      log,
+    },
     { concurrency: config.MANUAL_CONCURRENCY },
   );
+  let isStopping = false;
 
   return {
     log,
-    ready: broker.ready,
+    async ready() {
+      await Promise.all([members.begun, broker.ready()]);
+      // The hints, which it consumes since then.
+      await broker.ready();
+    },
     async stop() {
       // Settlements wait no longer than this for PostgreSQL. What is not settled is due again when its lease ends.
       const timeout = setTimeout(() => stopping.abort(), DRAIN_TIMEOUT_MS);
+      isStopping = true;
+      rate?.stop();
+      bodies.close();
       // All at once: while one still ends its work, another must not begin new work.
       await Promise.all([
+        cutOff.stop(),
         scanning.stop(),
         scheduler.stop(),
         interrupted.stop(),
-        hints.close({ drainTimeoutMs: DRAIN_TIMEOUT_MS }),
+        hints?.close({ drainTimeoutMs: DRAIN_TIMEOUT_MS }),
         manualRequests.close({ drainTimeoutMs: DRAIN_TIMEOUT_MS }),
       ]);
-      await health.drained();
+      await Promise.all([members.leave(), health.drained()]);
       clearTimeout(timeout);
       stopping.abort();
       await sender.close();

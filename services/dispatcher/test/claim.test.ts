@@ -41,7 +41,13 @@ beforeEach(async () => {
 describe("a claim", () => {
   test("a claim begins the lease, and returns what the attempt needs", async () => {
     const { prisma } = db.database;
-    const endpoint = await insertEndpoint(prisma, { revision: 3n, url: "https://a.test/", sealedSecret: "s-3" });
+    const endpoint = await insertEndpoint(prisma, {
+      revision: 3n,
+      url: "https://a.test/",
+      sealedSecret: "s-3",
+      consecutiveFailures: 2,
+      pausedUntil: LEASED_UNTIL,
+    });
     const event = await insertEvent(prisma, endpoint.organizationId, {
       body: '{"z":1, "a":2}',
       traceparent: "00-trace",
@@ -57,6 +63,10 @@ describe("a claim", () => {
         attempt: 3,
         interruptions: 0,
         body: '{"z":1, "a":2}',
+        bodyBytes: 14,
+        eventKey: event.key,
+        failures: 2,
+        pausedUntil: LEASED_UNTIL,
         url: "https://a.test/",
         sealedSecret: "s-3",
         revision: 3n,

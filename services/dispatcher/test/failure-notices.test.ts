@@ -5,7 +5,7 @@ import fc from "fast-check";
 import { DISABLE_AFTER, type Endpoint, FAILING_AFTER, NOW, settlement, settling } from "./settling.ts";
 
 const db = useDatabase();
-const { claimed, settleAll, settleRun } = settling(db);
+const { claimed, nextStart, settleAll, settleRun } = settling(db);
 
 const noticesOf = ({ id }: Endpoint) =>
   db.database.prisma.notice.findMany({ where: { endpointId: id }, orderBy: { id: "asc" } });
@@ -83,7 +83,7 @@ test("an endpoint with more failures than a new setting allows gets the notice o
 test("a settlement that fails leaves no notice, and its repetition leaves one", async () => {
   const endpoint = await insertEndpoint(db.database.prisma);
   const claims = await Promise.all([1, 2, 3].map(() => claimed(endpoint)));
-  const settlements = claims.map((claim) => settlement(endpoint, claim, { succeeded: false }));
+  const settlements = claims.map((claim) => settlement(endpoint, claim, { succeeded: false, startedAt: nextStart() }));
   const unwritable = settlements.map((each) => ({ ...each, errorSummary: "\u0000" }));
   await expect(settleAll(unwritable)).rejects.toThrow();
   expect(await typesOf(endpoint)).toEqual([]);

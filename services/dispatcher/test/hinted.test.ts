@@ -31,7 +31,6 @@ async function leased() {
   await insertDelivery(prisma, endpoint, { id, due: { dueAt: later(1_500), claimId: id } });
   const delivery: HintedDelivery = {
     deliveryId: id,
-    organizationId: endpoint.organizationId,
     eventType: "RiskCreated",
     body: "{}",
     traceparent: null,
@@ -39,25 +38,29 @@ async function leased() {
     createdAtUtc: NOW.toISOString(),
     leasedUntilUtc: later(1_500).toISOString(),
   };
-  const configured = { endpointId: endpoint.id, revision: 3n, url: "https://a.test/", sealedSecret: "sealed" };
-  return { delivery, endpointId: endpoint.id, claimed: configured as ClaimedDelivery };
+  const { id: endpointId, organizationId } = endpoint;
+  const configured = { endpointId, revision: 3n, url: "https://a.test/", sealedSecret: "sealed" };
+  return { delivery, endpoint: { endpointId, organizationId }, claimed: configured as ClaimedDelivery };
 }
 
 const dueOf = (deliveryId: string) => db.database.prisma.due.findUnique({ where: { deliveryId } });
 
 test("a hinted delivery needs no claim where its endpoint is known in that revision, from a claim before it", async () => {
   const { hinted } = createOne();
-  const { delivery, endpointId, claimed } = await leased();
-  expect(hinted.read(endpointId, delivery)).toBeUndefined();
+  const { delivery, endpoint, claimed } = await leased();
+  expect(hinted.read(endpoint, delivery)).toBeUndefined();
   hinted.learn([claimed]);
-  expect(hinted.read(endpointId, delivery)).toEqual({
+  expect(hinted.read(endpoint, delivery)).toEqual({
     deliveryId: delivery.deliveryId,
-    endpointId,
-    organizationId: delivery.organizationId,
+    ...endpoint,
     eventType: "RiskCreated",
     attempt: 1,
     interruptions: 0,
     body: "{}",
+    bodyBytes: 2,
+    eventKey: null,
+    failures: 0,
+    pausedUntil: null,
     url: "https://a.test/",
     sealedSecret: "sealed",
     revision: 3n,
@@ -66,17 +69,17 @@ test("a hinted delivery needs no claim where its endpoint is known in that revis
     claimId: delivery.deliveryId,
     leasedUntil: later(LEASE_MS),
   });
-  expect(hinted.read(endpointId, { ...delivery, revision: "4" })).toBeUndefined();
+  expect(hinted.read(endpoint, { ...delivery, revision: "4" })).toBeUndefined();
 });
 
 test("a hint that comes late leaves its delivery to a claim", async () => {
   const { clock, hinted } = createOne();
-  const { delivery, endpointId, claimed } = await leased();
+  const { delivery, endpoint, claimed } = await leased();
   hinted.learn([claimed]);
   clock.advance(500);
-  expect(hinted.read(endpointId, delivery)).toBeDefined();
+  expect(hinted.read(endpoint, delivery)).toBeDefined();
   clock.advance(1);
-  expect(hinted.read(endpointId, delivery)).toBeUndefined();
+  expect(hinted.read(endpoint, delivery)).toBeUndefined();
 });
 
 test("a hinted delivery that was not attempted is due at once, unless somebody has claimed it", async () => {

@@ -6,7 +6,7 @@ import { describe, expect, test } from "@jest/globals";
 import { LEASED_UNTIL, losingAnswers, NOW, RETRY_AT, settlement, settling } from "./settling.ts";
 
 const db = useDatabase();
-const { claimed, dispatcher, settleAll } = settling(db);
+const { claimed, dispatcher, nextStart, settleAll } = settling(db);
 
 const deliveryOf = (id: string) => db.database.prisma.delivery.findUniqueOrThrow({ where: { id } });
 const dueOf = (id: string) => db.database.prisma.due.findUnique({ where: { deliveryId: id } });
@@ -164,7 +164,8 @@ describe("settlements whose answer was lost, and which are made once more", () =
       {},
       losingAnswers(db.database.queries, () => true),
     );
-    await Promise.all(claims.map((claim) => settle(settlement(endpoint, claim, { succeeded: false }))));
+    const failed = () => ({ succeeded: false, startedAt: nextStart() });
+    await Promise.all(claims.map((claim) => settle(settlement(endpoint, claim, failed()))));
     await health.drained();
     expect(await endpointOf(endpoint.id)).toMatchObject({ enabled: true, consecutiveFailures: 3 });
     expect(await prisma.notice.count({ where: { endpointId: endpoint.id } })).toBe(1);
@@ -268,11 +269,11 @@ test("results of 250 endpoints settle while one endpoint's row is locked, and on
   expect(errors).toEqual([]);
 });
 
-test("four dispatchers that settle results of one flaky endpoint meet no deadlock, and lose no failure in a row", async () => {
+test("four dispatchers that settle results of one flaky endpoint meet no deadlock, and none overwrites what another has written", async () => {
   const { prisma } = db.database;
   const flaky = await insertEndpoint(prisma);
   const others = await Promise.all(Array.from({ length: 10 }, () => insertEndpoint(prisma)));
-  const four = Array.from({ length: 4 }, () => dispatcher({ failingAfter: 900, disableAfter: 1_000 }));
+  const four = Array.from({ length: 4 }, () => dispatcher());
   const deadlocks = async () => {
     await prisma.$queryRaw`select pg_stat_clear_snapshot()::text`;
     const [row] = await prisma.$queryRaw<{ deadlocks: number }[]>`
@@ -280,6 +281,9 @@ test("four dispatchers that settle results of one flaky endpoint meet no deadloc
     return row?.deadlocks;
   };
   const before = await deadlocks();
+  // Attempts that overlap count once, in whatever order they end. The pause is the longest that was asked for.
+  let longestMs = 0;
+  const failed = () => ({ succeeded: false, retryAfterMs: ++longestMs });
   for (let round = 0; round < 5; round++) {
     await Promise.all(
       four.map(async ({ settle }) => {
@@ -287,14 +291,15 @@ test("four dispatchers that settle results of one flaky endpoint meet no deadloc
         for (let index = 0; index < 30; index++) {
           const endpoint = index % 3 === 0 ? flaky : others[index % others.length];
           if (endpoint)
-            settlements.push(settlement(endpoint, await claimed(endpoint), { succeeded: endpoint !== flaky }));
+            settlements.push(settlement(endpoint, await claimed(endpoint), endpoint === flaky ? failed() : {}));
         }
         await Promise.all(settlements.map(settle));
       }),
     );
   }
   await Promise.all(four.map(({ health }) => health.drained()));
-  expect((await endpointOf(flaky.id)).consecutiveFailures).toBe(4 * 5 * 10);
+  expect(longestMs).toBe(4 * 5 * 10);
+  expect(await endpointOf(flaky.id)).toMatchObject({ consecutiveFailures: 1, pausedUntil: after(12 + longestMs) });
   expect(await deadlocks()).toBe(before);
   expect(four.flatMap(({ errors }) => errors)).toEqual([]);
 });

@@ -15,6 +15,8 @@ export const LEASED_UNTIL = new Date(NOW.getTime() + 50_000);
 export const RETRY_AT = new Date(NOW.getTime() + 60_000);
 export const FAILING_AFTER = 3;
 export const DISABLE_AFTER = 5;
+/** Attempts that follow one another count at once. */
+const PATIENCE_MS = [0];
 
 export type Endpoint = Awaited<ReturnType<typeof insertEndpoint>>;
 
@@ -27,6 +29,8 @@ export interface Claimed {
 
 /** Deliveries that are claimed, and how they end. */
 export function settling(db: TestDatabase) {
+  let attempts = 0;
+
   /** A delivery whose `attempt`-th attempt is under way. */
   async function claimed(endpoint: Endpoint, attempt = 1): Promise<Claimed> {
     const claimId = randomUUID();
@@ -47,6 +51,7 @@ export function settling(db: TestDatabase) {
     const log = { debug() {}, info() {}, warn() {}, error: (...line: unknown[]) => errors.push(line), isDebug: false };
     const parts = { queries, clock: steeredClock(NOW), metrics, log, signal: stopping.signal };
     const health = createHealthQueue(parts, {
+      patienceMs: PATIENCE_MS,
       failingAfter: FAILING_AFTER,
       disableAfter: DISABLE_AFTER,
       ...thresholds,
@@ -62,15 +67,20 @@ export function settling(db: TestDatabase) {
     await health.drained();
   }
 
-  /** One batch that settles a first attempt of a new delivery for each of these. */
+  /** A time for an attempt that begins when the one before it has ended. */
+  const nextStart = () => new Date(NOW.getTime() + ++attempts * 1_000);
+
+  /** One batch that settles a first attempt of a new delivery for each of these, which followed one another. */
   async function settleRun(endpoint: Endpoint, successes: readonly boolean[], thresholds = {}): Promise<Settlement[]> {
     const settlements: Settlement[] = [];
-    for (const succeeded of successes) settlements.push(settlement(endpoint, await claimed(endpoint), { succeeded }));
+    for (const succeeded of successes) {
+      settlements.push(settlement(endpoint, await claimed(endpoint), { succeeded, startedAt: nextStart() }));
+    }
     await settleAll(settlements, thresholds);
     return settlements;
   }
 
-  return { claimed, dispatcher, settleAll, settleRun };
+  return { claimed, dispatcher, nextStart, settleAll, settleRun };
 }
 
 export function settlement(endpoint: Endpoint, claimed: Claimed, override: Partial<Settlement> = {}): Settlement {
@@ -88,6 +98,8 @@ export function settlement(endpoint: Endpoint, claimed: Claimed, override: Parti
     responseExcerpt: null,
     traceparent: null,
     nextAttemptAt: succeeded ? null : RETRY_AT,
+    retryAfterMs: null,
+    manual: false,
     ...override,
   };
 }

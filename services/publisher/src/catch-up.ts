@@ -43,7 +43,8 @@ export function createCatchUp(parts: Parts, { windowMs, ...options }: CatchUpOpt
         taken.after = page.cursor ?? taken.after;
         if (page.deliveryCount > 0) {
           metrics.caughtUp.inc(page.deliveryCount);
-          hint([{ endpointId: taken.endpointId }]);
+          const { endpointId, organizationId } = taken;
+          if (organizationId !== null) hint([{ endpointId, organizationId }]);
         }
         return page;
       },

@@ -57,9 +57,9 @@ test("an event becomes one delivery for each endpoint that wants it, leased to i
     expect(hints.filter(({ endpointId }) => endpointId === endpoint.id)).toEqual([
       {
         endpointId: endpoint.id,
+        organizationId,
         delivery: {
           deliveryId: id,
-          organizationId,
           eventType: one.type,
           body: one.body,
           traceparent: one.traceparent,
@@ -95,7 +95,7 @@ test("a batch names an endpoint once, however many deliveries it got, and leases
 test("a large body is not sent with a hint", async () => {
   const { id, organizationId } = await insertEndpoint(db.database.prisma);
   const stored = await store(incomingEvent(organizationId, { body: "x".repeat(8 * 1024 + 1) }));
-  expect(stored.hints).toEqual([{ endpointId: id }]);
+  expect(stored.hints).toEqual([{ endpointId: id, organizationId }]);
   expect(await dueOf(id)).toMatchObject([due]);
 });
 

@@ -6,6 +6,7 @@ import { type Herald, type HeraldOptions, startHerald } from "@herald/e2e/herald
 import { JWT_SECRET } from "@herald/e2e/herald/settings";
 import { createEmitter, type EmittedEvent, type Emitter, newEvent } from "@herald/emitter";
 import { certificates } from "@herald/testkit/harness/certificates";
+import { eventually } from "@herald/testkit/harness/eventually";
 import { type HttpsReceiver, httpsReceiver } from "@herald/testkit/harness/https-receiver";
 import { type SteeredClock, steeredClock } from "@herald/testkit/harness/steered-clock";
 import { useBroker } from "@herald/testkit/harness/use-broker";
@@ -31,6 +32,8 @@ export interface TestEnvironment {
   readonly pageUrl: string;
   /** Emits a business event that happens now. */
   emit(type?: EmittedEvent["type"]): Promise<void>;
+  /** Emits events that the receiver refuses, one after another: each when the endpoint has rested from the one before. */
+  emitRefused(count: number): Promise<void>;
   /** Opens a browser window, signs in by the link that `pnpm start` prints, and goes to a place of the page. */
   signIn(place?: string, options?: BrowserContextOptions & Signed): Promise<Page>;
   /** Opens a browser window without a session. */
@@ -114,6 +117,33 @@ export function useTestEnvironment({
     return page;
   }
 
+  async function emit(type: EmittedEvent["type"] = "WorkItemCompleted"): Promise<void> {
+    // Deliveries are listed by the time of their events, so each event has a time of its own.
+    ready().clock.advance(1);
+    await ready().emitter.emit(eventNow(made.api.organizationId, type, ready().clock.now()));
+  }
+
+  async function failing() {
+    const where = { organizationId: made.api.organizationId };
+    const [most] = await db.database.prisma.webhookEndpoint.findMany({
+      where,
+      orderBy: { consecutiveFailures: "desc" },
+    });
+    return { failures: most?.consecutiveFailures ?? 0, pausedUntil: most?.pausedUntil?.getTime() ?? 0 };
+  }
+
+  async function emitRefused(count: number): Promise<void> {
+    const { clock } = ready();
+    for (let emitted = 0; emitted < count; emitted += 1) {
+      const { failures, pausedUntil } = await failing();
+      clock.set(new Date(Math.max(pausedUntil, clock.now().getTime())));
+      await emit();
+      await eventually(async () => {
+        if ((await failing()).failures !== failures + 1) throw new Error("The refusal is not counted yet.");
+      });
+    }
+  }
+
   return {
     db,
     get clock() {
@@ -128,11 +158,8 @@ export function useTestEnvironment({
     get pageUrl() {
       return pageUrl();
     },
-    emit: async (type = "WorkItemCompleted") => {
-      // Deliveries are listed by the time of their events, so each event has a time of its own.
-      ready().clock.advance(1);
-      await ready().emitter.emit(eventNow(made.api.organizationId, type, ready().clock.now()));
-    },
+    emit,
+    emitRefused,
     signIn,
     open,
     takeProblems: browser.takeProblems,

@@ -115,10 +115,10 @@ test("a row stays where it is in the window when a notice comes up above it, or 
   await row.hover();
   const expectKept = await keepsPlace(row);
   environment.receiver.answerWith({ status: 500 });
-  await environment.emit();
+  await environment.emitRefused(1);
   await page.getByRole("heading", { name: "1 of 5 failures in a row" }).waitFor();
   await expectKept();
-  for (let failure = 2; failure <= 5; failure += 1) await environment.emit();
+  await environment.emitRefused(4);
   await page.getByRole("heading", { name: "Disabled after five failures in a row" }).waitFor();
   await eventually(async () => expect(await page.getByRole("link", { name: /^Details of / }).count()).toBe(5));
   await expectKept();
@@ -140,7 +140,7 @@ test("the list shows a new result within two seconds, and its rows stay under th
   await row.hover();
   const expectKept = await keepsPlace(row);
   environment.receiver.answerWith({ status: 500 });
-  for (let failure = 1; failure <= 5; failure += 1) await environment.emit();
+  await environment.emitRefused(5);
   await page.getByText("One webhook was disabled after five failures in a row").waitFor();
   await environment.api.create({ name: "Before all others", url: environment.receiver.url });
   await page.getByRole("radio", { name: "All 3" }).waitFor();

@@ -2,13 +2,16 @@ import type { LookupAddress } from "node:dns";
 import { Resolver } from "node:dns/promises";
 import { readFileSync } from "node:fs";
 import { isIP } from "node:net";
+import { setImmediate as nextTurn, setTimeout as sleep } from "node:timers/promises";
 import type { Resolve } from "./address-guard.ts";
 
 export interface NameResolverOptions {
-  /** Name servers as `address` or `address:port`; those of `resolv.conf` by default. */
-  servers?: string[];
+  /** Name servers as `address`, `address:port` or `[address]:port`; those of `resolv.conf` by default. */
+  servers?: readonly string[] | undefined;
   /** How long a server may take to answer; c-ares then asks once more, and waits twice as long. */
   timeoutMs?: number;
+  /** How long an answer is kept. */
+  keptMs?: number;
   /** Text of a hosts file; that of `/etc/hosts` by default. */
   hosts?: () => string;
   /** Milliseconds from any fixed point, never going back. */
@@ -26,6 +29,13 @@ const SYSTEM_KEPT_MS = 60_000;
 /** With this value one dead server takes 6 s of an attempt's 15. */
 const TIMEOUT_MS = 2_000;
 const TRIES = 2;
+/** How long the answer for IPv6 is waited for when that for IPv4 is there: RFC 8305's resolution delay. */
+const SECOND_ANSWER_MS = 50;
+
+export interface NameResolver extends Resolve {
+  /** What is known of this name can't be used: the next connection asks anew. */
+  forget(hostname: string): void;
+}
 
 interface System {
   resolver: Resolver;
@@ -39,9 +49,11 @@ interface System {
  *
  * The price is that it asks name servers only, so the hosts file is read here, and wins, as it does for getaddrinfo.
  * Search domains do not apply: a receiver's name is written in full.
+ *
+ * @throws Error where `servers` has something that is no address
  */
-export function createNameResolver(options: NameResolverOptions = {}): Resolve {
-  const { hosts = systemHosts, nowMs = () => performance.now() } = options;
+export function createNameResolver(options: NameResolverOptions = {}): NameResolver {
+  const { hosts = systemHosts, nowMs = () => performance.now(), keptMs = ANSWER_KEPT_MS } = options;
   const answers = new Map<string, { addresses: Promise<LookupAddress[]>; untilMs: number }>();
   let system = readSystem();
   let systemReadMs = nowMs();
@@ -60,7 +72,7 @@ export function createNameResolver(options: NameResolverOptions = {}): Resolve {
     answers.set(name, entry);
     entry.addresses.then(
       () => {
-        entry.untilMs = nowMs() + ANSWER_KEPT_MS;
+        entry.untilMs = nowMs() + keptMs;
       },
       () => {
         if (answers.get(name) === entry) answers.delete(name);
@@ -72,30 +84,60 @@ export function createNameResolver(options: NameResolverOptions = {}): Resolve {
     return entry.addresses;
   }
 
-  return async (hostname) => {
+  const nameOf = (hostname: string) => hostname.toLowerCase().replace(/\.$/, "");
+
+  async function resolve(hostname: string): Promise<LookupAddress[]> {
     if (nowMs() - systemReadMs >= SYSTEM_KEPT_MS) {
       system = readSystem();
       systemReadMs = nowMs();
     }
-    const name = hostname.toLowerCase().replace(/\.$/, "");
+    const name = nameOf(hostname);
     const inHosts = system.hosts.get(name);
     if (inHosts) return inHosts;
     const kept = answers.get(name);
     return kept && kept.untilMs > nowMs() ? kept.addresses : ask(name);
-  };
+  }
+
+  return Object.assign(resolve, {
+    forget(hostname: string) {
+      const name = nameOf(hostname);
+      // A question under way has not been answered yet.
+      if (answers.get(name)?.untilMs !== Number.POSITIVE_INFINITY) answers.delete(name);
+    },
+  });
 }
 
-/** IPv4 first: machines without IPv6 are common, and those without IPv4 fail on it at once and go on to the next. */
+/**
+ * IPv4 first: machines without IPv6 are common, and those without IPv4 fail on it at once and go on to the next. So IPv4 is
+ * always waited for, and IPv6 a moment only: some name servers never answer that question, or in seconds.
+ */
 async function query(resolver: Resolver, name: string): Promise<LookupAddress[]> {
-  const [ipv4, ipv6] = await Promise.allSettled([resolver.resolve4(name), resolver.resolve6(name)]);
-  const addresses = [
-    ...(ipv4.status === "fulfilled" ? ipv4.value.map((address) => ({ address, family: 4 })) : []),
-    ...(ipv6.status === "fulfilled" ? ipv6.value.map((address) => ({ address, family: 6 })) : []),
-  ];
-  if (addresses.length > 0) return addresses;
-  const reasons = [ipv4, ipv6].flatMap((result) => (result.status === "rejected" ? [result.reason] : []));
+  const ipv4 = addresses(resolver.resolve4(name), 4);
+  const ipv6 = addresses(resolver.resolve6(name), 6);
+  const first = await ipv4;
+  const second = Array.isArray(first) ? await soon(ipv6) : await ipv6;
+  const found = [first, second].flatMap((each) => (Array.isArray(each) ? each : []));
+  if (found.length > 0) return found;
+  const reasons = [first, second].filter((each) => !Array.isArray(each)) as NodeJS.ErrnoException[];
   // The other question's failure says more than "no address of that kind".
   throw reasons.find(({ code }) => code !== "ENODATA") ?? reasons[0];
+}
+
+/** The addresses, or why there are none. */
+function addresses(answer: Promise<string[]>, family: 4 | 6): Promise<LookupAddress[] | NodeJS.ErrnoException> {
+  return answer.then(
+    (found) => found.map((address) => ({ address, family })),
+    (error: NodeJS.ErrnoException) => error,
+  );
+}
+
+async function soon<T>(answer: Promise<T>): Promise<T | []> {
+  const over = new AbortController();
+  // Where this process was busy, an answer may lie there unread: the turn after the pause reads it.
+  const pause = sleep(SECOND_ANSWER_MS, undefined, { signal: over.signal }).then(nextTurn, () => {});
+  const result = await Promise.race([answer, pause.then((): [] => [])]);
+  over.abort();
+  return result;
 }
 
 function systemHosts(): string {

@@ -103,6 +103,7 @@ test("§3.2/exhausted §8/attempts the schedule ends with the fifth attempt", as
   for (let index = 0; index < 4; index++) {
     await receiver.received(index * 2 + 1);
     await environment.settled();
+    await environment.rested(endpoint.id, 1);
     // Another delivery's success keeps the endpoint enabled.
     const success = { ...other, id: `${other.id.slice(0, -2)}${10 + index}` };
     receiver.answerWith(({ body }) => ({ status: body.includes(success.id) ? 200 : 500 }));

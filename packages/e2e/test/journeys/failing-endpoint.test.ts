@@ -23,10 +23,13 @@ test("§3.1/several §3.1/failures §8/disabling §3.1/resume §6.4 five failure
 
   // Three deliveries: three first attempts, then two of their retries make five failures.
   const failing = [environment.event(), environment.event(), environment.event()];
-  for (const event of failing) await emitter.emit(event);
-  await eventually(async () => expect((await api.get(endpoint.id)).consecutiveFailures).toBe(3));
-  expect((await api.get(endpoint.id)).enabled).toBe(true);
+  for (const [index, event] of failing.entries()) {
+    await emitter.emit(event);
+    await environment.rested(endpoint.id, index + 1);
+  }
+  expect(await api.get(endpoint.id)).toMatchObject({ enabled: true, consecutiveFailures: 3 });
   await environment.advanceToNextAttempts(endpoint.id);
+  await environment.rested(endpoint.id, 4);
   const disabled = await eventually(async () => {
     const found = await api.get(endpoint.id);
     expect(found.enabled).toBe(false);
@@ -73,12 +76,20 @@ test("§3.1/several §3.1/failures §8/disabling §3.1/resume §6.4 five failure
 test("§3.1/success any success resets the count", async () => {
   const { api, receiver, emitter } = environment;
   const { endpoint } = await api.create({ url: receiver.url });
-  for (const status of [500, 500, 500, 500, 200, 500]) {
+  for (const [status, failures] of [
+    [500, 1],
+    [500, 2],
+    [500, 3],
+    [500, 4],
+    [200, 0],
+    [500, 1],
+  ] as const) {
     receiver.answerWith({ status });
     const before = receiver.requests.length;
     await emitter.emit(environment.event());
     await receiver.received(before + 1);
     await environment.settled();
+    await environment.rested(endpoint.id, failures);
   }
   await eventually(async () =>
     expect(await api.get(endpoint.id)).toMatchObject({ enabled: true, consecutiveFailures: 1 }),
@@ -162,7 +173,10 @@ test("the product hears of an endpoint that fails, and of its disabling, with th
       noAck: true,
     });
 
-    for (let index = 0; index < 5; index++) await emitter.emit(environment.event());
+    for (let failures = 1; failures <= 5; failures++) {
+      await emitter.emit(environment.event());
+      await environment.rested(endpoint.id, failures);
+    }
     await eventually(() => expect(notices.map(({ type }) => type)).toEqual(["endpoint.failing", "endpoint.disabled"]));
 
     for (const notice of notices) {

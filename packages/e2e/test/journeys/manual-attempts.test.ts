@@ -120,6 +120,8 @@ describe("with a dispatcher", () => {
     const { endpoint } = await create();
     const deliveryIds: string[] = [];
     for (let failures = 1; failures <= 5; failures++) {
+      // Well within the pause, for which a manual delivery does not wait.
+      environment.clock.advance(1);
       deliveryIds.push((await deliver(endpoint.id)).id);
       const listed = await eventually(async () => {
         const found = await api.get(endpoint.id);
@@ -154,7 +156,10 @@ describe("with a dispatcher", () => {
     const { api, receiver } = environment;
     const { endpoint } = await create();
     receiver.answerWith({ status: 500 });
-    for (let failures = 1; failures <= 4; failures++) await deliver(endpoint.id);
+    for (let failures = 1; failures <= 4; failures++) {
+      environment.clock.advance(1);
+      await deliver(endpoint.id);
+    }
     await eventually(async () => expect((await api.get(endpoint.id)).consecutiveFailures).toBe(4));
     receiver.answerWith({ status: 200 });
     await deliver(endpoint.id);

@@ -44,6 +44,8 @@ export interface TestEnvironment {
    * @returns that time
    */
   advanceToNextAttempts(endpointId: string, options?: { beforeMs?: number }): Promise<Date>;
+  /** Waits until the endpoint has failed so many times in a row, and moves the clock to the end of the pause that follows. */
+  rested(endpointId: string, failures: number): Promise<void>;
   /** Resolves when a catch-up that began now, or later, has passed the endpoint. */
   caughtUp(endpointId: string): Promise<void>;
 }
@@ -144,6 +146,14 @@ export function useTestEnvironment(options: Omit<HeraldOptions, "clock"> = {}): 
       });
       clock.set(new Date(Math.max(at.getTime() - beforeMs, clock.now().getTime())));
       return at;
+    },
+    async rested(endpointId, failures) {
+      const pausedUntil = await eventually(async () => {
+        const endpoint = await db.database.prisma.webhookEndpoint.findUniqueOrThrow({ where: { id: endpointId } });
+        expect(endpoint.consecutiveFailures).toBe(failures);
+        return endpoint.pausedUntil;
+      });
+      clock.set(new Date(Math.max(pausedUntil?.getTime() ?? 0, clock.now().getTime())));
     },
     caughtUp: (endpointId) =>
       eventually(async () => {

@@ -17,6 +17,7 @@ test("two publishers, two dispatchers and two APIs deliver once what one of each
   const events = Array.from({ length: 60 }, () => environment.event());
   const emitted = events.flatMap((event) => [emitter.emit(event), emitter.emit(event)]);
   await Promise.all(emitted);
+  for (const failures of [1, 2, 3, 4]) await environment.rested(second.endpoint.id, failures);
   await eventually(async () => expect((await otherApi.get(second.endpoint.id)).enabled).toBe(false));
   await eventually(async () => expect(await environment.states(first.endpoint.id)).toEqual({ succeeded: 60 }));
   await environment.settled();

@@ -27,6 +27,8 @@ export interface Answered {
   body: Buffer[];
   /** The body is not text as it stands. */
   encoded: boolean;
+  /** The value of `Retry-After`. */
+  retryAfter: string | undefined;
   /** When the response's headers were there, by `clock.monotonicMs()`. */
   answeredAtMs: number;
 }
@@ -36,6 +38,8 @@ export interface Unanswered {
   error: AttemptError;
   /** The connection had been used before, and broke before it brought a byte of an answer. */
   staleConnection: boolean;
+  /** Somebody was there: a connection was made, or one that was used again brought bytes, or was ended by the other side. */
+  reached: boolean;
 }
 
 /** What is read of a body so that the connection can be used again; the status has decided before. */
@@ -81,6 +85,7 @@ export function exchange(
   return new Promise((resolve) => {
     let request: ClientRequest | undefined;
     let bytesReadBefore = 0;
+    let connected = false;
     let answer: Answered | undefined;
     let bodyBytes = 0;
     let interim = 0;
@@ -92,6 +97,11 @@ export function exchange(
         request = httpsRequest({ host, port, path, method: "POST", headers, agent, maxHeaderSize: MAX_HEADER_BYTES });
         request.once("socket", (socket) => {
           bytesReadBefore = socket.bytesRead;
+          // One that is used again shows nothing about the way, and would keep a listener of each request.
+          if (!socket.connecting) return;
+          socket.once("connect", () => {
+            connected = true;
+          });
         });
         return request;
       },
@@ -140,7 +150,13 @@ export function exchange(
     }
     function fail(error: AttemptError): void {
       clearTimeout(timer);
-      resolve({ answered: false, error, staleConnection: isStale(error, request, bytesReadBefore) });
+      const hasAnswered = (request?.socket?.bytesRead ?? 0) > bytesReadBefore;
+      resolve({
+        answered: false,
+        error,
+        staleConnection: wasEnded(error) && request?.reusedSocket === true && !hasAnswered,
+        reached: connected || hasAnswered || wasEnded(error),
+      });
       stream.destroy();
     }
   });
@@ -149,10 +165,11 @@ export function exchange(
 function answerOf({ statusCode = 0, headers }: IncomingMessage, clock: Clock): Answered {
   const encoding = headers["content-encoding"];
   const encoded = encoding !== undefined && encoding !== "identity";
-  return { answered: true, statusCode, body: [], encoded, answeredAtMs: clock.monotonicMs() };
+  const retryAfter = headers["retry-after"];
+  return { answered: true, statusCode, body: [], encoded, retryAfter, answeredAtMs: clock.monotonicMs() };
 }
 
-function isStale(error: AttemptError, request: ClientRequest | undefined, bytesReadBefore: number): boolean {
-  const wasReset = error.code === "ECONNRESET" || error.code === "EPIPE";
-  return wasReset && request?.reusedSocket === true && request.socket?.bytesRead === bytesReadBefore;
+/** The other side closed the connection. */
+function wasEnded({ code }: AttemptError): boolean {
+  return code === "ECONNRESET" || code === "EPIPE";
 }

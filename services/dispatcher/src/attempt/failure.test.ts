@@ -13,6 +13,12 @@ describe("the failure", () => {
     ["EHOSTUNREACH", "connect EHOSTUNREACH 93.184.216.34:443", "unreachable", "host unreachable"],
     ["ENETUNREACH", "connect ENETUNREACH 2606:4700::1111:443 - Local (:::0)", "unreachable", "network unreachable"],
     ["ENOTFOUND", "queryA ENOTFOUND example.com", "name_not_found", "host not found"],
+    ["EBADSTR", "queryA EBADSTR example.com", "name_not_found", "host not found"],
+    ["ETIMEOUT", "queryA ETIMEOUT example.com", "resolver_failed", "DNS lookup timed out"],
+    ["ESERVFAIL", "queryAaaa ESERVFAIL example.com", "resolver_failed", "DNS lookup failed"],
+    ["ECONNREFUSED", "queryA ECONNREFUSED example.com", "resolver_failed", "DNS lookup failed"],
+    ["EOF", "queryAaaa EOF example.com", "resolver_failed", "DNS lookup failed"],
+    ["ENOMEM", "queryA ENOMEM example.com", "resolver_failed", "DNS lookup failed"],
     ["CERT_REVOKED", "certificate revoked", "certificate_invalid", "certificate revoked"],
     [
       "EPROTO",

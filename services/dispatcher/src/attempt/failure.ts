@@ -28,17 +28,14 @@ const NO_AUTHORITY = `${NOT_TRUSTED} (unknown authority, or the receiver does no
 const FAILURES: Record<UnansweredKind, Record<string, string>> = {
   url_not_https: { [BAD_URL]: "endpoint URL is not a plain https URL" },
   request_not_sendable: { [BAD_REQUEST]: "delivery cannot be sent over HTTP" },
-  name_not_found: { ENOTFOUND: "host not found", ENODATA: "host not found", EBADNAME: "host not found" },
-  resolver_failed: {
-    ETIMEOUT: "DNS lookup timed out",
-    EAI_AGAIN: "DNS lookup failed",
-    ESERVFAIL: "DNS lookup failed",
-    EREFUSED: "DNS lookup failed",
-    EFORMERR: "DNS lookup failed",
-    EBADRESP: "DNS lookup failed",
-    ENOTIMP: "DNS lookup failed",
-    ECANCELLED: "DNS lookup failed",
+  name_not_found: {
+    ENOTFOUND: "host not found",
+    ENODATA: "host not found",
+    EBADNAME: "host not found",
+    EBADQUERY: "host not found",
+    EBADSTR: "host not found",
   },
+  resolver_failed: { ETIMEOUT: "DNS lookup timed out" },
   address_blocked: { ERR_ADDRESS_NOT_ALLOWED: "address not allowed" },
   connection_refused: { ECONNREFUSED: "connection refused" },
   connection_timed_out: { ETIMEDOUT: "connection timed out" },
@@ -97,6 +94,13 @@ const BY_CODE = new Map(
 );
 
 /**
+ * How c-ares' errors begin. Their codes mean other things elsewhere: ECONNREFUSED is a dead name server here, and not a
+ * receiver that refuses. Of all of them, only those above say something about the name.
+ */
+const LOOKUP = /^query[A-Z]/;
+const LOOKUP_FAILED: Failure = { kind: "resolver_failed", summary: "DNS lookup failed" };
+
+/**
  * Says why an attempt got no response. The words are made here and not taken from the error, whose message may hold the
  * resolved address.
  *
@@ -109,6 +113,8 @@ export function failureOf({ code = "", message }: AttemptError, deadlineMs: numb
   if (code === "ECONNRESET" && message === "socket hang up")
     return { kind: "connection_reset", summary: "connection closed without a response" };
   const known = BY_CODE.get(code);
+  if (LOOKUP.test(message) && known?.kind !== "name_not_found" && known?.kind !== "resolver_failed")
+    return LOOKUP_FAILED;
   if (known) return known;
   if (code.startsWith("HPE_")) return { kind: "response_invalid", summary: "response is not valid HTTP" };
   if (code === "EPROTO" || code.startsWith("ERR_SSL_") || code.startsWith("ERR_TLS_"))

@@ -1,13 +1,14 @@
 import type { Clock } from "@herald/common/runtime/clock";
 import { createAddressGuard, type Resolve } from "@herald/common/security/address-guard";
 import { attemptHeaders, type HeaderSettings } from "@herald/common/security/attempt-headers";
-import { createNameResolver } from "@herald/common/security/name-resolver";
+import { createNameResolver, type NameResolver } from "@herald/common/security/name-resolver";
 import type { PrivateNetworks } from "@herald/common/security/private-networks";
 import type { FailureKind } from "@herald/contracts";
 import { createConnections } from "./connections.ts";
 import { type Exchange, exchange } from "./exchange.ts";
-import { BAD_REQUEST, BAD_URL, failureOf } from "./failure.ts";
+import { type AttemptError, BAD_REQUEST, BAD_URL, failureOf } from "./failure.ts";
 import { responseExcerpt } from "./response-excerpt.ts";
+import { retryAfterMs } from "./retry-after.ts";
 import { createTargets } from "./target.ts";
 
 /** What one attempt sends, and where to. */
@@ -18,8 +19,8 @@ export interface AttemptRequest {
   url: string;
   /** The endpoint's current signing secret, in plain. */
   secret: string;
-  /** Sent and signed as its UTF-8 bytes, exactly. */
-  body: string;
+  /** Sent and signed exactly; text as its UTF-8 bytes. */
+  body: string | Buffer;
   /** W3C trace context to hand on. */
   traceparent?: string | undefined;
 }
@@ -39,6 +40,10 @@ export interface AttemptResult {
   failureKind: FailureKind | null;
   /** The first 1 KiB of the response's body; null where it had none. */
   responseExcerpt: string | null;
+  /** How long the receiver asked to be left alone (`Retry-After` of 429 and 503); null where it did not. */
+  retryAfterMs: number | null;
+  /** False where nothing shows that anybody was there: no name, no connection, or no byte of an answer over an old one. */
+  reached: boolean;
 }
 
 export interface SenderOptions extends Partial<HeaderSettings> {
@@ -49,7 +54,7 @@ export interface SenderOptions extends Partial<HeaderSettings> {
   extraCa?: string | undefined;
   clock: Clock;
   /** Asks for the addresses of a name; the system's name servers by default. */
-  resolve?: Resolve;
+  resolve?: Resolve & Partial<Pick<NameResolver, "forget">>;
 }
 
 export interface Sender {
@@ -61,21 +66,27 @@ export interface Sender {
 
 const NETWORK_ERROR_STATUS = 503;
 
+/** The statuses with which a receiver says that it has too much to do. */
+const BUSY = [429, 503];
+
 /** Sends attempts over connections that all endpoints share. One per process. */
 export function createSender(options: SenderOptions): Sender {
   const { clock, deadlineMs = 15_000, headerPrefix = "X-Service", standardWebhooks = true } = options;
-  const guard = createAddressGuard(options.allowedPrivateNetworks, options.resolve ?? createNameResolver());
+  const resolve = options.resolve ?? createNameResolver();
+  const guard = createAddressGuard(options.allowedPrivateNetworks, resolve);
   const connections = createConnections(guard, options.extraCa);
   const targetOf = createTargets();
 
   async function deliver(request: AttemptRequest, startedAt: Date, startedMs: number): Promise<Exchange> {
     const target = targetOf(request.url);
-    if (!target) return { answered: false, error: { code: BAD_URL, message: "" }, staleConnection: false };
-    const body = Buffer.from(request.body);
+    if (!target) return notSent({ code: BAD_URL, message: "" });
+    const body = typeof request.body === "string" ? Buffer.from(request.body) : request.body;
     const settings = { headerPrefix, standardWebhooks };
     const headers = ["Host", target.hostHeader];
     headers.push(...attemptHeaders({ ...request, startedAt, body }, settings, request.secret));
     const first = await exchange({ target, headers, body, agent: connections.reused, timeoutMs: deadlineMs }, clock);
+    // The receiver may have moved.
+    if (!first.answered && !first.reached) resolve.forget?.(target.host);
     if (first.answered || !first.staleConnection) return first;
     // The receiver had closed the connection while it was idle. That does not mean that it refuses deliveries.
     const timeoutMs = deadlineMs - (clock.monotonicMs() - startedMs);
@@ -91,10 +102,14 @@ export function createSender(options: SenderOptions): Sender {
         outcome = await deliver(request, startedAt, startedMs);
       } catch (error) {
         const { message } = error as Error;
-        outcome = { answered: false, error: { code: BAD_REQUEST, message }, staleConnection: false };
+        outcome = notSent({ code: BAD_REQUEST, message });
       }
       const endedMs = outcome.answered ? outcome.answeredAtMs : clock.monotonicMs();
-      return { startedAt, durationMs: Math.round(endedMs - startedMs), ...verdict(outcome, deadlineMs) };
+      return {
+        startedAt,
+        durationMs: Math.round(endedMs - startedMs),
+        ...verdict(outcome, { deadlineMs, now: clock.now() }),
+      };
     },
     async close() {
       connections.close();
@@ -102,7 +117,14 @@ export function createSender(options: SenderOptions): Sender {
   };
 }
 
-function verdict(outcome: Exchange, deadlineMs: number): Omit<AttemptResult, "startedAt" | "durationMs"> {
+function notSent(error: AttemptError): Exchange {
+  return { answered: false, error, staleConnection: false, reached: false };
+}
+
+function verdict(
+  outcome: Exchange,
+  { deadlineMs, now }: { deadlineMs: number; now: Date },
+): Omit<AttemptResult, "startedAt" | "durationMs"> {
   if (!outcome.answered) {
     const { kind, summary } = failureOf(outcome.error, deadlineMs);
     return {
@@ -111,9 +133,11 @@ function verdict(outcome: Exchange, deadlineMs: number): Omit<AttemptResult, "st
       errorSummary: summary,
       failureKind: kind,
       responseExcerpt: null,
+      retryAfterMs: null,
+      reached: outcome.reached,
     };
   }
-  const { statusCode, body, encoded } = outcome;
+  const { statusCode, body, encoded, retryAfter } = outcome;
   const succeeded = statusCode >= 200 && statusCode < 300;
   return {
     statusCode,
@@ -122,6 +146,8 @@ function verdict(outcome: Exchange, deadlineMs: number): Omit<AttemptResult, "st
     failureKind: succeeded ? null : "http_status",
     // Compressed bytes are no text that an admin can read.
     responseExcerpt: encoded ? null : responseExcerpt(body),
+    retryAfterMs: BUSY.includes(statusCode) ? retryAfterMs(retryAfter, now) : null,
+    reached: true,
   };
 }
 

@@ -25,5 +25,5 @@ export async function claimManual(
         and (due.claim_id is null or due.claim_id = ${claim.claimId}::uuid)
       for update of due skip locked`,
   );
-  return claimed;
+  return claimed && { ...claimed, manual: true };
 }

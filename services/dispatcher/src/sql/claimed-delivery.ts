@@ -31,8 +31,12 @@ export interface ClaimedDelivery {
   attempt: number;
   /** How many attempts of this delivery were cut off, because their dispatcher died. They do not count as attempts. */
   interruptions: number;
-  /** The request body, byte for byte. */
-  body: string;
+  /** The request body, byte for byte; null where it is large: bodies.ts reads it when the delivery's turn to be sent comes. */
+  body: Body | null;
+  /** The body's length in UTF-8. */
+  bodyBytes: number;
+  /** The event whose body it is; null for a manual delivery, which has its own. */
+  eventKey: string | null;
   /** As configured when it was claimed: a retry uses the current URL and the current secret (SPEC 2.3). */
   url: string;
   sealedSecret: string;
@@ -40,11 +44,25 @@ export interface ClaimedDelivery {
   revision: bigint;
   /** The trace context of this claim where claims are traced, else of the event; null where there is none. */
   traceparent: string | null;
+  /** As far as they were stored when it was claimed: the endpoint's failures in a row, and until when it is left alone. */
+  failures: number;
+  pausedUntil: Date | null;
   createdAt: Date;
   claimId: string;
   /** When the delivery is due again if its attempt is not settled by then. */
   leasedUntil: Date;
+  /** Whether an admin waits for this attempt, so that it does not wait for the endpoint's pause. */
+  manual?: boolean;
 }
+
+/** A large one as its bytes, which are what is sent. */
+export type Body = string | Buffer;
+
+/** A claimed delivery that can be sent now. */
+export type ReadyDelivery = ClaimedDelivery & { body: Body };
+
+/** Bodies up to this length are read with the claim: most are, and a statement more would cost more than their memory. */
+export const SMALL_BODY_BYTES = 8 * 1024;
 
 /** A due row that a claim has taken. */
 export interface TakenRow {
@@ -89,7 +107,8 @@ type Row = Omit<ClaimedDelivery, keyof Claim | keyof TakenRow> & { position: num
 /**
  * Reads what attempts of taken deliveries need. This is a statement of its own, since its ids are known now: with the bounds
  * beside them, a cached plan leaves out all other days at its start. Else it would open every partition each time, which costs
- * more than the rest. `offset 0` keeps the planner from joining otherwise than row by row.
+ * more than the rest. `offset 0` keeps the planner from joining otherwise than row by row. The length of a large body is known without
+ * reading it.
  *
  * Locks nothing. Walks webhook_endpoint_pkey, delivery_pkey and business_event_pkey.
  */
@@ -108,11 +127,15 @@ export async function describe(
       delivery.id is not null as "exists",
       delivery.organization_id as "organizationId",
       delivery.event_type as "eventType",
-      coalesce(delivery.body, event.body) as "body",
+      case when octet_length(content.body) <= ${SMALL_BODY_BYTES} then content.body end as "body",
+      coalesce(octet_length(content.body), 0) as "bodyBytes",
+      delivery.event_key as "eventKey",
       endpoint.url as "url",
       endpoint.sealed_secret as "sealedSecret",
       endpoint.revision as "revision",
       event.traceparent as "traceparent",
+      endpoint.consecutive_failures as "failures",
+      endpoint.paused_until as "pausedUntil",
       delivery.created_at as "createdAt"
     from unnest(${ids}::uuid[], ${taken.map(({ endpointId }) => endpointId)}::uuid[])
       with ordinality as taken (delivery_id, endpoint_id, position)
@@ -125,7 +148,8 @@ export async function describe(
       where organization_id = delivery.organization_id and key = delivery.event_key
         and key between ${firstIdAt(timeOf(first))}::uuid and ${lastIdAt(timeOf(last))}::uuid
       offset 0
-    ) as event on true`;
+    ) as event on true
+    cross join lateral (select coalesce(delivery.body, event.body) as body) as content`;
   const gone = rows.filter(({ exists }) => !exists).map(({ position }) => ids[position - 1] as string);
   if (gone.length > 0) await forget(queries, gone, claimId);
   return rows

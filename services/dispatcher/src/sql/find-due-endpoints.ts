@@ -4,10 +4,14 @@ import { newUntil } from "./claimed-delivery.ts";
 /** An enabled endpoint with deliveries that are due. */
 export interface DueEndpoint {
   endpointId: string;
+  organizationId: string;
   /** The time of its first due row that is alive. */
   dueAt: Date;
   /** Whether that row is of an interrupted delivery: one that bears the claim of a dispatcher that died. */
   interrupted: boolean;
+  /** The endpoint's failures in a row, and until when it is left alone. */
+  failures: number;
+  pausedUntil: Date | null;
 }
 
 export interface DuePage {
@@ -39,14 +43,14 @@ export async function findDueEndpoints(
   queries: Queries,
   { now, since, known, after, limit }: DuePageQuery,
 ): Promise<DuePage> {
-  const rows = await queries.$queryRaw<{ endpointId: string; dueAt: Date | null; interrupted: boolean }[]>`
+  const rows = await queries.$queryRaw<(Omit<DueEndpoint, "dueAt"> & { dueAt: Date | null })[]>`
     with page as materialized (
-      select id, updated_at from webhook_endpoint
+      select id, organization_id, consecutive_failures, paused_until, updated_at from webhook_endpoint
       where enabled and id > ${after ?? ZERO_UUID}::uuid
       order by id
       limit ${limit}
     ), found as (
-      select page.id, first.due_at, coalesce(first.claim_id <> first.delivery_id, false) as interrupted
+      select page.id, page.organization_id, page.consecutive_failures, page.paused_until, first.due_at, coalesce(first.claim_id <> first.delivery_id, false) as interrupted
       from page
       left join unnest(
         ${known.map(({ endpointId }) => endpointId)}::uuid[],
@@ -65,15 +69,17 @@ export async function findDueEndpoints(
         limit 1
       ) as first
     )
-    select id as "endpointId", due_at as "dueAt", interrupted from found
+    select id as "endpointId", organization_id as "organizationId", due_at as "dueAt", interrupted,
+      consecutive_failures as "failures", paused_until as "pausedUntil"
+    from found
     union all
     -- Where the page is full, its last endpoint.
-    (select id, null, null from page order by id offset ${limit - 1} limit 1)`;
+    (select id, null, null, null, null, null from page order by id offset ${limit - 1} limit 1)`;
   const due: DueEndpoint[] = [];
   let next: string | null = null;
-  for (const { endpointId, dueAt, interrupted } of rows) {
-    if (dueAt === null) next = endpointId;
-    else due.push({ endpointId, dueAt, interrupted });
+  for (const { dueAt, ...endpoint } of rows) {
+    if (dueAt === null) next = endpoint.endpointId;
+    else due.push({ ...endpoint, dueAt });
   }
   return { due, next };
 }

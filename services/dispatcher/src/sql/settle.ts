@@ -21,6 +21,10 @@ export interface Settlement {
   traceparent: string | null;
   /** When the delivery is due again if it failed; null when this was its last attempt. */
   nextAttemptAt: Date | null;
+  /** How long the receiver asks to be left alone; null where it does not. For the endpoint's health. */
+  retryAfterMs: number | null;
+  /** Whether an admin waits for it, so that it did not wait for a pause. For the endpoint's health. */
+  manual: boolean;
 }
 
 export interface Settled {

@@ -22,11 +22,14 @@ export async function writeHealth(
         and enabled
         and revision = ${before.revision}
         and failure_run = ${before.failureRun}::text[]
+        and paused_until is not distinct from ${before.pausedUntil}::timestamptz
       for no key update skip locked
     ), written as (
       update webhook_endpoint as endpoint
       set consecutive_failures = cardinality(${step.failureRun}::text[]),
           failure_run = ${step.failureRun}::text[],
+          failed_at = ${step.failedAt}::timestamptz,
+          paused_until = ${step.pausedUntil}::timestamptz,
           enabled = not ${step.disabled}::boolean,
           disabled_reason = case when ${step.disabled}::boolean then 'failures'::disabled_reason end,
           disabled_at = case when ${step.disabled}::boolean then ${now}::timestamptz end,

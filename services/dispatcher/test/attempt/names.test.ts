@@ -31,7 +31,8 @@ describe("name look-up", () => {
     ["ESERVFAIL", "DNS lookup failed"],
     ["EREFUSED", "DNS lookup failed"],
     ["ETIMEOUT", "DNS lookup timed out"],
-    ["ENEWLYINVENTED", "request failed (ENEWLYINVENTED)"],
+    ["ECONNREFUSED", "DNS lookup failed"],
+    ["ENEWLYINVENTED", "DNS lookup failed"],
   ])("%s is recorded as 503, %p", async (code, errorSummary) => {
     expect(await send(failsWith(code))).toMatchObject({ statusCode: 503, succeeded: false, errorSummary });
   });

@@ -22,8 +22,8 @@ const REQUEST_LEASE_MS = 30_000;
 
 /**
  * Sends a payload to an endpoint, as it is: without envelope and business event, and with exactly the string's UTF-8 bytes
- * signed and sent (SPEC 4.1.2). Returns how the first attempt went, or `attemptCount` 0 where no dispatcher answered in
- * time; the delivery is then attempted later. Whether the receiver took it is in `succeeded` (SPEC 4.1.3).
+ * signed and sent (SPEC 4.1.2). Returns how the first attempt went, or `attemptCount` 0 where it was not settled in time, or
+ * too many of the organization's are under way; the delivery is then attempted later. Whether the receiver took it is in `succeeded` (SPEC 4.1.3).
  *
  * @throws ProblemError `webhook_not_found`, `endpoint_disabled` or `event_not_subscribed`
  */
@@ -44,7 +44,7 @@ export async function deliverManually(
     dueAt: new Date(createdAt.getTime() + REQUEST_LEASE_MS),
   });
   if (!isStored) return await refuseDelivery(prisma, key, eventType);
-  await requestAttempt({ deliveryId: id, endpointId: key.id });
+  await requestAttempt({ deliveryId: id, endpointId: key.id, organizationId: key.organizationId });
   const row = await deliverySummary(queries, id);
   // The endpoint was deleted while its receiver answered.
   if (row === null) throw new ProblemError("webhook_not_found");
@@ -60,8 +60,8 @@ async function refuseDelivery(prisma: PrismaClient, key: EndpointKey, eventType:
 }
 
 /**
- * Asks a dispatcher, over the broker, for a manual delivery's first attempt. Resolves when the attempt has been settled,
- * and also when no dispatcher answered in time: the state of the delivery is in the database, not in the answer.
+ * Asks a dispatcher, over the broker, for a manual delivery's first attempt. Resolves when the attempt has been settled or
+ * was left to the due scan, and also when no dispatcher answered in time: the state of the delivery is in the database, not in the answer.
  */
 export function attemptRequester(
   broker: Broker,

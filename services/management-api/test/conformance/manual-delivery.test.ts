@@ -31,7 +31,8 @@ describe("an active, subscribed endpoint", () => {
     const requests: ManualRequest[] = [];
     attempt = async (request) => requests.push(request);
     const { body } = await deliver(endpoint.id, ' {"order":7}').expect(200);
-    expect(requests).toEqual([{ deliveryId: body.id, endpointId: endpoint.id }]);
+    const { organizationId } = await api.prisma.webhookEndpoint.findUniqueOrThrow({ where: { id: endpoint.id } });
+    expect(requests).toEqual([{ deliveryId: body.id, endpointId: endpoint.id, organizationId }]);
     const row = await api.prisma.delivery.findUniqueOrThrow({ where: { id: body.id } });
     expect(row).toMatchObject({
       endpointId: endpoint.id,

@@ -21,8 +21,8 @@ export interface StoredEvents {
 }
 
 interface Row {
-  /** The endpoints that got deliveries, each once. */
-  endpointIds: string[];
+  /** The organizations of the endpoints that got deliveries, by the endpoints' ids. */
+  organizations: Record<string, string>;
   deliveryCount: number;
   /** The deliveries, where each is leased to its hint. Positions are those of the pages, from 0. */
   leased: { deliveryId: string; endpointId: string; position: number; revision: string }[];
@@ -127,7 +127,7 @@ export async function storeEvents(queries: Queries, pages: readonly EventPage[],
       -- In one order here too. A catch-up makes the deliveries of its endpoint by their keys.
       order by organization_id, key, endpoint_id
       on conflict (id) do nothing
-      returning id, endpoint_id
+      returning id, endpoint_id, organization_id
     ), little as materialized (
       select ${leasable}::boolean
         and (select count(*) from stored) = ${events.length}
@@ -137,14 +137,17 @@ export async function storeEvents(queries: Queries, pages: readonly EventPage[],
       select id, endpoint_id, case when yes then ${leasedUntil}::timestamptz else ${now}::timestamptz end, case when yes then id end
       from fanned_out, little
       on conflict (delivery_id) do nothing
-      returning delivery_id, endpoint_id
+      returning delivery_id
     ), unfinished as (
       select position, endpoint_id as after_endpoint_id from page where number = max_endpoints
       union all
       select position, after_endpoint_id from known where type is null
     )
     select
-      array(select distinct endpoint_id from queued) as "endpointIds",
+      (
+        select coalesce(json_object_agg(endpoint_id, organization_id), '{}')
+        from (select distinct endpoint_id, organization_id from fanned_out) as endpoint
+      ) as "organizations",
       (select count(*) from queued)::int as "deliveryCount",
       (
         select coalesce(json_agg(json_build_object(
@@ -161,11 +164,15 @@ export async function storeEvents(queries: Queries, pages: readonly EventPage[],
   const hinted = row.leased.map(({ deliveryId, endpointId, position, revision }): Hint => {
     const { organizationId, type: eventType, body, traceparent } = events[position] as IncomingEvent;
     const times = { createdAtUtc: now.toISOString(), leasedUntilUtc: leasedUntil.toISOString() };
-    return { endpointId, delivery: { deliveryId, organizationId, eventType, body, traceparent, revision, ...times } };
+    const delivery = { deliveryId, eventType, body, traceparent, revision, ...times };
+    return { endpointId, organizationId, delivery };
   });
   const unfinished = row.unfinished.map(({ position, afterEndpointId }) => [pages[position], afterEndpointId] as const);
   return {
-    hints: hinted.length > 0 ? hinted : row.endpointIds.map((endpointId) => ({ endpointId })),
+    hints:
+      hinted.length > 0
+        ? hinted
+        : Object.entries(row.organizations).map(([endpointId, organizationId]) => ({ endpointId, organizationId })),
     deliveryCount: row.deliveryCount,
     unfinished: new Map(unfinished as [EventPage, string][]),
   };

@@ -9,8 +9,9 @@ export interface CatchUp extends Work {
   cursor: string | null;
   /** Of events up to this time nothing was missing at the last pass; null before the first one. */
   completeTo: Date | null;
-  /** The endpoint's creation; null where it is gone. */
+  /** The endpoint's creation and organization; null where it is gone. */
   createdAt: Date | null;
+  organizationId: string | null;
 }
 
 /**
@@ -40,6 +41,7 @@ export async function takeCatchUp(
     )
     returning endpoint_id as "endpointId", due_at as "leasedUntil", priority::int as "priority", cursor,
       complete_to as "completeTo",
-      (select created_at from webhook_endpoint where id = endpoint_id) as "createdAt"`;
+      (select created_at from webhook_endpoint where id = endpoint_id) as "createdAt",
+      (select organization_id from webhook_endpoint where id = endpoint_id) as "organizationId"`;
   return taken ?? null;
 }

@@ -13,6 +13,7 @@ const FAILURES = 5;
 const DISABLING_MS = 30_000;
 /** The failures that disabled the endpoint are no part of what is counted: they come again long after. */
 const RETRY_DELAYS_SECONDS = "3600,3600,3600,3600";
+const PATIENCE_SECONDS = "0";
 
 /** Whether a receiver that has just recovered is asked carefully, or gets all at once what gathered meanwhile. */
 export const recoveryRow: Row = {
@@ -28,7 +29,7 @@ export const recoveryRow: Row = {
     ...EXACTLY_ONCE,
   },
   async open(environment, { seconds, progress }) {
-    const settings = { dispatcher: { RETRY_DELAYS_SECONDS } };
+    const settings = { dispatcher: { RETRY_DELAYS_SECONDS, PATIENCE_SECONDS } };
     const { herald, traffic, close } = await startHerald(environment, { name: "recovery", endpoints: 1, settings });
     const endpoint = await traffic.addEndpoint("recovering");
     const emitter = await traffic.addEmitter(endpoint);
@@ -46,8 +47,7 @@ export const recoveryRow: Row = {
       },
       async round() {
         await endpoint.answer({ status: 500 });
-        await emitter.emit(FAILURES);
-        await untilDisabled(endpoint);
+        await untilDisabled(endpoint, () => emitter.emit(1));
         await storeUnfinished(herald, { endpointIds: [endpoint.id], deliveries: BACKLOG, kind: "new" });
         await endpoint.answer({ afterMs: ANSWER_AFTER_MS, exact: true });
         await traffic.reset();
@@ -79,10 +79,14 @@ export const recoveryRow: Row = {
   },
 };
 
-async function untilDisabled({ admin, id }: AddedEndpoint): Promise<void> {
+/** Failures count if they follow one another. */
+async function untilDisabled({ admin, id }: AddedEndpoint, emit: () => Promise<void>): Promise<void> {
   const deadline = Date.now() + DISABLING_MS;
-  while ((await admin.get(id)).enabled) {
-    if (Date.now() > deadline) throw new Error(`${FAILURES} failures did not disable the endpoint in time.`);
-    await sleep(50);
+  for (let failures = 1; failures <= FAILURES; failures++) {
+    await emit();
+    while ((await admin.get(id)).consecutiveFailures < failures) {
+      if (Date.now() > deadline) throw new Error(`${FAILURES} failures did not disable the endpoint in time.`);
+      await sleep(50);
+    }
   }
 }

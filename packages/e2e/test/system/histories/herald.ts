@@ -20,7 +20,7 @@ import type { IncomingEvent } from "@herald/publisher/ingest/read-event";
 import { createMetrics as publisherMetrics } from "@herald/publisher/metrics";
 import { insertEndpoint } from "@herald/testkit/harness/rows";
 import type { SteeredClock } from "@herald/testkit/harness/steered-clock";
-import { LEASE, type ModelEvent } from "./model.ts";
+import { DISABLE_AFTER, LEASE, type ModelEvent, PATIENCE } from "./model.ts";
 
 const WINDOW_MS = 7 * 24 * 60 * 60_000;
 const schedule = retrySchedule([60_000, 120_000, 240_000, 480_000]);
@@ -113,13 +113,14 @@ export class Herald {
   }
 
   /** A dispatcher that knows the endpoint gets a hint, and begins an attempt that takes longer than the hint's lease. */
-  async takeHint(dispatcher: number, { endpointId, delivery }: Hint): Promise<Attempt> {
+  async takeHint(dispatcher: number, hint: Hint): Promise<Attempt> {
     const { hinted } = this.#dispatcherAt(dispatcher);
+    const { endpointId, delivery } = hint;
     const { revision, url, sealedSecret } = await this.#database.prisma.webhookEndpoint.findUniqueOrThrow({
       where: { id: endpointId },
     });
     hinted.learn([{ endpointId, revision, url, sealedSecret } as ClaimedDelivery]);
-    const attempt = delivery && hinted.read(endpointId, delivery);
+    const attempt = delivery && hinted.read(hint, delivery);
     if (!attempt) throw new Error("A hint that is just sent leads to no attempt.");
     await moveHinted(this.#database.queries, [attempt.deliveryId], { dueAt: attempt.leasedUntil, held: true });
     return attempt;
@@ -161,6 +162,8 @@ export class Herald {
           responseExcerpt: null,
           traceparent: null,
           nextAttemptAt: succeeded ? null : schedule.nextAttemptAt(attempt.attempt, endedAt),
+          retryAfterMs: null,
+          manual: false,
         }),
       ),
     );
@@ -237,7 +240,7 @@ export class Herald {
       log: silent,
       signal,
     };
-    const health = createHealthQueue(parts, { failingAfter: 3, disableAfter: 5 });
+    const health = createHealthQueue(parts, { patienceMs: PATIENCE, failingAfter: 1, disableAfter: DISABLE_AFTER });
     return {
       claims: createClaims(parts, { leaseMs: LEASE, since: () => new Date(0) }),
       hinted: createHinted(parts, { leaseMs: LEASE }),

@@ -219,13 +219,12 @@ class History {
     for (const result of results) {
       const { attempt } = result;
       if (!result.succeeded && succeeded.has(attempt.deliveryId)) continue;
-      this.model.settle(
-        this.herald.keyOf(attempt),
-        attempt.claimId,
-        Number(attempt.revision),
-        result.succeeded,
-        this.now(),
-      );
+      this.model.settle(this.herald.keyOf(attempt), attempt.claimId, {
+        revision: Number(attempt.revision),
+        succeeded: result.succeeded,
+        startedAt: attempt.leasedUntil.getTime() - LEASE,
+        endedAt: this.now(),
+      });
     }
   }
 

@@ -10,7 +10,10 @@ const DAY = 24 * 60 * MINUTE;
 const WINDOW = 7 * DAY;
 const RETRY_DELAYS = [1 * MINUTE, 2 * MINUTE, 4 * MINUTE, 8 * MINUTE];
 const MAX_ATTEMPTS = RETRY_DELAYS.length + 1;
-const DISABLE_AFTER = 5;
+/** SPEC says five. With fewer, forty steps are enough to disable an endpoint: failures count only if they follow one another. */
+export const DISABLE_AFTER = 2;
+/** The pauses after failures. An attempt that begins during one does not count. */
+export const PATIENCE = [1_000, 2_000, 4_000, 8_000];
 
 export const LEASE = MINUTE;
 /** A new delivery is leased to its hint for this time. Then anybody may claim it, and no attempt was interrupted. */
@@ -28,6 +31,9 @@ export interface ModelEndpoint {
   /** Edits and automatic disablings: a result of an attempt from before the latest one counts neither for nor against it. */
   revision: number;
   failures: number;
+  /** When the last attempt that counts ended, and until when the endpoint rests: later attempts count. */
+  failedAt: number;
+  pausedUntil: number;
   /** An edit has asked for a catch-up that was not made yet. */
   marked: boolean;
 }
@@ -42,6 +48,17 @@ export interface ModelDelivery {
   claim: { id: string; until: number; byHint: boolean } | null;
 }
 
+/** How an attempt ended. */
+export interface ModelResult {
+  /** The endpoint's when it was claimed. */
+  revision: number;
+  succeeded: boolean;
+  startedAt: number;
+  endedAt: number;
+}
+
+const NO_FAILURES = { failures: 0, failedAt: 0, pausedUntil: 0 };
+
 export class Model {
   readonly events: ModelEvent[] = [];
   readonly endpoints = new Map<number, ModelEndpoint>();
@@ -50,7 +67,8 @@ export class Model {
 
   create(endpoint: number, types: readonly string[], now: number): void {
     this.#known.add(endpoint);
-    this.endpoints.set(endpoint, { types, enabled: true, createdAt: now, revision: 1, failures: 0, marked: true });
+    const row = { types, enabled: true, createdAt: now, revision: 1, marked: true };
+    this.endpoints.set(endpoint, { ...row, ...NO_FAILURES });
   }
 
   /** The same event again makes no second delivery, and is of the type that it had first. */
@@ -62,7 +80,7 @@ export class Model {
   edit(endpoint: number, { enabled, types }: { enabled: boolean; types: readonly string[] }): void {
     const row = this.#endpoint(endpoint);
     const isNew = enabled && !(row.enabled && types.every((type) => row.types.includes(type)));
-    if (enabled && !row.enabled) row.failures = 0;
+    if (enabled && !row.enabled) Object.assign(row, NO_FAILURES);
     Object.assign(row, { enabled, types, revision: row.revision + 1, marked: row.marked || isNew });
   }
 
@@ -120,7 +138,8 @@ export class Model {
   }
 
   /** An attempt ended: `revision` is the endpoint's when it was claimed. */
-  settle(key: string, claimId: string, revision: number, succeeded: boolean, endedAt: number): void {
+  settle(key: string, claimId: string, result: ModelResult): void {
+    const { succeeded, endedAt } = result;
     const delivery = this.deliveries.get(key);
     // The endpoint was deleted meanwhile.
     if (delivery === undefined) return;
@@ -132,13 +151,18 @@ export class Model {
     if (succeeded) delivery.state = "succeeded";
     else if (delivery.attempts >= MAX_ATTEMPTS || delay === undefined) delivery.state = "exhausted";
     else delivery.dueAt = endedAt + delay;
-    this.#count(delivery.endpoint, revision, succeeded);
+    this.#count(delivery.endpoint, result);
   }
 
-  #count(number: number, revision: number, succeeded: boolean): void {
+  #count(number: number, { revision, succeeded, startedAt, endedAt }: ModelResult): void {
     const endpoint = this.endpoints.get(number);
     if (!endpoint?.enabled || endpoint.revision !== revision) return;
-    endpoint.failures = succeeded ? 0 : endpoint.failures + 1;
+    if (succeeded) return void Object.assign(endpoint, NO_FAILURES);
+    // Attempts that overlap are one failure.
+    if (startedAt <= endpoint.failedAt || startedAt < endpoint.pausedUntil) return;
+    endpoint.failures += 1;
+    endpoint.failedAt = endedAt;
+    endpoint.pausedUntil = endedAt + (PATIENCE[endpoint.failures - 1] as number);
     if (endpoint.failures < DISABLE_AFTER) return;
     endpoint.enabled = false;
     endpoint.revision += 1;

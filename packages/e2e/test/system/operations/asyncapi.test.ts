@@ -90,7 +90,10 @@ test("each real message is as docs/asyncapi.yaml says", async () => {
     await delivering;
 
     receiver.answerWith({ status: 500 });
-    for (let index = 0; index < 3; index++) await emitter.emit(environment.event());
+    for (let failures = 1; failures <= 3; failures++) {
+      await emitter.emit(environment.event());
+      await environment.rested(endpoint.id, failures);
+    }
     expectDocumented("notices", await next(channel, notices));
   } finally {
     await connection.close();

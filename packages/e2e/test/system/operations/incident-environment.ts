@@ -19,6 +19,7 @@ import { type RunningSystem, startSystem } from "./running-system.ts";
  */
 const SETTINGS = {
   RETRY_DELAYS_SECONDS: "1,1,1,1",
+  PATIENCE_SECONDS: "0.1",
   ATTEMPT_TIMEOUT_SECONDS: "60",
   CLAIM_LEASE_SECONDS: "65",
   DATABASE_TIMEOUT_SECONDS: "3",

@@ -131,6 +131,7 @@ describe.each<[string, Record<"api" | "publisher" | "dispatcher", Role>]>([
       RETENTION_INTERVAL_SECONDS: "1",
       RETENTION_DAYS: "30",
       RETRY_DELAYS_SECONDS: "0.1,0.1,0.1,0.1",
+      PATIENCE_SECONDS: "0.05",
     });
     const api = await startManagementApi(settingsOf(users.api));
     running.push(

@@ -1,0 +1,80 @@
+/** An endpoint, and where its URL leads. */
+export interface Receiver {
+  endpointId: string;
+  organizationId: string;
+  host: string;
+  port: number;
+}
+
+/** An attempt, or a probe, that ended without reaching anybody. Times are of the monotonic clock. */
+export interface Unreached extends Receiver {
+  startedMs: number;
+  endedMs: number;
+}
+
+/**
+ * Tells whether Herald is cut off, by what attempts and probes saw. No I/O and no timers: what it tells follows from what
+ * went in.
+ *
+ * Herald is cut off when attempts to many unrelated endpoints failed in the network's way, and no attempt that began since
+ * then reached anybody. Then it is Herald that is ill, and none of these receivers.
+ */
+export interface CutOffSense {
+  failed(unreached: Unreached): void;
+  /** An attempt that began then reached somebody: what failed of attempts that began earlier is the receivers' own. */
+  reached(startedMs: number): void;
+  /** Whether an attempt that began when this one did, or later, reached somebody. */
+  isContradicted(unreached: Unreached): boolean;
+  isCutOff(): boolean;
+  /** The failures that nothing has contradicted, the latest of each endpoint. */
+  failing(): Unreached[];
+}
+
+/** So many hosts, of so many organizations: fewer may be one provider's, or one customer's, bad minute. */
+export const MIN_HOSTS = 5;
+export const MIN_ORGANIZATIONS = 3;
+/** Failures that lie further apart have nothing to do with each other. While Herald is cut off, none is forgotten. */
+export const WINDOW_MS = 10_000;
+/** More than enough to tell. */
+const MAX_FAILING = 1_000;
+
+export function createCutOffSense(): CutOffSense {
+  /** By endpoint, in the order in which they were told. */
+  const failing = new Map<string, Unreached>();
+  let reachedMs = Number.NEGATIVE_INFINITY;
+
+  const isContradicted = ({ startedMs }: Unreached) => startedMs <= reachedMs;
+
+  function isCutOff(): boolean {
+    const hosts = new Set<string>();
+    const organizations = new Set<string>();
+    for (const { host, organizationId } of failing.values()) {
+      hosts.add(host);
+      organizations.add(organizationId);
+      if (hosts.size >= MIN_HOSTS && organizations.size >= MIN_ORGANIZATIONS) return true;
+    }
+    return false;
+  }
+
+  function forget(isOver: (unreached: Unreached) => boolean): void {
+    for (const [endpointId, unreached] of failing) if (isOver(unreached)) failing.delete(endpointId);
+  }
+
+  return {
+    failed(unreached) {
+      if (isContradicted(unreached)) return;
+      if (!isCutOff()) forget(({ endedMs }) => endedMs <= unreached.endedMs - WINDOW_MS);
+      failing.delete(unreached.endpointId);
+      failing.set(unreached.endpointId, unreached);
+      if (failing.size > MAX_FAILING) failing.delete(failing.keys().next().value as string);
+    },
+    reached(startedMs) {
+      if (startedMs <= reachedMs) return;
+      reachedMs = startedMs;
+      forget(isContradicted);
+    },
+    isContradicted,
+    isCutOff,
+    failing: () => [...failing.values()],
+  };
+}

@@ -1,0 +1,157 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Clock } from "@herald/common/runtime/clock";
+import type { Layer, Probe, ProbeResult } from "./attempt/probe.ts";
+import { createCutOffSense, type Receiver, type Unreached } from "./cut-off-sense.ts";
+
+export interface WatchOptions {
+  layer: Layer;
+  probe: Probe;
+  clock: Clock;
+  /** Pause between two rounds of probes. */
+  probeEveryMs: number;
+  /** Receivers that were reached lately, the last one first, of as many organizations as there are. */
+  lately: () => Receiver[];
+  /** Herald is cut off by this layer, or is no longer. */
+  onChange: () => void;
+  /** Ends the probes. */
+  signal: AbortSignal;
+}
+
+/** Whose fault a result is. What is Herald's own is neither recorded nor counted, and the delivery is due again. */
+export type Fault = "theirs" | "ours";
+
+/** Watches one part of the way to all receivers. */
+export interface Watch {
+  /**
+   * Says whose fault it is that a receiver was not reached. Where that can't be told yet, it takes some seconds.
+   *
+   * @param others judged at once as the receiver's own, where fewer other hosts than this fail as well
+   */
+  judge(unreached: Unreached, others: number): Promise<Fault>;
+  /** An attempt that began then reached a receiver. */
+  reached(startedMs: number): void;
+  isCutOff(): boolean;
+  /** Resolves when the last probe has ended. */
+  stopped(): Promise<void>;
+}
+
+/** A result that waits for its verdict. */
+interface Held {
+  unreached: Unreached;
+  roundsLeft: number;
+  tell: (fault: Fault) => void;
+}
+
+/** Receivers that one round of probes asks. */
+const PROBES = 5;
+/** A result is held for so many rounds, since look-ups of one moment fail seconds apart. */
+const ROUNDS = 3;
+
+/**
+ * A result is held until it is known whose fault it is. Meanwhile receivers that were reached lately are probed. If one of
+ * them can be reached now, the failures are their receivers' own. Those that can't count as failures too: so Herald learns
+ * that it is cut off also at night, when there is little to deliver, and does not blame five receivers of one provider.
+ */
+export function watchLayer({ layer, probe, clock, probeEveryMs, lately, onChange, signal }: WatchOptions): Watch {
+  const sense = createCutOffSense();
+  const held = new Set<Held>();
+  let cutOff = false;
+  let turn = 0;
+  let examining: Promise<void> | undefined;
+
+  signal.addEventListener("abort", () => {
+    // What is not known now goes back: another dispatcher finds it out.
+    for (const { tell } of held) tell("ours");
+  });
+
+  function hold(unreached: Unreached): Promise<Fault> {
+    return new Promise((resolve) => {
+      const one: Held = {
+        unreached,
+        roundsLeft: ROUNDS,
+        tell(fault) {
+          held.delete(one);
+          resolve(fault);
+        },
+      };
+      held.add(one);
+      start();
+    });
+  }
+
+  function start(): void {
+    examining ??= examine().finally(() => {
+      examining = undefined;
+      if (held.size > 0) start();
+    });
+  }
+
+  /** Probes, round after round, until nothing is held and Herald is not cut off. */
+  async function examine(): Promise<void> {
+    while (!signal.aborted && (held.size > 0 || cutOff)) {
+      const results = await Promise.all(candidates().map(probeOne));
+      if (signal.aborted) return;
+      // What failed since these probes began is for the next round to tell.
+      const isNow = sense.isCutOff() && !results.includes("reached");
+      if (isNow !== cutOff) {
+        cutOff = isNow;
+        onChange();
+      }
+      for (const one of held) {
+        if (cutOff) one.tell("ours");
+        else if (--one.roundsLeft === 0) one.tell("theirs");
+      }
+      // Behind the last round too: endpoints that fail one after the other do not have a round each.
+      await sleep(probeEveryMs, undefined, { signal }).catch(() => {});
+    }
+  }
+
+  /** Those that were reached lately and have not failed since; while Herald is cut off, all in turn. */
+  function candidates(): Receiver[] {
+    const failing = sense.failing();
+    if (!cutOff) {
+      const hosts = new Set(failing.map(({ host }) => host));
+      return lately()
+        .filter(({ host }) => !hosts.has(host))
+        .slice(0, PROBES);
+    }
+    const all = [...lately(), ...failing];
+    turn += PROBES;
+    return Array.from(
+      { length: Math.min(PROBES, all.length) },
+      (_, index) => all[(turn + index) % all.length] as Receiver,
+    );
+  }
+
+  async function probeOne(receiver: Receiver): Promise<ProbeResult> {
+    const { endpointId, organizationId, host, port } = receiver;
+    const startedMs = clock.monotonicMs();
+    const result = await probe(layer, receiver);
+    if (result === "reached") reached(startedMs);
+    if (result === "failed") {
+      sense.failed({ endpointId, organizationId, host, port, startedMs, endedMs: clock.monotonicMs() });
+    }
+    return result;
+  }
+
+  function reached(startedMs: number): void {
+    sense.reached(startedMs);
+    for (const { unreached, tell } of held) if (sense.isContradicted(unreached)) tell("theirs");
+  }
+
+  return {
+    async judge(unreached, others) {
+      sense.failed(unreached);
+      if (sense.isContradicted(unreached)) return "theirs";
+      if (cutOff || signal.aborted) return "ours";
+      const hosts = new Set(sense.failing().map(({ host }) => host));
+      hosts.delete(unreached.host);
+      return hosts.size < others ? "theirs" : await hold(unreached);
+    },
+    reached,
+    isCutOff: () => cutOff,
+    async stopped() {
+      await examining;
+    },
+  };
+}

@@ -1,0 +1,155 @@
+import { createRegistry } from "@herald/common/telemetry/metrics";
+import type { FailureKind } from "@herald/contracts";
+import { eventually } from "@herald/testkit/harness/eventually";
+import { type SteeredClock, steeredClock } from "@herald/testkit/harness/steered-clock";
+import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
+import type { ProbeResult } from "./attempt/probe.ts";
+import { type CutOff, createCutOff } from "./cut-off.ts";
+import type { Fault } from "./cut-off-watch.ts";
+import { createMetrics } from "./metrics.ts";
+
+let clock: SteeredClock;
+let cutOff: CutOff;
+let cutOffMetric: () => Promise<number | undefined>;
+/** What a probe of a host says. */
+let network: (host: string) => ProbeResult | Promise<ProbeResult>;
+let probed: string[];
+let returns: number;
+/** Ends the probes that have no answer. */
+let endProbes: () => void;
+
+beforeEach(() => {
+  const ended = new Promise<ProbeResult>((resolve) => {
+    endProbes = () => resolve("unclear");
+  });
+  clock = steeredClock();
+  network = () => "reached";
+  probed = [];
+  returns = 0;
+  const metrics = createMetrics(createRegistry("test"));
+  cutOffMetric = async () => (await metrics.cutOff.get()).values[0]?.value;
+  cutOff = createCutOff({
+    clock,
+    async probe(layer, { host }) {
+      probed.push(`${layer} ${host}`);
+      return await Promise.race([network(host), ended]);
+    },
+    metrics,
+    log: { debug() {}, info() {}, warn() {}, error() {}, isDebug: false },
+    onReturn: () => void returns++,
+    probeEveryMs: 1,
+  });
+});
+afterEach(async () => {
+  endProbes();
+  await cutOff.stop();
+});
+
+const delivery = (index: number) => ({
+  endpointId: `endpoint ${index}`,
+  organizationId: `organization ${index}`,
+  url: `https://${index}.example/hooks`,
+});
+
+/** An attempt that began a moment ago, and reached somebody or failed so. */
+function ends(index: number, failureKind: FailureKind | null): Promise<Fault> {
+  clock.advance(10);
+  return cutOff.judge(delivery(index), { durationMs: 5, failureKind, reached: failureKind === null });
+}
+
+const many = (count: number, failureKind: FailureKind) =>
+  Promise.all(Array.from({ length: count }, (_, index) => ends(index, failureKind)));
+
+describe("whose fault it is that a receiver was not reached", () => {
+  test.each<FailureKind>(["name_not_found", "address_blocked", "url_not_https", "other"])(
+    "%s is always the endpoint's own",
+    async (kind) => {
+      expect(new Set(await many(10, kind))).toEqual(new Set(["theirs"]));
+      expect(probed).toEqual([]);
+    },
+  );
+
+  test.each<FailureKind>(["resolver_failed", "unreachable", "connection_refused", "connection_timed_out", "timed_out"])(
+    "%s of many endpoints at once is Herald's, until somebody can be reached",
+    async (kind) => {
+      network = () => "failed";
+      const faults = await many(10, kind);
+      // The first ones that refuse are believed.
+      expect(faults.slice(2)).toEqual(Array(8).fill("ours"));
+      expect(cutOff.isCutOff()).toBe(true);
+      expect(cutOff.since()).toEqual(clock.now());
+      expect(await cutOffMetric()).toBe(1);
+      expect(await ends(11, kind)).toBe("ours");
+      clock.advance(1);
+      network = () => "reached";
+      await eventually(() => expect(cutOff.isCutOff()).toBe(false));
+      expect(cutOff.since()).toBeNull();
+      expect(await cutOffMetric()).toBe(0);
+      expect(returns).toBe(1);
+    },
+  );
+
+  test.each<FailureKind>(["resolver_failed", "unreachable", "connection_refused"])(
+    "%s of many endpoints is their own, where a receiver that was reached lately still can be",
+    async (kind) => {
+      await ends(99, null);
+      expect(new Set(await many(10, kind))).toEqual(new Set(["theirs"]));
+      expect(cutOff.isCutOff()).toBe(false);
+    },
+  );
+
+  test("one failure is Herald's, where nobody can be reached who was lately: no night is too quiet to tell", async () => {
+    for (const index of [1, 2, 3, 4]) await ends(index, null);
+    network = () => "failed";
+    expect(await ends(5, "resolver_failed")).toBe("ours");
+    expect(cutOff.isCutOff()).toBe(true);
+  });
+
+  test("where too few are known to tell, a failure is the receiver's", async () => {
+    await ends(1, null);
+    network = () => "failed";
+    expect(await ends(5, "resolver_failed")).toBe("theirs");
+    expect(cutOff.isCutOff()).toBe(false);
+  });
+
+  test("a receiver that refuses is believed at once, as long as no others do", async () => {
+    network = () => new Promise(() => {});
+    expect(await ends(1, "connection_refused")).toBe("theirs");
+    expect(await ends(2, "connection_refused")).toBe("theirs");
+    expect(probed).toEqual([]);
+  });
+
+  test("a held failure is the receiver's as soon as an attempt that began later reaches somebody", async () => {
+    await ends(1, null);
+    network = () => new Promise(() => {});
+    const held = ends(2, "unreachable");
+    await ends(3, null);
+    expect(await held).toBe("theirs");
+  });
+
+  test("receivers that are reached over open connections do not hide that name servers are dead", async () => {
+    network = () => "failed";
+    const held = many(10, "resolver_failed");
+    await ends(20, null);
+    expect(new Set(await held)).toEqual(new Set(["ours"]));
+    await ends(20, null);
+    expect(cutOff.isCutOff()).toBe(true);
+  });
+
+  test("a stop gives back what is held", async () => {
+    await ends(1, null);
+    network = () => new Promise(() => {});
+    const held = ends(2, "resolver_failed");
+    await eventually(() => expect(probed).toHaveLength(1));
+    const stopped = cutOff.stop();
+    expect(await held).toBe("ours");
+    endProbes();
+    await stopped;
+  });
+
+  test("while Herald is cut off, all receivers are probed in turn", async () => {
+    network = () => "failed";
+    await many(20, "unreachable");
+    await eventually(() => expect(new Set(probed).size).toBe(20));
+  });
+});

@@ -1,0 +1,121 @@
+import type { Clock } from "@herald/common/runtime/clock";
+import type { Log } from "@herald/common/telemetry/log";
+import type { FailureKind } from "@herald/contracts";
+import { isAskedFor, LAYERS, type Layer, type Probe } from "./attempt/probe.ts";
+import type { AttemptResult } from "./attempt/sender.ts";
+import { createTargets } from "./attempt/target.ts";
+import type { Receiver } from "./cut-off-sense.ts";
+import { type Fault, type Watch, watchLayer } from "./cut-off-watch.ts";
+import type { DispatcherMetrics } from "./metrics.ts";
+import type { ClaimedDelivery } from "./sql/claimed-delivery.ts";
+
+interface Parts {
+  clock: Clock;
+  probe: Probe;
+  metrics: Pick<DispatcherMetrics, "cutOff" | "givenBack">;
+  log: Log;
+  /** Herald is no longer cut off. */
+  onReturn: () => void;
+  probeEveryMs?: number;
+}
+
+/** Knows whether Herald is cut off from its receivers: its name servers are dead, it has no route, its way out is closed. */
+export interface CutOff {
+  /** Says whose fault an attempt's result is. Where that can't be told yet, it takes some seconds. Never rejects. */
+  judge(delivery: Attempted, result: Pick<AttemptResult, "durationMs" | "failureKind" | "reached">): Promise<Fault>;
+  isCutOff(): boolean;
+  /** Since when; null while it is not. */
+  since(): Date | null;
+  /** Ends the probes. From now on, what can't be told at once is Herald's. */
+  stop(): Promise<void>;
+}
+
+type Attempted = Pick<ClaimedDelivery, "endpointId" | "organizationId" | "url">;
+
+const PROBE_EVERY_MS = 1_000;
+
+/** Organizations of which the last receiver that was reached is known. */
+const MAX_ORGANIZATIONS = 64;
+
+/**
+ * Failures in the network's way, by the part of the way that failed, and with how many other hosts must fail too before such
+ * a failure is doubted. A receiver often refuses, or is too slow, all by itself; that a name server says nothing is seldom
+ * its fault.
+ */
+const IN_THE_WAY: Partial<Record<FailureKind, { layer: Layer; others: number }>> = {
+  resolver_failed: { layer: "names", others: 0 },
+  unreachable: { layer: "connections", others: 0 },
+  connection_refused: { layer: "connections", others: 2 },
+  connection_timed_out: { layer: "connections", others: 2 },
+  timed_out: { layer: "connections", others: 2 },
+};
+
+/**
+ * Names and connections are watched apart: while the name servers are dead, receivers are still reached over connections that
+ * were open before.
+ */
+export function createCutOff({ clock, probe, metrics, log, onReturn, probeEveryMs = PROBE_EVERY_MS }: Parts): CutOff {
+  const stopping = new AbortController();
+  const targetOf = createTargets();
+  /** By organization, the last one at the end. */
+  const reached = new Map<string, Attempted>();
+  const watches = Object.fromEntries(LAYERS.map((layer) => [layer, watch(layer)])) as Record<Layer, Watch>;
+  const isCutOff = () => LAYERS.some((layer) => watches[layer].isCutOff());
+  let since: Date | null = null;
+
+  function watch(layer: Layer): Watch {
+    const lately = () => {
+      const receivers = [...reached.values()].reverse().flatMap((each) => receiverOf(each) ?? []);
+      return layer === "names" ? receivers.filter(({ host }) => isAskedFor(host)) : receivers;
+    };
+    return watchLayer({ layer, probe, clock, probeEveryMs, lately, onChange, signal: stopping.signal });
+  }
+
+  function receiverOf({ endpointId, organizationId, url }: Attempted): Receiver | undefined {
+    const target = targetOf(url);
+    return target ? { endpointId, organizationId, host: target.host, port: target.port } : undefined;
+  }
+
+  function onChange(): void {
+    const is = isCutOff();
+    if (is === (since !== null)) return;
+    metrics.cutOff.set(Number(is));
+    if (is) {
+      since = clock.now();
+      const layers = LAYERS.filter((layer) => watches[layer].isCutOff());
+      log.error("no receiver can be reached: deliveries wait, and no failure counts for its receiver", { layers });
+    } else {
+      log.warn("receivers can be reached again; deliveries go on", { since });
+      since = null;
+      onReturn();
+    }
+  }
+
+  return {
+    async judge(delivery, { durationMs, failureKind, reached: hasReached }) {
+      const endedMs = clock.monotonicMs();
+      const startedMs = endedMs - durationMs;
+      const { endpointId, organizationId, url } = delivery;
+      if (hasReached) {
+        reached.delete(organizationId);
+        reached.set(organizationId, { endpointId, organizationId, url });
+        if (reached.size > MAX_ORGANIZATIONS) reached.delete(reached.keys().next().value as string);
+        watches.connections.reached(startedMs);
+        return "theirs";
+      }
+      const inTheWay = failureKind && IN_THE_WAY[failureKind];
+      const receiver = receiverOf(delivery);
+      if (!inTheWay || !receiver) return "theirs";
+      const { layer, others } = inTheWay;
+      const fault = await watches[layer].judge({ ...receiver, startedMs, endedMs }, others);
+      if (fault === "ours") metrics.givenBack.inc();
+      return fault;
+    },
+    isCutOff,
+    since: () => since,
+    async stop() {
+      stopping.abort();
+      await Promise.all(LAYERS.map((layer) => watches[layer].stopped()));
+    },
+  };
+}

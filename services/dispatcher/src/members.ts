@@ -1,0 +1,124 @@
+import { randomUUID } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Queries } from "@herald/common/database/queries";
+import type { Clock } from "@herald/common/runtime/clock";
+import { repeat } from "@herald/common/runtime/repeat";
+import type { Log } from "@herald/common/telemetry/log";
+import { clockDifferenceMs, NOT_READY_ABOVE_MS, WARN_ABOVE_MS } from "./clock-difference.ts";
+import type { Share } from "./endpoint-share.ts";
+import { createMembership } from "./membership.ts";
+import type { DispatcherMetrics } from "./metrics.ts";
+import { beat } from "./sql/beat.ts";
+import { leave } from "./sql/leave.ts";
+
+interface Parts {
+  queries: Queries;
+  clock: Clock;
+  metrics: Pick<DispatcherMetrics, "dispatchers" | "clockDifference">;
+  log: Log;
+}
+
+export interface MembersOptions {
+  /** Attempts that an endpoint may have at once, over all dispatchers. */
+  cap: number;
+  /** Whether no endpoint has more attempts under way in this process than this says. */
+  isWithin: (capOf: (endpointId: string) => number) => boolean;
+  /** Since when this process reaches no receiver at all; null while it does. */
+  cutOffSince: () => Date | null;
+}
+
+/** The dispatchers that are at work, this one among them, which share out each endpoint's attempts: see membership.ts. */
+export interface Members {
+  /** What this process has of the endpoint's attempts now. */
+  shareOf(endpointId: string): Share;
+  /** Resolves when this process has its share for the first time; never where it is stopped before. */
+  readonly begun: Promise<void>;
+  hasBegun(): boolean;
+  /** Whether this process's clock is near enough to PostgreSQL's for leases to hold. */
+  isClockRight(): boolean;
+  /** Tells the others that this process has ended its last attempt. Never rejects: they would find out by themselves. */
+  leave(): Promise<void>;
+}
+
+const BEAT_INTERVAL_MS = 1_000;
+
+/** While somebody waits for what a beat says. */
+const UNSETTLED_INTERVAL_MS = 250;
+
+/** A stop doesn't wait longer than this for PostgreSQL. */
+const LEAVE_TIMEOUT_MS = 1_000;
+
+export function joinMembers(parts: Parts, { cap, isWithin, cutOffSince }: MembersOptions): Members {
+  const { queries, clock, metrics, log } = parts;
+  const id = randomUUID();
+  const membership = createMembership(id, cap);
+  // What lapses while PostgreSQL does not answer, lapses in real time: the others watch it by PostgreSQL's clock.
+  const elapsedMs = () => performance.now();
+  let differenceMs = 0;
+  let announceBegun = () => {};
+  const begun = new Promise<void>((resolve) => {
+    announceBegun = resolve;
+  });
+
+  async function beatOnce(): Promise<void> {
+    const asked = clock.now();
+    const sentMs = elapsedMs();
+    const unseenMs = membership.unseenMs(sentMs);
+    const answer = await beat(queries, { id, agreedAt: membership.agreedAt(), cutOffSince: cutOffSince(), unseenMs });
+    compareClocks({ asked, theirs: answer.at, answered: clock.now() });
+    const had = membership.hasBegun();
+    membership.heard(answer, sentMs, isWithin);
+    metrics.dispatchers.set(membership.size());
+    if (membership.hasBegun()) announceBegun();
+    else if (had) log.warn("the other dispatchers took this one for dead; it joins them again");
+  }
+
+  function compareClocks(times: { asked: Date; theirs: Date; answered: Date }): void {
+    const before = differenceMs;
+    differenceMs = clockDifferenceMs(times);
+    metrics.clockDifference.set(differenceMs / 1_000);
+    const [was, is] = [Math.abs(before) > WARN_ABOVE_MS, Math.abs(differenceMs) > WARN_ABOVE_MS];
+    if (is && !was) {
+      log.warn("this machine's clock and PostgreSQL's differ; leases may be over when they are written", {
+        aheadMs: differenceMs,
+      });
+    } else if (was && !is) log.info("this machine's clock and PostgreSQL's agree again");
+  }
+
+  let failed = false;
+  const beating = repeat(
+    async (signal) => {
+      // The first answer says nothing yet of those who came in the same moment; the second one does.
+      if (membership.size() === 0) await beatOnce();
+      await beatOnce();
+      failed = false;
+      while (membership.isUnsettled() && !signal.aborted) {
+        await sleep(UNSETTLED_INTERVAL_MS, undefined, { signal }).catch(() => {});
+        if (!signal.aborted) await beatOnce();
+      }
+    },
+    {
+      intervalMs: BEAT_INTERVAL_MS,
+      onFailure(error) {
+        if (!failed) log.warn("the other dispatchers can't be asked; nothing new begins while this lasts", { error });
+        failed = true;
+      },
+    },
+  );
+
+  async function tell(): Promise<void> {
+    await beating.stop();
+    await leave(queries, id);
+  }
+
+  return {
+    shareOf: (endpointId) => membership.shareOf(endpointId, elapsedMs()),
+    begun,
+    hasBegun: membership.hasBegun,
+    isClockRight: () => Math.abs(differenceMs) <= NOT_READY_ABOVE_MS,
+    async leave() {
+      const left = tell().catch((error) => log.warn("the other dispatchers couldn't be told of the end", { error }));
+      await Promise.race([left, sleep(LEAVE_TIMEOUT_MS, undefined, { ref: false })]);
+    },
+  };
+}

@@ -1,0 +1,51 @@
+import type { Queries } from "@herald/common/database/queries";
+import type { BeatAnswer } from "../membership.ts";
+
+export interface Beat {
+  id: string;
+  /** The time of the members whom this dispatcher counts. */
+  agreedAt: Date | null;
+  /** Since when it reaches no receiver at all; null while it does. */
+  cutOffSince: Date | null;
+  /** Members that were not seen for so long are removed. */
+  unseenMs: number;
+}
+
+interface Row {
+  id: string;
+  joinedAt: Date;
+  agreedAt: Date | null;
+  at: Date;
+}
+
+/**
+ * Renews a dispatcher's row, or inserts it, removes those that are dead, and returns the others. All times are PostgreSQL's: `now()` is
+ * never after the statement's snapshot, so who was visible at the time that it returns is in what it returns.
+ *
+ * Locks its own row, and the rows that it removes; skips those that others lock. Reads the whole table, a row for each dispatcher.
+ */
+export async function beat(queries: Queries, { id, agreedAt, cutOffSince, unseenMs }: Beat): Promise<BeatAnswer> {
+  const rows = await queries.$queryRaw<Row[]>`
+    with own as (
+      insert into dispatcher as own (id, joined_at, seen_at, agreed_at, cut_off_since)
+      values (${id}::uuid, now(), now(), ${agreedAt}::timestamptz, ${cutOffSince}::timestamptz)
+      on conflict (id) do update
+      set seen_at = excluded.seen_at, agreed_at = excluded.agreed_at, cut_off_since = excluded.cut_off_since
+      returning id, joined_at, agreed_at
+    ), removed as (
+      delete from dispatcher
+      where id in (
+        select id from dispatcher
+        where id <> ${id}::uuid and seen_at < now() - ${unseenMs}::float8 * interval '1 millisecond'
+        for update skip locked
+      )
+      returning id
+    )
+    select id, joined_at as "joinedAt", agreed_at as "agreedAt", now()::timestamptz(3) as "at" from own
+    union all
+    select id, joined_at, agreed_at, now()::timestamptz(3) from dispatcher
+    where id <> ${id}::uuid and id not in (select id from removed)`;
+  const [own] = rows;
+  if (own === undefined) throw new Error("PostgreSQL answered a beat with no row.");
+  return { at: own.at, members: rows };
+}

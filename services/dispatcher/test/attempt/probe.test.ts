@@ -1,0 +1,59 @@
+import { parsePrivateNetworks } from "@herald/common/security/private-networks";
+import { type NameAnswer, type NameServer, NO_ROUTE, nameServer } from "@herald/testkit/harness/name-server";
+import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
+import { createProbe, type Probe, type ProbeResult } from "../../src/attempt/probe.ts";
+import { type Receiver, tcpReceiver } from "./receivers.ts";
+
+let names: NameServer;
+let receiver: Receiver;
+let probe: Probe;
+
+beforeEach(async () => {
+  names = await nameServer();
+  receiver = await tcpReceiver(() => {});
+  probe = createProbe({ allowedPrivateNetworks: parsePrivateNetworks("127.0.0.0/8"), servers: [names.address] });
+});
+afterEach(async () => {
+  await receiver.close();
+  await names.close();
+});
+
+describe("a probe", () => {
+  test.each<[NameAnswer, ProbeResult]>([
+    [["127.0.0.1"], "reached"],
+    ["failed", "failed"],
+    ["refused", "failed"],
+    ["silence", "failed"],
+    ["unknown", "unclear"],
+  ])("of names that gets %p is %p", async (answer, result) => {
+    names.answerWith(answer);
+    expect(await probe("names", { host: "a.example", port: receiver.port })).toBe(result);
+    expect(receiver.accepted()).toBe(0);
+  });
+
+  test("of names asks each time", async () => {
+    const target = { host: "a.example", port: 443 };
+    expect(await probe("names", target)).toBe("reached");
+    await names.die();
+    expect(await probe("names", target)).toBe("failed");
+    await names.revive();
+    expect(await probe("names", target)).toBe("reached");
+  });
+
+  test.each<[string, string, ProbeResult]>([
+    ["a receiver", "127.0.0.1", "reached"],
+    ["a receiver's name", "a.example", "reached"],
+    ["a network without a route", NO_ROUTE, "failed"],
+    ["an address that is not allowed", "10.0.0.1", "unclear"],
+  ])("of a connection to %s, %p, is %p", async (_title, host, result) => {
+    expect(await probe("connections", { host, port: receiver.port })).toBe(result);
+  });
+
+  test("of a connection that is refused has failed, and one that was made is closed", async () => {
+    const { port } = receiver;
+    expect(await probe("connections", { host: "127.0.0.1", port })).toBe("reached");
+    await receiver.close();
+    expect(await probe("connections", { host: "127.0.0.1", port })).toBe("failed");
+    receiver = await tcpReceiver(() => {});
+  });
+});

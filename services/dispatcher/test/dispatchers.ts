@@ -1,0 +1,78 @@
+import { randomBytes } from "node:crypto";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { secretBox } from "@herald/common/security/secret-box";
+import type { Service } from "@herald/common/service/run-service";
+import { certificates } from "@herald/testkit/harness/certificates";
+import { insertDelivery, insertEndpoint } from "@herald/testkit/harness/rows";
+import type { TestBroker } from "@herald/testkit/harness/use-broker";
+import type { TestDatabase } from "@herald/testkit/harness/use-database";
+import { afterAll, afterEach, beforeAll } from "@jest/globals";
+import { startDispatcher } from "../src/start-dispatcher.ts";
+
+const SECRET_KEYS = `test:${randomBytes(32).toString("base64")}`;
+
+/** Starts dispatchers in this process, on the servers of a test file. They are stopped after each test. */
+export function useDispatchers(db: TestDatabase, broker: TestBroker) {
+  const running = new Set<Service>();
+  let folder = "";
+
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), "herald-dispatchers-"));
+    await writeFile(join(folder, "ca.pem"), (await certificates()).caPem);
+  });
+  afterAll(() => rm(folder, { recursive: true }));
+  afterEach(async () => {
+    await Promise.all([...running].map(stop));
+  });
+
+  async function start(settings: Record<string, string> = {}): Promise<Service> {
+    const dispatcher = await startDispatcher({
+      DATABASE_URL: db.url,
+      AMQP_URL: broker.url,
+      BROKER_NAMESPACE: broker.namespace,
+      OPERATIONS_PORT: "0",
+      HTTP_HOST: "127.0.0.1",
+      LOG_LEVEL: "error",
+      SECRET_KEYS,
+      ALLOWED_PRIVATE_NETWORKS: "127.0.0.0/8",
+      EXTRA_CA_FILE: join(folder, "ca.pem"),
+      ...settings,
+    });
+    running.add(dispatcher);
+    await dispatcher.ready();
+    return dispatcher;
+  }
+
+  async function stop(dispatcher: Service): Promise<void> {
+    if (running.delete(dispatcher)) await dispatcher.stop();
+  }
+
+  async function insertEndpointAt(url: string): Promise<{ id: string; organizationId: string }> {
+    const { prisma } = db.database;
+    const { id, organizationId } = await insertEndpoint(prisma, { url });
+    await prisma.webhookEndpoint.update({
+      where: { id },
+      data: { sealedSecret: secretBox(SECRET_KEYS).seal("secret", id) },
+    });
+    return { id, organizationId };
+  }
+
+  /** Stores deliveries of an endpoint that are due now, or so much later; returns their ids. */
+  async function insertDeliveries(
+    endpoint: { id: string; organizationId: string },
+    count: number,
+    { dueInMs = 0 } = {},
+  ): Promise<string[]> {
+    const ids: string[] = [];
+    for (let index = 0; index < count; index++) {
+      const createdAt = new Date();
+      const due = { dueAt: new Date(createdAt.getTime() + dueInMs) };
+      ids.push((await insertDelivery(db.database.prisma, endpoint, { createdAt, due })).id);
+    }
+    return ids;
+  }
+
+  return { start, stop, insertEndpointAt, insertDeliveries };
+}
