@@ -17,8 +17,12 @@ const IDLE_MS = 30_000;
 const BEFORE_RECEIVER_MS = 1_000;
 /** Over all endpoints. Each holds some 60 KB; what is over this gives way, the longest idle first. */
 const MAX_IDLE = 500;
-/** Resuming spares a receiver's certificate check, most of a handshake's cost. A session holds some 2 KB. */
-const MAX_SESSIONS = 4_000;
+/**
+ * By host and port. With more hosts than idle connections most attempts open one: resuming a session then takes a third of a
+ * whole handshake's CPU. Hosts that take turns need a session each, or none finds its own: the oldest gives way. Each holds
+ * 1 to 2 KB.
+ */
+const MAX_SESSIONS = 20_000;
 /**
  * Node gives up on a name's first address after 250 ms to try the next. Half of the world's receivers are a slow round
  * trip and one lost packet away from that, and a name's last address is often IPv6 that does not work here.
