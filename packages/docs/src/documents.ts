@@ -1,5 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { readResults } from "@herald/bench/bench/results";
+import { readRuns } from "@herald/bench/chaos/results";
 import { DEFAULT_API_LIMITS, type EventPayload } from "@herald/contracts";
 import { dispatcherSettings } from "@herald/dispatcher";
 import { errorsPage, eventTypes, managementApiSettings, openApiDocument } from "@herald/management-api";
@@ -7,9 +9,11 @@ import { publisherSettings } from "@herald/publisher";
 import { projectFolder } from "@herald/testkit/stack/folders";
 import { stringify } from "yaml";
 import { asyncApiDocument } from "./asyncapi.ts";
+import { CHAOS_RUNS, chaosBlocks } from "./chaos-runs.ts";
 import { configurationDocument, envExample, knownSettings } from "./configuration.ts";
 import { layersTable } from "./layers.ts";
 import { heraldMetrics, metricsDocument } from "./metrics.ts";
+import { RESULTS, scalingBlocks, scalingPlots } from "./scaling/scaling.ts";
 
 /** What a person types to write every generated document. `pnpm docs` alone is a command of pnpm itself. */
 export const COMMAND = "pnpm run docs";
@@ -27,6 +31,7 @@ export function documents(): Record<string, string> {
   };
   const settings = knownSettings(services);
   const openApi = openApiDocument({ limits: DEFAULT_API_LIMITS, basePath: "", cookieName: "herald_session" });
+  const measured = readResults(join(projectFolder(), RESULTS));
   return {
     ".env.example": envExample(settings),
     "docs/configuration.md": configurationDocument(settings, Object.keys(services)),
@@ -38,8 +43,18 @@ export function documents(): Record<string, string> {
     "docs/api/errors.md": errorsPage(),
     "docs/operating/metrics.md": metricsDocument(heraldMetrics()),
     "docs/emitting-events.md": withBlock(read("docs/emitting-events.md"), "event types", eventTypesTable()),
+    "docs/scaling.md": withBlocks(read("docs/scaling.md"), scalingBlocks(measured)),
+    ...scalingPlots(measured),
+    "docs/reliability.md": withBlocks(
+      read("docs/reliability.md"),
+      chaosBlocks(readRuns(join(projectFolder(), CHAOS_RUNS))),
+    ),
     "docs/architecture.md": withBlock(read("docs/architecture.md"), "layers", layersTable()),
   };
+}
+
+function withBlocks(text: string, blocks: Record<string, string>): string {
+  return Object.entries(blocks).reduce((page, [name, block]) => withBlock(page, name, block), text);
 }
 
 function read(file: string): string {

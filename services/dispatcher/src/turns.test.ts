@@ -22,7 +22,7 @@ function receivers(organizationId: string, count: number, answersAfterMs: number
   });
 }
 
-/** A dispatcher in virtual time, by steps of a millisecond. Returns what each organization got. */
+/** A dispatcher in virtual time. Returns what each organization got. */
 function simulate(all: readonly Receiver[], forMs: number) {
   const budget = createBudget({ maxInFlight: MAX_IN_FLIGHT });
   const lane = budget.lane(CONCURRENCY);
@@ -70,7 +70,9 @@ function simulate(all: readonly Receiver[], forMs: number) {
 
   for (const receiver of all) after(receiver.fromMs, () => turns.add(receiver));
   for (; now < forMs; now++) {
-    for (const task of agenda.get(now) ?? []) task();
+    const tasks = agenda.get(now);
+    if (!tasks) continue;
+    for (const task of tasks) task();
     agenda.delete(now);
     while (claims < 2 && !lane.isFull()) {
       const demands = turns.take();

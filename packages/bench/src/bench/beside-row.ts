@@ -66,6 +66,7 @@ export function besideRow(row: BesideRowOptions): Row {
       ...BENCH_LOAD,
       ...EXACTLY_ONCE,
     },
+    compared: { ratio: "shown" },
     async open(environment, options) {
       const seconds = Math.min(options.seconds, maxSeconds);
       const running = await startHerald(environment, { name, endpoints });

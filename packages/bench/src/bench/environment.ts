@@ -12,7 +12,7 @@ import { type ServerWork, serverWork } from "./server-work.ts";
 
 /** The servers of one run: everything real, everything its own, on this machine. */
 export interface BenchEnvironment {
-  /** PEM of the authority behind `receiverCertificate`. */
+  /** PEM of the authority behind `receiverCertificate`, which is for this machine and for all of receivers.example. */
   readonly ca: string;
   readonly receiverCertificate: KeyPair;
   /** A Herald of its own on these servers: an empty database and names of its own on the broker. */
@@ -26,7 +26,8 @@ export interface BenchEnvironment {
 export interface BenchHerald extends HeraldEnvironment {
   /** What the servers have done so far for everybody. */
   serverWork(): Promise<ServerWork>;
-  start(name: ServiceName, settings?: Record<string, string>): Promise<ServiceProcess>;
+  /** @param nodeArgs node's own arguments */
+  start(name: ServiceName, settings?: Record<string, string>, nodeArgs?: readonly string[]): Promise<ServiceProcess>;
   /** Stops its services and drops its database; does nothing the second time. */
   close(): Promise<void>;
 }
@@ -58,7 +59,7 @@ export async function openBenchEnvironment({
     const authority = await makeAuthority("Herald bench authority");
     const caFile = join(folder, "ca.pem");
     await writeFile(caFile, authority.cert);
-    const receiverCertificate = await authority.issue({ names: ["localhost", "127.0.0.1"] });
+    const receiverCertificate = await authority.issue({ names: ["localhost", "127.0.0.1", "*.receivers.example"] });
     let opened = 0;
     const withCode = (code?: string): BenchEnvironment => ({
       ca: authority.cert,
@@ -106,12 +107,12 @@ async function openHerald(
   return {
     ...own,
     serverWork: () => serverWork(own.databaseUrl, control),
-    async start(name, settings = {}) {
+    async start(name, settings = {}, nodeArgs = []) {
       const profiling = profileFolder ? ["--cpu-prof", `--cpu-prof-dir=${profileFolder}`] : [];
       const service = await startServiceProcess(
         name,
         { ...heraldSettings(own), ...settings },
-        { folder: code, nodeArgs: profiling },
+        { folder: code, nodeArgs: [...profiling, ...nodeArgs] },
       );
       services.add(service);
       return service;

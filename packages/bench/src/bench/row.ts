@@ -7,8 +7,10 @@ export interface Row {
   readonly title: string;
   /** By the names that `round` returns, in the order in which they are shown. */
   readonly figures: Readonly<Record<string, FigureKind>>;
-  /** Figures that `--baseline` sets beside another commit's, each with what their ratio has to reach. */
-  readonly compared?: Readonly<Record<string, Bar>>;
+  /** Figures that `--baseline` sets beside another commit's, each with what their ratio has to reach, if anything. */
+  readonly compared?: Readonly<Record<string, Bar | "shown">>;
+  /** Measured once for each size of `--growth`. */
+  readonly grows?: true;
   /** Starts what it measures, and warms it up. */
   open(environment: BenchEnvironment, options: BenchOptions): Promise<OpenRow>;
 }

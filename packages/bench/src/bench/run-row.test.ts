@@ -33,3 +33,14 @@ test("without a baseline a row has its own figures alone", async () => {
   const { figures } = await runRow(row, environment(4), options);
   expect(figures.map(({ name }) => name)).toEqual(["time", "size"]);
 });
+
+test("a figure that is only shown beside the baseline's has no ratio", async () => {
+  const shown: Row = { ...row, compared: { time: "shown" } };
+  const { figures } = await runRow(shown, environment(4), { ...options, baseline: environment(10) });
+  expect(figures.map(({ name }) => name)).toEqual(["time", "timeBaseline", "size"]);
+});
+
+test("a row that is measured for several histories says for which", async () => {
+  expect(await runRow({ ...row, grows: true }, environment(4), options)).toMatchObject({ name: "row", growth: 1 });
+  expect(await runRow(row, environment(4), options)).not.toHaveProperty("growth");
+});

@@ -4,7 +4,7 @@ import { median } from "./statistics.ts";
 
 export interface Figure extends FigureKind {
   name: string;
-  /** One a round. */
+  /** One a round. In JSON, what was not measured is null. */
   values: number[];
   median: number;
   lowest: number;
@@ -15,6 +15,8 @@ export interface Figure extends FigureKind {
 
 export interface RowResult {
   name: string;
+  /** The history's size, of a row that is measured for several. */
+  growth?: number;
   title: string;
   conditions: Readonly<Record<string, string | number>>;
   figures: Figure[];
@@ -48,11 +50,9 @@ export async function runRow(
   const kinds = Object.entries(row.figures).flatMap(([name, kind]): [string, FigureKind][] => {
     const bar = compared[name];
     if (!bar) return [[name, kind]];
-    return [
-      [name, kind],
-      [otherName(name), { label: "  the baseline's", unit: kind.unit }],
-      [ratioName(name), { label: "  to the baseline's", unit: "x", bar }],
-    ];
+    const beside: [string, FigureKind] = [otherName(name), { label: "  the baseline's", unit: kind.unit }];
+    if (bar === "shown") return [[name, kind], beside];
+    return [[name, kind], beside, [ratioName(name), { label: "  to the baseline's", unit: "x", bar }]];
   });
   const figures = kinds.map(([name, kind]) =>
     figureOf(
@@ -61,10 +61,12 @@ export async function runRow(
       measured.map((round) => round[name] ?? Number.NaN),
     ),
   );
-  return { name: row.name, title: row.title, conditions: open.conditions, figures };
+  const size = row.grows && { growth: options.growth };
+  return { name: row.name, ...size, title: row.title, conditions: open.conditions, figures };
 }
 
-const otherName = (name: string) => `${name}Baseline`;
+/** What the baseline's figure of this name is called. */
+export const otherName = (name: string) => `${name}Baseline`;
 const ratioName = (name: string) => `${name}ToBaseline`;
 
 function besides(own: Record<string, number>, other: Record<string, number>): Record<string, number> {

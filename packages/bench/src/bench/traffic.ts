@@ -11,8 +11,7 @@ export interface Traffic {
   readonly receiverUrl: string;
   /** One for each endpoint, so that an event is one delivery. */
   readonly organizationIds: readonly string[];
-  /** Emits so many events as fast as it can; resolves when all are confirmed. */
-  emit(count: number): Promise<void>;
+  emit: AddedEmitter["emit"];
   /** Emits at an even rate, whatever becomes of the events; resolves with how many when all are confirmed. */
   emitEvenly(perSecond: number, seconds: number): Promise<number>;
   /** Keeps so many events ahead of the receiver until told to end; resolves with how many it emitted. */
@@ -30,8 +29,10 @@ export interface Traffic {
   answerAfter(milliseconds: number): Promise<void>;
   /** Creates an endpoint, with an organization of its own, that gets nothing of what is emitted here. */
   addEndpoint(name: string): Promise<AddedEndpoint>;
+  /** Creates an organization with so many such endpoints: an event of it is a delivery to each of them. */
+  addOrganization(name: string, endpoints: number): Promise<AddedEndpoint[]>;
   /** Starts another emitter, a process of its own, of events for an added endpoint whose way is not measured. */
-  addEmitter(endpoint: AddedEndpoint): Promise<Pick<Traffic, "emit">>;
+  addEmitter(endpoint: AddedEndpoint): Promise<AddedEmitter>;
   /** Share of the time since the last call that the emitter's and the receiver's threads worked, in percent. */
   busy(): Promise<Busy>;
   close(): Promise<void>;
@@ -55,6 +56,15 @@ export interface TrafficArrivals {
   plannedAt: number[];
 }
 
+export interface AddedEmitter {
+  /**
+   * Emits so many events as fast as it can; resolves when all are confirmed.
+   *
+   * @param textBytes that each of them carries besides what all do
+   */
+  emit(count: number, textBytes?: number): Promise<void>;
+}
+
 /** An endpoint for what goes on beside the measured traffic. */
 export interface AddedEndpoint {
   readonly id: string;
@@ -71,11 +81,22 @@ export interface AddedEndpoint {
 const LEAD = 2_000;
 const CHUNK = 250;
 
+export interface TrafficOptions {
+  api: ServiceProcess;
+  endpoints: number;
+  /** The host of each endpoint's URL: this machine by its address, unless said otherwise. */
+  hostOf?: (index: number) => string;
+}
+
+const HOST = "127.0.0.1";
+/** Endpoints that are created at once, where there are very many. */
+const CREATED_AT_ONCE = 8;
+
 /** Creates the endpoints through the management API; the publisher must run before anything is emitted. */
 export async function startTraffic(
   environment: BenchEnvironment,
   herald: BenchHerald,
-  { api, endpoints }: { api: ServiceProcess; endpoints: number },
+  { api, endpoints, hostOf = () => HOST }: TrafficOptions,
 ): Promise<Traffic> {
   const children: Child[] = [];
   const close = async () => {
@@ -90,12 +111,19 @@ export async function startTraffic(
     const receiver = await start("./processes/receiver.js");
     const askReceiver = <T>(request: ReceiverRequest) => receiver.ask<T>(request);
     const port = await askReceiver<number>({ type: "listen", ...environment.receiverCertificate });
-    const receiverUrl = `https://127.0.0.1:${port}`;
-    const createEndpoint = async (path: string) => {
-      const admin = await apiClient(`http://127.0.0.1:${api.port}`);
-      const { endpoint } = await admin.create({ url: `${receiverUrl}${path}` });
+    const receiverUrl = `https://${HOST}:${port}`;
+    const newAdmin = () => apiClient(`http://127.0.0.1:${api.port}`);
+    const createEndpoint = async (path: string, admin: ApiClient, host = HOST) => {
+      const { endpoint } = await admin.create({ url: `https://${host}:${port}${path}` });
       return { admin, id: endpoint.id };
     };
+    const addEndpoint = async (path: string, admin: ApiClient): Promise<AddedEndpoint> => ({
+      ...(await createEndpoint(path, admin)),
+      path,
+      answer: (behaviour) => askReceiver({ type: "answer", path, behaviour }),
+      watch: () => askReceiver({ type: "watch", path }),
+      watched: () => askReceiver({ type: "watched" }),
+    });
     const startEmitter = async (organizationIds: readonly string[], timed: boolean) => {
       const emitter = await start("./processes/emitter.js");
       const ask = <T>(request: EmitterRequest) => emitter.ask<T>(request);
@@ -105,7 +133,15 @@ export async function startTraffic(
 
     const paths = Array.from({ length: endpoints }, (_, index) => `/${index}`);
     const organizationIds: string[] = [];
-    for (const path of paths) organizationIds.push((await createEndpoint(path)).admin.organizationId);
+    while (organizationIds.length < endpoints) {
+      const first = organizationIds.length;
+      const created = await Promise.all(
+        paths
+          .slice(first, first + CREATED_AT_ONCE)
+          .map(async (path, index) => await createEndpoint(path, await newAdmin(), hostOf(first + index))),
+      );
+      organizationIds.push(...created.map(({ admin }) => admin.organizationId));
+    }
     const askEmitter = await startEmitter(organizationIds, true);
     const sum = (of: Record<string, number>) => paths.reduce((total, path) => total + (of[path] ?? 0), 0);
 
@@ -114,7 +150,7 @@ export async function startTraffic(
       return added ? (counts[added.path] ?? 0) : sum(counts);
     }
 
-    const emit = (count: number) => askEmitter<void>({ type: "emit", count });
+    const emit = (count: number, textBytes = 0) => askEmitter<void>({ type: "emit", count, textBytes });
     return {
       receiverUrl,
       organizationIds,
@@ -149,19 +185,16 @@ export async function startTraffic(
       async answerAfter(afterMs) {
         for (const path of paths) await askReceiver({ type: "answer", path, behaviour: { afterMs } });
       },
-      async addEndpoint(name) {
-        const path = `/${name}`;
-        return {
-          ...(await createEndpoint(path)),
-          path,
-          answer: (behaviour) => askReceiver({ type: "answer", path, behaviour }),
-          watch: () => askReceiver({ type: "watch", path }),
-          watched: () => askReceiver({ type: "watched" }),
-        };
+      addEndpoint: async (name) => await addEndpoint(`/${name}`, await newAdmin()),
+      async addOrganization(name, count) {
+        const admin = await newAdmin();
+        const added: AddedEndpoint[] = [];
+        while (added.length < count) added.push(await addEndpoint(`/${name}-${added.length}`, admin));
+        return added;
       },
       async addEmitter({ admin }) {
         const ask = await startEmitter([admin.organizationId], false);
-        return { emit: (count) => ask({ type: "emit", count }) };
+        return { emit: (count, textBytes = 0) => ask({ type: "emit", count, textBytes }) };
       },
       busy: async () => ({
         emitter: await askEmitter<number>({ type: "busy" }),

@@ -1,8 +1,8 @@
 import type { ScenarioResult } from "./scenarios/scenario.ts";
 import type { Findings } from "./verdict/reconcile.ts";
 
-/** Each with what it must be. */
-const ROWS: readonly [keyof Findings, string][] = [
+/** What must not be, each with its words. */
+export const MUST_NOT_BE: readonly [keyof Findings, string][] = [
   ["lost", "lost"],
   ["wronglyExhausted", "given up, and no fault of the receiver's"],
   ["tooManyAttempts", "more than five attempts"],
@@ -11,6 +11,8 @@ const ROWS: readonly [keyof Findings, string][] = [
   ["unending", "without an end"],
   ["unexplainedDuplicates", "duplicates that nothing explains"],
   ["wronglyDisabled", "wrongly or silently disabled"],
+  ["disabledForOurFault", "disabled for our fault"],
+  ["disabledByRestart", "disabled by a restart"],
   ["crashed", "services that ended by themselves"],
 ];
 
@@ -26,11 +28,16 @@ export function hasPassed({ verdict, complaints }: ScenarioResult): boolean {
   return verdict.passed && complaints.length === 0;
 }
 
+export type ChaosReport = ReturnType<typeof reportOf>;
+
 /** The report of a run for programs. */
 export function reportOf(head: ReportHead, result: ScenarioResult) {
   const { verdict, history, quietAfterMs, extra, complaints } = result;
   const { findings, figures } = verdict;
-  const counts = Object.fromEntries(Object.entries(findings).map(([name, list]) => [name, list.length]));
+  const counts = Object.fromEntries(MUST_NOT_BE.map(([name]) => [name, findings[name].length])) as Record<
+    keyof Findings,
+    number
+  >;
   return {
     ...head,
     passed: hasPassed(result),
@@ -69,11 +76,11 @@ export function tableOf(head: ReportHead, result: ScenarioResult): string {
     ["quiet after", `${(quietAfterMs / 1_000).toFixed(1)} s`],
     ["duplicates", duplicates === 0 ? "0" : `${duplicates}: ${list(figures.duplicates)}`],
     ["the machine stood still for up to", `${history.stoodStillMs} ms`],
-    ...ROWS.map(([key, name]): [string, string] => [`${name} (must be 0)`, String(findings[key].length)]),
+    ...MUST_NOT_BE.map(([key, name]): [string, string] => [`${name} (must be 0)`, String(findings[key].length)]),
     ...Object.entries(extra).map(([name, value]): [string, string] => [name, String(value)]),
     ["verdict", hasPassed(result) ? "passed" : "FAILED"],
   ];
-  const examples = ROWS.flatMap(([key, name]) =>
+  const examples = MUST_NOT_BE.flatMap(([key, name]) =>
     findings[key].slice(0, EXAMPLES).map((example) => `${name}: ${example}`),
   );
   return [...rows.map(([name, value]) => `${name.padEnd(48)} ${value}`), ...examples, ...complaints].join("\n");

@@ -10,6 +10,7 @@ import type { ChaosEnvironment } from "./environment/open-environment.ts";
 import { collectNotices, countMessages, readNotices } from "./environment/queues.ts";
 import type { ReceiverRequest } from "./environment/receiver-process.ts";
 import { type ChaosTimes, DISABLE_AFTER, MAX_ATTEMPTS } from "./environment/settings.ts";
+import { type Asked, type Load, loadFaults } from "./load.ts";
 import type { Period, Tenant } from "./plan/tenants.ts";
 import type { EmittedRecord, History, InjectedFault, ReceivedRequest } from "./verdict/history.ts";
 import { reconcile, type Verdict } from "./verdict/reconcile.ts";
@@ -34,14 +35,6 @@ export interface RunOptions {
   progress: (text: string) => void;
 }
 
-/** What a disturbance may ask of the load that it disturbs. */
-export interface Load {
-  /** Emits no more, and resolves when each event that was confirmed has been delivered. */
-  settle(): Promise<void>;
-  /** Emits every event once more, as it was; resolves when all are confirmed. */
-  emitAgain(): Promise<void>;
-}
-
 export interface RunResult {
   verdict: Verdict;
   history: History;
@@ -60,20 +53,21 @@ export async function runUnderLoad(environment: ChaosEnvironment, options: RunOp
   const { servers, namespace } = environment;
   const receivers = await startChild(new URL("./environment/receiver-process.js", import.meta.url));
   const emitter = await startChild(new URL("./environment/emitter-process.js", import.meta.url));
-  const ask = {
+  const ask: Asked = {
     receivers: <T>(request: ReceiverRequest) => receivers.ask<T>(request),
     emitter: <T>(request: EmitterRequest) => emitter.ask<T>(request),
   };
   let database: Database | undefined;
   try {
-    const port = await ask.receivers<number>({
+    const ports = await ask.receivers<number[]>({
       type: "listen",
+      count: tenants.flatMap((tenant) => tenant.endpoints).length,
       ...environment.receiverCertificate,
       seed,
       outages: [...outages],
       attemptTimeoutMs: times.attemptTimeoutMs,
     });
-    const endpoints = await createEndpoints(environment, tenants, port, receivers);
+    const endpoints = await createEndpoints(environment, tenants, ports, receivers);
     await collectNotices(servers.amqpUrls(), names(namespace).noticesExchange, NOTICES_QUEUE);
     await ask.emitter({
       type: "connect",
@@ -94,6 +88,7 @@ export async function runUnderLoad(environment: ChaosEnvironment, options: RunOp
         await untilQuiet(expectedDeliveries(emitted, endpoints) + admin.manual.length);
       },
       emitAgain: () => ask.emitter({ type: "again", withinMs: CONFIRM_WITHIN_MS }),
+      ...loadFaults(ask, endpoints),
     };
     const [faults] = await Promise.all([disturb(load), pause(seconds * 1_000)]);
 
@@ -168,7 +163,7 @@ interface RunEndpoint extends AdminEndpoint {
 async function createEndpoints(
   environment: ChaosEnvironment,
   tenants: readonly Tenant[],
-  receiverPort: number,
+  ports: readonly number[],
   receivers: Child,
 ): Promise<RunEndpoint[]> {
   const created: RunEndpoint[] = [];
@@ -176,7 +171,7 @@ async function createEndpoints(
     const api = await apiClient(environment.apiUrl, organizationId);
     for (const { character, types } of endpoints) {
       const number = created.length;
-      const url = `https://127.0.0.1:${receiverPort}/${number}`;
+      const url = `https://${number}.receiver.test:${ports[number]}/${number}`;
       const { endpoint, signingSecret } = await api.create({ name: character, url, events: [...types] });
       if (!signingSecret) throw new Error("The API created an endpoint and did not say its secret.");
       await receivers.ask({ type: "endpoint", number, id: endpoint.id, character, secret: signingSecret });

@@ -2,18 +2,23 @@ import { parseArgs } from "node:util";
 import { buildBaseline } from "../bench/baseline.ts";
 import { openBenchEnvironment } from "../bench/environment.ts";
 import { machine } from "../bench/machine.ts";
+import { currentCommit, mergeResults, readResults, writeResults } from "../bench/results.ts";
 import { ROWS } from "../bench/rows/index.ts";
 import { type RowResult, runRow } from "../bench/run-row.ts";
 import { table } from "../bench/table.ts";
 
+const COMPARED = ROWS.filter(({ compared }) => compared)
+  .map(({ name }) => name)
+  .join(", ");
 const USAGE = `pnpm bench [options]: measures Herald on this machine, with a PostgreSQL, a RabbitMQ and a receiver of its own.
 
   --only a,b         rows to measure: ${ROWS.map(({ name }) => name).join(", ")}
   --seconds N        how long each figure is measured in a round (5)
   --rounds N         rounds; the table shows their medians and spread (3)
-  --growth N         finished deliveries that "growth" stores (200000)
-  --baseline COMMIT  builds this commit into .local, and measures "latency" and "deliveries" with it too, by turns
+  --growth N,M       finished deliveries that "growth" stores, one size after the other (200000)
+  --baseline COMMIT  builds this commit into .local, and measures with it too, by turns, what is compared: ${COMPARED}
   --profile DIR      writes CPU profiles of the services there
+  --save FILE        puts the results into this file, in the place of those that it has of the same rows
   --json             prints everything as JSON`;
 
 const { values } = parseArgs({
@@ -24,6 +29,7 @@ const { values } = parseArgs({
     growth: { type: "string", default: "200000" },
     baseline: { type: "string" },
     profile: { type: "string" },
+    save: { type: "string" },
     json: { type: "boolean", default: false },
     help: { type: "boolean", default: false },
   },
@@ -34,14 +40,15 @@ if (values.help) {
 }
 const only = values.only?.split(",");
 const unknown = only?.filter((name) => !ROWS.some((row) => row.name === name)) ?? [];
-const [seconds, rounds, growth] = [Number(values.seconds), Number(values.rounds), Number(values.growth)];
-if (unknown.length > 0 || !(seconds > 0) || !(rounds >= 1) || !(growth >= 1)) {
+const [seconds, rounds, sizes] = [Number(values.seconds), Number(values.rounds), values.growth.split(",").map(Number)];
+if (unknown.length > 0 || !(seconds > 0) || !(rounds >= 1) || !sizes.every((size) => size >= 1)) {
   console.error(unknown.length > 0 ? `There is no row "${unknown.join('", "')}".\n\n${USAGE}` : USAGE);
   process.exit(2);
 }
 
 const progress = (text: string) => console.error(`${text} ...`);
 const baselineFolder = values.baseline && (await buildBaseline(values.baseline, progress));
+const commit = await currentCommit();
 const measuredOn = machine();
 const environment = await openBenchEnvironment({ progress, profileFolder: values.profile });
 const baseline = baselineFolder ? environment.withCode(baselineFolder) : undefined;
@@ -49,14 +56,18 @@ const rows: RowResult[] = [];
 try {
   for (const row of ROWS) {
     if (only && !only.includes(row.name)) continue;
-    rows.push(await runRow(row, environment, { seconds, rounds, growth, baseline, progress }));
+    for (const growth of row.grows ? sizes : sizes.slice(0, 1))
+      rows.push(await runRow(row, environment, { seconds, rounds, growth, baseline, progress }));
   }
 } finally {
   await environment.close();
 }
 
+const date = new Date().toISOString().slice(0, 10);
+const report = { machine: measuredOn, commit, date, seconds, rounds, baseline: values.baseline, rows };
+if (values.save) writeResults(values.save, mergeResults(readResults(values.save), report));
 if (values.json) {
-  console.log(JSON.stringify({ machine: measuredOn, seconds, rounds, baseline: values.baseline, rows }, null, 2));
+  console.log(JSON.stringify(report, null, 2));
 } else {
   const { cores, processor, memoryGibibytes, node, loadBefore } = measuredOn;
   console.log(`\n${cores} x ${processor}, ${memoryGibibytes} GiB, node ${node}, load before: ${loadBefore}`);

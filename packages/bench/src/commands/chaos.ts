@@ -1,7 +1,9 @@
 import { setMaxListeners } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
+import { currentCommit } from "../bench/results.ts";
 import { hasPassed, reportOf, tableOf } from "../chaos/report.ts";
+import { saveRun } from "../chaos/results.ts";
 import { clusterScenario } from "../chaos/scenarios/cluster.ts";
 import { faultsScenario } from "../chaos/scenarios/faults.ts";
 import { restoreScenario } from "../chaos/scenarios/restore.ts";
@@ -21,6 +23,7 @@ const USAGE = `pnpm chaos [options]: breaks a Herald of its own while events flo
   --seed N         a whole number that repeats a run (another one each time)
   --seconds N      how long events are emitted and faults injected (60)
   --rate N         events a second (400)
+  --save FILE      puts the run into this file, in the place of its own of the same scenario and seed
   --json           prints everything as JSON
   --disposable     PostgreSQL doesn't wait for the disk`;
 
@@ -30,6 +33,7 @@ const { values } = parseArgs({
     seed: { type: "string" },
     seconds: { type: "string", default: "60" },
     rate: { type: "string", default: "400" },
+    save: { type: "string" },
     json: { type: "boolean", default: false },
     disposable: { type: "boolean", default: false },
     help: { type: "boolean", default: false },
@@ -74,6 +78,10 @@ const result = await scenario({
     close = closeWorld;
   },
 });
+if (values.save) {
+  const date = new Date().toISOString().slice(0, 10);
+  saveRun(values.save, { ...reportOf(head, result), commit: await currentCommit(), date });
+}
 console.log(values.json ? JSON.stringify(reportOf(head, result), null, 2) : tableOf(head, result));
 if (!hasPassed(result)) {
   if (values.json) console.error(tableOf(head, result));

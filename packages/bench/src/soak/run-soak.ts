@@ -25,12 +25,12 @@ const ENDPOINTS = 20;
 /** After each, everything has to have arrived, exactly once, and is looked at. */
 const WINDOW_SECONDS = 10;
 
-/** Keeps an even load on one process of each service, and looks whether anything grows with the time. */
+/** Keeps an even load on one process of each service, inside the chart's limits of memory, and looks whether anything grows with the time. */
 export async function runSoak(
   environment: BenchEnvironment,
   { minutes, rate, progress }: SoakOptions,
 ): Promise<SoakResult> {
-  const running = await startHerald(environment, { name: "soak", endpoints: ENDPOINTS });
+  const running = await startHerald(environment, { name: "soak", endpoints: ENDPOINTS, withinChartLimits: true });
   const { herald, traffic } = running;
   const database = openDatabase(herald.databaseUrl, { applicationName: "herald-bench", poolSize: 1 });
   const services = new Map(SERVICES.map((name) => [name, running.service(name)] as const));

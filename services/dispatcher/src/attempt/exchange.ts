@@ -97,6 +97,8 @@ export function exchange(
         request = httpsRequest({ host, port, path, method: "POST", headers, agent, maxHeaderSize: MAX_HEADER_BYTES });
         request.once("socket", (socket) => {
           bytesReadBefore = socket.bytesRead;
+          // One that is used again shows nothing about the way, and would keep a listener of each request.
+          if (!socket.connecting) return;
           socket.once("connect", () => {
             connected = true;
           });

@@ -6,8 +6,8 @@ import { busyPercent, sharedNow } from "./busy.ts";
 export type EmitterRequest =
   /** `timed` events carry the time of their emission, from which the receiver tells how long they were on their way. */
   | { type: "connect"; url: string; namespace: string; organizationIds: readonly string[]; timed: boolean }
-  /** Emits so many events as fast as it can, over the organizations by turns, and answers when all are confirmed. */
-  | { type: "emit"; count: number }
+  /** Emits so many events, each with a text of so many bytes, as fast as it can, over the organizations by turns; answers when all are confirmed. */
+  | { type: "emit"; count: number; textBytes: number }
   /** Emits at an even rate, however long confirms take; answers with how many, when all are confirmed. */
   | { type: "emitEvenly"; perSecond: number; seconds: number }
   | { type: "busy" };
@@ -24,7 +24,7 @@ answerParent<EmitterRequest>(async (request) => {
       ({ organizationIds, timed } = request);
       return;
     case "emit":
-      await Promise.all(Array.from({ length: request.count }, () => emitOne(sharedNow())));
+      await Promise.all(Array.from({ length: request.count }, () => emitOne(sharedNow(), request.textBytes)));
       return;
     case "emitEvenly":
       return await emitEvenly(request);
@@ -47,7 +47,7 @@ async function emitEvenly({ perSecond, seconds }: { perSecond: number; seconds: 
   return count;
 }
 
-function emitOne(at: number): Promise<void> | undefined {
+function emitOne(at: number, textBytes = 0): Promise<void> | undefined {
   next += 1;
   return emitter?.emit(
     newEvent({
@@ -60,6 +60,7 @@ function emitOne(at: number): Promise<void> | undefined {
           Status: { oldValue: "InProgress", newValue: "Done" },
           ...(timed && { Emitted: { oldValue: null, newValue: at.toFixed(3) } }),
         },
+        ...(textBytes > 0 && { text: "x".repeat(textBytes) }),
       },
     }),
   );

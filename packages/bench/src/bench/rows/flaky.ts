@@ -37,6 +37,7 @@ export const flakyRow: Row = {
     ...BENCH_LOAD,
     ...EXACTLY_ONCE,
   },
+  compared: { ratio: "shown" },
   async open(environment, { seconds, progress }) {
     const settings = { dispatcher: SETTINGS };
     const running = await startHerald(environment, { name: "flaky", endpoints: ENDPOINTS, settings });

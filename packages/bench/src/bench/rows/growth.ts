@@ -44,6 +44,7 @@ export const growthRow: Row = {
   name: "growth",
   title: "The same work with a long history stored",
   figures: Object.fromEntries(STEPS.flatMap(figuresOf)),
+  grows: true,
   async open(environment, { growth, seconds, progress }) {
     const short = await openHistory(environment, FEW, progress);
     const long = await openHistory(environment, growth, progress).catch(async (error) => {

@@ -27,6 +27,7 @@ export const purgedRow: Row = {
     ...BENCH_LOAD,
     ...EXACTLY_ONCE,
   },
+  compared: { longest: "shown" },
   async open(environment, { seconds, progress }) {
     const { herald, traffic, service, close } = await startHerald(environment, {
       name: "purged",

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
 import type { BenchHerald } from "../environment.ts";
 import { UNTIMED_BODY_REST } from "../sample-body.ts";
@@ -49,6 +50,19 @@ export async function storeUnfinished(
 /** Forgets all events and deliveries; what is in flight ends without a trace. */
 export async function forgetDeliveries(herald: BenchHerald): Promise<void> {
   await inDatabase(herald, (client) => client.query("truncate due, delivery, delivery_attempt, business_event"));
+}
+
+const ENDING_MS = 120_000;
+
+/** Resolves when every delivery has come to its end. @throws where that takes longer than two minutes */
+export async function untilNothingIsDue(herald: BenchHerald): Promise<void> {
+  await inDatabase(herald, async (client) => {
+    const deadline = Date.now() + ENDING_MS;
+    while ((await client.query("select from due limit 1")).rowCount !== 0) {
+      if (Date.now() > deadline) throw new Error("Deliveries are still due after two minutes.");
+      await sleep(200);
+    }
+  });
 }
 
 /** So that what was stored in bulk is not written to the disk while something else is measured. */

@@ -40,6 +40,7 @@ export async function storedDeliveries(prisma: PrismaClient): Promise<StoredDeli
         json_agg(json_build_object(
           'number', number,
           'startedAt', (extract(epoch from started_at) * 1000)::bigint,
+          'durationMs', duration_ms,
           'statusCode', status_code,
           'errorSummary', error_summary,
           'failureKind', failure_kind

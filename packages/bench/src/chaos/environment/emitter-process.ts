@@ -10,6 +10,8 @@ export type EmitterRequest =
   | { type: "connect"; url: string; namespace: string; seed: number; tenants: Tenant[] }
   /** Begins to emit events at this rate. */
   | { type: "begin"; perSecond: number }
+  /** Emits so many events at once of the first organization, each with a text of so many bytes besides. */
+  | { type: "burst"; count: number; textBytes: number }
   /** Emits no more, and answers when every event is confirmed, or after the time. */
   | { type: "finish"; withinMs: number }
   /** Emits every event once more, and answers when all are confirmed, or after the time. */
@@ -35,6 +37,11 @@ answerParent<EmitterRequest>(async (request) => {
     void emitSteadily(request.perSecond);
     return undefined;
   }
+  if (request.type === "burst") {
+    const [tenant] = plan.tenants;
+    for (let times = request.count; tenant && times > 0; times--) emitNext([tenant], request.textBytes);
+    return undefined;
+  }
   finishing = true;
   gaveUp = false;
   if (request.type === "again")
@@ -47,15 +54,17 @@ answerParent<EmitterRequest>(async (request) => {
 /** Holds the rate over the whole time: what a slow moment left out comes with the next. */
 async function emitSteadily(perSecond: number): Promise<void> {
   const begun = performance.now();
+  let emitted = 0;
   while (!finishing) {
     const due = Math.floor(((performance.now() - begun) / 1_000) * perSecond);
-    while (records.length < due) emitNext();
+    for (; emitted < due; emitted++) emitNext(plan.tenants);
     await sleep(TICK_MS);
   }
 }
 
-function emitNext(): void {
-  const { event, twice } = planEvent(plan.seed, records.length, plan.tenants, new Date());
+function emitNext(tenants: readonly Tenant[], textBytes = 0): void {
+  const { event, twice } = planEvent(plan.seed, records.length, tenants, new Date());
+  if (textBytes > 0) event.data = { ...event.data, text: "x".repeat(textBytes) };
   const record: EmittedRecord = {
     id: event.id,
     organizationId: event.organizationId,

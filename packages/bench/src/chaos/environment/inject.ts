@@ -1,5 +1,7 @@
 import { names } from "@herald/common/broker/topology";
 import type { Link } from "@herald/testkit/harness/link";
+import { type NameServer, NO_ROUTE } from "@herald/testkit/harness/name-server";
+import type { LoadFaults } from "../load.ts";
 import type { FaultKind, PlannedFault, ServiceLabel } from "../plan/faults.ts";
 import type { InjectedFault } from "../verdict/history.ts";
 import { keepTransactionOpen, lockEndpoint } from "./open-transaction.ts";
@@ -12,6 +14,7 @@ export interface Victims {
   /** By their labels: `dispatcher-1>postgres`. */
   links: ReadonlyMap<string, Link>;
   servers: FragileServers;
+  nameServer: NameServer;
   namespace: string;
   pause: (durationMs: number) => Promise<void>;
 }
@@ -21,13 +24,18 @@ const VICTIMS: Partial<Record<FaultKind, string>> = {
   purge: "rabbitmq",
   "row-lock": "locked row",
   "long-transaction": "open transaction",
+  // One after the other, by whatever name.
+  "receiver-restarts": "receivers",
 };
 
 /**
  * Injects planned faults, several at once where they hit different victims: what hits the same one waits for its turn, since
  * a service that is dead can't be frozen. Writes down when each really happened.
  */
-export function createInjector(victims: Victims): {
+export function createInjector(
+  victims: Victims,
+  load: LoadFaults,
+): {
   inject(fault: PlannedFault): Promise<void>;
   injected: InjectedFault[];
 } {
@@ -41,7 +49,7 @@ export function createInjector(victims: Victims): {
       const record: InjectedFault = { kind, target, from: Date.now(), until: Number.POSITIVE_INFINITY };
       injected.push(record);
       try {
-        await strike(fault, victims);
+        record.target = (await strike(fault, victims, load)) ?? target;
       } catch (error) {
         record.skipped = String(error);
       }
@@ -54,46 +62,89 @@ export function createInjector(victims: Victims): {
   return { inject, injected };
 }
 
-async function strike({ kind, target, durationMs }: PlannedFault, victims: Victims): Promise<void> {
-  const { servers, pause } = victims;
+const FLOOD = 2_000;
+const LARGE_BODIES = 100;
+/** Of an event of 256 KiB the rest is its envelope. */
+const LARGE_TEXT_BYTES = 255 * 1024;
+
+/** @returns whom it hit, where that is not the planned target */
+async function strike(
+  { kind, target, durationMs }: PlannedFault,
+  victims: Victims,
+  load: LoadFaults,
+): Promise<string | undefined> {
+  const { servers, nameServer, pause } = victims;
   switch (kind) {
     case "kill":
-      return await serviceOf(target, victims).kill(durationMs);
+      await serviceOf(target, victims).kill(durationMs);
+      return;
     case "crash-loop":
-      return await crashAgainAndAgain(serviceOf(target, victims), durationMs, pause);
+      await crashAgainAndAgain(serviceOf(target, victims), durationMs, pause);
+      return;
     case "terminate":
       await serviceOf(target, victims).restart(durationMs);
       return;
     case "freeze":
-      return await serviceOf(target, victims).freeze(durationMs);
+      await serviceOf(target, victims).freeze(durationMs);
+      return;
     case "cut":
-      return linkOf(target, victims).cut();
+      linkOf(target, victims).cut();
+      return;
     case "stall": {
       const link = linkOf(target, victims);
       link.stall();
       await pause(durationMs);
-      return link.release();
+      link.release();
+      return;
     }
     case "silent-server":
     case "silent-client": {
       linkOf(target, victims).silence(kind === "silent-server" ? "server" : "client");
       // Until whoever was not told has noticed by itself.
-      return await pause(durationMs);
+      await pause(durationMs);
+      return;
     }
     case "purge": {
       const { hintsQueue, manualQueue } = names(victims.namespace);
-      return await purgeQueue(servers.amqpUrls(), target === "hints" ? hintsQueue : manualQueue);
+      await purgeQueue(servers.amqpUrls(), target === "hints" ? hintsQueue : manualQueue);
+      return;
     }
     case "rabbitmq-killed":
-      return await servers.killRabbitmq(durationMs);
+      await servers.killRabbitmq(durationMs);
+      return;
     case "postgres-crashed":
-      return await servers.crashPostgres(durationMs);
+      await servers.crashPostgres(durationMs);
+      return;
     case "memory-alarm":
-      return await servers.alarmMemory(durationMs);
+      await servers.alarmMemory(durationMs);
+      return;
     case "row-lock":
-      return await lockEndpoint(servers, Number(target), durationMs, pause);
+      await lockEndpoint(servers, Number(target), durationMs, pause);
+      return;
     case "long-transaction":
-      return await keepTransactionOpen(servers, durationMs, pause);
+      await keepTransactionOpen(servers, durationMs, pause);
+      return;
+    case "resolver-dead":
+      await nameServer.die();
+      await load.forgetConnections(() => pause(durationMs));
+      await nameServer.revive();
+      return;
+    case "no-route":
+      nameServer.answerWith([NO_ROUTE]);
+      await load.refuseEverywhere(() => pause(durationMs));
+      nameServer.answerWith(["127.0.0.1"]);
+      return;
+    case "receiver-restarts":
+      return await load.restartReceiver(Number(target), () => pause(durationMs));
+    case "slow-crowd":
+      await load.slowCrowd(() => pause(durationMs));
+      return;
+    case "flood":
+      await load.burst(FLOOD, 0);
+      return;
+    case "large-bodies":
+      await load.burst(LARGE_BODIES, LARGE_TEXT_BYTES);
+      return;
   }
 }
 

@@ -6,6 +6,7 @@ import { migrate } from "@herald/common/database/migrate";
 import { heraldSettings } from "@herald/e2e/herald/settings";
 import { type KeyPair, makeAuthority } from "@herald/testkit/certificates/authority";
 import { type Link, startLink } from "@herald/testkit/harness/link";
+import { type NameServer, nameServer } from "@herald/testkit/harness/name-server";
 import { LINKS, SERVICES, type ServiceLabel } from "../plan/faults.ts";
 import type { History } from "../verdict/history.ts";
 import type { Servers, ServersOptions } from "./servers.ts";
@@ -19,6 +20,8 @@ export interface ChaosEnvironment<S extends Servers = Servers> {
   servers: S;
   links: ReadonlyMap<string, Link>;
   services: ReadonlyMap<ServiceLabel, SupervisedService>;
+  /** Says where every receiver is, to the dispatchers. */
+  nameServer: NameServer;
   receiverCertificate: KeyPair;
   ownEnds: History["ownEnds"];
   /** Where somebody who connects over this link finds the broker. */
@@ -57,6 +60,8 @@ export async function openEnvironment<S extends Servers>(options: EnvironmentOpt
     const servers = await options.startServers({ folder, pidFolder, disposable, pause });
     closers.push(servers.close);
     await migrate(servers.databaseUrl().href);
+    const names = await nameServer();
+    closers.push(names.close);
     const authority = await makeAuthority("Herald chaos authority");
     const caFile = join(folder, "ca.pem");
     await writeFile(caFile, authority.cert);
@@ -93,6 +98,7 @@ export async function openEnvironment<S extends Servers>(options: EnvironmentOpt
             caFile,
           }),
           ...chaosSettings(times),
+          DNS_SERVERS: names.address,
         },
         onLine: (line) => log.write(`${line}\n`),
         onOwnEnd: (lastLines) => ownEnds.push({ service: label, at: Date.now(), lastLines }),
@@ -111,7 +117,8 @@ export async function openEnvironment<S extends Servers>(options: EnvironmentOpt
       servers,
       links,
       services,
-      receiverCertificate: await authority.issue({ names: ["localhost", "127.0.0.1"] }),
+      nameServer: names,
+      receiverCertificate: await authority.issue({ names: ["*.receiver.test"] }),
       ownEnds,
       amqpUrlOver,
       apiUrl() {

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
+import { once } from "node:events";
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { createServer } from "node:https";
+import { createServer, type Server } from "node:https";
 import type { AddressInfo, Socket } from "node:net";
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { verify } from "@herald/receiver";
@@ -9,14 +10,28 @@ import { type Behaviour, planBehaviour } from "../plan/behaviour.ts";
 import type { Character, Period } from "../plan/tenants.ts";
 import type { ReceivedRequest } from "../verdict/history.ts";
 
-/** What the parent may ask of the receivers, all of which are one server with a path for each. */
+/** What the parent may ask of the receivers, each of which is a server of its own. */
 export type ReceiverRequest =
-  | { type: "listen"; cert: string; key: string; seed: number; outages: Period[]; attemptTimeoutMs: number }
-  /** An endpoint of this number is at the path `/<number>`. */
+  /** Answers with so many ports, one for each receiver. */
+  | {
+      type: "listen";
+      count: number;
+      cert: string;
+      key: string;
+      seed: number;
+      outages: Period[];
+      attemptTimeoutMs: number;
+    }
+  /** An endpoint of this number is at the path `/<number>` of the receiver of this number. */
   | { type: "endpoint"; number: number; id: string; character: Character; secret: string }
   /** The run begins: the outages count from here. */
   | { type: "begin" }
-  | { type: "count" }
+  /** From now on this receiver, or each of them, refuses connections: what it has begun it ends. */
+  | { type: "refuse"; receiver: number | "all"; refuses: boolean }
+  /** From now on no connection is used twice. */
+  | { type: "forget"; forgets: boolean }
+  /** From now on the crowd answers slowly. */
+  | { type: "slow"; isSlow: boolean }
   | { type: "requests" }
   /** The longest time for which the machine had none for this process since the run began, in milliseconds. */
   | { type: "stoodStillMs" };
@@ -34,10 +49,16 @@ const requests: ReceivedRequest[] = [];
 const seen = new Map<string, number>();
 /** Requests so far of each connection. */
 const served = new WeakMap<Socket, number>();
-/** The TCP connections behind the TLS ones, by the sender's port: only they can be reset. */
-const connections = new Map<number, Socket>();
+/** The TCP connections behind the TLS ones, by the ports of both ends: only they can be reset. */
+const connections = new Map<string, Socket>();
+/** In the order of the receivers' numbers. */
+const listeners: { server: Server; port: number }[] = [];
+const refusing = new Set<number | "all">();
+let forgets = false;
+let isSlow = false;
 let plan: Extract<ReceiverRequest, { type: "listen" }>;
 let begunAt = Number.POSITIVE_INFINITY;
+let closing: NodeJS.Timeout | undefined;
 const turns = monitorEventLoopDelay({ resolution: 10 });
 
 answerParent<ReceiverRequest>((request) => {
@@ -51,8 +72,18 @@ answerParent<ReceiverRequest>((request) => {
       begunAt = Date.now();
       turns.enable();
       return undefined;
-    case "count":
-      return requests.length;
+    case "refuse":
+      if (request.refuses) refusing.add(request.receiver);
+      else refusing.delete(request.receiver);
+      for (const number of listeners.keys()) openOrClose(number);
+      return undefined;
+    case "forget":
+      forgets = request.forgets;
+      closeIdle();
+      return undefined;
+    case "slow":
+      isSlow = request.isSlow;
+      return undefined;
     case "requests":
       return requests;
     case "stoodStillMs":
@@ -60,18 +91,49 @@ answerParent<ReceiverRequest>((request) => {
   }
 });
 
-function listen({ cert, key }: { cert: string; key: string }): Promise<number> {
-  const server = createServer({ cert, key, keepAlive: true, keepAliveTimeout: 60_000 }, receive);
-  server.on("connection", (socket: Socket) => {
-    const port = socket.remotePort ?? 0;
-    connections.set(port, socket);
-    socket.on("close", () => connections.delete(port));
-  });
-  server.on("tlsClientError", () => undefined);
-  server.on("clientError", (_error, socket) => socket.destroy());
-  return new Promise((resolve) => {
-    server.listen(0, "127.0.0.1", () => resolve((server.address() as AddressInfo).port));
-  });
+async function listen({ count, cert, key }: { count: number; cert: string; key: string }): Promise<number[]> {
+  for (let number = 0; number < count; number++) {
+    const server = createServer({ cert, key, keepAlive: true, keepAliveTimeout: 60_000 }, receive);
+    server.on("connection", (socket: Socket) => {
+      const ends = endsOf(socket);
+      connections.set(ends, socket);
+      socket.on("close", () => connections.delete(ends));
+    });
+    server.on("tlsClientError", () => undefined);
+    server.on("clientError", (_error, socket) => socket.destroy());
+    // Somebody else may have got the port of a receiver that restarts.
+    server.on("error", () => setTimeout(() => openOrClose(number), AGAIN_MS));
+    server.listen(0, "127.0.0.1");
+    await once(server, "listening");
+    listeners.push({ server, port: (server.address() as AddressInfo).port });
+  }
+  return listeners.map(({ port }) => port);
+}
+
+const AGAIN_MS = 100;
+/** As soon as a request of before has its answer. */
+const CLOSE_EVERY_MS = 20;
+
+/** Lets a receiver listen or not, as those who refuse say. */
+function openOrClose(number: number): void {
+  const { server, port } = listeners[number] as (typeof listeners)[number];
+  const opens = !refusing.has(number) && !refusing.has("all");
+  if (opens && !server.listening) server.listen(port, "127.0.0.1");
+  if (opens || !server.listening) return;
+  server.close();
+  closeIdle();
+}
+
+/** Until nobody refuses or forgets any more, so that no connection of before is used again. */
+function closeIdle(): void {
+  if (refusing.size === 0 && !forgets) return;
+  for (const { server } of listeners) if (forgets || !server.listening) server.closeIdleConnections();
+  clearTimeout(closing);
+  closing = setTimeout(closeIdle, CLOSE_EVERY_MS);
+}
+
+function endsOf({ localPort, remotePort }: Socket): string {
+  return `${localPort}/${remotePort}`;
 }
 
 function receive(request: IncomingMessage, response: ServerResponse): void {
@@ -115,7 +177,9 @@ function judge(
   const nth = (seen.get(key) ?? 0) + 1;
   seen.set(key, nth);
   const { character, number } = endpoint;
-  const behaviour = planBehaviour(plan.seed, { endpoint: number, character, isOut: isOut(at) }, delivery, nth);
+  const state = { endpoint: number, character, isOut: isOut(at), isSlow };
+  const behaviour = planBehaviour(plan.seed, state, delivery, nth);
+  response.shouldKeepAlive = !forgets && listeners[number]?.server.listening === true;
   response.on("close", () => ended(record));
   act(behaviour, request, response, record, wasUsed);
 }
@@ -167,7 +231,7 @@ function act(
       return;
     case "resets":
       record.resetWhenReused = wasUsed;
-      connections.get(socket.remotePort ?? 0)?.resetAndDestroy();
+      connections.get(endsOf(socket))?.resetAndDestroy();
       return;
     case "breaks-off":
       socket.write("HTTP/1.1 200 OK\r\nContent-Le", () => socket.destroy());

@@ -21,6 +21,8 @@ export type Behaviour =
   /** 102, 103, and then 200. */
   | { does: "processes-first" };
 
+/** Of the two seconds that an attempt of such a run may take. */
+const CROWD_ANSWERS_AFTER_MS = 1_400;
 const REFUSALS = [400, 401, 404, 409, 410, 422, 429, 500, 502, 503, 504] as const;
 const REDIRECTS = [301, 302, 303, 307, 308] as const;
 
@@ -28,10 +30,11 @@ const REDIRECTS = [301, 302, 303, 307, 308] as const;
  * Decides by seed, endpoint, delivery and its nth request, so that a run's receivers do the same again.
  *
  * @param isOut whether the receiver is in one of its outages
+ * @param isSlow whether the crowd is slow
  */
 export function planBehaviour(
   seed: number,
-  { endpoint, character, isOut }: { endpoint: number; character: Character; isOut: boolean },
+  { endpoint, character, isOut, isSlow }: { endpoint: number; character: Character; isOut: boolean; isSlow: boolean },
   delivery: string,
   nth: number,
 ): Behaviour {
@@ -46,7 +49,10 @@ export function planBehaviour(
   switch (character) {
     case "steady":
     case "paused":
+    case "restarting":
       return soon;
+    case "crowd":
+      return isSlow ? { ...soon, afterMs: CROWD_ANSWERS_AFTER_MS } : soon;
     case "broken":
       return isOut ? refusal : soon;
     case "flaky":

@@ -29,13 +29,25 @@ export type FaultKind =
   /** Another program holds the row of one endpoint for the pause. */
   | "row-lock"
   /** Another program keeps a transaction open for the pause, as a dump or a report does: nothing is vacuumed meanwhile. */
-  | "long-transaction";
+  | "long-transaction"
+  /** The name server is gone for the pause, and no connection to a receiver is kept. */
+  | "resolver-dead"
+  /** No receiver can be reached for the pause: connections are refused, and what is looked up anew has no route. */
+  | "no-route"
+  /** One receiver refuses connections for the pause, as it does while it restarts. */
+  | "receiver-restarts"
+  /** A dozen endpoints of one organization answer slowly for the pause. */
+  | "slow-crowd"
+  /** One organization emits thousands of events at once. */
+  | "flood"
+  /** One organization emits events of nearly the largest size, many at once. */
+  | "large-bodies";
 
 export interface PlannedFault {
   /** After the start of the run. */
   atMs: number;
   kind: FaultKind;
-  /** A service (`dispatcher-1`), a link (`dispatcher-1>postgres`), a queue (`hints`), an endpoint by its place, or the server itself. */
+  /** A service (`dispatcher-1`), a link (`dispatcher-1>postgres`), a queue (`hints`), an endpoint by its place, the receivers, or the server itself. */
   target: string;
   durationMs: number;
 }
@@ -56,7 +68,7 @@ export const LINKS: readonly string[] = [
   "emitter>rabbitmq",
 ];
 
-/** One deal of these lasts about half a minute, so a run of a minute sees every kind, most of them several times. */
+/** One deal of these lasts about forty seconds, so a run of a minute sees every kind, most of them several times. */
 const DECK: readonly ShortFault[] = [
   ...repeated("kill", 5),
   "crash-loop",
@@ -70,6 +82,12 @@ const DECK: readonly ShortFault[] = [
   "rabbitmq-killed",
   ...repeated("postgres-crashed", 2),
   "memory-alarm",
+  "resolver-dead",
+  "no-route",
+  ...repeated("receiver-restarts", 2),
+  "slow-crowd",
+  ...repeated("flood", 2),
+  "large-bodies",
 ];
 const INTERVAL_MS = 1_300;
 /** The load runs alone for so long at first, and the last faults fall before its end. */
@@ -94,6 +112,13 @@ const DURATION_MS: Readonly<Record<ShortFault, readonly [low: number, high: numb
   "rabbitmq-killed": [0, 1_500],
   "postgres-crashed": [0, 1_500],
   "memory-alarm": [1_500, 5_000],
+  // Longer than a dispatcher keeps the name server's answers.
+  "resolver-dead": [7_000, 14_000],
+  "no-route": [3_000, 10_000],
+  "receiver-restarts": [2_000, 10_000],
+  "slow-crowd": [5_000, 10_000],
+  flood: [0, 0],
+  "large-bodies": [0, 0],
 };
 
 /** Where a fault can hurt more, it falls more often. */
@@ -110,6 +135,7 @@ const SERVICE_WEIGHTS: Readonly<Record<ServiceLabel, number>> = {
 export function planFaults(seed: number, seconds: number): PlannedFault[] {
   const faults = planLongFaults(seed, seconds);
   let atMs = LEAD_IN_MS;
+  let restarts = 0;
   for (let index = 0; ; index++) {
     const deal = Math.floor(index / DECK.length);
     const kind = shuffled(DECK, seed, "deal", deal)[index % DECK.length] as ShortFault;
@@ -117,7 +143,9 @@ export function planFaults(seed: number, seconds: number): PlannedFault[] {
     if (atMs >= seconds * 1_000) return faults;
     const [low, high] = DURATION_MS[kind];
     const durationMs = Math.round(drawBetween(low, high, seed, "duration", index));
-    faults.push({ atMs: Math.round(atMs), kind, target: targetOf(kind, seed, index), durationMs });
+    // By turns: two restarts of one receiver soon after each other are an outage that it may be disabled for.
+    const target = kind === "receiver-restarts" ? String(restarts++) : targetOf(kind, seed, index);
+    faults.push({ atMs: Math.round(atMs), kind, target, durationMs });
   }
 }
 
@@ -131,7 +159,7 @@ function planLongFaults(seed: number, seconds: number): PlannedFault[] {
   return [long("row-lock", endpoint), long("long-transaction", "postgres")];
 }
 
-function targetOf(kind: ShortFault, seed: number, index: number): string {
+function targetOf(kind: Exclude<ShortFault, "receiver-restarts">, seed: number, index: number): string {
   switch (kind) {
     case "crash-loop":
       return drawOne(["dispatcher-1", "dispatcher-2"], seed, "target", index);
@@ -151,6 +179,14 @@ function targetOf(kind: ShortFault, seed: number, index: number): string {
       return "rabbitmq";
     case "postgres-crashed":
       return "postgres";
+    case "resolver-dead":
+    case "no-route":
+      return "network";
+    case "slow-crowd":
+      return "receivers";
+    case "flood":
+    case "large-bodies":
+      return "emitter";
   }
 }
 

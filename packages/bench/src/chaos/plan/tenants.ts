@@ -18,7 +18,11 @@ export type Character =
   /** Takes nothing at all for a while, again and again, and so gets disabled. */
   | "broken"
   /** Takes everything, but its admin pauses and resumes it. */
-  | "paused";
+  | "paused"
+  /** Takes everything, but restarts now and then. */
+  | "restarting"
+  /** Takes everything, and slowly while the plan says so; one of many of an organization. */
+  | "crowd";
 
 export interface Tenant {
   organizationId: string;
@@ -36,6 +40,9 @@ const ALL: readonly EventType[] = [
   "ChangeRequestApproved",
 ];
 const SOME: readonly EventType[] = ["WorkItemCompleted", "TimesheetApproved", "RiskCreated"];
+
+const FEW: readonly EventType[] = ["ProjectCreated", "ResourceAllocated"];
+const CROWD = 12;
 
 /** The organizations of a run and their endpoints: more events for the quick, since the slow would only pile them up. */
 export function planTenants(seed: number): Tenant[] {
@@ -60,6 +67,15 @@ export function planTenants(seed: number): Tenant[] {
       ],
     },
     { weight: 3, endpoints: [{ character: "paused", types: ALL }] },
+    { weight: 2, endpoints: [{ character: "restarting", types: ALL }] },
+    {
+      weight: 2,
+      endpoints: [
+        { character: "restarting", types: ALL },
+        { character: "restarting", types: SOME },
+      ],
+    },
+    { weight: 1, endpoints: Array.from({ length: CROWD }, () => ({ character: "crowd", types: FEW })) },
   ];
   return tenants.map((tenant, index) => ({ organizationId: drawUuid(seed, "organization", index), ...tenant }));
 }
@@ -78,9 +94,9 @@ export interface Period {
   untilMs: number;
 }
 
-/** When the broken receivers take nothing, after the start of the run. */
+/** When the broken receivers take nothing, after the start of the run. The longer ones outlast five failures and the pauses between. */
 export function planOutages(seed: number, seconds: number): Period[] {
-  return periods(seed, "outage", seconds, { pause: [3_000, 9_000], length: [2_000, 9_000] });
+  return periods(seed, "outage", seconds, { pause: [3_000, 9_000], length: [8_000, 28_000] });
 }
 
 /** When an admin has paused the endpoints that get paused. Long enough to see that nothing comes any more. */

@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { createInjector } from "../environment/inject.ts";
 import { startServers } from "../environment/servers.ts";
 import { SHORT_TIMES } from "../environment/settings.ts";
+import type { Load } from "../load.ts";
 import { planFaults } from "../plan/faults.ts";
 import { planOutages, planPauses, planTenants } from "../plan/tenants.ts";
 import type { InjectedFault } from "../verdict/history.ts";
@@ -17,8 +18,8 @@ export const faultsScenario: Scenario = (options) =>
     const pauses = planPauses(seed, seconds);
     const faults = planFaults(seed, seconds);
 
-    async function disturb(): Promise<InjectedFault[]> {
-      const { inject, injected } = createInjector({ ...environment, pause });
+    async function disturb(load: Load): Promise<InjectedFault[]> {
+      const { inject, injected } = createInjector({ ...environment, pause }, load);
       const begunAt = Date.now();
       const injecting: Promise<void>[] = [];
       for (const fault of faults) {

@@ -79,6 +79,7 @@ export interface StoredDelivery {
 export interface StoredAttempt {
   number: number;
   startedAt: number;
+  durationMs: number;
   statusCode: number;
   errorSummary: string | null;
   /** Null where it succeeded. */

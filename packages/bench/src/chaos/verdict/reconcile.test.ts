@@ -1,4 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
+import type { LoadedEndpoint, StoredAttempt } from "./history.ts";
 import { reconcile } from "./reconcile.ts";
 import { delivery, fault, found, goodRun, refusals, request, T0 } from "./test-history.ts";
 
@@ -9,7 +10,7 @@ test("a run in which everything came once passes, whatever was not confirmed, no
 describe("lost", () => {
   test("a confirmed event without a delivery is lost", () => {
     expect(found({ ...goodRun(), deliveries: [], requests: [] })).toEqual({
-      lost: ["event event-1 for steady endpoint: never became a delivery"],
+      lost: ["event event-1 for flaky endpoint: never became a delivery"],
     });
   });
 
@@ -166,7 +167,7 @@ describe("disabled endpoints", () => {
   test("an endpoint that was disabled by fewer failures, one of them counted twice, fails the run", () => {
     const doubled = { ...notice, attempts: ["a/1", "a/2", "a/2", "b/1", "b/1"] };
     expect(found({ ...goodRun(), notices: [doubled], disablings: [disabling] })).toEqual({
-      wronglyDisabled: ["endpoint was disabled by 3 failed attempts"],
+      wronglyDisabled: ["flaky endpoint was disabled by 3 failed attempts that followed one another"],
     });
   });
 
@@ -180,6 +181,58 @@ describe("disabled endpoints", () => {
       wronglyDisabled: [expect.stringContaining("2 times, and the product was told 1 times")],
     });
     expect(found({ ...run, disablings: [disabling, { ...disabling, by: "admin" }] })).toEqual({});
+  });
+
+  describe("whose failures disabled them", () => {
+    /** A refused delivery's five attempts, each `everyMs` after the one before, with what the test says of them. */
+    function disabledBy(character: string, changes: (index: number) => Partial<StoredAttempt>, everyMs = 1_000) {
+      const run = goodRun();
+      const refused = delivery({ id: "refused", eventId: null, state: "exhausted", attemptCount: 5 });
+      const failures = refused.attempts.map((attempt, index) => ({
+        ...attempt,
+        ...{ startedAt: T0 + index * everyMs, durationMs: 900, ...changes(index) },
+      }));
+      const endpoint = { ...(run.endpoints[0] as LoadedEndpoint), character };
+      const requests = failures.map(({ startedAt }) =>
+        request({ deliveryId: "refused", at: startedAt, outcome: "refused", endedAt: startedAt + 900 }),
+      );
+      return {
+        ...run,
+        endpoints: [endpoint],
+        requests: [...run.requests, ...requests],
+        deliveries: [...run.deliveries, { ...refused, attempts: failures }],
+        notices: [{ ...notice, attempts: [1, 2, 3, 4, 5].map((number) => `refused/${number}`) }],
+        disablings: [disabling],
+      };
+    }
+    const restart = fault({ kind: "receiver-restarts", target: "endpoint", from: T0, until: T0 + 10_000 });
+
+    test("five failures of the receiver's own that followed one another rightly disable it", () => {
+      expect(found(disabledBy("broken", () => ({})))).toEqual({});
+    });
+
+    test("five failures that overlapped are one", () => {
+      expect(found(disabledBy("broken", () => ({}), 100))).toMatchObject({
+        wronglyDisabled: ["broken endpoint was disabled by 1 failed attempts that followed one another"],
+      });
+    });
+
+    test("one that is disabled only with a failed look-up was disabled for our fault", () => {
+      const dead = fault({ kind: "resolver-dead", target: "network", from: T0, until: T0 + 1_500 });
+      const run = disabledBy("broken", (index) => (index === 1 ? { failureKind: "resolver_failed" } : {}));
+      expect(found({ ...run, faults: [dead] })).toEqual({
+        disabledForOurFault: [expect.stringContaining("resolver_failed")],
+      });
+      expect(found(run)).toHaveProperty("disabledForOurFault");
+    });
+
+    test("one that takes everything was disabled for our fault, unless its receiver restarted", () => {
+      const run = disabledBy("restarting", () => ({ failureKind: "connection_refused" }));
+      expect(found(run)).toHaveProperty("disabledForOurFault");
+      expect(found({ ...run, faults: [restart] })).toEqual({
+        disabledByRestart: [expect.stringContaining("failures of a restart")],
+      });
+    });
   });
 });
 

@@ -14,7 +14,7 @@ export function goodRun(): History {
       { id: "event-4", organizationId: "org", type: "RiskCreated", bodyHash: "hash-4", confirmed: false },
     ],
     manual: [],
-    endpoints: [{ id: "endpoint", organizationId: "org", character: "steady", types: ["RiskCreated"] }],
+    endpoints: [{ id: "endpoint", organizationId: "org", character: "flaky", types: ["RiskCreated"] }],
     requests: [request({})],
     deliveries: [delivery({})],
     disablings: [],
@@ -53,6 +53,7 @@ export function delivery(override: Partial<StoredDelivery>): StoredDelivery {
     attempts: Array.from({ length: attemptCount }, (_, index) => ({
       number: index + 1,
       startedAt: T0 + index * 1_000,
+      durationMs: 10,
       statusCode: state === "succeeded" && index === attemptCount - 1 ? 200 : 500,
       errorSummary: state === "succeeded" && index === attemptCount - 1 ? null : "receiver answered 500",
       failureKind: state === "succeeded" && index === attemptCount - 1 ? null : "http_status",

@@ -1,0 +1,58 @@
+import type { AdminEndpoint } from "./environment/admin.ts";
+import type { EmitterRequest } from "./environment/emitter-process.ts";
+import type { ReceiverRequest } from "./environment/receiver-process.ts";
+
+type Meanwhile = () => Promise<void>;
+
+/** What a disturbance may ask of the load that it disturbs. */
+export interface Load extends LoadFaults {
+  /** Emits no more, and resolves when each event that was confirmed has been delivered. */
+  settle(): Promise<void>;
+  /** Emits every event once more, as it was; resolves when all are confirmed. */
+  emitAgain(): Promise<void>;
+}
+
+/** Faults of those who emit and receive, which are no part of Herald. */
+export interface LoadFaults {
+  /** Emits so many events at once of the first organization, each with a text of so many bytes besides. */
+  burst(count: number, textBytes: number): Promise<void>;
+  /** Lets one of the receivers that restart refuse connections meanwhile, by turns; resolves with its endpoint's id. */
+  restartReceiver(nth: number, meanwhile: Meanwhile): Promise<string | undefined>;
+  /** Lets every receiver refuse connections meanwhile. */
+  refuseEverywhere(meanwhile: Meanwhile): Promise<void>;
+  /** Lets no connection to a receiver be used twice meanwhile. */
+  forgetConnections(meanwhile: Meanwhile): Promise<void>;
+  /** Lets the crowd answer slowly meanwhile. */
+  slowCrowd(meanwhile: Meanwhile): Promise<void>;
+}
+
+export interface Asked {
+  receivers<T>(request: ReceiverRequest): Promise<T>;
+  emitter<T>(request: EmitterRequest): Promise<T>;
+}
+
+export function loadFaults(ask: Asked, endpoints: readonly AdminEndpoint[]): LoadFaults {
+  async function between(begin: ReceiverRequest, end: ReceiverRequest, meanwhile: Meanwhile): Promise<void> {
+    await ask.receivers(begin);
+    try {
+      await meanwhile();
+    } finally {
+      await ask.receivers(end);
+    }
+  }
+  const refuse = (receiver: number | "all", meanwhile: Meanwhile) =>
+    between({ type: "refuse", receiver, refuses: true }, { type: "refuse", receiver, refuses: false }, meanwhile);
+  return {
+    burst: (count, textBytes) => ask.emitter({ type: "burst", count, textBytes }),
+    async restartReceiver(nth, meanwhile) {
+      const restarting = endpoints.filter(({ character }) => character === "restarting");
+      const endpoint = restarting[nth % restarting.length];
+      if (endpoint) await refuse(endpoint.number, meanwhile);
+      return endpoint?.id;
+    },
+    refuseEverywhere: (meanwhile) => refuse("all", meanwhile),
+    forgetConnections: (meanwhile) =>
+      between({ type: "forget", forgets: true }, { type: "forget", forgets: false }, meanwhile),
+    slowCrowd: (meanwhile) => between({ type: "slow", isSlow: true }, { type: "slow", isSlow: false }, meanwhile),
+  };
+}

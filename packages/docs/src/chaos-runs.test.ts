@@ -1,0 +1,28 @@
+import { MUST_NOT_BE } from "@herald/bench/chaos/report";
+import type { SavedRun } from "@herald/bench/chaos/results";
+import { expect, test } from "@jest/globals";
+import { chaosBlocks } from "./chaos-runs.ts";
+
+test("a saved run is a line of each table, and what must not be stands out where it was", () => {
+  const verdict = Object.fromEntries(MUST_NOT_BE.map(([name]) => [name, name === "lost" ? 2 : 0]));
+  const figures = {
+    ...{ confirmed: 24_000, requests: 25_000, failedAttempts: 1_200, disabledByHerald: 3, quietAfterMs: 12_340 },
+    faults: { kill: 3, flood: 1 },
+    duplicates: { freeze: 1, kill: 1_000 },
+  };
+  const run = {
+    scenario: "faults",
+    seed: 7,
+    seconds: 60,
+    rate: 400,
+    commit: "abc",
+    date: "2026-01-01",
+    verdict,
+    figures,
+  };
+  const blocks = chaosBlocks({ runs: [run as unknown as SavedRun] });
+  expect(blocks["chaos runs"]).toContain(
+    "| 7 | `abc` | 400/s for 60 s | 4 | 24,000 | 25,000 | 1,200 | 3 | 12.3 s | 1,001: kill 1000, freeze 1 |",
+  );
+  expect(blocks["chaos verdicts"]).toContain("| 7 | **2** | 0 |");
+});

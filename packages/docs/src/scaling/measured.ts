@@ -1,0 +1,44 @@
+import type { BenchReport, StoredResults } from "@herald/bench/bench/results";
+import type { FigureKind } from "@herald/bench/bench/row";
+import { type Figure, otherName, type RowResult } from "@herald/bench/bench/run-row";
+
+/** A figure of the stored results, with where it comes from. */
+export interface Measured extends Figure {
+  row: RowResult;
+  run: BenchReport;
+  /** The same figure of the baseline, in the same run; undefined where it was not measured. */
+  before: Figure | undefined;
+}
+
+/** What the stored results say of a row's figure; undefined where it was not measured. */
+export function measuredOf(results: StoredResults, rowName: string, figureName: string): Measured | undefined {
+  return allMeasured(results).find(({ row, name }) => row.name === rowName && name === figureName);
+}
+
+/** Every figure that was measured, the baseline's apart: those are the `before` of others. */
+export function allMeasured({ runs }: StoredResults): Measured[] {
+  return runs.flatMap((run) =>
+    run.rows.flatMap((row) => {
+      const known = new Map(row.figures.map((figure) => [figure.name, figure]));
+      return row.figures
+        .filter(({ name, median }) => isNumber(median) && !name.endsWith(otherName("")))
+        .map((figure) => {
+          const before = known.get(otherName(figure.name));
+          return { ...figure, row, run, before: before && isNumber(before.median) ? before : undefined };
+        });
+    }),
+  );
+}
+
+/** What was not measured is null in JSON. */
+function isNumber(value: number | null): value is number {
+  return value !== null && !Number.isNaN(value);
+}
+
+/** A value as a person reads it, with its unit. */
+export function amount(value: number, unit: FigureKind["unit"]): string {
+  const digits = Number.isInteger(value) || Math.abs(value) >= 100 ? 0 : Math.abs(value) >= 10 ? 1 : 2;
+  const number = value.toLocaleString("en", { minimumFractionDigits: digits, maximumFractionDigits: digits });
+  if (unit === "") return number;
+  return unit === "/s" || unit === "x" ? `${number}${unit}` : `${number} ${unit}`;
+}

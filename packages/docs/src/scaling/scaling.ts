@@ -1,0 +1,97 @@
+import type { StoredResults } from "@herald/bench/bench/results";
+import { PALETTES } from "./plot.ts";
+import { fairnessPlot, historyPlot, latencyPlot } from "./plots.ts";
+import { figuresTable, missedList, runsTable, type Shown } from "./tables.ts";
+
+/** Where the bench's results are kept: `pnpm bench --save docs/bench.json`. */
+export const RESULTS = "docs/bench.json";
+
+const SPEED: readonly Shown[] = [
+  ["deliveries", "perSecond", "deliveries of one dispatcher, 20 endpoints"],
+  ["deliveries", "bare", "requests of a bare `got` loop"],
+  ["deliveries", "ratio", "the one to the other"],
+  ["deliveries", "perSecondToBaseline", "deliveries, to those before"],
+  ["fan-out", "perSecond", "events of one publisher, stored with their deliveries and hinted"],
+  ["latency", "p50", "emitter to receiver at 200/s, half within"],
+  ["latency", "p95", "95 % within"],
+  ["latency", "p99", "99 % within"],
+  ["manual", "added", "a manual delivery, added to the receiver's own time"],
+  ["hosts", "ratio", "deliveries to 5,000 receiver hosts, to those to 20"],
+];
+
+const COST: readonly Shown[] = [
+  ["deliveries", "dispatcherCpu", "CPU of the dispatcher"],
+  ["deliveries", "publisherCpu", "CPU of the publisher"],
+  ["deliveries", "postgresCpu", "CPU of PostgreSQL"],
+  ["deliveries", "rabbitmqCpu", "CPU of RabbitMQ"],
+  ["deliveries", "wal", "PostgreSQL's log"],
+  ["deliveries", "indexInsertions", "index entries"],
+];
+
+const MEMORY: readonly Shown[] = [
+  ["memory", "load-dispatcher", "dispatcher, under load"],
+  ["memory", "load-publisher", "publisher, under load"],
+  ["memory", "load-management-api", "management API, under load"],
+  [
+    "memory",
+    "large-dispatcher",
+    "dispatcher, with 2,000 bodies of 256 KiB waiting while PostgreSQL says nothing for 20 s",
+  ],
+  ["memory", "large-publisher", "publisher, the same"],
+  ["memory", "large-management-api", "management API, the same"],
+  ["memory", "died", "processes that died"],
+];
+
+const FAIRNESS: readonly Shown[] = [
+  ["flood", "ratio", "another organization floods: others' p95"],
+  ["slow-crowd", "ratio", "100 endpoints of another take 14 s: a quick one's rate"],
+  ["slow-manual", "ratio", "the same, and a manual delivery hangs: others' p95"],
+  ["slow-manual", "manualRatio", "the same: others' manual deliveries, p95"],
+  ["manual-flood", "ratioP50", "two flood their manual deliveries: a third's, p50"],
+  ["manual-flood", "ratioP95", "the same: a third's, p95"],
+  ["fairness", "ratio", "10 % of the endpoints hang: others' p95"],
+  ["backlog", "ratio", "an endpoint has a backlog of 100,000: others' p95"],
+  ["retries", "ratio", "5,000 retries come due at once: others' p95"],
+  ["locked", "ratio", "an endpoint's row is locked: all deliveries' p95"],
+  ["flaky", "ratio", "an endpoint fails half of its attempts: others' rate"],
+  ["partition", "ratio", "a day of a million deliveries is dropped: others' p95"],
+  ["purged", "longest", "every hint is lost: an event's longest way"],
+  ["partition", "drop", "the drop of that day"],
+  ["look", "look", "2,000 endpoints due at once: one look"],
+];
+
+const PROCESSES: readonly Shown[] = [
+  ["dispatchers", "one", "deliveries of one dispatcher"],
+  ["dispatchers", "two", "of two"],
+  ["dispatchers", "twoRatio", "two to one"],
+  ["dispatchers", "four", "of four"],
+  ["dispatchers", "fourRatio", "four to one"],
+  ["dispatchers", "dispatcherRatio", "CPU a delivery, dispatchers, four to one"],
+  ["dispatchers", "postgresRatio", "CPU a delivery, PostgreSQL, four to one"],
+  ["publishers", "one", "events fanned out by one publisher"],
+  ["publishers", "two", "by two, on the same cores"],
+  ["publishers", "publisherRatio", "CPU an event, publishers, two to one"],
+];
+
+/** The generated blocks of docs/scaling.md, by name. */
+export function scalingBlocks(results: StoredResults): Record<string, string> {
+  return {
+    runs: runsTable(results),
+    speed: figuresTable(results, SPEED),
+    "cost of a delivery": figuresTable(results, COST),
+    memory: figuresTable(results, MEMORY),
+    fairness: figuresTable(results, FAIRNESS),
+    processes: figuresTable(results, PROCESSES),
+    missed: missedList(results),
+  };
+}
+
+/** Its plots, by file, each for a light and a dark background. */
+export function scalingPlots(results: StoredResults): Record<string, string> {
+  const plots = Object.entries(PALETTES).flatMap(([theme, palette]) => [
+    [`docs/images/bench-latency-${theme}.svg`, latencyPlot(results, palette)],
+    [`docs/images/bench-history-${theme}.svg`, historyPlot(results, palette)],
+    [`docs/images/bench-fairness-${theme}.svg`, fairnessPlot(results, FAIRNESS, palette)],
+  ]);
+  return Object.fromEntries(plots);
+}

@@ -1,0 +1,76 @@
+import type { StoredResults } from "@herald/bench/bench/results";
+import { table } from "../table.ts";
+import { allMeasured, amount, type Measured, measuredOf } from "./measured.ts";
+
+/** A figure of the page: its row and name in the results, and what the page calls it. */
+export type Shown = readonly [row: string, figure: string, words: string];
+
+/** One line a figure: its median, the spread over the rounds, the same before, and its bar. What was not measured is left out. */
+export function figuresTable(results: StoredResults, shown: readonly Shown[]): string {
+  const lines = shown.flatMap(([row, figure, words]) => {
+    const measured = measuredOf(results, row, figure);
+    return measured ? [line(measured, words)] : [];
+  });
+  return table(["figure", "median", "lowest - highest", "before", "bar"], lines);
+}
+
+function line(measured: Measured, words: string): string[] {
+  const { median, lowest, highest, before, unit } = measured;
+  return [
+    words,
+    amount(median, unit),
+    `${amount(lowest, "")} - ${amount(highest, "")}`,
+    before ? amount(before.median, unit) : "",
+    barOf(measured),
+  ];
+}
+
+function barOf({ bar, met, unit }: Measured): string {
+  if (!bar) return "";
+  const asked = "atLeast" in bar ? `>= ${amount(bar.atLeast, unit)}` : `<= ${amount(bar.atMost, unit)}`;
+  return met ? asked : `${asked}, **missed**`;
+}
+
+/** Every figure of any row that is not within its bar. */
+export function missedList(results: StoredResults): string {
+  const missed = allMeasured(results).filter(({ met }) => met === false);
+  if (missed.length === 0) return "Nothing.";
+  return table(
+    ["row", "figure", "median", "bar"],
+    missed.map((measured) => {
+      const { row, median, unit, bar } = measured;
+      const size = row.growth === undefined ? "" : `, ${row.growth.toLocaleString("en")}`;
+      const asked = bar && ("atLeast" in bar ? `>= ${amount(bar.atLeast, unit)}` : `<= ${amount(bar.atMost, unit)}`);
+      return [`\`${row.name}\`${size}`, aloneLabel(measured), amount(median, unit), asked ?? ""];
+    }),
+  );
+}
+
+/** What the bench indents, or calls "the one to the other", continues a line above it, which here is missing. */
+function aloneLabel({ row, name, label }: Measured): string {
+  const above = row.figures.slice(
+    0,
+    row.figures.findIndex((figure) => figure.name === name),
+  );
+  const continues = (text: string) => text.startsWith("  ") || text === "the one to the other";
+  const head = continues(label) ? above.findLast((figure) => !continues(figure.label)) : undefined;
+  return head ? `${head.label}: ${label.trim()}` : label;
+}
+
+/** Where and when each row was measured. */
+export function runsTable({ runs }: StoredResults): string {
+  return table(
+    ["date", "commit", "beside", "machine", "load before", "rounds", "rows"],
+    runs.map(({ date, commit, baseline, machine, rounds, seconds, rows }) => [
+      date,
+      `\`${commit}\``,
+      baseline ? `\`${baseline}\`` : "",
+      `${machine.cores} x ${machine.processor}, ${machine.memoryGibibytes} GiB, Node ${machine.node.slice(1)}`,
+      String(machine.loadBefore),
+      `${rounds} of ${seconds} s`,
+      rows
+        .map(({ name, growth }) => (growth === undefined ? name : `${name} ${growth.toLocaleString("en")}`))
+        .join(", "),
+    ]),
+  );
+}
