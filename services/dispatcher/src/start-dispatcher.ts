@@ -144,6 +144,8 @@ export async function startDispatcher(
   let hints: Consumer | undefined;
   void members.begun.then(() => {
     if (isStopping) return;
+    // What it found before, it had no share of.
+    scanning.wake();
     const hasShare = (endpointId: string) => shareOf(endpointId) > 0;
     hints = consumeHints({ broker, scheduler, hinted, hasShare, clock, log });
   });

@@ -6,12 +6,16 @@ import { startHerald } from "../running-herald.ts";
 import { SAMPLE_BODY } from "../sample-body.ts";
 import { readService } from "../service-readings.ts";
 
-/** Few, and slow: then a dispatcher is limited by its slots, and four of them leave room on two cores. */
+/** Few, and slow: then a dispatcher is limited by its places, and four of them leave room on two cores. */
 const ENDPOINTS = 3;
 const ANSWER_AFTER_MS = 100;
-/** Of a dispatcher, by default. */
-const ENDPOINT_CONCURRENCY = 10;
-const SLOTS_OF_ONE = ENDPOINTS * ENDPOINT_CONCURRENCY;
+/** Attempts that a dispatcher may make at once. */
+const PLACES = 30;
+const SETTINGS = {
+  DELIVERY_CONCURRENCY: String(PLACES),
+  // Over all dispatchers: four of them fill it.
+  ENDPOINT_CONCURRENCY: String((4 * PLACES) / ENDPOINTS),
+};
 const LEAD = 1_000;
 const WARM_UP_EVENTS = 4_000;
 /** Code that has run a few thousand times costs half of what it did at first. */
@@ -36,7 +40,11 @@ export const dispatchersRow: Row = {
     ...EXACTLY_ONCE,
   },
   async open(environment, { seconds, progress }) {
-    const running = await startHerald(environment, { name: "dispatchers", endpoints: ENDPOINTS });
+    const running = await startHerald(environment, {
+      name: "dispatchers",
+      endpoints: ENDPOINTS,
+      settings: { dispatcher: SETTINGS },
+    });
     const { herald, traffic, close } = running;
     const publisher = running.service("publisher");
     const dispatchers = [running.service("dispatcher")];
@@ -57,7 +65,7 @@ export const dispatchersRow: Row = {
     /** With so many, once they are at it. */
     async function measure(count: number) {
       if (dispatchers.length < count) {
-        while (dispatchers.length < count) dispatchers.push(await herald.start("dispatcher"));
+        while (dispatchers.length < count) dispatchers.push(await herald.start("dispatcher", SETTINGS));
         await traffic.answerAfter(0);
         await sleep(WARM_UP_MS);
         await traffic.answerAfter(ANSWER_AFTER_MS);
@@ -78,10 +86,10 @@ export const dispatchersRow: Row = {
     return {
       conditions: {
         endpoints: ENDPOINTS,
-        "slots of a dispatcher": SLOTS_OF_ONE,
+        "places of a dispatcher": PLACES,
         "deliveries an event": 1,
         "receiver answers after": `${ANSWER_AFTER_MS} ms, more or less a half`,
-        "so a dispatcher can do at most": `${(SLOTS_OF_ONE * 1_000) / ANSWER_AFTER_MS}/s`,
+        "so a dispatcher can do at most": `${(PLACES * 1_000) / ANSWER_AFTER_MS}/s`,
         "body bytes": SAMPLE_BODY.length,
         seconds,
       },

@@ -10,8 +10,9 @@ const DISPATCHERS = 4;
 const ENDPOINTS = 19;
 /** Slow answers and few slots: then what counts is how soon a slot is free again, and two cores have room for all. */
 const ANSWER_AFTER_MS = 200;
-const ENDPOINT_CONCURRENCY = 2;
-const SLOTS = DISPATCHERS * ENDPOINTS * ENDPOINT_CONCURRENCY;
+/** Over all dispatchers: two for each of them. */
+const ENDPOINT_CONCURRENCY = 2 * DISPATCHERS;
+const SLOTS = ENDPOINTS * ENDPOINT_CONCURRENCY;
 const LEAD = 1_000;
 const WARM_UP_EVENTS = 4_000;
 const SETTLING_MS = 2_000;
