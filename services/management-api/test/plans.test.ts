@@ -4,6 +4,8 @@ import { type Statistics, type StoredHistory, storeHistory } from "@herald/testk
 import { expectWalks, tablesRead } from "@herald/testkit/harness/plans";
 import { useDatabase } from "@herald/testkit/harness/use-database";
 import { beforeAll, describe, expect, test } from "@jest/globals";
+import { MAX_SCANNED } from "../src/deliveries/history.ts";
+import { MAX_EVENTS, ofAll, ofOne } from "../src/endpoints/overview.ts";
 import { deliveryDetails } from "../src/sql/delivery-details.ts";
 import { deliveryHistory } from "../src/sql/delivery-history.ts";
 import { deliverySummary, recentDeliveries } from "../src/sql/delivery-summaries.ts";
@@ -27,14 +29,13 @@ const one = (stored: StoredHistory) => ({
 const list: Call = (queries, stored) => listEndpoints(queries, { organizationId: stored.organizationId, now });
 const recent: Call = (queries, stored) => recentDeliveries(queries, one(stored));
 const overview =
-  (ofAll: boolean): Call =>
+  (forAll: boolean): Call =>
   (queries, stored) =>
     endpointOverviews(queries, {
       ...one(stored),
-      ...(ofAll && { endpointId: null }),
+      ...(forAll && { endpointId: null }),
       hours,
-      maxDeliveries: 10_000,
-      maxCount: 10_000,
+      ...(forAll ? ofAll : ofOne),
     });
 const history: Call = (queries, stored) =>
   deliveryHistory(queries, {
@@ -44,8 +45,10 @@ const history: Call = (queries, stored) =>
     eventTypes: [],
     from: null,
     to: null,
+    firstId: null,
+    endId: null,
     limit: 50,
-    maxScanned: 20_000,
+    maxScanned: MAX_SCANNED,
   });
 const details: Call = (queries, stored) =>
   deliveryDetails(queries, { ...one(stored), id: stored.deliveryIds[0] ?? "" });
@@ -56,7 +59,7 @@ const missed: Call = (queries, stored) =>
     ...one(stored),
     events: ["WorkItemCompleted"],
     since: new Date(now.getTime() - 7 * DAY_MS),
-    maxEvents: 10_000,
+    maxEvents: MAX_EVENTS,
   });
 
 const byEndpoint = "delivery_endpoint_id_id_idx";

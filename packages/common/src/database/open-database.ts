@@ -1,7 +1,7 @@
 import { PrismaPg } from "@prisma/adapter-pg";
 import pg from "pg";
 import { PrismaClient } from "./generated/client.ts";
-import { directQueries, type Queries } from "./queries.ts";
+import { boundedReads, directQueries, type Queries, type Reads } from "./queries.ts";
 
 export interface DatabaseOptions {
   /** Connections at most, shared by everything in the process. */
@@ -24,7 +24,9 @@ export interface Database {
   readonly prisma: PrismaClient;
   /** For the hot statements, directly to PostgreSQL over the same connections. */
   readonly queries: Queries;
-  /** One round trip to PostgreSQL; rejects where there is none. */
+  /** Reads over the same connections that PostgreSQL ends after so many milliseconds (57014). */
+  readsWithin(timeoutMs: number): Reads;
+  /** One round trip to PostgreSQL, over a connection of its own: it doesn't wait for the work; rejects where there is none. */
   ping(): Promise<void>;
   /** Lets running queries finish and closes every connection. Closing again does nothing. */
   close(): Promise<void>;
@@ -46,9 +48,8 @@ const ANSWER_GRACE_MS = 2_000;
  */
 export function openDatabase(url: string, options: DatabaseOptions = {}): Database {
   const statementTimeoutMs = options.statementTimeoutMs ?? 30_000;
-  const pool = new pg.Pool({
+  const settings: pg.PoolConfig = {
     connectionString: url,
-    max: options.poolSize ?? 10,
     connectionTimeoutMillis: options.connectTimeoutMs ?? 5_000,
     statement_timeout: statementTimeoutMs,
     query_timeout: statementTimeoutMs + ANSWER_GRACE_MS,
@@ -59,9 +60,13 @@ export function openDatabase(url: string, options: DatabaseOptions = {}): Databa
     // PostgreSQL would do so each time, since it hopes that the values name one partition. They do: a cached plan leaves the others
     // out when it starts.
     options: "-c random_page_cost=1.1 -c plan_cache_mode=force_generic_plan",
-  });
+  };
+  const pool = new pg.Pool({ ...settings, max: options.poolSize ?? 10 });
+  // Opened with the first ping, and closed when none came for ten seconds.
+  const pingPool = new pg.Pool({ ...settings, max: 1 });
   const connectionLost = (error: Error) => options.onConnectionLost?.(error);
   pool.on("error", connectionLost);
+  pingPool.on("error", connectionLost);
   const statementName = preparedStatementNames();
   const prisma = new PrismaClient({
     adapter: new PrismaPg(pool, {
@@ -72,12 +77,13 @@ export function openDatabase(url: string, options: DatabaseOptions = {}): Databa
   return {
     prisma,
     queries: directQueries(pool, statementName),
+    readsWithin: (timeoutMs) => boundedReads(pool, statementName, timeoutMs),
     ping: async () => {
-      await pool.query("SELECT 1");
+      await pingPool.query("SELECT 1");
     },
     close: async () => {
       await prisma.$disconnect();
-      if (!pool.ending) await pool.end();
+      await Promise.all([pool, pingPool].map((each) => each.ending || each.end()));
     },
   };
 }
