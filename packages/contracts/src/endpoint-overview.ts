@@ -40,10 +40,13 @@ const overview = {
   ),
   createdAtUtc: time("When it was created."),
   updatedAtUtc: time("When its configuration last changed."),
-  unfinished: object("Deliveries that are neither succeeded nor exhausted; each count stops at 10,000, in a list at 1,000.", {
-    pending: count("With an attempt due, now or later.", COUNTED),
-    parked: count("Set aside because the endpoint is disabled.", COUNTED),
-  }),
+  unfinished: object(
+    "Deliveries that are neither succeeded nor exhausted; each count stops at 10,000, in a list at 1,000.",
+    {
+      pending: count("With an attempt due, now or later.", COUNTED),
+      parked: count("Set aside because the endpoint is disabled.", COUNTED),
+    },
+  ),
   lastDelivery: refOrNull({ WebhookDeliverySummary }, "The newest delivery; null before the first."),
   last24Hours: listOf(
     refTo({ HourOfDeliveries }),

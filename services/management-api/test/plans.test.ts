@@ -1,7 +1,8 @@
 import { firstIdAt, timeOf } from "@herald/common/database/ids";
 import type { Queries } from "@herald/common/database/queries";
 import { type Statistics, type StoredHistory, storeHistory } from "@herald/testkit/harness/history";
-import { expectWalks, tablesRead } from "@herald/testkit/harness/plans";
+import { expectWalks, pagesRead, tablesRead } from "@herald/testkit/harness/plans";
+import { insertEndpoint } from "@herald/testkit/harness/rows";
 import { useDatabase } from "@herald/testkit/harness/use-database";
 import { beforeAll, describe, expect, test } from "@jest/globals";
 import { MAX_SCANNED } from "../src/deliveries/history.ts";
@@ -12,6 +13,7 @@ import { deliverySummary, recentDeliveries } from "../src/sql/delivery-summaries
 import { failedAttempts, missedEvents } from "../src/sql/endpoint-details.ts";
 import { endpointOverviews } from "../src/sql/endpoint-overviews.ts";
 import { listEndpoints } from "../src/sql/list-endpoints.ts";
+import { storeMany } from "./support/deliveries.ts";
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -91,6 +93,32 @@ describe.each<Statistics>(["from a quiet time", "of a backlog"])("with statistic
   ])("%s is read by indexes, and no whole table", (_name, call, indexes) =>
     expectWalks(db.database.queries, indexes, (queries) => call(queries, stored)),
   );
+});
+
+describe("of an endpoint with 12,000 deliveries today", () => {
+  let stored: StoredHistory;
+
+  beforeAll(async () => {
+    const { prisma } = db.database;
+    const organizationId = "busy";
+    const { id } = await insertEndpoint(prisma, { organizationId });
+    await storeMany(prisma, { id, organizationId }, 12_000);
+    await prisma.$executeRaw`
+      insert into due (delivery_id, endpoint_id, due_at) select id, endpoint_id, now() from delivery where endpoint_id = ${id}::uuid`;
+    for (const table of ["delivery", "due"]) await prisma.$executeRawUnsafe(`vacuum analyze ${table}`);
+    stored = { organizationId, endpointIds: [id], deliveryIds: [] };
+  });
+
+  // At the worst a row is on a page of its own. A history that finds nothing walks its bound once more, for the cursor.
+  test.each<[string, Call, number]>([
+    ["a history that finds nothing", history, 2 * MAX_SCANNED],
+    ["the overview", overview(true), 3 * ofAll.maxDeliveries],
+    ["one endpoint's overview", overview(false), 2 * ofOne.maxDeliveries],
+  ])("%s reads a bounded part of it", async (_name, call, pages) => {
+    const read = await pagesRead(db.database.queries, (queries) => call(queries, stored));
+    expect(read).toBeGreaterThan(100);
+    expect(read).toBeLessThan(pages + 1_000);
+  });
 });
 
 describe("with a partition for each day", () => {

@@ -36,11 +36,7 @@ export function directQueries(pool: pg.Pool, statementName: (text: string) => st
  * ends a statement after `timeoutMs`. A limit for one transaction works behind any pooler of connections. A statement can't set its
  * own limit: `set_config` counts from the next one on.
  */
-export function boundedReads(
-  pool: pg.Pool,
-  statementName: (text: string) => string,
-  timeoutMs: number,
-): Reads {
+export function boundedReads(pool: pg.Pool, statementName: (text: string) => string, timeoutMs: number): Reads {
   const begin = `begin read only; set local statement_timeout = ${timeoutMs}`;
   return {
     async $queryRaw<T>(strings: TemplateStringsArray, ...values: unknown[]) {

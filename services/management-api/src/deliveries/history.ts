@@ -1,5 +1,5 @@
-import { firstIdAt } from "@herald/common/database/ids";
 import type { PrismaClient } from "@herald/common/database/generated/client";
+import { firstIdAt } from "@herald/common/database/ids";
 import type { Reads } from "@herald/common/database/queries";
 import type { Clock } from "@herald/common/runtime/clock";
 import { attemptHeaders, type HeaderSettings, timestampText } from "@herald/common/security/attempt-headers";

@@ -108,7 +108,8 @@ const requestId = {
 /** What is left of an allowance; every answer has it that was counted. */
 const rateHeaders = {
   "RateLimit-Policy": {
-    description: 'The allowance: its name, points and seconds, as `"reads";q=6000;w=60` (draft-ietf-httpapi-ratelimit-headers).',
+    description:
+      'The allowance: its name, points and seconds, as `"reads";q=6000;w=60` (draft-ietf-httpapi-ratelimit-headers).',
     required: true,
     schema: { type: "string" },
   },

@@ -1,8 +1,8 @@
 import { Prisma } from "@herald/common/database/generated/client";
 import { firstIdAt } from "@herald/common/database/ids";
 import type { Reads } from "@herald/common/database/queries";
+import type { EndpointRow } from "@herald/common/database/update-endpoint";
 import type { DeliveryRow } from "../deliveries/summary.ts";
-import type { EndpointRow } from "../endpoints/summary.ts";
 import { summaryObject } from "./delivery-columns.ts";
 import { newestDeliveries } from "./newest-deliveries.ts";
 

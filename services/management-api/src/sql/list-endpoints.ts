@@ -1,7 +1,7 @@
 import type { Reads } from "@herald/common/database/queries";
+import type { EndpointRow } from "@herald/common/database/update-endpoint";
 import { RECENT_DELIVERIES } from "@herald/contracts";
 import type { DeliveryRow } from "../deliveries/summary.ts";
-import type { EndpointRow } from "../endpoints/summary.ts";
 import { summaryObject } from "./delivery-columns.ts";
 import { newestDeliveries, ofAllTimes } from "./newest-deliveries.ts";
 
