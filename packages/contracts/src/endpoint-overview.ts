@@ -51,9 +51,10 @@ const overview = {
   last24Hours: listOf(
     refTo({ HourOfDeliveries }),
     "24 hours, oldest first, the last one still running. They count the 2,000 newest deliveries, of the organization in a " +
-      "list and of the endpoint where it's read alone, so on busy days the earliest hours can be short.",
+      "list and of the endpoint where it's read alone, so on busy days the earliest hours are short, or empty.",
     { minItems: 24, maxItems: 24 },
   ),
+  countedSinceUtc: time("From when on `last24Hours` count every delivery: on busy days later than their beginning."),
 };
 
 export const EndpointOverview = object("An endpoint, and how it fares.", overview);

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { insertEvent } from "@herald/testkit/harness/rows";
 import { steeredClock } from "@herald/testkit/harness/steered-clock";
 import { beforeEach, describe, expect, test } from "@jest/globals";
-import { states, storeDelivery, storeFirstAttempt } from "./support/deliveries.ts";
+import { states, storeDelivery, storeFirstAttempt, storeMany } from "./support/deliveries.ts";
 import { create, settings } from "./support/endpoints.ts";
 import { type Client, useApi } from "./support/use-api.ts";
 
@@ -64,6 +64,20 @@ describe("how endpoints fare", () => {
     expect(Date.parse(last24Hours[23].startUtc)).toBe(clock.now().getTime() - HOUR_MS / 2);
     const total = last24Hours.flatMap((hour: object) => Object.values(hour).filter(Number.isInteger));
     expect(total.reduce((sum: number, count: number) => sum + count)).toBe(5);
+  });
+
+  test("where more happened than is counted, the overview says since when it counts", async () => {
+    const midnight = clock.now().getTime() - 23.5 * HOUR_MS;
+    const seen = async () => {
+      const [row] = (await client.get("/webhooks/overview").expect(200)).body;
+      const details = (await client.get(`/webhooks/${endpoint.id}`).expect(200)).body;
+      expect(details.countedSinceUtc).toBe(row.countedSinceUtc);
+      return Date.parse(row.countedSinceUtc);
+    };
+    await storeDelivery(api.prisma, endpoint, { ...states.succeeded, createdAt: hoursAgo(20) });
+    expect(await seen()).toBe(midnight);
+    await storeMany(api.prisma, endpoint, 2_000);
+    expect(await seen()).toBeGreaterThan(hoursAgo(2).getTime());
   });
 
   test("one endpoint's details show what is unfinished, and the newest delivery", async () => {

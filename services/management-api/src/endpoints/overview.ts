@@ -1,3 +1,4 @@
+import { timeOf } from "@herald/common/database/ids";
 import type { Reads } from "@herald/common/database/queries";
 import type { Clock } from "@herald/common/runtime/clock";
 import type { EndpointDetails, EndpointOverview, EventType, HourOfDeliveries } from "@herald/contracts";
@@ -81,6 +82,7 @@ function toOverview(row: OverviewRow, hours: Date[]): EndpointOverview {
     unfinished: row.enabled ? { pending: row.unfinished, parked: 0 } : { pending: 0, parked: row.unfinished },
     lastDelivery: row.lastDelivery && toDeliverySummary(row.lastDelivery),
     last24Hours: everyHour(row.hours, hours),
+    countedSinceUtc: toUtc(row.oldestCounted === null ? (hours[0] ?? new Date(0)) : timeOf(row.oldestCounted)),
   };
 }
 

@@ -16,6 +16,8 @@ export interface OverviewRow extends EndpointRow {
   cutOffSince: Date | null;
   unfinished: number;
   lastDelivery: DeliveryRow | null;
+  /** The oldest delivery that was counted, where there may be older ones in the hours; else null. */
+  oldestCounted: string | null;
   /** The hours that have deliveries, numbered from the first of `hours`. */
   hours: HourRow[];
 }
@@ -70,6 +72,8 @@ export async function endpointOverviews(queries: Reads, query: OverviewQuery): P
     with ${newest}, hour as (
       select endpoint_id,
              width_bucket(id, ${starts}::uuid[]) - 1 as hour,
+             count(*) as total,
+             min(id::text) as oldest,
              count(*) filter (where state = 'succeeded')::int as succeeded,
              count(*) filter (where state = 'pending' and status_code is null)::int as waiting,
              count(*) filter (where state = 'pending' and status_code is not null)::int as failing,
@@ -88,6 +92,7 @@ export async function endpointOverviews(queries: Reads, query: OverviewQuery): P
            endpoint.updated_at as "updatedAt", failure_run as "failureRun", unfinished.count as unfinished,
            case when enabled and consecutive_failures > 0 then ${nextTryAt} end as "nextTryAt",
            ${cutOffSince} as "cutOffSince",
+           (select min(oldest) from hour having sum(total) >= ${maxDeliveries}::int) as "oldestCounted",
            last.delivery as "lastDelivery", coalesce(picture.hours, '[]') as hours
     from webhook_endpoint as endpoint
     left join picture on picture.endpoint_id = endpoint.id
