@@ -1,10 +1,11 @@
 import { Time } from "../time/Time.tsx";
+import css from "./CutOffNotice.module.css";
 import { Notice } from "./Notice.tsx";
 
 /** Says that it is Herald which reaches no receiver, not the receivers that fail. The region is always there, so that it is read out. */
 export function CutOffNotice({ since }: { since: string | null }) {
   return (
-    <div role="status">
+    <div className={css.region} role="status">
       {since === null ? null : (
         <Notice tone="care" icon="offline" title="Herald's network is disturbed; nothing is counted.">
           <p>
