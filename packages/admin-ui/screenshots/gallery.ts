@@ -41,7 +41,7 @@ const elsewhere = { organizationId: "an organization without webhooks" };
 const sayingSo = (page: Page) => page.getByText("Herald's network is disturbed").waitFor();
 
 /** As if a dispatcher reached no receiver: the page's answers say so. */
-function cutOff(page: Page): Promise<void> {
+function cutOff(page: Page): Promise<unknown> {
   return page.route(/\/api\/.*\/webhooks\/(overview|[0-9a-f-]{36})$/, async (route) => {
     const response = await route.fetch();
     const body = await response.json();
@@ -194,8 +194,8 @@ const shots: Shot[] = [
     before: (page) => page.route("**/webhooks/overview", () => {}),
     act: (page) => page.getByText("Herald's API is slow").waitFor(),
   },
-  { name: "cut-off-list", place: () => "", before: cutOff, act: sayingSo },
-  { name: "cut-off-webhook", place: () => webhook("failing"), before: cutOff, act: sayingSo },
+  { name: "list-cut-off", place: () => "", before: cutOff, act: sayingSo },
+  { name: "webhook-cut-off", place: () => webhook("failing"), before: cutOff, act: sayingSo },
   { name: "nowhere", place: () => "/nowhere" },
 ];
 

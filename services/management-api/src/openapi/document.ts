@@ -109,12 +109,12 @@ const requestId = {
 const rateHeaders = {
   "RateLimit-Policy": {
     description:
-      'The allowance: its name, points and seconds, as `"reads";q=6000;w=60` (draft-ietf-httpapi-ratelimit-headers).',
+      'The allowance: its name, points and seconds, as `"reads";q=12000;w=60` (draft-ietf-httpapi-ratelimit-headers).',
     required: true,
     schema: { type: "string" },
   },
   RateLimit: {
-    description: 'What is left of it, and for how many seconds, as `"reads";r=5990;t=42`.',
+    description: 'What is left of it, and for how many seconds, as `"reads";r=11990;t=42`.',
     required: true,
     schema: { type: "string" },
   },
