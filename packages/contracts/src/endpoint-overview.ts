@@ -41,7 +41,7 @@ const overview = {
   createdAtUtc: time("When it was created."),
   updatedAtUtc: time("When its configuration last changed."),
   unfinished: object(
-    "Deliveries that are neither succeeded nor exhausted; each count stops at 10,000, in a list at 1,000.",
+    "Deliveries that are neither succeeded nor exhausted; each count stops at 10,000, in a list at 100.",
     {
       pending: count("With an attempt due, now or later.", COUNTED),
       parked: count("Set aside because the endpoint is disabled.", COUNTED),
