@@ -1,5 +1,6 @@
 import { PrismaPg } from "@prisma/adapter-pg";
 import pg from "pg";
+import { atMostEach } from "../runtime/at-most-each.ts";
 import { PrismaClient } from "./generated/client.ts";
 import { boundedReads, directQueries, type Queries, type Reads } from "./queries.ts";
 
@@ -26,11 +27,17 @@ export interface Database {
   readonly queries: Queries;
   /** Reads over the same connections that PostgreSQL ends after so many milliseconds (57014). */
   readsWithin(timeoutMs: number): Reads;
-  /** One round trip to PostgreSQL, over a connection of its own: it doesn't wait for the work; rejects where there is none. */
+  /**
+   * One round trip to PostgreSQL, over a connection of its own, so that it doesn't wait for the work; rejects where there is none.
+   * However often it is called, PostgreSQL is asked once a second.
+   */
   ping(): Promise<void>;
   /** Lets running queries finish and closes every connection. Closing again does nothing. */
   close(): Promise<void>;
 }
+
+/** Readiness, and what /metrics shows of it, may be asked for by many. */
+const PING_MS = 1_000;
 
 /** Distinct statements that a connection keeps prepared. The hot ones are a dozen; the rest is CRUD of varying shape. */
 const MAX_PREPARED_STATEMENTS = 200;
@@ -67,6 +74,7 @@ export function openDatabase(url: string, options: DatabaseOptions = {}): Databa
   const connectionLost = (error: Error) => options.onConnectionLost?.(error);
   pool.on("error", connectionLost);
   pingPool.on("error", connectionLost);
+  const ping = atMostEach(PING_MS, () => pingPool.query("select 1"));
   const statementName = preparedStatementNames();
   const prisma = new PrismaClient({
     adapter: new PrismaPg(pool, {
@@ -79,7 +87,8 @@ export function openDatabase(url: string, options: DatabaseOptions = {}): Databa
     queries: directQueries(pool, statementName),
     readsWithin: (timeoutMs) => boundedReads(pool, statementName, timeoutMs),
     ping: async () => {
-      await pingPool.query("SELECT 1");
+      if (pingPool.ending) throw new Error("The database was closed.");
+      await ping();
     },
     close: async () => {
       await prisma.$disconnect();

@@ -5,7 +5,7 @@ import type { Config } from "../config/settings.ts";
 import { type Database, openDatabase } from "../database/open-database.ts";
 import { createLog, type Log } from "../telemetry/log.ts";
 import { createRegistry } from "../telemetry/metrics.ts";
-import { atMostEach, startOperationsServer } from "../telemetry/operations-server.ts";
+import { startOperationsServer } from "../telemetry/operations-server.ts";
 import { startTracing } from "../telemetry/start-tracing.ts";
 import type { Tracing } from "../telemetry/tracing.ts";
 
@@ -23,9 +23,6 @@ export interface OpenService {
   /** Closes all of it, the operations port last. The service's own work must have ended before. */
   close(): Promise<void>;
 }
-
-/** However often /readyz and /metrics are asked for, PostgreSQL is asked once a second. */
-const PING_MS = 1_000;
 
 /**
  * Opens a service's database, broker, telemetry and operations port. Neither PostgreSQL nor RabbitMQ need be there yet: until
@@ -62,7 +59,7 @@ export async function openService(
     host: config.HTTP_HOST,
     port: config.OPERATIONS_PORT,
     registry,
-    checks: { database: atMostEach(PING_MS, () => database.ping().then(() => true)), broker: () => broker.isReady() },
+    checks: { database: () => database.ping().then(() => true), broker: () => broker.isReady() },
   });
   return {
     log,

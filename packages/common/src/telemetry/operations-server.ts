@@ -73,16 +73,6 @@ export function exportDependencies(registry: Registry, checks: ReadinessChecks):
   });
 }
 
-/** A check that gives the same answer for so long, and to all who ask while it is under way. */
-export function atMostEach(periodMs: number, check: () => Promise<boolean>): () => Promise<boolean> {
-  let latest: { begunAt: number; result: Promise<boolean> } | undefined;
-  return () => {
-    const now = performance.now();
-    if (latest === undefined || now - latest.begunAt >= periodMs) latest = { begunAt: now, result: check() };
-    return latest.result;
-  };
-}
-
 /** Longer than a check takes on a healthy system; the orchestrator that asks has a deadline too. */
 const CHECK_TIMEOUT_MS = 3_000;
 

@@ -1,5 +1,5 @@
 import { expect, test } from "@jest/globals";
-import { atMostEach } from "./operations-server.ts";
+import { atMostEach } from "./at-most-each.ts";
 
 function counted(periodMs: number) {
   let checks = 0;
