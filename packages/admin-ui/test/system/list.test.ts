@@ -12,6 +12,15 @@ beforeAll(async () => {
   population = await populate(environment);
 });
 
+/** Makes what waits for the failing webhook due so many seconds from now, however long the tests before took. */
+async function isDueIn(seconds: number): Promise<void> {
+  const dueAt = new Date(Date.now() + seconds * 1_000);
+  await environment.db.database.prisma.due.updateMany({
+    where: { endpointId: population.failing.id },
+    data: { dueAt },
+  });
+}
+
 test("§2.1/fields a row says name, URL, status in words, events, failures as n of 5, the last day and the last delivery", async () => {
   const page = await environment.signIn();
   const row = (name: string) => page.getByRole("row", { name });
@@ -35,6 +44,7 @@ test("§2.1/fields a row says name, URL, status in words, events, failures as n 
 });
 
 test("a failing webhook says when it is tried again, counting down, in the list and on its own page", async () => {
+  await isDueIn(55);
   const page = await environment.signIn();
   const row = page.getByRole("row", { name: "Timesheet export" });
   const seconds = async (place: Locator) => {
@@ -103,6 +113,7 @@ test("the list is narrowed by text and status, in its address", async () => {
 
 test("a delivery's drawer has an address of its own, and its next attempt counts down", async () => {
   const { id, deliveryIds } = population.failing;
+  await isDueIn(600);
   const page = await environment.signIn(`/webhooks/${id}/deliveries/${deliveryIds[1]}`);
   const drawer = page.getByRole("dialog", { name: "TimesheetApproved delivery" });
   await drawer.getByText("2 of 5").waitFor();
