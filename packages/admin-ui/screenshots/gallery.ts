@@ -38,6 +38,19 @@ const delivery = (story: keyof Population, index: number) =>
 const button = (page: Page, name: string) => page.getByRole("button", { name }).first().click();
 const elsewhere = { organizationId: "an organization without webhooks" };
 
+const sayingSo = (page: Page) => page.getByText("Herald's network is disturbed").waitFor();
+
+/** As if a dispatcher reached no receiver: the page's answers say so. */
+function cutOff(page: Page): Promise<unknown> {
+  return page.route(/\/api\/.*\/webhooks\/(overview|[0-9a-f-]{36})$/, async (route) => {
+    const response = await route.fetch();
+    const body = await response.json();
+    const cutOffSinceUtc = new Date(Date.now() - 95_000).toISOString();
+    const told = Array.isArray(body) ? body.map((each) => ({ ...each, cutOffSinceUtc })) : { ...body, cutOffSinceUtc };
+    await route.fulfill({ response, json: told });
+  });
+}
+
 const shots: Shot[] = [
   { name: "list", place: () => "" },
   { name: "list-one", place: () => "", as: { organizationId: "an organization with one" } },
@@ -181,6 +194,8 @@ const shots: Shot[] = [
     before: (page) => page.route("**/webhooks/overview", () => {}),
     act: (page) => page.getByText("Herald's API is slow").waitFor(),
   },
+  { name: "list-cut-off", place: () => "", before: cutOff, act: sayingSo },
+  { name: "webhook-cut-off", place: () => webhook("failing"), before: cutOff, act: sayingSo },
   { name: "nowhere", place: () => "/nowhere" },
 ];
 

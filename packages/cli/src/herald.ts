@@ -1,5 +1,6 @@
 import { ConfigError } from "@herald/common/config/read-config";
 import { type Command, type CommandContext, EXIT, UsageError } from "./command.ts";
+import { endpointsCommand } from "./endpoints/endpoints-command.ts";
 import { lagCommand } from "./lag-command.ts";
 import { migrateCommand } from "./migrate-command.ts";
 import { rejectedCommand } from "./rejected/rejected-command.ts";
@@ -10,6 +11,7 @@ const commands: Record<string, Command> = {
   "rotate-keys": rotateKeysCommand,
   rejected: rejectedCommand,
   lag: lagCommand,
+  endpoints: endpointsCommand,
 };
 
 const HELP = `herald: what an operator does by hand
@@ -21,7 +23,8 @@ ${Object.entries(commands)
   .map(([name, { summary }]) => `  ${name.padEnd(13)} ${summary}`)
   .join("\n")}
 
-It reads the same environment variables as the services: DATABASE_URL, AMQP_URL, BROKER_NAMESPACE, SECRET_KEYS. A value that
+It reads the same environment variables as the services: DATABASE_URL, AMQP_URL, BROKER_NAMESPACE, SECRET_KEYS,
+DATABASE_TIMEOUT_SECONDS. A value that
 holds a secret may also come from a file that <NAME>_FILE names.
 
 Exit code: 0 done, 1 failed, 2 wrong arguments, 78 settings that can't be used.

@@ -9,12 +9,12 @@ const UNREACHABLE = {
 test("herald without a command lists the commands, and fails", async () => {
   const { code, stdout, stderr } = await runHerald([]);
   expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
-  for (const name of ["migrate", "rotate-keys", "rejected", "lag"]) expect(stderr).toContain(`  ${name} `);
+  for (const name of ["migrate", "rotate-keys", "rejected", "lag", "endpoints"]) expect(stderr).toContain(`  ${name} `);
 });
 
 test("herald --help lists the commands, and each command has help of its own", async () => {
   expect(await runHerald(["--help"])).toMatchObject({ code: 0, stderr: "" });
-  for (const name of ["migrate", "rotate-keys", "rejected", "lag"]) {
+  for (const name of ["migrate", "rotate-keys", "rejected", "lag", "endpoints"]) {
     const { code, stdout, stderr } = await callHerald([name, "--help"]);
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
     expect(stdout).toContain(`herald ${name}: `);
@@ -35,6 +35,13 @@ test.each([
   [["rejected", "replay", "abcdef", "--all"]],
   [["rejected", "discard"]],
   [["rotate-keys", "--page-size", "many"]],
+  [["endpoints"]],
+  [["endpoints", "list"]],
+  [["endpoints", "list", "--disabled-since", "yesterday"]],
+  [["endpoints", "list", "--disabled-since", "2026-01-31T12:00"]],
+  [["endpoints", "list", "--disabled-since", "2026-01-31T12:00:00Z", "--reason", "anger"]],
+  [["endpoints", "list", "--disabled-since", "2026-01-31T12:00:00Z", "--apply"]],
+  [["endpoints", "resume", "--disabled-since", "2026-01-31T12:00:00Z"]],
 ])("herald %j refuses its arguments", async (args) => {
   const { code, stdout, stderr } = await callHerald(args, UNREACHABLE);
   expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
@@ -45,6 +52,7 @@ test.each([
   [["migrate"], ["DATABASE_URL"]],
   [["lag"], ["DATABASE_URL"]],
   [["rejected", "list"], ["AMQP_URL"]],
+  [["endpoints", "list", "--disabled-since", "2026-01-31T12:00:00Z"], ["DATABASE_URL"]],
   [["rotate-keys"], ["SECRET_KEYS"]],
 ])("herald %j says which settings are missing", async (args, missing) => {
   const { code, stderr } = await callHerald(args);

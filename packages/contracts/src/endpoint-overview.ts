@@ -18,6 +18,7 @@ export const HourOfDeliveries = object(
 export type HourOfDeliveries = Static<typeof HourOfDeliveries>;
 
 const COUNTED = { maximum: 10_000 };
+const MISSED = { maximum: 2_000 };
 
 const overview = {
   ...endpoint,
@@ -25,19 +26,35 @@ const overview = {
     oneOf(["paused", "failures"], "`paused` by an admin, or disabled by Herald after `failures`; null while enabled."),
   ),
   disabledAtUtc: orNull(time("Since when it is disabled; null while enabled.")),
+  nextTryAtUtc: orNull(
+    time(
+      "Where the latest attempt failed: when the next one may begin. It is past while that is about to happen. Null while " +
+        "nothing fails, where nothing waits, and while the next attempt is under way.",
+    ),
+  ),
+  cutOffSinceUtc: orNull(
+    time(
+      "Since when Herald itself reaches no receiver, of anybody: nothing is sent and no failure is counted meanwhile. Null " +
+        "while its network works.",
+    ),
+  ),
   createdAtUtc: time("When it was created."),
   updatedAtUtc: time("When its configuration last changed."),
-  unfinished: object("Deliveries that are neither succeeded nor exhausted; each count stops at 10,000.", {
-    pending: count("With an attempt due, now or later.", COUNTED),
-    parked: count("Set aside because the endpoint is disabled.", COUNTED),
-  }),
+  unfinished: object(
+    "Deliveries that are neither succeeded nor exhausted; each count stops at 10,000, in a list at 100.",
+    {
+      pending: count("With an attempt due, now or later.", COUNTED),
+      parked: count("Set aside because the endpoint is disabled.", COUNTED),
+    },
+  ),
   lastDelivery: refOrNull({ WebhookDeliverySummary }, "The newest delivery; null before the first."),
   last24Hours: listOf(
     refTo({ HourOfDeliveries }),
-    "24 hours, oldest first, the last one still running. They count the 10,000 newest deliveries, of the organization in a " +
-      "list and of the endpoint where it's read alone, so on busy days the earliest hours can be short.",
+    "24 hours, oldest first, the last one still running. They count the 2,000 newest deliveries, of the organization in a " +
+      "list and of the endpoint where it's read alone, so on busy days the earliest hours are short, or empty.",
     { minItems: 24, maxItems: 24 },
   ),
+  countedSinceUtc: time("From when on `last24Hours` count every delivery: on busy days later than their beginning."),
 };
 
 export const EndpointOverview = object("An endpoint, and how it fares.", overview);
@@ -60,8 +77,11 @@ export const EndpointDetails = object("One endpoint in full.", {
   onResume: orNull(
     object("What goes out when the endpoint is enabled again; null while it is enabled.", {
       parked: count("Deliveries set aside, counted to 10,000.", COUNTED),
-      missedEvents: count("Events of the last seven days that came while it was disabled, counted to 10,000.", COUNTED),
-      missedEventsIsMinimum: flag("There are more than was counted."),
+      missedEvents: count(
+        "Events of the last seven days that came while it was disabled, of the organization's 2,000 newest.",
+        MISSED,
+      ),
+      missedEventsIsMinimum: flag("The organization has more events, so there may be more than was counted."),
     }),
   ),
 });

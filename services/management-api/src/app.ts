@@ -27,7 +27,9 @@ export interface AppParts extends Omit<HandlerParts, "secrets"> {
 }
 
 /** How long a write waits for earlier writes of its organization; a hundred creates take a second or two. */
-const MAX_WRITE_WAIT_MS = 15_000;
+const WRITE_WAIT = { maxWaitMs: 15_000, retryAfterS: 5 };
+/** A read waits no longer than a person does. */
+const READ_WAIT = { maxWaitMs: 5_000, retryAfterS: 1 };
 
 /**
  * The HTTP API as an express app, without a port.
@@ -38,6 +40,8 @@ export function createApp({ config, database, requestAttempt, clock, log, regist
   const networks = readSetting("ALLOWED_PRIVATE_NETWORKS", () => parsePrivateNetworks(config.ALLOWED_PRIVATE_NETWORKS));
   const secrets = readSetting("SECRET_KEYS", () => secretBox(config.SECRET_KEYS));
   const limits = limitsOf(config);
+  // With its reads and its writes together an organization holds two thirds of the connections.
+  const concurrency = Math.max(1, Math.floor(config.DATABASE_POOL_SIZE / 3));
   const verifyToken = tokenVerifier(config, clock);
 
   const app = express();
@@ -50,13 +54,12 @@ export function createApp({ config, database, requestAttempt, clock, log, regist
     apiRouter({
       authenticate: authenticator(config, verifyToken),
       rateLimits: rateLimits({
+        reads: config.READS_PER_MINUTE,
         writes: config.WRITES_PER_MINUTE,
         manualDeliveries: config.MANUAL_DELIVERIES_PER_MINUTE,
       }),
-      writeLimiter: createKeyedLimiter({
-        concurrency: Math.max(1, Math.floor(config.DATABASE_POOL_SIZE / 3)),
-        maxWaitMs: MAX_WRITE_WAIT_MS,
-      }),
+      readLimiter: createKeyedLimiter({ concurrency, ...READ_WAIT }),
+      writeLimiter: createKeyedLimiter({ concurrency, ...WRITE_WAIT }),
       validator: apiValidator(limits, apiFormats(limits, networks)),
       handlers: createHandlers({ config, database, secrets, requestAttempt, clock }),
       limits,

@@ -61,6 +61,13 @@ const ownSettings = {
     maximum: 10_000,
     description: "Endpoints that an organization may have.",
   },
+  READS_PER_MINUTE: {
+    type: "integer",
+    default: 12_000,
+    minimum: 10,
+    description:
+      "Reads that an organization may make in a minute, in each process of this service. An overview, one endpoint's details and a filtered history count as ten each; an open page makes 400 to 800 in a minute.",
+  },
   WRITES_PER_MINUTE: {
     type: "integer",
     default: 300,

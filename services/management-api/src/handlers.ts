@@ -45,17 +45,21 @@ export type Handlers = Record<OperationId, Handler>;
 
 export interface HandlerParts {
   config: ManagementApiConfig;
-  database: Pick<Database, "prisma" | "queries">;
+  database: Pick<Database, "prisma" | "queries" | "readsWithin">;
   secrets: SecretBox;
   /** Asks a dispatcher for a manual delivery's first attempt; resolves when it has answered, or when its time is over. */
   requestAttempt: (request: ManualRequest) => Promise<void>;
   clock: Clock;
 }
 
+/** None of the reads takes PostgreSQL so long, unless it is overloaded: then each that it gives up leaves more for the rest. */
+const READ_TIMEOUT_MS = 5_000;
+
 /** The handler of every operation. */
 export function createHandlers({ config, database, secrets, requestAttempt, clock }: HandlerParts): Handlers {
   const parts = {
-    ...database,
+    prisma: database.prisma,
+    queries: database.queries,
     secrets,
     requestAttempt,
     clock,
@@ -64,24 +68,25 @@ export function createHandlers({ config, database, secrets, requestAttempt, cloc
     windowDays: config.PUBLICATION_WINDOW_DAYS,
     statementTimeoutMs: config.DATABASE_TIMEOUT_SECONDS * 1_000,
   };
+  const reading = { ...parts, queries: database.readsWithin(READ_TIMEOUT_MS) };
   const headers = { headerPrefix: config.HEADER_PREFIX, standardWebhooks: config.STANDARD_WEBHOOKS };
   return {
     async listWebhooks({ organizationId }) {
-      const rows = await listEndpoints(parts.queries, { organizationId, now: clock.now() });
+      const rows = await listEndpoints(reading.queries, { organizationId, now: clock.now() });
       return rows.map((row) => toEndpointSummary(row, row.deliveries.map(toDeliverySummary)));
     },
     createWebhook: ({ organizationId, body }: ApiRequest<SaveWebhookRequest>) =>
       createEndpoint(parts, organizationId, body),
-    listOverviews: ({ organizationId }) => listOverviews(parts, organizationId),
+    listOverviews: ({ organizationId }) => listOverviews(reading, organizationId),
     checkWebhook: async ({ badFields }) => ({ errors: badFields }),
-    readWebhook: (request) => readDetails(parts, keyOf(request)),
+    readWebhook: (request) => readDetails(reading, keyOf(request)),
     editWebhook: (request: ApiRequest<SaveWebhookRequest>) => editEndpoint(parts, keyOf(request), request.body),
     deleteWebhook: (request: ApiRequest<DeleteWebhookRequest>) =>
       deleteEndpoint(parts, keyOf(request), request.body.version),
     deliverManually: (request: ApiRequest<DeliverRequest>) => deliverManually(parts, keyOf(request), request.body),
     listDeliveries: (request: ApiRequest<unknown, HistoryFilter>) =>
-      listDeliveries(parts, keyOf(request), request.query),
-    readDelivery: (request) => readDelivery(parts, keyOf(request), request.params.deliveryId ?? "", headers),
+      listDeliveries(reading, keyOf(request), request.query),
+    readDelivery: (request) => readDelivery(reading, keyOf(request), request.params.deliveryId ?? "", headers),
     readSession: async ({ caller }) => sessionOf(caller, config),
     listEventTypes: async () => eventTypes,
   };

@@ -2,6 +2,9 @@ import type { SchemaName } from "@herald/contracts/schemas";
 import type { Access } from "./authentication/access.ts";
 import type { ProblemCode } from "./problems/catalogue.ts";
 
+/** What an organization may do so often in a minute. */
+export type Allowance = "reads" | "writes" | "manualDeliveries";
+
 /** One thing that the API does. */
 export interface Operation {
   method: "get" | "post" | "put" | "delete";
@@ -17,8 +20,11 @@ export interface Operation {
   reportsBadFields?: true;
   /** The schema of the query parameters. */
   query?: SchemaName;
-  /** The allowance that a request uses up. */
-  rate?: "writes" | "manualDeliveries";
+  /** The allowance that a request uses up; absent where nothing is counted. */
+  rate?: Allowance;
+  /** How much of it: 1 where it isn't set. With a filter it may be more. */
+  points?: number;
+  pointsWithFilter?: number;
   success:
     | { status: 200; description: string; schema: SchemaName; isList?: true }
     | { status: 204; description: string };
@@ -43,6 +49,7 @@ export const operations = {
     description:
       "All of the organization's endpoints, in the order of their creation, each with its share of the organization's 200 " +
       "most recent deliveries.",
+    rate: "reads",
     success: { status: 200, description: "The endpoints.", schema: "WebhookEndpointSummary", isList: true },
   },
   createWebhook: {
@@ -66,6 +73,8 @@ export const operations = {
     description:
       "All of the organization's endpoints by name, each with why and since when it is disabled, what is unfinished, and " +
       "the deliveries of the last 24 hours.",
+    rate: "reads",
+    points: 10,
     success: { status: 200, description: "The endpoints.", schema: "EndpointOverview", isList: true },
     isAdditive: true,
   },
@@ -77,6 +86,7 @@ export const operations = {
     description: "Answers with what creating or editing would complain about, for the fields that are given.",
     body: "CheckWebhookRequest",
     reportsBadFields: true,
+    rate: "reads",
     success: { status: 200, description: "The fields that can't be accepted.", schema: "CheckWebhookResponse" },
     isAdditive: true,
   },
@@ -86,6 +96,8 @@ export const operations = {
     access: "view",
     summary: "Read one endpoint",
     description: "With the failures that it is in, or that disabled it, and what enabling it would send.",
+    rate: "reads",
+    points: 10,
     success: { status: 200, description: "The endpoint.", schema: "EndpointDetails" },
     problems: ["webhook_not_found"],
     isAdditive: true,
@@ -143,6 +155,8 @@ export const operations = {
     description:
       "Newest first, in parts. A part may hold fewer deliveries than asked for: go on while `nextCursor` isn't null.",
     query: "DeliveryQuery",
+    rate: "reads",
+    pointsWithFilter: 10,
     success: { status: 200, description: "A part of the history.", schema: "DeliveryPage" },
     problems: ["invalid_request", "webhook_not_found"],
     isAdditive: true,
@@ -153,6 +167,7 @@ export const operations = {
     access: "view",
     summary: "Read one delivery",
     description: "With the body as sent, and every attempt.",
+    rate: "reads",
     success: { status: 200, description: "The delivery.", schema: "DeliveryDetails" },
     problems: ["webhook_not_found", "delivery_not_found"],
     isAdditive: true,
@@ -172,10 +187,16 @@ export const operations = {
     access: "view",
     summary: "List the events",
     description: "What endpoints can subscribe to, each with a sample of its payload.",
+    rate: "reads",
     success: { status: 200, description: "The events.", schema: "EventTypeInfo", isList: true },
     isAdditive: true,
   },
 } as const satisfies Record<string, Operation>;
+
+/** How much of its allowance a request uses up. Cursor and limit of a query are no filters. */
+export function pointsOf({ points = 1, pointsWithFilter = points }: Operation, query: object): number {
+  return Object.keys(query).some((name) => name !== "limit" && name !== "cursor") ? pointsWithFilter : points;
+}
 
 export type OperationId = keyof typeof operations;
 

@@ -1,15 +1,19 @@
 import { firstIdAt, timeOf } from "@herald/common/database/ids";
 import type { Queries } from "@herald/common/database/queries";
 import { type Statistics, type StoredHistory, storeHistory } from "@herald/testkit/harness/history";
-import { expectWalks, tablesRead } from "@herald/testkit/harness/plans";
+import { expectWalks, pagesRead, tablesRead } from "@herald/testkit/harness/plans";
+import { insertEndpoint } from "@herald/testkit/harness/rows";
 import { useDatabase } from "@herald/testkit/harness/use-database";
 import { beforeAll, describe, expect, test } from "@jest/globals";
+import { MAX_SCANNED } from "../src/deliveries/history.ts";
+import { MAX_EVENTS, ofAll, ofOne } from "../src/endpoints/overview.ts";
 import { deliveryDetails } from "../src/sql/delivery-details.ts";
 import { deliveryHistory } from "../src/sql/delivery-history.ts";
 import { deliverySummary, recentDeliveries } from "../src/sql/delivery-summaries.ts";
 import { failedAttempts, missedEvents } from "../src/sql/endpoint-details.ts";
 import { endpointOverviews } from "../src/sql/endpoint-overviews.ts";
 import { listEndpoints } from "../src/sql/list-endpoints.ts";
+import { storeMany } from "./support/deliveries.ts";
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -27,14 +31,13 @@ const one = (stored: StoredHistory) => ({
 const list: Call = (queries, stored) => listEndpoints(queries, { organizationId: stored.organizationId, now });
 const recent: Call = (queries, stored) => recentDeliveries(queries, one(stored));
 const overview =
-  (ofAll: boolean): Call =>
+  (forAll: boolean): Call =>
   (queries, stored) =>
     endpointOverviews(queries, {
       ...one(stored),
-      ...(ofAll && { endpointId: null }),
+      ...(forAll && { endpointId: null }),
       hours,
-      maxDeliveries: 10_000,
-      maxCount: 10_000,
+      ...(forAll ? ofAll : ofOne),
     });
 const history: Call = (queries, stored) =>
   deliveryHistory(queries, {
@@ -44,8 +47,10 @@ const history: Call = (queries, stored) =>
     eventTypes: [],
     from: null,
     to: null,
+    firstId: null,
+    endId: null,
     limit: 50,
-    maxScanned: 20_000,
+    maxScanned: MAX_SCANNED,
   });
 const details: Call = (queries, stored) =>
   deliveryDetails(queries, { ...one(stored), id: stored.deliveryIds[0] ?? "" });
@@ -56,7 +61,7 @@ const missed: Call = (queries, stored) =>
     ...one(stored),
     events: ["WorkItemCompleted"],
     since: new Date(now.getTime() - 7 * DAY_MS),
-    maxEvents: 10_000,
+    maxEvents: MAX_EVENTS,
   });
 
 const byEndpoint = "delivery_endpoint_id_id_idx";
@@ -88,6 +93,32 @@ describe.each<Statistics>(["from a quiet time", "of a backlog"])("with statistic
   ])("%s is read by indexes, and no whole table", (_name, call, indexes) =>
     expectWalks(db.database.queries, indexes, (queries) => call(queries, stored)),
   );
+});
+
+describe("of an endpoint with 12,000 deliveries today", () => {
+  let stored: StoredHistory;
+
+  beforeAll(async () => {
+    const { prisma } = db.database;
+    const organizationId = "busy";
+    const { id } = await insertEndpoint(prisma, { organizationId });
+    await storeMany(prisma, { id, organizationId }, 12_000);
+    await prisma.$executeRaw`
+      insert into due (delivery_id, endpoint_id, due_at) select id, endpoint_id, now() from delivery where endpoint_id = ${id}::uuid`;
+    for (const table of ["delivery", "due"]) await prisma.$executeRawUnsafe(`vacuum analyze ${table}`);
+    stored = { organizationId, endpointIds: [id], deliveryIds: [] };
+  });
+
+  // At the worst a row is on a page of its own. A history that finds nothing walks its bound once more, for the cursor.
+  test.each<[string, Call, number]>([
+    ["a history that finds nothing", history, 2 * MAX_SCANNED],
+    ["the overview", overview(true), 3 * ofAll.maxDeliveries],
+    ["one endpoint's overview", overview(false), 2 * ofOne.maxDeliveries],
+  ])("%s reads a bounded part of it", async (_name, call, pages) => {
+    const read = await pagesRead(db.database.queries, (queries) => call(queries, stored));
+    expect(read).toBeGreaterThan(100);
+    expect(read).toBeLessThan(pages + 1_000);
+  });
 });
 
 describe("with a partition for each day", () => {

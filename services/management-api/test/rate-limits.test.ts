@@ -2,7 +2,7 @@ import { describe, expect, test } from "@jest/globals";
 import { create, settings } from "./support/endpoints.ts";
 import { useApi } from "./support/use-api.ts";
 
-const api = useApi({ settings: { WRITES_PER_MINUTE: "5", MANUAL_DELIVERIES_PER_MINUTE: "3" } });
+const api = useApi({ settings: { READS_PER_MINUTE: "40", WRITES_PER_MINUTE: "5", MANUAL_DELIVERIES_PER_MINUTE: "3" } });
 
 describe("an organization that does too much", () => {
   test("an organization that writes too much gets 429 with the time to wait, while reads and other organizations go on", async () => {
@@ -29,6 +29,34 @@ describe("an organization that does too much", () => {
     const { body } = await deliver().expect(429);
     expect(body.detail).toContain("3 manual deliveries");
     await create(client);
+  });
+
+  test("an organization that reads too much gets 429, while its changes and other organizations go on; dear reads count ten times", async () => {
+    const client = await api.as({ organizationId: "reading" });
+    const { endpoint } = await create(client);
+    const left = async (path: string) => /r=(\d+)/.exec((await client.get(path)).headers.ratelimit ?? "")?.[1];
+    expect(await left("/webhooks")).toBe("39");
+    expect(await left("/webhooks/overview")).toBe("29");
+    expect(await left(`/webhooks/${endpoint.id}/deliveries?limit=5`)).toBe("28");
+    expect(await left(`/webhooks/${endpoint.id}/deliveries?outcome=failing`)).toBe("18");
+    expect(await left(`/webhooks/${endpoint.id}`)).toBe("8");
+    const { body, headers } = await client.get("/webhooks/overview").expect(429);
+    expect(body).toMatchObject({ code: "too_many_requests", detail: expect.stringContaining("40 simple reads") });
+    expect(Number(headers["retry-after"])).toBeGreaterThan(0);
+    expect(headers.ratelimit).toMatch(/^"reads";r=0;t=\d+$/);
+    await client.get("/webhooks").expect(429);
+    await client.get("/session").expect(200);
+    await create(client);
+    await (await api.as({ organizationId: "calm" })).get("/webhooks").expect(200);
+  });
+
+  test("answers that are counted say what is left of the allowance, also those that refuse the request", async () => {
+    const client = await api.as({ organizationId: "told" });
+    const { headers } = await client.post("/webhooks", settings()).expect(200);
+    expect(headers["ratelimit-policy"]).toBe('"writes";q=5;w=60');
+    expect(headers.ratelimit).toMatch(/^"writes";r=4;t=\d+$/);
+    expect((await client.post("/webhooks", {}).expect(400)).headers.ratelimit).toMatch(/^"writes";r=3;/);
+    expect((await client.get("/session").expect(200)).headers.ratelimit).toBeUndefined();
   });
 
   test("requests that aren't allowed don't count for the rate limits", async () => {

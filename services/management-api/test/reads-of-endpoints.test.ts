@@ -1,7 +1,8 @@
+import { randomUUID } from "node:crypto";
 import { insertEvent } from "@herald/testkit/harness/rows";
 import { steeredClock } from "@herald/testkit/harness/steered-clock";
 import { beforeEach, describe, expect, test } from "@jest/globals";
-import { states, storeDelivery, storeFirstAttempt } from "./support/deliveries.ts";
+import { states, storeDelivery, storeFirstAttempt, storeMany } from "./support/deliveries.ts";
 import { create, settings } from "./support/endpoints.ts";
 import { type Client, useApi } from "./support/use-api.ts";
 
@@ -65,6 +66,20 @@ describe("how endpoints fare", () => {
     expect(total.reduce((sum: number, count: number) => sum + count)).toBe(5);
   });
 
+  test("where more happened than is counted, the overview says since when it counts", async () => {
+    const midnight = clock.now().getTime() - 23.5 * HOUR_MS;
+    const seen = async () => {
+      const [row] = (await client.get("/webhooks/overview").expect(200)).body;
+      const details = (await client.get(`/webhooks/${endpoint.id}`).expect(200)).body;
+      expect(details.countedSinceUtc).toBe(row.countedSinceUtc);
+      return Date.parse(row.countedSinceUtc);
+    };
+    await storeDelivery(api.prisma, endpoint, { ...states.succeeded, createdAt: hoursAgo(20) });
+    expect(await seen()).toBe(midnight);
+    await storeMany(api.prisma, endpoint, 2_000);
+    expect(await seen()).toBeGreaterThan(hoursAgo(2).getTime());
+  });
+
   test("one endpoint's details show what is unfinished, and the newest delivery", async () => {
     await storeDelivery(api.prisma, endpoint, states.waiting);
     await storeDelivery(api.prisma, endpoint, states.failing);
@@ -76,6 +91,69 @@ describe("how endpoints fare", () => {
     });
     await client.put(`/webhooks/${endpoint.id}`, settings({ enabled: false, version })).expect(200);
     expect(await details()).toMatchObject({ unfinished: { pending: 0, parked: 2 }, onResume: { parked: 2 } });
+  });
+});
+
+describe("a failing endpoint", () => {
+  const pausedUntil = new Date(clock.now().getTime() + 4_000);
+  const nextTry = async () => {
+    const [row] = (await client.get("/webhooks/overview").expect(200)).body;
+    const details = (await client.get(`/webhooks/${endpoint.id}`).expect(200)).body;
+    expect(details.nextTryAtUtc).toBe(row.nextTryAtUtc);
+    return row.nextTryAtUtc;
+  };
+  const store = (dueAt: Date, due: object = {}) =>
+    storeDelivery(api.prisma, endpoint, { ...states.failing, due: { dueAt, ...due } });
+  const fails = (data: object = {}) =>
+    api.prisma.webhookEndpoint.update({
+      where: { id: endpoint.id },
+      data: { consecutiveFailures: 3, failedAt: clock.now(), pausedUntil, ...data },
+    });
+
+  test("a failing endpoint says when it is tried again: when its pause is over and a delivery is due", async () => {
+    await store(hoursAgo(1));
+    expect(await nextTry()).toBe(null);
+    await fails();
+    expect(await nextTry()).toBe(pausedUntil.toISOString());
+    await fails({ pausedUntil: hoursAgo(2) });
+    expect(await nextTry()).toBe(hoursAgo(1).toISOString());
+  });
+
+  test("a retry that is due after the pause is the next try, and one under way is none", async () => {
+    const retryAt = new Date(clock.now().getTime() + 60_000);
+    await fails();
+    expect(await nextTry()).toBe(null);
+    await store(hoursAgo(1), { claimId: randomUUID() });
+    expect(await nextTry()).toBe(null);
+    await store(retryAt);
+    expect(await nextTry()).toBe(retryAt.toISOString());
+    await fails({ enabled: false, disabledReason: "failures", disabledAt: clock.now() });
+    expect(await nextTry()).toBe(null);
+  });
+});
+
+describe("Herald's own network", () => {
+  const dispatcher = (seenSecondsAgo: number, cutOffSince: Date | null) =>
+    api.prisma.$executeRaw`
+      insert into dispatcher (id, joined_at, seen_at, cut_off_since)
+      values (gen_random_uuid(), now(), now() - ${seenSecondsAgo} * interval '1 second', ${cutOffSince}::timestamptz)`;
+  const cutOffSince = async () => {
+    const [row] = (await client.get("/webhooks/overview").expect(200)).body;
+    const details = (await client.get(`/webhooks/${endpoint.id}`).expect(200)).body;
+    expect(details.cutOffSinceUtc).toBe(row.cutOffSinceUtc);
+    return row.cutOffSinceUtc;
+  };
+
+  test("an endpoint's state says since when a dispatcher is cut off, unless that dispatcher is gone", async () => {
+    const since = new Date("2026-05-01T12:00:00.000Z");
+    await dispatcher(0, null);
+    expect(await cutOffSince()).toBe(null);
+    await dispatcher(60, hoursAgo(9));
+    expect(await cutOffSince()).toBe(null);
+    await dispatcher(-3_600, since);
+    await dispatcher(-3_600, hoursAgo(-1));
+    expect(await cutOffSince()).toBe(since.toISOString());
+    await api.prisma.dispatcher.deleteMany();
   });
 });
 

@@ -1,6 +1,6 @@
 import { addressesFrom } from "./addresses.ts";
-import { answered, didNotAnswer, sessionIs, watchRequest } from "./connection.ts";
-import { ApiUnreachable, errorFromResponse } from "./problem.ts";
+import { answered, didNotAnswer, keepQuietFor, sessionIs, watchRequest } from "./connection.ts";
+import { ApiProblem, ApiUnreachable, errorFromResponse } from "./problem.ts";
 
 const READ_TIMEOUT_MS = 20_000;
 /** A manual delivery waits for its first attempt, which may take 15 s (SPEC 8), and then some. */
@@ -37,6 +37,8 @@ export async function call<T>(path: string, { method = "GET", body, signal }: Ca
   } catch (error) {
     if (signal?.aborted) throw error;
     const failure = asUnreachable(error, timeout);
+    const isRefusedRead = method === "GET" && failure instanceof ApiProblem && failure.status === 429;
+    if (isRefusedRead) keepQuietFor(failure.retryAfterSeconds ?? 1);
     if (failure instanceof ApiUnreachable) didNotAnswer();
     throw failure;
   } finally {

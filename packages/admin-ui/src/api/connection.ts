@@ -56,6 +56,18 @@ export function serverNow(): number {
   return Date.now() + current.clockSkewMs;
 }
 
+let quietUntilMs = 0;
+
+/** The API has refused a read (429): the page asks for nothing by itself for so long. */
+export function keepQuietFor(seconds: number): void {
+  quietUntilMs = Date.now() + seconds * 1_000;
+}
+
+/** For how many ms the page should ask for nothing. */
+export function quietMs(): number {
+  return Math.max(0, quietUntilMs - Date.now());
+}
+
 /** Marks the connection as slow while a request waits for long. Call the returned function when the request has ended. */
 export function watchRequest(): () => void {
   let counted = false;

@@ -19,7 +19,7 @@ import {
   queryOptions,
 } from "@tanstack/react-query";
 import { call } from "./client.ts";
-import { connectionNow } from "./connection.ts";
+import { connectionNow, quietMs } from "./connection.ts";
 import { type DeliveryFilters, filtersToQuery } from "./delivery-filters.ts";
 
 /** New results show within two seconds: this interval, and the time that an answer takes. */
@@ -31,11 +31,14 @@ const ALL_PAGES_MS = 5_000;
 const RECOVERY_MS = 5_000;
 const PAGE_SIZE = 50;
 
-/** An interval of so many ms; of a few seconds while the API doesn't answer or the session is over, to notice a change. */
+/**
+ * An interval of so many ms; of a few seconds while the API doesn't answer or the session is over, to notice a change; and no
+ * shorter than an API asks for that was asked too much.
+ */
 function every(ms: number): () => number {
   return () => {
     const { downSince, sessionLost } = connectionNow();
-    return downSince !== null || sessionLost ? RECOVERY_MS : ms;
+    return Math.max(downSince !== null || sessionLost ? RECOVERY_MS : ms, quietMs());
   };
 }
 

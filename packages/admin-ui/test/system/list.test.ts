@@ -1,4 +1,7 @@
+import { randomUUID } from "node:crypto";
+import { eventually } from "@herald/testkit/harness/eventually";
 import { beforeAll, expect, test } from "@jest/globals";
+import type { Locator } from "playwright-core";
 import { type Population, populate } from "../support/populate.ts";
 import { useTestEnvironment } from "../support/test-environment.ts";
 
@@ -8,6 +11,15 @@ let population: Population;
 beforeAll(async () => {
   population = await populate(environment);
 });
+
+/** Makes what waits for the failing webhook due so many seconds from now, however long the tests before took. */
+async function isDueIn(seconds: number): Promise<void> {
+  const dueAt = new Date(Date.now() + seconds * 1_000);
+  await environment.db.database.prisma.due.updateMany({
+    where: { endpointId: population.failing.id },
+    data: { dueAt },
+  });
+}
 
 test("§2.1/fields a row says name, URL, status in words, events, failures as n of 5, the last day and the last delivery", async () => {
   const page = await environment.signIn();
@@ -29,6 +41,38 @@ test("§2.1/fields a row says name, URL, status in words, events, failures as n 
     .waitFor();
   await row("Staging").getByRole("img", { name: "No deliveries in the last 24 hours" }).waitFor();
   expect(await row("Billing mirror").textContent()).toContain("ResourceAllocated, TimesheetApproved");
+});
+
+test("a failing webhook says when it is tried again, counting down, in the list and on its own page", async () => {
+  await isDueIn(55);
+  const page = await environment.signIn();
+  const row = page.getByRole("row", { name: "Timesheet export" });
+  const seconds = async (place: Locator) => {
+    const words = await place.getByText(/next try in \d+ s|trying again/).textContent();
+    return Number(/in (\d+) s/.exec(words ?? "")?.[1] ?? 0);
+  };
+  const first = await seconds(row);
+  expect(first).toBeLessThan(60);
+  await eventually(async () => expect(await seconds(row)).toBeLessThan(Math.max(first, 1)));
+  await page.getByRole("link", { name: "Timesheet export" }).click();
+  await page.getByText(/^Failing, (next try in \d+ s|trying again)\.$/).waitFor();
+});
+
+test("the page says that Herald's own network is disturbed, for as long as a dispatcher says so", async () => {
+  const { prisma } = environment.db.database;
+  const page = await environment.signIn();
+  const words = page.getByText("Herald's network is disturbed; nothing is counted.");
+  await page.getByRole("link", { name: "Timesheet export" }).waitFor();
+  expect(await words.count()).toBe(0);
+  const id = randomUUID();
+  const later = new Date(Date.now() + 3_600_000);
+  await prisma.dispatcher.create({ data: { id, joinedAt: later, seenAt: later, cutOffSince: new Date() } });
+  await words.waitFor();
+  await page.getByRole("link", { name: "Timesheet export" }).click();
+  await words.waitFor();
+  await page.getByText("Failing, and tried again later.").waitFor();
+  await prisma.dispatcher.delete({ where: { id } });
+  await words.waitFor({ state: "detached" });
 });
 
 test("nothing in the list is cut off but long URLs, at any width that has columns", async () => {
@@ -69,6 +113,7 @@ test("the list is narrowed by text and status, in its address", async () => {
 
 test("a delivery's drawer has an address of its own, and its next attempt counts down", async () => {
   const { id, deliveryIds } = population.failing;
+  await isDueIn(600);
   const page = await environment.signIn(`/webhooks/${id}/deliveries/${deliveryIds[1]}`);
   const drawer = page.getByRole("dialog", { name: "TimesheetApproved delivery" });
   await drawer.getByText("2 of 5").waitFor();

@@ -13,7 +13,7 @@ export const serviceSettings = {
     default: 10,
     minimum: 1,
     maximum: 200,
-    description: "Connections that this process keeps to PostgreSQL at the most.",
+    description: "Connections that this process keeps to PostgreSQL at the most, besides one for /readyz.",
   },
   DATABASE_TIMEOUT_SECONDS: {
     type: "number",

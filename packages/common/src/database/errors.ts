@@ -29,6 +29,11 @@ export function isTooMuch(error: unknown): boolean {
   return code === QUERY_CANCELED || code === LOCK_NOT_AVAILABLE || code === DEADLOCK_DETECTED;
 }
 
+/** Whether PostgreSQL ended a statement because its time was over. */
+export function isOutOfTime(error: unknown): boolean {
+  return sqlStateOf(error) === QUERY_CANCELED;
+}
+
 const QUERY_CANCELED = "57014";
 const LOCK_NOT_AVAILABLE = "55P03";
 const DEADLOCK_DETECTED = "40P01";

@@ -1,7 +1,8 @@
 import { PrismaPg } from "@prisma/adapter-pg";
 import pg from "pg";
+import { atMostEach } from "../runtime/at-most-each.ts";
 import { PrismaClient } from "./generated/client.ts";
-import { directQueries, type Queries } from "./queries.ts";
+import { boundedReads, directQueries, type Queries, type Reads } from "./queries.ts";
 
 export interface DatabaseOptions {
   /** Connections at most, shared by everything in the process. */
@@ -24,11 +25,19 @@ export interface Database {
   readonly prisma: PrismaClient;
   /** For the hot statements, directly to PostgreSQL over the same connections. */
   readonly queries: Queries;
-  /** One round trip to PostgreSQL; rejects where there is none. */
+  /** Reads over the same connections that PostgreSQL ends after so many milliseconds (57014). */
+  readsWithin(timeoutMs: number): Reads;
+  /**
+   * One round trip to PostgreSQL, over a connection of its own, so that it doesn't wait for the work; rejects where there is none.
+   * However often it is called, PostgreSQL is asked once a second.
+   */
   ping(): Promise<void>;
   /** Lets running queries finish and closes every connection. Closing again does nothing. */
   close(): Promise<void>;
 }
+
+/** Readiness, and what /metrics shows of it, may be asked for by many. */
+const PING_MS = 1_000;
 
 /** Distinct statements that a connection keeps prepared. The hot ones are a dozen; the rest is CRUD of varying shape. */
 const MAX_PREPARED_STATEMENTS = 200;
@@ -46,9 +55,8 @@ const ANSWER_GRACE_MS = 2_000;
  */
 export function openDatabase(url: string, options: DatabaseOptions = {}): Database {
   const statementTimeoutMs = options.statementTimeoutMs ?? 30_000;
-  const pool = new pg.Pool({
+  const settings: pg.PoolConfig = {
     connectionString: url,
-    max: options.poolSize ?? 10,
     connectionTimeoutMillis: options.connectTimeoutMs ?? 5_000,
     statement_timeout: statementTimeoutMs,
     query_timeout: statementTimeoutMs + ANSWER_GRACE_MS,
@@ -59,9 +67,14 @@ export function openDatabase(url: string, options: DatabaseOptions = {}): Databa
     // PostgreSQL would do so each time, since it hopes that the values name one partition. They do: a cached plan leaves the others
     // out when it starts.
     options: "-c random_page_cost=1.1 -c plan_cache_mode=force_generic_plan",
-  });
+  };
+  const pool = new pg.Pool({ ...settings, max: options.poolSize ?? 10 });
+  // Opened with the first ping, and closed when none came for ten seconds.
+  const pingPool = new pg.Pool({ ...settings, max: 1 });
   const connectionLost = (error: Error) => options.onConnectionLost?.(error);
   pool.on("error", connectionLost);
+  pingPool.on("error", connectionLost);
+  const ping = atMostEach(PING_MS, () => pingPool.query("select 1"));
   const statementName = preparedStatementNames();
   const prisma = new PrismaClient({
     adapter: new PrismaPg(pool, {
@@ -72,12 +85,14 @@ export function openDatabase(url: string, options: DatabaseOptions = {}): Databa
   return {
     prisma,
     queries: directQueries(pool, statementName),
+    readsWithin: (timeoutMs) => boundedReads(pool, statementName, timeoutMs),
     ping: async () => {
-      await pool.query("SELECT 1");
+      if (pingPool.ending) throw new Error("The database was closed.");
+      await ping();
     },
     close: async () => {
       await prisma.$disconnect();
-      if (!pool.ending) await pool.end();
+      await Promise.all([pool, pingPool].map((each) => each.ending || each.end()));
     },
   };
 }

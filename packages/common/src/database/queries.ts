@@ -12,6 +12,9 @@ export interface Queries {
   $executeRaw(statement: TemplateStringsArray, ...values: unknown[]): Promise<number>;
 }
 
+/** What a statement runs on that changes nothing. */
+export type Reads = Pick<Queries, "$queryRaw">;
+
 /**
  * Statements directly to PostgreSQL. Prisma's raw queries take the same text and return the same rows, but write every value
  * as JSON for Prisma's query compiler first, which a process without other queries does not need at all: see docs/adr/0013.
@@ -25,6 +28,35 @@ export function directQueries(pool: pg.Pool, statementName: (text: string) => st
   return {
     $queryRaw: async <T>(strings: TemplateStringsArray, ...values: unknown[]) => (await run(strings, values)).rows as T,
     $executeRaw: async (strings, ...values) => (await run(strings, values)).rowCount ?? 0,
+  };
+}
+
+/**
+ * The same for reads that must end soon: each runs in a transaction of its own, which may change nothing, and in which PostgreSQL
+ * ends a statement after `timeoutMs`. A limit for one transaction works behind any pooler of connections. A statement can't set its
+ * own limit: `set_config` counts from the next one on.
+ */
+export function boundedReads(pool: pg.Pool, statementName: (text: string) => string, timeoutMs: number): Reads {
+  const begin = `begin read only; set local statement_timeout = ${timeoutMs}`;
+  return {
+    async $queryRaw<T>(strings: TemplateStringsArray, ...values: unknown[]) {
+      const { text, values: parameters } = Prisma.sql(strings, ...values);
+      const client = await pool.connect();
+      let isUsable = false;
+      try {
+        await client.query(begin);
+        try {
+          const { rows } = await client.query({ name: statementName(text), text, values: parameters, types: TYPES });
+          return rows as T;
+        } finally {
+          await client.query("rollback");
+          isUsable = true;
+        }
+      } finally {
+        // Of a connection that did not end its transaction, nobody knows what it is at.
+        client.release(!isUsable);
+      }
+    },
   };
 }
 

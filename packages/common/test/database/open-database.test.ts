@@ -11,3 +11,20 @@ test("a database that is closed again stays closed, without a complaint: a proce
   await database.close();
   await expect(database.ping()).rejects.toThrow();
 });
+
+test("a ping doesn't wait for the connections that work holds", async () => {
+  const database = openDatabase(stored.url, { poolSize: 1 });
+  let end = () => {};
+  const ended = new Promise<void>((resolve) => {
+    end = resolve;
+  });
+  try {
+    const working = database.prisma.$transaction(() => ended, { timeout: 100_000 });
+    await database.ping();
+    end();
+    await working;
+  } finally {
+    end();
+    await database.close();
+  }
+});

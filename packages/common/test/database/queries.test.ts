@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { useDatabase } from "@herald/testkit/harness/use-database";
 import { expect, test } from "@jest/globals";
-import { isDatabaseOutage, sqlStateOf } from "../../src/database/errors.ts";
+import { isDatabaseOutage, isOutOfTime, sqlStateOf } from "../../src/database/errors.ts";
 import { Prisma } from "../../src/database/generated/client.ts";
 import { openDatabase } from "../../src/database/open-database.ts";
 
@@ -37,6 +37,7 @@ test("the direct way brings what Prisma's brings, for every type that a statemen
     },
   ]);
   expect(direct).toEqual(await read(db.database.prisma));
+  expect(direct).toEqual(await read(db.database.readsWithin(5_000)));
 });
 
 test("a change says how many rows it changed", async () => {
@@ -52,4 +53,20 @@ test("an error tells PostgreSQL's code, and a server that is away is known as an
   const error = await away.queries.$queryRaw`select 1`.catch((reason: unknown) => reason);
   await away.close();
   expect(isDatabaseOutage(error)).toBe(true);
+});
+
+test("a read within a time is ended by PostgreSQL, may change nothing, and leaves its connection as it was", async () => {
+  const database = openDatabase(db.url, { poolSize: 1 });
+  try {
+    const reads = database.readsWithin(50);
+    const backend = () => database.queries.$queryRaw<{ pid: number; timeout: string }[]>`
+      select pg_backend_pid() as pid, current_setting('statement_timeout') as timeout`;
+    const before = await backend();
+    const error = await reads.$queryRaw`select pg_sleep(100)`.catch((reason: unknown) => reason);
+    expect([isOutOfTime(error), isDatabaseOutage(error)]).toEqual([true, true]);
+    await expect(reads.$queryRaw`create table written ()`).rejects.toThrow("read-only transaction");
+    expect(await backend()).toEqual(before);
+  } finally {
+    await database.close();
+  }
 });

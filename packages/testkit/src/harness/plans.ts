@@ -54,15 +54,34 @@ export async function tablesRead(queries: Queries, call: (queries: Queries) => P
   return sorted(nodes.filter((node) => node["Actual Loops"] !== 0).map((node) => node["Relation Name"]));
 }
 
+/** How many pages of tables and indexes the statements of a call look at, from disk or from memory. Runs them, as EXPLAIN does. */
+export async function pagesRead(queries: Queries, call: (queries: Queries) => Promise<unknown>): Promise<number> {
+  const plans = await explainEach(queries, "format json, analyze, buffers", call);
+  const pages = plans.map((plan) => (plan["Shared Hit Blocks"] ?? 0) + (plan["Shared Read Blocks"] ?? 0));
+  return pages.reduce((sum, each) => sum + each, 0);
+}
+
 interface PlanNode {
   "Node Type": string;
   "Relation Name"?: string;
   "Index Name"?: string;
   "Actual Loops"?: number;
+  /** With those of the inner nodes. */
+  "Shared Hit Blocks"?: number;
+  "Shared Read Blocks"?: number;
   Plans?: PlanNode[];
 }
 
 async function explain(
+  queries: Queries,
+  options: string,
+  call: (queries: Queries) => Promise<unknown>,
+): Promise<PlanNode[]> {
+  return (await explainEach(queries, options, call)).flatMap(withInner);
+}
+
+/** The plans of a call's statements, each as its outermost node. */
+async function explainEach(
   queries: Queries,
   options: string,
   call: (queries: Queries) => Promise<unknown>,
@@ -80,7 +99,7 @@ async function explain(
     $executeRaw: async (strings, ...values) => (await run(strings, values)).length,
   });
   if (plans.length === 0) throw new Error("The call ran no statement, so there is no plan of it.");
-  return plans.flatMap(withInner);
+  return plans;
 }
 
 function walksOf(nodes: PlanNode[]): Walks {

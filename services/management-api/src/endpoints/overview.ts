@@ -1,4 +1,5 @@
-import type { Queries } from "@herald/common/database/queries";
+import { timeOf } from "@herald/common/database/ids";
+import type { Reads } from "@herald/common/database/queries";
 import type { Clock } from "@herald/common/runtime/clock";
 import type { EndpointDetails, EndpointOverview, EventType, HourOfDeliveries } from "@herald/contracts";
 import { toDeliverySummary, toUtc } from "../deliveries/summary.ts";
@@ -9,7 +10,7 @@ import type { EndpointKey } from "./find-endpoint.ts";
 import { toEndpointSummary } from "./summary.ts";
 
 export interface OverviewParts {
-  queries: Queries;
+  queries: Reads;
   clock: Clock;
   /** How many days back a resumed endpoint is caught up. */
   windowDays: number;
@@ -19,7 +20,10 @@ const HOURS = 24;
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 /** One answer reads so many deliveries for its hours, and counts so far, however much is stored. */
-const bounds = { maxDeliveries: 10_000, maxCount: 10_000 };
+export const ofAll = { maxDeliveries: 2_000, maxCount: 100 };
+export const ofOne = { maxDeliveries: 2_000, maxCount: 10_000 };
+/** Of the organization's newest events, so many are looked at for those that an endpoint missed. */
+export const MAX_EVENTS = 2_000;
 
 /** The state of each of an organization's endpoints, in the order of their names. */
 export async function listOverviews(
@@ -27,7 +31,7 @@ export async function listOverviews(
   organizationId: string,
 ): Promise<EndpointOverview[]> {
   const hours = lastHours(clock.now());
-  const rows = await endpointOverviews(queries, { organizationId, endpointId: null, hours, ...bounds });
+  const rows = await endpointOverviews(queries, { organizationId, endpointId: null, hours, ...ofAll });
   return rows.map((row) => toOverview(row, hours));
 }
 
@@ -38,7 +42,7 @@ export async function readDetails(
 ): Promise<EndpointDetails> {
   const now = clock.now();
   const hours = lastHours(now);
-  const [row] = await endpointOverviews(queries, { organizationId, endpointId: id, hours, ...bounds });
+  const [row] = await endpointOverviews(queries, { organizationId, endpointId: id, hours, ...ofOne });
   if (row === undefined) throw new ProblemError("webhook_not_found");
   const failures = await failedAttempts(queries, row.failureRun);
   const windowStart = new Date(now.getTime() - windowDays * DAY_MS);
@@ -54,13 +58,13 @@ export async function readDetails(
 }
 
 async function whatResumingSends(
-  queries: Queries,
+  queries: Reads,
   { id, events, createdAt, unfinished }: OverviewRow,
   organizationId: string,
   windowStart: Date,
 ): Promise<EndpointDetails["onResume"]> {
   const since = createdAt > windowStart ? createdAt : windowStart;
-  const query = { organizationId, endpointId: id, events, since, maxEvents: bounds.maxCount };
+  const query = { organizationId, endpointId: id, events, since, maxEvents: MAX_EVENTS };
   const { missed, isMinimum } = await missedEvents(queries, query);
   return { parked: unfinished, missedEvents: missed, missedEventsIsMinimum: isMinimum };
 }
@@ -71,11 +75,14 @@ function toOverview(row: OverviewRow, hours: Date[]): EndpointOverview {
     ...summary,
     disabledReason: row.disabledReason,
     disabledAtUtc: toUtc(row.disabledAt),
+    nextTryAtUtc: toUtc(row.nextTryAt),
+    cutOffSinceUtc: toUtc(row.cutOffSince),
     createdAtUtc: toUtc(row.createdAt),
     updatedAtUtc: toUtc(row.updatedAt),
     unfinished: row.enabled ? { pending: row.unfinished, parked: 0 } : { pending: 0, parked: row.unfinished },
     lastDelivery: row.lastDelivery && toDeliverySummary(row.lastDelivery),
     last24Hours: everyHour(row.hours, hours),
+    countedSinceUtc: toUtc(row.oldestCounted === null ? (hours[0] ?? new Date(0)) : timeOf(row.oldestCounted)),
   };
 }
 

@@ -1,5 +1,6 @@
 import type { Prisma, PrismaClient } from "@herald/common/database/generated/client";
 import type { Queries } from "@herald/common/database/queries";
+import { catchUpAgainAt, updateEndpoint } from "@herald/common/database/update-endpoint";
 import type { Clock } from "@herald/common/runtime/clock";
 import type { SecretBox } from "@herald/common/security/secret-box";
 import { newSigningSecret } from "@herald/common/security/signature";
@@ -7,7 +8,6 @@ import type { SaveWebhookRequest, SaveWebhookResponse } from "@herald/contracts"
 import { toDeliverySummary } from "../deliveries/summary.ts";
 import { ProblemError } from "../problems/problem-error.ts";
 import { recentDeliveries } from "../sql/delivery-summaries.ts";
-import { updateEndpoint } from "../sql/update-endpoint.ts";
 import { type EndpointKey, refuseVersion } from "./find-endpoint.ts";
 import { toEndpointSummary } from "./summary.ts";
 import { parseVersion } from "./version.ts";
@@ -22,17 +22,6 @@ export interface SaveParts {
   maxEndpoints: number;
   /** How long PostgreSQL may take for one statement. */
   statementTimeoutMs: number;
-}
-
-/** Between the end of the longest statement and the look for what it left out. */
-const CATCH_UP_MARGIN_MS = 30_000;
-
-/**
- * When the publisher catches up a new, resumed or newly subscribed endpoint for the second time. A fan-out that began before
- * the edit knows nothing of it, and may store its events after the first catch-up has passed them.
- */
-function catchUpAgainAt({ statementTimeoutMs }: Pick<SaveParts, "statementTimeoutMs">, now: Date): Date {
-  return new Date(now.getTime() + statementTimeoutMs + CATCH_UP_MARGIN_MS);
 }
 
 /**
@@ -63,7 +52,7 @@ export async function createEndpoint(
     createdAt: now,
     updatedAt: now,
   };
-  const catchUp = { endpointId: id, dueAt: now, againAt: catchUpAgainAt(parts, now) };
+  const catchUp = { endpointId: id, dueAt: now, againAt: catchUpAgainAt(now, parts) };
   if (!(await insertEndpoint(prisma, { row, catchUp, maxEndpoints }))) {
     throw new ProblemError("endpoint_limit_reached", {
       detail:
@@ -132,7 +121,7 @@ export async function editEndpoint(
     events: [...new Set(request.events)],
     sealedSecret: signingSecret === null ? null : secrets.seal(signingSecret, id),
     now,
-    catchUpAgainAt: catchUpAgainAt(parts, now),
+    catchUpAgainAt: catchUpAgainAt(now, parts),
   });
   if (row === null) return await refuseVersion(prisma, { id, organizationId });
   const deliveries = await recentDeliveries(queries, { organizationId, endpointId: id, now });

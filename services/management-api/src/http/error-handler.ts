@@ -1,4 +1,4 @@
-import { isDatabaseOutage } from "@herald/common/database/errors";
+import { isDatabaseOutage, isOutOfTime } from "@herald/common/database/errors";
 import type { Log } from "@herald/common/telemetry/log";
 import type { ErrorRequestHandler } from "express";
 import { catalogue } from "../problems/catalogue.ts";
@@ -11,7 +11,7 @@ export function errorHandler({ log, signInUrl }: { log: Log; signInUrl?: string 
   return (error: unknown, request, response, next) => {
     if (response.headersSent) return next(error);
     const requestId = String(response.locals.requestId);
-    const problem = problemOf(error);
+    const problem = problemOf(error, request.method);
     const { status } = catalogue[problem.code];
     if (status >= 500) {
       log.error("a request failed", { requestId, method: request.method, code: problem.code, error });
@@ -30,8 +30,11 @@ function challenge({ code }: ProblemError): string {
   return code === "token_invalid" || code === "token_expired" ? 'Bearer error="invalid_token"' : "Bearer";
 }
 
-function problemOf(error: unknown): ProblemError {
+function problemOf(error: unknown, method: string): ProblemError {
   if (error instanceof ProblemError) return error;
+  if (isOutOfTime(error) && (method === "GET" || method === "HEAD")) {
+    return new ProblemError("read_out_of_time", { headers: { "Retry-After": String(DATABASE_RETRY_S) } });
+  }
   if (isDatabaseOutage(error)) {
     return new ProblemError("database_unavailable", { headers: { "Retry-After": String(DATABASE_RETRY_S) } });
   }

@@ -12,7 +12,7 @@ function task() {
 const nextTick = () => new Promise((resolve) => setImmediate(resolve));
 
 test("a limiter runs the tasks of a key in the order of the calls, at most `concurrency` of them at once", async () => {
-  const limiter = createKeyedLimiter({ concurrency: 2, maxWaitMs: 10_000 });
+  const limiter = createKeyedLimiter({ concurrency: 2, maxWaitMs: 10_000, retryAfterS: 5 });
   const started: string[] = [];
   const tasks = new Map(["a1", "a2", "a3", "a4", "b1"].map((name) => [name, task()]));
   const running = [...tasks].map(([name, { ended }]) =>
@@ -32,7 +32,7 @@ test("a limiter runs the tasks of a key in the order of the calls, at most `conc
 });
 
 test("a task that fails releases its place in the limiter", async () => {
-  const limiter = createKeyedLimiter({ concurrency: 1, maxWaitMs: 10_000 });
+  const limiter = createKeyedLimiter({ concurrency: 1, maxWaitMs: 10_000, retryAfterS: 5 });
   const failing = limiter.run("a", async () => {
     throw new Error("no");
   });
@@ -42,7 +42,7 @@ test("a task that fails releases its place in the limiter", async () => {
 });
 
 test("a task that waits too long for the limiter is refused and never started, and later tasks run", async () => {
-  const limiter = createKeyedLimiter({ concurrency: 1, maxWaitMs: 20 });
+  const limiter = createKeyedLimiter({ concurrency: 1, maxWaitMs: 20, retryAfterS: 5 });
   const { end, ended } = task();
   const first = limiter.run("a", () => ended);
   let started = false;

@@ -5,6 +5,8 @@ export interface KeyedLimiterOptions {
   concurrency: number;
   /** How long a task waits before it is refused. */
   maxWaitMs: number;
+  /** What a refused caller is told to wait. */
+  retryAfterS: number;
 }
 
 /** Limits how many tasks of a key run at once. The others wait in the order of the calls, and hold nothing. */
@@ -13,13 +15,12 @@ export interface KeyedLimiter {
   run<T>(key: string, task: () => Promise<T>): Promise<T>;
 }
 
-const RETRY_AFTER_S = 5;
-
 /**
  * Why the API needs it: creates of one organization wait for each other in PostgreSQL, and each holds a connection
- * meanwhile. A hundred at once would hold the whole pool, and every other organization would wait for them.
+ * meanwhile. A hundred at once would hold the whole pool, and every other organization would wait for them. A hundred slow
+ * reads would do the same.
  */
-export function createKeyedLimiter({ concurrency, maxWaitMs }: KeyedLimiterOptions): KeyedLimiter {
+export function createKeyedLimiter({ concurrency, maxWaitMs, retryAfterS }: KeyedLimiterOptions): KeyedLimiter {
   // Holds only keys that have a running task, so it stays as small as the work under way.
   const byKey = new Map<string, { running: number; waiting: Set<() => void> }>();
 
@@ -33,7 +34,7 @@ export function createKeyedLimiter({ concurrency, maxWaitMs }: KeyedLimiterOptio
     await new Promise<void>((resolve, reject) => {
       const timer = setTimeout(() => {
         tasks.waiting.delete(start);
-        reject(tooMany());
+        reject(tooMany(retryAfterS));
       }, maxWaitMs);
       const start = () => {
         clearTimeout(timer);
@@ -69,9 +70,9 @@ export function createKeyedLimiter({ concurrency, maxWaitMs }: KeyedLimiterOptio
   };
 }
 
-function tooMany(): ProblemError {
+function tooMany(retryAfterS: number): ProblemError {
   return new ProblemError("too_many_requests", {
-    detail: `The organization makes more changes at once than can be made. Try again in ${RETRY_AFTER_S} s, one after the other.`,
-    headers: { "Retry-After": String(RETRY_AFTER_S) },
+    detail: `The organization asks for more at once than can be done. Try again in ${retryAfterS} s, one after the other.`,
+    headers: { "Retry-After": String(retryAfterS) },
   });
 }

@@ -1,37 +1,60 @@
 import { RateLimiterMemory, RateLimiterRes } from "rate-limiter-flexible";
+import type { Allowance } from "../operations.ts";
 import { ProblemError } from "../problems/problem-error.ts";
 
-/** How often an organization may do something in a minute, in this process. */
+/** How much an organization may do in a minute, in this process. */
 export interface RateLimits {
-  /** @throws ProblemError `too_many_requests` where nothing is left of the allowance */
-  consume(allowance: "writes" | "manualDeliveries", organizationId: string): Promise<void>;
+  /**
+   * Takes points off an allowance. Returns the headers that say how much is left.
+   *
+   * @throws ProblemError `too_many_requests` where too little is left
+   */
+  consume(allowance: Allowance, organizationId: string, points: number): Promise<Record<string, string>>;
 }
 
-const WORDS = { writes: "changes", manualDeliveries: "manual deliveries" };
+const WINDOW_S = 60;
+const WORDS = { reads: "simple reads", writes: "changes", manualDeliveries: "manual deliveries" };
 
 /**
  * Counts in memory, so each process gives the whole allowance. That is enough against a client that runs wild, which is
  * what these limits are for.
  */
-export function rateLimits(perMinute: { writes: number; manualDeliveries: number }): RateLimits {
+export function rateLimits(perMinute: Record<Allowance, number>): RateLimits {
+  const limiterOf = (allowance: Allowance) =>
+    new RateLimiterMemory({ points: perMinute[allowance], duration: WINDOW_S, keyPrefix: allowance });
   const limiters = {
-    writes: new RateLimiterMemory({ points: perMinute.writes, duration: 60 }),
-    manualDeliveries: new RateLimiterMemory({ points: perMinute.manualDeliveries, duration: 60 }),
+    reads: limiterOf("reads"),
+    writes: limiterOf("writes"),
+    manualDeliveries: limiterOf("manualDeliveries"),
   };
+
+  /** As draft-ietf-httpapi-ratelimit-headers has them: quota and window of the policy, what is left and until when. */
+  function headersOf(allowance: Allowance, remaining: number, seconds: number): Record<string, string> {
+    return {
+      "RateLimit-Policy": `"${allowance}";q=${perMinute[allowance]};w=${WINDOW_S}`,
+      RateLimit: `"${allowance}";r=${remaining};t=${seconds}`,
+    };
+  }
+
   return {
-    async consume(allowance, organizationId) {
+    async consume(allowance, organizationId, points) {
       try {
-        await limiters[allowance].consume(organizationId);
+        const { remainingPoints, msBeforeNext } = await limiters[allowance].consume(organizationId, points);
+        return headersOf(allowance, remainingPoints, secondsOf(msBeforeNext));
       } catch (refusal) {
         if (!(refusal instanceof RateLimiterRes)) throw refusal;
-        const seconds = Math.max(1, Math.ceil(refusal.msBeforeNext / 1000));
+        const seconds = secondsOf(refusal.msBeforeNext);
         throw new ProblemError("too_many_requests", {
           detail:
             `The organization may make ${perMinute[allowance]} ${WORDS[allowance]} in a minute and has made them. ` +
             `Try again in ${seconds} s.`,
-          headers: { "Retry-After": String(seconds) },
+          headers: { ...headersOf(allowance, 0, seconds), "Retry-After": String(seconds) },
         });
       }
     },
   };
+}
+
+function secondsOf(ms: number): number {
+  return Math.max(1, Math.ceil(ms / 1_000));
 }

@@ -2,7 +2,7 @@ import { type ApiLimits, type FieldProblem, isUuid } from "@herald/contracts";
 import { type Request, type Response, Router } from "express";
 import type { Authenticate } from "../authentication/authenticate.ts";
 import type { ApiRequest, Handlers } from "../handlers.ts";
-import { type Operation, operationsByPath } from "../operations.ts";
+import { type Operation, operationsByPath, pointsOf } from "../operations.ts";
 import { ProblemError } from "../problems/problem-error.ts";
 import type { apiValidator } from "../validation/validator.ts";
 import type { KeyedLimiter } from "./keyed-limiter.ts";
@@ -12,7 +12,8 @@ import { readJson } from "./read-json.ts";
 export interface RouterParts {
   authenticate: Authenticate;
   rateLimits: RateLimits;
-  /** Limits the writes of one organization: however long they wait, other organizations find connections. */
+  /** Limit what one organization does at once: however long that takes, other organizations find connections. */
+  readLimiter: KeyedLimiter;
   writeLimiter: KeyedLimiter;
   validator: ReturnType<typeof apiValidator>;
   handlers: Handlers;
@@ -29,8 +30,8 @@ export function apiRouter(parts: RouterParts): Router {
         response.locals.operation = id;
         const admitted = await admit(request, response, operation, parts);
         const handle = () => parts.handlers[id](admitted);
-        const isWrite = operation.rate === "writes";
-        const result = isWrite ? await parts.writeLimiter.run(admitted.organizationId, handle) : await handle();
+        const limiter = limiterOf(operation, parts);
+        const result = limiter ? await limiter.run(admitted.organizationId, handle) : await handle();
         response.status(operation.success.status);
         if (operation.success.status === 204) response.end();
         else response.json(result);
@@ -41,6 +42,12 @@ export function apiRouter(parts: RouterParts): Router {
     });
   }
   return router;
+}
+
+/** A manual delivery waits for its receiver, and holds no connection meanwhile. The session reads nothing. */
+function limiterOf({ rate }: Operation, { readLimiter, writeLimiter }: RouterParts): KeyedLimiter | undefined {
+  if (rate === "reads") return readLimiter;
+  return rate === "writes" ? writeLimiter : undefined;
 }
 
 function methodNotAllowed(methods: string[]): ProblemError {
@@ -62,12 +69,14 @@ async function admit(
   const caller = await authenticate(request, operation.access);
   response.locals.caller = caller;
   const organizationId = caller.organizationId ?? "";
-  if (operation.rate) await rateLimits.consume(operation.rate, organizationId);
+  const query = { ...request.query };
+  if (operation.rate) {
+    response.set(await rateLimits.consume(operation.rate, organizationId, pointsOf(operation, query)));
+  }
 
   const params = request.params as Record<string, string>;
   assertIds(params);
   response.locals.endpointId = params.id;
-  const query = { ...request.query };
   const body = operation.body ? await readJson(request, maxBodyBytes(operation, limits)) : undefined;
   const badFields = operation.body ? validator.body(operation.body, body) : [];
   const badParameters = operation.query ? validator.query(operation.query, query) : [];

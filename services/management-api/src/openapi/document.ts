@@ -105,10 +105,26 @@ const requestId = {
   },
 };
 
-function successResponse({ success }: Operation): OpenApiResponse {
-  if (success.status === 204) return { description: success.description, headers: requestId };
+/** What is left of an allowance; every answer has it that was counted. */
+const rateHeaders = {
+  "RateLimit-Policy": {
+    description:
+      'The allowance: its name, points and seconds, as `"reads";q=12000;w=60` (draft-ietf-httpapi-ratelimit-headers).',
+    required: true,
+    schema: { type: "string" },
+  },
+  RateLimit: {
+    description: 'What is left of it, and for how many seconds, as `"reads";r=11990;t=42`.',
+    required: true,
+    schema: { type: "string" },
+  },
+};
+
+function successResponse({ success, rate }: Operation): OpenApiResponse {
+  const headers = { ...requestId, ...(rate && rateHeaders) };
+  if (success.status === 204) return { description: success.description, headers };
   const schema = success.isList ? { type: "array", items: refTo(success.schema) } : refTo(success.schema);
-  return { description: success.description, headers: requestId, content: { "application/json": { schema } } };
+  return { description: success.description, headers, content: { "application/json": { schema } } };
 }
 
 /** One response a status, with the codes that it may have. */
@@ -134,8 +150,9 @@ function problemResponse(status: number, codes: ProblemCode[]): OpenApiResponse 
 function headersOf(status: number): NonNullable<OpenApiResponse["headers"]> {
   const text = (description: string) => ({ description, required: true, schema: { type: "string" } });
   if (status === 401) return { "WWW-Authenticate": text("How to authenticate (RFC 6750).") };
-  if (status === 429 || status === 503) return { "Retry-After": text("Seconds after which to try again.") };
-  return {};
+  const retryAfter = { "Retry-After": text("Seconds after which to try again.") };
+  if (status === 429) return { ...retryAfter, ...rateHeaders };
+  return status === 503 ? retryAfter : {};
 }
 
 function pathParameters(path: string): Schema[] {

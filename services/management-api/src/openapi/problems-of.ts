@@ -34,6 +34,7 @@ export function problemsOf(operation: Operation): ProblemCode[] {
       ...(access === null ? [] : WITH_ACCESS),
       ...(access === "save" ? (["entitlement_missing"] as const) : []),
       ...(method === "get" ? [] : (["origin_mismatch"] as const)),
+      ...(method === "get" && rate ? (["read_out_of_time"] as const) : []),
       ...(rate ? (["too_many_requests"] as const) : []),
     ]),
   ];

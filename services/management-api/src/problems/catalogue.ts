@@ -152,7 +152,7 @@ export const catalogue = {
   too_many_requests: {
     status: 429,
     title: "Too many requests",
-    when: "The organization made more changes or manual deliveries in a minute than it may, or far too many changes at once.",
+    when: "The organization made more reads, changes or manual deliveries in a minute than it may, or far too many at once.",
     action: "Wait for as many seconds as the `Retry-After` header says.",
   },
   headers_too_large: {
@@ -172,6 +172,14 @@ export const catalogue = {
     title: "Tokens can't be verified at the moment",
     when: "The identity provider's keys can't be read.",
     action: "Try again after as many seconds as the `Retry-After` header says.",
+  },
+  read_out_of_time: {
+    status: 503,
+    title: "Reading took too long",
+    when: "The database took longer than 5 s for a read: it is overloaded, or what was asked for is on a slow disk.",
+    action:
+      "Try again after as many seconds as the `Retry-After` header says; of a history, ask for less: a smaller `limit`, a " +
+      "shorter time between `from` and `to`.",
   },
   database_unavailable: {
     status: 503,

@@ -1,4 +1,4 @@
-import type { Queries } from "@herald/common/database/queries";
+import type { Reads } from "@herald/common/database/queries";
 import type { FailureKind } from "@herald/contracts";
 import { due, historyColumns } from "./delivery-columns.ts";
 import type { HistoryRow } from "./delivery-history.ts";
@@ -28,7 +28,7 @@ export interface AttemptRow {
  * delivery_attempt_pkey, each in one partition.
  */
 export async function deliveryDetails(
-  queries: Queries,
+  queries: Reads,
   { id, endpointId, organizationId, now }: { id: string; endpointId: string; organizationId: string; now: Date },
 ): Promise<DetailsRow | null> {
   const [row] = await queries.$queryRaw<DetailsRow[]>`

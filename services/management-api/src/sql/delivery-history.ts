@@ -1,5 +1,5 @@
 import { Prisma } from "@herald/common/database/generated/client";
-import type { Queries } from "@herald/common/database/queries";
+import type { Reads } from "@herald/common/database/queries";
 import type { FailureKind, Outcome } from "@herald/contracts";
 import type { DeliveryRow } from "../deliveries/summary.ts";
 import { due, historyColumns } from "./delivery-columns.ts";
@@ -26,6 +26,9 @@ export interface HistoryQuery {
   eventTypes: readonly string[];
   from: Date | null;
   to: Date | null;
+  /** Between which ids all of that time are, the second excluded; null for no limit. */
+  firstId: string | null;
+  endId: string | null;
   limit: number;
   /** How many deliveries are read at most, whether they pass the filters or not. */
   maxScanned: number;
@@ -42,9 +45,9 @@ export interface History {
  * `maxScanned`. A rare outcome in a long history takes several calls, none of which is slow.
  *
  * Locks nothing. Walks delivery_endpoint_id_id_idx backwards from the cursor, until the page is full or `maxScanned` rows
- * were read, and due_pkey and business_event_pkey once a row.
+ * were read, from the ids of `to` down to those of `from`, and due_pkey and business_event_pkey once a row.
  */
-export async function deliveryHistory(queries: Queries, query: HistoryQuery): Promise<History> {
+export async function deliveryHistory(queries: Reads, query: HistoryQuery): Promise<History> {
   const { endpointId, now, outcomes, eventTypes, from, to, limit, maxScanned } = query;
   const rows = await queries.$queryRaw<HistoryRow[]>`
     select ${historyColumns},
@@ -71,11 +74,14 @@ export async function deliveryHistory(queries: Queries, query: HistoryQuery): Pr
   return { rows, lastSeen: last?.id ?? null };
 }
 
-function olderDeliveries({ organizationId, endpointId, olderThan }: HistoryQuery): Prisma.Sql {
+function olderDeliveries({ organizationId, endpointId, olderThan, firstId, endId }: HistoryQuery): Prisma.Sql {
   return Prisma.sql`
     endpoint_id = (
       select id from webhook_endpoint where id = ${endpointId}::uuid and organization_id = ${organizationId}
-    ) ${olderThan === null ? Prisma.empty : Prisma.sql`and id < ${olderThan}::uuid`}`;
+    )
+    ${olderThan === null ? Prisma.empty : Prisma.sql`and id < ${olderThan}::uuid`}
+    ${firstId === null ? Prisma.empty : Prisma.sql`and id >= ${firstId}::uuid`}
+    ${endId === null ? Prisma.empty : Prisma.sql`and id < ${endId}::uuid`}`;
 }
 
 /** A delivery's outcome, as the contract defines it. */

@@ -1,5 +1,5 @@
 import { firstIdAt } from "@herald/common/database/ids";
-import type { Queries } from "@herald/common/database/queries";
+import type { Reads } from "@herald/common/database/queries";
 import type { FailureKind } from "@herald/contracts";
 
 export interface FailedAttemptRow {
@@ -18,7 +18,7 @@ export interface FailedAttemptRow {
  * The attempts that an endpoint's run of failures names ("<delivery id>/<number>"), in the order of the run.
  * Locks nothing. Walks delivery_attempt_pkey and delivery_pkey, each in one partition an attempt.
  */
-export async function failedAttempts(queries: Queries, failureRun: readonly string[]): Promise<FailedAttemptRow[]> {
+export async function failedAttempts(queries: Reads, failureRun: readonly string[]): Promise<FailedAttemptRow[]> {
   if (failureRun.length === 0) return [];
   return await queries.$queryRaw<FailedAttemptRow[]>`
     select failed.delivery_id as "deliveryId", failed.number as "attemptNumber",
@@ -53,7 +53,7 @@ export interface MissedQuery {
  * Locks nothing. Walks business_event_pkey backwards, and delivery_pkey in one partition for each event of a subscribed type.
  */
 export async function missedEvents(
-  queries: Queries,
+  queries: Reads,
   { organizationId, endpointId, events, since, maxEvents }: MissedQuery,
 ): Promise<{ missed: number; isMinimum: boolean }> {
   const [row] = await queries.$queryRaw<{ missed: number; seen: number }[]>`

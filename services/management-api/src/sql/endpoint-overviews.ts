@@ -1,8 +1,8 @@
 import { Prisma } from "@herald/common/database/generated/client";
 import { firstIdAt } from "@herald/common/database/ids";
-import type { Queries } from "@herald/common/database/queries";
+import type { Reads } from "@herald/common/database/queries";
+import type { EndpointRow } from "@herald/common/database/update-endpoint";
 import type { DeliveryRow } from "../deliveries/summary.ts";
-import type { EndpointRow } from "../endpoints/summary.ts";
 import { summaryObject } from "./delivery-columns.ts";
 import { newestDeliveries } from "./newest-deliveries.ts";
 
@@ -12,8 +12,12 @@ export interface OverviewRow extends EndpointRow {
   createdAt: Date;
   updatedAt: Date;
   failureRun: string[];
+  nextTryAt: Date | null;
+  cutOffSince: Date | null;
   unfinished: number;
   lastDelivery: DeliveryRow | null;
+  /** The oldest delivery that was counted, where there may be older ones in the hours; else null. */
+  oldestCounted: string | null;
   /** The hours that have deliveries, numbered from the first of `hours`. */
   hours: HourRow[];
 }
@@ -39,14 +43,15 @@ export interface OverviewQuery {
 }
 
 /**
- * The state of endpoints: their configuration, what is unfinished, the newest delivery, and the hours' deliveries, by the
- * time in their ids.
+ * The state of endpoints: their configuration, what is unfinished, when a failing one is tried again, the newest delivery, and
+ * the hours' deliveries, by the time in their ids; and since when a dispatcher is cut off from all receivers.
  *
  * Locks nothing. Walks, each with a bound: what {@link newestDeliveries} walks (or delivery_endpoint_id_id_idx for one
- * endpoint), in the partitions of the hours; due_endpoint_id_due_at_idx once an endpoint; for its newest delivery
+ * endpoint), in the partitions of the hours; due_endpoint_id_due_at_idx twice an endpoint; dispatcher,
+ * which has a row for each process; for its newest delivery
  * delivery_endpoint_id_id_idx, in all partitions where the hours have none, delivery_pkey and business_event_pkey.
  */
-export async function endpointOverviews(queries: Queries, query: OverviewQuery): Promise<OverviewRow[]> {
+export async function endpointOverviews(queries: Reads, query: OverviewQuery): Promise<OverviewRow[]> {
   const { organizationId, endpointId, maxDeliveries, maxCount } = query;
   const starts = query.hours.map(firstIdAt);
   const since = starts[0] ?? firstIdAt(new Date(0));
@@ -67,6 +72,8 @@ export async function endpointOverviews(queries: Queries, query: OverviewQuery):
     with ${newest}, hour as (
       select endpoint_id,
              width_bucket(id, ${starts}::uuid[]) - 1 as hour,
+             count(*) as total,
+             min(id::text) as oldest,
              count(*) filter (where state = 'succeeded')::int as succeeded,
              count(*) filter (where state = 'pending' and status_code is null)::int as waiting,
              count(*) filter (where state = 'pending' and status_code is not null)::int as failing,
@@ -83,6 +90,9 @@ export async function endpointOverviews(queries: Queries, query: OverviewQuery):
     select endpoint.id, name, url, enabled, consecutive_failures as "consecutiveFailures", events, revision,
            disabled_reason::text as "disabledReason", disabled_at as "disabledAt", endpoint.created_at as "createdAt",
            endpoint.updated_at as "updatedAt", failure_run as "failureRun", unfinished.count as unfinished,
+           case when enabled and consecutive_failures > 0 then ${nextTryAt} end as "nextTryAt",
+           ${cutOffSince} as "cutOffSince",
+           (select min(oldest) from hour having sum(total) >= ${maxDeliveries}::int) as "oldestCounted",
            last.delivery as "lastDelivery", coalesce(picture.hours, '[]') as hours
     from webhook_endpoint as endpoint
     left join picture on picture.endpoint_id = endpoint.id
@@ -100,6 +110,20 @@ export async function endpointOverviews(queries: Queries, query: OverviewQuery):
       ${endpointId === null ? Prisma.empty : Prisma.sql`and endpoint.id = ${endpointId}::uuid`}
     order by lower(name), endpoint.id`;
 }
+
+/** When a failing endpoint is tried again: its pause is over, and a delivery is due that no attempt is under way for. */
+const nextTryAt = Prisma.sql`(
+  select greatest(due_at, paused_until)
+  from due
+  where endpoint_id = endpoint.id and claim_id is null
+  order by due_at
+  limit 1
+)`;
+
+/** Dispatchers renew their rows each second, by this clock. One that was killed leaves its row behind for a few. */
+const cutOffSince = Prisma.sql`(
+  select min(cut_off_since) from dispatcher where seen_at > now() - interval '10 seconds'
+)`;
 
 function newestId(condition: Prisma.Sql): Prisma.Sql {
   return Prisma.sql`(select id from delivery where endpoint_id = endpoint.id ${condition} order by id desc limit 1)`;

@@ -1,7 +1,7 @@
-import type { Queries } from "@herald/common/database/queries";
+import type { Reads } from "@herald/common/database/queries";
+import type { EndpointRow } from "@herald/common/database/update-endpoint";
 import { RECENT_DELIVERIES } from "@herald/contracts";
 import type { DeliveryRow } from "../deliveries/summary.ts";
-import type { EndpointRow } from "../endpoints/summary.ts";
 import { summaryObject } from "./delivery-columns.ts";
 import { newestDeliveries, ofAllTimes } from "./newest-deliveries.ts";
 
@@ -16,7 +16,7 @@ export type ListedEndpoint = EndpointRow & { deliveries: DeliveryRow[] };
  * statement, so that a delete at the same time shows in endpoints and deliveries, or in neither.
  */
 export async function listEndpoints(
-  queries: Queries,
+  queries: Reads,
   { organizationId, now }: { organizationId: string; now: Date },
 ): Promise<ListedEndpoint[]> {
   return await queries.$queryRaw<ListedEndpoint[]>`

@@ -70,6 +70,7 @@ export function useApi(options: ApiOptions = {}): Api {
       AUTH_JWT_SECRET: JWT_SECRET,
       AUTH_ISSUER: ISSUER,
       AUTH_AUDIENCE: AUDIENCE,
+      READS_PER_MINUTE: "1000000",
       WRITES_PER_MINUTE: "1000000",
       MANUAL_DELIVERIES_PER_MINUTE: "1000000",
       ...options.settings,

@@ -1,4 +1,5 @@
 import type { HourOfDeliveries } from "@herald/contracts";
+import { utc } from "../time/words.ts";
 
 export interface DaySums {
   succeeded: number;
@@ -20,14 +21,20 @@ export function sumHours(hours: readonly HourOfDeliveries[]): DaySums {
   return sums;
 }
 
-/** "312 deliveries in 24 hours: 300 succeeded, 2 waiting, 9 failing, 1 exhausted"; leaves out what is none. */
-export function dayInWords(sums: DaySums): string {
-  if (sums.total === 0) return "No deliveries in the last 24 hours";
+/** "312 deliveries in the last 24 hours: 300 succeeded, 2 waiting, 9 failing, 1 exhausted"; leaves out what is none. */
+export function dayInWords(sums: DaySums, period = "in the last 24 hours"): string {
+  if (sums.total === 0) return `No deliveries ${period}`;
   const parts = (["succeeded", "waiting", "failing", "exhausted"] as const)
     .filter((outcome) => sums[outcome] > 0)
     .map((outcome) => `${sums[outcome].toLocaleString("en")} ${outcome}`);
   const deliveries = sums.total === 1 ? "1 delivery" : `${sums.total.toLocaleString("en")} deliveries`;
-  return `${deliveries} in the last 24 hours: ${parts.join(", ")}`;
+  return `${deliveries} ${period}: ${parts.join(", ")}`;
+}
+
+/** What the sums of the hours cover: on busy days only the newest deliveries are counted. */
+export function countedPeriod(hours: readonly HourOfDeliveries[], countedSinceUtc: string): string {
+  const isWhole = Date.parse(countedSinceUtc) <= Date.parse(hours[0]?.startUtc ?? countedSinceUtc);
+  return isWhole ? "in the last 24 hours" : `since ${utc(countedSinceUtc)}, the newest of the day`;
 }
 
 export interface BarPaths {

@@ -2,13 +2,19 @@ import { useEffect, useMemo, useRef, useState } from "react";
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 import type { HourOfDeliveries } from "@herald/contracts";
-import { dayInWords, sumHours } from "../../common/display/hours.ts";
+import { countedPeriod, dayInWords, sumHours } from "../../common/display/hours.ts";
 import css from "./DayChart.module.css";
 
 const HEIGHT_PX = 116;
 
+interface Props {
+  hours: readonly HourOfDeliveries[];
+  /** From when on they count every delivery. */
+  countedSince: string;
+}
+
 /** The last 24 hours, hour by hour: what was delivered stands above the line, what failed hangs below it. */
-export default function DayChart({ hours }: { hours: readonly HourOfDeliveries[] }) {
+export default function DayChart({ hours, countedSince }: Props) {
   const place = useRef<HTMLDivElement>(null);
   const chart = useRef<uPlot | null>(null);
   const [pointedAt, setPointedAt] = useState<number | null>(null);
@@ -48,7 +54,7 @@ export default function DayChart({ hours }: { hours: readonly HourOfDeliveries[]
   return (
     <figure className={css.chart}>
       <figcaption className={css.caption}>
-        <span>{hour ? hourInWords(hour) : dayInWords(sumHours(hours))}</span>
+        <span>{hour ? hourInWords(hour) : dayInWords(sumHours(hours), countedPeriod(hours, countedSince))}</span>
         <span className={css.unit}>by hour, in UTC</span>
       </figcaption>
       <div ref={place} className={css.place} aria-hidden="true" />
@@ -58,8 +64,7 @@ export default function DayChart({ hours }: { hours: readonly HourOfDeliveries[]
 
 function hourInWords(hour: HourOfDeliveries): string {
   const from = hour.startUtc.slice(11, 16);
-  const words = dayInWords(sumHours([hour])).replace("in the last 24 hours", `from ${from} UTC`);
-  return words;
+  return dayInWords(sumHours([hour]), `from ${from} UTC`);
 }
 
 /** x in seconds; what failed is negative. Those without an attempt stand on top of those that succeeded. */

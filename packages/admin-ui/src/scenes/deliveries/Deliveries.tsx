@@ -35,7 +35,9 @@ export function Deliveries({ webhook, openDelivery }: { webhook: EndpointDetails
     <>
       <Panel title="Deliveries">
         <Suspense fallback={<div className={css.chartSpace} />}>
-          {sumHours(webhook.last24Hours).total > 0 ? <DayChart hours={webhook.last24Hours} /> : null}
+          {sumHours(webhook.last24Hours).total > 0 ? (
+            <DayChart hours={webhook.last24Hours} countedSince={webhook.countedSinceUtc} />
+          ) : null}
         </Suspense>
         {nothingYet ? null : <DeliveryFilterBar filters={filters} subscribed={webhook.events} home={home} />}
         {query.data ? (

@@ -5,6 +5,7 @@ import { Link, useSearchParams } from "wouter";
 import { ApiProblem } from "../../api/problem.ts";
 import { overviewQuery } from "../../api/queries.ts";
 import { endpointStatus, inWords } from "../../common/display/endpoint-status.ts";
+import { CutOffNotice } from "../../common/feedback/CutOffNotice.tsx";
 import { EmptyState } from "../../common/feedback/EmptyState.tsx";
 import { LoadError } from "../../common/feedback/LoadError.tsx";
 import { Notice, ProblemNotice } from "../../common/feedback/Notice.tsx";
@@ -66,6 +67,7 @@ function Loaded({ webhooks }: { webhooks: EndpointOverview[] }) {
   if (webhooks.length === 0) return <NoWebhooks />;
   return (
     <>
+      <CutOffNotice since={webhooks[0]?.cutOffSinceUtc ?? null} />
       <Attention webhooks={webhooks} />
       <Panel>
         {webhooks.length > 1 ? <ListControls webhooks={webhooks} /> : null}

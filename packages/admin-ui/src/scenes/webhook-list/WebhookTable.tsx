@@ -5,12 +5,14 @@ import { OutcomeBadge, StatusBadge } from "../../common/display/Badge.tsx";
 import { outcomeOfSummary } from "../../common/display/delivery-outcome.ts";
 import { endpointStatus } from "../../common/display/endpoint-status.ts";
 import { HourBars } from "../../common/display/HourBars.tsx";
+import { nextTryWords } from "../../common/display/next-try.ts";
 import { Pips } from "../../common/display/Pips.tsx";
 import table from "../../common/display/table.module.css";
 import { useSession } from "../../common/session.tsx";
 import { useHeldRows } from "../../common/steady/held-rows.ts";
 import { useHold, useSteadyPlace } from "../../common/steady/use-hold.ts";
 import { Time } from "../../common/time/Time.tsx";
+import { useTicking } from "../../common/time/ticker.ts";
 import css from "./WebhookTable.module.css";
 
 interface Props {
@@ -72,6 +74,7 @@ const Row = memo(function Row({ webhook }: { webhook: EndpointOverview }) {
       <td data-label="Status">
         <div className={css.stack}>
           <StatusBadge status={status} failureLimit={limit} />
+          {status === "failing" ? <NextTry webhook={webhook} /> : null}
           {webhook.disabledAtUtc ? (
             <small className={table.faint}>
               <Time iso={webhook.disabledAtUtc} />
@@ -91,7 +94,7 @@ const Row = memo(function Row({ webhook }: { webhook: EndpointOverview }) {
         />
       </td>
       <td data-label="Last 24 hours">
-        <HourBars hours={webhook.last24Hours} />
+        <HourBars hours={webhook.last24Hours} countedSince={webhook.countedSinceUtc} />
       </td>
       <td data-label="Last delivery">
         {webhook.lastDelivery ? (
@@ -113,6 +116,11 @@ const Row = memo(function Row({ webhook }: { webhook: EndpointOverview }) {
     </tr>
   );
 });
+
+function NextTry({ webhook }: { webhook: EndpointOverview }) {
+  const words = useTicking((now) => nextTryWords(webhook, now) ?? "");
+  return words ? <small className={table.faint}>{words}</small> : null;
+}
 
 function Events({ names }: { names: readonly string[] }) {
   const [first, ...others] = names;

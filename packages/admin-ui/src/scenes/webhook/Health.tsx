@@ -3,10 +3,12 @@ import { Link } from "wouter";
 import { classNames } from "../../common/class-names.ts";
 import { endpointStatus, inWords } from "../../common/display/endpoint-status.ts";
 import { Icon } from "../../common/display/Icon.tsx";
+import { nextTryWords } from "../../common/display/next-try.ts";
 import { Pips } from "../../common/display/Pips.tsx";
 import { besideStatus } from "../../common/display/response-words.ts";
 import { useSession } from "../../common/session.tsx";
 import { Time } from "../../common/time/Time.tsx";
+import { useTicking } from "../../common/time/ticker.ts";
 import { duration, utc } from "../../common/time/words.ts";
 import { diagnose } from "./diagnosis.ts";
 import css from "./Health.module.css";
@@ -67,6 +69,7 @@ function Failing({ webhook }: { webhook: EndpointDetails }) {
               ? `${failures} of ${limit} failures in a row`
               : `Disabled after ${inWords(limit)} failures in a row`}
           </h2>
+          {enabled ? <NextTry webhook={webhook} /> : null}
           {diagnosis ? <p className={css.cause}>{diagnosis.cause}</p> : null}
           {diagnosis ? <p>{diagnosis.remedy}</p> : null}
           <p className={css.consequence}>
@@ -94,6 +97,16 @@ function Failing({ webhook }: { webhook: EndpointDetails }) {
       </div>
       {run.length > 0 ? <Attempts id={webhook.id} run={run} disabledIt={!enabled} /> : null}
     </section>
+  );
+}
+
+function NextTry({ webhook }: { webhook: EndpointDetails }) {
+  const words = useTicking((now) => nextTryWords(webhook, now) ?? "");
+  if (words) return <p className={css.next}>Failing, {words}.</p>;
+  return (
+    <p>
+      {webhook.cutOffSinceUtc ? "Failing, and tried again later." : "Failing, and tried again with its next delivery."}
+    </p>
   );
 }
 

@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { deliveryId, eventKey } from "@herald/common/database/ids";
 import type { Database } from "@herald/common/database/open-database";
+import { updateEndpoint } from "@herald/common/database/update-endpoint";
 import type { Log } from "@herald/common/telemetry/log";
 import { createRegistry } from "@herald/common/telemetry/metrics";
 import type { Hint } from "@herald/contracts";
@@ -13,7 +14,6 @@ import { createSettleQueue } from "@herald/dispatcher/settle-queue";
 import type { ClaimedDelivery } from "@herald/dispatcher/sql/claimed-delivery";
 import { moveHinted } from "@herald/dispatcher/sql/move-hinted";
 import { deleteEndpointRow } from "@herald/management-api/sql/delete-endpoint";
-import { updateEndpoint } from "@herald/management-api/sql/update-endpoint";
 import { createCatchUp } from "@herald/publisher/catch-up";
 import { createFanOut, type FanOut } from "@herald/publisher/fan-out";
 import type { IncomingEvent } from "@herald/publisher/ingest/read-event";

@@ -1,6 +1,16 @@
-import { Prisma } from "@herald/common/database/generated/client";
-import type { Queries } from "@herald/common/database/queries";
-import type { EndpointRow } from "../endpoints/summary.ts";
+import { Prisma } from "./generated/client.ts";
+import type { Queries } from "./queries.ts";
+
+/** The columns that an endpoint's summary is made of. */
+export interface EndpointRow {
+  id: string;
+  name: string;
+  url: string;
+  enabled: boolean;
+  consecutiveFailures: number;
+  events: string[];
+  revision: bigint;
+}
 
 export interface EndpointUpdate {
   id: string;
@@ -18,8 +28,19 @@ export interface EndpointUpdate {
   catchUpAgainAt: Date;
 }
 
+/** Between the end of the longest statement and the look for what it left out. */
+const CATCH_UP_MARGIN_MS = 30_000;
+
 /**
- * Changes an endpoint, and decides in the same statement what follows from how it was before (SPEC 3.1):
+ * When the publisher catches up a new, resumed or newly subscribed endpoint for the second time. A fan-out that began before
+ * the edit knows nothing of it, and may store its events after the first catch-up has passed them.
+ */
+export function catchUpAgainAt(now: Date, { statementTimeoutMs }: { statementTimeoutMs: number }): Date {
+  return new Date(now.getTime() + statementTimeoutMs + CATCH_UP_MARGIN_MS);
+}
+
+/**
+ * Changes an endpoint, for an admin's edit or an operator's command, and decides in the same statement what follows from how it was before (SPEC 3.1):
  *
  * - resumed: the run of failures ends, and the publisher is told to catch up
  * - subscribed to more events: the publisher is told to catch up

@@ -1,0 +1,24 @@
+import { expect, test } from "@jest/globals";
+import { atMostEach } from "./at-most-each.ts";
+
+function counted(periodMs: number) {
+  let checks = 0;
+  const check = atMostEach(periodMs, async () => {
+    checks++;
+    return checks > 1;
+  });
+  return { check, checks: () => checks };
+}
+
+test("all who ask within a period get the answer of one check", async () => {
+  const { check, checks } = counted(3_600_000);
+  expect(await Promise.all([check(), check()])).toEqual([false, false]);
+  expect(await check()).toBe(false);
+  expect(checks()).toBe(1);
+});
+
+test("when the period is over, the next one to ask has it checked again", async () => {
+  const { check } = counted(0);
+  expect(await check()).toBe(false);
+  expect(await check()).toBe(true);
+});
