@@ -16,7 +16,7 @@ async function deliverWithLease(
   leaseLeftMs: number,
   statusCode = 200,
   override: Partial<ReadyDelivery> = {},
-  { restMs = 0, whose = "theirs" as "theirs" | "ours", retryAfterMs = null as number | null } = {},
+  { waitMs = 0, whose = "theirs" as "theirs" | "ours", retryAfterMs = null as number | null } = {},
 ) {
   const seen = {
     sent: 0,
@@ -38,7 +38,7 @@ async function deliverWithLease(
       async close() {},
     },
     patience: {
-      restMs: () => restMs,
+      begin: () => waitMs,
       failed(_endpointId, { manual }) {
         seen.told.push(manual ? "failed by hand" : "failed");
         return () => void seen.told.push("settled");
@@ -124,7 +124,7 @@ test("a receiver that asks for it makes the wait for the retry longer", async ()
 });
 
 test("a delivery that was claimed while its endpoint rests is given back until the pause is over, and a manual one is sent", async () => {
-  const resting = { restMs: 3_000 };
+  const resting = { waitMs: 3_000 };
   expect(await deliverWithLease(DEADLINE_MS, 200, {}, resting)).toMatchObject({ sent: 0, unclaimedFor: [3_000] });
   expect(await deliverWithLease(DEADLINE_MS, 500, { manual: true }, resting)).toMatchObject({
     sent: 1,

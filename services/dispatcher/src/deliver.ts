@@ -26,7 +26,7 @@ export type DeliverReady = (delivery: ReadyDelivery, onEnd?: () => void) => Prom
 
 interface Parts {
   sender: Sender;
-  patience: Pick<Patience, "restMs" | "failed" | "succeeded">;
+  patience: Pick<Patience, "begin" | "failed" | "succeeded">;
   cutOff: Pick<CutOff, "judge">;
   aside: Pick<SetAside, "add">;
   secretBox: SecretBox;
@@ -58,8 +58,8 @@ export function createDeliver(parts: Parts): DeliverReady {
       if (clock.now().getTime() + deadlineMs > delivery.leasedUntil.getTime()) return await unclaim(delivery, 0);
       if (delivery.interruptions >= MAX_INTERRUPTIONS) return await giveUp(delivery);
       // Claimed before the endpoint failed, or by a dispatcher that did not know of it.
-      const restMs = delivery.manual ? 0 : patience.restMs(delivery.endpointId);
-      if (restMs > 0) return await unclaim(delivery, restMs);
+      const waitMs = delivery.manual ? 0 : patience.begin(delivery.endpointId);
+      if (waitMs > 0) return await unclaim(delivery, waitMs);
       const secret = openSecret(delivery);
       if (secret === undefined) {
         // The whole endpoint, since else its next delivery would be claimed at once, and the next, through its whole backlog.

@@ -41,25 +41,25 @@ function fail(endpointId: string, override: Partial<Failure> = {}): () => void {
   return patience.failed(endpointId, { startedAt, durationMs: 1, retryAfterMs: null, manual: false, ...override });
 }
 
-/** All quick looks fail, so that only the pause is left. */
-function failLooks(endpointId: string): void {
-  for (let look = 0; look < 5; look++) {
-    pass(patience.restMs(endpointId));
-    fail(endpointId)();
-  }
+/** Passes the time until an attempt may begin, and begins it. Returns how long that took. */
+function begin(endpointId: string): number {
+  const waitMs = patience.begin(endpointId);
+  if (waitMs === 0) return 0;
+  pass(waitMs);
+  return waitMs + begin(endpointId);
 }
 
 const inSeconds = (seconds: number) => new Date(clock.now().getTime() + seconds * 1_000);
 
 test("an endpoint that does not fail has its whole share", () => {
-  expect([patience.limit("a", FIRST), patience.limit("a", OTHER), patience.restMs("a")]).toEqual([4, 3, 0]);
+  expect([patience.limit("a", FIRST), patience.limit("a", OTHER), patience.begin("a")]).toEqual([4, 3, 0]);
   patience.succeeded("a")();
   expect(patience.limit("a", FIRST)).toBe(4);
 });
 
 test("an endpoint that fails rests at once, and then has one attempt, of the first dispatcher", () => {
   patience.learn({ endpointId: "a", failures: 2, pausedUntil: inSeconds(2) });
-  expect([patience.limit("a", FIRST), patience.limit("a", OTHER), patience.restMs("a")]).toEqual([0, 0, 2_000]);
+  expect([patience.limit("a", FIRST), patience.limit("a", OTHER), patience.begin("a")]).toEqual([0, 0, 2_000]);
   pass(1_999);
   expect([patience.limit("a", FIRST), ready]).toEqual([0, []]);
   pass(1);
@@ -68,21 +68,17 @@ test("an endpoint that fails rests at once, and then has one attempt, of the fir
 });
 
 test("the pauses after failures that follow one another are 1, 2, 4 and 8 seconds, and after the fifth nothing begins", () => {
-  fail("a")();
-  failLooks("a");
-  const pausesMs: number[] = [];
-  let beganMs = clock.now().getTime() - patience.restMs("a");
-  for (let failures = 1; failures < 5; failures++) {
-    pausesMs.push(clock.now().getTime() + patience.restMs("a") - beganMs);
-    pass(patience.restMs("a"));
-    beganMs = clock.now().getTime();
-    fail("a")();
+  const waitsMs: number[] = [];
+  // With Retry-After there are no quick looks.
+  for (let failures = 1; failures <= 5; failures++) {
+    waitsMs.push(begin("a"));
+    fail("a", { retryAfterMs: 1 })();
   }
-  expect(pausesMs.slice(1)).toEqual([2_001, 4_001, 8_001]);
+  expect(waitsMs).toEqual([0, 1_000, 2_000, 4_000, 8_000]);
   pass(60_000);
-  expect([patience.limit("a", FIRST), patience.restMs("a") > 0]).toEqual([0, true]);
+  expect([patience.limit("a", FIRST), patience.begin("a") > 0]).toEqual([0, true]);
   patience.learn({ endpointId: "a", failures: 0, pausedUntil: null });
-  expect([patience.limit("a", FIRST), patience.restMs("a")]).toEqual([1, 0]);
+  expect([patience.limit("a", FIRST), patience.begin("a")]).toEqual([1, 0]);
 });
 
 test("an endpoint that was resumed, or that another dispatcher has found well, has one attempt until a success", () => {
@@ -100,38 +96,47 @@ test("an endpoint that was resumed, or that another dispatcher has found well, h
 test("a success lifts the pause at once", () => {
   patience.learn({ endpointId: "a", failures: 3, pausedUntil: inSeconds(4) });
   patience.succeeded("a")();
-  expect([patience.limit("a", FIRST), patience.restMs("a")]).toEqual([4, 0]);
+  expect([patience.limit("a", FIRST), patience.begin("a")]).toEqual([4, 0]);
 });
 
-test("an endpoint that took its deliveries until now has quick looks, at growing intervals, and then rests for the whole pause", () => {
+test("an endpoint that took its deliveries until now has five quick looks, at growing intervals, and then rests for the whole pause", () => {
   fail("a")();
-  const beganMs = clock.now().getTime();
   const looksMs: number[] = [];
   for (let look = 0; look < 5; look++) {
-    pass(patience.restMs("a"));
-    expect(patience.limit("a", FIRST)).toBe(1);
+    looksMs.push(begin("a"));
     expect(patience.limit("a", OTHER)).toBe(0);
-    looksMs.push(clock.now().getTime() - beganMs);
     fail("a")();
   }
-  expect(looksMs).toEqual([10, 31, 72, 153, 314]);
-  expect(patience.restMs("a")).toBe(1_000 - (clock.now().getTime() - beganMs));
+  expect(looksMs).toEqual([10, 20, 40, 80, 160]);
+  // Each look took a millisecond.
+  expect(begin("a")).toBe(1_000 - 10 - 20 - 40 - 80 - 160 - 5);
+});
+
+test("there is one quick look at a time, and if nothing is heard of it the pause goes on", () => {
+  fail("a")();
+  pass(10);
+  expect([patience.limit("a", FIRST), patience.begin("a")]).toEqual([1, 0]);
+  expect([patience.limit("a", FIRST), patience.begin("a")]).toEqual([0, 990]);
+  ready = [];
+  pass(990);
+  expect([patience.limit("a", FIRST), patience.begin("a"), ready]).toEqual([1, 0, ["a"]]);
 });
 
 test("an endpoint that refuses one delivery in three has its looks, however long that goes on", () => {
+  let waitedMs = 0;
   for (let round = 0; round < 200; round++) {
     for (const succeeds of [true, true, false]) {
-      pass(patience.restMs("a"));
+      waitedMs += begin("a");
       if (succeeds) patience.succeeded("a")();
       else fail("a")();
     }
   }
-  expect(patience.restMs("a")).toBeLessThanOrEqual(10);
+  expect(waitedMs).toBe(199 * 10);
 });
 
 test("a receiver that asks to be left alone has no quick looks", () => {
   fail("a", { retryAfterMs: 60_000 })();
-  expect(patience.restMs("a")).toBe(60_000);
+  expect(patience.begin("a")).toBe(60_000);
   pass(59_999);
   expect(patience.limit("a", FIRST)).toBe(0);
   pass(1);
@@ -162,7 +167,7 @@ test("a dispatcher that is not the first forgets what it has heard nothing of fo
 
 test("a pause that a clock has written which was set back since holds up nothing", () => {
   patience.learn({ endpointId: "a", failures: 2, pausedUntil: inSeconds(3_600) });
-  expect([patience.limit("a", FIRST), patience.restMs("a")]).toEqual([1, 0]);
+  expect([patience.limit("a", FIRST), patience.begin("a")]).toEqual([1, 0]);
 });
 
 test("only so many endpoints are remembered: the one of which nothing was heard for longest is forgotten", () => {

@@ -28,8 +28,8 @@ export interface KnownHealth {
 export interface Patience {
   /** How many attempts to the endpoint this process may have in flight now. */
   limit(endpointId: string, share: Share): number;
-  /** For how long no attempt may begin to the endpoint; 0 where one may. */
-  restMs(endpointId: string): number;
+  /** An attempt is about to begin. Returns for how long it has to wait, and then it does not begin; 0 where it need not. */
+  begin(endpointId: string): number;
   /** Takes what a due scan or a claim has read of an endpoint that is enabled. */
   learn(known: KnownHealth): void;
   /**
@@ -59,6 +59,8 @@ interface Known {
   looks: number;
   /** When the next one may begin. */
   lookAtMs: number;
+  /** One is under way. */
+  looking: boolean;
   /** Results that are not settled. */
   unsettled: number;
   /** When something was last heard of it, by the monotonic clock. */
@@ -97,7 +99,8 @@ export function createPatience(
   /** How long until the next attempt may begin: at the end of the pause, or for a quick look. */
   function waitMs(known: Known): number {
     const leftMs = pauseMs(known);
-    return known.looks > 0 ? Math.min(leftMs, Math.max(0, known.lookAtMs - clock.now().getTime())) : leftMs;
+    if (known.looks === 0 || known.looking) return leftMs;
+    return Math.min(leftMs, Math.max(0, known.lookAtMs - clock.now().getTime()));
   }
 
   function forget(endpointId: string): void {
@@ -112,7 +115,8 @@ export function createPatience(
       blocked: false,
       careful: false,
       looks: MAX_LOOKS,
-      lookAtMs: 0,
+      lookAtMs: clock.now().getTime() + FIRST_LOOK_MS,
+      looking: false,
       unsettled: 0,
       heardAtMs: 0,
     };
@@ -126,6 +130,7 @@ export function createPatience(
   }
 
   function wakeLater(endpointId: string, known: Known): void {
+    clearTimeout(known.timer);
     const leftMs = waitMs(known);
     if (leftMs === 0 || known.blocked) return;
     // Once more if the timer was early, or the clock has stood still.
@@ -153,10 +158,15 @@ export function createPatience(
       if (pauseMs(known) > 0 || clock.monotonicMs() - known.heardAtMs < STALE_AFTER_MS) return 0;
       return share.count;
     },
-    restMs(endpointId) {
+    begin(endpointId) {
       const known = endpoints.get(endpointId);
       if (!known) return 0;
-      return known.blocked ? BLOCKED_MS : waitMs(known);
+      if (known.blocked) return BLOCKED_MS;
+      const leftMs = waitMs(known);
+      if (leftMs > 0 || pauseMs(known) === 0) return leftMs;
+      known.looking = true;
+      wakeLater(endpointId, known);
+      return 0;
     },
     learn({ endpointId, failures, pausedUntil }) {
       const before = endpoints.get(endpointId);
@@ -176,11 +186,13 @@ export function createPatience(
         known.run = afterFailure(before, failure, patienceMs);
         known.blocked = known.run.failures >= disableAfter;
         const counts = known.run.failures > before.failures;
-        const isLook = !counts && failure.startedAt.getTime() >= known.lookAtMs;
-        if (isLook) known.looks = Math.max(0, known.looks - 1);
+        const isLook = !counts && known.looking && failure.startedAt.getTime() >= known.lookAtMs;
+        if (isLook) known.looks--;
+        if (isLook || counts) known.looking = false;
         if (!counts && !isLook && failure.retryAfterMs === null) return;
         const lookMs = FIRST_LOOK_MS * 2 ** (MAX_LOOKS - known.looks);
-        known.lookAtMs = endOf(failure).getTime() + Math.max(lookMs, failure.retryAfterMs ?? 0);
+        const asked = failure.retryAfterMs === null ? undefined : known.run.pausedUntil?.getTime();
+        known.lookAtMs = asked ?? endOf(failure).getTime() + lookMs;
       });
       return untilSettled(endpointId, known);
     },
@@ -190,6 +202,7 @@ export function createPatience(
         known.run = HEALTHY;
         known.blocked = false;
         known.careful = false;
+        known.looking = false;
         known.looks = Math.min(MAX_LOOKS, known.looks + 1);
       });
       return untilSettled(endpointId, known);

@@ -72,12 +72,14 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     } finally {
       // Where the claim failed, the next due scan finds these endpoints again.
       turns.claimed(demands, claimed);
-      for (const delivery of claimed) start(delivery);
+      // By the demand: what was taken for an organization has to be given back for the same.
+      const organizations = new Map(demands.map(({ endpointId, organizationId }) => [endpointId, organizationId]));
+      for (const delivery of claimed) start(delivery, organizations.get(delivery.endpointId));
     }
   }
 
-  function start(delivery: ClaimedDelivery): void {
-    const place = lane.begin(delivery.organizationId);
+  function start(delivery: ClaimedDelivery, organizationId = delivery.organizationId): void {
+    const place = lane.begin(organizationId);
     // Receivers that hang must not take the places of the others until they time out.
     const slow = setTimeout(() => {
       place.slow();

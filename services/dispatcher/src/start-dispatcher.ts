@@ -34,7 +34,9 @@ export async function startDispatcher(
   { clock = systemClock }: { clock?: Clock } = {},
 ): Promise<Service> {
   const { config, probe, sender, secretBox, schedule, patienceMs } = readDispatcherConfig(environment, clock);
-  const service = await openService("dispatcher", config);
+  const service = await openService("dispatcher", config, {
+    network: () => !cutOff.isCutOff(),
+  });
   const { broker, log, tracing } = service;
   const { queries } = service.database;
   const metrics = createMetrics(service.registry);

@@ -41,7 +41,13 @@ beforeEach(async () => {
 describe("a claim", () => {
   test("a claim begins the lease, and returns what the attempt needs", async () => {
     const { prisma } = db.database;
-    const endpoint = await insertEndpoint(prisma, { revision: 3n, url: "https://a.test/", sealedSecret: "s-3", consecutiveFailures: 2, pausedUntil: LEASED_UNTIL });
+    const endpoint = await insertEndpoint(prisma, {
+      revision: 3n,
+      url: "https://a.test/",
+      sealedSecret: "s-3",
+      consecutiveFailures: 2,
+      pausedUntil: LEASED_UNTIL,
+    });
     const event = await insertEvent(prisma, endpoint.organizationId, {
       body: '{"z":1, "a":2}',
       traceparent: "00-trace",

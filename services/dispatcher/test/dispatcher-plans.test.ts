@@ -10,6 +10,7 @@ import { claimManual } from "../src/sql/claim-manual.ts";
 import { describe as describeClaimed } from "../src/sql/claimed-delivery.ts";
 import { findClaimed } from "../src/sql/find-claimed.ts";
 import { findDueEndpoints } from "../src/sql/find-due-endpoints.ts";
+import { readBodies } from "../src/sql/read-bodies.ts";
 import { settle } from "../src/sql/settle.ts";
 import { unclaim } from "../src/sql/unclaim.ts";
 
@@ -81,6 +82,14 @@ describe.each<Statistics>(["from a quiet time", "of a backlog"])("with statistic
       ),
     ),
   );
+
+  test.each([1, 16])("reading %d large bodies walks its indexes", async (count) => {
+    const ids = stored.deliveryIds.slice(0, count);
+    const ofEvents = await db.database.prisma.delivery.findMany({ where: { id: { in: ids } } });
+    const sources = ofEvents.map(({ organizationId, eventKey, id }) => ({ organizationId, eventKey, deliveryId: id }));
+    const ofManual = sources.map((source) => ({ ...source, eventKey: null }));
+    await expectWalks(db.database.queries, HISTORY, (queries) => readBodies(queries, [...sources, ...ofManual]));
+  });
 
   test.each([1, 250])("a settlement of %d attempts walks its indexes", (count) =>
     expectWalks(db.database.queries, ["due_pkey", "delivery_rest_pkey", "delivery_attempt_rest_pkey"], (queries) =>

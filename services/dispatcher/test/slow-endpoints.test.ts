@@ -6,6 +6,7 @@ import { connectBroker } from "@herald/common/broker/broker";
 import { names } from "@herald/common/broker/topology";
 import { secretBox } from "@herald/common/security/secret-box";
 import type { Service } from "@herald/common/service/run-service";
+import type { Hint } from "@herald/contracts";
 import { certificates } from "@herald/testkit/harness/certificates";
 import { eventually } from "@herald/testkit/harness/eventually";
 import { type HttpsReceiver, httpsReceiver } from "@herald/testkit/harness/https-receiver";
@@ -62,15 +63,16 @@ async function endpointWith(path: string, count: number): Promise<string> {
   return endpoint.id;
 }
 
-/** Sends hints as the publisher does. */
-async function hint(...endpointIds: string[]): Promise<void> {
+/** Sends a hint as the publisher does. */
+async function hint(endpointId: string): Promise<void> {
+  const { prisma } = db.database;
+  const { organizationId } = await prisma.webhookEndpoint.findUniqueOrThrow({ where: { id: endpointId } });
   const broker = connectBroker({ url: rabbitmq.url, namespace: rabbitmq.namespace, name: "test", log: quiet });
   try {
     const publisher = broker.publisher();
     const routingKey = names(rabbitmq.namespace).hintsQueue;
-    for (const endpointId of endpointIds) {
-      await publisher.publish({ exchange: "", routingKey, content: Buffer.from(JSON.stringify({ endpointId })) });
-    }
+    const content = Buffer.from(JSON.stringify({ endpointId, organizationId } satisfies Hint));
+    await publisher.publish({ exchange: "", routingKey, content });
   } finally {
     await broker.close();
   }

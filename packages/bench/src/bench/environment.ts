@@ -12,7 +12,7 @@ import { type ServerWork, serverWork } from "./server-work.ts";
 
 /** The servers of one run: everything real, everything its own, on this machine. */
 export interface BenchEnvironment {
-  /** PEM of the authority behind `receiverCertificate`. */
+  /** PEM of the authority behind `receiverCertificate`, which is for this machine and for all of receivers.example. */
   readonly ca: string;
   readonly receiverCertificate: KeyPair;
   /** A Herald of its own on these servers: an empty database and names of its own on the broker. */
@@ -59,7 +59,7 @@ export async function openBenchEnvironment({
     const authority = await makeAuthority("Herald bench authority");
     const caFile = join(folder, "ca.pem");
     await writeFile(caFile, authority.cert);
-    const receiverCertificate = await authority.issue({ names: ["localhost", "127.0.0.1"] });
+    const receiverCertificate = await authority.issue({ names: ["localhost", "127.0.0.1", "*.receivers.example"] });
     let opened = 0;
     const withCode = (code?: string): BenchEnvironment => ({
       ca: authority.cert,

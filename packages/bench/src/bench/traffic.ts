@@ -81,11 +81,22 @@ export interface AddedEndpoint {
 const LEAD = 2_000;
 const CHUNK = 250;
 
+export interface TrafficOptions {
+  api: ServiceProcess;
+  endpoints: number;
+  /** The host of each endpoint's URL: this machine by its address, unless said otherwise. */
+  hostOf?: (index: number) => string;
+}
+
+const HOST = "127.0.0.1";
+/** Endpoints that are created at once, where there are very many. */
+const CREATED_AT_ONCE = 8;
+
 /** Creates the endpoints through the management API; the publisher must run before anything is emitted. */
 export async function startTraffic(
   environment: BenchEnvironment,
   herald: BenchHerald,
-  { api, endpoints }: { api: ServiceProcess; endpoints: number },
+  { api, endpoints, hostOf = () => HOST }: TrafficOptions,
 ): Promise<Traffic> {
   const children: Child[] = [];
   const close = async () => {
@@ -100,10 +111,10 @@ export async function startTraffic(
     const receiver = await start("./processes/receiver.js");
     const askReceiver = <T>(request: ReceiverRequest) => receiver.ask<T>(request);
     const port = await askReceiver<number>({ type: "listen", ...environment.receiverCertificate });
-    const receiverUrl = `https://127.0.0.1:${port}`;
+    const receiverUrl = `https://${HOST}:${port}`;
     const newAdmin = () => apiClient(`http://127.0.0.1:${api.port}`);
-    const createEndpoint = async (path: string, admin: ApiClient) => {
-      const { endpoint } = await admin.create({ url: `${receiverUrl}${path}` });
+    const createEndpoint = async (path: string, admin: ApiClient, host = HOST) => {
+      const { endpoint } = await admin.create({ url: `https://${host}:${port}${path}` });
       return { admin, id: endpoint.id };
     };
     const addEndpoint = async (path: string, admin: ApiClient): Promise<AddedEndpoint> => ({
@@ -122,9 +133,14 @@ export async function startTraffic(
 
     const paths = Array.from({ length: endpoints }, (_, index) => `/${index}`);
     const organizationIds: string[] = [];
-    for (const path of paths) {
-      const { admin } = await createEndpoint(path, await newAdmin());
-      organizationIds.push(admin.organizationId);
+    while (organizationIds.length < endpoints) {
+      const first = organizationIds.length;
+      const created = await Promise.all(
+        paths
+          .slice(first, first + CREATED_AT_ONCE)
+          .map(async (path, index) => await createEndpoint(path, await newAdmin(), hostOf(first + index))),
+      );
+      organizationIds.push(...created.map(({ admin }) => admin.organizationId));
     }
     const askEmitter = await startEmitter(organizationIds, true);
     const sum = (of: Record<string, number>) => paths.reduce((total, path) => total + (of[path] ?? 0), 0);

@@ -5,7 +5,7 @@ import type { Config } from "../config/settings.ts";
 import { type Database, openDatabase } from "../database/open-database.ts";
 import { createLog, type Log } from "../telemetry/log.ts";
 import { createRegistry } from "../telemetry/metrics.ts";
-import { startOperationsServer } from "../telemetry/operations-server.ts";
+import { type ReadinessChecks, startOperationsServer } from "../telemetry/operations-server.ts";
 import { startTracing } from "../telemetry/start-tracing.ts";
 import type { Tracing } from "../telemetry/tracing.ts";
 
@@ -29,10 +29,12 @@ export interface OpenService {
  * they are, /readyz says so.
  *
  * @param name "publisher"; what logs, metrics and the connections' lists call it
+ * @param conditions what must be right for the service to be ready, besides database and broker
  */
 export async function openService(
   name: string,
   config: Config<typeof serviceSettings> & Partial<Config<typeof tracingSettings>>,
+  conditions: ReadinessChecks = {},
 ): Promise<OpenService> {
   const log = createLog({ service: name, level: config.LOG_LEVEL });
   const registry = createRegistry(name);
@@ -60,6 +62,7 @@ export async function openService(
     port: config.OPERATIONS_PORT,
     registry,
     checks: { database: () => database.ping().then(() => true), broker: () => broker.isReady() },
+    conditions,
   });
   return {
     log,

@@ -20,15 +20,18 @@ export async function startOperationsServer(options: {
   port: number;
   registry: Registry;
   checks: ReadinessChecks;
+  /** What must be right besides, and is no part of its own. */
+  conditions?: ReadinessChecks;
 }): Promise<OperationsServer> {
   exportDependencies(options.registry, options.checks);
+  const conditions = { ...options.checks, ...options.conditions };
   const server = createServer(async (request, response) => {
     const path = request.url?.split("?")[0];
     try {
       if (path === "/healthz") {
         respond(200, { status: "ok" });
       } else if (path === "/readyz") {
-        const parts = await checkAll(options.checks);
+        const parts = await checkAll(conditions);
         respond(Object.values(parts).every(Boolean) ? 200 : 503, parts);
       } else if (path === "/metrics") {
         const text = await options.registry.metrics();

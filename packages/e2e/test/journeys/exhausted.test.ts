@@ -31,7 +31,8 @@ test("§3.2/no-replay §6.4 nothing sends an exhausted delivery again: no edit, 
   const connection = await connect(broker.url);
   const channel = await connection.createConfirmChannel();
   const { hintsQueue, manualQueue } = names(broker.namespace);
-  channel.sendToQueue(hintsQueue, Buffer.from(JSON.stringify({ endpointId: endpoint.id })));
+  const hint = { endpointId: endpoint.id, organizationId: api.organizationId };
+  channel.sendToQueue(hintsQueue, Buffer.from(JSON.stringify(hint)));
   const request = { deliveryId: exhausted?.id, endpointId: endpoint.id };
   channel.sendToQueue(manualQueue, Buffer.from(JSON.stringify(request)));
   await channel.waitForConfirms();

@@ -178,6 +178,19 @@ describe("the verdict", () => {
   );
 
   // A duration by another clock would shift a retry's time, which is the end of the attempt and a delay.
+  test.each<[number, string | null, number | null]>([
+    [429, "7", 7_000],
+    [503, "Fri, 20 Nov 2026 12:00:30 GMT", 29_100],
+    [503, "86400", 900_000],
+    [503, "soon", null],
+    [429, null, null],
+    [500, "7", null],
+    [200, "7", null],
+  ])("%d with Retry-After %p asks for a wait of %p ms, and stays what it is", async (status, header, retryAfterMs) => {
+    const result = await answered(status, header === null ? {} : { "retry-after": header });
+    expect(result).toMatchObject({ statusCode: status, succeeded: status === 200, retryAfterMs, reached: true });
+  });
+
   test("an attempt's start and duration come from one clock, however long it really takes", async () => {
     const clock = steeredClock(NOW);
     let slow = false;

@@ -7,6 +7,7 @@ import { fanOutRow } from "./fan-out.ts";
 import { flakyRow } from "./flaky.ts";
 import { floodRow } from "./flood.ts";
 import { growthRow } from "./growth.ts";
+import { hostsRow } from "./hosts.ts";
 import { latencyRow } from "./latency.ts";
 import { lockedRow } from "./locked.ts";
 import { lookRow } from "./look.ts";
@@ -42,6 +43,7 @@ export const ROWS: readonly Row[] = [
   partitionRow,
   recoveryRow,
   memoryRow,
+  hostsRow,
   dispatchersRow,
   publishersRow,
   lookRow,

@@ -13,12 +13,15 @@ const NOT_FIRED = {
   HeraldRetentionStuck: "its two days are a number in the query, which is the deployed one",
   HeraldTransactionOpen: "its hour is a number in the query, likewise",
   HeraldPartitionsMissing: "publishers make partitions sooner than an incident could miss them",
+  HeraldCutOff: "it takes receivers of five hosts, and a name server that dies: the dispatcher's own tests have those",
   HeraldPartitionsHeld: "it takes thousands of unfinished deliveries of a day that is long over",
 };
 
 /** What has no value in these incidents, with the reason. */
 const NOT_MEASURED = {
   herald_partitions_held: NOT_FIRED.HeraldPartitionsHeld,
+  herald_cut_off: NOT_FIRED.HeraldCutOff,
+  herald_attempts_given_back_total: NOT_FIRED.HeraldCutOff,
   herald_claims_lost_total: "an attempt would have to last longer than its lease",
   herald_interruptions_total: "a lease would have to run out",
   herald_health_retries_total: "two dispatchers would have to write one endpoint's health at the same moment",
