@@ -16,8 +16,8 @@ export interface Traffic {
   emitEvenly(perSecond: number, seconds: number): Promise<number>;
   /** Keeps so many events ahead of the receiver until told to end; resolves with how many it emitted. */
   feed(end: AbortSignal, lead?: number): Promise<number>;
-  /** Deliveries that arrived at the endpoints of `organizationIds`, or at an added one. */
-  received(added?: AddedEndpoint): Promise<number>;
+  /** Deliveries that arrived at the endpoints of `organizationIds`, or at these that were added. */
+  received(...added: readonly AddedEndpoint[]): Promise<number>;
   /** @throws where the receiver doesn't get as many within two minutes */
   untilReceived(count: number, added?: AddedEndpoint): Promise<void>;
   /** Forgets what arrived so far. */
@@ -90,7 +90,7 @@ export interface TrafficOptions {
 
 const HOST = "127.0.0.1";
 /** Endpoints that are created at once, where there are very many. */
-const CREATED_AT_ONCE = 8;
+const CREATED_AT_ONCE = 4;
 
 /** Creates the endpoints through the management API; the publisher must run before anything is emitted. */
 export async function startTraffic(
@@ -145,9 +145,10 @@ export async function startTraffic(
     const askEmitter = await startEmitter(organizationIds, true);
     const sum = (of: Record<string, number>) => paths.reduce((total, path) => total + (of[path] ?? 0), 0);
 
-    async function received(added?: AddedEndpoint): Promise<number> {
+    async function received(...added: readonly AddedEndpoint[]): Promise<number> {
       const counts = await askReceiver<Record<string, number>>({ type: "counts" });
-      return added ? (counts[added.path] ?? 0) : sum(counts);
+      if (added.length === 0) return sum(counts);
+      return added.reduce((total, { path }) => total + (counts[path] ?? 0), 0);
     }
 
     const emit = (count: number, textBytes = 0) => askEmitter<void>({ type: "emit", count, textBytes });
@@ -171,7 +172,7 @@ export async function startTraffic(
       received,
       async untilReceived(count, added) {
         const deadline = Date.now() + 120_000;
-        while ((await received(added)) < count) {
+        while ((await received(...(added ? [added] : []))) < count) {
           if (Date.now() > deadline) throw new Error(`The receiver did not get ${count} requests within two minutes.`);
           await sleep(50);
         }

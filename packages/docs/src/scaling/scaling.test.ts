@@ -31,7 +31,7 @@ test("what was not measured is left out, and what has no baseline has nothing be
   expect(fairness).toContain("| 1.50x | 1.50 - 1.50 |  | <= 2x |");
   const { fairness: none, missed: list } = scalingBlocks(results(figure("ratio", null, { bar: { atMost: 2 } })));
   expect(none).not.toContain("floods");
-  expect(list).toBe("Nothing.");
+  expect(list).toBe("Nothing of what was measured.");
 });
 
 test("a plot is the same text each time it is drawn, and has colours of its own for each background", () => {

@@ -11,6 +11,7 @@ export function figuresTable(results: StoredResults, shown: readonly Shown[]): s
     const measured = measuredOf(results, row, figure);
     return measured ? [line(measured, words)] : [];
   });
+  if (lines.length === 0) return "Not measured yet.";
   return table(["figure", "median", "lowest - highest", "before", "bar"], lines);
 }
 
@@ -34,7 +35,7 @@ function barOf({ bar, met, unit }: Measured): string {
 /** Every figure of any row that is not within its bar. */
 export function missedList(results: StoredResults): string {
   const missed = allMeasured(results).filter(({ met }) => met === false);
-  if (missed.length === 0) return "Nothing.";
+  if (missed.length === 0) return "Nothing of what was measured.";
   return table(
     ["row", "figure", "median", "bar"],
     missed.map((measured) => {
@@ -59,6 +60,7 @@ function aloneLabel({ row, name, label }: Measured): string {
 
 /** Where and when each row was measured. */
 export function runsTable({ runs }: StoredResults): string {
+  if (runs.length === 0) return "Not measured yet.";
   return table(
     ["date", "commit", "beside", "machine", "load before", "rounds", "rows"],
     runs.map(({ date, commit, baseline, machine, rounds, seconds, rows }) => [

@@ -9,7 +9,9 @@ export const SLOW_ANSWER = { afterMs: 14_000, exact: true };
 const ATTEMPT_TIMEOUT_SECONDS = "19";
 /** Of each endpoint: four times what it can have in flight at once, so that its slots stay full. */
 const EVENTS = 40;
-const FILLING_MS = 3_000;
+/** Its slots are full when nothing has arrived for so long, which they can't have been for longer than the slow answer takes. */
+const QUIET_MS = 1_000;
+const FILLING_MS = SLOW_ANSWER.afterMs - 2 * QUIET_MS;
 
 /** Settings of the services beside a crowd. */
 export const CROWD_SETTINGS = {
@@ -40,7 +42,12 @@ export async function addCrowd({ herald, traffic }: RunningHerald): Promise<Crow
     async begin() {
       for (const endpoint of endpoints) await endpoint.answer(SLOW_ANSWER);
       await emitter.emit(EVENTS);
-      await sleep(FILLING_MS);
+      const deadline = performance.now() + FILLING_MS;
+      for (let before = -1, now = 0; (now === 0 || now !== before) && performance.now() < deadline; ) {
+        before = now;
+        await sleep(QUIET_MS);
+        now = await traffic.received(...endpoints);
+      }
     },
     async end() {
       for (const endpoint of endpoints) await endpoint.answer({ afterMs: 0 });

@@ -52,14 +52,11 @@ export const memoryRow: Row = {
     async function large(): Promise<number> {
       await traffic.answerAfter(ANSWER_AFTER_MS);
       database.stall();
-      try {
-        const until = performance.now() + STALL_MS;
-        for (let emitted = 0; emitted < LARGE; emitted += LARGE_AT_ONCE)
-          await traffic.emit(LARGE_AT_ONCE, LARGE_TEXT_BYTES);
-        await sleep(Math.max(0, until - performance.now()));
-      } finally {
-        database.release();
-      }
+      // However long the broker takes for them.
+      const stalling = sleep(STALL_MS).then(database.release);
+      for (let emitted = 0; emitted < LARGE; emitted += LARGE_AT_ONCE)
+        await traffic.emit(LARGE_AT_ONCE, LARGE_TEXT_BYTES);
+      await stalling;
       return LARGE;
     }
 
@@ -117,13 +114,14 @@ async function keepRunning(herald: BenchHerald, database: Link) {
     url.port = String(database.port);
     const service = await herald.start(name, { DATABASE_URL: url.href }, chartHeapArgs(name));
     running.set(name, service);
+    /** It is ready only when PostgreSQL answers, and may die again before that. */
+    const again = (): Promise<void> => start(name).catch(() => (mayEnd ? undefined : again()));
     void service.process.exited.then(() => {
       if (mayEnd) return;
       deaths += 1;
       // What it had at the end nobody knows; it was more than it may have.
       peaks.set(name, chartLimitMebibytes(name));
-      // It is ready only when PostgreSQL answers again.
-      return start(name);
+      void again();
     });
   }
 

@@ -49,8 +49,9 @@ export const slowManualRow: Row = {
     }
 
     options.progress("Warming up");
-    const warmUp = [deliverManually(endpoint, WARM_UP_SECONDS), traffic.emitEvenly(PER_SECOND, WARM_UP_SECONDS)];
-    await Promise.all(warmUp);
+    const delivering = deliverManually(endpoint, WARM_UP_SECONDS);
+    await traffic.untilReceived(await traffic.emitEvenly(PER_SECOND, WARM_UP_SECONDS));
+    await delivering;
     return {
       conditions: {
         "events a second": PER_SECOND,
