@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { isDataError, isTooMuch } from "@herald/common/database/errors";
 import type { Queries } from "@herald/common/database/queries";
 import { shrinkingBatches } from "@herald/common/database/shrinking";
+import { batcher } from "@herald/common/runtime/batcher";
 import type { Clock } from "@herald/common/runtime/clock";
 import { retry } from "@herald/common/runtime/retry";
 import type { Log } from "@herald/common/telemetry/log";
@@ -12,7 +13,7 @@ import { claimInterrupted } from "./sql/claim-interrupted.ts";
 import { claimManual } from "./sql/claim-manual.ts";
 import type { Claim, ClaimedDelivery } from "./sql/claimed-delivery.ts";
 import { findClaimed } from "./sql/find-claimed.ts";
-import { unclaim } from "./sql/unclaim.ts";
+import { type Unclaim, unclaim } from "./sql/unclaim.ts";
 import { traceClaims } from "./tracing.ts";
 
 /** Deliveries of an endpoint that are wanted now. */
@@ -47,6 +48,9 @@ export interface Claims {
   undo(delivery: ClaimedDelivery, delayMs: number): Promise<void>;
 }
 
+/** Claims that one statement undoes, at the most. */
+const MAX_UNDONE = 500;
+
 /** Endpoints of one statement, at the most. */
 const MAX_ENDPOINTS = 250;
 
@@ -79,7 +83,8 @@ export function createClaims(parts: Parts, { leaseMs, since }: ClaimOptions): Cl
   function untilAnswered<T>(task: () => Promise<T>): Promise<T> {
     return retry(task, {
       shouldRetry: (error) => !isDataError(error) && !isTooMuch(error),
-      onFirstFailure: (error) => log.error("deliveries can't be claimed; they wait for PostgreSQL", { error }),
+      onFirstFailure: (error) =>
+        log.error("deliveries can't be claimed, or given back; they wait for PostgreSQL", { error }),
       signal,
     });
   }
@@ -88,6 +93,15 @@ export function createClaims(parts: Parts, { leaseMs, since }: ClaimOptions): Cl
     const [claimed] = await traced(async () => [await claimOne()].filter((each) => each !== undefined));
     return claimed;
   };
+
+  // While Herald is cut off, all that is in flight goes back within a moment.
+  const undo = batcher<Unclaim, void>(
+    async (undone) => {
+      await untilAnswered(() => unclaim(queries, undone));
+      return undone.map(() => undefined);
+    },
+    { maxItems: MAX_UNDONE, maxRunning: 1 },
+  );
 
   return {
     async due(demands) {
@@ -108,6 +122,6 @@ export function createClaims(parts: Parts, { leaseMs, since }: ClaimOptions): Cl
       if (claimed) metrics.interruptions.inc();
       return claimed;
     },
-    undo: ({ deliveryId, claimId }, delayMs) => unclaim(queries, { deliveryId, claimId, dueAt: fromNow(delayMs) }),
+    undo: ({ deliveryId, claimId }, delayMs) => undo({ deliveryId, claimId, dueAt: fromNow(delayMs) }),
   };
 }

@@ -151,9 +151,9 @@ describe("a claim", () => {
     const { id } = await insertDelivery(prisma, endpoint);
     const own = newClaim();
     await claimOf(endpoint.id, 1, own);
-    await unclaim(queries, { deliveryId: id, claimId: randomUUID(), dueAt: later(1) });
+    await unclaim(queries, [{ deliveryId: id, claimId: randomUUID(), dueAt: later(1) }]);
     expect(await dueOf(id)).toMatchObject({ claimId: own.claimId });
-    await unclaim(queries, { deliveryId: id, claimId: own.claimId, dueAt: later(1) });
+    await unclaim(queries, [{ deliveryId: id, claimId: own.claimId, dueAt: later(1) }]);
     expect(await dueOf(id)).toMatchObject({ claimId: null, dueAt: later(1), attempts: 0, interruptions: 0 });
     expect(await claimOf(endpoint.id, 1, newClaim(later(1)))).toMatchObject([{ attempt: 1, interruptions: 0 }]);
   });

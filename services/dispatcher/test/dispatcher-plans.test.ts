@@ -130,6 +130,6 @@ describe.each<Statistics>(["from a quiet time", "of a backlog"])("with statistic
 
   test("undoing a claim walks its index", () =>
     expectWalks(db.database.queries, ["due_pkey"], (queries) =>
-      unclaim(queries, { deliveryId: stored.deliveryIds[0] ?? "", claimId: CLAIM.claimId, dueAt: LATER }),
+      unclaim(queries, [{ deliveryId: stored.deliveryIds[0] ?? "", claimId: CLAIM.claimId, dueAt: LATER }]),
     ));
 });
