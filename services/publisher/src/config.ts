@@ -5,13 +5,13 @@ import type { Settings } from "@herald/common/config/settings";
 export const publisherSettings = {
   ...serviceSettings,
   ...tracingSettings,
-  EVENT_PREFETCH: {
+  INBOX_MIB: {
     type: "integer",
-    default: 1000,
+    default: 96,
     minimum: 16,
-    maximum: 10_000,
+    maximum: 4096,
     description:
-      "Business events that this process holds at the most while they are stored; each of the sixteen inbox queues has an equal share.",
+      "Memory for business events that this process holds while they are stored, in MiB; each may have 256 KiB. Four times it is enough for the process.",
   },
   FAN_OUT_BATCH_SIZE: {
     type: "integer",

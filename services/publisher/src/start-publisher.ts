@@ -64,7 +64,7 @@ export async function startPublisher(
   );
   const events = consumeEvents(
     { broker, names, publisher, hint, fanOut, clock, metrics, tracing, log },
-    { prefetch: config.EVENT_PREFETCH, batchSize: config.FAN_OUT_BATCH_SIZE, windowMs },
+    { inboxBytes: config.INBOX_MIB * 1024 ** 2, batchSize: config.FAN_OUT_BATCH_SIZE, windowMs },
   );
 
   const retention = {
