@@ -127,10 +127,14 @@ describe("the scheduler", () => {
     for (const id of ["a", "b", "c", "d"]) scheduler.add(id);
     await eventually(() => expect(underWay).toHaveLength(10));
     // Nothing ends. After a second each, the attempts stop counting, until 25 and more are in flight.
-    await eventually(() => expect(underWay).toHaveLength(30));
-    // A fixed wait, to show an absence: the last ten do not begin.
+    await eventually(() => expect(underWay.length).toBeGreaterThanOrEqual(25));
+    await turns();
+    // How many begin with the last ones depends on how many attempts became slow in the same turn of the event loop.
+    const inFlight = underWay.length;
+    expect(inFlight).toBeLessThan(40);
+    // A fixed wait, to show an absence: the others do not begin.
     await new Promise((resolve) => setTimeout(resolve, 1_500));
-    expect(underWay).toHaveLength(30);
+    expect(underWay).toHaveLength(inFlight);
     const stopping = scheduler.stop();
     endAll();
     await stopping;

@@ -97,6 +97,7 @@ export async function startDispatcher(
 
   return {
     log,
+    ready: broker.ready,
     async stop() {
       // Settlements wait no longer than this for PostgreSQL. What is not settled is due again when its lease ends.
       const timeout = setTimeout(() => stopping.abort(), DRAIN_TIMEOUT_MS);

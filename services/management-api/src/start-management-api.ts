@@ -33,6 +33,7 @@ export async function startManagementApi(
 
   return {
     log,
+    ready: broker.ready,
     port: server.port,
     async stop() {
       const answered = server.close();

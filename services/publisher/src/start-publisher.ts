@@ -103,6 +103,7 @@ export async function startPublisher(
 
   return {
     log,
+    ready: broker.ready,
     async stop() {
       const stopped = Promise.all(tasks.map((task) => task.stop()));
       await events.close({ drainTimeoutMs: DRAIN_TIMEOUT_MS });

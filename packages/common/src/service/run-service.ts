@@ -4,6 +4,8 @@ import type { Log } from "../telemetry/log.ts";
 /** A started service. */
 export interface Service {
   log: Log;
+  /** Resolves once the broker has all that the service consumes and sends on. Before that, it works with what is there. */
+  ready(): Promise<void>;
   /** Stops taking work, finishes what is under way, closes. */
   stop(): Promise<void>;
 }

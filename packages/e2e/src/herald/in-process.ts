@@ -43,6 +43,9 @@ export async function startHerald(servers: HeraldEnvironment, options: HeraldOpt
   async function start<S extends Service>(service: Promise<S>): Promise<S> {
     const started = await service;
     running.add(started);
+    // A hint that is sent before there is a queue for it is lost. The due scan makes good for it when the hint's lease has
+    // ended, which under a clock that stands still is never.
+    await started.ready();
     return {
       ...started,
       async stop() {
