@@ -163,12 +163,7 @@ export function startConsumer(
    * delivery limit within milliseconds: while a database is away for a second, every message would be dead-lettered.
    * (A throw inside amqplib's callback would close the channel, with every other message on it.)
    */
-  async function pass(
-    delivery: ConsumeMessage,
-    from: string,
-    own: Settlements,
-    gone: AbortSignal,
-  ): Promise<void> {
+  async function pass(delivery: ConsumeMessage, from: string, own: Settlements, gone: AbortSignal): Promise<void> {
     const message = incoming(delivery, from, own);
     const giveBackAt = performance.now() + HOLD_MS;
     for (let failures = 1; own.isUnsettled(delivery); failures++) {

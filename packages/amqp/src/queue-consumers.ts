@@ -153,7 +153,9 @@ export function queueConsumers(
     cancel: () => {
       ended = true;
       clearTimeout(look);
-      return Promise.all([...byTag.values()].map(({ tag, state }) => (state === "left" ? undefined : channel.cancel(tag))));
+      return Promise.all(
+        [...byTag.values()].map(({ tag, state }) => (state === "left" ? undefined : channel.cancel(tag))),
+      );
     },
     abandon: () => {
       ended = true;

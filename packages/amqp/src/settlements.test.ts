@@ -114,7 +114,10 @@ describe("settlements", () => {
   test("say of each message when it is settled, and of none twice", () => {
     const broker = brokerSide();
     const settled: number[] = [];
-    const settlements = settleOn(broker.channel, { ...MANY, onSettled: ({ fields }) => settled.push(fields.deliveryTag) });
+    const settlements = settleOn(broker.channel, {
+      ...MANY,
+      onSettled: ({ fields }) => settled.push(fields.deliveryTag),
+    });
     const [first, second] = [1, 2].map((tag) => broker.deliver(tag)) as [ConsumeMessage, ConsumeMessage];
     for (const message of [first, second]) settlements.add(message);
     settlements.ack(second);

@@ -19,7 +19,14 @@ function recording(limits: { maxItems?: number; maxBytes?: number; maxRunning?: 
       begun.push(batch.map(({ group }) => group).join(""));
       return new Promise((resolve) => ends.push(resolve));
     },
-    { maxItems: 100, maxBytes: 1_000, maxRunning: 1, ...limits, bytesOf: ({ bytes }) => bytes, groupOf: ({ group }) => group },
+    {
+      maxItems: 100,
+      maxBytes: 1_000,
+      maxRunning: 1,
+      ...limits,
+      bytesOf: ({ bytes }) => bytes,
+      groupOf: ({ group }) => group,
+    },
   );
   return { batches, begun, end: () => ends.shift()?.() };
 }
