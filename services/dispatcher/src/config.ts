@@ -57,13 +57,7 @@ export const dispatcherSettings = {
     maximum: 100_000,
     description: "Attempts in flight from which on slow ones delay new ones; a connection takes some 70 KB of memory.",
   },
-  ENDPOINT_CONCURRENCY: {
-    type: "integer",
-    default: 10,
-    minimum: 1,
-    maximum: 1000,
-    description: "Attempts to one endpoint that this process has in flight at once.",
-  },
+  ENDPOINT_CONCURRENCY: sharedSettings.ENDPOINT_CONCURRENCY,
   DUE_SCAN_INTERVAL_SECONDS: {
     type: "number",
     default: 1,

@@ -20,6 +20,7 @@ export const publisherSettings = {
     maximum: 5_000,
     description: "Business events stored by one statement at the most.",
   },
+  ENDPOINT_CONCURRENCY: sharedSettings.ENDPOINT_CONCURRENCY,
   PUBLICATION_WINDOW_DAYS: sharedSettings.PUBLICATION_WINDOW_DAYS,
   CATCH_UP_PAGE_SIZE: {
     type: "integer",

@@ -55,7 +55,11 @@ export async function startPublisher(
   const makePartitions = (signal: AbortSignal) => makeAhead(parts, { windowMs }, signal);
   await makePartitions(AbortSignal.timeout(PARTITIONS_TIMEOUT_MS)).catch(failed("partitions", noPartitions));
 
-  exportLag(registry, { queries, inspector: broker.inspector(), names, clock });
+  exportLag(
+    registry,
+    { queries, inspector: broker.inspector(), names, clock },
+    { endpointConcurrency: config.ENDPOINT_CONCURRENCY },
+  );
   const sender = broker.sender();
   const hint = (hints: readonly Hint[]) => sendHints({ sender, queue: names.hintsQueue, metrics }, hints);
   const fanOut = createFanOut(
