@@ -111,9 +111,24 @@ describe("a due delivery", () => {
   }
 
   test("waits for Herald where its endpoint has attempts free, and for its receiver as far as it has none", async () => {
-    expect(await waits({}, [600, 500, 400], 1)).toEqual({ due: 3, receiver: 0, heraldSeconds: 600, receiverSeconds: 0 });
-    expect(await waits({}, [600, 500, 400], 3)).toEqual({ due: 1, receiver: 2, heraldSeconds: 0, receiverSeconds: 600 });
-    expect(await waits({}, [600, 500, 400], 4)).toEqual({ due: 0, receiver: 3, heraldSeconds: 0, receiverSeconds: 600 });
+    expect(await waits({}, [600, 500, 400], 1)).toEqual({
+      due: 3,
+      receiver: 0,
+      heraldSeconds: 600,
+      receiverSeconds: 0,
+    });
+    expect(await waits({}, [600, 500, 400], 3)).toEqual({
+      due: 1,
+      receiver: 2,
+      heraldSeconds: 0,
+      receiverSeconds: 600,
+    });
+    expect(await waits({}, [600, 500, 400], 4)).toEqual({
+      due: 0,
+      receiver: 3,
+      heraldSeconds: 0,
+      receiverSeconds: 600,
+    });
   });
 
   test("waits for its receiver while its endpoint is paused, and for Herald since the pause has ended", async () => {

@@ -130,7 +130,8 @@ export const sharedSettings = {
     default: 10,
     minimum: 1,
     maximum: 1000,
-    description: "Attempts to one endpoint that all dispatchers together have in flight at once; manual deliveries apart.",
+    description:
+      "Attempts to one endpoint that all dispatchers together have in flight at once; manual deliveries apart.",
   },
   PUBLICATION_WINDOW_DAYS: {
     type: "number",

@@ -186,7 +186,10 @@ describe("values that are refused", () => {
       "dispatcher.autoscaling.enabled=true,dispatcher.autoscaling.minReplicas=30",
       "minReplicas: is more than maxReplicas",
     ],
-    ["dispatcher.autoscaling.enabled=true", "dispatcher.autoscaling.prometheusUrl: say which Prometheus knows how much waits"],
+    [
+      "dispatcher.autoscaling.enabled=true",
+      "dispatcher.autoscaling.prometheusUrl: say which Prometheus knows how much waits",
+    ],
     ["publisher.autoscaling.enabled=true", "publisher.autoscaling.prometheusUrl: say which Prometheus"],
     ["dispatcher.replica=3", "replica"],
     ["secrets.database.name=Not A Name", "secrets/database/name|secrets.database.name"],

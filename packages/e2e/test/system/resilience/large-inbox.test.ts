@@ -33,7 +33,13 @@ function chartLimit(): number {
 
 function largestEvent(organizationId: string) {
   const event = (text: string) =>
-    newEvent({ organizationId, type: "WorkItemCompleted", entityType: "WorkItem", entityId: randomUUID(), data: { text } });
+    newEvent({
+      organizationId,
+      type: "WorkItemCompleted",
+      entityType: "WorkItem",
+      entityId: randomUUID(),
+      data: { text },
+    });
   const envelope = Buffer.byteLength(JSON.stringify(event("")));
   const each = Buffer.byteLength(JSON.stringify(COSTLY)) - 2;
   return event(COSTLY.repeat(Math.floor((EVENT_BYTES - envelope) / each)));
@@ -98,7 +104,9 @@ test("regression: a publisher inside the chart's memory limits does not die of l
     });
     expect(await prisma.delivery.count()).toBe(EVENTS);
     const peak = peakOf(pid);
-    console.info(`publisher: ${stalled} MiB while PostgreSQL stalled, ${peak} MiB at its peak; its limit is ${limit} MiB`);
+    process.stderr.write(
+      `publisher: ${stalled} MiB while PostgreSQL stalled, ${peak} MiB at its peak; its limit is ${limit} MiB\n`,
+    );
     expect(ended).toBe(false);
     expect(peak).toBeLessThan(limit);
     expect((await channel.checkQueue(names.rejectedQueue)).messageCount).toBe(0);
