@@ -7,11 +7,11 @@ export const publisherSettings = {
   ...tracingSettings,
   INBOX_MIB: {
     type: "integer",
-    default: 96,
+    default: 128,
     minimum: 16,
     maximum: 4096,
     description:
-      "Memory for business events that this process holds while they are stored, in MiB; each may have 256 KiB. Four times it is enough for the process.",
+      "Memory for business events that this process holds while they are stored, in MiB; each may have 256 KiB. Three times it is enough for the process.",
   },
   FAN_OUT_BATCH_SIZE: {
     type: "integer",
