@@ -1,6 +1,7 @@
 import { setMaxListeners } from "node:events";
 import type { ConsumeMessage, MessageProperties } from "amqplib";
 import type { BrokerLog } from "./outages.ts";
+import { type QueueConsumers, queueConsumers, type SpareConsumers } from "./queue-consumers.ts";
 import { type BrokerScope, maintainChannel } from "./recovering-channel.ts";
 import { type Settlements, settleOn } from "./settlements.ts";
 import { backoffMs, endsWithin, pause } from "./timing.ts";
@@ -11,6 +12,8 @@ import { backoffMs, endsWithin, pause } from "./timing.ts";
  */
 export interface IncomingMessage {
   readonly content: Buffer;
+  /** Where it came from. */
+  readonly queue: string;
   readonly routingKey: string;
   readonly headers: Readonly<Record<string, unknown>>;
   readonly properties: MessageProperties;
@@ -39,6 +42,13 @@ export interface ConsumerOptions {
   queue: string | readonly string[];
   /** How many messages of each queue may be unsettled at once. Quorum queues are at their best from about 250. */
   prefetch: number;
+  /**
+   * Consumers that go to the queues which fill their prefetch, and add to it. So the process holds a bounded number of messages, and
+   * a single busy queue may have most of them. None where absent.
+   */
+  spare?: SpareConsumers;
+  /** The channel has ended. What was handed out and is not settled comes again, on another channel. */
+  lost?(): void;
   /**
    * Gets each message. To throw or reject means "not now": the message is kept, and handed over again after a pause that
    * grows up to half a minute. A message that can never be handled must be settled, by `reject` for instance.
@@ -90,7 +100,7 @@ const HOLD_MS = 20 * 60_000;
  */
 export function startConsumer(
   scope: BrokerScope,
-  { queue: wanted, prefetch, handle }: ConsumerOptions,
+  { queue: wanted, prefetch, spare, handle, lost }: ConsumerOptions,
   { log, reply }: ConsumerContext,
 ): Consumer {
   const queues = typeof wanted === "string" ? [wanted] : wanted;
@@ -100,7 +110,7 @@ export function startConsumer(
   let retries = new AbortController();
   /** Since a handler last worked. */
   let handlerFailures = 0;
-  let stopConsuming: () => Promise<unknown> = async () => undefined;
+  let consumers: QueueConsumers | undefined;
   let closing = false;
   let drainTimeoutMs = DRAIN_TIMEOUT_MS;
 
@@ -109,29 +119,35 @@ export function startConsumer(
     open: scope.connection.openChannel,
     setUp: async (fresh, invalidate) => {
       if (closing) return;
-      await fresh.prefetch(prefetch);
       // Long before the broker has sent all that it may, so that it never waits for them.
-      const own = settleOn(fresh, { enough: Math.ceil(prefetch / 2) });
+      const own = settleOn(fresh, {
+        enough: Math.ceil(prefetch / 2),
+        onSettled: (delivery) => consumers?.settled(delivery),
+      });
       settlements = own;
       retries = new AbortController();
       const { signal } = retries;
       // One listener for each message that waits; Node would warn of a leak from eleven on.
       setMaxListeners(0, signal);
-      const consumers = queues.map((name) =>
-        fresh.consume(name, (delivery) => {
-          if (delivery === null) return invalidate(new Error(`the broker cancelled the consumer: ${name} is gone`));
+      consumers = queueConsumers(fresh, {
+        queues,
+        prefetch,
+        spare,
+        deliver: (delivery, from) => {
           own.add(delivery);
           // The broker had sent it before it read the cancellation.
           if (closing) own.requeue(delivery);
-          else void pass(delivery, own, signal);
-        }),
-      );
-      const tags = (await Promise.all(consumers)).map(({ consumerTag }) => consumerTag);
-      stopConsuming = () => Promise.all(tags.map((tag) => fresh.cancel(tag)));
+          else void pass(delivery, from, own, signal);
+        },
+        cancelled: (name) => invalidate(new Error(`the broker cancelled the consumer: ${name} is gone`)),
+      });
+      await consumers.start();
     },
     lost: () => {
+      consumers?.abandon();
       settlements?.abandon();
       retries.abort();
+      lost?.();
     },
     beforeClose: async () => {
       closing = true;
@@ -147,8 +163,8 @@ export function startConsumer(
    * delivery limit within milliseconds: while a database is away for a second, every message would be dead-lettered.
    * (A throw inside amqplib's callback would close the channel, with every other message on it.)
    */
-  async function pass(delivery: ConsumeMessage, own: Settlements, gone: AbortSignal): Promise<void> {
-    const message = incoming(delivery, own);
+  async function pass(delivery: ConsumeMessage, from: string, own: Settlements, gone: AbortSignal): Promise<void> {
+    const message = incoming(delivery, from, own);
     const giveBackAt = performance.now() + HOLD_MS;
     for (let failures = 1; own.isUnsettled(delivery); failures++) {
       try {
@@ -178,10 +194,11 @@ export function startConsumer(
     handlerFailures = 0;
   }
 
-  function incoming(delivery: ConsumeMessage, own: Settlements): IncomingMessage {
+  function incoming(delivery: ConsumeMessage, from: string, own: Settlements): IncomingMessage {
     const { content, fields, properties } = delivery;
     return {
       content,
+      queue: from,
       properties,
       routingKey: fields.routingKey,
       headers: properties.headers ?? {},
@@ -197,7 +214,7 @@ export function startConsumer(
   }
 
   async function drain(): Promise<void> {
-    await stopConsuming();
+    await consumers?.cancel();
     await settlements?.drained();
   }
 

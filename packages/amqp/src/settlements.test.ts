@@ -95,15 +95,35 @@ describe("settlements", () => {
     expect(broker.ended.size).toBe(5);
   });
 
-  test("send enough acknowledgements at once, so that the broker never waits for them to send more", () => {
+  test("send enough acknowledgements with the end of the turn, so that the broker never waits for them to send more", () => {
     const broker = brokerSide();
     const settlements = settleOn(broker.channel, { enough: 2 });
-    const messages = [1, 2, 3].map((tag) => broker.deliver(tag));
+    const messages = [1, 2, 3, 4].map((tag) => broker.deliver(tag));
     for (const message of messages) settlements.add(message);
-    for (const message of messages) settlements.ack(message);
-    expect([...broker.ended.keys()]).toEqual([1, 2]);
-    pass();
+    for (const message of messages.slice(0, 3)) settlements.ack(message);
+    jest.advanceTimersByTime(0);
     expect([...broker.ended.keys()]).toEqual([1, 2, 3]);
+    expect(broker.frames()).toBe(1);
+    settlements.ack(messages[3] as ConsumeMessage);
+    jest.advanceTimersByTime(0);
+    expect(broker.frames()).toBe(1);
+    pass();
+    expect(broker.frames()).toBe(2);
+  });
+
+  test("say of each message when it is settled, and of none twice", () => {
+    const broker = brokerSide();
+    const settled: number[] = [];
+    const settlements = settleOn(broker.channel, {
+      ...MANY,
+      onSettled: ({ fields }) => settled.push(fields.deliveryTag),
+    });
+    const [first, second] = [1, 2].map((tag) => broker.deliver(tag)) as [ConsumeMessage, ConsumeMessage];
+    for (const message of [first, second]) settlements.add(message);
+    settlements.ack(second);
+    settlements.requeue(first);
+    settlements.ack(first);
+    expect(settled).toEqual([2, 1]);
   });
 
   test("never cover a message that is still being handled with a frame", () => {

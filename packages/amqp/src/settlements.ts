@@ -19,26 +19,44 @@ export interface Settlements {
 /** Nobody waits for an acknowledgement while the broker has messages to send ahead. */
 const GATHER_MS = 20;
 
+export interface SettlementOptions {
+  /** So many acknowledgements go out at the end of the turn of the event loop in which they were made. */
+  enough: number;
+  /** Told of each message once it is settled. */
+  onSettled?: (message: ConsumeMessage) => void;
+}
+
 /**
  * Acknowledgements are sent together, as one frame where they can be: a quorum queue writes every acknowledgement frame to its
  * log, and each frame wakes the broker. They gather for some milliseconds, or until they are `enough`.
  */
-export function settleOn(channel: Pick<Channel, "ack" | "nack">, { enough }: { enough: number }): Settlements {
+export function settleOn(
+  channel: Pick<Channel, "ack" | "nack">,
+  { enough, onSettled }: SettlementOptions,
+): Settlements {
   // Sets keep the order of insertion: the first is the oldest.
   const unsettled = new Set<ConsumeMessage>();
   let acknowledged: ConsumeMessage[] = [];
   let gathering: NodeJS.Timeout | undefined;
+  let flushing: NodeJS.Immediate | undefined;
   let onDrained: (() => void) | undefined;
 
   function settle(message: ConsumeMessage, how: () => void): void {
     if (!unsettled.delete(message)) return;
     how();
+    onSettled?.(message);
     if (unsettled.size === 0) onDrained?.();
   }
 
-  function flush(): void {
+  function stopWaiting(): void {
     clearTimeout(gathering);
+    clearImmediate(flushing);
     gathering = undefined;
+    flushing = undefined;
+  }
+
+  function flush(): void {
+    stopWaiting();
     const [oldest] = unsettled;
     const { upTo, single } = groupAcks(acknowledged, oldest);
     acknowledged = [];
@@ -54,7 +72,7 @@ export function settleOn(channel: Pick<Channel, "ack" | "nack">, { enough }: { e
     ack: (message) =>
       settle(message, () => {
         acknowledged.push(message);
-        if (acknowledged.length >= enough) flush();
+        if (acknowledged.length >= enough) flushing ??= setImmediate(flush);
         else gathering ??= setTimeout(flush, GATHER_MS);
       }),
     requeue: (message) => settle(message, () => attempt(() => channel.nack(message, false, true))),
@@ -65,13 +83,12 @@ export function settleOn(channel: Pick<Channel, "ack" | "nack">, { enough }: { e
           onDrained = resolve;
         });
       }
-      if (gathering !== undefined) flush();
+      if (acknowledged.length > 0) flush();
     },
     abandon: () => {
       unsettled.clear();
       acknowledged = [];
-      clearTimeout(gathering);
-      gathering = undefined;
+      stopWaiting();
       onDrained?.();
     },
   };

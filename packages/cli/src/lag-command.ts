@@ -1,5 +1,7 @@
 import { parseArgs } from "node:util";
 import type { Names } from "@herald/common/broker/topology";
+import { sharedSettings } from "@herald/common/config/common-settings";
+import { readConfig } from "@herald/common/config/read-config";
 import { COUNTED_AT_MOST, type Lag, readLag } from "@herald/common/database/lag";
 import { depthOf, type QueueDepth, withBroker } from "./broker.ts";
 import type { Command } from "./command.ts";
@@ -15,22 +17,28 @@ export const lagCommand: Command = {
   --json   one JSON object instead of a table
 
 Shows what waits in RabbitMQ's queues and for how many consumers, and what PostgreSQL knows: deliveries that are due and since
-when, deliveries that wait for their retry or with a disabled endpoint, notices to publish, endpoints to catch up, the days ahead
+when, those of them that wait for Herald and those that wait for their own receiver, deliveries that wait for their retry or with a disabled endpoint, notices to publish, endpoints to catch up, the days ahead
 that have partitions, and the age of the oldest transaction, which keeps dead rows from being vacuumed.
 Counts of deliveries end at ${COUNTED_AT_MOST}.
 `,
   async run(args, context) {
     const { values } = parseArgs({ args, options: { json: { type: "boolean", default: false } } });
+    const { ENDPOINT_CONCURRENCY } = sharedSettings;
+    const { ENDPOINT_CONCURRENCY: endpointConcurrency } = readConfig({ ENDPOINT_CONCURRENCY }, context.environment);
     const now = new Date();
-    const lag = await withDatabase(context, (prisma) => readLag(prisma, now));
+    const lag = await withDatabase(context, (prisma) => readLag(prisma, { now, endpointConcurrency }));
     const queues = await withBroker(context, async (connection, names) => {
       const depths: QueueDepth[] = [];
       for (const queue of queuesOf(names)) depths.push(await depthOf(connection, queue));
       return depths;
     });
-    const oldestDueSeconds = lag.oldestDueAt && Math.max(0, (now.getTime() - lag.oldestDueAt.getTime()) / 1_000);
-    if (values.json) context.stdout(`${JSON.stringify({ queues, ...lag, oldestDueSeconds })}\n`);
-    else context.stdout(describe(queues, lag, oldestDueSeconds));
+    const secondsSince = (time: Date | null) => time && Math.max(0, (now.getTime() - time.getTime()) / 1_000);
+    const ages = {
+      oldestForHeraldSeconds: secondsSince(lag.oldestForHeraldAt),
+      oldestForReceiverSeconds: secondsSince(lag.oldestForReceiverAt),
+    };
+    if (values.json) context.stdout(`${JSON.stringify({ queues, ...lag, ...ages })}\n`);
+    else context.stdout(describe(queues, lag, ages));
   },
 };
 
@@ -38,16 +46,19 @@ function queuesOf({ inboxQueues, hintsQueue, manualQueue, rejectedQueue }: Names
   return [...inboxQueues, hintsQueue, manualQueue, rejectedQueue];
 }
 
-function describe(queues: QueueDepth[], lag: Lag, oldestDueSeconds: number | null): string {
+interface Ages {
+  oldestForHeraldSeconds: number | null;
+  oldestForReceiverSeconds: number | null;
+}
+
+function describe(queues: QueueDepth[], lag: Lag, { oldestForHeraldSeconds, oldestForReceiverSeconds }: Ages): string {
   const queueRows = queues.map(({ queue, messages, consumers }) =>
     messages === null ? [queue, "not there", ""] : [queue, String(messages), String(consumers)],
   );
   const rows = [
-    [
-      "deliveries due",
-      counted(lag.due),
-      oldestDueSeconds === null ? "" : `oldest for ${Math.round(oldestDueSeconds)} s`,
-    ],
+    ["deliveries due", counted(lag.due), ""],
+    ["  wait for Herald", counted(lag.dueForHerald), oldest(oldestForHeraldSeconds)],
+    ["  wait for their receiver", counted(lag.due - lag.dueForHerald), oldest(oldestForReceiverSeconds)],
     ["deliveries scheduled", counted(lag.scheduled), "retries, and attempts under way"],
     ["deliveries set aside", counted(lag.disabled), "of disabled endpoints"],
     ["endpoints enabled", String(lag.endpointsEnabled), ""],
@@ -60,6 +71,10 @@ function describe(queues: QueueDepth[], lag: Lag, oldestDueSeconds: number | nul
     ["oldest transaction", `${Math.round(lag.oldestTransactionSeconds)} s`, "keeps dead rows from being vacuumed"],
   ];
   return `${table(["QUEUE", "MESSAGES", "CONSUMERS"], queueRows)}\n${table(["DATABASE", "COUNT", ""], rows)}`;
+}
+
+function oldest(seconds: number | null): string {
+  return seconds === null ? "" : `oldest for ${Math.round(seconds)} s`;
 }
 
 function counted(count: number): string {

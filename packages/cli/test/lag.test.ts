@@ -15,7 +15,12 @@ const run = (...args: string[]) =>
 test("herald lag says what waits in the queues, and what the database knows", async () => {
   const before = await run("--json");
   expect(before.code).toBe(0);
-  expect(JSON.parse(before.stdout)).toMatchObject({ due: 0, oldestDueAt: null, oldestDueSeconds: null });
+  expect(JSON.parse(before.stdout)).toMatchObject({
+    due: 0,
+    dueForHerald: 0,
+    oldestForHeraldSeconds: null,
+    oldestForReceiverSeconds: null,
+  });
   expect((await run()).stdout).toContain("not there");
 
   const { prisma } = db.database;
@@ -23,6 +28,8 @@ test("herald lag says what waits in the queues, and what the database knows", as
   const minutesFromNow = (minutes: number) => new Date(Date.now() + minutes * 60_000);
   const enabled = await insertEndpoint(prisma);
   await prisma.catchUp.create({ data: { endpointId: enabled.id, dueAt: minutesFromNow(-1) } });
+  const paused = await insertEndpoint(prisma, { consecutiveFailures: 1, pausedUntil: minutesFromNow(5) });
+  await insertDelivery(prisma, paused, { due: { dueAt: minutesFromNow(-20) } });
   const disabled = await insertEndpoint(prisma, { enabled: false, disabledReason: "failures" });
   await insertEndpoint(prisma, { enabled: false, disabledReason: "paused" });
   await insertDelivery(prisma, enabled, { due: { dueAt: minutesFromNow(-10) } });
@@ -43,14 +50,15 @@ test("herald lag says what waits in the queues, and what the database knows", as
   expect(code).toBe(0);
   const lag = JSON.parse(stdout);
   expect(lag).toMatchObject({
-    due: 2,
+    due: 3,
+    dueForHerald: 2,
     scheduled: 1,
     disabled: 1,
     notices: 0,
     catchUps: 1,
     guards: 0,
     partitionsAhead: 0,
-    endpointsEnabled: 1,
+    endpointsEnabled: 2,
     endpointsPaused: 1,
     endpointsFailed: 1,
     queues: [
@@ -61,11 +69,17 @@ test("herald lag says what waits in the queues, and what the database knows", as
     ],
   });
   const text = (await run()).stdout;
-  // Due for ten minutes when it was inserted, and for as long as the test has taken since.
-  const longest = 600 + (Date.now() - startedAt) / 1_000;
-  const [, shown] = /^deliveries due +2 +oldest for (\d+) s$/m.exec(text) ?? [];
-  for (const seconds of [lag.oldestDueSeconds, Number(shown)]) {
-    expect(seconds).toBeGreaterThanOrEqual(600);
-    expect(seconds).toBeLessThanOrEqual(Math.ceil(longest));
+  // Due for ten and for twenty minutes when they were inserted, and for as long as the test has taken since.
+  const since = (Date.now() - startedAt) / 1_000;
+  const [, herald] = /^ +wait for Herald +2 +oldest for (\d+) s$/m.exec(text) ?? [];
+  const [, receiver] = /^ +wait for their receiver +1 +oldest for (\d+) s$/m.exec(text) ?? [];
+  for (const [seconds, minutes] of [
+    [lag.oldestForHeraldSeconds, 10],
+    [Number(herald), 10],
+    [lag.oldestForReceiverSeconds, 20],
+    [Number(receiver), 20],
+  ]) {
+    expect(seconds).toBeGreaterThanOrEqual(minutes * 60);
+    expect(seconds).toBeLessThanOrEqual(Math.ceil(minutes * 60 + since));
   }
 });

@@ -23,7 +23,11 @@ const registrations: Record<string, (registry: Registry) => void> = {
   "management-api": (registry) => observe({ registry, log: unread }),
   publisher: (registry) => {
     createPublisherMetrics(registry);
-    exportLag(registry, { queries: unread, inspector: unread, names: {} as never, clock: unread });
+    exportLag(
+      registry,
+      { queries: unread, inspector: unread, names: {} as never, clock: unread },
+      { endpointConcurrency: unread },
+    );
   },
   dispatcher: createDispatcherMetrics,
 };

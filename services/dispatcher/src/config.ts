@@ -80,14 +80,7 @@ export const dispatcherSettings = {
     maximum: 4096,
     description: "Memory for the bodies of attempts in flight, those above 8 KiB; a delivery waits for its part of it.",
   },
-  ENDPOINT_CONCURRENCY: {
-    type: "integer",
-    default: 10,
-    minimum: 1,
-    maximum: 1000,
-    description:
-      "Attempts to one endpoint that all dispatchers together have in flight at once. Manual deliveries go beyond it.",
-  },
+  ENDPOINT_CONCURRENCY: sharedSettings.ENDPOINT_CONCURRENCY,
   ENDPOINT_RATE: {
     type: "number",
     minimum: 0.01,

@@ -5,13 +5,13 @@ import type { Settings } from "@herald/common/config/settings";
 export const publisherSettings = {
   ...serviceSettings,
   ...tracingSettings,
-  EVENT_PREFETCH: {
+  INBOX_MIB: {
     type: "integer",
-    default: 1000,
+    default: 128,
     minimum: 16,
-    maximum: 10_000,
+    maximum: 4096,
     description:
-      "Business events that this process holds at the most while they are stored; each of the sixteen inbox queues has an equal share.",
+      "Memory for business events that this process holds while they are stored, in MiB; each may have 256 KiB. Three times it is enough for the process.",
   },
   FAN_OUT_BATCH_SIZE: {
     type: "integer",
@@ -20,6 +20,7 @@ export const publisherSettings = {
     maximum: 5_000,
     description: "Business events stored by one statement at the most.",
   },
+  ENDPOINT_CONCURRENCY: sharedSettings.ENDPOINT_CONCURRENCY,
   PUBLICATION_WINDOW_DAYS: sharedSettings.PUBLICATION_WINDOW_DAYS,
   CATCH_UP_PAGE_SIZE: {
     type: "integer",

@@ -19,12 +19,21 @@ interface Parts {
  * Figures of all of Herald, read when they are scraped: each publisher exports the same, so queries take the `max` of them.
  * A figure that can't be read is not exported: none is better than the last one before the outage.
  */
-export function exportLag(registry: Registry, { queries, inspector, names, clock }: Parts): void {
-  const ofLag = figures(registry, () => readLag(queries, clock.now()));
+export function exportLag(
+  registry: Registry,
+  { queries, inspector, names, clock }: Parts,
+  { endpointConcurrency }: { endpointConcurrency: number },
+): void {
+  const ofLag = figures(registry, () => readLag(queries, { now: clock.now(), endpointConcurrency }));
   ofLag(
     "herald_deliveries_unfinished",
-    `Deliveries that are due, scheduled for later, or wait with a disabled endpoint; counted to ${COUNTED_AT_MOST}.`,
-    ({ due, scheduled, disabled }) => ({ due, scheduled, disabled }),
+    `Deliveries that are due and wait for Herald, are due and wait for their receiver, are scheduled for later, or wait with a disabled endpoint; counted to ${COUNTED_AT_MOST}.`,
+    ({ due, dueForHerald, scheduled, disabled }) => ({
+      due: dueForHerald,
+      receiver: Math.max(0, due - dueForHerald),
+      scheduled,
+      disabled,
+    }),
     "state",
   );
   ofLag(
@@ -35,9 +44,12 @@ export function exportLag(registry: Registry, { queries, inspector, names, clock
   );
   ofLag(
     "herald_oldest_due_delivery_age_seconds",
-    "For how long the delivery has been due that waits longest.",
-    ({ oldestDueAt }) =>
-      oldestDueAt === null ? 0 : Math.max(0, (clock.now().getTime() - oldestDueAt.getTime()) / 1_000),
+    "For how long the delivery has been due that waits longest for Herald, and the one that waits longest for its own receiver.",
+    ({ oldestForHeraldAt, oldestForReceiverAt }) => ({
+      herald: secondsSince(oldestForHeraldAt),
+      receiver: secondsSince(oldestForReceiverAt),
+    }),
+    "waits_for",
   );
   ofLag("herald_notices_waiting", "Notices that the broker has not confirmed yet.", (lag) => lag.notices);
   ofLag(
@@ -52,6 +64,10 @@ export function exportLag(registry: Registry, { queries, inspector, names, clock
     "For how long the oldest transaction has kept dead rows from being vacuumed.",
     (lag) => lag.oldestTransactionSeconds,
   );
+
+  function secondsSince(time: Date | null): number {
+    return time === null ? 0 : Math.max(0, (clock.now().getTime() - time.getTime()) / 1_000);
+  }
 
   const depthsOf = (queues: readonly string[]) => Promise.all(queues.map((queue) => inspector.depthOf(queue)));
   // The sixteen inbox queues are one figure: which bucket waits is a matter of one organization or another. Hints are no
@@ -84,7 +100,7 @@ type ExportFigure<Reading> = (
   help: string,
   /** One number, or with a label one for each of its values. */
   figureOf: (reading: Reading) => number | Record<string, number>,
-  label?: "state" | "kind" | "queue",
+  label?: "state" | "waits_for" | "kind" | "queue",
 ) => void;
 
 /** Figures of one reading. Scrapes within its life share it; where it failed, no figure is exported. */

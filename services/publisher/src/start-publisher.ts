@@ -55,7 +55,11 @@ export async function startPublisher(
   const makePartitions = (signal: AbortSignal) => makeAhead(parts, { windowMs }, signal);
   await makePartitions(AbortSignal.timeout(PARTITIONS_TIMEOUT_MS)).catch(failed("partitions", noPartitions));
 
-  exportLag(registry, { queries, inspector: broker.inspector(), names, clock });
+  exportLag(
+    registry,
+    { queries, inspector: broker.inspector(), names, clock },
+    { endpointConcurrency: config.ENDPOINT_CONCURRENCY },
+  );
   const sender = broker.sender();
   const hint = (hints: readonly Hint[]) => sendHints({ sender, queue: names.hintsQueue, metrics }, hints);
   const fanOut = createFanOut(
@@ -64,7 +68,7 @@ export async function startPublisher(
   );
   const events = consumeEvents(
     { broker, names, publisher, hint, fanOut, clock, metrics, tracing, log },
-    { prefetch: config.EVENT_PREFETCH, batchSize: config.FAN_OUT_BATCH_SIZE, windowMs },
+    { inboxBytes: config.INBOX_MIB * 1024 ** 2, batchSize: config.FAN_OUT_BATCH_SIZE, windowMs },
   );
 
   const retention = {

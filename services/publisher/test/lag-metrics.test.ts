@@ -9,7 +9,7 @@ import { insertDelivery, insertEndpoint, ROW_TIME } from "@herald/testkit/harnes
 import { steeredClock } from "@herald/testkit/harness/steered-clock";
 import { useBroker } from "@herald/testkit/harness/use-broker";
 import { useDatabase } from "@herald/testkit/harness/use-database";
-import { expect, test } from "@jest/globals";
+import { describe, expect, test } from "@jest/globals";
 import { exportLag } from "../src/lag-metrics.ts";
 import { DAY_MS, dayOf, startOf } from "../src/partitions/days.ts";
 import { makePartitions } from "../src/sql/partitions.ts";
@@ -19,6 +19,7 @@ const db = useDatabase({ poolSize: 1 });
 const place = useBroker();
 const names = namesOf(place.namespace);
 const clock = steeredClock(new Date(ROW_TIME.getTime() + 90_000));
+const ENDPOINT_CONCURRENCY = 4;
 const log = { debug() {}, info() {}, warn() {}, error() {} };
 
 /** The exported series and their values. */
@@ -28,7 +29,7 @@ async function scrape(queries: Queries, amqpUrl: string): Promise<Record<string,
   try {
     const inspector = broker.inspector();
     if (amqpUrl === place.url) await broker.ready();
-    exportLag(registry, { queries, inspector, names, clock });
+    exportLag(registry, { queries, inspector, names, clock }, { endpointConcurrency: ENDPOINT_CONCURRENCY });
     const lines = (await registry.metrics()).split("\n").filter((line) => line.startsWith("herald_"));
     return Object.fromEntries(lines.map((line) => [line.split(" ")[0], Number(line.split(" ")[1])]));
   } finally {
@@ -57,12 +58,14 @@ test("the metrics show what is due and since when, what waits, and what waits wi
   expect(oldestTransaction).toBeGreaterThanOrEqual(0);
   expect(metrics).toEqual({
     'herald_deliveries_unfinished{state="due"}': 1,
+    'herald_deliveries_unfinished{state="receiver"}': 0,
     'herald_deliveries_unfinished{state="scheduled"}': 1,
     'herald_deliveries_unfinished{state="disabled"}': 2,
     'herald_endpoints{state="enabled"}': 1,
     'herald_endpoints{state="paused"}': 0,
     'herald_endpoints{state="disabled"}': 1,
-    herald_oldest_due_delivery_age_seconds: 90,
+    'herald_oldest_due_delivery_age_seconds{waits_for="herald"}': 90,
+    'herald_oldest_due_delivery_age_seconds{waits_for="receiver"}': 0,
     herald_notices_waiting: 0,
     'herald_catch_ups_due{kind="awaited"}': 1,
     'herald_catch_ups_due{kind="guard"}': 0,
@@ -76,13 +79,79 @@ test("the metrics show what is due and since when, what waits, and what waits wi
   });
 });
 
+describe("a due delivery", () => {
+  const secondsAgo = (seconds: number) => new Date(clock.now().getTime() - seconds * 1_000);
+
+  /** An endpoint alone, with deliveries that have been due for so many seconds, and so many attempts under way. */
+  async function waits(endpoint: Parameters<typeof insertEndpoint>[1], dueForSeconds: number[], underWay: number) {
+    const { prisma } = db.database;
+    await prisma.due.deleteMany();
+    const { id: endpointId } = await insertEndpoint(prisma, endpoint);
+    const row = { endpointId, claimId: null as string | null };
+    await prisma.due.createMany({
+      data: [
+        ...dueForSeconds.map((seconds) => ({ ...row, deliveryId: randomUUID(), dueAt: secondsAgo(seconds) })),
+        ...Array.from({ length: underWay }, () => ({
+          ...row,
+          deliveryId: randomUUID(),
+          dueAt: secondsAgo(-60),
+          claimId: randomUUID(),
+        })),
+        // Its retry is not due.
+        { ...row, deliveryId: randomUUID(), dueAt: secondsAgo(-30) },
+      ],
+    });
+    const scraped = await scrape(db.database.queries, place.url);
+    return {
+      due: scraped['herald_deliveries_unfinished{state="due"}'],
+      receiver: scraped['herald_deliveries_unfinished{state="receiver"}'],
+      heraldSeconds: scraped['herald_oldest_due_delivery_age_seconds{waits_for="herald"}'],
+      receiverSeconds: scraped['herald_oldest_due_delivery_age_seconds{waits_for="receiver"}'],
+    };
+  }
+
+  test("waits for Herald where its endpoint has attempts free, and for its receiver as far as it has none", async () => {
+    expect(await waits({}, [600, 500, 400], 1)).toEqual({
+      due: 3,
+      receiver: 0,
+      heraldSeconds: 600,
+      receiverSeconds: 0,
+    });
+    expect(await waits({}, [600, 500, 400], 3)).toEqual({
+      due: 1,
+      receiver: 2,
+      heraldSeconds: 0,
+      receiverSeconds: 600,
+    });
+    expect(await waits({}, [600, 500, 400], 4)).toEqual({
+      due: 0,
+      receiver: 3,
+      heraldSeconds: 0,
+      receiverSeconds: 600,
+    });
+  });
+
+  test("waits for its receiver while its endpoint is paused, and for Herald since the pause has ended", async () => {
+    const failing = { consecutiveFailures: 2, failedAt: secondsAgo(60) };
+    const paused = await waits({ ...failing, pausedUntil: secondsAgo(-1) }, [600, 500], 0);
+    expect(paused).toEqual({ due: 0, receiver: 2, heraldSeconds: 0, receiverSeconds: 600 });
+    const ended = await waits({ ...failing, pausedUntil: secondsAgo(3) }, [600, 500], 0);
+    expect(ended).toEqual({ due: 1, receiver: 1, heraldSeconds: 3, receiverSeconds: 0 });
+  });
+
+  test("waits for its receiver while an endpoint that fails has its one attempt", async () => {
+    const failing = { consecutiveFailures: 2, failedAt: secondsAgo(60), pausedUntil: secondsAgo(3) };
+    expect(await waits(failing, [600], 1)).toEqual({ due: 0, receiver: 1, heraldSeconds: 0, receiverSeconds: 600 });
+  });
+});
+
 test("metrics that can't be read are absent, and the others are there", async () => {
   const away = openDatabase("postgresql://nobody@127.0.0.1:1/none");
   try {
     const withoutDatabase = await scrape(away.queries, place.url);
     expect(Object.keys(withoutDatabase)).toHaveLength(6);
     const withoutBroker = await scrape(db.database.queries, "amqp://127.0.0.1:1");
-    expect(Object.keys(withoutBroker)).toHaveLength(12);
+    expect(Object.keys(withoutBroker)).toHaveLength(14);
   } finally {
     await away.close();
   }

@@ -96,14 +96,14 @@ priorityClassName: {{ . }}
 {{- end }}
 {{- end }}
 {{- end }}
-{{- with .Values.dispatcher.autoscaling }}
+{{- range $component := list "publisher" "dispatcher" }}
+{{- with (index $.Values $component).autoscaling }}
 {{- if and .enabled (gt (int .minReplicas) (int .maxReplicas)) }}
-{{- $problems = append $problems "dispatcher.autoscaling.minReplicas: is more than maxReplicas" }}
+{{- $problems = append $problems (printf "%s.autoscaling.minReplicas: is more than maxReplicas" $component) }}
 {{- end }}
-{{- end }}
-{{- with .Values.dispatcher.autoscaling }}
 {{- if and .enabled (not .prometheusUrl) }}
-{{- $problems = append $problems "dispatcher.autoscaling.prometheusUrl: say which Prometheus knows how much is due" }}
+{{- $problems = append $problems (printf "%s.autoscaling.prometheusUrl: say which Prometheus knows how much waits" $component) }}
+{{- end }}
 {{- end }}
 {{- end }}
 {{- if $problems }}

@@ -18,7 +18,14 @@ import { type Requester, startRequester } from "./requester.ts";
 import { declareHints, declareTopology, type Names, names } from "./topology.ts";
 
 // What a broker hands out and throws, for services, which stand on this file and not on the package below it.
-export { type Consumer, type IncomingMessage, NotSentError, type Publisher, type Sender } from "@herald/amqp";
+export {
+  type Consumer,
+  type ConsumerOptions,
+  type IncomingMessage,
+  NotSentError,
+  type Publisher,
+  type Sender,
+} from "@herald/amqp";
 
 export interface BrokerOptions {
   /** amqp://user:password@host:port/vhost, or amqps:// */

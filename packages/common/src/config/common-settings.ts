@@ -125,6 +125,14 @@ export const sharedSettings = {
     maximum: 1000,
     description: "Consecutive failures that disable an endpoint.",
   },
+  ENDPOINT_CONCURRENCY: {
+    type: "integer",
+    default: 10,
+    minimum: 1,
+    maximum: 1000,
+    description:
+      "Attempts to one endpoint that all dispatchers together have in flight at once; manual deliveries apart.",
+  },
   PUBLICATION_WINDOW_DAYS: {
     type: "number",
     default: 7,

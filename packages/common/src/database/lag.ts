@@ -4,12 +4,19 @@ import type { Queries } from "./queries.ts";
 export interface Lag {
   /** Deliveries of enabled endpoints whose time has come; counted to {@link COUNTED_AT_MOST}. */
   due: number;
+  /** Those of them that wait for Herald: for each, its endpoint has an attempt free. The others wait for their own receiver. */
+  dueForHerald: number;
   /** Deliveries of enabled endpoints that wait for their retry, or for the end of an attempt under way; likewise. */
   scheduled: number;
   /** Unfinished deliveries of disabled endpoints; likewise. */
   disabled: number;
-  /** The due time of the delivery that has been due longest, of enabled endpoints; null where none is due. */
-  oldestDueAt: Date | null;
+  /**
+   * Since when the oldest delivery waits for Herald: it is due, its endpoint is not paused, and more than half of the attempts that it
+   * may have at once are free. Null where none does.
+   */
+  oldestForHeraldAt: Date | null;
+  /** The due time of the oldest delivery of the other enabled endpoints, which wait for their own receivers; null where none does. */
+  oldestForReceiverAt: Date | null;
   /** Notices that were not published yet; likewise. */
   notices: number;
   /** Enabled endpoints that somebody waits for: their catch-up is due. */
@@ -33,12 +40,21 @@ export interface Lag {
 /** Counting a backlog of millions to its end would burden a database that is busy with it. */
 export const COUNTED_AT_MOST = 100_000;
 
+/** Attempts of an endpoint are looked for among so many of its deliveries that are not due. */
+const LOOKED_AT = 1_000;
+
 /**
+ * What an endpoint waits for is told by its rows. A claim moves a row past its lease, so rows that bear a claim and are not due are
+ * attempts under way. An endpoint that fails has one attempt at a time, and pauses between them.
+ *
  * Locks nothing. Steps from endpoint to endpoint through due_endpoint_id_due_at_idx, walks it for each of them up to the limit,
  * walks notice_publish_at_id_idx and catch_up_priority_due_at_idx, and reads the endpoints, of which there are few. Its cost
  * follows what is unfinished, not the history.
  */
-export async function readLag(queries: Queries, now: Date): Promise<Lag> {
+export async function readLag(
+  queries: Queries,
+  { now, endpointConcurrency }: { now: Date; endpointConcurrency: number },
+): Promise<Lag> {
   const [row] = await queries.$queryRaw<Lag[]>`
     with recursive step (endpoint_id) as (
       (select endpoint_id from due order by endpoint_id limit 1)
@@ -46,7 +62,24 @@ export async function readLag(queries: Queries, now: Date): Promise<Lag> {
       select (select endpoint_id from due where due.endpoint_id > step.endpoint_id order by endpoint_id limit 1)
       from step where endpoint_id is not null
     ), waiting as materialized (
-      select endpoint.id, endpoint.enabled from step join webhook_endpoint as endpoint on endpoint.id = step.endpoint_id
+      select
+        endpoint.id, endpoint.enabled, endpoint.paused_until,
+        case when endpoint.consecutive_failures > 0 then 1 else ${endpointConcurrency}::int end as allowed
+      from step join webhook_endpoint as endpoint on endpoint.id = step.endpoint_id
+    ), served as materialized (
+      select
+        waiting.id, waiting.paused_until, waiting.allowed,
+        case when paused_until > ${now}::timestamptz then 0 else greatest(0, allowed - under_way.attempts) end as free
+      from waiting
+      cross join lateral (
+        select count(claim_id) as attempts from (
+          select claim_id from due
+          where due.endpoint_id = waiting.id and due_at > ${now}::timestamptz
+          order by due_at
+          limit ${LOOKED_AT}
+        ) as later
+      ) as under_way
+      where enabled
     )
     select
       (
@@ -71,12 +104,14 @@ export async function readLag(queries: Queries, now: Date): Promise<Lag> {
         ) as disabled
       )::int as "disabled",
       (
-        select min(oldest.due_at) from waiting
+        select coalesce(sum(of_endpoint.due), 0) from served
         cross join lateral (
-          select due_at from due where due.endpoint_id = waiting.id order by due_at limit 1
-        ) as oldest
-        where enabled and oldest.due_at <= ${now}::timestamptz
-      ) as "oldestDueAt",
+          select count(*) as due from (
+            select from due where due.endpoint_id = served.id and due.due_at <= ${now}::timestamptz limit served.free
+          ) as first
+        ) as of_endpoint
+      )::int as "dueForHerald",
+      oldest.*,
       (select count(*) from (select from notice limit ${COUNTED_AT_MOST}) as notice)::int as "notices",
       catch_up.*,
       endpoint.*,
@@ -92,6 +127,16 @@ export async function readLag(queries: Queries, now: Date): Promise<Lag> {
           and pid <> pg_backend_pid()
       )::float8 as "oldestTransactionSeconds"
     from (
+      select
+        min(greatest(first.due_at, paused_until)) filter (where 2 * free > allowed) as "oldestForHeraldAt",
+        min(first.due_at) filter (where 2 * free <= allowed) as "oldestForReceiverAt"
+      from served
+      cross join lateral (
+        select due_at from due where due.endpoint_id = served.id order by due_at limit 1
+      ) as first
+      where first.due_at <= ${now}::timestamptz
+    ) as oldest
+    cross join (
       select
         count(*) filter (where priority = 0)::int as "catchUps",
         count(*) filter (where priority = 1)::int as "guards"

@@ -139,13 +139,25 @@ describe("what is rendered", () => {
     ]);
   });
 
-  test("KEDA scales by how many deliveries are due, and by how long the oldest of them has been", () => {
+  test("KEDA scales dispatchers by what waits for Herald, and publishers by what waits in the inbox", () => {
     const objects = render("everything.yaml");
-    expect(of(objects, "Deployment", "dispatcher").spec.replicas).toBeUndefined();
-    const { spec } = of(objects, "ScaledObject", "dispatcher");
-    expect(spec.triggers.map(({ metadata }: { metadata: object }) => metadata)).toMatchObject([
-      { query: 'max(herald_deliveries_unfinished{state="due"})', threshold: "1000" },
-      { query: "max(herald_oldest_due_delivery_age_seconds)", serverAddress: "http://prometheus.monitoring:9090" },
+    const scaled = (component: string) => {
+      expect(of(objects, "Deployment", component).spec.replicas).toBeUndefined();
+      const { triggers } = of(objects, "ScaledObject", component).spec;
+      return triggers.map(({ metadata }: { metadata: object }) => metadata);
+    };
+    const serverAddress = "http://prometheus.monitoring:9090";
+    expect(scaled("dispatcher")).toMatchObject([
+      { query: 'max(herald_deliveries_unfinished{state="due"})', threshold: "1000", serverAddress },
+      {
+        query: 'min_over_time(max(herald_oldest_due_delivery_age_seconds{waits_for="herald"})[1m:15s])',
+        threshold: "30",
+        serverAddress,
+      },
+    ]);
+    const isThere = 'min(herald_dependency_up{service="publisher",dependency="database"})';
+    expect(scaled("publisher")).toMatchObject([
+      { query: `max(herald_queue_messages{queue="inbox"}) * ${isThere}`, threshold: "2000", serverAddress },
     ]);
   });
 
@@ -174,7 +186,11 @@ describe("values that are refused", () => {
       "dispatcher.autoscaling.enabled=true,dispatcher.autoscaling.minReplicas=30",
       "minReplicas: is more than maxReplicas",
     ],
-    ["dispatcher.autoscaling.enabled=true", "prometheusUrl: say which Prometheus knows how much is due"],
+    [
+      "dispatcher.autoscaling.enabled=true",
+      "dispatcher.autoscaling.prometheusUrl: say which Prometheus knows how much waits",
+    ],
+    ["publisher.autoscaling.enabled=true", "publisher.autoscaling.prometheusUrl: say which Prometheus"],
     ["dispatcher.replica=3", "replica"],
     ["secrets.database.name=Not A Name", "secrets/database/name|secrets.database.name"],
     ["image.digest=latest", "image.digest|image/digest"],

@@ -28,7 +28,7 @@ const SETTINGS = {
   NOTICE_INTERVAL_SECONDS: "0.5",
   RETENTION_INTERVAL_SECONDS: "2",
   // What a publisher holds doesn't count as waiting.
-  EVENT_PREFETCH: "50",
+  INBOX_MIB: "16",
   FAN_OUT_BATCH_SIZE: "50",
 };
 

@@ -85,12 +85,12 @@ describe("the services' metrics", () => {
       // A delivery that has just arrived is not settled at once.
       const text = await eventually(async () => {
         const scraped = await scrape("publisher");
-        for (const state of ["due", "scheduled", "disabled"]) {
+        for (const state of ["due", "receiver", "scheduled", "disabled"]) {
           expectSeries(scraped, `herald_deliveries_unfinished\\{state="${state}",service="publisher"\\} 0`);
         }
         return scraped;
       });
-      expectSeries(text, 'herald_oldest_due_delivery_age_seconds\\{service="publisher"\\} 0');
+      expectSeries(text, 'herald_oldest_due_delivery_age_seconds\\{waits_for="herald",service="publisher"\\} 0');
       expectSeries(text, 'herald_endpoints\\{state="enabled",service="publisher"\\} 1');
       expectSeries(text, 'herald_queue_messages\\{queue="rejected",service="publisher"\\} 0');
       expectSeries(text, 'herald_queue_consumers\\{queue="inbox",service="publisher"\\} 1');

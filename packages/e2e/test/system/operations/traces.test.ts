@@ -99,7 +99,10 @@ test("an event without a trace begins one", async () => {
   const { api, receiver, emitter } = environment;
   await api.create({ url: receiver.url });
   await emitter.emit(environment.event());
-  await eventually(() => expect(named("attempt")).toHaveLength(1));
+  await eventually(() => {
+    expect(named("fan-out")).toHaveLength(1);
+    expect(named("attempt")).toHaveLength(1);
+  });
   const [fanOut] = named("fan-out");
   expect(fanOut?.parentSpanId).toBeUndefined();
   expect(named("attempt")[0]?.traceId).toBe(fanOut?.traceId);

@@ -1,0 +1,117 @@
+import { randomUUID } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { declareTopology, names as namesOf } from "@herald/common/broker/topology";
+import { createEmitter, newEvent } from "@herald/emitter";
+import { eventually } from "@herald/testkit/harness/eventually";
+import { insertEndpoint } from "@herald/testkit/harness/rows";
+import { useBroker } from "@herald/testkit/harness/use-broker";
+import { useDatabase } from "@herald/testkit/harness/use-database";
+import { projectFolder } from "@herald/testkit/stack/folders";
+import { expect, test } from "@jest/globals";
+import { connect } from "amqplib";
+import { parse } from "yaml";
+import { startServiceProcess } from "../../../src/herald/processes.ts";
+import { heraldSettings } from "../../../src/herald/settings.ts";
+
+const db = useDatabase();
+const broker = useBroker();
+
+const EVENTS = 2_000;
+const EVENT_BYTES = 256 * 1024;
+const AT_ONCE = 20;
+const STALL_MS = 20_000;
+/** What characters cost most: two bytes each in memory, and quotes and backslashes double on the way to PostgreSQL. */
+const COSTLY = '"\\é€';
+
+/** The memory of a publisher's container, in MiB. V8 takes half of it for its heap, and buffers are outside. */
+function chartLimit(): number {
+  const values = parse(readFileSync(join(projectFolder(), "deploy", "helm", "herald", "values.yaml"), "utf8"));
+  return Number(/^(\d+)Mi$/.exec(values.publisher.resources.limits.memory)?.[1]);
+}
+
+function largestEvent(organizationId: string) {
+  const event = (text: string) =>
+    newEvent({
+      organizationId,
+      type: "WorkItemCompleted",
+      entityType: "WorkItem",
+      entityId: randomUUID(),
+      data: { text },
+    });
+  const envelope = Buffer.byteLength(JSON.stringify(event("")));
+  const each = Buffer.byteLength(JSON.stringify(COSTLY)) - 2;
+  return event(COSTLY.repeat(Math.floor((EVENT_BYTES - envelope) / each)));
+}
+
+/** The most memory that a process has had so far, in MiB. */
+function peakOf(pid: number): number {
+  const [, kilobytes] = /^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, "utf8")) ?? [];
+  return Math.round(Number(kilobytes) / 1_024);
+}
+
+test("regression: a publisher inside the chart's memory limits does not die of large bodies while PostgreSQL stalls, and loses none", async () => {
+  const limit = chartLimit();
+  const names = namesOf(broker.namespace);
+  const connection = await connect(broker.url);
+  const channel = await connection.createChannel();
+  await declareTopology(channel, broker.namespace);
+  const waiting = async () => {
+    const depths = await Promise.all(names.inboxQueues.map((queue) => channel.checkQueue(queue)));
+    return depths.reduce((sum, { messageCount }) => sum + messageCount, 0);
+  };
+  const { prisma } = db.database;
+  const organizations = ["org-1", "org-2", "org-3"];
+  for (const organizationId of organizations) await insertEndpoint(prisma, { organizationId });
+  const emitter = createEmitter({ url: broker.url, namespace: broker.namespace, timeoutMs: 120_000 });
+  let emitted = 0;
+  const emitNext = async () => {
+    while (emitted < EVENTS) {
+      await emitter.emit(largestEvent(organizations[emitted++ % organizations.length] as string));
+    }
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, emitNext));
+  await emitter.close();
+
+  const publisher = await startServiceProcess(
+    "publisher",
+    heraldSettings({ databaseUrl: db.url, amqpUrl: broker.url, namespace: broker.namespace, caFile: "" }),
+    { nodeArgs: [`--max-old-space-size=${limit / 2}`], untilReady: false },
+  );
+  const { pid } = publisher.process;
+  let ended = false;
+  void publisher.process.exited.then(() => {
+    ended = true;
+  });
+  try {
+    await prisma.$transaction(
+      async (transaction) => {
+        await transaction.$executeRawUnsafe("lock table business_event in access exclusive mode");
+        await publisher.ready();
+        await eventually(async () => expect(await waiting()).toBeLessThan(EVENTS));
+        // A fixed wait, for what must not happen.
+        await sleep(STALL_MS);
+        expect(ended).toBe(false);
+        expect(await waiting()).toBeGreaterThan(EVENTS / 2);
+      },
+      { timeout: 120_000 },
+    );
+    const stalled = peakOf(pid);
+    await eventually(async () => expect(await prisma.businessEvent.count()).toBe(EVENTS), {
+      timeoutMs: 900_000,
+      intervalMs: 500,
+    });
+    expect(await prisma.delivery.count()).toBe(EVENTS);
+    const peak = peakOf(pid);
+    process.stderr.write(
+      `publisher: ${stalled} MiB while PostgreSQL stalled, ${peak} MiB at its peak; its limit is ${limit} MiB\n`,
+    );
+    expect(ended).toBe(false);
+    expect(peak).toBeLessThan(limit);
+    expect((await channel.checkQueue(names.rejectedQueue)).messageCount).toBe(0);
+  } finally {
+    await publisher.stop();
+    await connection.close();
+  }
+}, 1_200_000);

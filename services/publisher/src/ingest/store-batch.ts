@@ -1,0 +1,135 @@
+import type { Publisher } from "@herald/common/broker/broker";
+import { carriedHeaders } from "@herald/common/broker/carried-headers";
+import type { Log } from "@herald/common/telemetry/log";
+import { readTraceparent } from "@herald/common/telemetry/trace-context";
+import type { TraceSpan, Tracing } from "@herald/common/telemetry/tracing";
+import type { Hint } from "@herald/contracts";
+import type { FanOutItem, FanOutOutcome, FanOutResult } from "../fan-out.ts";
+import type { PublisherMetrics } from "../metrics.ts";
+import type { Held } from "./held.ts";
+import { type IncomingEvent, readEvent } from "./read-event.ts";
+
+interface Parts {
+  publisher: Publisher;
+  rejectedQueue: string;
+  /** Tells dispatchers of new deliveries. */
+  hint: (hints: readonly Hint[]) => void;
+  /** Takes a message whose event has more endpoints than a page. */
+  again: (held: Held) => void;
+  /** Told of a message whose event PostgreSQL could not store in time, even without others. */
+  tooMuch: (held: Held) => void;
+  metrics: PublisherMetrics;
+  tracing: Tracing | undefined;
+  log: Log;
+}
+
+type FanOutPages = (items: readonly FanOutItem[]) => Promise<FanOutResult>;
+
+/**
+ * Reads the messages of a batch, fans out the events among them, and settles each. It never throws: what can't be stored now has
+ * `failed`.
+ *
+ * @param options.windowMs how far back events are delivered
+ */
+export function batchStore(
+  { publisher, rejectedQueue, hint, again, tooMuch, metrics, tracing, log }: Parts,
+  { windowMs }: { windowMs: number },
+): (batch: readonly Held[], fanOutPages: FanOutPages) => Promise<void> {
+  /** An event to fan out; undefined where there is nothing to store. */
+  function read(held: Held): FanOutItem | undefined {
+    const { message, arrivedAt: now, afterEndpointId } = held;
+    const reading = readEvent(message.content, { traceparent: traceparentOf(held), now, windowMs });
+    if (reading.kind === "rejected") {
+      reject(held, reading.reason);
+      return undefined;
+    }
+    if (reading.kind !== "event") {
+      finish(held, reading.kind);
+      return undefined;
+    }
+    const { event } = reading;
+    held.span ??= tracing && startSpan(tracing, event);
+    // The event is stored with the span's trace context: its attempts, however late, refer to its fan-out.
+    const item = { event: { ...event, traceparent: held.span?.traceparent ?? event.traceparent } };
+    return afterEndpointId === undefined ? item : { ...item, afterEndpointId };
+  }
+
+  function settle(held: Held, outcome: FanOutOutcome): void {
+    switch (outcome.kind) {
+      case "stored":
+        held.span?.end({ error: undefined });
+        finish(held, "received");
+        break;
+      case "unfinished":
+        // It comes round again for each page, behind the events that came meanwhile.
+        held.afterEndpointId = outcome.afterEndpointId;
+        again(held);
+        break;
+      case "unstorable":
+        held.span?.end({ error: outcome.reason });
+        reject(held, outcome.reason);
+        break;
+      case "too much":
+        tooMuch(held);
+        fail(held, outcome.error);
+        break;
+    }
+  }
+
+  function finish(held: Held, result: "received" | "stale" | "ignored" | "rejected"): void {
+    metrics.events.inc({ result });
+    held.message.ack();
+    held.done();
+  }
+
+  function fail(held: Held, error: unknown): void {
+    held.span?.end({ error: (error as Error).message });
+    held.failed(error);
+  }
+
+  /** Moves a message to the rejected queue: its copy is confirmed there before the original goes. */
+  function reject(held: Held, reason: string): void {
+    const { content, headers } = held.message;
+    log.warn("an event breaks the contract and was set aside", { queue: rejectedQueue, reason });
+    publisher
+      .publish({
+        exchange: "",
+        routingKey: rejectedQueue,
+        content,
+        headers: { ...carriedHeaders(headers), "x-herald-reason": reason.slice(0, 1_000) },
+      })
+      .then(() => finish(held, "rejected"), held.failed);
+  }
+
+  return async (batch, fanOutPages) => {
+    const events: { held: Held; item: FanOutItem }[] = [];
+    for (const held of batch) {
+      const item = read(held);
+      if (item) events.push({ held, item });
+    }
+    if (events.length === 0) return;
+    try {
+      const { outcomes, hints, deliveryCount } = await fanOutPages(events.map(({ item }) => item));
+      metrics.batchSize.observe(events.length);
+      metrics.deliveries.inc(deliveryCount);
+      hint(hints);
+      for (const [index, { held }] of events.entries()) settle(held, outcomes[index] as FanOutOutcome);
+    } catch (error) {
+      for (const { held } of events) fail(held, error);
+    }
+  };
+}
+
+function startSpan(tracing: Tracing, { organizationId, id, type, traceparent }: IncomingEvent): TraceSpan {
+  return tracing.startSpan("fan-out", {
+    kind: "consumer",
+    parent: traceparent,
+    attributes: { "herald.organization.id": organizationId, "herald.event.id": id, "herald.event.type": type },
+  });
+}
+
+/** The emitter's W3C trace context, or null where there is none or it is not valid. */
+function traceparentOf({ message }: Held): string | null {
+  const value = message.headers.traceparent;
+  return typeof value === "string" && readTraceparent(value) ? value : null;
+}

@@ -1,0 +1,150 @@
+import { randomUUID } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
+import { type Broker, type Consumer, connectBroker } from "@herald/common/broker/broker";
+import { declareTopology, names as namesOf } from "@herald/common/broker/topology";
+import { Registry } from "@herald/common/telemetry/metrics";
+import { until } from "@herald/testkit/harness/client-environment";
+import { steeredClock } from "@herald/testkit/harness/steered-clock";
+import { useBroker } from "@herald/testkit/harness/use-broker";
+import { afterEach, beforeEach, expect, test } from "@jest/globals";
+import { type ChannelModel, type ConfirmChannel, connect } from "amqplib";
+import type { FanOut, FanOutItem } from "../src/fan-out.ts";
+import { consumeEvents } from "../src/ingest/consume-events.ts";
+import { createMetrics } from "../src/metrics.ts";
+
+const place = useBroker();
+const HOLD_MS = 1_000;
+const log = { debug() {}, info() {}, warn() {}, error() {} };
+
+let clock = steeredClock();
+let names = namesOf(place.namespace);
+let connection: ChannelModel;
+let channel: ConfirmChannel;
+let broker: Broker;
+let consumer: Consumer;
+/** What PostgreSQL is to this test: statements, each of which ends when it is told to. */
+let statements: { items: readonly FanOutItem[]; end(): void }[];
+let isThere: boolean;
+
+beforeEach(async () => {
+  clock = steeredClock();
+  statements = [];
+  isThere = false;
+  const namespace = `${place.namespace}-${randomUUID()}`;
+  names = namesOf(namespace);
+  connection = await connect(place.url);
+  channel = await connection.createConfirmChannel();
+  await declareTopology(channel, namespace);
+  broker = connectBroker({ url: place.url, namespace, name: "consume test", log });
+  const together: FanOut["together"] = async (items) => {
+    await new Promise<void>((resolve) => {
+      statements.push({ items, end: resolve });
+      if (isThere) resolve();
+    });
+    return { outcomes: items.map(() => ({ kind: "stored" })), hints: [], deliveryCount: 0 };
+  };
+  consumer = consumeEvents(
+    {
+      broker,
+      names,
+      publisher: broker.publisher(),
+      hint: () => {},
+      fanOut: { together, alone: (item) => together([item]) },
+      clock,
+      metrics: createMetrics(new Registry()),
+      tracing: undefined,
+      // biome-ignore lint/suspicious/noExplicitAny: a log that says nothing.
+      log: log as any,
+    },
+    { inboxBytes: 96 * 1024 ** 2, batchSize: 10, windowMs: 60_000, holdMs: HOLD_MS },
+  );
+  await broker.ready();
+});
+
+afterEach(async () => {
+  returnPostgres();
+  await consumer.close({ drainTimeoutMs: 0 });
+  await broker.close();
+  await connection.close();
+});
+
+function returnPostgres(): void {
+  isThere = true;
+  for (const { end } of statements) end();
+}
+
+async function emit(organizationId: string, bucket: string, count: number): Promise<void> {
+  for (let number = 0; number < count; number++) {
+    const event = {
+      organizationId,
+      id: randomUUID(),
+      type: "WorkItemCompleted",
+      occurredAtUtc: clock.now().toISOString(),
+      entityType: "WorkItem",
+      entityId: randomUUID(),
+      data: {},
+    };
+    channel.publish(names.eventsExchange, bucket, Buffer.from(JSON.stringify(event)), { persistent: true });
+  }
+  await channel.waitForConfirms();
+}
+
+async function waiting(): Promise<number> {
+  const depths = await Promise.all(names.inboxQueues.map((queue) => channel.checkQueue(queue)));
+  return depths.reduce((sum, { messageCount }) => sum + messageCount, 0);
+}
+const stored = () => statements.flatMap(({ items }) => items.map(({ event }) => event));
+
+test("an event of a quiet bucket is in the very next statement, however many events of another bucket wait", async () => {
+  await emit("flood", "WorkItemCompleted.a.0", 60);
+  await until("all that may be held is held", async () => statements.length === 2 && (await waiting()) === 0);
+  await emit("quiet", "WorkItemCompleted.b.0", 1);
+  await until("it is held", async () => (await waiting()) === 0);
+  statements[0]?.end();
+  await until("the next statement runs", () => statements.length === 3);
+  expect(statements[2]?.items.map(({ event }) => event.organizationId)).toContain("quiet");
+});
+
+test("events with the type alone for a routing key are taken too", async () => {
+  isThere = true;
+  await emit("plain", "WorkItemCompleted", 3);
+  await until("they are stored", () => stored().length === 3);
+});
+
+test("regression: events that PostgreSQL takes none of for long go back to RabbitMQ once, and are stored when it is there again", async () => {
+  await emit("org", "WorkItemCompleted.a.0", 60);
+  await until("all that may be held is held", async () => statements.length === 2 && (await waiting()) === 0);
+  clock.advance(HOLD_MS - 1);
+  // Longer than the pause between two looks: a fixed wait, since nothing may happen.
+  await sleep(HOLD_MS / 5);
+  expect(await waiting()).toBe(0);
+  clock.advance(1);
+  await until("they went back", async () => (await waiting()) === 60);
+  await sleep(HOLD_MS / 5);
+  expect(statements).toHaveLength(2);
+  expect(await waiting()).toBe(60);
+
+  returnPostgres();
+  await until("all are stored", () => new Set(stored().map(({ id }) => id)).size === 60);
+  await until("none is left", async () => (await waiting()) === 0);
+  await consumer.close();
+  expect(await waiting()).toBe(0);
+  expect((await channel.checkQueue(names.rejectedQueue)).messageCount).toBe(0);
+});
+
+test("regression: what waits on a channel that ends is not held twice when it comes again", async () => {
+  await emit("org", "WorkItemCompleted.a.0", 60);
+  await until("all that may be held is held", async () => statements.length === 2 && (await waiting()) === 0);
+  const before = stored().length;
+  await place.closeConnections();
+  connection = await connect(place.url);
+  channel = await connection.createConfirmChannel();
+  await broker.ready();
+  await until("all came again", async () => (await waiting()) === 0);
+  returnPostgres();
+  await until("all are stored", () => new Set(stored().map(({ id }) => id)).size === 60);
+  await consumer.close();
+  // Those of the two statements that ran, and each once more.
+  expect(stored()).toHaveLength(before + 60);
+  expect(await waiting()).toBe(0);
+});
