@@ -157,6 +157,13 @@ test("what PostgreSQL says is older than what is known here, until the result is
   expect(patience.limit("a", FIRST)).toBe(1);
 });
 
+test("what was read before a failure was written down does not end its pause", () => {
+  patience.learn({ endpointId: "a", failures: 2, pausedUntil: inSeconds(2) });
+  patience.learn({ endpointId: "a", failures: 1, pausedUntil: inSeconds(0) });
+  pass(1_999);
+  expect(patience.limit("a", FIRST)).toBe(0);
+});
+
 test("a dispatcher that is not the first forgets what it has heard nothing of for five seconds", () => {
   patience.learn({ endpointId: "a", failures: 1, pausedUntil: inSeconds(1) });
   pass(4_999);

@@ -77,6 +77,8 @@ const MAX_LOOKS = 5;
 /** The first look comes so soon after a failure, each further one after twice the time. */
 const FIRST_LOOK_MS = 10;
 
+const isAfter = (one: Date | null, other: Date | null) => (one?.getTime() ?? 0) > (other?.getTime() ?? 0);
+
 export function createPatience(
   { clock, onReady, isBeingWritten }: Parts,
   { patienceMs, disableAfter }: { patienceMs: readonly number[]; disableAfter: number },
@@ -165,6 +167,8 @@ export function createPatience(
     learn({ endpointId, failures, pausedUntil }) {
       const before = endpoints.get(endpointId);
       if (before?.unsettled || isBeingWritten(endpointId) || (failures === 0 && !before)) return;
+      // It was read before the last failure was written down.
+      if (before && failures > 0 && isAfter(before.run.pausedUntil, pausedUntil)) return;
       hear(endpointId, (known) => {
         // The time of the failure itself is not read. Its pause does not end before it.
         if (failures === 0 && known.run.failures > 0) known.careful = true;

@@ -64,8 +64,8 @@ test("§3.1/failures §8/disabling a receiver that stays away is disabled after 
   const { api, receiver, emitter } = environment;
   const { endpoint } = await api.create({ url: receiver.url });
   receiver.answerWith({ fault: "reset" });
-  // More than may be under way at once, so that some are left when these have failed.
-  await Promise.all(Array.from({ length: 12 }, () => emitter.emit(environment.event())));
+  // Many more than may be under way at once, so that enough are left when these have failed.
+  await Promise.all(Array.from({ length: 30 }, () => emitter.emit(environment.event())));
   for (const failures of [1, 2, 3]) await environment.rested(endpoint.id, failures);
   await environment.advanceToNextAttempts(endpoint.id);
   expect((await api.get(endpoint.id)).enabled).toBe(true);
@@ -73,7 +73,7 @@ test("§3.1/failures §8/disabling a receiver that stays away is disabled after 
   await eventually(async () =>
     expect(await api.get(endpoint.id)).toMatchObject({ enabled: false, consecutiveFailures: 5 }),
   );
-  expect(await environment.states(endpoint.id)).toEqual({ parked: 12 });
+  expect(await environment.states(endpoint.id)).toEqual({ parked: 30 });
 });
 
 test("a receiver that answers 503 with Retry-After is left alone for so long, its retries and its new events", async () => {
