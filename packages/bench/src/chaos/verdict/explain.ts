@@ -7,11 +7,13 @@ import type { History, InjectedFault, ReceivedRequest, StoredDelivery } from "./
 const PARTS_DISPATCHER = new Set(["kill", "crash-loop", "freeze"]);
 /** After these the database knows less than the receivers. */
 const FORGETS = new Set(["postgres-crashed", "database-restored"]);
+/** PostgreSQL ends all connections, so that a result may be written later than its lease lasts. */
+const DATABASE_AWAY = new Set(["database-copied"]);
 const PARTS_FROM_DATABASE = new Set(["cut", "stall", "silent-server", "silent-client"]);
 
 function canRepeat({ kind, target, skipped }: InjectedFault): boolean {
   if (skipped !== undefined) return false;
-  if (FORGETS.has(kind)) return true;
+  if (FORGETS.has(kind) || DATABASE_AWAY.has(kind)) return true;
   if (PARTS_DISPATCHER.has(kind)) return target.startsWith("dispatcher");
   return PARTS_FROM_DATABASE.has(kind) && /^dispatcher.*>postgres$/.test(target);
 }
