@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { eventually } from "@herald/testkit/harness/eventually";
 import { useDatabase } from "@herald/testkit/harness/use-database";
 import { expect, test } from "@jest/globals";
 import { isDatabaseOutage, isOutOfTime, sqlStateOf } from "../../src/database/errors.ts";
@@ -69,4 +70,18 @@ test("a read within a time is ended by PostgreSQL, may change nothing, and leave
   } finally {
     await database.close();
   }
+});
+
+test("a bounded read whose connection breaks fails, and the next one works", async () => {
+  const reads = db.database.readsWithin(60_000);
+  const broken = reads.$queryRaw`select pg_sleep(50) as "a read that is cut off"`;
+  const outcome = broken.catch((error: unknown) => error);
+  await eventually(async () => {
+    const cut = await db.database.queries.$queryRaw<{ ended: boolean }[]>`
+      select pg_terminate_backend(pid) as "ended" from pg_stat_activity
+      where query like '%a read that is cut off%' and pid <> pg_backend_pid()`;
+    expect(cut).toEqual([{ ended: true }]);
+  });
+  expect(isDatabaseOutage(await outcome)).toBe(true);
+  expect(await reads.$queryRaw`select 1 as "one"`).toEqual([{ one: 1 }]);
 });
