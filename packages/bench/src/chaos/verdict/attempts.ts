@@ -1,0 +1,103 @@
+import type { FailureKind } from "@herald/contracts";
+import { countBy } from "./count-by.ts";
+import { explainRepeat } from "./explain.ts";
+import type { History, ReceivedRequest, StoredAttempt } from "./history.ts";
+import type { Index } from "./run-index.ts";
+
+/**
+ * What ends before an answer could come, with the dispatcher or in the machine's network, is no failure of a receiver: every
+ * receiver of a run listens, under a name and a certificate that are good.
+ */
+const FAILED_BY_RECEIVER: ReadonlySet<FailureKind | null> = new Set<FailureKind>([
+  "http_status",
+  "timed_out",
+  "connection_reset",
+  "response_invalid",
+]);
+
+/** Deliveries that were given up although their receivers did not fail all of their attempts. */
+export function wronglyExhaustedOf({ deliveries, settings }: History, known: Index): string[] {
+  const found: string[] = [];
+  for (const { id, state, attempts, attemptCount } of deliveries) {
+    if (state !== "exhausted") continue;
+    const failed = attempts.filter(({ failureKind }) => FAILED_BY_RECEIVER.has(failureKind)).length;
+    const kinds = attempts.map(({ failureKind }) => failureKind ?? "success").join(", ");
+    if (attemptCount < settings.maxAttempts) found.push(`delivery ${id} was given up after ${attemptCount} attempts`);
+    else if (failed < settings.maxAttempts) found.push(`delivery ${id} was given up after attempts with ${kinds}`);
+    else if (!known.requestsOf(id).some(({ outcome }) => outcome !== "accepted"))
+      found.push(`delivery ${id} was given up, and its receiver refused none of its requests (${kinds})`);
+  }
+  return found;
+}
+
+/** Deliveries with more attempts than they may have. */
+export function tooManyOf(history: History, known: Index): string[] {
+  const { deliveries, settings } = history;
+  const { maxAttempts } = settings;
+  const found: string[] = [];
+  for (const { id, attemptCount, attempts } of deliveries) {
+    if (attemptCount > maxAttempts) found.push(`delivery ${id} has counted ${attemptCount} attempts`);
+    if (attempts.length > maxAttempts) found.push(`delivery ${id} has ${attempts.length} attempts in its history`);
+  }
+  for (const id of known.deliveryIds) {
+    const requests = known.requestsOf(id);
+    const last = requests.filter((request, index) => !isResent(request, requests[index + 1]));
+    const cutOff = unrecordedOf(known.delivery(id)?.attempts ?? [], last, settings).filter((request) => {
+      const next = requests[requests.indexOf(request) + 1];
+      return next && explainRepeat(history, known.delivery(id), request, next);
+    });
+    if (last.length - cutOff.length > maxAttempts) {
+      const resent = requests.length - last.length;
+      found.push(
+        `delivery ${id} came ${requests.length} times, ${resent} of them sent again within an attempt, and ${cutOff.length} cut off`,
+      );
+    }
+  }
+  return found;
+}
+
+/** Requests of no attempt in the history: an attempt that is cut off with its dispatcher is not recorded, and does not count. */
+function unrecordedOf(
+  attempts: readonly StoredAttempt[],
+  requests: readonly ReceivedRequest[],
+  { attemptTimeoutMs }: History["settings"],
+): ReceivedRequest[] {
+  const left = [...requests];
+  for (const { startedAt } of [...attempts].sort((a, b) => a.startedAt - b.startedAt)) {
+    const index = left.findIndex(({ at }) => at >= startedAt - CLOCK_SLACK_MS && at <= startedAt + attemptTimeoutMs);
+    if (index >= 0) left.splice(index, 1);
+  }
+  return left;
+}
+
+/** Two processes of one machine read the same clock, each in whole milliseconds. */
+const CLOCK_SLACK_MS = 2;
+
+const RESENT_WITHIN_MS = 1_500;
+
+/** The next one is no new attempt: it goes out at once on a fresh connection, within the same attempt. */
+function isResent(request: ReceivedRequest, next: ReceivedRequest | undefined): boolean {
+  return request.resetWhenReused && next !== undefined && next.at - request.endedAt < RESENT_WITHIN_MS;
+}
+
+/** Requests of deliveries that had been accepted before: counted by what explains them, and those that nothing explains. */
+export function repeatsOf(history: History, known: Index) {
+  const explained: string[] = [];
+  const unexplainedDuplicates: string[] = [];
+  for (const id of known.deliveryIds) {
+    const requests = known.requestsOf(id);
+    for (const [index, request] of requests.entries()) {
+      const earlier = requests
+        .slice(0, index)
+        .findLast((each) => each.outcome === "accepted" || each.endedAt > request.at);
+      if (!earlier) continue;
+      const reason = explainRepeat(history, known.delivery(id), earlier, request);
+      if (reason) explained.push(reason);
+      else
+        unexplainedDuplicates.push(
+          `delivery ${id} came again ${request.at - earlier.at} ms after it was ${earlier.outcome}`,
+        );
+    }
+  }
+  return { duplicates: countBy(explained), unexplainedDuplicates };
+}
