@@ -1,5 +1,5 @@
 import { eventually } from "@herald/testkit/harness/eventually";
-import { afterEach, describe, expect, test } from "@jest/globals";
+import { afterEach, describe, expect, jest, test } from "@jest/globals";
 import { endpointSlots } from "./endpoint-slots.ts";
 import { createInterrupted } from "./interrupted.ts";
 import { createScheduler, type Demand, type SchedulerOptions } from "./scheduler.ts";
@@ -10,6 +10,7 @@ let endAll = () => {};
 afterEach(async () => {
   endAll();
   await turns();
+  jest.useRealTimers();
 });
 
 /** A store of due deliveries, and attempts that end when the test says so. */
@@ -122,19 +123,19 @@ describe("the scheduler", () => {
   });
 
   test("attempts that are slow leave their places to others, as long as not too many are in flight", async () => {
+    // Steered, so that the attempts that began together become slow together.
+    jest.useFakeTimers({ doNotFake: ["setImmediate", "clearImmediate", "nextTick", "queueMicrotask"] });
     const { due, underWay, scheduler } = environment({ concurrency: 10, maxInFlight: 25 });
     for (const id of ["a", "b", "c", "d"]) due.set(id, 10);
     for (const id of ["a", "b", "c", "d"]) scheduler.add(id);
-    await eventually(() => expect(underWay).toHaveLength(10));
-    // Nothing ends. After a second each, the attempts stop counting, until 25 and more are in flight.
-    await eventually(() => expect(underWay.length).toBeGreaterThanOrEqual(25));
     await turns();
-    // How many begin with the last ones depends on how many attempts became slow in the same turn of the event loop.
-    const inFlight = underWay.length;
-    expect(inFlight).toBeLessThan(40);
-    // A fixed wait, to show an absence: the others do not begin.
-    await new Promise((resolve) => setTimeout(resolve, 1_500));
-    expect(underWay).toHaveLength(inFlight);
+    expect(underWay).toHaveLength(10);
+    // Nothing ends. After a second each, the attempts stop counting, until 25 and more are in flight: the last ten do not begin.
+    for (const inFlight of [20, 30, 30, 30]) {
+      jest.advanceTimersByTime(1_000);
+      await turns();
+      expect(underWay).toHaveLength(inFlight);
+    }
     const stopping = scheduler.stop();
     endAll();
     await stopping;
