@@ -1,5 +1,5 @@
 import { eventually } from "@herald/testkit/harness/eventually";
-import { afterEach, describe, expect, test } from "@jest/globals";
+import { afterEach, describe, expect, jest, test } from "@jest/globals";
 import { createBudget } from "./budget.ts";
 import { endpointSlots } from "./endpoint-slots.ts";
 import { createInterrupted } from "./interrupted.ts";
@@ -12,6 +12,7 @@ let endAll = () => {};
 afterEach(async () => {
   endAll();
   await turns();
+  jest.useRealTimers();
 });
 
 /** A store of due deliveries, and attempts that end when the test says so. */
@@ -138,18 +139,27 @@ describe("the scheduler", () => {
   });
 
   test("attempts that are slow leave their places to others, and a quarter of everything in flight stays for other organizations", async () => {
+    // Steered, so that the attempts that began together become slow together.
+    jest.useFakeTimers({ doNotFake: ["setImmediate", "clearImmediate", "nextTick", "queueMicrotask"] });
     const { due, underWay, scheduler } = environment({ concurrency: 10, maxInFlight: 24 });
     for (const id of ["a", "b", "c", "d"]) due.set(id, 10);
     for (const id of ["a", "b", "c", "d"]) scheduler.add(endpoint(id));
-    await eventually(() => expect(underWay).toHaveLength(10));
-    // Nothing ends. After a second each, the attempts stop counting.
-    await eventually(() => expect(underWay).toHaveLength(18));
-    // A fixed wait, to show an absence: the others do not begin.
-    await new Promise((resolve) => setTimeout(resolve, 1_500));
-    expect(underWay).toHaveLength(18);
+    await turns();
+    expect(underWay).toHaveLength(10);
+    // Nothing ends. After a second each, the attempts stop counting, until three quarters are in flight.
+    for (const inFlight of [18, 18, 18]) {
+      jest.advanceTimersByTime(1_000);
+      await turns();
+      expect(underWay).toHaveLength(inFlight);
+    }
     due.set("other", 10);
     scheduler.add(endpoint("other"));
-    await eventually(() => expect(underWay).toHaveLength(21));
+    // It begins at once, and may hold no more than it leaves free.
+    for (const inFlight of [20, 21, 21]) {
+      await turns();
+      expect(underWay).toHaveLength(inFlight);
+      jest.advanceTimersByTime(1_000);
+    }
     const stopping = scheduler.stop();
     endAll();
     await stopping;

@@ -63,6 +63,10 @@ test("a new delivery is sent to dispatchers with a transient hint", async () => 
   await eventually(async () => expect((await channel.checkQueue(names.hintsQueue)).messageCount).toBe(1));
   const hint = await channel.get(names.hintsQueue, { noAck: true });
   if (hint === false) throw new Error("There is no hint.");
-  expect(JSON.parse(hint.content.toString())).toMatchObject({ endpointId: id, organizationId, delivery: { revision: "1" } });
+  expect(JSON.parse(hint.content.toString())).toMatchObject({
+    endpointId: id,
+    organizationId,
+    delivery: { revision: "1" },
+  });
   expect(hint.properties.deliveryMode).toBe(1);
 });

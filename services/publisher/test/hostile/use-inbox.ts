@@ -66,17 +66,7 @@ export function useInbox(brokerOptions: TestBrokerOptions = {}): Inbox {
     channel = await connection.createConfirmChannel();
     // A dispatcher declares it; none runs here.
     await declareHints(channel, broker.namespace);
-    await eventually(async () => {
-      const response = await fetch(metricsUrl.replace("metrics", "readyz"), { headers: { connection: "close" } });
-      expect(response.status).toBe(200);
-    });
-    // Its consumer has declared everything when the first event is through.
-    await eventually(async () => {
-      const probe = await connection.createChannel();
-      probe.on("error", () => {});
-      for (const queue of names.inboxQueues) await probe.checkQueue(queue);
-      await probe.close();
-    });
+    await service.ready();
   });
 
   const inbox: Inbox = {
