@@ -21,7 +21,10 @@ interface Parts {
 /** Settlements of one statement, at the most. */
 const MAX_BATCH = 500;
 
-/** Nobody waits for a settlement. Single ones would cost PostgreSQL and this process a wake-up each, and the disk a flush. */
+/**
+ * Nobody waits for a settlement, but for that of a manual delivery. Single ones would cost PostgreSQL and this process a wake-up
+ * each, and the disk a flush.
+ */
 const GATHER = { items: 10, forMs: 25 };
 
 /**
@@ -77,7 +80,7 @@ export function createSettleQueue({
   }
 
   return async (settlement) => {
-    const outcome = await queued(settlement);
+    const outcome = await queued(settlement, { awaited: settlement.manual });
     if ("error" in outcome) throw outcome.error;
   };
 }

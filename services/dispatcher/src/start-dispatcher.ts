@@ -1,5 +1,6 @@
 import type { Consumer } from "@herald/common/broker/broker";
 import type { Environment } from "@herald/common/config/read-config";
+import { batcher } from "@herald/common/runtime/batcher";
 import { type Clock, systemClock } from "@herald/common/runtime/clock";
 import { repeat } from "@herald/common/runtime/repeat";
 import { openService } from "@herald/common/service/open-service";
@@ -28,6 +29,9 @@ import { handOverManual } from "./sql/hand-over-manual.ts";
 
 /** An attempt may take its whole time, and then its settlement: within the 20 s that a stop has. */
 const DRAIN_TIMEOUT_MS = 18_000;
+
+/** Manual deliveries of one statement, at the most. */
+const MAX_HANDED_OVER = 500;
 
 /**
  * Starts the dispatcher. A hint, or a due scan, says that an endpoint has work; the scheduler claims as many of its
@@ -156,7 +160,13 @@ export async function startDispatcher(
       scheduler,
       slots,
       claim: claims.manual,
-      handOver: (deliveryId) => handOverManual(queries, { deliveryId, now: clock.now() }),
+      handOver: batcher(
+        async (deliveryIds) => {
+          await handOverManual(queries, { deliveryIds, now: clock.now() });
+          return deliveryIds.map(() => undefined);
+        },
+        { maxItems: MAX_HANDED_OVER, maxRunning: 1 },
+      ),
       deliver: metrics.counted("manual", deliver),
       log,
     },

@@ -65,7 +65,7 @@ describe.each<Statistics>(["from a quiet time", "of a backlog"])("with statistic
 
   test("handing over a manual delivery walks its index", () =>
     expectWalks(db.database.queries, ["due_pkey"], (queries) =>
-      handOverManual(queries, { deliveryId: stored.deliveryIds[0] ?? "", now: NOW }),
+      handOverManual(queries, { deliveryIds: stored.deliveryIds.slice(0, 1), now: NOW }),
     ));
 
   test("a claim of an interrupted delivery walks its indexes", () =>

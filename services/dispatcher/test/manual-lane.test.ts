@@ -124,7 +124,7 @@ test("a manual delivery that has been claimed or attempted meanwhile is not hand
   await prisma.due.update({ where: { deliveryId: claimed }, data: { claimId: claimed } });
   await prisma.due.update({ where: { deliveryId: failed }, data: { attempts: 1 } });
   const now = new Date();
-  for (const deliveryId of [waiting, claimed, failed]) await handOverManual(queries, { deliveryId, now });
+  await handOverManual(queries, { deliveryIds: [waiting, claimed, failed], now });
   const due = await prisma.due.findMany({ where: { endpointId: endpoint.id, dueAt: { lte: now } } });
   expect(due.map(({ deliveryId }) => deliveryId)).toEqual([waiting]);
   await prisma.due.deleteMany();

@@ -21,7 +21,7 @@ import { ProblemError } from "./problems/problem-error.ts";
 import { apiFormats } from "./validation/formats.ts";
 import { apiValidator } from "./validation/validator.ts";
 
-export interface AppParts extends Omit<HandlerParts, "secrets"> {
+export interface AppParts extends Omit<HandlerParts, "secrets" | "writeLimiter"> {
   log: Log;
   registry: Registry;
 }
@@ -42,6 +42,7 @@ export function createApp({ config, database, requestAttempt, clock, log, regist
   const limits = limitsOf(config);
   // With its reads and its writes together an organization holds two thirds of the connections.
   const concurrency = Math.max(1, Math.floor(config.DATABASE_POOL_SIZE / 3));
+  const writeLimiter = createKeyedLimiter({ concurrency, ...WRITE_WAIT });
   const verifyToken = tokenVerifier(config, clock);
 
   const app = express();
@@ -59,9 +60,9 @@ export function createApp({ config, database, requestAttempt, clock, log, regist
         manualDeliveries: config.MANUAL_DELIVERIES_PER_MINUTE,
       }),
       readLimiter: createKeyedLimiter({ concurrency, ...READ_WAIT }),
-      writeLimiter: createKeyedLimiter({ concurrency, ...WRITE_WAIT }),
+      writeLimiter,
       validator: apiValidator(limits, apiFormats(limits, networks)),
-      handlers: createHandlers({ config, database, secrets, requestAttempt, clock }),
+      handlers: createHandlers({ config, database, secrets, requestAttempt, writeLimiter, clock }),
       limits,
     }),
   );

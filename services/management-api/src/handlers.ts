@@ -21,6 +21,7 @@ import { listOverviews, readDetails } from "./endpoints/overview.ts";
 import { createEndpoint, editEndpoint } from "./endpoints/save-endpoint.ts";
 import { toEndpointSummary } from "./endpoints/summary.ts";
 import { eventTypes } from "./event-types.ts";
+import type { KeyedLimiter } from "./http/keyed-limiter.ts";
 import type { OperationId } from "./operations.ts";
 import { listEndpoints } from "./sql/list-endpoints.ts";
 
@@ -49,6 +50,8 @@ export interface HandlerParts {
   secrets: SecretBox;
   /** Asks a dispatcher for a manual delivery's first attempt; resolves when it has answered, or when its time is over. */
   requestAttempt: (request: ManualRequest) => Promise<void>;
+  /** For what a manual delivery writes: it waits for its receiver without a turn. */
+  writeLimiter: KeyedLimiter;
   clock: Clock;
 }
 
@@ -56,12 +59,14 @@ export interface HandlerParts {
 const READ_TIMEOUT_MS = 5_000;
 
 /** The handler of every operation. */
-export function createHandlers({ config, database, secrets, requestAttempt, clock }: HandlerParts): Handlers {
+export function createHandlers(needed: HandlerParts): Handlers {
+  const { config, database, secrets, requestAttempt, writeLimiter, clock } = needed;
   const parts = {
     prisma: database.prisma,
     queries: database.queries,
     secrets,
     requestAttempt,
+    writeLimiter,
     clock,
     newId: idSource(clock),
     maxEndpoints: config.MAX_ENDPOINTS,

@@ -42,7 +42,7 @@ describe("batcher", () => {
     expect(batches).toEqual([[1], [2, 3], [4]]);
   });
 
-  test("calls that nobody waits for gather, until they are enough or the first has waited long enough", async () => {
+  test("calls that nobody waits for gather, until they are enough, the first has waited long enough, or somebody waits for one", async () => {
     const batches: number[][] = [];
     const gathering = (gather: { items: number; forMs: number }) =>
       batcher(
@@ -61,6 +61,9 @@ describe("batcher", () => {
     await quick(4);
     await quick(5);
     expect(batches).toEqual([[1, 2, 3], [4], [5]]);
+    const waiting = gathering({ items: 3, forMs: 3_600_000 });
+    await Promise.all([waiting(6), waiting(7, { awaited: true })]);
+    expect(batches.at(-1)).toEqual([6, 7]);
   });
 
   test("a batcher never runs more than maxRunning batches at once", async () => {

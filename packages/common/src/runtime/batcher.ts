@@ -7,6 +7,11 @@ export interface BatcherOptions {
   gather?: { items: number; forMs: number };
 }
 
+export interface BatcherCall {
+  /** Somebody waits for this one: its batch does not gather. */
+  awaited?: boolean;
+}
+
 /**
  * Turns single calls into batches whose size follows the load. While fewer than `maxRunning` batches run, a call starts
  * one at the end of the current turn of the event loop, so that a single call waits for no timer. While they run,
@@ -18,7 +23,7 @@ export interface BatcherOptions {
 export function batcher<Item, Result>(
   run: (items: Item[]) => Promise<readonly Result[]>,
   { maxItems, maxRunning, gather = { items: 1, forMs: 0 } }: BatcherOptions,
-): (item: Item) => Promise<Result> {
+): (item: Item, call?: BatcherCall) => Promise<Result> {
   interface Call {
     item: Item;
     resolve: (result: Result) => void;
@@ -28,7 +33,7 @@ export function batcher<Item, Result>(
   let running = 0;
   let scheduled = false;
   let gathering: NodeJS.Timeout | undefined;
-  /** The first of those that wait has waited long enough. */
+  /** One of those that wait has waited long enough. */
   let ripe = false;
 
   function schedule(): void {
@@ -70,9 +75,10 @@ export function batcher<Item, Result>(
     }
   }
 
-  return (item) =>
+  return (item, { awaited = false } = {}) =>
     new Promise((resolve, reject) => {
       waiting.push({ item, resolve, reject });
+      ripe ||= awaited;
       schedule();
     });
 }

@@ -4,6 +4,7 @@ import type { Queries } from "@herald/common/database/queries";
 import type { Clock } from "@herald/common/runtime/clock";
 import type { DeliverRequest, ManualRequest, WebhookDeliverySummary } from "@herald/contracts";
 import { type EndpointKey, findEndpoint } from "../endpoints/find-endpoint.ts";
+import type { KeyedLimiter } from "../http/keyed-limiter.ts";
 import { ProblemError } from "../problems/problem-error.ts";
 import { deliverySummary } from "../sql/delivery-summaries.ts";
 import { insertManualDelivery } from "../sql/insert-manual-delivery.ts";
@@ -15,6 +16,8 @@ export interface DeliverParts {
   clock: Clock;
   newId: () => string;
   requestAttempt: (request: ManualRequest) => Promise<void>;
+  /** Runs the organization's writes by turns. */
+  writeLimiter: KeyedLimiter;
 }
 
 /** How long a new delivery is left to the request for its first attempt, before the look for what is due takes it. */
@@ -25,23 +28,25 @@ const REQUEST_LEASE_MS = 30_000;
  * signed and sent (SPEC 4.1.2). Returns how the first attempt went, or `attemptCount` 0 where it was not settled in time, or
  * too many of the organization's are under way; the delivery is then attempted later. Whether the receiver took it is in `succeeded` (SPEC 4.1.3).
  *
- * @throws ProblemError `webhook_not_found`, `endpoint_disabled` or `event_not_subscribed`
+ * @throws ProblemError `webhook_not_found`, `endpoint_disabled`, `event_not_subscribed` or `too_many_requests`
  */
 export async function deliverManually(
-  { prisma, queries, clock, newId, requestAttempt }: DeliverParts,
+  { prisma, queries, clock, newId, requestAttempt, writeLimiter }: DeliverParts,
   key: EndpointKey,
   { eventType, payloadJson }: DeliverRequest,
 ): Promise<WebhookDeliverySummary> {
   const id = newId();
-  const createdAt = clock.now();
-  const isStored = await insertManualDelivery(queries, {
-    id,
-    endpointId: key.id,
-    organizationId: key.organizationId,
-    eventType,
-    body: payloadJson,
-    createdAt,
-    dueAt: new Date(createdAt.getTime() + REQUEST_LEASE_MS),
+  const isStored = await writeLimiter.run(key.organizationId, () => {
+    const createdAt = clock.now();
+    return insertManualDelivery(queries, {
+      id,
+      endpointId: key.id,
+      organizationId: key.organizationId,
+      eventType,
+      body: payloadJson,
+      createdAt,
+      dueAt: new Date(createdAt.getTime() + REQUEST_LEASE_MS),
+    });
   });
   if (!isStored) return await refuseDelivery(prisma, key, eventType);
   await requestAttempt({ deliveryId: id, endpointId: key.id, organizationId: key.organizationId });

@@ -44,7 +44,7 @@ export function apiRouter(parts: RouterParts): Router {
   return router;
 }
 
-/** A manual delivery waits for its receiver, and holds no connection meanwhile. The session reads nothing. */
+/** A manual delivery takes turns by itself, since it waits for its receiver between its statements. The session reads nothing. */
 function limiterOf({ rate }: Operation, { readLimiter, writeLimiter }: RouterParts): KeyedLimiter | undefined {
   if (rate === "reads") return readLimiter;
   return rate === "writes" ? writeLimiter : undefined;
