@@ -14,7 +14,7 @@ import { parsePrivateNetworks } from "@herald/common/security/private-networks";
 import { secretBox } from "@herald/common/security/secret-box";
 import { createProbe } from "./attempt/probe.ts";
 import { createSender } from "./attempt/sender.ts";
-import { retrySchedule } from "./retry-schedule.ts";
+import { retrySchedule } from "./delivery/retry-schedule.ts";
 
 /** The dispatcher's settings. Numbers that SPEC gives are defaults here. */
 export const dispatcherSettings = {

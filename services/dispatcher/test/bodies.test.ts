@@ -5,7 +5,7 @@ import { insertDelivery, insertEndpoint, insertEvent, ROW_TIME } from "@herald/t
 import { steeredClock } from "@herald/testkit/harness/steered-clock";
 import { useDatabase } from "@herald/testkit/harness/use-database";
 import { expect, test } from "@jest/globals";
-import { createBodies } from "../src/bodies.ts";
+import { createBodies } from "../src/delivery/bodies.ts";
 import { claim } from "../src/sql/claim.ts";
 import type { ClaimedDelivery, ReadyDelivery } from "../src/sql/claimed-delivery.ts";
 

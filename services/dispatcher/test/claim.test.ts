@@ -5,7 +5,7 @@ import { insertDelivery, insertEndpoint, insertEvent, ROW_TIME } from "@herald/t
 import { steeredClock } from "@herald/testkit/harness/steered-clock";
 import { useDatabase } from "@herald/testkit/harness/use-database";
 import { beforeEach, describe, expect, test } from "@jest/globals";
-import { createClaims } from "../src/claim-queue.ts";
+import { createClaims } from "../src/delivery/claim-queue.ts";
 import { createMetrics } from "../src/metrics.ts";
 import { claim } from "../src/sql/claim.ts";
 import { claimInterrupted } from "../src/sql/claim-interrupted.ts";

@@ -4,7 +4,7 @@ import { insertDelivery, insertEndpoint, ROW_TIME } from "@herald/testkit/harnes
 import { steeredClock } from "@herald/testkit/harness/steered-clock";
 import { useDatabase } from "@herald/testkit/harness/use-database";
 import { beforeEach, expect, test } from "@jest/globals";
-import { createDueScan } from "../src/due-scan.ts";
+import { createDueScan } from "../src/lanes/due-scan.ts";
 import { claim } from "../src/sql/claim.ts";
 import { type DuePageQuery, findDueEndpoints } from "../src/sql/find-due-endpoints.ts";
 

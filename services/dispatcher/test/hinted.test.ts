@@ -5,7 +5,7 @@ import { insertDelivery, insertEndpoint, ROW_TIME } from "@herald/testkit/harnes
 import { steeredClock } from "@herald/testkit/harness/steered-clock";
 import { useDatabase } from "@herald/testkit/harness/use-database";
 import { expect, test } from "@jest/globals";
-import { createHinted } from "../src/hinted.ts";
+import { createHinted } from "../src/lanes/hinted.ts";
 import type { ClaimedDelivery } from "../src/sql/claimed-delivery.ts";
 
 const db = useDatabase();

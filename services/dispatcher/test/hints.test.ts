@@ -5,9 +5,9 @@ import { eventually } from "@herald/testkit/harness/eventually";
 import { steeredClock } from "@herald/testkit/harness/steered-clock";
 import { useBroker } from "@herald/testkit/harness/use-broker";
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
-import { consumeHints } from "../src/consume-hints.ts";
+import { consumeHints } from "../src/lanes/consume-hints.ts";
+import type { Endpoint } from "../src/lanes/turns.ts";
 import type { ClaimedDelivery, ReadyDelivery } from "../src/sql/claimed-delivery.ts";
-import type { Endpoint } from "../src/turns.ts";
 
 const rabbitmq = useBroker();
 const log = { debug() {}, info() {}, warn() {}, error() {}, isDebug: false };

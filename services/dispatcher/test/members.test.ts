@@ -3,7 +3,7 @@ import { eventually } from "@herald/testkit/harness/eventually";
 import { steeredClock } from "@herald/testkit/harness/steered-clock";
 import { useDatabase } from "@herald/testkit/harness/use-database";
 import { afterEach, expect, test } from "@jest/globals";
-import { joinMembers, type Members, type MembersOptions } from "../src/members.ts";
+import { joinMembers, type Members, type MembersOptions } from "../src/members/members.ts";
 import { createMetrics } from "../src/metrics.ts";
 import { beat } from "../src/sql/beat.ts";
 

@@ -4,9 +4,9 @@ import { createRegistry } from "@herald/common/telemetry/metrics";
 import { insertDelivery, type insertEndpoint, ROW_TIME } from "@herald/testkit/harness/rows";
 import { steeredClock } from "@herald/testkit/harness/steered-clock";
 import type { TestDatabase } from "@herald/testkit/harness/use-database";
-import { createHealthQueue } from "../src/health-queue.ts";
+import { createSettleQueue } from "../src/delivery/settle-queue.ts";
+import { createHealthQueue } from "../src/health/health-queue.ts";
 import { createMetrics } from "../src/metrics.ts";
-import { createSettleQueue } from "../src/settle-queue.ts";
 import type { Settlement } from "../src/sql/settle.ts";
 
 /** When the settlements of these tests happen. */

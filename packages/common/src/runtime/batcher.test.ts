@@ -44,7 +44,7 @@ describe("batcher", () => {
 
   test("calls that nobody waits for gather, until they are enough, the first has waited long enough, or somebody waits for one", async () => {
     const batches: number[][] = [];
-    const gathering = (gather: { items: number; forMs: number }) =>
+    const gathering = (gather: { items: number; forMs: number; isAwaited?: (item: number) => boolean }) =>
       batcher(
         async (items: number[]) => {
           batches.push(items);
@@ -61,8 +61,8 @@ describe("batcher", () => {
     await quick(4);
     await quick(5);
     expect(batches).toEqual([[1, 2, 3], [4], [5]]);
-    const waiting = gathering({ items: 3, forMs: 3_600_000 });
-    await Promise.all([waiting(6), waiting(7, { awaited: true })]);
+    const waiting = gathering({ items: 3, forMs: 3_600_000, isAwaited: (item) => item === 7 });
+    await Promise.all([waiting(6), waiting(7)]);
     expect(batches.at(-1)).toEqual([6, 7]);
   });
 

@@ -1,15 +1,13 @@
-export interface BatcherOptions {
+export interface BatcherOptions<Item> {
   /** Items of one batch, at the most. */
   maxItems: number;
   /** Batches that run at once. */
   maxRunning: number;
-  /** For calls that nobody waits for: a batch begins when `items` have gathered, or so long after the first of them. */
-  gather?: { items: number; forMs: number };
-}
-
-export interface BatcherCall {
-  /** Somebody waits for this one: its batch does not gather. */
-  awaited?: boolean;
+  /**
+   * For calls that nobody waits for: a batch begins when `items` have gathered, or so long after the first of them. It begins at
+   * once with an item that somebody waits for.
+   */
+  gather?: { items: number; forMs: number; isAwaited?: (item: Item) => boolean };
 }
 
 /**
@@ -22,8 +20,8 @@ export interface BatcherCall {
  */
 export function batcher<Item, Result>(
   run: (items: Item[]) => Promise<readonly Result[]>,
-  { maxItems, maxRunning, gather = { items: 1, forMs: 0 } }: BatcherOptions,
-): (item: Item, call?: BatcherCall) => Promise<Result> {
+  { maxItems, maxRunning, gather = { items: 1, forMs: 0 } }: BatcherOptions<Item>,
+): (item: Item) => Promise<Result> {
   interface Call {
     item: Item;
     resolve: (result: Result) => void;
@@ -75,10 +73,10 @@ export function batcher<Item, Result>(
     }
   }
 
-  return (item, { awaited = false } = {}) =>
+  return (item) =>
     new Promise((resolve, reject) => {
       waiting.push({ item, resolve, reject });
-      ripe ||= awaited;
+      ripe ||= gather.isAwaited?.(item) ?? false;
       schedule();
     });
 }

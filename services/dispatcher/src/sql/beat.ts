@@ -1,5 +1,5 @@
 import type { Queries } from "@herald/common/database/queries";
-import type { BeatAnswer } from "../membership.ts";
+import type { BeatAnswer } from "../members/membership.ts";
 
 export interface Beat {
   id: string;

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { firstIdAt } from "@herald/common/database/ids";
 import type { Queries } from "@herald/common/database/queries";
-import type { Health, HealthStep } from "../health.ts";
+import type { Health, HealthStep } from "../health/health.ts";
 
 /**
  * Writes a step of an endpoint's health, and its notice with it, so that no crash comes between the two. Returns false where

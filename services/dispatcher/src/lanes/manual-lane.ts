@@ -2,13 +2,13 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Broker, Consumer, IncomingMessage } from "@herald/common/broker/broker";
 import type { Log } from "@herald/common/telemetry/log";
 import { isUuid, type ManualReply, type ManualRequest } from "@herald/contracts";
+import type { Deliver } from "../delivery/deliver.ts";
+import { readJson } from "../read-json.ts";
+import type { ClaimedDelivery } from "../sql/claimed-delivery.ts";
 import { type Lane, SLOW_AFTER_MS } from "./budget.ts";
-import type { Deliver } from "./deliver.ts";
 import type { EndpointSlots } from "./endpoint-slots.ts";
 import { manualCaps } from "./manual-caps.ts";
-import { readJson } from "./read-json.ts";
 import type { Scheduler } from "./scheduler.ts";
-import type { ClaimedDelivery } from "./sql/claimed-delivery.ts";
 
 interface Parts {
   broker: Broker;

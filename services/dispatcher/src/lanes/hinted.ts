@@ -5,9 +5,9 @@ import type { Clock } from "@herald/common/runtime/clock";
 import { retry } from "@herald/common/runtime/retry";
 import type { Log } from "@herald/common/telemetry/log";
 import type { HintedDelivery } from "@herald/contracts";
-import type { Deliver } from "./deliver.ts";
-import type { ClaimedDelivery, ReadyDelivery } from "./sql/claimed-delivery.ts";
-import { moveHinted } from "./sql/move-hinted.ts";
+import type { Deliver } from "../delivery/deliver.ts";
+import type { ClaimedDelivery, ReadyDelivery } from "../sql/claimed-delivery.ts";
+import { moveHinted } from "../sql/move-hinted.ts";
 import type { Endpoint } from "./turns.ts";
 
 interface Parts {

@@ -2,10 +2,10 @@ import { secretBox } from "@herald/common/security/secret-box";
 import { createRegistry } from "@herald/common/telemetry/metrics";
 import { steeredClock } from "@herald/testkit/harness/steered-clock";
 import { expect, test } from "@jest/globals";
+import { createMetrics } from "../metrics.ts";
+import type { ReadyDelivery } from "../sql/claimed-delivery.ts";
 import { createDeliver } from "./deliver.ts";
-import { createMetrics } from "./metrics.ts";
 import { retrySchedule } from "./retry-schedule.ts";
-import type { ReadyDelivery } from "./sql/claimed-delivery.ts";
 
 const NOW = new Date("2026-03-01T12:00:00Z");
 const DEADLINE_MS = 15_000;

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Clock } from "@herald/common/runtime/clock";
-import type { Layer, Probe, ProbeResult } from "./attempt/probe.ts";
-import { createCutOffSense, type Receiver, type Unreached } from "./cut-off-sense.ts";
+import type { Layer, Probe, ProbeResult } from "../attempt/probe.ts";
+import { createCutOffSense, type Receiver, type Unreached } from "./sense.ts";
 
 export interface WatchOptions {
   layer: Layer;

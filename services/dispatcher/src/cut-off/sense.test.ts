@@ -1,6 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
-import { createCutOffSense, MIN_HOSTS, MIN_ORGANIZATIONS, type Unreached, WINDOW_MS } from "./cut-off-sense.ts";
+import { createCutOffSense, MIN_HOSTS, MIN_ORGANIZATIONS, type Unreached, WINDOW_MS } from "./sense.ts";
 
 /** A failure of an endpoint that has a host of its own. */
 const failure = (index: number, startedMs: number, override: Partial<Unreached> = {}): Unreached => ({

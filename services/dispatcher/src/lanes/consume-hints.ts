@@ -2,8 +2,8 @@ import type { Broker, Consumer } from "@herald/common/broker/broker";
 import type { Clock } from "@herald/common/runtime/clock";
 import type { Log } from "@herald/common/telemetry/log";
 import { type Hint, isUuid } from "@herald/contracts";
+import { readJson } from "../read-json.ts";
 import type { Hinted } from "./hinted.ts";
-import { readJson } from "./read-json.ts";
 import type { Scheduler } from "./scheduler.ts";
 
 interface Parts {

@@ -2,8 +2,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Queries } from "@herald/common/database/queries";
 import { shrinkingPages } from "@herald/common/database/shrinking";
 import type { Clock } from "@herald/common/runtime/clock";
-import { CLOCK_DIFFERENCE_MS } from "./sql/claimed-delivery.ts";
-import { type DueEndpoint, type DuePage, type DuePageQuery, findDueEndpoints } from "./sql/find-due-endpoints.ts";
+import { CLOCK_DIFFERENCE_MS } from "../sql/claimed-delivery.ts";
+import { type DueEndpoint, type DuePage, type DuePageQuery, findDueEndpoints } from "../sql/find-due-endpoints.ts";
 
 /** Searches PostgreSQL for endpoints with due deliveries: retries, and new ones whose hint was lost. */
 export interface DueScan {

@@ -7,14 +7,14 @@ import type { Clock } from "@herald/common/runtime/clock";
 import { retry } from "@herald/common/runtime/retry";
 import type { Log } from "@herald/common/telemetry/log";
 import type { Tracing } from "@herald/common/telemetry/tracing";
-import type { DispatcherMetrics } from "./metrics.ts";
-import { claim, type EndpointDemand } from "./sql/claim.ts";
-import { claimInterrupted } from "./sql/claim-interrupted.ts";
-import { claimManual } from "./sql/claim-manual.ts";
-import type { Claim, ClaimedDelivery } from "./sql/claimed-delivery.ts";
-import { findClaimed } from "./sql/find-claimed.ts";
-import { type Unclaim, unclaim } from "./sql/unclaim.ts";
-import { traceClaims } from "./tracing.ts";
+import type { DispatcherMetrics } from "../metrics.ts";
+import { claim, type EndpointDemand } from "../sql/claim.ts";
+import { claimInterrupted } from "../sql/claim-interrupted.ts";
+import { claimManual } from "../sql/claim-manual.ts";
+import type { Claim, ClaimedDelivery } from "../sql/claimed-delivery.ts";
+import { findClaimed } from "../sql/find-claimed.ts";
+import { type Unclaim, unclaim } from "../sql/unclaim.ts";
+import { traceClaims } from "../tracing.ts";
 
 /** Deliveries of an endpoint that are wanted now. */
 type Demand = Omit<EndpointDemand, "since">;

@@ -1,13 +1,13 @@
 import type { Clock } from "@herald/common/runtime/clock";
 import type { Log } from "@herald/common/telemetry/log";
 import type { FailureKind } from "@herald/contracts";
-import { isAskedFor, LAYERS, type Layer, type Probe } from "./attempt/probe.ts";
-import type { AttemptResult } from "./attempt/sender.ts";
-import { createTargets } from "./attempt/target.ts";
-import type { Receiver } from "./cut-off-sense.ts";
-import { type Fault, type Watch, watchLayer } from "./cut-off-watch.ts";
-import type { DispatcherMetrics } from "./metrics.ts";
-import type { ClaimedDelivery } from "./sql/claimed-delivery.ts";
+import { isAskedFor, LAYERS, type Layer, type Probe } from "../attempt/probe.ts";
+import type { AttemptResult } from "../attempt/sender.ts";
+import { createTargets } from "../attempt/target.ts";
+import type { DispatcherMetrics } from "../metrics.ts";
+import type { ClaimedDelivery } from "../sql/claimed-delivery.ts";
+import type { Receiver } from "./sense.ts";
+import { type Fault, type Watch, watchLayer } from "./watch.ts";
 
 interface Parts {
   clock: Clock;

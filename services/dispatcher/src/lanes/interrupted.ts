@@ -1,5 +1,5 @@
+import type { ClaimedDelivery } from "../sql/claimed-delivery.ts";
 import { createScheduler, type Scheduler, type SchedulerOptions } from "./scheduler.ts";
-import type { ClaimedDelivery } from "./sql/claimed-delivery.ts";
 
 export interface InterruptedOptions extends Omit<SchedulerOptions, "claim"> {
   /** Claims the oldest interrupted delivery of an endpoint. */

@@ -3,10 +3,10 @@ import type { FailureKind } from "@herald/contracts";
 import { eventually } from "@herald/testkit/harness/eventually";
 import { type SteeredClock, steeredClock } from "@herald/testkit/harness/steered-clock";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
-import type { ProbeResult } from "./attempt/probe.ts";
+import type { ProbeResult } from "../attempt/probe.ts";
+import { createMetrics } from "../metrics.ts";
 import { type CutOff, createCutOff } from "./cut-off.ts";
-import type { Fault } from "./cut-off-watch.ts";
-import { createMetrics } from "./metrics.ts";
+import type { Fault } from "./watch.ts";
 
 let clock: SteeredClock;
 let cutOff: CutOff;

@@ -1,6 +1,6 @@
+import type { Deliver } from "../delivery/deliver.ts";
+import type { ClaimedDelivery } from "../sql/claimed-delivery.ts";
 import { type Lane, SLOW_AFTER_MS } from "./budget.ts";
-import type { Deliver } from "./deliver.ts";
-import type { ClaimedDelivery } from "./sql/claimed-delivery.ts";
 import { createTurns, type Demand, type Endpoint, type TurnParts } from "./turns.ts";
 
 export interface SchedulerOptions extends TurnParts {

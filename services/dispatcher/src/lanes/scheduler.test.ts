@@ -1,10 +1,10 @@
 import { eventually } from "@herald/testkit/harness/eventually";
 import { afterEach, describe, expect, jest, test } from "@jest/globals";
+import type { ClaimedDelivery } from "../sql/claimed-delivery.ts";
 import { createBudget } from "./budget.ts";
 import { endpointSlots } from "./endpoint-slots.ts";
 import { createInterrupted } from "./interrupted.ts";
 import { createScheduler, type SchedulerOptions } from "./scheduler.ts";
-import type { ClaimedDelivery } from "./sql/claimed-delivery.ts";
 import type { Demand } from "./turns.ts";
 
 let endAll = () => {};

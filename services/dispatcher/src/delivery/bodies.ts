@@ -4,10 +4,10 @@ import { batcher } from "@herald/common/runtime/batcher";
 import type { Clock } from "@herald/common/runtime/clock";
 import { retry } from "@herald/common/runtime/retry";
 import type { Log } from "@herald/common/telemetry/log";
+import { createQuotas } from "../lanes/quotas.ts";
+import type { ClaimedDelivery, ReadyDelivery } from "../sql/claimed-delivery.ts";
+import { type BodySource, readBodies } from "../sql/read-bodies.ts";
 import type { Deliver, DeliverReady } from "./deliver.ts";
-import { createQuotas } from "./quotas.ts";
-import type { ClaimedDelivery, ReadyDelivery } from "./sql/claimed-delivery.ts";
-import { type BodySource, readBodies } from "./sql/read-bodies.ts";
 
 interface Parts {
   queries: Queries;

@@ -2,17 +2,17 @@ import type { Clock } from "@herald/common/runtime/clock";
 import type { SecretBox } from "@herald/common/security/secret-box";
 import type { Log } from "@herald/common/telemetry/log";
 import type { Tracing } from "@herald/common/telemetry/tracing";
-import type { AttemptResult, Sender } from "./attempt/sender.ts";
-import type { CutOff } from "./cut-off.ts";
-import { endOf } from "./failure-run.ts";
-import { isEndpointsFailure } from "./health.ts";
-import type { DispatcherMetrics } from "./metrics.ts";
-import type { Patience } from "./patience.ts";
+import type { AttemptResult, Sender } from "../attempt/sender.ts";
+import type { CutOff } from "../cut-off/cut-off.ts";
+import { endOf } from "../health/failure-run.ts";
+import { isEndpointsFailure } from "../health/health.ts";
+import type { Patience } from "../health/patience.ts";
+import { SET_ASIDE_MS, type SetAside } from "../lanes/set-aside.ts";
+import type { DispatcherMetrics } from "../metrics.ts";
+import type { ClaimedDelivery, ReadyDelivery } from "../sql/claimed-delivery.ts";
+import type { Settlement } from "../sql/settle.ts";
+import { spanEndOf, startAttemptSpan } from "../tracing.ts";
 import type { RetrySchedule } from "./retry-schedule.ts";
-import { SET_ASIDE_MS, type SetAside } from "./set-aside.ts";
-import type { ClaimedDelivery, ReadyDelivery } from "./sql/claimed-delivery.ts";
-import type { Settlement } from "./sql/settle.ts";
-import { spanEndOf, startAttemptSpan } from "./tracing.ts";
 
 /**
  * Makes one attempt of a claimed delivery, and has it settled. Never rejects: what can't be settled is due again later.

@@ -4,10 +4,10 @@ import { shrinkingBatches } from "@herald/common/database/shrinking";
 import { batcher } from "@herald/common/runtime/batcher";
 import { retry } from "@herald/common/runtime/retry";
 import type { Log } from "@herald/common/telemetry/log";
-import { isEndpointsFailure } from "./health.ts";
-import type { HealthQueue } from "./health-queue.ts";
-import type { DispatcherMetrics } from "./metrics.ts";
-import { type Settled, type Settlement, settle } from "./sql/settle.ts";
+import { isEndpointsFailure } from "../health/health.ts";
+import type { HealthQueue } from "../health/health-queue.ts";
+import type { DispatcherMetrics } from "../metrics.ts";
+import { type Settled, type Settlement, settle } from "../sql/settle.ts";
 
 interface Parts {
   queries: Queries;
@@ -25,7 +25,7 @@ const MAX_BATCH = 500;
  * Nobody waits for a settlement, but for that of a manual delivery. Single ones would cost PostgreSQL and this process a wake-up
  * each, and the disk a flush.
  */
-const GATHER = { items: 10, forMs: 25 };
+const GATHER = { items: 10, forMs: 25, isAwaited: ({ manual }: Settlement) => manual };
 
 /**
  * Settles attempts in batches, in the order in which they ended: one statement at a time, so that a later result of an
@@ -80,7 +80,7 @@ export function createSettleQueue({
   }
 
   return async (settlement) => {
-    const outcome = await queued(settlement, { awaited: settlement.manual });
+    const outcome = await queued(settlement);
     if ("error" in outcome) throw outcome.error;
   };
 }

@@ -1,7 +1,7 @@
 import type { Clock } from "@herald/common/runtime/clock";
-import type { Share } from "./endpoint-share.ts";
+import { MAX_RETRY_AFTER_MS } from "../delivery/retry-schedule.ts";
+import type { Share } from "../members/endpoint-share.ts";
 import { afterFailure, endOf, type Failure, type FailureRun, HEALTHY } from "./failure-run.ts";
-import { MAX_RETRY_AFTER_MS } from "./retry-schedule.ts";
 
 /** An endpoint's health as PostgreSQL has it. */
 export interface KnownHealth {

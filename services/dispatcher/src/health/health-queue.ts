@@ -4,6 +4,9 @@ import { batcher } from "@herald/common/runtime/batcher";
 import type { Clock } from "@herald/common/runtime/clock";
 import { retry } from "@herald/common/runtime/retry";
 import type { Log } from "@herald/common/telemetry/log";
+import type { DispatcherMetrics } from "../metrics.ts";
+import { readHealth } from "../sql/read-health.ts";
+import { writeHealth } from "../sql/write-health.ts";
 import {
   type Health,
   type HealthResult,
@@ -12,9 +15,6 @@ import {
   isWritten,
   nextHealth,
 } from "./health.ts";
-import type { DispatcherMetrics } from "./metrics.ts";
-import { readHealth } from "./sql/read-health.ts";
-import { writeHealth } from "./sql/write-health.ts";
 
 interface Parts {
   queries: Queries;
