@@ -11,7 +11,7 @@ const items = (count: number, group: string) => Array.from({ length: count }, ()
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 
 /** Batches that run until they are ended. */
-function recording(limits: { maxItems?: number; maxBytes?: number; maxRunning?: number } = {}) {
+function recording(limits: { maxItems?: number; maxBytes?: number; maxRunning?: number; maxApart?: number } = {}) {
   const begun: string[] = [];
   const ends: (() => void)[] = [];
   const batches = batchesByTurns<Item>(
@@ -71,6 +71,24 @@ describe("batches", () => {
     await turn();
     await turn();
     expect(begun).toEqual(["a", "b", "cd"]);
+  });
+
+  test("a group of which nothing runs waits neither for the batches of others, nor in one with them", async () => {
+    const { batches, begun, end } = recording({ maxItems: 3, maxRunning: 2, maxApart: 1 });
+    for (const each of items(20, "a")) batches.add(each);
+    for (let each = 0; each < 3; each++) await turn();
+    expect(begun).toEqual(["aaa", "aaa"]);
+    batches.add(item("b"));
+    await turn();
+    expect(begun).toEqual(["aaa", "aaa", "b"]);
+    // No place is left, not even apart.
+    batches.add(item("c"));
+    await turn();
+    expect(begun).toHaveLength(3);
+    end();
+    await turn();
+    await turn();
+    expect(begun.slice(3)).toEqual(["c"]);
   });
 
   test("what is dropped does not run, and what runs is waited for", async () => {

@@ -39,6 +39,9 @@ interface Parts {
 /** Statements at once: while one batch is on its way to PostgreSQL, the next one is read. */
 const BATCHES_AT_ONCE = 2;
 
+/** Statements besides them, for queues whose events would wait for those of a queue that is full. */
+const BATCHES_APART = 1;
+
 /**
  * Messages of one batch. Only the batches that run are text, of which there are several copies on the way to PostgreSQL; and
  * events of 256 KiB must not add up to a statement of a hundred megabytes.
@@ -86,6 +89,7 @@ export function consumeEvents(
     ...measures,
     maxItems: batchSize,
     maxRunning: BATCHES_AT_ONCE,
+    maxApart: BATCHES_APART,
   });
   const alone = batchesByTurns<Held>((batch) => store(batch, ([item]) => fanOut.alone(item as FanOutItem)), {
     ...measures,
