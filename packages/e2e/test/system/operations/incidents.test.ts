@@ -12,6 +12,7 @@ import { documentedMetrics, projectFile, rules } from "./queries.ts";
 const NOT_FIRED = {
   HeraldRetentionStuck: "its two days are a number in the query, which is the deployed one",
   HeraldTransactionOpen: "its hour is a number in the query, likewise",
+  HeraldClockWrong: "all processes of these incidents have one clock",
   HeraldPartitionsMissing: "publishers make partitions sooner than an incident could miss them",
   HeraldCutOff: "it takes receivers of five hosts, and a name server that dies: the dispatcher's own tests have those",
   HeraldPartitionsHeld: "it takes thousands of unfinished deliveries of a day that is long over",
@@ -20,6 +21,7 @@ const NOT_FIRED = {
 /** What has no value in these incidents, with the reason. */
 const NOT_MEASURED = {
   herald_partitions_held: NOT_FIRED.HeraldPartitionsHeld,
+  herald_clock_difference_seconds: NOT_FIRED.HeraldClockWrong,
   herald_cut_off: NOT_FIRED.HeraldCutOff,
   herald_attempts_given_back_total: NOT_FIRED.HeraldCutOff,
   herald_claims_lost_total: "an attempt would have to last longer than its lease",
