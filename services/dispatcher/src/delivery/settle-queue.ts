@@ -25,7 +25,7 @@ const MAX_BATCH = 500;
  * Nobody waits for a settlement, but for that of a manual delivery. Single ones would cost PostgreSQL and this process a wake-up
  * each, and the disk a flush.
  */
-const GATHER = { items: 10, forMs: 25, isAwaited: ({ manual }: Settlement) => manual };
+const GATHER = { items: 50, forMs: 25, isAwaited: ({ manual }: Settlement) => manual };
 
 /**
  * Settles attempts in batches, in the order in which they ended: one statement at a time, so that a later result of an

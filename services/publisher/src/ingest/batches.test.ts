@@ -1,4 +1,4 @@
-import { describe, expect, test } from "@jest/globals";
+import { afterEach, describe, expect, jest, test } from "@jest/globals";
 import { batchesByTurns } from "./batches.ts";
 
 interface Item {
@@ -9,11 +9,17 @@ interface Item {
 const item = (group: string, bytes = 1): Item => ({ group, bytes });
 const items = (count: number, group: string) => Array.from({ length: count }, () => item(group));
 const turn = () => new Promise((resolve) => setImmediate(resolve));
+const turns = async () => {
+  for (let each = 0; each < 3; each++) await turn();
+};
 
 /** Batches that run until they are ended. */
-function recording(limits: { maxItems?: number; maxBytes?: number; maxRunning?: number; maxApart?: number } = {}) {
+function recording(
+  limits: { maxItems?: number; maxOfGroup?: number; maxBytes?: number; maxRunning?: number; maxApart?: number } = {},
+) {
   const begun: string[] = [];
   const ends: (() => void)[] = [];
+  let nowMs = 0;
   const batches = batchesByTurns<Item>(
     (batch) => {
       begun.push(batch.map(({ group }) => group).join(""));
@@ -26,10 +32,18 @@ function recording(limits: { maxItems?: number; maxBytes?: number; maxRunning?: 
       ...limits,
       bytesOf: ({ bytes }) => bytes,
       groupOf: ({ group }) => group,
+      clock: { monotonicMs: () => nowMs },
     },
   );
-  return { batches, begun, end: () => ends.shift()?.() };
+  const pass = (milliseconds: number) => {
+    nowMs += milliseconds;
+  };
+  return { batches, begun, pass, end: () => ends.shift()?.() };
 }
+
+afterEach(() => {
+  jest.useRealTimers();
+});
 
 describe("batches", () => {
   test("have something of each group, however many one group has", async () => {
@@ -40,6 +54,54 @@ describe("batches", () => {
     await turn();
     await turn();
     expect(begun).toEqual(["abcac", "aaaaa"]);
+  });
+
+  test("while items of others come, a group has a part of a batch, and then rests for twice the batch's time", async () => {
+    jest.useFakeTimers({ doNotFake: ["setImmediate", "nextTick", "queueMicrotask"] });
+    const { batches, begun, end, pass } = recording({ maxItems: 6, maxOfGroup: 2 });
+    for (const each of items(12, "a")) batches.add(each);
+    await turns();
+    // Nobody else is there: it has the whole batch.
+    expect(begun).toEqual(["aaaaaa"]);
+    batches.add(item("b"));
+    end();
+    await turns();
+    expect(begun.slice(1)).toEqual(["aba"]);
+    pass(300);
+    end();
+    batches.add(item("b"));
+    await turns();
+    expect(begun.slice(2)).toEqual(["b"]);
+    end();
+    await jest.advanceTimersByTimeAsync(599);
+    await turns();
+    expect(begun).toHaveLength(3);
+    await jest.advanceTimersByTimeAsync(1);
+    await turns();
+    expect(begun.slice(3)).toEqual(["aa"]);
+  });
+
+  test("a group that is alone does not rest, nor one whose batch waited for long", async () => {
+    jest.useFakeTimers({ doNotFake: ["setImmediate", "nextTick", "queueMicrotask"] });
+    const { batches, begun, end, pass } = recording({ maxItems: 6, maxOfGroup: 2 });
+    batches.add(item("b"));
+    for (const each of items(3, "a")) batches.add(each);
+    await turns();
+    expect(begun).toEqual(["baa"]);
+    pass(600_000);
+    end();
+    await turns();
+    expect(begun).toHaveLength(1);
+    await jest.advanceTimersByTimeAsync(1_000);
+    await turns();
+    expect(begun.slice(1)).toEqual(["a"]);
+    for (const each of items(7, "a")) batches.add(each);
+    end();
+    await turns();
+    pass(1);
+    end();
+    await turns();
+    expect(begun.slice(2)).toEqual(["aaaaaa", "a"]);
   });
 
   test("a batch goes on with the group whose turn it is", async () => {

@@ -1,3 +1,5 @@
+import type { Clock } from "@herald/common/runtime/clock";
+
 export interface BatchOptions<Item> {
   /** Items of one batch, at the most. */
   maxItems: number;
@@ -7,9 +9,15 @@ export interface BatchOptions<Item> {
   maxRunning: number;
   /** Batches that run besides them, of groups of which nothing else runs; none where absent. */
   maxApart?: number;
+  /**
+   * What a group has of a batch at the most while items of other groups come as well. A group that has so much then rests for
+   * {@link REST} times as long as the batch took. Without limit where absent.
+   */
+  maxOfGroup?: number;
   bytesOf(item: Item): number;
   /** Items take turns by this: a batch has something of each, as long as it has room. */
   groupOf(item: Item): string;
+  clock: Pick<Clock, "monotonicMs">;
 }
 
 /** Items that wait until their batch runs. */
@@ -20,6 +28,15 @@ export interface Batches<Item> {
   /** Resolves once no batch runs. */
   idle(): Promise<void>;
 }
+
+/** A group that always has items gets a third of the time. The rest is the others', in PostgreSQL and here. */
+export const REST = 2;
+
+/** A batch may have waited for PostgreSQL, which is no work. */
+const MAX_REST_MS = 1_000;
+
+/** For so long after its last item, a group counts as one whose items come. */
+const COMING_MS = 1_000;
 
 /**
  * Runs items in batches, as many of them as are there. While fewer than `maxRunning` run, an item starts one at the end of the
@@ -32,74 +49,102 @@ export interface Batches<Item> {
  */
 export function batchesByTurns<Item>(
   run: (batch: readonly Item[]) => Promise<void>,
-  { maxItems, maxBytes, maxRunning, maxApart = 0, bytesOf, groupOf }: BatchOptions<Item>,
+  options: BatchOptions<Item>,
 ): Batches<Item> {
+  const { maxItems, maxBytes, maxRunning, maxApart = 0, maxOfGroup = maxItems, bytesOf, groupOf, clock } = options;
   /** In the order of their turns. */
   const waiting = new Map<string, Item[]>();
   const running = new Set<Promise<void>>();
   /** How many of the batches that run have something of a group. */
   const runningOf = new Map<string, number>();
+  const resting = new Set<string>();
+  /** When the last item of each group came. */
+  const cameAtMs = new Map<string, number>();
   let scheduled = false;
 
-  const isIdle = (group: string) => !runningOf.has(group);
+  const isIdle = (group: string) => !runningOf.has(group) && !resting.has(group);
 
-  function mayStart(): boolean {
-    if (waiting.size === 0 || running.size >= maxRunning + maxApart) return false;
-    return running.size < maxRunning || [...waiting.keys()].some(isIdle);
+  function isAlone(group: string): boolean {
+    const sinceMs = clock.monotonicMs() - COMING_MS;
+    for (const [other, atMs] of cameAtMs) if (other !== group && atMs > sinceMs) return false;
+    return true;
   }
 
-  function count(groups: ReadonlySet<string>, by: number): void {
-    for (const group of groups) {
-      const now = (runningOf.get(group) ?? 0) + by;
-      if (now > 0) runningOf.set(group, now);
-      else runningOf.delete(group);
-    }
+  /** The groups of the next batch; empty where it has to wait. */
+  function groupsOfNext(): Set<string> {
+    const groups = [...waiting.keys()];
+    const idle = groups.filter(isIdle);
+    if (idle.length > 0) return new Set(running.size < maxRunning + maxApart ? idle : []);
+    return new Set(running.size < maxRunning ? groups.filter((group) => !resting.has(group)) : []);
   }
 
   function schedule(): void {
-    if (scheduled || !mayStart()) return;
+    if (scheduled || groupsOfNext().size === 0) return;
     scheduled = true;
     setImmediate(() => {
       scheduled = false;
+      const groups = groupsOfNext();
       // What waited may have been dropped meanwhile.
-      if (mayStart()) start();
+      if (groups.size > 0) start(groups);
       schedule();
     });
   }
 
-  function start(): void {
-    const batch = take();
-    const groups = new Set(batch.map(groupOf));
-    count(groups, 1);
+  function start(groups: ReadonlySet<string>): void {
+    const { batch, taken, full } = take(groups);
+    const startedMs = clock.monotonicMs();
+    for (const group of taken.keys()) runningOf.set(group, (runningOf.get(group) ?? 0) + 1);
     const done = run(batch).finally(() => {
       running.delete(done);
-      count(groups, -1);
+      for (const group of taken.keys()) {
+        const left = (runningOf.get(group) ?? 0) - 1;
+        if (left > 0) runningOf.set(group, left);
+        else runningOf.delete(group);
+      }
+      for (const group of full) rest(group, REST * (clock.monotonicMs() - startedMs));
       schedule();
     });
     running.add(done);
   }
 
-  function take(): Item[] {
+  /** A batch of these groups, and which of them had as much of it as they may while others come. */
+  function take(groups: ReadonlySet<string>) {
     const batch: Item[] = [];
+    const taken = new Map<string, number>();
+    const full = new Set<string>();
+    const limits = new Map([...groups].map((group) => [group, isAlone(group) ? maxItems : maxOfGroup]));
     let bytes = 0;
-    const onlyIdle = [...waiting.keys()].some(isIdle);
     for (const [group, items] of waiting) {
-      if (onlyIdle && !isIdle(group)) continue;
+      const count = taken.get(group) ?? 0;
+      if (full.has(group) || !groups.has(group)) continue;
       const [item] = items as [Item];
       bytes += bytesOf(item);
       if (batch.length === maxItems || (batch.length > 0 && bytes > maxBytes)) break;
       batch.push(item);
+      taken.set(group, count + 1);
+      if (count + 1 === limits.get(group) && count + 1 < maxItems) full.add(group);
       items.shift();
       // Behind the others; this loop comes by here again.
       waiting.delete(group);
       if (items.length > 0) waiting.set(group, items);
     }
-    return batch;
+    return { batch, taken, full };
+  }
+
+  function rest(group: string, milliseconds: number): void {
+    if (resting.has(group)) return;
+    resting.add(group);
+    const end = () => {
+      resting.delete(group);
+      schedule();
+    };
+    setTimeout(end, Math.min(milliseconds, MAX_REST_MS)).unref();
   }
 
   return {
     add(item) {
       const group = groupOf(item);
+      cameAtMs.set(group, clock.monotonicMs());
       const items = waiting.get(group);
       if (items) items.push(item);
       else waiting.set(group, [item]);

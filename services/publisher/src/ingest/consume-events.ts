@@ -36,11 +36,12 @@ interface Parts {
   log: Log;
 }
 
-/** Statements at once: while one batch is on its way to PostgreSQL, the next one is read. */
-const BATCHES_AT_ONCE = 2;
-
-/** Statements besides them, for queues whose events would wait for those of a queue that is full. */
+/** Statements at once; one more is for queues whose events would wait for those of a queue that is full. */
+const BATCHES_AT_ONCE = 1;
 const BATCHES_APART = 1;
+
+/** What a queue has of a batch at the most, while events of others come as well. */
+const QUEUE_PART = 1 / 4;
 
 /**
  * Messages of one batch. Only the batches that run are text, of which there are several copies on the way to PostgreSQL; and
@@ -84,10 +85,12 @@ export function consumeEvents(
     maxBytes: MAX_BATCH_BYTES,
     bytesOf: ({ message }: Held) => message.content.byteLength,
     groupOf: ({ message }: Held) => message.queue,
+    clock,
   };
   const together = batchesByTurns<Held>((batch) => store(batch, fanOut.together), {
     ...measures,
     maxItems: batchSize,
+    maxOfGroup: Math.max(1, Math.floor(batchSize * QUEUE_PART)),
     maxRunning: BATCHES_AT_ONCE,
     maxApart: BATCHES_APART,
   });
