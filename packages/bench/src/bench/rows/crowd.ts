@@ -16,7 +16,7 @@ const FILLING_MS = SLOW_ANSWER.afterMs - 2 * QUIET_MS;
 /** Settings of the services beside a crowd. */
 export const CROWD_SETTINGS = {
   dispatcher: { ATTEMPT_TIMEOUT_SECONDS },
-  "management-api": { ATTEMPT_TIMEOUT_SECONDS, MANUAL_DELIVERIES_PER_MINUTE: "100000" },
+  "management-api": { ATTEMPT_TIMEOUT_SECONDS },
 };
 
 export const CROWD_CONDITIONS = {

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { deliverManually, floodManually } from "../manual-traffic.ts";
+import { addManualEndpoints, deliverManually, floodManually } from "../manual-traffic.ts";
 import type { Row } from "../row.ts";
 import { startHerald } from "../running-herald.ts";
 import { SAMPLE_BODY } from "../sample-body.ts";
@@ -33,27 +33,38 @@ export const manualFloodRow: Row = {
     const seconds = Math.min(options.seconds, MAX_SECONDS);
     const settings = CROWD_SETTINGS;
     const { herald, traffic, close } = await startHerald(environment, { name: "manual-flood", endpoints: 1, settings });
-    const endpoint = await traffic.addEndpoint("manual");
-    const flooded: AddedEndpoint[] = [];
-    while (flooded.length < FLOODERS) flooded.push(await traffic.addEndpoint(`flooded-${flooded.length}`));
+    const endpoints = await addManualEndpoints(traffic);
+    let organizations = 0;
+
+    /** Of organizations that have made none in this minute. */
+    async function addFlooded(): Promise<AddedEndpoint[]> {
+      const flooded: AddedEndpoint[] = [];
+      while (flooded.length < FLOODERS) {
+        const endpoint = await traffic.addEndpoint(`flooded-${organizations++}`);
+        await endpoint.answer(SLOW_ANSWER);
+        flooded.push(endpoint);
+      }
+      return flooded;
+    }
+
     options.progress("Warming up");
-    await deliverManually(endpoint, WARM_UP_SECONDS);
+    await deliverManually(endpoints, WARM_UP_SECONDS);
     return {
       conditions: {
         "other organizations": FLOODERS,
-        "deliveries that each keeps open": OPEN_OF_EACH,
+        "deliveries that each keeps open, as far as the API lets it": OPEN_OF_EACH,
         "which are answered after exactly": `${SLOW_ANSWER.afterMs / 1_000} s`,
         "receiver answers after": "0 ms",
         "body bytes": SAMPLE_BODY.length,
         seconds,
       },
       async round() {
-        const alone = await deliverManually(endpoint, seconds);
-        for (const other of flooded) await other.answer(SLOW_ANSWER);
+        const flooded = await addFlooded();
+        const alone = await deliverManually(endpoints, seconds);
         const end = new AbortController();
         const flooding = Promise.all(flooded.map((other) => floodManually(other, OPEN_OF_EACH, end.signal)));
         await sleep(FILLING_MS);
-        const beside = await deliverManually(endpoint, seconds);
+        const beside = await deliverManually(endpoints, seconds);
         end.abort();
         for (const other of flooded) await other.answer({ afterMs: 0 });
         await flooding;
