@@ -20,6 +20,7 @@ grant execute on function make_partitions(date), drop_partitions(date, integer) 
 -- publishers and dispatchers have written it reads.
 grant select, insert, update, delete on webhook_endpoint, catch_up to herald_api;
 grant insert on erasure to herald_api;
+grant select, insert on endpoint_change to herald_api;
 grant select, insert on delivery, due to herald_api;
 grant select on business_event, attempt, dispatcher to herald_api;
 
@@ -30,6 +31,7 @@ grant select, insert, delete on business_event, delivery, due to herald_publishe
 grant select, delete on delivery_attempt, business_event_rest, delivery_rest, delivery_attempt_rest to herald_publisher;
 grant select on attempt to herald_publisher;
 grant select, update, delete on catch_up, erasure to herald_publisher;
+grant select, delete on endpoint_change to herald_publisher;
 grant select, delete on notice to herald_publisher;
 grant update (publish_at) on notice to herald_publisher;
 -- To tell how long the oldest transaction of any user has held back vacuum.
@@ -48,4 +50,4 @@ grant update (state, attempt_count, attempted_at, duration_ms, status_code, erro
     traceparent)
   on delivery to herald_dispatcher;
 grant insert on delivery_attempt to herald_dispatcher;
-grant insert on notice to herald_dispatcher;
+grant insert on notice, endpoint_change to herald_dispatcher;

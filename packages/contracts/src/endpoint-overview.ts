@@ -1,6 +1,6 @@
 import type { Static } from "typebox";
 import { attempt, WebhookDeliverySummary } from "./deliveries.ts";
-import { count, eventType, flag, listOf, object, oneOf, orNull, refOrNull, refTo, time, uuid } from "./json-schema.ts";
+import { count, eventType, flag, listOf, object, oneOf, orNull, refOrNull, refTo, text, time, uuid } from "./json-schema.ts";
 import { endpoint } from "./webhooks.ts";
 
 // All of this is additive to SPEC.
@@ -26,6 +26,9 @@ const overview = {
     oneOf(["paused", "failures"], "`paused` by an admin, or disabled by Herald after `failures`; null while enabled."),
   ),
   disabledAtUtc: orNull(time("Since when it is disabled; null while enabled.")),
+  disabledBy: orNull(
+    text("The admin who paused it, by name; null while enabled, where Herald disabled it, and where nobody knows."),
+  ),
   nextTryAtUtc: orNull(
     time(
       "Where the latest attempt failed: when the next one may begin. It is past while that is about to happen. Null while " +

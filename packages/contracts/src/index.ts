@@ -7,6 +7,7 @@ export type {
   DeliveryPage,
   WebhookDeliverySummary,
 } from "./deliveries.ts";
+export type { ChangedSettings, EndpointChange, EndpointChangePage } from "./endpoint-changes.ts";
 export type { EndpointDetails, EndpointOverview, FailedAttempt, HourOfDeliveries } from "./endpoint-overview.ts";
 export {
   ENTITY_TYPE_OF,
@@ -23,7 +24,17 @@ export type { Notice, NoticeAttempt } from "./notices.ts";
 export type { FieldProblem, Problem } from "./problems.ts";
 export { isOrganizationId, isUtcTime, isUuid, ORGANIZATION_ID_PATTERN, ORGANIZATION_ID_RULE } from "./rules.ts";
 export type { ApiLimits, EventTypeInfo, SessionInfo } from "./session.ts";
-export { type DeliveryState, NOTICE_TYPES, type NoticeType, OUTCOMES, type Outcome } from "./vocabulary.ts";
+export {
+  CHANGE_KINDS,
+  CHANGED_BY,
+  type ChangedBy,
+  type ChangeKind,
+  type DeliveryState,
+  NOTICE_TYPES,
+  type NoticeType,
+  OUTCOMES,
+  type Outcome,
+} from "./vocabulary.ts";
 export type {
   CheckWebhookRequest,
   CheckWebhookResponse,

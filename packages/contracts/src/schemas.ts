@@ -6,6 +6,7 @@ import {
   DeliveryQuery,
   WebhookDeliverySummary,
 } from "./deliveries.ts";
+import { ChangedSettings, EndpointChange, EndpointChangePage, EndpointChangeQuery } from "./endpoint-changes.ts";
 import { EndpointDetails, EndpointOverview, FailedAttempt, HourOfDeliveries } from "./endpoint-overview.ts";
 import type { Schema } from "./json-schema.ts";
 import { DEFAULT_API_LIMITS } from "./limits.ts";
@@ -39,6 +40,10 @@ const components = {
   EndpointDetails,
   HourOfDeliveries,
   FailedAttempt,
+  EndpointChange,
+  ChangedSettings,
+  EndpointChangePage,
+  EndpointChangeQuery,
   SessionInfo,
   EventTypeInfo,
   Problem,

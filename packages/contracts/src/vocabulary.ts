@@ -21,3 +21,11 @@ export type Outcome = (typeof OUTCOMES)[number];
  */
 export const NOTICE_TYPES = ["endpoint.failing", "endpoint.disabled"] as const;
 export type NoticeType = (typeof NOTICE_TYPES)[number];
+
+/** What happened to an endpoint's settings. */
+export const CHANGE_KINDS = ["created", "edited", "paused", "resumed", "disabled"] as const;
+export type ChangeKind = (typeof CHANGE_KINDS)[number];
+
+/** Who changed them. */
+export const CHANGED_BY = ["admin", "operator", "herald"] as const;
+export type ChangedBy = (typeof CHANGED_BY)[number];

@@ -29,6 +29,9 @@ $$;
 CREATE TYPE "disabled_reason" AS ENUM ('paused', 'failures');
 
 -- CreateEnum
+CREATE TYPE "changed_by" AS ENUM ('admin', 'operator', 'herald');
+
+-- CreateEnum
 CREATE TYPE "delivery_state" AS ENUM ('pending', 'succeeded', 'exhausted');
 
 -- CreateEnum
@@ -50,10 +53,26 @@ CREATE TABLE "webhook_endpoint" (
     "paused_until" TIMESTAMPTZ(3),
     "disabled_reason" "disabled_reason",
     "disabled_at" TIMESTAMPTZ(3),
+    "disabled_by" TEXT,
     "created_at" TIMESTAMPTZ(3) NOT NULL,
     "updated_at" TIMESTAMPTZ(3) NOT NULL,
 
     CONSTRAINT "webhook_endpoint_pkey" PRIMARY KEY ("id")
+);
+
+-- CreateTable
+CREATE TABLE "endpoint_change" (
+    "endpoint_id" UUID NOT NULL,
+    "revision" BIGINT NOT NULL,
+    "changed_at" TIMESTAMPTZ(3) NOT NULL,
+    "changed_by" "changed_by" NOT NULL,
+    "subject" TEXT,
+    "name" TEXT,
+    "before" JSONB,
+    "after" JSONB NOT NULL,
+    "secret_replaced" BOOLEAN NOT NULL,
+
+    CONSTRAINT "endpoint_change_pkey" PRIMARY KEY ("endpoint_id","revision")
 );
 
 -- CreateTable
@@ -185,6 +204,9 @@ CREATE TABLE "notice" (
 
 -- CreateIndex
 CREATE INDEX "webhook_endpoint_organization_id_id_idx" ON "webhook_endpoint"("organization_id", "id");
+
+-- CreateIndex
+CREATE INDEX "endpoint_change_changed_at_idx" ON "endpoint_change"("changed_at");
 
 -- CreateIndex
 CREATE INDEX "catch_up_priority_due_at_idx" ON "catch_up"("priority", "due_at");

@@ -55,6 +55,28 @@ test("§9.1 disabling changes the version, counting does not", async () => {
   expect((await endpointOf(endpoint.id)).revision).toBe(endpoint.revision + 1n);
 });
 
+test("the endpoint's changes tell that Herald disabled it, and nothing of failures before", async () => {
+  const endpoint = await insertEndpoint(db.database.prisma);
+  const changes = () => db.database.prisma.endpointChange.findMany({ where: { endpointId: endpoint.id } });
+  await settleRun(endpoint, [false, false, false, false]);
+  expect(await changes()).toEqual([]);
+  await settleRun(endpoint, [false]);
+  const { name, url, events } = endpoint;
+  expect(await changes()).toEqual([
+    {
+      endpointId: endpoint.id,
+      revision: endpoint.revision + 1n,
+      changedAt: NOW,
+      changedBy: "herald",
+      subject: null,
+      name: null,
+      before: { name, url, events, enabled: true },
+      after: { name, url, events, enabled: false },
+      secretReplaced: false,
+    },
+  ]);
+});
+
 test("a result from before the latest edit changes its delivery and not the endpoint's count", async () => {
   const endpoint = await insertEndpoint(db.database.prisma, { revision: 7n });
   const claim = await claimed(endpoint);

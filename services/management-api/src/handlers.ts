@@ -15,6 +15,8 @@ import type { ManagementApiConfig } from "./config.ts";
 import { deliverManually } from "./deliveries/deliver-manually.ts";
 import { type HistoryFilter, listDeliveries, readDelivery } from "./deliveries/history.ts";
 import { toDeliverySummary } from "./deliveries/summary.ts";
+import { authorOf } from "./endpoints/author.ts";
+import { type ChangeFilter, listChanges } from "./endpoints/changes.ts";
 import { deleteEndpoint } from "./endpoints/delete-endpoint.ts";
 import type { EndpointKey } from "./endpoints/find-endpoint.ts";
 import { listOverviews, readDetails } from "./endpoints/overview.ts";
@@ -80,18 +82,20 @@ export function createHandlers(needed: HandlerParts): Handlers {
       const rows = await listEndpoints(reading.queries, { organizationId, now: clock.now() });
       return rows.map((row) => toEndpointSummary(row, row.deliveries.map(toDeliverySummary)));
     },
-    createWebhook: ({ organizationId, body }: ApiRequest<SaveWebhookRequest>) =>
-      createEndpoint(parts, organizationId, body),
+    createWebhook: ({ organizationId, body, caller }: ApiRequest<SaveWebhookRequest>) =>
+      createEndpoint(parts, organizationId, body, authorOf(caller)),
     listOverviews: ({ organizationId }) => listOverviews(reading, organizationId),
     checkWebhook: async ({ badFields }) => ({ errors: badFields }),
     readWebhook: (request) => readDetails(reading, keyOf(request)),
-    editWebhook: (request: ApiRequest<SaveWebhookRequest>) => editEndpoint(parts, keyOf(request), request.body),
+    editWebhook: (request: ApiRequest<SaveWebhookRequest>) =>
+      editEndpoint(parts, keyOf(request), request.body, authorOf(request.caller)),
     deleteWebhook: (request: ApiRequest<DeleteWebhookRequest>) =>
       deleteEndpoint(parts, keyOf(request), request.body.version),
     deliverManually: (request: ApiRequest<DeliverRequest>) => deliverManually(parts, keyOf(request), request.body),
     listDeliveries: (request: ApiRequest<unknown, HistoryFilter>) =>
       listDeliveries(reading, keyOf(request), request.query),
     readDelivery: (request) => readDelivery(reading, keyOf(request), request.params.deliveryId ?? "", headers),
+    listChanges: (request: ApiRequest<unknown, ChangeFilter>) => listChanges(reading, keyOf(request), request.query),
     readSession: async ({ caller }) => sessionOf(caller, config),
     listEventTypes: async () => eventTypes,
   };

@@ -172,6 +172,20 @@ export const operations = {
     problems: ["webhook_not_found", "delivery_not_found"],
     isAdditive: true,
   },
+  listChanges: {
+    method: "get",
+    path: "/webhooks/{id}/changes",
+    access: "view",
+    summary: "See who changed an endpoint",
+    description:
+      "Every change of its settings, newest first, automatic disabling included: who made it, when, and what was before and " +
+      "after. Secrets are never part of it. Changes are kept as long as deliveries; a deletion erases them.",
+    query: "EndpointChangeQuery",
+    rate: "reads",
+    success: { status: 200, description: "A part of the changes.", schema: "EndpointChangePage" },
+    problems: ["invalid_request", "webhook_not_found"],
+    isAdditive: true,
+  },
   readSession: {
     method: "get",
     path: "/session",

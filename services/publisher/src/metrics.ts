@@ -74,7 +74,7 @@ export function createMetrics(registry: Registry) {
   };
   startAtZero(metrics.events, "result", ["received", "stale", "ignored", "rejected"]);
   startAtZero(metrics.hints, "result", ["sent", "dropped"]);
-  startAtZero(metrics.erased, "kind", ["day", "delivery", "event"]);
+  startAtZero(metrics.erased, "kind", ["day", "delivery", "event", "change"]);
   startAtZero(metrics.taskFailures, "task", TASKS);
   for (const type of NOTICE_TYPES) {
     for (const result of ["published", "unrouted", "failed"]) metrics.notices.inc({ type, result }, 0);

@@ -1,6 +1,7 @@
 import { shrinkingPages } from "@herald/common/database/shrinking";
 import { endOf } from "./partitions/days.ts";
 import { retryLocked } from "./partitions/retry-locked.ts";
+import { eraseChanges } from "./sql/erase-changes.ts";
 import { type ErasedPage, type ErasePage, eraseRestOfDeliveries, eraseRestOfEvents } from "./sql/erase-rest.ts";
 import { dropPartitions, readPartitions } from "./sql/partitions.ts";
 import { resting, stepFailed, type TaskParts } from "./task.ts";
@@ -12,15 +13,15 @@ export interface RetentionOptions {
   pageSize: number;
 }
 
-/** How much of each kind; deliveries and events are those out of the `*_rest` partitions. */
-export type Erased = Record<"day" | "delivery" | "event", number>;
+/** How much of each kind; deliveries and events are those out of the `*_rest` partitions, changes those of endpoints' settings. */
+export type Erased = Record<"day" | "delivery" | "event" | "change", number>;
 
 /** Unfinished deliveries of a day that move at the most: they are copied while everybody waits. A day with more of them stays. */
 const MAX_UNFINISHED = 2_000;
 
 /**
  * Erases what is too old: drops the partitions of days that are over for long enough, and erases what ended as long ago in the
- * `*_rest` partitions. What is unfinished stays. Old is what both clocks say is old, this process's and PostgreSQL's: a clock
+ * `*_rest` partitions, and the changes of endpoints of that time. What is unfinished stays. Old is what both clocks say is old, this process's and PostgreSQL's: a clock
  * that is wrong must not drop the history. Several processes may do this at once.
  *
  * A day or a page that fails is logged and counted, and delays no other; the next pass tries it again.
@@ -35,7 +36,7 @@ export async function eraseOld(
   const { queries, clock, metrics, log } = parts;
   const { days, serverNow } = await readPartitions(queries);
   const endedBefore = new Date(Math.min(clock.now().getTime(), serverNow.getTime()) - keepMs);
-  const erased: Erased = { day: 0, delivery: 0, event: 0 };
+  const erased: Erased = { day: 0, delivery: 0, event: 0, change: 0 };
   let failures = 0;
 
   await dropDays(days.filter((day) => endOf(day) <= endedBefore));
@@ -43,8 +44,9 @@ export async function eraseOld(
     eraseRest("delivery", eraseRestOfDeliveries),
   );
   await step("old events can't be erased; the next pass tries again", {}, () => eraseRest("event", eraseRestOfEvents));
+  await step("old changes of endpoints can't be erased; the next pass tries again", {}, eraseOldChanges);
 
-  if (erased.day + erased.delivery + erased.event > 0) log.info("erased what was too old", { ...erased });
+  if (Object.values(erased).some((many) => many > 0)) log.info("erased what was too old", { ...erased });
   if (failures === 0 && !signal.aborted) metrics.retentionPassed.setToCurrentTime();
   return erased;
 
@@ -76,6 +78,16 @@ export async function eraseOld(
       count(kind, page.erasedCount);
       after = page.last;
     } while (after !== null && !signal.aborted);
+  }
+
+  async function eraseOldChanges(): Promise<void> {
+    const inPages = shrinkingPages({ max });
+    let many: number;
+    do {
+      const page = (pageSize: number) => eraseChanges(queries, { changedBefore: endedBefore, pageSize });
+      many = await resting(() => inPages(page), signal);
+      count("change", many);
+    } while (many > 0 && !signal.aborted);
   }
 
   function count(kind: keyof Erased, more: number): void {

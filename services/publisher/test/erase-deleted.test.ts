@@ -39,6 +39,12 @@ async function insertHistory(endpoint: Endpoint, finished: number, unfinished: n
   }
 }
 
+async function insertChanges({ id }: Endpoint, count: number): Promise<void> {
+  const change = { endpointId: id, changedAt: ROW_TIME, changedBy: "admin" as const, after: {}, secretReplaced: false };
+  const data = Array.from({ length: count }, (_, index) => ({ ...change, revision: index + 1 }));
+  await db.database.prisma.endpointChange.createMany({ data });
+}
+
 /** Deletes an endpoint as the API does: what it leaves is erased from now on, and looked at again after 15 minutes. */
 async function deleteEndpoint({ id }: Endpoint): Promise<void> {
   await db.database.prisma.webhookEndpoint.delete({ where: { id } });
@@ -52,6 +58,7 @@ async function left({ id }: Endpoint) {
   return {
     deliveries: await db.database.prisma.delivery.count({ where }),
     due: await db.database.prisma.due.count({ where }),
+    changes: await db.database.prisma.endpointChange.count({ where }),
   };
 }
 const erasureOf = ({ id }: Endpoint) => db.database.prisma.erasure.findUnique({ where: { endpointId: id } });
@@ -63,10 +70,12 @@ test("what a deleted endpoint leaves is erased, page by page, and nothing of oth
   const other = await insertEndpoint(db.database.prisma, { organizationId: endpoint.organizationId });
   await insertHistory(endpoint, 20, 15);
   await insertHistory(other, 1, 1);
+  await insertChanges(endpoint, 50);
+  await insertChanges(other, 1);
   await deleteEndpoint(endpoint);
   await run();
-  expect(await left(endpoint)).toEqual({ deliveries: 0, due: 0 });
-  expect(await left(other)).toEqual({ deliveries: 2, due: 1 });
+  expect(await left(endpoint)).toEqual({ deliveries: 0, due: 0, changes: 0 });
+  expect(await left(other)).toEqual({ deliveries: 2, due: 1, changes: 1 });
   expect(await db.database.prisma.deliveryAttempt.count()).toBe(2);
 });
 
@@ -79,10 +88,10 @@ test("what a fan-out adds after the endpoint was deleted goes with a last look 1
   await insertHistory(endpoint, 0, 3);
   clock.advance(14 * MINUTE_MS);
   await run();
-  expect(await left(endpoint)).toEqual({ deliveries: 3, due: 3 });
+  expect(await left(endpoint)).toEqual({ deliveries: 3, due: 3, changes: 0 });
   clock.advance(MINUTE_MS);
   await run();
-  expect(await left(endpoint)).toEqual({ deliveries: 0, due: 0 });
+  expect(await left(endpoint)).toEqual({ deliveries: 0, due: 0, changes: 0 });
   expect(await erasureOf(endpoint)).toBeNull();
 });
 
@@ -101,11 +110,11 @@ test("an endpoint whose erasure fails delays no other, and is tried again when i
         : db.database.queries.$queryRaw(strings, ...values),
   };
   await run({ queries });
-  expect(await left(unlucky)).toEqual({ deliveries: 2, due: 1 });
-  expect(await left(next)).toEqual({ deliveries: 0, due: 0 });
+  expect(await left(unlucky)).toEqual({ deliveries: 2, due: 1, changes: 0 });
+  expect(await left(next)).toEqual({ deliveries: 0, due: 0, changes: 0 });
   clock.advance(OPTIONS.leaseMs);
   await run();
-  expect(await left(unlucky)).toEqual({ deliveries: 0, due: 0 });
+  expect(await left(unlucky)).toEqual({ deliveries: 0, due: 0, changes: 0 });
 });
 
 test("a long erasure goes behind the others after ten pages", async () => {
@@ -129,7 +138,7 @@ test("a long erasure goes behind the others after ten pages", async () => {
   };
   await run({ queries });
   expect(order).toEqual([...Array(10).fill("long"), "short", "short", "long", "long"]);
-  expect(await left(long)).toEqual({ deliveries: 0, due: 0 });
+  expect(await left(long)).toEqual({ deliveries: 0, due: 0, changes: 0 });
 });
 
 test("several publishers at once erase everything", async () => {
@@ -139,7 +148,7 @@ test("several publishers at once erase everything", async () => {
     await deleteEndpoint(endpoint);
   }
   await Promise.all([run(), run(), run()]);
-  for (const endpoint of endpoints) expect(await left(endpoint)).toEqual({ deliveries: 0, due: 0 });
+  for (const endpoint of endpoints) expect(await left(endpoint)).toEqual({ deliveries: 0, due: 0, changes: 0 });
 });
 
 test("a stop ends the erasure after the page under way, and the next run goes on at once", async () => {
@@ -155,7 +164,7 @@ test("a stop ends the erasure after the page under way, and the next run goes on
     },
   };
   await run({ queries, signal: stopping.signal });
-  expect(await left(endpoint)).toEqual({ deliveries: 15, due: 0 });
+  expect(await left(endpoint)).toEqual({ deliveries: 15, due: 0, changes: 0 });
   await run();
-  expect(await left(endpoint)).toEqual({ deliveries: 0, due: 0 });
+  expect(await left(endpoint)).toEqual({ deliveries: 0, due: 0, changes: 0 });
 });

@@ -2,6 +2,7 @@ import type {
   DeliverRequest,
   DeliveryDetails,
   DeliveryPage,
+  EndpointChangePage,
   EndpointDetails,
   EndpointOverview,
   EventTypeInfo,
@@ -107,6 +108,18 @@ export const deliveryQuery = (id: string, deliveryId: string) =>
       const state = query.state.data?.state;
       return state === "succeeded" || state === "exhausted" ? false : every(LIVE_MS)();
     },
+  });
+
+export const changesQuery = (id: string) =>
+  infiniteQueryOptions({
+    queryKey: ["changes", id],
+    queryFn: ({ pageParam, signal }) => {
+      const cursor = pageParam === null ? "" : `&cursor=${encodeURIComponent(pageParam)}`;
+      return call<EndpointChangePage>(`/webhooks/${id}/changes?limit=${PAGE_SIZE}${cursor}`, { signal });
+    },
+    initialPageParam: null as string | null,
+    getNextPageParam: (page) => page.nextCursor,
+    refetchInterval: every(ALL_PAGES_MS),
   });
 
 /** A delivery's row from any loaded list, to show until its details are loaded. */

@@ -1,6 +1,7 @@
 import { parseArgs } from "node:util";
 import { serviceSettings } from "@herald/common/config/common-settings";
 import { readConfig } from "@herald/common/config/read-config";
+import { OPERATOR } from "@herald/common/database/endpoint-change";
 import type { Queries } from "@herald/common/database/queries";
 import { catchUpAgainAt, updateEndpoint } from "@herald/common/database/update-endpoint";
 import { type Command, type CommandContext, UsageError } from "../command.ts";
@@ -95,6 +96,7 @@ async function resumeEndpoint(
     events,
     enabled: true,
     sealedSecret: null,
+    author: OPERATOR,
     now,
     catchUpAgainAt: catchUpAgainAt(now, { statementTimeoutMs }),
   });

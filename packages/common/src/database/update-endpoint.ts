@@ -1,3 +1,4 @@
+import { type Author, settingsOf } from "./endpoint-change.ts";
 import { Prisma } from "./generated/client.ts";
 import type { Queries } from "./queries.ts";
 
@@ -23,6 +24,7 @@ export interface EndpointUpdate {
   events: string[];
   /** Null keeps the secret. */
   sealedSecret: string | null;
+  author: Author;
   now: Date;
   /** When a catch-up that the edit asks for is made once more. */
   catchUpAgainAt: Date;
@@ -44,16 +46,17 @@ export function catchUpAgainAt(now: Date, { statementTimeoutMs }: { statementTim
  *
  * - resumed: the run of failures ends, and the publisher is told to catch up
  * - subscribed to more events: the publisher is told to catch up
- * - paused: the reason and the time are stored; an endpoint that Herald disabled keeps its own. What waits is left as it is
+ * - paused: the reason, the time and who did it are stored; an endpoint that Herald disabled keeps its own. What waits is left as it is
+ * - changed in any way: the trail has what was before and after. An edit that changes nothing leaves no trace
  *
  * Returns null where the organization has no such endpoint in that revision.
  *
- * Locks the endpoint, and its row of `catch_up` where it is told. Walks webhook_endpoint_pkey twice, and catch_up_pkey. Of
+ * Locks the endpoint, and its row of `catch_up` where it is told. Walks webhook_endpoint_pkey twice, catch_up_pkey and endpoint_change_pkey. Of
  * two edits of one revision the second waits for the first, and then finds another revision. Every edit makes a new
  * revision, also an edit that changes nothing.
  */
 export async function updateEndpoint(queries: Queries, update: EndpointUpdate): Promise<EndpointRow | null> {
-  const { id, organizationId, revision, name, url, enabled, events, sealedSecret, now, catchUpAgainAt } = update;
+  const { id, organizationId, revision, name, url, enabled, events, sealedSecret, author, now, catchUpAgainAt } = update;
   // `before` is read without a lock, and may be older than the row that is changed. Flag and events are the same in both,
   // since the revision is, and the revision grows with every change of theirs.
   const resumed = Prisma.sql`(${enabled} and not before.enabled)`;
@@ -76,6 +79,9 @@ export async function updateEndpoint(queries: Queries, update: EndpointUpdate): 
           disabled_at = case
             when ${enabled} then null when before.enabled then ${now}::timestamptz else endpoint.disabled_at
           end,
+          disabled_by = case
+            when ${enabled} then null when before.enabled then ${author.name ?? author.subject} else endpoint.disabled_by
+          end,
           updated_at = ${now}::timestamptz
       from webhook_endpoint as before
       where before.id = endpoint.id
@@ -83,12 +89,19 @@ export async function updateEndpoint(queries: Queries, update: EndpointUpdate): 
         and endpoint.id = ${id}::uuid
         and endpoint.organization_id = ${organizationId}
         and endpoint.revision = ${revision}
-      returning endpoint.*, ${resumed} or (${enabled} and not before.events @> ${events}::text[]) as misses_events
+      returning endpoint.*, ${resumed} or (${enabled} and not before.events @> ${events}::text[]) as misses_events,
+        ${settingsOf("before")} as settings_before, ${settingsOf("endpoint")} as settings_after
     ), told as (
       insert into catch_up (endpoint_id, priority, due_at, again_at)
       select id, 0, ${now}::timestamptz, ${catchUpAgainAt}::timestamptz from edited where misses_events
       on conflict (endpoint_id) do update
       set priority = 0, due_at = excluded.due_at, cursor = null, again_at = excluded.again_at, complete_to = null
+    ), recorded as (
+      insert into endpoint_change (endpoint_id, revision, changed_at, changed_by, subject, name, before, after, secret_replaced)
+      select id, revision, ${now}::timestamptz, ${author.changedBy}::changed_by, ${author.subject}, ${author.name},
+        settings_before, settings_after, ${sealedSecret}::text is not null
+      from edited
+      where settings_before <> settings_after or ${sealedSecret}::text is not null
     )
     select id, name, url, enabled, consecutive_failures as "consecutiveFailures", events, revision from edited`;
   return row ?? null;

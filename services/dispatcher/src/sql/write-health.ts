@@ -1,14 +1,15 @@
 import { randomUUID } from "node:crypto";
+import { settingsOf } from "@herald/common/database/endpoint-change";
 import { firstIdAt } from "@herald/common/database/ids";
 import type { Queries } from "@herald/common/database/queries";
 import type { Health, HealthStep } from "../health/health.ts";
 
 /**
- * Writes a step of an endpoint's health, and its notice with it, so that no crash comes between the two. Returns false where
+ * Writes a step of an endpoint's health, and with it its notice, and the change where it disables the endpoint, so that no crash comes between them. Returns false where
  * nothing was written: the endpoint is not as `before` any more, or another transaction holds its row. The caller reads again.
  *
  * Locks that endpoint's row; does not wait for it, and then writes the very version that it locked (`ctid`). Walks
- * webhook_endpoint_pkey.
+ * webhook_endpoint_pkey, and endpoint_change_pkey where it disables.
  */
 export async function writeHealth(
   queries: Queries,
@@ -38,7 +39,12 @@ export async function writeHealth(
           revision = revision + (${step.disabled}::boolean)::int
       from free
       where endpoint.id = ${endpointId}::uuid and endpoint.ctid = free.ctid
-      returning endpoint.id, organization_id, name, url
+      returning endpoint.id, organization_id, name, url, revision, ${settingsOf("endpoint")} as settings
+    ), recorded as (
+      insert into endpoint_change (endpoint_id, revision, changed_at, changed_by, before, after, secret_replaced)
+      select id, revision, ${now}::timestamptz, 'herald', settings || '{"enabled": true}', settings, false
+      from written
+      where ${step.disabled}::boolean
     ), told as (
       insert into notice
         (id, type, organization_id, endpoint_id, endpoint_name, endpoint_url, failure_run, occurred_at, publish_at)

@@ -5,6 +5,8 @@ import type { AuthenticationConfig } from "./settings.ts";
 /** Who sent a request, by the claims of the token. */
 export interface Caller {
   subject: string;
+  /** What people call them; null where the token says nothing that can be shown. */
+  name: string | null;
   /** Null where the token names none, or one that breaks the rule for organization ids. */
   organizationId: string | null;
   permissions: ReadonlySet<string>;
@@ -19,6 +21,7 @@ export function callerOf(claims: JWTPayload, config: AuthenticationConfig): Call
   const organizationId = claims[config.AUTH_ORGANIZATION_CLAIM];
   return {
     subject: claims.sub ?? "",
+    name: nameOf(claims[config.AUTH_NAME_CLAIM]),
     organizationId: isOrganizationId(organizationId) ? organizationId : null,
     permissions: namesIn(claims[config.AUTH_PERMISSIONS_CLAIM]),
     subscription: textOf(claims[config.AUTH_SUBSCRIPTION_CLAIM]),
@@ -26,6 +29,15 @@ export function callerOf(claims: JWTPayload, config: AuthenticationConfig): Call
     entitlements: namesIn(claims[config.AUTH_ENTITLEMENTS_CLAIM]),
     expiresAt: new Date((claims.exp ?? 0) * 1000),
   };
+}
+
+const MAX_NAME = 200;
+
+/** A name is shown to others and stored: nothing that hides, turns round or breaks what stands beside it. */
+function nameOf(claim: unknown): string | null {
+  const name = textOf(claim);
+  if (name === null || name.length > MAX_NAME) return null;
+  return /[\p{Cc}\p{Cs}\p{Bidi_Control}]/u.test(name) || !/[\p{L}\p{N}]/u.test(name) ? null : name;
 }
 
 function textOf(claim: unknown): string | null {

@@ -24,6 +24,12 @@ export const authenticationSettings = {
     minLength: 1,
     description: "Claim that holds the caller's organization.",
   },
+  AUTH_NAME_CLAIM: {
+    type: "string",
+    default: "name",
+    minLength: 1,
+    description: "Claim that holds the caller's name, as other admins see it beside what the caller changed.",
+  },
   AUTH_PERMISSIONS_CLAIM: {
     type: "string",
     default: "permissions",

@@ -75,6 +75,7 @@ function toOverview(row: OverviewRow, hours: Date[]): EndpointOverview {
     ...summary,
     disabledReason: row.disabledReason,
     disabledAtUtc: toUtc(row.disabledAt),
+    disabledBy: row.disabledBy,
     nextTryAtUtc: toUtc(row.nextTryAt),
     cutOffSinceUtc: toUtc(row.cutOffSince),
     createdAtUtc: toUtc(row.createdAt),

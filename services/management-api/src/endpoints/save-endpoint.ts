@@ -1,3 +1,4 @@
+import type { Author } from "@herald/common/database/endpoint-change";
 import type { Prisma, PrismaClient } from "@herald/common/database/generated/client";
 import type { Queries } from "@herald/common/database/queries";
 import { catchUpAgainAt, updateEndpoint } from "@herald/common/database/update-endpoint";
@@ -33,6 +34,7 @@ export async function createEndpoint(
   parts: SaveParts,
   organizationId: string,
   request: SaveWebhookRequest,
+  author: Author,
 ): Promise<SaveWebhookResponse> {
   const { prisma, secrets, clock, newId, maxEndpoints } = parts;
   // The sealed secret is bound to the id, so the id is made here and not by PostgreSQL.
@@ -49,11 +51,14 @@ export async function createEndpoint(
     sealedSecret: secrets.seal(signingSecret, id),
     disabledReason: request.enabled ? null : ("paused" as const),
     disabledAt: request.enabled ? null : now,
+    disabledBy: request.enabled ? null : (author.name ?? author.subject),
     createdAt: now,
     updatedAt: now,
   };
   const catchUp = { endpointId: id, dueAt: now, againAt: catchUpAgainAt(now, parts) };
-  if (!(await insertEndpoint(prisma, { row, catchUp, maxEndpoints }))) {
+  const { name, url, enabled, events } = row;
+  const change = { endpointId: id, revision: 1n, changedAt: now, ...author, after: { name, url, enabled, events }, secretReplaced: false };
+  if (!(await insertEndpoint(prisma, { row, catchUp, change, maxEndpoints }))) {
     throw new ProblemError("endpoint_limit_reached", {
       detail:
         `The organization has ${maxEndpoints} endpoints, which is as many as it may have. ` +
@@ -64,7 +69,7 @@ export async function createEndpoint(
 }
 
 /**
- * Inserts an endpoint with its first catch-up unless its organization has `maxEndpoints` already. Returns whether it did.
+ * Inserts an endpoint with its first catch-up and the first entry of its trail, unless its organization has `maxEndpoints` already. Returns whether it did.
  *
  * Locks the organization against other creates until the end of the transaction, so that two creates at once can't both
  * take the last place. The lock is an advisory lock, since no row stands for an organization. The count is a statement of
@@ -75,8 +80,14 @@ async function insertEndpoint(
   {
     row,
     catchUp,
+    change,
     maxEndpoints,
-  }: { row: Prisma.WebhookEndpointUncheckedCreateInput; catchUp: Prisma.CatchUpCreateInput; maxEndpoints: number },
+  }: {
+    row: Prisma.WebhookEndpointUncheckedCreateInput;
+    catchUp: Prisma.CatchUpCreateInput;
+    change: Prisma.EndpointChangeUncheckedCreateInput;
+    maxEndpoints: number;
+  },
 ): Promise<boolean> {
   return await prisma.$transaction(
     async (transaction) => {
@@ -85,6 +96,7 @@ async function insertEndpoint(
       if (count >= maxEndpoints) return false;
       await transaction.webhookEndpoint.create({ data: row, select: { id: true } });
       await transaction.catchUp.create({ data: catchUp, select: { endpointId: true } });
+      await transaction.endpointChange.create({ data: change, select: { endpointId: true } });
       return true;
     },
     { timeout: TRANSACTION_TIMEOUT_MS },
@@ -107,6 +119,7 @@ export async function editEndpoint(
   parts: SaveParts,
   { id, organizationId }: EndpointKey,
   request: SaveWebhookRequest,
+  author: Author,
 ): Promise<SaveWebhookResponse> {
   const { prisma, queries, secrets, clock } = parts;
   const signingSecret = request.rotateSecret ? newSigningSecret() : null;
@@ -120,6 +133,7 @@ export async function editEndpoint(
     enabled: request.enabled,
     events: [...new Set(request.events)],
     sealedSecret: signingSecret === null ? null : secrets.seal(signingSecret, id),
+    author,
     now,
     catchUpAgainAt: catchUpAgainAt(now, parts),
   });

@@ -9,6 +9,7 @@ import { newestDeliveries } from "./newest-deliveries.ts";
 export interface OverviewRow extends EndpointRow {
   disabledReason: "paused" | "failures" | null;
   disabledAt: Date | null;
+  disabledBy: string | null;
   createdAt: Date;
   updatedAt: Date;
   failureRun: string[];
@@ -88,7 +89,7 @@ export async function endpointOverviews(queries: Reads, query: OverviewQuery): P
       group by 1
     )
     select endpoint.id, name, url, enabled, consecutive_failures as "consecutiveFailures", events, revision,
-           disabled_reason::text as "disabledReason", disabled_at as "disabledAt", endpoint.created_at as "createdAt",
+           disabled_reason::text as "disabledReason", disabled_at as "disabledAt", disabled_by as "disabledBy", endpoint.created_at as "createdAt",
            endpoint.updated_at as "updatedAt", failure_run as "failureRun", unfinished.count as unfinished,
            case when enabled and consecutive_failures > 0 then ${nextTryAt} end as "nextTryAt",
            ${cutOffSince} as "cutOffSince",

@@ -7,6 +7,7 @@ export const AUDIENCE = "herald-tests";
 /** What a caller may have besides everything, which is the default. */
 export interface TokenOptions {
   subject?: string;
+  name?: unknown;
   organizationId?: string | null;
   permissions?: unknown;
   subscription?: unknown;
@@ -25,6 +26,7 @@ export async function token(options: TokenOptions = {}): Promise<string> {
   const { organizationId = "organization-1", subject = "user-1", expiresInS = 3_600 } = options;
   const now = Math.floor(Date.now() / 1_000);
   const jwt = new SignJWT({
+    ...(options.name !== undefined && { name: options.name }),
     ...(organizationId !== null && { organization_id: organizationId }),
     permissions: options.permissions ?? ["integrations.view", "integrations.manage"],
     subscription: options.subscription ?? "active",

@@ -11,13 +11,13 @@ import { LoadError } from "../../common/feedback/LoadError.tsx";
 import { ProblemNotice } from "../../common/feedback/Notice.tsx";
 import { Skeleton } from "../../common/feedback/Skeleton.tsx";
 import { ButtonLink } from "../../common/form/Button.tsx";
+import { NextPage } from "../../common/page/NextPage.tsx";
 import { Panel } from "../../common/page/Panel.tsx";
 import { DeliveryDrawer } from "../delivery/DeliveryDrawer.tsx";
 import css from "./Deliveries.module.css";
 import { DeliveryFilterBar } from "./DeliveryFilterBar.tsx";
 import { DeliveryTable } from "./DeliveryTable.tsx";
 import { mergeHead } from "./merge-head.ts";
-import { NextPage } from "./NextPage.tsx";
 
 const DayChart = lazy(() => import("./DayChart.tsx"));
 
@@ -55,7 +55,7 @@ export function Deliveries({ webhook, openDelivery }: { webhook: EndpointDetails
             ) : query.hasNextPage ? null : (
               <NoDeliveries webhook={webhook} narrowed={isNarrowed(filters)} home={home} />
             )}
-            <NextPage query={query} count={rows.length} />
+            <NextPage query={query} count={rows.length} what="deliveries" />
           </>
         ) : query.error ? (
           <LoadError error={query.error} what="the deliveries" level={2} />

@@ -29,7 +29,7 @@ function Paused({ webhook }: { webhook: EndpointDetails }) {
       <div className={css.head}>
         <div className={css.words}>
           <h2 className={css.title}>
-            <Icon name="pause" /> Paused by an admin
+            <Icon name="pause" /> Paused by {webhook.disabledBy ?? "an admin"}
           </h2>
           <p>
             Nothing has been sent

@@ -6,6 +6,7 @@ const tabs = [
   { path: "/manual", words: "Manual delivery" },
   { path: "/signature", words: "Signature" },
   { path: "/settings", words: "Settings" },
+  { path: "/changes", words: "Changes" },
 ] as const;
 
 /** The parts of a webhook's page: links, since each has an address of its own. */

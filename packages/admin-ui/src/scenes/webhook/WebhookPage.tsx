@@ -19,6 +19,7 @@ import { Tabs } from "./Tabs.tsx";
 import { WebhookActions } from "./WebhookActions.tsx";
 import css from "./WebhookPage.module.css";
 
+const Changes = lazy(() => import("../changes/Changes.tsx"));
 const ManualDelivery = lazy(() => import("../manual-delivery/ManualDelivery.tsx"));
 const Signature = lazy(() => import("../signature/Signature.tsx"));
 const EditWebhook = lazy(() => import("../webhook-form/EditWebhook.tsx"));
@@ -56,6 +57,7 @@ function Place({ webhook, place }: { webhook: EndpointDetails; place: string }) 
   if (name === "manual") return <ManualDelivery webhook={webhook} />;
   if (name === "signature") return <Signature webhook={webhook} />;
   if (name === "settings") return <EditWebhook webhook={webhook} />;
+  if (name === "changes") return <Changes id={webhook.id} />;
   return <NotFound />;
 }
 

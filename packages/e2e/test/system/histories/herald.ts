@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { OPERATOR } from "@herald/common/database/endpoint-change";
 import { deliveryId, eventKey } from "@herald/common/database/ids";
 import type { Database } from "@herald/common/database/open-database";
 import { updateEndpoint } from "@herald/common/database/update-endpoint";
@@ -78,6 +79,7 @@ export class Herald {
       enabled,
       events: [...types],
       sealedSecret: null,
+      author: OPERATOR,
       now,
       catchUpAgainAt: now,
     });

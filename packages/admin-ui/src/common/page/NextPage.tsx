@@ -1,5 +1,5 @@
 import { useEffect, useRef } from "react";
-import { Button } from "../../common/form/Button.tsx";
+import { Button } from "../form/Button.tsx";
 import css from "./NextPage.module.css";
 
 interface Props {
@@ -10,12 +10,14 @@ interface Props {
     fetchNextPage: () => unknown;
   };
   count: number;
+  /** What the list is of, as in "deliveries". */
+  what: string;
 }
 
 const AHEAD = "600px";
 
-/** Older deliveries come as one scrolls; by keyboard there is a button. */
-export function NextPage({ query, count }: Props) {
+/** Older rows come as one scrolls; by keyboard there is a button. */
+export function NextPage({ query, count, what }: Props) {
   const { hasNextPage, isFetchingNextPage, isFetchNextPageError, fetchNextPage } = query;
   const sentinel = useRef<HTMLDivElement>(null);
   const armed = hasNextPage && !isFetchingNextPage && !isFetchNextPageError;
@@ -34,7 +36,7 @@ export function NextPage({ query, count }: Props) {
   return (
     <div ref={sentinel} className={css.more}>
       <Button kind="quiet" busy={isFetchingNextPage} onClick={() => fetchNextPage()}>
-        {isFetchNextPageError ? "Could not load older deliveries: try again" : "Load older deliveries"}
+        {isFetchNextPageError ? `Could not load older ${what}: try again` : `Load older ${what}`}
       </Button>
     </div>
   );

@@ -1,0 +1,85 @@
+import type { EndpointChange } from "@herald/contracts";
+import { useInfiniteQuery } from "@tanstack/react-query";
+import { ApiProblem } from "../../api/problem.ts";
+import { changesQuery } from "../../api/queries.ts";
+import { EmptyState } from "../../common/feedback/EmptyState.tsx";
+import { LoadError } from "../../common/feedback/LoadError.tsx";
+import { ProblemNotice } from "../../common/feedback/Notice.tsx";
+import { Skeleton } from "../../common/feedback/Skeleton.tsx";
+import { NextPage } from "../../common/page/NextPage.tsx";
+import { Panel } from "../../common/page/Panel.tsx";
+import { Time } from "../../common/time/Time.tsx";
+import css from "./Changes.module.css";
+import { changeAuthor, type ChangedField, changedFields, changeTitle } from "./change-words.ts";
+
+/** Who changed a webhook's settings, when, and what was before. */
+export default function Changes({ id }: { id: string }) {
+  const query = useInfiniteQuery(changesQuery(id));
+  const changes = query.data?.pages.flatMap((page) => page.changes);
+  return (
+    <Panel title="Changes">
+      {changes === undefined ? (
+        query.error ? (
+          <LoadError error={query.error} what="the changes" level={2} />
+        ) : (
+          <Skeleton rows={4} what="changes" />
+        )
+      ) : (
+        <>
+          {query.error instanceof ApiProblem && query.error.status !== 401 ? (
+            <ProblemNotice error={query.error} what="Could not refresh the changes." />
+          ) : null}
+          {changes.length > 0 ? (
+            <ol className={css.list} aria-label="Changes, newest first">
+              {changes.map((change) => (
+                <Change key={change.version} change={change} />
+              ))}
+            </ol>
+          ) : (
+            <EmptyState icon="clock" title="No change is kept">
+              <p>Changes are kept as long as deliveries. This webhook has not been changed since.</p>
+            </EmptyState>
+          )}
+          <NextPage query={query} count={changes.length} what="changes" />
+        </>
+      )}
+    </Panel>
+  );
+}
+
+function Change({ change }: { change: EndpointChange }) {
+  const fields = changedFields(change);
+  return (
+    <li className={css.change}>
+      <p className={css.head}>
+        <span>
+          <strong>{changeTitle(change)}</strong> by {changeAuthor(change)}
+        </span>
+        <span className={css.when}>
+          <Time iso={change.changedAtUtc} />
+        </span>
+      </p>
+      {fields.length > 0 ? (
+        <dl className={css.fields}>
+          {fields.map((field) => (
+            <div key={field.name} className={css.field}>
+              <dt>{field.name}</dt>
+              <dd>
+                <Value field={field} />
+              </dd>
+            </div>
+          ))}
+        </dl>
+      ) : null}
+    </li>
+  );
+}
+
+function Value({ field: { before, after } }: { field: ChangedField }) {
+  if (before === null) return after;
+  return (
+    <>
+      <del className={css.before}>{before}</del> <ins className={css.after}>{after}</ins>
+    </>
+  );
+}

@@ -1,0 +1,54 @@
+import type { EndpointChange } from "@herald/contracts";
+import { expect, test } from "@jest/globals";
+import { changeAuthor, changedFields, changeTitle } from "./change-words.ts";
+
+const change: EndpointChange = {
+  version: "AAAAAAAAAAI=",
+  changedAtUtc: "2026-03-01T12:00:00Z",
+  kind: "edited",
+  changedBy: "admin",
+  name: "Ana",
+  subject: "7",
+  before: {},
+  after: {},
+  secretReplaced: false,
+};
+
+test("a change is titled by what was done", () => {
+  expect(changeTitle({ ...change, before: { name: "A" }, after: { name: "B" } })).toBe("Edited");
+  expect(changeTitle({ ...change, secretReplaced: true })).toBe("Signing secret replaced");
+  expect(changeTitle({ ...change, secretReplaced: true, before: { name: "A" }, after: { name: "B" } })).toBe("Edited");
+  expect(changeTitle({ ...change, kind: "disabled", changedBy: "herald" })).toBe("Disabled after failures");
+});
+
+test.each<[string, Partial<EndpointChange>]>([
+  ["Ana", {}],
+  ["7", { name: null }],
+  ["an admin", { name: null, subject: null }],
+  ["the operator of the service", { changedBy: "operator", name: null, subject: null }],
+  ["Herald", { changedBy: "herald", name: null, subject: null }],
+])("it was %s after %j", (author, override) => {
+  expect(changeAuthor({ ...change, ...override })).toBe(author);
+});
+
+test("of the events, those are said that came and went", () => {
+  const before = { events: ["ProjectCreated" as const, "WorkItemCompleted" as const] };
+  expect(changedFields({ ...change, before, after: { events: ["WorkItemCompleted"] } })).toEqual([
+    { name: "Events removed", before: null, after: "ProjectCreated" },
+  ]);
+});
+
+test("a creation shows all settings, and an edit those before and after", () => {
+  const after = { name: "B", url: "https://b.example.com/", enabled: false, events: ["ProjectCreated" as const] };
+  expect(changedFields({ ...change, kind: "created", before: null, after })).toEqual([
+    { name: "Name", before: null, after: "B" },
+    { name: "Endpoint URL", before: null, after: "https://b.example.com/" },
+    { name: "Active", before: null, after: "No" },
+    { name: "Events", before: null, after: "ProjectCreated" },
+  ]);
+  const renamed = { ...change, before: { name: "A" }, after: { name: "B" }, secretReplaced: true };
+  expect(changedFields(renamed)).toEqual([
+    { name: "Name", before: "A", after: "B" },
+    { name: "Signing secret", before: null, after: "Replaced" },
+  ]);
+});

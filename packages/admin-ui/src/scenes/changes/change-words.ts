@@ -1,0 +1,56 @@
+import type { ChangedSettings, EndpointChange } from "@herald/contracts";
+
+const WHAT = {
+  created: "Created",
+  edited: "Edited",
+  paused: "Paused",
+  resumed: "Resumed",
+  disabled: "Disabled after failures",
+} as const;
+
+/** What was done, and by whom, in a line. */
+export function changeTitle({ kind, before, after, secretReplaced }: EndpointChange): string {
+  const touchesSettings = Object.keys({ ...before, ...after }).length > 0;
+  if (kind === "edited" && secretReplaced && !touchesSettings) return "Signing secret replaced";
+  return WHAT[kind];
+}
+
+/** Who did it: a name, the subject of a token where there is no name, or whose hand it was. */
+export function changeAuthor({ changedBy, name, subject }: EndpointChange): string {
+  if (changedBy === "herald") return "Herald";
+  if (changedBy === "operator") return "the operator of the service";
+  return name ?? subject ?? "an admin";
+}
+
+export interface ChangedField {
+  name: string;
+  /** Null where there was nothing before. */
+  before: string | null;
+  after: string;
+}
+
+/** The settings that a change touched, one by one. That it is active or not is in the title already. */
+export function changedFields({ kind, before, after, secretReplaced }: EndpointChange): ChangedField[] {
+  const fields: ChangedField[] = [];
+  const add = (name: string, wordsOf: (settings: ChangedSettings) => string | undefined): void => {
+    const now = wordsOf(after);
+    if (now !== undefined) fields.push({ name, before: (before && wordsOf(before)) ?? null, after: now });
+  };
+  add("Name", ({ name }) => name);
+  add("Endpoint URL", ({ url }) => url);
+  if (kind === "created") add("Active", ({ enabled }) => (enabled ? "Yes" : "No"));
+  if (before?.events && after.events) fields.push(...changedEvents(before.events, after.events));
+  else add("Events", ({ events }) => events?.join(", "));
+  if (secretReplaced) fields.push({ name: "Signing secret", before: null, after: "Replaced" });
+  return fields;
+}
+
+/** Of many events seldom more than one or two change: those are said, and not both lists. */
+function changedEvents(before: readonly string[], after: readonly string[]): ChangedField[] {
+  const added = after.filter((event) => !before.includes(event));
+  const removed = before.filter((event) => !after.includes(event));
+  return [
+    { name: "Events added", before: null, after: added.join(", ") },
+    { name: "Events removed", before: null, after: removed.join(", ") },
+  ].filter((field) => field.after !== "");
+}

@@ -1,0 +1,47 @@
+import { type Static, Type } from "typebox";
+import { eventType, flag, listOf, object, oneOf, orNull, refOrNull, refTo, text, time } from "./json-schema.ts";
+import { CHANGE_KINDS, CHANGED_BY } from "./vocabulary.ts";
+import { version } from "./webhooks.ts";
+
+// All of this is additive to SPEC.
+
+export const ChangedSettings = object("The settings that a change touched; of a creation, all of them.", {
+  name: Type.Optional(text("What people call the endpoint.")),
+  url: Type.Optional(text("Absolute HTTPS URL of the receiver.")),
+  enabled: Type.Optional(flag("The Active flag.")),
+  events: Type.Optional(listOf(eventType, "Names of the events that are sent to it.")),
+});
+export type ChangedSettings = Static<typeof ChangedSettings>;
+
+export const EndpointChange = object("A change of an endpoint's settings.", {
+  version: version("The endpoint's version that the change made."),
+  changedAtUtc: time("When it was made."),
+  kind: oneOf(
+    CHANGE_KINDS,
+    "`created`; `paused` and `resumed`, perhaps with other settings; `disabled` by Herald, after failures; `edited`: " +
+      "anything else.",
+  ),
+  changedBy: oneOf(
+    CHANGED_BY,
+    "`admin`: on the page or by the API; `operator`: by a command of whoever runs Herald; `herald`: Herald itself.",
+  ),
+  name: orNull(text("The admin's name, as the token said it; null where it said none, and for the others.")),
+  subject: orNull(text("The subject of the admin's token; null for the others.")),
+  before: refOrNull({ ChangedSettings }, "As they were before; null for a creation."),
+  after: refTo({ ChangedSettings }),
+  secretReplaced: flag("Whether the signing secret was replaced. No secret is ever kept here."),
+});
+export type EndpointChange = Static<typeof EndpointChange>;
+
+export const EndpointChangePage = object("A part of an endpoint's changes, newest first.", {
+  changes: listOf(refTo({ EndpointChange }), "Those of the days for which deliveries are kept.", { maxItems: 100 }),
+  nextCursor: orNull(text("Send it as `cursor` for the next part; null where there is none.")),
+});
+export type EndpointChangePage = Static<typeof EndpointChangePage>;
+
+export const EndpointChangeQuery = object("Query parameters of an endpoint's changes.", {
+  limit: Type.Optional(
+    Type.Integer({ minimum: 1, maximum: 100, default: 50, description: "Changes to answer with." }),
+  ),
+  cursor: Type.Optional(text("`nextCursor` of the part before.", { format: "endpoint-version" })),
+});

@@ -1,0 +1,56 @@
+import { expect, test } from "@jest/globals";
+import type { ChangeRow, Settings } from "../sql/endpoint-changes.ts";
+import { toChange } from "./changes.ts";
+
+const settings: Settings = {
+  name: "Billing",
+  url: "https://hooks.example.com/",
+  enabled: true,
+  events: ["WorkItemCompleted"],
+};
+const row: ChangeRow = {
+  revision: 2n,
+  changedAt: new Date("2026-03-01T12:00:00Z"),
+  changedBy: "admin",
+  subject: "7",
+  name: "Ana",
+  before: settings,
+  after: settings,
+  secretReplaced: false,
+};
+const change = (after: Partial<Settings>, override: Partial<ChangeRow> = {}) =>
+  toChange({ ...row, ...override, after: { ...settings, ...override.before, ...after } });
+
+test("a change has the settings that it touched, before and after, and no others", () => {
+  expect(change({ name: "Payroll" })).toEqual({
+    version: "AAAAAAAAAAI=",
+    changedAtUtc: "2026-03-01T12:00:00.000Z",
+    kind: "edited",
+    changedBy: "admin",
+    name: "Ana",
+    subject: "7",
+    before: { name: "Billing" },
+    after: { name: "Payroll" },
+    secretReplaced: false,
+  });
+});
+
+test("a creation has all settings, and nothing before", () => {
+  expect(change({}, { before: null })).toMatchObject({ kind: "created", before: null, after: settings });
+});
+
+const paused = { ...settings, enabled: false };
+test.each<[string, Partial<Settings>, Partial<ChangeRow>]>([
+  ["paused", { enabled: false, name: "Payroll" }, {}],
+  ["disabled", { enabled: false }, { changedBy: "herald" }],
+  ["resumed", { enabled: true }, { before: paused }],
+  ["resumed", { enabled: true }, { before: paused, changedBy: "operator" }],
+  ["edited", { url: "https://other.example.com/" }, { before: paused }],
+  ["edited", {}, { secretReplaced: true }],
+])("it is %s after %j of %j", (kind, after, override) => {
+  expect(change(after, override).kind).toBe(kind);
+});
+
+test("a secret that was replaced leaves a mark, and no settings", () => {
+  expect(change({}, { secretReplaced: true })).toMatchObject({ before: {}, after: {}, secretReplaced: true });
+});

@@ -1,0 +1,63 @@
+import type { PrismaClient } from "@herald/common/database/generated/client";
+import type { Reads } from "@herald/common/database/queries";
+import type { ChangedSettings, ChangeKind, EndpointChange, EndpointChangePage } from "@herald/contracts";
+import { toUtc } from "../deliveries/summary.ts";
+import { type ChangeRow, endpointChanges, type Settings } from "../sql/endpoint-changes.ts";
+import { type EndpointKey, findEndpoint } from "./find-endpoint.ts";
+import { parseVersion, versionOf } from "./version.ts";
+
+/** The query parameters, validated. */
+export interface ChangeFilter {
+  limit: number;
+  /** The version of the last change of the part before. */
+  cursor?: string;
+}
+
+/** @throws ProblemError `webhook_not_found` */
+export async function listChanges(
+  { prisma, queries }: { prisma: PrismaClient; queries: Reads },
+  key: EndpointKey,
+  { limit, cursor }: ChangeFilter,
+): Promise<EndpointChangePage> {
+  await findEndpoint(prisma, key);
+  const olderThan = cursor === undefined ? null : parseVersion(cursor);
+  // One more tells whether there is a next part.
+  const rows = await endpointChanges(queries, { endpointId: key.id, olderThan, limit: limit + 1 });
+  const changes = rows.slice(0, limit).map(toChange);
+  return { changes, nextCursor: rows.length > limit ? (changes.at(-1)?.version ?? null) : null };
+}
+
+/** What a row says, with the settings that it changed and no others. */
+export function toChange(row: ChangeRow): EndpointChange {
+  const { before, after } = row;
+  const touched = names.filter((name) => before === null || !isSame(before[name], after[name]));
+  return {
+    version: versionOf(row.revision),
+    changedAtUtc: toUtc(row.changedAt),
+    kind: kindOf(row),
+    changedBy: row.changedBy,
+    name: row.name,
+    subject: row.subject,
+    before: before && only(before, touched),
+    after: only(after, touched),
+    secretReplaced: row.secretReplaced,
+  };
+}
+
+const names = ["name", "url", "enabled", "events"] as const;
+
+function kindOf({ before, after, changedBy }: ChangeRow): ChangeKind {
+  if (before === null) return "created";
+  if (before.enabled === after.enabled) return "edited";
+  if (after.enabled) return "resumed";
+  return changedBy === "herald" ? "disabled" : "paused";
+}
+
+function only(settings: Settings, touched: readonly (typeof names)[number][]): ChangedSettings {
+  return Object.fromEntries(touched.map((name) => [name, settings[name]]));
+}
+
+/** Two lists of events in another order are two settings: the order is the admin's. */
+function isSame(one: unknown, other: unknown): boolean {
+  return JSON.stringify(one) === JSON.stringify(other);
+}

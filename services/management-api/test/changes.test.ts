@@ -1,0 +1,112 @@
+import { steeredClock } from "@herald/testkit/harness/steered-clock";
+import { beforeEach, expect, test } from "@jest/globals";
+import { create, settings } from "./support/endpoints.ts";
+import { type Client, useApi } from "./support/use-api.ts";
+
+const clock = steeredClock(new Date());
+const api = useApi({ clock });
+let organizationId: string;
+let ana: Client;
+
+beforeEach(async () => {
+  organizationId = api.newOrganization();
+  ana = await api.as({ organizationId, name: "Ana", expiresInS: 100_000 });
+});
+
+const changesOf = async (id: string, query = "") =>
+  (await ana.get(`/webhooks/${id}/changes${query}`).expect(200)).body.changes;
+
+test("each change says who made it, when, and what was before and after, the newest first", async () => {
+  const { endpoint } = await create(ana);
+  clock.advance(60_000);
+  const edit = { ...settings, name: "Payroll", version: endpoint.version };
+  const { body } = await ana.put(`/webhooks/${endpoint.id}`).send(edit).expect(200);
+  const [edited, created, ...more] = await changesOf(endpoint.id);
+  expect(more).toEqual([]);
+  expect(edited).toEqual({
+    version: body.endpoint.version,
+    changedAtUtc: clock.now().toISOString(),
+    kind: "edited",
+    changedBy: "admin",
+    name: "Ana",
+    subject: expect.any(String),
+    before: { name: "Billing" },
+    after: { name: "Payroll" },
+    secretReplaced: false,
+  });
+  expect(created).toMatchObject({ kind: "created", version: endpoint.version, before: null, name: "Ana" });
+  expect(created.after).toEqual({ name: "Billing", url: endpoint.url, enabled: true, events: endpoint.events });
+});
+
+test("an edit that changes nothing leaves no trace, and one that replaces the secret never shows it", async () => {
+  const { endpoint, signingSecret } = await create(ana);
+  const same = { ...settings, version: endpoint.version };
+  const { body } = await ana.put(`/webhooks/${endpoint.id}`).send(same).expect(200);
+  expect(await changesOf(endpoint.id)).toHaveLength(1);
+  const rotate = { ...settings, version: body.endpoint.version, rotateSecret: true };
+  const rotated = await ana.put(`/webhooks/${endpoint.id}`).send(rotate).expect(200);
+  const changes = await changesOf(endpoint.id);
+  expect(changes[0]).toMatchObject({ kind: "edited", before: {}, after: {}, secretReplaced: true });
+  const text = JSON.stringify(changes) + JSON.stringify(await stored(endpoint.id));
+  for (const secret of [signingSecret, rotated.body.signingSecret]) expect(text).not.toContain(secret);
+});
+
+const stored = async (endpointId: string) =>
+  (await api.prisma.endpointChange.findMany({ where: { endpointId } })).map(({ revision: _, ...change }) => change);
+
+test("an endpoint that is paused says by whom, and no longer when it is resumed", async () => {
+  const { endpoint } = await create(ana);
+  const pause = { ...settings, enabled: false, version: endpoint.version };
+  const { body } = await ana.put(`/webhooks/${endpoint.id}`).send(pause).expect(200);
+  const read = async () => (await ana.get(`/webhooks/${endpoint.id}`).expect(200)).body;
+  expect(await read()).toMatchObject({ disabledReason: "paused", disabledBy: "Ana" });
+  expect((await ana.get("/webhooks/overview").expect(200)).body[0]).toMatchObject({ disabledBy: "Ana" });
+
+  const nameless = await api.as({ organizationId, subject: "auth0|7", expiresInS: 100_000 });
+  const resume = { ...settings, version: body.endpoint.version };
+  const resumed = await nameless.put(`/webhooks/${endpoint.id}`).send(resume).expect(200);
+  expect(await read()).toMatchObject({ disabledReason: null, disabledBy: null });
+  await nameless
+    .put(`/webhooks/${endpoint.id}`)
+    .send({ ...pause, version: resumed.body.endpoint.version })
+    .expect(200);
+  expect(await read()).toMatchObject({ disabledBy: "auth0|7" });
+  expect((await changesOf(endpoint.id)).map(({ kind }: { kind: string }) => kind)).toEqual([
+    "paused",
+    "resumed",
+    "paused",
+    "created",
+  ]);
+});
+
+test("a name that would hide or turn round what stands beside it is left out", async () => {
+  for (const name of ["\u202Egnp", "a\0b", "\u200B", "x".repeat(201), 7]) {
+    const client = await api.as({ organizationId, name, expiresInS: 100_000 });
+    const { endpoint } = await create(client);
+    expect((await changesOf(endpoint.id))[0].name).toBeNull();
+  }
+});
+
+test("changes come in parts, each behind the one before", async () => {
+  const { endpoint } = await create(ana);
+  let { version } = endpoint;
+  for (const name of ["one", "two", "three", "four"]) {
+    const { body } = await ana.put(`/webhooks/${endpoint.id}`).send({ ...settings, name, version }).expect(200);
+    version = body.endpoint.version;
+  }
+  const names: (string | undefined)[] = [];
+  let cursor: string | null = null;
+  do {
+    const query: string = cursor === null ? "" : `&cursor=${encodeURIComponent(cursor)}`;
+    const { body } = await ana.get(`/webhooks/${endpoint.id}/changes?limit=2${query}`).expect(200);
+    names.push(...body.changes.map(({ after }: { after: { name?: string } }) => after.name));
+    cursor = body.nextCursor;
+  } while (cursor !== null);
+  expect(names).toEqual(["four", "three", "two", "one", "Billing"]);
+});
+
+test("another organization's changes can't be read", async () => {
+  const { endpoint } = await create(ana);
+  const other = await api.as({ organizationId: api.newOrganization(), expiresInS: 100_000 });
+  await other.get(`/webhooks/${endpoint.id}/changes`).expect(404);
+});
