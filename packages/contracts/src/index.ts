@@ -16,6 +16,7 @@ export {
   type EventType,
   isEventType,
 } from "./event-types.ts";
+export type { EndpointDelivery, EventDetails, EventListItem, EventPage } from "./event-search.ts";
 export { FAILURE_KINDS, type FailureKind } from "./failure-kinds.ts";
 export { DEFAULT_API_LIMITS, MAX_EVENT_BYTES, RECENT_DELIVERIES } from "./limits.ts";
 export type { Hint, HintedDelivery, ManualReply, ManualRequest } from "./messages.ts";
@@ -23,7 +24,15 @@ export type { Notice, NoticeAttempt } from "./notices.ts";
 export type { FieldProblem, Problem } from "./problems.ts";
 export { isOrganizationId, isUtcTime, isUuid, ORGANIZATION_ID_PATTERN, ORGANIZATION_ID_RULE } from "./rules.ts";
 export type { ApiLimits, EventTypeInfo, SessionInfo } from "./session.ts";
-export { type DeliveryState, NOTICE_TYPES, type NoticeType, OUTCOMES, type Outcome } from "./vocabulary.ts";
+export {
+  type DeliveryState,
+  NO_DELIVERY_REASONS,
+  type NoDeliveryReason,
+  NOTICE_TYPES,
+  type NoticeType,
+  OUTCOMES,
+  type Outcome,
+} from "./vocabulary.ts";
 export type {
   CheckWebhookRequest,
   CheckWebhookResponse,

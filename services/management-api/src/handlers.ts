@@ -14,7 +14,7 @@ import { sessionOf } from "./authentication/session.ts";
 import type { ManagementApiConfig } from "./config.ts";
 import { deliverManually } from "./deliveries/deliver-manually.ts";
 import { type HistoryFilter, listDeliveries, readDelivery } from "./deliveries/history.ts";
-import { toDeliverySummary } from "./deliveries/summary.ts";
+import { toDeliverySummary } from "@herald/common/history/summary";
 import { deleteEndpoint } from "./endpoints/delete-endpoint.ts";
 import type { EndpointKey } from "./endpoints/find-endpoint.ts";
 import { listOverviews, readDetails } from "./endpoints/overview.ts";

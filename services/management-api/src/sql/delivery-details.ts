@@ -1,6 +1,6 @@
 import type { Reads } from "@herald/common/database/queries";
 import type { FailureKind } from "@herald/contracts";
-import { due, historyColumns } from "./delivery-columns.ts";
+import { due, historyColumns } from "@herald/common/history/sql/delivery-columns";
 import type { HistoryRow } from "./delivery-history.ts";
 
 export interface DetailsRow extends HistoryRow {

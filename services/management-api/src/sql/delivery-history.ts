@@ -1,8 +1,8 @@
 import { Prisma } from "@herald/common/database/generated/client";
 import type { Reads } from "@herald/common/database/queries";
 import type { FailureKind, Outcome } from "@herald/contracts";
-import type { DeliveryRow } from "../deliveries/summary.ts";
-import { due, historyColumns } from "./delivery-columns.ts";
+import type { DeliveryRow } from "@herald/common/history/summary";
+import { due, historyColumns } from "@herald/common/history/sql/delivery-columns";
 
 export interface HistoryRow extends DeliveryRow {
   failureKind: FailureKind | null;
