@@ -21,6 +21,7 @@ import { listOverviews, readDetails } from "./endpoints/overview.ts";
 import { createEndpoint, editEndpoint } from "./endpoints/save-endpoint.ts";
 import { toEndpointSummary } from "./endpoints/summary.ts";
 import { eventTypes } from "./event-types.ts";
+import { type EventFilter, findEvents, readEvent } from "./events/find-events.ts";
 import type { KeyedLimiter } from "./http/keyed-limiter.ts";
 import type { OperationId } from "./operations.ts";
 import { listEndpoints } from "./sql/list-endpoints.ts";
@@ -92,6 +93,9 @@ export function createHandlers(needed: HandlerParts): Handlers {
     listDeliveries: (request: ApiRequest<unknown, HistoryFilter>) =>
       listDeliveries(reading, keyOf(request), request.query),
     readDelivery: (request) => readDelivery(reading, keyOf(request), request.params.deliveryId ?? "", headers),
+    findEvents: ({ organizationId, query }: ApiRequest<unknown, EventFilter>) =>
+      findEvents(reading, organizationId, query),
+    readEvent: ({ organizationId, params }) => readEvent(reading, organizationId, params.key ?? ""),
     readSession: async ({ caller }) => sessionOf(caller, config),
     listEventTypes: async () => eventTypes,
   };
