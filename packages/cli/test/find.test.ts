@@ -23,7 +23,7 @@ const find = async (...args: string[]) => {
   expect(code).toBe(0);
   return { stderr, found: stdout.split("\n").filter(Boolean).map((line) => JSON.parse(line)) };
 };
-const exhausted = { state: "exhausted", attemptCount: 5, statusCode: 410, errorSummary: "the receiver answered 410" };
+const exhausted = { state: "exhausted", attemptCount: 5, statusCode: 410, errorSummary: "the receiver answered 410" } as const;
 
 test("herald find says where an event is: its trace, each delivery, and why an endpoint has none, and shows no payload", async () => {
   const gone = await endpoint("acme", "Gone");
@@ -93,7 +93,7 @@ test("herald find finds an event by its delivery, and shows a manual delivery it
     { organizationId: "acme", id: stored.id, endpoints: [{ delivery: { id, state: "exhausted", statusCode: 410 } }] },
   ]);
   expect((await find("--delivery", id, "--organization", "globex")).found).toEqual([]);
-  const manual = await insertDelivery(db.database.prisma, receiver, exhausted as object);
+  const manual = await insertDelivery(db.database.prisma, receiver, exhausted);
   expect((await find("--delivery", manual.id)).found).toMatchObject([
     { organizationId: "acme", manualDelivery: { endpointId: receiver.id, delivery: { id: manual.id } } },
   ]);

@@ -199,9 +199,9 @@ describe("with a partition for each day", () => {
 
   test("an event, its deliveries at all endpoints, and a history of its id are read in the partitions of its day", async () => {
     const day = dayOf(timeOf(stored.deliveryIds[0] ?? ""));
-    const one: Call = (queries, { deliveryIds }) =>
+    const amongOne: Call = (queries, { deliveryIds }) =>
       deliveryHistory(queries, { ...historyOf(stored), among: deliveryIds.slice(0, 1) });
-    for (const call of [byDeliveryId, body, fates, one]) {
+    for (const call of [byDeliveryId, body, fates, amongOne]) {
       const days = [...(await daysRead("delivery", call)), ...(await daysRead("business_event", call))];
       expect([...new Set(days)]).toEqual([day]);
     }
