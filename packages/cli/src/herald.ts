@@ -1,6 +1,7 @@
 import { ConfigError } from "@herald/common/config/read-config";
 import { type Command, type CommandContext, EXIT, UsageError } from "./command.ts";
 import { endpointsCommand } from "./endpoints/endpoints-command.ts";
+import { findCommand } from "./find/find-command.ts";
 import { lagCommand } from "./lag-command.ts";
 import { migrateCommand } from "./migrate-command.ts";
 import { rejectedCommand } from "./rejected/rejected-command.ts";
@@ -12,6 +13,7 @@ const commands: Record<string, Command> = {
   rejected: rejectedCommand,
   lag: lagCommand,
   endpoints: endpointsCommand,
+  find: findCommand,
 };
 
 const HELP = `herald: what an operator does by hand
@@ -24,7 +26,7 @@ ${Object.entries(commands)
   .join("\n")}
 
 It reads the same environment variables as the services: DATABASE_URL, AMQP_URL, BROKER_NAMESPACE, SECRET_KEYS,
-DATABASE_TIMEOUT_SECONDS. A value that
+DATABASE_TIMEOUT_SECONDS, ENDPOINT_CONCURRENCY, PUBLICATION_WINDOW_DAYS. A value that
 holds a secret may also come from a file that <NAME>_FILE names.
 
 Exit code: 0 done, 1 failed, 2 wrong arguments, 78 settings that can't be used.

@@ -1,6 +1,8 @@
 import { expect, test } from "@jest/globals";
 import { callHerald, runHerald } from "./run-herald.ts";
 
+const COMMANDS = ["migrate", "rotate-keys", "rejected", "lag", "endpoints", "find"];
+const ID = "0199f3a2-7c1e-7b5a-9d3e-1f2a3b4c5d6e";
 const UNREACHABLE = {
   DATABASE_URL: "postgresql://herald:do-not-show@127.0.0.1:1/herald",
   AMQP_URL: "amqp://herald:do-not-show@127.0.0.1:1",
@@ -9,12 +11,12 @@ const UNREACHABLE = {
 test("herald without a command lists the commands, and fails", async () => {
   const { code, stdout, stderr } = await runHerald([]);
   expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
-  for (const name of ["migrate", "rotate-keys", "rejected", "lag", "endpoints"]) expect(stderr).toContain(`  ${name} `);
+  for (const name of COMMANDS) expect(stderr).toContain(`  ${name} `);
 });
 
 test("herald --help lists the commands, and each command has help of its own", async () => {
   expect(await runHerald(["--help"])).toMatchObject({ code: 0, stderr: "" });
-  for (const name of ["migrate", "rotate-keys", "rejected", "lag", "endpoints"]) {
+  for (const name of COMMANDS) {
     const { code, stdout, stderr } = await callHerald([name, "--help"]);
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
     expect(stdout).toContain(`herald ${name}: `);
@@ -42,6 +44,10 @@ test.each([
   [["endpoints", "list", "--disabled-since", "2026-01-31T12:00:00Z", "--reason", "anger"]],
   [["endpoints", "list", "--disabled-since", "2026-01-31T12:00:00Z", "--apply"]],
   [["endpoints", "resume", "--disabled-since", "2026-01-31T12:00:00Z"]],
+  [["find"]],
+  [["find", "--event", "1"]],
+  [["find", "--event", ID, "--entity", ID]],
+  [["find", "--delivery", ID, "--limit", "0"]],
 ])("herald %j refuses its arguments", async (args) => {
   const { code, stdout, stderr } = await callHerald(args, UNREACHABLE);
   expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
@@ -53,6 +59,7 @@ test.each([
   [["lag"], ["DATABASE_URL"]],
   [["rejected", "list"], ["AMQP_URL"]],
   [["endpoints", "list", "--disabled-since", "2026-01-31T12:00:00Z"], ["DATABASE_URL"]],
+  [["find", "--event", ID], ["DATABASE_URL"]],
   [["rotate-keys"], ["SECRET_KEYS"]],
 ])("herald %j says which settings are missing", async (args, missing) => {
   const { code, stderr } = await callHerald(args);

@@ -117,6 +117,15 @@ export const DeliveryQuery = object("Query parameters of an endpoint's history."
     ),
   ),
   eventType: Type.Optional(listOf(eventType, "Only these events; may be repeated.")),
+  statusCode: Type.Optional(
+    listOf(
+      httpStatus("An HTTP status."),
+      "Only deliveries whose latest attempt ended with this status, 503 for network errors and timeouts; may be repeated.",
+    ),
+  ),
+  eventId: Type.Optional(uuid("Only the delivery of the event with this id. Manual deliveries are of no event.")),
+  entityId: Type.Optional(uuid("Only deliveries of events about this entity. Manual deliveries are of no event.")),
+  deliveryId: Type.Optional(uuid("Only this delivery.")),
   from: Type.Optional(text("Created at this time or later.", { format: "date-time" })),
   to: Type.Optional(text("Created before this time.", { format: "date-time" })),
 });

@@ -17,6 +17,7 @@ export {
   type EventType,
   isEventType,
 } from "./event-types.ts";
+export type { EndpointDelivery, EventDetails, EventListItem, EventPage } from "./event-search.ts";
 export { FAILURE_KINDS, type FailureKind } from "./failure-kinds.ts";
 export { DEFAULT_API_LIMITS, MAX_EVENT_BYTES, RECENT_DELIVERIES } from "./limits.ts";
 export type { Hint, HintedDelivery, ManualReply, ManualRequest } from "./messages.ts";
@@ -30,6 +31,8 @@ export {
   type ChangedBy,
   type ChangeKind,
   type DeliveryState,
+  NO_DELIVERY_REASONS,
+  type NoDeliveryReason,
   NOTICE_TYPES,
   type NoticeType,
   OUTCOMES,

@@ -10,6 +10,7 @@ import { ChangedSettings, EndpointChange, EndpointChangePage, EndpointChangeQuer
 import { EndpointDetails, EndpointOverview, FailedAttempt, HourOfDeliveries } from "./endpoint-overview.ts";
 import type { Schema } from "./json-schema.ts";
 import { DEFAULT_API_LIMITS } from "./limits.ts";
+import { EndpointDelivery, EventDetails, EventListItem, EventPage, EventQuery } from "./event-search.ts";
 import { FieldProblem, Problem } from "./problems.ts";
 import { type ApiLimits, EventTypeInfo, SessionInfo } from "./session.ts";
 import {
@@ -36,6 +37,11 @@ const components = {
   DeliveryDetails,
   DeliveryAttemptInfo,
   DeliveryQuery,
+  EventListItem,
+  EventPage,
+  EventDetails,
+  EventQuery,
+  EndpointDelivery,
   EndpointOverview,
   EndpointDetails,
   HourOfDeliveries,

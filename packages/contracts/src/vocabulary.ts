@@ -29,3 +29,21 @@ export type ChangeKind = (typeof CHANGE_KINDS)[number];
 /** Who changed them. */
 export const CHANGED_BY = ["admin", "operator", "herald"] as const;
 export type ChangedBy = (typeof CHANGED_BY)[number];
+
+/**
+ * Why an endpoint has no delivery of an event, each with the sentence that API, page, command and documents say. Where several
+ * hold, the first one counts: what held from the beginning comes before what time or a setting has brought.
+ */
+export const NO_DELIVERY_REASONS = {
+  created_later: "The endpoint was created after the event occurred, so it never gets it.",
+  not_subscribed:
+    "The endpoint isn't subscribed to events of this type. Adding the type to its events brings those of the last seven days.",
+  older_than_window:
+    "The event is older than seven days, so no catch-up brings it any more. Until then the endpoint was disabled or not " +
+    "subscribed; or it had a delivery, which has been erased with its day.",
+  disabled: "The endpoint is disabled, by an admin or after failures. A resume within seven days of the event brings it.",
+  not_yet:
+    "Herald is about to make the delivery: of a new event within moments, after a resume or a new subscription by turns with " +
+    "other endpoints.",
+} as const;
+export type NoDeliveryReason = keyof typeof NO_DELIVERY_REASONS;

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { readResults } from "@herald/bench/bench/results";
 import { readRuns } from "@herald/bench/chaos/results";
-import { DEFAULT_API_LIMITS, type EventPayload } from "@herald/contracts";
+import { DEFAULT_API_LIMITS, type EventPayload, NO_DELIVERY_REASONS } from "@herald/contracts";
 import { dispatcherSettings } from "@herald/dispatcher";
 import { errorsPage, eventTypes, managementApiSettings, openApiDocument } from "@herald/management-api";
 import { publisherSettings } from "@herald/publisher";
@@ -40,6 +40,7 @@ export function documents(): Record<string, string> {
       aliasDuplicateObjects: false,
     }),
     "docs/api/openapi.json": `${JSON.stringify(openApi, null, 2)}\n`,
+    "docs/api/README.md": withBlock(read("docs/api/README.md"), "reasons", reasonsTable()),
     "docs/api/errors.md": errorsPage(),
     "docs/operating/metrics.md": metricsDocument(heraldMetrics()),
     "docs/emitting-events.md": withBlock(read("docs/emitting-events.md"), "event types", eventTypesTable()),
@@ -71,6 +72,11 @@ function eventTypesTable(): string {
     return `| \`${name}\` | ${emittedWhen} | \`${entityType}\` |`;
   });
   return ["| event | emitted when | `entityType` |", "|---|---|---|", ...rows].join("\n");
+}
+
+function reasonsTable(): string {
+  const rows = Object.entries(NO_DELIVERY_REASONS).map(([reason, sentence]) => `| \`${reason}\` | ${sentence} |`);
+  return ["| reason | meaning |", "|---|---|", ...rows].join("\n");
 }
 
 /**

@@ -215,7 +215,7 @@ CREATE INDEX "catch_up_priority_due_at_idx" ON "catch_up"("priority", "due_at");
 CREATE INDEX "business_event_organization_id_id_idx" ON "business_event"("organization_id", "id");
 
 -- CreateIndex
-CREATE INDEX "business_event_organization_id_entity_id_idx" ON "business_event"("organization_id", "entity_id");
+CREATE INDEX "business_event_organization_id_entity_id_key_idx" ON "business_event"("organization_id", "entity_id", "key");
 
 -- CreateIndex
 CREATE INDEX "delivery_endpoint_id_id_idx" ON "delivery"("endpoint_id", "id");

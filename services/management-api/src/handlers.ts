@@ -14,15 +14,16 @@ import { sessionOf } from "./authentication/session.ts";
 import type { ManagementApiConfig } from "./config.ts";
 import { deliverManually } from "./deliveries/deliver-manually.ts";
 import { type HistoryFilter, listDeliveries, readDelivery } from "./deliveries/history.ts";
-import { toDeliverySummary } from "./deliveries/summary.ts";
 import { authorOf } from "./endpoints/author.ts";
 import { type ChangeFilter, listChanges } from "./endpoints/changes.ts";
+import { toDeliverySummary } from "@herald/common/history/summary";
 import { deleteEndpoint } from "./endpoints/delete-endpoint.ts";
 import type { EndpointKey } from "./endpoints/find-endpoint.ts";
 import { listOverviews, readDetails } from "./endpoints/overview.ts";
 import { createEndpoint, editEndpoint } from "./endpoints/save-endpoint.ts";
 import { toEndpointSummary } from "./endpoints/summary.ts";
 import { eventTypes } from "./event-types.ts";
+import { type EventFilter, findEvents, readEvent } from "./events/find-events.ts";
 import type { KeyedLimiter } from "./http/keyed-limiter.ts";
 import type { OperationId } from "./operations.ts";
 import { listEndpoints } from "./sql/list-endpoints.ts";
@@ -96,6 +97,9 @@ export function createHandlers(needed: HandlerParts): Handlers {
       listDeliveries(reading, keyOf(request), request.query),
     readDelivery: (request) => readDelivery(reading, keyOf(request), request.params.deliveryId ?? "", headers),
     listChanges: (request: ApiRequest<unknown, ChangeFilter>) => listChanges(reading, keyOf(request), request.query),
+    findEvents: ({ organizationId, query }: ApiRequest<unknown, EventFilter>) =>
+      findEvents(reading, organizationId, query),
+    readEvent: ({ organizationId, params }) => readEvent(reading, organizationId, params.key ?? ""),
     readSession: async ({ caller }) => sessionOf(caller, config),
     listEventTypes: async () => eventTypes,
   };

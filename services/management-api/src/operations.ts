@@ -186,6 +186,35 @@ export const operations = {
     problems: ["invalid_request", "webhook_not_found"],
     isAdditive: true,
   },
+  findEvents: {
+    method: "get",
+    path: "/events",
+    access: "view",
+    summary: "Find events",
+    description:
+      "By `id`, `entityId` or `deliveryId`, across all endpoints: each event, newest first, and for each endpoint its delivery " +
+      "or the `reason` why it has none. Events are found as long as their day is kept. Three kinds of event are never stored " +
+      "and so never found: those of a type that no endpoint can subscribe to, those that were older than seven days when they " +
+      "came, and those that broke the contract with the product's services.",
+    query: "EventQuery",
+    rate: "reads",
+    points: 10,
+    success: { status: 200, description: "What was found.", schema: "EventPage" },
+    problems: ["invalid_request"],
+    isAdditive: true,
+  },
+  readEvent: {
+    method: "get",
+    path: "/events/{key}",
+    access: "view",
+    summary: "Read one event",
+    description: "With the body that receivers get, and for each endpoint its delivery or the `reason` why it has none.",
+    rate: "reads",
+    points: 10,
+    success: { status: 200, description: "The event.", schema: "EventDetails" },
+    problems: ["event_not_found"],
+    isAdditive: true,
+  },
   readSession: {
     method: "get",
     path: "/session",

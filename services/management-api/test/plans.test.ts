@@ -1,5 +1,9 @@
 import { firstIdAt, timeOf } from "@herald/common/database/ids";
 import type { Queries } from "@herald/common/database/queries";
+import { deliveriesAtEndpoints } from "@herald/common/history/sql/deliveries-at-endpoints";
+import { eventKeys } from "@herald/common/history/sql/event-keys";
+import { findDelivery } from "@herald/common/history/sql/find-delivery";
+import { readEvents } from "@herald/common/history/sql/read-events";
 import { type Statistics, type StoredHistory, storeHistory } from "@herald/testkit/harness/history";
 import { expectWalks, pagesRead, tablesRead } from "@herald/testkit/harness/plans";
 import { insertEndpoint } from "@herald/testkit/harness/rows";
@@ -8,7 +12,7 @@ import { beforeAll, describe, expect, test } from "@jest/globals";
 import { MAX_SCANNED } from "../src/deliveries/history.ts";
 import { MAX_EVENTS, ofAll, ofOne } from "../src/endpoints/overview.ts";
 import { deliveryDetails } from "../src/sql/delivery-details.ts";
-import { deliveryHistory } from "../src/sql/delivery-history.ts";
+import { deliveryHistory, type HistoryQuery } from "../src/sql/delivery-history.ts";
 import { deliverySummary, recentDeliveries } from "../src/sql/delivery-summaries.ts";
 import { failedAttempts, missedEvents } from "../src/sql/endpoint-details.ts";
 import { endpointOverviews } from "../src/sql/endpoint-overviews.ts";
@@ -39,19 +43,21 @@ const overview =
       hours,
       ...(forAll ? ofAll : ofOne),
     });
-const history: Call = (queries, stored) =>
-  deliveryHistory(queries, {
-    ...one(stored),
-    olderThan: null,
-    outcomes: ["failing"],
-    eventTypes: [],
-    from: null,
-    to: null,
-    firstId: null,
-    endId: null,
-    limit: 50,
-    maxScanned: MAX_SCANNED,
-  });
+const historyOf = (stored: StoredHistory): HistoryQuery => ({
+  ...one(stored),
+  among: null,
+  olderThan: null,
+  outcomes: ["failing"],
+  eventTypes: [],
+  statusCodes: [],
+  from: null,
+  to: null,
+  firstId: null,
+  endId: null,
+  limit: 50,
+  maxScanned: MAX_SCANNED,
+});
+const history: Call = (queries, stored) => deliveryHistory(queries, historyOf(stored));
 const details: Call = (queries, stored) =>
   deliveryDetails(queries, { ...one(stored), id: stored.deliveryIds[0] ?? "" });
 const summary: Call = (queries, stored) => deliverySummary(queries, stored.deliveryIds[0] ?? "");
@@ -64,11 +70,29 @@ const missed: Call = (queries, stored) =>
     maxEvents: MAX_EVENTS,
   });
 
+const among: Call = (queries, stored) =>
+  deliveryHistory(queries, { ...historyOf(stored), among: stored.deliveryIds.slice(0, 5) });
+const id = "0190a1b2-0000-7000-8000-0000000000aa";
+const byEventId: Call = (queries, stored) =>
+  eventKeys(queries, { ...one(stored), eventId: id, entityId: null, before: null, limit: 20 });
+const byEntityId: Call = (queries, stored) =>
+  eventKeys(queries, { ...one(stored), eventId: null, entityId: id, before: null, limit: 20 });
+const byEntityIdOn: Call = (queries, stored) =>
+  eventKeys(queries, { ...one(stored), eventId: null, entityId: id, before: stored.deliveryIds[0] ?? "", limit: 20 });
+const byDeliveryId: Call = (queries, stored) =>
+  findDelivery(queries, { ...one(stored), id: stored.deliveryIds[0] ?? "" });
+/** A key lies in the same partition as the ids of its deliveries. */
+const keysOf = (stored: StoredHistory) => stored.deliveryIds.slice(0, 1);
+const body: Call = (queries, stored) => readEvents(queries, { ...one(stored), keys: keysOf(stored), withBody: true });
+const fates: Call = (queries, stored) => deliveriesAtEndpoints(queries, { ...one(stored), keys: keysOf(stored) });
+
 const byEndpoint = "delivery_endpoint_id_id_idx";
 const byId = "delivery_pkey";
 const event = "business_event_pkey";
 const attempts = "delivery_attempt_pkey";
 const schedule = "due_pkey";
+const byEvent = "business_event_organization_id_id_idx";
+const byEntity = "business_event_organization_id_entity_id_key_idx";
 
 describe.each<Statistics>(["from a quiet time", "of a backlog"])("with statistics %s", (statistics) => {
   let stored: StoredHistory;
@@ -90,6 +114,13 @@ describe.each<Statistics>(["from a quiet time", "of a backlog"])("with statistic
     ["a manual delivery's summary", summary, [byId, event]],
     ["a run of failures", failures, [byId, attempts]],
     ["what an endpoint missed", missed, [byId, event]],
+    ["a history of some ids", among, [byId, byEndpoint, event, schedule]],
+    ["an event, by its id,", byEventId, [byEvent]],
+    ["an entity's newest events", byEntityId, [byEntity]],
+    ["an entity's older events", byEntityIdOn, [byEntity]],
+    ["a delivery, by its id,", byDeliveryId, [byId, schedule]],
+    ["an event's body", body, [event]],
+    ["what became of an event at each endpoint", fates, [byId, schedule]],
   ])("%s is read by indexes, and no whole table", (_name, call, indexes) =>
     expectWalks(db.database.queries, indexes, (queries) => call(queries, stored)),
   );
@@ -163,6 +194,16 @@ describe("with a partition for each day", () => {
       for (const call of [details, failures]) {
         expect((await daysRead(table, call)).filter((each) => each !== day)).toEqual([]);
       }
+    }
+  });
+
+  test("an event, its deliveries at all endpoints, and a history of its id are read in the partitions of its day", async () => {
+    const day = dayOf(timeOf(stored.deliveryIds[0] ?? ""));
+    const amongOne: Call = (queries, { deliveryIds }) =>
+      deliveryHistory(queries, { ...historyOf(stored), among: deliveryIds.slice(0, 1) });
+    for (const call of [byDeliveryId, body, fates, amongOne]) {
+      const days = [...(await daysRead("delivery", call)), ...(await daysRead("business_event", call))];
+      expect([...new Set(days)]).toEqual([day]);
     }
   });
 

@@ -1,4 +1,6 @@
 import { randomUUID } from "node:crypto";
+import { deliveryId } from "@herald/common/database/ids";
+import { insertDelivery, insertEvent } from "@herald/testkit/harness/rows";
 import { steeredClock } from "@herald/testkit/harness/steered-clock";
 import { beforeEach, describe, expect, test } from "@jest/globals";
 import { states, storeDelivery, storeFirstAttempt, storeMany } from "./support/deliveries.ts";
@@ -64,6 +66,69 @@ describe("the history", () => {
     expect(await filtered(`to=${between}&outcome=succeeded`)).toEqual(["succeeded"]);
   });
 
+  test("the history is filtered by the status of the latest attempt; it may be repeated", async () => {
+    const ids: Record<string, string> = {};
+    for (const [name, row] of Object.entries(states)) ids[name] = await storeDelivery(api.prisma, endpoint, row);
+    const filtered = async (query: string) =>
+      (await client.get(`${path()}?${query}`).expect(200)).body.deliveries.map(({ id }: { id: string }) => id);
+    expect(await filtered("statusCode=503")).toEqual([ids.failing]);
+    expect(await filtered("statusCode=410&statusCode=204")).toEqual([ids.exhausted, ids.succeeded]);
+    expect(await filtered("statusCode=410&outcome=succeeded")).toEqual([]);
+    expect(await filtered("statusCode=418")).toEqual([]);
+  });
+
+  test("the history is searched by event, entity and delivery, each also with other filters", async () => {
+    const { endpoint: other } = await create(client);
+    const about = randomUUID();
+    const stored = await insertEvent(api.prisma, organizationId, { entityId: about, occurredAt: hoursAgo(3) });
+    const later = await insertEvent(api.prisma, organizationId, { entityId: about, occurredAt: hoursAgo(2) });
+    const of = async (to: string, { key }: { key: string }, row: object = states.succeeded) =>
+      (await insertDelivery(api.prisma, { id: to, organizationId }, { ...row, id: deliveryId(key, to), eventKey: key })).id;
+    const wanted = await of(endpoint.id, stored);
+    const newer = await of(endpoint.id, later, states.exhausted);
+    const elsewhere = await of(other.id, stored);
+    const manual = await storeDelivery(api.prisma, endpoint, { ...states.succeeded, body: "{}" });
+    await storeDelivery(api.prisma, endpoint, states.succeeded);
+    const search = async (query: string) => {
+      const { body } = await client.get(`${path()}?${query}`).expect(200);
+      return body.deliveries.map(({ id }: { id: string }) => id);
+    };
+    expect(await search(`eventId=${stored.id}`)).toEqual([wanted]);
+    expect(await search(`eventId=${stored.id.toUpperCase()}`)).toEqual([wanted]);
+    expect(await search(`entityId=${about}`)).toEqual([newer, wanted]);
+    expect(await search(`entityId=${about}&outcome=exhausted`)).toEqual([newer]);
+    expect(await search(`entityId=${about}&eventId=${stored.id}`)).toEqual([wanted]);
+    expect(await search(`entityId=${about}&deliveryId=${newer}`)).toEqual([newer]);
+    expect(await search(`deliveryId=${wanted.toUpperCase()}`)).toEqual([wanted]);
+    expect(await search(`deliveryId=${manual}`)).toEqual([manual]);
+    expect(await search(`deliveryId=${elsewhere}`)).toEqual([]);
+    expect(await search(`deliveryId=${wanted}&statusCode=500`)).toEqual([]);
+    expect(await search(`eventId=${randomUUID()}`)).toEqual([]);
+    const { nextCursor } = (await client.get(`${path()}?entityId=${about}&limit=1`).expect(200)).body;
+    expect(await search(`entityId=${about}&cursor=${nextCursor}`)).toEqual([wanted]);
+    expect(await search(`deliveryId=${newer}&cursor=${nextCursor}`)).toEqual([]);
+    await client.get(`/webhooks/${randomUUID()}/deliveries?eventId=${stored.id}`).expect(404, /webhook_not_found/);
+  });
+
+  test("an entity with more events than one answer looks at comes in several parts", async () => {
+    const about = randomUUID();
+    const first = await insertEvent(api.prisma, organizationId, { entityId: about, occurredAt: hoursAgo(3) });
+    const id = deliveryId(first.key, endpoint.id);
+    await insertDelivery(api.prisma, endpoint, { ...states.succeeded, id, eventKey: first.key });
+    // 2,500 events that this endpoint has no delivery of.
+    await api.prisma.$executeRaw`
+      insert into business_event (organization_id, key, id, type, entity_id, occurred_at, received_at, body)
+      select ${organizationId}, event_key(${organizationId}, id, at), id, 'RiskCreated', ${about}::uuid, at, at, '{}'
+      from generate_series(1, 2500) as number
+      cross join lateral (
+        select gen_random_uuid() as id, ${hoursAgo(2)}::timestamptz + number / 2 * interval '1 ms' as at
+      ) as event`;
+    const { body: part } = await client.get(`${path()}?entityId=${about}`).expect(200);
+    expect(part).toEqual({ deliveries: [], nextCursor: expect.any(String) });
+    const { body: rest } = await client.get(`${path()}?entityId=${about}&cursor=${part.nextCursor}`).expect(200);
+    expect(rest).toMatchObject({ deliveries: [{ id }], nextCursor: null });
+  });
+
   test.each([
     ["limit=0", "?limit"],
     ["limit=101", "?limit"],
@@ -71,6 +136,11 @@ describe("the history", () => {
     ["outcome=broken", "?outcome/0"],
     ["eventType=*", "?eventType/0"],
     ["cursor=nothing", "?cursor"],
+    ["statusCode=99", "?statusCode/0"],
+    ["statusCode=many", "?statusCode/0"],
+    ["eventId=1", "?eventId"],
+    ["entityId=1", "?entityId"],
+    ["deliveryId=1", "?deliveryId"],
     ["from=yesterday", "?from"],
     ["to=0000-01-01T00:00:00Z", "?to"],
     ["from=2026-02-30T25:00:00Z", "?from"],

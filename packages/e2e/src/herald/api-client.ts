@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import type {
+  EventPage,
   SaveWebhookRequest,
   SaveWebhookResponse,
   WebhookDeliverySummary,
@@ -23,6 +24,8 @@ export interface ApiClient {
   /** Deletes the endpoint as it stands now. */
   delete(id: string): Promise<void>;
   deliver(id: string, eventType: string, payloadJson: string): Promise<WebhookDeliverySummary>;
+  /** Searches for events, by the query parameters of a search. */
+  find(query: string): Promise<EventPage>;
   /** Any other call: `path` is what follows `/webhooks`. */
   call<T>(method: string, path: string, body?: object): Promise<T>;
 }
@@ -59,8 +62,10 @@ export async function apiClient(
     .sign(new TextEncoder().encode(JWT_SECRET));
   const address = typeof apiUrl === "string" ? () => apiUrl : apiUrl;
 
-  async function call<T>(method: string, path: string, body?: object): Promise<T> {
-    const url = `${address()}/api/organization/integration-operations/webhooks${path}`;
+  const call = <T>(method: string, path: string, body?: object) => send<T>(method, `/webhooks${path}`, body);
+
+  async function send<T>(method: string, path: string, body?: object): Promise<T> {
+    const url = `${address()}/api/organization/integration-operations${path}`;
     const signal = AbortSignal.timeout(timeoutMs);
     const request = () =>
       fetch(url, {
@@ -103,6 +108,7 @@ export async function apiClient(
     },
     delete: async (id) => call("DELETE", `/${id}`, { version: (await get(id)).version }),
     deliver: (id, eventType, payloadJson) => call("POST", `/${id}/deliver`, { eventType, payloadJson }),
+    find: (query) => send("GET", `/events?${query}`),
     call,
   };
 }

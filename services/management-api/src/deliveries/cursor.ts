@@ -1,11 +1,11 @@
 const UUID_BYTES = 16;
 
-/** The cursor of the deliveries older than this one: opaque to clients. */
-export function cursorOf(deliveryId: string): string {
-  return Buffer.from(deliveryId.replaceAll("-", ""), "hex").toString("base64url");
+/** The cursor of the deliveries, or of the events, that are older than this one: opaque to clients. */
+export function cursorOf(id: string): string {
+  return Buffer.from(id.replaceAll("-", ""), "hex").toString("base64url");
 }
 
-/** The delivery id of a cursor; null where {@link cursorOf} can't have made the text. */
+/** The id of a cursor; null where {@link cursorOf} can't have made the text. */
 export function parseCursor(cursor: string): string | null {
   const bytes = Buffer.from(cursor, "base64url");
   if (bytes.length !== UUID_BYTES || bytes.toString("base64url") !== cursor) return null;

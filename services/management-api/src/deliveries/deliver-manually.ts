@@ -8,7 +8,7 @@ import type { KeyedLimiter } from "../http/keyed-limiter.ts";
 import { ProblemError } from "../problems/problem-error.ts";
 import { deliverySummary } from "../sql/delivery-summaries.ts";
 import { insertManualDelivery } from "../sql/insert-manual-delivery.ts";
-import { toDeliverySummary } from "./summary.ts";
+import { toDeliverySummary } from "@herald/common/history/summary";
 
 export interface DeliverParts {
   prisma: PrismaClient;

@@ -1,15 +1,17 @@
 import type { PrismaClient } from "@herald/common/database/generated/client";
 import { firstIdAt } from "@herald/common/database/ids";
 import type { Reads } from "@herald/common/database/queries";
+import { eventKeys } from "@herald/common/history/sql/event-keys";
+import { toListItem, toUtc } from "@herald/common/history/summary";
 import type { Clock } from "@herald/common/runtime/clock";
 import { attemptHeaders, type HeaderSettings, timestampText } from "@herald/common/security/attempt-headers";
-import type { DeliveryAttemptInfo, DeliveryDetails, DeliveryListItem, DeliveryPage, Outcome } from "@herald/contracts";
+import type { DeliveryAttemptInfo, DeliveryDetails, DeliveryPage, Outcome } from "@herald/contracts";
 import { type EndpointKey, findEndpoint } from "../endpoints/find-endpoint.ts";
 import { ProblemError } from "../problems/problem-error.ts";
 import { deliveryDetails } from "../sql/delivery-details.ts";
-import { deliveryHistory, type HistoryRow } from "../sql/delivery-history.ts";
+import { deliveryHistory } from "../sql/delivery-history.ts";
 import { cursorOf, parseCursor } from "./cursor.ts";
-import { toDeliverySummary, toUtc } from "./summary.ts";
+import { keysBefore, type Sought, soughtDeliveries } from "./sought.ts";
 
 interface HistoryParts {
   prisma: PrismaClient;
@@ -23,6 +25,10 @@ export interface HistoryFilter {
   cursor?: string;
   outcome?: Outcome[];
   eventType?: string[];
+  statusCode?: number[];
+  eventId?: string;
+  entityId?: string;
+  deliveryId?: string;
   from?: string;
   to?: string;
 }
@@ -45,13 +51,17 @@ export async function listDeliveries(
 ): Promise<DeliveryPage> {
   const from = filter.from === undefined ? null : new Date(filter.from);
   const to = filter.to === undefined ? null : new Date(filter.to);
+  const olderThan = filter.cursor === undefined ? null : parseCursor(filter.cursor);
+  const sought = await seek(queries, key, filter, olderThan);
   const { rows, lastSeen } = await deliveryHistory(queries, {
     organizationId: key.organizationId,
     endpointId: key.id,
     now: clock.now(),
-    olderThan: filter.cursor === undefined ? null : parseCursor(filter.cursor),
+    among: sought?.ids ?? null,
+    olderThan,
     outcomes: filter.outcome ?? [],
     eventTypes: filter.eventType ?? [],
+    statusCodes: filter.statusCode ?? [],
     from,
     to,
     // Ids begin with the time of the event, which is never far from the time when the delivery was made.
@@ -61,7 +71,30 @@ export async function listDeliveries(
     maxScanned: MAX_SCANNED,
   });
   if (rows.length === 0) await findEndpoint(prisma, key);
-  return { deliveries: rows.map(toListItem), nextCursor: lastSeen === null ? null : cursorOf(lastSeen) };
+  const next = lastSeen ?? sought?.rest ?? null;
+  return { deliveries: rows.map(toListItem), nextCursor: next === null ? null : cursorOf(next) };
+}
+
+/** The deliveries that the filter's ids leave; null where it has none. */
+async function seek(
+  queries: Reads,
+  { id: endpointId, organizationId }: EndpointKey,
+  { eventId = null, entityId = null, deliveryId = null }: Pick<HistoryFilter, "eventId" | "entityId" | "deliveryId">,
+  olderThan: string | null,
+): Promise<Sought | null> {
+  const only = deliveryId?.toLowerCase() ?? null;
+  if (eventId === null && entityId === null) {
+    return only === null ? null : { ids: olderThan === null || only < olderThan ? [only] : [], rest: null };
+  }
+  const keys = await eventKeys(queries, {
+    organizationId,
+    eventId,
+    entityId,
+    before: olderThan && keysBefore(olderThan),
+    limit: MAX_SCANNED,
+  });
+  const sought = soughtDeliveries(keys, { endpointId, olderThan, isCut: keys.length === MAX_SCANNED });
+  return only === null ? sought : { ...sought, ids: sought.ids.filter((id) => id === only) };
 }
 
 /** @throws ProblemError `webhook_not_found` or `delivery_not_found` */
@@ -96,19 +129,4 @@ export async function readDelivery(
 
 function pairs(flat: string[]): [name: string, value: string][] {
   return Array.from({ length: flat.length / 2 }, (_, index) => [flat[2 * index] ?? "", flat[2 * index + 1] ?? ""]);
-}
-
-function toListItem(row: HistoryRow): DeliveryListItem {
-  // Nothing is written when an endpoint is disabled: what waits for it is parked as long as it is.
-  const state = row.state === "pending" && !row.isEndpointEnabled ? "parked" : row.state;
-  const isScheduled = state === "pending" && !row.inFlight;
-  return {
-    ...toDeliverySummary(row),
-    failureKind: row.failureKind,
-    state,
-    inFlight: row.inFlight,
-    createdAtUtc: toUtc(row.createdAt),
-    nextAttemptAtUtc: isScheduled ? toUtc(row.nextAttemptAt) : null,
-    durationMs: row.durationMs,
-  };
 }

@@ -1,7 +1,7 @@
 import type { PrismaClient } from "@herald/common/database/generated/client";
 import type { Reads } from "@herald/common/database/queries";
+import { toUtc } from "@herald/common/history/summary";
 import type { ChangedSettings, ChangeKind, EndpointChange, EndpointChangePage } from "@herald/contracts";
-import { toUtc } from "../deliveries/summary.ts";
 import { type ChangeRow, endpointChanges, type Settings } from "../sql/endpoint-changes.ts";
 import { type EndpointKey, findEndpoint } from "./find-endpoint.ts";
 import { parseVersion, versionOf } from "./version.ts";

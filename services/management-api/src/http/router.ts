@@ -3,6 +3,7 @@ import { type Request, type Response, Router } from "express";
 import type { Authenticate } from "../authentication/authenticate.ts";
 import type { ApiRequest, Handlers } from "../handlers.ts";
 import { type Operation, operationsByPath, pointsOf } from "../operations.ts";
+import type { ProblemCode } from "../problems/catalogue.ts";
 import { ProblemError } from "../problems/problem-error.ts";
 import type { apiValidator } from "../validation/validator.ts";
 import type { KeyedLimiter } from "./keyed-limiter.ts";
@@ -95,10 +96,15 @@ function maxBodyBytes(operation: Operation, limits: ApiLimits): number {
   return longest * ESCAPED + REST_OF_BODY_BYTES;
 }
 
+const NOT_FOUND: Partial<Record<string, ProblemCode>> = {
+  deliveryId: "delivery_not_found",
+  key: "event_not_found",
+};
+
 /** A text that isn't shaped like an id can't be the id of anything. */
 function assertIds(params: Record<string, string>): void {
   for (const [name, value] of Object.entries(params)) {
-    if (!isUuid(value)) throw new ProblemError(name === "deliveryId" ? "delivery_not_found" : "webhook_not_found");
+    if (!isUuid(value)) throw new ProblemError(NOT_FOUND[name] ?? "webhook_not_found");
   }
 }
 

@@ -155,12 +155,14 @@ function headersOf(status: number): NonNullable<OpenApiResponse["headers"]> {
   return status === 503 ? retryAfter : {};
 }
 
+const PARAMETERS: Partial<Record<string, string>> = { deliveryId: "The delivery.", key: "The event's key." };
+
 function pathParameters(path: string): Schema[] {
   return [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({
     name,
     in: "path",
     required: true,
-    description: name === "deliveryId" ? "The delivery." : "The endpoint.",
+    description: PARAMETERS[name ?? ""] ?? "The endpoint.",
     schema: { type: "string", format: "uuid" },
   }));
 }

@@ -113,6 +113,12 @@ export const catalogue = {
     when: "The endpoint has no delivery with this id, or has it no more.",
     action: "List the endpoint's deliveries and use the id of one of them.",
   },
+  event_not_found: {
+    status: 404,
+    title: "There is no such event",
+    when: "The organization has no event with this key, or has it no more.",
+    action: "Search for the event by its id, its entity or one of its deliveries, and use the `key` of one that is found.",
+  },
   route_not_found: {
     status: 404,
     title: "There is nothing at this address",

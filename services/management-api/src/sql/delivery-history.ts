@@ -1,42 +1,34 @@
 import { Prisma } from "@herald/common/database/generated/client";
 import type { Reads } from "@herald/common/database/queries";
-import type { FailureKind, Outcome } from "@herald/contracts";
-import type { DeliveryRow } from "../deliveries/summary.ts";
-import { due, historyColumns } from "./delivery-columns.ts";
-
-export interface HistoryRow extends DeliveryRow {
-  failureKind: FailureKind | null;
-  createdAt: Date;
-  durationMs: number | null;
-  /** Whether an attempt is under way: one that was interrupted isn't. */
-  inFlight: boolean;
-  /** When it may be claimed; null where it has ended. */
-  nextAttemptAt: Date | null;
-  isEndpointEnabled: boolean;
-}
+import { due, historyColumns } from "@herald/common/history/sql/delivery-columns";
+import type { HistoryRow } from "@herald/common/history/summary";
+import type { Outcome } from "@herald/contracts";
 
 export interface HistoryQuery {
   organizationId: string;
   endpointId: string;
   now: Date;
+  /** Only deliveries with one of these ids, which are older than `olderThan`; null for all. */
+  among: readonly string[] | null;
   /** Only deliveries older than this one; null for all. */
   olderThan: string | null;
-  /** Only deliveries with these outcomes, and of these event types; an empty list lets all pass. */
+  /** Only deliveries with these outcomes, of these event types, and with these statuses; an empty list lets all pass. */
   outcomes: readonly Outcome[];
   eventTypes: readonly string[];
+  statusCodes: readonly number[];
   from: Date | null;
   to: Date | null;
   /** Between which ids all of that time are, the second excluded; null for no limit. */
   firstId: string | null;
   endId: string | null;
   limit: number;
-  /** How many deliveries are read at most, whether they pass the filters or not. */
+  /** How many deliveries are read at most, whether they pass the filters or not. `among` is no longer than that. */
   maxScanned: number;
 }
 
 export interface History {
   rows: HistoryRow[];
-  /** The delivery after which the next part begins; null where the history ends. */
+  /** The delivery after which the next part begins; null where the history, or what is `among`, ends. */
   lastSeen: string | null;
 }
 
@@ -45,21 +37,23 @@ export interface History {
  * `maxScanned`. A rare outcome in a long history takes several calls, none of which is slow.
  *
  * Locks nothing. Walks delivery_endpoint_id_id_idx backwards from the cursor, until the page is full or `maxScanned` rows
- * were read, from the ids of `to` down to those of `from`, and due_pkey and business_event_pkey once a row.
+ * were read, from the ids of `to` down to those of `from`, and due_pkey and business_event_pkey once a row. With `among` it
+ * walks delivery_pkey instead, in one partition an id.
  */
 export async function deliveryHistory(queries: Reads, query: HistoryQuery): Promise<History> {
-  const { endpointId, now, outcomes, eventTypes, from, to, limit, maxScanned } = query;
+  const { endpointId, now, among, outcomes, eventTypes, statusCodes, from, to, limit, maxScanned } = query;
   const rows = await queries.$queryRaw<HistoryRow[]>`
     select ${historyColumns},
            (select enabled from webhook_endpoint where id = ${endpointId}::uuid) as "isEndpointEnabled"
     from (
       select *
       from (
-        select * from delivery where ${olderDeliveries(query)} order by id desc limit ${maxScanned}
+        ${among === null ? nextDeliveries(query) : deliveriesAmong(query, among)}
       ) as scanned
       where true
         ${outcomes.length === 0 ? Prisma.empty : Prisma.sql`and ${outcome} = any (${outcomes}::text[])`}
         ${eventTypes.length === 0 ? Prisma.empty : Prisma.sql`and event_type = any (${eventTypes}::text[])`}
+        ${statusCodes.length === 0 ? Prisma.empty : Prisma.sql`and status_code = any (${statusCodes}::int[])`}
         ${from === null ? Prisma.empty : Prisma.sql`and created_at >= ${from}::timestamptz`}
         ${to === null ? Prisma.empty : Prisma.sql`and created_at < ${to}::timestamptz`}
       order by id desc
@@ -68,20 +62,40 @@ export async function deliveryHistory(queries: Reads, query: HistoryQuery): Prom
     ${due(now)}
     order by delivery.id desc`;
   if (rows.length === limit) return { rows, lastSeen: rows.at(-1)?.id ?? null };
+  if (among !== null) return { rows, lastSeen: null };
   // The page isn't full: either the history has ended, or `maxScanned` rows were read.
   const [last] = await queries.$queryRaw<{ id: string }[]>`
     select id from delivery where ${olderDeliveries(query)} order by id desc offset ${maxScanned - 1} limit 1`;
   return { rows, lastSeen: last?.id ?? null };
 }
 
-function olderDeliveries({ organizationId, endpointId, olderThan, firstId, endId }: HistoryQuery): Prisma.Sql {
+function nextDeliveries(query: HistoryQuery): Prisma.Sql {
   return Prisma.sql`
-    endpoint_id = (
-      select id from webhook_endpoint where id = ${endpointId}::uuid and organization_id = ${organizationId}
-    )
+    select * from delivery where ${olderDeliveries(query)} order by id desc limit ${query.maxScanned}`;
+}
+
+function deliveriesAmong(query: HistoryQuery, ids: readonly string[]): Prisma.Sql {
+  return Prisma.sql`
+    select found.*
+    from unnest(${ids}::uuid[]) as sought (id)
+    cross join lateral (
+      select * from delivery where id = sought.id and ${ofEndpoint(query)} offset 0
+    ) as found`;
+}
+
+function olderDeliveries(query: HistoryQuery): Prisma.Sql {
+  const { olderThan, firstId, endId } = query;
+  return Prisma.sql`
+    ${ofEndpoint(query)}
     ${olderThan === null ? Prisma.empty : Prisma.sql`and id < ${olderThan}::uuid`}
     ${firstId === null ? Prisma.empty : Prisma.sql`and id >= ${firstId}::uuid`}
     ${endId === null ? Prisma.empty : Prisma.sql`and id < ${endId}::uuid`}`;
+}
+
+function ofEndpoint({ organizationId, endpointId }: HistoryQuery): Prisma.Sql {
+  return Prisma.sql`endpoint_id = (
+    select id from webhook_endpoint where id = ${endpointId}::uuid and organization_id = ${organizationId}
+  )`;
 }
 
 /** A delivery's outcome, as the contract defines it. */

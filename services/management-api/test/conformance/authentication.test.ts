@@ -1,3 +1,4 @@
+import { insertEvent } from "@herald/testkit/harness/rows";
 import { describe, expect, test } from "@jest/globals";
 import { type OperationId, operations } from "../../src/operations.ts";
 import { create, settings } from "../support/endpoints.ts";
@@ -123,12 +124,21 @@ const needs: Record<OperationId, keyof CallerKind["outcome"]> = {
   deliverManually: "save",
   listDeliveries: "view",
   readDelivery: "view",
+  findEvents: "view",
+  readEvent: "view",
   readSession: "session",
   listEventTypes: "view",
 };
 
 /** Those without an id can't be another organization's. */
-const withoutId: OperationId[] = ["listWebhooks", "createWebhook", "listOverviews", "checkWebhook", "listEventTypes"];
+const withoutId: OperationId[] = [
+  "listWebhooks",
+  "createWebhook",
+  "listOverviews",
+  "checkWebhook",
+  "findEvents",
+  "listEventTypes",
+];
 
 describe.each(Object.keys(callers))("caller with %s", (name) => {
   const caller = callers[name] as CallerKind;
@@ -141,14 +151,18 @@ describe.each(Object.keys(callers))("caller with %s", (name) => {
       const { id: deliveryId } = await api.prisma.delivery.create({
         data: { endpointId: endpoint.id, organizationId, eventType: "RiskCreated", body: "{}", createdAt: new Date() },
       });
-      const ids = { id: endpoint.id, deliveryId };
-      const query = name.endsWith("query only") ? `?access_token=${await token({ organizationId })}` : "";
+      const { key } = await insertEvent(api.prisma, organizationId);
+      const ids = { id: endpoint.id, deliveryId, key };
+      const query = new URLSearchParams();
+      if (operation === "findEvents") query.set("deliveryId", deliveryId);
+      if (name.endsWith("query only")) query.set("access_token", await token({ organizationId }));
 
       const response = await send(await api.as(null), operation, ids, endpoint.version, query).set(
         await caller.headers(organizationId),
       );
       const isElsewhere = name === "another organization" && withoutId.includes(operation);
-      const expected = isElsewhere ? "ok" : caller.outcome[needs[operation]];
+      const outcome = isElsewhere ? "ok" : caller.outcome[needs[operation]];
+      const expected = operation === "readEvent" ? outcome.replace("webhook_not_found", "event_not_found") : outcome;
       expect(response.status < 300 ? "ok" : `${response.status} ${response.body.code}`).toBe(expected);
 
       if (expected === "ok" || expected.startsWith("404")) return;
@@ -162,11 +176,11 @@ describe.each(Object.keys(callers))("caller with %s", (name) => {
 function send(
   client: Client,
   operation: OperationId,
-  ids: { id: string; deliveryId: string },
+  ids: { id: string; deliveryId: string; key: string },
   version: string,
-  query: string,
+  query: URLSearchParams,
 ) {
-  const path = operations[operation].path.replace("{id}", ids.id).replace("{deliveryId}", ids.deliveryId) + query;
+  const path = operations[operation].path.replace(/\{(\w+)\}/g, (_, name: keyof typeof ids) => ids[name]);
   const bodies: Partial<Record<OperationId, object>> = {
     createWebhook: settings(),
     checkWebhook: {},
@@ -174,7 +188,7 @@ function send(
     deleteWebhook: { version },
     deliverManually: { eventType: "WorkItemCompleted", payloadJson: "{}" },
   };
-  return client[operations[operation].method](path, bodies[operation]);
+  return client[operations[operation].method](query.size === 0 ? path : `${path}?${query}`, bodies[operation]);
 }
 
 function unsigned(): string {

@@ -32,7 +32,13 @@ interface FuzzRequest {
 }
 
 /** Ids and versions that exist, or did; the list changes while the fuzzing goes on. */
-const pool = { ids: [] as string[], deliveries: [] as string[], versions: [] as string[] };
+const pool = {
+  ids: [] as string[],
+  deliveries: [] as string[],
+  versions: [] as string[],
+  keys: [] as string[],
+  sought: [] as string[],
+};
 let document: OpenApiDocument;
 let tokens: { own: string; viewer: string; expired: string };
 let otherIds: string[];
@@ -52,7 +58,9 @@ beforeAll(async () => {
     where: { id: delivery },
     data: { body: JSON.stringify(MARK), errorSummary: MARK },
   });
-  otherIds = [endpoint.id, delivery];
+  const [event] = await api.prisma.businessEvent.findMany({ where: { organizationId: OTHER } });
+  if (event === undefined) throw new Error("The delivery has no event.");
+  otherIds = [endpoint.id, delivery, event.key, event.id, event.entityId];
 
   const own = await api.as({ organizationId: OWN });
   for (let count = 0; count < 3; count++) {
@@ -63,6 +71,11 @@ beforeAll(async () => {
       pool.deliveries.push(await storeDelivery(api.prisma, { id: mine.id, organizationId: OWN }, row));
     }
   }
+  for (const { key, id, entityId } of await api.prisma.businessEvent.findMany({ where: { organizationId: OWN } })) {
+    pool.keys.push(key);
+    pool.sought.push(id, entityId);
+  }
+  pool.sought.push(...pool.deliveries, ...otherIds);
   pool.deliveries.push(idAt(new Date()));
 });
 
@@ -73,6 +86,7 @@ const segment: Arbitrary<() => string> = fc.oneof(
   { weight: 8, arbitrary: from(() => pool.ids) },
   { weight: 2, arbitrary: from(() => otherIds) },
   { weight: 2, arbitrary: from(() => pool.deliveries) },
+  { weight: 2, arbitrary: from(() => pool.keys) },
   { weight: 1, arbitrary: fc.uuid().map((id) => () => id) },
   {
     weight: 1,
@@ -127,6 +141,9 @@ function requests(): Arbitrary<() => FuzzRequest> {
         query,
         version: from(() => pool.versions),
         usesKnownVersion: fc.boolean(),
+        parameter: fc.constantFrom("id", "eventId", "entityId", "deliveryId"),
+        sought: from(() => pool.sought),
+        seeks: fc.boolean(),
         method: fc.oneof(
           { weight: 19, arbitrary: fc.constant(method) },
           { weight: 1, arbitrary: fc.constantFrom("patch", "put", "delete", "head", "options", "post") },
@@ -146,9 +163,11 @@ function requests(): Arbitrary<() => FuzzRequest> {
         const filled = path.replace(/\{\w+\}/g, () => made.segments[at++]?.() ?? "");
         const value = made.body as { version?: unknown } | undefined;
         if (made.usesKnownVersion && typeof value?.version === "string") value.version = made.version();
+        const takes = parameters.some(({ name }) => name === made.parameter);
+        const query = made.seeks && takes ? { ...made.query, [made.parameter]: made.sought() } : made.query;
         return {
           method: made.method.toUpperCase(),
-          path: filled + queryText(made.query),
+          path: filled + queryText(query),
           body: made.text ?? (value === undefined ? undefined : JSON.stringify(value)),
           type: made.type,
           authorization: made.credentials && `Bearer ${tokens[made.credentials]}`,

@@ -1,4 +1,4 @@
-import { Prisma } from "@herald/common/database/generated/client";
+import { Prisma } from "../../database/generated/client.ts";
 
 // Pieces of the statements that show deliveries. Each stands where the row of a delivery is called `delivery`.
 
@@ -12,11 +12,13 @@ const businessEventId = Prisma.sql`(
   where event.organization_id = delivery.organization_id and event.key = delivery.event_key
 )`;
 
+const latestAttempt = Prisma.sql`
+  delivery.event_type as "eventType", delivery.state::text as state, delivery.attempt_count as "attemptCount",
+  delivery.status_code as "statusCode", delivery.error_summary as "errorSummary", delivery.attempted_at as "attemptedAt"`;
+
 /** What a summary shows of a delivery: its latest attempt. */
 export const summaryColumns = Prisma.sql`
-  delivery.id, ${businessEventId} as "businessEventId", delivery.event_type as "eventType", delivery.state::text as state,
-  delivery.attempt_count as "attemptCount", delivery.status_code as "statusCode",
-  delivery.error_summary as "errorSummary", delivery.attempted_at as "attemptedAt"`;
+  delivery.id, ${businessEventId} as "businessEventId", ${latestAttempt}`;
 
 /** The same as a JSON object. */
 export const summaryObject = Prisma.sql`json_build_object(
@@ -30,10 +32,15 @@ export const summaryObject = Prisma.sql`json_build_object(
   'attemptedAt', delivery.attempted_at
 )`;
 
+const progress = Prisma.sql`
+  delivery.failure_kind as "failureKind", delivery.created_at as "createdAt", delivery.duration_ms as "durationMs",
+  coalesce(due.is_leased, false) as "inFlight", due.due_at as "nextAttemptAt"`;
+
 /** What a row of an endpoint's history shows. {@link due} has to be joined. */
-export const historyColumns = Prisma.sql`
-  ${summaryColumns}, delivery.failure_kind as "failureKind", delivery.created_at as "createdAt",
-  delivery.duration_ms as "durationMs", coalesce(due.is_leased, false) as "inFlight", due.due_at as "nextAttemptAt"`;
+export const historyColumns = Prisma.sql`${summaryColumns}, ${progress}`;
+
+/** The same without the event's id, where the event is known. {@link due} has to be joined. */
+export const deliveryColumns = Prisma.sql`delivery.id, ${latestAttempt}, ${progress}`;
 
 /**
  * Joins the row of `due` of an unfinished delivery. `offset 0` keeps PostgreSQL from reading all of `due` for the few

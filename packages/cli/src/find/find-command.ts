@@ -1,0 +1,104 @@
+import { parseArgs } from "node:util";
+import { sharedSettings } from "@herald/common/config/common-settings";
+import { readConfig } from "@herald/common/config/read-config";
+import type { Reads } from "@herald/common/database/queries";
+import { type EventSearch, type FoundEvents, searchEvents } from "@herald/common/history/search-events";
+import { findDelivery } from "@herald/common/history/sql/find-delivery";
+import { isUuid, NO_DELIVERY_REASONS } from "@herald/contracts";
+import { type Command, type CommandContext, positiveInteger, UsageError } from "../command.ts";
+import { withDatabase } from "../database.ts";
+import { describeEvent, describeManualDelivery, traceIdOf } from "./describe-event.ts";
+import { organizationsWith } from "./organizations-with.ts";
+
+const { PUBLICATION_WINDOW_DAYS } = sharedSettings;
+const DAY_MS = 24 * 60 * 60_000;
+
+export const findCommand: Command = {
+  summary: "says what became of an event at each endpoint",
+  help: `herald find: says what became of an event at each endpoint, or why an endpoint has no delivery of it
+
+  herald find --event ID    [--organization ID] [--limit 10] [--json]
+  herald find --entity ID   [--organization ID] [--limit 10] [--json]
+  herald find --delivery ID [--organization ID] [--json]
+
+  --event ID          the event with this id, as the product service named it and receivers get it
+  --entity ID         the events about this entity, newest first
+  --delivery ID       the event of this delivery; a manual delivery is shown itself, since it is of no event
+  --organization ID   only this organization's; without it, those of all organizations that have an endpoint
+  --limit N           events of each organization, at the most
+  --json              prints one object a line
+
+It shows the trace that the event was emitted in, and no payload. In place of a delivery's state it says why there is no delivery:
+
+${Object.entries(NO_DELIVERY_REASONS)
+  .map(([reason, sentence]) => `  ${reason}\n      ${sentence}`)
+  .join("\n")}
+
+Events are found as long as their day is kept (RETENTION_DAYS). An event that was never stored is not found: one of a type that
+no endpoint can subscribe to, one that was older than the window when it came, and one that broke the contract, which
+"herald rejected list" shows.
+`,
+  async run(args, context) {
+    const { values } = parseArgs({
+      args,
+      options: {
+        event: { type: "string" },
+        entity: { type: "string" },
+        delivery: { type: "string" },
+        organization: { type: "string" },
+        limit: { type: "string", default: "10" },
+        json: { type: "boolean", default: false },
+      },
+    });
+    const search = { ...idOf(values), before: null, limit: positiveInteger("--limit", values.limit) };
+    const config = readConfig({ PUBLICATION_WINDOW_DAYS }, context.environment);
+    const now = new Date();
+    const windowMs = config.PUBLICATION_WINDOW_DAYS * DAY_MS;
+    let count = 0;
+    await withDatabase(context, async (queries) => {
+      const organizations =
+        values.organization === undefined ? await organizationsOf(queries, search, now) : [values.organization];
+      for (const organizationId of organizations) {
+        const found = await searchEvents({ queries, now, windowMs }, { ...search, organizationId });
+        count += print(context, organizationId, found, values.json);
+      }
+    });
+    if (count === 0) context.stderr('Nothing was found. "herald find --help" says what can be.\n');
+  },
+};
+
+type SoughtId = Pick<EventSearch, "eventId" | "entityId" | "deliveryId">;
+
+/** @throws UsageError unless exactly one of the ids is given */
+function idOf(values: Partial<Record<"event" | "entity" | "delivery", string | undefined>>): SoughtId {
+  const { event: eventId = null, entity: entityId = null, delivery: deliveryId = null } = values;
+  const given = [eventId, entityId, deliveryId].filter((id) => id !== null);
+  if (given.length !== 1) throw new UsageError("It takes one of --event, --entity and --delivery.");
+  if (!given.every(isUuid)) throw new UsageError(`"${given[0]}" is not an id: ids are UUIDs.`);
+  return { eventId, entityId, deliveryId };
+}
+
+async function organizationsOf(queries: Reads, { deliveryId, ...ids }: SoughtId, now: Date): Promise<string[]> {
+  if (deliveryId === null) return await organizationsWith(queries, ids);
+  const found = await findDelivery(queries, { id: deliveryId, organizationId: null, now });
+  return found === null ? [] : [found.organizationId];
+}
+
+/** Prints what was found of one organization. Returns how much that was. */
+function print(
+  { stdout, stderr }: CommandContext,
+  organizationId: string,
+  { events, manualDelivery, next }: FoundEvents,
+  asJson: boolean,
+): number {
+  for (const event of events) {
+    if (asJson) stdout(`${JSON.stringify({ organizationId, traceId: traceIdOf(event), ...event })}\n`);
+    else stdout(`${describeEvent(organizationId, event)}\n`);
+  }
+  if (manualDelivery !== null) {
+    if (asJson) stdout(`${JSON.stringify({ organizationId, manualDelivery })}\n`);
+    else stdout(`${describeManualDelivery(organizationId, manualDelivery)}\n`);
+  }
+  if (next !== null) stderr(`There may be older events; --limit shows more than these ${events.length}.\n`);
+  return events.length + (manualDelivery === null ? 0 : 1);
+}

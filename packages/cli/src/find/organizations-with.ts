@@ -1,0 +1,28 @@
+import { Prisma } from "@herald/common/database/generated/client";
+import type { Reads } from "@herald/common/database/queries";
+
+/** An id is one event's, and an entity one organization's: several have it only by a product service's mistake. */
+const AT_MOST = 100;
+
+/**
+ * The organizations that have an endpoint, and an event with this id or about this entity.
+ *
+ * Locks nothing. Reads the endpoints, of which there are few, and looks for each organization into
+ * business_event_organization_id_id_idx or business_event_organization_id_entity_id_key_idx, once a partition. So it takes a
+ * moment where there are very many organizations; nobody but an operator asks.
+ */
+export async function organizationsWith(
+  queries: Reads,
+  { eventId, entityId }: { eventId: string | null; entityId: string | null },
+): Promise<string[]> {
+  const fits = eventId === null ? Prisma.sql`entity_id = ${entityId}::uuid` : Prisma.sql`id = ${eventId}::uuid`;
+  const rows = await queries.$queryRaw<{ id: string }[]>`
+    select organization.id
+    from (select distinct organization_id as id from webhook_endpoint) as organization
+    cross join lateral (
+      select from business_event where organization_id = organization.id and ${fits} limit 1
+    ) as event
+    order by organization.id
+    limit ${AT_MOST}::int`;
+  return rows.map(({ id }) => id);
+}

@@ -1,0 +1,62 @@
+import type { DeliveryListItem, DeliveryState, EventType, FailureKind, WebhookDeliverySummary } from "@herald/contracts";
+
+/** The columns that a delivery's summary is made of. */
+export interface DeliveryRow {
+  id: string;
+  businessEventId: string | null;
+  eventType: string;
+  state: DeliveryState;
+  attemptCount: number;
+  statusCode: number | null;
+  errorSummary: string | null;
+  /** A date, or its text where the row was read as JSON. */
+  attemptedAt: Date | string | null;
+}
+
+/** The columns that a row of a history is made of. */
+export interface HistoryRow extends DeliveryRow {
+  failureKind: FailureKind | null;
+  createdAt: Date;
+  durationMs: number | null;
+  /** Whether an attempt is under way: one that was interrupted isn't. */
+  inFlight: boolean;
+  /** When it may be claimed; null where it has ended. */
+  nextAttemptAt: Date | null;
+  isEndpointEnabled: boolean;
+}
+
+/** A delivery by its latest attempt (SPEC 2.2). */
+export function toDeliverySummary(row: DeliveryRow): WebhookDeliverySummary {
+  return {
+    id: row.id,
+    ...(row.businessEventId !== null && { businessEventId: row.businessEventId }),
+    eventType: row.eventType as EventType,
+    attemptCount: row.attemptCount,
+    statusCode: row.statusCode,
+    succeeded: row.state === "succeeded",
+    errorSummary: row.errorSummary,
+    attemptedAtUtc: toUtc(row.attemptedAt),
+  };
+}
+
+/** A delivery with what comes next. */
+export function toListItem(row: HistoryRow): DeliveryListItem {
+  // Nothing is written when an endpoint is disabled: what waits for it is parked as long as it is.
+  const state = row.state === "pending" && !row.isEndpointEnabled ? "parked" : row.state;
+  const isScheduled = state === "pending" && !row.inFlight;
+  return {
+    ...toDeliverySummary(row),
+    failureKind: row.failureKind,
+    state,
+    inFlight: row.inFlight,
+    createdAtUtc: toUtc(row.createdAt),
+    nextAttemptAtUtc: isScheduled ? toUtc(row.nextAttemptAt) : null,
+    durationMs: row.durationMs,
+  };
+}
+
+export function toUtc(time: Date | string): string;
+export function toUtc(time: Date | string | null): string | null;
+export function toUtc(time: Date | string | null): string | null {
+  return time === null ? null : new Date(time).toISOString();
+}

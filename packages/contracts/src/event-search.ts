@@ -1,0 +1,68 @@
+import { type Static, Type } from "typebox";
+import { DeliveryListItem } from "./deliveries.ts";
+import { eventType, listOf, object, oneOf, orNull, refOrNull, refTo, text, time, uuid } from "./json-schema.ts";
+import { NO_DELIVERY_REASONS, type NoDeliveryReason } from "./vocabulary.ts";
+
+// All of this is additive to SPEC.
+
+const reasons = Object.keys(NO_DELIVERY_REASONS) as NoDeliveryReason[];
+
+export const EndpointDelivery = object("A delivery at one endpoint, or why there is none.", {
+  endpointId: uuid("The endpoint."),
+  endpointName: text("What people call the endpoint."),
+  delivery: refOrNull({ DeliveryListItem }, "The delivery; null where the endpoint has none of this event."),
+  reason: orNull(
+    oneOf(
+      reasons,
+      `Why it has none; null where it has one. ${reasons.map((each) => `\`${each}\`: ${NO_DELIVERY_REASONS[each]}`).join(" ")}`,
+    ),
+  ),
+});
+export type EndpointDelivery = Static<typeof EndpointDelivery>;
+
+const listItem = {
+  key: uuid("What the event is stored under: made of its organization, its id and its time."),
+  id: uuid("The event, as the product service named it; receivers get it as `id`."),
+  type: eventType,
+  occurredAtUtc: time("When it happened."),
+  receivedAtUtc: time("When Herald stored it."),
+  entityType: orNull(text("The kind of entity; null where it isn't known.")),
+  entityId: uuid("The entity."),
+  traceparent: orNull(text("The W3C trace context that it was emitted with; null where there was none.")),
+  endpoints: listOf(
+    refTo({ EndpointDelivery }),
+    "What became of it at each of the organization's endpoints, by name. Endpoints that were deleted aren't there.",
+  ),
+};
+
+export const EventListItem = object("A business event, and what became of it at each endpoint.", listItem);
+export type EventListItem = Static<typeof EventListItem>;
+
+export const EventDetails = object("A business event with the body that receivers get.", {
+  ...listItem,
+  body: text("The request body, character for character."),
+});
+export type EventDetails = Static<typeof EventDetails>;
+
+export const EventPage = object("A part of what a search found, newest first.", {
+  events: listOf(refTo({ EventListItem }), "None where nothing was found.", { maxItems: 20 }),
+  manualDelivery: refOrNull(
+    { EndpointDelivery },
+    "Where `deliveryId` is that of a manual delivery: the delivery, since it is of no event. Else null.",
+  ),
+  nextCursor: orNull(text("Send it as `cursor` for the next part; null where there is none.")),
+});
+export type EventPage = Static<typeof EventPage>;
+
+export const EventQuery = object(
+  "Query parameters of a search for events. At least one of the ids is needed; several narrow the search.",
+  {
+    id: Type.Optional(uuid("The event's id.")),
+    entityId: Type.Optional(uuid("The entity that events are about.")),
+    deliveryId: Type.Optional(uuid("A delivery, of the event or by hand.")),
+    limit: Type.Optional(
+      Type.Integer({ minimum: 1, maximum: 20, default: 10, description: "Events to answer with." }),
+    ),
+    cursor: Type.Optional(text("`nextCursor` of the part before.", { format: "delivery-cursor" })),
+  },
+);

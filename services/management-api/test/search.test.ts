@@ -1,0 +1,242 @@
+import { randomUUID } from "node:crypto";
+import { deliveryId } from "@herald/common/database/ids";
+import type { EndpointDelivery, EventListItem } from "@herald/contracts";
+import { insertDelivery, insertEndpoint, insertEvent } from "@herald/testkit/harness/rows";
+import { steeredClock } from "@herald/testkit/harness/steered-clock";
+import { beforeEach, describe, expect, test } from "@jest/globals";
+import { states, storeDelivery } from "./support/deliveries.ts";
+import { create, settings } from "./support/endpoints.ts";
+import { type Client, useApi } from "./support/use-api.ts";
+
+const MINUTE_MS = 60_000;
+const DAY_MS = 24 * 60 * MINUTE_MS;
+const clock = steeredClock(new Date());
+const api = useApi({ clock });
+let client: Client;
+let organizationId: string;
+
+beforeEach(async () => {
+  organizationId = api.newOrganization();
+  client = await api.as({ organizationId, expiresInS: 100_000 });
+});
+
+const daysAgo = (days: number) => new Date(clock.now().getTime() - days * DAY_MS);
+const endpoint = (name: string, row: object = {}) =>
+  insertEndpoint(api.prisma, { organizationId, name, createdAt: daysAgo(30), ...row });
+const event = (row: Parameters<typeof insertEvent>[2] = {}) =>
+  insertEvent(api.prisma, organizationId, { occurredAt: daysAgo(1), ...row });
+const deliver = (to: { id: string; organizationId: string }, { key }: { key: string }, row: object = {}) =>
+  insertDelivery(api.prisma, to, { id: deliveryId(key, to.id), eventKey: key, createdAt: daysAgo(1), ...row });
+const find = async (query: string, as = client) => (await as.get(`/events?${query}`).expect(200)).body;
+const idsOf = (events: EventListItem[]) => events.map(({ id }) => id);
+
+/** By the endpoints' names: the state of the delivery, or the reason why there is none. */
+const fates = ({ endpoints }: { endpoints: EndpointDelivery[] }) =>
+  Object.fromEntries(endpoints.map(({ endpointName, delivery, reason }) => [endpointName, delivery?.state ?? reason]));
+
+describe("what a search shows", () => {
+  test("an event is found by its id, with what it was, and at each endpoint its delivery or the reason why it has none", async () => {
+    const taken = await endpoint("taken");
+    const failing = await endpoint("failing");
+    const held = await endpoint("held", { enabled: false, disabledReason: "failures" });
+    await endpoint("later", { createdAt: clock.now() });
+    await endpoint("other types", { events: ["RiskCreated"] });
+    await endpoint("paused", { enabled: false, disabledReason: "paused" });
+    await endpoint("new");
+    const traceparent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+    const stored = await event({ receivedAt: clock.now(), traceparent, body: body("WorkItem") });
+    await deliver(taken, stored, states.succeeded);
+    const due = { dueAt: new Date(clock.now().getTime() + MINUTE_MS) };
+    const { id: failingId } = await deliver(failing, stored, { ...states.failing, due });
+    await deliver(held, stored, states.failing);
+
+    const found = await find(`id=${stored.id}`);
+    expect(found).toMatchObject({ manualDelivery: null, nextCursor: null });
+    const [shown, ...more] = found.events;
+    expect(more).toEqual([]);
+    expect(shown).toMatchObject({
+      key: stored.key,
+      id: stored.id,
+      type: "WorkItemCompleted",
+      occurredAtUtc: daysAgo(1).toISOString(),
+      receivedAtUtc: clock.now().toISOString(),
+      entityType: "WorkItem",
+      entityId: stored.entityId,
+      traceparent,
+    });
+    expect(fates(shown)).toEqual({
+      taken: "succeeded",
+      failing: "pending",
+      held: "parked",
+      later: "created_later",
+      "other types": "not_subscribed",
+      paused: "disabled",
+      new: "not_yet",
+    });
+    const names = shown.endpoints.map(({ endpointName }: EndpointDelivery) => endpointName);
+    expect(names).toEqual([...names].sort());
+    expect(shown.endpoints).toContainEqual({
+      endpointId: failing.id,
+      endpointName: "failing",
+      reason: null,
+      delivery: expect.objectContaining({
+        id: failingId,
+        businessEventId: stored.id,
+        attemptCount: 2,
+        statusCode: 503,
+        errorSummary: states.failing.errorSummary,
+        nextAttemptAtUtc: due.dueAt.toISOString(),
+      }),
+    });
+  });
+
+  test("§6.1/window an event that has left the window says so, also where the endpoint is disabled", async () => {
+    await endpoint("enabled");
+    await endpoint("paused", { enabled: false, disabledReason: "paused" });
+    await endpoint("other types", { events: ["RiskCreated"] });
+    const { id } = await event({ occurredAt: daysAgo(7.5) });
+    expect(fates((await find(`id=${id}`)).events[0])).toEqual({
+      enabled: "older_than_window",
+      paused: "older_than_window",
+      "other types": "not_subscribed",
+    });
+  });
+
+  test("§3.1/resume an event that a pause kept is on its way after the resume, and so is one of a type that is added", async () => {
+    const made = await create(client, { events: ["RiskCreated"] });
+    const { id } = await event({ occurredAt: new Date(clock.now().getTime() + MINUTE_MS) });
+    let { version } = made.endpoint;
+    const edit = async (changes: object) => {
+      const { body } = await client.put(`/webhooks/${made.endpoint.id}`, settings({ version, ...changes })).expect(200);
+      version = body.endpoint.version;
+      return Object.values(fates((await find(`id=${id}`)).events[0]));
+    };
+    expect(await edit({ events: ["RiskCreated"] })).toEqual(["not_subscribed"]);
+    expect(await edit({ enabled: false })).toEqual(["disabled"]);
+    expect(await edit({ enabled: true })).toEqual(["not_yet"]);
+  });
+
+  test("§3.1/delete a deleted endpoint is not shown, and its deliveries lead nowhere, before their rows are erased too", async () => {
+    const { endpoint: made } = await create(client);
+    const deliveredId = await storeDelivery(api.prisma, { id: made.id, organizationId }, states.succeeded);
+    const { events } = await find(`deliveryId=${deliveredId}`);
+    expect(events).toHaveLength(1);
+    await client.delete(`/webhooks/${made.id}`, { version: made.version }).expect(204);
+    expect(await find(`deliveryId=${deliveredId}`)).toEqual({ events: [], manualDelivery: null, nextCursor: null });
+    expect((await find(`id=${events[0].id}`)).events).toMatchObject([{ key: events[0].key, endpoints: [] }]);
+  });
+
+  test("one event shows the body that receivers get, character for character", async () => {
+    const text = body("Wörk\\Item\"", { number: "1.00" }).replace('"1.00"', "1.00");
+    const { key } = await event({ body: text, traceparent: "00-1-2-3" });
+    await endpoint("new");
+    const { body: shown } = await client.get(`/events/${key}`).expect(200);
+    expect(shown).toMatchObject({ key, body: text, traceparent: "00-1-2-3", entityType: "Wörk\\Item\"" });
+    expect(fates(shown)).toEqual({ new: "not_yet" });
+    const { body: again } = await client.get(`/events/${key.toUpperCase()}`).expect(200);
+    expect(again.key).toBe(key);
+  });
+});
+
+describe("how an event is found", () => {
+  test("the events about an entity come newest first, in parts, each once", async () => {
+    const entityId = randomUUID();
+    const stored: string[] = [];
+    for (let index = 0; index < 25; index++) {
+      // Some occurred in the same millisecond.
+      const occurredAt = new Date(daysAgo(index % 3).getTime() - Math.floor(index / 2));
+      stored.push((await event({ entityId, occurredAt })).key);
+    }
+    await event();
+    const seen: string[] = [];
+    let cursor: string | null = null;
+    do {
+      const more: string = cursor === null ? "" : `&cursor=${cursor}`;
+      const page = await find(`entityId=${entityId}&limit=4${more}`);
+      expect(page.events.length).toBeLessThanOrEqual(4);
+      seen.push(...page.events.map(({ key }: EventListItem) => key));
+      cursor = page.nextCursor;
+    } while (cursor !== null);
+    expect(seen).toEqual(stored.sort().reverse());
+  });
+
+  test("an event is found by one of its deliveries, with all of them", async () => {
+    const [one, other] = [await endpoint("one"), await endpoint("other")];
+    const stored = await event();
+    const { id } = await deliver(one, stored, states.exhausted);
+    await deliver(other, stored, states.succeeded);
+    const { events } = await find(`deliveryId=${id.toUpperCase()}`);
+    expect(events.map(fates)).toEqual([{ one: "exhausted", other: "succeeded" }]);
+  });
+
+  test("a manual delivery is of no event: the search shows the delivery", async () => {
+    const receiver = await endpoint("receiver");
+    const id = await storeDelivery(api.prisma, receiver, { ...states.failing, body: "{}" });
+    const found = await find(`deliveryId=${id}`);
+    expect(found).toMatchObject({
+      events: [],
+      manualDelivery: { endpointId: receiver.id, endpointName: "receiver", delivery: { id, state: "pending" }, reason: null },
+    });
+    expect(found.manualDelivery.delivery).not.toHaveProperty("businessEventId");
+    expect(await find(`deliveryId=${id}&entityId=${randomUUID()}`)).toMatchObject({ events: [], manualDelivery: null });
+  });
+
+  test("several ids narrow the search, and the same id at another time is another event", async () => {
+    const receiver = await endpoint("receiver");
+    const first = await event({ occurredAt: daysAgo(2) });
+    const second = await event({ id: first.id });
+    const { id } = await deliver(receiver, first);
+    expect((await find(`id=${first.id}`)).events).toMatchObject([{ key: second.key }, { key: first.key }]);
+    expect((await find(`id=${first.id}&entityId=${second.entityId}`)).events).toMatchObject([{ key: second.key }]);
+    expect((await find(`deliveryId=${id}&id=${first.id}&entityId=${first.entityId}`)).events).toMatchObject([
+      { key: first.key },
+    ]);
+    expect(idsOf((await find(`deliveryId=${id}&entityId=${second.entityId}`)).events)).toEqual([]);
+  });
+
+  test("an event that was never stored, or is another organization's, is not found", async () => {
+    const nothing = { events: [], manualDelivery: null, nextCursor: null };
+    const other = await api.as({ organizationId: api.newOrganization() });
+    const stored = await event();
+    const receiver = await endpoint("receiver");
+    const { id } = await deliver(receiver, stored);
+    const manual = await storeDelivery(api.prisma, receiver, { body: "{}" });
+    for (const query of [`id=${stored.id}`, `entityId=${stored.entityId}`, `deliveryId=${id}`, `deliveryId=${manual}`]) {
+      expect(await find(query, other)).toEqual(nothing);
+    }
+    for (const key of [stored.key, randomUUID(), "nothing"]) {
+      expect((await other.get(`/events/${key}`).expect(404)).body.code).toBe("event_not_found");
+    }
+    for (const name of ["id", "entityId", "deliveryId"]) expect(await find(`${name}=${randomUUID()}`)).toEqual(nothing);
+  });
+
+  test.each([
+    ["", ["?id", "?entityId", "?deliveryId"]],
+    ["limit=5", ["?id", "?entityId", "?deliveryId"]],
+    ["id=1", ["?id"]],
+    [`entityId=${randomUUID()}&limit=21`, ["?limit"]],
+    [`entityId=${randomUUID()}&cursor=nothing`, ["?cursor"]],
+    [`deliveryId=${randomUUID()}&deliveryId=${randomUUID()}`, ["?deliveryId"]],
+  ])("a search for %j is a 400 that names the parameters", async (query, pointers) => {
+    const { body: problem } = await client.get(`/events?${query}`).expect(400);
+    expect(problem.code).toBe("invalid_request");
+    expect(problem.errors.map(({ pointer }: { pointer: string }) => pointer)).toEqual(pointers);
+  });
+
+  test("a cursor from the end of time finds what is stored", async () => {
+    const { entityId, id } = await event();
+    const cursor = Buffer.alloc(16, 0xff).toString("base64url");
+    expect(idsOf((await find(`entityId=${entityId}&cursor=${cursor}`)).events)).toEqual([id]);
+  });
+});
+
+function body(entityType: string, data: object = {}): string {
+  return JSON.stringify({
+    id: randomUUID(),
+    type: "WorkItemCompleted",
+    occurredAtUtc: daysAgo(1).toISOString(),
+    entityType,
+    entityId: randomUUID(),
+    data,
+  });
+}
