@@ -5,6 +5,8 @@ import type {
   EndpointChangePage,
   EndpointDetails,
   EndpointOverview,
+  EventDetails,
+  EventPage,
   EventTypeInfo,
   FieldProblem,
   SaveWebhookRequest,
@@ -119,6 +121,38 @@ export const changesQuery = (id: string) =>
     },
     initialPageParam: null as string | null,
     getNextPageParam: (page) => page.nextCursor,
+    refetchInterval: every(ALL_PAGES_MS),
+  });
+
+/** What bears an id: an event, a delivery of one or by hand, and the events about an entity, of which there may be more parts. */
+export const searchQuery = (id: string) =>
+  infiniteQueryOptions({
+    queryKey: ["search", id],
+    queryFn: async ({ pageParam, signal }) => {
+      const find = (query: string) => call<EventPage>(`/events?${query}`, { signal });
+      const ofEntity = `entityId=${id}`;
+      if (pageParam !== null) return await find(`${ofEntity}&cursor=${pageParam}`);
+      return merged(await Promise.all([find(`id=${id}`), find(`deliveryId=${id}`), find(ofEntity)]));
+    },
+    initialPageParam: null as string | null,
+    getNextPageParam: (page) => page.nextCursor,
+    refetchInterval: every(ALL_PAGES_MS),
+  });
+
+/** One part of several searches for one id, of which at most the last one has more. An event that two of them found is there once. */
+function merged(pages: EventPage[]): EventPage {
+  const byKey = new Map(pages.flatMap(({ events }) => events).map((event) => [event.key, event]));
+  return {
+    events: [...byKey.values()],
+    manualDelivery: pages.find((page) => page.manualDelivery !== null)?.manualDelivery ?? null,
+    nextCursor: pages.at(-1)?.nextCursor ?? null,
+  };
+}
+
+export const eventQuery = (key: string) =>
+  queryOptions({
+    queryKey: ["event", key],
+    queryFn: ({ signal }) => call<EventDetails>(`/events/${key}`, { signal }),
     refetchInterval: every(ALL_PAGES_MS),
   });
 

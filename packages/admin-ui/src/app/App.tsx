@@ -13,6 +13,8 @@ import { SessionGate } from "./SessionGate.tsx";
 import { Shell } from "./Shell.tsx";
 
 const NewWebhook = lazy(() => import("../scenes/webhook-form/NewWebhook.tsx"));
+const EventPage = lazy(() => import("../scenes/event/EventPage.tsx"));
+const Search = lazy(() => import("../scenes/search/Search.tsx"));
 const WebhookPage = lazy(() => import("../scenes/webhook/WebhookPage.tsx"));
 
 const client = new QueryClient({
@@ -37,6 +39,8 @@ export function App() {
               <Suspense fallback={<Skeleton rows={6} what="the page" />}>
                 <Switch>
                   <Route path="/" component={WebhookList} />
+                  <Route path="/search" component={Search} />
+                  <Route path="/events/:key">{(params) => <EventPage key={params.key} id={params.key ?? ""} />}</Route>
                   <Route path="/webhooks/new" component={NewWebhook} />
                   <Route path="/webhooks/:id/*?">
                     {(params) => <WebhookPage key={params.id} id={params.id ?? ""} place={params["*"] ?? ""} />}

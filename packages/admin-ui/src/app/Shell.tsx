@@ -1,5 +1,6 @@
 import type { ReactNode } from "react";
 import { Link } from "wouter";
+import { SearchBox } from "../scenes/search/SearchBox.tsx";
 import css from "./Shell.module.css";
 import { ThemeMenu } from "./theme.tsx";
 
@@ -20,7 +21,10 @@ export function Shell({ banner, children }: { banner: ReactNode; children: React
             </li>
           </ol>
         </nav>
-        <ThemeMenu />
+        <div className={css.tools}>
+          <SearchBox />
+          <ThemeMenu />
+        </div>
       </header>
       {banner}
       <main id="main" className={css.main} tabIndex={-1}>

@@ -1,6 +1,7 @@
 import type { DeliveryDetails, DeliveryListItem, EndpointDetails } from "@herald/contracts";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useEffect, useRef } from "react";
+import { Link } from "wouter";
 import { deliveryQuery, listedDelivery } from "../../api/queries.ts";
 import { OutcomeBadge } from "../../common/display/Badge.tsx";
 import { Code } from "../../common/display/Code.tsx";
@@ -94,7 +95,9 @@ function Summary({ delivery, enabled }: { delivery: DeliveryListItem; enabled: b
           delivery.businessEventId === undefined ? (
             "None: a manual delivery"
           ) : (
-            <code key="event">{delivery.businessEventId}</code>
+            <Link key="event" href={`/search?q=${delivery.businessEventId}`}>
+              <code>{delivery.businessEventId}</code>
+            </Link>
           ),
         ],
         [

@@ -1,0 +1,148 @@
+import { type EndpointDelivery, type EventListItem, isUuid } from "@herald/contracts";
+import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
+import { Link, useSearchParams } from "wouter";
+import { overviewQuery, searchQuery } from "../../api/queries.ts";
+import { EmptyState } from "../../common/feedback/EmptyState.tsx";
+import { LoadError } from "../../common/feedback/LoadError.tsx";
+import { Skeleton } from "../../common/feedback/Skeleton.tsx";
+import { ButtonLink } from "../../common/form/Button.tsx";
+import { NextPage } from "../../common/page/NextPage.tsx";
+import { PageHead } from "../../common/page/PageHead.tsx";
+import { Panel } from "../../common/page/Panel.tsx";
+import { Time } from "../../common/time/Time.tsx";
+import { DeliveryResults } from "../event/DeliveryResults.tsx";
+import { listed } from "../webhook-list/list-filter.ts";
+import css from "./Search.module.css";
+
+/** What bears an id, a name or a URL. Its words are in the page's address, so that a search can be shared. */
+export default function Search() {
+  const [search] = useSearchParams();
+  const sought = search.get("q")?.trim() ?? "";
+  return (
+    <>
+      <PageHead title="Search">
+        <p>
+          By the id of an event, an entity or a delivery: what became of it at each webhook. By a part of a name or URL:
+          webhooks.
+        </p>
+      </PageHead>
+      <div className={css.stack}>
+        {sought === "" ? (
+          <Panel>
+            <EmptyState icon="search" title="What are you looking for?">
+              <p>Type it into the field at the top of the page.</p>
+            </EmptyState>
+          </Panel>
+        ) : isUuid(sought) ? (
+          <ById key={sought} id={sought.toLowerCase()} />
+        ) : (
+          <ByText text={sought} />
+        )}
+      </div>
+    </>
+  );
+}
+
+function ByText({ text }: { text: string }) {
+  const { data, error } = useQuery(overviewQuery);
+  if (!data) {
+    return (
+      <Panel>{error ? <LoadError error={error} what="the webhooks" level={2} /> : <Skeleton rows={3} what="webhooks" />}</Panel>
+    );
+  }
+  const found = listed(data, { text, status: null });
+  if (found.length === 0) return <Nothing />;
+  return (
+    <Panel title={found.length === 1 ? "One webhook" : `${found.length} webhooks`} padded>
+      <Webhooks found={found} />
+    </Panel>
+  );
+}
+
+function Webhooks({ found }: { found: readonly { id: string; name: string; url: string }[] }) {
+  return (
+    <ul className={css.webhooks}>
+      {found.map(({ id, name, url }) => (
+        <li key={id}>
+          <Link href={`/webhooks/${id}`}>{name}</Link> <code className={css.url}>{url}</code>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function ById({ id }: { id: string }) {
+  const query = useInfiniteQuery(searchQuery(id));
+  const { data: webhooks } = useQuery(overviewQuery);
+  if (!query.data) {
+    return (
+      <Panel>
+        {query.error ? (
+          <LoadError error={query.error} what="what was found" level={2} />
+        ) : (
+          <Skeleton rows={4} what="what was found" />
+        )}
+      </Panel>
+    );
+  }
+  const events = query.data.pages.flatMap((page) => page.events);
+  const manual = query.data.pages[0]?.manualDelivery ?? null;
+  const webhook = webhooks?.filter((each) => each.id === id) ?? [];
+  if (events.length === 0 && manual === null && webhook.length === 0) return <Nothing isId />;
+  return (
+    <>
+      {webhook.length > 0 ? (
+        <Panel title="One webhook" padded>
+          <Webhooks found={webhook} />
+        </Panel>
+      ) : null}
+      {manual ? <ManualDelivery manual={manual} /> : null}
+      {events.map((event) => (
+        <FoundEvent key={event.key} event={event} />
+      ))}
+      {events.length > 0 ? <NextPage query={query} count={events.length} what="events" /> : null}
+    </>
+  );
+}
+
+function ManualDelivery({ manual }: { manual: EndpointDelivery }) {
+  return (
+    <Panel title="A manual delivery, which is of no event" padded>
+      <DeliveryResults results={[manual]} />
+    </Panel>
+  );
+}
+
+function FoundEvent({ event }: { event: EventListItem }) {
+  return (
+    <Panel
+      title={event.type}
+      aside={
+        <span className={css.when}>
+          <Time iso={event.occurredAtUtc} />, <Link href={`/events/${event.key}`}>event with its body</Link>
+        </span>
+      }
+      padded
+    >
+      <DeliveryResults results={event.endpoints} />
+    </Panel>
+  );
+}
+
+function Nothing({ isId = false }: { isId?: boolean }) {
+  return (
+    <Panel>
+      <EmptyState icon="search" title="Nothing was found" action={<ButtonLink href="/">All webhooks</ButtonLink>}>
+        {isId ? (
+          <p>
+            No event, entity, delivery or webhook of your organization has this id. Events are found as long as they are
+            kept. Herald never stores one that was older than seven days when it came, one of a type that no webhook can
+            have, and one that it had to reject.
+          </p>
+        ) : (
+          <p>No webhook has this in its name or URL. Events, entities and deliveries are found by their whole id.</p>
+        )}
+      </EmptyState>
+    </Panel>
+  );
+}

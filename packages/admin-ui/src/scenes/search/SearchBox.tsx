@@ -1,0 +1,35 @@
+import { type FormEvent, useEffect, useState } from "react";
+import { useLocation, useSearchParams } from "wouter";
+import { Icon } from "../../common/display/Icon.tsx";
+import controls from "../../common/form/controls.module.css";
+import css from "./SearchBox.module.css";
+
+/** Finds anything by what one has of it: from every scene, and with what was looked for still in it on the results' page. */
+export function SearchBox() {
+  const [location, go] = useLocation();
+  const [search] = useSearchParams();
+  const sought = location === "/search" ? (search.get("q") ?? "") : "";
+  const [text, setText] = useState(sought);
+  useEffect(() => setText(sought), [sought]);
+  const submit = (event: FormEvent): void => {
+    event.preventDefault();
+    if (text.trim() !== "") go(`/search?q=${encodeURIComponent(text.trim())}`);
+  };
+  return (
+    <search className={css.search}>
+      <form className={css.box} onSubmit={submit}>
+        <Icon name="search" />
+        <input
+          className={controls.input}
+          type="search"
+          aria-label="Find an event, entity, delivery or webhook"
+          placeholder="Find by id, name or URL"
+          value={text}
+          onChange={(event) => setText(event.target.value)}
+          autoComplete="off"
+          spellCheck={false}
+        />
+      </form>
+    </search>
+  );
+}
