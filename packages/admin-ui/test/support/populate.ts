@@ -73,10 +73,12 @@ async function insertWebhook(
       failureRun: run,
       disabledReason: scenario.off?.reason ?? null,
       disabledAt,
+      disabledBy: scenario.off?.reason === "paused" ? ADMIN.name : null,
       createdAt: new Date(nowMs - 40 * 24 * HOUR),
       updatedAt: new Date(nowMs - 48 * HOUR),
     },
   });
+  await prisma.endpointChange.createMany({ data: changesOf(scenario, id, { nowMs, disabledAt }) });
   await prisma.catchUp.create({ data: { endpointId: id, priority: 1, dueAt: new Date(nowMs + 20 * HOUR) } });
   await prisma.businessEvent.createMany({
     data: events.map((each, index) => eventOf(each, ids[index]?.eventKey ?? "", organizationId)),
@@ -92,6 +94,27 @@ async function insertWebhook(
     ),
   });
   return { id, name: scenario.name, deliveryIds: past.map((each) => each.id) };
+}
+
+const ADMIN = { changedBy: "admin", subject: "auth0|7", name: "Ana Lindqvist" } as const;
+
+/** It was created under another name, got its own and a new secret two days ago, and was perhaps switched off since. */
+function changesOf(
+  { name, url, events, off }: WebhookScenario,
+  endpointId: string,
+  { nowMs, disabledAt }: { nowMs: number; disabledAt: Date | null },
+) {
+  const after = { name, url, events, enabled: true };
+  const first = { ...after, name: "Untitled" };
+  const change = { endpointId, ...ADMIN, secretReplaced: false };
+  const byHerald = off?.reason === "failures" ? { changedBy: "herald" as const, subject: null, name: null } : {};
+  return [
+    { ...change, revision: 1, changedAt: new Date(nowMs - 40 * 24 * HOUR), after: first },
+    { ...change, revision: 2, changedAt: new Date(nowMs - 48 * HOUR), before: first, after, secretReplaced: true },
+    ...(disabledAt === null
+      ? []
+      : [{ ...change, ...byHerald, revision: 3, changedAt: disabledAt, before: after, after: { ...after, enabled: false } }]),
+  ];
 }
 
 /** The attempts that failed since the last success, oldest first. A paused webhook's latest attempt succeeded. */

@@ -6,9 +6,13 @@ import { useTestEnvironment } from "../support/test-environment.ts";
 
 const environment = useTestEnvironment({ sharedOrganization: true });
 let population: Population;
+let eventKey: string;
 
 beforeAll(async () => {
   population = await populate(environment);
+  const id = population.healthy.deliveryIds[0] ?? "";
+  const delivery = await environment.db.database.prisma.delivery.findFirstOrThrow({ where: { id } });
+  eventKey = delivery.eventKey ?? "";
 });
 
 /** For a machine that is ten times slower. */
@@ -54,7 +58,7 @@ const scenes: Scene[] = [
   {
     name: "a paused webhook",
     place: () => `/webhooks/${population.paused.id}?outcome=failing`,
-    ready: (page) => page.getByText("Paused by an admin").waitFor(),
+    ready: (page) => page.getByText("Paused by Ana Lindqvist").waitFor(),
   },
   {
     name: "a webhook without deliveries",
@@ -83,6 +87,26 @@ const scenes: Scene[] = [
     name: "settings",
     place: () => `/webhooks/${population.healthy.id}/settings`,
     ready: (page) => page.getByText("A project is created.").waitFor(),
+  },
+  {
+    name: "changes",
+    place: () => `/webhooks/${population.healthy.id}/changes`,
+    ready: (page) => page.getByText("Created by Ana Lindqvist").waitFor(),
+  },
+  {
+    name: "what a search found",
+    place: () => `/search?q=${population.healthy.deliveryIds[0]}`,
+    ready: (page) => page.getByRole("link", { name: "event with its body" }).first().waitFor(),
+  },
+  {
+    name: "webhooks that a search found",
+    place: () => "/search?q=radar",
+    ready: (page) => page.getByRole("link", { name: "Risk radar" }).waitFor(),
+  },
+  {
+    name: "an event",
+    place: () => `/events/${eventKey}`,
+    ready: (page) => page.getByText("Body, as receivers get it").waitFor(),
   },
   {
     name: "nothing",

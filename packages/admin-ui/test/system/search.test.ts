@@ -1,0 +1,112 @@
+import { randomUUID } from "node:crypto";
+import { deliveryId } from "@herald/common/database/ids";
+import { insertDelivery, insertEndpoint, insertEvent } from "@herald/testkit/harness/rows";
+import { beforeAll, expect, test } from "@jest/globals";
+import type { Page } from "playwright-core";
+import { useTestEnvironment } from "../support/test-environment.ts";
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+
+const environment = useTestEnvironment({ sharedOrganization: true, dispatcher: false });
+const entityId = randomUUID();
+let event: Awaited<ReturnType<typeof insertEvent>>;
+let old: Awaited<ReturnType<typeof insertEvent>>;
+let manualId: string;
+
+const ago = (ms: number) => new Date(environment.clock.now().getTime() - ms);
+
+beforeAll(async () => {
+  const { prisma } = environment.db.database;
+  const { organizationId } = environment.api;
+  const webhook = (name: string, row: object = {}) =>
+    insertEndpoint(prisma, { organizationId, name, createdAt: ago(20 * DAY_MS), ...row });
+  const billing = await webhook("Billing");
+  await webhook("Chat");
+  await webhook("Payroll", { events: ["RiskCreated"] });
+  await webhook("Radar", { enabled: false, disabledReason: "paused", disabledBy: "Ana", disabledAt: ago(9 * DAY_MS) });
+  await webhook("Staging", { createdAt: ago(HOUR_MS) });
+  const body = '{"id":"of the search"}';
+  event = await insertEvent(prisma, organizationId, { entityId, occurredAt: ago(2 * HOUR_MS), body });
+  old = await insertEvent(prisma, organizationId, { occurredAt: ago(8 * DAY_MS) });
+  const latest = { attemptCount: 1, statusCode: 204, durationMs: 12, attemptedAt: ago(HOUR_MS) };
+  await insertDelivery(prisma, billing, {
+    id: deliveryId(event.key, billing.id),
+    eventKey: event.key,
+    state: "succeeded",
+    createdAt: ago(2 * HOUR_MS),
+    ...latest,
+  });
+  manualId = (await insertDelivery(prisma, billing, { state: "succeeded", createdAt: ago(HOUR_MS), ...latest })).id;
+});
+
+async function find(page: Page, words: string): Promise<void> {
+  const box = page.getByRole("searchbox", { name: "Find an event, entity, delivery or webhook" });
+  await box.fill(words);
+  await box.press("Enter");
+}
+
+const fate = (page: Page, name: string) => page.getByRole("listitem").filter({ hasText: name });
+
+test("from an entity's id to the reason why a webhook has nothing: two actions, from any scene", async () => {
+  const page = await environment.signIn();
+  await find(page, entityId);
+  await fate(page, "Billing").getByText("Succeeded").waitFor();
+  await fate(page, "Payroll").getByText("Not subscribed").waitFor();
+  await fate(page, "Radar").getByText("Not active").waitFor();
+  await fate(page, "Staging").getByText("Created later").waitFor();
+  await fate(page, "Chat").getByText("On its way").waitFor();
+  await fate(page, "Staging").getByText("The webhook was created after the event occurred").waitFor();
+});
+
+test("an event that is too old says so, found by its own id in any case", async () => {
+  const page = await environment.signIn();
+  await find(page, old.id.toUpperCase());
+  await fate(page, "Billing").getByText("Too old").waitFor();
+});
+
+test("an event's own page says what it was, what became of it, and shows the body that receivers get", async () => {
+  const page = await environment.signIn();
+  await find(page, deliveryId(event.key, (await idOf("Billing")).id));
+  await page.getByRole("link", { name: "event with its body" }).click();
+  await page.getByRole("heading", { level: 1, name: "WorkItemCompleted" }).waitFor();
+  await page.getByText('{"id":"of the search"}').waitFor();
+  await page.getByText(entityId).waitFor();
+  await fate(page, "Payroll").getByText("Not subscribed").waitFor();
+  await page.getByRole("link", { name: "All its events" }).click();
+  await fate(page, "Billing").getByText("Succeeded").waitFor();
+});
+
+const idOf = (name: string) =>
+  environment.db.database.prisma.webhookEndpoint.findFirstOrThrow({
+    where: { organizationId: environment.api.organizationId, name },
+  });
+
+test("a manual delivery is found by its id, and said to be of no event", async () => {
+  const page = await environment.signIn();
+  await find(page, manualId);
+  await page.getByText("A manual delivery, which is of no event").waitFor();
+  await page.getByRole("link", { name: "Billing" }).click();
+  await page.waitForURL(`**/deliveries/${manualId}`);
+});
+
+test("a webhook is found by a part of its name or URL, and by its id", async () => {
+  const page = await environment.signIn();
+  const { id } = await idOf("Radar");
+  for (const words of ["rada", id]) {
+    await find(page, words);
+    await page.getByRole("region", { name: "One webhook" }).getByRole("link", { name: "Radar" }).waitFor();
+  }
+  await page.getByRole("link", { name: "Radar" }).first().click();
+  await page.getByText("Paused by Ana").waitFor();
+});
+
+test("what nobody has is said to be nowhere, and another organization's event is", async () => {
+  const other = await insertEvent(environment.db.database.prisma, randomUUID());
+  const page = await environment.signIn();
+  for (const words of [other.id, randomUUID(), "no such words"]) {
+    await find(page, words);
+    await page.getByText("Nothing was found").waitFor();
+  }
+  expect(page.url()).toContain("/search?q=no%20such%20words");
+});
