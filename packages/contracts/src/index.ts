@@ -22,6 +22,7 @@ export { FAILURE_KINDS, type FailureKind } from "./failure-kinds.ts";
 export { DEFAULT_API_LIMITS, MAX_EVENT_BYTES, RECENT_DELIVERIES } from "./limits.ts";
 export type { Hint, HintedDelivery, ManualReply, ManualRequest } from "./messages.ts";
 export type { Notice, NoticeAttempt } from "./notices.ts";
+export type { PageProduct } from "./page.ts";
 export type { FieldProblem, Problem } from "./problems.ts";
 export { isOrganizationId, isUtcTime, isUuid, ORGANIZATION_ID_PATTERN, ORGANIZATION_ID_RULE } from "./rules.ts";
 export type { ApiLimits, EventTypeInfo, SessionInfo } from "./session.ts";

@@ -33,6 +33,36 @@ const ownSettings = {
     type: "string",
     description: "Folder of the built admin page; that of this checkout where it isn't set.",
   },
+  PAGE_FRAME_ANCESTORS: {
+    type: "string",
+    default: "",
+    pattern: "^(https?://[^\\s;,'\"/]+( https?://[^\\s;,'\"/]+)*)?$",
+    description:
+      "Origins whose pages may show the admin page in a frame, with spaces between; none where empty. The session's cookie is " +
+      "sent only within one site, so these must be of the same site as the page: app.example.com and herald.example.com are.",
+  },
+  PAGE_PRODUCT_NAME: {
+    type: "string",
+    default: "Herald",
+    pattern: "^[^\\p{C}]{1,40}$",
+    description: "What the admin page calls the service that sends.",
+  },
+  PAGE_PRODUCT_URL: {
+    type: "string",
+    pattern: "^(https?://[^\\s]+|/[^\\s]*)$",
+    description: "Where the admin page's link back to the product leads; there is none where it isn't set.",
+  },
+  PAGE_ACCENT_COLOR: {
+    type: "string",
+    pattern: "^#[0-9a-fA-F]{6}$",
+    description:
+      "Colour of the admin page's links and buttons, as #1a73e8. The page makes it as dark or light as can be read.",
+  },
+  PAGE_LOGO_FILE: {
+    type: "string",
+    pattern: "\\.(svg|png)$",
+    description: "Picture that the admin page shows in place of Herald's, an SVG or PNG file; 22 pixels high.",
+  },
   MAX_NAME_CHARACTERS: {
     type: "integer",
     default: DEFAULT_API_LIMITS.nameCharacters,

@@ -2,10 +2,11 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "@jest/globals";
+import { readManagementApiConfig } from "../src/config.ts";
 import { API_PREFIX } from "../src/operations.ts";
 import { settings } from "./support/endpoints.ts";
-import { token } from "./support/tokens.ts";
-import { useApi } from "./support/use-api.ts";
+import { JWT_SECRET, token } from "./support/tokens.ts";
+import { SECRET_KEYS, useApi } from "./support/use-api.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "herald-admin-ui-"));
 mkdirSync(join(folder, "assets"));
@@ -217,5 +218,66 @@ describe("without sign-in links and without a built page", () => {
   test("a 401 says where to sign in", async () => {
     const { body } = await (await plain.as(null)).get("/webhooks").expect(401);
     expect(body.signInUrl).toBe("https://login.example.com/start");
+  });
+});
+
+describe("the admin page as a part of the product", () => {
+  const logo = join(folder, "logo.svg");
+  writeFileSync(logo, "<svg>the product's</svg>");
+  writeFileSync(
+    join(folder, "index.html"),
+    '<!doctype html><base href="/administration/integrations/" /><meta name="product" content="" /><div id="root">',
+  );
+  const own = useApi({
+    settings: {
+      ADMIN_UI_DIR: folder,
+      PAGE_FRAME_ANCESTORS: "https://app.example.com https://admin.example.com",
+      PAGE_PRODUCT_NAME: `Pro<ject> "&' $&`,
+      PAGE_PRODUCT_URL: "https://app.example.com/settings",
+      PAGE_ACCENT_COLOR: "#1a73e8",
+      PAGE_LOGO_FILE: logo,
+    },
+  });
+  const page = () => fetch(`${own.origin}/administration/integrations`);
+
+  test("only the pages that a setting names may show it in a frame, and the API nobody's", async () => {
+    const { headers } = await page();
+    expect(headers.get("content-security-policy")).toContain(
+      "; frame-ancestors https://app.example.com https://admin.example.com; ",
+    );
+    expect(headers.get("x-frame-options")).toBeNull();
+    const answer = await fetch(`${own.origin}${API_PREFIX}/webhooks`);
+    expect(answer.headers.get("content-security-policy")).toContain("frame-ancestors 'none'");
+    expect(answer.headers.get("x-frame-options")).toBe("DENY");
+  });
+
+  test("the product's name, link and colour are written into the page, and nothing of them is markup", async () => {
+    const text = await (await page()).text();
+    const content = /<meta name="product" content="([^"]*)"/.exec(text)?.[1] ?? "";
+    const unescaped = content.replace(/&#(\d+);/g, (_, code) => String.fromCharCode(code));
+    expect(JSON.parse(unescaped)).toEqual({
+      name: `Pro<ject> "&' $&`,
+      url: "https://app.example.com/settings",
+      accent: "#1a73e8",
+      hasLogo: true,
+    });
+    expect(text).not.toContain("<ject>");
+  });
+
+  test("the product's logo lies beside the page", async () => {
+    const response = await fetch(`${own.origin}/administration/integrations/logo`);
+    expect(response.headers.get("content-type")).toBe("image/svg+xml");
+    expect(await response.text()).toBe("<svg>the product's</svg>");
+  });
+
+  test.each([
+    ["PAGE_FRAME_ANCESTORS", "https://a.example.com; script-src *"],
+    ["PAGE_FRAME_ANCESTORS", "*"],
+    ["PAGE_ACCENT_COLOR", "red"],
+    ["PAGE_PRODUCT_URL", "javascript:alert(1)"],
+    ["PAGE_LOGO_FILE", "/etc/passwd"],
+  ])("%s=%s is refused at the start", (name, value) => {
+    const settings = { DATABASE_URL: "postgres://x", AMQP_URL: "amqp://x", SECRET_KEYS, AUTH_JWT_SECRET: JWT_SECRET };
+    expect(() => readManagementApiConfig({ ...settings, [name]: value })).toThrow(name);
   });
 });

@@ -5,6 +5,7 @@ import { Notice } from "../common/feedback/Notice.tsx";
 import { Button } from "../common/form/Button.tsx";
 import { Time } from "../common/time/Time.tsx";
 import css from "./ConnectionBanner.module.css";
+import { product } from "../common/product.ts";
 
 /** Says what is wrong with the connection to the API, above the page. The region is always there, so that it is read out. */
 export function ConnectionBanner() {
@@ -22,7 +23,7 @@ function Words({ connection }: { connection: Connection }) {
   const { downSince, lastAnswerAt, sessionLost, signInUrl, slow } = connection;
   if (downSince !== null) {
     return (
-      <Notice tone="bad" icon="offline" title="Herald's API can't be reached." actions={<TryNow />}>
+      <Notice tone="bad" icon="offline" title={`${product.name}'s API can't be reached.`} actions={<TryNow />}>
         <p>
           It stopped answering <Time iso={iso(downSince)} />.{" "}
           {lastAnswerAt === null ? null : (
@@ -54,7 +55,7 @@ function Words({ connection }: { connection: Connection }) {
       </Notice>
     );
   }
-  return slow ? <Notice tone="plain" icon="clock" title="Herald's API is slow: still waiting for its answer." /> : null;
+  return slow ? <Notice tone="plain" icon="clock" title={`${product.name}'s API is slow: still waiting for its answer.`} /> : null;
 }
 
 function TryNow() {

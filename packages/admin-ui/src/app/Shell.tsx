@@ -1,5 +1,6 @@
 import type { ReactNode } from "react";
 import { Link } from "wouter";
+import { product } from "../common/product.ts";
 import { SearchBox } from "../scenes/search/SearchBox.tsx";
 import css from "./Shell.module.css";
 import { ThemeMenu } from "./theme.tsx";
@@ -13,9 +14,9 @@ export function Shell({ banner, children }: { banner: ReactNode; children: React
       </button>
       <header className={css.bar}>
         <nav className={css.trail} aria-label="You are here">
-          <Mark />
+          {product.hasLogo ? <img className={css.logo} src="logo" alt={product.name} height="22" /> : <Mark />}
           <ol>
-            <li>Integrations</li>
+            <li>{product.url === null ? "Integrations" : <a href={product.url}>{product.name}</a>}</li>
             <li>
               <Link href="/">Webhooks</Link>
             </li>

@@ -23,5 +23,5 @@ test("a webhook that Herald disabled says so among its changes", async () => {
   await environment.emitRefused(5);
   const page = await environment.signIn(`/webhooks/${endpoint.id}/changes`);
   await page.getByText("Disabled after failures").waitFor();
-  await page.getByText("by Herald").waitFor();
+  await page.getByText("by the service itself").waitFor();
 });

@@ -1,11 +1,13 @@
 import { readFile } from "node:fs/promises";
 import type { ServerResponse } from "node:http";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
+import type { PageProduct } from "@herald/contracts";
 import express, { type RequestHandler, Router } from "express";
 import type { VerifyToken } from "../authentication/verify-token.ts";
 import type { ManagementApiConfig } from "../config.ts";
 import { ProblemError } from "../problems/problem-error.ts";
+import { escaped } from "../openapi/html.ts";
 import { sessionRoutes } from "./session-routes.ts";
 
 /** Where the page is (SPEC 1), behind the deployment's base path. */
@@ -15,41 +17,47 @@ const PAGE_PATH = "/administration/integrations";
 const OWN_PAGE = fileURLToPath(new URL("../../../../packages/admin-ui/dist/", import.meta.url));
 
 /** Only the page's own files run: a script in an endpoint's name or in a receiver's answer stays text. */
-const CONTENT_SECURITY_POLICY = [
-  "default-src 'none'",
-  "script-src 'self'",
-  "style-src 'self'",
-  "img-src 'self' data:",
-  "font-src 'self'",
-  "connect-src 'self'",
-  "base-uri 'self'",
-  "form-action 'none'",
-  "frame-ancestors 'none'",
-  "require-trusted-types-for 'script'",
-  "trusted-types 'none'",
-].join("; ");
+const contentSecurityPolicy = (frameAncestors: string) =>
+  [
+    "default-src 'none'",
+    "script-src 'self'",
+    "style-src 'self'",
+    "img-src 'self' data:",
+    "font-src 'self'",
+    "connect-src 'self'",
+    "base-uri 'self'",
+    "form-action 'none'",
+    `frame-ancestors ${frameAncestors || "'none'"}`,
+    "require-trusted-types-for 'script'",
+    "trusted-types 'none'",
+  ].join("; ");
 
 /** The admin page and its session, under `/administration`. */
 export function administrationRoutes(config: ManagementApiConfig, verifyToken: VerifyToken): Router {
   const router = Router({ strict: true });
+  const policy = contentSecurityPolicy(config.PAGE_FRAME_ANCESTORS);
   router.use("/administration", (_request, response, next) => {
-    response.set("Content-Security-Policy", CONTENT_SECURITY_POLICY);
+    response.set("Content-Security-Policy", policy);
+    // The older header knows only all or none.
+    if (config.PAGE_FRAME_ANCESTORS !== "") response.removeHeader("X-Frame-Options");
     next();
   });
   router.get("/administration", (_request, response) => response.redirect(config.BASE_PATH + PAGE_PATH));
   router.use(sessionRoutes(config, verifyToken));
-  router.use(PAGE_PATH, pageRoutes(config.ADMIN_UI_DIR ?? OWN_PAGE, config.BASE_PATH));
+  router.use(PAGE_PATH, pageRoutes(config));
   return router;
 }
 
 /** Serves a built admin page: its assets, its files, and for every other path the page itself, which reads the path. */
-function pageRoutes(folder: string, basePath: string): Router {
+function pageRoutes(config: ManagementApiConfig): Router {
+  const { ADMIN_UI_DIR: folder = OWN_PAGE, PAGE_LOGO_FILE: logo } = config;
   const router = Router();
+  if (logo !== undefined) router.get("/logo", (_request, response) => response.sendFile(resolve(logo)));
   router.use("/assets", express.static(join(folder, "assets"), { redirect: false, setHeaders: keepForGood }));
   router.use("/assets", () => {
     throw new ProblemError("route_not_found");
   });
-  const page = sendPage(folder, basePath);
+  const page = sendPage(folder, config);
   router.get("/index.html", page);
   router.use(express.static(folder, { index: false, redirect: false, cacheControl: false }));
   router.get(["/", "/*place"], page);
@@ -61,8 +69,21 @@ function keepForGood(response: ServerResponse): void {
   response.setHeader("Cache-Control", "public, max-age=31536000, immutable");
 }
 
-/** The page's addresses are relative to its `<base>`. That is written here, since the build doesn't know the base path. */
-function sendPage(folder: string, basePath: string): RequestHandler {
+/**
+ * The page's addresses are relative to its `<base>`. That is written here, with how the page looks like the product that it
+ * belongs to, since the build doesn't know either.
+ */
+function sendPage(folder: string, config: ManagementApiConfig): RequestHandler {
+  const product: PageProduct = {
+    name: config.PAGE_PRODUCT_NAME,
+    url: config.PAGE_PRODUCT_URL ?? null,
+    accent: config.PAGE_ACCENT_COLOR ?? null,
+    hasLogo: config.PAGE_LOGO_FILE !== undefined,
+  };
+  const written = (html: string) =>
+    html
+      .replace(`<base href="${PAGE_PATH}/"`, `<base href="${config.BASE_PATH}${PAGE_PATH}/"`)
+      .replace('<meta name="product" content=""', () => `<meta name="product" content="${escaped(JSON.stringify(product))}"`);
   return async (_request, response) => {
     let html: string;
     try {
@@ -73,6 +94,6 @@ function sendPage(folder: string, basePath: string): RequestHandler {
         cause,
       });
     }
-    response.type("html").send(html.replace(`<base href="${PAGE_PATH}/"`, `<base href="${basePath}${PAGE_PATH}/"`));
+    response.type("html").send(written(html));
   };
 }

@@ -12,7 +12,8 @@ function textOf(value: string | number | Html | Html[]): string {
   return typeof value === "object" ? value.html : escaped(String(value));
 }
 
-function escaped(text: string): string {
+/** Text as it stands in HTML, within an attribute too. */
+export function escaped(text: string): string {
   return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
 }
 

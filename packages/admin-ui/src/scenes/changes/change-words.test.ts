@@ -26,7 +26,7 @@ test.each<[string, Partial<EndpointChange>]>([
   ["7", { name: null }],
   ["an admin", { name: null, subject: null }],
   ["the operator of the service", { changedBy: "operator", name: null, subject: null }],
-  ["Herald", { changedBy: "herald", name: null, subject: null }],
+  ["the service itself", { changedBy: "herald", name: null, subject: null }],
 ])("it was %s after %j", (author, override) => {
   expect(changeAuthor({ ...change, ...override })).toBe(author);
 });

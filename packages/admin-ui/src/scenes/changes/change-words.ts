@@ -17,7 +17,7 @@ export function changeTitle({ kind, before, after, secretReplaced }: EndpointCha
 
 /** Who did it: a name, the subject of a token where there is no name, or whose hand it was. */
 export function changeAuthor({ changedBy, name, subject }: EndpointChange): string {
-  if (changedBy === "herald") return "Herald";
+  if (changedBy === "herald") return "the service itself";
   if (changedBy === "operator") return "the operator of the service";
   return name ?? subject ?? "an admin";
 }

@@ -13,6 +13,7 @@ import { Time } from "../../common/time/Time.tsx";
 import { DeliveryResults } from "../event/DeliveryResults.tsx";
 import { listed } from "../webhook-list/list-filter.ts";
 import css from "./Search.module.css";
+import { product } from "../../common/product.ts";
 
 /** What bears an id, a name or a URL. Its words are in the page's address, so that a search can be shared. */
 export default function Search() {
@@ -136,7 +137,7 @@ function Nothing({ isId = false }: { isId?: boolean }) {
         {isId ? (
           <p>
             No event, entity, delivery or webhook of your organization has this id. Events are found as long as they are
-            kept. Herald never stores one that was older than seven days when it came, one of a type that no webhook can
+            kept. {product.name} never stores one that was older than seven days when it came, one of a type that no webhook can
             have, and one that it had to reject.
           </p>
         ) : (

@@ -14,6 +14,7 @@ import { useTicking } from "../../common/time/ticker.ts";
 import { ago } from "../../common/time/words.ts";
 import css from "./Signature.module.css";
 import { SignatureCheck } from "./SignatureCheck.tsx";
+import { product } from "../../common/product.ts";
 
 const ReceiverCode = lazy(() => import("./ReceiverCode.tsx"));
 
@@ -42,7 +43,7 @@ export default function Signature({ webhook }: { webhook: EndpointDetails }) {
         ) : (
           <>
             <p className={css.intro}>
-              A receiver that rejects what Herald sends has most often another secret, or signs something other than the
+              A receiver that rejects what {product.name} sends has most often another secret, or signs something other than the
               raw body. Choose a delivery and compare.
             </p>
             <DeliveryChoice

@@ -9,6 +9,7 @@ import { useSession } from "../../common/session.tsx";
 import { utc } from "../../common/time/words.ts";
 import css from "./Signature.module.css";
 import { expectedSignature, judgeSignature, signedMessage, type Verdict } from "./signature.ts";
+import { product } from "../../common/product.ts";
 
 /** One delivery's attempts: what was signed, what the header must be, and what is wrong with what the receiver computed. */
 export function SignatureCheck({ delivery }: { delivery: DeliveryDetails }) {
@@ -54,7 +55,7 @@ export function SignatureCheck({ delivery }: { delivery: DeliveryDetails }) {
         label="Signing secret"
         hint={
           <>
-            Herald can't show it again, so paste it from where you keep it: the one in force at the time of the attempt.
+            {product.name} can't show it again, so paste it from where you keep it: the one in force at the time of the attempt.
             It stays in this page and <strong>is never sent</strong>; the signature is computed in your browser.
           </>
         }
@@ -75,7 +76,7 @@ export function SignatureCheck({ delivery }: { delivery: DeliveryDetails }) {
       <Expected prefix={headerPrefix} secret={secret} timestamp={timestamp} body={delivery.body} />
       <Field
         label="What your receiver computed (optional)"
-        hint="Herald looks for the mistake that explains the difference."
+        hint={`${product.name} looks for the mistake that explains the difference.`}
       >
         {(attributes) => (
           <input

@@ -4,6 +4,7 @@ import { Notice } from "../../common/feedback/Notice.tsx";
 import { Button } from "../../common/form/Button.tsx";
 import { Dialog } from "../../common/overlay/Dialog.tsx";
 import css from "./RevealedSecret.module.css";
+import { product } from "../../common/product.ts";
 
 interface Revealed {
   webhookName: string;
@@ -52,7 +53,7 @@ function SecretDialog({ webhookName, secret, replaces, onClose }: Revealed & { o
     >
       <div className={css.content}>
         <Notice tone="care" title="This is the only time it is shown.">
-          <p>Herald keeps it encrypted and never shows it again. If it gets lost, replace it.</p>
+          <p>{product.name} keeps it encrypted and never shows it again. If it gets lost, replace it.</p>
         </Notice>
         <code className={css.secret} data-testid="signing-secret">
           {secret}

@@ -18,6 +18,7 @@ import { ListControls } from "./ListControls.tsx";
 import { listed, listFilterFromSearch } from "./list-filter.ts";
 import css from "./WebhookList.module.css";
 import { WebhookTable } from "./WebhookTable.tsx";
+import { product } from "../../common/product.ts";
 
 /** Every webhook of the organization, with its state. */
 export function WebhookList() {
@@ -25,7 +26,7 @@ export function WebhookList() {
   return (
     <>
       <PageHead title="Webhooks" actions={<NewWebhookButton />}>
-        <p>Herald sends your organization's business events to these receivers, signed and retried.</p>
+        <p>{product.name} sends your organization's business events to these receivers, signed and retried.</p>
       </PageHead>
       {webhooks ? (
         <div className={css.stack}>
@@ -113,7 +114,7 @@ function NoWebhooks() {
     <Panel>
       <EmptyState icon="send" title="No webhooks yet" action={<NewWebhookButton />}>
         <p>
-          A webhook names an HTTPS address of yours and the events that it gets. Herald posts each event there and signs
+          A webhook names an HTTPS address of yours and the events that it gets. {product.name} posts each event there and signs
           it.
         </p>
         <p>You need a receiver that answers with 2xx, and a place to keep its signing secret.</p>

@@ -14,6 +14,7 @@ import { diagnose } from "./diagnosis.ts";
 import css from "./Health.module.css";
 import { resumeWords } from "./resume-words.ts";
 import { ResumeButton } from "./SwitchDialogs.tsx";
+import { product } from "../../common/product.ts";
 
 /** Why a webhook doesn't get its deliveries, and what to do. Empty for a healthy one. */
 export function Health({ webhook }: { webhook: EndpointDetails }) {
@@ -74,14 +75,14 @@ function Failing({ webhook }: { webhook: EndpointDetails }) {
           {diagnosis ? <p>{diagnosis.remedy}</p> : null}
           <p className={css.consequence}>
             {enabled ? (
-              `After ${inWords(limit)} in a row Herald disables the webhook; any success starts the count anew.`
+              `After ${inWords(limit)} in a row ${product.name} disables the webhook; any success starts the count anew.`
             ) : (
               <>
                 Nothing has been sent
                 {webhook.disabledAtUtc ? (
                   <>
                     {" "}
-                    since Herald disabled it <Time iso={webhook.disabledAtUtc} />
+                    since {product.name} disabled it <Time iso={webhook.disabledAtUtc} />
                   </>
                 ) : null}
                 . {onResume(webhook)}

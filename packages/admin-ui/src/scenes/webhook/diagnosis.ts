@@ -24,7 +24,7 @@ const noWay: Diagnosis = {
 /** What each kind of failure says about the receiver. */
 const byKind: Record<Exclude<FailureKind, "http_status">, Diagnosis> = {
   interrupted: {
-    cause: "Herald itself was interrupted in the middle of the attempt.",
+    cause: "The service itself was interrupted in the middle of the attempt.",
     remedy: "There is nothing to correct in the receiver.",
   },
   url_not_https: {
@@ -38,7 +38,7 @@ const byKind: Record<Exclude<FailureKind, "http_status">, Diagnosis> = {
   name_not_found: noName,
   resolver_failed: noName,
   address_blocked: {
-    cause: "The URL leads to a private or reserved address, and Herald connects to public ones only.",
+    cause: "The URL leads to a private or reserved address, and the service connects to public ones only.",
     remedy: "Use a URL whose host has a public address.",
   },
   connection_refused: {
