@@ -12,7 +12,7 @@ const folder = mkdtempSync(join(tmpdir(), "herald-admin-ui-"));
 mkdirSync(join(folder, "assets"));
 writeFileSync(
   join(folder, "index.html"),
-  '<!doctype html><base href="/administration/integrations/" /><div id="root">',
+  '<!doctype html><base href="/administration/integrations/" /><meta name="product" content="" /><div id="root">',
 );
 writeFileSync(join(folder, "assets", "index-abc123.js"), "console.log(1)");
 writeFileSync(join(folder, "mark.svg"), "<svg/>");
@@ -224,10 +224,6 @@ describe("without sign-in links and without a built page", () => {
 describe("the admin page as a part of the product", () => {
   const logo = join(folder, "logo.svg");
   writeFileSync(logo, "<svg>the product's</svg>");
-  writeFileSync(
-    join(folder, "index.html"),
-    '<!doctype html><base href="/administration/integrations/" /><meta name="product" content="" /><div id="root">',
-  );
   const own = useApi({
     settings: {
       ADMIN_UI_DIR: folder,

@@ -3,7 +3,7 @@ import { expect, test } from "@jest/globals";
 import { diagnose } from "./diagnosis.ts";
 
 test.each([
-  ["interrupted", "Herald itself"],
+  ["interrupted", "The service itself"],
   ["url_not_https", "no plain HTTPS URL"],
   ["request_not_sendable", "can't be sent"],
   ["name_not_found", "can't be found"],
