@@ -1,4 +1,5 @@
 import type { Database } from "@herald/common/database/open-database";
+import { toDeliverySummary } from "@herald/common/history/summary";
 import type { Clock } from "@herald/common/runtime/clock";
 import type { SecretBox } from "@herald/common/security/secret-box";
 import type {
@@ -14,7 +15,6 @@ import { sessionOf } from "./authentication/session.ts";
 import type { ManagementApiConfig } from "./config.ts";
 import { deliverManually } from "./deliveries/deliver-manually.ts";
 import { type HistoryFilter, listDeliveries, readDelivery } from "./deliveries/history.ts";
-import { toDeliverySummary } from "@herald/common/history/summary";
 import { deleteEndpoint } from "./endpoints/delete-endpoint.ts";
 import type { EndpointKey } from "./endpoints/find-endpoint.ts";
 import { listOverviews, readDetails } from "./endpoints/overview.ts";

@@ -1,11 +1,11 @@
 import type { Prisma, PrismaClient } from "@herald/common/database/generated/client";
 import type { Queries } from "@herald/common/database/queries";
 import { catchUpAgainAt, updateEndpoint } from "@herald/common/database/update-endpoint";
+import { toDeliverySummary } from "@herald/common/history/summary";
 import type { Clock } from "@herald/common/runtime/clock";
 import type { SecretBox } from "@herald/common/security/secret-box";
 import { newSigningSecret } from "@herald/common/security/signature";
 import type { SaveWebhookRequest, SaveWebhookResponse } from "@herald/contracts";
-import { toDeliverySummary } from "@herald/common/history/summary";
 import { ProblemError } from "../problems/problem-error.ts";
 import { recentDeliveries } from "../sql/delivery-summaries.ts";
 import { type EndpointKey, refuseVersion } from "./find-endpoint.ts";
