@@ -21,9 +21,20 @@ const deliver = (to: { id: string; organizationId: string }, { key }: { key: str
 const find = async (...args: string[]) => {
   const { code, stdout, stderr } = await callHerald(["find", ...args, "--json"], { DATABASE_URL: db.url });
   expect(code).toBe(0);
-  return { stderr, found: stdout.split("\n").filter(Boolean).map((line) => JSON.parse(line)) };
+  return {
+    stderr,
+    found: stdout
+      .split("\n")
+      .filter(Boolean)
+      .map((line) => JSON.parse(line)),
+  };
 };
-const exhausted = { state: "exhausted", attemptCount: 5, statusCode: 410, errorSummary: "the receiver answered 410" } as const;
+const exhausted = {
+  state: "exhausted",
+  attemptCount: 5,
+  statusCode: 410,
+  errorSummary: "the receiver answered 410",
+} as const;
 
 test("herald find says where an event is: its trace, each delivery, and why an endpoint has none, and shows no payload", async () => {
   const gone = await endpoint("acme", "Gone");

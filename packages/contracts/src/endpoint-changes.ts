@@ -40,8 +40,6 @@ export const EndpointChangePage = object("A part of an endpoint's changes, newes
 export type EndpointChangePage = Static<typeof EndpointChangePage>;
 
 export const EndpointChangeQuery = object("Query parameters of an endpoint's changes.", {
-  limit: Type.Optional(
-    Type.Integer({ minimum: 1, maximum: 100, default: 50, description: "Changes to answer with." }),
-  ),
+  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 100, default: 50, description: "Changes to answer with." })),
   cursor: Type.Optional(text("`nextCursor` of the part before.", { format: "endpoint-version" })),
 });

@@ -1,6 +1,19 @@
 import type { Static } from "typebox";
 import { attempt, WebhookDeliverySummary } from "./deliveries.ts";
-import { count, eventType, flag, listOf, object, oneOf, orNull, refOrNull, refTo, text, time, uuid } from "./json-schema.ts";
+import {
+  count,
+  eventType,
+  flag,
+  listOf,
+  object,
+  oneOf,
+  orNull,
+  refOrNull,
+  refTo,
+  text,
+  time,
+  uuid,
+} from "./json-schema.ts";
 import { endpoint } from "./webhooks.ts";
 
 // All of this is additive to SPEC.

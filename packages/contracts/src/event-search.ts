@@ -60,9 +60,7 @@ export const EventQuery = object(
     id: Type.Optional(uuid("The event's id.")),
     entityId: Type.Optional(uuid("The entity that events are about.")),
     deliveryId: Type.Optional(uuid("A delivery, of the event or by hand.")),
-    limit: Type.Optional(
-      Type.Integer({ minimum: 1, maximum: 20, default: 10, description: "Events to answer with." }),
-    ),
+    limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 20, default: 10, description: "Events to answer with." })),
     cursor: Type.Optional(text("`nextCursor` of the part before.", { format: "delivery-cursor" })),
   },
 );

@@ -9,6 +9,7 @@ export type {
 } from "./deliveries.ts";
 export type { ChangedSettings, EndpointChange, EndpointChangePage } from "./endpoint-changes.ts";
 export type { EndpointDetails, EndpointOverview, FailedAttempt, HourOfDeliveries } from "./endpoint-overview.ts";
+export type { EndpointDelivery, EventDetails, EventListItem, EventPage } from "./event-search.ts";
 export {
   ENTITY_TYPE_OF,
   ENTITY_TYPES,
@@ -17,7 +18,6 @@ export {
   type EventType,
   isEventType,
 } from "./event-types.ts";
-export type { EndpointDelivery, EventDetails, EventListItem, EventPage } from "./event-search.ts";
 export { FAILURE_KINDS, type FailureKind } from "./failure-kinds.ts";
 export { DEFAULT_API_LIMITS, MAX_EVENT_BYTES, RECENT_DELIVERIES } from "./limits.ts";
 export type { Hint, HintedDelivery, ManualReply, ManualRequest } from "./messages.ts";
@@ -33,8 +33,8 @@ export {
   type ChangeKind,
   type DeliveryState,
   NO_DELIVERY_REASONS,
-  type NoDeliveryReason,
   NOTICE_TYPES,
+  type NoDeliveryReason,
   type NoticeType,
   OUTCOMES,
   type Outcome,

@@ -8,9 +8,9 @@ import {
 } from "./deliveries.ts";
 import { ChangedSettings, EndpointChange, EndpointChangePage, EndpointChangeQuery } from "./endpoint-changes.ts";
 import { EndpointDetails, EndpointOverview, FailedAttempt, HourOfDeliveries } from "./endpoint-overview.ts";
+import { EndpointDelivery, EventDetails, EventListItem, EventPage, EventQuery } from "./event-search.ts";
 import type { Schema } from "./json-schema.ts";
 import { DEFAULT_API_LIMITS } from "./limits.ts";
-import { EndpointDelivery, EventDetails, EventListItem, EventPage, EventQuery } from "./event-search.ts";
 import { FieldProblem, Problem } from "./problems.ts";
 import { type ApiLimits, EventTypeInfo, SessionInfo } from "./session.ts";
 import {

@@ -41,7 +41,8 @@ export const NO_DELIVERY_REASONS = {
   older_than_window:
     "The event is older than seven days, so no catch-up brings it any more. Until then the endpoint was disabled or not " +
     "subscribed; or it had a delivery, which has been erased with its day.",
-  disabled: "The endpoint is disabled, by an admin or after failures. A resume within seven days of the event brings it.",
+  disabled:
+    "The endpoint is disabled, by an admin or after failures. A resume within seven days of the event brings it.",
   not_yet:
     "Herald is about to make the delivery: of a new event within moments, after a resume or a new subscription by turns with " +
     "other endpoints.",

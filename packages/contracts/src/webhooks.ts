@@ -5,7 +5,8 @@ import { RECENT_DELIVERIES } from "./limits.ts";
 import { FieldProblem } from "./problems.ts";
 import type { ApiLimits } from "./session.ts";
 
-export const version = (description: string) => text(description, { format: "endpoint-version", examples: ["AAAAAAAAAAE="] });
+export const version = (description: string) =>
+  text(description, { format: "endpoint-version", examples: ["AAAAAAAAAAE="] });
 const latestVersion = version("The latest version that the client has received.");
 
 export const endpoint = {

@@ -1,4 +1,5 @@
 import type { Database } from "@herald/common/database/open-database";
+import { toDeliverySummary } from "@herald/common/history/summary";
 import type { Clock } from "@herald/common/runtime/clock";
 import type { SecretBox } from "@herald/common/security/secret-box";
 import type {
@@ -16,7 +17,6 @@ import { deliverManually } from "./deliveries/deliver-manually.ts";
 import { type HistoryFilter, listDeliveries, readDelivery } from "./deliveries/history.ts";
 import { authorOf } from "./endpoints/author.ts";
 import { type ChangeFilter, listChanges } from "./endpoints/changes.ts";
-import { toDeliverySummary } from "@herald/common/history/summary";
 import { deleteEndpoint } from "./endpoints/delete-endpoint.ts";
 import type { EndpointKey } from "./endpoints/find-endpoint.ts";
 import { listOverviews, readDetails } from "./endpoints/overview.ts";

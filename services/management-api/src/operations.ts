@@ -208,7 +208,8 @@ export const operations = {
     path: "/events/{key}",
     access: "view",
     summary: "Read one event",
-    description: "With the body that receivers get, and for each endpoint its delivery or the `reason` why it has none.",
+    description:
+      "With the body that receivers get, and for each endpoint its delivery or the `reason` why it has none.",
     rate: "reads",
     points: 10,
     success: { status: 200, description: "The event.", schema: "EventDetails" },

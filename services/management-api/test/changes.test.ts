@@ -91,7 +91,10 @@ test("changes come in parts, each behind the one before", async () => {
   const { endpoint } = await create(ana);
   let { version } = endpoint;
   for (const name of ["one", "two", "three", "four"]) {
-    const { body } = await ana.put(`/webhooks/${endpoint.id}`).send({ ...settings, name, version }).expect(200);
+    const { body } = await ana
+      .put(`/webhooks/${endpoint.id}`)
+      .send({ ...settings, name, version })
+      .expect(200);
     version = body.endpoint.version;
   }
   const names: (string | undefined)[] = [];

@@ -83,7 +83,8 @@ describe("the history", () => {
     const stored = await insertEvent(api.prisma, organizationId, { entityId: about, occurredAt: hoursAgo(3) });
     const later = await insertEvent(api.prisma, organizationId, { entityId: about, occurredAt: hoursAgo(2) });
     const of = async (to: string, { key }: { key: string }, row: object = states.succeeded) =>
-      (await insertDelivery(api.prisma, { id: to, organizationId }, { ...row, id: deliveryId(key, to), eventKey: key })).id;
+      (await insertDelivery(api.prisma, { id: to, organizationId }, { ...row, id: deliveryId(key, to), eventKey: key }))
+        .id;
     const wanted = await of(endpoint.id, stored);
     const newer = await of(endpoint.id, later, states.exhausted);
     const elsewhere = await of(other.id, stored);

@@ -127,11 +127,11 @@ describe("what a search shows", () => {
   });
 
   test("one event shows the body that receivers get, character for character", async () => {
-    const text = body("Wörk\\Item\"", { number: "1.00" }).replace('"1.00"', "1.00");
+    const text = body('Wörk\\Item"', { number: "1.00" }).replace('"1.00"', "1.00");
     const { key } = await event({ body: text, traceparent: "00-1-2-3" });
     await endpoint("new");
     const { body: shown } = await client.get(`/events/${key}`).expect(200);
-    expect(shown).toMatchObject({ key, body: text, traceparent: "00-1-2-3", entityType: "Wörk\\Item\"" });
+    expect(shown).toMatchObject({ key, body: text, traceparent: "00-1-2-3", entityType: 'Wörk\\Item"' });
     expect(fates(shown)).toEqual({ new: "not_yet" });
     const { body: again } = await client.get(`/events/${key.toUpperCase()}`).expect(200);
     expect(again.key).toBe(key);
@@ -175,7 +175,12 @@ describe("how an event is found", () => {
     const found = await find(`deliveryId=${id}`);
     expect(found).toMatchObject({
       events: [],
-      manualDelivery: { endpointId: receiver.id, endpointName: "receiver", delivery: { id, state: "pending" }, reason: null },
+      manualDelivery: {
+        endpointId: receiver.id,
+        endpointName: "receiver",
+        delivery: { id, state: "pending" },
+        reason: null,
+      },
     });
     expect(found.manualDelivery.delivery).not.toHaveProperty("businessEventId");
     expect(await find(`deliveryId=${id}&entityId=${randomUUID()}`)).toMatchObject({ events: [], manualDelivery: null });
@@ -201,7 +206,12 @@ describe("how an event is found", () => {
     const receiver = await endpoint("receiver");
     const { id } = await deliver(receiver, stored);
     const manual = await storeDelivery(api.prisma, receiver, { body: "{}" });
-    for (const query of [`id=${stored.id}`, `entityId=${stored.entityId}`, `deliveryId=${id}`, `deliveryId=${manual}`]) {
+    for (const query of [
+      `id=${stored.id}`,
+      `entityId=${stored.entityId}`,
+      `deliveryId=${id}`,
+      `deliveryId=${manual}`,
+    ]) {
       expect(await find(query, other)).toEqual(nothing);
     }
     for (const key of [stored.key, randomUUID(), "nothing"]) {

@@ -3,9 +3,9 @@ import { type Connection, useConnection } from "../api/connection.ts";
 import { sessionQuery } from "../api/queries.ts";
 import { Notice } from "../common/feedback/Notice.tsx";
 import { Button } from "../common/form/Button.tsx";
+import { product } from "../common/product.ts";
 import { Time } from "../common/time/Time.tsx";
 import css from "./ConnectionBanner.module.css";
-import { product } from "../common/product.ts";
 
 /** Says what is wrong with the connection to the API, above the page. The region is always there, so that it is read out. */
 export function ConnectionBanner() {
@@ -55,7 +55,9 @@ function Words({ connection }: { connection: Connection }) {
       </Notice>
     );
   }
-  return slow ? <Notice tone="plain" icon="clock" title={`${product.name}'s API is slow: still waiting for its answer.`} /> : null;
+  return slow ? (
+    <Notice tone="plain" icon="clock" title={`${product.name}'s API is slow: still waiting for its answer.`} />
+  ) : null;
 }
 
 function TryNow() {

@@ -113,7 +113,16 @@ function changesOf(
     { ...change, revision: 2, changedAt: new Date(nowMs - 48 * HOUR), before: first, after, secretReplaced: true },
     ...(disabledAt === null
       ? []
-      : [{ ...change, ...byHerald, revision: 3, changedAt: disabledAt, before: after, after: { ...after, enabled: false } }]),
+      : [
+          {
+            ...change,
+            ...byHerald,
+            revision: 3,
+            changedAt: disabledAt,
+            before: after,
+            after: { ...after, enabled: false },
+          },
+        ]),
   ];
 }
 

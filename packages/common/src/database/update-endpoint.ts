@@ -56,7 +56,8 @@ export function catchUpAgainAt(now: Date, { statementTimeoutMs }: { statementTim
  * revision, also an edit that changes nothing.
  */
 export async function updateEndpoint(queries: Queries, update: EndpointUpdate): Promise<EndpointRow | null> {
-  const { id, organizationId, revision, name, url, enabled, events, sealedSecret, author, now, catchUpAgainAt } = update;
+  const { id, organizationId, revision, name, url, enabled, events, sealedSecret, author, now, catchUpAgainAt } =
+    update;
   // `before` is read without a lock, and may be older than the row that is changed. Flag and events are the same in both,
   // since the revision is, and the revision grows with every change of theirs.
   const resumed = Prisma.sql`(${enabled} and not before.enabled)`;

@@ -3,7 +3,14 @@ import fc from "fast-check";
 import { entityTypeOf } from "./entity-type.ts";
 
 const body = (entityType: string, data: object = {}) =>
-  JSON.stringify({ id: "i", type: "RiskCreated", occurredAtUtc: "2026-03-01T12:00:00Z", entityType, entityId: "e", data });
+  JSON.stringify({
+    id: "i",
+    type: "RiskCreated",
+    occurredAtUtc: "2026-03-01T12:00:00Z",
+    entityType,
+    entityId: "e",
+    data,
+  });
 
 test("the kind of entity is read from the beginning of a body, whatever its characters are", () => {
   fc.assert(

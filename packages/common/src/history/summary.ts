@@ -1,4 +1,10 @@
-import type { DeliveryListItem, DeliveryState, EventType, FailureKind, WebhookDeliverySummary } from "@herald/contracts";
+import type {
+  DeliveryListItem,
+  DeliveryState,
+  EventType,
+  FailureKind,
+  WebhookDeliverySummary,
+} from "@herald/contracts";
 
 /** The columns that a delivery's summary is made of. */
 export interface DeliveryRow {

@@ -9,7 +9,9 @@ const DAY_MS = 24 * 60 * 60_000;
 /** By the endpoints' names: the state of the event's delivery, or the reason why there is none. */
 const fates = ({ events }: EventPage) =>
   events.map(({ endpoints }) =>
-    Object.fromEntries(endpoints.map(({ endpointName, delivery, reason }) => [endpointName, delivery?.state ?? reason])),
+    Object.fromEntries(
+      endpoints.map(({ endpointName, delivery, reason }) => [endpointName, delivery?.state ?? reason]),
+    ),
   );
 
 test("the reason why an endpoint lacks an event holds: what mends it brings the event, and where nothing does it never comes", async () => {

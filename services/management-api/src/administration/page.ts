@@ -6,8 +6,8 @@ import type { PageProduct } from "@herald/contracts";
 import express, { type RequestHandler, Router } from "express";
 import type { VerifyToken } from "../authentication/verify-token.ts";
 import type { ManagementApiConfig } from "../config.ts";
-import { ProblemError } from "../problems/problem-error.ts";
 import { escaped } from "../openapi/html.ts";
+import { ProblemError } from "../problems/problem-error.ts";
 import { sessionRoutes } from "./session-routes.ts";
 
 /** Where the page is (SPEC 1), behind the deployment's base path. */
@@ -83,7 +83,10 @@ function sendPage(folder: string, config: ManagementApiConfig): RequestHandler {
   const written = (html: string) =>
     html
       .replace(`<base href="${PAGE_PATH}/"`, `<base href="${config.BASE_PATH}${PAGE_PATH}/"`)
-      .replace('<meta name="product" content=""', () => `<meta name="product" content="${escaped(JSON.stringify(product))}"`);
+      .replace(
+        '<meta name="product" content=""',
+        () => `<meta name="product" content="${escaped(JSON.stringify(product))}"`,
+      );
   return async (_request, response) => {
     let html: string;
     try {

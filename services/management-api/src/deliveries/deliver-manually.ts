@@ -1,6 +1,7 @@
 import type { Broker } from "@herald/common/broker/broker";
 import type { PrismaClient } from "@herald/common/database/generated/client";
 import type { Queries } from "@herald/common/database/queries";
+import { toDeliverySummary } from "@herald/common/history/summary";
 import type { Clock } from "@herald/common/runtime/clock";
 import type { DeliverRequest, ManualRequest, WebhookDeliverySummary } from "@herald/contracts";
 import { type EndpointKey, findEndpoint } from "../endpoints/find-endpoint.ts";
@@ -8,7 +9,6 @@ import type { KeyedLimiter } from "../http/keyed-limiter.ts";
 import { ProblemError } from "../problems/problem-error.ts";
 import { deliverySummary } from "../sql/delivery-summaries.ts";
 import { insertManualDelivery } from "../sql/insert-manual-delivery.ts";
-import { toDeliverySummary } from "@herald/common/history/summary";
 
 export interface DeliverParts {
   prisma: PrismaClient;

@@ -79,10 +79,11 @@ export async function listDeliveries(
 async function seek(
   queries: Reads,
   { id: endpointId, organizationId }: EndpointKey,
-  { eventId = null, entityId = null, deliveryId = null }: Pick<HistoryFilter, "eventId" | "entityId" | "deliveryId">,
+  filter: HistoryFilter,
   olderThan: string | null,
 ): Promise<Sought | null> {
-  const only = deliveryId?.toLowerCase() ?? null;
+  const { eventId = null, entityId = null } = filter;
+  const only = filter.deliveryId?.toLowerCase() ?? null;
   if (eventId === null && entityId === null) {
     return only === null ? null : { ids: olderThan === null || only < olderThan ? [only] : [], rest: null };
   }

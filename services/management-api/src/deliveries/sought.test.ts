@@ -10,7 +10,9 @@ const PART = 5;
 /** Keys of events that occurred so many milliseconds after the start, newest first. */
 const keysAt = (times: readonly number[]) =>
   times
-    .map((ms, index) => eventKey("acme", `00000000-0000-4000-8000-${String(index).padStart(12, "0")}`, new Date(START + ms)))
+    .map((ms, index) =>
+      eventKey("acme", `00000000-0000-4000-8000-${String(index).padStart(12, "0")}`, new Date(START + ms)),
+    )
     .sort()
     .reverse();
 
@@ -64,5 +66,8 @@ test("more events of one millisecond than a part takes end, and the cursor moves
 });
 
 test("no events make no deliveries", () => {
-  expect(soughtDeliveries([], { endpointId: ENDPOINT, olderThan: null, isCut: false })).toEqual({ ids: [], rest: null });
+  expect(soughtDeliveries([], { endpointId: ENDPOINT, olderThan: null, isCut: false })).toEqual({
+    ids: [],
+    rest: null,
+  });
 });

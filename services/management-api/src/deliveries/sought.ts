@@ -23,10 +23,7 @@ export interface SoughtOptions {
  *
  * @param keys of the events, newest first
  */
-export function soughtDeliveries(
-  keys: readonly string[],
-  { endpointId, olderThan, isCut }: SoughtOptions,
-): Sought {
+export function soughtDeliveries(keys: readonly string[], { endpointId, olderThan, isCut }: SoughtOptions): Sought {
   const idsOf = (some: readonly string[]) =>
     some.map((key) => deliveryId(key, endpointId)).filter((id) => olderThan === null || id < olderThan);
   const oldest = keys.at(-1);

@@ -1,8 +1,8 @@
 import { timeOf } from "@herald/common/database/ids";
 import type { Reads } from "@herald/common/database/queries";
+import { toDeliverySummary, toUtc } from "@herald/common/history/summary";
 import type { Clock } from "@herald/common/runtime/clock";
 import type { EndpointDetails, EndpointOverview, EventType, HourOfDeliveries } from "@herald/contracts";
-import { toDeliverySummary, toUtc } from "@herald/common/history/summary";
 import { ProblemError } from "../problems/problem-error.ts";
 import { failedAttempts, missedEvents } from "../sql/endpoint-details.ts";
 import { endpointOverviews, type HourRow, type OverviewRow } from "../sql/endpoint-overviews.ts";

@@ -2,11 +2,11 @@ import type { Author } from "@herald/common/database/endpoint-change";
 import type { Prisma, PrismaClient } from "@herald/common/database/generated/client";
 import type { Queries } from "@herald/common/database/queries";
 import { catchUpAgainAt, updateEndpoint } from "@herald/common/database/update-endpoint";
+import { toDeliverySummary } from "@herald/common/history/summary";
 import type { Clock } from "@herald/common/runtime/clock";
 import type { SecretBox } from "@herald/common/security/secret-box";
 import { newSigningSecret } from "@herald/common/security/signature";
 import type { SaveWebhookRequest, SaveWebhookResponse } from "@herald/contracts";
-import { toDeliverySummary } from "@herald/common/history/summary";
 import { ProblemError } from "../problems/problem-error.ts";
 import { recentDeliveries } from "../sql/delivery-summaries.ts";
 import { type EndpointKey, refuseVersion } from "./find-endpoint.ts";
@@ -57,7 +57,14 @@ export async function createEndpoint(
   };
   const catchUp = { endpointId: id, dueAt: now, againAt: catchUpAgainAt(now, parts) };
   const { name, url, enabled, events } = row;
-  const change = { endpointId: id, revision: 1n, changedAt: now, ...author, after: { name, url, enabled, events }, secretReplaced: false };
+  const change = {
+    endpointId: id,
+    revision: 1n,
+    changedAt: now,
+    ...author,
+    after: { name, url, enabled, events },
+    secretReplaced: false,
+  };
   if (!(await insertEndpoint(prisma, { row, catchUp, change, maxEndpoints }))) {
     throw new ProblemError("endpoint_limit_reached", {
       detail:

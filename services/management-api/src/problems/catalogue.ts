@@ -117,7 +117,8 @@ export const catalogue = {
     status: 404,
     title: "There is no such event",
     when: "The organization has no event with this key, or has it no more.",
-    action: "Search for the event by its id, its entity or one of its deliveries, and use the `key` of one that is found.",
+    action:
+      "Search for the event by its id, its entity or one of its deliveries, and use the `key` of one that is found.",
   },
   route_not_found: {
     status: 404,

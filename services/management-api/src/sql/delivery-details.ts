@@ -1,7 +1,7 @@
 import type { Reads } from "@herald/common/database/queries";
-import type { FailureKind } from "@herald/contracts";
 import { due, historyColumns } from "@herald/common/history/sql/delivery-columns";
 import type { HistoryRow } from "@herald/common/history/summary";
+import type { FailureKind } from "@herald/contracts";
 
 export interface DetailsRow extends HistoryRow {
   /** Null where the delivery's event is no longer stored. */

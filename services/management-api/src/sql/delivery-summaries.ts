@@ -1,7 +1,7 @@
 import type { Queries } from "@herald/common/database/queries";
-import { RECENT_DELIVERIES } from "@herald/contracts";
-import type { DeliveryRow } from "@herald/common/history/summary";
 import { summaryColumns } from "@herald/common/history/sql/delivery-columns";
+import type { DeliveryRow } from "@herald/common/history/summary";
+import { RECENT_DELIVERIES } from "@herald/contracts";
 import { newestDeliveries, ofAllTimes } from "./newest-deliveries.ts";
 
 /**

@@ -2,8 +2,8 @@ import { Prisma } from "@herald/common/database/generated/client";
 import { firstIdAt } from "@herald/common/database/ids";
 import type { Reads } from "@herald/common/database/queries";
 import type { EndpointRow } from "@herald/common/database/update-endpoint";
-import type { DeliveryRow } from "@herald/common/history/summary";
 import { summaryObject } from "@herald/common/history/sql/delivery-columns";
+import type { DeliveryRow } from "@herald/common/history/summary";
 import { newestDeliveries } from "./newest-deliveries.ts";
 
 export interface OverviewRow extends EndpointRow {

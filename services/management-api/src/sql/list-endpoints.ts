@@ -1,8 +1,8 @@
 import type { Reads } from "@herald/common/database/queries";
 import type { EndpointRow } from "@herald/common/database/update-endpoint";
-import { RECENT_DELIVERIES } from "@herald/contracts";
-import type { DeliveryRow } from "@herald/common/history/summary";
 import { summaryObject } from "@herald/common/history/sql/delivery-columns";
+import type { DeliveryRow } from "@herald/common/history/summary";
+import { RECENT_DELIVERIES } from "@herald/contracts";
 import { newestDeliveries, ofAllTimes } from "./newest-deliveries.ts";
 
 export type ListedEndpoint = EndpointRow & { deliveries: DeliveryRow[] };

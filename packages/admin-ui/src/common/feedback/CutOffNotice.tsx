@@ -1,7 +1,7 @@
+import { product } from "../product.ts";
 import { Time } from "../time/Time.tsx";
 import css from "./CutOffNotice.module.css";
 import { Notice } from "./Notice.tsx";
-import { product } from "../product.ts";
 
 /** Says that it is Herald which reaches no receiver, not the receivers that fail. The region is always there, so that it is read out. */
 export function CutOffNotice({ since }: { since: string | null }) {

@@ -2,9 +2,9 @@ import { useQueryClient } from "@tanstack/react-query";
 import { ApiProblem, ApiUnreachable } from "../../api/problem.ts";
 import { Button, ButtonLink } from "../form/Button.tsx";
 import { usePageTitle } from "../page/use-page-title.ts";
+import { product } from "../product.ts";
 import { lacking } from "../session.tsx";
 import { EmptyState } from "./EmptyState.tsx";
-import { product } from "../product.ts";
 
 /**
  * Says why something could not be loaded, and what to do, in its place. What was loaded once stays on the page instead.
@@ -31,7 +31,11 @@ export function LoadError({ error, what, level = 1 }: { error: unknown; what: st
       level={level}
       action={<TryAgain />}
     >
-      <p>{error instanceof ApiUnreachable ? `${product.name}'s API can't be reached. ${error.message}` : messageOf(error)}</p>
+      <p>
+        {error instanceof ApiUnreachable
+          ? `${product.name}'s API can't be reached. ${error.message}`
+          : messageOf(error)}
+      </p>
       <p>The page asks again every few seconds.</p>
     </EmptyState>
   );

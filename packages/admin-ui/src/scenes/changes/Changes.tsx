@@ -10,7 +10,7 @@ import { NextPage } from "../../common/page/NextPage.tsx";
 import { Panel } from "../../common/page/Panel.tsx";
 import { Time } from "../../common/time/Time.tsx";
 import css from "./Changes.module.css";
-import { changeAuthor, type ChangedField, changedFields, changeTitle } from "./change-words.ts";
+import { type ChangedField, changeAuthor, changedFields, changeTitle } from "./change-words.ts";
 
 /** Who changed a webhook's settings, when, and what was before. */
 export default function Changes({ id }: { id: string }) {

@@ -29,7 +29,9 @@ function Result({ result: { endpointId, endpointName, delivery, reason } }: { re
         <Link href={`/webhooks/${endpointId}/deliveries/${delivery.id}`}>{endpointName}</Link>
         <OutcomeBadge outcome={outcomeOf(delivery)} />
         <span className={css.sentence}>
-          {statusCode === null ? "No attempt has been made yet" : `${statusCode} ${besideStatus(statusCode, errorSummary)}`}
+          {statusCode === null
+            ? "No attempt has been made yet"
+            : `${statusCode} ${besideStatus(statusCode, errorSummary)}`}
           {delivery.attemptedAtUtc ? (
             <>
               , <Time iso={delivery.attemptedAtUtc} />

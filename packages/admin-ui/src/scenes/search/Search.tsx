@@ -9,11 +9,11 @@ import { ButtonLink } from "../../common/form/Button.tsx";
 import { NextPage } from "../../common/page/NextPage.tsx";
 import { PageHead } from "../../common/page/PageHead.tsx";
 import { Panel } from "../../common/page/Panel.tsx";
+import { product } from "../../common/product.ts";
 import { Time } from "../../common/time/Time.tsx";
 import { DeliveryResults } from "../event/DeliveryResults.tsx";
 import { listed } from "../webhook-list/list-filter.ts";
 import css from "./Search.module.css";
-import { product } from "../../common/product.ts";
 
 /** What bears an id, a name or a URL. Its words are in the page's address, so that a search can be shared. */
 export default function Search() {
@@ -48,7 +48,9 @@ function ByText({ text }: { text: string }) {
   const { data, error } = useQuery(overviewQuery);
   if (!data) {
     return (
-      <Panel>{error ? <LoadError error={error} what="the webhooks" level={2} /> : <Skeleton rows={3} what="webhooks" />}</Panel>
+      <Panel>
+        {error ? <LoadError error={error} what="the webhooks" level={2} /> : <Skeleton rows={3} what="webhooks" />}
+      </Panel>
     );
   }
   const found = listed(data, { text, status: null });
@@ -137,8 +139,8 @@ function Nothing({ isId = false }: { isId?: boolean }) {
         {isId ? (
           <p>
             No event, entity, delivery or webhook of your organization has this id. Events are found as long as they are
-            kept. {product.name} never stores one that was older than seven days when it came, one of a type that no webhook can
-            have, and one that it had to reject.
+            kept. {product.name} never stores one that was older than seven days when it came, one of a type that no
+            webhook can have, and one that it had to reject.
           </p>
         ) : (
           <p>No webhook has this in its name or URL. Events, entities and deliveries are found by their whole id.</p>

@@ -10,11 +10,11 @@ import { Field } from "../../common/form/Field.tsx";
 import { Select } from "../../common/form/Select.tsx";
 import { Panel } from "../../common/page/Panel.tsx";
 import { usePageTitle } from "../../common/page/use-page-title.ts";
+import { product } from "../../common/product.ts";
 import { useTicking } from "../../common/time/ticker.ts";
 import { ago } from "../../common/time/words.ts";
 import css from "./Signature.module.css";
 import { SignatureCheck } from "./SignatureCheck.tsx";
-import { product } from "../../common/product.ts";
 
 const ReceiverCode = lazy(() => import("./ReceiverCode.tsx"));
 
@@ -43,8 +43,8 @@ export default function Signature({ webhook }: { webhook: EndpointDetails }) {
         ) : (
           <>
             <p className={css.intro}>
-              A receiver that rejects what {product.name} sends has most often another secret, or signs something other than the
-              raw body. Choose a delivery and compare.
+              A receiver that rejects what {product.name} sends has most often another secret, or signs something other
+              than the raw body. Choose a delivery and compare.
             </p>
             <DeliveryChoice
               deliveries={attempted}

@@ -5,11 +5,11 @@ import { Notice } from "../../common/feedback/Notice.tsx";
 import { Choices } from "../../common/form/Choices.tsx";
 import controls from "../../common/form/controls.module.css";
 import { Field } from "../../common/form/Field.tsx";
+import { product } from "../../common/product.ts";
 import { useSession } from "../../common/session.tsx";
 import { utc } from "../../common/time/words.ts";
 import css from "./Signature.module.css";
 import { expectedSignature, judgeSignature, signedMessage, type Verdict } from "./signature.ts";
-import { product } from "../../common/product.ts";
 
 /** One delivery's attempts: what was signed, what the header must be, and what is wrong with what the receiver computed. */
 export function SignatureCheck({ delivery }: { delivery: DeliveryDetails }) {
@@ -55,8 +55,9 @@ export function SignatureCheck({ delivery }: { delivery: DeliveryDetails }) {
         label="Signing secret"
         hint={
           <>
-            {product.name} can't show it again, so paste it from where you keep it: the one in force at the time of the attempt.
-            It stays in this page and <strong>is never sent</strong>; the signature is computed in your browser.
+            {product.name} can't show it again, so paste it from where you keep it: the one in force at the time of the
+            attempt. It stays in this page and <strong>is never sent</strong>; the signature is computed in your
+            browser.
           </>
         }
       >

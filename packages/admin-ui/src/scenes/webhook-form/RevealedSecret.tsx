@@ -3,8 +3,8 @@ import { Copy } from "../../common/display/Copy.tsx";
 import { Notice } from "../../common/feedback/Notice.tsx";
 import { Button } from "../../common/form/Button.tsx";
 import { Dialog } from "../../common/overlay/Dialog.tsx";
-import css from "./RevealedSecret.module.css";
 import { product } from "../../common/product.ts";
+import css from "./RevealedSecret.module.css";
 
 interface Revealed {
   webhookName: string;

@@ -13,12 +13,12 @@ import { Skeleton } from "../../common/feedback/Skeleton.tsx";
 import { Button, ButtonLink } from "../../common/form/Button.tsx";
 import { PageHead } from "../../common/page/PageHead.tsx";
 import { Panel } from "../../common/page/Panel.tsx";
+import { product } from "../../common/product.ts";
 import { useManageBlock, useSession } from "../../common/session.tsx";
 import { ListControls } from "./ListControls.tsx";
 import { listed, listFilterFromSearch } from "./list-filter.ts";
 import css from "./WebhookList.module.css";
 import { WebhookTable } from "./WebhookTable.tsx";
-import { product } from "../../common/product.ts";
 
 /** Every webhook of the organization, with its state. */
 export function WebhookList() {
@@ -114,8 +114,8 @@ function NoWebhooks() {
     <Panel>
       <EmptyState icon="send" title="No webhooks yet" action={<NewWebhookButton />}>
         <p>
-          A webhook names an HTTPS address of yours and the events that it gets. {product.name} posts each event there and signs
-          it.
+          A webhook names an HTTPS address of yours and the events that it gets. {product.name} posts each event there
+          and signs it.
         </p>
         <p>You need a receiver that answers with 2xx, and a place to keep its signing secret.</p>
       </EmptyState>

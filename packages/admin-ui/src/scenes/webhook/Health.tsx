@@ -6,6 +6,7 @@ import { Icon } from "../../common/display/Icon.tsx";
 import { nextTryWords } from "../../common/display/next-try.ts";
 import { Pips } from "../../common/display/Pips.tsx";
 import { besideStatus } from "../../common/display/response-words.ts";
+import { product } from "../../common/product.ts";
 import { useSession } from "../../common/session.tsx";
 import { Time } from "../../common/time/Time.tsx";
 import { useTicking } from "../../common/time/ticker.ts";
@@ -14,7 +15,6 @@ import { diagnose } from "./diagnosis.ts";
 import css from "./Health.module.css";
 import { resumeWords } from "./resume-words.ts";
 import { ResumeButton } from "./SwitchDialogs.tsx";
-import { product } from "../../common/product.ts";
 
 /** Why a webhook doesn't get its deliveries, and what to do. Empty for a healthy one. */
 export function Health({ webhook }: { webhook: EndpointDetails }) {
