@@ -124,6 +124,7 @@ const needs: Record<OperationId, keyof CallerKind["outcome"]> = {
   deliverManually: "save",
   listDeliveries: "view",
   readDelivery: "view",
+  listChanges: "view",
   findEvents: "view",
   readEvent: "view",
   readSession: "session",
