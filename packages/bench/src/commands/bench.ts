@@ -83,4 +83,5 @@ if (values.json) {
 const faulty = rows.some(({ figures }) =>
   figures.some(({ bar, met }) => bar && "atMost" in bar && bar.atMost === 0 && !met),
 );
-process.exitCode = faulty ? 1 : 0;
+// A baseline that could not be measured may have left something open.
+process.exit(faulty ? 1 : 0);
