@@ -29,6 +29,21 @@ test("a compared figure stands beside the baseline's, and their ratio has to rea
   ]);
 });
 
+test("a baseline that can't be measured is told of, and a row has its own figures then", async () => {
+  const told: string[] = [];
+  const lacking: Row = {
+    ...row,
+    async open(of, ...rest) {
+      if (of.ca === "10") throw new Error("it has no such table");
+      return await row.open(of, ...rest);
+    },
+  };
+  const progress = (text: string) => told.push(text);
+  const { figures } = await runRow(lacking, environment(4), { ...options, progress, baseline: environment(10) });
+  expect(figures.map(({ name }) => name)).toEqual(["time", "size"]);
+  expect(told).toContain("The baseline can't be measured: it has no such table");
+});
+
 test("without a baseline a row has its own figures alone", async () => {
   const { figures } = await runRow(row, environment(4), options);
   expect(figures.map(({ name }) => name)).toEqual(["time", "size"]);

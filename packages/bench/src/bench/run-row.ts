@@ -24,45 +24,61 @@ export interface RowResult {
 
 /**
  * Measures a row so many times over, on services that run through. With a baseline, its compared figures are measured with the
- * other code too, by turns, so that whatever else the machine does hits both.
+ * other code too, by turns, so that whatever else the machine does hits both. An earlier commit may lack what a row asks for, a
+ * table or a metric: then its figures stay empty, and it is said why.
  */
 export async function runRow(
   row: Row,
   environment: BenchEnvironment,
   { rounds, baseline, ...options }: BenchOptions & { rounds: number; baseline?: BenchEnvironment | undefined },
 ): Promise<RowResult> {
-  const compared = baseline === undefined ? {} : (row.compared ?? {});
   const open = await row.open(environment, options);
   const measured: Record<string, number>[] = [];
   let beside: OpenRow | undefined;
+  const ofBaseline = async <T>(task: () => Promise<T>): Promise<T | undefined> => {
+    try {
+      return await task();
+    } catch (error) {
+      options.progress(`The baseline can't be measured: ${(error as Error).message}`);
+      await beside?.close();
+      beside = undefined;
+      return undefined;
+    }
+  };
+  let isCompared = false;
   try {
-    if (baseline && row.compared) beside = await row.open(baseline, options);
+    if (baseline && row.compared) beside = await ofBaseline(() => row.open(baseline, options));
     for (let round = 1; round <= rounds; round++) {
       options.progress(`${row.title}: round ${round} of ${rounds}`);
       const own = await open.round();
-      const other = await beside?.round();
+      const other = await ofBaseline(async () => await beside?.round());
       measured.push({ ...own, ...(other && besides(own, other)) });
     }
+    isCompared = beside !== undefined;
   } finally {
     await beside?.close();
     await open.close();
   }
-  const kinds = Object.entries(row.figures).flatMap(([name, kind]): [string, FigureKind][] => {
-    const bar = compared[name];
-    if (!bar) return [[name, kind]];
-    const beside: [string, FigureKind] = [otherName(name), { label: "  the baseline's", unit: kind.unit }];
-    if (bar === "shown") return [[name, kind], beside];
-    return [[name, kind], beside, [ratioName(name), { label: "  to the baseline's", unit: "x", bar }]];
-  });
-  const figures = kinds.map(([name, kind]) =>
+  const size = row.grows && { growth: options.growth };
+  const figures = kindsOf(row, isCompared).map(([name, kind]) =>
     figureOf(
       name,
       kind,
       measured.map((round) => round[name] ?? Number.NaN),
     ),
   );
-  const size = row.grows && { growth: options.growth };
   return { name: row.name, ...size, title: row.title, conditions: open.conditions, figures };
+}
+
+/** A row's figures, each compared one with the baseline's behind it, and with their ratio where that has a bar. */
+function kindsOf(row: Row, isCompared: boolean): [string, FigureKind][] {
+  return Object.entries(row.figures).flatMap(([name, kind]): [string, FigureKind][] => {
+    const bar = isCompared && row.compared?.[name];
+    if (!bar) return [[name, kind]];
+    const beside: [string, FigureKind] = [otherName(name), { label: "  the baseline's", unit: kind.unit }];
+    if (bar === "shown") return [[name, kind], beside];
+    return [[name, kind], beside, [ratioName(name), { label: "  to the baseline's", unit: "x", bar }]];
+  });
 }
 
 /** What the baseline's figure of this name is called. */

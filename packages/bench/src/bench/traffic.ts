@@ -25,6 +25,8 @@ export interface Traffic {
   arrivals(): Promise<TrafficArrivals>;
   /** Lets the endpoints of these places in `organizationIds` hang, and all others answer. */
   hang(endpoints: readonly number[]): Promise<void>;
+  /** From now on the receiver closes each connection with its answer. */
+  keepNoConnections(): Promise<void>;
   /** How long the receiver takes on average to answer the endpoints of `organizationIds` from now on. */
   answerAfter(milliseconds: number): Promise<void>;
   /** Creates an endpoint, with an organization of its own, that gets nothing of what is emitted here. */
@@ -183,6 +185,7 @@ export async function startTraffic(
         return { ...arrivals, different: sum(different), differentOf: ({ path }) => different[path] ?? 0 };
       },
       hang: (indexes) => askReceiver({ type: "hang", paths: indexes.map((index) => `/${index}`) }),
+      keepNoConnections: () => askReceiver({ type: "keepNoConnections" }),
       async answerAfter(afterMs) {
         for (const path of paths) await askReceiver({ type: "answer", path, behaviour: { afterMs } });
       },

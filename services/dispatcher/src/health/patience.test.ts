@@ -164,6 +164,25 @@ test("what was read before a failure was written down does not end its pause", (
   expect(patience.limit("a", FIRST)).toBe(0);
 });
 
+test("the first dispatcher goes on with an endpoint that it has seen disabled, and that was resumed and failed elsewhere since", () => {
+  const settled: (() => void)[] = [];
+  for (const pauseMs of [0, 1_000, 2_000, 4_000, 8_000]) {
+    pass(pauseMs);
+    settled.push(fail("a"));
+  }
+  for (const each of settled) each();
+  const elsewhere = { endpointId: "a", failures: 1, pausedUntil: inSeconds(2) };
+  // A due scan comes each second.
+  for (let second = 1; second < 5; second++) {
+    pass(1_000);
+    patience.learn(elsewhere);
+    expect(patience.limit("a", FIRST)).toBe(0);
+  }
+  pass(1_000);
+  patience.learn(elsewhere);
+  expect([patience.limit("a", FIRST), patience.begin("a")]).toEqual([1, 0]);
+});
+
 test("a dispatcher that is not the first forgets what it has heard nothing of for five seconds", () => {
   patience.learn({ endpointId: "a", failures: 1, pausedUntil: inSeconds(1) });
   pass(4_999);

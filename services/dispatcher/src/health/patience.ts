@@ -65,7 +65,7 @@ interface Known {
 /** Endpoints that are known. The one of which nothing was heard for longest is forgotten. */
 const MAX_ENDPOINTS = 10_000;
 
-/** After so long without news, a dispatcher that is not the first takes an endpoint for healthy. */
+/** After so long without news, a dispatcher that is not the first takes an endpoint for healthy, and what PostgreSQL says counts again. */
 const STALE_AFTER_MS = 5_000;
 
 /** For how long a delivery of an endpoint that is being disabled is given back. */
@@ -98,6 +98,8 @@ export function createPatience(
     if (known.looks === 0 || known.looking) return leftMs;
     return Math.min(leftMs, Math.max(0, known.lookAtMs - clock.now().getTime()));
   }
+
+  const isFresh = ({ heardAtMs }: Known) => clock.monotonicMs() - heardAtMs < STALE_AFTER_MS;
 
   function forget(endpointId: string): void {
     clearTimeout(endpoints.get(endpointId)?.timer);
@@ -151,7 +153,7 @@ export function createPatience(
       if (known.run.failures === 0) return known.careful ? Math.min(1, share.count) : share.count;
       if (known.blocked || waitMs(known) > 0) return 0;
       if (share.first) return Math.min(1, share.count);
-      if (pauseMs(known) > 0 || clock.monotonicMs() - known.heardAtMs < STALE_AFTER_MS) return 0;
+      if (pauseMs(known) > 0 || isFresh(known)) return 0;
       return share.count;
     },
     begin(endpointId) {
@@ -167,8 +169,9 @@ export function createPatience(
     learn({ endpointId, failures, pausedUntil }) {
       const before = endpoints.get(endpointId);
       if (before?.unsettled || isBeingWritten(endpointId) || (failures === 0 && !before)) return;
-      // It was read before the last failure was written down.
-      if (before && failures > 0 && isAfter(before.run.pausedUntil, pausedUntil)) return;
+      // It was read before the last failure was written down. After a while it was not: the endpoint was resumed during that pause,
+      // and has failed at another dispatcher since.
+      if (before && failures > 0 && isAfter(before.run.pausedUntil, pausedUntil) && isFresh(before)) return;
       hear(endpointId, (known) => {
         // The time of the failure itself is not read. Its pause does not end before it.
         if (failures === 0 && known.run.failures > 0) known.careful = true;

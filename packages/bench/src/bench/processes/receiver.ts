@@ -17,6 +17,8 @@ export type ReceiverRequest =
   | { type: "answer"; path: string; behaviour: Partial<Behaviour> }
   /** Leaves requests to these paths without an answer; answers those that hung before to others. */
   | { type: "hang"; paths: string[] }
+  /** From now on closes each connection with its answer. */
+  | { type: "keepNoConnections" }
   /** Begins to note how many requests to this path it has at once. */
   | { type: "watch"; path: string }
   | { type: "watched" }
@@ -63,6 +65,7 @@ const behaviours = new Map<string, Behaviour>();
 const failingNext = new Set<string>();
 let hanging: ReadonlySet<string> = new Set();
 const hung = new Map<ServerResponse, { path: string; body: string }>();
+let keepsConnections = true;
 let watch: { path: string; startedAt: number; open: number; answered: number; seen: Watched[] } | undefined;
 
 /** Every body begins with `{"id":"`, and a UUID. */
@@ -95,6 +98,9 @@ answerParent<ReceiverRequest>((request) => {
         record(path, body);
         answer(response, 204);
       }
+      return undefined;
+    case "keepNoConnections":
+      keepsConnections = false;
       return undefined;
     case "watch":
       watch = { path: request.path, startedAt: 0, open: 0, answered: 0, seen: [] };
@@ -181,5 +187,6 @@ function arrivalsSoFar(): Arrivals {
 }
 
 function answer(response: ServerResponse, status: number): void {
+  response.shouldKeepAlive = keepsConnections;
   response.writeHead(status).end();
 }

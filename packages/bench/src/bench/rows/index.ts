@@ -14,6 +14,7 @@ import { lookRow } from "./look.ts";
 import { manualRow } from "./manual.ts";
 import { manualFloodRow } from "./manual-flood.ts";
 import { memoryRow } from "./memory.ts";
+import { namesRow } from "./names.ts";
 import { partitionRow } from "./partition.ts";
 import { publishersRow } from "./publishers.ts";
 import { purgedRow } from "./purged.ts";
@@ -42,6 +43,7 @@ export const ROWS: readonly Row[] = [
   purgedRow,
   partitionRow,
   recoveryRow,
+  namesRow,
   memoryRow,
   hostsRow,
   dispatchersRow,
