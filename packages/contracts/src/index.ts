@@ -21,7 +21,7 @@ export { DEFAULT_API_LIMITS, MAX_EVENT_BYTES, RECENT_DELIVERIES } from "./limits
 export type { Hint, HintedDelivery, ManualReply, ManualRequest } from "./messages.ts";
 export type { Notice, NoticeAttempt } from "./notices.ts";
 export type { FieldProblem, Problem } from "./problems.ts";
-export { isOrganizationId, isUtcTime, isUuid, ORGANIZATION_ID_PATTERN, ORGANIZATION_ID_RULE } from "./rules.ts";
+export { isOrganizationId, isTime, isUtcTime, isUuid, ORGANIZATION_ID_PATTERN, ORGANIZATION_ID_RULE } from "./rules.ts";
 export type { ApiLimits, EventTypeInfo, SessionInfo } from "./session.ts";
 export { type DeliveryState, NOTICE_TYPES, type NoticeType, OUTCOMES, type Outcome } from "./vocabulary.ts";
 export type {

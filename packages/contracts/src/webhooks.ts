@@ -50,7 +50,7 @@ export type CheckWebhookResponse = Static<typeof CheckWebhookResponse>;
 
 /** What clients send, whose bounds are settings (SPEC 4.1). */
 export function saveSchemas(limits: ApiLimits) {
-  const name = text("What people call the endpoint. Not blank, without control characters.", {
+  const name = text("What people call the endpoint. Not blank, without control characters and characters that can't be seen.", {
     format: "webhook-name",
     minLength: 1,
     maxLength: limits.nameCharacters,
@@ -98,7 +98,7 @@ export function saveSchemas(limits: ApiLimits) {
       payloadJson: text(
         `Valid JSON as text, at most ${limits.payloadBytes} bytes of UTF-8. It is signed and sent as it is, byte for ` +
           "byte, without an envelope.",
-        { format: "json-text", examples: ['{"ping": true}'] },
+        { format: "json-text", contentMediaType: "application/json", examples: ['{"ping": true}'] },
       ),
     }),
   };
