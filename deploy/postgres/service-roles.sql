@@ -21,6 +21,7 @@ grant execute on function make_partitions(date), drop_partitions(date, integer) 
 grant select, insert, update, delete on webhook_endpoint, catch_up to herald_api;
 grant insert on erasure to herald_api;
 grant select, insert on delivery, due to herald_api;
+grant select, insert, update, delete on idempotency_key to herald_api;
 grant select on business_event, attempt, dispatcher to herald_api;
 
 -- Publishers store events, make deliveries of them, and erase what is old or of a deleted endpoint. They never see a signing

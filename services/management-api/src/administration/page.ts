@@ -31,7 +31,7 @@ const CONTENT_SECURITY_POLICY = [
 
 /** The admin page and its session, under `/administration`. */
 export function administrationRoutes(config: ManagementApiConfig, verifyToken: VerifyToken): Router {
-  const router = Router({ strict: true });
+  const router = Router({ caseSensitive: true, strict: true });
   router.use("/administration", (_request, response, next) => {
     response.set("Content-Security-Policy", CONTENT_SECURITY_POLICY);
     next();
@@ -44,7 +44,7 @@ export function administrationRoutes(config: ManagementApiConfig, verifyToken: V
 
 /** Serves a built admin page: its assets, its files, and for every other path the page itself, which reads the path. */
 function pageRoutes(folder: string, basePath: string): Router {
-  const router = Router();
+  const router = Router({ caseSensitive: true });
   router.use("/assets", express.static(join(folder, "assets"), { redirect: false, setHeaders: keepForGood }));
   router.use("/assets", () => {
     throw new ProblemError("route_not_found");
