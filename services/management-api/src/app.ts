@@ -71,7 +71,12 @@ export function createApp({ config, database, requestAttempt, clock, log, regist
       limits,
     }),
   );
-  const document = openApiDocument({ limits, basePath: config.BASE_PATH, cookieName: config.AUTH_COOKIE_NAME });
+  const document = openApiDocument({
+    limits,
+    basePath: config.BASE_PATH,
+    cookieName: config.AUTH_COOKIE_NAME,
+    headers: { headerPrefix: config.HEADER_PREFIX, standardWebhooks: config.STANDARD_WEBHOOKS },
+  });
   app.use(config.BASE_PATH, openApiRoutes(document), administrationRoutes(config, verifyToken));
   app.use(() => {
     throw new ProblemError("route_not_found");

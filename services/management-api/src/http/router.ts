@@ -5,6 +5,7 @@ import type { ApiRequest, Handlers } from "../handlers.ts";
 import type { AnswerOnce } from "../idempotency/answer-once.ts";
 import { idempotencyKeyOf, requestHash } from "../idempotency/idempotency-key.ts";
 import { type Operation, type OperationId, operationsByPath, pointsOf } from "../operations.ts";
+import type { ProblemCode } from "../problems/catalogue.ts";
 import { ProblemError } from "../problems/problem-error.ts";
 import type { ApiValidator } from "../validation/validator.ts";
 import type { KeyedLimiter } from "./keyed-limiter.ts";
@@ -110,10 +111,14 @@ function maxBodyBytes(operation: Operation, limits: ApiLimits): number {
   return longest * ESCAPED + REST_OF_BODY_BYTES;
 }
 
+const NOT_FOUND: Partial<Record<string, ProblemCode>> = {
+  deliveryId: "delivery_not_found",
+};
+
 /** A text that isn't shaped like an id can't be the id of anything. */
 function assertIds(params: Record<string, string>): void {
   for (const [name, value] of Object.entries(params)) {
-    if (!isUuid(value)) throw new ProblemError(name === "deliveryId" ? "delivery_not_found" : "webhook_not_found");
+    if (!isUuid(value)) throw new ProblemError(NOT_FOUND[name] ?? "webhook_not_found");
   }
 }
 
