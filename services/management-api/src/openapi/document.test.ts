@@ -22,7 +22,6 @@ const ajv = new Ajv2020({ allErrors: true, strict: false });
 ajvFormats.default(ajv);
 const formats = apiFormats(DEFAULT_API_LIMITS, NO_PRIVATE_NETWORKS);
 for (const [name, format] of Object.entries(formats)) ajv.addFormat(name, (text) => format(text) === null);
-ajv.addFormat("utc-date-time", true);
 ajv.addSchema({ $id: "document", components: document.components });
 
 function problemsOf(schema: Schema, value: unknown): string | null {
