@@ -225,6 +225,10 @@ function headersOf(status: number, codes: ProblemCode[], allow: string): Headers
   switch (status) {
     case 401:
       return { "WWW-Authenticate": textHeader("How to authenticate (RFC 6750).") };
+    case 403:
+      return {
+        "WWW-Authenticate": textHeader("`insufficient_scope`, where the token lacks a permission (RFC 6750).", false),
+      };
     case 405:
       return { Allow: textHeader(`What this address takes: \`${allow}\`. Other methods get this answer.`) };
     case 409:
