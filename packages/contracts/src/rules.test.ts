@@ -161,8 +161,16 @@ describe("times with an offset", () => {
   ])("%s is no time", (_title, value) => expect(isTime(value)).toBe(false));
 
   test("a UTC time is a time, and PostgreSQL can hold what a time says in UTC", () => {
-    const offsets = fc.tuple(fc.constantFrom("+", "-"), fc.integer({ min: 0, max: 24 }), fc.integer({ min: 0, max: 60 }));
-    const date = fc.date({ noInvalidDate: true, min: new Date("0001-01-01T00:00:00Z"), max: new Date("9999-12-31T23:59:59Z") });
+    const offsets = fc.tuple(
+      fc.constantFrom("+", "-"),
+      fc.integer({ min: 0, max: 24 }),
+      fc.integer({ min: 0, max: 60 }),
+    );
+    const date = fc.date({
+      noInvalidDate: true,
+      min: new Date("0001-01-01T00:00:00Z"),
+      max: new Date("9999-12-31T23:59:59Z"),
+    });
     fc.assert(
       fc.property(date, offsets, (at, [sign, hours, minutes]) => {
         const utc = at.toISOString();

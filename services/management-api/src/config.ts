@@ -22,7 +22,8 @@ const ownSettings = {
     default: 5_000,
     minimum: 10,
     maximum: 1_000_000,
-    description: "Connections of clients that this process holds at the most; one more is closed as soon as it is made.",
+    description:
+      "Connections of clients that this process holds at the most; one more is closed as soon as it is made.",
   },
   BASE_PATH: {
     type: "string",

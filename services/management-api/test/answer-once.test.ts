@@ -120,8 +120,7 @@ describe("forgetting", () => {
       select 'many', gen_random_uuid()::text, '', gen_random_uuid(), ${createdAt}::timestamptz, ${createdAt}::timestamptz
       from generate_series(1, ${count}::int)`;
   };
-  const forget = (signal = new AbortController().signal) =>
-    forgetKeys({ queries: db.database.queries, clock }, signal);
+  const forget = (signal = new AbortController().signal) => forgetKeys({ queries: db.database.queries, clock }, signal);
 
   test("keys are erased when they are 24 hours old, in pages, and younger ones stay", async () => {
     await store(2_500, KEPT_MS);
@@ -143,7 +142,9 @@ describe("forgetting", () => {
     const take = { ...request, targetId: randomUUID(), now, lockedUntil: now, forgottenAt: new Date(0) };
     const plans = [
       await plansOf(db.database.queries, (queries) => takeIdempotencyKey(queries, take)),
-      await plansOf(db.database.queries, (queries) => eraseIdempotencyKeys(queries, { forgottenAt: now, pageSize: 10 })),
+      await plansOf(db.database.queries, (queries) =>
+        eraseIdempotencyKeys(queries, { forgottenAt: now, pageSize: 10 }),
+      ),
     ];
     for (const { custom, generic } of plans) {
       expect([...custom.wholeTables, ...generic.wholeTables]).not.toContain("idempotency_key");

@@ -136,7 +136,10 @@ describe("what isn't there", () => {
       const client = await api.as({});
       const path = { get: "/webhooks", post: "/webhooks" }[method as string] ?? `/webhooks/${crypto.randomUUID()}`;
       const body = { ...settings(), version: method === "post" ? null : "AAAAAAAAAAE=" };
-      const { body: problem } = await client[method](`${path}?evenType=x&a=1`, method === "get" ? undefined : body).expect(400);
+      const { body: problem } = await client[method](
+        `${path}?evenType=x&a=1`,
+        method === "get" ? undefined : body,
+      ).expect(400);
       expect(problem.code).toBe("invalid_request");
       expect(problem.errors).toMatchObject([{ parameter: "evenType" }, { parameter: "a" }]);
     },

@@ -46,7 +46,8 @@ export function rateLimits(perMinute: Record<Allowance, number>): RateLimits {
         // What is refused uses nothing up: a dear read leaves the rest to simple ones.
         const { remainingPoints, msBeforeNext } = await limiters[allowance].reward(organizationId, points);
         const seconds = secondsOf(msBeforeNext);
-        const made = remainingPoints === 0 ? "has made them" : `has ${remainingPoints} left, where this counts as ${points}`;
+        const made =
+          remainingPoints === 0 ? "has made them" : `has ${remainingPoints} left, where this counts as ${points}`;
         throw new ProblemError("too_many_requests", {
           detail:
             `The organization may make ${perMinute[allowance]} ${WORDS[allowance]} in a minute and ${made}. ` +

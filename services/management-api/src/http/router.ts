@@ -35,8 +35,7 @@ export function apiRouter(parts: RouterParts): Router {
         response.locals.operation = id;
         const admitted = await admit(request, response, operation, parts);
         const key = operation.takesIdempotencyKey && idempotencyKeyOf(request);
-        const handle = () =>
-          key ? handleOnce(id, key, admitted, response, parts) : parts.handlers[id](admitted);
+        const handle = () => (key ? handleOnce(id, key, admitted, response, parts) : parts.handlers[id](admitted));
         const limiter = limiterOf(operation, parts);
         const result = limiter ? await limiter.run(admitted.organizationId, handle) : await handle();
         response.status(operation.success.status);

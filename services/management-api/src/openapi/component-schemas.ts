@@ -15,7 +15,9 @@ export const FORMAT_PATTERNS: Readonly<Record<string, string>> = {
 export function componentSchemas(schemas: Record<SchemaName, Schema>): Record<string, Schema> {
   const operations = operationEntries.map(([, operation]) => operation);
   const queries = new Set<string>(operations.flatMap(({ query }) => query ?? []));
-  const reporting = new Set<string>(operations.flatMap(({ body, reportsBadFields }) => (reportsBadFields && body) || []));
+  const reporting = new Set<string>(
+    operations.flatMap(({ body, reportsBadFields }) => (reportsBadFields && body) || []),
+  );
   return Object.fromEntries(
     Object.entries(schemas)
       .filter(([name]) => !queries.has(name))
@@ -37,6 +39,11 @@ function anyValues({ properties, ...schema }: Schema): Schema {
   const fields = Object.entries(properties as Record<string, Schema>);
   return {
     ...schema,
-    properties: Object.fromEntries(fields.map(([name, { description, examples }]) => [name, { description, ...(examples !== undefined && { examples }) }])),
+    properties: Object.fromEntries(
+      fields.map(([name, { description, examples }]) => [
+        name,
+        { description, ...(examples !== undefined && { examples }) },
+      ]),
+    ),
   };
 }

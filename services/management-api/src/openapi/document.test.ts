@@ -111,12 +111,16 @@ describe("formats of Herald's own", () => {
 describe("operations in the OpenAPI document", () => {
   test("every tag of an operation is one that the document describes", () => {
     const names = document.tags.map(({ name }) => name);
-    const used = new Set([...described, ...Object.values(document.webhooks).map(({ post }) => post)].flatMap(({ tags }) => tags));
+    const used = new Set(
+      [...described, ...Object.values(document.webhooks).map(({ post }) => post)].flatMap(({ tags }) => tags),
+    );
     expect([...used].sort()).toEqual([...names].sort());
   });
 
   test("each link leads to an operation, with every parameter of its path", () => {
-    const links = described.flatMap(({ responses }) => Object.values(responses).flatMap(({ links }) => Object.values(links ?? {})));
+    const links = described.flatMap(({ responses }) =>
+      Object.values(responses).flatMap(({ links }) => Object.values(links ?? {})),
+    );
     expect(links.length).toBeGreaterThan(10);
     for (const { operationId, parameters } of links) {
       const known = (byId.get(operationId)?.parameters ?? []) as { name: string; in: string }[];

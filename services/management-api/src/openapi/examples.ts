@@ -1,3 +1,4 @@
+import { attemptHeaders, timestampText } from "@herald/common/security/attempt-headers";
 import type {
   CheckWebhookRequest,
   CheckWebhookResponse,
@@ -16,7 +17,6 @@ import type {
   WebhookDeliverySummary,
   WebhookEndpointSummary,
 } from "@herald/contracts";
-import { attemptHeaders, timestampText } from "@herald/common/security/attempt-headers";
 import type { SchemaName } from "@herald/contracts/schemas";
 import { eventTypes } from "../event-types.ts";
 import { type ProblemCode, problemKinds } from "../problems/catalogue.ts";
@@ -36,7 +36,12 @@ const body = JSON.stringify(JSON.parse(eventTypes.find(({ name }) => name === ev
 /** Values of the parameters of paths, by name. */
 export const PARAMETER_EXAMPLES: Readonly<Record<string, string>> = { id: endpointId, deliveryId };
 
-const settings = { name: "Billing", url: "https://hooks.example.com/herald", enabled: true, events: [eventType] } satisfies Partial<SaveWebhookRequest>;
+const settings = {
+  name: "Billing",
+  url: "https://hooks.example.com/herald",
+  enabled: true,
+  events: [eventType],
+} satisfies Partial<SaveWebhookRequest>;
 
 const delivery: WebhookDeliverySummary = {
   id: deliveryId,
@@ -51,7 +56,13 @@ const delivery: WebhookDeliverySummary = {
 
 const { businessEventId: _businessEventId, ...manual } = delivery;
 
-const endpoint: WebhookEndpointSummary = { id: endpointId, ...settings, consecutiveFailures: 0, deliveries: [], version };
+const endpoint: WebhookEndpointSummary = {
+  id: endpointId,
+  ...settings,
+  consecutiveFailures: 0,
+  deliveries: [],
+  version,
+};
 
 const item: DeliveryListItem = {
   ...delivery,
@@ -106,7 +117,9 @@ const details: EndpointDetails = {
 
 function deliveryDetails(): DeliveryDetails {
   const sent = attemptHeaders({ deliveryId, eventType, startedAt, body }, DEFAULT_HEADERS);
-  const headers = sent.flatMap((name, index): [string, string][] => (index % 2 === 0 ? [[name, sent[index + 1] ?? ""]] : []));
+  const headers = sent.flatMap((name, index): [string, string][] =>
+    index % 2 === 0 ? [[name, sent[index + 1] ?? ""]] : [],
+  );
   const { statusCode, errorSummary, failureKind } = { ...item, statusCode: 503 };
   return {
     ...item,

@@ -81,7 +81,10 @@ ${table(["Status", "Codes"], all.filter(([, { content }]) => isProblem(content))
 /** The requests are alike but for the event: the first one's headers are those of all. */
 function receiversSection({ webhooks }: OpenApiDocument): Html {
   const requests = Object.values(webhooks).map(({ post }) => post);
-  const rows = requests.map(({ summary }) => [html`${String(summary)}`, typeOf({ $ref: "#/components/schemas/EventPayload" })]);
+  const rows = requests.map(({ summary }) => [
+    html`${String(summary)}`,
+    typeOf({ $ref: "#/components/schemas/EventPayload" }),
+  ]);
   const [first] = requests;
   return html`<p>${prose(String(first?.description ?? ""))}</p>
 <h3>Headers</h3>${table(["Name", "Type", "Meaning"], ((first?.parameters ?? []) as Schema[]).map(parameterRow))}

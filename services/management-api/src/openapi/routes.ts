@@ -12,7 +12,10 @@ export function openApiRoutes(document: OpenApiDocument): Router {
   const page = referencePage(document);
   const router = Router({ caseSensitive: true });
   const serve = (path: string, handler: RequestHandler) =>
-    router.route(path).get(handler).all(refuseOtherMethods(["get"]));
+    router
+      .route(path)
+      .get(handler)
+      .all(refuseOtherMethods(["get"]));
   serve("/openapi.json", (_request, response) => {
     response.json(document);
   });

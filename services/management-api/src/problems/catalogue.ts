@@ -153,7 +153,8 @@ export const catalogue = {
     status: 409,
     title: "The first request with this idempotency key is under way",
     when: "A request comes again with its `Idempotency-Key` before the first one was answered.",
-    action: "Send it again after as many seconds as the `Retry-After` header says: it then gets the answer of the first one.",
+    action:
+      "Send it again after as many seconds as the `Retry-After` header says: it then gets the answer of the first one.",
   },
   body_too_large: {
     status: 413,

@@ -11,7 +11,10 @@ export interface KeyToEnd {
 }
 
 /** Ends the work on an idempotency key's request. Locks the key's row. Walks idempotency_key_pkey. */
-export async function endIdempotencyKey(queries: Queries, { organizationId, key, targetId, now, answer }: KeyToEnd): Promise<void> {
+export async function endIdempotencyKey(
+  queries: Queries,
+  { organizationId, key, targetId, now, answer }: KeyToEnd,
+): Promise<void> {
   await queries.$executeRaw`
     update idempotency_key set answer = ${answer}, locked_until = ${now}::timestamptz
     where organization_id = ${organizationId} and key = ${key} and target_id = ${targetId}::uuid and answer is null`;

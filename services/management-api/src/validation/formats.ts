@@ -65,7 +65,8 @@ function timeFault(text: string): Fault | null {
     ? null
     : {
         code: "not_a_time",
-        detail: "This must be a time such as 2026-01-31T12:00:00Z, on a day that exists, of the years 1 to 9999 in UTC.",
+        detail:
+          "This must be a time such as 2026-01-31T12:00:00Z, on a day that exists, of the years 1 to 9999 in UTC.",
       };
 }
 

@@ -86,7 +86,10 @@ describe("query parameters", () => {
   const read = (query: Record<string, unknown>) => validator.query("DeliveryQuery", query);
 
   test("query parameters come as text and are read as the types of their schema", () => {
-    expect(read({ limit: "7", outcome: "failing" })).toEqual({ values: { limit: 7, outcome: ["failing"] }, problems: [] });
+    expect(read({ limit: "7", outcome: "failing" })).toEqual({
+      values: { limit: 7, outcome: ["failing"] },
+      problems: [],
+    });
     expect(read({})).toEqual({ values: { limit: 50 }, problems: [] });
   });
 
