@@ -3,7 +3,7 @@ import { NO_PRIVATE_NETWORKS } from "@herald/common/security/private-networks";
 import { DEFAULT_API_LIMITS, EVENT_TYPES } from "@herald/contracts";
 import type { Schema } from "@herald/contracts/schemas";
 import { describe, expect, test } from "@jest/globals";
-import { Ajv2020 } from "ajv/dist/2020.js";
+import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
 import ajvFormats from "ajv-formats";
 import fc from "fast-check";
 import { cursorOf } from "../deliveries/cursor.ts";
@@ -24,8 +24,12 @@ const formats = apiFormats(DEFAULT_API_LIMITS, NO_PRIVATE_NETWORKS);
 for (const [name, format] of Object.entries(formats)) ajv.addFormat(name, (text) => format(text) === null);
 ajv.addSchema({ $id: "document", components: document.components });
 
+const compiled = new Map<string, ValidateFunction>();
+
 function problemsOf(schema: Schema, value: unknown): string | null {
-  const validate = ajv.compile(JSON.parse(JSON.stringify(schema).replaceAll('"#/', '"document#/')));
+  const text = JSON.stringify(schema).replaceAll('"#/', '"document#/');
+  const validate = compiled.get(text) ?? ajv.compile(JSON.parse(text));
+  compiled.set(text, validate);
   return validate(value) ? null : ajv.errorsText(validate.errors);
 }
 
