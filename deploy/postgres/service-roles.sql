@@ -22,6 +22,7 @@ grant select, insert, update, delete on webhook_endpoint, catch_up to herald_api
 grant insert on erasure to herald_api;
 grant select, insert on endpoint_change to herald_api;
 grant select, insert on delivery, due to herald_api;
+grant select, insert, update, delete on idempotency_key to herald_api;
 grant select on business_event, attempt, dispatcher to herald_api;
 
 -- Publishers store events, make deliveries of them, and erase what is old or of a deleted endpoint. They never see a signing

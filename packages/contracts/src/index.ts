@@ -24,7 +24,7 @@ export type { Hint, HintedDelivery, ManualReply, ManualRequest } from "./message
 export type { Notice, NoticeAttempt } from "./notices.ts";
 export type { PageProduct } from "./page.ts";
 export type { FieldProblem, Problem } from "./problems.ts";
-export { isOrganizationId, isUtcTime, isUuid, ORGANIZATION_ID_PATTERN, ORGANIZATION_ID_RULE } from "./rules.ts";
+export { isOrganizationId, isTime, isUtcTime, isUuid, ORGANIZATION_ID_PATTERN, ORGANIZATION_ID_RULE } from "./rules.ts";
 export type { ApiLimits, EventTypeInfo, SessionInfo } from "./session.ts";
 export {
   CHANGE_KINDS,

@@ -1,8 +1,9 @@
 import { type Static, Type } from "typebox";
 import { listOf, object, refTo, text } from "./json-schema.ts";
 
-export const FieldProblem = object("One field that can't be accepted.", {
-  pointer: text('JSON pointer into the body, "" for the body itself; for a query parameter "?" and its name.'),
+export const FieldProblem = object("One field of the body, or one query parameter, that can't be accepted.", {
+  pointer: Type.Optional(text('JSON pointer into the body, "" for the body itself; absent for a query parameter.')),
+  parameter: Type.Optional(text("Name of the query parameter; absent for a field of the body.")),
   code: text("Stable name of what is wrong, for programs."),
   detail: text("What is wrong, and what would be right."),
 });

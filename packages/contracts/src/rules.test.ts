@@ -1,6 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
-import { isOrganizationId, isUtcTime, isUuid } from "./rules.ts";
+import { isOrganizationId, isTime, isUtcTime, isUuid } from "./rules.ts";
 
 /** Not fast-check's own "binary": that makes a table of all of Unicode, which takes longer than the tests. */
 const anyCharacter = fc.integer({ min: 0, max: 0x10ffff }).map((code) => String.fromCodePoint(code));
@@ -127,4 +127,57 @@ describe("UTC times", () => {
     "2026-03-01T12:00:00Z\n",
     "",
   ])("%j is no UTC time", (value) => expect(isUtcTime(value)).toBe(false));
+});
+
+describe("times with an offset", () => {
+  test.each([
+    "2026-03-01T12:00:00Z",
+    "2026-03-01T12:00:00.123456+02:00",
+    "2026-03-01T12:00:00-00:00",
+    "2026-03-01T00:00:00+23:59",
+    "0001-01-01T00:00:00Z",
+    "0001-01-01T00:00:00-01:00",
+    "9999-12-31T23:59:59.999Z",
+    "9999-12-31T23:59:59.999+01:00",
+    "2024-02-29T23:59:59-05:30",
+  ])("%s is a time", (value) => expect(isTime(value)).toBe(true));
+
+  test.each([
+    ["a time that its offset moves before the year 1", "0001-01-01T00:00:00+23:59"],
+    ["a time that its offset moves behind the year 9999", "9999-12-31T23:59:59-00:01"],
+    ["a time of the year 0", "0000-12-31T23:59:59-01:00"],
+    ["a day that does not exist", "2026-02-30T12:00:00+01:00"],
+    ["February 29 of a common year", "2026-02-29T00:00:00Z"],
+    ["the hour 24", "2026-03-01T24:00:00+00:00"],
+    ["a leap second", "2026-06-30T23:59:60Z"],
+    ["an offset of a day", "2026-03-01T12:00:00+24:00"],
+    ["an offset of sixty minutes", "2026-03-01T12:00:00+00:60"],
+    ["an offset without a colon", "2026-03-01T12:00:00+0100"],
+    ["two offsets", "2026-03-01T12:00:00Z+01:00"],
+    ["a time without an offset", "2026-03-01T12:00:00"],
+    ["a time without seconds", "2026-03-01T12:00+01:00"],
+    ["a line break at the end", "2026-03-01T12:00:00+01:00\n"],
+    ["a number", 1_772_366_400_000],
+  ])("%s is no time", (_title, value) => expect(isTime(value)).toBe(false));
+
+  test("a UTC time is a time, and PostgreSQL can hold what a time says in UTC", () => {
+    const offsets = fc.tuple(
+      fc.constantFrom("+", "-"),
+      fc.integer({ min: 0, max: 24 }),
+      fc.integer({ min: 0, max: 60 }),
+    );
+    const date = fc.date({
+      noInvalidDate: true,
+      min: new Date("0001-01-01T00:00:00Z"),
+      max: new Date("9999-12-31T23:59:59Z"),
+    });
+    fc.assert(
+      fc.property(date, offsets, (at, [sign, hours, minutes]) => {
+        const utc = at.toISOString();
+        const digits = (value: number) => String(value).padStart(2, "0");
+        const text = utc.replace("Z", `${sign}${digits(hours)}:${digits(minutes)}`);
+        return isTime(utc) && (!isTime(text) || /^\d{4}-/.test(new Date(text).toISOString()));
+      }),
+    );
+  });
 });

@@ -14,6 +14,7 @@ export const ORGANIZATION_ID_RULE = "must be 1 to 128 characters, without contro
 const organizationId = new RegExp(ORGANIZATION_ID_PATTERN, "u");
 const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 const utcTime = /^(?!0000)\d{4}-\d\d-(\d\d)T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d{1,9})?Z$/;
+const offset = /[+-](?:[01]\d|2[0-3]):[0-5]\d$/;
 
 export function isOrganizationId(value: unknown): value is string {
   return typeof value === "string" && organizationId.test(value);
@@ -31,4 +32,14 @@ export function isUuid(value: unknown): value is string {
 export function isUtcTime(value: unknown): value is string {
   const day = typeof value === "string" ? utcTime.exec(value)?.[1] : undefined;
   return day !== undefined && new Date(value as string).getUTCDate() === Number(day);
+}
+
+/**
+ * A time as RFC 3339 writes it, with `Z` or an offset. What holds for {@link isUtcTime} holds for the time as it is written,
+ * and for the same time in UTC: an offset can move a time out of the years that PostgreSQL and JavaScript can write.
+ */
+export function isTime(value: unknown): value is string {
+  if (typeof value !== "string" || !isUtcTime(value.replace(offset, "Z"))) return false;
+  const year = new Date(value).getUTCFullYear();
+  return year >= 1 && year <= 9999;
 }

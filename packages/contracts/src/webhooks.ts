@@ -51,12 +51,15 @@ export type CheckWebhookResponse = Static<typeof CheckWebhookResponse>;
 
 /** What clients send, whose bounds are settings (SPEC 4.1). */
 export function saveSchemas(limits: ApiLimits) {
-  const name = text("What people call the endpoint. Not blank, without control characters.", {
-    format: "webhook-name",
-    minLength: 1,
-    maxLength: limits.nameCharacters,
-    examples: ["Billing"],
-  });
+  const name = text(
+    "What people call the endpoint. Not blank, without control characters and characters that can't be seen.",
+    {
+      format: "webhook-name",
+      minLength: 1,
+      maxLength: limits.nameCharacters,
+      examples: ["Billing"],
+    },
+  );
   const url = text(
     "Absolute HTTPS URL of the receiver: without credentials, not of a loopback, private or reserved address, and the " +
       "final one, since redirects aren't followed. Saving doesn't connect to it.",
@@ -99,7 +102,7 @@ export function saveSchemas(limits: ApiLimits) {
       payloadJson: text(
         `Valid JSON as text, at most ${limits.payloadBytes} bytes of UTF-8. It is signed and sent as it is, byte for ` +
           "byte, without an envelope.",
-        { format: "json-text", examples: ['{"ping": true}'] },
+        { format: "json-text", contentMediaType: "application/json", examples: ['{"ping": true}'] },
       ),
     }),
   };

@@ -188,6 +188,19 @@ CREATE TABLE "dispatcher" (
 );
 
 -- CreateTable
+CREATE TABLE "idempotency_key" (
+    "organization_id" TEXT NOT NULL,
+    "key" TEXT NOT NULL,
+    "request_hash" BYTEA NOT NULL,
+    "target_id" UUID NOT NULL,
+    "locked_until" TIMESTAMPTZ(3) NOT NULL,
+    "created_at" TIMESTAMPTZ(3) NOT NULL,
+    "answer" TEXT,
+
+    CONSTRAINT "idempotency_key_pkey" PRIMARY KEY ("organization_id","key")
+);
+
+-- CreateTable
 CREATE TABLE "notice" (
     "id" UUID NOT NULL DEFAULT gen_random_uuid(),
     "type" "notice_type" NOT NULL,
@@ -222,6 +235,9 @@ CREATE INDEX "delivery_endpoint_id_id_idx" ON "delivery"("endpoint_id", "id");
 
 -- CreateIndex
 CREATE INDEX "due_endpoint_id_due_at_idx" ON "due"("endpoint_id", "due_at");
+
+-- CreateIndex
+CREATE INDEX "idempotency_key_created_at_idx" ON "idempotency_key"("created_at");
 
 -- CreateIndex
 CREATE INDEX "notice_publish_at_id_idx" ON "notice"("publish_at", "id");

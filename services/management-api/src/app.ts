@@ -8,12 +8,13 @@ import { administrationRoutes } from "./administration/page.ts";
 import { authenticator } from "./authentication/authenticate.ts";
 import { tokenVerifier } from "./authentication/verify-token.ts";
 import { limitsOf } from "./config.ts";
-import { createHandlers, type HandlerParts } from "./handlers.ts";
+import { createHandlers, type HandlerParts, idSource } from "./handlers.ts";
 import { errorHandler } from "./http/error-handler.ts";
 import { createKeyedLimiter } from "./http/keyed-limiter.ts";
 import { compressReads, observe, securityHeaders } from "./http/middleware.ts";
 import { rateLimits } from "./http/rate-limits.ts";
 import { apiRouter } from "./http/router.ts";
+import { createAnswerOnce } from "./idempotency/answer-once.ts";
 import { openApiDocument } from "./openapi/document.ts";
 import { openApiRoutes } from "./openapi/routes.ts";
 import { API_PREFIX } from "./operations.ts";
@@ -21,7 +22,7 @@ import { ProblemError } from "./problems/problem-error.ts";
 import { apiFormats } from "./validation/formats.ts";
 import { apiValidator } from "./validation/validator.ts";
 
-export interface AppParts extends Omit<HandlerParts, "secrets" | "writeLimiter"> {
+export interface AppParts extends Omit<HandlerParts, "secrets" | "writeLimiter" | "newId"> {
   log: Log;
   registry: Registry;
 }
@@ -44,9 +45,12 @@ export function createApp({ config, database, requestAttempt, clock, log, regist
   const concurrency = Math.max(1, Math.floor(config.DATABASE_POOL_SIZE / 3));
   const writeLimiter = createKeyedLimiter({ concurrency, ...WRITE_WAIT });
   const verifyToken = tokenVerifier(config, clock);
+  const newId = idSource(clock);
 
   const app = express();
   app.disable("x-powered-by");
+  // A rule of a gateway in front, which compares paths exactly, must not be walked round by writing one in another case.
+  app.enable("case sensitive routing");
   // The answers are small, and pages poll them: a hash of each, for a 304, would cost more than it saves.
   app.disable("etag");
   app.use(observe({ log, registry }), securityHeaders, compressReads);
@@ -62,11 +66,17 @@ export function createApp({ config, database, requestAttempt, clock, log, regist
       readLimiter: createKeyedLimiter({ concurrency, ...READ_WAIT }),
       writeLimiter,
       validator: apiValidator(limits, apiFormats(limits, networks)),
-      handlers: createHandlers({ config, database, secrets, requestAttempt, writeLimiter, clock }),
+      handlers: createHandlers({ config, database, secrets, requestAttempt, writeLimiter, newId, clock }),
+      answerOnce: createAnswerOnce({ queries: database.queries, secrets, clock, newId }),
       limits,
     }),
   );
-  const document = openApiDocument({ limits, basePath: config.BASE_PATH, cookieName: config.AUTH_COOKIE_NAME });
+  const document = openApiDocument({
+    limits,
+    basePath: config.BASE_PATH,
+    cookieName: config.AUTH_COOKIE_NAME,
+    headers: { headerPrefix: config.HEADER_PREFIX, standardWebhooks: config.STANDARD_WEBHOOKS },
+  });
   app.use(config.BASE_PATH, openApiRoutes(document), administrationRoutes(config, verifyToken));
   app.use(() => {
     throw new ProblemError("route_not_found");

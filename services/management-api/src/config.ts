@@ -17,6 +17,14 @@ const ownSettings = {
     maximum: 65535,
     description: "Port of the management API and the admin page.",
   },
+  MAX_CONNECTIONS: {
+    type: "integer",
+    default: 5_000,
+    minimum: 10,
+    maximum: 1_000_000,
+    description:
+      "Connections of clients that this process holds at the most; one more is closed as soon as it is made.",
+  },
   BASE_PATH: {
     type: "string",
     default: "",
@@ -116,7 +124,8 @@ const ownSettings = {
     default: 20_000,
     minimum: 100,
     maximum: 60_000,
-    description: "How long a manual delivery's request waits for the first attempt; more than an attempt may take.",
+    description:
+      "How long a manual delivery's request waits for the first attempt: more than ATTEMPT_TIMEOUT_SECONDS. An attempt that takes longer goes on, and the answer says attemptCount 0.",
   },
 } as const satisfies Settings;
 

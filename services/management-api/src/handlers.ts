@@ -20,12 +20,14 @@ import { type ChangeFilter, listChanges } from "./endpoints/changes.ts";
 import { deleteEndpoint } from "./endpoints/delete-endpoint.ts";
 import type { EndpointKey } from "./endpoints/find-endpoint.ts";
 import { listOverviews, readDetails } from "./endpoints/overview.ts";
-import { createEndpoint, editEndpoint } from "./endpoints/save-endpoint.ts";
+import { createEndpoint, editEndpoint, readCreated } from "./endpoints/save-endpoint.ts";
 import { toEndpointSummary } from "./endpoints/summary.ts";
 import { eventTypes } from "./event-types.ts";
 import { type EventFilter, findEvents, readEvent } from "./events/find-events.ts";
 import type { KeyedLimiter } from "./http/keyed-limiter.ts";
+import type { Target } from "./idempotency/answer-once.ts";
 import type { OperationId } from "./operations.ts";
+import { deliverySummary } from "./sql/delivery-summaries.ts";
 import { listEndpoints } from "./sql/list-endpoints.ts";
 
 /** A request that has been authenticated, allowed, and validated. */
@@ -39,6 +41,8 @@ export interface ApiRequest<Body = unknown, Query = unknown> {
   body: Body;
   /** The bad fields of the body; empty unless the operation reports them itself. */
   badFields: FieldProblem[];
+  /** What the request makes; absent where it has no idempotency key. */
+  target?: Target;
 }
 
 /** Does an operation. Returns the body of its success response, and throws ProblemError for every other response. */
@@ -55,6 +59,8 @@ export interface HandlerParts {
   requestAttempt: (request: ManualRequest) => Promise<void>;
   /** For what a manual delivery writes: it waits for its receiver without a turn. */
   writeLimiter: KeyedLimiter;
+  /** Ids of what requests make. */
+  newId: () => string;
   clock: Clock;
 }
 
@@ -63,7 +69,7 @@ const READ_TIMEOUT_MS = 5_000;
 
 /** The handler of every operation. */
 export function createHandlers(needed: HandlerParts): Handlers {
-  const { config, database, secrets, requestAttempt, writeLimiter, clock } = needed;
+  const { config, database, secrets, requestAttempt, writeLimiter, newId, clock } = needed;
   const parts = {
     prisma: database.prisma,
     queries: database.queries,
@@ -71,20 +77,23 @@ export function createHandlers(needed: HandlerParts): Handlers {
     requestAttempt,
     writeLimiter,
     clock,
-    newId: idSource(clock),
+    newId,
     maxEndpoints: config.MAX_ENDPOINTS,
     windowDays: config.PUBLICATION_WINDOW_DAYS,
     statementTimeoutMs: config.DATABASE_TIMEOUT_SECONDS * 1_000,
   };
   const reading = { ...parts, queries: database.readsWithin(READ_TIMEOUT_MS) };
   const headers = { headerPrefix: config.HEADER_PREFIX, standardWebhooks: config.STANDARD_WEBHOOKS };
+  const making = (target: Target | undefined) => (target ? { ...parts, newId: () => target.id } : parts);
   return {
     async listWebhooks({ organizationId }) {
       const rows = await listEndpoints(reading.queries, { organizationId, now: clock.now() });
       return rows.map((row) => toEndpointSummary(row, row.deliveries.map(toDeliverySummary)));
     },
-    createWebhook: ({ organizationId, body, caller }: ApiRequest<SaveWebhookRequest>) =>
-      createEndpoint(parts, organizationId, body, authorOf(caller)),
+    async createWebhook({ organizationId, body, target, caller }: ApiRequest<SaveWebhookRequest>) {
+      const created = target?.mayExist ? await readCreated(parts, { id: target.id, organizationId }) : null;
+      return created ?? (await createEndpoint(making(target), organizationId, body, authorOf(caller)));
+    },
     listOverviews: ({ organizationId }) => listOverviews(reading, organizationId),
     checkWebhook: async ({ badFields }) => ({ errors: badFields }),
     readWebhook: (request) => readDetails(reading, keyOf(request)),
@@ -92,7 +101,11 @@ export function createHandlers(needed: HandlerParts): Handlers {
       editEndpoint(parts, keyOf(request), request.body, authorOf(request.caller)),
     deleteWebhook: (request: ApiRequest<DeleteWebhookRequest>) =>
       deleteEndpoint(parts, keyOf(request), request.body.version),
-    deliverManually: (request: ApiRequest<DeliverRequest>) => deliverManually(parts, keyOf(request), request.body),
+    async deliverManually(request: ApiRequest<DeliverRequest>) {
+      const { body, target } = request;
+      const made = target?.mayExist ? await deliverySummary(parts.queries, target.id) : null;
+      return made ? toDeliverySummary(made) : await deliverManually(making(target), keyOf(request), body);
+    },
     listDeliveries: (request: ApiRequest<unknown, HistoryFilter>) =>
       listDeliveries(reading, keyOf(request), request.query),
     readDelivery: (request) => readDelivery(reading, keyOf(request), request.params.deliveryId ?? "", headers),
@@ -110,7 +123,7 @@ function keyOf({ params, organizationId }: ApiRequest): EndpointKey {
 }
 
 /** Makes UUIDv7 ids in the order of the calls: by the clock, and by a counter within a millisecond. */
-function idSource(clock: Clock): () => string {
+export function idSource(clock: Clock): () => string {
   let sequence = 0;
   return () => {
     sequence = (sequence + 1) % 2 ** 32;

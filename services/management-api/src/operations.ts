@@ -30,6 +30,8 @@ export interface Operation {
     | { status: 204; description: string };
   /** The problems of this operation alone; the problems of every operation are added to them. */
   problems?: readonly ProblemCode[];
+  /** A request with an `Idempotency-Key` is done once, however often it comes. */
+  takesIdempotencyKey?: true;
   /** SPEC does not describe this operation. */
   isAdditive?: true;
 }
@@ -63,6 +65,7 @@ export const operations = {
     body: "CreateWebhookRequest",
     rate: "writes",
     success: { status: 200, description: "The new endpoint and its secret.", schema: "SaveWebhookResponse" },
+    takesIdempotencyKey: true,
     problems: ["endpoint_limit_reached"],
   },
   listOverviews: {
@@ -145,6 +148,7 @@ export const operations = {
     body: "DeliverRequest",
     rate: "manualDeliveries",
     success: { status: 200, description: "How the first attempt went.", schema: "WebhookDeliverySummary" },
+    takesIdempotencyKey: true,
     problems: ["endpoint_disabled", "event_not_subscribed", "webhook_not_found"],
   },
   listDeliveries: {
@@ -158,7 +162,7 @@ export const operations = {
     rate: "reads",
     pointsWithFilter: 10,
     success: { status: 200, description: "A part of the history.", schema: "DeliveryPage" },
-    problems: ["invalid_request", "webhook_not_found"],
+    problems: ["webhook_not_found"],
     isAdditive: true,
   },
   readDelivery: {

@@ -1,16 +1,20 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Environment } from "@herald/common/config/read-config";
 import { type Clock, systemClock } from "@herald/common/runtime/clock";
+import { repeat } from "@herald/common/runtime/repeat";
 import { openService } from "@herald/common/service/open-service";
 import type { Service } from "@herald/common/service/run-service";
 import { createApp } from "./app.ts";
 import { readManagementApiConfig } from "./config.ts";
 import { attemptRequester } from "./deliveries/deliver-manually.ts";
 import { startServer } from "./http/server.ts";
+import { forgetKeys } from "./idempotency/forget-keys.ts";
 
 /** How long a stop waits for the requests under way, and then for the requests that waited for the broker: 20 s in all. */
 const ANSWER_TIMEOUT_MS = 15_000;
 const LAST_ANSWERS_MS = 2_000;
+
+const FORGET_INTERVAL_MS = 60_000;
 
 /** Starts the management API: HTTP in front, PostgreSQL behind it, and the broker to ask dispatchers over. */
 export async function startManagementApi(
@@ -28,7 +32,16 @@ export async function startManagementApi(
     log,
     registry,
   });
-  const server = await startServer(app, { host: config.HTTP_HOST, port: config.PORT });
+  const server = await startServer(app, {
+    host: config.HTTP_HOST,
+    port: config.PORT,
+    maxConnections: config.MAX_CONNECTIONS,
+  });
+  const { queries } = service.database;
+  const forgetting = repeat((signal) => forgetKeys({ queries, clock }, signal), {
+    intervalMs: FORGET_INTERVAL_MS,
+    onFailure: (error) => log.warn("old idempotency keys can't be erased; the next pass tries again", { error }),
+  });
   log.info("listening", { port: server.port, operationsPort: service.operationsPort, basePath: config.BASE_PATH });
 
   return {
@@ -37,11 +50,13 @@ export async function startManagementApi(
     port: server.port,
     async stop() {
       const answered = server.close();
+      const forgotten = forgetting.stop();
       // A request that still waits for a manual delivery's first attempt is answered when the broker closes.
       await Promise.race([answered, sleep(ANSWER_TIMEOUT_MS, undefined, { ref: false })]);
       await broker.close();
       await Promise.race([answered, sleep(LAST_ANSWERS_MS, undefined, { ref: false })]);
       server.end();
+      await forgotten;
       await service.close();
     },
   };

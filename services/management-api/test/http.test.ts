@@ -1,4 +1,6 @@
+import { once } from "node:events";
 import { connect } from "node:net";
+import { eventually } from "@herald/testkit/harness/eventually";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { type ApiServer, startServer } from "../src/http/server.ts";
 import { API_PREFIX } from "../src/operations.ts";
@@ -99,14 +101,49 @@ describe("what isn't there", () => {
   });
 
   test.each([
-    ["/webhooks", "DELETE", "GET, POST"],
-    ["/webhooks/overview", "PUT", "GET"],
-    ["/webhooks/01a1f9bc-5e2f-7271-9bdf-796608ed68a3", "PATCH", "GET, PUT, DELETE"],
-    ["/webhooks", "OPTIONS", "GET, POST"],
+    ["/webhooks", "DELETE", "GET, HEAD, POST"],
+    ["/webhooks/overview", "PUT", "GET, HEAD"],
+    ["/webhooks/checks", "GET", "POST"],
+    ["/session", "POST", "GET, HEAD"],
+    ["/webhooks/01a1f9bc-5e2f-7271-9bdf-796608ed68a3", "PATCH", "GET, HEAD, PUT, DELETE"],
+    ["/webhooks", "OPTIONS", "GET, HEAD, POST"],
   ])("%s doesn't take %s: 405 with Allow", async (path, method, allowed) => {
     const response = await fetch(`${api.origin}${API_PREFIX}${path}`, { method });
     expect([response.status, response.headers.get("allow")]).toEqual([405, allowed]);
   });
+
+  test.each(["/openapi.json", "/reference", "/reference.css"])("%s takes GET and HEAD alone", async (path) => {
+    const response = await fetch(api.origin + path, { method: "POST" });
+    expect([response.status, response.headers.get("allow")]).toEqual([405, "GET, HEAD"]);
+    expect((await fetch(api.origin + path, { method: "HEAD" })).status).toBe(200);
+  });
+
+  test.each([
+    `${API_PREFIX.toUpperCase()}/webhooks`,
+    `${API_PREFIX.replace("/api", "/API")}/webhooks`,
+    `${API_PREFIX}/Webhooks`,
+    "/OpenAPI.json",
+    "/Reference",
+    "/Administration",
+  ])("regression: the path %s is no other one's, since paths heed case", async (path) => {
+    const headers = { Authorization: `Bearer ${await token()}` };
+    expect((await fetch(api.origin + path, { headers, redirect: "manual" })).status).toBe(404);
+  });
+
+  test.each(["get", "post", "put", "delete"] as const)(
+    "a query parameter that an operation doesn't know is a 400 that names it: %s",
+    async (method) => {
+      const client = await api.as({});
+      const path = { get: "/webhooks", post: "/webhooks" }[method as string] ?? `/webhooks/${crypto.randomUUID()}`;
+      const body = { ...settings(), version: method === "post" ? null : "AAAAAAAAAAE=" };
+      const { body: problem } = await client[method](
+        `${path}?evenType=x&a=1`,
+        method === "get" ? undefined : body,
+      ).expect(400);
+      expect(problem.code).toBe("invalid_request");
+      expect(problem.errors).toMatchObject([{ parameter: "evenType" }, { parameter: "a" }]);
+    },
+  );
 
   test("HEAD is GET without a body", async () => {
     const response = await fetch(`${api.origin}${API_PREFIX}/webhooks`, {
@@ -171,7 +208,28 @@ describe("broken and slow requests", () => {
   test("a request that isn't HTTP gets a 400 problem", async () => {
     const answer = await raw(String(server.port), "this is not HTTP\r\n\r\n");
     expect(answer).toMatch(/^HTTP\/1\.1 400 /);
-    expect(answer).toContain('"code":"malformed_json"');
+    expect(answer).toContain('"code":"malformed_http"');
+  });
+
+  test.each([
+    ["a method that isn't there", "FOO / HTTP/1.1\r\nHost: x\r\n\r\n"],
+    ["a header without a colon", "GET / HTTP/1.1\r\nHost x\r\n\r\n"],
+  ])("regression: %s is told as a fault of HTTP, not of JSON", async (_title, request) => {
+    const answer = await raw(String(server.port), request);
+    expect(answer).toMatch(/^HTTP\/1\.1 400 Bad Request\r\n/);
+    expect(answer).toContain('"code":"malformed_http"');
+    expect(answer).toMatch(/^X-Request-Id: [0-9a-f-]{36}\r$/m);
+    expect(answer).toMatch(/^X-Content-Type-Options: nosniff\r$/m);
+  });
+
+  test("regression: an expectation that HTTP doesn't have is a 417 problem, and 100-continue is met", async () => {
+    const expecting = (what: string) =>
+      raw(String(server.port), `GET / HTTP/1.1\r\nHost: x\r\nExpect: ${what}\r\nConnection: close\r\n\r\n`);
+    const answer = await expecting("nonsense");
+    expect(answer).toMatch(/^HTTP\/1\.1 417 Expectation Failed\r\n/);
+    expect(answer).toContain("application/problem+json");
+    expect(answer).toContain('"code":"expectation_failed"');
+    expect(await expecting("100-continue")).toMatch(/^HTTP\/1\.1 100 Continue\r\n\r\nHTTP\/1\.1 200 OK/);
   });
 
   test("headers beyond 16 KiB get a 431 problem", async () => {
@@ -184,6 +242,28 @@ describe("broken and slow requests", () => {
     const answer = await raw(String(server.port), "GET / HTTP/1.1\r\nHost: x\r\n");
     expect(answer).toMatch(/^HTTP\/1\.1 408 /);
     expect(answer).toContain('"code":"request_timeout"');
+  });
+});
+
+describe("many connections", () => {
+  test("a connection beyond the most is closed, and room is made by one that ends", async () => {
+    const few = await startServer((_request, response) => response.end("ok"), {
+      host: "127.0.0.1",
+      port: 0,
+      maxConnections: 1,
+    });
+    const port = String(few.port);
+    const first = connect(few.port, "127.0.0.1");
+    await once(first, "connect");
+    first.write("GET / HTTP/1.1\r\nHost: x\r\n\r\n");
+    await once(first, "data");
+    expect(await raw(port, "GET / HTTP/1.1\r\nHost: x\r\n\r\n")).toBe("");
+    first.end();
+    await once(first, "close");
+    const again = () => raw(port, "GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+    await eventually(async () => expect(await again()).toMatch(/^HTTP\/1\.1 200 /));
+    few.end();
+    await few.close();
   });
 });
 

@@ -53,5 +53,5 @@ async function readProblem(response: Response): Promise<Problem | null> {
 
 /** The complaints about one field of a request body, by its JSON pointer; those about its items count as its own. */
 export function problemsOf(errors: readonly FieldProblem[], field: string): FieldProblem[] {
-  return errors.filter(({ pointer }) => pointer === `/${field}` || pointer.startsWith(`/${field}/`));
+  return errors.filter(({ pointer }) => pointer === `/${field}` || pointer?.startsWith(`/${field}/`));
 }

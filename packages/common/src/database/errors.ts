@@ -29,6 +29,11 @@ export function isTooMuch(error: unknown): boolean {
   return code === QUERY_CANCELED || code === LOCK_NOT_AVAILABLE || code === DEADLOCK_DETECTED;
 }
 
+/** Whether a row with the same key is there already. */
+export function isUniqueViolation(error: unknown): boolean {
+  return sqlStateOf(error) === UNIQUE_VIOLATION || (error as { code?: unknown } | null)?.code === "P2002";
+}
+
 /** Whether PostgreSQL ended a statement because its time was over. */
 export function isOutOfTime(error: unknown): boolean {
   return sqlStateOf(error) === QUERY_CANCELED;
@@ -37,6 +42,7 @@ export function isOutOfTime(error: unknown): boolean {
 const QUERY_CANCELED = "57014";
 const LOCK_NOT_AVAILABLE = "55P03";
 const DEADLOCK_DETECTED = "40P01";
+const UNIQUE_VIOLATION = "23505";
 const SERIALIZATION_FAILURE = "40001";
 const FOREIGN_KEY_VIOLATION = "23503";
 const CHECK_VIOLATION = "23514";

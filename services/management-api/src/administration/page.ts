@@ -34,7 +34,7 @@ const contentSecurityPolicy = (frameAncestors: string) =>
 
 /** The admin page and its session, under `/administration`. */
 export function administrationRoutes(config: ManagementApiConfig, verifyToken: VerifyToken): Router {
-  const router = Router({ strict: true });
+  const router = Router({ caseSensitive: true, strict: true });
   const policy = contentSecurityPolicy(config.PAGE_FRAME_ANCESTORS);
   router.use("/administration", (_request, response, next) => {
     response.set("Content-Security-Policy", policy);
@@ -51,7 +51,7 @@ export function administrationRoutes(config: ManagementApiConfig, verifyToken: V
 /** Serves a built admin page: its assets, its files, and for every other path the page itself, which reads the path. */
 function pageRoutes(config: ManagementApiConfig): Router {
   const { ADMIN_UI_DIR: folder = OWN_PAGE, PAGE_LOGO_FILE: logo } = config;
-  const router = Router();
+  const router = Router({ caseSensitive: true });
   if (logo !== undefined) router.get("/logo", (_request, response) => response.sendFile(resolve(logo)));
   router.use("/assets", express.static(join(folder, "assets"), { redirect: false, setHeaders: keepForGood }));
   router.use("/assets", () => {

@@ -17,7 +17,7 @@ const MAX_BODY_BYTES = 16 * 1024;
  * attacker could sign another person in under the attacker's name.
  */
 export function sessionRoutes(config: ManagementApiConfig, verifyToken: VerifyToken): Router {
-  const router = Router();
+  const router = Router({ caseSensitive: true });
   const cookie = { httpOnly: true, secure: true, sameSite: "strict", path: config.BASE_PATH || "/" } as const;
 
   router.delete("/administration/session", (request, response) => {

@@ -19,6 +19,11 @@ const MANAGE = "integrations.manage";
 const ENTITLEMENT = "integrations";
 const LIVE_SUBSCRIPTIONS: ReadonlySet<string | null> = new Set(["active", "trialing"]);
 
+/** The permissions that a route asks for. */
+export function permissionsFor(access: Access): string[] {
+  return access === "view" ? [VIEW] : [VIEW, MANAGE];
+}
+
 /** Everything that a caller lacks for a route, the most general first; empty where the caller may use it. */
 export function missingFor(access: Access, caller: Caller, requiredModule: string): Missing[] {
   const missing: Missing[] = [];
@@ -28,8 +33,9 @@ export function missingFor(access: Access, caller: Caller, requiredModule: strin
   need(caller.organizationId !== null, "organization_missing", "organization");
   need(LIVE_SUBSCRIPTIONS.has(caller.subscription), "subscription_inactive", "active subscription");
   need(caller.modules.has(requiredModule), "module_missing", `module ${requiredModule}`);
-  need(caller.permissions.has(VIEW), "permission_missing", `permission ${VIEW}`);
-  if (access !== "view") need(caller.permissions.has(MANAGE), "permission_missing", `permission ${MANAGE}`);
+  for (const permission of permissionsFor(access)) {
+    need(caller.permissions.has(permission), "permission_missing", `permission ${permission}`);
+  }
   if (access === "save")
     need(caller.entitlements.has(ENTITLEMENT), "entitlement_missing", `entitlement ${ENTITLEMENT}`);
   return missing;

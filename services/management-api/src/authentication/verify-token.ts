@@ -5,7 +5,7 @@ import { KeyServerError, type Keys, keysOf } from "./keys.ts";
 import type { AuthenticationConfig } from "./settings.ts";
 
 /**
- * Verifies a token's signature, times, issuer and audience.
+ * Verifies a token's signature, times, issuer, audience and subject.
  *
  * @returns its claims
  * @throws ProblemError `token_expired`, `token_invalid` (saying why) or `key_server_unavailable`
@@ -29,11 +29,23 @@ export function tokenVerifier(config: AuthenticationConfig, clock: Clock): Verif
       ...(config.AUTH_AUDIENCE && { audience: config.AUTH_AUDIENCE }),
     };
     try {
-      return await verify(token, keys, options);
+      const claims = await verify(token, keys, options);
+      assertUsable(claims);
+      return claims;
     } catch (error) {
       throw problemOf(error);
     }
   };
+}
+
+/** The last second that a time of four digits for the year can say. A token that ends later ends never. */
+const LAST_END_S = Date.parse("9999-12-31T23:59:59Z") / 1_000;
+
+/** jose looks only whether the two claims are there, and that the end is a number. */
+function assertUsable(claims: JWTPayload): void {
+  const [sub, exp]: [unknown, number] = [claims.sub, claims.exp ?? 0];
+  const claim = typeof sub !== "string" || sub === "" ? "sub" : exp > LAST_END_S ? "exp" : undefined;
+  if (claim !== undefined) throw new errors.JWTClaimValidationFailed(`unusable ${claim}`, claims, claim);
 }
 
 async function verify(token: string, keys: Keys, options: JWTVerifyOptions): Promise<JWTPayload> {

@@ -76,6 +76,20 @@ export async function createEndpoint(
 }
 
 /**
+ * The answer to a create that was not given: an endpoint that an earlier request with the same idempotency key has created. Null
+ * where there is none. Its secret is part of the answer as long as nobody has edited it, and so nobody has replaced the secret.
+ */
+export async function readCreated(
+  { prisma, secrets }: SaveParts,
+  { id, organizationId }: EndpointKey,
+): Promise<SaveWebhookResponse | null> {
+  const row = await prisma.webhookEndpoint.findFirst({ where: { id, organizationId } });
+  if (row === null) return null;
+  const signingSecret = row.revision === 1n ? secrets.open(row.sealedSecret, id) : null;
+  return { endpoint: toEndpointSummary(row, []), signingSecret };
+}
+
+/**
  * Inserts an endpoint with its first catch-up and the first entry of its trail, unless its organization has `maxEndpoints` already. Returns whether it did.
  *
  * Locks the organization against other creates until the end of the transaction, so that two creates at once can't both

@@ -35,7 +35,7 @@ export async function findEvents(parts: EventParts, organizationId: string, filt
     throw new ProblemError("invalid_request", {
       detail: "A search needs an id: give at least one of id, entityId and deliveryId.",
       errors: NEEDED.map((name) => ({
-        pointer: `?${name}`,
+        parameter: name,
         code: "missing",
         detail: "At least one of id, entityId and deliveryId is needed.",
       })),

@@ -17,7 +17,8 @@ export function errorHandler({ log, signInUrl }: { log: Log; signInUrl?: string 
       log.error("a request failed", { requestId, method: request.method, code: problem.code, error });
     }
     response.locals.problemCode = problem.code;
-    if (status === 401) response.set("WWW-Authenticate", challenge(problem));
+    const challenge = challengeOf(problem);
+    if (challenge) response.set("WWW-Authenticate", challenge);
     response.set(problem.facts.headers ?? {});
     const facts = status === 401 ? { ...problem.facts, signInUrl } : problem.facts;
     response.status(status).type("application/problem+json");
@@ -25,8 +26,10 @@ export function errorHandler({ log, signInUrl }: { log: Log; signInUrl?: string 
   };
 }
 
-/** RFC 6750: an error is named only where a token was sent. */
-function challenge({ code }: ProblemError): string {
+/** RFC 6750: an error is named only where a token was sent. Of a 403, only a missing permission is for the client to mend. */
+function challengeOf({ code, status }: ProblemError): string | undefined {
+  if (code === "permission_missing") return 'Bearer error="insufficient_scope"';
+  if (status !== 401) return undefined;
   return code === "token_invalid" || code === "token_expired" ? 'Bearer error="invalid_token"' : "Bearer";
 }
 

@@ -43,12 +43,16 @@ export function rateLimits(perMinute: Record<Allowance, number>): RateLimits {
         return headersOf(allowance, remainingPoints, secondsOf(msBeforeNext));
       } catch (refusal) {
         if (!(refusal instanceof RateLimiterRes)) throw refusal;
-        const seconds = secondsOf(refusal.msBeforeNext);
+        // What is refused uses nothing up: a dear read leaves the rest to simple ones.
+        const { remainingPoints, msBeforeNext } = await limiters[allowance].reward(organizationId, points);
+        const seconds = secondsOf(msBeforeNext);
+        const made =
+          remainingPoints === 0 ? "has made them" : `has ${remainingPoints} left, where this counts as ${points}`;
         throw new ProblemError("too_many_requests", {
           detail:
-            `The organization may make ${perMinute[allowance]} ${WORDS[allowance]} in a minute and has made them. ` +
+            `The organization may make ${perMinute[allowance]} ${WORDS[allowance]} in a minute and ${made}. ` +
             `Try again in ${seconds} s.`,
-          headers: { ...headersOf(allowance, 0, seconds), "Retry-After": String(seconds) },
+          headers: { ...headersOf(allowance, remainingPoints, seconds), "Retry-After": String(seconds) },
         });
       }
     },

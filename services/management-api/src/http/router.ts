@@ -2,11 +2,14 @@ import { type ApiLimits, type FieldProblem, isUuid } from "@herald/contracts";
 import { type Request, type Response, Router } from "express";
 import type { Authenticate } from "../authentication/authenticate.ts";
 import type { ApiRequest, Handlers } from "../handlers.ts";
-import { type Operation, operationsByPath, pointsOf } from "../operations.ts";
+import type { AnswerOnce } from "../idempotency/answer-once.ts";
+import { idempotencyKeyOf, requestHash } from "../idempotency/idempotency-key.ts";
+import { type Operation, type OperationId, operationsByPath, pointsOf } from "../operations.ts";
 import type { ProblemCode } from "../problems/catalogue.ts";
 import { ProblemError } from "../problems/problem-error.ts";
-import type { apiValidator } from "../validation/validator.ts";
+import type { ApiValidator } from "../validation/validator.ts";
 import type { KeyedLimiter } from "./keyed-limiter.ts";
+import { refuseOtherMethods } from "./methods.ts";
 import type { RateLimits } from "./rate-limits.ts";
 import { readJson } from "./read-json.ts";
 
@@ -16,8 +19,9 @@ export interface RouterParts {
   /** Limit what one organization does at once: however long that takes, other organizations find connections. */
   readLimiter: KeyedLimiter;
   writeLimiter: KeyedLimiter;
-  validator: ReturnType<typeof apiValidator>;
+  validator: ApiValidator;
   handlers: Handlers;
+  answerOnce: AnswerOnce;
   limits: ApiLimits;
 }
 
@@ -30,7 +34,8 @@ export function apiRouter(parts: RouterParts): Router {
       route[operation.method](async (request, response) => {
         response.locals.operation = id;
         const admitted = await admit(request, response, operation, parts);
-        const handle = () => parts.handlers[id](admitted);
+        const key = operation.takesIdempotencyKey && idempotencyKeyOf(request);
+        const handle = () => (key ? handleOnce(id, key, admitted, response, parts) : parts.handlers[id](admitted));
         const limiter = limiterOf(operation, parts);
         const result = limiter ? await limiter.run(admitted.organizationId, handle) : await handle();
         response.status(operation.success.status);
@@ -38,9 +43,7 @@ export function apiRouter(parts: RouterParts): Router {
         else response.json(result);
       });
     }
-    route.all(() => {
-      throw methodNotAllowed(operations.map(([, { method }]) => method.toUpperCase()));
-    });
+    route.all(refuseOtherMethods(operations.map(([, { method }]) => method)));
   }
   return router;
 }
@@ -51,9 +54,21 @@ function limiterOf({ rate }: Operation, { readLimiter, writeLimiter }: RouterPar
   return rate === "writes" ? writeLimiter : undefined;
 }
 
-function methodNotAllowed(methods: string[]): ProblemError {
-  const allowed = methods.join(", ");
-  return new ProblemError("method_not_allowed", { detail: `This takes ${allowed}.`, headers: { Allow: allowed } });
+/** Handles a request once, however often it comes with its idempotency key. */
+async function handleOnce(
+  operation: OperationId,
+  key: string,
+  admitted: ApiRequest,
+  response: Response,
+  { answerOnce, handlers }: RouterParts,
+): Promise<unknown> {
+  const { organizationId, caller, params, body } = admitted;
+  const hash = requestHash({ operation, params, subject: caller.subject, body });
+  const { answer, isReplayed } = await answerOnce({ organizationId, key, requestHash: hash }, (target) =>
+    handlers[operation]({ ...admitted, target }),
+  );
+  if (isReplayed) response.set("Idempotent-Replayed", "true");
+  return answer;
 }
 
 /**
@@ -70,20 +85,19 @@ async function admit(
   const caller = await authenticate(request, operation.access);
   response.locals.caller = caller;
   const organizationId = caller.organizationId ?? "";
-  const query = { ...request.query };
   if (operation.rate) {
-    response.set(await rateLimits.consume(operation.rate, organizationId, pointsOf(operation, query)));
+    response.set(await rateLimits.consume(operation.rate, organizationId, pointsOf(operation, request.query)));
   }
 
   const params = request.params as Record<string, string>;
   assertIds(params);
   response.locals.endpointId = params.id;
+  const query = validator.query(operation.query, request.query);
   const body = operation.body ? await readJson(request, maxBodyBytes(operation, limits)) : undefined;
   const badFields = operation.body ? validator.body(operation.body, body) : [];
-  const badParameters = operation.query ? validator.query(operation.query, query) : [];
   const isRefused = operation.reportsBadFields ? badFields.some(({ pointer }) => pointer === "") : badFields.length > 0;
-  if (isRefused || badParameters.length > 0) throw invalidRequest([...badParameters, ...badFields]);
-  return { caller, organizationId, params, query, body, badFields };
+  if (isRefused || query.problems.length > 0) throw invalidRequest([...query.problems, ...badFields]);
+  return { caller, organizationId, params, query: query.values, body, badFields };
 }
 
 /** JSON may write any character as \uXXXX, so a text can become six times as long. */
@@ -109,9 +123,9 @@ function assertIds(params: Record<string, string>): void {
 }
 
 function invalidRequest(errors: FieldProblem[]): ProblemError {
-  const fields = errors.map(({ pointer }) => pointer.slice(1) || "the body").join(", ");
+  const names = errors.map(({ pointer, parameter }) => parameter ?? (pointer?.slice(1) || "the body"));
   return new ProblemError("invalid_request", {
-    detail: `Not acceptable: ${fields}. Correct what errors lists, and send the request again.`,
+    detail: `Not acceptable: ${names.join(", ")}. Correct what errors lists, and send the request again.`,
     errors,
   });
 }

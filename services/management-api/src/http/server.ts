@@ -1,8 +1,9 @@
-import { createServer, type RequestListener } from "node:http";
+import { createServer, type IncomingMessage, type RequestListener, type ServerResponse, STATUS_CODES } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import { v7 } from "uuid";
 import { catalogue, type ProblemCode } from "../problems/catalogue.ts";
 import { toProblem } from "../problems/problem-error.ts";
+import { SECURITY_HEADERS } from "./middleware.ts";
 
 export interface ApiServer {
   port: number;
@@ -18,7 +19,10 @@ const REQUEST_TIMEOUT_MS = 30_000;
 /** Longer than the keep-alive of the usual proxies (60 s), so that the proxy closes an idle connection and not this server. */
 const KEEP_ALIVE_TIMEOUT_MS = 65_000;
 
-export async function startServer(app: RequestListener, address: { host: string; port: number }): Promise<ApiServer> {
+export async function startServer(
+  app: RequestListener,
+  { host, port, maxConnections }: { host: string; port: number; maxConnections?: number },
+): Promise<ApiServer> {
   const server = createServer(
     {
       headersTimeout: HEADERS_TIMEOUT_MS,
@@ -35,10 +39,13 @@ export async function startServer(app: RequestListener, address: { host: string;
     },
   );
   let stopping = false;
+  // Beyond them, a connection is closed as soon as it is made. Without a limit, open files would run out for everybody.
+  if (maxConnections !== undefined) server.maxConnections = maxConnections;
   server.on("clientError", (error: NodeJS.ErrnoException, socket) => refuse(error, socket as Socket));
+  server.on("checkExpectation", refuseExpectation);
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
-    server.listen(address.port, address.host, resolve);
+    server.listen(port, host, resolve);
   });
   return {
     port: (server.address() as AddressInfo).port,
@@ -57,20 +64,33 @@ function refuse(error: NodeJS.ErrnoException, socket: Socket): void {
     socket.destroy();
     return;
   }
-  const code = problemCodeOf(error);
-  const { status } = catalogue[code];
-  const facts = code === "malformed_json" ? { detail: "This is no valid HTTP request." } : {};
-  const body = JSON.stringify(toProblem({ code, facts }, v7()));
-  socket.end(
-    `HTTP/1.1 ${status} ${REASONS[status] ?? "Bad Request"}\r\nContent-Type: application/problem+json\r\n` +
-      `Content-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
-  );
+  const { status, headers, body } = refusal(problemCodeOf(error));
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+  socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join("")}\r\n${body}`);
 }
 
-const REASONS: Record<number, string> = { 408: "Request Timeout", 431: "Request Header Fields Too Large" };
+/** An `Expect` that asks for something that HTTP doesn't have. Node would answer with an empty 417. */
+function refuseExpectation(_request: IncomingMessage, response: ServerResponse): void {
+  const { status, headers, body } = refusal("expectation_failed");
+  response.writeHead(status, headers).end(body);
+}
+
+/** The body that may follow is not read, so the connection can carry no further request. */
+function refusal(code: ProblemCode): { status: number; headers: Record<string, string>; body: string } {
+  const requestId = v7();
+  const body = JSON.stringify(toProblem({ code, facts: {} }, requestId));
+  const headers = {
+    "Content-Type": "application/problem+json; charset=utf-8",
+    "Content-Length": String(Buffer.byteLength(body)),
+    "X-Request-Id": requestId,
+    ...SECURITY_HEADERS,
+    Connection: "close",
+  };
+  return { status: catalogue[code].status, headers, body };
+}
 
 function problemCodeOf(error: NodeJS.ErrnoException): ProblemCode {
   if (error.code === "ERR_HTTP_REQUEST_TIMEOUT") return "request_timeout";
   if (error.code === "HPE_HEADER_OVERFLOW") return "headers_too_large";
-  return "malformed_json";
+  return "malformed_http";
 }

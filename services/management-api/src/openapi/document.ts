@@ -1,24 +1,49 @@
+import type { HeaderSettings } from "@herald/common/security/attempt-headers";
 import type { ApiLimits } from "@herald/contracts";
-import { apiSchemas, type Schema } from "@herald/contracts/schemas";
+import { apiSchemas, type Schema, type SchemaName } from "@herald/contracts/schemas";
+import { permissionsFor } from "../authentication/access.ts";
+import { allowOf } from "../http/methods.ts";
+import { KEY_PATTERN, MAX_KEY_CHARACTERS } from "../idempotency/idempotency-key.ts";
 import { API_PREFIX, type Operation, type OperationId, operationsByPath } from "../operations.ts";
 import { catalogue, type ProblemCode } from "../problems/catalogue.ts";
+import { componentSchemas, withPatterns } from "./component-schemas.ts";
+import { DEFAULT_HEADERS, EventPayload, eventRequests, RECEIVER_TAG } from "./event-requests.ts";
+import { EXAMPLES, PARAMETER_EXAMPLES, PROBLEM_EXAMPLES } from "./examples.ts";
+import { LINKS, type Link } from "./links.ts";
 import { problemsOf } from "./problems-of.ts";
+import { TAGS, tagOf } from "./tags.ts";
+
+type SecurityRequirement = Record<string, readonly string[]>;
 
 export interface OpenApiDocument {
   openapi: string;
-  info: { title: string; version: string; description: string };
+  info: {
+    title: string;
+    version: string;
+    description: string;
+    contact: { name: string };
+    license: { name: string; identifier: string };
+  };
   servers: { url: string; description: string }[];
-  security: Record<string, string[]>[];
+  tags: { name: string; description: string }[];
+  security: SecurityRequirement[];
   paths: Record<string, Record<string, OpenApiOperation>>;
-  components: { schemas: Record<string, Schema>; securitySchemes: Record<string, Schema> };
+  webhooks: Record<string, { post: Schema }>;
+  components: {
+    schemas: Record<string, Schema>;
+    examples: Record<string, { summary: string; value: unknown }>;
+    securitySchemes: Record<string, Schema>;
+  };
 }
 
 export interface OpenApiOperation {
   operationId: OperationId;
   summary: string;
   description: string;
+  tags: string[];
+  security: SecurityRequirement[];
   parameters?: Schema[];
-  requestBody?: { required: true; content: { "application/json": { schema: Schema } } };
+  requestBody?: { required: true; content: { "application/json": { schema: Schema; example?: unknown } } };
   responses: Record<string, OpenApiResponse>;
   "x-required-access": Operation["access"];
 }
@@ -26,25 +51,34 @@ export interface OpenApiOperation {
 export interface OpenApiResponse {
   description: string;
   headers?: Record<string, { description: string; required: boolean; schema: Schema }>;
-  content?: Record<string, { schema: Schema }>;
+  content?: Record<string, { schema: Schema; example?: unknown; examples?: Record<string, Schema> }>;
+  links?: Record<string, Link>;
 }
 
 export interface DocumentOptions {
   limits: ApiLimits;
   basePath: string;
   cookieName: string;
+  /** The headers that receivers get. */
+  headers?: HeaderSettings;
 }
 
 /** Grows when the API does; SPEC has no scheme of versions (SPEC 9.3). */
 const API_VERSION = "1.0.0";
 
 /** The OpenAPI 3.1 document of this service as it is configured: made of the schemas that requests are validated with. */
-export function openApiDocument({ limits, basePath, cookieName }: DocumentOptions): OpenApiDocument {
+export function openApiDocument({
+  limits,
+  basePath,
+  cookieName,
+  headers = DEFAULT_HEADERS,
+}: DocumentOptions): OpenApiDocument {
   const schemas = apiSchemas(limits);
   const paths: OpenApiDocument["paths"] = {};
   for (const [path, operations] of operationsByPath()) {
+    const allow = allowOf(operations.map(([, { method }]) => method));
     paths[path] = Object.fromEntries(
-      operations.map(([id, operation]) => [operation.method, describe(id, operation, schemas)]),
+      operations.map(([id, operation]) => [operation.method, describe(id, operation, { schemas, allow })]),
     );
   }
   return {
@@ -54,14 +88,19 @@ export function openApiDocument({ limits, basePath, cookieName }: DocumentOption
       version: API_VERSION,
       description:
         "Webhook endpoints of an organization: list, create, edit, pause, delete, deliver by hand, and see what became of " +
-        "each delivery. Every error is a problem document (RFC 9457) with a stable `code`. Unknown fields of a request are " +
-        "ignored; clients should ignore fields that they don't know.",
+        "each delivery. Every error is a problem document (RFC 9457) with a stable `code`. Unknown fields of a body are " +
+        "ignored, unknown query parameters are refused; clients should ignore fields that they don't know.",
+      contact: { name: "The operator of this service" },
+      license: { name: "All rights reserved", identifier: "LicenseRef-UNLICENSED" },
     },
     servers: [{ url: basePath + API_PREFIX, description: "This service." }],
-    security: [{ bearer: [] }, { session: [] }],
+    tags: [...TAGS, RECEIVER_TAG],
+    security: securityFor(null),
     paths,
+    webhooks: eventRequests(headers),
     components: {
-      schemas,
+      schemas: { ...componentSchemas(schemas), EventPayload },
+      examples: PROBLEM_EXAMPLES,
       securitySchemes: {
         bearer: {
           type: "http",
@@ -80,90 +119,139 @@ export function openApiDocument({ limits, basePath, cookieName }: DocumentOption
   };
 }
 
-function describe(id: OperationId, operation: Operation, schemas: Record<string, Schema>): OpenApiOperation {
-  const parameters = [...pathParameters(operation.path), ...queryParameters(operation, schemas)];
+/** Either scheme, with the permissions that its token has to hold. */
+function securityFor(access: Operation["access"]): SecurityRequirement[] {
+  const permissions = access === null ? [] : permissionsFor(access);
+  return [{ bearer: permissions }, { session: permissions }];
+}
+
+function describe(
+  id: OperationId,
+  operation: Operation,
+  { schemas, allow }: { schemas: Record<SchemaName, Schema>; allow: string },
+): OpenApiOperation {
+  const { summary, description, body, access, takesIdempotencyKey } = operation;
+  const parameters = [
+    ...pathParameters(operation.path),
+    ...queryParameters(operation, schemas),
+    ...(takesIdempotencyKey ? [idempotencyKey] : []),
+  ];
   return {
     operationId: id,
-    summary: operation.summary,
-    description: operation.description,
+    summary,
+    description,
+    tags: [tagOf(operation)],
+    security: securityFor(access),
     ...(parameters.length > 0 && { parameters }),
-    ...(operation.body && {
-      requestBody: { required: true, content: { "application/json": { schema: refTo(operation.body) } } },
+    ...(body && {
+      requestBody: {
+        required: true,
+        content: { "application/json": { schema: refTo(body), ...exampleOf(body) } },
+      },
     }),
-    responses: { [operation.success.status]: successResponse(operation), ...problemResponses(operation) },
-    "x-required-access": operation.access,
+    responses: {
+      [operation.success.status]: successResponse(id, operation),
+      ...problemResponses(operation, allow),
+    },
+    "x-required-access": access,
   };
 }
 
 const refTo = (name: string): Schema => ({ $ref: `#/components/schemas/${name}` });
 
-const requestId = {
-  "X-Request-Id": {
-    description: "Names this response in Herald's log; for support.",
-    required: true,
-    schema: { type: "string" },
-  },
-};
+function exampleOf(name: SchemaName, isList = false): { example?: unknown } {
+  const example = EXAMPLES[name];
+  if (example === undefined) return {};
+  return { example: isList ? [example] : example };
+}
+
+type Headers = NonNullable<OpenApiResponse["headers"]>;
+
+const textHeader = (description: string, required = true): Headers[string] => ({
+  description,
+  required,
+  schema: { type: "string" },
+});
+
+const requestId: Headers = { "X-Request-Id": textHeader("Names this response in Herald's log; for support.") };
 
 /** What is left of an allowance; every answer has it that was counted. */
-const rateHeaders = {
-  "RateLimit-Policy": {
-    description:
-      'The allowance: its name, points and seconds, as `"reads";q=12000;w=60` (draft-ietf-httpapi-ratelimit-headers).',
-    required: true,
-    schema: { type: "string" },
-  },
-  RateLimit: {
-    description: 'What is left of it, and for how many seconds, as `"reads";r=11990;t=42`.',
-    required: true,
-    schema: { type: "string" },
-  },
+const rateHeaders: Headers = {
+  "RateLimit-Policy": textHeader(
+    'The allowance: its name, points and seconds, as `"reads";q=12000;w=60` (draft-ietf-httpapi-ratelimit-headers).',
+  ),
+  RateLimit: textHeader('What is left of it, and for how many seconds, as `"reads";r=11990;t=42`.'),
 };
 
-function successResponse({ success, rate }: Operation): OpenApiResponse {
-  const headers = { ...requestId, ...(rate && rateHeaders) };
-  if (success.status === 204) return { description: success.description, headers };
+const replayed: Headers = {
+  "Idempotent-Replayed": textHeader("`true` where this is the answer that the first request with the key got.", false),
+};
+
+function successResponse(id: OperationId, { success, rate, takesIdempotencyKey }: Operation): OpenApiResponse {
+  const { status, description } = success;
+  const headers = { ...requestId, ...(rate && rateHeaders), ...(takesIdempotencyKey && replayed) };
+  const links = LINKS[id];
+  if (status === 204) return { description, headers };
   const schema = success.isList ? { type: "array", items: refTo(success.schema) } : refTo(success.schema);
-  return { description: success.description, headers, content: { "application/json": { schema } } };
+  const content = { "application/json": { schema, ...exampleOf(success.schema, success.isList) } };
+  return { description, headers, content, ...(links && { links }) };
 }
 
 /** One response a status, with the codes that it may have. */
-function problemResponses(operation: Operation): Record<string, OpenApiResponse> {
+function problemResponses(operation: Operation, allow: string): Record<string, OpenApiResponse> {
   const byStatus = new Map<number, ProblemCode[]>();
   for (const code of problemsOf(operation)) {
     const { status } = catalogue[code];
     byStatus.set(status, [...(byStatus.get(status) ?? []), code]);
   }
-  return Object.fromEntries([...byStatus].map(([status, codes]) => [status, problemResponse(status, codes)]));
+  return Object.fromEntries([...byStatus].map(([status, codes]) => [status, problemResponse(status, codes, allow)]));
 }
 
-function problemResponse(status: number, codes: ProblemCode[]): OpenApiResponse {
+function problemResponse(status: number, codes: ProblemCode[], allow: string): OpenApiResponse {
   const schema = { ...refTo("Problem"), properties: { code: { enum: codes }, status: { const: status } } };
   const description = codes.map((code) => `\`${code}\`: ${catalogue[code].title}.`).join("\n\n");
+  const examples = Object.fromEntries(codes.map((code) => [code, { $ref: `#/components/examples/${code}` }]));
   return {
     description,
-    headers: { ...requestId, ...headersOf(status) },
-    content: { "application/problem+json": { schema } },
+    headers: { ...requestId, ...headersOf(status, codes, allow) },
+    content: { "application/problem+json": { schema, examples } },
   };
 }
 
-function headersOf(status: number): NonNullable<OpenApiResponse["headers"]> {
-  const text = (description: string) => ({ description, required: true, schema: { type: "string" } });
-  if (status === 401) return { "WWW-Authenticate": text("How to authenticate (RFC 6750).") };
-  const retryAfter = { "Retry-After": text("Seconds after which to try again.") };
-  if (status === 429) return { ...retryAfter, ...rateHeaders };
-  return status === 503 ? retryAfter : {};
+function headersOf(status: number, codes: ProblemCode[], allow: string): Headers {
+  const retryAfter = (required: boolean) => ({
+    "Retry-After": textHeader("Seconds after which to try again.", required),
+  });
+  switch (status) {
+    case 401:
+      return { "WWW-Authenticate": textHeader("How to authenticate (RFC 6750).") };
+    case 403:
+      return {
+        "WWW-Authenticate": textHeader("`insufficient_scope`, where the token lacks a permission (RFC 6750).", false),
+      };
+    case 405:
+      return { Allow: textHeader(`What this address takes: \`${allow}\`. Other methods get this answer.`) };
+    case 409:
+      return codes.includes("idempotency_in_progress") ? retryAfter(codes.length === 1) : {};
+    case 429:
+      return { ...retryAfter(true), ...rateHeaders };
+    case 503:
+      return retryAfter(true);
+    default:
+      return {};
+  }
 }
 
 const PARAMETERS: Partial<Record<string, string>> = { deliveryId: "The delivery.", key: "The event's key." };
 
 function pathParameters(path: string): Schema[] {
-  return [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({
+  return [...path.matchAll(/\{(\w+)\}/g)].map(([, name = ""]) => ({
     name,
     in: "path",
     required: true,
-    description: PARAMETERS[name ?? ""] ?? "The endpoint.",
+    description: PARAMETERS[name] ?? "The endpoint.",
     schema: { type: "string", format: "uuid" },
+    ...(PARAMETER_EXAMPLES[name] !== undefined && { example: PARAMETER_EXAMPLES[name] }),
   }));
 }
 
@@ -174,6 +262,16 @@ function queryParameters({ query }: Operation, schemas: Record<string, Schema>):
     name,
     in: "query",
     description,
-    schema,
+    schema: withPatterns(schema),
   }));
 }
+
+const idempotencyKey: Schema = {
+  name: "Idempotency-Key",
+  in: "header",
+  description:
+    "With a key, the request is done once however often it comes: for 24 hours, the same caller's same request with the same key " +
+    "gets the first one's answer again. A request that was refused, or failed, may come again with its key.",
+  schema: { type: "string", minLength: 1, maxLength: MAX_KEY_CHARACTERS, pattern: KEY_PATTERN },
+  example: "8e03978e-40d5-43e8-bc93-6894a57f9324",
+};

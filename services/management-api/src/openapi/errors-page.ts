@@ -38,8 +38,8 @@ Every error is an \`application/problem+json\` document (RFC 9457):
 \`\`\`
 
 Programs branch on \`code\` (or \`type\`, which says the same), never on the texts. \`detail\` is for people: what happened this
-time, and what to do. \`errors\` lists every bad field at once, each with a JSON pointer into the body, or \`?\` and the name of a
-query parameter; \`missing\` lists everything that a 403 lacks. \`requestId\` is also the header \`X-Request-Id\`, and names the
+time, and what to do. \`errors\` lists everything bad at once: a field of the body with its JSON pointer as \`pointer\`, a query parameter with
+its name as \`parameter\`. \`missing\` lists everything that a 403 lacks. \`requestId\` is also the header \`X-Request-Id\`, and names the
 response in Herald's log: give it to support.
 
 A failed *delivery* is no error of this API: see \`statusCode\` and \`errorSummary\` of the delivery.`;

@@ -3,17 +3,23 @@ import type { ProblemCode } from "../problems/catalogue.ts";
 
 /** What any request may be answered with, whatever it asks for. */
 const ALWAYS: ProblemCode[] = [
+  "invalid_request",
+  "malformed_http",
   "authentication_required",
   "token_invalid",
   "token_expired",
   "api_key_not_accepted",
+  // What the path's other methods are answered with.
+  "method_not_allowed",
   "request_timeout",
+  "expectation_failed",
   "headers_too_large",
   "internal_error",
   "key_server_unavailable",
   "database_unavailable",
 ];
-const WITH_BODY: ProblemCode[] = ["invalid_request", "malformed_json", "body_too_large", "unsupported_media_type"];
+const WITH_BODY: ProblemCode[] = ["malformed_json", "body_too_large", "unsupported_media_type"];
+const WITH_KEY: ProblemCode[] = ["idempotency_key_invalid", "idempotency_in_progress", "idempotency_key_reused"];
 const WITH_ACCESS: ProblemCode[] = [
   "organization_missing",
   "subscription_inactive",
@@ -23,13 +29,14 @@ const WITH_ACCESS: ProblemCode[] = [
 
 /** Every problem that an operation may be answered with. Nothing else may come: tests hold each response against this. */
 export function problemsOf(operation: Operation): ProblemCode[] {
-  const { path, access, method, body, rate, problems = [] } = operation;
+  const { path, access, method, body, rate, takesIdempotencyKey, problems = [] } = operation;
   return [
     ...new Set([
       ...problems,
       // An id that can't even be decoded, e.g. %ff.
       ...(path.includes("{") ? (["route_not_found"] as const) : []),
       ...(body ? WITH_BODY : []),
+      ...(takesIdempotencyKey ? WITH_KEY : []),
       ...ALWAYS,
       ...(access === null ? [] : WITH_ACCESS),
       ...(access === "save" ? (["entitlement_missing"] as const) : []),

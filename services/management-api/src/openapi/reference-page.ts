@@ -28,6 +28,7 @@ export function referencePage(document: OpenApiDocument): string {
 <nav aria-label="Contents">
 <h2>Operations</h2>
 <ul>${operations.map(({ operation }) => html`<li><a href="#${operation.operationId}">${operation.summary}</a></li>`)}</ul>
+<h2><a href="#receivers">What receivers get</a></h2>
 <h2><a href="#schemas">Schemas</a></h2>
 <h2><a href="#problems">Problems</a></h2>
 </nav>
@@ -37,6 +38,8 @@ export function referencePage(document: OpenApiDocument): string {
 <p>Every path begins with <code>${servers[0]?.url ?? ""}</code>. Send <code>Authorization: Bearer &lt;token&gt;</code> with the
 access token of a signed-in user; API keys aren't accepted. For programs: <a href="openapi.json">openapi.json</a>.</p>
 ${operations.map(({ path, method, operation }) => operationSection(path, method, operation, components.schemas))}
+<h2 id="receivers">What receivers get</h2>
+${receiversSection(document)}
 <h2 id="schemas">Schemas</h2>
 ${Object.entries(components.schemas).map(([name, schema]) => schemaSection(name, schema))}
 <h2 id="problems">Problems</h2>
@@ -73,6 +76,19 @@ ${table(["Status", "Codes"], all.filter(([, { content }]) => isProblem(content))
 </details>
 </section>
 `;
+}
+
+/** The requests are alike but for the event: the first one's headers are those of all. */
+function receiversSection({ webhooks }: OpenApiDocument): Html {
+  const requests = Object.values(webhooks).map(({ post }) => post);
+  const rows = requests.map(({ summary }) => [
+    html`${String(summary)}`,
+    typeOf({ $ref: "#/components/schemas/EventPayload" }),
+  ]);
+  const [first] = requests;
+  return html`<p>${prose(String(first?.description ?? ""))}</p>
+<h3>Headers</h3>${table(["Name", "Type", "Meaning"], ((first?.parameters ?? []) as Schema[]).map(parameterRow))}
+<h3>Bodies</h3>${table(["Event", "Body"], rows)}`;
 }
 
 function schemaSection(name: string, schema: Schema): Html {
@@ -145,7 +161,7 @@ function typeOf(schema: Schema): Html {
     const properties = Object.entries(schema.properties as Record<string, Schema>);
     return html`object: ${properties.map(([name, each]) => html`<br><code>${name}</code> ${typeOf(each)}`)}`;
   }
-  const type = [schema.type].flat().join(" or ");
+  const type = [schema.type ?? "any value"].flat().join(" or ");
   const bounds = [
     schema.format,
     schema.maxLength && `at most ${schema.maxLength} characters`,

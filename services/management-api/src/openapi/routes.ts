@@ -1,5 +1,6 @@
 import { fileURLToPath } from "node:url";
-import { Router } from "express";
+import { type RequestHandler, Router } from "express";
+import { refuseOtherMethods } from "../http/methods.ts";
 import type { OpenApiDocument } from "./document.ts";
 import { referencePage } from "./reference-page.ts";
 
@@ -9,13 +10,18 @@ const PAGE_POLICY = "default-src 'none'; style-src 'self'; base-uri 'none'; form
 /** What the API says of itself: for programs `/openapi.json`, for people `/reference`. Both hold nothing that is secret. */
 export function openApiRoutes(document: OpenApiDocument): Router {
   const page = referencePage(document);
-  const router = Router();
-  router.get("/openapi.json", (_request, response) => {
+  const router = Router({ caseSensitive: true });
+  const serve = (path: string, handler: RequestHandler) =>
+    router
+      .route(path)
+      .get(handler)
+      .all(refuseOtherMethods(["get"]));
+  serve("/openapi.json", (_request, response) => {
     response.json(document);
   });
-  router.get("/reference", (_request, response) => {
+  serve("/reference", (_request, response) => {
     response.set("Content-Security-Policy", PAGE_POLICY).type("html").send(page);
   });
-  router.get("/reference.css", (_request, response) => response.sendFile("reference.css", { root: ASSETS }));
+  serve("/reference.css", (_request, response) => response.sendFile("reference.css", { root: ASSETS }));
   return router;
 }

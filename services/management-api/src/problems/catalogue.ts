@@ -14,14 +14,26 @@ export const catalogue = {
   invalid_request: {
     status: 400,
     title: "The request has fields that can't be accepted",
-    when: "A field of the body or a query parameter is missing, of the wrong type, or breaks a rule.",
-    action: "Correct each field that `errors` lists, and send the request again.",
+    when: "A field of the body or a query parameter is missing, of the wrong type, or breaks a rule, or a query parameter is unknown.",
+    action: "Correct what `errors` lists, and send the request again.",
+  },
+  malformed_http: {
+    status: 400,
+    title: "This is no valid HTTP request",
+    when: "The request line, a header or the framing of the body breaks the rules of HTTP/1.1.",
+    action: "Send a valid request; where a library made it, look at the proxies between.",
   },
   malformed_json: {
     status: 400,
     title: "The body isn't JSON",
     when: "The body is missing, isn't valid JSON, or isn't valid UTF-8.",
     action: "Send a JSON object as UTF-8.",
+  },
+  idempotency_key_invalid: {
+    status: 400,
+    title: "The idempotency key can't be used",
+    when: "The header `Idempotency-Key` is empty, longer than 255 characters, holds others than visible ASCII, or is there twice.",
+    action: "Send one key, such as a UUID, that is new for each thing to be done.",
   },
   endpoint_disabled: {
     status: 400,
@@ -144,6 +156,13 @@ export const catalogue = {
     when: "An edit or delete with a version that isn't the latest.",
     action: "Reload the endpoint, apply the change to what it is now, and send it with the new version.",
   },
+  idempotency_in_progress: {
+    status: 409,
+    title: "The first request with this idempotency key is under way",
+    when: "A request comes again with its `Idempotency-Key` before the first one was answered.",
+    action:
+      "Send it again after as many seconds as the `Retry-After` header says: it then gets the answer of the first one.",
+  },
   body_too_large: {
     status: 413,
     title: "The body is too large",
@@ -155,6 +174,18 @@ export const catalogue = {
     title: "The body has to be JSON",
     when: "The body's `Content-Type` isn't `application/json`, its charset isn't UTF-8, or it is compressed.",
     action: "Send it with `Content-Type: application/json`, as UTF-8 and uncompressed.",
+  },
+  expectation_failed: {
+    status: 417,
+    title: "The expectation can't be met",
+    when: "The header `Expect` asks for something other than `100-continue`.",
+    action: "Send the request without the header `Expect`.",
+  },
+  idempotency_key_reused: {
+    status: 422,
+    title: "The idempotency key belongs to another request",
+    when: "The `Idempotency-Key` came within the last 24 hours with another body, to another address or from another caller.",
+    action: "Send a new key with a new request; send a key again only with the request that it came with.",
   },
   too_many_requests: {
     status: 429,

@@ -1,6 +1,6 @@
 import type { PrivateNetworks } from "@herald/common/security/private-networks";
 import { checkEndpointUrl } from "@herald/common/security/url-policy";
-import type { ApiLimits } from "@herald/contracts";
+import { type ApiLimits, isTime } from "@herald/contracts";
 import { parseCursor } from "../deliveries/cursor.ts";
 import { parseVersion } from "../endpoints/version.ts";
 
@@ -36,21 +36,39 @@ export function apiFormats(limits: ApiLimits, allowedPrivateNetworks: PrivateNet
   };
 }
 
+/** What people see of a character. Fillers count as letters, and the blank of Braille as a symbol. */
+const VISIBLE = /(?![\p{Default_Ignorable_Code_Point}\u2800])[\p{L}\p{N}\p{P}\p{S}]/u;
+
+/**
+ * Characters that show as nothing, and change how the rest shows or hide text in it: direction marks, zero-width spaces, tags.
+ * The two joiners stay: emoji, Persian and many scripts of India are written with them.
+ */
+const INVISIBLE = /(?=\p{Cf})(?![\u200c\u200d])\p{Default_Ignorable_Code_Point}/u;
+
+/** Names go to the page, to logs and into notices, where none may pass for another one. */
 function nameFault(text: string): Fault | null {
-  if (!/\S/u.test(text)) return { code: "blank", detail: "The name is blank: give the endpoint a name." };
-  if (/[\p{Cc}\p{Cs}]/u.test(text)) {
+  if (/[\p{Cc}\p{Cs}\p{Zl}\p{Zp}]/u.test(text)) {
     return { code: "control_characters", detail: "The name contains line breaks or control characters: remove them." };
+  }
+  if (!VISIBLE.test(text)) return { code: "blank", detail: "The name is blank: give the endpoint a name." };
+  if (INVISIBLE.test(text)) {
+    return {
+      code: "invisible_characters",
+      detail: "The name contains characters that can't be seen, so it can look like another name: remove them.",
+    };
   }
   return null;
 }
 
-/** Stricter than RFC 3339: JavaScript and PostgreSQL take neither its leap seconds nor its year 0. */
 function timeFault(text: string): Fault | null {
-  const isTime = TIME.test(text) && !Number.isNaN(Date.parse(text)) && !text.startsWith("0000");
-  return isTime ? null : { code: "not_a_time", detail: "This must be a time such as 2026-01-31T12:00:00Z." };
+  return isTime(text)
+    ? null
+    : {
+        code: "not_a_time",
+        detail:
+          "This must be a time such as 2026-01-31T12:00:00Z, on a day that exists, of the years 1 to 9999 in UTC.",
+      };
 }
-
-const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?(Z|[+-]\d\d:\d\d)$/;
 
 function payloadFault(text: string, maxBytes: number): Fault | null {
   const bytes = Buffer.byteLength(text);

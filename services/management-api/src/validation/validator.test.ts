@@ -83,22 +83,90 @@ describe("payloads", () => {
 });
 
 describe("query parameters", () => {
-  test("query parameters come as text and are converted to the types of their schema", () => {
-    const query = { limit: "7", outcome: "failing" };
-    expect(validator.query("DeliveryQuery", query)).toEqual([]);
-    expect(query).toEqual({ limit: 7, outcome: ["failing"] });
+  const read = (query: Record<string, unknown>) => validator.query("DeliveryQuery", query);
+
+  test("query parameters come as text and are read as the types of their schema", () => {
+    expect(read({ limit: "7", outcome: "failing" })).toEqual({
+      values: { limit: 7, outcome: ["failing"] },
+      problems: [],
+    });
+    expect(read({})).toEqual({ values: { limit: 50 }, problems: [] });
   });
 
   test.each(["2026-01-31T12:00:00Z", "2026-01-31T12:00:00.123456+02:00"])(
     "the query parameter %s is a time",
     (from) => {
-      expect(validator.query("DeliveryQuery", { from })).toEqual([]);
+      expect(read({ from }).problems).toEqual([]);
     },
   );
 
-  test.each(["2026-01-31", "2026-13-01T00:00:00Z", "0000-01-01T00:00:00Z", "2026-01-31T12:00:60Z", "now", "1"])(
-    "the query parameter %s isn't a time",
-    (from) =>
-      expect(validator.query("DeliveryQuery", { from })).toMatchObject([{ pointer: "?from", code: "not_a_time" }]),
+  test.each([
+    "2026-01-31",
+    "2026-02-30T00:00:00Z",
+    "2026-13-01T00:00:00Z",
+    "2026-01-31T24:00:00Z",
+    "0000-01-01T00:00:00Z",
+    "0001-01-01T00:00:00+23:59",
+    "2026-01-31T12:00:60Z",
+    "now",
+    "1",
+  ])("the query parameter %s isn't a time", (from) =>
+    expect(read({ from }).problems).toMatchObject([{ parameter: "from", code: "not_a_time" }]),
+  );
+
+  test.each(["0x10", "1e1", "1.0", " 1", ""])("the query parameter %j isn't an integer", (limit) =>
+    expect(read({ limit }).problems).toEqual([
+      { parameter: "limit", code: "wrong_type", detail: "This must be an integer, but is a string." },
+    ]),
+  );
+
+  test("the problem of a repeated query parameter has its name once", () => {
+    expect(read({ outcome: ["failing", "broken"] }).problems).toMatchObject([
+      { parameter: "outcome", code: "unknown_value" },
+    ]);
+  });
+
+  test("an operation without query parameters refuses each that comes, fifty at the most", () => {
+    expect(validator.query(undefined, { a: "1" }).problems).toMatchObject([
+      { parameter: "a", code: "unknown_parameter" },
+    ]);
+    const many = Object.fromEntries(Array.from({ length: 200 }, (_, index) => [`p${index}`, ""]));
+    expect(validator.query(undefined, many).problems).toHaveLength(50);
+  });
+});
+
+describe("names", () => {
+  const codeOf = (name: string) => validator.body("CreateWebhookRequest", { ...valid, name })[0]?.code;
+
+  test.each(["Ä", "財務", "فاتورة", "می\u200cخواهم", "🚀", "👩‍👩‍👧", "❤\ufe0f", "x", "$", "-", "e\u0301", "क्‍ष"])(
+    "the name %j is taken",
+    (name) => expect(codeOf(name)).toBeUndefined(),
+  );
+
+  test.each([
+    ["a zero-width space", "\u200b\u200b"],
+    ["the filler of Hangul", "\u3164"],
+    ["the blank of Braille", "\u2800"],
+    ["joiners alone", "\u200d\u200c"],
+    ["a combining mark alone", "\u0301"],
+    ["tags alone", "\u{e0041}\u{e0042}"],
+    ["a space of another width", "\u2003"],
+  ])("a name that shows as nothing is refused: %s", (_title, name) => expect(codeOf(name)).toBe("blank"));
+
+  test.each([
+    ["an override of the direction", "\u202egnp.exe"],
+    ["an isolate", "a\u2066b\u2069"],
+    ["a mark of the direction", "Billing\u200e"],
+    ["a zero-width space", "Bil\u200bling"],
+    ["a soft hyphen", "Bil\u00adling"],
+    ["a byte order mark", "\ufeffBilling"],
+    ["tags", "Billing\u{e0041}"],
+  ])("a name that can pass for another one is refused: %s", (_title, name) =>
+    expect(codeOf(name)).toBe("invisible_characters"),
+  );
+
+  test.each(["a\nb", "a\0b", "a\u0085b", "a\u2028b", "a\u2029", "a\ud800"])(
+    "the name %j is refused for its control characters",
+    (name) => expect(codeOf(name)).toBe("control_characters"),
   );
 });

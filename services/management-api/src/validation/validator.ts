@@ -1,45 +1,59 @@
 import { type ApiLimits, type FieldProblem, isUuid } from "@herald/contracts";
-import { apiSchemas, type SchemaName } from "@herald/contracts/schemas";
+import { apiSchemas, type Schema, type SchemaName } from "@herald/contracts/schemas";
 import type { ErrorObject, ValidateFunction } from "ajv";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import type { Fault, Format } from "./formats.ts";
+import { periodFault, type RawQuery, readQuery, unknownParameters } from "./query.ts";
 
-/** Finds every bad field of a value, by the schema of that name. Fills in defaults. */
-export type Validate = (name: SchemaName, value: unknown) => FieldProblem[];
+export interface ApiValidator {
+  /** Finds every bad field of a body, by the schema of that name. Fills in defaults. */
+  body(name: SchemaName, body: unknown): FieldProblem[];
+  /**
+   * Reads query parameters by the schema of that name; without one, there are none. Returns their values, with defaults, and
+   * every bad one.
+   */
+  query(name: SchemaName | undefined, query: RawQuery): { values: Record<string, unknown>; problems: FieldProblem[] };
+}
 
-/** Compiles the API's schemas for requests: bodies are taken as they are, query parameters are converted from text. */
-export function apiValidator(limits: ApiLimits, formats: Record<string, Format>): { body: Validate; query: Validate } {
-  const common = { allErrors: true, useDefaults: true, verbose: true, strict: false } as const;
-  const schemas = { $id: "herald", components: { schemas: apiSchemas(limits) } };
-  const compilers = {
-    body: new Ajv2020({ ...common }),
-    query: new Ajv2020({ ...common, coerceTypes: "array" }),
-  };
-  for (const ajv of Object.values(compilers)) {
-    ajv.addFormat("uuid", isUuid);
-    for (const [name, format] of Object.entries(formats)) ajv.addFormat(name, (text) => format(text) === null);
-    ajv.addSchema(schemas);
-  }
+/** Compiles the API's schemas for requests. */
+export function apiValidator(limits: ApiLimits, formats: Record<string, Format>): ApiValidator {
+  const schemas = apiSchemas(limits);
+  const ajv = new Ajv2020({ allErrors: true, useDefaults: true, verbose: true, strict: false });
+  ajv.addFormat("uuid", isUuid);
+  for (const [name, format] of Object.entries(formats)) ajv.addFormat(name, (text) => format(text) === null);
+  ajv.addSchema({ $id: "herald", components: { schemas } });
 
-  function validate(ajv: Ajv2020, name: SchemaName, value: unknown): FieldProblem[] {
+  function validate(name: SchemaName, value: unknown): FoundProblem[] {
     const check = ajv.getSchema(`herald#/components/schemas/${name}`) as ValidateFunction;
     return check(value) ? [] : problemsOf(check.errors ?? [], formats);
   }
-  return {
-    body: (name, value) => validate(compilers.body, name, value),
-    query: (name, value) =>
-      validate(compilers.query, name, value).map((problem) => ({
-        ...problem,
-        pointer: problem.pointer.replace("/", "?"),
-      })),
-  };
+
+  function query(name: SchemaName | undefined, raw: RawQuery): ReturnType<ApiValidator["query"]> {
+    const parameters = name === undefined ? {} : (schemas[name].properties as Record<string, Schema>);
+    const values = readQuery(raw, parameters);
+    const found = name === undefined ? [] : validate(name, values);
+    const problems = [
+      ...unknownParameters(raw, Object.keys(parameters)),
+      ...found.map(({ pointer, ...problem }) => ({ ...problem, parameter: parameterOf(pointer) })),
+    ];
+    return { values, problems: problems.length === 0 ? periodFault(values) : problems.slice(0, MAX_PROBLEMS) };
+  }
+
+  return { body: validate, query };
 }
+
+/** A parameter that is repeated is a list, and has one name all the same. */
+function parameterOf(pointer: string): string {
+  return pointer.split("/")[1] ?? "";
+}
+
+type FoundProblem = FieldProblem & { pointer: string };
 
 /** One problem a field is reported: the first that ajv finds is the most basic one. A list longer than this helps no reader. */
 const MAX_PROBLEMS = 50;
 
-function problemsOf(errors: ErrorObject[], formats: Record<string, Format>): FieldProblem[] {
-  const byPointer = new Map<string, FieldProblem>();
+function problemsOf(errors: ErrorObject[], formats: Record<string, Format>): FoundProblem[] {
+  const byPointer = new Map<string, FoundProblem>();
   for (const error of errors) {
     const pointer = pointerOf(error);
     if (byPointer.has(pointer) || byPointer.size >= MAX_PROBLEMS) continue;

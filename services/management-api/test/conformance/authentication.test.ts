@@ -167,7 +167,10 @@ describe.each(Object.keys(callers))("caller with %s", (name) => {
       expect(response.status < 300 ? "ok" : `${response.status} ${response.body.code}`).toBe(expected);
 
       if (expected === "ok" || expected.startsWith("404")) return;
-      if (response.status === 401) expect(response.headers["www-authenticate"]).toMatch(/^Bearer/);
+      const lacksPermission = response.body.code === "permission_missing";
+      if (response.status === 401 || lacksPermission) {
+        expect(response.headers["www-authenticate"]).toMatch(lacksPermission ? /insufficient_scope/ : /^Bearer/);
+      }
       // A caller who isn't allowed has changed nothing.
       expect((await owner.get("/webhooks")).body).toMatchObject([{ id: endpoint.id, version: endpoint.version }]);
     },

@@ -118,6 +118,8 @@ describe("bad fields", () => {
     ["a name with a line break", { name: "a\nb" }, "/name", "control_characters"],
     ["a name with NUL", { name: "a\0b" }, "/name", "control_characters"],
     ["a name with half of a surrogate pair", { name: "a\ud800" }, "/name", "control_characters"],
+    ["a name of fillers", { name: "\u3164\u200b" }, "/name", "blank"],
+    ["a name that is read backwards", { name: "\u202egnp.exe" }, "/name", "invisible_characters"],
     ["a name of 201 characters", { name: "x".repeat(201) }, "/name", "too_long"],
     ["no URL", { url: undefined }, "/url", "missing"],
     ["a URL that is none", { url: "hooks" }, "/url", "url_not_https"],

@@ -153,6 +153,15 @@ const forged: Record<string, () => string> = {
   "not valid yet": () => token({ alg: "RS256", kid: "rsa" }, rs256, claims({ nbf: now + 60 })),
   "an end that is text": () => token({ alg: "RS256", kid: "rsa" }, rs256, claims({ exp: "9999999999" })),
   "an end that is null": () => token({ alg: "RS256", kid: "rsa" }, rs256, claims({ exp: null })),
+  "an end after the last date of JavaScript": () =>
+    token({ alg: "RS256", kid: "rsa" }, rs256, claims({ exp: 8.64e12 + 1 })),
+  "an end beyond all dates": () => token({ alg: "RS256", kid: "rsa" }, rs256, claims({ exp: 1e20 })),
+  "an end in the year 10000": () => token({ alg: "RS256", kid: "rsa" }, rs256, claims({ exp: 253_402_300_800 })),
+  "a subject that is an object": () => token({ alg: "RS256", kid: "rsa" }, rs256, claims({ sub: { a: 1 } })),
+  "a subject in a list": () => token({ alg: "RS256", kid: "rsa" }, rs256, claims({ sub: ["user-1"] })),
+  "a subject that is a number": () => token({ alg: "RS256", kid: "rsa" }, rs256, claims({ sub: 7 })),
+  "a subject that is null": () => token({ alg: "RS256", kid: "rsa" }, rs256, claims({ sub: null })),
+  "an empty subject": () => token({ alg: "RS256", kid: "rsa" }, rs256, claims({ sub: "" })),
   "other audiences": () => token({ alg: "RS256", kid: "rsa" }, rs256, claims({ aud: ["a", "b"] })),
   "an audience that is an object": () => token({ alg: "RS256", kid: "rsa" }, rs256, claims({ aud: { 0: AUDIENCE } })),
   "an issuer in a list": () => token({ alg: "RS256", kid: "rsa" }, rs256, claims({ iss: [ISSUER] })),
@@ -178,6 +187,7 @@ test("§5.1 a token that isn't forged passes, so the table of forgeries can fail
     expect(await verifiers[way](good)).toMatchObject({ sub: "user-1" });
     await verifiers[way](token({ alg: "RS256", kid: "rsa", typ: "at+jwt", jku: attackersUrl }, rs256));
     await verifiers[way](token({ alg: "RS256", kid: "rsa" }, rs256, claims({ aud: ["other", AUDIENCE] })));
+    await verifiers[way](token({ alg: "RS256", kid: "rsa" }, rs256, claims({ exp: 253_402_300_799 })));
   }
   await verifiers["keys of a server"](token({ alg: "ES256", kid: "ec" }, es256));
   await verifiers["a shared secret"](token({ alg: "HS256" }, hs256(JWT_SECRET)));

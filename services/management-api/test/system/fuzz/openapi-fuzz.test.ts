@@ -29,6 +29,7 @@ interface FuzzRequest {
   body: string | undefined;
   type: string;
   authorization: string | undefined;
+  idempotencyKey: string | undefined;
 }
 
 /** Ids and versions that exist, or did; the list changes while the fuzzing goes on. */
@@ -153,6 +154,11 @@ function requests(): Arbitrary<() => FuzzRequest> {
           { weight: 19, arbitrary: fc.constant("application/json") },
           { weight: 1, arbitrary: fc.constantFrom("text/plain", "application/json; charset=latin1", "a/b") },
         ),
+        // Few, so that they come again: with the same request, and with others.
+        idempotencyKey: fc.oneof(
+          { weight: 9, arbitrary: fc.constant(undefined) },
+          { weight: 1, arbitrary: fc.constantFrom("a", "b", "c", "", "d e", "x".repeat(256)) },
+        ),
         credentials: fc.oneof(
           { weight: 18, arbitrary: fc.constant("own" as const) },
           { weight: 1, arbitrary: fc.constantFrom("viewer" as const, "expired" as const, undefined) },
@@ -171,6 +177,7 @@ function requests(): Arbitrary<() => FuzzRequest> {
           body: made.text ?? (value === undefined ? undefined : JSON.stringify(value)),
           type: made.type,
           authorization: made.credentials && `Bearer ${tokens[made.credentials]}`,
+          idempotencyKey: made.idempotencyKey,
         };
       });
   });
@@ -192,12 +199,13 @@ const agent = new Agent({ keepAlive: true, maxSockets: AT_ONCE });
 /** Sends a request as it is, and reads the whole answer. */
 async function exchange(
   path: string,
-  { method, body, type, authorization }: FuzzRequest,
+  { method, body, type, authorization, idempotencyKey }: FuzzRequest,
 ): Promise<{ status: number; headers: IncomingHttpHeaders; text: string }> {
   return await new Promise((resolve, reject) => {
     const sentBody = ["GET", "HEAD"].includes(method) ? undefined : body;
     const headers = {
       ...(authorization && { authorization }),
+      ...(idempotencyKey !== undefined && { "idempotency-key": idempotencyKey }),
       ...(body !== undefined && { "content-type": type }),
       ...(sentBody !== undefined && { "content-length": Buffer.byteLength(sentBody) }),
     };

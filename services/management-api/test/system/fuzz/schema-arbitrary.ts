@@ -63,6 +63,7 @@ export function arbitraryOf(schema: Schema, components: Record<string, Schema>):
   if (Array.isArray(schema.type)) {
     return fc.oneof(...schema.type.map((type) => arbitraryOf({ ...schema, type }, components)));
   }
+  if (schema.type === undefined) return junk;
   switch (schema.type) {
     case "null":
       return fc.constant(null);

@@ -1,0 +1,106 @@
+import { isUniqueViolation } from "@herald/common/database/errors";
+import type { Queries } from "@herald/common/database/queries";
+import type { Clock } from "@herald/common/runtime/clock";
+import { type SecretBox, SecretBoxError } from "@herald/common/security/secret-box";
+import { ProblemError } from "../problems/problem-error.ts";
+import { endIdempotencyKey } from "../sql/end-idempotency-key.ts";
+import { takeIdempotencyKey } from "../sql/take-idempotency-key.ts";
+
+/** What a request with an idempotency key makes. */
+export interface Target {
+  /** The same for each repetition, so that none makes a second one. */
+  id: string;
+  /** An earlier request with the key ended without an answer, and may have made it. */
+  mayExist: boolean;
+}
+
+export interface KeyedRequest {
+  organizationId: string;
+  key: string;
+  requestHash: Buffer;
+}
+
+/**
+ * Does a request's work once for an idempotency key, and gives each repetition the answer of the first one for
+ * {@link KEPT_MS}. Work that fails is not kept: the same request may try again at once.
+ *
+ * @throws ProblemError `idempotency_key_reused` or `idempotency_in_progress`, and what the work throws
+ */
+export type AnswerOnce = (
+  request: KeyedRequest,
+  work: (target: Target) => Promise<unknown>,
+) => Promise<{ answer: unknown; isReplayed: boolean }>;
+
+/** How long a key is known. */
+export const KEPT_MS = 24 * 3_600_000;
+
+/**
+ * How long others leave a request to the process that works on it. If that process dies, a repetition goes on from there: it
+ * knows the id of what was to be made, and looks whether it is there. So it does no harm if work takes longer than this.
+ */
+const LOCK_MS = 60_000;
+/** Most requests are answered in less. */
+const MAX_RETRY_S = 5;
+
+export interface AnswerOnceParts {
+  queries: Queries;
+  /** Seals the answers: that of a create holds a signing secret. */
+  secrets: SecretBox;
+  clock: Clock;
+  newId: () => string;
+}
+
+export function createAnswerOnce({ queries, secrets, clock, newId }: AnswerOnceParts): AnswerOnce {
+  return async ({ organizationId, key, requestHash }, work) => {
+    const now = clock.now();
+    const known = await takeIdempotencyKey(queries, {
+      organizationId,
+      key,
+      requestHash,
+      targetId: newId(),
+      now,
+      lockedUntil: new Date(now.getTime() + LOCK_MS),
+      forgottenAt: new Date(now.getTime() - KEPT_MS),
+    });
+    if (known === null) throw inProgress();
+    if (!known.isSameRequest) throw new ProblemError("idempotency_key_reused");
+    if (!known.isTaken && known.answer === null) throw inProgress(known.lockedUntil.getTime() - now.getTime());
+
+    const { targetId } = known;
+    const context = `idempotency\n${organizationId}\n${key}`;
+    const kept = known.answer === null ? null : open(secrets, known.answer, context);
+    if (kept !== null) return { answer: JSON.parse(kept), isReplayed: true };
+
+    /** Where this fails, the lock ends by itself, and a repetition finds what was made. */
+    async function end(answer: string | null): Promise<void> {
+      await endIdempotencyKey(queries, { organizationId, key, targetId, now: clock.now(), answer }).catch(() => {});
+    }
+
+    let answer: unknown;
+    try {
+      answer = await work({ id: targetId, mayExist: known.isKnown });
+    } catch (error) {
+      // The first request is slow, and still works: it has just made what this one was to make.
+      if (isUniqueViolation(error)) throw inProgress();
+      await end(null);
+      throw error;
+    }
+    await end(secrets.seal(JSON.stringify(answer), context));
+    return { answer, isReplayed: false };
+  };
+}
+
+/** Null where the key of the seal has left SECRET_KEYS since: the answer is then made anew of what is there. */
+function open(secrets: SecretBox, sealed: string, context: string): string | null {
+  try {
+    return secrets.open(sealed, context);
+  } catch (error) {
+    if (error instanceof SecretBoxError) return null;
+    throw error;
+  }
+}
+
+function inProgress(lockedMs = 1_000): ProblemError {
+  const seconds = Math.min(MAX_RETRY_S, Math.max(1, Math.ceil(lockedMs / 1_000)));
+  return new ProblemError("idempotency_in_progress", { headers: { "Retry-After": String(seconds) } });
+}

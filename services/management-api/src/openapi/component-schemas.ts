@@ -1,0 +1,49 @@
+import type { Schema, SchemaName } from "@herald/contracts/schemas";
+import { operationEntries } from "../operations.ts";
+
+/**
+ * What texts of Herald's own formats look like, as far as a regular expression can say it: programs that read the document don't
+ * know the formats. The formats themselves ask for more (`validation/formats.ts`), and say what is wrong.
+ */
+export const FORMAT_PATTERNS: Readonly<Record<string, string>> = {
+  "webhook-url": "^[hH][tT][tT][pP][sS]://",
+  "endpoint-version": "^[A-Za-z0-9+/]{10}[AEIMQUYcgkosw048]=$",
+  "delivery-cursor": "^[A-Za-z0-9_-]{21}[AQgw]$",
+};
+
+/** The schemas as the document shows them. Those of query parameters are shown as parameters, one by one. */
+export function componentSchemas(schemas: Record<SchemaName, Schema>): Record<string, Schema> {
+  const operations = operationEntries.map(([, operation]) => operation);
+  const queries = new Set<string>(operations.flatMap(({ query }) => query ?? []));
+  const reporting = new Set<string>(
+    operations.flatMap(({ body, reportsBadFields }) => (reportsBadFields && body) || []),
+  );
+  return Object.fromEntries(
+    Object.entries(schemas)
+      .filter(([name]) => !queries.has(name))
+      .map(([name, schema]) => [name, withPatterns(reporting.has(name) ? anyValues(schema) : schema)]),
+  );
+}
+
+/** A schema with the pattern of each format of Herald's own. */
+export function withPatterns<Value>(value: Value): Value {
+  if (Array.isArray(value)) return value.map(withPatterns) as Value;
+  if (typeof value !== "object" || value === null) return value;
+  const copy = Object.fromEntries(Object.entries(value).map(([name, each]) => [name, withPatterns(each)]));
+  const pattern = typeof copy.format === "string" ? FORMAT_PATTERNS[copy.format] : undefined;
+  return (pattern === undefined ? copy : { ...copy, pattern }) as Value;
+}
+
+/** The body of a request that is answered with what is wrong with it: each field may hold anything. */
+function anyValues({ properties, ...schema }: Schema): Schema {
+  const fields = Object.entries(properties as Record<string, Schema>);
+  return {
+    ...schema,
+    properties: Object.fromEntries(
+      fields.map(([name, { description, examples }]) => [
+        name,
+        { description, ...(examples !== undefined && { examples }) },
+      ]),
+    ),
+  };
+}

@@ -1,0 +1,182 @@
+import { attemptHeaders } from "@herald/common/security/attempt-headers";
+import { NO_PRIVATE_NETWORKS } from "@herald/common/security/private-networks";
+import { DEFAULT_API_LIMITS, EVENT_TYPES } from "@herald/contracts";
+import type { Schema } from "@herald/contracts/schemas";
+import { describe, expect, test } from "@jest/globals";
+import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
+import ajvFormats from "ajv-formats";
+import fc from "fast-check";
+import { cursorOf } from "../deliveries/cursor.ts";
+import { versionOf } from "../endpoints/version.ts";
+import { operationEntries } from "../operations.ts";
+import { apiFormats } from "../validation/formats.ts";
+import { FORMAT_PATTERNS } from "./component-schemas.ts";
+import { openApiDocument } from "./document.ts";
+import { headerParameters } from "./event-requests.ts";
+
+const document = openApiDocument({ limits: DEFAULT_API_LIMITS, basePath: "", cookieName: "herald_session" });
+const described = Object.values(document.paths).flatMap((methods) => Object.values(methods));
+const byId = new Map(described.map((operation) => [operation.operationId as string, operation]));
+
+const ajv = new Ajv2020({ allErrors: true, strict: false });
+ajvFormats.default(ajv);
+const formats = apiFormats(DEFAULT_API_LIMITS, NO_PRIVATE_NETWORKS);
+for (const [name, format] of Object.entries(formats)) ajv.addFormat(name, (text) => format(text) === null);
+ajv.addSchema({ $id: "document", components: document.components });
+
+const compiled = new Map<string, ValidateFunction>();
+
+function problemsOf(schema: Schema, value: unknown): string | null {
+  const text = JSON.stringify(schema).replaceAll('"#/', '"document#/');
+  const validate = compiled.get(text) ?? ajv.compile(JSON.parse(text));
+  compiled.set(text, validate);
+  return validate(value) ? null : ajv.errorsText(validate.errors);
+}
+
+describe("examples in the OpenAPI document", () => {
+  const bodies = described.flatMap(({ operationId, requestBody, responses }) => [
+    { name: operationId as string, ...requestBody?.content["application/json"] },
+    ...Object.entries(responses).map(([status, { content }]) => ({
+      name: `${operationId} ${status}`,
+      ...content?.["application/json"],
+    })),
+  ]);
+  const shown = bodies.filter(({ example }) => example !== undefined);
+
+  test("an example is there for every body of SPEC's operations", () => {
+    const additive = new Set(operationEntries.filter(([, { isAdditive }]) => isAdditive).map(([id]) => id as string));
+    const missing = bodies.filter(({ name, schema, example }) => {
+      return schema !== undefined && example === undefined && !additive.has(name.split(" ")[0] ?? "");
+    });
+    expect(missing.map(({ name }) => name)).toEqual([]);
+    expect(shown.length).toBeGreaterThan(10);
+  });
+
+  test.each(shown)("the example of $name is what its schema says", ({ schema, example }) => {
+    expect(problemsOf(schema as Schema, example)).toBeNull();
+  });
+
+  test("each problem has an example, and each response refers to those of its codes", () => {
+    for (const { responses } of described) {
+      for (const { content } of Object.values(responses)) {
+        const problem = content?.["application/problem+json"];
+        for (const { $ref } of Object.values(problem?.examples ?? {}) as { $ref: string }[]) {
+          const example = document.components.examples[$ref.split("/").at(-1) ?? ""];
+          expect(problemsOf(problem?.schema as Schema, example?.value)).toBeNull();
+        }
+      }
+    }
+  });
+
+  test("the example of each event is what receivers get", () => {
+    for (const { post } of Object.values(document.webhooks)) {
+      const { content } = post.requestBody as { content: Record<string, { schema: Schema; example: unknown }> };
+      const { schema, example } = content["application/json"] as { schema: Schema; example: unknown };
+      expect(problemsOf(schema, example)).toBeNull();
+      expect(problemsOf(schema, { ...(example as object), type: "Another" })).not.toBeNull();
+    }
+  });
+});
+
+describe("formats of Herald's own", () => {
+  const texts: Record<string, fc.Arbitrary<string>> = {
+    "endpoint-version": fc.bigInt({ min: 0n, max: 2n ** 63n - 1n }).map(versionOf),
+    "delivery-cursor": fc.uuid().map(cursorOf),
+    "webhook-url": fc.constantFrom("https://example.com", "HTTPS://example.com/a?b", "hTTps://[2606:4700::1111]:8443/"),
+  };
+
+  test.each(Object.entries(FORMAT_PATTERNS))("every text of the format %s has its pattern", (name, pattern) => {
+    fc.assert(
+      fc.property(texts[name] as fc.Arbitrary<string>, (text) => {
+        expect(formats[name]?.(text)).toBeNull();
+        expect(text).toMatch(new RegExp(pattern, "u"));
+      }),
+    );
+  });
+
+  test("a text without the pattern of its format isn't of the format", () => {
+    fc.assert(
+      fc.property(fc.constantFrom(...Object.keys(texts)), fc.string(), (name, text) => {
+        if (!new RegExp(FORMAT_PATTERNS[name] ?? "", "u").test(text)) expect(formats[name]?.(text)).not.toBeNull();
+      }),
+    );
+  });
+
+  test("the OpenAPI document has the pattern wherever it has the format", () => {
+    const text = JSON.stringify(document.paths) + JSON.stringify(document.components);
+    for (const [name, pattern] of Object.entries(FORMAT_PATTERNS)) {
+      const count = (part: string) => text.split(part).length - 1;
+      expect(count(`"format":"${name}"`)).toBeGreaterThan(0);
+      expect(count(`"pattern":${JSON.stringify(pattern)}`)).toBe(count(`"format":"${name}"`));
+    }
+  });
+});
+
+describe("operations in the OpenAPI document", () => {
+  test("every tag of an operation is one that the document describes", () => {
+    const names = document.tags.map(({ name }) => name);
+    const used = new Set(
+      [...described, ...Object.values(document.webhooks).map(({ post }) => post)].flatMap(({ tags }) => tags),
+    );
+    expect([...used].sort()).toEqual([...names].sort());
+  });
+
+  test("each link leads to an operation, with every parameter of its path", () => {
+    const links = described.flatMap(({ responses }) =>
+      Object.values(responses).flatMap(({ links }) => Object.values(links ?? {})),
+    );
+    expect(links.length).toBeGreaterThan(10);
+    for (const { operationId, parameters } of links) {
+      const known = (byId.get(operationId)?.parameters ?? []) as { name: string; in: string }[];
+      expect(known.map(({ name }) => name)).toEqual(expect.arrayContaining(Object.keys(parameters)));
+      const inPath = known.filter((parameter) => parameter.in === "path").map(({ name }) => name);
+      expect(Object.keys(parameters)).toEqual(expect.arrayContaining(inPath));
+    }
+  });
+
+  test("an operation names the permissions that its caller needs, for either way to authenticate", () => {
+    const VIEW = "integrations.view";
+    const both = (permissions: string[]) => [{ bearer: permissions }, { session: permissions }];
+    expect(byId.get("listWebhooks")?.security).toEqual(both([VIEW]));
+    expect(byId.get("deleteWebhook")?.security).toEqual(both([VIEW, "integrations.manage"]));
+    expect(byId.get("readSession")?.security).toEqual(both([]));
+  });
+
+  test("every operation describes what other methods of its path, and a bad expectation, are answered with", () => {
+    for (const { responses } of described) {
+      expect(responses[405]?.headers?.Allow?.required).toBe(true);
+      expect(responses[417]).toBeDefined();
+    }
+    expect(document.paths["/webhooks/{id}"]?.get?.responses[405]?.headers?.Allow?.description).toContain(
+      "GET, HEAD, PUT, DELETE",
+    );
+  });
+
+  test("the body of a check may hold anything, since the answer says what is wrong with it", () => {
+    const schema = document.components.schemas.CheckWebhookRequest as Schema;
+    expect(problemsOf(schema, { name: 7, events: [], url: null })).toBeNull();
+    expect(problemsOf(schema, [])).not.toBeNull();
+  });
+
+  test("no schema of the OpenAPI document is left over", () => {
+    const text = JSON.stringify(document);
+    for (const name of Object.keys(document.components.schemas)) {
+      expect([name, text.includes(`"#/components/schemas/${name}"`)]).toEqual([name, true]);
+    }
+  });
+});
+
+describe("what receivers get, in the OpenAPI document", () => {
+  test("the document has a request for each event", () => {
+    expect(Object.keys(document.webhooks)).toEqual(EVENT_TYPES);
+  });
+
+  test.each([true, false])("its headers are those that are sent; Standard Webhooks: %s", (standardWebhooks) => {
+    const settings = { headerPrefix: "X-Acme", standardWebhooks };
+    const traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+    const attempt = { deliveryId: "d", eventType: "e", startedAt: new Date(0), body: "{}", traceparent };
+    const sent = attemptHeaders(attempt, settings, "secret").filter((_, index) => index % 2 === 0);
+    const ofHttp = ["User-Agent", "Accept", "Content-Type", "Content-Length"];
+    expect(headerParameters(settings).map(({ name }) => name)).toEqual(sent.filter((name) => !ofHttp.includes(name)));
+  });
+});

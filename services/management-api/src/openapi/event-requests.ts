@@ -1,0 +1,103 @@
+import { sharedSettings } from "@herald/common/config/common-settings";
+import type { HeaderSettings } from "@herald/common/security/attempt-headers";
+import { EVENT_TYPES } from "@herald/contracts";
+import { businessEventSchema, type Schema } from "@herald/contracts/schemas";
+import { eventTypes } from "../event-types.ts";
+
+// What receivers get, as the `webhooks` of OpenAPI 3.1 say it. How to verify and answer it is in docs/receiving-webhooks.md.
+
+/** The headers of attempts where no setting says otherwise. */
+export const DEFAULT_HEADERS: HeaderSettings = {
+  headerPrefix: sharedSettings.HEADER_PREFIX.default,
+  standardWebhooks: sharedSettings.STANDARD_WEBHOOKS.default,
+};
+
+const { organizationId: _organizationId, type: _type, occurredAtUtc, ...shared } = businessEventSchema.properties;
+
+/** The body of an automatic delivery: the event without its organization, which the receiver knows by the endpoint. */
+export const EventPayload: Schema = {
+  type: "object",
+  description: "A business event, as receivers get it. Tolerate fields that you don't know.",
+  required: ["id", "type", "occurredAtUtc", "entityType", "entityId", "data"],
+  properties: {
+    ...shared,
+    type: { type: "string", enum: EVENT_TYPES, description: "The event's name." },
+    occurredAtUtc: {
+      ...occurredAtUtc,
+      format: "date-time",
+      pattern: "Z$",
+      description: "When the event happened, not when it was sent.",
+    },
+  },
+};
+
+/** The request that receivers get for each event. */
+export function eventRequests(headers: HeaderSettings): Record<string, { post: Schema }> {
+  const parameters = headerParameters(headers);
+  return Object.fromEntries(
+    eventTypes.map(({ name, emittedWhen, remark, sample }) => {
+      const schema = { $ref: "#/components/schemas/EventPayload", properties: { type: { const: name } } };
+      const post = {
+        operationId: `on${name}`,
+        summary: `${name}: ${emittedWhen}`,
+        description: [remark, ABOUT].filter((each) => each !== null).join(" "),
+        tags: [RECEIVER_TAG.name],
+        security: [],
+        parameters,
+        requestBody: {
+          required: true,
+          content: { "application/json": { schema, example: JSON.parse(sample) as unknown } },
+        },
+        responses: {
+          "2XX": { description: "The receiver has the event, and the delivery ends." },
+          "4XX": { description: "The attempt failed, as with every answer but 2xx; the delivery is attempted again." },
+        },
+      };
+      return [name, { post }];
+    }),
+  );
+}
+
+export const RECEIVER_TAG = {
+  name: "Receivers",
+  description: "The requests that an endpoint's receiver gets. Herald sends them.",
+} as const;
+
+const ABOUT =
+  "Verify the signature over the exact bytes of the body before you parse it, answer within 15 seconds, and take an event " +
+  "that comes twice once: by the endpoint and the `id` of the body. A manual delivery has the same headers, and any JSON as its body.";
+
+/** In the order in which they are sent. */
+export function headerParameters({ headerPrefix, standardWebhooks }: HeaderSettings): Schema[] {
+  const own = [
+    header(
+      `${headerPrefix}-Signature`,
+      "HMAC-SHA256 over the timestamp's text, a dot and the body's bytes; the key is the signing secret's text as it stands.",
+      {
+        pattern: "^sha256=[0-9a-f]{64}$",
+      },
+    ),
+    header(
+      `${headerPrefix}-Timestamp`,
+      "When the attempt began, in seconds since 1970. Refuse what is more than 300 s away.",
+      {
+        pattern: "^[0-9]{1,16}$",
+      },
+    ),
+    header(`${headerPrefix}-Event`, "The event's name. It isn't signed: trust the body's `type`."),
+    header(`${headerPrefix}-Delivery-Id`, "The delivery; the same for each of its attempts. It isn't signed.", {
+      format: "uuid",
+    }),
+  ];
+  const standard = [
+    header("webhook-id", "The delivery, as Standard Webhooks names it."),
+    header("webhook-timestamp", "The timestamp, as Standard Webhooks names it."),
+    header("webhook-signature", "The signature of Standard Webhooks: `v1,` and Base64."),
+  ];
+  const trace = { ...header("traceparent", "W3C trace context, where the event has one."), required: false };
+  return [...own, ...(standardWebhooks ? standard : []), trace];
+}
+
+function header(name: string, description: string, rules: Schema = {}): Schema {
+  return { name, in: "header", required: true, description, schema: { type: "string", ...rules } };
+}

@@ -1,0 +1,213 @@
+import { attemptHeaders, timestampText } from "@herald/common/security/attempt-headers";
+import type {
+  CheckWebhookRequest,
+  CheckWebhookResponse,
+  DeleteWebhookRequest,
+  DeliverRequest,
+  DeliveryDetails,
+  DeliveryListItem,
+  DeliveryPage,
+  EndpointDetails,
+  EndpointOverview,
+  EventTypeInfo,
+  Problem,
+  SaveWebhookRequest,
+  SaveWebhookResponse,
+  SessionInfo,
+  WebhookDeliverySummary,
+  WebhookEndpointSummary,
+} from "@herald/contracts";
+import type { SchemaName } from "@herald/contracts/schemas";
+import { eventTypes } from "../event-types.ts";
+import { type ProblemCode, problemKinds } from "../problems/catalogue.ts";
+import { toProblem } from "../problems/problem-error.ts";
+import { DEFAULT_HEADERS } from "./event-requests.ts";
+
+// One story: an endpoint whose receiver was away for a moment. A test holds each example against its schema.
+
+const endpointId = "01a1f9ac-85a7-7000-8000-05bafe1f0496";
+const deliveryId = "019c13d6-f400-8271-9bdf-796608ed68a3";
+const version = "AAAAAAAAAAE=";
+const eventType = "WorkItemCompleted";
+const startedAt = new Date("2026-01-31T12:00:00.000Z");
+const attemptedAtUtc = startedAt.toISOString();
+const body = JSON.stringify(JSON.parse(eventTypes.find(({ name }) => name === eventType)?.sample ?? "null"));
+
+/** Values of the parameters of paths, by name. */
+export const PARAMETER_EXAMPLES: Readonly<Record<string, string>> = { id: endpointId, deliveryId };
+
+const settings = {
+  name: "Billing",
+  url: "https://hooks.example.com/herald",
+  enabled: true,
+  events: [eventType],
+} satisfies Partial<SaveWebhookRequest>;
+
+const delivery: WebhookDeliverySummary = {
+  id: deliveryId,
+  businessEventId: "00000000-0000-4000-8000-000000000001",
+  eventType,
+  attemptCount: 1,
+  statusCode: 503,
+  succeeded: false,
+  errorSummary: "the receiver answered 503",
+  attemptedAtUtc,
+};
+
+const { businessEventId: _businessEventId, ...manual } = delivery;
+
+const endpoint: WebhookEndpointSummary = {
+  id: endpointId,
+  ...settings,
+  consecutiveFailures: 0,
+  deliveries: [],
+  version,
+};
+
+const item: DeliveryListItem = {
+  ...delivery,
+  failureKind: "http_status",
+  state: "pending",
+  inFlight: false,
+  createdAtUtc: "2026-01-31T11:59:59.990Z",
+  nextAttemptAtUtc: "2026-01-31T12:01:00.000Z",
+  durationMs: 42,
+};
+
+const { deliveries: _deliveries, ...listed } = endpoint;
+
+const overview: EndpointOverview = {
+  ...listed,
+  consecutiveFailures: 1,
+  disabledReason: null,
+  disabledAtUtc: null,
+  nextTryAtUtc: "2026-01-31T12:00:01.000Z",
+  cutOffSinceUtc: null,
+  createdAtUtc: "2026-01-01T08:00:00.000Z",
+  updatedAtUtc: "2026-01-01T08:00:00.000Z",
+  unfinished: { pending: 1, parked: 0 },
+  lastDelivery: delivery,
+  last24Hours: Array.from({ length: 24 }, (_, hour) => ({
+    startUtc: new Date(Date.parse("2026-01-30T13:00:00Z") + hour * 3_600_000).toISOString(),
+    succeeded: hour === 22 ? 7 : 0,
+    waiting: 0,
+    failing: hour === 23 ? 1 : 0,
+    exhausted: 0,
+  })),
+  countedSinceUtc: "2026-01-30T13:00:00.000Z",
+};
+
+const details: EndpointDetails = {
+  ...overview,
+  failureRun: [
+    {
+      deliveryId,
+      attemptNumber: 1,
+      eventType,
+      attemptedAtUtc,
+      durationMs: 42,
+      statusCode: 503,
+      errorSummary: "the receiver answered 503",
+      failureKind: "http_status",
+      responseExcerpt: "Back in a minute.",
+    },
+  ],
+  onResume: null,
+};
+
+function deliveryDetails(): DeliveryDetails {
+  const sent = attemptHeaders({ deliveryId, eventType, startedAt, body }, DEFAULT_HEADERS);
+  const headers = sent.flatMap((name, index): [string, string][] =>
+    index % 2 === 0 ? [[name, sent[index + 1] ?? ""]] : [],
+  );
+  const { statusCode, errorSummary, failureKind } = { ...item, statusCode: 503 };
+  return {
+    ...item,
+    body,
+    attempts: [
+      {
+        number: 1,
+        attemptedAtUtc,
+        durationMs: 42,
+        statusCode,
+        errorSummary,
+        failureKind,
+        responseExcerpt: "Back in a minute.",
+        timestamp: timestampText(startedAt),
+        headers,
+      },
+    ],
+  };
+}
+
+const session: SessionInfo = {
+  subject: "user-1",
+  organizationId: "organization-1",
+  mayView: true,
+  mayManage: true,
+  mayDelete: true,
+  missing: [],
+  expiresAtUtc: "2026-01-31T13:00:00.000Z",
+  limits: {
+    nameCharacters: 200,
+    urlCharacters: 2_048,
+    payloadBytes: 262_144,
+    endpoints: 100,
+    maxAttempts: 5,
+    disableAfterFailures: 5,
+    attemptTimeoutMs: 15_000,
+    retentionDays: 30,
+  },
+  headerPrefix: DEFAULT_HEADERS.headerPrefix,
+};
+
+/** Bodies of requests and of success responses, by their schema; of a list, one item. */
+export const EXAMPLES: Partial<Record<SchemaName, unknown>> = {
+  CreateWebhookRequest: { ...settings, rotateSecret: false, version: null } satisfies SaveWebhookRequest,
+  EditWebhookRequest: { ...settings, enabled: false, rotateSecret: false, version } satisfies SaveWebhookRequest,
+  DeleteWebhookRequest: { version } satisfies DeleteWebhookRequest,
+  DeliverRequest: { eventType, payloadJson: '{"ping": true}' } satisfies DeliverRequest,
+  CheckWebhookRequest: { url: "https://127.0.0.1/hooks" } satisfies CheckWebhookRequest,
+  CheckWebhookResponse: {
+    errors: [
+      {
+        pointer: "/url",
+        code: "url_host_not_public",
+        detail: "The URL's address is loopback, private or reserved: a receiver must have a public one.",
+      },
+    ],
+  } satisfies CheckWebhookResponse,
+  WebhookEndpointSummary: { ...endpoint, deliveries: [delivery] } satisfies WebhookEndpointSummary,
+  SaveWebhookResponse: {
+    endpoint,
+    signingSecret: "ZA2fV388tAOL2LlVIf68kfP0wgx+i5DOkQV1lldQ5G0=",
+  } satisfies SaveWebhookResponse,
+  WebhookDeliverySummary: manual satisfies WebhookDeliverySummary,
+  EndpointOverview: overview,
+  EndpointDetails: details,
+  DeliveryPage: { deliveries: [item], nextCursor: "AZwT1vQAgnGb33lmCO1oow" } satisfies DeliveryPage,
+  DeliveryDetails: deliveryDetails(),
+  SessionInfo: session,
+  EventTypeInfo: eventTypes.find(({ name }) => name === eventType) satisfies EventTypeInfo | undefined,
+};
+
+const requestId = "01a1f9ac-85fd-7156-8e4f-74b5a3a80985";
+
+function problem(code: ProblemCode): Problem {
+  if (code !== "invalid_request") return toProblem({ code, facts: {} }, requestId);
+  const detail = "Not acceptable: evenType, url. Correct what errors lists, and send the request again.";
+  const errors = [
+    { parameter: "evenType", code: "unknown_parameter", detail: "This takes no query parameters." },
+    {
+      pointer: "/url",
+      code: "url_not_https",
+      detail: "The URL starts with http://, but events are sent over https:// only.",
+    },
+  ];
+  return toProblem({ code, facts: { detail, errors } }, requestId);
+}
+
+/** An example of each problem, for `components.examples`. */
+export const PROBLEM_EXAMPLES = Object.fromEntries(
+  problemKinds.map(([code, { title }]) => [code, { summary: title, value: problem(code) }]),
+);

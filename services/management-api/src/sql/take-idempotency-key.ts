@@ -1,0 +1,63 @@
+import type { Queries } from "@herald/common/database/queries";
+
+export interface KeyToTake {
+  organizationId: string;
+  key: string;
+  requestHash: Buffer;
+  /** For what the request makes, if the key is new. */
+  targetId: string;
+  now: Date;
+  /** Until then nobody else works on the request, unless it ends before. */
+  lockedUntil: Date;
+  /** A key of that time or earlier is no longer known. */
+  forgottenAt: Date;
+}
+
+export interface TakenKey {
+  /** Whether this request is the one to do the work: the key is new, or whoever began with it has failed or died. */
+  isTaken: boolean;
+  /** Whether the key was there before, so that its work may have been done. */
+  isKnown: boolean;
+  isSameRequest: boolean;
+  targetId: string;
+  lockedUntil: Date;
+  /** Sealed; null before the work is done. */
+  answer: string | null;
+}
+
+/**
+ * Takes an idempotency key for a request, or reads what has become of it. Null where another request has stored it just now,
+ * which this statement does not see.
+ *
+ * Locks the key's row for the statement; where two requests bring a new key at once, the second one waits for the first one's
+ * insert. Walks idempotency_key_pkey.
+ */
+export async function takeIdempotencyKey(queries: Queries, take: KeyToTake): Promise<TakenKey | null> {
+  const { organizationId, key, requestHash, targetId, now, lockedUntil, forgottenAt } = take;
+  const [row] = await queries.$queryRaw<TakenKey[]>`
+    with taken as (
+      insert into idempotency_key as known (organization_id, key, request_hash, target_id, locked_until, created_at)
+      values (
+        ${organizationId}, ${key}, ${requestHash}::bytea, ${targetId}::uuid, ${lockedUntil}::timestamptz, ${now}::timestamptz
+      )
+      on conflict (organization_id, key) do update set
+        request_hash = excluded.request_hash,
+        target_id = case when known.created_at <= ${forgottenAt}::timestamptz then excluded.target_id else known.target_id end,
+        created_at = case when known.created_at <= ${forgottenAt}::timestamptz then excluded.created_at else known.created_at end,
+        locked_until = excluded.locked_until,
+        answer = null
+      where known.created_at <= ${forgottenAt}::timestamptz
+        or (
+          known.answer is null and known.locked_until <= ${now}::timestamptz and known.request_hash = excluded.request_hash
+        )
+      returning target_id, locked_until
+    )
+    select true as "isTaken", target_id <> ${targetId}::uuid as "isKnown", true as "isSameRequest",
+      target_id as "targetId", locked_until as "lockedUntil", null as "answer"
+    from taken
+    union all
+    select false, true, request_hash = ${requestHash}::bytea, target_id, locked_until, answer
+    from idempotency_key
+    where organization_id = ${organizationId} and key = ${key} and not exists (select from taken)`;
+  return row ?? null;
+}

@@ -1,0 +1,37 @@
+import type { FieldProblem } from "@herald/contracts";
+import type { Schema } from "@herald/contracts/schemas";
+
+/** Query parameters as they come: text, or a list where one is repeated. */
+export type RawQuery = Readonly<Record<string, unknown>>;
+
+const INTEGER = /^-?(?:0|[1-9]\d*)$/;
+
+/**
+ * Reads query parameters as the types that their schemas ask for. A text that doesn't say such a value, such as `0x10` for an
+ * integer, stays text: the schema then refuses it.
+ */
+export function readQuery(query: RawQuery, parameters: Readonly<Record<string, Schema>>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(query).map(([name, value]) => [name, readAs(parameters[name], value)]));
+}
+
+function readAs(schema: Schema | undefined, value: unknown): unknown {
+  if (schema?.type === "array") return [value].flat().map((item) => readAs(schema.items as Schema, item));
+  if (typeof value !== "string") return value;
+  if (schema?.type === "integer" && INTEGER.test(value)) return Number(value);
+  if (schema?.type === "boolean" && /^(?:true|false)$/.test(value)) return value === "true";
+  return value;
+}
+
+/** A parameter that isn't known is refused: a filter with a slip in its name would silently be none. */
+export function unknownParameters(query: RawQuery, known: readonly string[]): FieldProblem[] {
+  const offer = known.length === 0 ? "This takes no query parameters." : `This takes ${known.join(", ")}.`;
+  return Object.keys(query)
+    .filter((name) => !known.includes(name))
+    .map((parameter) => ({ parameter, code: "unknown_parameter", detail: offer }));
+}
+
+/** A time span that ends before it begins is a mistake, and would be an empty answer. Both times have been checked. */
+export function periodFault({ from, to }: Readonly<Record<string, unknown>>): FieldProblem[] {
+  if (typeof from !== "string" || typeof to !== "string" || Date.parse(from) <= Date.parse(to)) return [];
+  return [{ parameter: "from", code: "out_of_range", detail: "This is later than `to`: exchange the two." }];
+}

@@ -1,0 +1,263 @@
+import { secretBox } from "@herald/common/security/secret-box";
+import type { ManualRequest, SaveWebhookResponse } from "@herald/contracts";
+import { idAt, insertDelivery, insertEndpoint } from "@herald/testkit/harness/rows";
+import { steeredClock } from "@herald/testkit/harness/steered-clock";
+import { beforeEach, describe, expect, test } from "@jest/globals";
+import { KEPT_MS } from "../src/idempotency/answer-once.ts";
+import { requestHash } from "../src/idempotency/idempotency-key.ts";
+import { takeIdempotencyKey } from "../src/sql/take-idempotency-key.ts";
+import { ATTEMPTED_AT, states } from "./support/deliveries.ts";
+import { create, settings } from "./support/endpoints.ts";
+import { type Client, SECRET_KEYS, useApi } from "./support/use-api.ts";
+
+/** Leaves the delivery as a dispatcher would leave it; the tests decide how. */
+let attempt: (request: ManualRequest) => Promise<unknown> = async () => {};
+const clock = steeredClock(new Date());
+const api = useApi({
+  clock,
+  requestAttempt: async (request) => {
+    await attempt(request);
+  },
+});
+
+/** Longer than the tests let time pass. */
+const expiresInS = 30 * 24 * 3_600;
+const LOCK_MS = 60_000;
+let organizationId: string;
+let client: Client;
+let keys = 0;
+const newKey = () => `key-${++keys}`;
+
+beforeEach(async () => {
+  attempt = ({ deliveryId }) => api.prisma.delivery.update({ where: { id: deliveryId }, data: states.succeeded });
+  organizationId = api.newOrganization();
+  client = await api.as({ organizationId, expiresInS });
+});
+
+const createWith = (key: string, changes: object = {}, by = client) =>
+  by.post("/webhooks", settings({ ...changes })).set("Idempotency-Key", key);
+const deliverWith = (key: string, id: string, payloadJson = "{}", by = client) =>
+  by.post(`/webhooks/${id}/deliver`, { eventType: "WorkItemCompleted", payloadJson }).set("Idempotency-Key", key);
+const endpointCount = () => api.prisma.webhookEndpoint.count({ where: { organizationId } });
+const deliveryCount = (endpointId: string) => api.prisma.delivery.count({ where: { endpointId } });
+
+describe("a request that comes again with its idempotency key", () => {
+  test("a create that comes again has the answer of the first one, its secret too, and creates nothing", async () => {
+    const key = newKey();
+    const first = await createWith(key).expect(200);
+    const again = await createWith(key).expect(200);
+    expect(again.body).toEqual(first.body);
+    expect((first.body as SaveWebhookResponse).signingSecret).toEqual(expect.any(String));
+    expect([first.headers["idempotent-replayed"], again.headers["idempotent-replayed"]]).toEqual([undefined, "true"]);
+    expect(await endpointCount()).toBe(1);
+  });
+
+  test("a manual delivery that comes again is sent once, and has the answer of the first one, whatever became of it since", async () => {
+    const { endpoint } = await create(client);
+    const key = newKey();
+    attempt = ({ deliveryId }) => api.prisma.delivery.update({ where: { id: deliveryId }, data: states.failing });
+    const { body: first } = await deliverWith(key, endpoint.id).expect(200);
+    await api.prisma.delivery.update({ where: { id: first.id }, data: states.succeeded });
+    attempt = async () => {
+      throw new Error("A second attempt was asked for.");
+    };
+    const { body: again } = await deliverWith(key, endpoint.id).expect(200);
+    expect(again).toEqual(first);
+    expect(again).toMatchObject({ succeeded: false, attemptedAtUtc: ATTEMPTED_AT.toISOString() });
+    expect(await deliveryCount(endpoint.id)).toBe(1);
+  });
+
+  test("without an idempotency key each request counts", async () => {
+    await client.post("/webhooks", settings()).expect(200);
+    await client.post("/webhooks", settings()).expect(200);
+    expect(await endpointCount()).toBe(2);
+  });
+
+  test("an answer is kept for 24 hours; then the key is free for any request", async () => {
+    const key = newKey();
+    const { body: first } = await createWith(key).expect(200);
+    clock.advance(KEPT_MS - 1);
+    expect((await createWith(key).expect(200)).body).toEqual(first);
+    clock.advance(1);
+    const { body: other } = await createWith(key, { name: "Another" }).expect(200);
+    expect(other.endpoint.id).not.toBe(first.endpoint.id);
+    expect((await createWith(key, { name: "Another" }).expect(200)).body).toEqual(other);
+    expect(await endpointCount()).toBe(2);
+  });
+
+  test("no answer is kept as it is: a create's holds a secret", async () => {
+    const key = newKey();
+    const { body } = await createWith(key).expect(200);
+    const row = await api.prisma.idempotencyKey.findUniqueOrThrow({
+      where: { organizationId_key: { organizationId, key } },
+    });
+    expect(row.answer).toEqual(expect.any(String));
+    expect(row.answer).not.toContain(body.signingSecret);
+    expect(row.answer).not.toContain(body.endpoint.url);
+  });
+});
+
+describe("an idempotency key that belongs to another request", () => {
+  test("a key with another body is a 422, and nothing is done", async () => {
+    const key = newKey();
+    await createWith(key).expect(200);
+    const { body } = await createWith(key, { name: "Another" }).expect(422);
+    expect(body.code).toBe("idempotency_key_reused");
+    expect(await endpointCount()).toBe(1);
+  });
+
+  test("a key at another address is a 422", async () => {
+    const [a, b] = [await create(client), await create(client)];
+    const key = newKey();
+    await deliverWith(key, a.endpoint.id).expect(200);
+    await deliverWith(key, b.endpoint.id).expect(422);
+    await createWith(key).expect(422);
+    expect(await deliveryCount(b.endpoint.id)).toBe(0);
+  });
+
+  test("a key of another person of the organization is a 422: the secret isn't shown to anybody else", async () => {
+    const key = newKey();
+    const { body: created } = await createWith(key).expect(200);
+    const colleague = await api.as({ organizationId, subject: "user-2", expiresInS });
+    const { text } = await createWith(key, {}, colleague).expect(422);
+    expect(text).not.toContain(created.signingSecret);
+  });
+
+  test("other organizations have keys of their own", async () => {
+    const key = newKey();
+    const { body: own } = await createWith(key).expect(200);
+    const other = await api.as({ organizationId: api.newOrganization(), expiresInS });
+    const { body: others } = await createWith(key, {}, other).expect(200);
+    expect(others.endpoint.id).not.toBe(own.endpoint.id);
+    expect(others.signingSecret).not.toBe(own.signingSecret);
+  });
+});
+
+describe("a request whose first one is under way", () => {
+  test("a manual delivery that comes again while the first one waits is a 409 that says when to come back", async () => {
+    const { endpoint } = await create(client);
+    const key = newKey();
+    let answer = () => {};
+    const answered = new Promise<void>((resolve) => {
+      answer = resolve;
+    });
+    const asked = new Promise<void>((resolve) => {
+      attempt = async ({ deliveryId }) => {
+        resolve();
+        await answered;
+        await api.prisma.delivery.update({ where: { id: deliveryId }, data: states.succeeded });
+      };
+    });
+    const first = deliverWith(key, endpoint.id).then((response) => response);
+    await asked;
+    const { body, headers } = await deliverWith(key, endpoint.id).expect(409);
+    expect(body.code).toBe("idempotency_in_progress");
+    expect(Number(headers["retry-after"])).toBeGreaterThan(0);
+    answer();
+    const { body: made } = await first;
+    expect((await deliverWith(key, endpoint.id).expect(200)).body).toEqual(made);
+    expect(await deliveryCount(endpoint.id)).toBe(1);
+  });
+
+  test("of many requests with a new key at once one does the work, and none does it twice", async () => {
+    const key = newKey();
+    const answers = await Promise.all(Array.from({ length: 10 }, () => createWith(key)));
+    expect(answers.filter(({ status }) => status !== 200 && status !== 409)).toEqual([]);
+    const ids = answers.filter(({ status }) => status === 200).map(({ body }) => body.endpoint.id);
+    expect(new Set(ids).size).toBe(1);
+    expect(await endpointCount()).toBe(1);
+    expect((await createWith(key).expect(200)).body.endpoint.id).toBe(ids[0]);
+  });
+});
+
+describe("a request that was not done", () => {
+  test("a request that was refused may come again with its key", async () => {
+    const { endpoint } = await create(client, { enabled: false });
+    const key = newKey();
+    await deliverWith(key, endpoint.id).expect(400, /endpoint_disabled/);
+    await deliverWith(key, endpoint.id).expect(400, /endpoint_disabled/);
+    await client.put(`/webhooks/${endpoint.id}`, settings({ version: endpoint.version })).expect(200);
+    await deliverWith(key, endpoint.id).expect(200);
+    expect(await deliveryCount(endpoint.id)).toBe(1);
+  });
+
+  test("a request with bad fields takes no key", async () => {
+    const key = newKey();
+    await createWith(key, { name: "" }).expect(400);
+    await createWith(key).expect(200);
+  });
+
+  test.each([
+    ["an empty key", ""],
+    ["a key of 256 characters", "x".repeat(256)],
+    ["a key with a space", "a b"],
+  ])("%s is a 400", async (_title, key) => {
+    const { body } = await createWith(key).expect(400);
+    expect(body.code).toBe("idempotency_key_invalid");
+    expect(await endpointCount()).toBe(0);
+  });
+});
+
+describe("a process that died before it answered", () => {
+  /** What such a process leaves: the key, with the id of what it was about to make. */
+  async function leave(key: string, operation: string, params: Record<string, string>, body: object): Promise<string> {
+    const targetId = idAt(clock.now());
+    const taken = await takeIdempotencyKey(api.prisma, {
+      organizationId,
+      key,
+      requestHash: requestHash({ operation, params, subject: "user-1", body }),
+      targetId,
+      now: clock.now(),
+      lockedUntil: new Date(clock.now().getTime() + LOCK_MS),
+      forgottenAt: new Date(0),
+    });
+    expect(taken).toMatchObject({ isTaken: true, isKnown: false, targetId });
+    return targetId;
+  }
+
+  test("nothing was made yet: the repetition makes it after a minute, with the id that was meant", async () => {
+    const key = newKey();
+    const id = await leave(key, "createWebhook", {}, settings());
+    await createWith(key).expect(409, /idempotency_in_progress/);
+    clock.advance(LOCK_MS);
+    const { body } = await createWith(key).expect(200);
+    expect(body.endpoint.id).toBe(id);
+    expect((await createWith(key).expect(200)).body).toEqual(body);
+  });
+
+  test("the endpoint was created: the repetition answers with it and its secret, and creates none", async () => {
+    const key = newKey();
+    const id = await leave(key, "createWebhook", {}, settings());
+    const sealedSecret = secretBox(SECRET_KEYS).seal("the secret that nobody got", id);
+    await insertEndpoint(api.prisma, { id, organizationId, sealedSecret });
+    clock.advance(LOCK_MS);
+    const { body } = await createWith(key).expect(200);
+    expect(body).toMatchObject({ endpoint: { id }, signingSecret: "the secret that nobody got" });
+    expect(await endpointCount()).toBe(1);
+  });
+
+  test("the endpoint was created and edited since: its secret may be another's, and is not shown", async () => {
+    const key = newKey();
+    const id = await leave(key, "createWebhook", {}, settings());
+    const sealedSecret = secretBox(SECRET_KEYS).seal("the secret of somebody else", id);
+    await insertEndpoint(api.prisma, { id, organizationId, sealedSecret, revision: 2 });
+    clock.advance(LOCK_MS);
+    const { body } = await createWith(key).expect(200);
+    expect(body).toMatchObject({ endpoint: { id }, signingSecret: null });
+  });
+
+  test("the manual delivery was stored: the repetition answers with how it stands, and sends none", async () => {
+    const { endpoint } = await create(client);
+    const key = newKey();
+    const request = { eventType: "WorkItemCompleted", payloadJson: "{}" };
+    const id = await leave(key, "deliverManually", { id: endpoint.id }, request);
+    await insertDelivery(api.prisma, { id: endpoint.id, organizationId }, { ...states.failing, id, body: "{}" });
+    attempt = async () => {
+      throw new Error("A second attempt was asked for.");
+    };
+    clock.advance(LOCK_MS);
+    const { body } = await deliverWith(key, endpoint.id).expect(200);
+    expect(body).toMatchObject({ id, succeeded: false });
+    expect(await deliveryCount(endpoint.id)).toBe(1);
+  });
+});
