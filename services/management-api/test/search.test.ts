@@ -221,16 +221,16 @@ describe("how an event is found", () => {
   });
 
   test.each([
-    ["", ["?id", "?entityId", "?deliveryId"]],
-    ["limit=5", ["?id", "?entityId", "?deliveryId"]],
-    ["id=1", ["?id"]],
-    [`entityId=${randomUUID()}&limit=21`, ["?limit"]],
-    [`entityId=${randomUUID()}&cursor=nothing`, ["?cursor"]],
-    [`deliveryId=${randomUUID()}&deliveryId=${randomUUID()}`, ["?deliveryId"]],
-  ])("a search for %j is a 400 that names the parameters", async (query, pointers) => {
+    ["", ["id", "entityId", "deliveryId"]],
+    ["limit=5", ["id", "entityId", "deliveryId"]],
+    ["id=1", ["id"]],
+    [`entityId=${randomUUID()}&limit=21`, ["limit"]],
+    [`entityId=${randomUUID()}&cursor=nothing`, ["cursor"]],
+    [`deliveryId=${randomUUID()}&deliveryId=${randomUUID()}`, ["deliveryId"]],
+  ])("a search for %j is a 400 that names the parameters", async (query, parameters) => {
     const { body: problem } = await client.get(`/events?${query}`).expect(400);
     expect(problem.code).toBe("invalid_request");
-    expect(problem.errors.map(({ pointer }: { pointer: string }) => pointer)).toEqual(pointers);
+    expect(problem.errors.map(({ parameter }: { parameter: string }) => parameter)).toEqual(parameters);
   });
 
   test("a cursor from the end of time finds what is stored", async () => {

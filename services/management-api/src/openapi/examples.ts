@@ -7,8 +7,13 @@ import type {
   DeliveryDetails,
   DeliveryListItem,
   DeliveryPage,
+  EndpointChange,
+  EndpointChangePage,
   EndpointDetails,
   EndpointOverview,
+  EventDetails,
+  EventListItem,
+  EventPage,
   EventTypeInfo,
   Problem,
   SaveWebhookRequest,
@@ -27,6 +32,7 @@ import { DEFAULT_HEADERS } from "./event-requests.ts";
 
 const endpointId = "01a1f9ac-85a7-7000-8000-05bafe1f0496";
 const deliveryId = "019c13d6-f400-8271-9bdf-796608ed68a3";
+const eventKey = "019c13d6-f3f6-8c1f-9d3e-1f2a3b4c5d6e";
 const version = "AAAAAAAAAAE=";
 const eventType = "WorkItemCompleted";
 const startedAt = new Date("2026-01-31T12:00:00.000Z");
@@ -34,7 +40,11 @@ const attemptedAtUtc = startedAt.toISOString();
 const body = JSON.stringify(JSON.parse(eventTypes.find(({ name }) => name === eventType)?.sample ?? "null"));
 
 /** Values of the parameters of paths, by name. */
-export const PARAMETER_EXAMPLES: Readonly<Record<string, string>> = { id: endpointId, deliveryId };
+export const PARAMETER_EXAMPLES: Readonly<Record<string, string>> = {
+  id: endpointId,
+  deliveryId,
+  key: eventKey,
+};
 
 const settings = {
   name: "Billing",
@@ -81,6 +91,7 @@ const overview: EndpointOverview = {
   consecutiveFailures: 1,
   disabledReason: null,
   disabledAtUtc: null,
+  disabledBy: null,
   nextTryAtUtc: "2026-01-31T12:00:01.000Z",
   cutOffSinceUtc: null,
   createdAtUtc: "2026-01-01T08:00:00.000Z",
@@ -113,6 +124,38 @@ const details: EndpointDetails = {
     },
   ],
   onResume: null,
+};
+
+const change: EndpointChange = {
+  version: "AAAAAAAAAAI=",
+  changedAtUtc: "2026-01-31T08:00:00.000Z",
+  kind: "edited",
+  changedBy: "admin",
+  name: "Ana Lindqvist",
+  subject: "user-1",
+  before: { name: "Untitled" },
+  after: { name: "Billing" },
+  secretReplaced: false,
+};
+
+const event: EventListItem = {
+  key: eventKey,
+  id: "00000000-0000-4000-8000-000000000001",
+  type: eventType,
+  occurredAtUtc: "2026-01-31T11:59:59.990Z",
+  receivedAtUtc: "2026-01-31T11:59:59.995Z",
+  entityType: "WorkItem",
+  entityId: "00000000-0000-4000-8000-000000000002",
+  traceparent: null,
+  endpoints: [
+    { endpointId, endpointName: "Billing", delivery: item, reason: null },
+    {
+      endpointId: "01a1f9ac-85a7-7000-8000-05bafe1f0497",
+      endpointName: "Payroll",
+      delivery: null,
+      reason: "not_subscribed",
+    },
+  ],
 };
 
 function deliveryDetails(): DeliveryDetails {
@@ -187,6 +230,9 @@ export const EXAMPLES: Partial<Record<SchemaName, unknown>> = {
   EndpointDetails: details,
   DeliveryPage: { deliveries: [item], nextCursor: "AZwT1vQAgnGb33lmCO1oow" } satisfies DeliveryPage,
   DeliveryDetails: deliveryDetails(),
+  EndpointChangePage: { changes: [change], nextCursor: null } satisfies EndpointChangePage,
+  EventPage: { events: [event], manualDelivery: null, nextCursor: null } satisfies EventPage,
+  EventDetails: { ...event, body } satisfies EventDetails,
   SessionInfo: session,
   EventTypeInfo: eventTypes.find(({ name }) => name === eventType) satisfies EventTypeInfo | undefined,
 };

@@ -34,6 +34,20 @@ export const LINKS: Partial<Record<OperationId, Record<string, Link>>> = {
   createWebhook: created,
   editWebhook: created,
   deliverManually: oneDelivery("$response.body#/id"),
+  listChanges: {
+    next: {
+      operationId: "listChanges",
+      description: "The next part, where `nextCursor` isn't null.",
+      parameters: { id: "$request.path.id", cursor: "$response.body#/nextCursor" },
+    },
+  },
+  findEvents: {
+    event: {
+      operationId: "readEvent",
+      description: "The event with its body.",
+      parameters: { key: "$response.body#/events/0/key" },
+    },
+  },
   listDeliveries: {
     ...oneDelivery("$response.body#/deliveries/0/id"),
     next: {
