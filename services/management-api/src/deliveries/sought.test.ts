@@ -25,6 +25,8 @@ function allParts(keys: readonly string[]): string[] {
     const read = keys.filter((key) => before === null || key < before).slice(0, PART);
     const part = soughtDeliveries(read, { endpointId: ENDPOINT, olderThan, isCut: read.length === PART });
     seen.push(...part.ids);
+    if (olderThan !== null && part.rest !== null && part.rest >= olderThan)
+      throw new Error("The cursor did not move on.");
     olderThan = part.rest;
   } while (olderThan !== null);
   return seen;

@@ -180,6 +180,7 @@ describe.each<[string, Record<"api" | "publisher" | "dispatcher", Role>]>([
         const deliveries = await deliveriesOf();
         expect([deliveries.length, deliveries.every(({ succeeded }) => succeeded)]).toEqual([3, true]);
       });
+      expect((await admin.find(`entityId=${ENTITY}`)).events).toHaveLength(2);
 
       // Failures, retries, the two notices, the end.
       receiver.answerWith({ status: 500 });

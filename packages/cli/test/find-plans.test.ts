@@ -1,0 +1,18 @@
+import { storeHistory } from "@herald/testkit/harness/history";
+import { expectWalks } from "@herald/testkit/harness/plans";
+import { useDatabase } from "@herald/testkit/harness/use-database";
+import { beforeAll, test } from "@jest/globals";
+import { organizationsWith } from "../src/find/organizations-with.ts";
+
+// Storing a history is one statement, which takes its time where the machine is busy.
+const db = useDatabase({ statementTimeoutMs: 170_000 });
+const id = "0190a1b2-0000-7000-8000-0000000000aa";
+
+beforeAll(() => storeHistory(db.database.prisma, "of a backlog"));
+
+test.each([
+  ["id", { eventId: id, entityId: null }, "business_event_organization_id_id_idx"],
+  ["entity", { eventId: null, entityId: id }, "business_event_organization_id_entity_id_key_idx"],
+])("herald find looks for an event's %s by an index, in each organization", (_name, sought, index) =>
+  expectWalks(db.database.queries, [index], (queries) => organizationsWith(queries, sought)),
+);
