@@ -19,7 +19,7 @@ const changesOf = async (id: string, query = "") =>
 test("each change says who made it, when, and what was before and after, the newest first", async () => {
   const { endpoint } = await create(ana);
   clock.advance(60_000);
-  const edit = { ...settings, name: "Payroll", version: endpoint.version };
+  const edit = settings({ name: "Payroll", version: endpoint.version });
   const { body } = await ana.put(`/webhooks/${endpoint.id}`).send(edit).expect(200);
   const [edited, created, ...more] = await changesOf(endpoint.id);
   expect(more).toEqual([]);
@@ -40,10 +40,10 @@ test("each change says who made it, when, and what was before and after, the new
 
 test("an edit that changes nothing leaves no trace, and one that replaces the secret never shows it", async () => {
   const { endpoint, signingSecret } = await create(ana);
-  const same = { ...settings, version: endpoint.version };
+  const same = settings({ version: endpoint.version });
   const { body } = await ana.put(`/webhooks/${endpoint.id}`).send(same).expect(200);
   expect(await changesOf(endpoint.id)).toHaveLength(1);
-  const rotate = { ...settings, version: body.endpoint.version, rotateSecret: true };
+  const rotate = settings({ version: body.endpoint.version, rotateSecret: true });
   const rotated = await ana.put(`/webhooks/${endpoint.id}`).send(rotate).expect(200);
   const changes = await changesOf(endpoint.id);
   expect(changes[0]).toMatchObject({ kind: "edited", before: {}, after: {}, secretReplaced: true });
@@ -56,14 +56,14 @@ const stored = async (endpointId: string) =>
 
 test("an endpoint that is paused says by whom, and no longer when it is resumed", async () => {
   const { endpoint } = await create(ana);
-  const pause = { ...settings, enabled: false, version: endpoint.version };
+  const pause = settings({ enabled: false, version: endpoint.version });
   const { body } = await ana.put(`/webhooks/${endpoint.id}`).send(pause).expect(200);
   const read = async () => (await ana.get(`/webhooks/${endpoint.id}`).expect(200)).body;
   expect(await read()).toMatchObject({ disabledReason: "paused", disabledBy: "Ana" });
   expect((await ana.get("/webhooks/overview").expect(200)).body[0]).toMatchObject({ disabledBy: "Ana" });
 
   const nameless = await api.as({ organizationId, subject: "auth0|7", expiresInS: 100_000 });
-  const resume = { ...settings, version: body.endpoint.version };
+  const resume = settings({ version: body.endpoint.version });
   const resumed = await nameless.put(`/webhooks/${endpoint.id}`).send(resume).expect(200);
   expect(await read()).toMatchObject({ disabledReason: null, disabledBy: null });
   await nameless
@@ -91,10 +91,7 @@ test("changes come in parts, each behind the one before", async () => {
   const { endpoint } = await create(ana);
   let { version } = endpoint;
   for (const name of ["one", "two", "three", "four"]) {
-    const { body } = await ana
-      .put(`/webhooks/${endpoint.id}`)
-      .send({ ...settings, name, version })
-      .expect(200);
+    const { body } = await ana.put(`/webhooks/${endpoint.id}`).send(settings({ name, version })).expect(200);
     version = body.endpoint.version;
   }
   const names: (string | undefined)[] = [];
