@@ -6,7 +6,9 @@ import { operationEntries } from "../operations.ts";
  * know the formats. The formats themselves ask for more (`validation/formats.ts`), and say what is wrong.
  */
 export const FORMAT_PATTERNS: Readonly<Record<string, string>> = {
-  "webhook-url": "^[hH][tT][tT][pP][sS]://",
+  "webhook-name": "\\S",
+  "webhook-url": "^[hH][tT][tT][pP][sS]://[^\\s/?#@]",
+  "json-text": "\\S",
   "endpoint-version": "^[A-Za-z0-9+/]{10}[AEIMQUYcgkosw048]=$",
   "delivery-cursor": "^[A-Za-z0-9_-]{21}[AQgw]$",
 };
