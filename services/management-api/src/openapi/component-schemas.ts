@@ -1,4 +1,5 @@
 import type { Schema, SchemaName } from "@herald/contracts/schemas";
+import { VERSION_PATTERN } from "../endpoints/version.ts";
 import { operationEntries } from "../operations.ts";
 
 /**
@@ -9,7 +10,7 @@ export const FORMAT_PATTERNS: Readonly<Record<string, string>> = {
   "webhook-name": "\\S",
   "webhook-url": "^[hH][tT][tT][pP][sS]://[^\\s/?#@]",
   "json-text": "\\S",
-  "endpoint-version": "^[A-Za-z0-9+/]{10}[AEIMQUYcgkosw048]=$",
+  "endpoint-version": VERSION_PATTERN,
   "delivery-cursor": "^[A-Za-z0-9_-]{21}[AQgw]$",
 };
 
