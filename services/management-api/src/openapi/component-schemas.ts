@@ -1,4 +1,5 @@
 import type { Schema, SchemaName } from "@herald/contracts/schemas";
+import { VERSION_PATTERN } from "../endpoints/version.ts";
 import { operationEntries } from "../operations.ts";
 
 /**
@@ -6,8 +7,10 @@ import { operationEntries } from "../operations.ts";
  * know the formats. The formats themselves ask for more (`validation/formats.ts`), and say what is wrong.
  */
 export const FORMAT_PATTERNS: Readonly<Record<string, string>> = {
-  "webhook-url": "^[hH][tT][tT][pP][sS]://",
-  "endpoint-version": "^[A-Za-z0-9+/]{10}[AEIMQUYcgkosw048]=$",
+  "webhook-name": "\\S",
+  "webhook-url": "^[hH][tT][tT][pP][sS]://[^\\s/?#@]",
+  "json-text": "\\S",
+  "endpoint-version": VERSION_PATTERN,
   "delivery-cursor": "^[A-Za-z0-9_-]{21}[AQgw]$",
 };
 
