@@ -1,11 +1,13 @@
+import { assertTls, explainBrokerTls } from "@herald/common/broker/tls";
 import { type Names, names } from "@herald/common/broker/topology";
 import { serviceSettings } from "@herald/common/config/common-settings";
 import { readConfig } from "@herald/common/config/read-config";
+import { readCaFile } from "@herald/common/security/server-certificate";
 import { type ChannelModel, connect } from "amqplib";
 import type { CommandContext } from "./command.ts";
 import { hostOf, reasonOf } from "./database.ts";
 
-const { AMQP_URL, BROKER_NAMESPACE } = serviceSettings;
+const { AMQP_URL, AMQP_CA_FILE, BROKER_NAMESPACE } = serviceSettings;
 
 const CONNECT_TIMEOUT_MS = 10_000;
 
@@ -17,12 +19,15 @@ export async function withBroker<T>(
   { environment }: CommandContext,
   task: (connection: ChannelModel, names: Names) => Promise<T>,
 ): Promise<T> {
-  const config = readConfig({ AMQP_URL, BROKER_NAMESPACE }, environment);
+  const config = readConfig({ AMQP_URL, AMQP_CA_FILE, BROKER_NAMESPACE }, environment);
+  const ca = readCaFile("AMQP_CA_FILE", config.AMQP_CA_FILE);
+  assertTls(config.AMQP_URL, ca);
   const connection = await connect(config.AMQP_URL, {
     timeout: CONNECT_TIMEOUT_MS,
+    ...(ca !== undefined && { ca }),
     clientProperties: { connection_name: "herald-cli" },
   }).catch((cause) => {
-    throw new Error(`RabbitMQ at ${hostOf(config.AMQP_URL)} can't be used: ${reasonOf(cause)}`, { cause });
+    throw new Error(`RabbitMQ at ${hostOf(config.AMQP_URL)} can't be used: ${explainBrokerTls(cause) ?? reasonOf(cause)}`, { cause });
   });
   // The call that waits for an answer fails by itself; without a listener this event would end the process.
   connection.on("error", () => undefined);

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import pg from "pg";
+import type pg from "pg";
+import { addressOf, Client } from "./client.ts";
 import { type Migration, migrationsFolder, readMigrations } from "./migrations-folder.ts";
 import { assertSupported } from "./postgres-version.ts";
 
@@ -37,11 +38,15 @@ const CREATE_TABLE = `create table if not exists _prisma_migrations (
  *
  * @param url of a PostgreSQL 15 or newer; its user must own the schema
  * @param options.folder of migrations; the repository's own by default
+ * @param options.ca as `openDatabase` takes it
  * @throws when the server is too old, when a migration fails, and when the recorded migrations are not those of the folder
  */
-export async function migrate(url: string, options: { folder?: string } = {}): Promise<MigrationResult> {
+export async function migrate(
+  url: string,
+  options: { folder?: string; ca?: string | undefined } = {},
+): Promise<MigrationResult> {
   const migrations = readMigrations(options.folder ?? migrationsFolder());
-  const client = new pg.Client({ connectionString: url, application_name: "herald-migrate" });
+  const client = new Client({ ...addressOf(url, options.ca), application_name: "herald-migrate" });
   // A connection that breaks fails the statement under way. Without a listener it would also end the process.
   client.on("error", () => {});
   await client.connect();
