@@ -11,28 +11,49 @@ const { AMQP_URL, AMQP_CA_FILE, BROKER_NAMESPACE } = serviceSettings;
 
 const CONNECT_TIMEOUT_MS = 10_000;
 
+export interface BrokerAddress {
+  url: string;
+  /** The authorities that its certificate may come from. */
+  ca: string | undefined;
+  namespace: string;
+}
+
+/** @throws ConfigError */
+export function brokerAddress({ environment }: CommandContext): BrokerAddress {
+  const config = readConfig({ AMQP_URL, AMQP_CA_FILE, BROKER_NAMESPACE }, environment);
+  const ca = readCaFile("AMQP_CA_FILE", config.AMQP_CA_FILE);
+  assertTls(config.AMQP_URL, ca);
+  return { url: config.AMQP_URL, ca, namespace: config.BROKER_NAMESPACE };
+}
+
+/** @throws amqplib's error where there is no connection */
+export async function openBroker({ url, ca }: BrokerAddress): Promise<ChannelModel> {
+  const connection = await connect(url, {
+    timeout: CONNECT_TIMEOUT_MS,
+    ...(ca !== undefined && { ca }),
+    clientProperties: { connection_name: "herald-cli" },
+  });
+  // The call that waits for an answer fails by itself; without a listener this event would end the process.
+  connection.on("error", () => undefined);
+  return connection;
+}
+
 /**
  * Runs a task on a connection to RabbitMQ, and closes the connection afterwards. The services wait for a broker that is
  * away; a command fails instead, since an operator waits for it.
  */
 export async function withBroker<T>(
-  { environment }: CommandContext,
+  context: CommandContext,
   task: (connection: ChannelModel, names: Names) => Promise<T>,
 ): Promise<T> {
-  const config = readConfig({ AMQP_URL, AMQP_CA_FILE, BROKER_NAMESPACE }, environment);
-  const ca = readCaFile("AMQP_CA_FILE", config.AMQP_CA_FILE);
-  assertTls(config.AMQP_URL, ca);
-  const connection = await connect(config.AMQP_URL, {
-    timeout: CONNECT_TIMEOUT_MS,
-    ...(ca !== undefined && { ca }),
-    clientProperties: { connection_name: "herald-cli" },
-  }).catch((cause) => {
-    throw new Error(`RabbitMQ at ${hostOf(config.AMQP_URL)} can't be used: ${explainBrokerTls(cause) ?? reasonOf(cause)}`, { cause });
+  const address = brokerAddress(context);
+  const connection = await openBroker(address).catch((cause) => {
+    const tls = explainBrokerTls(cause);
+    const reason = tls === undefined ? reasonOf(cause) : `${tls.what} ${tls.remedy}`;
+    throw new Error(`RabbitMQ at ${hostOf(address.url)} can't be used: ${reason}`, { cause });
   });
-  // The call that waits for an answer fails by itself; without a listener this event would end the process.
-  connection.on("error", () => undefined);
   try {
-    return await task(connection, names(config.BROKER_NAMESPACE));
+    return await task(connection, names(address.namespace));
   } finally {
     await connection.close().catch(() => undefined);
   }

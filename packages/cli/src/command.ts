@@ -1,10 +1,13 @@
 import type { Environment } from "@herald/common/config/read-config";
+import type { Clock } from "@herald/common/runtime/clock";
 
 /** What a command works with, besides its arguments. */
 export interface CommandContext {
   environment: Environment;
   /** Writes results, for a person or the next program. Text comes with its line breaks. */
   stdout: (text: string | Uint8Array) => void;
+  /** The system's where absent. */
+  clock?: Clock;
   /** Writes progress and problems, for a person. */
   stderr: (text: string) => void;
 }

@@ -1,5 +1,6 @@
 import { ConfigError } from "@herald/common/config/read-config";
 import { type Command, type CommandContext, EXIT, UsageError } from "./command.ts";
+import { doctorCommand } from "./doctor/doctor-command.ts";
 import { endpointsCommand } from "./endpoints/endpoints-command.ts";
 import { lagCommand } from "./lag-command.ts";
 import { migrateCommand } from "./migrate-command.ts";
@@ -7,6 +8,7 @@ import { rejectedCommand } from "./rejected/rejected-command.ts";
 import { rotateKeysCommand } from "./rotate-keys/rotate-keys-command.ts";
 
 const commands: Record<string, Command> = {
+  doctor: doctorCommand,
   migrate: migrateCommand,
   "rotate-keys": rotateKeysCommand,
   rejected: rejectedCommand,
@@ -23,11 +25,11 @@ ${Object.entries(commands)
   .map(([name, { summary }]) => `  ${name.padEnd(13)} ${summary}`)
   .join("\n")}
 
-It reads the same environment variables as the services: DATABASE_URL, AMQP_URL, BROKER_NAMESPACE, SECRET_KEYS,
-DATABASE_TIMEOUT_SECONDS. A value that
+It reads the same environment variables as the services: DATABASE_URL, DATABASE_CA_FILE, AMQP_URL, AMQP_CA_FILE,
+BROKER_NAMESPACE, SECRET_KEYS, DATABASE_TIMEOUT_SECONDS; doctor reads those that it judges too. A value that
 holds a secret may also come from a file that <NAME>_FILE names.
 
-Exit code: 0 done, 1 failed, 2 wrong arguments, 78 settings that can't be used.
+Exit code: 0 done, 1 failed or faults found, 2 wrong arguments, 78 settings that can't be used.
 `;
 
 /** Runs the command that the arguments name. Returns the process's exit code; by then it has written all problems to stderr. */

@@ -1,8 +1,8 @@
 import pg from "pg";
 import { ConfigError } from "../config/read-config.ts";
-import { explainTlsFailure, type TlsServer } from "../security/server-certificate.ts";
+import { explainTlsFailure, NO_TLS_CODE, type TlsServer } from "../security/server-certificate.ts";
 
-const SERVER: TlsServer = { name: "PostgreSQL", urlSetting: "DATABASE_URL", caSetting: "DATABASE_CA_FILE" };
+export const DATABASE_SERVER: TlsServer = { name: "PostgreSQL", urlSetting: "DATABASE_URL", caSetting: "DATABASE_CA_FILE" };
 
 /** pg's client. Where TLS fails, its error keeps its code and says what to do. */
 export class Client extends pg.Client {
@@ -19,9 +19,13 @@ export class Client extends pg.Client {
   }
 }
 
+/** The same error with the words, and with a code by which it is known again. */
 function inWords<T>(error: T): T {
-  const words = explainTlsFailure(error, SERVER);
-  if (words !== undefined) (error as Error).message = words;
+  const explanation = explainTlsFailure(error, DATABASE_SERVER);
+  if (explanation === undefined) return error;
+  const known = error as { message: string; code?: string };
+  known.message = `${explanation.what} ${explanation.remedy}`;
+  known.code ??= NO_TLS_CODE;
   return error;
 }
 

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { rootCertificates } from "node:tls";
 import { afterAll, describe, expect, test } from "@jest/globals";
 import { ConfigError } from "../config/read-config.ts";
-import { explainTlsFailure, readCaFile, tlsFailureOf } from "./server-certificate.ts";
+import { type Explanation, explainTlsFailure, readCaFile, tlsFailureOf } from "./server-certificate.ts";
 
 const server = { name: "PostgreSQL", urlSetting: "DATABASE_URL", caSetting: "DATABASE_CA_FILE" };
 const folder = mkdtempSync(join(tmpdir(), "herald-ca-"));
@@ -57,16 +57,17 @@ describe("a refusal by TLS", () => {
 
   test.each([
     ["SELF_SIGNED_CERT_IN_CHAIN", "name it by DATABASE_CA_FILE"],
-    ["CERT_HAS_EXPIRED", "Renew it"],
+    ["CERT_HAS_EXPIRED", "Renew it on the server"],
     ["CERT_NOT_YET_VALID", "Compare the clocks"],
     ["ERR_SSL_WRONG_VERSION_NUMBER", "does not speak TLS at this port"],
   ])("says what to do: %s", (code, words) => {
-    expect(explainTlsFailure(ofCode(code), server)).toContain(words);
+    const { what, remedy } = explainTlsFailure(ofCode(code), server) as Explanation;
+    expect(`${what} ${remedy}`).toContain(words);
   });
 
   test("names the host that was asked for and the names of the certificate", () => {
     const error = ofCode("ERR_TLS_CERT_ALTNAME_INVALID", { host: "db.internal", cert: { subjectaltname: "DNS:other" } });
-    expect(explainTlsFailure(error, server)).toContain("is for DNS:other, and not for db.internal");
+    expect(explainTlsFailure(error, server)?.what).toContain("is for DNS:other, and not for db.internal");
   });
 
   test("is told from other failures", () => {

@@ -49,6 +49,9 @@ export function readCaFile(setting: string, file: string | undefined): string | 
 /** Why no TLS connection came about. */
 export type TlsFailure = "authority" | "name" | "expired" | "not yet valid" | "no TLS";
 
+/** pg gives the error of a server that refuses TLS no code. */
+export const NO_TLS_CODE = "ERR_NO_TLS";
+
 /** By Node's codes. */
 const FAILURES: ReadonlyMap<unknown, TlsFailure> = new Map<unknown, TlsFailure>([
   ["SELF_SIGNED_CERT_IN_CHAIN", "authority"],
@@ -65,9 +68,10 @@ const FAILURES: ReadonlyMap<unknown, TlsFailure> = new Map<unknown, TlsFailure>(
   // What OpenSSL says of an answer that is no TLS.
   ["ERR_SSL_WRONG_VERSION_NUMBER", "no TLS"],
   ["ERR_SSL_PACKET_LENGTH_TOO_LONG", "no TLS"],
+  [NO_TLS_CODE, "no TLS"],
 ]);
 
-/** pg's words where the server refuses TLS; this error has no code. */
+/** pg's words for it. */
 const NO_TLS = /^The server does not support SSL connections/;
 
 /** Undefined where the error is about something else. */
@@ -77,31 +81,43 @@ export function tlsFailureOf(error: unknown): TlsFailure | undefined {
   return FAILURES.get(code);
 }
 
-/** What is wrong with a server's certificate, and what to do; undefined where the error is about something else. */
-export function explainTlsFailure(error: unknown, server: TlsServer): string | undefined {
+/** A failure, for the person who can act. */
+export interface Explanation {
+  what: string;
+  remedy: string;
+}
+
+/** What is wrong between this process and a server's TLS, and what to do; undefined where the error is about something else. */
+export function explainTlsFailure(error: unknown, server: TlsServer): Explanation | undefined {
   const { name, urlSetting, caSetting } = server;
   switch (tlsFailureOf(error)) {
     case "authority":
-      return (
-        `${name}'s certificate is from an authority that is not trusted here (${(error as { code: string }).code}). ` +
-        `Put the certificate of that authority into a PEM file, and name it by ${caSetting}.`
-      );
+      return {
+        what: `${name}'s certificate is from an authority that is not trusted here (${(error as { code: string }).code}).`,
+        remedy: `Put the certificate of that authority into a PEM file, and name it by ${caSetting}.`,
+      };
     case "name": {
       const { host, cert } = error as { host?: string; cert?: { subjectaltname?: string } };
-      return (
-        `${name}'s certificate is for ${cert?.subjectaltname ?? "other names"}, and not for ${host ?? "this host"}. ` +
-        `Write a name of the certificate into ${urlSetting}, or give the server a certificate for this one.`
-      );
+      return {
+        what: `${name}'s certificate is for ${cert?.subjectaltname ?? "other names"}, and not for ${host ?? "this host"}.`,
+        remedy: `Write a name of the certificate into ${urlSetting}, or give the server a certificate for this one.`,
+      };
     }
     case "expired":
-      return `${name}'s certificate, or that of its authority, has expired. Renew it; if it is valid, set this machine's clock.`;
+      return {
+        what: `${name}'s certificate, or that of its authority, has expired.`,
+        remedy: "Renew it on the server. If it is still valid, this machine's clock is wrong.",
+      };
     case "not yet valid":
-      return `${name}'s certificate, or that of its authority, is not valid yet. Compare the clocks of both machines.`;
+      return {
+        what: `${name}'s certificate, or that of its authority, is not valid yet.`,
+        remedy: "Compare the clocks of both machines.",
+      };
     case "no TLS":
-      return (
-        `${name} does not speak TLS at this port. Switch TLS on there, or name the port that has it in ${urlSetting}; ` +
-        `without TLS, ${caSetting} has to be absent.`
-      );
+      return {
+        what: `${name} does not speak TLS at this port.`,
+        remedy: `Switch TLS on there, or name the port that has it in ${urlSetting}. Without TLS, ${caSetting} has to be absent.`,
+      };
     case undefined:
       return undefined;
   }

@@ -83,7 +83,7 @@ test("RabbitMQ with a certificate that has expired is refused, with what to do",
   writeFileSync(join(folder, "server.key"), expired.key);
   // Else it uses what it has read for two minutes more.
   await node.control(["eval", "ssl:clear_pem_cache()."]);
-  expect(await outcome(tlsUrl(), authority.cert)).toContain("has expired. Renew it");
+  expect(await outcome(tlsUrl(), authority.cert)).toContain("has expired. Renew it on the server");
 });
 
 test("a URL without TLS beside a file of authorities is refused at the start", () => {

@@ -5,6 +5,7 @@ import { type KeyPair, makeAuthority } from "@herald/testkit/certificates/author
 import { certificates, type TestCertificates } from "@herald/testkit/harness/certificates";
 import { STACK_TIMEOUT_MS } from "@herald/testkit/harness/stack-client";
 import { type Postgres, startPostgres } from "@herald/testkit/stack/postgres";
+import { removePostgresData } from "@herald/testkit/stack/postgres-programs";
 import { afterAll, afterEach, beforeAll, expect, test } from "@jest/globals";
 import { ConfigError } from "../../src/config/read-config.ts";
 import { isDatabaseOutage } from "../../src/database/errors.ts";
@@ -23,10 +24,7 @@ afterEach(async () => {
   await server?.stop();
   server = undefined;
 });
-afterAll(async () => {
-  server = await startPostgres({ folder, pidFolder: join(folder, "pids"), disposable: true });
-  await server.remove();
-}, STACK_TIMEOUT_MS);
+afterAll(() => removePostgresData(folder));
 
 /** Starts the same server anew, with this certificate or without TLS. Returns its URL. */
 async function serverWith(tls?: KeyPair): Promise<string> {
@@ -80,7 +78,7 @@ test("PostgreSQL with a certificate for another name is refused, with both names
 
 test("PostgreSQL with a certificate that has expired is refused, with what to do", async () => {
   const url = await serverWith(made.expired);
-  expect(await outcome(url, made.caPem)).toContain("has expired. Renew it");
+  expect(await outcome(url, made.caPem)).toContain("has expired. Renew it on the server");
 });
 
 test("PostgreSQL without TLS is refused where there is a file of authorities", async () => {

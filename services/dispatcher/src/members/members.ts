@@ -7,7 +7,7 @@ import type { Log } from "@herald/common/telemetry/log";
 import type { DispatcherMetrics } from "../metrics.ts";
 import { beat } from "../sql/beat.ts";
 import { leave } from "../sql/leave.ts";
-import { clockDifferenceMs, NOT_READY_ABOVE_MS, WARN_ABOVE_MS } from "./clock-difference.ts";
+import { clockDifferenceMs, NOT_READY_ABOVE_MS, WARN_ABOVE_MS } from "@herald/common/runtime/clock-difference";
 import type { Share } from "./endpoint-share.ts";
 import { createMembership } from "./membership.ts";
 
