@@ -6,10 +6,10 @@ export interface CommandContext {
   environment: Environment;
   /** Writes results, for a person or the next program. Text comes with its line breaks. */
   stdout: (text: string | Uint8Array) => void;
-  /** The system's where absent. */
-  clock?: Clock;
   /** Writes progress and problems, for a person. */
   stderr: (text: string) => void;
+  /** The system's where absent. */
+  clock?: Clock;
 }
 
 /** One of the things that `herald` does. */

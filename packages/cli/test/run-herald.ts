@@ -2,6 +2,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
 import { projectFolder } from "@herald/testkit/stack/folders";
+import type { CommandContext } from "../src/command.ts";
 import { herald } from "../src/herald.ts";
 
 export interface Outcome {
@@ -30,9 +31,14 @@ export async function runHerald(args: readonly string[], environment: Record<str
 }
 
 /** The same in the test's own process, for tests with many calls. */
-export async function callHerald(args: readonly string[], environment: Record<string, string> = {}): Promise<Outcome> {
+export async function callHerald(
+  args: readonly string[],
+  environment: Record<string, string> = {},
+  more: Pick<CommandContext, "clock"> = {},
+): Promise<Outcome> {
   const texts = { stdout: "", stderr: "" };
   const code = await herald(args, {
+    ...more,
     environment,
     stdout: (text) => {
       texts.stdout += typeof text === "string" ? text : Buffer.from(text).toString("utf8");

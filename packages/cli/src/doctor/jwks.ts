@@ -68,8 +68,8 @@ const LEAST_RSA_BITS = 2048;
 const KINDS = ["rsa", "rsa-pss", "ec", "ed25519"];
 
 function isUsable(jwk: Record<string, unknown>): boolean {
-  if (jwk.use !== undefined && jwk.use !== "sig") return false;
   try {
+    if (jwk.use !== undefined && jwk.use !== "sig") return false;
     const { asymmetricKeyType = "", asymmetricKeyDetails } = createPublicKey({ key: jwk as JsonWebKey, format: "jwk" });
     return KINDS.includes(asymmetricKeyType) && (asymmetricKeyDetails?.modulusLength ?? LEAST_RSA_BITS) >= LEAST_RSA_BITS;
   } catch {

@@ -23,7 +23,7 @@ export function leftoversFindings(depths: readonly QueueDepth[], vhost: string):
     if (messages === 0) return [warning(`The queue ${queue} of an earlier Herald is still there.`, deletion)];
     return [
       fault(
-        `${plural(messages, "message")} wait in the queue ${queue} of an earlier Herald, which nobody reads.`,
+        `${plural(messages, "message")} ${messages === 1 ? "waits" : "wait"} in the queue ${queue} of an earlier Herald, which nobody reads.`,
         `Run that Herald's publisher until the queue is empty, then: ${deletion}`,
       ),
     ];
