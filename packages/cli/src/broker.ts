@@ -1,3 +1,4 @@
+import type { Duplex } from "node:stream";
 import { assertTls, explainBrokerTls } from "@herald/common/broker/tls";
 import { type Names, names } from "@herald/common/broker/topology";
 import { serviceSettings } from "@herald/common/config/common-settings";
@@ -10,6 +11,7 @@ import { hostOf, reasonOf } from "./database.ts";
 const { AMQP_URL, AMQP_CA_FILE, BROKER_NAMESPACE } = serviceSettings;
 
 const CONNECT_TIMEOUT_MS = 10_000;
+const CLOSE_TIMEOUT_MS = 2_000;
 
 export interface BrokerAddress {
   url: string;
@@ -38,6 +40,18 @@ export async function openBroker({ url, ca }: BrokerAddress): Promise<ChannelMod
   return connection;
 }
 
+
+/** A broker that is short of memory or disk stops reading, and would never answer the close. */
+export async function closeBroker(connection: ChannelModel): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, CLOSE_TIMEOUT_MS);
+  });
+  await Promise.race([connection.close().catch(() => undefined), late]);
+  clearTimeout(timer);
+  // Not in amqplib's types.
+  (connection.connection as { stream?: Duplex }).stream?.destroy();
+}
 /**
  * Runs a task on a connection to RabbitMQ, and closes the connection afterwards. The services wait for a broker that is
  * away; a command fails instead, since an operator waits for it.
@@ -55,7 +69,7 @@ export async function withBroker<T>(
   try {
     return await task(connection, names(address.namespace));
   } finally {
-    await connection.close().catch(() => undefined);
+    await closeBroker(connection);
   }
 }
 

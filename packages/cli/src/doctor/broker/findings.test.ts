@@ -1,5 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
 import type { Finding } from "../finding.ts";
+import { alarmFinding } from "./alarm.ts";
 import { leftoversFindings } from "./leftovers.ts";
 import { type Limits, limitsFindings } from "./limits.ts";
 import { wordsOf } from "./queues.ts";
@@ -24,7 +25,7 @@ test.each([
 });
 
 describe("the broker's limits", () => {
-  const right: Limits = { takesEvents: "taken", takesLargeMessages: "too large", frameMax: 16_384 };
+  const right: Limits = { takesEvents: true, takesLargeMessages: false, frameMax: 16_384 };
   const judge = (change: Partial<Limits>) => limitsFindings({ ...right, ...change }).map(say);
 
   test("are right as deploy/docker/rabbitmq.conf has them", () => {
@@ -32,15 +33,14 @@ describe("the broker's limits", () => {
   });
 
   test("are warnings where they are wider", () => {
-    expect(judge({ takesLargeMessages: "taken" })).toEqual([
+    expect(judge({ takesLargeMessages: true })).toEqual([
       expect.stringMatching(/^warning: .*more than 1 MiB.*max_message_size = 1048576.*only services that you trust/),
     ]);
     expect(judge({ frameMax: 131_072 })).toEqual([expect.stringMatching(/^warning: .*131072.*frame_max = 16384/)]);
   });
 
-  test("are faults where no event passes", () => {
-    expect(judge({ takesEvents: "too large" })).toEqual([expect.stringMatching(/^fault: .*max_message_size/)]);
-    expect(judge({ takesEvents: "blocked" })).toEqual([expect.stringMatching(/^fault: .*alarm.*rabbitmq-diagnostics alarms/)]);
+  test("are a fault where not every event passes", () => {
+    expect(judge({ takesEvents: false })).toEqual([expect.stringMatching(/^fault: .*max_message_size/)]);
   });
 });
 
@@ -93,4 +93,9 @@ test.each([
     what: expect.stringContaining(what),
     remedy: expect.stringContaining(remedy),
   });
+});
+
+test("an alarm of the broker is a fault, with the command that says which", () => {
+  expect(alarmFinding(false).status).toBe("ok");
+  expect(say(alarmFinding(true))).toMatch(/^fault: .*takes no messages.*rabbitmq-diagnostics alarms/);
 });

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import type { ConfirmChannel } from "amqplib";
 import type { Check } from "../check.ts";
 import { type Finding, fault, ok } from "../finding.ts";
-import { ACCESS_REFUSED, type BrokerSubject, onChannel, replyCodeOf } from "./subject.ts";
+import { ACCESS_REFUSED, type BrokerSubject, confirmed, onChannel, replyCodeOf } from "./subject.ts";
 
 const REPLIES = "amq.rabbitmq.reply-to";
 
@@ -20,7 +20,7 @@ export const brokerRights: Check<BrokerSubject> = {
 async function firstRefusal(channel: ConfirmChannel, queue: string): Promise<string | undefined> {
   const steps: [string, () => Promise<unknown>][] = [
     ["configure", () => channel.assertQueue(queue, { exclusive: true, autoDelete: true })],
-    ["write to the default exchange", () => confirmed(channel, queue)],
+    ["write to the default exchange", () => confirmed(channel, queue, Buffer.from("doctor"))],
     ["read", () => channel.get(queue, { noAck: true })],
     ["read replies", () => channel.consume(REPLIES, () => undefined, { noAck: true })],
   ];
@@ -35,13 +35,6 @@ async function firstRefusal(channel: ConfirmChannel, queue: string): Promise<str
   return undefined;
 }
 
-/** A refusal closes the channel, before any confirm. */
-function confirmed(channel: ConfirmChannel, queue: string): Promise<void> {
-  return new Promise((resolve, reject) => {
-    channel.once("error", reject);
-    channel.sendToQueue(queue, Buffer.from("doctor"), {}, () => resolve());
-  });
-}
 
 export function rightsFinding(
   refused: string | undefined,

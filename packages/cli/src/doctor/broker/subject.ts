@@ -6,7 +6,7 @@ export interface BrokerSubject {
   connection: ChannelModel;
   names: Names;
   namespace: string;
-  /** BROKER_NAMESPACE's virtual host, as rabbitmqctl names it. */
+  /** The virtual host, as rabbitmqctl names it. */
   vhost: string;
 }
 
@@ -42,3 +42,17 @@ export function replyCodeOf(error: unknown): number | undefined {
 export const ACCESS_REFUSED = 403;
 export const NOT_FOUND = 404;
 export const PRECONDITION_FAILED = 406;
+
+/**
+ * Publishes to a queue, which need not exist, and waits for the confirm.
+ *
+ * @throws the refusal, which closes the channel instead of a confirm
+ */
+export function confirmed(channel: ConfirmChannel, queue: string, content: Buffer): Promise<void> {
+  return new Promise((resolve, reject) => {
+    channel.once("error", reject);
+    channel.sendToQueue(queue, content, {}, (error: unknown) => {
+      if (error === null) resolve();
+    });
+  });
+}
