@@ -14,7 +14,7 @@ beside services, several times at once, and again: no migration is applied twice
   async run(args, context) {
     if (args.length > 0) throw new UsageError("It takes no arguments.");
     const { url, ca } = databaseAddress(context);
-    const { applied } = await migrate(url, { ca });
+    const { applied } = await migrate(url, { ca, onProgress: context.progress });
     context.stdout(applied.length === 0 ? "The database is up to date.\n" : `Applied ${applied.join(", ")}.\n`);
   },
 };

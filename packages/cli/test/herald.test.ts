@@ -9,12 +9,12 @@ const UNREACHABLE = {
 test("herald without a command lists the commands, and fails", async () => {
   const { code, stdout, stderr } = await runHerald([]);
   expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
-  for (const name of ["migrate", "rotate-keys", "rejected", "lag", "endpoints"]) expect(stderr).toContain(`  ${name} `);
+  for (const name of ["doctor", "migrate", "rotate-keys", "rejected", "lag", "endpoints"]) expect(stderr).toContain(`  ${name} `);
 });
 
 test("herald --help lists the commands, and each command has help of its own", async () => {
   expect(await runHerald(["--help"])).toMatchObject({ code: 0, stderr: "" });
-  for (const name of ["migrate", "rotate-keys", "rejected", "lag", "endpoints"]) {
+  for (const name of ["doctor", "migrate", "rotate-keys", "rejected", "lag", "endpoints"]) {
     const { code, stdout, stderr } = await callHerald([name, "--help"]);
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
     expect(stdout).toContain(`herald ${name}: `);
@@ -24,6 +24,10 @@ test("herald --help lists the commands, and each command has help of its own", a
 test.each([
   [["sing"]],
   [["toString"]],
+  [["doctor", "now"]],
+  [["doctor", "--url", "receiver.example"]],
+  [["doctor", "--processes", "0"]],
+  [["doctor", "--service", "all"]],
   [["migrate", "now"]],
   [["lag", "--xml"]],
   [["rejected"]],

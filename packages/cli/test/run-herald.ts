@@ -27,6 +27,7 @@ export async function runHerald(args: readonly string[], environment: Record<str
     outcome.stderr += text;
   });
   [outcome.code] = (await once(child, "close")) as [number | null];
+  outcome.stderr = withoutProgress(outcome.stderr);
   return outcome;
 }
 
@@ -47,5 +48,10 @@ export async function callHerald(
       texts.stderr += text;
     },
   });
-  return { code, ...texts };
+  return { code, stdout: texts.stdout, stderr: withoutProgress(texts.stderr) };
+}
+
+/** On a slow machine a command says what it is at. */
+function withoutProgress(stderr: string): string {
+  return stderr.replaceAll(/^herald .* \(\d+ s\)\n/gm, "");
 }

@@ -39,7 +39,7 @@ Exit code: 0 no faults, 1 faults, 2 it could not run.
       url: urlOf(values.url),
       processes: positiveInteger("--processes", values.processes),
       service: serviceOf(values.service),
-      onCheck: () => undefined,
+      onCheck: (check) => context.progress(`looks at: ${check}`),
     });
     context.stdout(values.json ? reportJson(findings) : reportText(findings));
     const { faults } = count(findings);
