@@ -39,7 +39,7 @@ const ofOneService = {
  */
 export async function diagnose(context: CommandContext, options: DiagnosisOptions): Promise<NamedFinding[]> {
   const { environment, clock = systemClock } = context;
-  const { onCheck } = options;
+  const { onCheck, processes, service } = options;
   if (!["DATABASE_URL", "AMQP_URL"].some((name) => environment[name] || environment[`${name}_FILE`])) {
     throw new UsageError("Give it the services' settings, DATABASE_URL and AMQP_URL first of all.");
   }
@@ -50,7 +50,7 @@ export async function diagnose(context: CommandContext, options: DiagnosisOption
   const identity = read(findings, () => readConfig({ AUTH_JWKS_URL: ofOneService.AUTH_JWKS_URL }, environment));
   const outside = read(findings, () => readWayOut(environment, options.url));
 
-  if (database) findings.push(...(await diagnosePostgres({ ...database, ...options, clock, secretBox: box }, onCheck)));
+  if (database) findings.push(...(await diagnosePostgres({ ...database, processes, service, clock, secretBox: box }, onCheck)));
   if (broker) findings.push(...(await diagnoseBroker(broker, onCheck)));
   if (identity) findings.push(...(await runChecks([jwks], { jwksUrl: identity.AUTH_JWKS_URL }, onCheck)));
   if (outside) findings.push(...(await runChecks([wayOut], outside, onCheck)));

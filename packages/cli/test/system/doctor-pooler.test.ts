@@ -3,24 +3,23 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { askForPgbouncer, STACK_TIMEOUT_MS } from "@herald/testkit/harness/stack-client";
 import { type PgbouncerOptions, startPgbouncer } from "@herald/testkit/stack/pgbouncer";
-import { afterAll, beforeAll, expect, test } from "@jest/globals";
+import { beforeAll, expect, test } from "@jest/globals";
 import type { NamedFinding } from "../../src/doctor/finding.ts";
 import { useOwnPostgres } from "../doctor-environment.ts";
 import { callHerald } from "../run-herald.ts";
 
 const postgres = useOwnPostgres();
-const folder = mkdtempSync(join(tmpdir(), "herald-pooler-"));
 let program = "";
 
 beforeAll(async () => {
   program = (await askForPgbouncer()).executable;
 }, STACK_TIMEOUT_MS);
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 /** What the doctor says of a database behind a PgBouncer, by the names of the checks. */
 async function findingsBehind(poolMode: PgbouncerOptions["poolMode"]): Promise<Map<string, NamedFinding>> {
+  const folder = mkdtempSync(join(tmpdir(), "herald-pooler-"));
   const pgbouncer = await startPgbouncer(program, {
-    folder: join(folder, poolMode),
+    folder,
     databaseUrl: postgres.url(),
     poolMode,
     ignoredParameters: ["statement_timeout", "options"],
@@ -34,6 +33,7 @@ async function findingsBehind(poolMode: PgbouncerOptions["poolMode"]): Promise<M
     return new Map(findings.map((finding) => [finding.check, finding]));
   } finally {
     await pgbouncer.stop();
+    rmSync(folder, { recursive: true, force: true });
   }
 }
 

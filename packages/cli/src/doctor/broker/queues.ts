@@ -1,5 +1,5 @@
 import { declaredQueues } from "@herald/common/broker/topology";
-import type { ChannelModel, Options } from "amqplib";
+import type { Channel, ChannelModel, Options } from "amqplib";
 import { reasonOf } from "../../database.ts";
 import type { Check } from "../check.ts";
 import { type Finding, fault, ok } from "../finding.ts";
@@ -28,10 +28,9 @@ export const queues: Check<BrokerSubject> = {
 };
 
 interface Questions {
-  look(channel: Pick<ChannelOf, "checkQueue" | "checkExchange">): Promise<unknown>;
-  declare(channel: Pick<ChannelOf, "assertQueue" | "assertExchange">): Promise<unknown>;
+  look(channel: Channel): Promise<unknown>;
+  declare(channel: Channel): Promise<unknown>;
 }
-type ChannelOf = Awaited<ReturnType<ChannelModel["createChannel"]>>;
 
 function questionsAbout(queue: string, options: Options.AssertQueue): Questions {
   return {
