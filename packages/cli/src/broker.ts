@@ -40,7 +40,6 @@ export async function openBroker({ url, ca }: BrokerAddress): Promise<ChannelMod
   return connection;
 }
 
-
 /** A broker that is short of memory or disk stops reading, and would never answer the close. */
 export async function closeBroker(connection: ChannelModel): Promise<void> {
   let timer: NodeJS.Timeout | undefined;

@@ -18,10 +18,7 @@ export function databaseAddress({ environment }: CommandContext): { url: string;
 }
 
 /** Runs a task on the database that `DATABASE_URL` names, and closes the connections afterwards. */
-export async function withDatabase<T>(
-  context: CommandContext,
-  task: (prisma: PrismaClient) => Promise<T>,
-): Promise<T> {
+export async function withDatabase<T>(context: CommandContext, task: (prisma: PrismaClient) => Promise<T>): Promise<T> {
   const { url, ca } = databaseAddress(context);
   const database = openDatabase(url, { ca, poolSize: 2, applicationName: "herald-cli" });
   try {

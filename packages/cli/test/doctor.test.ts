@@ -190,13 +190,17 @@ describe("of the database", () => {
     const onTable = await withSql("revoke delete on due from herald_app", "grant delete on due to herald_app", () =>
       complaints({}),
     );
-    expect(onTable).toEqual(only("fault", "user's rights", /herald_app lacks: delete on due\./, /grant select, insert/));
+    expect(onTable).toEqual(
+      only("fault", "user's rights", /herald_app lacks: delete on due\./, /grant select, insert/),
+    );
     const onFunction = await withSql(
       "revoke execute on function make_partitions(date) from herald_app",
       "grant execute on function make_partitions(date) to herald_app",
       () => complaints({}),
     );
-    expect(onFunction).toEqual(only("fault", "user's rights", /execute on function make_partitions\(date\)/, /grant execute/));
+    expect(onFunction).toEqual(
+      only("fault", "user's rights", /execute on function make_partitions\(date\)/, /grant execute/),
+    );
     const onColumn = await withSql(
       "revoke update (due_at) on due from herald_dispatcher",
       "grant update (due_at) on due to herald_dispatcher",
@@ -211,7 +215,11 @@ describe("of the database", () => {
 
   test("the doctor warns of a user who owns the tables", async () => {
     const found = await complaints({ settings: { DATABASE_URL: postgres.url("herald_owner") } });
-    expect(found[0]).toMatchObject({ status: "warning", check: "user's rights", what: expect.stringMatching(/owns the tables/) });
+    expect(found[0]).toMatchObject({
+      status: "warning",
+      check: "user's rights",
+      what: expect.stringMatching(/owns the tables/),
+    });
     expect(found.every(({ status }) => status === "warning")).toBe(true);
   });
 
@@ -279,7 +287,11 @@ describe("of the database", () => {
 describe("of the settings", () => {
   test("the doctor finds those that can't be used, goes on with the others, and shows no secret", async () => {
     const found = await complaints({
-      settings: { SECRET_KEYS: "k1:do-not-show", DATABASE_CA_FILE: join(folder, "absent.pem"), DATABASE_POOL_SIZE: "0" },
+      settings: {
+        SECRET_KEYS: "k1:do-not-show",
+        DATABASE_CA_FILE: join(folder, "absent.pem"),
+        DATABASE_POOL_SIZE: "0",
+      },
     });
     expect(found.map(({ check }) => check)).toEqual(["settings", "settings"]);
     expect(found[0]?.what).toContain('key "k1" is not Base64');
@@ -362,7 +374,9 @@ describe("of the broker", () => {
 
   test("the doctor finds that the broker takes no messages", async () => {
     await node.control(["set_vm_memory_high_watermark", "absolute", "1MB"]);
-    await eventually(async () => expect(await node.control(["eval", "rabbit_alarm:get_alarms()."])).toContain("memory"));
+    await eventually(async () =>
+      expect(await node.control(["eval", "rabbit_alarm:get_alarms()."])).toContain("memory"),
+    );
     const found = await complaints({ settings: { AMQP_URL: node.url, BROKER_NAMESPACE: "alarmed" } });
     await node.control(["set_vm_memory_high_watermark", "0.4"]);
     expect(found).toEqual(only("fault", "RabbitMQ", /memory or disk alarm/, /rabbitmq-diagnostics alarms/));
@@ -373,7 +387,9 @@ describe("of the broker", () => {
     const queue = `${namespace}.events.inbox.3`;
     await onBroker((channel) => channel.assertQueue(queue, { durable: true }));
     const found = await complaints({ settings: { BROKER_NAMESPACE: namespace } });
-    expect(found).toEqual(only("fault", "queues and exchanges", /inbox\.3 is another one: .*Herald declares/, /delete_queue/));
+    expect(found).toEqual(
+      only("fault", "queues and exchanges", /inbox\.3 is another one: .*Herald declares/, /delete_queue/),
+    );
     expect(found[0]?.remedy).toContain(queue);
   });
 
@@ -402,7 +418,9 @@ describe("of the broker", () => {
 describe("of what is outside", () => {
   test("the doctor finds a key server that does not answer, or has no usable key", async () => {
     const away = await complaints({ settings: { AUTH_JWKS_URL: "http://127.0.0.1:1/jwks" } });
-    expect(away).toEqual(only("fault", "identity provider's keys", /Nothing listens at 127\.0\.0\.1:1/, /AUTH_JWKS_URL/));
+    expect(away).toEqual(
+      only("fault", "identity provider's keys", /Nothing listens at 127\.0\.0\.1:1/, /AUTH_JWKS_URL/),
+    );
     const before = keySet;
     keySet = '{"keys":[]}';
     const empty = await complaints({});

@@ -34,6 +34,7 @@ const UNDEFINED_COLUMN = "42703";
 function unfinished(error: unknown): Finding {
   const state = sqlStateOf(error);
   if (state === INSUFFICIENT_PRIVILEGE) return skipped("This user may not look at it.");
-  if (state === UNDEFINED_TABLE || state === UNDEFINED_COLUMN) return skipped("The schema is not there, or not up to date.");
+  if (state === UNDEFINED_TABLE || state === UNDEFINED_COLUMN)
+    return skipped("The schema is not there, or not up to date.");
   return fault(`It can't be examined: ${reasonOf(error)}`, "Look for this message in the log of the server.");
 }

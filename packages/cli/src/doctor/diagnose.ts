@@ -50,7 +50,8 @@ export async function diagnose(context: CommandContext, options: DiagnosisOption
   const identity = read(findings, () => readConfig({ AUTH_JWKS_URL: ofOneService.AUTH_JWKS_URL }, environment));
   const outside = read(findings, () => readWayOut(environment, options.url));
 
-  if (database) findings.push(...(await diagnosePostgres({ ...database, processes, service, clock, secretBox: box }, onCheck)));
+  if (database)
+    findings.push(...(await diagnosePostgres({ ...database, processes, service, clock, secretBox: box }, onCheck)));
   if (broker) findings.push(...(await diagnoseBroker(broker, onCheck)));
   if (identity) findings.push(...(await runChecks([jwks], { jwksUrl: identity.AUTH_JWKS_URL }, onCheck)));
   if (outside) findings.push(...(await runChecks([wayOut], outside, onCheck)));

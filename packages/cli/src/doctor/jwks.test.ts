@@ -1,11 +1,12 @@
-import { generateKeyPairSync } from "node:crypto";
+import { generateKeyPairSync, type KeyObject } from "node:crypto";
 import { expect, test } from "@jest/globals";
 import { keysFinding } from "./jwks.ts";
 
 const jwkOf = (kind: "rsa" | "ec" | "ed25519" | "x25519", bits = 2048) => {
   const options = { modulusLength: bits, namedCurve: "P-256" };
-  // biome-ignore lint/suspicious/noExplicitAny: its overloads go by the kind.
-  return generateKeyPairSync(kind as any, options as any).publicKey.export({ format: "jwk" });
+  // biome-ignore lint/suspicious/noExplicitAny: its overloads go by the kind, each with other options.
+  const { publicKey } = generateKeyPairSync(kind as any, options as any) as unknown as { publicKey: KeyObject };
+  return publicKey.export({ format: "jwk" });
 };
 const judge = (keys: unknown, status = 200) => {
   const { what, remedy, ...rest } = keysFinding({ host: "identity", status, text: JSON.stringify({ keys }) });
@@ -25,7 +26,10 @@ test.each([
   ["a shared secret", [{ kty: "oct", k: "c2VjcmV0" }]],
   ["a broken one", [{ kty: "RSA", n: "x" }, "text"]],
 ])("a provider without a usable key is a fault: %s", (_what, keys) => {
-  expect(judge(keys)).toMatchObject({ status: "fault", words: expect.stringMatching(/none that tokens.*Have the provider sign/) });
+  expect(judge(keys)).toMatchObject({
+    status: "fault",
+    words: expect.stringMatching(/none that tokens.*Have the provider sign/),
+  });
 });
 
 test("an answer that is no key set is a fault that names where the address stands", () => {

@@ -18,7 +18,8 @@ export const jwks: Check<IdentitySubject> = {
   name: "identity provider's keys",
   async examine({ jwksUrl }) {
     if (jwksUrl === undefined) return skipped("AUTH_JWKS_URL is not set here.");
-    if (!URL.canParse(jwksUrl)) return fault("AUTH_JWKS_URL is no URL.", "Write it as https://identity.example.com/jwks.");
+    if (!URL.canParse(jwksUrl))
+      return fault("AUTH_JWKS_URL is no URL.", "Write it as https://identity.example.com/jwks.");
     const { host } = new URL(jwksUrl);
     try {
       const response = await fetch(jwksUrl, {
@@ -38,7 +39,10 @@ function keyServerFinding(error: unknown, host: string): Finding {
   if (tls) return fault(tls.what, tls.remedy);
   return (
     unreachable(error, { name: "the key server", host, urlSetting: SERVER.urlSetting }) ??
-    fault(`The key server at ${host} can't be asked: ${reasonOf(error)}.`, "Correct AUTH_JWKS_URL, or open the way to it.")
+    fault(
+      `The key server at ${host} can't be asked: ${reasonOf(error)}.`,
+      "Correct AUTH_JWKS_URL, or open the way to it.",
+    )
   );
 }
 
@@ -71,7 +75,9 @@ function isUsable(jwk: Record<string, unknown>): boolean {
   try {
     if (jwk.use !== undefined && jwk.use !== "sig") return false;
     const { asymmetricKeyType = "", asymmetricKeyDetails } = createPublicKey({ key: jwk as JsonWebKey, format: "jwk" });
-    return KINDS.includes(asymmetricKeyType) && (asymmetricKeyDetails?.modulusLength ?? LEAST_RSA_BITS) >= LEAST_RSA_BITS;
+    return (
+      KINDS.includes(asymmetricKeyType) && (asymmetricKeyDetails?.modulusLength ?? LEAST_RSA_BITS) >= LEAST_RSA_BITS
+    );
   } catch {
     return false;
   }

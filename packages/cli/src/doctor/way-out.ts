@@ -85,6 +85,9 @@ export function wayOutFinding(error: unknown, host: string): Finding {
   if (tls) return fault(tls.what, tls.remedy);
   return (
     unreachable(error, { name: "the receiver", host, urlSetting: "--url" }) ??
-    fault(`${host} can't be reached: ${reasonOf(error)}.`, "Open the way out for dispatchers: port 443 to the internet.")
+    fault(
+      `${host} can't be reached: ${reasonOf(error)}.`,
+      "Open the way out for dispatchers: port 443 to the internet.",
+    )
   );
 }

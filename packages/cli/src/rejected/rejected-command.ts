@@ -1,6 +1,6 @@
 import { parseArgs } from "node:util";
 import { withBroker } from "../broker.ts";
-import { type Command, type RunContext, positiveInteger, UsageError } from "../command.ts";
+import { type Command, positiveInteger, type RunContext, UsageError } from "../command.ts";
 import { oneLine, printable, table } from "../output.ts";
 import { factsOf, originalHeaders } from "./rejected-message.ts";
 import { type HeldMessage, type RejectedQueue, withRejectedQueue } from "./rejected-queue.ts";
@@ -133,11 +133,7 @@ function idsOf(positionals: string[]): string[] {
 }
 
 /** Reads the whole queue and holds it, so that each message is seen once. */
-async function find(
-  queue: RejectedQueue,
-  ids: readonly string[],
-  { progress }: RunContext,
-): Promise<HeldMessage[]> {
+async function find(queue: RejectedQueue, ids: readonly string[], { progress }: RunContext): Promise<HeldMessage[]> {
   let read = 0;
   const found: HeldMessage[] = [];
   for await (const message of queue.messages()) {

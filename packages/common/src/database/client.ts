@@ -2,7 +2,11 @@ import pg from "pg";
 import { ConfigError } from "../config/read-config.ts";
 import { explainTlsFailure, NO_TLS_CODE, type TlsServer } from "../security/server-certificate.ts";
 
-export const DATABASE_SERVER: TlsServer = { name: "PostgreSQL", urlSetting: "DATABASE_URL", caSetting: "DATABASE_CA_FILE" };
+export const DATABASE_SERVER: TlsServer = {
+  name: "PostgreSQL",
+  urlSetting: "DATABASE_URL",
+  caSetting: "DATABASE_CA_FILE",
+};
 
 /** pg's client. Where TLS fails, its error keeps its code and says what to do. */
 export class Client extends pg.Client {

@@ -39,12 +39,13 @@ describe("a file of certificate authorities", () => {
     expect(problem).toContain("absent.pem");
   });
 
-  test.each([["empty", ""], ["a key", "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n"], ["DER", "0\x82"]])(
-    "is refused where it holds no certificate: %s",
-    (_what, text) => {
-      expect(problemOf(fileOf(text))).toContain("holds no certificate in PEM");
-    },
-  );
+  test.each([
+    ["empty", ""],
+    ["a key", "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n"],
+    ["DER", "0\x82"],
+  ])("is refused where it holds no certificate: %s", (_what, text) => {
+    expect(problemOf(fileOf(text))).toContain("holds no certificate in PEM");
+  });
 
   test("is refused where one of its certificates is damaged", () => {
     const damaged = "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n";
@@ -66,7 +67,10 @@ describe("a refusal by TLS", () => {
   });
 
   test("names the host that was asked for and the names of the certificate", () => {
-    const error = ofCode("ERR_TLS_CERT_ALTNAME_INVALID", { host: "db.internal", cert: { subjectaltname: "DNS:other" } });
+    const error = ofCode("ERR_TLS_CERT_ALTNAME_INVALID", {
+      host: "db.internal",
+      cert: { subjectaltname: "DNS:other" },
+    });
     expect(explainTlsFailure(error, server)?.what).toContain("is for DNS:other, and not for db.internal");
   });
 

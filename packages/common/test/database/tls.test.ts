@@ -98,6 +98,8 @@ test("a service does not start with a file of authorities that can't be used", a
     HTTP_HOST: "127.0.0.1",
     OPERATIONS_PORT: 0,
     LOG_LEVEL: "error",
+    DATABASE_CA_FILE: undefined,
+    AMQP_CA_FILE: undefined,
   } as const;
   for (const [name, file] of [
     ["DATABASE_CA_FILE", key],

@@ -7,7 +7,12 @@ import { removePostgresData } from "../stack/postgres-programs.ts";
 import { endAllNow } from "../stack/processes.ts";
 import { findOrFetchPrometheus } from "../stack/prometheus.ts";
 import { findOrInstallRabbitmq, startRabbitmq } from "../stack/rabbitmq.ts";
-import { findOrInstallChromium, findOrInstallGo, findOrInstallMono, findOrInstallPgbouncer } from "../stack/test-programs.ts";
+import {
+  findOrInstallChromium,
+  findOrInstallGo,
+  findOrInstallMono,
+  findOrInstallPgbouncer,
+} from "../stack/test-programs.ts";
 import { makeTemplateDatabase } from "./template-database.ts";
 
 /** What a test file needs to know of PostgreSQL. */

@@ -59,23 +59,29 @@ test("queues of an earlier Herald are named: empty ones to be deleted, others to
   expect(leftoversFindings([absent], "/").map(say)).toEqual([expect.stringMatching(/^ok/)]);
   expect(leftoversFindings([empty, full], "/").map(say)).toEqual([
     expect.stringMatching(/^warning: .*rabbitmqctl delete_queue --vhost \/ --if-empty herald\.dispatch\.first$/),
-    expect.stringMatching(/^fault: 3 messages wait in the queue herald\.events\.inbox.*publisher until the queue is empty/),
+    expect.stringMatching(
+      /^fault: 3 messages wait in the queue herald\.events\.inbox.*publisher until the queue is empty/,
+    ),
   ]);
 });
 
 test("the broker's words about another argument are put shortly", () => {
   const said = (rest: string) =>
-    wordsOf(`Operation failed: QueueDeclare; 406 (PRECONDITION-FAILED) with message "PRECONDITION_FAILED - inequivalent arg ${rest}"`);
+    wordsOf(
+      `Operation failed: QueueDeclare; 406 (PRECONDITION-FAILED) with message "PRECONDITION_FAILED - inequivalent arg ${rest}"`,
+    );
   expect(said("'x-queue-type' for queue 'q' in vhost '/': received 'quorum' but current is 'classic'")).toBe(
     "x-queue-type is 'classic', and Herald declares 'quorum'",
   );
   expect(
-    said("'x-max-length' for queue 'q' in vhost '/': received the value '20000' of type 'signedint' but current is none"),
+    said(
+      "'x-max-length' for queue 'q' in vhost '/': received the value '20000' of type 'signedint' but current is none",
+    ),
   ).toBe("x-max-length is none, and Herald declares '20000'");
   expect(wordsOf("something else")).toBe("something else");
 });
 
-const ended = "Handshake terminated by server: 403 (ACCESS-REFUSED) with message \"ACCESS_REFUSED - Login was refused\"";
+const ended = 'Handshake terminated by server: 403 (ACCESS-REFUSED) with message "ACCESS_REFUSED - Login was refused"';
 const noVhost = 'Connection closed: 530 (NOT-ALLOWED) with message "NOT_ALLOWED - vhost nowhere not found"';
 
 test.each([

@@ -35,7 +35,6 @@ async function firstRefusal(channel: ConfirmChannel, queue: string): Promise<str
   return undefined;
 }
 
-
 export function rightsFinding(
   refused: string | undefined,
   { namespace, vhost }: { namespace: string; vhost: string },

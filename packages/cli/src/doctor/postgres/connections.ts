@@ -40,8 +40,16 @@ export function connectionsFinding(
   const needed = processes * (poolSize + 1) + SPARE;
   const limits = [
     { free: server - others, what: "the server", raise: "max_connections" },
-    { free: role < 0 ? Number.POSITIVE_INFINITY : role, what: "this user's limit", raise: "the user's connection limit" },
-    { free: database < 0 ? Number.POSITIVE_INFINITY : database, what: "the database's limit", raise: "the database's connection limit" },
+    {
+      free: role < 0 ? Number.POSITIVE_INFINITY : role,
+      what: "this user's limit",
+      raise: "the user's connection limit",
+    },
+    {
+      free: database < 0 ? Number.POSITIVE_INFINITY : database,
+      what: "the database's limit",
+      raise: "the database's connection limit",
+    },
   ];
   const tightest = limits.reduce((least, each) => (each.free < least.free ? each : least));
   const wanted = `${processes} processes with DATABASE_POOL_SIZE=${poolSize} may open ${needed} connections`;

@@ -52,7 +52,10 @@ async function overServiceConnection(given: DatabaseGiven, onCheck: OnCheck): Pr
     );
     if (refusal) return [{ check, ...refusal }];
     const { queries } = database;
-    return [{ check, ...ok("It is made.") }, ...(await runChecks(STORED_CHECKS, { queries, clock, secretBox }, onCheck))];
+    return [
+      { check, ...ok("It is made.") },
+      ...(await runChecks(STORED_CHECKS, { queries, clock, secretBox }, onCheck)),
+    ];
   } finally {
     await database.close();
   }

@@ -38,7 +38,9 @@ test("each setting by which PostgreSQL does not wait for its disk is a fault", (
   const right = { fsync: "on", full_page_writes: "on", synchronous_commit: "on" };
   expect(durabilityFinding({ ...right, synchronous_commit: "remote_write" }).status).toBe("ok");
   for (const name of Object.keys(right)) {
-    expect(say(durabilityFinding({ ...right, [name]: "off" }))).toMatch(new RegExp(`^fault: ${name} is off.*Set ${name} to on`));
+    expect(say(durabilityFinding({ ...right, [name]: "off" }))).toMatch(
+      new RegExp(`^fault: ${name} is off.*Set ${name} to on`),
+    );
   }
   expect(say(durabilityFinding({ ...right, fsync: "off", full_page_writes: "off" }))).toContain(
     "fsync and full_page_writes are off",
@@ -94,7 +96,9 @@ describe("the schema", () => {
   });
 
   test("is a fault without a migration, with half of one, and with another text of one", () => {
-    expect(say(schemaFinding(migrations, []))).toMatch(/^fault: 2 of 2 migrations missing: 1_init, 2_more.*herald migrate/);
+    expect(say(schemaFinding(migrations, []))).toMatch(
+      /^fault: 2 of 2 migrations missing: 1_init, 2_more.*herald migrate/,
+    );
     expect(say(schemaFinding(migrations, applied.slice(0, 1)))).toMatch(/missing: 2_more/);
     const cutOff = [{ name: "1_init", checksum: "a", finished: false }];
     expect(say(schemaFinding(migrations, cutOff))).toMatch(/^fault: Migration 1_init failed.*Run herald migrate/);
@@ -116,7 +120,9 @@ test.each([
 test("a signing secret that can't be opened is a fault, with the count and the reason", () => {
   const none = { all: 0, unreadable: 0, older: 0, reason: "" };
   expect(keyRingFinding(none).status).toBe("ok");
-  expect(say(keyRingFinding({ ...none, all: 7, older: 2 }))).toMatch(/^ok: 7 signing secrets open, 2 of them by an older key/);
+  expect(say(keyRingFinding({ ...none, all: 7, older: 2 }))).toMatch(
+    /^ok: 7 signing secrets open, 2 of them by an older key/,
+  );
   expect(say(keyRingFinding({ all: 7, unreadable: 3, older: 3, reason: 'Sealed with key "k0"' }))).toMatch(
     /^fault: 3 of 7 signing secrets can't be opened.*Sealed with key "k0".*Put the missing key back/,
   );
@@ -135,7 +141,9 @@ test.each([
 describe("a user", () => {
   const user = { user: "herald_app", usesSchema: true, isSuperuser: false, ownsTables: false, seesOthers: true };
   const judge = (change: Partial<typeof user>, missing: string[] = [], service?: "publisher" | "dispatcher") =>
-    rightsFindings({ ...user, ...change }, missing, service).map(say).join("\n");
+    rightsFindings({ ...user, ...change }, missing, service)
+      .map(say)
+      .join("\n");
 
   test("with the rights of the services, and no more, is right", () => {
     expect(judge({})).toMatch(/^ok: herald_app may do what the services need\. $/);
@@ -161,7 +169,11 @@ test.each([
   [{ code: "ENOTFOUND" }, "is not known here", "DATABASE_URL"],
   [{ code: "EHOSTUNREACH" }, "can't be reached", "firewall"],
   [{ message: "timeout expired" }, "does not answer", "network policy"],
-  [{ code: "28P01", message: "password authentication failed" }, "refuses this user", "user and password in DATABASE_URL"],
+  [
+    { code: "28P01", message: "password authentication failed" },
+    "refuses this user",
+    "user and password in DATABASE_URL",
+  ],
   [{ code: "28000", message: "no pg_hba.conf entry for host, no encryption" }, "asks for TLS", "DATABASE_CA_FILE"],
   [{ code: "28000", message: "no pg_hba.conf entry for host" }, "refuses this user", "pg_hba.conf"],
   [{ code: "3D000", message: 'database "x" does not exist' }, 'database "x" does not exist', "Create the database"],

@@ -52,5 +52,9 @@ export function keyRingFinding({ all, unreadable, older, reason }: SecretCounts)
     );
   }
   if (all === 0) return ok("No signing secret is stored yet.");
-  return ok(older > 0 ? `${all} signing secrets open, ${older} of them by an older key.` : `${plural(all, "signing secret")} opened.`);
+  return ok(
+    older > 0
+      ? `${all} signing secrets open, ${older} of them by an older key.`
+      : `${plural(all, "signing secret")} opened.`,
+  );
 }

@@ -25,7 +25,10 @@ test("grants are taken apart into single rights, each once", () => {
 
 test.each(Object.entries(ROLES))("the rights of %s are those that service-roles.sql grants to %s", (service, role) => {
   const file = join(import.meta.dirname, "../../../../../deploy/postgres/service-roles.sql");
-  const statements = readFileSync(file, "utf8").replace(/^--.*$/gm, "").replaceAll(/\s+/g, " ").split(";");
+  const statements = readFileSync(file, "utf8")
+    .replace(/^--.*$/gm, "")
+    .replaceAll(/\s+/g, " ")
+    .split(";");
   const granted = statements.flatMap((statement) => {
     const [, grant = "", roles = ""] = /^ ?grant (.* on .*) to (.*)$/.exec(statement) ?? [];
     return roles.split(", ").includes(role) && !grant.startsWith("usage") ? [grant] : [];

@@ -32,5 +32,8 @@ export function partitionsFinding(days: readonly string[], now: Date): Finding {
     "Start a publisher, which makes them each hour, and read its log. Its user has to be allowed to execute make_partitions(date).";
   const what = `Only ${plural(ahead, "day")} ahead ${ahead === 1 ? "has" : "have"} partitions.`;
   if (ahead > 0) return warning(what, remedy);
-  return fault("No day ahead has partitions: what comes is stored without a day of its own, and retention can't drop it.", remedy);
+  return fault(
+    "No day ahead has partitions: what comes is stored without a day of its own, and retention can't drop it.",
+    remedy,
+  );
 }

@@ -40,11 +40,7 @@ async function missingOf(session: Session, needed: readonly Right[]): Promise<st
        when of_column is null then has_table_privilege(to_regclass(name), privilege)
        else has_column_privilege(to_regclass(name), of_column, privilege)
      end`,
-    [
-      tables.map(({ privilege }) => privilege),
-      tables.map(({ object }) => object),
-      tables.map(({ column }) => column),
-    ],
+    [tables.map(({ privilege }) => privilege), tables.map(({ object }) => object), tables.map(({ column }) => column)],
   );
   const ofFunctions = await session.query<{ number: number }>(
     `select number::int from unnest($1::text[]) with ordinality as right_of (signature, number)
@@ -66,7 +62,7 @@ export function rightsFindings(
     return [
       fault(
         `${user} may not use the schema public.`,
-        "Run deploy/postgres/roles.sql as an administrator, or: " + `grant usage on schema public to ${user}`,
+        `Run deploy/postgres/roles.sql as an administrator, or: grant usage on schema public to ${user}`,
       ),
     ];
   }
@@ -96,5 +92,7 @@ export function rightsFindings(
       ),
     );
   }
-  return findings.length > 0 ? findings : [ok(`${user} may do what ${service ?? "the services"} need${service ? "s" : ""}.`)];
+  return findings.length > 0
+    ? findings
+    : [ok(`${user} may do what ${service ?? "the services"} need${service ? "s" : ""}.`)];
 }

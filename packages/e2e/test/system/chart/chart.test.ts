@@ -182,7 +182,10 @@ describe("what is rendered", () => {
 
   test("every pod of the chart has the account, the volumes and the variables that the values add", () => {
     const objects = render("everything.yaml");
-    for (const pod of [...COMPONENTS.map((name) => podOf(objects, "Deployment", name)), podOf(objects, "Job", "migrate")]) {
+    for (const pod of [
+      ...COMPONENTS.map((name) => podOf(objects, "Deployment", name)),
+      podOf(objects, "Job", "migrate"),
+    ]) {
       expect(pod.serviceAccountName).toBe("herald");
       expect(pod.volumes).toContainEqual({ name: "tools", emptyDir: {} });
       for (const container of [...pod.containers, ...(pod.initContainers ?? [])]) {
@@ -217,11 +220,13 @@ describe("what is rendered", () => {
 
   test("the policy of the chart's job is there before it, and lets the doctor reach the broker and the key server", () => {
     const { metadata, spec } = of(render("minimal.yaml"), "NetworkPolicy", "migrate");
-    expect(metadata.annotations).toMatchObject({ "helm.sh/hook": "pre-install,pre-upgrade", "helm.sh/hook-weight": "-5" });
+    expect(metadata.annotations).toMatchObject({
+      "helm.sh/hook": "pre-install,pre-upgrade",
+      "helm.sh/hook-weight": "-5",
+    });
     const ports = spec.egress.map(({ ports: [{ port }] }: { ports: [{ port: unknown }] }) => port);
     expect(ports).toEqual([53, 5432, 5672, 443]);
   });
-
 
   test("of the chart's pods only dispatchers reach the internet, and no private address", () => {
     const objects = render("everything.yaml");
@@ -309,7 +314,10 @@ describe("values that are refused", () => {
     ["settings.logLevel=debug", "logLevel"],
     ["secrets.database.host=", "secrets.database.host: say where PostgreSQL is"],
     ["secrets.databaseOwner.keys.password=null", "secrets.databaseOwner.keys: name the keys of username and password"],
-    ["caFiles.broker.secret=a,caFiles.broker.configMap=b", "caFiles.broker: name a Secret or a ConfigMap, and not both"],
+    [
+      "caFiles.broker.secret=a,caFiles.broker.configMap=b",
+      "caFiles.broker: name a Secret or a ConfigMap, and not both",
+    ],
   ])("the chart refuses --set %s", (set, message) => {
     const { status, stderr } = template(["minimal.yaml"], "--set", set);
     expect(status).not.toBe(0);

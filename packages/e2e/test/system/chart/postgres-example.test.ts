@@ -47,7 +47,10 @@ test("the PostgreSQL example makes users with the rights that migration and serv
   const { initdb } = spec.bootstrap;
   const here = { pathname: "/application" };
   // The operator makes the owner and its database, runs this SQL as a superuser, and only then makes the managed roles.
-  await run(server.url, [`create role ${initdb.owner} login password 'p'`, `create database application owner ${initdb.owner}`]);
+  await run(server.url, [
+    `create role ${initdb.owner} login password 'p'`,
+    `create database application owner ${initdb.owner}`,
+  ]);
   await run(urlOf(here), initdb.postInitApplicationSQL);
   for (const { name, inRoles } of spec.managed.roles) {
     const groups = inRoles.map((group) => `grant ${group} to ${name}`);
