@@ -14,9 +14,10 @@ export function refusalFinding(error: unknown, host: string): Finding {
       "Correct user and password in AMQP_URL (special characters percent-encoded). The user guest is for the broker's own machine only.",
     );
   }
-  if (/NOT[-_]ALLOWED/.test(reason)) {
+  // What RabbitMQ says of a virtual host, amqplib keeps to itself.
+  if (/Expected ConnectionOpenOk/.test(reason)) {
     return fault(
-      `RabbitMQ at ${host} refuses this virtual host: ${reason.replace(/^.*NOT_ALLOWED - /, "").replace(/"$/, "")}.`,
+      `RabbitMQ at ${host} refuses the virtual host: there is none of this name, or the user has no rights in it.`,
       "Correct the virtual host in AMQP_URL (its path; / is written %2f), create it, or give the user rights in it.",
     );
   }
