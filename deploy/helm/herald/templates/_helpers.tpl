@@ -112,6 +112,9 @@ priorityClassName: {{ . }}
 {{- end }}
 {{- end }}
 {{- end }}
+{{- if and .Values.networkPolicy.enabled .Values.monitoring.podMonitor.enabled (not .Values.networkPolicy.scrapers) }}
+{{- $problems = append $problems "networkPolicy.scrapers: say where Prometheus is, which monitoring.podMonitor has scrape the pods" }}
+{{- end }}
 {{- range $component := list "publisher" "dispatcher" }}
 {{- with (index $.Values $component).autoscaling }}
 {{- if and .enabled (gt (int .minReplicas) (int .maxReplicas)) }}

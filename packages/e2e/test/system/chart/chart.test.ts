@@ -297,6 +297,13 @@ describe("values that are refused", () => {
     expect(stderr).toContain("networkPolicy.database.peers: say where it is");
   });
 
+  test("the chart refuses the parts of a DATABASE_URL that do not make a whole", () => {
+    const { status, stderr } = template(["everything.yaml"], "--set", "secrets.databaseOwner.keys.username=user");
+    expect(status).not.toBe(0);
+    expect(stderr).toContain("secrets.databaseOwner.keys: name the keys of username and password");
+    expect(stderr).toContain("secrets.databaseOwner.host: say where PostgreSQL is");
+  });
+
   test.each([
     ["settings.DATABASE_URL=postgres://u:p@h/d", "settings.DATABASE_URL: a secret doesn't belong into values"],
     [
@@ -313,7 +320,7 @@ describe("values that are refused", () => {
     ["image.digest=latest", "image.digest|image/digest"],
     ["settings.logLevel=debug", "logLevel"],
     ["secrets.database.host=", "secrets.database.host: say where PostgreSQL is"],
-    ["secrets.databaseOwner.keys.password=null", "secrets.databaseOwner.keys: name the keys of username and password"],
+    ["monitoring.podMonitor.enabled=true", "networkPolicy.scrapers: say where Prometheus is"],
     [
       "caFiles.broker.secret=a,caFiles.broker.configMap=b",
       "caFiles.broker: name a Secret or a ConfigMap, and not both",
