@@ -1,3 +1,4 @@
+import { execFile } from "node:child_process";
 import { mkdtempSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -23,7 +24,7 @@ const folder = mkdtempSync(join(tmpdir(), "herald-example-"));
 let server: Postgres;
 
 beforeAll(async () => {
-  server = await startPostgres({ folder, pidFolder: join(folder, "pids"), disposable: true });
+  server = await startPostgres({ folder, pidFolder: join(folder, "pids") });
 }, STACK_TIMEOUT_MS);
 afterAll(async () => {
   await server?.stop();
@@ -62,10 +63,24 @@ test("the PostgreSQL example makes users with the rights that migration and serv
     applicationName: "herald-test",
   });
   try {
-    await session.query("select make_partitions(current_date)");
-    await session.query("select * from webhook_endpoint, delivery, due");
     await expect(session.query("create table mine (x int)")).rejects.toThrow("permission denied");
   } finally {
     await session.close();
   }
+  // As the chart says it to the doctor: the password apart from the URL.
+  const url = urlOf({ ...here, username: "herald_app", password: "" });
+  expect(await complaintsOf({ DATABASE_URL: url, PGPASSWORD: "p", AMQP_URL: "amqp://127.0.0.1:1" })).toEqual([
+    "RabbitMQ",
+  ]);
 });
+
+/** The checks of the doctor that complain. */
+function complaintsOf(settings: Record<string, string>): Promise<string[]> {
+  const main = join(projectFolder(), "packages/cli/dist/main.js");
+  return new Promise((resolve) => {
+    execFile(process.execPath, [main, "doctor", "--json"], { env: settings }, (_error, stdout) => {
+      const { findings } = JSON.parse(stdout) as { findings: { check: string; status: string }[] };
+      resolve(findings.filter(({ status }) => status === "fault" || status === "warning").map(({ check }) => check));
+    });
+  });
+}
