@@ -5,7 +5,7 @@ import { askForPgbouncer, STACK_TIMEOUT_MS } from "@herald/testkit/harness/stack
 import { type PgbouncerOptions, startPgbouncer } from "@herald/testkit/stack/pgbouncer";
 import { beforeAll, expect, test } from "@jest/globals";
 import type { NamedFinding } from "../../src/doctor/finding.ts";
-import { useOwnPostgres } from "../doctor-environment.ts";
+import { useOwnPostgres } from "../doctor/own-postgres.ts";
 import { callHerald } from "../run-herald.ts";
 
 const postgres = useOwnPostgres();

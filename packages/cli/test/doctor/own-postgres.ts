@@ -1,4 +1,3 @@
-import { randomBytes } from "node:crypto";
 import { mkdtempSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -59,9 +58,4 @@ export function useOwnPostgres(): OwnPostgres {
 function deployed(file: string): string {
   const text = readFileSync(join(projectFolder(), "deploy/postgres", file), "utf8");
   return text.replaceAll(/:'\w+_password'/g, `'${PASSWORD}'`);
-}
-
-/** A key for SECRET_KEYS, under this id. */
-export function newKey(id: string): string {
-  return `${id}:${randomBytes(32).toString("base64")}`;
 }
