@@ -27,6 +27,8 @@ export interface ConnectionOptions {
   url: string;
   /** Shown in the broker's list of connections. */
   name: string;
+  /** PEM certificates of the authorities that the broker's certificate may come from, for `amqps://`; those of Node where absent. */
+  ca?: string | undefined;
   outages: Outages;
   /** How long the broker may take to answer that a connection or a channel is closed. */
   closeTimeoutMs: number;
@@ -44,7 +46,7 @@ const BACKOFF = { initialDelay: 100, factor: 2, maxDelay: 5_000, jitter: 0.2, ma
  *
  * @throws where the URL is not an AMQP URL
  */
-export function openConnection({ url, name, outages, closeTimeoutMs }: ConnectionOptions): Connection {
+export function openConnection({ url, name, ca, outages, closeTimeoutMs }: ConnectionOptions): Connection {
   let live: ChannelModel | undefined;
   let blocked = false;
   let closing = false;
@@ -55,6 +57,7 @@ export function openConnection({ url, name, outages, closeTimeoutMs }: Connectio
   const recovering = connect(withHeartbeat(url), {
     // Nagle's algorithm would hold back small frames, acknowledgements and confirms among them, for up to 40 ms.
     noDelay: true,
+    ...(ca !== undefined && { ca }),
     timeout: CONNECT_TIMEOUT_MS,
     clientProperties: { connection_name: name },
     // Without `waitForConnect: false` the listeners below would come too late for the first failures.

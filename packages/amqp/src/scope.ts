@@ -8,6 +8,8 @@ export interface BrokerScopeOptions {
   url: string;
   /** Shown in the broker's list of connections. */
   name: string;
+  /** PEM certificates of the authorities that the broker's certificate may come from, for `amqps://`; those of Node where absent. */
+  ca?: string | undefined;
   outages: Outages;
   /**
    * Declares the exchanges and queues that the channels rely on. It runs on each new channel before the channel works, so

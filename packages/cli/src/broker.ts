@@ -1,35 +1,74 @@
+import type { Duplex } from "node:stream";
+import { assertTls, explainBrokerTls } from "@herald/common/broker/tls";
 import { type Names, names } from "@herald/common/broker/topology";
 import { serviceSettings } from "@herald/common/config/common-settings";
 import { readConfig } from "@herald/common/config/read-config";
+import { readCaFile } from "@herald/common/security/server-certificate";
 import { type ChannelModel, connect } from "amqplib";
 import type { CommandContext } from "./command.ts";
 import { hostOf, reasonOf } from "./database.ts";
 
-const { AMQP_URL, BROKER_NAMESPACE } = serviceSettings;
+const { AMQP_URL, AMQP_CA_FILE, BROKER_NAMESPACE } = serviceSettings;
 
 const CONNECT_TIMEOUT_MS = 10_000;
+const CLOSE_TIMEOUT_MS = 2_000;
 
+export interface BrokerAddress {
+  url: string;
+  /** The authorities that its certificate may come from. */
+  ca: string | undefined;
+  namespace: string;
+}
+
+/** @throws ConfigError */
+export function brokerAddress({ environment }: CommandContext): BrokerAddress {
+  const config = readConfig({ AMQP_URL, AMQP_CA_FILE, BROKER_NAMESPACE }, environment);
+  const ca = readCaFile("AMQP_CA_FILE", config.AMQP_CA_FILE);
+  assertTls(config.AMQP_URL, ca);
+  return { url: config.AMQP_URL, ca, namespace: config.BROKER_NAMESPACE };
+}
+
+/** @throws amqplib's error where there is no connection */
+export async function openBroker({ url, ca }: BrokerAddress): Promise<ChannelModel> {
+  const connection = await connect(url, {
+    timeout: CONNECT_TIMEOUT_MS,
+    ...(ca !== undefined && { ca }),
+    clientProperties: { connection_name: "herald-cli" },
+  });
+  // The call that waits for an answer fails by itself; without a listener this event would end the process.
+  connection.on("error", () => undefined);
+  return connection;
+}
+
+/** A broker that is short of memory or disk stops reading, and would never answer the close. */
+export async function closeBroker(connection: ChannelModel): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, CLOSE_TIMEOUT_MS);
+  });
+  await Promise.race([connection.close().catch(() => undefined), late]);
+  clearTimeout(timer);
+  // Not in amqplib's types.
+  (connection.connection as { stream?: Duplex }).stream?.destroy();
+}
 /**
  * Runs a task on a connection to RabbitMQ, and closes the connection afterwards. The services wait for a broker that is
  * away; a command fails instead, since an operator waits for it.
  */
 export async function withBroker<T>(
-  { environment }: CommandContext,
+  context: CommandContext,
   task: (connection: ChannelModel, names: Names) => Promise<T>,
 ): Promise<T> {
-  const config = readConfig({ AMQP_URL, BROKER_NAMESPACE }, environment);
-  const connection = await connect(config.AMQP_URL, {
-    timeout: CONNECT_TIMEOUT_MS,
-    clientProperties: { connection_name: "herald-cli" },
-  }).catch((cause) => {
-    throw new Error(`RabbitMQ at ${hostOf(config.AMQP_URL)} can't be used: ${reasonOf(cause)}`, { cause });
+  const address = brokerAddress(context);
+  const connection = await openBroker(address).catch((cause) => {
+    const tls = explainBrokerTls(cause);
+    const reason = tls === undefined ? reasonOf(cause) : `${tls.what} ${tls.remedy}`;
+    throw new Error(`RabbitMQ at ${hostOf(address.url)} can't be used: ${reason}`, { cause });
   });
-  // The call that waits for an answer fails by itself; without a listener this event would end the process.
-  connection.on("error", () => undefined);
   try {
-    return await task(connection, names(config.BROKER_NAMESPACE));
+    return await task(connection, names(address.namespace));
   } finally {
-    await connection.close().catch(() => undefined);
+    await closeBroker(connection);
   }
 }
 

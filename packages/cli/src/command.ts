@@ -1,4 +1,5 @@
 import type { Environment } from "@herald/common/config/read-config";
+import type { Clock } from "@herald/common/runtime/clock";
 
 /** What a command works with, besides its arguments. */
 export interface CommandContext {
@@ -7,6 +8,16 @@ export interface CommandContext {
   stdout: (text: string | Uint8Array) => void;
   /** Writes progress and problems, for a person. */
   stderr: (text: string) => void;
+  /** Whether `stderr` is a terminal. */
+  isTerminal?: boolean;
+  /** The system's where absent. */
+  clock?: Clock;
+}
+
+/** The same while a command runs. */
+export interface RunContext extends CommandContext {
+  /** Says what the command is at, for whoever waits. */
+  progress: (text: string) => void;
 }
 
 /** One of the things that `herald` does. */
@@ -18,7 +29,7 @@ export interface Command {
    * @throws UsageError for arguments that it can't use, ConfigError for settings that it can't use, any other error where
    *   it failed
    */
-  run(args: string[], context: CommandContext): Promise<void>;
+  run(args: string[], context: RunContext): Promise<void>;
 }
 
 /** The arguments can't be used; the text says what was expected. */

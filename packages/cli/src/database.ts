@@ -2,20 +2,28 @@ import { serviceSettings } from "@herald/common/config/common-settings";
 import { readConfig } from "@herald/common/config/read-config";
 import type { PrismaClient } from "@herald/common/database/generated/client";
 import { openDatabase } from "@herald/common/database/open-database";
+import { readCaFile } from "@herald/common/security/server-certificate";
 import type { CommandContext } from "./command.ts";
 
-const { DATABASE_URL } = serviceSettings;
+const { DATABASE_URL, DATABASE_CA_FILE } = serviceSettings;
+
+/**
+ * Where the database is, and the authorities that its certificate may come from.
+ *
+ * @throws ConfigError
+ */
+export function databaseAddress({ environment }: CommandContext): { url: string; ca: string | undefined } {
+  const config = readConfig({ DATABASE_URL, DATABASE_CA_FILE }, environment);
+  return { url: config.DATABASE_URL, ca: readCaFile("DATABASE_CA_FILE", config.DATABASE_CA_FILE) };
+}
 
 /** Runs a task on the database that `DATABASE_URL` names, and closes the connections afterwards. */
-export async function withDatabase<T>(
-  { environment }: CommandContext,
-  task: (prisma: PrismaClient) => Promise<T>,
-): Promise<T> {
-  const config = readConfig({ DATABASE_URL }, environment);
-  const database = openDatabase(config.DATABASE_URL, { poolSize: 2, applicationName: "herald-cli" });
+export async function withDatabase<T>(context: CommandContext, task: (prisma: PrismaClient) => Promise<T>): Promise<T> {
+  const { url, ca } = databaseAddress(context);
+  const database = openDatabase(url, { ca, poolSize: 2, applicationName: "herald-cli" });
   try {
     await database.ping().catch((cause) => {
-      throw new Error(`PostgreSQL at ${hostOf(config.DATABASE_URL)} can't be used: ${reasonOf(cause)}`, { cause });
+      throw new Error(`PostgreSQL at ${hostOf(url)} can't be used: ${reasonOf(cause)}`, { cause });
     });
     return await task(database.prisma);
   } finally {

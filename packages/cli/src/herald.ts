@@ -1,13 +1,17 @@
 import { ConfigError } from "@herald/common/config/read-config";
+import { systemClock } from "@herald/common/runtime/clock";
 import { type Command, type CommandContext, EXIT, UsageError } from "./command.ts";
+import { doctorCommand } from "./doctor/doctor-command.ts";
 import { endpointsCommand } from "./endpoints/endpoints-command.ts";
 import { findCommand } from "./find/find-command.ts";
 import { lagCommand } from "./lag-command.ts";
 import { migrateCommand } from "./migrate-command.ts";
+import { createProgress } from "./progress.ts";
 import { rejectedCommand } from "./rejected/rejected-command.ts";
 import { rotateKeysCommand } from "./rotate-keys/rotate-keys-command.ts";
 
 const commands: Record<string, Command> = {
+  doctor: doctorCommand,
   migrate: migrateCommand,
   "rotate-keys": rotateKeysCommand,
   rejected: rejectedCommand,
@@ -25,12 +29,14 @@ ${Object.entries(commands)
   .map(([name, { summary }]) => `  ${name.padEnd(13)} ${summary}`)
   .join("\n")}
 
-It reads the same environment variables as the services: DATABASE_URL, AMQP_URL, BROKER_NAMESPACE, SECRET_KEYS,
-DATABASE_TIMEOUT_SECONDS, ENDPOINT_CONCURRENCY, PUBLICATION_WINDOW_DAYS. A value that
+It reads the same environment variables as the services: DATABASE_URL, DATABASE_CA_FILE, AMQP_URL, AMQP_CA_FILE,
+BROKER_NAMESPACE, SECRET_KEYS, DATABASE_TIMEOUT_SECONDS, ENDPOINT_CONCURRENCY, PUBLICATION_WINDOW_DAYS; doctor reads those that it judges too. A value that
 holds a secret may also come from a file that <NAME>_FILE names.
 
-Exit code: 0 done, 1 failed, 2 wrong arguments, 78 settings that can't be used.
+Exit code: 0 done, 1 failed or faults found, 2 wrong arguments, 78 settings that can't be used.
 `;
+
+const TICK_MS = 200;
 
 /** Runs the command that the arguments name. Returns the process's exit code; by then it has written all problems to stderr. */
 export async function herald(args: readonly string[], context: CommandContext): Promise<number> {
@@ -49,15 +55,38 @@ export async function herald(args: readonly string[], context: CommandContext): 
     stdout(command.help);
     return EXIT.done;
   }
+  const { monotonicMs } = context.clock ?? systemClock;
+  const progress = createProgress({
+    name: `herald ${name}`,
+    write: stderr,
+    isTerminal: context.isTerminal ?? false,
+    nowMs: monotonicMs,
+  });
+  const ticking = setInterval(progress.tick, TICK_MS);
   try {
-    await command.run(rest, context);
+    await command.run(rest, {
+      ...context,
+      progress: progress.say,
+      stdout: (text) => {
+        progress.clear();
+        stdout(text);
+      },
+      stderr: (text) => {
+        progress.clear();
+        stderr(text);
+      },
+    });
     return EXIT.done;
   } catch (error) {
+    progress.clear();
     stderr(`herald ${name}: ${(error as Error).message}\n`);
     if (error instanceof ConfigError) return EXIT.configuration;
     if (!(error instanceof UsageError) && !isParseError(error)) return EXIT.failed;
     stderr(`"herald ${name} --help" says what it takes.\n`);
     return EXIT.usage;
+  } finally {
+    clearInterval(ticking);
+    progress.clear();
   }
 }
 

@@ -26,7 +26,9 @@ Counts of deliveries end at ${COUNTED_AT_MOST}.
     const { ENDPOINT_CONCURRENCY } = sharedSettings;
     const { ENDPOINT_CONCURRENCY: endpointConcurrency } = readConfig({ ENDPOINT_CONCURRENCY }, context.environment);
     const now = new Date();
+    context.progress("asks PostgreSQL");
     const lag = await withDatabase(context, (prisma) => readLag(prisma, { now, endpointConcurrency }));
+    context.progress("asks RabbitMQ");
     const queues = await withBroker(context, async (connection, names) => {
       const depths: QueueDepth[] = [];
       for (const queue of queuesOf(names)) depths.push(await depthOf(connection, queue));

@@ -1,9 +1,6 @@
-import { serviceSettings } from "@herald/common/config/common-settings";
-import { readConfig } from "@herald/common/config/read-config";
 import { migrate } from "@herald/common/database/migrate";
 import { type Command, UsageError } from "./command.ts";
-
-const { DATABASE_URL } = serviceSettings;
+import { databaseAddress } from "./database.ts";
 
 export const migrateCommand: Command = {
   summary: "brings the database's schema up to date",
@@ -14,10 +11,10 @@ export const migrateCommand: Command = {
 DATABASE_URL names the database; its user must own the schema. Run it before the services of a new version start. It may run
 beside services, several times at once, and again: no migration is applied twice.
 `,
-  async run(args, { environment, stdout }) {
+  async run(args, context) {
     if (args.length > 0) throw new UsageError("It takes no arguments.");
-    const config = readConfig({ DATABASE_URL }, environment);
-    const { applied } = await migrate(config.DATABASE_URL);
-    stdout(applied.length === 0 ? "The database is up to date.\n" : `Applied ${applied.join(", ")}.\n`);
+    const { url, ca } = databaseAddress(context);
+    const { applied } = await migrate(url, { ca, onProgress: context.progress });
+    context.stdout(applied.length === 0 ? "The database is up to date.\n" : `Applied ${applied.join(", ")}.\n`);
   },
 };

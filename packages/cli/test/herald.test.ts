@@ -1,7 +1,7 @@
 import { expect, test } from "@jest/globals";
 import { callHerald, runHerald } from "./run-herald.ts";
 
-const COMMANDS = ["migrate", "rotate-keys", "rejected", "lag", "endpoints", "find"];
+const COMMANDS = ["doctor", "migrate", "rotate-keys", "rejected", "lag", "endpoints", "find"];
 const ID = "0199f3a2-7c1e-7b5a-9d3e-1f2a3b4c5d6e";
 const UNREACHABLE = {
   DATABASE_URL: "postgresql://herald:do-not-show@127.0.0.1:1/herald",
@@ -26,6 +26,10 @@ test("herald --help lists the commands, and each command has help of its own", a
 test.each([
   [["sing"]],
   [["toString"]],
+  [["doctor", "now"]],
+  [["doctor", "--url", "receiver.example"]],
+  [["doctor", "--processes", "0"]],
+  [["doctor", "--service", "all"]],
   [["migrate", "now"]],
   [["lag", "--xml"]],
   [["rejected"]],

@@ -2,6 +2,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
 import { projectFolder } from "@herald/testkit/stack/folders";
+import type { CommandContext } from "../src/command.ts";
 import { herald } from "../src/herald.ts";
 
 export interface Outcome {
@@ -26,13 +27,19 @@ export async function runHerald(args: readonly string[], environment: Record<str
     outcome.stderr += text;
   });
   [outcome.code] = (await once(child, "close")) as [number | null];
+  outcome.stderr = withoutProgress(outcome.stderr);
   return outcome;
 }
 
 /** The same in the test's own process, for tests with many calls. */
-export async function callHerald(args: readonly string[], environment: Record<string, string> = {}): Promise<Outcome> {
+export async function callHerald(
+  args: readonly string[],
+  environment: Record<string, string> = {},
+  more: Pick<CommandContext, "clock"> = {},
+): Promise<Outcome> {
   const texts = { stdout: "", stderr: "" };
   const code = await herald(args, {
+    ...more,
     environment,
     stdout: (text) => {
       texts.stdout += typeof text === "string" ? text : Buffer.from(text).toString("utf8");
@@ -41,5 +48,10 @@ export async function callHerald(args: readonly string[], environment: Record<st
       texts.stderr += text;
     },
   });
-  return { code, ...texts };
+  return { code, stdout: texts.stdout, stderr: withoutProgress(texts.stderr) };
+}
+
+/** On a slow machine a command says what it is at. */
+function withoutProgress(stderr: string): string {
+  return stderr.replaceAll(/^herald .* \(\d+ s\)\n/gm, "");
 }

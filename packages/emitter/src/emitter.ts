@@ -6,6 +6,8 @@ import { routingKey } from "./routing-key.ts";
 export interface EmitterOptions {
   /** The broker, as `amqp://user:password@host:port/vhost`. */
   url: string;
+  /** PEM certificates of the authorities that the broker's certificate may come from, for `amqps://`; those of Node where absent. */
+  ca?: string;
   /** What Herald's names on the broker begin with. "herald" where absent. */
   namespace?: string;
   /** How many events may wait for a confirm at once; 500 where absent. More than these are not sent yet. */
@@ -47,11 +49,12 @@ const UNROUTABLE_GRACE_MS = 300;
  * @throws Error where the url is not an AMQP URL
  */
 export function createEmitter(options: EmitterOptions): Emitter {
-  const { url, namespace = "herald", connectionName = "herald-emitter", onFailure, ...limits } = options;
+  const { url, ca, namespace = "herald", connectionName = "herald-emitter", onFailure, ...limits } = options;
   const exchange = `${namespace}.events`;
   const scope = openBrokerScope({
     url,
     name: connectionName,
+    ca,
     outages: { down: (_what, error) => onFailure?.(error), up: () => undefined },
     // Publishing to a missing exchange would close the channel, with every unconfirmed event on it.
     declare: async (channel) => {

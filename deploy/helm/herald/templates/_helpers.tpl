@@ -78,6 +78,22 @@ priorityClassName: {{ . }}
 {{- $problems = append $problems (printf "secrets.%s.name: name an existing Secret that holds %s" $name $what) }}
 {{- end }}
 {{- end }}
+{{- range $name := list "database" "databaseOwner" }}
+{{- $secret := index $.Values.secrets $name }}
+{{- if $secret.keys }}
+{{- if not (and (hasKey $secret.keys "username") (hasKey $secret.keys "password")) }}
+{{- $problems = append $problems (printf "secrets.%s.keys: name the keys of username and password" $name) }}
+{{- end }}
+{{- if not (or (hasKey $secret.keys "host") $secret.host) }}
+{{- $problems = append $problems (printf "secrets.%s.host: say where PostgreSQL is, or name the key of the host under keys" $name) }}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- range $name, $ca := .Values.caFiles }}
+{{- if and $ca.secret $ca.configMap }}
+{{- $problems = append $problems (printf "caFiles.%s: name a Secret or a ConfigMap, and not both" $name) }}
+{{- end }}
+{{- end }}
 {{- $api := merge (dict) .Values.managementApi.settings .Values.settings }}
 {{- if not (or (get $api "AUTH_JWKS_URL") (get $api "AUTH_PUBLIC_KEY") .Values.secrets.authJwtSecret.name) }}
 {{- $problems = append $problems "managementApi.settings: set AUTH_JWKS_URL (with AUTH_ISSUER and AUTH_AUDIENCE) or AUTH_PUBLIC_KEY, to verify tokens with; or name secrets.authJwtSecret for a trial" }}
@@ -95,6 +111,9 @@ priorityClassName: {{ . }}
 {{- $problems = append $problems (printf "networkPolicy.%s.peers: say where it is (a podSelector, or an ipBlock outside of the cluster), or set networkPolicy.enabled to false" $name) }}
 {{- end }}
 {{- end }}
+{{- end }}
+{{- if and .Values.networkPolicy.enabled .Values.monitoring.podMonitor.enabled (not .Values.networkPolicy.scrapers) }}
+{{- $problems = append $problems "networkPolicy.scrapers: say where Prometheus is, which monitoring.podMonitor has scrape the pods" }}
 {{- end }}
 {{- range $component := list "publisher" "dispatcher" }}
 {{- with (index $.Values $component).autoscaling }}

@@ -4,7 +4,7 @@ import { readConfig } from "@herald/common/config/read-config";
 import { OPERATOR } from "@herald/common/database/endpoint-change";
 import type { Queries } from "@herald/common/database/queries";
 import { catchUpAgainAt, updateEndpoint } from "@herald/common/database/update-endpoint";
-import { type Command, type CommandContext, UsageError } from "../command.ts";
+import { type Command, type RunContext, UsageError } from "../command.ts";
 import { withDatabase } from "../database.ts";
 import { oneLine, table } from "../output.ts";
 import {
@@ -51,13 +51,13 @@ const options = {
   json: { type: "boolean", default: false },
 } as const;
 
-async function list(args: string[], context: CommandContext): Promise<void> {
+async function list(args: string[], context: RunContext): Promise<void> {
   const { values } = parseArgs({ args, options });
   const found = await show(context, selectionOf(values), values.json);
   context.stderr(`${count(found)} disabled.\n`);
 }
 
-async function resume(args: string[], context: CommandContext): Promise<void> {
+async function resume(args: string[], context: RunContext): Promise<void> {
   const { values } = parseArgs({ args, options: { ...options, apply: { type: "boolean", default: false } } });
   const selection = selectionOf(values);
   if (selection.reason === null) throw new UsageError(`--reason takes one of ${REASONS.join(", ")}.`);
@@ -104,12 +104,13 @@ async function resumeEndpoint(
 }
 
 /** Prints what is selected. Returns how many that are. */
-async function show(context: CommandContext, selection: Selection, asJson: boolean): Promise<number> {
+async function show(context: RunContext, selection: Selection, asJson: boolean): Promise<number> {
   let found = 0;
   const rows: string[][] = [];
   await onDatabase(context, async (queries) => {
     for await (const endpoint of disabledEndpoints(queries, selection)) {
       found++;
+      context.progress(`${count(found)} found`);
       if (asJson) context.stdout(`${JSON.stringify(shown(endpoint))}\n`);
       else rows.push(rowOf(endpoint));
     }
@@ -121,7 +122,7 @@ async function show(context: CommandContext, selection: Selection, asJson: boole
 }
 
 function onDatabase(
-  context: CommandContext,
+  context: RunContext,
   task: (queries: Queries, statementTimeoutMs: number) => Promise<void>,
 ): Promise<void> {
   const config = readConfig({ DATABASE_TIMEOUT_SECONDS }, context.environment);

@@ -1,6 +1,6 @@
 import { parseArgs } from "node:util";
 import { withBroker } from "../broker.ts";
-import { type Command, type CommandContext, positiveInteger, UsageError } from "../command.ts";
+import { type Command, positiveInteger, type RunContext, UsageError } from "../command.ts";
 import { oneLine, printable, table } from "../output.ts";
 import { factsOf, originalHeaders } from "./rejected-message.ts";
 import { type HeldMessage, type RejectedQueue, withRejectedQueue } from "./rejected-queue.ts";
@@ -33,11 +33,11 @@ has confirmed its copy, and one that was only read goes back.
   },
 };
 
-type Action = (args: string[], context: CommandContext) => Promise<void>;
+type Action = (args: string[], context: RunContext) => Promise<void>;
 
 const actions: Record<string, Action> = { list, show, replay, discard };
 
-async function list(args: string[], context: CommandContext): Promise<void> {
+async function list(args: string[], context: RunContext): Promise<void> {
   const { values } = parseArgs({
     args,
     options: { limit: { type: "string", default: "50" }, json: { type: "boolean", default: false } },
@@ -59,7 +59,7 @@ async function list(args: string[], context: CommandContext): Promise<void> {
   });
 }
 
-async function show(args: string[], context: CommandContext): Promise<void> {
+async function show(args: string[], context: RunContext): Promise<void> {
   const { values, positionals } = parseArgs({
     args,
     allowPositionals: true,
@@ -69,7 +69,7 @@ async function show(args: string[], context: CommandContext): Promise<void> {
   if (id === undefined || more.length > 0) throw new UsageError("It takes one id.");
   const { stdout } = context;
   await onQueue(context, async (queue) => {
-    const [message] = await find(queue, [id]);
+    const [message] = await find(queue, [id], context);
     if (!message) throw new Error(`No rejected event has the id ${id}.`);
     if (values.body) return stdout(message.content);
     const { eventId, type, organizationId } = factsOf(message);
@@ -87,7 +87,7 @@ async function show(args: string[], context: CommandContext): Promise<void> {
   });
 }
 
-async function replay(args: string[], context: CommandContext): Promise<void> {
+async function replay(args: string[], context: RunContext): Promise<void> {
   const { values, positionals } = parseArgs({
     args,
     allowPositionals: true,
@@ -98,28 +98,29 @@ async function replay(args: string[], context: CommandContext): Promise<void> {
   const { stdout } = context;
   await onQueue(context, async (queue) => {
     let count = 0;
-    const messages = values.all ? queue.messages() : await findAll(queue, ids);
+    const messages = values.all ? queue.messages() : await findAll(queue, ids, context);
     for await (const message of messages) {
       await message.replay();
+      context.progress(`${count + 1} of ${queue.depth} replayed`);
       count++;
     }
     stdout(`Replayed ${count} ${count === 1 ? "event" : "events"}.\n`);
   });
 }
 
-async function discard(args: string[], context: CommandContext): Promise<void> {
+async function discard(args: string[], context: RunContext): Promise<void> {
   const { positionals } = parseArgs({ args, allowPositionals: true });
   const ids = idsOf(positionals);
   if (ids.length === 0) throw new UsageError("It takes ids.");
   const { stdout } = context;
   await onQueue(context, async (queue) => {
-    const found = await findAll(queue, ids);
+    const found = await findAll(queue, ids, context);
     for (const message of found) message.discard();
     stdout(`Discarded ${found.length} ${found.length === 1 ? "event" : "events"}.\n`);
   });
 }
 
-function onQueue(context: CommandContext, task: (queue: RejectedQueue) => Promise<void>): Promise<void> {
+function onQueue(context: RunContext, task: (queue: RejectedQueue) => Promise<void>): Promise<void> {
   return withBroker(context, (connection, names) => withRejectedQueue(connection, names, task));
 }
 
@@ -132,9 +133,11 @@ function idsOf(positionals: string[]): string[] {
 }
 
 /** Reads the whole queue and holds it, so that each message is seen once. */
-async function find(queue: RejectedQueue, ids: readonly string[]): Promise<HeldMessage[]> {
+async function find(queue: RejectedQueue, ids: readonly string[], { progress }: RunContext): Promise<HeldMessage[]> {
+  let read = 0;
   const found: HeldMessage[] = [];
   for await (const message of queue.messages()) {
+    progress(`${++read} of ${queue.depth} read`);
     if (ids.some((id) => message.id.startsWith(id))) found.push(message);
   }
   for (const id of ids) {
@@ -145,8 +148,8 @@ async function find(queue: RejectedQueue, ids: readonly string[]): Promise<HeldM
 }
 
 /** @throws where an id is not there, before anything is done */
-async function findAll(queue: RejectedQueue, ids: readonly string[]): Promise<HeldMessage[]> {
-  const found = await find(queue, ids);
+async function findAll(queue: RejectedQueue, ids: readonly string[], context: RunContext): Promise<HeldMessage[]> {
+  const found = await find(queue, ids, context);
   const missing = ids.filter((id) => !found.some((message) => message.id.startsWith(id)));
   if (missing.length > 0) throw new Error(`No rejected event has the id ${missing.join(", ")}. Nothing was done.`);
   return found;

@@ -1,4 +1,4 @@
-import type { PrismaClient } from "@herald/common/database/generated/client";
+import type { Queries, Reads } from "@herald/common/database/queries";
 
 export interface SealedSecret {
   endpointId: string;
@@ -7,10 +7,10 @@ export interface SealedSecret {
 
 /** Reads a page of sealed secrets by endpoint. Locks nothing. Walks webhook_endpoint_pkey. */
 export async function readSealedSecrets(
-  prisma: PrismaClient,
+  reads: Reads,
   { after, pageSize }: { after: string; pageSize: number },
 ): Promise<SealedSecret[]> {
-  return await prisma.$queryRaw<SealedSecret[]>`
+  return await reads.$queryRaw<SealedSecret[]>`
     select id as "endpointId", sealed_secret as "sealedSecret"
     from webhook_endpoint
     where id > ${after}::uuid
@@ -25,10 +25,10 @@ export async function readSealedSecrets(
  * Locks those endpoints, in the order of their ids, as every statement does that locks several. Walks webhook_endpoint_pkey.
  */
 export async function resealSecrets(
-  prisma: PrismaClient,
+  queries: Queries,
   changes: readonly (SealedSecret & { resealed: string })[],
 ): Promise<number> {
-  return await prisma.$executeRaw`
+  return await queries.$executeRaw`
     with change as (
       select * from unnest(
         ${changes.map((change) => change.endpointId)}::uuid[],

@@ -34,10 +34,10 @@ It fails where a secret can't be opened. It names those, and seals the others al
     });
     const options = { dryRun: values["dry-run"], pageSize: positiveInteger("--page-size", values["page-size"]) };
     const box = readBox(context);
-    const { stdout, stderr } = context;
+    const { stdout, progress } = context;
     const { endpoints, resealed, overtaken, unreadable } = await withDatabase(context, (prisma) =>
       rotateKeys(prisma, box, options, (soFar) =>
-        stderr(`${soFar.endpoints} endpoints, ${soFar.resealed} secrets sealed\n`),
+        progress(`${soFar.endpoints} endpoints, ${soFar.resealed} secrets sealed`),
       ),
     );
     if (options.dryRun) stdout(`${resealed} of ${endpoints} secrets would be sealed anew.\n`);

@@ -15,6 +15,7 @@ import type { Channel } from "amqplib";
 import { type Inspector, startInspector } from "./inspector.ts";
 import { type Replier, startReplier } from "./replier.ts";
 import { type Requester, startRequester } from "./requester.ts";
+import { assertTls, outagesInWords } from "./tls.ts";
 import { declareHints, declareTopology, type Names, names } from "./topology.ts";
 
 // What a broker hands out and throws, for services, which stand on this file and not on the package below it.
@@ -30,6 +31,8 @@ export {
 export interface BrokerOptions {
   /** amqp://user:password@host:port/vhost, or amqps:// */
   url: string;
+  /** PEM certificates of the authorities that the broker's certificate may come from; those of Node where absent. */
+  ca?: string | undefined;
   /** First part of every exchange's and queue's name. */
   namespace: string;
   /** The name of the process in the broker's list of connections: "herald-publisher". */
@@ -63,10 +66,11 @@ export interface Broker {
 /**
  * Returns at once, connected or not.
  *
- * @throws where the URL is not an AMQP URL
+ * @throws where the URL is not an AMQP URL, or asks for no TLS although there is a `ca`
  */
 export function connectBroker({ url, namespace, name, log, ...options }: BrokerOptions): Broker {
-  const outages = logOutages(log, { broker: URL.canParse(url) ? new URL(url).host : undefined });
+  assertTls(url, options.ca);
+  const outages = outagesInWords(logOutages(log, { broker: URL.canParse(url) ? new URL(url).host : undefined }));
   const declare = (channel: Channel) => declareTopology(channel, namespace);
   // Two connections, since a broker that is short of memory or disk stops reading from the connections that publish.
   // Acknowledgements, which free the broker's memory, must not wait behind the messages.

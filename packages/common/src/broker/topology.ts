@@ -86,6 +86,17 @@ export async function declareHints(channel: Channel, namespace: string): Promise
   await channel.assertQueue(names(namespace).hintsQueue, hintsQueue());
 }
 
+/** Every queue, and as what it is declared. One that exists with other arguments is refused (406). */
+export function declaredQueues(namespace: string): { queue: string; options: Options.AssertQueue }[] {
+  const own = names(namespace);
+  return [
+    ...own.inboxQueues.map((queue) => ({ queue, options: inboxQueue(own.rejectedQueue) })),
+    { queue: own.rejectedQueue, options: rejectedQueue() },
+    { queue: own.hintsQueue, options: hintsQueue() },
+    { queue: own.manualQueue, options: manualQueue() },
+  ];
+}
+
 /**
  * An event leaves the inbox stored or rejected, never otherwise. At-least-once dead-lettering confirms the move to the
  * rejected queue before the inbox lets go; RabbitMQ falls back to dead-lettering without confirms, and does not say so,

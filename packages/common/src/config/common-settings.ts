@@ -8,6 +8,11 @@ export const serviceSettings = {
     secret: true,
     description: "PostgreSQL 15 or later, as postgres://user:password@host:port/database.",
   },
+  DATABASE_CA_FILE: {
+    type: "string",
+    description:
+      "PEM file of the certificate authorities that PostgreSQL's certificate may come from. With it TLS is required, and certificate and host name are checked.",
+  },
   DATABASE_POOL_SIZE: {
     type: "integer",
     default: 10,
@@ -27,6 +32,11 @@ export const serviceSettings = {
     required: true,
     secret: true,
     description: "RabbitMQ, as amqp://user:password@host:port/vhost, or amqps://.",
+  },
+  AMQP_CA_FILE: {
+    type: "string",
+    description:
+      "PEM file of the certificate authorities that RabbitMQ's certificate may come from, in place of Node's; AMQP_URL has to begin with amqps://.",
   },
   BROKER_NAMESPACE: {
     type: "string",

@@ -1,5 +1,5 @@
 import { expect, test } from "@jest/globals";
-import { isConflict, isDataError, isTooMuch } from "./errors.ts";
+import { isConflict, isDatabaseOutage, isDataError, isTooMuch } from "./errors.ts";
 
 const ofPostgres = (originalCode: string) =>
   Object.assign(new Error("no"), { meta: { driverAdapterError: { cause: { originalCode } } } });
@@ -29,4 +29,12 @@ test.each([
   ["22P02", "an invalid value", false],
 ])("%s, %s, is a matter of size: %j", (code, _what, expected) => {
   expect(isTooMuch(ofPostgres(code))).toBe(expected);
+});
+
+test("a server whose certificate does not pass the check is away, directly and through Prisma", () => {
+  const code = "SELF_SIGNED_CERT_IN_CHAIN";
+  expect(isDatabaseOutage(Object.assign(new Error("no"), { code }))).toBe(true);
+  const cause = { kind: "TlsConnectionError" };
+  expect(isDatabaseOutage(Object.assign(new Error("no"), { meta: { driverAdapterError: { cause } } }))).toBe(true);
+  expect(isDatabaseOutage(new Error("no"))).toBe(false);
 });

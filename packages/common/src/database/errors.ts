@@ -1,4 +1,5 @@
 import pg from "pg";
+import { tlsFailureOf } from "../security/server-certificate.ts";
 
 /**
  * Whether PostgreSQL refused a statement because of what it was given (SQLSTATE classes 22 and 23: data that a column
@@ -68,6 +69,7 @@ const OUTAGE_CODES: ReadonlySet<unknown> = new Set(["P1001", "P1002", "P1008", "
 /** The names of Prisma's adapter for the same failures of a raw query, and for a server that refuses Herald. */
 const OUTAGE_KINDS: ReadonlySet<unknown> = new Set([
   "DatabaseNotReachable",
+  "TlsConnectionError",
   "ConnectionClosed",
   "SocketTimeout",
   "TooManyConnections",
@@ -94,7 +96,7 @@ const OUTAGE_ERRNOS: ReadonlySet<unknown> = new Set([
 
 /**
  * Whether a query failed because PostgreSQL can't be used at the moment: it can't be reached, is overloaded (a statement's
- * time is over, no connection is left), or is shutting down. The query may have been carried out all the same.
+ * time is over, no connection is left), is shutting down, or does not pass the check of its certificate. The query may have been carried out all the same.
  */
 export function isDatabaseOutage(error: unknown): boolean {
   const { code, message, meta } = (error ?? {}) as {
@@ -105,6 +107,6 @@ export function isDatabaseOutage(error: unknown): boolean {
   if (OUTAGE_CODES.has(code) || OUTAGE_KINDS.has(meta?.driverAdapterError?.cause?.kind)) return true;
   // SQLSTATE classes: connection exception, insufficient resources, operator intervention (57014 is a statement's timeout).
   if (/^(08|53|57)/.test(sqlStateOf(error) ?? "")) return true;
-  if (OUTAGE_ERRNOS.has(code)) return true;
+  if (OUTAGE_ERRNOS.has(code) || tlsFailureOf(error) !== undefined) return true;
   return typeof message === "string" && OUTAGE_MESSAGE.test(message);
 }

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import pg from "pg";
+import type pg from "pg";
+import { addressOf, Client } from "./client.ts";
 import { type Migration, migrationsFolder, readMigrations } from "./migrations-folder.ts";
 import { assertSupported } from "./postgres-version.ts";
 
@@ -37,20 +38,30 @@ const CREATE_TABLE = `create table if not exists _prisma_migrations (
  *
  * @param url of a PostgreSQL 15 or newer; its user must own the schema
  * @param options.folder of migrations; the repository's own by default
+ * @param options.ca as `openDatabase` takes it
+ * @param options.onProgress is told what is under way
  * @throws when the server is too old, when a migration fails, and when the recorded migrations are not those of the folder
  */
-export async function migrate(url: string, options: { folder?: string } = {}): Promise<MigrationResult> {
-  const migrations = readMigrations(options.folder ?? migrationsFolder());
-  const client = new pg.Client({ connectionString: url, application_name: "herald-migrate" });
+export async function migrate(
+  url: string,
+  options: { folder?: string; ca?: string | undefined; onProgress?: (text: string) => void } = {},
+): Promise<MigrationResult> {
+  const { folder = migrationsFolder(), ca, onProgress = () => {} } = options;
+  const migrations = readMigrations(folder);
+  const client = new Client({ ...addressOf(url, ca), application_name: "herald-migrate" });
   // A connection that breaks fails the statement under way. Without a listener it would also end the process.
   client.on("error", () => {});
   await client.connect();
   try {
     await assertPostgresVersion(client);
+    onProgress("waiting for another migration");
     await acquireLock(client);
     await client.query(CREATE_TABLE);
     const pending = await findPending(client, migrations);
-    for (const migration of pending) await apply(client, migration);
+    for (const migration of pending) {
+      onProgress(`applying ${migration.name}`);
+      await apply(client, migration);
+    }
     return { applied: pending.map(({ name }) => name) };
   } finally {
     // PostgreSQL releases the lock with the connection, also when this process dies.

@@ -1,10 +1,13 @@
 import { PrismaPg } from "@prisma/adapter-pg";
 import pg from "pg";
 import { atMostEach } from "../runtime/at-most-each.ts";
+import { addressOf, Client } from "./client.ts";
 import { PrismaClient } from "./generated/client.ts";
 import { boundedReads, directQueries, type Queries, type Reads } from "./queries.ts";
 
 export interface DatabaseOptions {
+  /** PEM certificates of the authorities that the server's certificate may come from; with them TLS is required and checked. */
+  ca?: string | undefined;
   /** Connections at most, shared by everything in the process. */
   poolSize?: number;
   /** How long a query waits for a free or new connection before it fails, in milliseconds. */
@@ -52,11 +55,14 @@ const ANSWER_GRACE_MS = 2_000;
 /**
  * Opens a pool on a PostgreSQL database, with Prisma in front. Connects with the first query, so it returns at once
  * also when PostgreSQL is not there yet.
+ *
+ * @throws ConfigError where the URL says something else about TLS than `ca` does
  */
 export function openDatabase(url: string, options: DatabaseOptions = {}): Database {
   const statementTimeoutMs = options.statementTimeoutMs ?? 30_000;
   const settings: pg.PoolConfig = {
-    connectionString: url,
+    ...addressOf(url, options.ca),
+    Client,
     connectionTimeoutMillis: options.connectTimeoutMs ?? 5_000,
     statement_timeout: statementTimeoutMs,
     query_timeout: statementTimeoutMs + ANSWER_GRACE_MS,

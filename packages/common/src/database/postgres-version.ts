@@ -1,5 +1,5 @@
 /** The oldest version that the tests run on. */
-const OLDEST_POSTGRES = 15;
+export const OLDEST_POSTGRES = 15;
 
 /**
  * @param versionNumber as `server_version_num` has it: 180004 for 18.4

@@ -3,6 +3,7 @@ import { type Broker, connectBroker } from "../broker/broker.ts";
 import type { serviceSettings, tracingSettings } from "../config/common-settings.ts";
 import type { Config } from "../config/settings.ts";
 import { type Database, openDatabase } from "../database/open-database.ts";
+import { readCaFile } from "../security/server-certificate.ts";
 import { createLog, type Log } from "../telemetry/log.ts";
 import { createRegistry } from "../telemetry/metrics.ts";
 import { type ReadinessChecks, startOperationsServer } from "../telemetry/operations-server.ts";
@@ -30,12 +31,15 @@ export interface OpenService {
  *
  * @param name "publisher"; what logs, metrics and the connections' lists call it
  * @param conditions what must be right for the service to be ready, besides database and broker
+ * @throws ConfigError where a file of certificate authorities can't be used
  */
 export async function openService(
   name: string,
   config: Config<typeof serviceSettings> & Partial<Config<typeof tracingSettings>>,
   conditions: ReadinessChecks = {},
 ): Promise<OpenService> {
+  const databaseCa = readCaFile("DATABASE_CA_FILE", config.DATABASE_CA_FILE);
+  const brokerCa = readCaFile("AMQP_CA_FILE", config.AMQP_CA_FILE);
   const log = createLog({ service: name, level: config.LOG_LEVEL });
   const registry = createRegistry(name);
   const tracing = await startTracing({
@@ -46,6 +50,7 @@ export async function openService(
     log,
   });
   const database = openDatabase(config.DATABASE_URL, {
+    ca: databaseCa,
     poolSize: config.DATABASE_POOL_SIZE,
     statementTimeoutMs: config.DATABASE_TIMEOUT_SECONDS * 1_000,
     applicationName: `herald-${name}`,
@@ -53,10 +58,13 @@ export async function openService(
   });
   const broker = connectBroker({
     url: config.AMQP_URL,
+    ca: brokerCa,
     namespace: config.BROKER_NAMESPACE,
     name: `herald-${name}`,
     log,
   });
+  // Said at the start, since a service with nothing to do would not say why it is not ready.
+  database.ping().catch((error) => log.warn("PostgreSQL can't be used yet", { error }));
   const operations = await startOperationsServer({
     host: config.HTTP_HOST,
     port: config.OPERATIONS_PORT,

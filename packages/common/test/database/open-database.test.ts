@@ -28,3 +28,18 @@ test("a ping doesn't wait for the connections that work holds", async () => {
     await database.close();
   }
 });
+
+test("a password that stands apart, in PGPASSWORD, need not be written as in a URL", async () => {
+  const url = new URL(stored.url);
+  const before = process.env.PGPASSWORD;
+  process.env.PGPASSWORD = decodeURIComponent(url.password);
+  url.password = "";
+  const database = openDatabase(url.href);
+  try {
+    await database.ping();
+  } finally {
+    await database.close();
+    if (before === undefined) delete process.env.PGPASSWORD;
+    else process.env.PGPASSWORD = before;
+  }
+});

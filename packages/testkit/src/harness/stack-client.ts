@@ -27,6 +27,10 @@ export function askForRabbitmqServer(): Promise<TestProgram> {
   return ask("/rabbitmq-server") as Promise<TestProgram>;
 }
 
+export function askForPgbouncer(): Promise<TestProgram> {
+  return ask("/pgbouncer") as Promise<TestProgram>;
+}
+
 export function askForPrometheus(): Promise<PrometheusPrograms> {
   return ask("/prometheus") as Promise<PrometheusPrograms>;
 }

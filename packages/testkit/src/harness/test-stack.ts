@@ -7,7 +7,12 @@ import { removePostgresData } from "../stack/postgres-programs.ts";
 import { endAllNow } from "../stack/processes.ts";
 import { findOrFetchPrometheus } from "../stack/prometheus.ts";
 import { findOrInstallRabbitmq, startRabbitmq } from "../stack/rabbitmq.ts";
-import { findOrInstallChromium, findOrInstallGo, findOrInstallMono } from "../stack/test-programs.ts";
+import {
+  findOrInstallChromium,
+  findOrInstallGo,
+  findOrInstallMono,
+  findOrInstallPgbouncer,
+} from "../stack/test-programs.ts";
 import { makeTemplateDatabase } from "./template-database.ts";
 
 /** What a test file needs to know of PostgreSQL. */
@@ -59,6 +64,7 @@ export async function startTestStack(folder: string): Promise<TestStack> {
   const rabbitmqServer = once(findOrInstallRabbitmq);
   const chromium = once(findOrInstallChromium);
   const prometheus = once(() => findOrFetchPrometheus());
+  const pgbouncer = once(findOrInstallPgbouncer);
   const go = once(findOrInstallGo);
   const mono = once(findOrInstallMono);
   const server = await serve({
@@ -73,6 +79,7 @@ export async function startTestStack(folder: string): Promise<TestStack> {
     },
     "/rabbitmq-server": async (): Promise<TestProgram> => ({ executable: await rabbitmqServer.get() }),
     "/prometheus": () => prometheus.get(),
+    "/pgbouncer": async (): Promise<TestProgram> => ({ executable: await pgbouncer.get() }),
     "/go": () => go.get(),
     "/mono": () => mono.get(),
     "/chromium": async (): Promise<TestProgram> => ({ executable: await chromium.get() }),

@@ -64,7 +64,8 @@ function programsIn(native: string): { initdb: string; postgres: string } {
   return { initdb: join(native, "bin", "initdb"), postgres: join(native, "bin", "postgres") };
 }
 
-function unprivilegedUser(): SystemUser {
+/** A user without rights, for servers that refuse to run as root. */
+export function unprivilegedUser(): SystemUser {
   for (const name of ["postgres", "nobody"]) {
     try {
       const id = (flag: string) => Number(execFileSync("id", [flag, name], { stdio: ["ignore", "pipe", "ignore"] }));

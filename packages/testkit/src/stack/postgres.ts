@@ -15,6 +15,8 @@ export interface PostgresOptions {
   preferredPort?: number;
   /** For data that may be lost in a power cut, as in tests: skips waiting for the disk. */
   disposable?: boolean;
+  /** Offers TLS too, with this certificate. */
+  tls?: { cert: string; key: string };
   onLine?: (line: string) => void;
 }
 
@@ -83,6 +85,7 @@ async function launch(
     unix_socket_directories: "",
     max_connections: 300,
     ...(options.disposable && { fsync: "off", full_page_writes: "off" }),
+    ...(options.tls && writeCertificate(programs, options.tls)),
   };
   const child = await startProcess({
     name: "postgres",
@@ -161,4 +164,18 @@ function readOrMakePassword(folder: string): string {
   const password = randomBytes(18).toString("base64url");
   writeFileSync(file, password, { mode: 0o600 });
   return password;
+}
+
+/** Returns the settings that go with it. PostgreSQL refuses a key that others may read. */
+function writeCertificate({ dataParent, user }: PostgresPrograms, { cert, key }: { cert: string; key: string }) {
+  const files = { ssl_cert_file: join(dataParent, "server.crt"), ssl_key_file: join(dataParent, "server.key") };
+  for (const [file, text] of [
+    [files.ssl_cert_file, cert],
+    [files.ssl_key_file, key],
+  ] as const) {
+    rmSync(file, { force: true });
+    writeFileSync(file, text, { mode: 0o600 });
+    if (user) chownSync(file, user.uid, user.gid);
+  }
+  return { ssl: "on", ...files };
 }

@@ -17,6 +17,10 @@ export interface RabbitmqOptions {
   management?: boolean;
   /** For data that is not needed afterwards: ends the broker without time to write everything to disk. */
   disposable?: boolean;
+  /** Takes TLS too, at a port of its own, with this certificate. */
+  tls?: { cert: string; key: string };
+  /** Lines of rabbitmq.conf that win over those that every node has. */
+  configuration?: readonly string[];
   onLine?: (line: string) => void;
   /** Told what is going on where it takes long. */
   onProgress?: (text: string) => void;
@@ -49,6 +53,8 @@ export interface Rabbitmq {
 export interface RabbitmqNode extends Rabbitmq {
   /** By which the other nodes of its cluster know it. */
   name: string;
+  /** Its port for TLS; undefined where none was asked for. */
+  tlsPort: number | undefined;
   control: (args: string[]) => Promise<string>;
 }
 
@@ -81,6 +87,7 @@ export async function startRabbitmqNode(server: string, options: RabbitmqOptions
     distribution: await freePort(),
     mapper: options.cluster?.mapperPort ?? (await freePort()),
     management: options.management ? await freePort() : undefined,
+    tls: options.tls ? await freePort() : undefined,
   };
   writeConfiguration(options, ports);
   const mapper = options.cluster ? undefined : await startPortMapper(options.pidFolder, ports.mapper);
@@ -106,6 +113,7 @@ export async function startRabbitmqNode(server: string, options: RabbitmqOptions
   return {
     url,
     name: nodeName(options.folder),
+    tlsPort: ports.tls,
     ...(ports.management !== undefined && { managementUrl: `http://guest:guest@127.0.0.1:${ports.management}` }),
     exited: running.exited,
     control: (args) =>
@@ -125,9 +133,10 @@ interface NodePorts {
   distribution: number;
   mapper: number;
   management: number | undefined;
+  tls: number | undefined;
 }
 
-function writeConfiguration({ folder, cluster }: RabbitmqOptions, ports: NodePorts): void {
+function writeConfiguration({ folder, cluster, tls, configuration = [] }: RabbitmqOptions, ports: NodePorts): void {
   for (const name of ["data", "log"]) mkdirSync(join(folder, name), { recursive: true });
   const lines = [
     `listeners.tcp.local = 127.0.0.1:${ports.amqp}`,
@@ -155,7 +164,18 @@ function writeConfiguration({ folder, cluster }: RabbitmqOptions, ports: NodePor
     rmSync(cookieFile, { force: true });
     writeFileSync(cookieFile, cluster.cookie, { mode: 0o400 });
   }
-  writeFileSync(join(folder, "rabbitmq.conf"), `${lines.join("\n")}\n`);
+  if (tls !== undefined) {
+    writeFileSync(join(folder, "server.crt"), tls.cert);
+    writeFileSync(join(folder, "server.key"), tls.key, { mode: 0o600 });
+    lines.push(
+      `listeners.ssl.local = 127.0.0.1:${ports.tls}`,
+      `ssl_options.certfile = ${join(folder, "server.crt")}`,
+      `ssl_options.keyfile = ${join(folder, "server.key")}`,
+      "ssl_options.verify = verify_none",
+    );
+  }
+  const named = new Map([...lines, ...configuration].map((line) => [line.split(" = ")[0], line]));
+  writeFileSync(join(folder, "rabbitmq.conf"), `${[...named.values()].join("\n")}\n`);
   writeFileSync(join(folder, "rabbitmq-env.conf"), "");
   writeFileSync(join(folder, "enabled_plugins"), ports.management === undefined ? "[].\n" : "[rabbitmq_management].\n");
 }

@@ -44,6 +44,12 @@ export function findOrInstallMono(): Promise<MonoPrograms> {
   });
 }
 
+/** Finds or installs PgBouncer. */
+export function findOrInstallPgbouncer(): Promise<string> {
+  const pgbouncer = { title: "PgBouncer", apt: "pgbouncer", brew: ["pgbouncer"] };
+  return findOrInstall(pgbouncer, "Tests behind a pooler", () => findProgram("pgbouncer", ["/usr/sbin"]));
+}
+
 /** Finds or installs Go, and fetches a newer one through the module proxy where the installed one is too old. */
 export async function findOrInstallGo(): Promise<GoProgram> {
   const go = { title: "Go", apt: "golang-go", brew: ["go"] };

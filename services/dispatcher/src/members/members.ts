@@ -2,12 +2,12 @@ import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Queries } from "@herald/common/database/queries";
 import type { Clock } from "@herald/common/runtime/clock";
+import { clockDifferenceMs, NOT_READY_ABOVE_MS, WARN_ABOVE_MS } from "@herald/common/runtime/clock-difference";
 import { repeat } from "@herald/common/runtime/repeat";
 import type { Log } from "@herald/common/telemetry/log";
 import type { DispatcherMetrics } from "../metrics.ts";
 import { beat } from "../sql/beat.ts";
 import { leave } from "../sql/leave.ts";
-import { clockDifferenceMs, NOT_READY_ABOVE_MS, WARN_ABOVE_MS } from "./clock-difference.ts";
 import type { Share } from "./endpoint-share.ts";
 import { createMembership } from "./membership.ts";
 

@@ -16,6 +16,5 @@ export async function eraseChanges(
       where changed_at < ${changedBefore}::timestamptz
       order by changed_at
       limit ${pageSize}
-      for update skip locked
     ))`;
 }

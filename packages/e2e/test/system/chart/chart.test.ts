@@ -15,7 +15,7 @@ const PREPARE_TIMEOUT_MS = 1_800_000;
 interface KubernetesObject {
   apiVersion: string;
   kind: string;
-  metadata: { name: string; labels?: Record<string, string> };
+  metadata: { name: string; labels?: Record<string, string>; annotations?: Record<string, string> };
   // biome-ignore lint/suspicious/noExplicitAny: of any kind.
   spec: any;
 }
@@ -93,7 +93,7 @@ describe("what is rendered", () => {
     for (const pod of pods) {
       expect(pod.automountServiceAccountToken).toBe(false);
       expect(pod.securityContext).toMatchObject({ runAsNonRoot: true, seccompProfile: { type: "RuntimeDefault" } });
-      for (const { securityContext } of pod.containers) {
+      for (const { securityContext } of [...pod.containers, ...(pod.initContainers ?? [])]) {
         expect(securityContext).toEqual({
           allowPrivilegeEscalation: false,
           readOnlyRootFilesystem: true,
@@ -103,15 +103,129 @@ describe("what is rendered", () => {
     }
   });
 
-  test("the chart migrates before it installs and upgrades, as the tables' owner", () => {
-    const { metadata, spec } = of(render("minimal.yaml"), "Job", "migrate") as KubernetesObject & {
-      metadata: { annotations: Record<string, string> };
-    };
-    expect(metadata.annotations["helm.sh/hook"]).toBe("pre-install,pre-upgrade");
-    const [container] = spec.template.spec.containers;
-    expect(container.env).toEqual([
-      { name: "DATABASE_URL", valueFrom: { secretKeyRef: { name: "herald-postgres-owner", key: "uri" } } },
+  const secretKey = (name: string, key: string) => ({ valueFrom: { secretKeyRef: { name, key } } });
+  // biome-ignore lint/suspicious/noExplicitAny: of a rendered object.
+  const podOf = (objects: KubernetesObject[], kind: string, component: string): any =>
+    of(objects, kind, component).spec.template.spec;
+  // biome-ignore lint/suspicious/noExplicitAny: likewise.
+  const envOf = (container: any) => new Map(container.env.map(({ name, ...value }: { name: string }) => [name, value]));
+
+  test("the chart migrates before it installs and upgrades, as the tables' owner, and then asks the doctor", () => {
+    const objects = render("everything.yaml");
+    expect(of(objects, "Job", "migrate").metadata.annotations?.["helm.sh/hook"]).toBe("pre-install,pre-upgrade");
+    const { initContainers, containers } = podOf(objects, "Job", "migrate");
+    expect(initContainers).toMatchObject([{ args: ["packages/cli/dist/main.js", "migrate"] }]);
+    expect(envOf(initContainers[0]).get("DATABASE_URL")).toEqual(secretKey("db", "owner-url"));
+    expect(envOf(initContainers[0]).has("SECRET_KEYS")).toBe(false);
+    // Three APIs, six publishers, forty dispatchers, and one more of each while an upgrade replaces them.
+    expect(containers).toMatchObject([{ args: ["packages/cli/dist/main.js", "doctor", "--processes", "52"] }]);
+    const doctor = envOf(containers[0]);
+    expect(doctor.get("DATABASE_URL")).toEqual(secretKey("db", "app-url"));
+    expect(doctor.get("AMQP_URL")).toEqual(secretKey("mq", "url"));
+    expect(doctor.get("SECRET_KEYS")).toEqual(secretKey("keys", "ring"));
+    expect(doctor.get("BROKER_NAMESPACE")).toEqual({ value: "tenant-a" });
+  });
+
+  test("without the doctor the chart's job only migrates", () => {
+    const { status, stdout } = template(["minimal.yaml"], "--set", "doctor.enabled=false");
+    expect(status).toBe(0);
+    const { initContainers, containers } = podOf(parsed(stdout), "Job", "migrate");
+    expect(initContainers).toBeUndefined();
+    expect(containers).toMatchObject([{ name: "migrate" }]);
+  });
+
+  test("in the chart DATABASE_URL is made of a Secret's parts, with the password apart from it", () => {
+    const objects = render("minimal.yaml");
+    for (const [container, secret] of [
+      [podOf(objects, "Deployment", "publisher").containers[0], "herald-postgres-app"],
+      [podOf(objects, "Job", "migrate").initContainers[0], "herald-postgres-owner"],
+    ]) {
+      const env = envOf(container);
+      expect(env.get("PGUSER")).toEqual(secretKey(secret, "username"));
+      expect(env.get("PGPASSWORD")).toEqual(secretKey(secret, "password"));
+      expect(env.get("PGHOST")).toEqual({ value: "herald-postgres-rw" });
+      expect(env.get("PGPORT")).toEqual({ value: "5432" });
+      expect(env.get("PGDATABASE")).toEqual({ value: "herald" });
+      expect(env.get("DATABASE_URL")).toEqual({ value: "postgres://$(PGUSER)@$(PGHOST):$(PGPORT)/$(PGDATABASE)" });
+      // Kubernetes fills in only what stands before.
+      expect([...env.keys()].indexOf("DATABASE_URL")).toBeGreaterThan([...env.keys()].indexOf("PGUSER"));
+    }
+  });
+
+  test("the chart mounts certificate authorities for those who connect to what they vouch for", () => {
+    const objects = render("everything.yaml");
+    const pods = new Map([
+      ...COMPONENTS.map((name) => [name, podOf(objects, "Deployment", name)] as const),
+      ["migrate", podOf(objects, "Job", "migrate")],
     ]);
+    for (const [name, pod] of pods) {
+      for (const container of [...pod.containers, ...(pod.initContainers ?? [])]) {
+        const env = envOf(container);
+        expect(env.get("DATABASE_CA_FILE")).toEqual({ value: "/etc/herald/ca/database/ca.crt" });
+        const isMigration = container.name === "migrate";
+        expect(env.get("AMQP_CA_FILE")).toEqual(isMigration ? undefined : { value: "/etc/herald/ca/broker/root.pem" });
+        const sends = ["dispatcher", "doctor"].includes(container.name);
+        expect(env.get("EXTRA_CA_FILE")).toEqual(sends ? { value: "/etc/herald/ca/receivers/ca.pem" } : undefined);
+        for (const { name: mounted } of container.volumeMounts) {
+          expect([name, pod.volumes.map((volume: { name: string }) => volume.name)]).toEqual([
+            name,
+            expect.arrayContaining([mounted]),
+          ]);
+        }
+      }
+    }
+    expect(pods.get("dispatcher").volumes).toContainEqual({
+      name: "ca-broker",
+      configMap: { name: "mq-ca", items: [{ key: "root.pem", path: "root.pem" }] },
+    });
+  });
+
+  test("every pod of the chart has the account, the volumes and the variables that the values add", () => {
+    const objects = render("everything.yaml");
+    for (const pod of [
+      ...COMPONENTS.map((name) => podOf(objects, "Deployment", name)),
+      podOf(objects, "Job", "migrate"),
+    ]) {
+      expect(pod.serviceAccountName).toBe("herald");
+      expect(pod.volumes).toContainEqual({ name: "tools", emptyDir: {} });
+      for (const container of [...pod.containers, ...(pod.initContainers ?? [])]) {
+        expect(container.envFrom).toEqual([{ configMapRef: { name: "proxy" } }]);
+        expect(container.volumeMounts).toContainEqual({ name: "tools", mountPath: "/tools" });
+      }
+    }
+  });
+
+  test("the collector's headers come from a Secret, for those services that trace", () => {
+    const objects = render("everything.yaml");
+    const headersOf = (name: string) =>
+      envOf(podOf(objects, "Deployment", name).containers[0]).get("OTEL_EXPORTER_OTLP_HEADERS");
+    expect(headersOf("dispatcher")).toEqual(secretKey("collector", "headers"));
+    expect(headersOf("publisher")).toEqual(secretKey("collector", "headers"));
+    expect(headersOf("management-api")).toBeUndefined();
+  });
+
+  test("nobody reads the metrics by the chart's network policies unless the values name them", () => {
+    const ports = (objects: KubernetesObject[], component: string) =>
+      of(objects, "NetworkPolicy", component).spec.ingress.map(
+        ({ ports: [{ port }], from }: { ports: [{ port: unknown }]; from: unknown }) => [port, from],
+      );
+    const minimal = render("minimal.yaml");
+    expect(ports(minimal, "dispatcher")).toEqual([]);
+    expect(ports(minimal, "management-api")).toEqual([["http", [{ namespaceSelector: {} }]]]);
+    const everything = render("everything.yaml");
+    const scrapers = [{ namespaceSelector: { matchLabels: { name: "monitoring" } } }];
+    expect(ports(everything, "publisher")).toEqual([["metrics", scrapers]]);
+    expect(ports(everything, "migrate")).toEqual([]);
+  });
+
+  test("the policy of the chart's job is there before it, and lets the doctor reach the broker and the key server", () => {
+    const { metadata, spec } = of(render("minimal.yaml"), "NetworkPolicy", "migrate");
+    expect(metadata.annotations).toMatchObject({
+      "helm.sh/hook": "pre-install,pre-upgrade",
+      "helm.sh/hook-weight": "-5",
+    });
+    const ports = spec.egress.map(({ ports: [{ port }] }: { ports: [{ port: unknown }] }) => port);
+    expect(ports).toEqual([53, 5432, 5672, 443]);
   });
 
   test("of the chart's pods only dispatchers reach the internet, and no private address", () => {
@@ -156,6 +270,9 @@ describe("what is rendered", () => {
       },
     ]);
     const isThere = 'min(herald_dependency_up{service="publisher",dependency="database"})';
+    const { triggers } = of(objects, "ScaledObject", "publisher").spec;
+    expect(triggers[0].authenticationRef).toEqual({ name: "prometheus", kind: "ClusterTriggerAuthentication" });
+    expect(triggers[0].metadata.authModes).toBe("bearer");
     expect(scaled("publisher")).toMatchObject([
       { query: `max(herald_queue_messages{queue="inbox"}) * ${isThere}`, threshold: "2000", serverAddress },
     ]);
@@ -180,6 +297,13 @@ describe("values that are refused", () => {
     expect(stderr).toContain("networkPolicy.database.peers: say where it is");
   });
 
+  test("the chart refuses the parts of a DATABASE_URL that do not make a whole", () => {
+    const { status, stderr } = template(["everything.yaml"], "--set", "secrets.databaseOwner.keys.username=user");
+    expect(status).not.toBe(0);
+    expect(stderr).toContain("secrets.databaseOwner.keys: name the keys of username and password");
+    expect(stderr).toContain("secrets.databaseOwner.host: say where PostgreSQL is");
+  });
+
   test.each([
     ["settings.DATABASE_URL=postgres://u:p@h/d", "settings.DATABASE_URL: a secret doesn't belong into values"],
     [
@@ -195,6 +319,12 @@ describe("values that are refused", () => {
     ["secrets.database.name=Not A Name", "secrets/database/name|secrets.database.name"],
     ["image.digest=latest", "image.digest|image/digest"],
     ["settings.logLevel=debug", "logLevel"],
+    ["secrets.database.host=", "secrets.database.host: say where PostgreSQL is"],
+    ["monitoring.podMonitor.enabled=true", "networkPolicy.scrapers: say where Prometheus is"],
+    [
+      "caFiles.broker.secret=a,caFiles.broker.configMap=b",
+      "caFiles.broker: name a Secret or a ConfigMap, and not both",
+    ],
   ])("the chart refuses --set %s", (set, message) => {
     const { status, stderr } = template(["minimal.yaml"], "--set", set);
     expect(status).not.toBe(0);

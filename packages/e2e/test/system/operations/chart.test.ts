@@ -42,7 +42,8 @@ function leaves(node: Record<string, unknown>, path: string[] = []): string[] {
       value === null ||
       Array.isArray(value) ||
       name === "resources" ||
-      path[0] === "secrets";
+      path[0] === "secrets" ||
+      path[0] === "caFiles";
     const inner = isWhole ? [] : Object.keys(value);
     return inner.length === 0 ? [own.join(".")] : leaves(value as Record<string, unknown>, own);
   });

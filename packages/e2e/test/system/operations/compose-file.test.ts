@@ -12,6 +12,7 @@ interface Service {
   secrets?: string[];
   volumes?: string[];
   networks?: string[];
+  ports?: string[];
   cap_drop?: string[];
   read_only?: boolean;
 }
@@ -19,12 +20,14 @@ interface ComposeFile {
   services: Record<string, Service>;
   secrets: Record<string, { file: string }>;
   volumes: object;
-  networks: object;
+  networks: Record<string, object>;
 }
 
 // That the file keeps the Compose specification is for `docker compose config --quiet`, in CI. Here is what is Herald's own.
 const file = parse(projectFile("docker-compose.yml"), { merge: true }) as ComposeFile;
 const { services, secrets, volumes, networks } = file;
+const servicesIn = (network: string) =>
+  Object.entries(services).flatMap(([name, { networks: names }]) => (names?.includes(network) ? [name] : []));
 const own = Object.entries(services).filter(([, { image }]) => image === "herald");
 
 test("the secrets, networks, volumes and files that the Compose file's services refer to exist", () => {
@@ -49,8 +52,21 @@ test("each Compose service of Herald runs a program that the build makes, withou
 });
 
 test("of the Compose services only dispatchers are in the network that leads outside", () => {
-  const outside = Object.entries(services).filter(([, { networks: names }]) => names?.includes("outside"));
-  expect(outside.map(([name]) => name)).toEqual(["dispatcher"]);
+  expect(servicesIn("outside")).toEqual(["dispatcher"]);
+});
+
+test("the Compose network in which all services meet has no way out", () => {
+  expect(networks.inside).toEqual({ internal: true });
+  expect(servicesIn("inside")).toEqual(Object.keys(services));
+});
+
+test("the Compose services that publish a port, and no others, are in the network for that, by which nothing gets out", () => {
+  const publishing = Object.entries(services).filter(([, { ports }]) => ports);
+  expect(servicesIn("edge")).toEqual(publishing.map(([name]) => name));
+  expect(networks.edge).toEqual({ driver_opts: { "com.docker.network.bridge.enable_ip_masquerade": "false" } });
+  for (const [, { ports = [] }] of publishing) {
+    for (const port of ports) expect(port).toMatch(/^127\.0\.0\.1:/);
+  }
 });
 
 test("the runbook's commands name services of the Compose file", () => {

@@ -1,0 +1,113 @@
+{{/* What every pod has in common. */}}
+{{- define "herald.pod" -}}
+automountServiceAccountToken: false
+{{- with .Values.serviceAccountName }}
+serviceAccountName: {{ . }}
+{{- end }}
+enableServiceLinks: false
+securityContext:
+  {{- include "herald.podSecurity" . | nindent 2 }}
+{{- include "herald.placement" . | nindent 0 }}
+{{- end }}
+
+{{/* A container of the herald command. Its environment comes last, so that more can be added to it. */}}
+{{- define "herald.commandContainer" -}}
+- name: {{ .name }}
+  image: {{ include "herald.image" .root | quote }}
+  imagePullPolicy: {{ .root.Values.image.pullPolicy }}
+  args: {{- toYaml .args | nindent 4 }}
+  securityContext:
+    {{- include "herald.containerSecurity" .root | nindent 4 }}
+  resources: {{- toYaml .root.Values.migrate.resources | nindent 4 }}
+  {{- include "herald.mounts" (dict "root" .root "cas" .cas) | nindent 2 }}
+  {{- with .root.Values.extraEnvFrom }}
+  envFrom: {{- toYaml . | nindent 4 }}
+  {{- end }}
+  env:
+    {{- include "herald.databaseEnv" .database | nindent 4 }}
+    {{- include "herald.caEnv" (dict "root" .root "cas" .cas) | nindent 4 }}
+    {{- if hasKey . "settings" }}
+    {{- include "herald.settingsEnv" (dict "own" .settings "common" .root.Values.settings) | nindent 4 }}
+    {{- end }}
+{{- end }}
+
+{{/*
+DATABASE_URL from an existing Secret: from one key that holds it, or from keys of its parts. pg reads the password from PGPASSWORD
+where the URL has none, so it need not be encoded for a URL.
+*/}}
+{{- define "herald.databaseEnv" -}}
+{{- if .keys }}
+{{- $secret := . }}
+{{- range $part, $env := dict "username" "PGUSER" "password" "PGPASSWORD" "host" "PGHOST" "port" "PGPORT" "dbname" "PGDATABASE" }}
+- name: {{ $env }}
+  {{- if hasKey $secret.keys $part }}
+  valueFrom: { secretKeyRef: { name: {{ $secret.name | quote }}, key: {{ get $secret.keys $part | quote }} } }
+  {{- else }}
+  value: {{ get $secret $part | toString | quote }}
+  {{- end }}
+{{- end }}
+- { name: DATABASE_URL, value: "postgres://$(PGUSER)@$(PGHOST):$(PGPORT)/$(PGDATABASE)" }
+{{- else }}
+{{- include "herald.secretEnv" (dict "env" "DATABASE_URL" "secret" .) }}
+{{- end }}
+{{- end }}
+
+{{/* The files of certificate authorities that are set, of those that a pod reads: the setting and the folder of each. */}}
+{{- define "herald.cas" -}}
+{{- $settings := dict "database" "DATABASE_CA_FILE" "broker" "AMQP_CA_FILE" "receivers" "EXTRA_CA_FILE" }}
+{{- range $name := .cas }}
+{{- $ca := get $.root.Values.caFiles $name }}
+{{- if or $ca.secret $ca.configMap }}
+- { name: {{ $name }}, setting: {{ get $settings $name }}, secret: {{ $ca.secret | quote }}, configMap: {{ $ca.configMap | quote }}, key: {{ $ca.key | quote }} }
+{{- end }}
+{{- end }}
+{{- end }}
+
+{{- define "herald.caEnv" -}}
+{{- range include "herald.cas" . | fromYamlArray }}
+- { name: {{ .setting }}, value: "/etc/herald/ca/{{ .name }}/{{ .key }}" }
+{{- end }}
+{{- end }}
+
+{{- define "herald.mounts" -}}
+{{- $cas := include "herald.cas" . | fromYamlArray }}
+{{- if or $cas .root.Values.extraVolumeMounts }}
+volumeMounts:
+  {{- range $cas }}
+  - { name: ca-{{ .name }}, mountPath: /etc/herald/ca/{{ .name }}, readOnly: true }
+  {{- end }}
+  {{- with .root.Values.extraVolumeMounts }}
+  {{- toYaml . | nindent 2 }}
+  {{- end }}
+{{- end }}
+{{- end }}
+
+{{- define "herald.volumes" -}}
+{{- $cas := include "herald.cas" . | fromYamlArray }}
+{{- if or $cas .root.Values.extraVolumes }}
+volumes:
+  {{- range $cas }}
+  {{- if .secret }}
+  - { name: ca-{{ .name }}, secret: { secretName: {{ .secret }}, items: [{ key: {{ .key }}, path: {{ .key }} }] } }
+  {{- else }}
+  - { name: ca-{{ .name }}, configMap: { name: {{ .configMap }}, items: [{ key: {{ .key }}, path: {{ .key }} }] } }
+  {{- end }}
+  {{- end }}
+  {{- with .root.Values.extraVolumes }}
+  {{- toYaml . | nindent 2 }}
+  {{- end }}
+{{- end }}
+{{- end }}
+
+{{/* The most processes that run at once: all that KEDA may start, and one more of each while an upgrade replaces them. */}}
+{{- define "herald.processes" -}}
+{{- $sum := 3 }}
+{{- range $values := list .Values.managementApi .Values.publisher .Values.dispatcher }}
+{{- if dig "autoscaling" "enabled" false $values }}
+{{- $sum = add $sum $values.autoscaling.maxReplicas }}
+{{- else }}
+{{- $sum = add $sum $values.replicas }}
+{{- end }}
+{{- end }}
+{{- $sum }}
+{{- end }}

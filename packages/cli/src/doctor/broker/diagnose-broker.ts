@@ -1,0 +1,30 @@
+import { names } from "@herald/common/broker/topology";
+import { type BrokerAddress, closeBroker, openBroker } from "../../broker.ts";
+import { hostOf } from "../../database.ts";
+import { type OnCheck, runChecks } from "../check.ts";
+import type { NamedFinding } from "../finding.ts";
+import { alarmFinding, isBlocked } from "./alarm.ts";
+import { leftovers } from "./leftovers.ts";
+import { limits } from "./limits.ts";
+import { queues } from "./queues.ts";
+import { refusalFinding } from "./refusal.ts";
+import { brokerRights } from "./rights.ts";
+import { brokerVersion } from "./version.ts";
+
+const CHECKS = [brokerVersion, brokerRights, queues, leftovers, limits];
+
+export async function diagnoseBroker(address: BrokerAddress, onCheck: OnCheck): Promise<NamedFinding[]> {
+  const { url, namespace } = address;
+  onCheck("RabbitMQ");
+  const connection = await openBroker(address).catch((error: unknown) => refusalFinding(error, hostOf(url)));
+  if ("status" in connection) return [{ check: "RabbitMQ", ...connection }];
+  try {
+    const blocked = await isBlocked(connection);
+    const alarm = { check: "RabbitMQ", ...alarmFinding(blocked) };
+    if (blocked) return [alarm];
+    const vhost = decodeURIComponent(new URL(url).pathname.slice(1)) || "/";
+    return [alarm, ...(await runChecks(CHECKS, { connection, names: names(namespace), namespace, vhost }, onCheck))];
+  } finally {
+    await closeBroker(connection);
+  }
+}

@@ -1,0 +1,97 @@
+import { networkSettings, secretSettings, serviceSettings } from "@herald/common/config/common-settings";
+import { ConfigError, type Environment, readConfig, readSetting } from "@herald/common/config/read-config";
+import type { Settings } from "@herald/common/config/settings";
+import { systemClock } from "@herald/common/runtime/clock";
+import { createNameResolver } from "@herald/common/security/name-resolver";
+import { parsePrivateNetworks } from "@herald/common/security/private-networks";
+import { type SecretBox, secretBox } from "@herald/common/security/secret-box";
+import { readCaFile } from "@herald/common/security/server-certificate";
+import { brokerAddress } from "../broker.ts";
+import { type CommandContext, UsageError } from "../command.ts";
+import { databaseAddress } from "../database.ts";
+import { diagnoseBroker } from "./broker/diagnose-broker.ts";
+import { type OnCheck, runChecks } from "./check.ts";
+import { fault, type NamedFinding } from "./finding.ts";
+import { jwks } from "./jwks.ts";
+import { diagnosePostgres } from "./postgres/diagnose-postgres.ts";
+import type { ServiceName } from "./postgres/needed-rights.ts";
+import { type WayOutSubject, wayOut } from "./way-out.ts";
+
+export interface DiagnosisOptions {
+  url: URL | undefined;
+  processes: number;
+  service: ServiceName | undefined;
+  onCheck: OnCheck;
+}
+
+/** Settings that one service reads, and that a whole set-up is judged by. Each service says what they mean. */
+const ofOneService = {
+  AUTH_JWKS_URL: { type: "string", description: "Of the management API." },
+  DNS_SERVERS: { type: "string", description: "Of the dispatcher." },
+  EXTRA_CA_FILE: { type: "string", description: "Of the dispatcher." },
+} as const satisfies Settings;
+
+/**
+ * Looks at everything that Herald needs, one thing after the other. A setting that can't be used is a finding, and stops only what
+ * depends on it.
+ *
+ * @throws UsageError where no setting says what to look at
+ */
+export async function diagnose(context: CommandContext, options: DiagnosisOptions): Promise<NamedFinding[]> {
+  const { environment, clock = systemClock } = context;
+  const { onCheck, processes, service } = options;
+  if (!["DATABASE_URL", "AMQP_URL"].some((name) => environment[name] || environment[`${name}_FILE`])) {
+    throw new UsageError("Give it the services' settings, DATABASE_URL and AMQP_URL first of all.");
+  }
+  const findings: NamedFinding[] = [];
+  const box = read(findings, () => readKeyRing(environment));
+  const database = read(findings, () => ({ ...databaseAddress(context), ...readPool(environment) }));
+  const broker = read(findings, () => brokerAddress(context));
+  const identity = read(findings, () => readConfig({ AUTH_JWKS_URL: ofOneService.AUTH_JWKS_URL }, environment));
+  const outside = read(findings, () => readWayOut(environment, options.url));
+
+  if (database)
+    findings.push(...(await diagnosePostgres({ ...database, processes, service, clock, secretBox: box }, onCheck)));
+  if (broker) findings.push(...(await diagnoseBroker(broker, onCheck)));
+  if (identity) findings.push(...(await runChecks([jwks], { jwksUrl: identity.AUTH_JWKS_URL }, onCheck)));
+  if (outside) findings.push(...(await runChecks([wayOut], outside, onCheck)));
+  return findings;
+}
+
+/** What a reading gives; undefined where settings can't be used, each of which is then among the findings. */
+function read<T>(findings: NamedFinding[], reading: () => T): T | undefined {
+  try {
+    return reading();
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    const remedy = "Correct it for the services too: they do not start with it.";
+    findings.push(...error.problems.map((problem) => ({ check: "settings", ...fault(problem, remedy) })));
+    return undefined;
+  }
+}
+
+function readKeyRing(environment: Environment): SecretBox | undefined {
+  // A publisher does without.
+  const { required: _required, ...SECRET_KEYS } = secretSettings.SECRET_KEYS;
+  const keys = readConfig({ SECRET_KEYS }, environment).SECRET_KEYS;
+  return keys === undefined ? undefined : readSetting("SECRET_KEYS", () => secretBox(keys));
+}
+
+function readPool(environment: Environment): { poolSize: number } {
+  const { DATABASE_POOL_SIZE } = serviceSettings;
+  return { poolSize: readConfig({ DATABASE_POOL_SIZE }, environment).DATABASE_POOL_SIZE };
+}
+
+function readWayOut(environment: Environment, url: URL | undefined): WayOutSubject {
+  const { DNS_SERVERS, EXTRA_CA_FILE } = ofOneService;
+  const config = readConfig({ DNS_SERVERS, EXTRA_CA_FILE, ...networkSettings }, environment);
+  const servers = config.DNS_SERVERS?.split(",").map((server) => server.trim());
+  return {
+    url,
+    resolve: readSetting("DNS_SERVERS", () => createNameResolver({ servers })),
+    extraCa: readCaFile("EXTRA_CA_FILE", config.EXTRA_CA_FILE),
+    allowedPrivateNetworks: readSetting("ALLOWED_PRIVATE_NETWORKS", () =>
+      parsePrivateNetworks(config.ALLOWED_PRIVATE_NETWORKS),
+    ),
+  };
+}

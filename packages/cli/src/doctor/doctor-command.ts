@@ -1,0 +1,63 @@
+import { parseArgs } from "node:util";
+import { type Command, positiveInteger, UsageError } from "../command.ts";
+import { diagnose } from "./diagnose.ts";
+import { NEEDED_RIGHTS, type ServiceName } from "./postgres/needed-rights.ts";
+import { count, plural, reportJson, reportText } from "./report.ts";
+
+const SERVICES = Object.keys(NEEDED_RIGHTS) as ServiceName[];
+
+export const doctorCommand: Command = {
+  summary: "says what of a set-up is wrong, and what to do about it",
+  help: `herald doctor: says what of a set-up is wrong, and what to do about it
+
+  herald doctor [--url URL] [--processes 6] [--service NAME] [--json]
+
+  --url URL        a receiver's https URL: its name is looked up and TLS tried, as a dispatcher would
+  --processes N    how many processes of Herald's run or shall run, for the count of connections
+  --service NAME   where each service has a user of its own, whose environment this is: ${SERVICES.join(", ")}
+  --json           one JSON object instead of a table
+
+Give it the environment variables of the services, and run it where they run. It looks at PostgreSQL and RabbitMQ (versions, rights,
+limits, schema, queues, clocks, pooler), at SECRET_KEYS, and at the identity provider's keys. It changes nothing: a queue that it
+makes to try its rights is its own, and goes with it. It sees neither disks nor firewalls, nor the other machines.
+
+"ok" needs nothing. "warning": Herald works, and should be made safer. "fault": Herald does not work, or may lose something.
+
+Exit code: 0 no faults, 1 faults, 2 it could not run.
+`,
+  async run(args, context) {
+    const { values } = parseArgs({
+      args,
+      options: {
+        url: { type: "string" },
+        processes: { type: "string", default: "6" },
+        service: { type: "string" },
+        json: { type: "boolean", default: false },
+      },
+    });
+    const findings = await diagnose(context, {
+      url: urlOf(values.url),
+      processes: positiveInteger("--processes", values.processes),
+      service: serviceOf(values.service),
+      onCheck: (check) => context.progress(`looks at: ${check}`),
+    });
+    context.stdout(values.json ? reportJson(findings) : reportText(findings));
+    const { faults } = count(findings);
+    if (faults > 0) throw new Error(`${plural(faults, "fault")} found.`);
+  },
+};
+
+function urlOf(text: string | undefined): URL | undefined {
+  if (text === undefined) return undefined;
+  if (!URL.canParse(text) || new URL(text).protocol !== "https:") {
+    throw new UsageError("--url takes a receiver's URL, as https://receiver.example.com/hooks.");
+  }
+  return new URL(text);
+}
+
+function serviceOf(text: string | undefined): ServiceName | undefined {
+  if (text === undefined) return undefined;
+  const service = SERVICES.find((each) => each === text);
+  if (service === undefined) throw new UsageError(`--service takes one of ${SERVICES.join(", ")}.`);
+  return service;
+}

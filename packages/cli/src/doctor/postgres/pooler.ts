@@ -1,0 +1,81 @@
+import { sqlStateOf } from "@herald/common/database/errors";
+import type { Session } from "@herald/common/database/session";
+import type { Check } from "../check.ts";
+import { type Finding, fault, ok } from "../finding.ts";
+import type { DatabaseSubject } from "./subject.ts";
+
+/** What stands between Herald and PostgreSQL, and how long one of its clients keeps a server's connection. */
+export type Pooling = "none" | "sessions" | "transactions" | "statements";
+
+export const pooler: Check<DatabaseSubject> = {
+  name: "pooler",
+  async examine({ session, openSession }) {
+    const [row] = await session.query<{ pid: number }>("select pg_backend_pid() as pid");
+    // A pooler gives its clients numbers of its own.
+    if (row?.pid === session.processId) return poolerFinding("none", true);
+    const other = await openSession();
+    try {
+      const pooling = await poolingOf(session, other);
+      return poolerFinding(pooling, pooling !== "transactions" || (await keepsPrepared(session, other)));
+    } finally {
+      await other.close();
+    }
+  },
+};
+
+/** Between its transactions, a client of a pooler of transactions has no server connection: another client gets the same one. */
+const TRIES = 5;
+
+async function poolingOf(session: Session, other: Session): Promise<Pooling> {
+  for (let tries = 0; tries < TRIES; tries++) {
+    const [mine] = await session.query<{ pid: number }>("select pg_backend_pid() as pid");
+    try {
+      await other.query("begin");
+    } catch {
+      // A pooler of statements takes no transaction.
+      return "statements";
+    }
+    const [theirs] = await other.query<{ pid: number }>("select pg_backend_pid() as pid");
+    await other.query("rollback");
+    if (mine?.pid === theirs?.pid) return "transactions";
+  }
+  return "sessions";
+}
+
+const NO_SUCH_STATEMENT = "26000";
+const STATEMENT_EXISTS = "42P05";
+
+/** Whether a statement that is prepared on one server connection can be run on the next one that the client gets. */
+async function keepsPrepared(session: Session, other: Session): Promise<boolean> {
+  const run = () => session.query("select 1", [], "herald_doctor");
+  try {
+    await run();
+    // Takes the server connection that has it.
+    await other.query("begin");
+    await run();
+    return true;
+  } catch (error) {
+    const state = sqlStateOf(error);
+    if (state === NO_SUCH_STATEMENT || state === STATEMENT_EXISTS) return false;
+    throw error;
+  } finally {
+    await other.query("rollback").catch(() => undefined);
+  }
+}
+
+export function poolerFinding(pooling: Pooling, keepsPreparedStatements: boolean): Finding {
+  if (pooling === "none") return ok("None: connections go to PostgreSQL directly.");
+  if (pooling === "statements") {
+    return fault(
+      "A pooler of statements stands before PostgreSQL; Herald needs transactions.",
+      "In PgBouncer set pool_mode = transaction, or session.",
+    );
+  }
+  if (!keepsPreparedStatements) {
+    return fault(
+      "A pooler of transactions stands before PostgreSQL, and loses prepared statements.",
+      "In PgBouncer 1.21 or newer set max_prepared_statements = 200; or set pool_mode = session.",
+    );
+  }
+  return ok(`A pooler of ${pooling} stands before PostgreSQL.`);
+}

@@ -1,0 +1,61 @@
+import { mkdtempSync, readFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { migrate } from "@herald/common/database/migrate";
+import { openSession } from "@herald/common/database/session";
+import { STACK_TIMEOUT_MS } from "@herald/testkit/harness/stack-client";
+import { projectFolder } from "@herald/testkit/stack/folders";
+import { type Postgres, startPostgres } from "@herald/testkit/stack/postgres";
+import { removePostgresData } from "@herald/testkit/stack/postgres-programs";
+import { afterAll, beforeAll } from "@jest/globals";
+
+const PASSWORD = "do-not-show";
+
+export interface OwnPostgres {
+  /** As herald_app of deploy/postgres/roles.sql, unless said otherwise. */
+  url(user?: string, database?: string): string;
+  /** As the administrator, in a database of Herald's unless said otherwise. */
+  run(sql: string, database?: string): Promise<void>;
+}
+
+/**
+ * A PostgreSQL server of this file alone, which waits for its disk as in production, set up by deploy/postgres: a test may change
+ * its users and its settings. Call it at the top of the file.
+ */
+export function useOwnPostgres(): OwnPostgres {
+  const folder = mkdtempSync(join(tmpdir(), "herald-doctor-"));
+  let server: Postgres | undefined;
+
+  function url(user = "herald_app", database?: string): string {
+    if (server === undefined) throw new Error("The server exists from beforeAll on.");
+    const address = new URL(server.url);
+    Object.assign(address, { username: user, password: PASSWORD });
+    if (database !== undefined) address.pathname = `/${database}`;
+    return address.href;
+  }
+
+  async function run(sql: string, database = "herald"): Promise<void> {
+    const address = new URL((server as Postgres).url);
+    address.pathname = `/${database}`;
+    const session = await openSession(address.href, { applicationName: "herald-test" });
+    await session.query(sql).finally(() => session.close());
+  }
+
+  beforeAll(async () => {
+    server = await startPostgres({ folder, pidFolder: join(folder, "pids") });
+    await run(deployed("roles.sql"));
+    await migrate(url("herald_owner"));
+    await run(deployed("service-roles.sql"));
+  }, STACK_TIMEOUT_MS);
+  afterAll(async () => {
+    await server?.stop();
+    removePostgresData(folder);
+  }, STACK_TIMEOUT_MS);
+  return { url, run };
+}
+
+/** A file of deploy/postgres, as psql would run it. */
+function deployed(file: string): string {
+  const text = readFileSync(join(projectFolder(), "deploy/postgres", file), "utf8");
+  return text.replaceAll(/:'\w+_password'/g, `'${PASSWORD}'`);
+}

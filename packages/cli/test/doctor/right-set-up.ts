@@ -1,0 +1,139 @@
+import { generateKeyPairSync, randomBytes } from "node:crypto";
+import { once } from "node:events";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { declareHints, declareTopology } from "@herald/common/broker/topology";
+import { systemClock } from "@herald/common/runtime/clock";
+import { certificates } from "@herald/testkit/harness/certificates";
+import { type HttpsReceiver, httpsReceiver } from "@herald/testkit/harness/https-receiver";
+import { STACK_TIMEOUT_MS } from "@herald/testkit/harness/stack-client";
+import { type TestBroker, useBroker } from "@herald/testkit/harness/use-broker";
+import { afterAll, beforeAll, expect } from "@jest/globals";
+import { type ConfirmChannel, connect } from "amqplib";
+import type { NamedFinding } from "../../src/doctor/finding.ts";
+import { callHerald } from "../run-herald.ts";
+import { type OwnPostgres, useOwnPostgres } from "./own-postgres.ts";
+
+/** What is other than in the set-up that is right. */
+interface Change {
+  settings?: Record<string, string>;
+  args?: string[];
+  /** By how much this machine's clock is ahead of the true one. */
+  aheadMs?: number;
+}
+
+/** A set-up of which nothing is wrong. */
+export interface RightSetUp {
+  postgres: OwnPostgres;
+  broker: TestBroker;
+  /** PEM file of the authority of the receiver's certificate. */
+  caFile: string;
+  secretKey: string;
+  /** Of a receiver that can be reached. */
+  receiverUrl(): string;
+  settings(): Record<string, string>;
+  /** Has the identity provider answer something else, until it is told again; without an argument what is right. */
+  answerKeys(text?: string): void;
+  /** The faults and warnings that the doctor finds after a change. It shows no secret among them. */
+  complaints(change?: Change): Promise<NamedFinding[]>;
+  onBroker(task: (channel: ConfirmChannel) => Promise<unknown>): Promise<void>;
+}
+
+/** Call it at the top of the file; what it returns may be used in hooks and tests. */
+export function useRightSetUp(): RightSetUp {
+  const postgres = useOwnPostgres();
+  const broker = useBroker();
+  const folder = mkdtempSync(join(tmpdir(), "herald-doctor-files-"));
+  const caFile = join(folder, "ca.pem");
+  const secretKey = newKey("k1");
+  const { publicKey } = generateKeyPairSync("rsa", { modulusLength: 2048 });
+  const rightKeys = JSON.stringify({ keys: [publicKey.export({ format: "jwk" })] });
+  let keys = rightKeys;
+  let receiver: HttpsReceiver;
+  let keyServer: Server;
+
+  beforeAll(async () => {
+    writeFileSync(caFile, (await certificates()).caPem);
+    receiver = await httpsReceiver({ host: "localhost" });
+    keyServer = createServer((_request, response) => void response.setHeader("connection", "close").end(keys));
+    await once(keyServer.listen(0, "127.0.0.1"), "listening");
+    await onBroker(async (channel) => {
+      await declareTopology(channel, broker.namespace);
+      await declareHints(channel, broker.namespace);
+    });
+  }, STACK_TIMEOUT_MS);
+  afterAll(async () => {
+    await receiver?.close();
+    keyServer?.closeAllConnections();
+    keyServer?.close();
+    rmSync(folder, { recursive: true });
+  });
+
+  async function onBroker(task: (channel: ConfirmChannel) => Promise<unknown>): Promise<void> {
+    const connection = await connect(broker.url);
+    try {
+      const channel = await connection.createConfirmChannel();
+      await task(channel);
+      await channel.waitForConfirms();
+    } finally {
+      await connection.close();
+    }
+  }
+
+  const settings = () => ({
+    DATABASE_URL: postgres.url(),
+    AMQP_URL: broker.url,
+    BROKER_NAMESPACE: broker.namespace,
+    SECRET_KEYS: secretKey,
+    AUTH_JWKS_URL: `http://127.0.0.1:${(keyServer.address() as AddressInfo).port}/jwks`,
+    ALLOWED_PRIVATE_NETWORKS: "127.0.0.0/8,::1/128",
+    EXTRA_CA_FILE: caFile,
+  });
+
+  async function complaints({ settings: changed = {}, args = [], aheadMs = 0 }: Change = {}): Promise<NamedFinding[]> {
+    const clock = { ...systemClock, now: () => new Date(Date.now() + aheadMs) };
+    const { code, stdout, stderr } = await callHerald(
+      ["doctor", "--json", "--url", receiver.url, ...args],
+      { ...settings(), ...changed },
+      { clock },
+    );
+    expect(stdout + stderr).not.toMatch(/do-not-show|guest:guest/);
+    expect(stdout + stderr).not.toContain(secretKey.split(":")[1]);
+    const { faults, warnings, findings } = JSON.parse(stdout) as {
+      faults: number;
+      warnings: number;
+      findings: NamedFinding[];
+    };
+    const found = findings.filter(({ status }) => status === "fault" || status === "warning");
+    expect(found).toHaveLength(faults + warnings);
+    expect(code).toBe(faults > 0 ? 1 : 0);
+    return found;
+  }
+
+  return {
+    postgres,
+    broker,
+    caFile,
+    secretKey,
+    receiverUrl: () => receiver.url,
+    settings,
+    answerKeys: (text = rightKeys) => {
+      keys = text;
+    },
+    complaints,
+    onBroker,
+  };
+}
+
+/** One finding, whose words match. */
+export function only(status: "fault" | "warning", check: string, what: RegExp, remedy: RegExp): unknown {
+  return [{ status, check, what: expect.stringMatching(what), remedy: expect.stringMatching(remedy) }];
+}
+
+/** A key for SECRET_KEYS, under this id. */
+export function newKey(id: string): string {
+  return `${id}:${randomBytes(32).toString("base64")}`;
+}

@@ -1,0 +1,67 @@
+import pg from "pg";
+import { ConfigError } from "../config/read-config.ts";
+import { explainTlsFailure, NO_TLS_CODE, type TlsServer } from "../security/server-certificate.ts";
+
+export const DATABASE_SERVER: TlsServer = {
+  name: "PostgreSQL",
+  urlSetting: "DATABASE_URL",
+  caSetting: "DATABASE_CA_FILE",
+};
+
+/** pg's client. Where TLS fails, its error keeps its code and says what to do. */
+export class Client extends pg.Client {
+  override connect(): Promise<pg.Client>;
+  override connect(callback: (error: Error) => void): void;
+  override connect(callback?: (error: Error) => void): Promise<pg.Client> | undefined {
+    if (callback !== undefined) {
+      super.connect((error: Error) => callback(inWords(error)));
+      return undefined;
+    }
+    return super.connect().catch((error: unknown) => {
+      throw inWords(error);
+    });
+  }
+}
+
+/** The same error with the words, and with a code by which it is known again. */
+function inWords<T>(error: T): T {
+  const explanation = explainTlsFailure(error, DATABASE_SERVER);
+  if (explanation === undefined) return error;
+  const known = error as { message: string; code?: string };
+  known.message = `${explanation.what} ${explanation.remedy}`;
+  known.code ??= NO_TLS_CODE;
+  return error;
+}
+
+/** What of TLS may stand in the URL beside a file of authorities: it asks for no more than that file does. */
+const SAME_AS_FILE = ["prefer", "require", "verify-ca", "verify-full"];
+
+/**
+ * How a client reaches the server: as the URL says, or, with certificate authorities of one's own, over TLS, with the
+ * server's certificate and name checked against them.
+ *
+ * @param ca PEM certificates
+ * @throws ConfigError where the URL says something else about TLS than `ca` does
+ */
+export function addressOf(url: string, ca: string | undefined): Pick<pg.ClientConfig, "connectionString" | "ssl"> {
+  if (ca === undefined) return { connectionString: url };
+  if (!URL.canParse(url)) throw new ConfigError(["DATABASE_URL is no URL, so DATABASE_CA_FILE can't be used with it."]);
+  const address = new URL(url);
+  const mode = address.searchParams.get("sslmode") ?? "verify-full";
+  if (!SAME_AS_FILE.includes(mode)) {
+    throw new ConfigError([
+      `DATABASE_URL says sslmode=${mode}, but with DATABASE_CA_FILE the certificate is checked. Remove one of them.`,
+    ]);
+  }
+  address.searchParams.delete("sslmode");
+  address.searchParams.delete("uselibpqcompat");
+  for (const name of ["ssl", "sslrootcert", "sslcert", "sslkey"]) {
+    if (!address.searchParams.has(name)) continue;
+    throw new ConfigError([
+      `DATABASE_URL says ${name}, which DATABASE_CA_FILE would overrule. Remove one of them; sslrootcert in the URL names such a file too.`,
+    ]);
+  }
+  // Said outright: of an address that is a number, pg does not tell TLS, which would then expect "localhost".
+  const host = decodeURIComponent(address.hostname).replace(/^\[|\]$/g, "");
+  return { connectionString: address.href, ssl: { ca, host } };
+}

@@ -1,0 +1,42 @@
+import { addressOf, Client } from "./client.ts";
+
+/** One connection to PostgreSQL, without any of the settings that the services ask for. */
+export interface Session {
+  /** The number of the server process, as the other end gave it at the start; a pooler makes one up. */
+  readonly processId: number;
+  /** @param name to have the statement prepared under */
+  query<Row>(text: string, values?: readonly unknown[], name?: string): Promise<Row[]>;
+  close(): Promise<void>;
+}
+
+const CONNECT_TIMEOUT_MS = 10_000;
+const QUERY_TIMEOUT_MS = 15_000;
+
+/**
+ * Connects at once, for a look from outside at what the services will find.
+ *
+ * @throws pg's error where there is no connection
+ */
+export async function openSession(
+  url: string,
+  { ca, applicationName }: { ca?: string | undefined; applicationName: string },
+): Promise<Session> {
+  const client = new Client({
+    ...addressOf(url, ca),
+    application_name: applicationName,
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    query_timeout: QUERY_TIMEOUT_MS,
+  });
+  // A connection that breaks fails the statement under way. Without a listener it would also end the process.
+  client.on("error", () => {});
+  await client.connect();
+  return {
+    // Not in pg's types.
+    processId: (client as unknown as { processID: number }).processID,
+    query: async <Row>(text: string, values: readonly unknown[] = [], name?: string) => {
+      const { rows } = await client.query({ text, values: [...values], ...(name !== undefined && { name }) });
+      return rows as Row[];
+    },
+    close: () => client.end(),
+  };
+}

@@ -1,0 +1,112 @@
+import { mkdtempSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type KeyPair, makeAuthority } from "@herald/testkit/certificates/authority";
+import { certificates, type TestCertificates } from "@herald/testkit/harness/certificates";
+import { STACK_TIMEOUT_MS } from "@herald/testkit/harness/stack-client";
+import { type Postgres, startPostgres } from "@herald/testkit/stack/postgres";
+import { removePostgresData } from "@herald/testkit/stack/postgres-programs";
+import { afterAll, afterEach, beforeAll, expect, test } from "@jest/globals";
+import { ConfigError } from "../../src/config/read-config.ts";
+import { isDatabaseOutage } from "../../src/database/errors.ts";
+import { migrate } from "../../src/database/migrate.ts";
+import { openDatabase } from "../../src/database/open-database.ts";
+import { openService } from "../../src/service/open-service.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "herald-tls-"));
+let made: TestCertificates;
+let server: Postgres | undefined;
+
+beforeAll(async () => {
+  made = await certificates();
+}, STACK_TIMEOUT_MS);
+afterEach(async () => {
+  await server?.stop();
+  server = undefined;
+});
+afterAll(() => removePostgresData(folder));
+
+/** Starts the same server anew, with this certificate or without TLS. Returns its URL. */
+async function serverWith(tls?: KeyPair): Promise<string> {
+  server = await startPostgres({ folder, pidFolder: join(folder, "pids"), disposable: true, ...(tls && { tls }) });
+  return server.url;
+}
+
+/** Why the server can't be used, or whether the connection is encrypted. */
+async function outcome(url: string, ca: string): Promise<unknown> {
+  const database = openDatabase(url, { ca, poolSize: 1 });
+  try {
+    const [row] = await database.queries.$queryRaw<{ ssl: boolean }[]>`
+      select ssl from pg_stat_ssl where pid = pg_backend_pid()`;
+    return row?.ssl;
+  } catch (error) {
+    // What a service tries again, and does not take for a mistake in an event.
+    expect(isDatabaseOutage(error)).toBe(true);
+    expect(isDatabaseOutage(await database.prisma.$queryRaw`select 1`.catch((reason: unknown) => reason))).toBe(true);
+    return (error as Error).message;
+  } finally {
+    await database.close();
+  }
+}
+
+const withHost = (url: string, host: string) => Object.assign(new URL(url), { hostname: host }).href;
+
+test("PostgreSQL with a certificate of the authority in the file is used over TLS, by name and by address", async () => {
+  const url = await serverWith(made.trusted);
+  expect(await outcome(url, made.caPem)).toBe(true);
+  expect(await outcome(withHost(url, "localhost"), made.caPem)).toBe(true);
+  expect(await outcome(`${url}?sslmode=require`, made.caPem)).toBe(true);
+  await migrate(url, { ca: made.caPem });
+});
+
+test("PostgreSQL with a certificate of another authority is refused, with what to do", async () => {
+  const url = await serverWith(made.trusted);
+  const other = await makeAuthority("Another authority");
+  const words = await outcome(url, other.cert);
+  expect(words).toContain("PostgreSQL's certificate is from an authority that is not trusted here");
+  expect(words).toContain("name it by DATABASE_CA_FILE");
+  await expect(migrate(url, { ca: other.cert })).rejects.toThrow("name it by DATABASE_CA_FILE");
+});
+
+test("PostgreSQL with a certificate for another name is refused, with both names", async () => {
+  const url = await serverWith(made.wrongName);
+  const words = await outcome(withHost(url, "localhost"), made.caPem);
+  expect(words).toContain("is for DNS:receiver.invalid, and not for localhost");
+  expect(words).toContain("Write a name of the certificate into DATABASE_URL");
+  expect(await outcome(url, made.caPem)).toContain("and not for 127.0.0.1");
+});
+
+test("PostgreSQL with a certificate that has expired is refused, with what to do", async () => {
+  const url = await serverWith(made.expired);
+  expect(await outcome(url, made.caPem)).toContain("has expired. Renew it on the server");
+});
+
+test("PostgreSQL without TLS is refused where there is a file of authorities", async () => {
+  const url = await serverWith();
+  expect(await outcome(url, made.caPem)).toContain("PostgreSQL does not speak TLS at this port");
+});
+
+test("a service does not start with a file of authorities that can't be used", async () => {
+  const key = join(folder, "key.pem");
+  writeFileSync(key, made.trusted.key);
+  const config = {
+    DATABASE_URL: "postgres://herald@127.0.0.1:1/herald",
+    DATABASE_POOL_SIZE: 1,
+    DATABASE_TIMEOUT_SECONDS: 1,
+    AMQP_URL: "amqp://127.0.0.1:1",
+    BROKER_NAMESPACE: "herald",
+    HTTP_HOST: "127.0.0.1",
+    OPERATIONS_PORT: 0,
+    LOG_LEVEL: "error",
+    DATABASE_CA_FILE: undefined,
+    AMQP_CA_FILE: undefined,
+  } as const;
+  for (const [name, file] of [
+    ["DATABASE_CA_FILE", key],
+    ["AMQP_CA_FILE", join(folder, "absent.pem")],
+  ] as const) {
+    const starting = openService("publisher", { ...config, [name]: file });
+    await expect(starting).rejects.toThrow(ConfigError);
+    await expect(starting).rejects.toThrow(name);
+  }
+});

@@ -1,0 +1,77 @@
+import { chownSync, mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { answers, freePort } from "./ports.ts";
+import { unprivilegedUser } from "./postgres-programs.ts";
+import { type RunningProcess, startProcess } from "./processes.ts";
+
+export interface PgbouncerOptions {
+  /** Where its files live; made if it does not exist. Absolute. */
+  folder: string;
+  /** URL of the database behind it. Its user is the only one that may come. */
+  databaseUrl: string;
+  poolMode: "session" | "transaction" | "statement";
+  /** Startup parameters that it passes over, besides those that PostgreSQL always has. */
+  ignoredParameters?: readonly string[];
+}
+
+export interface Pgbouncer {
+  /** Of the same database, through it. */
+  url: string;
+  stop(): Promise<void>;
+}
+
+const START_TIMEOUT_MS = 30_000;
+
+/** Starts a PgBouncer on the loopback, before a database. */
+export async function startPgbouncer(program: string, options: PgbouncerOptions): Promise<Pgbouncer> {
+  const { folder, databaseUrl, poolMode, ignoredParameters = [] } = options;
+  const database = new URL(databaseUrl);
+  const name = database.pathname.slice(1);
+  const port = await freePort();
+  const users = join(folder, "users.txt");
+  const file = join(folder, "pgbouncer.ini");
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(users, `"${database.username}" "${decodeURIComponent(database.password)}"\n`);
+  writeFileSync(
+    file,
+    [
+      "[databases]",
+      `${name} = host=${database.hostname} port=${database.port} dbname=${name}`,
+      "[pgbouncer]",
+      "listen_addr = 127.0.0.1",
+      `listen_port = ${port}`,
+      "unix_socket_dir =",
+      // Who comes need not say a password; PgBouncer says that of the file to PostgreSQL.
+      "auth_type = trust",
+      `auth_file = ${users}`,
+      `pool_mode = ${poolMode}`,
+      `ignore_startup_parameters = ${["extra_float_digits", ...ignoredParameters].join(", ")}`,
+    ].join("\n"),
+  );
+  // It refuses to run as root.
+  const user = process.getuid?.() === 0 ? unprivilegedUser() : undefined;
+  if (user) for (const path of [folder, users, file]) chownSync(path, user.uid, user.gid);
+  const running = await startProcess({
+    name: "pgbouncer",
+    command: program,
+    args: [file],
+    ...(user && { user }),
+    pidFolder: join(folder, "pids"),
+    mark: file,
+  });
+  await untilItAnswers(port, running);
+  database.host = `127.0.0.1:${port}`;
+  return { url: database.href, stop: () => running.stop() };
+}
+
+async function untilItAnswers(port: number, running: RunningProcess): Promise<void> {
+  const deadline = Date.now() + START_TIMEOUT_MS;
+  while (!(await answers(port))) {
+    if (Date.now() > deadline) {
+      await running.stop();
+      throw new Error(`PgBouncer does not answer. Its last lines:\n${running.lastLines().join("\n")}`);
+    }
+    await sleep(50);
+  }
+}
