@@ -1,5 +1,4 @@
 import { randomUUID } from "node:crypto";
-import { deliveryId } from "@herald/common/database/ids";
 import { insertDelivery, insertEndpoint, insertEvent } from "@herald/testkit/harness/rows";
 import { beforeAll, expect, test } from "@jest/globals";
 import type { Page } from "playwright-core";
@@ -12,6 +11,7 @@ const environment = useTestEnvironment({ sharedOrganization: true, dispatcher: f
 const entityId = randomUUID();
 let event: Awaited<ReturnType<typeof insertEvent>>;
 let old: Awaited<ReturnType<typeof insertEvent>>;
+let deliveryId: string;
 let manualId: string;
 
 const ago = (ms: number) => new Date(environment.clock.now().getTime() - ms);
@@ -29,9 +29,12 @@ beforeAll(async () => {
   const body = '{"id":"of the search"}';
   event = await insertEvent(prisma, organizationId, { entityId, occurredAt: ago(2 * HOUR_MS), body });
   old = await insertEvent(prisma, organizationId, { occurredAt: ago(8 * DAY_MS) });
+  const [made] = await prisma.$queryRaw<{ id: string }[]>`
+    select delivery_id(${event.key}::uuid, ${billing.id}::uuid) as id`;
+  deliveryId = made?.id ?? "";
   const latest = { attemptCount: 1, statusCode: 204, durationMs: 12, attemptedAt: ago(HOUR_MS) };
   await insertDelivery(prisma, billing, {
-    id: deliveryId(event.key, billing.id),
+    id: deliveryId,
     eventKey: event.key,
     state: "succeeded",
     createdAt: ago(2 * HOUR_MS),
@@ -67,7 +70,7 @@ test("an event that is too old says so, found by its own id in any case", async 
 
 test("an event's own page says what it was, what became of it, and shows the body that receivers get", async () => {
   const page = await environment.signIn();
-  await find(page, deliveryId(event.key, (await idOf("Billing")).id));
+  await find(page, deliveryId);
   await page.getByRole("link", { name: "event with its body" }).click();
   await page.getByRole("heading", { level: 1, name: "WorkItemCompleted" }).waitFor();
   await page.getByText('{"id":"of the search"}').waitFor();
