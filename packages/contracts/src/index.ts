@@ -8,6 +8,7 @@ export type {
   WebhookDeliverySummary,
 } from "./deliveries.ts";
 export type { EndpointDetails, EndpointOverview, FailedAttempt, HourOfDeliveries } from "./endpoint-overview.ts";
+export { samplePayload } from "./event-samples.ts";
 export {
   ENTITY_TYPE_OF,
   ENTITY_TYPES,

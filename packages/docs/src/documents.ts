@@ -13,6 +13,7 @@ import { CHAOS_RUNS, chaosBlocks } from "./chaos-runs.ts";
 import { configurationDocument, envExample, knownSettings } from "./configuration.ts";
 import { layersTable } from "./layers.ts";
 import { heraldMetrics, metricsDocument } from "./metrics.ts";
+import { receiverEvents } from "./receiver-events.ts";
 import { RESULTS, scalingBlocks, scalingPlots } from "./scaling/scaling.ts";
 
 /** What a person types to write every generated document. `pnpm docs` alone is a command of pnpm itself. */
@@ -49,6 +50,7 @@ export function documents(): Record<string, string> {
       read("docs/reliability.md"),
       chaosBlocks(readRuns(join(projectFolder(), CHAOS_RUNS))),
     ),
+    "packages/receiver/src/events.ts": receiverEvents(),
     "docs/architecture.md": withBlock(read("docs/architecture.md"), "layers", layersTable()),
   };
 }
