@@ -355,7 +355,7 @@ export const CHECKS: readonly Check[] = [
     id: "method_get",
     title: "refuses a signed GET",
     advice: advice.method,
-    steps: refuses((make) => withoutLength(make.signed({ method: "GET", body: new Uint8Array() }))),
+    steps: refuses((make) => make.signed({ method: "GET" })),
   },
   {
     id: "method_put",
