@@ -12,16 +12,16 @@ const BODY_LIMIT_BYTES: u64 = 1024 * 1024;
 /// `raw_body` is the bytes as received: verify first, parse afterwards.
 /// `secret` is the signing secret, its text as it is.
 fn verify(headers: &[(String, String)], raw_body: &[u8], secret: &str) -> bool {
-    let (Some(signature), Some(timestamp)) =
-        (once(headers, "X-Service-Signature"), once(headers, "X-Service-Timestamp"))
-    else {
-        return false;
+    let (signature, timestamp) = match (once(headers, "X-Service-Signature"), once(headers, "X-Service-Timestamp")) {
+        (Some(signature), Some(timestamp)) => (signature, timestamp),
+        _ => return false,
     };
     if once(headers, "X-Service-Event").is_none() || once(headers, "X-Service-Delivery-Id").is_none() {
         return false;
     }
-    let (Some(digest), Some(seconds)) = (digest_of(signature), seconds_of(timestamp)) else {
-        return false;
+    let (digest, seconds) = match (digest_of(signature), seconds_of(timestamp)) {
+        (Some(digest), Some(seconds)) => (digest, seconds),
+        _ => return false,
     };
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs();
     if now.abs_diff(seconds) > TOLERANCE_SECONDS {

@@ -7,7 +7,13 @@ import { removePostgresData } from "../stack/postgres-programs.ts";
 import { endAllNow } from "../stack/processes.ts";
 import { findOrFetchPrometheus } from "../stack/prometheus.ts";
 import { findOrInstallRabbitmq, startRabbitmq } from "../stack/rabbitmq.ts";
-import { findOrInstallChromium, findOrInstallGo, findOrInstallMono } from "../stack/test-programs.ts";
+import {
+  findOrInstallChromium,
+  findOrInstallGo,
+  findOrInstallLanguage,
+  findOrInstallMono,
+  LANGUAGE_PROGRAMS,
+} from "../stack/test-programs.ts";
 import { makeTemplateDatabase } from "./template-database.ts";
 
 /** What a test file needs to know of PostgreSQL. */
@@ -61,6 +67,7 @@ export async function startTestStack(folder: string): Promise<TestStack> {
   const prometheus = once(() => findOrFetchPrometheus());
   const go = once(findOrInstallGo);
   const mono = once(findOrInstallMono);
+  const languages = LANGUAGE_PROGRAMS.map((name) => ({ name, program: once(() => findOrInstallLanguage(name)) }));
   const server = await serve({
     "/": async () => ({}),
     "/postgres": async (): Promise<TestPostgres> => {
@@ -75,6 +82,12 @@ export async function startTestStack(folder: string): Promise<TestStack> {
     "/prometheus": () => prometheus.get(),
     "/go": () => go.get(),
     "/mono": () => mono.get(),
+    ...Object.fromEntries(
+      languages.map(({ name, program }) => [
+        `/languages/${name}`,
+        async (): Promise<TestProgram> => ({ executable: await program.get() }),
+      ]),
+    ),
     "/chromium": async (): Promise<TestProgram> => ({ executable: await chromium.get() }),
   });
   return {
