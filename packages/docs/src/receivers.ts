@@ -1,7 +1,9 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { FRAMEWORKS } from "@herald/e2e/receivers/frameworks";
 import { LANGUAGES } from "@herald/e2e/receivers/languages";
-import { TRIED_RECEIVERS, type TriedReceiver } from "@herald/e2e/receivers/tried";
+import { STANDARD_WEBHOOKS } from "@herald/e2e/receivers/standard-webhooks";
+import { type AllTried, TRIED_RECEIVERS, type Tried } from "@herald/e2e/receivers/tried";
 import { projectFolder } from "@herald/testkit/stack/folders";
 import { table } from "./table.ts";
 
@@ -11,25 +13,32 @@ function read(file: string): string {
 
 /** The generated blocks of docs/receiving-webhooks.md, by name. */
 export function receiverBlocks(): Record<string, string> {
-  const receivers = LANGUAGES.map(
-    ({ name, file, fence }) => `### ${name}\n\n[${file}](../${file})\n\n\`\`\`${fence}\n${read(file).trim()}\n\`\`\``,
-  );
-  return { receivers: receivers.join("\n\n"), "tried receivers": triedReceivers() };
+  const tried = JSON.parse(read(TRIED_RECEIVERS)) as AllTried;
+  return {
+    "tried receivers": table(["receiver", "ran on"], rows(LANGUAGES, tried.receivers)),
+    receivers: LANGUAGES.map(({ name, folder, file, fence }) => program(name, `${folder}/${file}`, fence)).join("\n\n"),
+    "tried frameworks": table(["framework", "ran on"], rows(FRAMEWORKS, tried.frameworks)),
+    frameworks: FRAMEWORKS.map(({ name, file }) => program(name, `receive-node/${file}`, "js")).join("\n\n"),
+    "tried libraries": table(["library for", "ran on"], rows(STANDARD_WEBHOOKS, tried.standardWebhooks)),
+    libraries: STANDARD_WEBHOOKS.map(({ name, folder, file, fence }) =>
+      program(`Standard Webhooks in ${name}`, `standard-webhooks/${folder}/${file}`, fence),
+    ).join("\n\n"),
+  };
 }
 
-function triedReceivers(): string {
-  const tried = JSON.parse(read(TRIED_RECEIVERS)) as TriedReceiver[];
-  return table(
-    ["receiver", "ran on", "checks passed"],
-    tried.map(({ language, version, checks }) => [language, version, String(checks)]),
-  );
+function rows(all: readonly { name: string }[], tried: readonly Tried[]): string[][] {
+  return all.map(({ name }) => [name, tried.find((each) => each.name === name)?.version ?? "not tried"]);
+}
+
+function program(title: string, file: string, fence: string): string {
+  return `### ${title}\n\n[examples/${file}](../examples/${file})\n\n\`\`\`${fence}\n${read(`examples/${file}`).trim()}\n\`\`\``;
 }
 
 /** The module with which the admin page shows the same programs. */
 export function receiverExamples(): string {
-  const entries = LANGUAGES.map(({ name, file }) => {
+  const entries = LANGUAGES.map(({ name, folder, file }) => {
     const key = /^\w+$/.test(name) ? name : JSON.stringify(name);
-    return `  ${key}: \`${templateText(read(file))}\`,`;
+    return `  ${key}: \`${templateText(read(`examples/${folder}/${file}`))}\`,`;
   });
   return `// Made by \`pnpm run docs\` of the receivers in examples/. Change those.
 

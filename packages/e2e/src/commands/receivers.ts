@@ -3,14 +3,16 @@ import { join } from "node:path";
 import { runCommand } from "@herald/testkit/commands/run-command";
 import { projectFolder } from "@herald/testkit/stack/folders";
 import { findOrInstallGo, findOrInstallLanguage, findOrInstallMono } from "@herald/testkit/stack/test-programs";
-import { LANGUAGES, type Programs } from "../receivers/languages.ts";
-import { TRIED_RECEIVERS, type TriedReceiver, tryReceiver } from "../receivers/tried.ts";
+import { tryFrameworks } from "../receivers/frameworks.ts";
+import { LANGUAGES, type Programs, tryLanguage } from "../receivers/languages.ts";
+import { STANDARD_WEBHOOKS, tryStandardWebhooks } from "../receivers/standard-webhooks.ts";
+import { type AllTried, TRIED_RECEIVERS, type Tried } from "../receivers/tried.ts";
 
-const HELP = `Tries the receivers of examples/ in every language, and writes what ran them into ${TRIED_RECEIVERS}.
+const HELP = `Tries the receivers of examples/, and writes what ran them into ${TRIED_RECEIVERS}.
 
   pnpm receivers
 
-Installs the languages that are missing. Then run pnpm run docs, which makes a table of it.`;
+Installs the languages that are missing. Then run pnpm run docs, which makes tables of it.`;
 
 const programs: Programs = {
   language: findOrInstallLanguage,
@@ -19,11 +21,16 @@ const programs: Programs = {
 };
 
 await runCommand(HELP, async () => {
-  const tried: TriedReceiver[] = [];
-  for (const language of LANGUAGES) {
-    const result = await tryReceiver(language, programs);
-    console.log(`${result.language}: passed ${result.checks} checks on ${result.version}`);
-    tried.push(result);
+  const all: AllTried = { receivers: [], frameworks: [], standardWebhooks: [] };
+  for (const language of LANGUAGES) all.receivers.push(told(await tryLanguage(language, programs)));
+  for (const framework of await tryFrameworks()) all.frameworks.push(told(framework));
+  for (const library of STANDARD_WEBHOOKS) {
+    if (library.build) all.standardWebhooks.push(told(await tryStandardWebhooks(library, programs)));
   }
-  writeFileSync(join(projectFolder(), TRIED_RECEIVERS), `${JSON.stringify(tried, null, 2)}\n`);
+  writeFileSync(join(projectFolder(), TRIED_RECEIVERS), `${JSON.stringify(all, null, 2)}\n`);
 });
+
+function told(tried: Tried): Tried {
+  console.log(`${tried.name}: ${tried.version}`);
+  return tried;
+}

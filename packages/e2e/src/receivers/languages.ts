@@ -1,6 +1,10 @@
 import { join } from "node:path";
 import type { LanguageProgram } from "@herald/testkit/stack/test-programs";
-import { runProgram } from "@herald/testkit/stack/programs";
+import { writeAskingProgram } from "./csharp-server.ts";
+import { output } from "./output.ts";
+import type { Startable } from "./start-program.ts";
+import { type Tried, tryReceiver } from "./tried.ts";
+import { withCopy } from "./with-copy.ts";
 
 /** Finds what compiles and runs the examples, or installs it. */
 export interface Programs {
@@ -13,35 +17,29 @@ export interface Programs {
 export interface Language {
   /** As documents and the admin page call it. */
   name: string;
-  /** The program, from the root on. Its folder has all that it needs. */
+  /** The folder in examples/, and the program in it. */
+  folder: string;
   file: string;
   /** How Markdown names the language of a block of code. */
   fence: string;
   /** Compiles a copy of the folder, where that is needed. */
-  build: (folder: string, programs: Programs) => Promise<Built>;
+  build: (folder: string, programs: Programs) => Promise<Startable & { version: string }>;
 }
 
-export interface Built {
-  /** What starts the receiver; it finds its port in PORT. */
-  command: (port: number) => [program: string, ...args: string[]];
-  /** What ran it, such as "Python 3.11.2". */
-  version: string;
-  /** It verifies, but does not listen: another server asks it. */
-  verifiesOnly?: true;
-}
-
-/** A first compilation fills caches of hundreds of megabytes, or fetches packages. */
-export const BUILD_TIMEOUT_MS = 600_000;
-
-async function output(program: string, args: string[], cwd: string): Promise<string> {
-  const what = `Running ${program} ${args.join(" ")}`;
-  return (await runProgram(program, args, { what, cwd, timeoutMs: BUILD_TIMEOUT_MS })).trim();
+/** Tries a receiver of the examples. @throws where it does something wrong */
+export function tryLanguage({ name, folder, build }: Language, programs: Programs): Promise<Tried> {
+  return withCopy(folder, async (copy) => {
+    const built = await build(copy, programs);
+    await tryReceiver(name, built, copy);
+    return { name, version: built.version };
+  });
 }
 
 export const LANGUAGES: readonly Language[] = [
   {
     name: "Node.js",
-    file: "examples/verify-node/receiver.mjs",
+    folder: "verify-node",
+    file: "receiver.mjs",
     fence: "js",
     build: async () => ({
       command: () => [process.execPath, "receiver.mjs"],
@@ -50,78 +48,95 @@ export const LANGUAGES: readonly Language[] = [
   },
   {
     name: "Python",
-    file: "examples/verify-python/receiver.py",
+    folder: "verify-python",
+    file: "receiver.py",
     fence: "python",
-    build: async (folder, programs) => {
+    build: async (copy, programs) => {
       const python = await programs.language("python3");
-      return { command: () => [python, "-B", "receiver.py"], version: await output(python, ["--version"], folder) };
+      return { command: () => [python, "-B", "receiver.py"], version: await output(python, ["--version"], copy) };
     },
   },
   {
     name: "Go",
-    file: "examples/verify-go/main.go",
+    folder: "verify-go",
+    file: "main.go",
     fence: "go",
-    build: async (folder, programs) => {
+    build: async (copy, programs) => {
       const go = await programs.go();
-      await output(go, ["build", "-o", "receiver", "."], folder);
-      const version = await output(go, ["env", "GOVERSION"], folder);
-      return { command: () => [join(folder, "receiver")], version: version.replace("go", "Go ") };
+      await output(go, ["build", "-o", "receiver", "."], copy);
+      return { command: () => [join(copy, "receiver")], version: await goVersion(go, copy) };
     },
   },
   {
     name: "C#",
-    file: "examples/verify-csharp/Webhook.cs",
+    folder: "verify-csharp",
+    file: "Webhook.cs",
     fence: "csharp",
     // Mono's compiler knows the C# of .NET Framework, so what it takes, every later one takes.
-    build: async (folder, programs) => {
+    build: async (copy, programs) => {
       const { compiler, runtime } = await programs.mono();
+      writeAskingProgram(copy);
       const options = ["-nologo", "-warnaserror", "-r:System.Core.dll", "-out:verify.exe"];
-      await output(compiler, [...options, "Webhook.cs", "Ask.cs"], folder);
-      const [, version = ""] = /version (\S+)/.exec(await output(runtime, ["--version"], folder)) ?? [];
+      await output(compiler, [...options, "Webhook.cs", "Ask.cs"], copy);
+      const [, version = ""] = /version (\S+)/.exec(await output(runtime, ["--version"], copy)) ?? [];
       return { command: () => [runtime, "verify.exe"], version: `Mono ${version}`, verifiesOnly: true };
     },
   },
   {
     name: "Java",
-    file: "examples/verify-java/Receiver.java",
+    folder: "verify-java",
+    file: "Receiver.java",
     fence: "java",
-    build: async (folder, programs) => {
+    build: async (copy, programs) => {
       const compiler = await programs.language("javac");
-      await output(compiler, ["-Xlint:all", "-Werror", "Receiver.java"], folder);
-      const version = await output(compiler, ["-version"], folder);
-      return { command: () => ["java", "-cp", folder, "Receiver"], version: version.replace("javac", "Java") };
+      await output(compiler, ["-Xlint:all", "-Werror", "Receiver.java"], copy);
+      return { command: () => ["java", "-cp", copy, "Receiver"], version: await javaVersion(compiler, copy) };
     },
   },
   {
     name: "PHP",
-    file: "examples/verify-php/receiver.php",
+    folder: "verify-php",
+    file: "receiver.php",
     fence: "php",
-    build: async (folder, programs) => {
+    build: async (copy, programs) => {
       const php = await programs.language("php");
-      const version = await output(php, ["-r", "echo PHP_VERSION;"], folder);
+      const version = await output(php, ["-r", "echo PHP_VERSION;"], copy);
       return { command: (port) => [php, "-S", `127.0.0.1:${port}`, "receiver.php"], version: `PHP ${version}` };
     },
   },
   {
     name: "Ruby",
-    file: "examples/verify-ruby/receiver.rb",
+    folder: "verify-ruby",
+    file: "receiver.rb",
     fence: "ruby",
-    build: async (folder, programs) => {
+    build: async (copy, programs) => {
       const ruby = await programs.language("ruby");
-      const version = await output(ruby, ["-e", "print RUBY_VERSION"], folder);
+      const version = await output(ruby, ["-e", "print RUBY_VERSION"], copy);
       return { command: () => [ruby, "-w", "receiver.rb"], version: `Ruby ${version}` };
     },
   },
   {
     name: "Rust",
-    file: "examples/verify-rust/src/main.rs",
+    folder: "verify-rust",
+    file: "src/main.rs",
     fence: "rust",
-    build: async (folder, programs) => {
+    build: async (copy, programs) => {
       const cargo = await programs.language("cargo");
-      await output(cargo, ["build", "--quiet"], folder);
-      const version = await output(cargo, ["--version"], folder);
-      const [, number = ""] = /cargo (\S+)/.exec(version) ?? [];
-      return { command: () => [join(folder, "target", "debug", "receiver")], version: `Rust ${number}` };
+      await output(cargo, ["build", "--quiet"], copy);
+      return { command: () => [join(copy, "target", "debug", "receiver")], version: await rustVersion(cargo, copy) };
     },
   },
 ];
+
+export async function goVersion(go: string, cwd: string): Promise<string> {
+  return (await output(go, ["env", "GOVERSION"], cwd)).replace("go", "Go ");
+}
+
+export async function javaVersion(compiler: string, cwd: string): Promise<string> {
+  return (await output(compiler, ["-version"], cwd)).replace("javac", "Java");
+}
+
+export async function rustVersion(cargo: string, cwd: string): Promise<string> {
+  const [, version = ""] = /cargo (\S+)/.exec(await output(cargo, ["--version"], cwd)) ?? [];
+  return `Rust ${version}`;
+}

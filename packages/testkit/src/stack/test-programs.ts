@@ -22,8 +22,9 @@ const FETCH_TIMEOUT_MS = 10 * 60_000;
 const LANGUAGES = {
   cargo: { title: "Rust", apt: "cargo", brew: ["rust"] },
   javac: { title: "Java", apt: "default-jdk-headless", brew: ["openjdk"] },
+  mvn: { title: "Maven", apt: "maven", brew: ["maven"] },
   php: { title: "PHP", apt: "php-cli", brew: ["php"] },
-  python3: { title: "Python 3", apt: "python3", brew: ["python"] },
+  python3: { title: "Python 3", apt: "python3 python3-pip", brew: ["python"] },
   ruby: { title: "Ruby", apt: "ruby ruby-webrick", brew: ["ruby"] },
 } satisfies Record<string, Installable>;
 
