@@ -61,10 +61,10 @@ export type BusinessEvent = Static<typeof businessEventSchema>;
  */
 export type EventPayload = Omit<BusinessEvent, "organizationId" | "type"> & { type: EventType };
 
-const { organizationId: _organizationId, type: _anyType, ...fields } = businessEventSchema.properties;
+const { organizationId: _organizationId, id, type: _anyType, ...fields } = businessEventSchema.properties;
 
 /** The same as a JSON Schema. Fields beyond these may be added. */
 export const eventPayloadSchema = Type.Object(
-  { id: fields.id, type: eventType, ...fields },
+  { id, type: eventType, ...fields },
   { $id: "https://herald.invalid/schemas/event-payload.json" },
 );

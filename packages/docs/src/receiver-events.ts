@@ -10,7 +10,10 @@ export function receiverEvents(): string {
   const samples = EVENT_TYPES.map((name) => `  ${name}: ${literal(samplePayload(name), "  ")},`).join("\n");
   const { properties } = eventPayloadSchema as object as { properties: Record<string, Schema> };
   const event = objectType(
-    { ...(eventPayloadSchema as object as Schema), properties: { ...properties, type: { ...properties.type, typeScript: "Type" } } },
+    {
+      ...(eventPayloadSchema as object as Schema),
+      properties: { ...properties, type: { ...properties.type, typeScript: "Type" } },
+    },
     "",
   );
   return `// Made by \`pnpm run docs\` of the schema and the samples in packages/contracts. Change those.

@@ -9,7 +9,11 @@ test.each(EVENT_TYPES)("the sample of %s is an event", (type) => {
 });
 
 test("§2.4/tolerant an event may have fields that are not known, at every depth", () => {
-  const grown = { ...sample, schemaVersion: 2, data: { hours: 8, changes: { Status: { oldValue: null, newValue: "", by: 1 } } } };
+  const grown = {
+    ...sample,
+    schemaVersion: 2,
+    data: { hours: 8, changes: { Status: { oldValue: null, newValue: "", by: 1 } } },
+  };
   expect(readEvent(grown)).toBe(grown);
   expect(readEvent({ ...sample, data: {} })).not.toBeNull();
 });

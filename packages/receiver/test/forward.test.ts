@@ -1,4 +1,10 @@
-import { createServer, type IncomingMessage, request as httpRequest, type Server, type ServerResponse } from "node:http";
+import {
+  createServer,
+  request as httpRequest,
+  type IncomingMessage,
+  type Server,
+  type ServerResponse,
+} from "node:http";
 import { createServer as createTlsServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import { makeSelfSigned } from "@herald/testkit/certificates/authority";
@@ -158,7 +164,9 @@ test("a program that speaks no TLS is not forwarded to by https", async () => {
 });
 
 test("a program whose certificate is not trusted is not forwarded to, and the developer is told how to trust it", async () => {
-  const server = createTlsServer(await makeSelfSigned({ names: ["127.0.0.1"] }), (_request, response) => response.end());
+  const server = createTlsServer(await makeSelfSigned({ names: ["127.0.0.1"] }), (_request, response) =>
+    response.end(),
+  );
   const url = (await listen(server)).replace("http:", "https:");
   const { listener, printed } = await startForwarding(url);
   expect((await post(listener.url, signed)).status).toBe(502);

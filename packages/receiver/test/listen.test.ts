@@ -127,7 +127,9 @@ describe("command", () => {
     try {
       const { child, said } = run("send", "RiskCreated", "--url", listener.url);
       expect(await once(child, "close")).toEqual([0, null]);
-      expect(said.text).toMatch(/^POST http:\S+ RiskCreated\n {2}delivery \S+ {2}event \S+\n {2}\{.*\}\n-> 204 in \d+ ms\n$/);
+      expect(said.text).toMatch(
+        /^POST http:\S+ RiskCreated\n {2}delivery \S+ {2}event \S+\n {2}\{.*\}\n-> 204 in \d+ ms\n$/,
+      );
       expect(said.text).not.toContain(secret);
     } finally {
       await listener.close();
@@ -147,7 +149,12 @@ describe("command", () => {
 
   test("herald-listen send takes the event's data and id from the developer", async () => {
     const printed: string[] = [];
-    const listener = await startListener({ host: "127.0.0.1", port: 0, secrets: [secret], print: (text) => printed.push(text) });
+    const listener = await startListener({
+      host: "127.0.0.1",
+      port: 0,
+      secrets: [secret],
+      print: (text) => printed.push(text),
+    });
     const folder = mkdtempSync(join(tmpdir(), "herald-send-"));
     try {
       const file = join(folder, "data.json");

@@ -69,7 +69,12 @@ export async function startReceiver(changes: Partial<Parts> = {}): Promise<Small
   };
 }
 
-async function statusFor(parts: Parts, request: IncomingMessage, body: Buffer | null, seen: Set<string>): Promise<number> {
+async function statusFor(
+  parts: Parts,
+  request: IncomingMessage,
+  body: Buffer | null,
+  seen: Set<string>,
+): Promise<number> {
   if (!parts.isPost(request.method ?? "")) return 405;
   if (body === null) return 413;
   if (!parts.isVerified({ secret: SECRET, headers: parts.headers(request), body })) return 401;

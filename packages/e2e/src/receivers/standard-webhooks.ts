@@ -35,7 +35,12 @@ export const STANDARD_WEBHOOKS: readonly StandardWebhooks[] = [
     file: "verify.mjs",
     fence: "js",
     build: async (copy) => {
-      await output("npm", ["install", "--no-audit", "--no-fund", `standardwebhooks@${VERSIONS.node}`], copy, withoutPnpm());
+      await output(
+        "npm",
+        ["install", "--no-audit", "--no-fund", `standardwebhooks@${VERSIONS.node}`],
+        copy,
+        withoutPnpm(),
+      );
       const version = `Node.js ${process.versions.node}, standardwebhooks ${VERSIONS.node}`;
       return { command: [process.execPath, "verify.mjs"], version };
     },
@@ -100,7 +105,10 @@ export const STANDARD_WEBHOOKS: readonly StandardWebhooks[] = [
 ];
 
 /** Tries a program with good requests and bad ones. @throws where it takes a bad one, or refuses a good one */
-export async function tryStandardWebhooks({ name, folder, build }: StandardWebhooks, programs: Programs): Promise<Tried> {
+export async function tryStandardWebhooks(
+  { name, folder, build }: StandardWebhooks,
+  programs: Programs,
+): Promise<Tried> {
   return withCopy(join("standard-webhooks", folder), async (copy) => {
     if (!build) throw new Error(`The library for ${name} can't be fetched here.`);
     const verifier = await build(copy, programs);
@@ -124,8 +132,8 @@ function cases(now: Date): (Request & { what: string; verifies: boolean })[] {
   const deliveryId = "0199f3a2-7c1e-7b5a-9d3e-1f2a3b4c5d6f";
   const signed = (secret: string, at: Date): Request => {
     const { headers } = signedRequest({ body, eventType: "RiskCreated", deliveryId, secret, now: at });
-    const valueOf = (header: string) => headers[headers.indexOf(header) + 1] ?? "";
-    const [timestamp, signature] = [valueOf("webhook-timestamp"), valueOf("webhook-signature")];
+    const headerOf = (header: string) => headers[headers.indexOf(header) + 1] ?? "";
+    const [timestamp, signature] = [headerOf("webhook-timestamp"), headerOf("webhook-signature")];
     return { id: deliveryId, timestamp, signature, body };
   };
   const good = signed(EXAMPLE_SECRET, now);

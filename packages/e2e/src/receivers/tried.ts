@@ -1,5 +1,5 @@
 import { checkReceiver } from "@herald/receiver/listen";
-import { startProgram, type Startable } from "./start-program.ts";
+import { type Startable, startProgram } from "./start-program.ts";
 
 /** Where it is kept what ran: `pnpm receivers` writes it. */
 export const TRIED_RECEIVERS = "docs/receivers.json";

@@ -51,7 +51,9 @@ export async function runCheck(args: string[]): Promise<number> {
   try {
     const results = await checkReceiver(options);
     const passed = results.every((result) => result.passed);
-    console.log(values.json ? JSON.stringify({ url: options.url.href, passed, results }, null, 2) : describeResults(results));
+    console.log(
+      values.json ? JSON.stringify({ url: options.url.href, passed, results }, null, 2) : describeResults(results),
+    );
     return passed ? 0 : 1;
   } catch (error) {
     if (!(error instanceof ExchangeError)) throw error;

@@ -59,7 +59,8 @@ function survives(step: (make: RequestMaker) => Step): Check["steps"] {
 }
 
 const advice = {
-  bytes: "Verify the body's bytes as they came, before anything parses them. The key is the secret's text, not decoded.",
+  bytes:
+    "Verify the body's bytes as they came, before anything parses them. The key is the secret's text, not decoded.",
   clock: "Refuse a timestamp that is more than 300 s away from your clock, in either direction.",
   signature:
     'Compute HMAC-SHA256 over timestamp, dot and body with the secret\'s text, and compare all of "sha256=" and 64 lowercase hex digits, in constant time.',
@@ -130,7 +131,9 @@ export const CHECKS: readonly Check[] = [
     advice: advice.bytes,
     steps: accepts((make) => {
       const text = Buffer.from(make.event()).toString();
-      return make.signed({ body: Buffer.from(` ${text.slice(0, -1)} ,\r\n "note" : "\\u00e9\\/" , "amount": 1.0 }\n`) });
+      return make.signed({
+        body: Buffer.from(` ${text.slice(0, -1)} ,\r\n "note" : "\\u00e9\\/" , "amount": 1.0 }\n`),
+      });
     }),
   },
   {
@@ -156,7 +159,9 @@ export const CHECKS: readonly Check[] = [
     advice: "Let the limit of the body be 256 KiB at least: a manual payload may be as large.",
     steps: accepts((make) => {
       const empty = make.event({ data: { changes: {}, note: "" } }).byteLength;
-      return make.signed({ body: make.event({ data: { changes: {}, note: "a".repeat(LARGEST_EVENT_BYTES - empty) } }) });
+      return make.signed({
+        body: make.event({ data: { changes: {}, note: "a".repeat(LARGEST_EVENT_BYTES - empty) } }),
+      });
     }),
   },
   {
@@ -186,9 +191,7 @@ export const CHECKS: readonly Check[] = [
     id: "unsigned",
     title: "refuses a request without signature and timestamp",
     advice: advice.refusal,
-    steps: refuses((make) =>
-      make.withHeader(make.withHeader(make.signed(), "Signature", null), "Timestamp", null),
-    ),
+    steps: refuses((make) => make.withHeader(make.withHeader(make.signed(), "Signature", null), "Timestamp", null)),
   },
   {
     id: "signature_missing",

@@ -1,7 +1,10 @@
 import type { CheckResult } from "./check-receiver.ts";
 
 /** One line for a check that passed, three for one that failed. */
-export function describeResult({ title, passed, statuses, durationMs, fault, advice }: CheckResult, colour: boolean): string {
+export function describeResult(
+  { title, passed, statuses, durationMs, fault, advice }: CheckResult,
+  colour: boolean,
+): string {
   const paint = (code: number, text: string) => (colour ? `\u001b[${code}m${text}\u001b[0m` : text);
   const answers = [...new Set(statuses.map((status) => status ?? "no answer"))].join(", ");
   const mark = passed ? paint(32, "ok  ") : paint(31, "FAIL");

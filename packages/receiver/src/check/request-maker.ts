@@ -95,9 +95,17 @@ export function withNames(request: OutgoingRequest, change: (name: string) => st
 
 /** The same without its length: it goes in chunks, and ends when it ends. */
 export function withoutLength(request: OutgoingRequest): OutgoingRequest {
-  return { ...request, headers: pairsOf(request.headers).filter(([name]) => name !== "Content-Length").flat() };
+  return {
+    ...request,
+    headers: pairsOf(request.headers)
+      .filter(([name]) => name !== "Content-Length")
+      .flat(),
+  };
 }
 
 function pairsOf(headers: readonly string[]): [name: string, value: string][] {
-  return Array.from({ length: headers.length / 2 }, (_, index) => [headers[2 * index] ?? "", headers[2 * index + 1] ?? ""]);
+  return Array.from({ length: headers.length / 2 }, (_, index) => [
+    headers[2 * index] ?? "",
+    headers[2 * index + 1] ?? "",
+  ]);
 }

@@ -33,7 +33,9 @@ export async function startListener(options: ListenerOptions): Promise<Listener>
       const answer = await answerTo(received, options);
       const length = answer.body.byteLength > 0 ? ["Content-Length", String(answer.body.byteLength)] : [];
       response.writeHead(answer.status, [...answer.headers, ...length]).end(answer.body);
-      print(describeRequest(received, { ...options, answer: answer.answer, ...(options.forward && { answered: answer }) }));
+      print(
+        describeRequest(received, { ...options, answer: answer.answer, ...(options.forward && { answered: answer }) }),
+      );
     } catch (error) {
       print(`a sender hung up in the middle of its request (${(error as Error).message})`);
       response.destroy();

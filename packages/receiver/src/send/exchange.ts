@@ -86,7 +86,11 @@ function described(url: URL, error: Error & { code?: string }): ExchangeError {
     );
   }
   if (code === "ENOTFOUND" || code === "EAI_AGAIN") {
-    return new ExchangeError("unknown_host", `no address is known for the host ${url.hostname}: check the URL`, because);
+    return new ExchangeError(
+      "unknown_host",
+      `no address is known for the host ${url.hostname}: check the URL`,
+      because,
+    );
   }
   if (/CERT|SELF_SIGNED|UNABLE_TO_VERIFY|ALTNAME/.test(code)) {
     return new ExchangeError(
@@ -103,5 +107,9 @@ function described(url: URL, error: Error & { code?: string }): ExchangeError {
       because,
     );
   }
-  return new ExchangeError("broken", `${url.href} closed the connection without a whole answer (${error.message})`, because);
+  return new ExchangeError(
+    "broken",
+    `${url.href} closed the connection without a whole answer (${error.message})`,
+    because,
+  );
 }

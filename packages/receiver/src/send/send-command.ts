@@ -55,11 +55,15 @@ export async function runSend(args: string[]): Promise<number> {
   const body = Buffer.from(JSON.stringify(event));
   const headerPrefix = values["header-prefix"];
   const outgoing = signedRequest({ body, eventType, deliveryId, secret, now, headerPrefix });
-  console.log(`POST ${url.href} ${eventType}\n  delivery ${deliveryId}  event ${event.id}\n  ${printable(body.toString())}`);
+  console.log(
+    `POST ${url.href} ${eventType}\n  delivery ${deliveryId}  event ${event.id}\n  ${printable(body.toString())}`,
+  );
   try {
     const { status, body: said, durationMs } = await exchange(url, outgoing, timeoutMs);
     const succeeded = status >= 200 && status < 300;
-    console.log(`-> ${status} in ${durationMs} ms${succeeded ? "" : ": Herald takes any 2xx for success, and nothing else"}`);
+    console.log(
+      `-> ${status} in ${durationMs} ms${succeeded ? "" : ": Herald takes any 2xx for success, and nothing else"}`,
+    );
     if (said.byteLength > 0) console.log(`  ${printable(Buffer.from(said.subarray(0, 1024)).toString())}`);
     return succeeded ? 0 : 1;
   } catch (error) {
