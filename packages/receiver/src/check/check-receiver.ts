@@ -1,4 +1,4 @@
-import { connect } from "node:net";
+import { connect, isIP } from "node:net";
 import { connect as connectTls } from "node:tls";
 import type { EventType } from "../events.ts";
 import { ExchangeError, exchange } from "../send/exchange.ts";
@@ -97,15 +97,22 @@ async function tryStep({ send }: Step, { url, timeoutMs = 15_000 }: CheckOptions
   }
 }
 
-/** Writes bytes and hangs up. What becomes of them shows in the next request. */
+/** How long a receiver may take to notice that the sender has hung up; most do at once. */
+const HANG_UP_MS = 2000;
+
+/** Writes bytes and hangs up. What becomes of them shows in the next request, so the receiver gets time to notice. */
 function sendRaw(url: URL, { raw }: RawBytes): Promise<void> {
   const isTls = url.protocol === "https:";
   // A URL writes IPv6 addresses in brackets.
   const host = url.hostname.replace(/^\[|\]$/g, "");
   const port = Number(url.port || (isTls ? 443 : 80));
   return new Promise((resolve) => {
-    const send = () => socket.write(raw(url), () => socket.destroy());
-    const socket = isTls ? connectTls({ host, port, servername: host }, send) : connect({ host, port }, send);
+    const send = () => socket.end(raw(url));
+    const server = { host, port, ...(isIP(host) === 0 && { servername: host }) };
+    const socket = isTls ? connectTls(server, send) : connect(server, send);
+    socket.setTimeout(HANG_UP_MS, () => socket.destroy());
+    // Unread, an answer would keep the connection from closing.
+    socket.resume();
     socket.on("error", () => {});
     socket.on("close", () => resolve());
   });

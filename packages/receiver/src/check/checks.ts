@@ -58,6 +58,12 @@ function survives(step: (make: RequestMaker) => Step): Check["steps"] {
   return (make) => [step(make), { send: make.signed(), expect: "accept" }];
 }
 
+/** An event of so many bytes. */
+function eventOf(make: RequestMaker, bytes: number): Uint8Array {
+  const withNote = (note: string) => make.event({ data: { changes: {}, note } });
+  return withNote("a".repeat(bytes - withNote("").byteLength));
+}
+
 const advice = {
   bytes:
     "Verify the body's bytes as they came, before anything parses them. The key is the secret's text, not decoded.",
@@ -157,12 +163,7 @@ export const CHECKS: readonly Check[] = [
     id: "good_large",
     title: "accepts an event of 256 KiB",
     advice: "Let the limit of the body be 256 KiB at least: a manual payload may be as large.",
-    steps: accepts((make) => {
-      const empty = make.event({ data: { changes: {}, note: "" } }).byteLength;
-      return make.signed({
-        body: make.event({ data: { changes: {}, note: "a".repeat(LARGEST_EVENT_BYTES - empty) } }),
-      });
-    }),
+    steps: accepts((make) => make.signed({ body: eventOf(make, LARGEST_EVENT_BYTES) })),
   },
   {
     id: "duplicate",
@@ -346,13 +347,13 @@ export const CHECKS: readonly Check[] = [
     id: "oversized",
     title: "refuses a signed body of 8 MiB",
     advice: advice.size,
-    steps: one("refuse_or_close", (make) => make.signed({ body: Buffer.alloc(OVERSIZED_BYTES, " ") })),
+    steps: one("refuse_or_close", (make) => make.signed({ body: eventOf(make, OVERSIZED_BYTES) })),
   },
   {
     id: "oversized_without_length",
     title: "refuses a signed body of 8 MiB that does not tell its length",
     advice: advice.size,
-    steps: one("refuse_or_close", (make) => withoutLength(make.signed({ body: Buffer.alloc(OVERSIZED_BYTES, " ") }))),
+    steps: one("refuse_or_close", (make) => withoutLength(make.signed({ body: eventOf(make, OVERSIZED_BYTES) }))),
   },
   {
     id: "method_get",

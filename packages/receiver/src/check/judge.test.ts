@@ -36,7 +36,7 @@ test.each<[Expectation, Outcome, boolean]>([
 test("each check has an id of its own, and says what to do", () => {
   expect(new Set(CHECKS.map(({ id }) => id)).size).toBe(CHECKS.length);
   for (const { id, title, advice } of CHECKS) {
-    expect(id).toMatch(/^[a-z_]+$/);
+    expect(id).toMatch(/^[a-z0-9_]+$/);
     expect(title).toMatch(/^(accepts|answers|refuses|survives) /);
     expect(advice).toMatch(/\.$/);
   }
