@@ -1,6 +1,5 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { signedRequest } from "@herald/receiver/listen";
 import { goVersion, javaVersion, type Programs, rustVersion } from "./languages.ts";
@@ -25,8 +24,8 @@ interface Verifier {
   version: string;
 }
 
-/** The versions that are tried. */
-const VERSIONS = { node: "1.1.1", python: "1.0.1", go: "v1.0.0", java: "1.1.0", rust: "1.0.0" };
+/** The versions that are tried. Those for Go and Rust are in the examples too. */
+const VERSIONS = { node: "1.1.1", python: "1.0.1", go: "0.0.1", java: "1.1.0", rust: "1.0.1" };
 
 export const STANDARD_WEBHOOKS: readonly StandardWebhooks[] = [
   {
@@ -65,8 +64,7 @@ export const STANDARD_WEBHOOKS: readonly StandardWebhooks[] = [
     fence: "go",
     build: async (copy, programs) => {
       const go = await programs.go();
-      writeFileSync(join(copy, "go.mod"), "module verify\n\ngo 1.21\n");
-      await output(go, ["get", `github.com/standard-webhooks/standard-webhooks/libraries@${VERSIONS.go}`], copy);
+      await output(go, ["mod", "tidy"], copy);
       await output(go, ["build", "-o", "verify", "."], copy);
       const version = `${await goVersion(go, copy)}, standard-webhooks ${VERSIONS.go}`;
       return { command: [join(copy, "verify")], version };
