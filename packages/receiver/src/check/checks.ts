@@ -67,7 +67,7 @@ function eventOf(make: RequestMaker, bytes: number): Uint8Array {
 const advice = {
   bytes:
     "Verify the body's bytes as they came, before anything parses them. The key is the secret's text, not decoded.",
-  clock: "Refuse a timestamp that is more than 300 s away from your clock, in either direction.",
+  clock: "Take a timestamp that is at most 300 s away from your clock, in either direction, and refuse any other.",
   signature:
     'Compute HMAC-SHA256 over timestamp, dot and body with the secret\'s text, and compare all of "sha256=" and 64 lowercase hex digits, in constant time.',
   timestamp:
@@ -112,7 +112,12 @@ const refusedSignatures: [id: string, title: string, signature: (right: string) 
 
 /** What a receiver must do right, the most usual first. Verifiers of every language are tested by this table. */
 export const CHECKS: readonly Check[] = [
-  { id: "good", title: "accepts a signed event", advice: advice.bytes, steps: accepts((make) => make.signed()) },
+  {
+    id: "good",
+    title: "accepts a signed event",
+    advice: `Compare the URL and the secret with your receiver's. ${advice.bytes}`,
+    steps: accepts((make) => make.signed()),
+  },
   {
     id: "good_old",
     title: "accepts a request that was signed four minutes ago",

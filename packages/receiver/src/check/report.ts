@@ -14,5 +14,8 @@ export function describeResult(
 
 export function describeResults(results: readonly CheckResult[]): string {
   const failed = results.filter(({ passed }) => !passed).length;
-  return failed === 0 ? `all ${results.length} passed` : `${failed} of ${results.length} failed`;
+  if (failed === 0) return `all ${results.length} passed`;
+  const counted = `${failed} of ${results.length} failed`;
+  // A receiver that refuses everything is right about each bad request.
+  return results[0]?.passed ? counted : `${counted}; mend the first one first: until then, the others say little`;
 }

@@ -30,6 +30,9 @@ async function main([first = "", ...rest]: string[]): Promise<void> {
   else await listen([first, ...rest].filter((argument) => argument !== ""));
 }
 
+// Whoever reads the output may stop early, as `head` does.
+process.stdout.on("error", () => process.exit());
+
 main(process.argv.slice(2)).catch((error: Error) => {
   console.error(`herald-listen: ${error.message}`);
   process.exitCode = 2;
