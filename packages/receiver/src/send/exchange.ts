@@ -78,7 +78,7 @@ async function readBody(url: URL, response: IncomingMessage): Promise<Uint8Array
 function described(url: URL, error: Error & { code?: string }): ExchangeError {
   const code = error.code ?? "";
   const because = { cause: error };
-  if (code === "ECONNREFUSED") {
+  if (/^(ECONNREFUSED|EHOSTUNREACH|ENETUNREACH|ETIMEDOUT)$/.test(code)) {
     return new ExchangeError(
       "nothing_listens",
       `nothing listens at ${url.href}: start your receiver there, or give the address that it listens at`,
@@ -99,7 +99,7 @@ function described(url: URL, error: Error & { code?: string }): ExchangeError {
       because,
     );
   }
-  if (code === "EPROTO" || code === "ERR_SSL_WRONG_VERSION_NUMBER" || code.startsWith("HPE_")) {
+  if (code === "EPROTO" || code.startsWith("ERR_SSL_") || code.startsWith("HPE_")) {
     const other = url.protocol === "https:" ? "http" : "https";
     return new ExchangeError(
       "broken",
