@@ -5,6 +5,7 @@ import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { makeAuthority } from "@herald/testkit/certificates/authority";
 import { eventually } from "@herald/testkit/harness/eventually";
 import { afterEach, describe, expect, test } from "@jest/globals";
 import { sign } from "../src/index.ts";
@@ -178,6 +179,27 @@ describe("command", () => {
       expect(said.text).toContain("ok    accepts a signed event  204 in ");
       expect(said.text).toMatch(/\nall \d+ passed\n$/);
     } finally {
+      await receiver.close();
+    }
+  });
+
+  test("herald-listen check speaks HTTPS, and trusts the authority that NODE_EXTRA_CA_CERTS names", async () => {
+    const authority = await makeAuthority("an authority of this test");
+    const receiver = await startReceiver({}, await authority.issue({ names: ["127.0.0.1"] }));
+    const folder = mkdtempSync(join(tmpdir(), "herald-check-"));
+    try {
+      const untrusting = run("check", receiver.url.href, "--secret", SECRET);
+      expect(await once(untrusting.child, "close")).toEqual([2, null]);
+      expect(untrusting.said.text).toContain("is not trusted");
+      const file = join(folder, "authority.pem");
+      writeFileSync(file, authority.cert);
+      process.env.NODE_EXTRA_CA_CERTS = file;
+      const trusting = run("check", receiver.url.href, "--secret", SECRET);
+      expect(await once(trusting.child, "close")).toEqual([0, null]);
+      expect(trusting.said.text).toMatch(/\nall \d+ passed\n$/);
+    } finally {
+      delete process.env.NODE_EXTRA_CA_CERTS;
+      rmSync(folder, { recursive: true });
       await receiver.close();
     }
   });

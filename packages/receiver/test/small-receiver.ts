@@ -1,4 +1,5 @@
-import { createServer, type IncomingMessage, type Server } from "node:http";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { createServer as createTlsServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import { type VerifyInput, verify } from "../src/index.ts";
 
@@ -46,10 +47,14 @@ export interface SmallReceiver {
   close(): Promise<void>;
 }
 
-export async function startReceiver(changes: Partial<Parts> = {}): Promise<SmallReceiver> {
+/** @param tls makes it speak HTTPS */
+export async function startReceiver(
+  changes: Partial<Parts> = {},
+  tls?: { cert: string; key: string },
+): Promise<SmallReceiver> {
   const parts = { ...RIGHT, ...changes };
   const seen = new Set<string>();
-  const server = createServer(async (request, response) => {
+  const handle = async (request: IncomingMessage, response: ServerResponse) => {
     try {
       const body = await readBody(request, parts.limitBytes);
       response.writeHead(await statusFor(parts, request, body, seen)).end();
@@ -57,10 +62,11 @@ export async function startReceiver(changes: Partial<Parts> = {}): Promise<Small
       if (request.destroyed && !request.complete) parts.onCutOff(server);
       else response.writeHead(500).end(String(error));
     }
-  });
+  };
+  const server = tls ? createTlsServer(tls, handle) : createServer(handle);
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   return {
-    url: new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}/hooks`),
+    url: new URL(`${tls ? "https" : "http"}://127.0.0.1:${(server.address() as AddressInfo).port}/hooks`),
     close: () =>
       new Promise((resolve) => {
         server.close(() => resolve());
