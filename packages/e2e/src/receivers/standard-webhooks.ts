@@ -119,6 +119,8 @@ export async function tryStandardWebhooks(
 }
 
 interface Request {
+  /** What the library is given. */
+  secret: string;
   id: string;
   timestamp: string;
   signature: string;
@@ -132,14 +134,15 @@ function cases(now: Date): (Request & { what: string; verifies: boolean })[] {
     const { headers } = signedRequest({ body, eventType: "RiskCreated", deliveryId, secret, now: at });
     const headerOf = (header: string) => headers[headers.indexOf(header) + 1] ?? "";
     const [timestamp, signature] = [headerOf("webhook-timestamp"), headerOf("webhook-signature")];
-    return { id: deliveryId, timestamp, signature, body };
+    return { secret: EXAMPLE_SECRET, id: deliveryId, timestamp, signature, body };
   };
   const good = signed(EXAMPLE_SECRET, now);
   const other = Buffer.from("another secret of the same length").toString("base64");
   return [
     { what: "a good request", verifies: true, ...good },
+    { what: "the secret with whsec_ in front", verifies: true, ...good, secret: `whsec_${EXAMPLE_SECRET}` },
     { what: "a changed body", verifies: false, ...good, body: Buffer.from(`${body.toString()} `) },
-    { what: "another secret", verifies: false, ...signed(other, now) },
+    { what: "the signature of another secret", verifies: false, ...signed(other, now) },
     { what: "an old request", verifies: false, ...signed(EXAMPLE_SECRET, new Date(now.getTime() - 360_000)) },
     { what: "a forged signature", verifies: false, ...good, signature: `v1,${Buffer.alloc(32).toString("base64")}` },
     { what: "an empty signature", verifies: false, ...good, signature: "v1," },
@@ -147,10 +150,10 @@ function cases(now: Date): (Request & { what: string; verifies: boolean })[] {
 }
 
 async function verify({ command: [program, ...args], env }: Verifier, cwd: string, request: Request): Promise<boolean> {
-  const { id, timestamp, signature, body } = request;
+  const { secret, id, timestamp, signature, body } = request;
   const child = spawn(program, [...args, id, timestamp, signature], {
     cwd,
-    env: { ...process.env, ...env, WEBHOOK_SECRET: EXAMPLE_SECRET },
+    env: { ...process.env, ...env, WEBHOOK_SECRET: secret },
     stdio: ["pipe", "ignore", "ignore"],
   });
   child.stdin.on("error", () => {});
