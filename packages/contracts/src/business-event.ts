@@ -1,6 +1,6 @@
 import { type Static, Type } from "typebox";
 import type { EventType } from "./event-types.ts";
-import { object, organizationId, text, uuid } from "./json-schema.ts";
+import { eventType, object, organizationId, text, uuid } from "./json-schema.ts";
 
 const value = (description: string) => Type.Unsafe<string | null>({ type: ["string", "null"], description });
 
@@ -60,3 +60,11 @@ export type BusinessEvent = Static<typeof businessEventSchema>;
  * endpoint and secret.
  */
 export type EventPayload = Omit<BusinessEvent, "organizationId" | "type"> & { type: EventType };
+
+const { organizationId: _organizationId, id, type: _anyType, ...fields } = businessEventSchema.properties;
+
+/** The same as a JSON Schema. Fields beyond these may be added. */
+export const eventPayloadSchema = Type.Object(
+  { id, type: eventType, ...fields },
+  { $id: "https://herald.invalid/schemas/event-payload.json" },
+);

@@ -10,6 +10,7 @@ export type {
 export type { ChangedSettings, EndpointChange, EndpointChangePage } from "./endpoint-changes.ts";
 export type { EndpointDetails, EndpointOverview, FailedAttempt, HourOfDeliveries } from "./endpoint-overview.ts";
 export type { EndpointDelivery, EventDetails, EventListItem, EventPage } from "./event-search.ts";
+export { samplePayload } from "./event-samples.ts";
 export {
   ENTITY_TYPE_OF,
   ENTITY_TYPES,

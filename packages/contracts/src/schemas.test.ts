@@ -60,6 +60,7 @@ test("the package's main entry loads no TypeBox, so that page and emitter don't 
   };
   visit("./index.ts");
   expect([...seen].sort()).toEqual([
+    "./event-samples.ts",
     "./event-types.ts",
     "./failure-kinds.ts",
     "./index.ts",

@@ -21,7 +21,7 @@ import {
   WebhookEndpointSummary,
 } from "./webhooks.ts";
 
-export { businessEventSchema } from "./business-event.ts";
+export { businessEventSchema, eventPayloadSchema } from "./business-event.ts";
 export type { Schema } from "./json-schema.ts";
 export { hintSchema, manualReplySchema, manualRequestSchema } from "./messages.ts";
 export { noticeSchema } from "./notices.ts";

@@ -13,6 +13,8 @@ import { CHAOS_RUNS, chaosBlocks } from "./chaos-runs.ts";
 import { configurationDocument, envExample, knownSettings } from "./configuration.ts";
 import { layersTable } from "./layers.ts";
 import { heraldMetrics, metricsDocument } from "./metrics.ts";
+import { receiverEvents } from "./receiver-events.ts";
+import { receiverBlocks, receiverExamples } from "./receivers.ts";
 import { RESULTS, scalingBlocks, scalingPlots } from "./scaling/scaling.ts";
 
 /** What a person types to write every generated document. `pnpm docs` alone is a command of pnpm itself. */
@@ -50,6 +52,9 @@ export function documents(): Record<string, string> {
       read("docs/reliability.md"),
       chaosBlocks(readRuns(join(projectFolder(), CHAOS_RUNS))),
     ),
+    "packages/receiver/src/events.ts": receiverEvents(),
+    "packages/admin-ui/src/scenes/signature/receiver-examples.ts": receiverExamples(),
+    "docs/receiving-webhooks.md": withBlocks(read("docs/receiving-webhooks.md"), receiverBlocks()),
     "docs/architecture.md": withBlock(read("docs/architecture.md"), "layers", layersTable()),
   };
 }

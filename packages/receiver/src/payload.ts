@@ -7,9 +7,13 @@ export function readPayload(body: Uint8Array): { event: string | null; eventId: 
   const fields = typeof payload === "object" && payload !== null ? (payload as { type?: unknown; id?: unknown }) : {};
   return {
     event: typeof fields.type === "string" ? fields.type : null,
-    eventId: typeof fields.id === "string" && uuid.test(fields.id) ? fields.id.toLowerCase() : null,
+    eventId: isUuid(fields.id) ? fields.id.toLowerCase() : null,
     payload,
   };
+}
+
+export function isUuid(value: unknown): value is string {
+  return typeof value === "string" && uuid.test(value);
 }
 
 function parse(body: Uint8Array): unknown {

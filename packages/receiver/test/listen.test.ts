@@ -1,11 +1,16 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { connect } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { makeAuthority } from "@herald/testkit/certificates/authority";
 import { eventually } from "@herald/testkit/harness/eventually";
 import { afterEach, describe, expect, test } from "@jest/globals";
 import { sign } from "../src/index.ts";
-import { type Listener, type ListenerOptions, startListener } from "../src/listen/index.ts";
+import { type CheckResult, type Listener, type ListenerOptions, startListener } from "../src/listen/index.ts";
+import { SECRET, startReceiver } from "./small-receiver.ts";
 
 const secret = "a signing secret";
 const body = '{"id":"5f0c9a52-3d51-4f0e-8a35-0d9f7c1be111","type":"RiskCreated"}';
@@ -118,12 +123,125 @@ describe("command", () => {
     expect(said.text).not.toContain(secret);
   });
 
+  test("herald-listen send sends a signed sample, and ends with 0 where the receiver took it", async () => {
+    const listener = await startListener({ host: "127.0.0.1", port: 0, secrets: [secret], print: () => {} });
+    try {
+      const { child, said } = run("send", "RiskCreated", "--url", listener.url);
+      expect(await once(child, "close")).toEqual([0, null]);
+      expect(said.text).toMatch(
+        /^POST http:\S+ RiskCreated\n {2}delivery \S+ {2}event \S+\n {2}\{.*\}\n-> 204 in \d+ ms\n$/,
+      );
+      expect(said.text).not.toContain(secret);
+    } finally {
+      await listener.close();
+    }
+  });
+
+  test("herald-listen send ends with 1 where the receiver refuses, and shows its words", async () => {
+    const listener = await startListener({ host: "127.0.0.1", port: 0, secrets: ["another"], print: () => {} });
+    try {
+      const { child, said } = run("send", "RiskCreated", "--url", listener.url);
+      expect(await once(child, "close")).toEqual([1, null]);
+      expect(said.text).toMatch(/-> 401 in \d+ ms: Herald takes any 2xx .*\n {2}signature_mismatch: /);
+    } finally {
+      await listener.close();
+    }
+  });
+
+  test("herald-listen send takes the event's data and id from the developer", async () => {
+    const printed: string[] = [];
+    const listener = await startListener({
+      host: "127.0.0.1",
+      port: 0,
+      secrets: [secret],
+      print: (text) => printed.push(text),
+    });
+    const folder = mkdtempSync(join(tmpdir(), "herald-send-"));
+    try {
+      const file = join(folder, "data.json");
+      writeFileSync(file, '{"changes":{},"hours":8}');
+      const id = "5f0c9a52-3d51-4f0e-8a35-0d9f7c1be111";
+      const { child } = run("send", "RiskCreated", "--url", listener.url, "--data", file, "--id", id);
+      expect(await once(child, "close")).toEqual([0, null]);
+      expect(printed.join()).toContain('"data":{"changes":{},"hours":8}');
+      expect(printed.join()).toContain(`event ${id}`);
+    } finally {
+      rmSync(folder, { recursive: true });
+      await listener.close();
+    }
+  });
+
+  test("herald-listen check passes a right receiver, and prints a line for each check", async () => {
+    const receiver = await startReceiver();
+    try {
+      const { child, said } = run("check", receiver.url.href, "--secret", SECRET);
+      expect(await once(child, "close")).toEqual([0, null]);
+      expect(said.text).toContain("ok    accepts a signed event  204 in ");
+      expect(said.text).toMatch(/\nall \d+ passed\n$/);
+    } finally {
+      await receiver.close();
+    }
+  });
+
+  test("herald-listen check speaks HTTPS, and trusts the authority that NODE_EXTRA_CA_CERTS names", async () => {
+    const authority = await makeAuthority("an authority of this test");
+    const receiver = await startReceiver({}, await authority.issue({ names: ["127.0.0.1"] }));
+    const folder = mkdtempSync(join(tmpdir(), "herald-check-"));
+    try {
+      const untrusting = run("check", receiver.url.href, "--secret", SECRET);
+      expect(await once(untrusting.child, "close")).toEqual([2, null]);
+      expect(untrusting.said.text).toContain("is not trusted");
+      const file = join(folder, "authority.pem");
+      writeFileSync(file, authority.cert);
+      process.env.NODE_EXTRA_CA_CERTS = file;
+      const trusting = run("check", receiver.url.href, "--secret", SECRET);
+      expect(await once(trusting.child, "close")).toEqual([0, null]);
+      expect(trusting.said.text).toMatch(/\nall \d+ passed\n$/);
+    } finally {
+      delete process.env.NODE_EXTRA_CA_CERTS;
+      rmSync(folder, { recursive: true });
+      await receiver.close();
+    }
+  });
+
+  test("herald-listen check --json says what fails, why, and what to do, and ends with 1", async () => {
+    const receiver = await startReceiver({ isPost: () => true });
+    try {
+      const { child, said } = run("check", receiver.url.href, "--secret", SECRET, "--json");
+      expect(await once(child, "close")).toEqual([1, null]);
+      const { passed, results } = JSON.parse(said.text) as { passed: boolean; results: CheckResult[] };
+      expect(passed).toBe(false);
+      expect(results.filter((result) => !result.passed)).toEqual([
+        expect.objectContaining({ id: "method_get", statuses: [204] }),
+        expect.objectContaining({ id: "method_put", statuses: [204], advice: "Take POST only." }),
+      ]);
+    } finally {
+      await receiver.close();
+    }
+  });
+
+  test("herald-listen check ends with 2 where nothing listens, since that says nothing of the receiver", async () => {
+    const receiver = await startReceiver();
+    await receiver.close();
+    const { child, said } = run("check", receiver.url.href);
+    expect(await once(child, "close")).toEqual([2, null]);
+    expect(said.text).toContain(`nothing listens at ${receiver.url.href}`);
+  });
+
   test.each([
     [["--help"], 0, "herald-listen [--port 8080]"],
     [["--port", "http"], 2, "--port must be a whole number from 0 to 65535"],
     [["--tls-cert", "x.pem"], 2, "--tls-cert and --tls-key go together"],
     [["--tls-cert", "none.pem", "--tls-key", "none.pem"], 2, "ENOENT"],
     [["--nonsense"], 2, "--nonsense"],
+    [["--forward", "localhost:3000"], 2, "--forward must be a URL such as http://localhost:3000/hooks"],
+    [["send", "--help"], 0, "herald-listen send TYPE"],
+    [["send", "RiskCreated"], 2, "--url is missing"],
+    [["send", "Nonsense", "--url", "http://127.0.0.1:9/"], 2, "name one event: ProjectCreated"],
+    [["send", "RiskCreated", "--url", "http://127.0.0.1:9/", "--data", "none.json"], 2, "ENOENT"],
+    [["check", "--help"], 0, "herald-listen check URL"],
+    [["check"], 2, "name one URL"],
+    [["check", "http://127.0.0.1:9/", "--type", "Nonsense"], 2, "--type must be one of"],
   ])("herald-listen with %j ends with %i", async (options, code, text) => {
     const { child, said } = run(...options);
     expect(await once(child, "close")).toEqual([code, null]);

@@ -1,9 +1,12 @@
 import { readHeader } from "../headers.ts";
+import { printable } from "./printable.ts";
 import type { ReceivedRequest } from "./received-request.ts";
 
 export interface DescribeOptions {
   /** What the sender gets, such as "204" or "500 after 2 s". */
   answer: string;
+  /** The whole answer, where a program gave it: its body is shown if it is no success. */
+  answered?: { status: number; body: Uint8Array };
   headerPrefix?: string;
   /** Whether to use the terminal's colours. */
   colour?: boolean;
@@ -13,7 +16,7 @@ const SHOWN_BODY_CHARACTERS = 600;
 
 /** A request as a few lines for a terminal: when, what, whether it verifies and if not why, and its body. */
 export function describeRequest(request: ReceivedRequest, options: DescribeOptions): string {
-  const { answer, headerPrefix = "X-Service", colour = false } = options;
+  const { answer, answered, headerPrefix = "X-Service", colour = false } = options;
   const { verdict } = request;
   const header = (suffix: string) => {
     const reading = readHeader(request.headers, `${headerPrefix}-${suffix}`);
@@ -35,6 +38,9 @@ export function describeRequest(request: ReceivedRequest, options: DescribeOptio
   if (ids.length > 0) lines.push(`  ${ids.join("  ")}`);
   if (!verdict.ok) lines.push(`  ${verdict.message}`);
   if (request.body.byteLength > 0) lines.push(`  ${bodyText(request.body)}`);
+  if (answered && answered.status >= 300 && answered.body.byteLength > 0) {
+    lines.push(`  ${paint(2, "answered:")} ${bodyText(answered.body)}`);
+  }
   return lines.join("\n");
 }
 
@@ -50,11 +56,4 @@ function bodyText(body: Uint8Array): string {
   return shown.length === text.length && body.byteLength <= SHOWN_BODY_CHARACTERS * 4
     ? shown
     : `${shown}... (${body.byteLength} bytes)`;
-}
-
-/** Without the control characters that could steer the terminal. */
-function printable(text: string): string {
-  return text.replace(/\p{Cc}|\p{Cf}/gu, (character) =>
-    /[\t\n\r]/.test(character) ? " " : `\\u${character.codePointAt(0)?.toString(16).padStart(4, "0")}`,
-  );
 }

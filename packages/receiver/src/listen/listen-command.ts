@@ -1,41 +1,68 @@
 import { readFileSync } from "node:fs";
 import { parseArgs } from "node:util";
+import { runCheck } from "../check/check-command.ts";
+import { runSend } from "../send/send-command.ts";
+import { DEFAULT_TIMEOUT_SECONDS, httpUrl, integer, milliseconds, secretsOf } from "./arguments.ts";
 import { type ListenerOptions, startListener } from "./listener.ts";
 
-const usage = `herald-listen: prints every webhook request that it gets, and whether its signature verifies
+const usage = `herald-listen: tries a receiver of webhooks on your own machine
 
-  herald-listen [--port 8080] [--host 127.0.0.1] [--secret TEXT]... [--status 204]
-                [--tls-cert FILE --tls-key FILE] [--header-prefix X-Service] [--tolerance 300]
+  herald-listen [--port 8080] [--host 127.0.0.1] [--secret TEXT]... [--status 204] [--forward URL]
+                [--tls-cert FILE --tls-key FILE] [--header-prefix X-Service] [--tolerance 300] [--timeout 15]
+      prints every webhook request that it gets, and whether its signature verifies.
+      --forward hands each request on to your program as it came, prints the program's answer, and gives it to the
+      sender. A URL without a path keeps the path that was received.
+
+  herald-listen send TYPE --url URL     sends your receiver a signed sample of an event
+  herald-listen check URL               tries your receiver with good, hostile and odd requests
+      Each has more to say with --help.
 
   HERALD_SECRET   the endpoint's signing secret, as --secret, but not visible in the process list
 
-The sender wants HTTPS: give a certificate, or put a tunnel or a proxy that speaks TLS in front.`;
+A Herald on this machine can send to it, if its address guard is open to the loopback, as \`pnpm start\` leaves it. Any
+other Herald wants HTTPS at a public address: put a tunnel or a proxy that speaks TLS in front.`;
 
-try {
-  const options = readArguments();
-  if (options) await run(options);
-  else console.log(usage);
-} catch (error) {
-  console.error(`herald-listen: ${(error as Error).message}`);
-  process.exitCode = 2;
+const commands: Record<string, (args: string[]) => Promise<number>> = { send: runSend, check: runCheck };
+
+async function main([first = "", ...rest]: string[]): Promise<void> {
+  const command = commands[first];
+  if (command) process.exitCode = await command(rest);
+  else await listen([first, ...rest].filter((argument) => argument !== ""));
 }
 
-async function run(options: ListenerOptions): Promise<void> {
+// Whoever reads the output may stop early, as `head` does.
+process.stdout.on("error", () => process.exit());
+
+main(process.argv.slice(2)).catch((error: Error) => {
+  console.error(`herald-listen: ${error.message}`);
+  process.exitCode = 2;
+});
+
+async function listen(args: string[]): Promise<void> {
+  const options = readArguments(args);
+  if (!options) {
+    console.log(usage);
+    return;
+  }
   const listener = await startListener(options);
   console.log(`listening on ${listener.url}`);
+  if (options.forward) console.log(`forwarding to ${options.forward.url.href}`);
   if (options.secrets.length === 0) console.log("no secret given, so nothing will verify: set HERALD_SECRET");
   for (const signal of ["SIGINT", "SIGTERM"] as const) {
     process.once(signal, () => void listener.close());
   }
 }
 
-function readArguments(): ListenerOptions | null {
+function readArguments(args: string[]): ListenerOptions | null {
   const { values } = parseArgs({
+    args,
     options: {
       port: { type: "string", default: "8080" },
       host: { type: "string", default: "127.0.0.1" },
       secret: { type: "string", multiple: true, default: [] },
       status: { type: "string", default: "204" },
+      forward: { type: "string" },
+      timeout: { type: "string", default: DEFAULT_TIMEOUT_SECONDS },
       "tls-cert": { type: "string" },
       "tls-key": { type: "string" },
       "header-prefix": { type: "string", default: "X-Service" },
@@ -46,24 +73,19 @@ function readArguments(): ListenerOptions | null {
   if (values.help) return null;
   const [certFile, keyFile] = [values["tls-cert"], values["tls-key"]];
   if (!certFile !== !keyFile) throw new Error("--tls-cert and --tls-key go together");
+  const timeoutMs = milliseconds("--timeout", values.timeout);
   return {
     host: values.host,
     port: integer("--port", values.port, 0, 65_535),
-    secrets: [...values.secret, process.env.HERALD_SECRET ?? ""].filter((secret) => secret !== ""),
+    secrets: secretsOf(values.secret),
     status: integer("--status", values.status, 200, 599),
     toleranceSeconds: integer("--tolerance", values.tolerance, 0, Number.MAX_SAFE_INTEGER),
     headerPrefix: values["header-prefix"],
+    ...(values.forward !== undefined && { forward: { url: httpUrl("--forward", values.forward), timeoutMs } }),
     ...(certFile && keyFile
       ? { tls: { cert: readFileSync(certFile, "utf8"), key: readFileSync(keyFile, "utf8") } }
       : {}),
     print: (text) => console.log(text),
     colour: process.stdout.isTTY && !process.env.NO_COLOR,
   };
-}
-
-function integer(name: string, text: string, min: number, max: number): number {
-  const value = Number(text);
-  if (!/^\d+$/.test(text) || value < min || value > max)
-    throw new Error(`${name} must be a whole number from ${min} to ${max}`);
-  return value;
 }

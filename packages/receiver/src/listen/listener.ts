@@ -2,7 +2,8 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import { createServer as createTlsServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import { describeRequest } from "./describe-request.ts";
-import { type ReceiveOptions, receiveRequest } from "./received-request.ts";
+import { type Forwarded, type ForwardOptions, forward } from "./forward.ts";
+import { type ReceivedRequest, type ReceiveOptions, receiveRequest } from "./received-request.ts";
 
 export interface ListenerOptions extends ReceiveOptions {
   host: string;
@@ -12,6 +13,8 @@ export interface ListenerOptions extends ReceiveOptions {
   tls?: { cert: string; key: string };
   /** The answer to what verifies; 204 where absent. What does not verify gets 401. */
   status?: number;
+  /** A program that gets every request and gives the answer, in place of `status`. */
+  forward?: ForwardOptions;
   print: (text: string) => void;
   colour?: boolean;
 }
@@ -23,14 +26,16 @@ export interface Listener {
 
 /** Starts a server that prints each request and whether it verifies. Rejects where the port cannot be had. */
 export async function startListener(options: ListenerOptions): Promise<Listener> {
-  const { host, port, tls, status = 204, print } = options;
+  const { host, port, tls, print } = options;
   const handle = async (request: IncomingMessage, response: ServerResponse) => {
     try {
       const received = await receiveRequest(request, options);
-      const { verdict } = received;
-      response.statusCode = verdict.ok ? status : verdict.reason === "body_too_large" ? 413 : 401;
-      response.end(verdict.ok ? undefined : `${verdict.reason}: ${verdict.message}\n`);
-      print(describeRequest(received, { ...options, answer: String(response.statusCode) }));
+      const answer = await answerTo(received, options);
+      const length = answer.body.byteLength > 0 ? ["Content-Length", String(answer.body.byteLength)] : [];
+      response.writeHead(answer.status, [...answer.headers, ...length]).end(answer.body);
+      print(
+        describeRequest(received, { ...options, answer: answer.answer, ...(options.forward && { answered: answer }) }),
+      );
     } catch (error) {
       print(`a sender hung up in the middle of its request (${(error as Error).message})`);
       response.destroy();
@@ -49,4 +54,14 @@ export async function startListener(options: ListenerOptions): Promise<Listener>
         server.closeAllConnections();
       }),
   };
+}
+
+/** What is too large is not kept, so it is not forwarded either. */
+async function answerTo(received: ReceivedRequest, options: ListenerOptions): Promise<Forwarded> {
+  const { verdict } = received;
+  const tooLarge = !verdict.ok && verdict.reason === "body_too_large";
+  if (options.forward && !tooLarge) return forward(received, options.forward);
+  const status = verdict.ok ? (options.status ?? 204) : tooLarge ? 413 : 401;
+  const body = verdict.ok ? "" : `${verdict.reason}: ${verdict.message}\n`;
+  return { status, headers: [], body: Buffer.from(body), answer: String(status) };
 }

@@ -3,7 +3,7 @@ import { get } from "node:http";
 import { join } from "node:path";
 import { apartByVersion } from "../stack/postgres-versions.ts";
 import type { PrometheusPrograms } from "../stack/prometheus.ts";
-import type { GoProgram, MonoPrograms } from "../stack/test-programs.ts";
+import type { GoProgram, LanguageProgram, MonoPrograms } from "../stack/test-programs.ts";
 import type { TestPostgres, TestProgram, TestRabbitmq } from "./test-stack.ts";
 
 /** The environment variable in which a run tells its test files where its stack is. */
@@ -47,6 +47,10 @@ export function askForGo(): Promise<GoProgram> {
 /** Compiles and runs C#. */
 export function askForMono(): Promise<MonoPrograms> {
   return ask("/mono") as Promise<MonoPrograms>;
+}
+
+export function askForLanguage(name: LanguageProgram): Promise<TestProgram> {
+  return ask(`/languages/${name}`) as Promise<TestProgram>;
 }
 
 async function ask(path: string): Promise<unknown> {

@@ -10,8 +10,10 @@ import { findOrInstallRabbitmq, startRabbitmq } from "../stack/rabbitmq.ts";
 import {
   findOrInstallChromium,
   findOrInstallGo,
+  findOrInstallLanguage,
   findOrInstallMono,
   findOrInstallPgbouncer,
+  LANGUAGE_PROGRAMS,
 } from "../stack/test-programs.ts";
 import { makeTemplateDatabase } from "./template-database.ts";
 
@@ -67,6 +69,7 @@ export async function startTestStack(folder: string): Promise<TestStack> {
   const pgbouncer = once(findOrInstallPgbouncer);
   const go = once(findOrInstallGo);
   const mono = once(findOrInstallMono);
+  const languages = LANGUAGE_PROGRAMS.map((name) => ({ name, program: once(() => findOrInstallLanguage(name)) }));
   const server = await serve({
     "/": async () => ({}),
     "/postgres": async (): Promise<TestPostgres> => {
@@ -82,6 +85,12 @@ export async function startTestStack(folder: string): Promise<TestStack> {
     "/pgbouncer": async (): Promise<TestProgram> => ({ executable: await pgbouncer.get() }),
     "/go": () => go.get(),
     "/mono": () => mono.get(),
+    ...Object.fromEntries(
+      languages.map(({ name, program }) => [
+        `/languages/${name}`,
+        async (): Promise<TestProgram> => ({ executable: await program.get() }),
+      ]),
+    ),
     "/chromium": async (): Promise<TestProgram> => ({ executable: await chromium.get() }),
   });
   return {

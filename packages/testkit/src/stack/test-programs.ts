@@ -1,6 +1,7 @@
+import { homedir } from "node:os";
 import { join } from "node:path";
 import { localFolder } from "./folders.ts";
-import { findOrInstall } from "./install-package.ts";
+import { findOrInstall, type Installable } from "./install-package.ts";
 import { findProgram, isExecutable, runProgram } from "./programs.ts";
 
 export interface GoProgram {
@@ -16,6 +17,27 @@ export interface MonoPrograms {
 /** What the tests of the chart need; Debian's Go may be older. */
 const GO = { minor: 24, version: "1.24.5" };
 const FETCH_TIMEOUT_MS = 10 * 60_000;
+
+/** What compiles or runs receivers in other languages; Go and Mono have functions of their own. */
+const LANGUAGES = {
+  cargo: { title: "Rust", apt: "cargo", brew: ["rust"] },
+  javac: { title: "Java", apt: "default-jdk-headless", brew: ["openjdk"] },
+  mvn: { title: "Maven", apt: "maven", brew: ["maven"] },
+  php: { title: "PHP", apt: "php-cli", brew: ["php"] },
+  python3: { title: "Python 3", apt: "python3 python3-pip", brew: ["python"] },
+  ruby: { title: "Ruby", apt: "ruby ruby-webrick", brew: ["ruby"] },
+} satisfies Record<string, Installable>;
+
+export type LanguageProgram = keyof typeof LANGUAGES;
+
+export const LANGUAGE_PROGRAMS = Object.keys(LANGUAGES) as LanguageProgram[];
+
+/** Finds or installs a language's program. */
+export function findOrInstallLanguage(name: LanguageProgram): Promise<string> {
+  const language = LANGUAGES[name];
+  const folders = [join(homedir(), ".cargo", "bin")];
+  return findOrInstall(language, `Tests of receivers in ${language.title}`, () => findProgram(name, folders));
+}
 
 /** Finds a Chromium: the one that CHROMIUM_PATH names, else an installed one, else it installs one. */
 export async function findOrInstallChromium(): Promise<string> {

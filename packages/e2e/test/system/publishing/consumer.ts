@@ -66,12 +66,14 @@ await broker.close();
 const receive = block("receiver", "await saveToInbox");
 const core = block("receiver", "verdict");
 const once = block("receiver", "deduplicator(");
+const typed = block("receiver", "readEvent(");
 
 /** The same for the receiver: prints how requests were answered, and what was written down. */
 export const RECEIVER_EXAMPLE = `
 ${receive.imports}
 ${core.imports.replace("{ verify }", "{ sign, verify }")}
 ${once.imports}
+${typed.imports}
 import { randomUUID } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -90,6 +92,10 @@ ${once.code}
 function byHand(request: IncomingMessage, rawBytes: Buffer, secret: string) {
   const reject = (reason: string, _message: string) => void (refused = reason);
   ${core.code}
+}
+export async function act(webhook: { payload: unknown }) {
+  const completeWorkItem = async (_id: string, _status: string | null | undefined) => {};
+  ${typed.code}
 }
 app.post("/core", express.raw({ type: "*/*" }), (request, response) => {
   byHand(request, request.body, "another secret");

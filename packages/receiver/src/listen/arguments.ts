@@ -1,0 +1,41 @@
+/** A wrong argument: the person is told, and pointed to --help. */
+export class ArgumentError extends Error {}
+
+export function integer(name: string, text: string, min: number, max: number): number {
+  const value = Number(text);
+  if (!/^\d+$/.test(text) || value < min || value > max)
+    throw new ArgumentError(`${name} must be a whole number from ${min} to ${max}`);
+  return value;
+}
+
+export function httpUrl(name: string, text: string): URL {
+  const url = URL.canParse(text) ? new URL(text) : null;
+  if (!url || !/^https?:$/.test(url.protocol))
+    throw new ArgumentError(`${name} must be a URL such as http://localhost:3000/hooks`);
+  if (url.username || url.password) throw new ArgumentError(`${name} must have no user or password in it`);
+  url.hash = "";
+  return url;
+}
+
+/** The secrets of `--secret` and of HERALD_SECRET. */
+export function secretsOf(given: readonly string[]): string[] {
+  return [...given, process.env.HERALD_SECRET ?? ""].filter((secret) => secret !== "");
+}
+
+/** The one secret to sign with. */
+export function secretOf(given: string | undefined): string {
+  const [secret] = secretsOf(given === undefined ? [] : [given]);
+  if (secret === undefined) {
+    throw new ArgumentError(
+      "no secret to sign with: set HERALD_SECRET, or give --secret, to the secret that your receiver verifies with",
+    );
+  }
+  return secret;
+}
+
+/** The longest that Herald waits (SPEC 8). */
+export const DEFAULT_TIMEOUT_SECONDS = "15";
+
+export function milliseconds(name: string, seconds: string): number {
+  return integer(name, seconds, 1, 3600) * 1000;
+}

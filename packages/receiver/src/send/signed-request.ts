@@ -1,0 +1,42 @@
+import { sign, signStandardWebhooks } from "../sign.ts";
+
+/** A request that is ready to be sent. */
+export interface OutgoingRequest {
+  method: string;
+  /** Names and values by turns, but for `Host`. They are sent as they stand, repeated ones too. */
+  headers: string[];
+  body: Uint8Array;
+}
+
+export interface ToSign {
+  body: Uint8Array;
+  eventType: string;
+  deliveryId: string;
+  /** The endpoint's signing secret, its text as it is. */
+  secret: string;
+  now: Date;
+  headerPrefix?: string;
+}
+
+/** A request as Herald makes it, header by header (SPEC 4.2), for trying a receiver. */
+export function signedRequest({ body, eventType, deliveryId, secret, now, headerPrefix }: ToSign): OutgoingRequest {
+  const prefix = headerPrefix ?? "X-Service";
+  const timestamp = Math.floor(now.getTime() / 1000);
+  return {
+    method: "POST",
+    headers: [
+      ...["User-Agent", "Herald"],
+      ...["Accept", "*/*"],
+      ...["Content-Type", "application/json; charset=utf-8"],
+      ...["Content-Length", String(body.byteLength)],
+      ...[`${prefix}-Signature`, sign(secret, timestamp, body)],
+      ...[`${prefix}-Timestamp`, String(timestamp)],
+      ...[`${prefix}-Event`, eventType],
+      ...[`${prefix}-Delivery-Id`, deliveryId],
+      ...["webhook-id", deliveryId],
+      ...["webhook-timestamp", String(timestamp)],
+      ...["webhook-signature", signStandardWebhooks(secret, deliveryId, timestamp, body)],
+    ],
+    body,
+  };
+}
