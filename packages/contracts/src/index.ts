@@ -9,8 +9,8 @@ export type {
 } from "./deliveries.ts";
 export type { ChangedSettings, EndpointChange, EndpointChangePage } from "./endpoint-changes.ts";
 export type { EndpointDetails, EndpointOverview, FailedAttempt, HourOfDeliveries } from "./endpoint-overview.ts";
-export type { EndpointDelivery, EventDetails, EventListItem, EventPage } from "./event-search.ts";
 export { samplePayload } from "./event-samples.ts";
+export type { EndpointDelivery, EventDetails, EventListItem, EventPage } from "./event-search.ts";
 export {
   ENTITY_TYPE_OF,
   ENTITY_TYPES,

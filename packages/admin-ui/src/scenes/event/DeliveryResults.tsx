@@ -31,7 +31,7 @@ function Result({ result: { endpointId, endpointName, delivery, reason } }: { re
         <span className={css.sentence}>
           {statusCode === null
             ? "No attempt has been made yet"
-            : `${statusCode} ${besideStatus(statusCode, errorSummary)}`}
+            : `${statusCode} ${besideStatus(statusCode, errorSummary)}`.trim()}
           {delivery.attemptedAtUtc ? (
             <>
               , <Time iso={delivery.attemptedAtUtc} />

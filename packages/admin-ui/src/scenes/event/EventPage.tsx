@@ -47,7 +47,10 @@ function factsOf(event: EventDetails): [string, ReactNode][] {
     [
       event.entityType ?? "Entity",
       <span key="entity">
-        <Id id={event.entityId} what="entity id" /> <Link href={`/search?q=${event.entityId}`}>All its events</Link>
+        <Id id={event.entityId} what="entity id" />{" "}
+        <Link className={css.all} href={`/search?q=${event.entityId}`}>
+          All its events
+        </Link>
       </span>,
     ],
     ["Occurred", utc(event.occurredAtUtc, true)],
