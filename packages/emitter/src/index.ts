@@ -5,3 +5,4 @@ export { createEmitter, type EmitOptions, type Emitter, type EmitterOptions } fr
 export { type EventProblem, InvalidEventError } from "./errors.ts";
 export { type EntityChange, eventFor } from "./event-for.ts";
 export { routingKey } from "./routing-key.ts";
+export { UUID_NAMESPACE, uuidFor } from "./uuid-for.ts";
