@@ -1,9 +1,11 @@
 import { ConfigError } from "@herald/common/config/read-config";
 import { type Command, type CommandContext, EXIT, UsageError } from "./command.ts";
 import { endpointsCommand } from "./endpoints/endpoints-command.ts";
+import { eventsCommand } from "./events/events-command.ts";
 import { lagCommand } from "./lag-command.ts";
 import { migrateCommand } from "./migrate-command.ts";
 import { rejectedCommand } from "./rejected/rejected-command.ts";
+import { relayCommand } from "./relay/relay-command.ts";
 import { rotateKeysCommand } from "./rotate-keys/rotate-keys-command.ts";
 
 const commands: Record<string, Command> = {
@@ -12,6 +14,8 @@ const commands: Record<string, Command> = {
   rejected: rejectedCommand,
   lag: lagCommand,
   endpoints: endpointsCommand,
+  events: eventsCommand,
+  relay: relayCommand,
 };
 
 const HELP = `herald: what an operator does by hand
@@ -24,8 +28,8 @@ ${Object.entries(commands)
   .join("\n")}
 
 It reads the same environment variables as the services: DATABASE_URL, AMQP_URL, BROKER_NAMESPACE, SECRET_KEYS,
-DATABASE_TIMEOUT_SECONDS. A value that
-holds a secret may also come from a file that <NAME>_FILE names.
+DATABASE_TIMEOUT_SECONDS, PUBLICATION_WINDOW_DAYS; those of the relay are in its help. A value that holds a secret may also come from a
+file that <NAME>_FILE names.
 
 Exit code: 0 done, 1 failed, 2 wrong arguments, 78 settings that can't be used.
 `;

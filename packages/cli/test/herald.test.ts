@@ -4,17 +4,18 @@ import { callHerald, runHerald } from "./run-herald.ts";
 const UNREACHABLE = {
   DATABASE_URL: "postgresql://herald:do-not-show@127.0.0.1:1/herald",
   AMQP_URL: "amqp://herald:do-not-show@127.0.0.1:1",
+  OUTBOX_DATABASE_URL: "postgresql://herald:do-not-show@127.0.0.1:1/product",
 };
 
 test("herald without a command lists the commands, and fails", async () => {
   const { code, stdout, stderr } = await runHerald([]);
   expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
-  for (const name of ["migrate", "rotate-keys", "rejected", "lag", "endpoints"]) expect(stderr).toContain(`  ${name} `);
+  for (const name of ["migrate", "rotate-keys", "rejected", "lag", "endpoints", "events", "relay"]) expect(stderr).toContain(`  ${name} `);
 });
 
 test("herald --help lists the commands, and each command has help of its own", async () => {
   expect(await runHerald(["--help"])).toMatchObject({ code: 0, stderr: "" });
-  for (const name of ["migrate", "rotate-keys", "rejected", "lag", "endpoints"]) {
+  for (const name of ["migrate", "rotate-keys", "rejected", "lag", "endpoints", "events", "relay"]) {
     const { code, stdout, stderr } = await callHerald([name, "--help"]);
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
     expect(stdout).toContain(`herald ${name}: `);
@@ -36,6 +37,13 @@ test.each([
   [["rejected", "discard"]],
   [["rotate-keys", "--page-size", "many"]],
   [["endpoints"]],
+  [["events"]],
+  [["events", "check"]],
+  [["events", "check", "a", "b"]],
+  [["events", "check", "a", "--at", "yesterday"]],
+  [["relay", "run"]],
+  [["relay", "replay"]],
+  [["relay", "replay", "--since", "yesterday"]],
   [["endpoints", "list"]],
   [["endpoints", "list", "--disabled-since", "yesterday"]],
   [["endpoints", "list", "--disabled-since", "2026-01-31T12:00"]],
@@ -54,6 +62,8 @@ test.each([
   [["rejected", "list"], ["AMQP_URL"]],
   [["endpoints", "list", "--disabled-since", "2026-01-31T12:00:00Z"], ["DATABASE_URL"]],
   [["rotate-keys"], ["SECRET_KEYS"]],
+  [["relay"], ["OUTBOX_DATABASE_URL", "AMQP_URL"]],
+  [["relay", "replay", "--since", "2026-01-31T12:00:00Z"], ["OUTBOX_DATABASE_URL"]],
 ])("herald %j says which settings are missing", async (args, missing) => {
   const { code, stderr } = await callHerald(args);
   expect(code).toBe(78);
@@ -71,6 +81,7 @@ test.each([
   [["migrate"], "127.0.0.1:1"],
   [["lag"], "PostgreSQL at 127.0.0.1:1"],
   [["rejected", "list"], "RabbitMQ at 127.0.0.1:1"],
+  [["relay", "replay", "--since", "2026-01-31T12:00:00Z"], "PostgreSQL at 127.0.0.1:1"],
 ])("herald %j fails where its server can't be reached, and shows no password", async (args, host) => {
   const { code, stderr } = await runHerald(args, UNREACHABLE);
   expect(code).toBe(1);
