@@ -135,7 +135,7 @@ test("an event that breaks the contract does not get into the outbox, and the tr
   expect(await arrivedIds()).toHaveLength(1);
 });
 
-test("several relays share the work, and send each event once", async () => {
+test("several relays at once send each event once", async () => {
   const events = Array.from({ length: 1000 }, () => anEvent());
   for (let i = 0; i < events.length; i += 100) await transaction(events.slice(i, i + 100), "commit");
   for (let i = 0; i < 3; i++) start({ batchSize: 50 });
