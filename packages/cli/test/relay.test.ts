@@ -18,7 +18,10 @@ const TABLE = "product.outbox";
 
 // Hooks run in their order: this one runs before those of the harness, which fail on connections that are left open.
 afterAll(async () => {
-  for (const relay of relays) relay.kill("SIGKILL");
+  for (const relay of relays) {
+    relay.kill("SIGKILL");
+    if (relay.exitCode === null && relay.signalCode === null) await once(relay, "exit");
+  }
   await admin.close();
   await pool.end();
 });
