@@ -27,6 +27,15 @@ export function encodeEvent(event: EmittedEvent): Buffer {
 }
 
 /**
+ * The JSON of an event, for the column `event` of an outbox that the service fills with a library of its own.
+ *
+ * @throws InvalidEventError with everything that is wrong with it
+ */
+export function eventJson(event: EmittedEvent): string {
+  return encodeEvent(event).toString();
+}
+
+/**
  * Takes an event that is JSON already. Its text is the body as it is: numbers that JavaScript can't hold stay what they are.
  *
  * @throws InvalidEventError with everything that is wrong with it

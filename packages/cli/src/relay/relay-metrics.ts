@@ -2,8 +2,6 @@ import { atMostEach } from "@herald/common/runtime/at-most-each";
 import { Counter, Gauge, type Registry } from "@herald/common/telemetry/metrics";
 import { COUNTED_AT_MOST, type OutboxLag } from "@herald/emitter/outbox";
 
-export type RelayMetrics = ReturnType<typeof relayMetrics>;
-
 /** Scrapes within this time share a reading. */
 const READING_LIFE_MS = 1_000;
 

@@ -1,4 +1,4 @@
-export { createOutbox, type Outbox, type Queryable } from "./outbox.ts";
+export { createOutbox, type Outbox, type StatementRunner } from "./outbox.ts";
 export {
   type Relay,
   type RelayOptions,

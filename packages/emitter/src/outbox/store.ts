@@ -1,4 +1,3 @@
-import type { Queryable } from "./outbox.ts";
 import type { Row } from "./read-row.ts";
 import { eraseSent } from "./sql/erase-sent.ts";
 import { outboxLag } from "./sql/lag.ts";
@@ -14,7 +13,8 @@ export interface Pool {
   connect(): Promise<PoolClient>;
 }
 
-export interface PoolClient extends Queryable {
+export interface PoolClient {
+  query(text: string, values?: unknown[]): Promise<{ rows: unknown[] }>;
   release(destroy?: boolean): void;
   on?(event: "error", listener: (error: Error) => void): unknown;
   off?(event: "error", listener: (error: Error) => void): unknown;
@@ -60,7 +60,7 @@ const IDLE_LIMIT = "set local idle_in_transaction_session_timeout = '60s'";
 const BEGIN = "begin isolation level read committed";
 
 export function outboxStore(pool: Pool, table: string): OutboxStore {
-  async function withClient<Result>(work: (client: Queryable) => Promise<Result>): Promise<Result> {
+  async function withClient<Result>(work: (client: Pick<PoolClient, "query">) => Promise<Result>): Promise<Result> {
     const client = await pool.connect();
     client.on?.("error", ignored);
     let isBroken = true;
@@ -108,7 +108,7 @@ export function outboxStore(pool: Pool, table: string): OutboxStore {
   };
 }
 
-function lockedOutbox(client: Queryable, table: string): LockedOutbox {
+function lockedOutbox(client: Pick<PoolClient, "query">, table: string): LockedOutbox {
   return {
     waiting: async (limit, except) => (await client.query(waitingRows(table), [limit, except])).rows as Row[],
     markSent: async (numbers) => {

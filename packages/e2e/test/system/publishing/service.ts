@@ -5,7 +5,7 @@
 export const SERVICE = `
 import { EVENT_TYPES } from "@herald/contracts";
 import { type EmittedEvent, type Emitter, eventFor, newEvent, uuidFor } from "@herald/emitter";
-import { createOutbox, outboxTable, type Queryable } from "@herald/emitter/outbox";
+import { createOutbox, outboxTable, type StatementRunner } from "@herald/emitter/outbox";
 
 export async function completeWorkItem(emitter: Pick<Emitter, "emit">, key: number): Promise<EmittedEvent> {
   const type = eventFor({ entity: "WorkItem", change: "status", from: "InProgress", to: "Done" });
@@ -16,7 +16,7 @@ export async function completeWorkItem(emitter: Pick<Emitter, "emit">, key: numb
   return event;
 }
 
-export async function completeInTransaction(client: Queryable, event: EmittedEvent): Promise<void> {
+export async function completeInTransaction(client: StatementRunner, event: EmittedEvent): Promise<void> {
   await client.query(outboxTable());
   await createOutbox().add(client, event);
 }
