@@ -10,7 +10,8 @@ const UNREACHABLE = {
 test("herald without a command lists the commands, and fails", async () => {
   const { code, stdout, stderr } = await runHerald([]);
   expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
-  for (const name of ["migrate", "rotate-keys", "rejected", "lag", "endpoints", "events", "relay"]) expect(stderr).toContain(`  ${name} `);
+  for (const name of ["migrate", "rotate-keys", "rejected", "lag", "endpoints", "events", "relay"])
+    expect(stderr).toContain(`  ${name} `);
 });
 
 test("herald --help lists the commands, and each command has help of its own", async () => {

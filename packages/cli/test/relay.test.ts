@@ -89,7 +89,8 @@ async function arrived(): Promise<string[]> {
   return ids.sort();
 }
 
-const waiting = async () => (await pool.query(`select from ${TABLE} where sent_at is null and refused is null`)).rowCount;
+const waiting = async () =>
+  (await pool.query(`select from ${TABLE} where sent_at is null and refused is null`)).rowCount;
 
 test("herald relay sends what any program inserts, serves its metrics, ends when it is told to, and replays", async () => {
   const { relay, get } = await startRelay();

@@ -117,7 +117,11 @@ test.each([
   ["not JSON", '{"id":', "event must be JSON"],
   ["no object", "null", "event must be an object"],
   ["a field that is wrong", JSON.stringify({ ...event, id: "7" }), "id must be a UUID"],
-  ["too much", JSON.stringify({ ...event, data: { text: "x".repeat(MAX_EVENT_BYTES) } }), "an event has at most 262144"],
+  [
+    "too much",
+    JSON.stringify({ ...event, data: { text: "x".repeat(MAX_EVENT_BYTES) } }),
+    "an event has at most 262144",
+  ],
 ])("JSON is refused as an event is: %s", (_title, json, message) => {
   expect(() => readEventJson(json)).toThrow(message);
 });

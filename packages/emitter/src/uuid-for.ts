@@ -30,7 +30,9 @@ function nameOf(text: string): string {
 
 /** A UUID of version 5 (RFC 9562). */
 function uuidOf(namespace: string, name: string): string {
-  const hash = createHash("sha1").update(Buffer.from(namespace.replaceAll("-", ""), "hex")).update(name, "utf8");
+  const hash = createHash("sha1")
+    .update(Buffer.from(namespace.replaceAll("-", ""), "hex"))
+    .update(name, "utf8");
   const digits = hash.digest("hex").slice(0, 32).split("");
   digits[12] = "5";
   digits[16] = "89ab"[Number.parseInt(digits[16] as string, 16) & 3] as string;

@@ -90,7 +90,10 @@ test.each(Object.entries(libraries))(
 test("the page on emitting shows these lines", () => {
   const page = readFileSync(new URL("../../../docs/emitting-events.md", import.meta.url), "utf8");
   const source = readFileSync(new URL(import.meta.url), "utf8");
-  const shown = [...page.matchAll(/^\| (\w+) \| `{1,2} ?(await .*?) ?`{1,2} \|$/gm)].map(([, name, line]) => [name, line]);
+  const shown = [...page.matchAll(/^\| (\w+) \| `{1,2} ?(await .*?) ?`{1,2} \|$/gm)].map(([, name, line]) => [
+    name,
+    line,
+  ]);
   expect(shown.map(([name]) => name)).toEqual(Object.keys(libraries));
   for (const [, line = ""] of shown) expect(source).toContain(line);
 });

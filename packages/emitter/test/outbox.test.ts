@@ -282,7 +282,9 @@ test("what was sent is kept for so many days, and then erased in steps", async (
     `insert into herald_outbox (event, sent_at)
      select '{}', now() - interval '1 day' * (case when n <= 2500 then 8 else 6 end) from generate_series(1, 2510) as n`,
   );
-  await pool.query("insert into herald_outbox (event, refused, added_at) values ('{}', 'why', now() - interval '1 year')");
+  await pool.query(
+    "insert into herald_outbox (event, refused, added_at) values ('{}', 'why', now() - interval '1 year')",
+  );
   const relay = start({ keepDays: 7 });
   await eventually(async () => {
     const { rows } = await pool.query("select count(*)::int as kept from herald_outbox where sent_at is not null");

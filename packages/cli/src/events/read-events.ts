@@ -22,7 +22,12 @@ export function* readEvents(file: Buffer): Generator<EventInFile> {
 function* elements(file: Buffer): Generator<EventInFile> {
   let array: unknown[];
   try {
-    array = JSON.parse(file.toString("utf8").trimStart().replace(/^\ufeff/, "")) as unknown[];
+    array = JSON.parse(
+      file
+        .toString("utf8")
+        .trimStart()
+        .replace(/^\ufeff/, ""),
+    ) as unknown[];
   } catch (error) {
     const reason = "It begins with [ and is no JSON array. Events one a line begin with {.";
     throw new Error(reason, { cause: error });

@@ -27,7 +27,8 @@ export const relaySettings = {
     default: 7,
     minimum: 0,
     maximum: 3_650,
-    description: "How many days rows of the outbox are kept after the broker has confirmed them, so that they can be replayed.",
+    description:
+      "How many days rows of the outbox are kept after the broker has confirmed them, so that they can be replayed.",
   },
   AMQP_URL,
   BROKER_NAMESPACE,

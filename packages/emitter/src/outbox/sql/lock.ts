@@ -5,4 +5,5 @@
  *
  * $1: the table, as SQL writes it. Fails where there is none.
  */
-export const LOCK = "select pg_try_advisory_xact_lock(hashtextextended('herald outbox ' || $1::regclass::oid, 0)) as locked";
+export const LOCK =
+  "select pg_try_advisory_xact_lock(hashtextextended('herald outbox ' || $1::regclass::oid, 0)) as locked";
