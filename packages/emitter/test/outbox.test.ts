@@ -269,11 +269,14 @@ test("while a relay waits for the broker, its transaction keeps no row of the da
   const transactions = () =>
     pool.query<{ held: boolean }>(
       `select backend_xid is not null or backend_xmin is not null as held from pg_stat_activity
-       where application_name = $1 and state = 'idle in transaction' and query like '%as outbox%'`,
+       where application_name = $1 and state = 'idle in transaction' and query like 'set local%'`,
       [APPLICATION],
     );
-  await eventually(async () => expect((await transactions()).rows).toEqual([{ held: false }]));
-  open();
+  try {
+    await eventually(async () => expect((await transactions()).rows).toEqual([{ held: false }]));
+  } finally {
+    open();
+  }
   await waitUntilSent();
 });
 

@@ -53,6 +53,9 @@ export interface OutboxStore {
 /**
  * How long a transaction may idle while its events are sent. PostgreSQL then ends it, and with it the lock: this is for the machine that
  * vanished without closing its connections. A batch ends long before.
+ *
+ * It comes after the rows were read, since each statement drops what the one before has left open. A read that stays open keeps its
+ * snapshot, and then dead rows of the whole database could not be vacuumed while the broker is waited for.
  */
 const IDLE_LIMIT = "set local idle_in_transaction_session_timeout = '60s'";
 
@@ -84,7 +87,6 @@ export function outboxStore(pool: Pool, table: string): OutboxStore {
           await client.query("rollback");
           return undefined;
         }
-        await client.query(IDLE_LIMIT);
         const result = await work(lockedOutbox(client, table));
         await client.query("commit");
         return result;
@@ -110,7 +112,11 @@ export function outboxStore(pool: Pool, table: string): OutboxStore {
 
 function lockedOutbox(client: Pick<PoolClient, "query">, table: string): LockedOutbox {
   return {
-    waiting: async (limit, except) => (await client.query(waitingRows(table), [limit, except])).rows as Row[],
+    waiting: async (limit, except) => {
+      const rows = (await client.query(waitingRows(table), [limit, except])).rows as Row[];
+      await client.query(IDLE_LIMIT);
+      return rows;
+    },
     markSent: async (numbers) => {
       if (numbers.length > 0) await client.query(markSent(table), [numbers]);
     },
