@@ -57,7 +57,10 @@ const REJECTED: Record<string, [content: Buffer | string, reason: RegExp]> = {
   "a minute of 61": [text({ occurredAtUtc: "2026-01-01T00:61:00Z" }), /occurredAtUtc/],
   "a time in full-width digits": [text({ occurredAtUtc: "２０２６-01-01T00:00:00Z" }), /occurredAtUtc/],
   "seconds since 1970": [text({ occurredAtUtc: 1_700_000_000 }), /occurredAtUtc/],
-  "a prototype instead of fields": ['{"__proto__":{"type":"RiskCreated","organizationId":"a"}}', /organizationId must be/],
+  "a prototype instead of fields": [
+    '{"__proto__":{"type":"RiskCreated","organizationId":"a"}}',
+    /organizationId must be/,
+  ],
 };
 
 test.each(Object.keys(REJECTED))("an event is rejected with a reason: %s", async (name) => {
