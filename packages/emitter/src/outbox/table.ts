@@ -1,7 +1,7 @@
 export const DEFAULT_OUTBOX_TABLE = "herald_outbox";
 
 /**
- * The table of an outbox in PostgreSQL, 12 or later, with its indexes; run it in a migration of the product service's database. It is a
+ * The table of an outbox in PostgreSQL, 15 or later, with its indexes; run it in a migration of the product service's database. It is a
  * contract: whatever fills `event` and `traceparent`, in any language, has its event emitted.
  *
  * `event` is text, since a JSON column writes numbers and the order of members anew. The indexes hold what is looked for, each
