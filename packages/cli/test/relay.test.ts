@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { declareTopology, names } from "@herald/common/broker/topology";
 import { outboxTable } from "@herald/emitter/outbox";
@@ -106,6 +107,11 @@ test("herald relay sends what any program inserts, serves its metrics, ends when
     expect(metrics).toContain('herald_outbox_oldest_age_seconds{service="relay"} 0');
     expect(metrics).toContain('herald_outbox_refused{service="relay"} 1');
   });
+
+  const exported = (await (await get("/metrics")).text()).matchAll(/^# HELP (herald_\w+) /gm);
+  const page = readFileSync(join(projectFolder(), "docs", "operating", "metrics.md"), "utf8");
+  const documented = page.matchAll(/^\| `(herald_\w+)` .*\brelay \|/gm);
+  expect([...exported].map(([, name]) => name).sort()).toEqual([...documented].map(([, name]) => name).sort());
 
   const since = new Date(Date.now() - 3_600_000).toISOString();
   const replayed = await callHerald(["relay", "replay", "--since", since], settings());

@@ -130,6 +130,7 @@ test.each(PACKAGES)("%s is installed whole, and needs no condition and no part o
   expect(dependencies.filter((each) => !allowed.includes(each))).toEqual([]);
   const files = readdirSync(installed, { recursive: true, encoding: "utf8" });
   expect(files).toContain("README.md");
+  if (name === "emitter") expect(files).toContain("sql/outbox.postgresql.sql");
   expect(files.filter((file) => /\.test\.|^src|\.map$|tsbuildinfo/.test(file))).toEqual([]);
 });
 
