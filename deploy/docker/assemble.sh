@@ -11,7 +11,7 @@ for manifest in package.json pnpm-lock.yaml pnpm-workspace.yaml packages/*/packa
   cp "$manifest" "$target/$manifest"
 done
 for part in services/management-api services/publisher services/dispatcher \
-  packages/amqp packages/common packages/contracts packages/cli packages/admin-ui; do
+  packages/amqp packages/common packages/contracts packages/emitter packages/cli packages/admin-ui; do
   cp -R "$part/dist" "$target/$part/dist"
 done
 cp -R services/management-api/assets "$target/services/management-api/assets"
@@ -21,7 +21,7 @@ cp -R prisma/migrations "$target/prisma/migrations"
 cd "$target"
 npx -y pnpm@12 install --prod --frozen-lockfile --ignore-scripts --package-import-method=copy \
   --filter @herald/management-api --filter @herald/publisher --filter @herald/dispatcher \
-  --filter @herald/cli --filter @herald/amqp --filter @herald/common --filter @herald/contracts
+  --filter @herald/cli --filter @herald/emitter --filter @herald/amqp --filter @herald/common --filter @herald/contracts
 
 # Prisma brings a query compiler for each database it knows, 70 MB; Herald has one database.
 find node_modules/.pnpm -path '*/@prisma/client/runtime/*' \

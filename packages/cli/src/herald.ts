@@ -3,11 +3,13 @@ import { systemClock } from "@herald/common/runtime/clock";
 import { type Command, type CommandContext, EXIT, UsageError } from "./command.ts";
 import { doctorCommand } from "./doctor/doctor-command.ts";
 import { endpointsCommand } from "./endpoints/endpoints-command.ts";
+import { eventsCommand } from "./events/events-command.ts";
 import { findCommand } from "./find/find-command.ts";
 import { lagCommand } from "./lag-command.ts";
 import { migrateCommand } from "./migrate-command.ts";
 import { createProgress } from "./progress.ts";
 import { rejectedCommand } from "./rejected/rejected-command.ts";
+import { relayCommand } from "./relay/relay-command.ts";
 import { rotateKeysCommand } from "./rotate-keys/rotate-keys-command.ts";
 
 const commands: Record<string, Command> = {
@@ -18,6 +20,8 @@ const commands: Record<string, Command> = {
   lag: lagCommand,
   endpoints: endpointsCommand,
   find: findCommand,
+  events: eventsCommand,
+  relay: relayCommand,
 };
 
 const HELP = `herald: what an operator does by hand
@@ -30,8 +34,8 @@ ${Object.entries(commands)
   .join("\n")}
 
 It reads the same environment variables as the services: DATABASE_URL, DATABASE_CA_FILE, AMQP_URL, AMQP_CA_FILE,
-BROKER_NAMESPACE, SECRET_KEYS, DATABASE_TIMEOUT_SECONDS, ENDPOINT_CONCURRENCY, PUBLICATION_WINDOW_DAYS; doctor reads those that it judges too. A value that
-holds a secret may also come from a file that <NAME>_FILE names.
+BROKER_NAMESPACE, SECRET_KEYS, DATABASE_TIMEOUT_SECONDS, ENDPOINT_CONCURRENCY, PUBLICATION_WINDOW_DAYS; doctor reads those that it judges too, and
+those of the relay are in its help. A value that holds a secret may also come from a file that <NAME>_FILE names.
 
 Exit code: 0 done, 1 failed or faults found, 2 wrong arguments, 78 settings that can't be used.
 `;

@@ -1,11 +1,12 @@
 import { expect, test } from "@jest/globals";
 import { callHerald, runHerald } from "./run-herald.ts";
 
-const COMMANDS = ["doctor", "migrate", "rotate-keys", "rejected", "lag", "endpoints", "find"];
+const COMMANDS = ["doctor", "migrate", "rotate-keys", "rejected", "lag", "endpoints", "find", "events", "relay"];
 const ID = "0199f3a2-7c1e-7b5a-9d3e-1f2a3b4c5d6e";
 const UNREACHABLE = {
   DATABASE_URL: "postgresql://herald:do-not-show@127.0.0.1:1/herald",
   AMQP_URL: "amqp://herald:do-not-show@127.0.0.1:1",
+  OUTBOX_DATABASE_URL: "postgresql://herald:do-not-show@127.0.0.1:1/product",
 };
 
 test("herald without a command lists the commands, and fails", async () => {
@@ -42,6 +43,13 @@ test.each([
   [["rejected", "discard"]],
   [["rotate-keys", "--page-size", "many"]],
   [["endpoints"]],
+  [["events"]],
+  [["events", "check"]],
+  [["events", "check", "a", "b"]],
+  [["events", "check", "a", "--at", "yesterday"]],
+  [["relay", "run"]],
+  [["relay", "replay"]],
+  [["relay", "replay", "--since", "yesterday"]],
   [["endpoints", "list"]],
   [["endpoints", "list", "--disabled-since", "yesterday"]],
   [["endpoints", "list", "--disabled-since", "2026-01-31T12:00"]],
@@ -65,6 +73,8 @@ test.each([
   [["endpoints", "list", "--disabled-since", "2026-01-31T12:00:00Z"], ["DATABASE_URL"]],
   [["find", "--event", ID], ["DATABASE_URL"]],
   [["rotate-keys"], ["SECRET_KEYS"]],
+  [["relay"], ["OUTBOX_DATABASE_URL", "AMQP_URL"]],
+  [["relay", "replay", "--since", "2026-01-31T12:00:00Z"], ["OUTBOX_DATABASE_URL"]],
 ])("herald %j says which settings are missing", async (args, missing) => {
   const { code, stderr } = await callHerald(args);
   expect(code).toBe(78);
@@ -82,6 +92,7 @@ test.each([
   [["migrate"], "127.0.0.1:1"],
   [["lag"], "PostgreSQL at 127.0.0.1:1"],
   [["rejected", "list"], "RabbitMQ at 127.0.0.1:1"],
+  [["relay", "replay", "--since", "2026-01-31T12:00:00Z"], "PostgreSQL at 127.0.0.1:1"],
 ])("herald %j fails where its server can't be reached, and shows no password", async (args, host) => {
   const { code, stderr } = await runHerald(args, UNREACHABLE);
   expect(code).toBe(1);

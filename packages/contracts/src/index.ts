@@ -20,6 +20,7 @@ export {
   isEventType,
 } from "./event-types.ts";
 export { FAILURE_KINDS, type FailureKind } from "./failure-kinds.ts";
+export { type EventFault, eventFaults, type Judgement, type JudgeOptions, judgeEvent } from "./judge-event.ts";
 export { DEFAULT_API_LIMITS, MAX_EVENT_BYTES, RECENT_DELIVERIES } from "./limits.ts";
 export type { Hint, HintedDelivery, ManualReply, ManualRequest } from "./messages.ts";
 export type { Notice, NoticeAttempt } from "./notices.ts";

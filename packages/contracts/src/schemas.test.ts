@@ -64,6 +64,7 @@ test("the package's main entry loads no TypeBox, so that page and emitter don't 
     "./event-types.ts",
     "./failure-kinds.ts",
     "./index.ts",
+    "./judge-event.ts",
     "./limits.ts",
     "./rules.ts",
     "./vocabulary.ts",

@@ -52,7 +52,11 @@ function envEntry({ name, setting, services }: KnownSetting): string {
 }
 
 /** `docs/configuration.md` */
-export function configurationDocument(settings: readonly KnownSetting[], allServices: readonly string[]): string {
+export function configurationDocument(
+  settings: readonly KnownSetting[],
+  allServices: readonly string[],
+  settingsOfRelay: readonly KnownSetting[],
+): string {
   const ofAll = settings.filter(({ services }) => services.length === allServices.length);
   const ofSome = settings.filter(({ services }) => services.length > 1 && services.length < allServices.length);
   const sections = [
@@ -62,6 +66,7 @@ export function configurationDocument(settings: readonly KnownSetting[], allServ
       const own = settings.filter(({ services }) => services.length === 1 && services[0] === service);
       return `## ${service}\n\n${table(own, false)}`;
     }),
+    `## herald relay\n\n${RELAY_HEAD}\n\n${table(settingsOfRelay, false)}`,
   ];
   return `${CONFIGURATION_HEAD}\n${sections.join("\n\n")}\n`;
 }
@@ -77,10 +82,14 @@ setting that is marked as a secret below. No log and no error shows a secret.
 Besides the required settings, the management API needs a key that verifies tokens: \`AUTH_JWKS_URL\` or \`AUTH_PUBLIC_KEY\`, with
 \`AUTH_ISSUER\` and \`AUTH_AUDIENCE\`; or \`AUTH_JWT_SECRET\`, for development.
 
-The \`herald\` command reads \`DATABASE_URL\`, \`AMQP_URL\`, \`BROKER_NAMESPACE\` and \`SECRET_KEYS\`, as far as a command needs them.
+The \`herald\` command reads \`DATABASE_URL\`, \`AMQP_URL\`, \`BROKER_NAMESPACE\` and \`SECRET_KEYS\`, as far as a command needs them, and
+\`herald relay\` settings of its own.
 
 This document is made of the services' own schemas: \`pnpm run docs\` writes it.
 `;
+
+const RELAY_HEAD = `These are the settings of \`herald relay\`, which sends what services write into an [outbox](emitting-events.md#the-outbox). It also reads
+\`AMQP_URL\`, \`BROKER_NAMESPACE\`, \`HTTP_HOST\`, \`OPERATIONS_PORT\` and \`LOG_LEVEL\`, which mean what they mean to services.`;
 
 function table(settings: readonly KnownSetting[], withServices: boolean): string {
   const heads = ["setting", "value", "default", ...(withServices ? ["read by"] : []), "meaning"];

@@ -2,8 +2,10 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { readResults } from "@herald/bench/bench/results";
 import { readRuns } from "@herald/bench/chaos/results";
+import { relaySettings } from "@herald/cli/relay/relay-settings";
 import { DEFAULT_API_LIMITS, type EventPayload, NO_DELIVERY_REASONS } from "@herald/contracts";
 import { dispatcherSettings } from "@herald/dispatcher";
+import { outboxTable } from "@herald/emitter/outbox";
 import { errorsPage, eventTypes, managementApiSettings, openApiDocument } from "@herald/management-api";
 import { publisherSettings } from "@herald/publisher";
 import { projectFolder } from "@herald/testkit/stack/folders";
@@ -32,11 +34,14 @@ export function documents(): Record<string, string> {
     "management-api": managementApiSettings,
   };
   const settings = knownSettings(services);
+  const settingsOfRelay = knownSettings({ ...services, relay: relaySettings }).filter(
+    ({ services: [first] }) => first === "relay",
+  );
   const openApi = openApiDocument({ limits: DEFAULT_API_LIMITS, basePath: "", cookieName: "herald_session" });
   const measured = readResults(join(projectFolder(), RESULTS));
   return {
     ".env.example": envExample(settings),
-    "docs/configuration.md": configurationDocument(settings, Object.keys(services)),
+    "docs/configuration.md": configurationDocument(settings, Object.keys(services), settingsOfRelay),
     "docs/asyncapi.yaml": stringify(withoutUndefined(asyncApiDocument()), {
       lineWidth: 0,
       aliasDuplicateObjects: false,
@@ -45,7 +50,11 @@ export function documents(): Record<string, string> {
     "docs/api/README.md": withBlock(read("docs/api/README.md"), "reasons", reasonsTable()),
     "docs/api/errors.md": errorsPage(),
     "docs/operating/metrics.md": metricsDocument(heraldMetrics()),
-    "docs/emitting-events.md": withBlock(read("docs/emitting-events.md"), "event types", eventTypesTable()),
+    "docs/emitting-events.md": withBlocks(read("docs/emitting-events.md"), {
+      "event types": eventTypesTable(),
+      "outbox table": `\`\`\`sql\n${outboxTable()}\`\`\``,
+    }),
+    "packages/emitter/sql/outbox.postgresql.sql": outboxTable(),
     "docs/scaling.md": withBlocks(read("docs/scaling.md"), scalingBlocks(measured)),
     ...scalingPlots(measured),
     "docs/reliability.md": withBlocks(

@@ -40,7 +40,7 @@ export const LAYERS: readonly Layer[] = [
     holds: "what at least two services share: configuration, database, topology, security, telemetry",
     imports: ["contracts", "amqp"],
   },
-  { folder: "packages/cli", holds: "the `herald` command", imports: ["contracts", "common"] },
+  { folder: "packages/cli", holds: "the `herald` command", imports: ["contracts", "emitter", "common"] },
   {
     folder: "packages/admin-ui",
     holds: "the admin page",

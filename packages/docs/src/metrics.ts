@@ -1,3 +1,4 @@
+import { relayMetrics } from "@herald/cli/relay/relay-metrics";
 import { createRegistry } from "@herald/common/telemetry/metrics";
 import { exportDependencies } from "@herald/common/telemetry/operations-server";
 import { createMetrics as createDispatcherMetrics } from "@herald/dispatcher";
@@ -18,7 +19,7 @@ type Registry = ReturnType<typeof createRegistry>;
 /** What a metric's `collect` would read. Here nothing is collected: only the definitions count. */
 const unread = undefined as never;
 
-/** How each service registers its own metrics. A test of running services finds one that is missing here. */
+/** How each service registers its own metrics, and `herald relay` does. A test of running services finds one that is missing here. */
 const registrations: Record<string, (registry: Registry) => void> = {
   "management-api": (registry) => observe({ registry, log: unread }),
   publisher: (registry) => {
@@ -30,6 +31,7 @@ const registrations: Record<string, (registry: Registry) => void> = {
     );
   },
   dispatcher: createDispatcherMetrics,
+  relay: (registry) => relayMetrics(registry, unread),
 };
 
 /** Herald's own metrics by name, as the services register them. Nothing runs for it. */
@@ -68,7 +70,7 @@ ${rows.join("\n")}
 
 const HEAD = `# Metrics
 
-Each service answers \`/metrics\` on \`OPERATIONS_PORT\` (9464) in Prometheus's text format. Every series has the label \`service\`. No label
+Each service, and \`herald relay\`, answers \`/metrics\` on \`OPERATIONS_PORT\` (9464) in Prometheus's text format. Every series has the label \`service\`. No label
 has values that grow with customers, events or receivers: endpoints and organizations are named in logs, never here.
 
 - The publisher's gauges (\`herald_deliveries_unfinished\`, \`herald_oldest_due_delivery_age_seconds\`, \`herald_endpoints\`, \`herald_queue_*\`, ...)

@@ -1,6 +1,6 @@
 import { NotSentError, openBrokerScope, startPublisher } from "@herald/amqp";
 import type { EmittedEvent } from "./emitted-event.ts";
-import { encodeEvent } from "./encode-event.ts";
+import { encodeEvent, readEventJson } from "./encode-event.ts";
 import { routingKey } from "./routing-key.ts";
 
 export interface EmitterOptions {
@@ -36,6 +36,14 @@ export interface Emitter {
    * @throws NotSentError where it was not confirmed, saying why; trying again with the same event is safe
    */
   emit(event: EmittedEvent, options?: EmitOptions): Promise<void>;
+  /**
+   * Sends an event that is JSON already, as an outbox holds it. Judged like every event, and sent as it is written.
+   *
+   * @throws as `emit` does
+   */
+  emitJson(json: string, options?: EmitOptions): Promise<void>;
+  /** Whether an event can be sent now; for a readiness check. */
+  isReady(): boolean;
   /** Takes no more, waits for what is under way (`timeoutMs` at most), and disconnects. */
   close(): Promise<void>;
 }
@@ -81,17 +89,23 @@ export function createEmitter(options: EmitterOptions): Emitter {
     return new NotSentError(reason, words, { what: `event ${id}`, messageId: id, advice });
   }
 
+  async function send(event: EmittedEvent, content: Buffer, { traceparent }: EmitOptions): Promise<void> {
+    const { id, type } = event;
+    const headers = traceparent === undefined ? {} : { traceparent };
+    try {
+      await publisher.publish({ exchange, routingKey: routingKey(event), content, messageId: id, type, headers });
+    } catch (error) {
+      throw error instanceof NotSentError ? notEmitted(error, id, type) : error;
+    }
+  }
+
   return {
-    emit: async (event, { traceparent } = {}) => {
-      const content = encodeEvent(event);
-      const { id, type } = event;
-      const headers = traceparent === undefined ? {} : { traceparent };
-      try {
-        await publisher.publish({ exchange, routingKey: routingKey(event), content, messageId: id, type, headers });
-      } catch (error) {
-        throw error instanceof NotSentError ? notEmitted(error, id, type) : error;
-      }
+    emit: async (event, options = {}) => await send(event, encodeEvent(event), options),
+    emitJson: async (json, options = {}) => {
+      const { event, body } = readEventJson(json);
+      await send(event, body, options);
     },
+    isReady: scope.isReady,
     close: scope.close,
   };
 }

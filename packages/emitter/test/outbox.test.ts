@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from "node:child_process";
+import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { eventually } from "@herald/testkit/harness/eventually";
 import { useBroker } from "@herald/testkit/harness/use-broker";
@@ -6,8 +7,16 @@ import { useDatabase } from "@herald/testkit/harness/use-database";
 import { afterAll, afterEach, beforeAll, expect, test } from "@jest/globals";
 import { type Channel, type ChannelModel, connect } from "amqplib";
 import { Pool } from "pg";
-import { createEmitter, type EmittedEvent, type Emitter, newEvent } from "../src/index.ts";
-import { createOutbox, outboxTable, type Relay, type RelayOptions, startRelay } from "../src/outbox/index.ts";
+import { createEmitter, type EmittedEvent, type Emitter, NotSentError, newEvent } from "../src/index.ts";
+import {
+  createOutbox,
+  outboxTable,
+  type Relay,
+  type RelayOptions,
+  readOutboxLag,
+  replayOutbox,
+  startRelay,
+} from "../src/outbox/index.ts";
 
 // Hooks run in their order: this one runs before those of the harness, which fail on connections that are left open.
 afterAll(async () => {
@@ -21,6 +30,7 @@ const at = useDatabase();
 const exchange = `${broker.namespace}.events`;
 const queue = `${broker.namespace}.inbox`;
 const outbox = createOutbox();
+const APPLICATION = "outbox-test";
 
 let pool: Pool;
 let admin: ChannelModel;
@@ -30,7 +40,7 @@ const relays: Relay[] = [];
 const processes: ChildProcess[] = [];
 
 beforeAll(async () => {
-  pool = new Pool({ connectionString: at.url, max: 10 });
+  pool = new Pool({ connectionString: at.url, max: 10, application_name: APPLICATION });
   // Without a listener, an idle connection that dies would end the process.
   pool.on("error", () => {});
   await pool.query(outboxTable());
@@ -58,12 +68,13 @@ function start(changes: Partial<RelayOptions> = {}): Relay {
   return relay;
 }
 
-const anEvent = (): EmittedEvent =>
+const anEvent = (changes: Partial<EmittedEvent> = {}): EmittedEvent =>
   newEvent({
     organizationId: "acme",
     type: "RiskCreated",
     entityType: "Risk",
-    entityId: "b7a3c1de-14a8-4e58-9a4e-3e6f0a4c2f10",
+    entityId: randomUUID(),
+    ...changes,
   });
 
 /** A business transaction with events in it. */
@@ -75,8 +86,10 @@ async function transaction(events: EmittedEvent[], end: "commit" | "rollback"): 
   client.release();
 }
 
-async function waitUntilEmpty(timeoutMs = 20_000): Promise<void> {
-  await eventually(async () => expect((await pool.query("select from herald_outbox")).rowCount).toBe(0), { timeoutMs });
+const WAITING = "from herald_outbox where sent_at is null and refused is null";
+
+async function waitUntilSent(): Promise<void> {
+  await eventually(async () => expect((await pool.query(`select ${WAITING}`)).rowCount).toBe(0));
 }
 
 async function arrivedIds(): Promise<string[]> {
@@ -92,12 +105,12 @@ const idsOf = (events: EmittedEvent[]) => events.map(({ id }) => id).sort();
 
 test("an event is emitted when its transaction commits, and not when it is rolled back", async () => {
   start();
-  const committed = Array.from({ length: 20 }, anEvent);
+  const committed = Array.from({ length: 20 }, () => anEvent());
   for (const event of committed) {
     await transaction([anEvent()], "rollback");
     await transaction([event], "commit");
   }
-  await waitUntilEmpty();
+  await waitUntilSent();
   expect(await arrivedIds()).toEqual(committed.map(({ id }) => id));
 });
 
@@ -105,7 +118,7 @@ test("an event in the outbox keeps its trace context", async () => {
   const traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
   await outbox.add(pool, anEvent(), { traceparent });
   start();
-  await waitUntilEmpty();
+  await waitUntilSent();
   const message = await channel.get(queue, { noAck: true });
   expect(message).toMatchObject({ properties: { headers: { traceparent } } });
 });
@@ -118,15 +131,15 @@ test("an event that breaks the contract does not get into the outbox, and the tr
   await client.query("commit");
   client.release();
   start();
-  await waitUntilEmpty();
+  await waitUntilSent();
   expect(await arrivedIds()).toHaveLength(1);
 });
 
-test("several relays share the work, and send each event once", async () => {
-  const events = Array.from({ length: 1000 }, anEvent);
+test("several relays at once send each event once", async () => {
+  const events = Array.from({ length: 1000 }, () => anEvent());
   for (let i = 0; i < events.length; i += 100) await transaction(events.slice(i, i + 100), "commit");
   for (let i = 0; i < 3; i++) start({ batchSize: 50 });
-  await waitUntilEmpty();
+  await waitUntilSent();
   expect((await arrivedIds()).sort()).toEqual(idsOf(events));
 });
 
@@ -137,7 +150,7 @@ test("wake ends the rest of a relay", async () => {
   await transaction([event], "commit");
   await eventually(async () => {
     relay.wake();
-    expect((await pool.query("select from herald_outbox")).rowCount).toBe(0);
+    expect((await pool.query(`select ${WAITING}`)).rowCount).toBe(0);
   });
 });
 
@@ -147,21 +160,24 @@ test("an event that the broker does not take stays in the outbox until the broke
   await channel.unbindQueue(queue, exchange, "#");
   start({ onFailure: ({ message }) => failures.push(message) });
   await eventually(() => expect(failures).toContainEqual(expect.stringContaining("no queue takes RiskCreated")));
-  expect((await pool.query("select from herald_outbox")).rowCount).toBe(2);
+  expect((await pool.query(`select ${WAITING}`)).rowCount).toBe(2);
   await channel.bindQueue(queue, exchange, "#");
-  await waitUntilEmpty();
+  await waitUntilSent();
   expect(await arrivedIds()).toHaveLength(2);
 });
 
 test("a row that is no event stays with the reason, and does not hold up other events", async () => {
-  await pool.query("insert into herald_outbox (event) values ('{}'), ('not JSON')");
+  await pool.query("insert into herald_outbox (event) values ($1), ('not JSON')", [
+    JSON.stringify({ ...anEvent(), data: { changes: { "a\u0000b": 7 } } }),
+  ]);
   await transaction([anEvent()], "commit");
   start();
   await eventually(async () => {
     const { rows } = await pool.query<{ refused: string | null }>("select refused from herald_outbox order by number");
     expect(rows).toEqual([
-      { refused: expect.stringContaining("not valid") },
-      { refused: expect.stringContaining("JSON") },
+      { refused: expect.stringContaining("data.changes.a\ufffdb must be") },
+      { refused: expect.stringContaining("must be JSON") },
+      { refused: null },
     ]);
   });
   expect(await arrivedIds()).toHaveLength(1);
@@ -171,16 +187,161 @@ test("a relay survives the loss of its database connection", async () => {
   const failures: Error[] = [];
   start({ onFailure: (error) => failures.push(error) });
   await transaction([anEvent()], "commit");
-  await waitUntilEmpty();
+  await waitUntilSent();
   await eventually(async () => {
     await pool.query(
-      "select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid() and query like '%skip locked%'",
+      "select pg_terminate_backend(pid) from pg_stat_activity where application_name = $1 and pid <> pg_backend_pid()",
+      [APPLICATION],
     );
     expect(failures.length).toBeGreaterThan(0);
   });
   await transaction([anEvent()], "commit");
-  await waitUntilEmpty();
+  await waitUntilSent();
   expect(await arrivedIds()).toHaveLength(2);
+});
+
+/** An emitter that the broker refuses some events of. */
+function refusing(isRefused: (event: EmittedEvent) => boolean): Pick<Emitter, "emitJson"> {
+  return {
+    emitJson: async (json, options) => {
+      const event = JSON.parse(json) as EmittedEvent;
+      if (isRefused(event)) throw new NotSentError("refused", "the queue is full", { what: `event ${event.id}` });
+      await emitter.emitJson(json, options);
+    },
+  };
+}
+
+test("no event of an entity overtakes another, with several relays and a broker that refuses some at first", async () => {
+  const entities = Array.from({ length: 20 }, () => randomUUID());
+  const events = Array.from({ length: 10 }, () => entities.map((entityId) => anEvent({ entityId }))).flat();
+  await transaction(events, "commit");
+  // Every third event is refused once.
+  const refused = new Set(events.filter((_, index) => index % 3 === 0).map(({ id }) => id));
+  for (let i = 0; i < 4; i++) start({ batchSize: 30, emitter: refusing(({ id }) => refused.delete(id)) });
+  await waitUntilSent();
+  const arrived = await arrivedIds();
+  expect(refused.size).toBe(0);
+  for (const entityId of entities) {
+    const ids = events.filter((event) => event.entityId === entityId).map(({ id }) => id);
+    expect(arrived.filter((id) => ids.includes(id))).toEqual(ids);
+  }
+  expect(arrived).toHaveLength(events.length);
+});
+
+test("events that the broker refuses hold up those of no other entity", async () => {
+  let isFull = true;
+  const stuck = Array.from({ length: 100 }, () => anEvent({ organizationId: "full" }));
+  const free = anEvent();
+  await transaction([...stuck, free], "commit");
+  start({ batchSize: 10, emitter: refusing(({ organizationId }) => isFull && organizationId === "full") });
+  await eventually(async () => expect((await pool.query(`select ${WAITING}`)).rowCount).toBe(100));
+  expect(await arrivedIds()).toEqual([free.id]);
+  isFull = false;
+  await waitUntilSent();
+  expect((await arrivedIds()).sort()).toEqual(idsOf(stuck));
+});
+
+test("an event is sent as another program wrote it, with numbers that JavaScript can't hold", async () => {
+  const json = JSON.stringify(anEvent()).replace(/"data":.*/, '"data":{"cost":1.10, "big":12345678901234567890}}');
+  await pool.query("insert into herald_outbox (event, traceparent) values ($1, 'none')", [json]);
+  start();
+  await waitUntilSent();
+  const message = await channel.get(queue, { noAck: true });
+  if (message === false) throw new Error("Nothing has arrived.");
+  expect(message.content.toString()).toBe(json);
+  expect(message.properties.headers?.traceparent).toBeUndefined();
+});
+
+test("while a relay waits for the broker, its transaction keeps no row of the database from being vacuumed", async () => {
+  let open = () => {};
+  const opened = new Promise<void>((resolve) => {
+    open = resolve;
+  });
+  await transaction([anEvent()], "commit");
+  start({
+    emitter: {
+      emitJson: async (json, options) => {
+        await opened;
+        await emitter.emitJson(json, options);
+      },
+    },
+  });
+  const transactions = () =>
+    pool.query<{ held: boolean }>(
+      `select backend_xid is not null or backend_xmin is not null as held from pg_stat_activity
+       where application_name = $1 and state = 'idle in transaction' and query like 'set local%'`,
+      [APPLICATION],
+    );
+  try {
+    await eventually(async () => expect((await transactions()).rows).toEqual([{ held: false }]));
+  } finally {
+    open();
+  }
+  await waitUntilSent();
+});
+
+test("what was sent is kept for so many days, and then erased in steps", async () => {
+  await pool.query(
+    `insert into herald_outbox (event, sent_at)
+     select '{}', now() - interval '1 day' * (case when n <= 2500 then 8 else 6 end) from generate_series(1, 2510) as n`,
+  );
+  await pool.query(
+    "insert into herald_outbox (event, refused, added_at) values ('{}', 'why', now() - interval '1 year')",
+  );
+  const relay = start({ keepDays: 7 });
+  await eventually(async () => {
+    const { rows } = await pool.query("select count(*)::int as kept from herald_outbox where sent_at is not null");
+    expect(rows).toEqual([{ kept: 10 }]);
+  });
+  await relay.close();
+  expect((await pool.query("select from herald_outbox where refused is not null")).rowCount).toBe(1);
+});
+
+test("a replay sends again what was sent since a time, once, in the order of an entity, while relays are at work", async () => {
+  const entityId = randomUUID();
+  const early = Array.from({ length: 5 }, () => anEvent());
+  const late = Array.from({ length: 1_100 }, (_, index) => (index % 100 === 0 ? anEvent({ entityId }) : anEvent()));
+  start();
+  await transaction(early, "commit");
+  await waitUntilSent();
+  await pool.query("update herald_outbox set sent_at = sent_at - interval '2 hours'");
+  await transaction(late, "commit");
+  await waitUntilSent();
+  await channel.purgeQueue(queue);
+  const steps: number[] = [];
+  const since = new Date(Date.now() - 3_600_000);
+  expect(await replayOutbox({ pool, since, onStep: (rows) => steps.push(rows) })).toBe(1_100);
+  expect(steps).toEqual([1_000, 1_100]);
+  await waitUntilSent();
+  const arrived = await arrivedIds();
+  expect([...arrived].sort()).toEqual(idsOf(late));
+  const ofEntity = late.filter((event) => event.entityId === entityId).map(({ id }) => id);
+  expect(arrived.filter((id) => ofEntity.includes(id))).toEqual(ofEntity);
+});
+
+test("the lag of an outbox says what waits, since when, and what was refused", async () => {
+  expect(await readOutboxLag({ pool })).toEqual({ waiting: 0, oldestSeconds: null, refused: 0 });
+  await pool.query(
+    `insert into herald_outbox (event, added_at, sent_at, refused) values
+     ('{}', now() - interval '1 hour', null, null), ('{}', now(), null, null),
+     ('{}', now() - interval '1 day', now(), null), ('{}', now() - interval '1 day', null, 'why')`,
+  );
+  const { oldestSeconds, ...counts } = await readOutboxLag({ pool });
+  expect(counts).toEqual({ waiting: 2, refused: 1 });
+  expect(oldestSeconds).toBeGreaterThanOrEqual(3_600);
+});
+
+test("an outbox may have another name and a schema, and a missing one is told", async () => {
+  await pool.query('create schema "Product"');
+  await pool.query(outboxTable("Product.Outbox"));
+  await pool.query(outboxTable("Product.Outbox"));
+  const event = anEvent();
+  await createOutbox({ table: "Product.Outbox" }).add(pool, event);
+  const failures: string[] = [];
+  start({ table: "Product.Missing", onFailure: ({ message }) => failures.push(message) });
+  start({ table: "Product.Outbox" });
+  await eventually(async () => expect(await arrivedIds()).toEqual([event.id]));
+  await eventually(() => expect(failures.join("\n")).toContain("Product.Missing"));
 });
 
 test("relays that are killed lose no event", async () => {
@@ -188,7 +349,7 @@ test("relays that are killed lose no event", async () => {
   let writing = true;
   const writer = (async () => {
     while (writing) {
-      const events = Array.from({ length: 20 }, anEvent);
+      const events = Array.from({ length: 20 }, () => anEvent());
       const end = Math.random() < 0.3 ? "rollback" : "commit";
       await transaction(events, end);
       if (end === "commit") committed.push(...events);
@@ -205,7 +366,7 @@ test("relays that are killed lose no event", async () => {
   writing = false;
   await writer;
   start();
-  await waitUntilEmpty();
+  await waitUntilSent();
   const arrived = new Set(await arrivedIds());
   expect([...arrived].sort()).toEqual(idsOf(committed));
 });

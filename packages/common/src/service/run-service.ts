@@ -17,8 +17,8 @@ const STOP_DEADLINE_MS = 20_000;
  * Runs a service as this process: starts it, stops it on SIGTERM and SIGINT, and sets the exit code: 0 after a stop,
  * 78 for a configuration that can't be used, 1 for anything else that ended it.
  */
-export async function runService(name: string, start: () => Promise<Service>): Promise<void> {
-  let service: Service | undefined;
+export async function runService(name: string, start: () => Promise<Omit<Service, "ready">>): Promise<void> {
+  let service: Omit<Service, "ready"> | undefined;
   let stopRequested: NodeJS.Signals | undefined;
   let stopping = false;
 

@@ -1,10 +1,11 @@
 import type { EmittedEvent } from "../emitted-event.ts";
 import type { EmitOptions } from "../emitter.ts";
-import { encodeEvent } from "../encode-event.ts";
+import { eventJson } from "../encode-event.ts";
+import { DEFAULT_OUTBOX_TABLE, quoted } from "./table.ts";
 
-/** Runs a statement with `$1` placeholders: a `pg` client, or a few lines around another driver. */
-export interface Queryable {
-  query(text: string, values?: unknown[]): Promise<{ rows: unknown[] }>;
+/** Runs a statement with `$1` placeholders, as a client of `pg` or an EntityManager of TypeORM does. */
+export interface StatementRunner {
+  query(text: string, values?: unknown[]): Promise<unknown>;
 }
 
 export interface Outbox {
@@ -14,38 +15,18 @@ export interface Outbox {
    * @param client the connection on which the caller has begun the transaction
    * @throws InvalidEventError where it breaks the contract; nothing was written, and the transaction can go on
    */
-  add(client: Queryable, event: EmittedEvent, options?: EmitOptions): Promise<void>;
-}
-
-export const DEFAULT_OUTBOX_TABLE = "herald_outbox";
-
-/** The table of an outbox; run it in a migration of the product service's database. */
-export function outboxTable(table = DEFAULT_OUTBOX_TABLE): string {
-  return `create table if not exists ${quoted(table)} (
-  number bigint generated always as identity primary key,
-  event text not null,
-  traceparent text,
-  added_at timestamptz not null default now(),
-  refused text
-)`;
+  add(client: StatementRunner, event: EmittedEvent, options?: EmitOptions): Promise<void>;
 }
 
 /**
  * An outbox for events that are emitted if and only if a business transaction commits, even where a process crashes in
- * between. `startRelay` sends the events in the table.
+ * between. A relay sends the events in the table.
  */
 export function createOutbox({ table = DEFAULT_OUTBOX_TABLE } = {}): Outbox {
   const insert = `insert into ${quoted(table)} (event, traceparent) values ($1, $2)`;
   return {
     add: async (client, event, { traceparent } = {}) => {
-      await client.query(insert, [encodeEvent(event).toString(), traceparent ?? null]);
+      await client.query(insert, [eventJson(event), traceparent ?? null]);
     },
   };
-}
-
-export function quoted(table: string): string {
-  return table
-    .split(".")
-    .map((part) => `"${part.replaceAll('"', '""')}"`)
-    .join(".");
 }

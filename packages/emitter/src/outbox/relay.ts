@@ -1,57 +1,80 @@
-import type { EmittedEvent } from "../emitted-event.ts";
 import type { Emitter } from "../emitter.ts";
-import { InvalidEventError } from "../errors.ts";
-import { DEFAULT_OUTBOX_TABLE, type Queryable, quoted } from "./outbox.ts";
-
-/** A pool of clients, as of `pg`. */
-export interface Pool {
-  connect(): Promise<PoolClient>;
-}
-
-export interface PoolClient extends Queryable {
-  release(destroy?: boolean): void;
-  on?(event: "error", listener: (error: Error) => void): unknown;
-  off?(event: "error", listener: (error: Error) => void): unknown;
-}
+import { sendRows } from "./send-rows.ts";
+import { type LockedOutbox, type OutboxLag, type OutboxStore, outboxStore, type Pool } from "./store.ts";
+import { DEFAULT_OUTBOX_TABLE } from "./table.ts";
 
 export interface RelayOptions {
   /** Of the database that holds the outbox. The relay uses one of its connections at a time. */
   pool: Pool;
-  /** Its `timeoutMs` is how long a batch may take. The relay does not close it. */
-  emitter: Pick<Emitter, "emit">;
+  /** Its `timeoutMs` should be less than 45 s. The relay does not close it. */
+  emitter: Pick<Emitter, "emitJson">;
   table?: string;
   /** How many events are sent at once; 200 where absent. */
   batchSize?: number;
   /** How long the relay rests when the outbox is empty; 250 ms where absent. `wake` ends the rest. */
   pollIntervalMs?: number;
+  /** For how many days rows are kept after the broker has confirmed them, so that they can be replayed; 7 where absent. */
+  keepDays?: number;
   /** The database or the broker failed; the relay tries again by itself, a second later. For a log. */
   onFailure?: (error: Error) => void;
+  /** What a batch came to. For metrics. */
+  onBatch?: (batch: { sent: number; refused: number }) => void;
+  /** Milliseconds since some moment in the past; the process's where absent. */
+  monotonicMs?: () => number;
 }
 
 export interface Relay {
   /** To be called after a commit: the relay reads the outbox at once instead of at the next poll. */
   wake(): void;
-  /** Finishes the batch that is under way. */
+  /** Finishes what is being sent. */
   close(): Promise<void>;
 }
 
 const REST_AFTER_FAILURE_MS = 1_000;
 
-interface Row {
-  number: string;
-  event: string;
-  traceparent: string | null;
+/** A batch begins nothing new after so long, so that its transaction ends soon. */
+const BATCH_MS = 10_000;
+
+/** Rows that the broker refuses and that the relay passes over, at the most, before it begins again with the oldest. */
+const MAX_HELD = 5_000;
+
+const ERASE_INTERVAL_MS = 10_000;
+const STEP_ROWS = 1_000;
+const DAY_SECONDS = 86_400;
+
+/** The rows that a relay passes over, since the broker did not take them or one before them of the same entity. */
+class Held {
+  readonly numbers: string[] = [];
+  readonly entities = new Set<string>();
+
+  add(rows: readonly { number: string; entity: string }[]): void {
+    for (const { number, entity } of rows) {
+      this.numbers.push(number);
+      this.entities.add(entity);
+    }
+  }
+
+  clear(): void {
+    this.numbers.length = 0;
+    this.entities.clear();
+  }
 }
 
 /**
- * Sends what commits into the outbox, oldest first, and deletes what the broker has confirmed. Any number of relays may
- * run, in any number of processes; each row is locked by one of them. A relay that dies between confirm and delete leaves its
- * rows to the next one, which sends them again, and Herald delivers an event once: nothing is lost, nothing delivered twice.
+ * Sends what commits into the outbox, oldest first, and marks what the broker has confirmed. Any number of relays may run, in any number
+ * of processes: one at a time sends from a table, and another one goes on where it ends or dies. So no event of an entity overtakes
+ * another. A relay that dies between confirm and mark leaves its rows to the next one, which sends them again, and Herald
+ * delivers an event once: nothing is lost, nothing delivered twice.
  *
- * An event that breaks the contract, which `add` would not have taken, stays in the table with the reason in `refused`.
+ * An event that breaks the contract stays in the table with the reason in `refused`. Where the broker takes the events of some
+ * entities only, the others' are sent all the same.
  */
 export function startRelay(options: RelayOptions): Relay {
-  const { pollIntervalMs = 250, batchSize = 200, onFailure } = options;
+  const { pollIntervalMs = 250, batchSize = 200, keepDays = 7, onFailure, onBatch } = options;
+  const { monotonicMs = () => performance.now() } = options;
+  const store = outboxStore(options.pool, options.table ?? DEFAULT_OUTBOX_TABLE);
+  const held = new Held();
+  let nextEraseMs = monotonicMs();
   let isClosing = false;
   let isWoken = false;
   let endRest = () => {};
@@ -72,14 +95,47 @@ export function startRelay(options: RelayOptions): Relay {
   async function run(): Promise<void> {
     while (!isClosing) {
       try {
-        const { taken, failure } = await inTransaction(options.pool, (client) => sendBatch(client, options, batchSize));
-        if (failure) throw failure;
-        if (taken < batchSize) await rest(pollIntervalMs);
+        await pass();
+        await eraseOld();
       } catch (error) {
         onFailure?.(error as Error);
+        held.clear();
         await rest(REST_AFTER_FAILURE_MS);
       }
     }
+  }
+
+  /** Sends a batch, and rests where nothing more is to be sent now. */
+  async function pass(): Promise<void> {
+    const batch = await store.locked(sendBatch);
+    if (batch?.failure) onFailure?.(batch.failure);
+    if (batch && !batch.isBrokerAway && batch.taken === batchSize && held.numbers.length < MAX_HELD) return;
+    const isHolding = held.numbers.length > 0 || batch?.isBrokerAway;
+    held.clear();
+    await rest(isHolding ? REST_AFTER_FAILURE_MS : pollIntervalMs);
+  }
+
+  async function sendBatch(outbox: LockedOutbox) {
+    const endMs = monotonicMs() + BATCH_MS;
+    const rows = await outbox.waiting(batchSize, held.numbers);
+    const result = await sendRows(rows, {
+      emitter: options.emitter,
+      passedOver: held.entities,
+      isOver: () => isClosing || monotonicMs() > endMs,
+    });
+    await outbox.markSent(result.sent);
+    await outbox.setAside(result.refused);
+    onBatch?.({ sent: result.sent.length, refused: result.refused.length });
+    const { failure, isBrokerAway } = result;
+    held.add(result.held);
+    return { taken: rows.length, failure, isBrokerAway };
+  }
+
+  /** One step, and the next one soon where there is more. */
+  async function eraseOld(): Promise<void> {
+    if (monotonicMs() < nextEraseMs) return;
+    const erased = await store.erase({ keptSeconds: keepDays * DAY_SECONDS, limit: STEP_ROWS });
+    nextEraseMs = erased === STEP_ROWS ? monotonicMs() : monotonicMs() + ERASE_INTERVAL_MS;
   }
 
   const ended = run();
@@ -96,60 +152,27 @@ export function startRelay(options: RelayOptions): Relay {
   };
 }
 
+export interface ReplayOptions {
+  pool: Pool;
+  table?: string;
+  /** Events that the broker has confirmed since then are sent again, as far as their rows are still kept. */
+  since: Date;
+  /** How many it were so far, after each step. */
+  onStep?: (rows: number) => void;
+}
+
 /**
- * Locks, sends and deletes one batch. The locks last until the broker has confirmed, so no other relay sends the same
- * rows. They end with this process, even where it is killed.
+ * Makes events wait again that were sent since a time, in steps of a thousand; relays then send them, oldest first, before what is new. For
+ * a broker or a Herald that was restored from a backup. Herald delivers the same event once, so too much does no harm.
+ *
+ * @returns how many events
  */
-async function sendBatch(
-  client: Queryable,
-  { emitter, table = DEFAULT_OUTBOX_TABLE }: RelayOptions,
-  batchSize: number,
-): Promise<{ taken: number; failure: Error | null }> {
-  const name = quoted(table);
-  const { rows } = await client.query(
-    `select number, event, traceparent from ${name} where refused is null order by number limit $1 for update skip locked`,
-    [batchSize],
-  );
-  const sent: string[] = [];
-  const refused: { number: string; reason: string }[] = [];
-  let failure: Error | null = null;
-  await Promise.all(
-    (rows as Row[]).map(async ({ number, event, traceparent }) => {
-      try {
-        await emitter.emit(JSON.parse(event) as EmittedEvent, traceparent === null ? {} : { traceparent });
-        sent.push(number);
-      } catch (error) {
-        if (error instanceof InvalidEventError || error instanceof SyntaxError) {
-          refused.push({ number, reason: error.message });
-        } else {
-          failure = error as Error;
-        }
-      }
-    }),
-  );
-  if (sent.length > 0) await client.query(`delete from ${name} where number = any($1::bigint[])`, [sent]);
-  for (const { number, reason } of refused) {
-    await client.query(`update ${name} set refused = $2 where number = $1`, [number, reason]);
-  }
-  return { taken: rows.length, failure };
+export async function replayOutbox({ pool, table, since, onStep }: ReplayOptions): Promise<number> {
+  const store: OutboxStore = outboxStore(pool, table ?? DEFAULT_OUTBOX_TABLE);
+  return await store.replay({ since, stepRows: STEP_ROWS, ...(onStep && { onStep }) });
 }
 
-async function inTransaction<Result>(pool: Pool, work: (client: Queryable) => Promise<Result>): Promise<Result> {
-  const client = await pool.connect();
-  client.on?.("error", ignored);
-  let broken = true;
-  try {
-    await client.query("begin");
-    const result = await work(client);
-    await client.query("commit");
-    broken = false;
-    return result;
-  } finally {
-    client.off?.("error", ignored);
-    // After a failure the connection is ended, and the transaction with it.
-    client.release(broken);
-  }
+/** What waits in an outbox; for metrics and alerts. */
+export async function readOutboxLag({ pool, table }: { pool: Pool; table?: string }): Promise<OutboxLag> {
+  return await outboxStore(pool, table ?? DEFAULT_OUTBOX_TABLE).lag();
 }
-
-/** A connection that dies fails its query and emits "error". Without a listener, that event would end the process. */
-function ignored(): void {}

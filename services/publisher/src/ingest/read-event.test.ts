@@ -110,8 +110,8 @@ describe("a message that breaks the contract is rejected with the reason", () =>
   test.each<[string, unknown, string]>([
     ["not JSON", "{", "not valid JSON"],
     ["empty", "", "not valid JSON"],
-    ["a list", [event], "must be object"],
-    ["null", "null", "must be object"],
+    ["a list", [event], "must be an object"],
+    ["null", "null", "must be an object"],
     ["no organization", { ...event, organizationId: undefined }, "organizationId"],
     ["an empty organization", { ...event, organizationId: "" }, "/organizationId"],
     ["a long organization", { ...event, organizationId: "x".repeat(129) }, "/organizationId"],

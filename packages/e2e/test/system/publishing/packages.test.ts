@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -9,6 +9,7 @@ import { projectFolder } from "@herald/testkit/stack/folders";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { publint } from "publint";
 import { EMITTER_EXAMPLE, RECEIVER_EXAMPLE } from "./consumer.ts";
+import { SAME, SERVICE, SERVICE_TEST } from "./service.ts";
 
 // The packages that others install, as they would get them: packed, installed by npm into an empty folder, used as their
 // READMEs say.
@@ -26,6 +27,10 @@ const db = useDatabase({ migrated: false });
 const folder = mkdtempSync(join(tmpdir(), "herald-consumer-"));
 const packed = join(folder, "packed");
 const consumer = join(folder, "consumer");
+/** Projects as npm makes them, with the TypeScript that most projects have. */
+const projects = { commonjs: join(folder, "commonjs"), module: join(folder, "module") };
+/** The last one that finds packages as Node did before `exports`. */
+const TYPESCRIPT = "typescript@5.9.3";
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 async function run(
@@ -86,7 +91,32 @@ beforeAll(async () => {
   );
   writeFileSync(join(consumer, "emits.ts"), EMITTER_EXAMPLE);
   writeFileSync(join(consumer, "receives.ts"), RECEIVER_EXAMPLE);
+  await makeProjects(tarballs);
 }, INSTALL_TIMEOUT_MS);
+
+/** By `npm init -y`; the ES modules' project is the same with one more line in its package.json. */
+async function makeProjects(tarballs: string[]): Promise<void> {
+  const { commonjs, module } = projects;
+  mkdirSync(commonjs);
+  await run(commonjs, "npm", ["init", "-y"], plainEnvironment());
+  const others = ["jest", "@jest/globals", "@types/node"].map((name) => `${name}@${versionOf(name)}`);
+  const args = ["install", "--no-audit", "--no-fund", "--prefer-offline", ...tarballs, TYPESCRIPT, ...others];
+  await run(commonjs, "npm", args, plainEnvironment());
+  writeFileSync(join(commonjs, "service.ts"), SERVICE);
+  writeFileSync(join(commonjs, "service.test.ts"), SERVICE_TEST);
+  writeFileSync(join(commonjs, "same.cjs"), SAME);
+  cpSync(commonjs, module, { recursive: true });
+  await run(commonjs, "npm", ["pkg", "set", "type=commonjs"], plainEnvironment());
+  await run(module, "npm", ["pkg", "set", "type=module"], plainEnvironment());
+}
+
+/** What a published package can be asked for: its name, and with a path. */
+function entriesOf(name: string): string[] {
+  const manifest = readFileSync(join(consumer, "node_modules", "@herald", name, "package.json"), "utf8");
+  const { exports } = JSON.parse(manifest) as { exports: Record<string, string | object> };
+  const entries = Object.entries(exports).filter(([, target]) => typeof target === "object");
+  return entries.map(([path]) => `@herald/${name}${path.slice(1)}`);
+}
 
 test.each(PACKAGES)("%s is installed whole, and needs no condition and no part of the workspace", (name) => {
   const installed = join(consumer, "node_modules", "@herald", name);
@@ -100,6 +130,7 @@ test.each(PACKAGES)("%s is installed whole, and needs no condition and no part o
   expect(dependencies.filter((each) => !allowed.includes(each))).toEqual([]);
   const files = readdirSync(installed, { recursive: true, encoding: "utf8" });
   expect(files).toContain("README.md");
+  if (name === "emitter") expect(files).toContain("sql/outbox.postgresql.sql");
   expect(files.filter((file) => /\.test\.|^src|\.map$|tsbuildinfo/.test(file))).toEqual([]);
 });
 
@@ -141,3 +172,53 @@ test("herald-listen starts where the receiver's package is installed", async () 
   const printed = await run(consumer, "node_modules/.bin/herald-listen", ["--help"], plainEnvironment());
   expect(printed).toContain("herald-listen");
 });
+
+test.each(PACKAGES)("@arethetypeswrong finds nothing in %s", async (name) => {
+  const tarball = readdirSync(packed).find((file) => file.startsWith(`herald-${name}-`)) as string;
+  const attw = join(projectFolder(), "packages", "e2e", "node_modules", ".bin", "attw");
+  const entries = entriesOf(name).map((entry) => entry.replace(`@herald/${name}`, "."));
+  await run(folder, attw, [join(packed, tarball), "--no-emoji", "--no-color", "--entrypoints", ...entries]);
+});
+
+test("require and import give the very same in Node, so that an error of one is an error of the other", async () => {
+  const entries = PACKAGES.flatMap(entriesOf);
+  expect(entries).toContain("@herald/emitter/outbox");
+  const same = JSON.parse(await run(projects.commonjs, process.execPath, ["same.cjs", ...entries], plainEnvironment()));
+  expect(same).toEqual(Object.fromEntries(entries.map((entry) => [entry, true])));
+});
+
+test.each<[keyof typeof projects, string, string]>([
+  ["commonjs", "commonjs", "node10"],
+  ["commonjs", "node16", "node16"],
+  ["commonjs", "nodenext", "nodenext"],
+  ["commonjs", "esnext", "bundler"],
+  ["module", "node16", "node16"],
+  ["module", "nodenext", "nodenext"],
+  ["module", "esnext", "bundler"],
+])(
+  "the types are found in a project of type %s, by module %s and moduleResolution %s",
+  async (type, module, resolution) => {
+    await run(projects[type], "node_modules/.bin/tsc", [
+      ...["--module", module, "--moduleResolution", resolution, "--target", "es2022", "--types", "node"],
+      ...["--strict", "--skipLibCheck", "--noEmit", "service.ts", "service.test.ts"],
+    ]);
+  },
+  INSTALL_TIMEOUT_MS,
+);
+
+test.each<[keyof typeof projects, string, NodeJS.ProcessEnv]>([
+  ["commonjs", "commonjs", {}],
+  ["module", "nodenext", { NODE_OPTIONS: "--experimental-vm-modules" }],
+])(
+  "a service of type %s tests its events with jest",
+  async (type, module, env) => {
+    const resolution = module === "commonjs" ? "node10" : module;
+    const project = projects[type];
+    await run(project, "node_modules/.bin/tsc", [
+      ...["--module", module, "--moduleResolution", resolution, "--target", "es2022", "--types", "node"],
+      ...["--strict", "--skipLibCheck", "--outDir", "out", "service.ts", "service.test.ts"],
+    ]);
+    await run(project, "node_modules/.bin/jest", ["--rootDir", "out"], { ...plainEnvironment(), ...env });
+  },
+  INSTALL_TIMEOUT_MS,
+);

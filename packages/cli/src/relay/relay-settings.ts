@@ -1,0 +1,38 @@
+import { serviceSettings } from "@herald/common/config/common-settings";
+import type { Settings } from "@herald/common/config/settings";
+
+const { AMQP_URL, BROKER_NAMESPACE, HTTP_HOST, OPERATIONS_PORT, LOG_LEVEL } = serviceSettings;
+
+/** Which outbox a command works on. */
+export const outboxSettings = {
+  OUTBOX_DATABASE_URL: {
+    type: "string",
+    required: true,
+    secret: true,
+    description: "PostgreSQL with the outbox of a product service, as postgres://user:password@host:port/database.",
+  },
+  OUTBOX_TABLE: {
+    type: "string",
+    default: "herald_outbox",
+    pattern: "^[^.]+(\\.[^.]+)?$",
+    description: "The outbox's table, with its schema in front where the search path lacks it: schema.table.",
+  },
+} as const satisfies Settings;
+
+/** The settings of `herald relay`. */
+export const relaySettings = {
+  ...outboxSettings,
+  OUTBOX_KEEP_DAYS: {
+    type: "number",
+    default: 7,
+    minimum: 0,
+    maximum: 3_650,
+    description:
+      "How many days rows of the outbox are kept after the broker has confirmed them, so that they can be replayed.",
+  },
+  AMQP_URL,
+  BROKER_NAMESPACE,
+  HTTP_HOST,
+  OPERATIONS_PORT,
+  LOG_LEVEL,
+} as const satisfies Settings;

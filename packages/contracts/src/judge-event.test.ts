@@ -1,0 +1,82 @@
+import { expect, test } from "@jest/globals";
+import { Ajv } from "ajv";
+import fc from "fast-check";
+import type { BusinessEvent } from "./business-event.ts";
+import { eventFaults, judgeEvent } from "./judge-event.ts";
+import { isUtcTime, isUuid } from "./rules.ts";
+import { businessEventSchema } from "./schemas.ts";
+
+const event: BusinessEvent = {
+  organizationId: "acme",
+  id: "5f0c9a52-3d51-4f0e-8a35-0d9f7c1be111",
+  type: "WorkItemCompleted",
+  occurredAtUtc: "2025-11-20T15:00:00.000Z",
+  entityType: "WorkItem",
+  entityId: "b7a3c1de-14a8-4e58-9a4e-3e6f0a4c2f10",
+  data: { changes: { Status: { oldValue: "InProgress", newValue: "Done" }, Owner: { oldValue: null, newValue: "7" } } },
+};
+const options = { now: new Date("2025-11-20T15:00:01.000Z"), windowMs: 7 * 86_400_000 };
+const judge = (value: unknown) => judgeEvent(Buffer.from(JSON.stringify(value)), options);
+
+test("an event that keeps the contract is judged to be one, with its text as it was written", () => {
+  const text = ` ${JSON.stringify(event).replace('"7"', '"\\u0037"')}\n`;
+  expect(judgeEvent(Buffer.from(text), options)).toEqual({
+    kind: "event",
+    event,
+    text,
+    occurredAt: new Date(event.occurredAtUtc),
+  });
+});
+
+test("a rejected event has the first reason, with the place as a JSON pointer", () => {
+  expect(judge({ ...event, id: "7", entityId: "8" })).toEqual({ kind: "rejected", reason: "/id must be a UUID" });
+  expect(judge([event])).toEqual({ kind: "rejected", reason: "the event must be an object" });
+  const changes = { Cost: { oldValue: 1, newValue: null } };
+  expect(judge({ ...event, data: { changes } })).toEqual({
+    kind: "rejected",
+    reason: "/data/changes/Cost/oldValue must be text or null, also where the value is a number",
+  });
+});
+
+test("all faults of an event are found at once", () => {
+  const changes = { Status: "Done", Cost: { newValue: 7 } };
+  expect(eventFaults({ ...event, id: "1", data: { changes } }).map(({ path }) => path.join("."))).toEqual([
+    "id",
+    "data.changes.Status",
+    "data.changes.Cost.oldValue",
+    "data.changes.Cost.newValue",
+  ]);
+});
+
+test("events are judged exactly as their schema says (property)", () => {
+  const ajv = new Ajv({ allowUnionTypes: true });
+  ajv.addFormat("uuid", isUuid);
+  ajv.addFormat("utc-date-time", isUtcTime);
+  const isValid = ajv.compile(businessEventSchema);
+  const odd = fc.oneof(
+    fc.string(),
+    fc.constant("x".repeat(129)),
+    fc.constant("😀".repeat(128)),
+    fc.constant("\ud800"),
+    fc.integer(),
+    fc.constantFrom(null, undefined, [], {}),
+    fc.object(),
+  );
+  const places = [...Object.keys(event), "data.changes", "data.changes.Status", "data.changes.Status.newValue"];
+  fc.assert(
+    fc.property(fc.array(fc.tuple(fc.constantFrom(...places), odd), { maxLength: 2 }), (damages) => {
+      const damaged = structuredClone(event) as unknown as Record<string, unknown>;
+      for (const [path, value] of damages) set(damaged, path.split("."), value);
+      // As it crosses the border: JSON has no "undefined".
+      const received: unknown = JSON.parse(JSON.stringify(damaged));
+      expect(eventFaults(received).length === 0).toBe(isValid(received));
+    }),
+    { numRuns: 1_000 },
+  );
+});
+
+function set(target: Record<string, unknown>, [head = "", ...rest]: string[], value: unknown): void {
+  const inner = target[head];
+  if (rest.length === 0) target[head] = value;
+  else if (typeof inner === "object" && inner !== null) set(inner as Record<string, unknown>, rest, value);
+}

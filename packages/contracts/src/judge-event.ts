@@ -1,0 +1,139 @@
+import type { BusinessEvent } from "./business-event.ts";
+import { isEventType } from "./event-types.ts";
+import { MAX_EVENT_BYTES } from "./limits.ts";
+import { isOrganizationId, isUtcTime, isUuid, ORGANIZATION_ID_RULE } from "./rules.ts";
+
+// What becomes of an event, decided in one place: by publishers as it arrives, by emitters before it leaves, and by
+// `herald events check`. It loads nothing, so that it also runs where TypeBox's modules can't be loaded. A test holds it
+// against `businessEventSchema`.
+
+/** One thing for which an event is rejected. */
+export interface EventFault {
+  /** Where, as in `["data", "changes", "Status", "newValue"]`; empty for the event itself. */
+  path: readonly string[];
+  /** What it must be. */
+  message: string;
+}
+
+/** What Herald does with a message of the events exchange. */
+export type Judgement =
+  | {
+      kind: "event";
+      event: BusinessEvent;
+      /** The event as its emitter wrote it. */
+      text: string;
+      occurredAt: Date;
+    }
+  /** Of a type that Herald does not deliver: it breaks nothing, and there is nothing to do (SPEC 6). */
+  | { kind: "ignored"; type: string }
+  /** Too old to be delivered to anybody. */
+  | { kind: "stale" }
+  /** It breaks the contract; the reason says how, for the product service that emitted it. */
+  | { kind: "rejected"; reason: string };
+
+export interface JudgeOptions {
+  now: Date;
+  /** How far back events are delivered (SPEC 6.1: seven days), in milliseconds. */
+  windowMs: number;
+}
+
+/** By how much an emitter's clock may be ahead: its events stay in the window by so much longer. */
+const MAX_AHEAD_MS = 60 * 60_000;
+
+const MAX_CHARACTERS = 128;
+
+const utf8 = new TextDecoder("utf-8", { fatal: true });
+
+/** Judges a message as publishers do. Pure; never throws, whatever the bytes. */
+export function judgeEvent(content: Uint8Array, { now, windowMs }: JudgeOptions): Judgement {
+  if (content.byteLength > MAX_EVENT_BYTES) {
+    return rejected(`the body has ${content.byteLength} bytes; at most ${MAX_EVENT_BYTES} are allowed`);
+  }
+  let text: string;
+  try {
+    text = utf8.decode(content);
+  } catch {
+    return rejected("the body is not valid UTF-8");
+  }
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    return rejected(`the body is not valid JSON${placeOf(error as Error)}`);
+  }
+  const type = (value as { type?: unknown } | null)?.type;
+  if (typeof type === "string" && type !== "" && !isEventType(type)) return { kind: "ignored", type };
+  const [fault] = eventFaults(value);
+  if (fault) return rejected(inWords(fault));
+  const event = value as BusinessEvent;
+  const occurredAt = new Date(event.occurredAtUtc);
+  const aheadMs = occurredAt.getTime() - now.getTime();
+  if (aheadMs > MAX_AHEAD_MS) {
+    return rejected("/occurredAtUtc is more than an hour in the future; the clock of its emitter must be wrong");
+  }
+  if (aheadMs < -windowMs) return { kind: "stale" };
+  return { kind: "event", event, text, occurredAt };
+}
+
+/** Everything for which the fields of an event are rejected, whatever its type; nothing of its time or its size. Pure. */
+export function eventFaults(event: unknown): EventFault[] {
+  if (!isObject(event)) return [{ path: [], message: "must be an object" }];
+  const { organizationId, id, type, occurredAtUtc, entityType, entityId, data } = event;
+  const faults: EventFault[] = [];
+  const expect = (holds: boolean, name: string, message: string) => {
+    if (!holds) faults.push({ path: [name], message });
+  };
+  expect(isOrganizationId(organizationId), "organizationId", ORGANIZATION_ID_RULE);
+  expect(isUuid(id), "id", "must be a UUID");
+  expect(isText(type), "type", `must be text of 1 to ${MAX_CHARACTERS} characters`);
+  expect(isUtcTime(occurredAtUtc), "occurredAtUtc", "must be an ISO 8601 time in UTC, as 2026-01-31T12:00:00.000Z");
+  expect(isText(entityType), "entityType", `must be text of 1 to ${MAX_CHARACTERS} characters`);
+  expect(isUuid(entityId), "entityId", "must be a UUID");
+  expect(isObject(data), "data", "must be an object");
+  if (isObject(data) && data.changes !== undefined) addChangeFaults(data.changes, faults);
+  return faults;
+}
+
+function addChangeFaults(changes: unknown, faults: EventFault[]): void {
+  if (!isObject(changes)) {
+    faults.push({ path: ["data", "changes"], message: "must be an object" });
+    return;
+  }
+  for (const [name, change] of Object.entries(changes)) {
+    const path = ["data", "changes", name];
+    if (!isObject(change)) {
+      faults.push({ path, message: "must be {oldValue, newValue}" });
+      continue;
+    }
+    for (const side of ["oldValue", "newValue"]) {
+      const value = change[side];
+      if (value !== null && typeof value !== "string") {
+        faults.push({ path: [...path, side], message: "must be text or null, also where the value is a number" });
+      }
+    }
+  }
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** Counts characters as JSON Schema does. */
+function isText(value: unknown): value is string {
+  if (typeof value !== "string" || value === "") return false;
+  return value.length <= MAX_CHARACTERS || [...value].length <= MAX_CHARACTERS;
+}
+
+function inWords({ path, message }: EventFault): string {
+  return `${path.length === 0 ? "the event" : path.map((name) => `/${name}`).join("")} ${message}`;
+}
+
+/** Where the mistake is, if V8 says so. V8's words are left out: they quote the payload, and the reason is logged. */
+function placeOf({ message }: Error): string {
+  const position = /at position \d+/.exec(message)?.[0];
+  return position === undefined ? "" : `: there is a mistake ${position}`;
+}
+
+function rejected(reason: string): Judgement {
+  return { kind: "rejected", reason };
+}

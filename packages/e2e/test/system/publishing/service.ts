@@ -1,0 +1,67 @@
+/**
+ * Part of a product service, which has its events tested. It is compiled and run as CommonJS and as an ES module, by
+ * TypeScript's different ways to find a package.
+ */
+export const SERVICE = `
+import { EVENT_TYPES } from "@herald/contracts";
+import { type EmittedEvent, type Emitter, eventFor, newEvent, uuidFor } from "@herald/emitter";
+import { createOutbox, outboxTable, type StatementRunner } from "@herald/emitter/outbox";
+
+export async function completeWorkItem(emitter: Pick<Emitter, "emit">, key: number): Promise<EmittedEvent> {
+  const type = eventFor({ entity: "WorkItem", change: "status", from: "InProgress", to: "Done" });
+  if (type === null || !EVENT_TYPES.includes(type)) throw new Error("It means no event.");
+  const entityId = uuidFor("WorkItem", key);
+  const event = newEvent({ organizationId: "org-1", type, entityType: "WorkItem", entityId });
+  await emitter.emit(event);
+  return event;
+}
+
+export async function completeInTransaction(client: StatementRunner, event: EmittedEvent): Promise<void> {
+  await client.query(outboxTable());
+  await createOutbox().add(client, event);
+}
+
+// The types are found, and are no "any".
+// @ts-expect-error an event has an organization
+newEvent({ type: "RiskCreated", entityType: "Risk", entityId: uuidFor("Risk", 1) });
+// @ts-expect-error a change has two values
+newEvent({ organizationId: "a", type: "b", entityType: "c", entityId: "d", data: { changes: { Status: { oldValue: 1 } } } });
+`;
+
+/** Its test, for jest. */
+export const SERVICE_TEST = `
+import { expect, test } from "@jest/globals";
+import { InvalidEventError } from "@herald/emitter";
+import { recordingEmitter } from "@herald/emitter/testing";
+import { sign, verify } from "@herald/receiver";
+import { completeInTransaction, completeWorkItem } from "./service.js";
+
+test("completing a work item emits", async () => {
+  const emitter = recordingEmitter();
+  const event = await completeWorkItem(emitter, 4711);
+  expect(emitter.emitted).toEqual([{ event }]);
+  expect(event.entityId).toBe("00c4e2f3-32d0-593b-8409-5943b2180df6");
+  await expect(emitter.emit({ ...event, id: "7" })).rejects.toThrow(InvalidEventError);
+});
+
+test("the outbox fills one row", async () => {
+  const statements: string[] = [];
+  const query = async (text: string) => ({ rows: [statements.push(text)] });
+  await completeInTransaction({ query }, await completeWorkItem(recordingEmitter(), 1));
+  expect(statements).toEqual([expect.stringMatching(/^create table/), expect.stringMatching(/^insert into/)]);
+});
+
+test("the receiver's package is found as well", () => {
+  expect([typeof sign, typeof verify]).toEqual(["function", "function"]);
+});
+`;
+
+/** Says for each entry of the packages whether \`require\` and \`import\` give the very same, and by which names. */
+export const SAME = `
+const names = process.argv.slice(2);
+(async () => {
+  const same = {};
+  for (const name of names) same[name] = require(name) === (await import(name));
+  console.log(JSON.stringify(same));
+})();
+`;
