@@ -15,6 +15,8 @@ const NOT_FIRED = {
   HeraldClockWrong: "all processes of these incidents have one clock",
   HeraldPartitionsMissing: "publishers make partitions sooner than an incident could miss them",
   HeraldCutOff: "it takes receivers of five hosts, and a name server that dies: the dispatcher's own tests have those",
+  HeraldOutboxLate: "no relay runs in these incidents",
+  HeraldOutboxRefused: "likewise",
   HeraldPartitionsHeld: "it takes thousands of unfinished deliveries of a day that is long over",
 };
 
@@ -24,6 +26,12 @@ const NOT_MEASURED = {
   herald_clock_difference_seconds: NOT_FIRED.HeraldClockWrong,
   herald_cut_off: NOT_FIRED.HeraldCutOff,
   herald_attempts_given_back_total: NOT_FIRED.HeraldCutOff,
+  herald_outbox_waiting: NOT_FIRED.HeraldOutboxLate,
+  herald_outbox_oldest_age_seconds: NOT_FIRED.HeraldOutboxLate,
+  herald_outbox_refused: NOT_FIRED.HeraldOutboxLate,
+  herald_relay_sent_total: NOT_FIRED.HeraldOutboxLate,
+  herald_relay_refused_total: NOT_FIRED.HeraldOutboxLate,
+  herald_relay_failures_total: NOT_FIRED.HeraldOutboxLate,
   herald_claims_lost_total: "an attempt would have to last longer than its lease",
   herald_interruptions_total: "a lease would have to run out",
   herald_health_retries_total: "two dispatchers would have to write one endpoint's health at the same moment",
