@@ -1,7 +1,7 @@
 import { serviceSettings } from "@herald/common/config/common-settings";
 import type { Settings } from "@herald/common/config/settings";
 
-const { AMQP_URL, BROKER_NAMESPACE, HTTP_HOST, OPERATIONS_PORT, LOG_LEVEL } = serviceSettings;
+const { AMQP_URL, AMQP_CA_FILE, BROKER_NAMESPACE, HTTP_HOST, OPERATIONS_PORT, LOG_LEVEL } = serviceSettings;
 
 /** Which outbox a command works on. */
 export const outboxSettings = {
@@ -9,7 +9,9 @@ export const outboxSettings = {
     type: "string",
     required: true,
     secret: true,
-    description: "PostgreSQL with the outbox of a product service, as postgres://user:password@host:port/database.",
+    description:
+      "PostgreSQL with the outbox of a product service, as postgres://user:password@host:port/database; for TLS with an authority " +
+      "of one's own, ?sslmode=verify-full&sslrootcert=FILE behind it.",
   },
   OUTBOX_TABLE: {
     type: "string",
@@ -31,6 +33,7 @@ export const relaySettings = {
       "How many days rows of the outbox are kept after the broker has confirmed them, so that they can be replayed.",
   },
   AMQP_URL,
+  AMQP_CA_FILE,
   BROKER_NAMESPACE,
   HTTP_HOST,
   OPERATIONS_PORT,

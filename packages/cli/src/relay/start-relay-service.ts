@@ -1,5 +1,7 @@
+import { assertTls } from "@herald/common/broker/tls";
 import type { Config } from "@herald/common/config/settings";
 import { atMostEach } from "@herald/common/runtime/at-most-each";
+import { readCaFile } from "@herald/common/security/server-certificate";
 import type { Service } from "@herald/common/service/run-service";
 import { createLog } from "@herald/common/telemetry/log";
 import { createRegistry } from "@herald/common/telemetry/metrics";
@@ -14,6 +16,8 @@ const PING_MS = 1_000;
 
 /** Starts a relay with its log, metrics and operations port. Neither PostgreSQL nor RabbitMQ need be there yet. */
 export async function startRelayService(config: Config<typeof relaySettings>): Promise<Omit<Service, "ready">> {
+  const ca = readCaFile("AMQP_CA_FILE", config.AMQP_CA_FILE);
+  assertTls(config.AMQP_URL, ca);
   const log = createLog({ service: "relay", level: config.LOG_LEVEL });
   const registry = createRegistry("relay");
   const pool = openOutboxDatabase(config.OUTBOX_DATABASE_URL, (error) =>
@@ -23,6 +27,7 @@ export async function startRelayService(config: Config<typeof relaySettings>): P
   const metrics = relayMetrics(registry, () => readOutboxLag({ pool, table }));
   const emitter = createEmitter({
     url: config.AMQP_URL,
+    ...(ca !== undefined && { ca }),
     namespace: config.BROKER_NAMESPACE,
     connectionName: "herald-relay",
     onFailure: (error) => log.warn("the broker can't be used; it is tried again", { error }),
