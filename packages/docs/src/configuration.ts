@@ -89,7 +89,7 @@ This document is made of the services' own schemas: \`pnpm run docs\` writes it.
 `;
 
 const RELAY_HEAD = `These are the settings of \`herald relay\`, which sends what services write into an [outbox](emitting-events.md#the-outbox). It also reads
-\`AMQP_URL\`, \`BROKER_NAMESPACE\`, \`HTTP_HOST\`, \`OPERATIONS_PORT\` and \`LOG_LEVEL\`, which mean what they mean to services.`;
+\`AMQP_URL\`, \`AMQP_CA_FILE\`, \`BROKER_NAMESPACE\`, \`HTTP_HOST\`, \`OPERATIONS_PORT\` and \`LOG_LEVEL\`, which mean what they mean to services.`;
 
 function table(settings: readonly KnownSetting[], withServices: boolean): string {
   const heads = ["setting", "value", "default", ...(withServices ? ["read by"] : []), "meaning"];
