@@ -25,7 +25,7 @@ export interface RowResult {
 /**
  * Measures a row so many times over, on services that run through. With a baseline, its compared figures are measured with the
  * other code too, by turns, so that whatever else the machine does hits both. An earlier commit may lack what a row asks for, a
- * table or a metric: then its figures stay empty, and it is said why.
+ * table or a metric: then the row has its own figures alone, and it is said why.
  */
 export async function runRow(
   row: Row,
