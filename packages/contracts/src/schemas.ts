@@ -7,12 +7,20 @@ import {
   WebhookDeliverySummary,
 } from "./deliveries.ts";
 import { ChangedSettings, EndpointChange, EndpointChangePage, EndpointChangeQuery } from "./endpoint-changes.ts";
-import { EndpointDetails, EndpointOverview, FailedAttempt, HourOfDeliveries } from "./endpoint-overview.ts";
+import {
+  EndpointDetails,
+  EndpointOverview,
+  FailedAttempt,
+  HourOfDeliveries,
+  ResumePreview,
+  UnfinishedDeliveries,
+} from "./endpoint-overview.ts";
+import * as enums from "./enums.ts";
 import { EndpointDelivery, EventDetails, EventListItem, EventPage, EventQuery } from "./event-search.ts";
 import type { Schema } from "./json-schema.ts";
 import { DEFAULT_API_LIMITS } from "./limits.ts";
 import { FieldProblem, Problem } from "./problems.ts";
-import { type ApiLimits, EventTypeInfo, SessionInfo } from "./session.ts";
+import { type ApiLimits, EventTypeInfo, ServiceLimits, SessionInfo } from "./session.ts";
 import {
   CheckWebhookResponse,
   DeleteWebhookRequest,
@@ -46,14 +54,18 @@ const components = {
   EndpointDetails,
   HourOfDeliveries,
   FailedAttempt,
+  UnfinishedDeliveries,
+  ResumePreview,
   EndpointChange,
   ChangedSettings,
   EndpointChangePage,
   EndpointChangeQuery,
   SessionInfo,
+  ServiceLimits,
   EventTypeInfo,
   Problem,
   FieldProblem,
+  ...enums,
 };
 
 /** The names of the management API's schemas, as its OpenAPI document has them. */
