@@ -1,0 +1,142 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { STACK_TIMEOUT_MS } from "@herald/testkit/harness/stack-client";
+import { afterAll, expect, test } from "@jest/globals";
+import { adminToken } from "../../../src/herald/api-client.ts";
+import { type ServiceProcess, startServiceProcess } from "../../../src/herald/processes.ts";
+import { heraldSettings } from "../../../src/herald/settings.ts";
+import { BUILD_TIMEOUT_MS } from "../../../src/receivers/output.ts";
+import { useTestEnvironment } from "../../journeys/test-environment.ts";
+import { findings, pythonPackages } from "./tools.ts";
+
+const HERE = fileURLToPath(new URL("./", import.meta.url));
+const PREFIX = "/api/organization/integration-operations";
+/** Some four minutes, and much more on a slow machine. */
+const TIMEOUT_MS = STACK_TIMEOUT_MS + 4 * BUILD_TIMEOUT_MS;
+
+/** So much of the OpenAPI document as this test reads. */
+interface Document {
+  paths: Record<string, Record<string, { operationId: string; parameters?: Parameter[] }>>;
+}
+
+interface Parameter {
+  name: string;
+  in: string;
+  schema: object;
+  example?: string;
+}
+
+const environment = useTestEnvironment({ dispatcher: false, publisher: false });
+const folder = mkdtempSync(join(tmpdir(), "herald-schemathesis-"));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+test(
+  "schemathesis finds no server error, and nothing beyond the OpenAPI document, in any operation",
+  async () => {
+    const { python, env, commands } = await pythonPackages(join(HERE, "schemathesis.txt"));
+    const known = await makeHistory();
+    const api = await startApi();
+    try {
+      const origin = `http://127.0.0.1:${api.port}`;
+      const document = (await (await fetch(`${origin}/openapi.json`)).json()) as Document;
+      const file = join(folder, "openapi.json");
+      writeFileSync(file, JSON.stringify(withKnownIds(document, known)));
+
+      const command = [join(commands, "schemathesis"), "--config-file", join(HERE, "schemathesis.toml"), "run", file];
+      const { code, stdout, stderr } = await findings(python, [...command, "--url", origin + PREFIX, "--no-color"], {
+        cwd: folder,
+        env: {
+          ...env,
+          PYTHONPATH: `${env.PYTHONPATH}:${HERE}`,
+          PYTHONDONTWRITEBYTECODE: "1",
+          SCHEMATHESIS_HOOKS: "formats",
+          TOKEN: await adminToken(environment.api.organizationId),
+        },
+      });
+      if (code !== 0) throw new Error(`schemathesis found something (exit code ${code}):\n${stdout}${stderr}`);
+
+      // Requests that were all refused would show nothing.
+      const served = await servedRequests(api);
+      const succeeded = new Set(served.filter(({ status }) => status < 300).map(({ operation }) => operation));
+      const operations = Object.values(document.paths).flatMap((methods) => Object.values(methods));
+      expect(operations.map(({ operationId }) => operationId).filter((id) => !succeeded.has(id))).toEqual([]);
+      expect(served.reduce((sum, { count }) => sum + count, 0)).toBeGreaterThan(2_000);
+      expect(served.filter(({ status }) => status >= 500)).toEqual([]);
+    } finally {
+      await api.stop();
+    }
+  },
+  TIMEOUT_MS,
+);
+
+/** Ids that exist, by the path parameter that takes them; one endpoint is there to be deleted. */
+interface KnownIds {
+  id: string[];
+  deliveryId: string[];
+  key: string[];
+  deletable: string[];
+}
+
+/** Makes endpoints with deliveries of each kind by a whole Herald, whose other services then end: nothing more is sent. */
+async function makeHistory(): Promise<KnownIds> {
+  const { api, emitter, herald, receiver } = environment;
+  await herald.startPublisher();
+  await herald.startDispatcher();
+  const create = async (name: string) => (await api.create({ name, url: receiver.url })).endpoint;
+  const [billing, payroll, deletable] = [await create("Billing"), await create("Payroll"), await create("Deletable")];
+  await emitter.emit(environment.event());
+  await receiver.received(3);
+  await api.deliver(billing.id, "WorkItemCompleted", '{"ping": true}');
+  receiver.answerWith({ status: 500, body: "sorry" });
+  const failing = environment.event();
+  await emitter.emit(failing);
+  await receiver.received(7);
+  await environment.settled();
+  await api.edit(payroll.id, { enabled: false });
+  await herald.stopAdditional();
+
+  const { deliveries } = await api.read<{ deliveries: { id: string }[] }>(`/${billing.id}/deliveries`);
+  const { events } = await api.find(`entityId=${failing.entityId}`);
+  const known = { id: [billing.id, payroll.id], deliveryId: deliveries.map(({ id }) => id) };
+  return { ...known, key: events.map(({ key }) => key), deletable: [deletable.id] };
+}
+
+/** As a process of its own, so that its metrics say what it served. */
+function startApi(): Promise<ServiceProcess> {
+  return startServiceProcess("management-api", {
+    ...heraldSettings(environment.servers),
+    WRITES_PER_MINUTE: "1000000",
+    MANUAL_DELIVERIES_PER_MINUTE: "1000000",
+    MAX_ENDPOINTS: "10000",
+    // Nobody makes attempts.
+    MANUAL_DELIVERY_TIMEOUT_MS: "100",
+  });
+}
+
+/** Puts ids that exist beside the random ones that path parameters take: of those the API knows none. */
+function withKnownIds(document: Document, { deletable, ...known }: KnownIds): Document {
+  const copy = structuredClone(document);
+  for (const { operationId, parameters = [] } of Object.values(copy.paths).flatMap(Object.values)) {
+    const ids: Record<string, string[]> = { ...known, ...(operationId === "deleteWebhook" && { id: deletable }) };
+    for (const parameter of parameters.filter((each) => each.in === "path")) {
+      const own = ids[parameter.name] ?? [];
+      parameter.example = own[0] ?? "";
+      parameter.schema = { anyOf: [{ type: "string", enum: own }, parameter.schema] };
+    }
+  }
+  return copy;
+}
+
+async function servedRequests({ operationsUrl }: ServiceProcess): Promise<
+  { operation: string; status: number; count: number }[]
+> {
+  const metrics = await (await fetch(`${operationsUrl}/metrics`, { headers: { connection: "close" } })).text();
+  const line = /^herald_api_request_duration_seconds_count\{(.*)\} (\d+)$/gm;
+  return [...metrics.matchAll(line)].map(([, labels = "", count]) => ({
+    operation: /operation="(\w+)"/.exec(labels)?.[1] ?? "",
+    status: Number(/status="(\d+)"/.exec(labels)?.[1]),
+    count: Number(count),
+  }));
+}
