@@ -37,7 +37,10 @@ const edited = bodyOf(
   await herald.PUT("/webhooks/{id}", { params: { path }, body: { ...settings, version: endpoint.version } }),
 );
 console.log(`edited ${edited.endpoint.name}`);
-const stale = await herald.PUT("/webhooks/{id}", { params: { path }, body: { ...settings, version: endpoint.version } });
+const stale = await herald.PUT("/webhooks/{id}", {
+  params: { path },
+  body: { ...settings, version: endpoint.version },
+});
 if (stale.error?.code !== "version_conflict") throw new Error("An edit of an old version went through.");
 console.log(`refused ${stale.error.status} ${stale.error.code}: ${stale.error.detail}`);
 

@@ -1,13 +1,7 @@
 import { EVENT_TYPES } from "./event-types.ts";
 import { FAILURE_KINDS } from "./failure-kinds.ts";
 import { oneOf } from "./json-schema.ts";
-import {
-  CHANGE_KINDS,
-  CHANGED_BY,
-  DELIVERY_STATES,
-  NO_DELIVERY_REASONS,
-  OUTCOMES,
-} from "./vocabulary.ts";
+import { CHANGE_KINDS, CHANGED_BY, DELIVERY_STATES, NO_DELIVERY_REASONS, OUTCOMES } from "./vocabulary.ts";
 
 // The closed lists of the management API. Each has a name in its OpenAPI document, so that a client that is generated from
 // it has one type for each, wherever it stands.
@@ -31,7 +25,10 @@ export const FailureKind = oneOf(
     "know as `other`.",
 );
 
-export const DisabledReason = oneOf(["paused", "failures"], "`paused` by an admin, or disabled by Herald after `failures`.");
+export const DisabledReason = oneOf(
+  ["paused", "failures"],
+  "`paused` by an admin, or disabled by Herald after `failures`.",
+);
 
 export const ChangeKind = oneOf(
   CHANGE_KINDS,

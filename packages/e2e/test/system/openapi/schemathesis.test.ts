@@ -130,9 +130,9 @@ function withKnownIds(document: Document, { deletable, ...known }: KnownIds): Do
   return copy;
 }
 
-async function servedRequests({ operationsUrl }: ServiceProcess): Promise<
-  { operation: string; status: number; count: number }[]
-> {
+async function servedRequests({
+  operationsUrl,
+}: ServiceProcess): Promise<{ operation: string; status: number; count: number }[]> {
   const metrics = await (await fetch(`${operationsUrl}/metrics`, { headers: { connection: "close" } })).text();
   const line = /^herald_api_request_duration_seconds_count\{(.*)\} (\d+)$/gm;
   return [...metrics.matchAll(line)].map(([, labels = "", count]) => ({
