@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { EVENT_TYPES } from "@herald/contracts";
 import { STACK_TIMEOUT_MS } from "@herald/testkit/harness/stack-client";
 import { afterAll, expect, test } from "@jest/globals";
 import { adminToken } from "../../../src/herald/api-client.ts";
@@ -85,7 +86,8 @@ async function makeHistory(): Promise<KnownIds> {
   const { api, emitter, herald, receiver } = environment;
   await herald.startPublisher();
   await herald.startDispatcher();
-  const create = async (name: string) => (await api.create({ name, url: receiver.url })).endpoint;
+  const events = [...EVENT_TYPES];
+  const create = async (name: string) => (await api.create({ name, url: receiver.url, events })).endpoint;
   const [billing, payroll, deletable] = [await create("Billing"), await create("Payroll"), await create("Deletable")];
   await emitter.emit(environment.event());
   await receiver.received(3);
