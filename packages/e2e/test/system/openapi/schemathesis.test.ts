@@ -37,14 +37,14 @@ test(
   "schemathesis finds no server error, and nothing beyond the OpenAPI document, in any operation",
   async () => {
     const { python, env, commands } = await pythonPackages(join(HERE, "schemathesis.txt"));
-    const known = await makeHistory();
+    const history = await makeHistory();
     const api = await startApi();
     try {
       const origin = `http://127.0.0.1:${api.port}`;
       const served = await fetch(`${origin}/openapi.json`, { headers: { connection: "close" } });
       const document = (await served.json()) as Document;
       const file = join(folder, "openapi.json");
-      writeFileSync(file, JSON.stringify(withKnownIds(document, known)));
+      writeFileSync(file, JSON.stringify(withKnownIds(document, history)));
 
       const command = [join(commands, "schemathesis"), "--config-file", join(HERE, "schemathesis.toml"), "run", file];
       const { code, stdout, stderr } = await findings(python, [...command, "--url", origin + PREFIX, "--no-color"], {
@@ -73,21 +73,22 @@ test(
   TIMEOUT_MS,
 );
 
-/** Ids that exist, by the path parameter that takes them; one endpoint is there to be deleted. */
-interface KnownIds {
-  id: string[];
-  deliveryId: string[];
-  key: string[];
-  deletable: string[];
+/** Ids that exist, by the path parameter that takes them. */
+type KnownIds = Partial<Record<string, string[]>>;
+
+interface History {
+  known: KnownIds;
+  /** Where an operation takes others, so that what one does to an endpoint leaves those of the others as they are. */
+  byOperation: Partial<Record<string, KnownIds>>;
 }
 
 /** Makes endpoints with deliveries of each kind by a whole Herald, whose other services then end: nothing more is sent. */
-async function makeHistory(): Promise<KnownIds> {
+async function makeHistory(): Promise<History> {
   const { api, emitter, herald, receiver } = environment;
   await herald.startPublisher();
   await herald.startDispatcher();
-  const events = [...EVENT_TYPES];
-  const create = async (name: string) => (await api.create({ name, url: receiver.url, events })).endpoint;
+  const subscribed = [...EVENT_TYPES];
+  const create = async (name: string) => (await api.create({ name, url: receiver.url, events: subscribed })).endpoint;
   const [billing, payroll, deletable] = [await create("Billing"), await create("Payroll"), await create("Deletable")];
   await emitter.emit(environment.event());
   await receiver.received(3);
@@ -102,8 +103,16 @@ async function makeHistory(): Promise<KnownIds> {
 
   const { deliveries } = await api.read<{ deliveries: { id: string }[] }>(`/${billing.id}/deliveries`);
   const { events } = await api.find(`entityId=${failing.entityId}`);
-  const known = { id: [billing.id, payroll.id], deliveryId: deliveries.map(({ id }) => id) };
-  return { ...known, key: events.map(({ key }) => key), deletable: [deletable.id] };
+  const [ids, key] = [deliveries.map(({ id }) => id), events.map((event) => event.key)];
+  return {
+    known: { id: [billing.id, payroll.id], deliveryId: ids, key },
+    byOperation: {
+      editWebhook: { id: [payroll.id] },
+      deleteWebhook: { id: [deletable.id] },
+      deliverManually: { id: [billing.id] },
+      readDelivery: { id: [billing.id] },
+    },
+  };
 }
 
 /** As a process of its own, so that its metrics say what it served. */
@@ -119,12 +128,13 @@ function startApi(): Promise<ServiceProcess> {
 }
 
 /** Puts ids that exist beside the random ones that path parameters take: of those the API knows none. */
-function withKnownIds(document: Document, { deletable, ...known }: KnownIds): Document {
+function withKnownIds(document: Document, { known, byOperation }: History): Document {
   const copy = structuredClone(document);
   for (const { operationId, parameters = [] } of Object.values(copy.paths).flatMap((each) => Object.values(each))) {
-    const ids: Record<string, string[]> = { ...known, ...(operationId === "deleteWebhook" && { id: deletable }) };
-    for (const parameter of parameters.filter((each) => each.in === "path")) {
-      const own = ids[parameter.name] ?? [];
+    const ids: KnownIds = { ...known, ...byOperation[operationId] };
+    for (const parameter of parameters) {
+      const own = parameter.in === "path" ? ids[parameter.name] : undefined;
+      if (own === undefined) continue;
       parameter.example = own[0] ?? "";
       parameter.schema = { anyOf: [{ type: "string", enum: own }, parameter.schema] };
     }
