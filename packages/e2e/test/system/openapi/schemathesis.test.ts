@@ -59,6 +59,7 @@ test(
       });
       if (code !== 0) throw new Error(`schemathesis found something (exit code ${code}):\n${stdout}${stderr}`);
 
+      expect(stdout).toMatch(/✅ Examples\s+✅ Coverage\s+✅ Fuzzing\s+✅ Stateful\s/);
       // Requests that were all refused would show nothing.
       const requests = await servedRequests(api);
       const succeeded = new Set(requests.filter(({ status }) => status < 300).map(({ operation }) => operation));
