@@ -90,7 +90,8 @@ export class Herald {
     const { revision } = await this.#row(endpoint);
     const now = this.#clock.now();
     const [id, organizationId] = [this.#endpointId(endpoint), this.#organizationId];
-    await deleteEndpointRow(this.#database.queries, { id, organizationId, revision, now, eraseUntil: now });
+    const author = OPERATOR;
+    await deleteEndpointRow(this.#database.queries, { id, organizationId, revision, author, now, eraseUntil: now });
   }
 
   /** The same event by as many publishers at once. Returns the hints that deliveries are leased to. */
