@@ -216,7 +216,7 @@ export class Herald {
     this.#stopping.abort();
     await this.#database.prisma.$executeRaw`
       with gone as (delete from webhook_endpoint), idle as (delete from catch_up), erased as (delete from erasure),
-        told as (delete from notice)
+        told as (delete from notice), given_up as (delete from exhaustion)
       delete from due`;
   }
 
