@@ -15,10 +15,10 @@ export interface RejectedGroup extends Rejection {
 }
 
 /**
- * Groups of one notice each, of rejections that come together. What breaks the contract may name any organization, so a flood
- * of bad events could otherwise be a flood of notices.
+ * What is told one by one in a second by one publisher. What breaks the contract may name any organization, so a flood of bad events
+ * could otherwise be a flood of notices.
  */
-const MOST_GROUPS = 20;
+const MOST_TOLD = 20;
 const OTHER_REASONS = "events were rejected for more reasons than are told one by one; the queue of rejected events has each";
 
 const MAX_REASON = 300;
@@ -34,16 +34,21 @@ export function rejectionOf(content: Uint8Array, reason: string): Rejection {
   };
 }
 
-/** Rejections of one organization, type and reason, counted; in the order in which they came. Pure. */
-export function groupRejections(rejections: readonly (Rejection | RejectedGroup)[]): RejectedGroup[] {
+/**
+ * Rejections of one organization, type and reason, counted; in the order in which they came.
+ *
+ * @param told what was told in this second, and is now told too: beyond twenty of them, others are told as one
+ */
+export function groupRejections(rejections: readonly Rejection[], told: Set<string>): RejectedGroup[] {
   const groups = new Map<string, RejectedGroup>();
   for (const rejection of rejections) {
-    const known = groups.get(keyOf(rejection));
-    const group = groups.size < MOST_GROUPS || known ? rejection : OTHERS;
-    const events = "events" in rejection ? rejection.events : 1;
-    const counted = known ?? groups.get(keyOf(group));
-    if (counted) counted.events += events;
-    else groups.set(keyOf(group), { ...group, events });
+    const isTold = told.has(keyOf(rejection)) || told.size < MOST_TOLD;
+    const counted = isTold ? rejection : OTHERS;
+    const key = keyOf(counted);
+    if (isTold) told.add(key);
+    const group = groups.get(key);
+    if (group) group.events++;
+    else groups.set(key, { ...counted, events: 1 });
   }
   return [...groups.values()];
 }

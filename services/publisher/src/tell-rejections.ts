@@ -12,11 +12,11 @@ interface Parts {
   log: Log;
 }
 
-/** Rejections of one statement, at the most. */
-const MAX_BATCH = 500;
-
-/** For so long, rejections gather before publishers tell of them: those of one organization, type and reason together. */
+/** So long a notice waits to be published, so that those of one organization, type and reason are published as one. */
 const GATHER_MS = 1_000;
+
+/** Twenty statements a second at the most, however many events are bad. */
+const BATCHES = { maxItems: 500, maxRunning: 1, gather: { items: 500, forMs: 50 } };
 
 /**
  * Leaves a notice of a rejected event in the outbox. It resolves when PostgreSQL has it, and the event is acknowledged after that:
@@ -25,19 +25,27 @@ const GATHER_MS = 1_000;
  * @returns a function that rejects where PostgreSQL can't be used now
  */
 export function createTellRejections({ queries, clock, log }: Parts): (rejection: Rejection) => Promise<void> {
-  return batcher<Rejection, void>(
-    async (rejections) => {
-      const now = clock.now();
-      const publishAt = new Date(now.getTime() + GATHER_MS);
-      try {
-        await insertRejections(queries, groupRejections(rejections), { now, publishAt });
-      } catch (error) {
-        // The event is kept in the rejected queue in any case. It must not block the inbox for want of a notice.
-        if (!isDataError(error)) throw error;
-        log.error("a notice of rejected events can't be stored, and is left out", { error });
-      }
-      return rejections.map(() => undefined);
-    },
-    { maxItems: MAX_BATCH, maxRunning: 1 },
-  );
+  let second = 0;
+  let told = new Set<string>();
+
+  /** What is told of in the second of `now`. */
+  function toldAt(now: Date): Set<string> {
+    const current = Math.floor(now.getTime() / 1_000);
+    if (current !== second) told = new Set();
+    second = current;
+    return told;
+  }
+
+  return batcher<Rejection, void>(async (rejections) => {
+    const now = clock.now();
+    const publishAt = new Date(now.getTime() + GATHER_MS);
+    try {
+      await insertRejections(queries, groupRejections(rejections, toldAt(now)), { now, publishAt });
+    } catch (error) {
+      if (!isDataError(error)) throw error;
+      // The event is kept in the rejected queue in any case. It must not hold up the inbox for want of a notice.
+      log.error("a notice of rejected events can't be stored, and is left out", { error });
+    }
+    return rejections.map(() => undefined);
+  }, BATCHES);
 }

@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { names } from "@herald/common/broker/topology";
 import { openDatabase } from "@herald/common/database/open-database";
+import type { Queries } from "@herald/common/database/queries";
 import type { Service } from "@herald/common/service/run-service";
 import { startDispatcher } from "@herald/dispatcher";
 import { createEmitter, newEvent } from "@herald/emitter";
@@ -110,6 +111,15 @@ function urlOf(role: Role): string {
   return url.href;
 }
 
+async function asRole(role: Role, run: (queries: Queries) => Promise<unknown>): Promise<void> {
+  const database = openDatabase(urlOf(role), { poolSize: 1 });
+  try {
+    await run(database.queries);
+  } finally {
+    await database.close();
+  }
+}
+
 describe.each<[string, Record<"api" | "publisher" | "dispatcher", Role>]>([
   ["one user for all services", { api: "herald_app", publisher: "herald_app", dispatcher: "herald_app" }],
   ["a user for each service", { api: "herald_api", publisher: "herald_publisher", dispatcher: "herald_dispatcher" }],
@@ -182,12 +192,23 @@ describe.each<[string, Record<"api" | "publisher" | "dispatcher", Role>]>([
       });
       expect((await admin.find(`entityId=${ENTITY}`)).events).toHaveLength(2);
 
-      // Failures, retries, the two notices, the end.
+      // The notices of the resume and of the new secret. Failures, retries, the two notices of them, the end and its notice.
       receiver.answerWith({ status: 500 });
       await emit();
       await eventually(async () => expect((await admin.get(endpoint.id)).enabled).toBe(false));
-      await eventually(async () => expect((await channel.checkQueue(queue)).messageCount).toBe(2));
+      await eventually(async () => expect((await channel.checkQueue(queue)).messageCount).toBe(4));
       await admin.delete(endpoint.id);
+
+      // Notices of an event that breaks the contract, and of a delivery that a dispatcher has given up: here five failures disable first.
+      const emitting = await connect(await brokerUser("emitter"));
+      const emitted = await emitting.createConfirmChannel();
+      emitted.publish(names(broker.namespace).eventsExchange, "RiskCreated", Buffer.from("{"));
+      await emitted.waitForConfirms();
+      await emitting.close();
+      await asRole(users.dispatcher, (queries) => queries.$executeRaw`
+        insert into exhaustion (endpoint_id, organization_id, endpoint_name, endpoint_url, deliveries, first_at, last_at)
+        values (${endpoint.id}::uuid, ${organizationId}, 'Billing', ${url}, 1, now(), now())`);
+      await eventually(async () => expect((await channel.checkQueue(queue)).messageCount).toBe(7));
       await eventually(async () => {
         expect(await prisma.delivery.count({ where: { organizationId } })).toBe(0);
         expect(await prisma.due.count({ where: { endpointId: endpoint.id } })).toBe(0);
@@ -223,6 +244,7 @@ const REFUSED: [Role, string, string][] = [
   ["herald_dispatcher", "change events", "update business_event set body = ''"],
   ["herald_dispatcher", "erase attempts", "delete from delivery_attempt"],
   ["herald_dispatcher", "read notices", "select * from notice"],
+  ["herald_dispatcher", "take back what it gave up", "delete from exhaustion"],
   ["herald_dispatcher", "make deliveries due", "insert into due default values"],
   ["herald_dispatcher", "erase endpoints", "insert into erasure default values"],
   ["herald_dispatcher", "drop a day of the history", "select drop_partitions(current_date, 0)"],
@@ -234,7 +256,6 @@ const REFUSED: [Role, string, string][] = [
   ["herald_publisher", "change deliveries", "update delivery set state = 'succeeded'"],
   ["herald_publisher", "drop a partition itself", "drop table delivery_rest"],
   ["herald_publisher", "invent attempts", "insert into delivery_attempt default values"],
-  ["herald_publisher", "invent notices", "insert into notice default values"],
   ["herald_api", "change deliveries", "update delivery set state = 'succeeded'"],
   ["herald_api", "change what waits", "update due set due_at = now()"],
   ["herald_api", "take what waits away", "delete from due"],
@@ -245,15 +266,10 @@ const REFUSED: [Role, string, string][] = [
   ["herald_api", "invent attempts", "insert into delivery_attempt default values"],
   ["herald_api", "change attempts", "update delivery_attempt set status_code = 200"],
   ["herald_api", "read notices", "select * from notice"],
+  ["herald_api", "take notices away", "delete from notice"],
 ];
 
 test.each(REFUSED)("the role %s can't %s", async (role, _what, sql) => {
-  const database = openDatabase(urlOf(role), { poolSize: 1 });
-  try {
-    await expect(database.queries.$executeRaw([sql] as unknown as TemplateStringsArray)).rejects.toMatchObject({
-      code: expect.stringMatching(/^42501$/),
-    });
-  } finally {
-    await database.close();
-  }
+  const refused = asRole(role, (queries) => queries.$executeRaw([sql] as unknown as TemplateStringsArray));
+  await expect(refused).rejects.toMatchObject({ code: expect.stringMatching(/^42501$/) });
 });
