@@ -265,9 +265,6 @@ CREATE INDEX "idempotency_key_created_at_idx" ON "idempotency_key"("created_at")
 -- CreateIndex
 CREATE INDEX "notice_publish_at_id_idx" ON "notice"("publish_at", "id");
 
--- CreateIndex
-CREATE INDEX "exhaustion_endpoint_id_idx" ON "exhaustion"("endpoint_id");
-
 -- Every attempt that has ended: the latest one is in its delivery's row, the earlier ones have rows of their own.
 CREATE VIEW "attempt" AS
     SELECT "delivery_id", "number", "started_at", "duration_ms", "status_code", "error_summary", "failure_kind",

@@ -8,7 +8,7 @@ import type { Queries } from "@herald/common/database/queries";
  * The time in `digest` is written by compare-and-set: of two publishers at once, the second waits for the first, sees its time,
  * and leaves the endpoint alone. One statement, so that a crash leaves all of it or nothing.
  *
- * Locks these rows of `exhaustion` and `digest`. Walks exhaustion_endpoint_id_idx and digest_pkey; both tables are small.
+ * Locks these rows of `exhaustion` and `digest`. Reads both tables, which are small: an hour of what was given up.
  */
 export async function makeDigests(
   queries: Queries,
