@@ -64,7 +64,8 @@ async function handle(message) {
 function readNotice(content) {
   try {
     const notice = JSON.parse(content.toString("utf8"));
-    const isNotice = typeof notice.id === "string" && typeof notice.type === "string" && typeof notice.reason === "string";
+    const isNotice =
+      typeof notice.id === "string" && typeof notice.type === "string" && typeof notice.reason === "string";
     return isNotice && (notice.type === "event.rejected" || notice.endpoint) ? notice : undefined;
   } catch {
     return undefined;

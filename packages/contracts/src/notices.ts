@@ -92,10 +92,14 @@ const eventRejected = noticeOf(
  */
 export const noticeSchema = Type.Union(
   [
-    noticeOf("endpoint.failing", "So many attempts in a row failed that a person should look; Herald goes on sending.", {
-      ...about,
-      ...run,
-    }),
+    noticeOf(
+      "endpoint.failing",
+      "So many attempts in a row failed that a person should look; Herald goes on sending.",
+      {
+        ...about,
+        ...run,
+      },
+    ),
     noticeOf("endpoint.disabled", "More failed, and Herald sends nothing until an admin resumes the endpoint.", {
       ...about,
       ...run,
@@ -104,17 +108,25 @@ export const noticeSchema = Type.Union(
       ...about,
       ...run,
     }),
-    noticeOf("endpoint.exhausted", "Deliveries were given up after their last attempt. At most one an hour for an endpoint.", {
-      ...about,
-      deliveries: count("How many, since the last notice of this type.", { minimum: 1 }),
-      firstAtUtc: time("When the last attempt of the first of them began."),
-      lastAtUtc: time("When the last attempt of the last of them began."),
-    }),
+    noticeOf(
+      "endpoint.exhausted",
+      "Deliveries were given up after their last attempt. At most one an hour for an endpoint.",
+      {
+        ...about,
+        deliveries: count("How many, since the last notice of this type.", { minimum: 1 }),
+        firstAtUtc: time("When the last attempt of the first of them began."),
+        lastAtUtc: time("When the last attempt of the last of them began."),
+      },
+    ),
     noticeOf("endpoint.resumed", "An endpoint that was paused or disabled is sent to again.", { ...about, author }),
-    noticeOf("endpoint.secret_replaced", "The signing secret was replaced; attempts that begin later use the new one.", {
-      ...about,
-      author,
-    }),
+    noticeOf(
+      "endpoint.secret_replaced",
+      "The signing secret was replaced; attempts that begin later use the new one.",
+      {
+        ...about,
+        author,
+      },
+    ),
     noticeOf("endpoint.deleted", "The endpoint was deleted, with its history.", { ...about, author }),
     eventRejected,
   ],

@@ -149,7 +149,10 @@ test("one edit that resumes an endpoint and replaces its secret tells the produc
 test("an edit or a deletion of another version tells the product nothing, and one of two at once tells it", async () => {
   const { endpoint } = await create(ana);
   const path = `/webhooks/${endpoint.id}`;
-  await ana.put(path).send(settings({ rotateSecret: true, version: "AAAAAAAAAAk=" })).expect(409);
+  await ana
+    .put(path)
+    .send(settings({ rotateSecret: true, version: "AAAAAAAAAAk=" }))
+    .expect(409);
   await ana.delete(path, { version: "AAAAAAAAAAk=" }).expect(409);
   expect(await noticesOf(endpoint.id)).toEqual([]);
   const edit = settings({ rotateSecret: true, version: endpoint.version });

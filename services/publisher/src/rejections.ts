@@ -19,7 +19,8 @@ export interface RejectedGroup extends Rejection {
  * could otherwise be a flood of notices.
  */
 const MOST_TOLD = 20;
-const OTHER_REASONS = "events were rejected for more reasons than are told one by one; the queue of rejected events has each";
+const OTHER_REASONS =
+  "events were rejected for more reasons than are told one by one; the queue of rejected events has each";
 
 const MAX_REASON = 300;
 

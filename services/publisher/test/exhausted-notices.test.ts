@@ -123,7 +123,8 @@ test("a process that is killed while it makes a digest leaves all of it or nothi
   // A statement that fails undoes all of it: here the notice has no place.
   clock.advance(HOUR_MS);
   await givenUp(endpoint, 3);
-  await db.database.prisma.$executeRaw`alter table notice add constraint full_up check (details ->> 'deliveries' <> '3')`;
+  await db.database.prisma
+    .$executeRaw`alter table notice add constraint full_up check (details ->> 'deliveries' <> '3')`;
   await expect(digest()).rejects.toThrow("full_up");
   await db.database.prisma.$executeRaw`alter table notice drop constraint full_up`;
   await digest();

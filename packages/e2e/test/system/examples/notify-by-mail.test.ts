@@ -77,7 +77,10 @@ beforeEach(async () => {
   queue = `${environment.broker.namespace}.product.notices-${randomUUID()}`;
   product = await connect(environment.broker.url);
   channel = await product.createConfirmChannel();
-  const recipients = { organizations: { [environment.api.organizationId]: ["ana@example.com"] }, developers: ["dev@example.com"] };
+  const recipients = {
+    organizations: { [environment.api.organizationId]: ["ana@example.com"] },
+    developers: ["dev@example.com"],
+  };
   writeFileSync(join(folder, "recipients.json"), JSON.stringify(recipients));
   await start();
 });
@@ -126,7 +129,9 @@ async function stop(signal: NodeJS.Signals): Promise<number | null> {
 /** As Herald would tell it. */
 async function tell(notice: object | string): Promise<void> {
   const content = Buffer.from(typeof notice === "string" ? notice : JSON.stringify(notice));
-  channel.publish(names(environment.broker.namespace).noticesExchange, "endpoint.failing", content, { persistent: true });
+  channel.publish(names(environment.broker.namespace).noticesExchange, "endpoint.failing", content, {
+    persistent: true,
+  });
   await channel.waitForConfirms();
 }
 
@@ -146,7 +151,10 @@ const aNotice = (name = "Billing", override: object = {}) => ({
 function headerOf({ raw }: Mail, name: string): string | undefined {
   const [head = ""] = raw.split("\r\n\r\n");
   const lines = head.replace(/\r\n[ \t]+/g, " ").split("\r\n");
-  return lines.find((line) => line.toLowerCase().startsWith(`${name.toLowerCase()}:`))?.slice(name.length + 1).trim();
+  return lines
+    .find((line) => line.toLowerCase().startsWith(`${name.toLowerCase()}:`))
+    ?.slice(name.length + 1)
+    .trim();
 }
 
 const failedCount = async () => (await channel.checkQueue(`${queue}.failed`)).messageCount;
@@ -189,7 +197,9 @@ test("a mail that the server takes later is sent once, and so is that of a notic
   await eventually(() => expect(mails).toHaveLength(1));
   await tell(notice);
   await tell(aNotice("the last"));
-  await eventually(() => expect(mails.map((mail) => headerOf(mail, "Subject"))).toContain('Webhook "the last" is failing'));
+  await eventually(() =>
+    expect(mails.map((mail) => headerOf(mail, "Subject"))).toContain('Webhook "the last" is failing'),
+  );
   expect(mails).toHaveLength(2);
   expect(headerOf(mails[0] as Mail, "Message-ID")).toBe(`<${notice.id}@example.com>`);
   expect(await failedCount()).toBe(0);
@@ -222,7 +232,9 @@ test("notices wait while the program does not run, and it ends by itself when it
   expect(await stop("SIGTERM")).toBe(0);
   await tell(aNotice("meanwhile"));
   await start();
-  await eventually(() => expect(mails.map((mail) => headerOf(mail, "Subject"))).toEqual(['Webhook "meanwhile" is failing']));
+  await eventually(() =>
+    expect(mails.map((mail) => headerOf(mail, "Subject"))).toEqual(['Webhook "meanwhile" is failing']),
+  );
 });
 
 test("a program that is killed while the mail server makes it wait sends the mail after its restart", async () => {

@@ -205,9 +205,12 @@ describe.each<[string, Record<"api" | "publisher" | "dispatcher", Role>]>([
       emitted.publish(names(broker.namespace).eventsExchange, "RiskCreated", Buffer.from("{"));
       await emitted.waitForConfirms();
       await emitting.close();
-      await asRole(users.dispatcher, (queries) => queries.$executeRaw`
+      await asRole(
+        users.dispatcher,
+        (queries) => queries.$executeRaw`
         insert into exhaustion (endpoint_id, organization_id, endpoint_name, endpoint_url, deliveries, first_at, last_at)
-        values (${endpoint.id}::uuid, ${organizationId}, 'Billing', ${url}, 1, now(), now())`);
+        values (${endpoint.id}::uuid, ${organizationId}, 'Billing', ${url}, 1, now(), now())`,
+      );
       await eventually(async () => expect((await channel.checkQueue(queue)).messageCount).toBe(7));
       await eventually(async () => {
         expect(await prisma.delivery.count({ where: { organizationId } })).toBe(0);
