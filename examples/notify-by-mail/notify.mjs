@@ -7,12 +7,12 @@ const { AMQP_URL, SMTP_URL, MAIL_FROM, PAGE_URL, QUEUE = "product.notices", NAME
 const notices = `${NAMESPACE}.notices`;
 const failed = `${QUEUE}.failed`;
 
-const log = {
-  debug() {},
-  info: (message, fields = {}) => console.log(message, fields),
-  warn: (message, fields = {}) => console.warn(message, fields),
-  error: (message, fields = {}) => console.error(message, fields),
-};
+/** One line for each, with the words of an error and not its insides. */
+const line =
+  (write) =>
+  (message, { error, ...fields } = {}) =>
+    write(message, { ...fields, ...(error && { reason: error.message }) });
+const log = { debug() {}, info: line(console.log), warn: line(console.warn), error: line(console.error) };
 
 const transport = nodemailer.createTransport({ url: SMTP_URL, pool: true, maxConnections: 2 });
 

@@ -103,7 +103,7 @@ async function start(): Promise<void> {
     MAIL_FROM: "Herald <herald@example.com>",
     PAGE_URL: "https://app.example.com/webhooks",
   };
-  program = spawn(process.execPath, ["notify.mjs"], { cwd: folder, env, stdio: ["ignore", "ignore", "inherit"] });
+  program = spawn(process.execPath, ["notify.mjs"], { cwd: folder, env, stdio: "ignore" });
   await eventually(async () => {
     const own = await connect(environment.broker.url);
     own.on("error", () => {});
@@ -157,6 +157,18 @@ function headerOf({ raw }: Mail, name: string): string | undefined {
     .trim();
 }
 
+/** The subject as people read it: mails have quotation marks as encoded words. */
+function subjectOf(mail: Mail): string | undefined {
+  return headerOf(mail, "Subject")
+    ?.replace(/\?= =\?UTF-8\?Q\?/g, "")
+    .replace(/=\?UTF-8\?Q\?(.*?)\?=/g, (_, text: string) =>
+      decodeURIComponent(text.replace(/_/g, " ").replace(/=/g, "%")),
+    );
+}
+
+/** The body, without the line ends that its encoding adds. */
+const bodyOf = ({ raw }: Mail) => raw.replace(/=\r\n/g, "");
+
 const failedCount = async () => (await channel.checkQueue(`${queue}.failed`)).messageCount;
 
 test("an organization's admins get a mail when their endpoint fails, in text and in HTML", async () => {
@@ -170,10 +182,10 @@ test("an organization's admins get a mail when their endpoint fails, in text and
   await eventually(() => expect(mails).toHaveLength(1));
   const [mail] = mails as [Mail];
   expect(mail.to).toEqual(["ana@example.com"]);
-  expect(headerOf(mail, "Subject")).toBe('Webhook "<b>Billing</b>" is failing');
+  expect(subjectOf(mail)).toBe('Webhook "<b>Billing</b>" is failing');
   expect(headerOf(mail, "Message-ID")).toMatch(/^<[0-9a-f-]{36}@example\.com>$/);
-  expect(mail.raw).toContain("Webhook: <b>Billing</b>");
-  expect(mail.raw).toContain("Webhook: &lt;b&gt;Billing&lt;/b&gt;");
+  expect(bodyOf(mail)).toContain("Webhook: <b>Billing</b>");
+  expect(bodyOf(mail)).toContain("Webhook: &lt;b&gt;Billing&lt;/b&gt;");
 });
 
 test("developers get a mail of an event that was rejected, and nobody one of an organization that nobody is known of", async () => {
@@ -186,8 +198,8 @@ test("developers get a mail of an event that was rejected, and nobody one of an 
     expect(mails).toHaveLength(1);
   });
   expect(mails).toMatchObject([{ to: ["dev@example.com"] }]);
-  expect(mails[0]?.raw).toContain("/entityId must be a UUID");
-  expect(mails[0]?.raw).not.toContain("4711");
+  expect(bodyOf(mails[0] as Mail)).toContain("/entityId must be a UUID");
+  expect(bodyOf(mails[0] as Mail)).not.toContain("4711");
 });
 
 test("a mail that the server takes later is sent once, and so is that of a notice that comes twice", async () => {
@@ -197,9 +209,7 @@ test("a mail that the server takes later is sent once, and so is that of a notic
   await eventually(() => expect(mails).toHaveLength(1));
   await tell(notice);
   await tell(aNotice("the last"));
-  await eventually(() =>
-    expect(mails.map((mail) => headerOf(mail, "Subject"))).toContain('Webhook "the last" is failing'),
-  );
+  await eventually(() => expect(mails.map((mail) => subjectOf(mail))).toContain('Webhook "the last" is failing'));
   expect(mails).toHaveLength(2);
   expect(headerOf(mails[0] as Mail, "Message-ID")).toBe(`<${notice.id}@example.com>`);
   expect(await failedCount()).toBe(0);
@@ -224,17 +234,15 @@ test("an endpoint's name can't add a header, a recipient or markup to its mail",
   const [mail] = mails as [Mail];
   expect(mail.to).toEqual(["ana@example.com"]);
   expect(headerOf(mail, "Bcc")).toBeUndefined();
-  expect(headerOf(mail, "Subject")).toBe('Webhook "Billing Bcc: eve@example.com <script>"" is failing');
-  expect(mail.raw).not.toContain("<p>Webhook: Billing Bcc: eve@example.com <script>");
+  expect(subjectOf(mail)).toBe('Webhook "Billing Bcc: eve@example.com <script>"" is failing');
+  expect(bodyOf(mail)).not.toContain("<p>Webhook: Billing Bcc: eve@example.com <script>");
 });
 
 test("notices wait while the program does not run, and it ends by itself when it is told to", async () => {
   expect(await stop("SIGTERM")).toBe(0);
   await tell(aNotice("meanwhile"));
   await start();
-  await eventually(() =>
-    expect(mails.map((mail) => headerOf(mail, "Subject"))).toEqual(['Webhook "meanwhile" is failing']),
-  );
+  await eventually(() => expect(mails.map((mail) => subjectOf(mail))).toEqual(['Webhook "meanwhile" is failing']));
 });
 
 test("a program that is killed while the mail server makes it wait sends the mail after its restart", async () => {
