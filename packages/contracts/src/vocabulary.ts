@@ -18,8 +18,21 @@ export type Outcome = (typeof OUTCOMES)[number];
  *
  * - `endpoint.failing`: so many attempts in a row failed that a person should look; Herald goes on sending
  * - `endpoint.disabled`: more failed, and Herald stopped sending until an admin resumes the endpoint (SPEC 3.1)
+ * - `endpoint.recovered`: a delivery succeeded after the first of these was told
+ * - `endpoint.exhausted`: deliveries were given up after their last attempt (SPEC 3.2); at most once an hour
+ * - `endpoint.resumed`, `endpoint.secret_replaced`, `endpoint.deleted`: somebody did so
+ * - `event.rejected`: an event broke the contract, and is in the queue of rejected events
  */
-export const NOTICE_TYPES = ["endpoint.failing", "endpoint.disabled"] as const;
+export const NOTICE_TYPES = [
+  "endpoint.failing",
+  "endpoint.disabled",
+  "endpoint.recovered",
+  "endpoint.exhausted",
+  "endpoint.resumed",
+  "endpoint.secret_replaced",
+  "endpoint.deleted",
+  "event.rejected",
+] as const;
 export type NoticeType = (typeof NOTICE_TYPES)[number];
 
 /** What happened to an endpoint's settings. */

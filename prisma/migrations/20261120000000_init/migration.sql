@@ -35,7 +35,7 @@ CREATE TYPE "changed_by" AS ENUM ('admin', 'operator', 'herald');
 CREATE TYPE "delivery_state" AS ENUM ('pending', 'succeeded', 'exhausted');
 
 -- CreateEnum
-CREATE TYPE "notice_type" AS ENUM ('endpoint.failing', 'endpoint.disabled');
+CREATE TYPE "notice_type" AS ENUM ('endpoint.failing', 'endpoint.disabled', 'endpoint.recovered', 'endpoint.exhausted', 'endpoint.resumed', 'endpoint.secret_replaced', 'endpoint.deleted', 'event.rejected');
 
 -- CreateTable
 CREATE TABLE "webhook_endpoint" (
@@ -204,15 +204,38 @@ CREATE TABLE "idempotency_key" (
 CREATE TABLE "notice" (
     "id" UUID NOT NULL DEFAULT gen_random_uuid(),
     "type" "notice_type" NOT NULL,
-    "organization_id" TEXT NOT NULL,
-    "endpoint_id" UUID NOT NULL,
-    "endpoint_name" TEXT NOT NULL,
-    "endpoint_url" TEXT NOT NULL,
+    "organization_id" TEXT,
+    "endpoint_id" UUID,
+    "endpoint_name" TEXT,
+    "endpoint_url" TEXT,
     "failure_run" TEXT[],
+    "details" JSONB NOT NULL DEFAULT '{}',
     "occurred_at" TIMESTAMPTZ(3) NOT NULL,
     "publish_at" TIMESTAMPTZ(3) NOT NULL,
 
     CONSTRAINT "notice_pkey" PRIMARY KEY ("id")
+);
+
+-- CreateTable
+CREATE TABLE "exhaustion" (
+    "id" UUID NOT NULL DEFAULT gen_random_uuid(),
+    "endpoint_id" UUID NOT NULL,
+    "organization_id" TEXT NOT NULL,
+    "endpoint_name" TEXT NOT NULL,
+    "endpoint_url" TEXT NOT NULL,
+    "deliveries" INTEGER NOT NULL,
+    "first_at" TIMESTAMPTZ(3) NOT NULL,
+    "last_at" TIMESTAMPTZ(3) NOT NULL,
+
+    CONSTRAINT "exhaustion_pkey" PRIMARY KEY ("id")
+);
+
+-- CreateTable
+CREATE TABLE "digest" (
+    "endpoint_id" UUID NOT NULL,
+    "made_at" TIMESTAMPTZ(3) NOT NULL,
+
+    CONSTRAINT "digest_pkey" PRIMARY KEY ("endpoint_id")
 );
 
 -- CreateIndex

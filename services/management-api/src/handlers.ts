@@ -100,7 +100,7 @@ export function createHandlers(needed: HandlerParts): Handlers {
     editWebhook: (request: ApiRequest<SaveWebhookRequest>) =>
       editEndpoint(parts, keyOf(request), request.body, authorOf(request.caller)),
     deleteWebhook: (request: ApiRequest<DeleteWebhookRequest>) =>
-      deleteEndpoint(parts, keyOf(request), request.body.version),
+      deleteEndpoint(parts, keyOf(request), request.body.version, authorOf(request.caller)),
     async deliverManually(request: ApiRequest<DeliverRequest>) {
       const { body, target } = request;
       const made = target?.mayExist ? await deliverySummary(parts.queries, target.id) : null;

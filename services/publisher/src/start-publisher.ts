@@ -17,6 +17,7 @@ import { publishNotices } from "./publish-notices.ts";
 import { eraseOld } from "./retention.ts";
 import { sendHints } from "./send-hints.ts";
 import { stepFailed } from "./task.ts";
+import { createTellRejections } from "./tell-rejections.ts";
 
 /** How long a stop waits for events under way to be stored. */
 const DRAIN_TIMEOUT_MS = 10_000;
@@ -67,7 +68,7 @@ export async function startPublisher(
     { maxEvents: config.FAN_OUT_BATCH_SIZE },
   );
   const events = consumeEvents(
-    { broker, names, publisher, hint, fanOut, clock, metrics, tracing, log },
+    { broker, names, publisher, hint, tellRejected: createTellRejections(parts), fanOut, clock, metrics, tracing, log },
     { inboxBytes: config.INBOX_MIB * 1024 ** 2, batchSize: config.FAN_OUT_BATCH_SIZE, windowMs },
   );
 
