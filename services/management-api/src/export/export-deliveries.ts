@@ -1,0 +1,101 @@
+import type { Reads } from "@herald/common/database/queries";
+import { type HistoryRow, toListItem } from "@herald/common/history/summary";
+import type { DeliveryExportRow, ExportFormat } from "@herald/contracts";
+import { exportCursorOf, parseExportCursor } from "../deliveries/cursor.ts";
+import { type DeliveryFilter, type HistoryParts, readHistory } from "../deliveries/history.ts";
+import { type EndpointKey, findEndpoint } from "../endpoints/find-endpoint.ts";
+import type { Download } from "../http/download.ts";
+import type { KeyedLimiter } from "../http/keyed-limiter.ts";
+import { deliveryBodies } from "../sql/delivery-bodies.ts";
+import { rowFormats } from "./formats.ts";
+
+export interface ExportParts extends HistoryParts {
+  windowDays: number;
+  /** By which the statements of all exports take turns. */
+  exportTurns: KeyedLimiter;
+}
+
+/** The query parameters of an export, validated. */
+export interface ExportQuery extends DeliveryFilter {
+  format: ExportFormat;
+  bodies: boolean;
+  cursor?: string;
+}
+
+/** What one step holds in memory: so many rows, and bodies of so many bytes, or a larger one alone. */
+const ROWS = 500;
+const BODY_BYTES = 512 * 1024;
+
+const DAY_MS = 24 * 3_600_000;
+
+/**
+ * All of an endpoint's history that passes the filters, newest first, with a cursor in each row.
+ *
+ * What it holds is settled when it begins: the deliveries made before that moment, which each cursor says. So an export that goes
+ * on from a cursor has the same rows behind it, whatever was made or caught up in the meantime. Each row says how its delivery
+ * stood when it was read: of one that has ended, that stays.
+ */
+export function exportDeliveries(parts: ExportParts, key: EndpointKey, query: ExportQuery): Download {
+  const { cursor, format, bodies, ...filter } = query;
+  const place = cursor === undefined ? null : parseExportCursor(cursor);
+  const now = parts.clock.now();
+  const madeBefore = earlier(place?.madeBefore ?? now, new Date(now.getTime() + DAY_MS));
+  const to = filter.to === undefined ? madeBefore : earlier(new Date(filter.to), madeBefore);
+  const settled = { ...filter, to: to.toISOString() };
+  const stamp = madeBefore.toISOString().replace(/[-:]|\.\d+/g, "");
+  const { type, head: headOf, row: lineOf } = rowFormats[format];
+
+  /** Ends with an error where the endpoint is gone, since what was sent of it is then not the whole. */
+  async function* pieces(signal: AbortSignal): AsyncGenerator<string> {
+    const queries = byTurns(parts, signal);
+    // What goes on is put behind what has arrived, and so has no head.
+    let head = place === null ? headOf(bodies) : "";
+    let olderThan = place?.olderThan ?? null;
+    do {
+      const { rows, next } = await readHistory({ ...parts, queries }, key, settled, { olderThan, limit: ROWS });
+      for await (const written of bodies ? withBodies(queries, rows) : [rows.map(toListItem)]) {
+        if (written.length === 0) continue;
+        const lines = written.map((row) => lineOf({ ...row, cursor: exportCursorOf(row.id, madeBefore) }, bodies));
+        yield head + lines.join("");
+        head = "";
+      }
+      olderThan = next;
+    } while (olderThan !== null);
+    await findEndpoint(parts.prisma, key);
+    if (head !== "") yield head;
+  }
+
+  return { type: `${type}; charset=utf-8`, fileName: `deliveries-${key.id}-${stamp}.${format}`, pieces };
+}
+
+/** The rows with their bodies, some at a time. */
+async function* withBodies(
+  queries: Reads,
+  rows: readonly HistoryRow[],
+): AsyncGenerator<Omit<DeliveryExportRow, "cursor">[]> {
+  let rest = rows;
+  while (rest.length > 0) {
+    const bodies = await deliveryBodies(queries, { ids: rest.map(({ id }) => id), maxBytes: BODY_BYTES });
+    yield bodies.map((body, index) => ({ ...toListItem(rest[index] as HistoryRow), body }));
+    rest = rest.slice(bodies.length);
+  }
+}
+
+
+/**
+ * The exports of all organizations together hold one connection at the most, and only while a statement runs: however many there
+ * are, everybody else finds connections. None begins for a client that has gone.
+ */
+function byTurns({ queries, exportTurns }: ExportParts, signal: AbortSignal): Reads {
+  return {
+    $queryRaw: (statement, ...values) =>
+      exportTurns.run("", () => {
+        signal.throwIfAborted();
+        return queries.$queryRaw(statement, ...values);
+      }),
+  };
+}
+
+function earlier(one: Date, other: Date): Date {
+  return one < other ? one : other;
+}
