@@ -131,7 +131,9 @@ describe("an export", () => {
       const createdAt = new Date(clock.now().getTime() - 1_000);
       await insertDelivery(api.prisma, endpoint, { ...states.succeeded, id, eventKey: old.key, createdAt });
       const seen = new Set<string>();
-      for (let cut = 0; cut <= whole.length; cut++) {
+      // What is kept changes with the line feeds only.
+      for (let cut = 1; cut <= whole.length; cut++) {
+        if (whole[cut - 1] !== 0x0a) continue;
         const kept = format === "csv" ? wholeRecords(whole.subarray(0, cut)) : wholeLines(whole.subarray(0, cut));
         const cursor = kept.cursor;
         if (cursor === undefined || seen.has(cursor)) continue;
