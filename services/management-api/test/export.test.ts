@@ -283,9 +283,9 @@ describe("an export that is large", () => {
   test("no statement begins for a client that has gone", async () => {
     let statements = 0;
     const counting: Reads = {
-      $queryRaw: (statement, ...values) => {
+      $queryRaw: <T>(statement: TemplateStringsArray, ...values: unknown[]) => {
         statements++;
-        return api.prisma.$queryRaw(statement, ...values);
+        return api.prisma.$queryRaw<T>(statement, ...values);
       },
     };
     const exportTurns = createKeyedLimiter({ concurrency: 1, maxWaitMs: 1_000, retryAfterS: 1 });

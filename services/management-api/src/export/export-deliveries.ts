@@ -81,17 +81,16 @@ async function* withBodies(
   }
 }
 
-
 /**
  * The exports of all organizations together hold one connection at the most, and only while a statement runs: however many there
  * are, everybody else finds connections. None begins for a client that has gone.
  */
 function byTurns({ queries, exportTurns }: ExportParts, signal: AbortSignal): Reads {
   return {
-    $queryRaw: (statement, ...values) =>
+    $queryRaw: <T>(statement: TemplateStringsArray, ...values: unknown[]) =>
       exportTurns.run("", () => {
         signal.throwIfAborted();
-        return queries.$queryRaw(statement, ...values);
+        return queries.$queryRaw<T>(statement, ...values);
       }),
   };
 }

@@ -34,7 +34,7 @@ export async function sendDownload(
     gone.abort();
     resume();
   });
-  if (response.closed) return;
+  if (response.destroyed) return;
   const source = pieces(gone.signal);
   try {
     let piece = await source.next();
