@@ -68,7 +68,7 @@ async function storeSome(): Promise<Map<string, string>> {
   return bodies.set(id, body);
 }
 
-/** Many deliveries with a body of 100 KB each: more than connections hold. */
+/** Many deliveries with a body of 100 KB each: more than connections hold, also compressed. */
 const BIG_COUNT = 400;
 async function storeBig(): Promise<void> {
   await api.prisma.$executeRaw`
@@ -76,9 +76,12 @@ async function storeBig(): Promise<void> {
     select overlay(md5(number::text)::uuid::text placing
              left(lpad(to_hex((extract(epoch from at) * 1000)::bigint), 12, '0'), 8) || '-' ||
              right(lpad(to_hex((extract(epoch from at) * 1000)::bigint), 12, '0'), 4) || '-7' from 1 for 15)::uuid,
-           ${endpoint.id}::uuid, ${organizationId}, 'RiskCreated', '"' || repeat(md5(number::text), 3200) || '"', 'succeeded', 1, at
+           ${endpoint.id}::uuid, ${organizationId}, 'RiskCreated', '"' || body || '"', 'succeeded', 1, at
     from generate_series(1, ${BIG_COUNT}::int) as number
-    cross join lateral (select ${hoursAgo(2)}::timestamptz + number * interval '1 second' as at) as made`;
+    cross join lateral (select ${hoursAgo(2)}::timestamptz + number * interval '1 second' as at) as made
+    cross join lateral (
+      select string_agg(md5(number::text || '/' || part::text), '') as body from generate_series(1, 3200) as part
+    ) as written`;
 }
 
 describe("an export", () => {
@@ -233,11 +236,13 @@ describe("an export", () => {
 describe("an export that is large", () => {
   beforeEach(storeBig);
 
-  /** No session of the database is at anything, and none holds a lock on the history. */
+  /** No session of the database is at anything, none holds a lock on the history, and none comes to want one. */
   const expectNothingHeld = () =>
     eventually(async () => {
       await api.prisma.$transaction(async (transaction) => {
         await transaction.$executeRaw`lock table delivery in access exclusive mode nowait`;
+        // A fixed wait, for what must not happen: an export whose reader doesn't wait would read on.
+        await transaction.$queryRaw`select pg_sleep(0.3)::text`;
         const [others] = await transaction.$queryRaw<{ count: number }[]>`
           select count(*)::int as count from pg_stat_activity
           where datname = current_database() and pid <> pg_backend_pid() and state <> 'idle' and backend_type = 'client backend'`;
