@@ -157,7 +157,9 @@ export const DeliveryExportQuery = object("Query parameters of an export of an e
 export const DeliveryExportRow = object("A delivery in an export.", {
   ...listItem,
   body: Type.Optional(
-    orNull(text("The request body, character for character; there with `bodies=true`. Null where it is no longer kept.")),
+    orNull(
+      text("The request body, character for character; there with `bodies=true`. Null where it is no longer kept."),
+    ),
   ),
   cursor: cursor("Send it as `cursor`, and the export goes on behind this delivery."),
 });

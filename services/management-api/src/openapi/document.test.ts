@@ -35,7 +35,11 @@ function problemsOf(schema: Schema, value: unknown): string | null {
 
 describe("examples in the OpenAPI document", () => {
   const bodies = described.flatMap(({ operationId, requestBody, responses }) => {
-    const requests = Object.entries(requestBody?.content ?? {}).map(([type, body]) => ({ of: "request", type, ...body }));
+    const requests = Object.entries(requestBody?.content ?? {}).map(([type, body]) => ({
+      of: "request",
+      type,
+      ...body,
+    }));
     const answers = Object.entries(responses)
       .filter(([status]) => status.startsWith("2"))
       .flatMap(([status, { content }]) =>

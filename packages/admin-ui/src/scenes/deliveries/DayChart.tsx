@@ -105,8 +105,7 @@ function options(element: HTMLElement, onPoint: (index: number | null) => void):
         gap: 4,
         space: 26,
         grid: { stroke: colour("--line"), width: 1 },
-        values: (_chart, ticks) =>
-          ticks.map((tick) => (Number.isInteger(tick) ? formats.number(Math.abs(tick)) : "")),
+        values: (_chart, ticks) => ticks.map((tick) => (Number.isInteger(tick) ? formats.number(Math.abs(tick)) : "")),
       },
     ],
     series: [

@@ -27,4 +27,3 @@ function placeOf(text: string, at: number): string {
   const lines = text.slice(0, at).split("\n");
   return `look at line ${lines.length}, column ${(lines.at(-1) ?? "").length + 1}`;
 }
-

@@ -141,7 +141,9 @@ test("an export of 200,000 deliveries with bodies takes no more memory than one 
   expect(parts.digest("hex")).toBe(whole.digest("hex"));
 
   const mib = (count: number) => Math.round(count / 1_048_576);
-  process.stderr.write(`export: ${mib(bytes)} MiB, the process ${mib(before)} MiB before it and ${mib(peak)} MiB after\n`);
+  process.stderr.write(
+    `export: ${mib(bytes)} MiB, the process ${mib(before)} MiB before it and ${mib(peak)} MiB after\n`,
+  );
   expect(bytes).toBeGreaterThan(200 * 1_048_576);
   // Herald's own share of it: what a tenth of the export had needed stays enough.
   expect(peak - before).toBeLessThan(bytes / 8);

@@ -15,7 +15,9 @@ const formats: Record<string, Arbitrary<string>> = {
   ),
   "json-text": fc.json(),
   "endpoint-version": fc.bigInt({ min: 0n, max: 2n ** 63n - 1n }).map(versionOf),
-  cursor: fc.tuple(fc.uuid(), fc.nat()).map(([id, time]) => (time % 2 ? cursorOf(id) : exportCursorOf(id, new Date(time * 2 ** 17)))),
+  cursor: fc
+    .tuple(fc.uuid(), fc.nat())
+    .map(([id, time]) => (time % 2 ? cursorOf(id) : exportCursorOf(id, new Date(time * 2 ** 17)))),
 };
 
 /** What is likely to trip a server, as any value of any field. */
