@@ -73,7 +73,7 @@ const BIG_COUNT = 400;
 async function storeBig(): Promise<void> {
   await api.prisma.$executeRaw`
     insert into delivery (id, endpoint_id, organization_id, event_type, body, state, attempt_count, created_at)
-    select overlay(md5(number::text)::uuid::text placing
+    select overlay(gen_random_uuid()::text placing
              left(lpad(to_hex((extract(epoch from at) * 1000)::bigint), 12, '0'), 8) || '-' ||
              right(lpad(to_hex((extract(epoch from at) * 1000)::bigint), 12, '0'), 4) || '-7' from 1 for 15)::uuid,
            ${endpoint.id}::uuid, ${organizationId}, 'RiskCreated', '"' || body || '"', 'succeeded', 1, at
