@@ -173,10 +173,11 @@ export const operations = {
     access: "view",
     summary: "Export an endpoint's history",
     description:
-      "All deliveries that pass the filters, as one download, newest first: those that were made before the export began, each " +
-      "as it stood when it was read. Where the connection breaks, ask again with the `cursor` of the last row that arrived whole, " +
-      "and the same filters: what comes is the rest, without the line of names of a CSV. Deliveries that have ended don't " +
-      "change any more, so of those the two parts together are, byte for byte, what one uninterrupted export would have been. An " +
+      "All deliveries that pass the filters, as one download, newest first, each as it stood when it was read. Where the " +
+      "connection breaks, ask again with the `cursor` of the last row that arrived whole, and the same parameters: what comes is " +
+      "the rest, without the line of names of a CSV, and both parts together are byte for byte what one uninterrupted export would " +
+      "have been. New deliveries come first, and so enter no rest; with `to`, neither do those that Herald makes later of old " +
+      "events. Deliveries that haven't ended may change between the parts. An " +
       "export that can't be completed always ends with a broken connection. In a CSV, a cell that begins with `=`, `+`, `-`, `@`, " +
       "a tab, a line break or an apostrophe has an apostrophe in front, so that no spreadsheet runs it. An organization " +
       "has two exports at once in each process of this service; one more is a 429.",

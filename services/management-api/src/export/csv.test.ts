@@ -18,7 +18,7 @@ const row: DeliveryExportRow = {
   attemptedAtUtc: "2026-01-31T12:00:00.000Z",
   nextAttemptAtUtc: null,
   durationMs: 42,
-  cursor: "AZwT1vQAgnGb33lmCO1oowGcE9b0AA",
+  cursor: "AZwT1vQAgnGb33lmCO1oow",
 };
 
 /** As a spreadsheet or a program would read it. */

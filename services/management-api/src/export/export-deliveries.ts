@@ -1,7 +1,7 @@
 import type { Reads } from "@herald/common/database/queries";
 import { type HistoryRow, toListItem } from "@herald/common/history/summary";
 import type { DeliveryExportRow, ExportFormat } from "@herald/contracts";
-import { exportCursorOf, parseExportCursor } from "../deliveries/cursor.ts";
+import { cursorOf, parseCursor } from "../deliveries/cursor.ts";
 import { type DeliveryFilter, type HistoryParts, readHistory } from "../deliveries/history.ts";
 import { type EndpointKey, findEndpoint } from "../endpoints/find-endpoint.ts";
 import type { Download } from "../http/download.ts";
@@ -26,36 +26,30 @@ export interface ExportQuery extends DeliveryFilter {
 const ROWS = 500;
 const BODY_BYTES = 512 * 1024;
 
-const DAY_MS = 24 * 3_600_000;
-
 /**
  * All of an endpoint's history that passes the filters, newest first, with a cursor in each row.
  *
- * What it holds is settled when it begins: the deliveries made before that moment, which each cursor says. So an export that goes
- * on from a cursor has the same rows behind it, whatever was made or caught up in the meantime. Each row says how its delivery
- * stood when it was read: of one that has ended, that stays.
+ * Newer deliveries come before the first row, so none enters behind a cursor. What a catch-up makes of old events would: with `to`,
+ * which says before when deliveries were made, it doesn't, and the export holds the same whenever it is made or goes on. Each row
+ * says how its delivery stood when it was read: of one that has ended, that stays.
  */
 export function exportDeliveries(parts: ExportParts, key: EndpointKey, query: ExportQuery): Download {
   const { cursor, format, bodies, ...filter } = query;
-  const place = cursor === undefined ? null : parseExportCursor(cursor);
-  const now = parts.clock.now();
-  const madeBefore = earlier(place?.madeBefore ?? now, new Date(now.getTime() + DAY_MS));
-  const to = filter.to === undefined ? madeBefore : earlier(new Date(filter.to), madeBefore);
-  const settled = { ...filter, to: to.toISOString() };
-  const stamp = madeBefore.toISOString().replace(/[-:]|\.\d+/g, "");
+  const begin = cursor === undefined ? null : parseCursor(cursor);
+  const stamp = parts.clock.now().toISOString().replace(/[-:]|\.\d+/g, "");
   const { type, head: headOf, row: lineOf } = rowFormats[format];
 
   /** Ends with an error where the endpoint is gone, since what was sent of it is then not the whole. */
   async function* pieces(signal: AbortSignal): AsyncGenerator<string> {
     const queries = byTurns(parts, signal);
     // What goes on is put behind what has arrived, and so has no head.
-    let head = place === null ? headOf(bodies) : "";
-    let olderThan = place?.olderThan ?? null;
+    let head = begin === null ? headOf(bodies) : "";
+    let olderThan = begin;
     do {
-      const { rows, next } = await readHistory({ ...parts, queries }, key, settled, { olderThan, limit: ROWS });
+      const { rows, next } = await readHistory({ ...parts, queries }, key, filter, { olderThan, limit: ROWS });
       for await (const written of bodies ? withBodies(queries, rows) : [rows.map(toListItem)]) {
         if (written.length === 0) continue;
-        const lines = written.map((row) => lineOf({ ...row, cursor: exportCursorOf(row.id, madeBefore) }, bodies));
+        const lines = written.map((row) => lineOf({ ...row, cursor: cursorOf(row.id) }, bodies));
         yield head + lines.join("");
         head = "";
       }
@@ -95,6 +89,3 @@ function byTurns({ queries, exportTurns }: ExportParts, signal: AbortSignal): Re
   };
 }
 
-function earlier(one: Date, other: Date): Date {
-  return one < other ? one : other;
-}

@@ -230,7 +230,7 @@ export const EXAMPLES: Partial<Record<SchemaName, unknown>> = {
   EndpointOverview: overview,
   EndpointDetails: details,
   DeliveryPage: { deliveries: [item], nextCursor: "AZwT1vQAgnGb33lmCO1oow" } satisfies DeliveryPage,
-  DeliveryExportRow: { ...item, cursor: "AZwT1vQAgnGb33lmCO1oowGcE_Ku4A" } satisfies DeliveryExportRow,
+  DeliveryExportRow: { ...item, cursor: "AZwT1vQAgnGb33lmCO1oow" } satisfies DeliveryExportRow,
   DeliveryDetails: deliveryDetails(),
   EndpointChangePage: { changes: [change], nextCursor: null } satisfies EndpointChangePage,
   EventPage: { events: [event], manualDelivery: null, nextCursor: null } satisfies EventPage,

@@ -12,6 +12,10 @@ import { parse } from "yaml";
 import { type ServiceProcess, startServiceProcess } from "../../../src/herald/processes.ts";
 import { heraldSettings, JWT_SECRET } from "../../../src/herald/settings.ts";
 
+let api: ServiceProcess | undefined;
+// The first to be registered is the first to run: the process ends before its database and its broker.
+afterAll(() => api?.stop());
+
 // Storing is a few large statements.
 const db = useDatabase({ statementTimeoutMs: 170_000 });
 const broker = useBroker();
@@ -22,7 +26,6 @@ const DAYS = 8;
 /** What V8 needs to reach its usual size: a tenth of the whole. */
 const WARM_UP = 20_000;
 
-let api: ServiceProcess;
 let endpointId: string;
 let authorization: string;
 
@@ -34,7 +37,7 @@ function chartLimit(): number {
 
 /** The most memory that the process has had so far, in bytes. */
 function peakBytes(): number {
-  const [, kilobytes] = /^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${api.process.pid}/status`, "utf8")) ?? [];
+  const [, kilobytes] = /^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${api?.process.pid}/status`, "utf8")) ?? [];
   return Number(kilobytes) * 1_024;
 }
 
@@ -86,8 +89,6 @@ beforeAll(async () => {
   );
 }, 600_000);
 
-afterAll(() => api?.stop());
-
 interface Read {
   lines: number;
   bytes: number;
@@ -100,7 +101,7 @@ async function readExport(query: string, hash: Hash, most = Number.POSITIVE_INFI
   const path = `/api/organization/integration-operations/webhooks/${endpointId}/deliveries/export?${query}`;
   const read: Read = { lines: 0, bytes: 0, cursor: "" };
   await new Promise<void>((resolve, reject) => {
-    const sent = request({ host: "127.0.0.1", port: api.port, path, agent: false, headers: { authorization } });
+    const sent = request({ host: "127.0.0.1", port: api?.port, path, agent: false, headers: { authorization } });
     sent.on("error", reject).end();
     sent.on("response", (response) => {
       let tail = Buffer.alloc(0);
