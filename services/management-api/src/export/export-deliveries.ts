@@ -36,7 +36,10 @@ const BODY_BYTES = 512 * 1024;
 export function exportDeliveries(parts: ExportParts, key: EndpointKey, query: ExportQuery): Download {
   const { cursor, format, bodies, ...filter } = query;
   const begin = cursor === undefined ? null : parseCursor(cursor);
-  const stamp = parts.clock.now().toISOString().replace(/[-:]|\.\d+/g, "");
+  const stamp = parts.clock
+    .now()
+    .toISOString()
+    .replace(/[-:]|\.\d+/g, "");
   const { type, head: headOf, row: lineOf } = rowFormats[format];
 
   /** Ends with an error where the endpoint is gone, since what was sent of it is then not the whole. */
@@ -88,4 +91,3 @@ function byTurns({ queries, exportTurns }: ExportParts, signal: AbortSignal): Re
       }),
   };
 }
-
