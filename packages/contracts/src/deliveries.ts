@@ -2,6 +2,7 @@ import { type Static, Type } from "typebox";
 import { FAILURE_KINDS } from "./failure-kinds.ts";
 import {
   count,
+  cursor,
   eventType,
   flag,
   httpStatus,
@@ -14,7 +15,7 @@ import {
   time,
   uuid,
 } from "./json-schema.ts";
-import { DELIVERY_STATES, OUTCOMES } from "./vocabulary.ts";
+import { DELIVERY_STATES, EXPORT_FORMATS, OUTCOMES } from "./vocabulary.ts";
 
 const summary = {
   id: uuid("The delivery; kept across retries and sent as the delivery-id header."),
@@ -66,7 +67,7 @@ export const DeliveryPage = object("A part of an endpoint's history, newest firs
     "May be fewer than asked for, and even none, while `nextCursor` says that there is more.",
     { maxItems: 100 },
   ),
-  nextCursor: orNull(text("Send it as `cursor` for the next part; null where the history ends.")),
+  nextCursor: orNull(cursor("Send it as `cursor` for the next part; null where the history ends.")),
 });
 export type DeliveryPage = Static<typeof DeliveryPage>;
 
@@ -104,11 +105,7 @@ export const DeliveryDetails = object("A delivery with what was sent and what ca
 });
 export type DeliveryDetails = Static<typeof DeliveryDetails>;
 
-export const DeliveryQuery = object("Query parameters of an endpoint's history.", {
-  limit: Type.Optional(
-    Type.Integer({ minimum: 1, maximum: 100, default: 50, description: "Deliveries to answer with." }),
-  ),
-  cursor: Type.Optional(text("`nextCursor` of the part before.", { format: "delivery-cursor" })),
+const filters = {
   outcome: Type.Optional(
     listOf(
       Type.Enum(OUTCOMES, { type: "string" }),
@@ -128,4 +125,42 @@ export const DeliveryQuery = object("Query parameters of an endpoint's history."
   deliveryId: Type.Optional(uuid("Only this delivery.")),
   from: Type.Optional(text("Created at this time or later.", { format: "date-time" })),
   to: Type.Optional(text("Created before this time.", { format: "date-time" })),
+};
+
+export const DeliveryQuery = object("Query parameters of an endpoint's history.", {
+  limit: Type.Optional(
+    Type.Integer({ minimum: 1, maximum: 100, default: 50, description: "Deliveries to answer with." }),
+  ),
+  cursor: Type.Optional(cursor("`nextCursor` of the part before.")),
+  ...filters,
 });
+
+export const DeliveryExportQuery = object("Query parameters of an export of an endpoint's history.", {
+  format: Type.Optional(
+    Type.Enum(EXPORT_FORMATS, {
+      type: "string",
+      default: "ndjson",
+      description: "`ndjson`: a JSON object a line; `csv`: a table (RFC 4180).",
+    }),
+  ),
+  bodies: Type.Optional(
+    Type.Boolean({ default: false, description: "With the body of each delivery, character for character." }),
+  ),
+  cursor: Type.Optional(
+    cursor(
+      "`cursor` of the last row that arrived whole: the export goes on behind it. The other parameters have to be the same.",
+    ),
+  ),
+  ...filters,
+});
+
+export const DeliveryExportRow = object("A delivery in an export.", {
+  ...listItem,
+  body: Type.Optional(
+    orNull(
+      text("The request body, character for character; there with `bodies=true`. Null where it is no longer kept."),
+    ),
+  ),
+  cursor: cursor("Send it as `cursor`, and the export goes on behind this delivery."),
+});
+export type DeliveryExportRow = Static<typeof DeliveryExportRow>;

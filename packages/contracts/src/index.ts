@@ -3,6 +3,7 @@ export type { BusinessEvent, EventData, EventPayload, FieldChange } from "./busi
 export type {
   DeliveryAttemptInfo,
   DeliveryDetails,
+  DeliveryExportRow,
   DeliveryListItem,
   DeliveryPage,
   WebhookDeliverySummary,
@@ -34,6 +35,8 @@ export {
   type ChangedBy,
   type ChangeKind,
   type DeliveryState,
+  EXPORT_FORMATS,
+  type ExportFormat,
   NO_DELIVERY_REASONS,
   NOTICE_TYPES,
   type NoDeliveryReason,

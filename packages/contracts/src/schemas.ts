@@ -1,6 +1,8 @@
 import {
   DeliveryAttemptInfo,
   DeliveryDetails,
+  DeliveryExportQuery,
+  DeliveryExportRow,
   DeliveryListItem,
   DeliveryPage,
   DeliveryQuery,
@@ -37,6 +39,8 @@ const components = {
   DeliveryDetails,
   DeliveryAttemptInfo,
   DeliveryQuery,
+  DeliveryExportRow,
+  DeliveryExportQuery,
   EventListItem,
   EventPage,
   EventDetails,
@@ -64,7 +68,7 @@ export type SchemaName = keyof typeof components | keyof ReturnType<typeof saveS
  * `#/components/schemas/...`.
  *
  * Some formats are Herald's own. The program that validates requests gives them their meaning; the descriptions say it in
- * words: `webhook-name`, `webhook-url`, `json-text`, `endpoint-version` and `delivery-cursor`.
+ * words: `webhook-name`, `webhook-url`, `json-text`, `endpoint-version` and `cursor`.
  */
 export function apiSchemas(limits: ApiLimits = DEFAULT_API_LIMITS): Record<SchemaName, Schema> {
   return { ...components, ...saveSchemas(limits) } as object as Record<SchemaName, Schema>;

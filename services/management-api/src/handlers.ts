@@ -24,6 +24,7 @@ import { createEndpoint, editEndpoint, readCreated } from "./endpoints/save-endp
 import { toEndpointSummary } from "./endpoints/summary.ts";
 import { eventTypes } from "./event-types.ts";
 import { type EventFilter, findEvents, readEvent } from "./events/find-events.ts";
+import { type ExportQuery, exportDeliveries } from "./export/export-deliveries.ts";
 import type { KeyedLimiter } from "./http/keyed-limiter.ts";
 import type { Target } from "./idempotency/answer-once.ts";
 import type { OperationId } from "./operations.ts";
@@ -45,7 +46,7 @@ export interface ApiRequest<Body = unknown, Query = unknown> {
   target?: Target;
 }
 
-/** Does an operation. Returns the body of its success response, and throws ProblemError for every other response. */
+/** Does an operation. Returns the body of its success response, or a download, and throws ProblemError for every other response. */
 // biome-ignore lint/suspicious/noExplicitAny: the operation decides what body and query are; the router has validated them.
 export type Handler = (request: ApiRequest<any, any>) => Promise<unknown>;
 
@@ -59,6 +60,8 @@ export interface HandlerParts {
   requestAttempt: (request: ManualRequest) => Promise<void>;
   /** For what a manual delivery writes: it waits for its receiver without a turn. */
   writeLimiter: KeyedLimiter;
+  /** By which the statements of exports take turns. */
+  exportTurns: KeyedLimiter;
   /** Ids of what requests make. */
   newId: () => string;
   clock: Clock;
@@ -69,13 +72,14 @@ const READ_TIMEOUT_MS = 5_000;
 
 /** The handler of every operation. */
 export function createHandlers(needed: HandlerParts): Handlers {
-  const { config, database, secrets, requestAttempt, writeLimiter, newId, clock } = needed;
+  const { config, database, secrets, requestAttempt, writeLimiter, exportTurns, newId, clock } = needed;
   const parts = {
     prisma: database.prisma,
     queries: database.queries,
     secrets,
     requestAttempt,
     writeLimiter,
+    exportTurns,
     clock,
     newId,
     maxEndpoints: config.MAX_ENDPOINTS,
@@ -108,6 +112,8 @@ export function createHandlers(needed: HandlerParts): Handlers {
     },
     listDeliveries: (request: ApiRequest<unknown, HistoryFilter>) =>
       listDeliveries(reading, keyOf(request), request.query),
+    exportDeliveries: async (request: ApiRequest<unknown, ExportQuery>) =>
+      exportDeliveries(reading, keyOf(request), request.query),
     readDelivery: (request) => readDelivery(reading, keyOf(request), request.params.deliveryId ?? "", headers),
     listChanges: (request: ApiRequest<unknown, ChangeFilter>) => listChanges(reading, keyOf(request), request.query),
     findEvents: ({ organizationId, query }: ApiRequest<unknown, EventFilter>) =>

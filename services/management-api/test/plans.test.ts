@@ -11,6 +11,7 @@ import { useDatabase } from "@herald/testkit/harness/use-database";
 import { beforeAll, describe, expect, test } from "@jest/globals";
 import { MAX_SCANNED } from "../src/deliveries/history.ts";
 import { MAX_EVENTS, ofAll, ofOne } from "../src/endpoints/overview.ts";
+import { deliveryBodies } from "../src/sql/delivery-bodies.ts";
 import { deliveryDetails } from "../src/sql/delivery-details.ts";
 import { deliveryHistory, type HistoryQuery } from "../src/sql/delivery-history.ts";
 import { deliverySummary, recentDeliveries } from "../src/sql/delivery-summaries.ts";
@@ -73,6 +74,7 @@ const missed: Call = (queries, stored) =>
 
 const among: Call = (queries, stored) =>
   deliveryHistory(queries, { ...historyOf(stored), among: stored.deliveryIds.slice(0, 5) });
+const bodies: Call = (queries, stored) => deliveryBodies(queries, { ids: stored.deliveryIds, maxBytes: 100_000 });
 const id = "0190a1b2-0000-7000-8000-0000000000aa";
 const byEventId: Call = (queries, stored) =>
   eventKeys(queries, { ...one(stored), eventId: id, entityId: null, before: null, limit: 20 });
@@ -115,6 +117,7 @@ describe.each<Statistics>(["from a quiet time", "of a backlog"])("with statistic
     ["a manual delivery's summary", summary, [byId, event]],
     ["a run of failures", failures, [byId, attempts]],
     ["what an endpoint missed", missed, [byId, event]],
+    ["the bodies of an export's rows", bodies, [byId, event]],
     ["a history of some ids", among, [byId, byEndpoint, event, schedule]],
     ["an event, by its id,", byEventId, [byEvent]],
     ["an entity's newest events", byEntityId, [byEntity]],

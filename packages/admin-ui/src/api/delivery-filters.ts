@@ -1,4 +1,4 @@
-import { EVENT_TYPES, type EventType, isEventType, OUTCOMES, type Outcome } from "@herald/contracts";
+import { EVENT_TYPES, type EventType, type ExportFormat, isEventType, OUTCOMES, type Outcome } from "@herald/contracts";
 
 /** What a list of deliveries is narrowed to. It lives in the page's address, so that it can be shared. */
 export interface DeliveryFilters {
@@ -45,6 +45,22 @@ export function filtersToQuery(
 ): URLSearchParams {
   const query = new URLSearchParams({ limit: String(limit) });
   if (cursor !== null) query.set("cursor", cursor);
+  appendFilters(query, filters, now);
+  return query;
+}
+
+/** The same for an export, which has no parts. */
+export function filtersToExport(
+  filters: DeliveryFilters,
+  { format, bodies }: { format: ExportFormat; bodies: boolean },
+  now: number = Date.now(),
+): URLSearchParams {
+  const query = new URLSearchParams({ format, bodies: String(bodies) });
+  appendFilters(query, filters, now);
+  return query;
+}
+
+function appendFilters(query: URLSearchParams, filters: DeliveryFilters, now: number): void {
   for (const outcome of filters.outcomes) query.append("outcome", outcome);
   for (const type of filters.eventTypes) query.append("eventType", type);
   if (filters.period) {
@@ -52,5 +68,4 @@ export function filtersToQuery(
     const from = now - periodHours[filters.period] * 60 * minute;
     query.set("from", new Date(Math.floor(from / minute) * minute).toISOString());
   }
-  return query;
 }

@@ -186,12 +186,46 @@ test(
     await page.getByRole("dialog").waitFor();
     found.push(...(await violationsInBothThemes(page, "resume")));
     await page.keyboard.press("Escape");
+    await page.getByRole("button", { name: "Export" }).click();
+    await page.getByRole("menu").waitFor();
+    found.push(...(await violationsInBothThemes(page, "export")));
+    await page.keyboard.press("Escape");
     await page.getByRole("button", { name: "More actions" }).click();
     await page.getByRole("menu").waitFor();
     found.push(...(await violationsInBothThemes(page, "menu")));
     await page.getByRole("menuitem", { name: "Delete webhook…" }).click();
     await page.getByRole("dialog").waitFor();
     found.push(...(await violationsInBothThemes(page, "delete")));
+    expect(found).toEqual([]);
+  },
+  TIMEOUT_MS,
+);
+
+/** The corners of what a screen can show, and what products choose. */
+const ACCENTS = ["#000000", "#ffffff", "#ff0000", "#ffff00", "#00ff00", "#00ffff", "#0000ff", "#ff00ff", "#ff6d00"];
+
+test(
+  "a product's accent can be read whatever colour it is, in either theme",
+  async () => {
+    const found: string[] = [];
+    const page = await environment.signIn("", { reducedMotion: "reduce" });
+    for (const place of ["", `/webhooks/${population.failing.id}?outcome=failing`, "/webhooks/new"]) {
+      await page.goto(environment.pageUrl + place);
+      await page.getByRole("heading", { level: 1 }).waitFor();
+      await page.getByRole("link").nth(1).waitFor();
+      await page.evaluate(axe.source);
+      for (const accent of ACCENTS) {
+        await page.evaluate((colour) => {
+          document.documentElement.style.setProperty("--accent", colour);
+          document.documentElement.dataset.accent = "";
+        }, accent);
+        for (const colorScheme of ["light", "dark"] as const) {
+          await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
+          const bad = await violations(page, ["color-contrast"]);
+          found.push(...bad.map((each) => `${accent} at ${place}, ${colorScheme}: ${each}`));
+        }
+      }
+    }
     expect(found).toEqual([]);
   },
   TIMEOUT_MS,

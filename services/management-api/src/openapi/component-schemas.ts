@@ -11,7 +11,7 @@ export const FORMAT_PATTERNS: Readonly<Record<string, string>> = {
   "webhook-url": "^[hH][tT][tT][pP][sS]://[^\\s/?#@]",
   "json-text": "\\S",
   "endpoint-version": VERSION_PATTERN,
-  "delivery-cursor": "^[A-Za-z0-9_-]{21}[AQgw]$",
+  cursor: "^[A-Za-z0-9_-]{21}[AQgw]$",
 };
 
 /** The schemas as the document shows them. Those of query parameters are shown as parameters, one by one. */

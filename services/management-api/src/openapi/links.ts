@@ -14,6 +14,7 @@ const endpointFrom = (id: string): Record<string, Link> => ({
   delete: { operationId: "deleteWebhook", description: "Deletes the endpoint.", parameters: { id } },
   deliver: { operationId: "deliverManually", description: "Sends a payload to the endpoint.", parameters: { id } },
   deliveries: { operationId: "listDeliveries", description: "The endpoint's history.", parameters: { id } },
+  export: { operationId: "exportDeliveries", description: "The endpoint's history as a file.", parameters: { id } },
 });
 
 const created = endpointFrom("$response.body#/endpoint/id");

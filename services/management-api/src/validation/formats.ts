@@ -29,9 +29,9 @@ export function apiFormats(limits: ApiLimits, allowedPrivateNetworks: PrivateNet
             detail: "This is no version that Herald gave out: use the endpoint's as it was read.",
           }
         : null,
-    "delivery-cursor": (text) =>
+    cursor: (text) =>
       parseCursor(text) === null
-        ? { code: "not_a_cursor", detail: "This is no cursor that Herald gave out: use nextCursor as it was read." }
+        ? { code: "not_a_cursor", detail: "This is no cursor that Herald gave out: use a cursor as it was read." }
         : null,
   };
 }

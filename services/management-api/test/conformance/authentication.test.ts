@@ -123,6 +123,7 @@ const needs: Record<OperationId, keyof CallerKind["outcome"]> = {
   deleteWebhook: "manage",
   deliverManually: "save",
   listDeliveries: "view",
+  exportDeliveries: "view",
   readDelivery: "view",
   listChanges: "view",
   findEvents: "view",

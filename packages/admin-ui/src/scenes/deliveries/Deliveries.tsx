@@ -39,7 +39,9 @@ export function Deliveries({ webhook, openDelivery }: { webhook: EndpointDetails
             <DayChart hours={webhook.last24Hours} countedSince={webhook.countedSinceUtc} />
           ) : null}
         </Suspense>
-        {nothingYet ? null : <DeliveryFilterBar filters={filters} subscribed={webhook.events} home={home} />}
+        {nothingYet ? null : (
+          <DeliveryFilterBar id={webhook.id} filters={filters} subscribed={webhook.events} home={home} />
+        )}
         {query.data ? (
           <>
             {query.error instanceof ApiProblem && query.error.status !== 401 ? (

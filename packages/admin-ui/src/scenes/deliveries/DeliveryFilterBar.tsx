@@ -6,17 +6,19 @@ import { Button } from "../../common/form/Button.tsx";
 import { Choices } from "../../common/form/Choices.tsx";
 import { Select } from "../../common/form/Select.tsx";
 import css from "./DeliveryFilterBar.module.css";
+import { ExportMenu } from "./ExportMenu.tsx";
 
 const periodWords: Record<Period, string> = { "1h": "Last hour", "24h": "Last 24 hours", "7d": "Last 7 days" };
 
 interface Props {
+  id: string;
   filters: DeliveryFilters;
   subscribed: readonly EventType[];
   home: string;
 }
 
 /** Narrows the deliveries. The choice is in the page's address. */
-export function DeliveryFilterBar({ filters, subscribed, home }: Props) {
+export function DeliveryFilterBar({ id, filters, subscribed, home }: Props) {
   const [, go] = useLocation();
   const narrow = (change: Partial<DeliveryFilters>): void => {
     const search = filtersToSearch({ ...filters, ...change }).toString();
@@ -70,6 +72,7 @@ export function DeliveryFilterBar({ filters, subscribed, home }: Props) {
             Clear
           </Button>
         ) : null}
+        <ExportMenu id={id} filters={filters} />
       </div>
     </search>
   );

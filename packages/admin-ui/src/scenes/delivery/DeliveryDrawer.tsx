@@ -12,11 +12,11 @@ import { announce } from "../../common/feedback/announce.ts";
 import { LoadError } from "../../common/feedback/LoadError.tsx";
 import { Skeleton } from "../../common/feedback/Skeleton.tsx";
 import { ButtonLink } from "../../common/form/Button.tsx";
+import { formats } from "../../common/formats.ts";
 import { Dialog } from "../../common/overlay/Dialog.tsx";
 import { usePageTitle } from "../../common/page/use-page-title.ts";
 import { useSession } from "../../common/session.tsx";
-import { Time } from "../../common/time/Time.tsx";
-import { utc } from "../../common/time/words.ts";
+import { Moment, Time } from "../../common/time/Time.tsx";
 import { NextAttempt } from "../deliveries/DeliveryTable.tsx";
 import { Attempts } from "./Attempts.tsx";
 import css from "./DeliveryDrawer.module.css";
@@ -103,7 +103,7 @@ function Summary({ delivery, enabled }: { delivery: DeliveryListItem; enabled: b
         [
           "Created",
           <span key="created">
-            {utc(delivery.createdAtUtc)} (<Time iso={delivery.createdAtUtc} />)
+            <Moment iso={delivery.createdAtUtc} /> (<Time iso={delivery.createdAtUtc} />)
           </span>,
         ],
       ]}
@@ -139,5 +139,5 @@ function useOutcomeAnnounced(delivery: DeliveryDetails | undefined): void {
 
 function bytes(text: string): string {
   const size = new TextEncoder().encode(text).length;
-  return size === 1 ? "1 byte" : `${size.toLocaleString("en")} bytes`;
+  return size === 1 ? "1 byte" : `${formats.number(size)} bytes`;
 }

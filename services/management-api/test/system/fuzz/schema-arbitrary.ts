@@ -15,7 +15,7 @@ const formats: Record<string, Arbitrary<string>> = {
   ),
   "json-text": fc.json(),
   "endpoint-version": fc.bigInt({ min: 0n, max: 2n ** 63n - 1n }).map(versionOf),
-  "delivery-cursor": fc.uuid().map(cursorOf),
+  cursor: fc.uuid().map(cursorOf),
 };
 
 /** What is likely to trip a server, as any value of any field. */
