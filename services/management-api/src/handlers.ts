@@ -8,6 +8,7 @@ import type {
   FieldProblem,
   ManualRequest,
   SaveWebhookRequest,
+  StartResendRequest,
 } from "@herald/contracts";
 import { v7 } from "uuid";
 import type { Caller } from "./authentication/caller.ts";
@@ -27,6 +28,8 @@ import { type EventFilter, findEvents, readEvent } from "./events/find-events.ts
 import type { KeyedLimiter } from "./http/keyed-limiter.ts";
 import type { Target } from "./idempotency/answer-once.ts";
 import type { OperationId } from "./operations.ts";
+import { findResend, listResends, type ResendsFilter, readResend } from "./resends/resends.ts";
+import { endResend, type ResendFilter, readResendPreview, startResend } from "./resends/start-resend.ts";
 import { deliverySummary } from "./sql/delivery-summaries.ts";
 import { listEndpoints } from "./sql/list-endpoints.ts";
 
@@ -109,6 +112,17 @@ export function createHandlers(needed: HandlerParts): Handlers {
     listDeliveries: (request: ApiRequest<unknown, HistoryFilter>) =>
       listDeliveries(reading, keyOf(request), request.query),
     readDelivery: (request) => readDelivery(reading, keyOf(request), request.params.deliveryId ?? "", headers),
+    listResends: (request: ApiRequest<unknown, ResendsFilter>) => listResends(reading, keyOf(request), request.query),
+    previewResend: (request: ApiRequest<unknown, ResendFilter>) =>
+      readResendPreview(reading, keyOf(request), request.query),
+    async startResend(request: ApiRequest<StartResendRequest>) {
+      const { body, target, caller } = request;
+      const key = keyOf(request);
+      const made = target?.mayExist ? await findResend(reading.queries, key, target.id) : null;
+      return made ?? (await startResend({ ...making(target), queries: reading.queries }, key, body, authorOf(caller)));
+    },
+    readResend: (request) => readResend(reading, keyOf(request), request.params.resendId ?? ""),
+    stopResend: (request) => endResend(parts, keyOf(request), request.params.resendId ?? "", authorOf(request.caller)),
     listChanges: (request: ApiRequest<unknown, ChangeFilter>) => listChanges(reading, keyOf(request), request.query),
     findEvents: ({ organizationId, query }: ApiRequest<unknown, EventFilter>) =>
       findEvents(reading, organizationId, query),

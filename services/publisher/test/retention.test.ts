@@ -92,7 +92,7 @@ describe("days", () => {
     await eventAndDelivery(endpoint, 400);
     await eventAndDelivery(endpoint, 31, { state: "exhausted" });
     const kept = await eventAndDelivery(endpoint, 30);
-    expect(await run()).toEqual({ day: 2, delivery: 0, event: 0, change: 0 });
+    expect(await run()).toEqual({ day: 2, delivery: 0, event: 0, change: 0, resend: 0 });
     expect(await daysLeft()).toEqual([dayOf(daysAgo(30)), dayOf(daysAgo(29))]);
     expect(await deliveriesLeft()).toEqual([kept.id]);
     expect(await eventsLeft()).toEqual([kept.key]);
@@ -167,7 +167,7 @@ describe("days", () => {
     await prisma.$transaction(
       async (reader) => {
         await reader.$queryRawUnsafe(`select from delivery_${dayOf(daysAgo(42)).replaceAll("-", "")}`);
-        expect(await run()).toEqual({ day: 2, delivery: 1, event: 0, change: 0 });
+        expect(await run()).toEqual({ day: 2, delivery: 1, event: 0, change: 0, resend: 0 });
       },
       { timeout: 60_000 },
     );
@@ -189,7 +189,7 @@ describe("days", () => {
       day: 0,
       delivery: 0,
       event: 0,
-      change: 0,
+      change: 0, resend: 0,
     });
     expect(await daysLeft()).toEqual([today]);
   });
@@ -217,7 +217,7 @@ describe("the rest", () => {
     await delivery(endpoint, 31);
     await delivery(endpoint, 400, { state: "exhausted" });
     const young = await delivery(endpoint, 29);
-    expect(await run()).toEqual({ day: 0, delivery: 2, event: 0, change: 0 });
+    expect(await run()).toEqual({ day: 0, delivery: 2, event: 0, change: 0, resend: 0 });
     expect(await deliveriesLeft()).toEqual([young]);
     expect(await attemptsLeft()).toEqual([young]);
   });
@@ -247,7 +247,7 @@ describe("the rest", () => {
       kept.push(await event(organizationId, 29));
     }
     await event("e", 40);
-    expect(await run()).toEqual({ day: 0, delivery: 0, event: 49, change: 0 });
+    expect(await run()).toEqual({ day: 0, delivery: 0, event: 49, change: 0, resend: 0 });
     expect(await eventsLeft()).toEqual(kept.sort());
   });
 
@@ -256,7 +256,7 @@ describe("the rest", () => {
     const needed = await eventAndDelivery(endpoint, 60, { state: "pending" });
     const shown = await eventAndDelivery(endpoint, 60, { attemptedAt: daysAgo(1) });
     await eventAndDelivery(endpoint, 60);
-    expect(await run()).toEqual({ day: 0, delivery: 1, event: 1, change: 0 });
+    expect(await run()).toEqual({ day: 0, delivery: 1, event: 1, change: 0, resend: 0 });
     expect(await eventsLeft()).toEqual([needed.key, shown.key].sort());
   });
 
@@ -280,7 +280,7 @@ describe("the rest", () => {
           ? Promise.reject(new Error("a page that fails"))
           : db.database.queries.$queryRaw(strings, ...values),
     };
-    expect(await run({ queries })).toEqual({ day: 0, delivery: 0, event: 1, change: 0 });
+    expect(await run({ queries })).toEqual({ day: 0, delivery: 0, event: 1, change: 0, resend: 0 });
     expect(await registry.metrics()).toContain('herald_task_failures_total{task="retention"} 1');
   });
 

@@ -7,6 +7,7 @@ import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
 import ajvFormats from "ajv-formats";
 import fc from "fast-check";
 import { cursorOf } from "../deliveries/cursor.ts";
+import { changeCursorOf } from "../endpoints/change-cursor.ts";
 import { versionOf } from "../endpoints/version.ts";
 import { operationEntries } from "../operations.ts";
 import { apiFormats } from "../validation/formats.ts";
@@ -81,6 +82,7 @@ describe("examples in the OpenAPI document", () => {
 describe("formats of Herald's own", () => {
   const texts: Record<string, fc.Arbitrary<string>> = {
     "endpoint-version": fc.bigInt({ min: 0n, max: 2n ** 63n - 1n }).map(versionOf),
+    "change-cursor": fc.uuid().map((resendId) => changeCursorOf({ revision: 7n, resendId })),
     "delivery-cursor": fc.uuid().map(cursorOf),
     "webhook-name": fc.constantFrom("Billing", " 財務 ", "-"),
     "json-text": fc.json().map((text) => ` ${text}\n`),
