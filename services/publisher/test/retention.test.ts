@@ -4,7 +4,7 @@ import type { Queries } from "@herald/common/database/queries";
 import { Registry } from "@herald/common/telemetry/metrics";
 import { eventually } from "@herald/testkit/harness/eventually";
 import { lockWaiters } from "@herald/testkit/harness/lock-waiters";
-import { insertDelivery, insertEndpoint, insertEvent } from "@herald/testkit/harness/rows";
+import { insertDelivery, insertEndpoint, insertEvent, insertResend } from "@herald/testkit/harness/rows";
 import { steeredClock } from "@herald/testkit/harness/steered-clock";
 import { useDatabase } from "@herald/testkit/harness/use-database";
 import { beforeEach, describe, expect, test } from "@jest/globals";
@@ -189,7 +189,8 @@ describe("days", () => {
       day: 0,
       delivery: 0,
       event: 0,
-      change: 0, resend: 0,
+      change: 0,
+      resend: 0,
     });
     expect(await daysLeft()).toEqual([today]);
   });
@@ -209,6 +210,17 @@ test("changes of endpoints go when they are 30 days old, page by page", async ()
   await db.database.prisma.endpointChange.createMany({ data: [...old, change(25, 29)] });
   expect((await run()).change).toBe(25);
   expect(await db.database.prisma.endpointChange.findMany({ select: { revision: true } })).toEqual([{ revision: 25n }]);
+});
+
+test("resends that have ended go when they are 30 days old, page by page", async () => {
+  const endpoint = await insertEndpoint(db.database.prisma);
+  const resend = (days: number, state: "finished" | "running") =>
+    insertResend(db.database.prisma, endpoint, { startedAt: daysAgo(days), state });
+  for (let count = 0; count < 25; count++) await resend(31, "finished");
+  const kept = [await resend(31, "running"), await resend(29, "finished")];
+  expect((await run()).resend).toBe(25);
+  const left = await db.database.prisma.resend.findMany({ select: { id: true } });
+  expect(left.map(({ id }) => id).sort()).toEqual(kept.map(({ id }) => id).sort());
 });
 
 describe("the rest", () => {

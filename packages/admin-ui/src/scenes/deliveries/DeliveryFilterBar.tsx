@@ -13,10 +13,12 @@ interface Props {
   filters: DeliveryFilters;
   subscribed: readonly EventType[];
   home: string;
+  /** For a list whose outcome is given. */
+  withoutOutcome?: boolean;
 }
 
 /** Narrows the deliveries. The choice is in the page's address. */
-export function DeliveryFilterBar({ filters, subscribed, home }: Props) {
+export function DeliveryFilterBar({ filters, subscribed, home, withoutOutcome = false }: Props) {
   const [, go] = useLocation();
   const narrow = (change: Partial<DeliveryFilters>): void => {
     const search = filtersToSearch({ ...filters, ...change }).toString();
@@ -26,7 +28,8 @@ export function DeliveryFilterBar({ filters, subscribed, home }: Props) {
   const [eventType] = filters.eventTypes;
   return (
     <search className={css.bar}>
-      <Choices<Outcome | "all">
+      {withoutOutcome ? null : (
+        <Choices<Outcome | "all">
         name="Outcome"
         value={outcome ?? "all"}
         options={[
@@ -34,7 +37,8 @@ export function DeliveryFilterBar({ filters, subscribed, home }: Props) {
           ...OUTCOMES.map((value) => ({ value, words: outcomeWords[value], hint: outcomeMeaning[value] })),
         ]}
         onChange={(value) => narrow({ outcomes: value === "all" ? [] : [value] })}
-      />
+        />
+      )}
       <div className={css.selects}>
         <Select
           aria-label="Event"
