@@ -1,6 +1,7 @@
+import type { ResendPage } from "@herald/contracts";
+import { eventually } from "@herald/testkit/harness/eventually";
 import { idAt, insertDelivery } from "@herald/testkit/harness/rows";
 import { expect, test } from "@jest/globals";
-import type { Page } from "playwright-core";
 import { useTestEnvironment } from "../support/test-environment.ts";
 
 const environment = useTestEnvironment();
@@ -33,13 +34,14 @@ async function webhookWith(bodies: readonly string[]): Promise<string> {
 
 const bodies = (count: number) => Array.from({ length: count }, (_, index) => `{ "größe":  ${index} }\r\n`);
 
-/** The clock stands still, so a resend that rests goes on when it is moved. */
-async function untilShown(page: Page, words: string): Promise<void> {
-  const shown = page.getByText(words);
-  while (!(await shown.isVisible())) {
-    environment.clock.advance(1_000);
-    await page.waitForTimeout(100);
-  }
+/** The clock stands still. It is moved where the resend rests: never while an attempt is under way. */
+async function untilFinished(id: string): Promise<void> {
+  await eventually(async () => {
+    const { resends } = await environment.api.read<ResendPage>(`/${id}/resends`);
+    const [resend] = resends;
+    if (resend?.state === "running" && resend.waiting === 0) environment.clock.advance(500);
+    expect(resend).toMatchObject({ state: "finished", waiting: 0 });
+  });
 }
 
 test("§3.2 what a receiver never got is counted, sent again from the page byte for byte, and is in the trail", async () => {
@@ -53,7 +55,8 @@ test("§3.2 what a receiver never got is counted, sent again from the page byte 
   await dialog.getByText("with exactly the same body").waitFor();
   await dialog.getByRole("button", { name: "Send again" }).click();
 
-  await untilShown(page, "60 of 60 sent: 60 succeeded.");
+  await untilFinished(id);
+  await page.getByText("60 of 60 sent: 60 succeeded.").waitFor();
   await page.getByText("Finished").waitFor();
   await page.getByText("Nothing was given up").waitFor();
   const requests = await environment.receiver.received(60);

@@ -1,7 +1,7 @@
 import type { DeliveryListItem, DeliveryPage, EndpointDetails } from "@herald/contracts";
 import { type InfiniteData, type UseInfiniteQueryResult, useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { lazy, Suspense, useEffect, useMemo } from "react";
-import { useLocation, useSearch } from "wouter";
+import { Link, useLocation, useSearch } from "wouter";
 import { type DeliveryFilters, filtersFromSearch, isNarrowed } from "../../api/delivery-filters.ts";
 import { ApiProblem } from "../../api/problem.ts";
 import { deliveriesQuery, newestDeliveriesQuery } from "../../api/queries.ts";
@@ -44,6 +44,11 @@ export function Deliveries({ webhook, openDelivery }: { webhook: EndpointDetails
           <>
             {query.error instanceof ApiProblem && query.error.status !== 401 ? (
               <ProblemNotice error={query.error} what="Could not refresh the deliveries." />
+            ) : null}
+            {rows.length > 0 && filters.outcomes.includes("exhausted") ? (
+              <p className={css.hint}>
+                Nothing sends these again by itself. <Link href={`${home}/never-got`}>Send them again</Link>
+              </p>
             ) : null}
             {rows.length > 0 ? (
               <DeliveryTable
