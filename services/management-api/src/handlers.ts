@@ -28,8 +28,9 @@ import { type EventFilter, findEvents, readEvent } from "./events/find-events.ts
 import type { KeyedLimiter } from "./http/keyed-limiter.ts";
 import type { Target } from "./idempotency/answer-once.ts";
 import type { OperationId } from "./operations.ts";
-import { findResend, listResends, type ResendsFilter, readResend } from "./resends/resends.ts";
-import { endResend, type ResendFilter, readResendPreview, startResend } from "./resends/start-resend.ts";
+import { type ResendFilter, readPreview } from "./resends/preview.ts";
+import { endResend, findResend, listResends, type ResendsFilter, readResend } from "./resends/resends.ts";
+import { startResend } from "./resends/start-resend.ts";
 import { deliverySummary } from "./sql/delivery-summaries.ts";
 import { listEndpoints } from "./sql/list-endpoints.ts";
 
@@ -114,7 +115,7 @@ export function createHandlers(needed: HandlerParts): Handlers {
     readDelivery: (request) => readDelivery(reading, keyOf(request), request.params.deliveryId ?? "", headers),
     listResends: (request: ApiRequest<unknown, ResendsFilter>) => listResends(reading, keyOf(request), request.query),
     previewResend: (request: ApiRequest<unknown, ResendFilter>) =>
-      readResendPreview(reading, keyOf(request), request.query),
+      readPreview(reading, keyOf(request), request.query),
     async startResend(request: ApiRequest<StartResendRequest>) {
       const { body, target, caller } = request;
       const key = keyOf(request);

@@ -1,11 +1,14 @@
-import type { Reads } from "@herald/common/database/queries";
+import type { Author } from "@herald/common/database/endpoint-change";
+import type { PrismaClient } from "@herald/common/database/generated/client";
+import type { Queries, Reads } from "@herald/common/database/queries";
 import { toUtc } from "@herald/common/history/summary";
+import type { Clock } from "@herald/common/runtime/clock";
 import type { Resend, ResendPage } from "@herald/contracts";
 import { cursorOf, parseCursor } from "../deliveries/cursor.ts";
 import { type EndpointKey, findEndpoint } from "../endpoints/find-endpoint.ts";
 import { ProblemError } from "../problems/problem-error.ts";
 import { type ResendRow, readResends } from "../sql/resends.ts";
-import type { PrismaClient } from "@herald/common/database/generated/client";
+import { stopResend } from "../sql/stop-resend.ts";
 
 interface Parts {
   prisma: PrismaClient;
@@ -48,6 +51,22 @@ export async function findResend(
 ): Promise<Resend | null> {
   const [row] = await readResends(queries, { organizationId, endpointId, id, olderThan: null, limit: 1 });
   return row ? toResend(row) : null;
+}
+
+/**
+ * Stops a resend. What it has sent so far goes on: these are deliveries like others.
+ *
+ * @throws ProblemError `webhook_not_found` or `resend_not_found`
+ */
+export async function endResend(
+  { prisma, queries, clock }: { prisma: PrismaClient; queries: Queries; clock: Clock },
+  key: EndpointKey,
+  id: string,
+  { subject, name }: Author,
+): Promise<Resend> {
+  const { id: endpointId, organizationId } = key;
+  await stopResend(queries, { id, endpointId, organizationId, stoppedBy: name ?? subject, now: clock.now() });
+  return await readResend({ prisma, queries }, key, id);
 }
 
 function toResend(row: ResendRow): Resend {
