@@ -12,14 +12,7 @@ import { EndpointDelivery, EventDetails, EventListItem, EventPage, EventQuery } 
 import type { Schema } from "./json-schema.ts";
 import { DEFAULT_API_LIMITS } from "./limits.ts";
 import { FieldProblem, Problem } from "./problems.ts";
-import {
-  Resend,
-  ResendPage,
-  ResendPreview,
-  ResendPreviewQuery,
-  ResendQuery,
-  StartResendRequest,
-} from "./resends.ts";
+import { Resend, ResendPage, ResendPreview, ResendPreviewQuery, ResendQuery, StartResendRequest } from "./resends.ts";
 import { type ApiLimits, EventTypeInfo, SessionInfo } from "./session.ts";
 import {
   CheckWebhookResponse,

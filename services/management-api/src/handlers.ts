@@ -114,8 +114,7 @@ export function createHandlers(needed: HandlerParts): Handlers {
       listDeliveries(reading, keyOf(request), request.query),
     readDelivery: (request) => readDelivery(reading, keyOf(request), request.params.deliveryId ?? "", headers),
     listResends: (request: ApiRequest<unknown, ResendsFilter>) => listResends(reading, keyOf(request), request.query),
-    previewResend: (request: ApiRequest<unknown, ResendFilter>) =>
-      readPreview(reading, keyOf(request), request.query),
+    previewResend: (request: ApiRequest<unknown, ResendFilter>) => readPreview(reading, keyOf(request), request.query),
     async startResend(request: ApiRequest<StartResendRequest>) {
       const { body, target, caller } = request;
       const key = keyOf(request);

@@ -101,7 +101,8 @@ const preview: Call = (queries, stored) =>
     maxScanned: 1_000,
     maxTaken: 100,
   });
-const resends: Call = (queries, stored) => readResends(queries, { ...one(stored), id: null, olderThan: null, limit: 10 });
+const resends: Call = (queries, stored) =>
+  readResends(queries, { ...one(stored), id: null, olderThan: null, limit: 10 });
 
 const byEndpoint = "delivery_endpoint_id_id_idx";
 const byId = "delivery_pkey";

@@ -1,5 +1,5 @@
 import { deliveryId } from "@herald/common/database/ids";
-import type { Resend } from "@herald/contracts";
+import type { EndpointChange, Resend } from "@herald/contracts";
 import { insertDelivery, insertResend } from "@herald/testkit/harness/rows";
 import { steeredClock } from "@herald/testkit/harness/steered-clock";
 import { beforeEach, describe, expect, test } from "@jest/globals";
@@ -29,13 +29,19 @@ const giveUp = (hours: number, row: Parameters<typeof storeDelivery>[2] = {}) =>
   storeDelivery(api.prisma, endpoint, { ...states.exhausted, body: "12345678", createdAt: hoursAgo(hours), ...row });
 const preview = async (query = "") => (await ana.get(`/webhooks/${id}/resends/preview${query}`).expect(200)).body;
 const start = (body: object = {}) => ana.post(`/webhooks/${id}/resends`, body);
-const read = async (resendId: string) => (await ana.get(`/webhooks/${id}/resends/${resendId}`).expect(200)).body as Resend;
+const read = async (resendId: string) =>
+  (await ana.get(`/webhooks/${id}/resends/${resendId}`).expect(200)).body as Resend;
 const stop = (resendId: string) => ana.post(`/webhooks/${id}/resends/${resendId}/stop`);
 const count = () => api.prisma.resend.count({ where: { endpointId: id } });
 
 /** As the publisher makes a resend's delivery. */
 const makeDelivery = (resendId: string, old: string, row: object) =>
-  insertDelivery(api.prisma, endpoint, { ...row, id: deliveryId(resendId, old), resendOf: old, createdAt: clock.now() });
+  insertDelivery(api.prisma, endpoint, {
+    ...row,
+    id: deliveryId(resendId, old),
+    resendOf: old,
+    createdAt: clock.now(),
+  });
 
 describe("what a receiver never got", () => {
   test("the preview says how many deliveries were given up, from when to when, and how many bytes", async () => {
@@ -82,7 +88,13 @@ describe("what a receiver never got", () => {
   });
 
   test("a receiver that got everything leaves nothing to send again", async () => {
-    expect(await preview()).toEqual({ deliveries: 0, bytes: 0, oldestAtUtc: null, newestAtUtc: null, lookedBackToUtc: null });
+    expect(await preview()).toEqual({
+      deliveries: 0,
+      bytes: 0,
+      oldestAtUtc: null,
+      newestAtUtc: null,
+      lookedBackToUtc: null,
+    });
     const { body } = await start().expect(400);
     expect(body.code).toBe("nothing_to_resend");
   });
@@ -151,11 +163,20 @@ describe("starting a resend", () => {
     const again = () => start().set("Idempotency-Key", "once");
     const { body } = await again().expect(200);
     expect((await again().expect(200)).body).toEqual(body);
-    await api.prisma.idempotencyKey.updateMany({ where: { organizationId }, data: { answer: null, lockedUntil: new Date(0) } });
+    await api.prisma.idempotencyKey.updateMany({
+      where: { organizationId },
+      data: { answer: null, lockedUntil: new Date(0) },
+    });
     expect((await again().expect(200)).body).toEqual(body);
     expect(await count()).toBe(1);
   });
 });
+
+interface Parts {
+  resends: Resend[];
+  changes: EndpointChange[];
+  nextCursor: string | null;
+}
 
 describe("a resend under way", () => {
   test("it says how many it has sent and how these ended, and counts no delivery that is not its own", async () => {
@@ -190,18 +211,20 @@ describe("a resend under way", () => {
     const ids: string[] = [];
     for (let index = 0; index < 5; index++) {
       clock.advance(1_000);
-      ids.unshift((await insertResend(api.prisma, endpoint, { startedAt: clock.now(), state: "finished", total: index })).id);
+      ids.unshift(
+        (await insertResend(api.prisma, endpoint, { startedAt: clock.now(), state: "finished", total: index })).id,
+      );
     }
     const seen: string[] = [];
     const totals: (number | null)[] = [];
     for (let cursor: string | null = ""; cursor !== null; ) {
-      const { body } = await ana.get(`/webhooks/${id}/resends?limit=2${cursor && `&cursor=${cursor}`}`).expect(200);
-      seen.push(...body.resends.map((resend: Resend) => resend.id));
+      const { body }: { body: Parts } = await ana.get(`/webhooks/${id}/resends?limit=2${cursor && `&cursor=${cursor}`}`).expect(200);
+      seen.push(...body.resends.map(({ id: resendId }) => resendId));
       cursor = body.nextCursor;
     }
     for (let cursor: string | null = ""; cursor !== null; ) {
-      const { body } = await ana.get(`/webhooks/${id}/changes?limit=2${cursor && `&cursor=${cursor}`}`).expect(200);
-      totals.push(...body.changes.map(({ resent }: { resent: number | null }) => resent));
+      const { body }: { body: Parts } = await ana.get(`/webhooks/${id}/changes?limit=2${cursor && `&cursor=${cursor}`}`).expect(200);
+      totals.push(...body.changes.map(({ resent }) => resent));
       cursor = body.nextCursor;
     }
     expect(seen).toEqual(ids);

@@ -155,7 +155,8 @@ test("several publishers at once erase everything", async () => {
     await deleteEndpoint(endpoint);
   }
   await Promise.all([run(), run(), run()]);
-  for (const endpoint of endpoints) expect(await left(endpoint)).toEqual({ deliveries: 0, due: 0, changes: 0, resends: 0 });
+  for (const endpoint of endpoints)
+    expect(await left(endpoint)).toEqual({ deliveries: 0, due: 0, changes: 0, resends: 0 });
 });
 
 test("a stop ends the erasure after the page under way, and the next run goes on at once", async () => {

@@ -3,7 +3,14 @@ import { deliveryId } from "@herald/common/database/ids";
 import type { Queries } from "@herald/common/database/queries";
 import { Registry } from "@herald/common/telemetry/metrics";
 import type { Hint } from "@herald/contracts";
-import { idAt, insertDelivery, insertEndpoint, insertEvent, insertResend, ROW_TIME } from "@herald/testkit/harness/rows";
+import {
+  idAt,
+  insertDelivery,
+  insertEndpoint,
+  insertEvent,
+  insertResend,
+  ROW_TIME,
+} from "@herald/testkit/harness/rows";
 import { steeredClock } from "@herald/testkit/harness/steered-clock";
 import { useDatabase } from "@herald/testkit/harness/use-database";
 import { beforeEach, describe, expect, test } from "@jest/globals";
@@ -112,7 +119,12 @@ describe("what a resend makes", () => {
     expect(await old()).toEqual(before);
     const made = await madeFor(endpoint);
     const bodies = new Map(made.map((delivery) => [delivery.resendOf, delivery.body]));
-    expect(bodies).toEqual(new Map([[ofEvent, body], [manual, '{"number":  0}']]));
+    expect(bodies).toEqual(
+      new Map([
+        [ofEvent, body],
+        [manual, '{"number":  0}'],
+      ]),
+    );
     for (const delivery of made) {
       expect(delivery).toMatchObject({ eventKey: null, state: "pending", attemptCount: 0, createdAt: clock.now() });
       expect(delivery.id).toBe(deliveryId(id, delivery.resendOf ?? ""));
@@ -256,19 +268,22 @@ describe("what comes between the pages of a resend", () => {
     expect(await resendOf(id)).toMatchObject({ state: "stopped", stopReason: "asked" });
   });
 
-  test.each(["paused", "failures"] as const)("a resend ends when its endpoint is disabled: %s", async (disabledReason) => {
-    const endpoint = await insertEndpoint(db.database.prisma);
-    await giveUp(endpoint, 60);
-    const { id } = await start(endpoint);
-    await run();
-    const data = { enabled: false, disabledReason };
-    await db.database.prisma.webhookEndpoint.update({ where: { id: endpoint.id }, data });
-    clock.advance(REST_MS);
-    expect(await run()).toBe(0);
-    const ended = { state: "stopped", stopReason: "disabled", endedAt: clock.now(), dueAt: null };
-    expect(await resendOf(id)).toMatchObject(ended);
-    expect(await madeFor(endpoint)).toHaveLength(MAX_WAITING);
-  });
+  test.each(["paused", "failures"] as const)(
+    "a resend ends when its endpoint is disabled: %s",
+    async (disabledReason) => {
+      const endpoint = await insertEndpoint(db.database.prisma);
+      await giveUp(endpoint, 60);
+      const { id } = await start(endpoint);
+      await run();
+      const data = { enabled: false, disabledReason };
+      await db.database.prisma.webhookEndpoint.update({ where: { id: endpoint.id }, data });
+      clock.advance(REST_MS);
+      expect(await run()).toBe(0);
+      const ended = { state: "stopped", stopReason: "disabled", endedAt: clock.now(), dueAt: null };
+      expect(await resendOf(id)).toMatchObject(ended);
+      expect(await madeFor(endpoint)).toHaveLength(MAX_WAITING);
+    },
+  );
 
   test("a resend of an endpoint that was deleted ends", async () => {
     const endpoint = await insertEndpoint(db.database.prisma);

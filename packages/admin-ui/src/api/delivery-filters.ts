@@ -1,4 +1,11 @@
-import { EVENT_TYPES, type EventType, isEventType, OUTCOMES, type Outcome, type StartResendRequest } from "@herald/contracts";
+import {
+  EVENT_TYPES,
+  type EventType,
+  isEventType,
+  OUTCOMES,
+  type Outcome,
+  type StartResendRequest,
+} from "@herald/contracts";
 
 /** What a list of deliveries is narrowed to. It lives in the page's address, so that it can be shared. */
 export interface DeliveryFilters {

@@ -26,7 +26,13 @@ async function storeResend(id: string): Promise<void> {
   const createdAt = new Date(now.getTime() - 30 * 60_000);
   const eventType = events[0] ?? "";
   const attempted = { attemptCount: 5, attemptedAt: createdAt, statusCode: 503 };
-  await insertDelivery(prisma, endpoint, { id: idAt(createdAt), createdAt, eventType, state: "exhausted", ...attempted });
+  await insertDelivery(prisma, endpoint, {
+    id: idAt(createdAt),
+    createdAt,
+    eventType,
+    state: "exhausted",
+    ...attempted,
+  });
   await insertResend(prisma, endpoint, { startedAt: now, total: 1_000, dueAt: new Date(now.getTime() + 3_600_000) });
 }
 

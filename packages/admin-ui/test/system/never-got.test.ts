@@ -65,7 +65,10 @@ test("§3.2 what a receiver never got is counted, sent again from the page byte 
   await page.getByRole("link", { name: "Changes" }).click();
   await page.getByText("Sent again: 60 deliveries").waitFor();
   await page.getByRole("link", { name: "Deliveries", exact: true }).click();
-  await page.getByRole("link", { name: /^Succeeded, / }).first().click();
+  await page
+    .getByRole("link", { name: /^Succeeded, / })
+    .first()
+    .click();
   const drawer = page.getByRole("dialog", { name: "WorkItemCompleted delivery" });
   await drawer.getByText("Sends again").waitFor();
   expect(environment.takeProblems()).toEqual([]);

@@ -3,7 +3,10 @@ import type { Operation } from "../operations.ts";
 /** What the operations are about, in the order in which the reference lists them. */
 export const TAGS = [
   { name: "Endpoints", description: "The receivers that the organization configured, and how they fare." },
-  { name: "Deliveries", description: "What was sent to an endpoint, what became of it, sending by hand, and sending again." },
+  {
+    name: "Deliveries",
+    description: "What was sent to an endpoint, what became of it, sending by hand, and sending again.",
+  },
   { name: "Events", description: "What an endpoint can subscribe to, and what happened." },
   { name: "Session", description: "Who calls, and what they may do." },
 ] as const;

@@ -29,11 +29,7 @@ const MAX_SCANNED = 50_000;
 const MAX_RESENT = 10_000;
 
 /** @throws ProblemError `webhook_not_found` */
-export async function readPreview(
-  parts: PreviewParts,
-  key: EndpointKey,
-  filter: ResendFilter,
-): Promise<ResendPreview> {
+export async function readPreview(parts: PreviewParts, key: EndpointKey, filter: ResendFilter): Promise<ResendPreview> {
   const { count, bytes, oldestAt, newestAt, lookedBackTo } = await findNeverGot(parts, key, filter, parts.clock.now());
   if (count === 0) await findEndpoint(parts.prisma, key);
   return {

@@ -165,7 +165,11 @@ describe.each(Object.keys(callers))("caller with %s", (name) => {
           createdAt: new Date(),
         },
       });
-      const { id: resendId } = await insertResend(api.prisma, { id: endpoint.id, organizationId }, { state: "finished" });
+      const { id: resendId } = await insertResend(
+        api.prisma,
+        { id: endpoint.id, organizationId },
+        { state: "finished" },
+      );
       const { key } = await insertEvent(api.prisma, organizationId);
       const ids = { id: endpoint.id, deliveryId, key, resendId };
       const query = new URLSearchParams();

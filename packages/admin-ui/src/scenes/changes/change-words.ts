@@ -11,7 +11,8 @@ const WHAT = {
 
 /** What was done, and by whom, in a line. */
 export function changeTitle({ kind, before, after, secretReplaced, resent }: EndpointChange): string {
-  if (resent !== null) return `${WHAT.resent}: ${resent.toLocaleString("en")} ${resent === 1 ? "delivery" : "deliveries"}`;
+  if (resent !== null)
+    return `${WHAT.resent}: ${resent.toLocaleString("en")} ${resent === 1 ? "delivery" : "deliveries"}`;
   const touchesSettings = Object.keys({ ...before, ...after }).length > 0;
   if (kind === "edited" && secretReplaced && !touchesSettings) return "Signing secret replaced";
   return WHAT[kind];

@@ -30,13 +30,13 @@ export function DeliveryFilterBar({ filters, subscribed, home, withoutOutcome = 
     <search className={css.bar}>
       {withoutOutcome ? null : (
         <Choices<Outcome | "all">
-        name="Outcome"
-        value={outcome ?? "all"}
-        options={[
-          { value: "all", words: "All" },
-          ...OUTCOMES.map((value) => ({ value, words: outcomeWords[value], hint: outcomeMeaning[value] })),
-        ]}
-        onChange={(value) => narrow({ outcomes: value === "all" ? [] : [value] })}
+          name="Outcome"
+          value={outcome ?? "all"}
+          options={[
+            { value: "all", words: "All" },
+            ...OUTCOMES.map((value) => ({ value, words: outcomeWords[value], hint: outcomeMeaning[value] })),
+          ]}
+          onChange={(value) => narrow({ outcomes: value === "all" ? [] : [value] })}
         />
       )}
       <div className={css.selects}>

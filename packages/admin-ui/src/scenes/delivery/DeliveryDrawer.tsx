@@ -45,7 +45,14 @@ export function DeliveryDrawer({ webhook, deliveryId, onClose }: Props) {
       actions={delivery ? <Actions webhook={webhook} delivery={delivery} /> : null}
     >
       <div className={css.content}>
-        {known ? <Summary delivery={known} enabled={webhook.enabled} resendOf={delivery?.resendOf ?? null} webhookId={webhook.id} /> : null}
+        {known ? (
+          <Summary
+            delivery={known}
+            enabled={webhook.enabled}
+            resendOf={delivery?.resendOf ?? null}
+            webhookId={webhook.id}
+          />
+        ) : null}
         {delivery ? (
           <>
             <Attempts delivery={delivery} />
@@ -108,7 +115,9 @@ function Summary({ delivery, enabled, webhookId, resendOf }: SummaryProps) {
             </Link>
           ),
         ],
-        ...(resendOf === null ? [] : [["Sends again", <Earlier key="again" webhookId={webhookId} id={resendOf} />] satisfies Fact]),
+        ...(resendOf === null
+          ? []
+          : [["Sends again", <Earlier key="again" webhookId={webhookId} id={resendOf} />] satisfies Fact]),
         [
           "Created",
           <span key="created">

@@ -41,8 +41,8 @@ function Row({ id, resend }: { id: string; resend: Resend }) {
     <li className={css.resend}>
       <div className={css.head}>
         <p>
-          <strong>{stateWords(resend)}</strong>: {deliveriesIn(resend.total)}, started by {resend.startedBy ?? "an admin"}{" "}
-          <Time iso={resend.startedAtUtc} />
+          <strong>{stateWords(resend)}</strong>: {deliveriesIn(resend.total)}, started by{" "}
+          {resend.startedBy ?? "an admin"} <Time iso={resend.startedAtUtc} />
         </p>
         {isRunning ? (
           <Button icon="stop" busy={stop.isPending} disabledReason={block} onClick={() => stop.mutate()}>

@@ -31,5 +31,7 @@ export function progressWords({ total, sent, succeeded, failed, waiting }: Resen
 export function stateWords({ state, stopReason, stoppedBy }: Resend): string {
   if (state === "running") return "Running";
   if (state === "finished") return "Finished";
-  return stopReason === "disabled" ? "Stopped, since the webhook was not active" : `Stopped by ${stoppedBy ?? "an admin"}`;
+  return stopReason === "disabled"
+    ? "Stopped, since the webhook was not active"
+    : `Stopped by ${stoppedBy ?? "an admin"}`;
 }
