@@ -54,11 +54,10 @@ export async function makeResendPage(
     ), room as materialized (
       select least(${pageSize}::int, greatest(0, ${maxWaiting}::int - count(*)))::int as places
       from (
-        select from due
-        where delivery_id between ${firstIdAt(time)}::uuid and ${lastIdAt(time)}::uuid
-          and endpoint_id = (select id from endpoint)
-        limit ${maxWaiting}::int
-      ) as waiting
+        -- By the ids, which are few: the endpoint may have thousands of others that wait.
+        select endpoint_id from due where delivery_id between ${firstIdAt(time)}::uuid and ${lastIdAt(time)}::uuid offset 0
+      ) as due
+      where endpoint_id = (select id from endpoint)
     ), scanned as materialized (
       select id, endpoint_id, event_key, event_type, state, status_code, attempted_at, created_at
       from delivery
