@@ -2,6 +2,7 @@ import type { ResendPage } from "@herald/contracts";
 import { eventually } from "@herald/testkit/harness/eventually";
 import { idAt, insertDelivery } from "@herald/testkit/harness/rows";
 import { expect, test } from "@jest/globals";
+import type { Page } from "playwright-core";
 import { useTestEnvironment } from "../support/test-environment.ts";
 
 const environment = useTestEnvironment();
@@ -44,6 +45,9 @@ async function untilFinished(id: string): Promise<void> {
   });
 }
 
+/** Apart from what is read out. */
+const sentAgain = (page: Page) => page.getByRole("list", { name: "What was sent again, newest first" });
+
 test("§3.2 what a receiver never got is counted, sent again from the page byte for byte, and is in the trail", async () => {
   const sent = bodies(60);
   const id = await webhookWith(sent);
@@ -56,8 +60,8 @@ test("§3.2 what a receiver never got is counted, sent again from the page byte 
   await dialog.getByRole("button", { name: "Send again" }).click();
 
   await untilFinished(id);
-  await page.getByText("60 of 60 sent: 60 succeeded.").waitFor();
-  await page.getByText("Finished").waitFor();
+  await sentAgain(page).getByText("60 of 60 sent: 60 succeeded.").waitFor();
+  await sentAgain(page).getByText("Finished").waitFor();
   await page.getByText("Nothing was given up").waitFor();
   const requests = await environment.receiver.received(60);
   expect(requests.map(({ body }) => body.toString()).sort()).toEqual([...sent].sort());
@@ -85,11 +89,11 @@ test("with the keyboard alone one sends again and stops half-way, and the page s
     if ((await page.evaluate(() => document.activeElement?.textContent)) === "Send again") break;
   }
   await page.keyboard.press("Enter");
-  await page.getByText("50 of 120 sent: 50 succeeded.").waitFor();
+  await sentAgain(page).getByText("50 of 120 sent: 50 succeeded.").waitFor();
   expect(await page.getByRole("button", { name: "Send again…" }).getAttribute("aria-disabled")).toBe("true");
   await page.getByRole("button", { name: "Stop" }).focus();
   await page.keyboard.press("Enter");
-  await page.getByText("Stopped by an admin").waitFor();
+  await sentAgain(page).getByText("Stopped by an admin").waitFor();
   await page.getByText("70 deliveries had all attempts").waitFor();
   environment.clock.advance(60_000);
   expect(await environment.receiver.received(50)).toHaveLength(50);
@@ -109,7 +113,7 @@ test("what a receiver never got is narrowed by event and period in the page's ad
   const id = await webhookWith(bodies(2));
   const page = await environment.signIn(`/webhooks/${id}/never-got`);
   await page.getByText("2 deliveries had all attempts").waitFor();
-  await page.getByLabel("Event").selectOption("RiskCreated");
+  await page.getByLabel("Event", { exact: true }).selectOption("RiskCreated");
   await page.getByText("Nothing matches").waitFor();
   expect(page.url()).toContain("event=RiskCreated");
   await page.getByRole("link", { name: "Show all" }).click();
