@@ -218,12 +218,16 @@ describe("a resend under way", () => {
     const seen: string[] = [];
     const totals: (number | null)[] = [];
     for (let cursor: string | null = ""; cursor !== null; ) {
-      const { body }: { body: Parts } = await ana.get(`/webhooks/${id}/resends?limit=2${cursor && `&cursor=${cursor}`}`).expect(200);
+      const { body }: { body: Parts } = await ana
+        .get(`/webhooks/${id}/resends?limit=2${cursor && `&cursor=${cursor}`}`)
+        .expect(200);
       seen.push(...body.resends.map(({ id: resendId }) => resendId));
       cursor = body.nextCursor;
     }
     for (let cursor: string | null = ""; cursor !== null; ) {
-      const { body }: { body: Parts } = await ana.get(`/webhooks/${id}/changes?limit=2${cursor && `&cursor=${cursor}`}`).expect(200);
+      const { body }: { body: Parts } = await ana
+        .get(`/webhooks/${id}/changes?limit=2${cursor && `&cursor=${cursor}`}`)
+        .expect(200);
       totals.push(...body.changes.map(({ resent }) => resent));
       cursor = body.nextCursor;
     }
