@@ -47,7 +47,7 @@ export function Deliveries({ webhook, openDelivery }: { webhook: EndpointDetails
             ) : null}
             {rows.length > 0 && filters.outcomes.includes("exhausted") ? (
               <p className={css.hint}>
-                Nothing sends these again by itself. <Link href={`${home}/never-got`}>Send them again</Link>
+                Nothing sends these again by itself. <Link href={`${home}/never-got${suffix}`}>Send them again</Link>
               </p>
             ) : null}
             {rows.length > 0 ? (
