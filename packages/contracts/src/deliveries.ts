@@ -100,10 +100,24 @@ export type DeliveryAttemptInfo = Static<typeof DeliveryAttemptInfo>;
 
 export const DeliveryDetails = object("A delivery with what was sent and what came of each attempt.", {
   ...listItem,
+  resendOf: orNull(uuid("The delivery that this one sends again; null where it is no part of a resend.")),
   body: text("The request body, character for character."),
   attempts: listOf(refTo({ DeliveryAttemptInfo }), "Oldest first."),
 });
 export type DeliveryDetails = Static<typeof DeliveryDetails>;
+
+/** What narrows a history, and what is sent again of it. */
+export const historyFilter = {
+  eventType: Type.Optional(listOf(eventType, "Only these events; may be repeated.")),
+  statusCode: Type.Optional(
+    listOf(
+      httpStatus("An HTTP status."),
+      "Only deliveries whose latest attempt ended with this status, 503 for network errors and timeouts; may be repeated.",
+    ),
+  ),
+  from: Type.Optional(text("Created at this time or later.", { format: "date-time" })),
+  to: Type.Optional(text("Created before this time.", { format: "date-time" })),
+};
 
 const filters = {
   outcome: Type.Optional(
@@ -113,18 +127,10 @@ const filters = {
         "attempted again); `exhausted`.",
     ),
   ),
-  eventType: Type.Optional(listOf(eventType, "Only these events; may be repeated.")),
-  statusCode: Type.Optional(
-    listOf(
-      httpStatus("An HTTP status."),
-      "Only deliveries whose latest attempt ended with this status, 503 for network errors and timeouts; may be repeated.",
-    ),
-  ),
+  ...historyFilter,
   eventId: Type.Optional(uuid("Only the delivery of the event with this id. Manual deliveries are of no event.")),
   entityId: Type.Optional(uuid("Only deliveries of events about this entity. Manual deliveries are of no event.")),
   deliveryId: Type.Optional(uuid("Only this delivery.")),
-  from: Type.Optional(text("Created at this time or later.", { format: "date-time" })),
-  to: Type.Optional(text("Created before this time.", { format: "date-time" })),
 };
 
 export const DeliveryQuery = object("Query parameters of an endpoint's history.", {

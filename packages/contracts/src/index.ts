@@ -27,6 +27,7 @@ export type { Hint, HintedDelivery, ManualReply, ManualRequest } from "./message
 export type { EndpointNotice, Notice, NoticeAttempt, RejectedEvent } from "./notices.ts";
 export type { PageProduct } from "./page.ts";
 export type { FieldProblem, Problem } from "./problems.ts";
+export type { Resend, ResendPage, ResendPreview, StartResendRequest } from "./resends.ts";
 export { isOrganizationId, isTime, isUtcTime, isUuid, ORGANIZATION_ID_PATTERN, ORGANIZATION_ID_RULE } from "./rules.ts";
 export type { ApiLimits, EventTypeInfo, SessionInfo } from "./session.ts";
 export {
@@ -43,6 +44,8 @@ export {
   type NoticeType,
   OUTCOMES,
   type Outcome,
+  type ResendState,
+  type ResendStopReason,
 } from "./vocabulary.ts";
 export type {
   CheckWebhookRequest,

@@ -39,9 +39,17 @@ export const NOTICE_TYPES = [
 ] as const;
 export type NoticeType = (typeof NOTICE_TYPES)[number];
 
-/** What happened to an endpoint's settings. */
-export const CHANGE_KINDS = ["created", "edited", "paused", "resumed", "disabled"] as const;
+/** What happened to an endpoint's settings, or what an admin had sent again to it. */
+export const CHANGE_KINDS = ["created", "edited", "paused", "resumed", "disabled", "resent"] as const;
 export type ChangeKind = (typeof CHANGE_KINDS)[number];
+
+/** How it stands with deliveries that are sent again. */
+export const RESEND_STATES = ["running", "finished", "stopped"] as const;
+export type ResendState = (typeof RESEND_STATES)[number];
+
+/** Why a resend was stopped: an admin `asked` for it, or its endpoint is `disabled`. */
+export const RESEND_STOP_REASONS = ["asked", "disabled"] as const;
+export type ResendStopReason = (typeof RESEND_STOP_REASONS)[number];
 
 /** Who changed them. */
 export const CHANGED_BY = ["admin", "operator", "herald"] as const;

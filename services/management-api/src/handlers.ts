@@ -8,6 +8,7 @@ import type {
   FieldProblem,
   ManualRequest,
   SaveWebhookRequest,
+  StartResendRequest,
 } from "@herald/contracts";
 import { v7 } from "uuid";
 import type { Caller } from "./authentication/caller.ts";
@@ -28,6 +29,9 @@ import { type ExportQuery, exportDeliveries } from "./export/export-deliveries.t
 import type { KeyedLimiter } from "./http/keyed-limiter.ts";
 import type { Target } from "./idempotency/answer-once.ts";
 import type { OperationId } from "./operations.ts";
+import { type ResendFilter, readPreview } from "./resends/preview.ts";
+import { endResend, findResend, listResends, type ResendsFilter, readResend } from "./resends/resends.ts";
+import { startResend } from "./resends/start-resend.ts";
 import { deliverySummary } from "./sql/delivery-summaries.ts";
 import { listEndpoints } from "./sql/list-endpoints.ts";
 
@@ -115,6 +119,16 @@ export function createHandlers(needed: HandlerParts): Handlers {
     exportDeliveries: async (request: ApiRequest<unknown, ExportQuery>) =>
       exportDeliveries(reading, keyOf(request), request.query),
     readDelivery: (request) => readDelivery(reading, keyOf(request), request.params.deliveryId ?? "", headers),
+    listResends: (request: ApiRequest<unknown, ResendsFilter>) => listResends(reading, keyOf(request), request.query),
+    previewResend: (request: ApiRequest<unknown, ResendFilter>) => readPreview(reading, keyOf(request), request.query),
+    async startResend(request: ApiRequest<StartResendRequest>) {
+      const { body, target, caller } = request;
+      const key = keyOf(request);
+      const made = target?.mayExist ? await findResend(reading.queries, key, target.id) : null;
+      return made ?? (await startResend({ ...making(target), queries: reading.queries }, key, body, authorOf(caller)));
+    },
+    readResend: (request) => readResend(reading, keyOf(request), request.params.resendId ?? ""),
+    stopResend: (request) => endResend(parts, keyOf(request), request.params.resendId ?? "", authorOf(request.caller)),
     listChanges: (request: ApiRequest<unknown, ChangeFilter>) => listChanges(reading, keyOf(request), request.query),
     findEvents: ({ organizationId, query }: ApiRequest<unknown, EventFilter>) =>
       findEvents(reading, organizationId, query),

@@ -33,6 +33,7 @@ test("each change says who made it, when, and what was before and after, the new
     before: { name: "Billing" },
     after: { name: "Payroll" },
     secretReplaced: false,
+    resent: null,
   });
   expect(created).toMatchObject({ kind: "created", version: endpoint.version, before: null, name: "Ana" });
   expect(created.after).toEqual({ name: "Billing", url: endpoint.url, enabled: true, events: endpoint.events });

@@ -18,6 +18,8 @@ import { deliverySummary, recentDeliveries } from "../src/sql/delivery-summaries
 import { failedAttempts, missedEvents } from "../src/sql/endpoint-details.ts";
 import { endpointOverviews } from "../src/sql/endpoint-overviews.ts";
 import { listEndpoints } from "../src/sql/list-endpoints.ts";
+import { previewResend } from "../src/sql/preview-resend.ts";
+import { readResends } from "../src/sql/resends.ts";
 import { storeMany } from "./support/deliveries.ts";
 
 const HOUR_MS = 3_600_000;
@@ -89,6 +91,21 @@ const keysOf = (stored: StoredHistory) => stored.deliveryIds.slice(0, 1);
 const body: Call = (queries, stored) => readEvents(queries, { ...one(stored), keys: keysOf(stored), withBody: true });
 const fates: Call = (queries, stored) => deliveriesAtEndpoints(queries, { ...one(stored), keys: keysOf(stored) });
 
+const preview: Call = (queries, stored) =>
+  previewResend(queries, {
+    ...one(stored),
+    eventTypes: [],
+    statusCodes: [],
+    from: null,
+    to: null,
+    firstId: firstIdAt(new Date(now.getTime() - 8 * DAY_MS)),
+    endId: null,
+    maxScanned: 1_000,
+    maxTaken: 100,
+  });
+const resends: Call = (queries, stored) =>
+  readResends(queries, { ...one(stored), id: null, olderThan: null, limit: 10 });
+
 const byEndpoint = "delivery_endpoint_id_id_idx";
 const byId = "delivery_pkey";
 const event = "business_event_pkey";
@@ -119,6 +136,8 @@ describe.each<Statistics>(["from a quiet time", "of a backlog"])("with statistic
     ["what an endpoint missed", missed, [byId, event]],
     ["the bodies of an export's rows", bodies, [byId, event]],
     ["a history of some ids", among, [byId, byEndpoint, event, schedule]],
+    ["what a receiver never got", preview, [byEndpoint, byId, event]],
+    ["resends, with how far they are,", resends, [byEndpoint, byId]],
     ["an event, by its id,", byEventId, [byEvent]],
     ["an entity's newest events", byEntityId, [byEntity]],
     ["an entity's older events", byEntityIdOn, [byEntity]],

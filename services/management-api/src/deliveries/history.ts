@@ -1,5 +1,4 @@
 import type { PrismaClient } from "@herald/common/database/generated/client";
-import { firstIdAt } from "@herald/common/database/ids";
 import type { Reads } from "@herald/common/database/queries";
 import { eventKeys } from "@herald/common/history/sql/event-keys";
 import { type HistoryRow, toListItem, toUtc } from "@herald/common/history/summary";
@@ -11,6 +10,7 @@ import { ProblemError } from "../problems/problem-error.ts";
 import { deliveryDetails } from "../sql/delivery-details.ts";
 import { deliveryHistory } from "../sql/delivery-history.ts";
 import { cursorOf, parseCursor } from "./cursor.ts";
+import { periodOf } from "./period.ts";
 import { keysBefore, type Sought, soughtDeliveries } from "./sought.ts";
 
 export interface HistoryParts {
@@ -40,13 +40,6 @@ export interface HistoryFilter extends DeliveryFilter {
 /** How many deliveries one answer reads: some milliseconds of PostgreSQL's time, however rare what the filters ask for is. */
 export const MAX_SCANNED = 2_000;
 
-const HOUR_MS = 3_600_000;
-const DAY_MS = 24 * HOUR_MS;
-/** An event may be an hour ahead of its delivery; clocks differ by less than the rest. */
-const MAX_AHEAD_MS = 1.1 * HOUR_MS;
-/** A catch-up that takes long makes deliveries of events that have left the window meanwhile. */
-const CATCH_UP_MS = DAY_MS;
-
 /** @throws ProblemError `webhook_not_found` */
 export async function listDeliveries(
   parts: HistoryParts & { windowDays: number },
@@ -69,8 +62,6 @@ export async function readHistory(
   filter: DeliveryFilter,
   { olderThan, limit }: { olderThan: string | null; limit: number },
 ): Promise<{ rows: HistoryRow[]; next: string | null }> {
-  const from = filter.from === undefined ? null : new Date(filter.from);
-  const to = filter.to === undefined ? null : new Date(filter.to);
   const sought = await seek(queries, key, filter, olderThan);
   const { rows, lastSeen } = await deliveryHistory(queries, {
     organizationId: key.organizationId,
@@ -81,11 +72,7 @@ export async function readHistory(
     outcomes: filter.outcome ?? [],
     eventTypes: filter.eventType ?? [],
     statusCodes: filter.statusCode ?? [],
-    from,
-    to,
-    // Ids begin with the time of the event, which is never far from the time when the delivery was made.
-    firstId: from && firstIdAt(new Date(from.getTime() - windowDays * DAY_MS - CATCH_UP_MS)),
-    endId: to && firstIdAt(new Date(to.getTime() + MAX_AHEAD_MS)),
+    ...periodOf(filter, windowDays),
     limit,
     maxScanned: MAX_SCANNED,
   });
@@ -142,7 +129,7 @@ export async function readDelivery(
       headers: pairs(sent),
     };
   });
-  return { ...toListItem(row), body, attempts };
+  return { ...toListItem(row), resendOf: row.resendOf, body, attempts };
 }
 
 function pairs(flat: string[]): [name: string, value: string][] {

@@ -124,6 +124,7 @@ function maxBodyBytes(operation: Operation, limits: ApiLimits): number {
 const NOT_FOUND: Partial<Record<string, ProblemCode>> = {
   deliveryId: "delivery_not_found",
   key: "event_not_found",
+  resendId: "resend_not_found",
 };
 
 /** A text that isn't shaped like an id can't be the id of anything. */

@@ -1,6 +1,6 @@
 import type { DeliveryDetails, DeliveryListItem, EndpointDetails } from "@herald/contracts";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
-import { useEffect, useRef } from "react";
+import { type ReactNode, useEffect, useRef } from "react";
 import { Link } from "wouter";
 import { deliveryQuery, listedDelivery } from "../../api/queries.ts";
 import { OutcomeBadge } from "../../common/display/Badge.tsx";
@@ -45,7 +45,14 @@ export function DeliveryDrawer({ webhook, deliveryId, onClose }: Props) {
       actions={delivery ? <Actions webhook={webhook} delivery={delivery} /> : null}
     >
       <div className={css.content}>
-        {known ? <Summary delivery={known} enabled={webhook.enabled} /> : null}
+        {known ? (
+          <Summary
+            delivery={known}
+            enabled={webhook.enabled}
+            resendOf={delivery?.resendOf ?? null}
+            webhookId={webhook.id}
+          />
+        ) : null}
         {delivery ? (
           <>
             <Attempts delivery={delivery} />
@@ -67,7 +74,15 @@ export function DeliveryDrawer({ webhook, deliveryId, onClose }: Props) {
   );
 }
 
-function Summary({ delivery, enabled }: { delivery: DeliveryListItem; enabled: boolean }) {
+interface SummaryProps {
+  delivery: DeliveryListItem;
+  enabled: boolean;
+  webhookId: string;
+  /** The delivery that this one sends again. */
+  resendOf: string | null;
+}
+
+function Summary({ delivery, enabled, webhookId, resendOf }: SummaryProps) {
   const { limits } = useSession();
   const outcome = outcomeOf(delivery);
   const next =
@@ -100,6 +115,9 @@ function Summary({ delivery, enabled }: { delivery: DeliveryListItem; enabled: b
             </Link>
           ),
         ],
+        ...(resendOf === null
+          ? []
+          : [["Sends again", <Earlier key="again" webhookId={webhookId} id={resendOf} />] satisfies Fact]),
         [
           "Created",
           <span key="created">
@@ -108,6 +126,16 @@ function Summary({ delivery, enabled }: { delivery: DeliveryListItem; enabled: b
         ],
       ]}
     />
+  );
+}
+
+type Fact = [string, ReactNode];
+
+function Earlier({ webhookId, id }: { webhookId: string; id: string }) {
+  return (
+    <Link href={`/webhooks/${webhookId}/deliveries/${id}`}>
+      <code>{id}</code>
+    </Link>
   );
 }
 

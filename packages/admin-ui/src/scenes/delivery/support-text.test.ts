@@ -14,6 +14,7 @@ const delivery: DeliveryDetails = {
   attemptedAtUtc: "2026-11-20T14:03:22.187Z",
   state: "pending",
   inFlight: false,
+  resendOf: null,
   createdAtUtc: "2026-11-20T14:03:22.100Z",
   nextAttemptAtUtc: "2026-11-20T14:04:22.187Z",
   durationMs: 3,

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { names } from "@herald/common/broker/topology";
 import { openDatabase } from "@herald/common/database/open-database";
 import type { Service } from "@herald/common/service/run-service";
+import type { Resend } from "@herald/contracts";
 import { startDispatcher } from "@herald/dispatcher";
 import { createEmitter, newEvent } from "@herald/emitter";
 import { startManagementApi } from "@herald/management-api";
@@ -187,6 +188,18 @@ describe.each<[string, Record<"api" | "publisher" | "dispatcher", Role>]>([
       await emit();
       await eventually(async () => expect((await admin.get(endpoint.id)).enabled).toBe(false));
       await eventually(async () => expect((await channel.checkQueue(queue)).messageCount).toBe(5));
+      // What it never got, sent again.
+      await eventually(async () =>
+        expect(await prisma.delivery.count({ where: { organizationId, state: "exhausted" } })).toBe(1),
+      );
+      receiver.answerWith({ status: 200 });
+      await admin.edit(endpoint.id, { enabled: true });
+      const { id: resendId } = await admin.call<Resend>("POST", `/${endpoint.id}/resends`, {});
+      await eventually(async () => {
+        const resend = await admin.read<Resend>(`/${endpoint.id}/resends/${resendId}`);
+        expect(resend).toMatchObject({ state: "finished", succeeded: 1 });
+      });
+      await admin.call("POST", `/${endpoint.id}/resends/${resendId}/stop`);
       await admin.delete(endpoint.id);
 
       // An event that breaks the contract.
@@ -243,6 +256,9 @@ const REFUSED: [Role, string, string][] = [
   ["herald_publisher", "change deliveries", "update delivery set state = 'succeeded'"],
   ["herald_publisher", "drop a partition itself", "drop table delivery_rest"],
   ["herald_publisher", "invent attempts", "insert into delivery_attempt default values"],
+  ["herald_publisher", "start resends", "insert into resend default values"],
+  ["herald_publisher", "say who started a resend", "update resend set name = ''"],
+  ["herald_dispatcher", "read resends", "select * from resend"],
   ["herald_api", "change deliveries", "update delivery set state = 'succeeded'"],
   ["herald_api", "change what waits", "update due set due_at = now()"],
   ["herald_api", "take what waits away", "delete from due"],
