@@ -34,7 +34,8 @@ ${Object.entries(commands)
   .join("\n")}
 
 It reads the same environment variables as the services: DATABASE_URL, DATABASE_CA_FILE, AMQP_URL, AMQP_CA_FILE,
-BROKER_NAMESPACE, SECRET_KEYS, DATABASE_TIMEOUT_SECONDS, ENDPOINT_CONCURRENCY, PUBLICATION_WINDOW_DAYS; doctor reads those that it judges too, and
+BROKER_NAMESPACE, SECRET_KEYS, DATABASE_TIMEOUT_SECONDS, ENDPOINT_CONCURRENCY, PUBLICATION_WINDOW_DAYS, and HERALD_ENV and ALLOW_PLAINTEXT: it
+refuses what is not safe in production; doctor reads those that it judges too, and
 those of the relay are in its help. A value that holds a secret may also come from a file that <NAME>_FILE names.
 
 Exit code: 0 done, 1 failed or faults found, 2 wrong arguments, 78 settings that can't be used.

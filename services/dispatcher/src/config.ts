@@ -6,7 +6,7 @@ import {
   sharedSettings,
   tracingSettings,
 } from "@herald/common/config/common-settings";
-import { ConfigError, type Environment, readConfig, readSetting } from "@herald/common/config/read-config";
+import { type Environment, readConfig, readSetting } from "@herald/common/config/read-config";
 import type { Settings } from "@herald/common/config/settings";
 import type { Clock } from "@herald/common/runtime/clock";
 import { createNameResolver } from "@herald/common/security/name-resolver";
@@ -113,10 +113,11 @@ export const dispatcherSettings = {
  * @throws ConfigError
  */
 export function readDispatcherConfig(environment: Environment, clock: Clock) {
-  const config = readConfig(dispatcherSettings, environment);
-  if (config.CLAIM_LEASE_SECONDS <= config.ATTEMPT_TIMEOUT_SECONDS) {
-    throw new ConfigError(["CLAIM_LEASE_SECONDS: must be more than ATTEMPT_TIMEOUT_SECONDS"]);
-  }
+  const config = readConfig(dispatcherSettings, environment, ({ CLAIM_LEASE_SECONDS, ATTEMPT_TIMEOUT_SECONDS }) =>
+    CLAIM_LEASE_SECONDS <= ATTEMPT_TIMEOUT_SECONDS
+      ? ["CLAIM_LEASE_SECONDS: must be more than ATTEMPT_TIMEOUT_SECONDS"]
+      : [],
+  );
   const allowedPrivateNetworks = readSetting("ALLOWED_PRIVATE_NETWORKS", () =>
     parsePrivateNetworks(config.ALLOWED_PRIVATE_NETWORKS),
   );

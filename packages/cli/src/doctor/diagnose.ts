@@ -1,6 +1,6 @@
-import { networkSettings, secretSettings, serviceSettings } from "@herald/common/config/common-settings";
+(name) => context.environment[name] || context.environment[`${name}_FILE`]import { networkSettings, secretSettings, serviceSettings } from "@herald/common/config/common-settings";
 import { ConfigError, type Environment, readConfig, readSetting } from "@herald/common/config/read-config";
-import type { Settings } from "@herald/common/config/settings";
+import type { Setting, Settings } from "@herald/common/config/settings";
 import { systemClock } from "@herald/common/runtime/clock";
 import { createNameResolver } from "@herald/common/security/name-resolver";
 import { parsePrivateNetworks } from "@herald/common/security/private-networks";
@@ -27,6 +27,11 @@ export interface DiagnosisOptions {
 /** Settings that one service reads, and that a whole set-up is judged by. Each service says what they mean. */
 const ofOneService = {
   AUTH_JWKS_URL: { type: "string", description: "Of the management API." },
+  AUTH_JWT_SECRET: { type: "string", secret: true, description: "Of the management API." },
+  AUTH_ISSUER: { type: "string", description: "Of the management API." },
+  AUTH_AUDIENCE: { type: "string", description: "Of the management API." },
+  SIGN_IN_LINKS: { type: "boolean", description: "Of the management API." },
+  PUBLIC_ORIGIN: { type: "string", description: "Of the management API." },
   DNS_SERVERS: { type: "string", description: "Of the dispatcher." },
   EXTRA_CA_FILE: { type: "string", description: "Of the dispatcher." },
 } as const satisfies Settings;
@@ -38,15 +43,18 @@ const ofOneService = {
  * @throws UsageError where no setting says what to look at
  */
 export async function diagnose(context: CommandContext, options: DiagnosisOptions): Promise<NamedFinding[]> {
-  const { environment, clock = systemClock } = context;
+  const { clock = systemClock } = context;
   const { onCheck, processes, service } = options;
-  if (!["DATABASE_URL", "AMQP_URL"].some((name) => environment[name] || environment[`${name}_FILE`])) {
+  if (!["DATABASE_URL", "AMQP_URL"].some((name) => context.environment[name] || context.environment[`${name}_FILE`])) {
     throw new UsageError("Give it the services' settings, DATABASE_URL and AMQP_URL first of all.");
   }
   const findings: NamedFinding[] = [];
+  read(findings, () => readJudged(context.environment));
+  // What is not safe is told by now, and can be looked at all the same.
+  const environment = { ...context.environment, HERALD_ENV: "development" };
   const box = read(findings, () => readKeyRing(environment));
-  const database = read(findings, () => ({ ...databaseAddress(context), ...readPool(environment) }));
-  const broker = read(findings, () => brokerAddress(context));
+  const database = read(findings, () => ({ ...databaseAddress({ ...context, environment }), ...readPool(environment) }));
+  const broker = read(findings, () => brokerAddress({ ...context, environment }));
   const identity = read(findings, () => readConfig({ AUTH_JWKS_URL: ofOneService.AUTH_JWKS_URL }, environment));
   const outside = read(findings, () => readWayOut(environment, options.url));
 
@@ -65,16 +73,28 @@ function read<T>(findings: NamedFinding[], reading: () => T): T | undefined {
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
     const remedy = "Correct it for the services too: they do not start with it.";
-    findings.push(...error.problems.map((problem) => ({ check: "settings", ...fault(problem, remedy) })));
+    const told = new Set(findings.map(({ what }) => what));
+    const problems = error.problems.filter((problem) => !told.has(problem));
+    findings.push(...problems.map((problem) => ({ check: "settings", ...fault(problem, remedy) })));
     return undefined;
   }
 }
 
+/** Every setting that production judges, as far as it is there. */
+function readJudged(environment: Environment): void {
+  const { DATABASE_URL, DATABASE_CA_FILE, AMQP_URL } = serviceSettings;
+  const judged = { DATABASE_URL, DATABASE_CA_FILE, AMQP_URL, ...secretSettings, ...networkSettings, ...ofOneService };
+  readConfig(Object.fromEntries(Object.entries(judged).map(([name, setting]) => [name, optional(setting)])), environment);
+}
+
 function readKeyRing(environment: Environment): SecretBox | undefined {
   // A publisher does without.
-  const { required: _required, ...SECRET_KEYS } = secretSettings.SECRET_KEYS;
-  const keys = readConfig({ SECRET_KEYS }, environment).SECRET_KEYS;
-  return keys === undefined ? undefined : readSetting("SECRET_KEYS", () => secretBox(keys));
+  const keys = readConfig({ SECRET_KEYS: optional(secretSettings.SECRET_KEYS) }, environment).SECRET_KEYS;
+  return typeof keys === "string" ? readSetting("SECRET_KEYS", () => secretBox(keys)) : undefined;
+}
+
+function optional({ required: _required, ...setting }: Setting): Setting {
+  return setting;
 }
 
 function readPool(environment: Environment): { poolSize: number } {

@@ -1,7 +1,25 @@
 import type { Settings } from "./settings.ts";
 
+/** Whether what is unsafe is refused. Every program of Herald's reads these, whatever else it reads (`readConfig`). */
+export const safetySettings = {
+  HERALD_ENV: {
+    type: "string",
+    default: "production",
+    enum: ["production", "development"],
+    description: "With production, settings that are not safe end the start; development is for a machine of one's own.",
+  },
+  ALLOW_PLAINTEXT: {
+    type: "string",
+    default: "",
+    pattern: "^((amqp|postgres)(,(amqp|postgres))*)?$",
+    description:
+      "amqp, postgres, or both with a comma between: what may go to another machine without TLS in production, where the network between is yours alone.",
+  },
+} as const satisfies Settings;
+
 /** What every service needs. */
 export const serviceSettings = {
+  ...safetySettings,
   DATABASE_URL: {
     type: "string",
     required: true,

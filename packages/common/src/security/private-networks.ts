@@ -31,6 +31,14 @@ export function holds(networks: PrivateNetworks, address: IpAddress): boolean {
   return networks.some(([network, bits]) => network.kind() === address.kind() && address.match(network, bits));
 }
 
+/** The prefix lengths of the widest private networks that there are: 10.0.0.0/8 and fc00::/7. */
+const WIDEST_PRIVATE = { ipv4: 8, ipv6: 7 };
+
+/** True for a network that can't be a private one, since it is wider than any of those. */
+export function isWiderThanAnyPrivate([network, bits]: readonly [IpAddress, number]): boolean {
+  return bits < WIDEST_PRIVATE[network.kind()];
+}
+
 function parseNetwork(entry: string): [IpAddress, number] | string {
   if (isDottedQuadOrIpv6(entry)) {
     const address = ipaddr.parse(entry);

@@ -37,6 +37,7 @@ export async function serviceSpecs(settings: ServiceSettings, inspect = false): 
   const port = await freePort(Number(process.env.PORT) || DEFAULT_PORT);
   const shared: NodeJS.ProcessEnv = {
     LOG_LEVEL: "info",
+    HERALD_ENV: "development",
     ALLOWED_PRIVATE_NETWORKS: "127.0.0.0/8,::1/128",
     ...inherited,
     BROKER_NAMESPACE: settings.namespace,
