@@ -99,3 +99,13 @@ test.each([
   expect(stderr).toContain(host);
   expect(stderr).not.toContain("do-not-show");
 });
+
+test("a herald command refuses in production what is not safe", async () => {
+  const { code, stderr } = await callHerald(["rotate-keys"], {
+    HERALD_ENV: "production",
+    DATABASE_URL: "postgresql://herald:herald@db.example.com/herald",
+    SECRET_KEYS: `k1:${Buffer.alloc(32).toString("base64")}`,
+  });
+  expect(code).toBe(78);
+  expect(stderr).toContain("SECRET_KEYS is not safe with HERALD_ENV=production");
+});

@@ -1,4 +1,4 @@
-(name) => context.environment[name] || context.environment[`${name}_FILE`]import { networkSettings, secretSettings, serviceSettings } from "@herald/common/config/common-settings";
+import { networkSettings, secretSettings, serviceSettings } from "@herald/common/config/common-settings";
 import { ConfigError, type Environment, readConfig, readSetting } from "@herald/common/config/read-config";
 import type { Setting, Settings } from "@herald/common/config/settings";
 import { systemClock } from "@herald/common/runtime/clock";

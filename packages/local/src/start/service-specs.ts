@@ -37,9 +37,9 @@ export async function serviceSpecs(settings: ServiceSettings, inspect = false): 
   const port = await freePort(Number(process.env.PORT) || DEFAULT_PORT);
   const shared: NodeJS.ProcessEnv = {
     LOG_LEVEL: "info",
-    HERALD_ENV: "development",
     ALLOWED_PRIVATE_NETWORKS: "127.0.0.0/8,::1/128",
     ...inherited,
+    HERALD_ENV: "development",
     BROKER_NAMESPACE: settings.namespace,
     NODE_ENV: process.env.NODE_ENV ?? "production",
     DATABASE_URL: settings.databaseUrl,

@@ -117,6 +117,7 @@ describe("what is rendered", () => {
     expect(initContainers).toMatchObject([{ args: ["packages/cli/dist/main.js", "migrate"] }]);
     expect(envOf(initContainers[0]).get("DATABASE_URL")).toEqual(secretKey("db", "owner-url"));
     expect(envOf(initContainers[0]).has("SECRET_KEYS")).toBe(false);
+    expect(envOf(initContainers[0]).get("BROKER_NAMESPACE")).toEqual({ value: "tenant-a" });
     // Three APIs, six publishers, forty dispatchers, and one more of each while an upgrade replaces them.
     expect(containers).toMatchObject([{ args: ["packages/cli/dist/main.js", "doctor", "--processes", "52"] }]);
     const doctor = envOf(containers[0]);
