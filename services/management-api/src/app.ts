@@ -1,5 +1,5 @@
 import { readSetting } from "@herald/common/config/read-config";
-import { parsePrivateNetworks } from "@herald/common/security/private-networks";
+import { addressRules } from "@herald/common/security/address-rules";
 import { secretBox } from "@herald/common/security/secret-box";
 import type { Log } from "@herald/common/telemetry/log";
 import type { Registry } from "@herald/common/telemetry/metrics";
@@ -38,7 +38,7 @@ const READ_WAIT = { maxWaitMs: 5_000, retryAfterS: 1 };
  * @throws ConfigError where a setting can't be read
  */
 export function createApp({ config, database, requestAttempt, clock, log, registry }: AppParts): Express {
-  const networks = readSetting("ALLOWED_PRIVATE_NETWORKS", () => parsePrivateNetworks(config.ALLOWED_PRIVATE_NETWORKS));
+  const addresses = addressRules(config);
   const secrets = readSetting("SECRET_KEYS", () => secretBox(config.SECRET_KEYS));
   const limits = limitsOf(config);
   // With its reads and its writes together an organization holds two thirds of the connections.
@@ -65,7 +65,7 @@ export function createApp({ config, database, requestAttempt, clock, log, regist
       }),
       readLimiter: createKeyedLimiter({ concurrency, ...READ_WAIT }),
       writeLimiter,
-      validator: apiValidator(limits, apiFormats(limits, networks)),
+      validator: apiValidator(limits, apiFormats(limits, addresses)),
       handlers: createHandlers({ config, database, secrets, requestAttempt, writeLimiter, newId, clock }),
       answerOnce: createAnswerOnce({ queries: database.queries, secrets, clock, newId }),
       limits,

@@ -2,8 +2,8 @@ import { networkSettings, secretSettings, serviceSettings } from "@herald/common
 import { ConfigError, type Environment, readConfig, readSetting } from "@herald/common/config/read-config";
 import type { Setting, Settings } from "@herald/common/config/settings";
 import { systemClock } from "@herald/common/runtime/clock";
+import { addressRules } from "@herald/common/security/address-rules";
 import { createNameResolver } from "@herald/common/security/name-resolver";
-import { parsePrivateNetworks } from "@herald/common/security/private-networks";
 import { type SecretBox, secretBox } from "@herald/common/security/secret-box";
 import { readCaFile } from "@herald/common/security/server-certificate";
 import { brokerAddress } from "../broker.ts";
@@ -110,8 +110,6 @@ function readWayOut(environment: Environment, url: URL | undefined): WayOutSubje
     url,
     resolve: readSetting("DNS_SERVERS", () => createNameResolver({ servers })),
     extraCa: readCaFile("EXTRA_CA_FILE", config.EXTRA_CA_FILE),
-    allowedPrivateNetworks: readSetting("ALLOWED_PRIVATE_NETWORKS", () =>
-      parsePrivateNetworks(config.ALLOWED_PRIVATE_NETWORKS),
-    ),
+    addresses: addressRules(config),
   };
 }

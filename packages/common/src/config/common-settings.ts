@@ -118,6 +118,18 @@ export const networkSettings = {
     default: "",
     description: "CIDR list of non-public networks that webhooks may be sent to; for development.",
   },
+  DENIED_NETWORKS: {
+    type: "string",
+    default: "",
+    description:
+      "CIDR list of networks that webhooks are never sent to, public and allowed ones too: those of your own machines.",
+  },
+  NAT64_PREFIXES: {
+    type: "string",
+    default: "",
+    description:
+      "NAT64 prefixes of your network, as a CIDR list, besides 64:ff9b::/96: an address behind one is judged by the IPv4 address that it carries.",
+  },
 } as const satisfies Settings;
 
 /** How deliveries are made. More than one service reads each of these, and all of them have to be told the same. */

@@ -1,4 +1,4 @@
-import { isWiderThanAnyPrivate, parsePrivateNetworks } from "../security/private-networks.ts";
+import { isWiderThanAnyPrivate, parseNetworks } from "../security/networks.ts";
 
 /** Settings by their names, as far as a program reads them. */
 export type SettingValues = Readonly<Record<string, unknown>>;
@@ -117,7 +117,7 @@ function plaintextPage(text: string): string | undefined {
 
 function openGuard(text: string): string | undefined {
   try {
-    const wide = parsePrivateNetworks(text).filter(isWiderThanAnyPrivate);
+    const wide = parseNetworks("ALLOWED_PRIVATE_NETWORKS", text).filter(isWiderThanAnyPrivate);
     if (wide.length === 0) return undefined;
     const shown = wide.map(([network, bits]) => `${network}/${bits}`).join(", ");
     return `${shown} opens far more than a private network, as the inside of your cloud. Name the networks that receivers are in.`;
