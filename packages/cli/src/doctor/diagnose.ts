@@ -84,17 +84,15 @@ function read<T>(findings: NamedFinding[], reading: () => T): T | undefined {
 function readJudged(environment: Environment): void {
   const { DATABASE_URL, DATABASE_CA_FILE, AMQP_URL } = serviceSettings;
   const judged = { DATABASE_URL, DATABASE_CA_FILE, AMQP_URL, ...secretSettings, ...networkSettings, ...ofOneService };
-  readConfig(Object.fromEntries(Object.entries(judged).map(([name, setting]) => [name, optional(setting)])), environment);
+  const optional = ([name, { required: _required, ...setting }]: [string, Setting]) => [name, setting] as const;
+  readConfig(Object.fromEntries(Object.entries<Setting>(judged).map(optional)), environment);
 }
 
 function readKeyRing(environment: Environment): SecretBox | undefined {
   // A publisher does without.
-  const keys = readConfig({ SECRET_KEYS: optional(secretSettings.SECRET_KEYS) }, environment).SECRET_KEYS;
-  return typeof keys === "string" ? readSetting("SECRET_KEYS", () => secretBox(keys)) : undefined;
-}
-
-function optional({ required: _required, ...setting }: Setting): Setting {
-  return setting;
+  const { required: _required, ...SECRET_KEYS } = secretSettings.SECRET_KEYS;
+  const keys = readConfig({ SECRET_KEYS }, environment).SECRET_KEYS;
+  return keys === undefined ? undefined : readSetting("SECRET_KEYS", () => secretBox(keys));
 }
 
 function readPool(environment: Environment): { poolSize: number } {

@@ -47,8 +47,8 @@ export function unsafeSettings(settings: SettingValues): string[] {
 }
 
 function guessableLogin(text: string): string | undefined {
-  const { username = "", password = "" } = urlOf(text) ?? {};
-  if (username === "" || username !== password) return undefined;
+  const url = urlOf(text);
+  if (url === undefined || url.username === "" || url.username !== url.password) return undefined;
   return "its password is the user's name. Give the user a random one.";
 }
 
@@ -62,7 +62,7 @@ function plaintextAmqp(text: string, settings: SettingValues): string | undefine
   const url = urlOf(text);
   if (url === undefined || url.protocol !== "amqp:") return undefined;
   if (isThisMachine(url.hostname) || isAllowedPlaintext("amqp", settings)) return undefined;
-  return `what it carries can be read and changed on the way. Write amqps://, or ALLOW_PLAINTEXT=amqp where the network is yours alone.`;
+  return "what it carries can be read and changed on the way. Write amqps://, or ALLOW_PLAINTEXT=amqp where the network is yours alone.";
 }
 
 /** The values of sslmode with which pg checks the server's certificate. */
