@@ -249,7 +249,9 @@ describe("settings", () => {
     "http://localhost.example.com/jwks",
     "http://",
   ])("keys from %s are refused in production, since anybody on the way could replace them", (url) => {
-    expect(refused({ HERALD_ENV: "production", AUTH_JWKS_URL: url })).toMatch(/AUTH_JWKS_URL is not safe .* https:\/\//);
+    expect(refused({ HERALD_ENV: "production", AUTH_JWKS_URL: url })).toMatch(
+      /AUTH_JWKS_URL is not safe .* https:\/\//,
+    );
   });
 
   test.each([

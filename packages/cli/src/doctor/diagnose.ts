@@ -53,7 +53,10 @@ export async function diagnose(context: CommandContext, options: DiagnosisOption
   // What is not safe is told by now, and can be looked at all the same.
   const environment = { ...context.environment, HERALD_ENV: "development" };
   const box = read(findings, () => readKeyRing(environment));
-  const database = read(findings, () => ({ ...databaseAddress({ ...context, environment }), ...readPool(environment) }));
+  const database = read(findings, () => ({
+    ...databaseAddress({ ...context, environment }),
+    ...readPool(environment),
+  }));
   const broker = read(findings, () => brokerAddress({ ...context, environment }));
   const identity = read(findings, () => readConfig({ AUTH_JWKS_URL: ofOneService.AUTH_JWKS_URL }, environment));
   const outside = read(findings, () => readWayOut(environment, options.url));

@@ -6,7 +6,8 @@ export const safetySettings = {
     type: "string",
     default: "production",
     enum: ["production", "development"],
-    description: "With production, settings that are not safe end the start; development is for a machine of one's own.",
+    description:
+      "With production, settings that are not safe end the start; development is for a machine of one's own.",
   },
   ALLOW_PLAINTEXT: {
     type: "string",

@@ -270,7 +270,9 @@ describe("NAT64 prefixes of one's own", () => {
 describe("settings of networks", () => {
   test("an error lists what is wrong with each of them", () => {
     const wrong = { ALLOWED_PRIVATE_NETWORKS: "a", DENIED_NETWORKS: "b", NAT64_PREFIXES: "10.0.0.0/8" };
-    expect(() => addressRules(wrong)).toThrow(/ALLOWED_PRIVATE[\s\S]*"a"[\s\S]*DENIED[\s\S]*"b"[\s\S]*NAT64[\s\S]*10\.0\.0\.0\/8/);
+    expect(() => addressRules(wrong)).toThrow(
+      /ALLOWED_PRIVATE[\s\S]*"a"[\s\S]*DENIED[\s\S]*"b"[\s\S]*NAT64[\s\S]*10\.0\.0\.0\/8/,
+    );
   });
 });
 

@@ -1,7 +1,7 @@
 import { connect, isIP } from "node:net";
 import { createAddressGuard, isLocalhostName } from "@herald/common/security/address-guard";
-import { createNameResolver } from "@herald/common/security/name-resolver";
 import type { AddressRules } from "@herald/common/security/address-rules";
+import { createNameResolver } from "@herald/common/security/name-resolver";
 import { failureOf } from "./failure.ts";
 import type { Target } from "./target.ts";
 

@@ -1,8 +1,8 @@
 import type { Clock } from "@herald/common/runtime/clock";
 import { createAddressGuard, type Resolve } from "@herald/common/security/address-guard";
+import type { AddressRules } from "@herald/common/security/address-rules";
 import { attemptHeaders, type HeaderSettings } from "@herald/common/security/attempt-headers";
 import { createNameResolver, type NameResolver } from "@herald/common/security/name-resolver";
-import type { AddressRules } from "@herald/common/security/address-rules";
 import type { FailureKind } from "@herald/contracts";
 import { createConnections } from "./connections.ts";
 import { type Exchange, exchange } from "./exchange.ts";

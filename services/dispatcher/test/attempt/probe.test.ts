@@ -11,7 +11,10 @@ let probe: Probe;
 beforeEach(async () => {
   names = await nameServer();
   receiver = await tcpReceiver(() => {});
-  probe = createProbe({ addresses: addressRules({ ALLOWED_PRIVATE_NETWORKS: "127.0.0.0/8" }), servers: [names.address] });
+  probe = createProbe({
+    addresses: addressRules({ ALLOWED_PRIVATE_NETWORKS: "127.0.0.0/8" }),
+    servers: [names.address],
+  });
 });
 afterEach(async () => {
   await receiver.close();

@@ -4,8 +4,7 @@ export const authenticationSettings = {
   AUTH_JWKS_URL: {
     type: "string",
     pattern: "^https?://",
-    description:
-      "Where the identity provider publishes the keys that it signs tokens with (JWKS).",
+    description: "Where the identity provider publishes the keys that it signs tokens with (JWKS).",
   },
   AUTH_PUBLIC_KEY: {
     type: "string",

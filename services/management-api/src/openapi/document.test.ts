@@ -1,5 +1,5 @@
-import { attemptHeaders } from "@herald/common/security/attempt-headers";
 import { PUBLIC_ONLY } from "@herald/common/security/address-rules";
+import { attemptHeaders } from "@herald/common/security/attempt-headers";
 import { DEFAULT_API_LIMITS, EVENT_TYPES } from "@herald/contracts";
 import type { Schema } from "@herald/contracts/schemas";
 import { describe, expect, test } from "@jest/globals";
