@@ -5,6 +5,7 @@ import { doctorCommand } from "./doctor/doctor-command.ts";
 import { endpointsCommand } from "./endpoints/endpoints-command.ts";
 import { eventsCommand } from "./events/events-command.ts";
 import { findCommand } from "./find/find-command.ts";
+import { assertSafe } from "./judged-settings.ts";
 import { lagCommand } from "./lag-command.ts";
 import { migrateCommand } from "./migrate-command.ts";
 import { createProgress } from "./progress.ts";
@@ -69,6 +70,8 @@ export async function herald(args: readonly string[], context: CommandContext): 
   });
   const ticking = setInterval(progress.tick, TICK_MS);
   try {
+    // The doctor tells it as findings.
+    if (command !== doctorCommand) assertSafe(context.environment);
     await command.run(rest, {
       ...context,
       progress: progress.say,

@@ -1,6 +1,6 @@
 import { networkSettings, secretSettings, serviceSettings } from "@herald/common/config/common-settings";
 import { ConfigError, type Environment, readConfig, readSetting } from "@herald/common/config/read-config";
-import type { Setting, Settings } from "@herald/common/config/settings";
+import type { Settings } from "@herald/common/config/settings";
 import { systemClock } from "@herald/common/runtime/clock";
 import { addressRules } from "@herald/common/security/address-rules";
 import { createNameResolver } from "@herald/common/security/name-resolver";
@@ -9,6 +9,7 @@ import { readCaFile } from "@herald/common/security/server-certificate";
 import { brokerAddress } from "../broker.ts";
 import { type CommandContext, UsageError } from "../command.ts";
 import { databaseAddress } from "../database.ts";
+import { assertSafe } from "../judged-settings.ts";
 import { diagnoseBroker } from "./broker/diagnose-broker.ts";
 import { type OnCheck, runChecks } from "./check.ts";
 import { fault, type NamedFinding } from "./finding.ts";
@@ -27,11 +28,6 @@ export interface DiagnosisOptions {
 /** Settings that one service reads, and that a whole set-up is judged by. Each service says what they mean. */
 const ofOneService = {
   AUTH_JWKS_URL: { type: "string", description: "Of the management API." },
-  AUTH_JWT_SECRET: { type: "string", secret: true, description: "Of the management API." },
-  AUTH_ISSUER: { type: "string", description: "Of the management API." },
-  AUTH_AUDIENCE: { type: "string", description: "Of the management API." },
-  SIGN_IN_LINKS: { type: "boolean", description: "Of the management API." },
-  PUBLIC_ORIGIN: { type: "string", description: "Of the management API." },
   DNS_SERVERS: { type: "string", description: "Of the dispatcher." },
   EXTRA_CA_FILE: { type: "string", description: "Of the dispatcher." },
 } as const satisfies Settings;
@@ -49,7 +45,7 @@ export async function diagnose(context: CommandContext, options: DiagnosisOption
     throw new UsageError("Give it the services' settings, DATABASE_URL and AMQP_URL first of all.");
   }
   const findings: NamedFinding[] = [];
-  read(findings, () => readJudged(context.environment));
+  read(findings, () => assertSafe(context.environment));
   // What is not safe is told by now, and can be looked at all the same.
   const environment = { ...context.environment, HERALD_ENV: "development" };
   const box = read(findings, () => readKeyRing(environment));
@@ -81,14 +77,6 @@ function read<T>(findings: NamedFinding[], reading: () => T): T | undefined {
     findings.push(...problems.map((problem) => ({ check: "settings", ...fault(problem, remedy) })));
     return undefined;
   }
-}
-
-/** Every setting that production judges, as far as it is there. */
-function readJudged(environment: Environment): void {
-  const { DATABASE_URL, DATABASE_CA_FILE, AMQP_URL } = serviceSettings;
-  const judged = { DATABASE_URL, DATABASE_CA_FILE, AMQP_URL, ...secretSettings, ...networkSettings, ...ofOneService };
-  const optional = ([name, { required: _required, ...setting }]: [string, Setting]) => [name, setting] as const;
-  readConfig(Object.fromEntries(Object.entries<Setting>(judged).map(optional)), environment);
 }
 
 function readKeyRing(environment: Environment): SecretBox | undefined {
