@@ -1,5 +1,5 @@
 import { readSetting } from "@herald/common/config/read-config";
-import { parsePrivateNetworks } from "@herald/common/security/private-networks";
+import { addressRules } from "@herald/common/security/address-rules";
 import { secretBox } from "@herald/common/security/secret-box";
 import type { Log } from "@herald/common/telemetry/log";
 import type { Registry } from "@herald/common/telemetry/metrics";
@@ -42,7 +42,7 @@ const EXPORT_TURNS = { concurrency: 1, maxWaitMs: 30_000, retryAfterS: 10 };
  * @throws ConfigError where a setting can't be read
  */
 export function createApp({ config, database, requestAttempt, clock, log, registry }: AppParts): Express {
-  const networks = readSetting("ALLOWED_PRIVATE_NETWORKS", () => parsePrivateNetworks(config.ALLOWED_PRIVATE_NETWORKS));
+  const addresses = addressRules(config);
   const secrets = readSetting("SECRET_KEYS", () => secretBox(config.SECRET_KEYS));
   const limits = limitsOf(config);
   // With its reads and its writes together an organization holds two thirds of the connections.
@@ -70,7 +70,7 @@ export function createApp({ config, database, requestAttempt, clock, log, regist
       readLimiter: createKeyedLimiter({ concurrency, ...READ_WAIT }),
       writeLimiter,
       exportLimiter: createKeyedLimiter(EXPORTS),
-      validator: apiValidator(limits, apiFormats(limits, networks)),
+      validator: apiValidator(limits, apiFormats(limits, addresses)),
       handlers: createHandlers({
         config,
         database,

@@ -1,5 +1,5 @@
+import { PUBLIC_ONLY } from "@herald/common/security/address-rules";
 import { attemptHeaders } from "@herald/common/security/attempt-headers";
-import { NO_PRIVATE_NETWORKS } from "@herald/common/security/private-networks";
 import { DEFAULT_API_LIMITS, EVENT_TYPES } from "@herald/contracts";
 import type { Schema } from "@herald/contracts/schemas";
 import { describe, expect, test } from "@jest/globals";
@@ -21,7 +21,7 @@ const byId = new Map(described.map((operation) => [operation.operationId as stri
 
 const ajv = new Ajv2020({ allErrors: true, strict: false });
 ajvFormats.default(ajv);
-const formats = apiFormats(DEFAULT_API_LIMITS, NO_PRIVATE_NETWORKS);
+const formats = apiFormats(DEFAULT_API_LIMITS, PUBLIC_ONLY);
 for (const [name, format] of Object.entries(formats)) ajv.addFormat(name, (text) => format(text) === null);
 ajv.addSchema({ $id: "document", components: document.components });
 

@@ -1,4 +1,4 @@
-import type { PrivateNetworks } from "@herald/common/security/private-networks";
+import type { AddressRules } from "@herald/common/security/address-rules";
 import { checkEndpointUrl } from "@herald/common/security/url-policy";
 import { type ApiLimits, isTime } from "@herald/contracts";
 import { parseCursor } from "../deliveries/cursor.ts";
@@ -14,11 +14,11 @@ export interface Fault {
 /** Checks a text against a format of the API's schemas; null where nothing is wrong. */
 export type Format = (text: string) => Fault | null;
 
-export function apiFormats(limits: ApiLimits, allowedPrivateNetworks: PrivateNetworks): Record<string, Format> {
+export function apiFormats(limits: ApiLimits, addresses: AddressRules): Record<string, Format> {
   return {
     "webhook-name": nameFault,
     "webhook-url": (text) => {
-      const check = checkEndpointUrl(text, { allowedPrivateNetworks, maxLength: limits.urlCharacters });
+      const check = checkEndpointUrl(text, { addresses, maxLength: limits.urlCharacters });
       return check.ok ? null : { code: check.code, detail: check.message };
     },
     "date-time": timeFault,
