@@ -1,6 +1,7 @@
 import { type Static, Type } from "typebox";
+import { EventType as eventType } from "./enums.ts";
 import type { EventType } from "./event-types.ts";
-import { eventType, object, organizationId, text, uuid } from "./json-schema.ts";
+import { object, organizationId, text, uuid } from "./json-schema.ts";
 
 const value = (description: string) => Type.Unsafe<string | null>({ type: ["string", "null"], description });
 

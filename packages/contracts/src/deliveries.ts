@@ -1,26 +1,25 @@
 import { type Static, Type } from "typebox";
-import { FAILURE_KINDS } from "./failure-kinds.ts";
+import { DeliveryState, EventType, FailureKind, Outcome } from "./enums.ts";
 import {
   count,
   cursor,
-  eventType,
   flag,
   httpStatus,
   listOf,
   object,
-  oneOf,
   orNull,
+  refOrNull,
   refTo,
   text,
   time,
   uuid,
 } from "./json-schema.ts";
-import { DELIVERY_STATES, EXPORT_FORMATS, OUTCOMES } from "./vocabulary.ts";
+import { EXPORT_FORMATS } from "./vocabulary.ts";
 
 const summary = {
   id: uuid("The delivery; kept across retries and sent as the delivery-id header."),
   businessEventId: Type.Optional(uuid("The business event; absent for manual deliveries.")),
-  eventType,
+  eventType: refTo({ EventType }, "The event's name."),
   attemptCount: count("Attempts made so far; 5 at the most, unless the service is set otherwise."),
   statusCode: orNull(
     httpStatus("HTTP status of the latest attempt, 503 for network errors and timeouts; null before the first."),
@@ -36,22 +35,12 @@ export type WebhookDeliverySummary = Static<typeof WebhookDeliverySummary>;
 
 // All that follows is additive to SPEC.
 
-const failureKind = orNull(
-  oneOf(
-    FAILURE_KINDS,
-    "Why it failed, for programs; null where `errorSummary` is. For `http_status` see `statusCode`. Kinds may be added: " +
-      "treat one that you don't know as `other`.",
-  ),
-);
+const failureKind = refOrNull({ FailureKind }, "Why it failed, for programs; null where `errorSummary` is.");
 
 const listItem = {
   ...summary,
   failureKind,
-  state: oneOf(
-    DELIVERY_STATES,
-    "`pending`: an attempt is due, now or later; `parked`: set aside because the endpoint is disabled; `succeeded` and " +
-      "`exhausted`: nothing more happens.",
-  ),
+  state: refTo({ DeliveryState }, "How it stands."),
   inFlight: flag("An attempt is under way right now."),
   createdAtUtc: time("When the delivery came to be."),
   nextAttemptAtUtc: orNull(time("When the next attempt is due; null where none is scheduled.")),
@@ -89,6 +78,7 @@ export const DeliveryAttemptInfo = object("One signed HTTP request.", {
     Type.Unsafe<[name: string, value: string]>({
       type: "array",
       prefixItems: [text("Name."), text("Value.")],
+      items: { type: "string" },
       minItems: 2,
       maxItems: 2,
     }),
@@ -108,7 +98,7 @@ export type DeliveryDetails = Static<typeof DeliveryDetails>;
 
 /** What narrows a history, and what is sent again of it. */
 export const historyFilter = {
-  eventType: Type.Optional(listOf(eventType, "Only these events; may be repeated.")),
+  eventType: Type.Optional(listOf(refTo({ EventType }), "Only these events; may be repeated.")),
   statusCode: Type.Optional(
     listOf(
       httpStatus("An HTTP status."),
@@ -120,13 +110,7 @@ export const historyFilter = {
 };
 
 const filters = {
-  outcome: Type.Optional(
-    listOf(
-      Type.Enum(OUTCOMES, { type: "string" }),
-      "Only these; may be repeated. `succeeded`; `waiting` (no attempt so far); `failing` (failed so far, may be " +
-        "attempted again); `exhausted`.",
-    ),
-  ),
+  outcome: Type.Optional(listOf(refTo({ Outcome }), "Only these; may be repeated.")),
   ...historyFilter,
   eventId: Type.Optional(uuid("Only the delivery of the event with this id. Manual deliveries are of no event.")),
   entityId: Type.Optional(uuid("Only deliveries of events about this entity. Manual deliveries are of no event.")),

@@ -1,6 +1,6 @@
 import { type Static, Type } from "typebox";
-import { count, eventType, flag, listOf, object, oneOf, orNull, refOrNull, refTo, text, time } from "./json-schema.ts";
-import { CHANGE_KINDS, CHANGED_BY } from "./vocabulary.ts";
+import { ChangedBy, ChangeKind, EventType } from "./enums.ts";
+import { count, flag, listOf, object, orNull, refOrNull, refTo, text, time } from "./json-schema.ts";
 import { version } from "./webhooks.ts";
 
 // All of this is additive to SPEC.
@@ -9,22 +9,15 @@ export const ChangedSettings = object("The settings that a change touched; of a 
   name: Type.Optional(text("What people call the endpoint.")),
   url: Type.Optional(text("Absolute HTTPS URL of the receiver.")),
   enabled: Type.Optional(flag("The Active flag.")),
-  events: Type.Optional(listOf(eventType, "Names of the events that are sent to it.")),
+  events: Type.Optional(listOf(refTo({ EventType }), "Names of the events that are sent to it.")),
 });
 export type ChangedSettings = Static<typeof ChangedSettings>;
 
 export const EndpointChange = object("A change of an endpoint's settings.", {
   version: version("The endpoint's version that the change made; of a resend, the version at that time."),
   changedAtUtc: time("When it was made."),
-  kind: oneOf(
-    CHANGE_KINDS,
-    "`created`; `paused` and `resumed`, perhaps with other settings; `disabled` by Herald, after failures; `resent`: " +
-      "no setting, but deliveries that an admin had sent again; `edited`: anything else.",
-  ),
-  changedBy: oneOf(
-    CHANGED_BY,
-    "`admin`: on the page or by the API; `operator`: by a command of whoever runs Herald; `herald`: Herald itself.",
-  ),
+  kind: refTo({ ChangeKind }, "What happened."),
+  changedBy: refTo({ ChangedBy }, "Who made it."),
   name: orNull(text("The admin's name, as the token said it; null where it said none, and for the others.")),
   subject: orNull(text("The subject of the admin's token; null for the others.")),
   before: refOrNull({ ChangedSettings }, "As they were before; null for a creation."),

@@ -1,19 +1,7 @@
 import type { Static } from "typebox";
 import { attempt, WebhookDeliverySummary } from "./deliveries.ts";
-import {
-  count,
-  eventType,
-  flag,
-  listOf,
-  object,
-  oneOf,
-  orNull,
-  refOrNull,
-  refTo,
-  text,
-  time,
-  uuid,
-} from "./json-schema.ts";
+import { DisabledReason, EventType } from "./enums.ts";
+import { count, flag, listOf, object, orNull, refOrNull, refTo, text, time, uuid } from "./json-schema.ts";
 import { endpoint } from "./webhooks.ts";
 
 // All of this is additive to SPEC.
@@ -33,11 +21,26 @@ export type HourOfDeliveries = Static<typeof HourOfDeliveries>;
 const COUNTED = { maximum: 10_000 };
 const MISSED = { maximum: 2_000 };
 
+export const UnfinishedDeliveries = object(
+  "Deliveries that are neither succeeded nor exhausted; each count stops at 10,000, in a list at 100.",
+  {
+    pending: count("With an attempt due, now or later.", COUNTED),
+    parked: count("Set aside because the endpoint is disabled.", COUNTED),
+  },
+);
+
+export const ResumePreview = object("What goes out when an endpoint is enabled again.", {
+  parked: count("Deliveries set aside, counted to 10,000.", COUNTED),
+  missedEvents: count(
+    "Events of the last seven days that came while it was disabled, of the organization's 2,000 newest.",
+    MISSED,
+  ),
+  missedEventsIsMinimum: flag("The organization has more events, so there may be more than was counted."),
+});
+
 const overview = {
   ...endpoint,
-  disabledReason: orNull(
-    oneOf(["paused", "failures"], "`paused` by an admin, or disabled by Herald after `failures`; null while enabled."),
-  ),
+  disabledReason: refOrNull({ DisabledReason }, "Why it is disabled; null while enabled."),
   disabledAtUtc: orNull(time("Since when it is disabled; null while enabled.")),
   disabledBy: orNull(
     text("The admin who paused it, by name; null while enabled, where Herald disabled it, and where nobody knows."),
@@ -56,13 +59,7 @@ const overview = {
   ),
   createdAtUtc: time("When it was created."),
   updatedAtUtc: time("When its configuration last changed."),
-  unfinished: object(
-    "Deliveries that are neither succeeded nor exhausted; each count stops at 10,000, in a list at 100.",
-    {
-      pending: count("With an attempt due, now or later.", COUNTED),
-      parked: count("Set aside because the endpoint is disabled.", COUNTED),
-    },
-  ),
+  unfinished: refTo({ UnfinishedDeliveries }),
   lastDelivery: refOrNull({ WebhookDeliverySummary }, "The newest delivery; null before the first."),
   last24Hours: listOf(
     refTo({ HourOfDeliveries }),
@@ -79,7 +76,7 @@ export type EndpointOverview = Static<typeof EndpointOverview>;
 export const FailedAttempt = object("An attempt of the run of failures that an endpoint is in.", {
   deliveryId: uuid("The delivery."),
   attemptNumber: count("Which of the delivery's attempts.", { minimum: 1 }),
-  eventType,
+  eventType: refTo({ EventType }, "The event's name."),
   ...attempt,
 });
 export type FailedAttempt = Static<typeof FailedAttempt>;
@@ -90,15 +87,6 @@ export const EndpointDetails = object("One endpoint in full.", {
     refTo({ FailedAttempt }),
     "The failures since the last success, oldest first: where `disabledReason` is `failures`, the attempts that did it.",
   ),
-  onResume: orNull(
-    object("What goes out when the endpoint is enabled again; null while it is enabled.", {
-      parked: count("Deliveries set aside, counted to 10,000.", COUNTED),
-      missedEvents: count(
-        "Events of the last seven days that came while it was disabled, of the organization's 2,000 newest.",
-        MISSED,
-      ),
-      missedEventsIsMinimum: flag("The organization has more events, so there may be more than was counted."),
-    }),
-  ),
+  onResume: refOrNull({ ResumePreview }, "What goes out when the endpoint is enabled again; null while it is enabled."),
 });
 export type EndpointDetails = Static<typeof EndpointDetails>;

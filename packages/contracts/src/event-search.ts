@@ -1,29 +1,22 @@
 import { type Static, Type } from "typebox";
 import { DeliveryListItem } from "./deliveries.ts";
-import { cursor, eventType, listOf, object, oneOf, orNull, refOrNull, refTo, text, time, uuid } from "./json-schema.ts";
-import { NO_DELIVERY_REASONS, type NoDeliveryReason } from "./vocabulary.ts";
+import { EventType, NoDeliveryReason } from "./enums.ts";
+import { cursor, listOf, object, orNull, refOrNull, refTo, text, time, uuid } from "./json-schema.ts";
 
 // All of this is additive to SPEC.
-
-const reasons = Object.keys(NO_DELIVERY_REASONS) as NoDeliveryReason[];
 
 export const EndpointDelivery = object("A delivery at one endpoint, or why there is none.", {
   endpointId: uuid("The endpoint."),
   endpointName: text("What people call the endpoint."),
   delivery: refOrNull({ DeliveryListItem }, "The delivery; null where the endpoint has none of this event."),
-  reason: orNull(
-    oneOf(
-      reasons,
-      `Why it has none; null where it has one. ${reasons.map((each) => `\`${each}\`: ${NO_DELIVERY_REASONS[each]}`).join(" ")}`,
-    ),
-  ),
+  reason: refOrNull({ NoDeliveryReason }, "Why it has none; null where it has one."),
 });
 export type EndpointDelivery = Static<typeof EndpointDelivery>;
 
 const listItem = {
   key: uuid("What the event is stored under: made of its organization, its id and its time."),
   id: uuid("The event, as the product service named it; receivers get it as `id`."),
-  type: eventType,
+  type: refTo({ EventType }, "The event's name."),
   occurredAtUtc: time("When it happened."),
   receivedAtUtc: time("When Herald stored it."),
   entityType: orNull(text("The kind of entity; null where it isn't known.")),

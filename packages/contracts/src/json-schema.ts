@@ -1,5 +1,4 @@
 import { type Static, type TProperties, type TSchema, type TSchemaOptions, type TUnsafe, Type } from "typebox";
-import { EVENT_TYPES } from "./event-types.ts";
 import { ORGANIZATION_ID_PATTERN } from "./rules.ts";
 
 /** A JSON Schema (2020-12), as OpenAPI 3.1 has them. */
@@ -23,8 +22,6 @@ export function oneOf<const Value extends string>(values: readonly Value[], desc
   return Type.Unsafe<Value>({ type: "string", enum: values, description });
 }
 
-export const eventType = oneOf(EVENT_TYPES, "An event's exact name.");
-
 /** An object whose properties are all there, but for those made optional by `Type.Optional`. */
 export const object = <Properties extends TProperties>(description: string, properties: Properties) =>
   Type.Object(properties, { description });
@@ -43,8 +40,14 @@ export function orNull<Inner extends TSchema>(inner: Inner): TUnsafe<Static<Inne
 }
 
 /** Refers to a component of the OpenAPI document, given as `{ Name }`: the constant's name is the component's. */
-export function refTo<Component extends TSchema>(component: Record<string, Component>): TUnsafe<Static<Component>> {
-  return Type.Unsafe({ $ref: `#/components/schemas/${Object.keys(component)[0]}` });
+export function refTo<Component extends TSchema>(
+  component: Record<string, Component>,
+  description?: string,
+): TUnsafe<Static<Component>> {
+  return Type.Unsafe({
+    $ref: `#/components/schemas/${Object.keys(component)[0]}`,
+    ...(description !== undefined && { description }),
+  });
 }
 
 export function refOrNull<Component extends TSchema>(

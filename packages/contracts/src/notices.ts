@@ -1,7 +1,7 @@
 import { type Static, type TProperties, Type } from "typebox";
+import { EventType } from "./enums.ts";
 import {
   count,
-  eventType,
   httpStatus,
   listOf,
   object,
@@ -77,7 +77,7 @@ const eventRejected = noticeOf(
     ...head,
     organizationId: orNull(text("Whose event it was; null where that can't be read.", { minLength: 1 })),
     eventId: orNull(uuid("The event, or the first one of several; null where that can't be read.")),
-    eventType: orNull(eventType),
+    eventType: orNull(EventType),
     events: count(
       "For how many events the notice stands: those of one organization, type and reason that came within about a second. Each is in the queue of rejected events.",
       { minimum: 1 },

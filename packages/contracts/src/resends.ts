@@ -1,7 +1,7 @@
 import { type Static, Type } from "typebox";
 import { historyFilter } from "./deliveries.ts";
-import { count, cursor, eventType, httpStatus, listOf, object, oneOf, orNull, refTo, text, time, uuid } from "./json-schema.ts";
-import { RESEND_STATES, RESEND_STOP_REASONS } from "./vocabulary.ts";
+import { EventType, ResendState, ResendStopReason } from "./enums.ts";
+import { count, cursor, httpStatus, listOf, object, orNull, refOrNull, refTo, text, time, uuid } from "./json-schema.ts";
 
 // All of this is additive to SPEC.
 
@@ -27,22 +27,14 @@ export type StartResendRequest = Static<typeof StartResendRequest>;
 
 export const Resend = object("Deliveries that are sent again, each as a new manual delivery with the same body.", {
   id: uuid("The resend."),
-  state: oneOf(
-    RESEND_STATES,
-    "`running`; `finished`: all of them are on their way or have ended; `stopped`: no more are sent.",
-  ),
-  stopReason: orNull(
-    oneOf(
-      RESEND_STOP_REASONS,
-      "`asked`: an admin stopped it; `disabled`: the endpoint was paused or disabled; null where it wasn't stopped.",
-    ),
-  ),
+  state: refTo({ ResendState }, "How it stands."),
+  stopReason: refOrNull({ ResendStopReason }, "Why it was stopped; null where it wasn't."),
   startedAtUtc: time("When it was started."),
   startedBy: orNull(text("Who started it: a name, or the subject of a token without one; null where it has neither.")),
   endedAtUtc: orNull(time("When it finished or was stopped; null while it runs.")),
   stoppedBy: orNull(text("Who stopped it; null where no admin did.")),
   filter: object("What was asked for.", {
-    eventType: listOf(eventType, "Only these events; all where it is empty."),
+    eventType: listOf(refTo({ EventType }), "Only these events; all where it is empty."),
     statusCode: listOf(httpStatus("An HTTP status."), "Only these statuses; all where it is empty."),
     from: orNull(time("Only deliveries created at this time or later; null for no limit.")),
     to: orNull(time("Only deliveries created before this time; null for no limit.")),

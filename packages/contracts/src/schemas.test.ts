@@ -1,5 +1,6 @@
 import { existsSync, readFileSync } from "node:fs";
 import { expect, test } from "@jest/globals";
+import { oneOf, orNull } from "./json-schema.ts";
 import { DEFAULT_API_LIMITS } from "./limits.ts";
 import { apiSchemas, type Schema } from "./schemas.ts";
 
@@ -17,21 +18,27 @@ test("every API schema and every field of it says what it is", () => {
   const isReference = (schema: Schema) => "$ref" in schema;
   for (const [name, schema] of Object.entries(schemas)) {
     expect([name, schema.description]).toEqual([name, expect.stringMatching(/\.$/)]);
-    for (const [field, property] of Object.entries(schema.properties as Record<string, Schema>)) {
+    for (const [field, property] of Object.entries((schema.properties ?? {}) as Record<string, Schema>)) {
       if (!isReference(property))
         expect([name, field, property.description]).toEqual([name, field, expect.any(String)]);
     }
   }
 });
 
-test("a field that may be null says so with its type, and a closed list with null among its values", () => {
-  const { disabledReason, disabledAtUtc, onResume } = schemas.EndpointDetails.properties as Record<string, Schema>;
-  expect(disabledReason).toMatchObject({ type: ["string", "null"], enum: ["paused", "failures", null] });
+test("a field that may be null says so with its type, or beside the schema that it refers to", () => {
+  const { disabledReason, disabledAtUtc } = schemas.EndpointDetails.properties as Record<string, Schema>;
   expect(disabledAtUtc).toMatchObject({ type: ["string", "null"], format: "date-time", pattern: "Z$" });
-  expect(onResume).toMatchObject({
-    type: ["object", "null"],
-    required: ["parked", "missedEvents", "missedEventsIsMinimum"],
-  });
+  expect(disabledReason?.anyOf).toEqual([{ $ref: "#/components/schemas/DisabledReason" }, { type: "null" }]);
+  expect(orNull(oneOf(["a"], "A."))).toEqual({ type: ["string", "null"], enum: ["a", null], description: "A." });
+});
+
+test("every closed list and every object has a name, so that a generated client has one type for each", () => {
+  const unnamed = Object.entries(schemas).flatMap(([name, { properties }]) =>
+    Object.entries(properties ?? {})
+      .filter(([, field]) => /"(?:enum|properties)":/.test(JSON.stringify(field)))
+      .map(([field]) => `${name}.${field}`),
+  );
+  expect(unnamed).toEqual([]);
 });
 
 test("what clients may leave out is not required, and the bounds are the service's settings", () => {

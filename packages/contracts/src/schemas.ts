@@ -9,13 +9,21 @@ import {
   WebhookDeliverySummary,
 } from "./deliveries.ts";
 import { ChangedSettings, EndpointChange, EndpointChangePage, EndpointChangeQuery } from "./endpoint-changes.ts";
-import { EndpointDetails, EndpointOverview, FailedAttempt, HourOfDeliveries } from "./endpoint-overview.ts";
+import {
+  EndpointDetails,
+  EndpointOverview,
+  FailedAttempt,
+  HourOfDeliveries,
+  ResumePreview,
+  UnfinishedDeliveries,
+} from "./endpoint-overview.ts";
+import * as enums from "./enums.ts";
 import { EndpointDelivery, EventDetails, EventListItem, EventPage, EventQuery } from "./event-search.ts";
 import type { Schema } from "./json-schema.ts";
 import { DEFAULT_API_LIMITS } from "./limits.ts";
 import { FieldProblem, Problem } from "./problems.ts";
 import { Resend, ResendPage, ResendPreview, ResendPreviewQuery, ResendQuery, StartResendRequest } from "./resends.ts";
-import { type ApiLimits, EventTypeInfo, SessionInfo } from "./session.ts";
+import { type ApiLimits, EventTypeInfo, ServiceLimits, SessionInfo } from "./session.ts";
 import {
   CheckWebhookResponse,
   DeleteWebhookRequest,
@@ -51,6 +59,8 @@ const components = {
   EndpointDetails,
   HourOfDeliveries,
   FailedAttempt,
+  UnfinishedDeliveries,
+  ResumePreview,
   EndpointChange,
   ChangedSettings,
   EndpointChangePage,
@@ -62,9 +72,11 @@ const components = {
   ResendQuery,
   StartResendRequest,
   SessionInfo,
+  ServiceLimits,
   EventTypeInfo,
   Problem,
   FieldProblem,
+  ...enums,
 };
 
 /** The names of the management API's schemas, as its OpenAPI document has them. */

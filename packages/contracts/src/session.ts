@@ -1,5 +1,6 @@
 import type { Static, TObject } from "typebox";
-import { count, eventType, flag, listOf, object, orNull, text, time } from "./json-schema.ts";
+import { EventType } from "./enums.ts";
+import { count, flag, listOf, object, orNull, refTo, text, time } from "./json-schema.ts";
 
 const apiLimits = {
   nameCharacters: count("Longest name of an endpoint."),
@@ -11,6 +12,14 @@ const apiLimits = {
 /** Sizes and counts that the management API refuses to go beyond: characters are Unicode code points, bytes those of UTF-8. */
 export type ApiLimits = Static<TObject<typeof apiLimits>>;
 
+export const ServiceLimits = object("Sizes, counts and times of this service.", {
+  ...apiLimits,
+  maxAttempts: count("Attempts that a delivery gets."),
+  disableAfterFailures: count("Failures in a row that disable an endpoint."),
+  attemptTimeoutMs: count("How long one attempt may take."),
+  retentionDays: count("How long finished deliveries are kept."),
+});
+
 /** What a page needs before it shows anything. Additive to SPEC. */
 export const SessionInfo = object("Who calls, what they may do, and what this service allows.", {
   subject: text("The token's subject."),
@@ -20,20 +29,14 @@ export const SessionInfo = object("Who calls, what they may do, and what this se
   mayDelete: flag("May delete, which needs no entitlement."),
   missing: listOf(text("What, in words."), "What stands between the caller and managing; empty where nothing does."),
   expiresAtUtc: time("When the token ends."),
-  limits: object("Sizes, counts and times.", {
-    ...apiLimits,
-    maxAttempts: count("Attempts that a delivery gets."),
-    disableAfterFailures: count("Failures in a row that disable an endpoint."),
-    attemptTimeoutMs: count("How long one attempt may take."),
-    retentionDays: count("How long finished deliveries are kept."),
-  }),
+  limits: refTo({ ServiceLimits }),
   headerPrefix: text("First part of the names of the headers that receivers get."),
 });
 export type SessionInfo = Static<typeof SessionInfo>;
 
 /** Additive to SPEC. */
 export const EventTypeInfo = object("One of the events that an endpoint can subscribe to.", {
-  name: eventType,
+  name: refTo({ EventType }, "Its exact name."),
   emittedWhen: text("When it is emitted."),
   remark: orNull(text("What one should know before subscribing to it.")),
   sample: text("A payload such as receivers get, as JSON text."),

@@ -1,6 +1,7 @@
 import { type Static, Type } from "typebox";
 import { WebhookDeliverySummary } from "./deliveries.ts";
-import { count, eventType, flag, listOf, object, orNull, refTo, text, uuid } from "./json-schema.ts";
+import { EventType } from "./enums.ts";
+import { count, flag, listOf, object, orNull, refTo, text, uuid } from "./json-schema.ts";
 import { RECENT_DELIVERIES } from "./limits.ts";
 import { FieldProblem } from "./problems.ts";
 import type { ApiLimits } from "./session.ts";
@@ -15,7 +16,7 @@ export const endpoint = {
   url: text("Absolute HTTPS URL of the receiver."),
   enabled: flag("The Active flag."),
   consecutiveFailures: count("Failed attempts since the last success."),
-  events: listOf(eventType, "Names of the events that are sent to it."),
+  events: listOf(refTo({ EventType }), "Names of the events that are sent to it."),
   version: version("Opaque Base64. Changes whenever the endpoint's configuration does, automatic disabling included."),
 };
 
@@ -77,7 +78,7 @@ export function saveSchemas(limits: ApiLimits) {
       }),
     ),
     events: listOf(
-      eventType,
+      refTo({ EventType }),
       "Names of the events to send, at least one. There are no wildcards. A repeated name counts once.",
       { minItems: 1 },
     ),
@@ -95,10 +96,7 @@ export function saveSchemas(limits: ApiLimits) {
       description: "The fields of a create or edit that are known so far.",
     }),
     DeliverRequest: object("A payload to send to one endpoint.", {
-      eventType: Type.Unsafe<Static<typeof eventType>>({
-        ...eventType,
-        description: "An event that the endpoint is subscribed to.",
-      }),
+      eventType: refTo({ EventType }, "An event that the endpoint is subscribed to."),
       payloadJson: text(
         `Valid JSON as text, at most ${limits.payloadBytes} bytes of UTF-8. It is signed and sent as it is, byte for ` +
           "byte, without an envelope.",

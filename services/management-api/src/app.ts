@@ -57,7 +57,7 @@ export function createApp({ config, database, requestAttempt, clock, log, regist
   app.enable("case sensitive routing");
   // The answers are small, and pages poll them: a hash of each, for a 304, would cost more than it saves.
   app.disable("etag");
-  app.use(observe({ log, registry }), securityHeaders, compressReads);
+  app.use(observe({ log, registry }), securityHeaders(config.PUBLIC_ORIGIN), compressReads);
   app.use(
     config.BASE_PATH + API_PREFIX,
     apiRouter({

@@ -35,7 +35,7 @@ const ownSettings = {
     type: "string",
     pattern: "^https?://[^/]+$",
     description:
-      "Where browsers see the admin page, as https://herald.example.com. Needed where a proxy changes the Host header.",
+      "Where browsers see the admin page, as https://herald.example.com. Needed where a proxy changes the Host header. Where it is https, browsers are told to use nothing else for a year (HSTS).",
   },
   ADMIN_UI_DIR: {
     type: "string",

@@ -200,6 +200,13 @@ describe("without sign-in links and without a built page", () => {
     expect(((await response.json()) as { detail: string }).detail).toMatch(/isn't built.*pnpm build/);
   });
 
+  test("where the public origin is https, every answer tells browsers to use nothing else", async () => {
+    for (const path of ["/administration/integrations", "/openapi.json", "/nothing"]) {
+      const { headers } = await fetch(plain.origin + path);
+      expect(headers.get("strict-transport-security")).toBe("max-age=31536000");
+    }
+  });
+
   test("where a public origin is set, only that Origin matches", async () => {
     const post = async (origin: string) =>
       await fetch(`${plain.origin}/api/organization/integration-operations/webhooks`, {

@@ -166,6 +166,8 @@ describe("headers", () => {
         "x-frame-options": "DENY",
         "cross-origin-resource-policy": "same-origin",
       });
+      // Only where the public origin is https.
+      expect(response.headers).not.toHaveProperty("strict-transport-security");
       expect(response.headers).not.toHaveProperty("x-powered-by");
       expect(response.headers).not.toHaveProperty("access-control-allow-origin");
     }

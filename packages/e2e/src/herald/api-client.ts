@@ -42,6 +42,22 @@ interface ApiClientOptions {
 /** How long a call may take: longer than the API waits for a dispatcher's answer, or for PostgreSQL. */
 const TIMEOUT_MS = 45_000;
 
+/** The token of an admin who may do everything in the organization. */
+export async function adminToken(organizationId: string): Promise<string> {
+  const claims = {
+    organization_id: organizationId,
+    permissions: ["integrations.view", "integrations.manage"],
+    subscription: "active",
+    modules: ["administration"],
+    entitlements: ["integrations"],
+  };
+  return await new SignJWT(claims)
+    .setProtectedHeader({ alg: "HS256" })
+    .setSubject("admin-of-tests")
+    .setExpirationTime("365d")
+    .sign(new TextEncoder().encode(JWT_SECRET));
+}
+
 /**
  * @param apiUrl where the management API listens, without a path; asked for each call where it may move
  * @param options `keepAlive` leaves connections open, which a service that is to stop has to wait for; `untilAvailable`
@@ -52,17 +68,7 @@ export async function apiClient(
   organizationId: string = randomUUID(),
   { keepAlive = false, untilAvailable = false, timeoutMs = TIMEOUT_MS }: ApiClientOptions = {},
 ): Promise<ApiClient> {
-  const token = await new SignJWT({
-    organization_id: organizationId,
-    permissions: ["integrations.view", "integrations.manage"],
-    subscription: "active",
-    modules: ["administration"],
-    entitlements: ["integrations"],
-  })
-    .setProtectedHeader({ alg: "HS256" })
-    .setSubject("admin-of-tests")
-    .setExpirationTime("365d")
-    .sign(new TextEncoder().encode(JWT_SECRET));
+  const token = await adminToken(organizationId);
   const address = typeof apiUrl === "string" ? () => apiUrl : apiUrl;
 
   const call = <T>(method: string, path: string, body?: object) => send<T>(method, `/webhooks${path}`, body);

@@ -1,6 +1,6 @@
 import type { Request } from "express";
 import { ProblemError } from "../problems/problem-error.ts";
-import { type Access, type Missing, missingFor } from "./access.ts";
+import { type Access, type Missing, missingFor, permissionsFor } from "./access.ts";
 import { type Caller, callerOf } from "./caller.ts";
 import { assertSameOrigin, findCredentials } from "./credentials.ts";
 import type { AuthenticationConfig } from "./settings.ts";
@@ -34,17 +34,23 @@ export function authenticator(
     }
     const caller = callerOf(await verifyToken(credentials.token), config);
     if (credentials.kind === "cookie") assertSameOrigin(request, config.PUBLIC_ORIGIN);
-    if (access !== null) assertNothingMissing(missingFor(access, caller, config.AUTH_REQUIRED_MODULE));
+    if (access !== null) assertNothingMissing(missingFor(access, caller, config.AUTH_REQUIRED_MODULE), access);
     return caller;
   };
 }
 
-function assertNothingMissing(missing: Missing[]): void {
+function assertNothingMissing(missing: Missing[], access: Access): void {
   const [first] = missing;
   if (first === undefined) return;
   const names = missing.map(({ what }) => what);
   throw new ProblemError(first.code, {
     detail: `This needs what the caller lacks: ${names.join(", ")}. Ask the organization's administrator.`,
     missing: names,
+    // Only a permission is for the client to mend, by a token that holds it (RFC 6750 3.1).
+    ...(first.code === "permission_missing" && {
+      headers: {
+        "WWW-Authenticate": `Bearer error="insufficient_scope", scope="${permissionsFor(access).join(" ")}"`,
+      },
+    }),
   });
 }

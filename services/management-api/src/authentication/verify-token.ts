@@ -1,11 +1,11 @@
 import type { Clock } from "@herald/common/runtime/clock";
-import { errors, type JWTPayload, type JWTVerifyOptions, jwtVerify } from "jose";
+import { errors, type JWTPayload, type JWTVerifyOptions, type JWTVerifyResult, jwtVerify } from "jose";
 import { ProblemError } from "../problems/problem-error.ts";
 import { KeyServerError, type Keys, keysOf } from "./keys.ts";
 import type { AuthenticationConfig } from "./settings.ts";
 
 /**
- * Verifies a token's signature, times, issuer, audience and subject.
+ * Verifies a token's signature, type, times, issuer, audience and subject.
  *
  * @returns its claims
  * @throws ProblemError `token_expired`, `token_invalid` (saying why) or `key_server_unavailable`
@@ -29,13 +29,25 @@ export function tokenVerifier(config: AuthenticationConfig, clock: Clock): Verif
       ...(config.AUTH_AUDIENCE && { audience: config.AUTH_AUDIENCE }),
     };
     try {
-      const claims = await verify(token, keys, options);
-      assertUsable(claims);
-      return claims;
+      const { payload, protectedHeader } = await verify(token, keys, options);
+      if (!isAccessToken(protectedHeader.typ)) {
+        throw new errors.JWTClaimValidationFailed("a token of another type", payload, "typ");
+      }
+      assertUsable(payload);
+      return payload;
     } catch (error) {
       throw problemOf(error);
     }
   };
+}
+
+/** What an access token may call itself (RFC 9068); many providers call all of their tokens JWT, or don't say. */
+const ACCESS_TOKEN_TYPES: ReadonlySet<string> = new Set(["at+jwt", "jwt"]);
+
+/** Tokens that the same keys sign for other ends, such as `logout+jwt`, give no access. */
+function isAccessToken(typ: unknown): boolean {
+  if (typ === undefined) return true;
+  return typeof typ === "string" && ACCESS_TOKEN_TYPES.has(typ.toLowerCase().replace(/^application\//, ""));
 }
 
 /** The last second that a time of four digits for the year can say. A token that ends later ends never. */
@@ -48,17 +60,15 @@ function assertUsable(claims: JWTPayload): void {
   if (claim !== undefined) throw new errors.JWTClaimValidationFailed(`unusable ${claim}`, claims, claim);
 }
 
-async function verify(token: string, keys: Keys, options: JWTVerifyOptions): Promise<JWTPayload> {
+async function verify(token: string, keys: Keys, options: JWTVerifyOptions): Promise<JWTVerifyResult> {
   try {
-    const { payload } = await jwtVerify(token, keys.keyOf, options);
-    return payload;
+    return await jwtVerify(token, keys.keyOf, options);
   } catch (error) {
     if (!(error instanceof errors.JWKSMultipleMatchingKeys)) throw error;
     // The token names no key, and several keys fit.
     for await (const key of error) {
       try {
-        const { payload } = await jwtVerify(token, key, options);
-        return payload;
+        return await jwtVerify(token, key, options);
       } catch (failure) {
         if (!(failure instanceof errors.JWSSignatureVerificationFailed)) throw failure;
       }
@@ -86,6 +96,7 @@ function whyInvalid(error: Error): string {
     if (error.claim === "aud") return "The token was made for another audience.";
     if (error.claim === "iss") return "The token was made by another issuer.";
     if (error.claim === "nbf") return "The token isn't valid yet.";
+    if (error.claim === "typ") return "The token's typ is not that of an access token (at+jwt, JWT or none).";
     return `The token's claim ${error.claim} is missing or not valid.`;
   }
   if (error instanceof errors.JWSSignatureVerificationFailed) return "The token's signature doesn't match.";

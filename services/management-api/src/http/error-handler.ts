@@ -32,9 +32,8 @@ export function errorHandler({ log, signInUrl }: { log: Log; signInUrl?: string 
   };
 }
 
-/** RFC 6750: an error is named only where a token was sent. Of a 403, only a missing permission is for the client to mend. */
+/** RFC 6750: an error is named only where a token was sent. */
 function challengeOf({ code, status }: ProblemError): string | undefined {
-  if (code === "permission_missing") return 'Bearer error="insufficient_scope"';
   if (status !== 401) return undefined;
   return code === "token_invalid" || code === "token_expired" ? 'Bearer error="invalid_token"' : "Bearer";
 }

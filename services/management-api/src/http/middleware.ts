@@ -62,10 +62,17 @@ export const SECURITY_HEADERS = {
   "X-Frame-Options": "DENY",
 } as const;
 
-export const securityHeaders: RequestHandler = (_request, response, next) => {
-  response.set(SECURITY_HEADERS);
-  next();
-};
+/** A year, as browsers' own lists ask for. Other hosts of the domain aren't Herald's to speak for. */
+const HTTPS_ONLY = { "Strict-Transport-Security": "max-age=31536000" };
+
+/** @param publicOrigin where browsers see the service; where it is https, they are told to use nothing else (RFC 6797) */
+export function securityHeaders(publicOrigin: string | undefined): RequestHandler {
+  const headers = { ...SECURITY_HEADERS, ...(publicOrigin?.startsWith("https:") && HTTPS_ONLY) };
+  return (_request, response, next) => {
+    response.set(headers);
+    next();
+  };
+}
 
 const SMALLEST_COMPRESSED_BYTES = 1_024;
 

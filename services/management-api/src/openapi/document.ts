@@ -249,7 +249,10 @@ function headersOf(status: number, codes: ProblemCode[], allow: string): Headers
       return { "WWW-Authenticate": textHeader("How to authenticate (RFC 6750).") };
     case 403:
       return {
-        "WWW-Authenticate": textHeader("`insufficient_scope`, where the token lacks a permission (RFC 6750).", false),
+        "WWW-Authenticate": textHeader(
+          "`insufficient_scope` with the permissions that are needed as `scope`, where the token lacks one (RFC 6750).",
+          false,
+        ),
       };
     case 405:
       return { Allow: textHeader(`What this address takes: \`${allow}\`. Other methods get this answer.`) };

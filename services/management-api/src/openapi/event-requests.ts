@@ -1,6 +1,5 @@
 import { sharedSettings } from "@herald/common/config/common-settings";
 import type { HeaderSettings } from "@herald/common/security/attempt-headers";
-import { EVENT_TYPES } from "@herald/contracts";
 import { businessEventSchema, type Schema } from "@herald/contracts/schemas";
 import { eventTypes } from "../event-types.ts";
 
@@ -21,7 +20,7 @@ export const EventPayload: Schema = {
   required: ["id", "type", "occurredAtUtc", "entityType", "entityId", "data"],
   properties: {
     ...shared,
-    type: { type: "string", enum: EVENT_TYPES, description: "The event's name." },
+    type: { $ref: "#/components/schemas/EventType", description: "The event's name." },
     occurredAtUtc: {
       ...occurredAtUtc,
       format: "date-time",

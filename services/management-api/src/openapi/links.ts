@@ -6,19 +6,37 @@ export interface Link {
   description: string;
   /** By name, each a runtime expression of OpenAPI. */
   parameters: Record<string, string>;
+  /** Its fields by name, each a runtime expression. */
+  requestBody?: Record<string, string>;
 }
 
-const endpointFrom = (id: string): Record<string, Link> => ({
-  endpoint: { operationId: "readWebhook", description: "The endpoint in full.", parameters: { id } },
-  edit: { operationId: "editWebhook", description: "Edits the endpoint.", parameters: { id } },
-  delete: { operationId: "deleteWebhook", description: "Deletes the endpoint.", parameters: { id } },
-  deliver: { operationId: "deliverManually", description: "Sends a payload to the endpoint.", parameters: { id } },
-  deliveries: { operationId: "listDeliveries", description: "The endpoint's history.", parameters: { id } },
-  export: { operationId: "exportDeliveries", description: "The endpoint's history as a file.", parameters: { id } },
-});
+/** @param at where an endpoint stands in an answer's body, as a JSON pointer */
+function endpointAt(at: string): Record<string, Link> {
+  const expression = (field: string) => `$response.body#${at}/${field}`;
+  const settings = ["name", "url", "enabled", "events", "version"].map((field) => [field, expression(field)]);
+  const parameters = { id: expression("id") };
+  return {
+    endpoint: { operationId: "readWebhook", description: "The endpoint in full.", parameters },
+    edit: {
+      operationId: "editWebhook",
+      description: "Edits the endpoint: its settings as they are, to be changed, and its version.",
+      parameters,
+      requestBody: Object.fromEntries(settings),
+    },
+    delete: {
+      operationId: "deleteWebhook",
+      description: "Deletes the endpoint.",
+      parameters,
+      requestBody: { version: expression("version") },
+    },
+    deliver: { operationId: "deliverManually", description: "Sends a payload to the endpoint.", parameters },
+    deliveries: { operationId: "listDeliveries", description: "The endpoint's history.", parameters },
+    export: { operationId: "exportDeliveries", description: "The endpoint's history as a file.", parameters },
+    changes: { operationId: "listChanges", description: "Who changed the endpoint.", parameters },
+  };
+}
 
-const created = endpointFrom("$response.body#/endpoint/id");
-const firstOfList = endpointFrom("$response.body#/0/id");
+const { endpoint: _itself, ...further } = endpointAt("");
 
 const oneDelivery = (deliveryId: string): Record<string, Link> => ({
   delivery: {
@@ -43,10 +61,11 @@ const oneResend = (resendId: string): Record<string, Link> => ({
 
 /** What the success responses lead to. Of a list, the links of its first item stand for those of all. */
 export const LINKS: Partial<Record<OperationId, Record<string, Link>>> = {
-  listWebhooks: firstOfList,
-  listOverviews: firstOfList,
-  createWebhook: created,
-  editWebhook: created,
+  listWebhooks: endpointAt("/0"),
+  listOverviews: endpointAt("/0"),
+  createWebhook: endpointAt("/endpoint"),
+  editWebhook: endpointAt("/endpoint"),
+  readWebhook: further,
   deliverManually: oneDelivery("$response.body#/id"),
   listResends: {
     ...oneResend("$response.body#/resends/0/id"),

@@ -95,7 +95,7 @@ function schemaSection(name: string, schema: Schema): Html {
   return html`<section id="schema-${name}">
 <h3>${name}</h3>
 <p>${prose(String(schema.description ?? ""))}</p>
-${fieldsTable(schema)}
+${schema.properties ? fieldsTable(schema) : html`<p>${typeOf(schema)}</p>`}
 </section>
 `;
 }

@@ -1,5 +1,6 @@
 import { insertEvent, insertResend } from "@herald/testkit/harness/rows";
 import { describe, expect, test } from "@jest/globals";
+import { permissionsFor } from "../../src/authentication/access.ts";
 import { type OperationId, operations } from "../../src/operations.ts";
 import { create, settings } from "../support/endpoints.ts";
 import { ISSUER, type TokenOptions, token } from "../support/tokens.ts";
@@ -188,7 +189,11 @@ describe.each(Object.keys(callers))("caller with %s", (name) => {
       if (expected === "ok" || expected.startsWith("404")) return;
       const lacksPermission = response.body.code === "permission_missing";
       if (response.status === 401 || lacksPermission) {
-        expect(response.headers["www-authenticate"]).toMatch(lacksPermission ? /insufficient_scope/ : /^Bearer/);
+        const access = operations[operation].access;
+        const scope = access === null ? [] : permissionsFor(access);
+        expect(response.headers["www-authenticate"]).toMatch(
+          lacksPermission ? `Bearer error="insufficient_scope", scope="${scope.join(" ")}"` : /^Bearer/,
+        );
       }
       // A caller who isn't allowed has changed nothing.
       expect((await owner.get("/webhooks")).body).toMatchObject([{ id: endpoint.id, version: endpoint.version }]);

@@ -171,6 +171,12 @@ const forged: Record<string, () => string> = {
   "a payload that is no JSON": () => token({ alg: "RS256", kid: "rsa" }, rs256, "{"),
   "the last of two ends": () =>
     token({ alg: "RS256", kid: "rsa" }, rs256, JSON.stringify(claims()).replace(/\}$/, `,"exp":${now - 60}}`)),
+  ...Object.fromEntries(
+    ["logout+jwt", "application/dpop+jwt", "secevent+jwt", "id_token", "", 7, null, ["JWT"]].map((typ) => [
+      `typ ${JSON.stringify(typ)}`,
+      () => token({ alg: "RS256", kid: "rsa", typ }, rs256),
+    ]),
+  ),
   "a megabyte": () => token({ alg: "RS256", kid: "rsa", x: "x".repeat(1024 * 1024) }, signedByAttacker),
 };
 
@@ -186,6 +192,9 @@ test("§5.1 a token that isn't forged passes, so the table of forgeries can fail
   for (const way of ["keys of a server", "a public key"] as const) {
     expect(await verifiers[way](good)).toMatchObject({ sub: "user-1" });
     await verifiers[way](token({ alg: "RS256", kid: "rsa", typ: "at+jwt", jku: attackersUrl }, rs256));
+    for (const typ of ["JWT", "jwt", "AT+JWT", "application/at+jwt"]) {
+      await verifiers[way](token({ alg: "RS256", kid: "rsa", typ }, rs256));
+    }
     await verifiers[way](token({ alg: "RS256", kid: "rsa" }, rs256, claims({ aud: ["other", AUDIENCE] })));
     await verifiers[way](token({ alg: "RS256", kid: "rsa" }, rs256, claims({ exp: 253_402_300_799 })));
   }

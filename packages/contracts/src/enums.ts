@@ -1,0 +1,67 @@
+import { EVENT_TYPES } from "./event-types.ts";
+import { FAILURE_KINDS } from "./failure-kinds.ts";
+import { oneOf } from "./json-schema.ts";
+import {
+  CHANGE_KINDS,
+  CHANGED_BY,
+  DELIVERY_STATES,
+  NO_DELIVERY_REASONS,
+  OUTCOMES,
+  RESEND_STATES,
+  RESEND_STOP_REASONS,
+} from "./vocabulary.ts";
+
+// The closed lists of the management API. Each has a name in its OpenAPI document, so that a client that is generated from
+// it has one type for each, wherever it stands.
+
+export const EventType = oneOf(EVENT_TYPES, "An event's exact name.");
+
+export const DeliveryState = oneOf(
+  DELIVERY_STATES,
+  "`pending`: an attempt is due, now or later; `parked`: set aside because the endpoint is disabled; `succeeded` and " +
+    "`exhausted`: nothing more happens.",
+);
+
+export const Outcome = oneOf(
+  OUTCOMES,
+  "`succeeded`; `waiting` (no attempt so far); `failing` (failed so far, may be attempted again); `exhausted`.",
+);
+
+export const FailureKind = oneOf(
+  FAILURE_KINDS,
+  "Why an attempt failed, for programs. For `http_status` see `statusCode`. Kinds may be added: treat one that you don't " +
+    "know as `other`.",
+);
+
+export const DisabledReason = oneOf(
+  ["paused", "failures"],
+  "`paused` by an admin, or disabled by Herald after `failures`.",
+);
+
+export const ChangeKind = oneOf(
+  CHANGE_KINDS,
+  "`created`; `paused` and `resumed`, perhaps with other settings; `disabled` by Herald, after failures; `resent`: " +
+    "no setting, but deliveries that an admin had sent again; `edited`: anything else.",
+);
+
+export const ChangedBy = oneOf(
+  CHANGED_BY,
+  "`admin`: on the page or by the API; `operator`: by a command of whoever runs Herald; `herald`: Herald itself.",
+);
+
+export const ResendState = oneOf(
+  RESEND_STATES,
+  "`running`; `finished`: all of them are on their way or have ended; `stopped`: no more are sent.",
+);
+
+export const ResendStopReason = oneOf(
+  RESEND_STOP_REASONS,
+  "`asked`: an admin stopped it; `disabled`: the endpoint was paused or disabled.",
+);
+
+const reasons = Object.keys(NO_DELIVERY_REASONS) as (keyof typeof NO_DELIVERY_REASONS)[];
+
+export const NoDeliveryReason = oneOf(
+  reasons,
+  `Why an endpoint has no delivery of an event. ${reasons.map((each) => `\`${each}\`: ${NO_DELIVERY_REASONS[each]}`).join(" ")}`,
+);

@@ -1,0 +1,28 @@
+"""Texts of Herald's own formats, for what a regular expression can't say of them: a public host, JSON, a name that can be seen."""
+
+import base64
+import json
+import string
+
+import schemathesis
+from hypothesis import strategies as st
+
+label = st.text(alphabet=string.ascii_lowercase + string.digits, min_size=1, max_size=20)
+# Letters that show as nothing.
+fillers = "\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0"
+seen = st.characters(exclude_categories=("C", "Zl", "Zp"), exclude_characters=fillers)
+json_value = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    lambda inner: st.lists(inner, max_size=5) | st.dictionaries(st.text(), inner, max_size=5),
+    max_leaves=10,
+)
+
+FORMATS = {
+    "webhook-name": st.builds(str.__add__, st.sampled_from(string.ascii_letters), st.text(seen, max_size=199)),
+    "webhook-url": st.builds("https://{}.example.com/{}".format, label, label),
+    "json-text": json_value.map(json.dumps),
+    "endpoint-version": st.integers(0, 2**63 - 1).map(lambda n: base64.b64encode(n.to_bytes(8, "big")).decode()),
+    "delivery-cursor": st.uuids().map(lambda id: base64.urlsafe_b64encode(id.bytes).decode().rstrip("=")),
+}
+for name, strategy in FORMATS.items():
+    schemathesis.openapi.format(name, strategy)

@@ -1,0 +1,155 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { EVENT_TYPES } from "@herald/contracts";
+import { STACK_TIMEOUT_MS } from "@herald/testkit/harness/stack-client";
+import { afterAll, expect, test } from "@jest/globals";
+import { adminToken } from "../../../src/herald/api-client.ts";
+import { type ServiceProcess, startServiceProcess } from "../../../src/herald/processes.ts";
+import { heraldSettings } from "../../../src/herald/settings.ts";
+import { BUILD_TIMEOUT_MS } from "../../../src/receivers/output.ts";
+import { useTestEnvironment } from "../../journeys/test-environment.ts";
+import { findings, pythonPackages } from "./tools.ts";
+
+const HERE = fileURLToPath(new URL("./", import.meta.url));
+const PREFIX = "/api/organization/integration-operations";
+/** Some four minutes, and much more on a slow machine. */
+const TIMEOUT_MS = STACK_TIMEOUT_MS + 4 * BUILD_TIMEOUT_MS;
+
+/** So much of the OpenAPI document as this test reads. */
+interface Document {
+  paths: Record<string, Record<string, { operationId: string; parameters?: Parameter[] }>>;
+}
+
+interface Parameter {
+  name: string;
+  in: string;
+  schema: object;
+  example?: string;
+}
+
+const environment = useTestEnvironment({ dispatcher: false, publisher: false });
+const folder = mkdtempSync(join(tmpdir(), "herald-schemathesis-"));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+test(
+  "schemathesis finds no server error, and nothing beyond the OpenAPI document, in any operation",
+  async () => {
+    const { python, env, commands } = await pythonPackages(join(HERE, "schemathesis.txt"));
+    const history = await makeHistory();
+    const api = await startApi();
+    try {
+      const origin = `http://127.0.0.1:${api.port}`;
+      const served = await fetch(`${origin}/openapi.json`, { headers: { connection: "close" } });
+      const document = (await served.json()) as Document;
+      const file = join(folder, "openapi.json");
+      writeFileSync(file, JSON.stringify(withKnownIds(document, history)));
+
+      const command = [join(commands, "schemathesis"), "--config-file", join(HERE, "schemathesis.toml"), "run", file];
+      const { code, stdout, stderr } = await findings(python, [...command, "--url", origin + PREFIX, "--no-color"], {
+        cwd: folder,
+        env: {
+          ...env,
+          PYTHONPATH: `${env.PYTHONPATH}:${HERE}`,
+          PYTHONDONTWRITEBYTECODE: "1",
+          SCHEMATHESIS_HOOKS: "formats",
+          TOKEN: await adminToken(environment.api.organizationId),
+        },
+      });
+      if (code !== 0) throw new Error(`schemathesis found something (exit code ${code}):\n${stdout}${stderr}`);
+
+      // Requests that were all refused would show nothing.
+      const requests = await servedRequests(api);
+      const succeeded = new Set(requests.filter(({ status }) => status < 300).map(({ operation }) => operation));
+      const operations = Object.values(document.paths).flatMap((methods) => Object.values(methods));
+      expect(operations.map(({ operationId }) => operationId).filter((id) => !succeeded.has(id))).toEqual([]);
+      expect(requests.reduce((sum, { count }) => sum + count, 0)).toBeGreaterThan(2_000);
+      expect(requests.filter(({ status }) => status >= 500)).toEqual([]);
+    } finally {
+      await api.stop();
+    }
+  },
+  TIMEOUT_MS,
+);
+
+/** Ids that exist, by the path parameter that takes them. */
+type KnownIds = Partial<Record<string, string[]>>;
+
+interface History {
+  known: KnownIds;
+  /** Where an operation takes others, so that what one does to an endpoint leaves those of the others as they are. */
+  byOperation: Partial<Record<string, KnownIds>>;
+}
+
+/** Makes endpoints with deliveries of each kind by a whole Herald, whose other services then end: nothing more is sent. */
+async function makeHistory(): Promise<History> {
+  const { api, emitter, herald, receiver } = environment;
+  await herald.startPublisher();
+  await herald.startDispatcher();
+  const subscribed = [...EVENT_TYPES];
+  const create = async (name: string) => (await api.create({ name, url: receiver.url, events: subscribed })).endpoint;
+  const [billing, payroll, deletable] = [await create("Billing"), await create("Payroll"), await create("Deletable")];
+  await emitter.emit(environment.event());
+  await receiver.received(3);
+  await api.deliver(billing.id, "WorkItemCompleted", '{"ping": true}');
+  receiver.answerWith({ status: 500, body: "sorry" });
+  const failing = environment.event();
+  await emitter.emit(failing);
+  await receiver.received(7);
+  await environment.settled();
+  await api.edit(payroll.id, { enabled: false });
+  await herald.stopAdditional();
+
+  const { deliveries } = await api.read<{ deliveries: { id: string }[] }>(`/${billing.id}/deliveries`);
+  const { events } = await api.find(`entityId=${failing.entityId}`);
+  const [ids, key] = [deliveries.map(({ id }) => id), events.map((event) => event.key)];
+  return {
+    known: { id: [billing.id, payroll.id], deliveryId: ids, key },
+    byOperation: {
+      editWebhook: { id: [payroll.id] },
+      deleteWebhook: { id: [deletable.id] },
+      deliverManually: { id: [billing.id] },
+      readDelivery: { id: [billing.id] },
+    },
+  };
+}
+
+/** As a process of its own, so that its metrics say what it served. */
+function startApi(): Promise<ServiceProcess> {
+  return startServiceProcess("management-api", {
+    ...heraldSettings(environment.servers),
+    WRITES_PER_MINUTE: "1000000",
+    MANUAL_DELIVERIES_PER_MINUTE: "1000000",
+    MAX_ENDPOINTS: "10000",
+    // Nobody makes attempts.
+    MANUAL_DELIVERY_TIMEOUT_MS: "100",
+  });
+}
+
+/** Puts ids that exist beside the random ones that path parameters take: of those the API knows none. */
+function withKnownIds(document: Document, { known, byOperation }: History): Document {
+  const copy = structuredClone(document);
+  for (const { operationId, parameters = [] } of Object.values(copy.paths).flatMap((each) => Object.values(each))) {
+    const ids: KnownIds = { ...known, ...byOperation[operationId] };
+    for (const parameter of parameters) {
+      const own = parameter.in === "path" ? ids[parameter.name] : undefined;
+      if (own === undefined) continue;
+      parameter.example = own[0] ?? "";
+      parameter.schema = { anyOf: [{ type: "string", enum: own }, parameter.schema] };
+    }
+  }
+  return copy;
+}
+
+async function servedRequests({
+  operationsUrl,
+}: ServiceProcess): Promise<{ operation: string; status: number; count: number }[]> {
+  const metrics = await (await fetch(`${operationsUrl}/metrics`, { headers: { connection: "close" } })).text();
+  const line = /^herald_api_request_duration_seconds_count\{(.*)\} (\d+)$/gm;
+  return [...metrics.matchAll(line)].map(([, labels = "", count]) => ({
+    operation: /operation="(\w+)"/.exec(labels)?.[1] ?? "",
+    status: Number(/status="(\d+)"/.exec(labels)?.[1]),
+    count: Number(count),
+  }));
+}
