@@ -1,5 +1,5 @@
 import { type Static, Type } from "typebox";
-import { eventType, flag, listOf, object, oneOf, orNull, refOrNull, refTo, text, time } from "./json-schema.ts";
+import { count, eventType, flag, listOf, object, oneOf, orNull, refOrNull, refTo, text, time } from "./json-schema.ts";
 import { CHANGE_KINDS, CHANGED_BY } from "./vocabulary.ts";
 import { version } from "./webhooks.ts";
 
@@ -14,12 +14,12 @@ export const ChangedSettings = object("The settings that a change touched; of a 
 export type ChangedSettings = Static<typeof ChangedSettings>;
 
 export const EndpointChange = object("A change of an endpoint's settings.", {
-  version: version("The endpoint's version that the change made."),
+  version: version("The endpoint's version that the change made; of a resend, the version at that time."),
   changedAtUtc: time("When it was made."),
   kind: oneOf(
     CHANGE_KINDS,
-    "`created`; `paused` and `resumed`, perhaps with other settings; `disabled` by Herald, after failures; `edited`: " +
-      "anything else.",
+    "`created`; `paused` and `resumed`, perhaps with other settings; `disabled` by Herald, after failures; `resent`: " +
+      "no setting, but deliveries that an admin had sent again; `edited`: anything else.",
   ),
   changedBy: oneOf(
     CHANGED_BY,
@@ -30,6 +30,7 @@ export const EndpointChange = object("A change of an endpoint's settings.", {
   before: refOrNull({ ChangedSettings }, "As they were before; null for a creation."),
   after: refTo({ ChangedSettings }),
   secretReplaced: flag("Whether the signing secret was replaced. No secret is ever kept here."),
+  resent: orNull(count("How many deliveries there were to send again; null where `kind` isn't `resent`.")),
 });
 export type EndpointChange = Static<typeof EndpointChange>;
 
@@ -41,5 +42,5 @@ export type EndpointChangePage = Static<typeof EndpointChangePage>;
 
 export const EndpointChangeQuery = object("Query parameters of an endpoint's changes.", {
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 100, default: 50, description: "Changes to answer with." })),
-  cursor: Type.Optional(text("`nextCursor` of the part before.", { format: "endpoint-version" })),
+  cursor: Type.Optional(text("`nextCursor` of the part before.", { format: "change-cursor" })),
 });

@@ -1,6 +1,6 @@
 import { type Static, Type } from "typebox";
 import { DeliveryListItem } from "./deliveries.ts";
-import { eventType, listOf, object, oneOf, orNull, refOrNull, refTo, text, time, uuid } from "./json-schema.ts";
+import { cursor, eventType, listOf, object, oneOf, orNull, refOrNull, refTo, text, time, uuid } from "./json-schema.ts";
 import { NO_DELIVERY_REASONS, type NoDeliveryReason } from "./vocabulary.ts";
 
 // All of this is additive to SPEC.
@@ -50,7 +50,7 @@ export const EventPage = object("A part of what a search found, newest first.", 
     { EndpointDelivery },
     "Where `deliveryId` is that of a manual delivery: the delivery, since it is of no event. Else null.",
   ),
-  nextCursor: orNull(text("Send it as `cursor` for the next part; null where there is none.")),
+  nextCursor: orNull(cursor("Send it as `cursor` for the next part; null where there is none.")),
 });
 export type EventPage = Static<typeof EventPage>;
 
@@ -61,6 +61,6 @@ export const EventQuery = object(
     entityId: Type.Optional(uuid("The entity that events are about.")),
     deliveryId: Type.Optional(uuid("A delivery, of the event or by hand.")),
     limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 20, default: 10, description: "Events to answer with." })),
-    cursor: Type.Optional(text("`nextCursor` of the part before.", { format: "delivery-cursor" })),
+    cursor: Type.Optional(cursor("`nextCursor` of the part before.")),
   },
 );

@@ -14,6 +14,7 @@ const endpointFrom = (id: string): Record<string, Link> => ({
   delete: { operationId: "deleteWebhook", description: "Deletes the endpoint.", parameters: { id } },
   deliver: { operationId: "deliverManually", description: "Sends a payload to the endpoint.", parameters: { id } },
   deliveries: { operationId: "listDeliveries", description: "The endpoint's history.", parameters: { id } },
+  export: { operationId: "exportDeliveries", description: "The endpoint's history as a file.", parameters: { id } },
 });
 
 const created = endpointFrom("$response.body#/endpoint/id");
@@ -27,6 +28,19 @@ const oneDelivery = (deliveryId: string): Record<string, Link> => ({
   },
 });
 
+const oneResend = (resendId: string): Record<string, Link> => ({
+  resend: {
+    operationId: "readResend",
+    description: "How far the resend is.",
+    parameters: { id: "$request.path.id", resendId },
+  },
+  stop: {
+    operationId: "stopResend",
+    description: "Stops the resend.",
+    parameters: { id: "$request.path.id", resendId },
+  },
+});
+
 /** What the success responses lead to. Of a list, the links of its first item stand for those of all. */
 export const LINKS: Partial<Record<OperationId, Record<string, Link>>> = {
   listWebhooks: firstOfList,
@@ -34,6 +48,15 @@ export const LINKS: Partial<Record<OperationId, Record<string, Link>>> = {
   createWebhook: created,
   editWebhook: created,
   deliverManually: oneDelivery("$response.body#/id"),
+  listResends: {
+    ...oneResend("$response.body#/resends/0/id"),
+    next: {
+      operationId: "listResends",
+      description: "The next part, where `nextCursor` isn't null.",
+      parameters: { id: "$request.path.id", cursor: "$response.body#/nextCursor" },
+    },
+  },
+  startResend: oneResend("$response.body#/id"),
   listChanges: {
     next: {
       operationId: "listChanges",

@@ -2,6 +2,7 @@ import type { AddressRules } from "@herald/common/security/address-rules";
 import { checkEndpointUrl } from "@herald/common/security/url-policy";
 import { type ApiLimits, isTime } from "@herald/contracts";
 import { parseCursor } from "../deliveries/cursor.ts";
+import { parseChangeCursor } from "../endpoints/change-cursor.ts";
 import { parseVersion } from "../endpoints/version.ts";
 
 /** What is wrong with a text: a code for programs, a detail for people. */
@@ -29,9 +30,13 @@ export function apiFormats(limits: ApiLimits, addresses: AddressRules): Record<s
             detail: "This is no version that Herald gave out: use the endpoint's as it was read.",
           }
         : null,
-    "delivery-cursor": (text) =>
-      parseCursor(text) === null
+    "change-cursor": (text) =>
+      parseChangeCursor(text) === null
         ? { code: "not_a_cursor", detail: "This is no cursor that Herald gave out: use nextCursor as it was read." }
+        : null,
+    cursor: (text) =>
+      parseCursor(text) === null
+        ? { code: "not_a_cursor", detail: "This is no cursor that Herald gave out: use a cursor as it was read." }
         : null,
   };
 }
