@@ -1,17 +1,6 @@
 import { type Static, type TProperties, Type } from "typebox";
 import { EventType } from "./enums.ts";
-import {
-  count,
-  httpStatus,
-  listOf,
-  object,
-  oneOf,
-  organizationId,
-  orNull,
-  text,
-  time,
-  uuid,
-} from "./json-schema.ts";
+import { count, httpStatus, listOf, object, oneOf, organizationId, orNull, text, time, uuid } from "./json-schema.ts";
 import type { NoticeType } from "./vocabulary.ts";
 
 const noticeAttempt = object("An attempt of the run of failures behind a notice.", {

@@ -1,7 +1,19 @@
 import { type Static, Type } from "typebox";
 import { historyFilter } from "./deliveries.ts";
 import { EventType, ResendState, ResendStopReason } from "./enums.ts";
-import { count, cursor, httpStatus, listOf, object, orNull, refOrNull, refTo, text, time, uuid } from "./json-schema.ts";
+import {
+  count,
+  cursor,
+  httpStatus,
+  listOf,
+  object,
+  orNull,
+  refOrNull,
+  refTo,
+  text,
+  time,
+  uuid,
+} from "./json-schema.ts";
 
 // All of this is additive to SPEC.
 

@@ -16,8 +16,8 @@ import { Panel } from "../../common/page/Panel.tsx";
 import { DeliveryDrawer } from "../delivery/DeliveryDrawer.tsx";
 import css from "./Deliveries.module.css";
 import { DeliveryFilterBar } from "./DeliveryFilterBar.tsx";
-import { ExportMenu } from "./ExportMenu.tsx";
 import { DeliveryTable } from "./DeliveryTable.tsx";
+import { ExportMenu } from "./ExportMenu.tsx";
 import { mergeHead } from "./merge-head.ts";
 
 const DayChart = lazy(() => import("./DayChart.tsx"));
