@@ -16,11 +16,13 @@ grant execute on function id_of(bytea, bytea), event_key(text, uuid, timestamptz
   to herald_api, herald_publisher, herald_dispatcher;
 grant execute on function make_partitions(date), drop_partitions(date, integer) to herald_publisher;
 
--- The management API keeps endpoints, makes deliveries by hand, and tells publishers whom to catch up and what to erase. What
+-- The management API keeps endpoints, makes deliveries by hand, and tells publishers whom to catch up, what to send again and what to erase. What
 -- publishers and dispatchers have written it reads.
 grant select, insert, update, delete on webhook_endpoint, catch_up to herald_api;
-grant insert on erasure to herald_api;
+grant insert on erasure, notice to herald_api;
 grant select, insert on endpoint_change to herald_api;
+grant select, insert on resend to herald_api;
+grant update (state, stop_reason, stopped_by, ended_at, due_at) on resend to herald_api;
 grant select, insert on delivery, due to herald_api;
 grant select, insert, update, delete on idempotency_key to herald_api;
 grant select on business_event, attempt, dispatcher to herald_api;
@@ -33,8 +35,13 @@ grant select, delete on delivery_attempt, business_event_rest, delivery_rest, de
 grant select on attempt to herald_publisher;
 grant select, update, delete on catch_up, erasure to herald_publisher;
 grant select, delete on endpoint_change to herald_publisher;
-grant select, delete on notice to herald_publisher;
+grant select, delete on resend to herald_publisher;
+grant update (cursor_id, state, stop_reason, ended_at, due_at) on resend to herald_publisher;
+-- They tell of events that they reject, and of what dispatchers gave up.
+grant select, insert, delete on notice to herald_publisher;
 grant update (publish_at) on notice to herald_publisher;
+grant select, delete on exhaustion to herald_publisher;
+grant select, insert, update, delete on digest to herald_publisher;
 -- To tell how long the oldest transaction of any user has held back vacuum.
 grant pg_read_all_stats to herald_publisher;
 
@@ -51,4 +58,4 @@ grant update (state, attempt_count, attempted_at, duration_ms, status_code, erro
     traceparent)
   on delivery to herald_dispatcher;
 grant insert on delivery_attempt to herald_dispatcher;
-grant insert on notice, endpoint_change to herald_dispatcher;
+grant insert on notice, exhaustion, endpoint_change to herald_dispatcher;

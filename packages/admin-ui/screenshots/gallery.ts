@@ -88,6 +88,7 @@ const shots: Shot[] = [
   { name: "resume", place: () => webhook("disabled"), act: (page) => button(page, "Resume…") },
   { name: "pause", place: () => webhook("healthy"), act: (page) => button(page, "Pause…") },
   { name: "menu", place: () => webhook("healthy"), act: (page) => button(page, "More actions") },
+  { name: "menu-export", place: () => webhook("healthy"), act: (page) => button(page, "Export") },
   {
     name: "delete",
     place: () => webhook("healthy"),

@@ -5,6 +5,7 @@ import { doctorCommand } from "./doctor/doctor-command.ts";
 import { endpointsCommand } from "./endpoints/endpoints-command.ts";
 import { eventsCommand } from "./events/events-command.ts";
 import { findCommand } from "./find/find-command.ts";
+import { assertSafe } from "./judged-settings.ts";
 import { lagCommand } from "./lag-command.ts";
 import { migrateCommand } from "./migrate-command.ts";
 import { createProgress } from "./progress.ts";
@@ -34,7 +35,8 @@ ${Object.entries(commands)
   .join("\n")}
 
 It reads the same environment variables as the services: DATABASE_URL, DATABASE_CA_FILE, AMQP_URL, AMQP_CA_FILE,
-BROKER_NAMESPACE, SECRET_KEYS, DATABASE_TIMEOUT_SECONDS, ENDPOINT_CONCURRENCY, PUBLICATION_WINDOW_DAYS; doctor reads those that it judges too, and
+BROKER_NAMESPACE, SECRET_KEYS, DATABASE_TIMEOUT_SECONDS, ENDPOINT_CONCURRENCY, PUBLICATION_WINDOW_DAYS, and HERALD_ENV and ALLOW_PLAINTEXT: it
+refuses what is not safe in production; doctor reads those that it judges too, and
 those of the relay are in its help. A value that holds a secret may also come from a file that <NAME>_FILE names.
 
 Exit code: 0 done, 1 failed or faults found, 2 wrong arguments, 78 settings that can't be used.
@@ -68,6 +70,8 @@ export async function herald(args: readonly string[], context: CommandContext): 
   });
   const ticking = setInterval(progress.tick, TICK_MS);
   try {
+    // The doctor tells it as findings.
+    if (command !== doctorCommand) assertSafe(context.environment);
     await command.run(rest, {
       ...context,
       progress: progress.say,

@@ -99,3 +99,17 @@ test.each([
   expect(stderr).toContain(host);
   expect(stderr).not.toContain("do-not-show");
 });
+
+test("a herald command refuses in production all that is not safe, at once, and shows no secret", async () => {
+  const { code, stderr } = await callHerald(["rotate-keys"], {
+    HERALD_ENV: "production",
+    DATABASE_URL: "postgresql://herald:do-not-show@db.example.com/herald",
+    AMQP_URL: "amqp://do-not-show:do-not-show@127.0.0.1",
+    SECRET_KEYS: `k1:${Buffer.alloc(32).toString("base64")}`,
+  });
+  expect(code).toBe(78);
+  for (const name of ["DATABASE_URL", "AMQP_URL", "SECRET_KEYS"]) {
+    expect(stderr).toContain(`${name} is not safe with HERALD_ENV=production`);
+  }
+  expect(stderr).not.toContain("do-not-show");
+});

@@ -45,6 +45,7 @@ beforeAll(async () => {
 });
 
 const settings = () => ({
+  HERALD_ENV: "development",
   OUTBOX_DATABASE_URL: db.url,
   OUTBOX_TABLE: TABLE,
   AMQP_URL: broker.url,

@@ -11,11 +11,14 @@ export interface Outcome {
   stderr: string;
 }
 
+/** Servers of tests have passwords that anybody can guess, and secrets that are not random. */
+const DEVELOPMENT = { HERALD_ENV: "development" };
+
 /** Runs the built command as an operator would, with these environment variables and no others. */
 export async function runHerald(args: readonly string[], environment: Record<string, string> = {}): Promise<Outcome> {
   const main = join(projectFolder(), "packages", "cli", "dist", "main.js");
   const child = spawn(process.execPath, [main, ...args], {
-    env: { PATH: process.env.PATH, ...environment },
+    env: { PATH: process.env.PATH, ...DEVELOPMENT, ...environment },
     stdio: ["ignore", "pipe", "pipe"],
     timeout: 10 * 60_000,
   });
@@ -40,7 +43,7 @@ export async function callHerald(
   const texts = { stdout: "", stderr: "" };
   const code = await herald(args, {
     ...more,
-    environment,
+    environment: { ...DEVELOPMENT, ...environment },
     stdout: (text) => {
       texts.stdout += typeof text === "string" ? text : Buffer.from(text).toString("utf8");
     },

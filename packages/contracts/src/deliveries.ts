@@ -1,6 +1,20 @@
 import { type Static, Type } from "typebox";
 import { DeliveryState, EventType, FailureKind, Outcome } from "./enums.ts";
-import { count, flag, httpStatus, listOf, object, orNull, refOrNull, refTo, text, time, uuid } from "./json-schema.ts";
+import {
+  count,
+  cursor,
+  flag,
+  httpStatus,
+  listOf,
+  object,
+  orNull,
+  refOrNull,
+  refTo,
+  text,
+  time,
+  uuid,
+} from "./json-schema.ts";
+import { EXPORT_FORMATS } from "./vocabulary.ts";
 
 const summary = {
   id: uuid("The delivery; kept across retries and sent as the delivery-id header."),
@@ -42,7 +56,7 @@ export const DeliveryPage = object("A part of an endpoint's history, newest firs
     "May be fewer than asked for, and even none, while `nextCursor` says that there is more.",
     { maxItems: 100 },
   ),
-  nextCursor: orNull(text("Send it as `cursor` for the next part; null where the history ends.")),
+  nextCursor: orNull(cursor("Send it as `cursor` for the next part; null where the history ends.")),
 });
 export type DeliveryPage = Static<typeof DeliveryPage>;
 
@@ -76,17 +90,14 @@ export type DeliveryAttemptInfo = Static<typeof DeliveryAttemptInfo>;
 
 export const DeliveryDetails = object("A delivery with what was sent and what came of each attempt.", {
   ...listItem,
+  resendOf: orNull(uuid("The delivery that this one sends again; null where it is no part of a resend.")),
   body: text("The request body, character for character."),
   attempts: listOf(refTo({ DeliveryAttemptInfo }), "Oldest first."),
 });
 export type DeliveryDetails = Static<typeof DeliveryDetails>;
 
-export const DeliveryQuery = object("Query parameters of an endpoint's history.", {
-  limit: Type.Optional(
-    Type.Integer({ minimum: 1, maximum: 100, default: 50, description: "Deliveries to answer with." }),
-  ),
-  cursor: Type.Optional(text("`nextCursor` of the part before.", { format: "delivery-cursor" })),
-  outcome: Type.Optional(listOf(refTo({ Outcome }), "Only these; may be repeated.")),
+/** What narrows a history, and what is sent again of it. */
+export const historyFilter = {
   eventType: Type.Optional(listOf(refTo({ EventType }), "Only these events; may be repeated.")),
   statusCode: Type.Optional(
     listOf(
@@ -94,9 +105,52 @@ export const DeliveryQuery = object("Query parameters of an endpoint's history."
       "Only deliveries whose latest attempt ended with this status, 503 for network errors and timeouts; may be repeated.",
     ),
   ),
+  from: Type.Optional(text("Created at this time or later.", { format: "date-time" })),
+  to: Type.Optional(text("Created before this time.", { format: "date-time" })),
+};
+
+const filters = {
+  outcome: Type.Optional(listOf(refTo({ Outcome }), "Only these; may be repeated.")),
+  ...historyFilter,
   eventId: Type.Optional(uuid("Only the delivery of the event with this id. Manual deliveries are of no event.")),
   entityId: Type.Optional(uuid("Only deliveries of events about this entity. Manual deliveries are of no event.")),
   deliveryId: Type.Optional(uuid("Only this delivery.")),
-  from: Type.Optional(text("Created at this time or later.", { format: "date-time" })),
-  to: Type.Optional(text("Created before this time.", { format: "date-time" })),
+};
+
+export const DeliveryQuery = object("Query parameters of an endpoint's history.", {
+  limit: Type.Optional(
+    Type.Integer({ minimum: 1, maximum: 100, default: 50, description: "Deliveries to answer with." }),
+  ),
+  cursor: Type.Optional(cursor("`nextCursor` of the part before.")),
+  ...filters,
 });
+
+export const DeliveryExportQuery = object("Query parameters of an export of an endpoint's history.", {
+  format: Type.Optional(
+    Type.Enum(EXPORT_FORMATS, {
+      type: "string",
+      default: "ndjson",
+      description: "`ndjson`: a JSON object a line; `csv`: a table (RFC 4180).",
+    }),
+  ),
+  bodies: Type.Optional(
+    Type.Boolean({ default: false, description: "With the body of each delivery, character for character." }),
+  ),
+  cursor: Type.Optional(
+    cursor(
+      "`cursor` of the last row that arrived whole: the export goes on behind it. The other parameters have to be the same.",
+    ),
+  ),
+  ...filters,
+});
+
+export const DeliveryExportRow = object("A delivery in an export.", {
+  ...listItem,
+  body: Type.Optional(
+    orNull(
+      text("The request body, character for character; there with `bodies=true`. Null where it is no longer kept."),
+    ),
+  ),
+  cursor: cursor("Send it as `cursor`, and the export goes on behind this delivery."),
+});
+export type DeliveryExportRow = Static<typeof DeliveryExportRow>;

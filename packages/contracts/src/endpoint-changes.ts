@@ -1,6 +1,6 @@
 import { type Static, Type } from "typebox";
 import { ChangedBy, ChangeKind, EventType } from "./enums.ts";
-import { flag, listOf, object, orNull, refOrNull, refTo, text, time } from "./json-schema.ts";
+import { count, flag, listOf, object, orNull, refOrNull, refTo, text, time } from "./json-schema.ts";
 import { version } from "./webhooks.ts";
 
 // All of this is additive to SPEC.
@@ -14,7 +14,7 @@ export const ChangedSettings = object("The settings that a change touched; of a 
 export type ChangedSettings = Static<typeof ChangedSettings>;
 
 export const EndpointChange = object("A change of an endpoint's settings.", {
-  version: version("The endpoint's version that the change made."),
+  version: version("The endpoint's version that the change made; of a resend, the version at that time."),
   changedAtUtc: time("When it was made."),
   kind: refTo({ ChangeKind }, "What happened."),
   changedBy: refTo({ ChangedBy }, "Who made it."),
@@ -23,6 +23,7 @@ export const EndpointChange = object("A change of an endpoint's settings.", {
   before: refOrNull({ ChangedSettings }, "As they were before; null for a creation."),
   after: refTo({ ChangedSettings }),
   secretReplaced: flag("Whether the signing secret was replaced. No secret is ever kept here."),
+  resent: orNull(count("How many deliveries there were to send again; null where `kind` isn't `resent`.")),
 });
 export type EndpointChange = Static<typeof EndpointChange>;
 
@@ -34,5 +35,5 @@ export type EndpointChangePage = Static<typeof EndpointChangePage>;
 
 export const EndpointChangeQuery = object("Query parameters of an endpoint's changes.", {
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 100, default: 50, description: "Changes to answer with." })),
-  cursor: Type.Optional(text("`nextCursor` of the part before.", { format: "endpoint-version" })),
+  cursor: Type.Optional(text("`nextCursor` of the part before.", { format: "change-cursor" })),
 });

@@ -1,7 +1,15 @@
 import { EVENT_TYPES } from "./event-types.ts";
 import { FAILURE_KINDS } from "./failure-kinds.ts";
 import { oneOf } from "./json-schema.ts";
-import { CHANGE_KINDS, CHANGED_BY, DELIVERY_STATES, NO_DELIVERY_REASONS, OUTCOMES } from "./vocabulary.ts";
+import {
+  CHANGE_KINDS,
+  CHANGED_BY,
+  DELIVERY_STATES,
+  NO_DELIVERY_REASONS,
+  OUTCOMES,
+  RESEND_STATES,
+  RESEND_STOP_REASONS,
+} from "./vocabulary.ts";
 
 // The closed lists of the management API. Each has a name in its OpenAPI document, so that a client that is generated from
 // it has one type for each, wherever it stands.
@@ -32,13 +40,23 @@ export const DisabledReason = oneOf(
 
 export const ChangeKind = oneOf(
   CHANGE_KINDS,
-  "`created`; `paused` and `resumed`, perhaps with other settings; `disabled` by Herald, after failures; `edited`: " +
-    "anything else.",
+  "`created`; `paused` and `resumed`, perhaps with other settings; `disabled` by Herald, after failures; `resent`: " +
+    "no setting, but deliveries that an admin had sent again; `edited`: anything else.",
 );
 
 export const ChangedBy = oneOf(
   CHANGED_BY,
   "`admin`: on the page or by the API; `operator`: by a command of whoever runs Herald; `herald`: Herald itself.",
+);
+
+export const ResendState = oneOf(
+  RESEND_STATES,
+  "`running`; `finished`: all of them are on their way or have ended; `stopped`: no more are sent.",
+);
+
+export const ResendStopReason = oneOf(
+  RESEND_STOP_REASONS,
+  "`asked`: an admin stopped it; `disabled`: the endpoint was paused or disabled.",
 );
 
 const reasons = Object.keys(NO_DELIVERY_REASONS) as (keyof typeof NO_DELIVERY_REASONS)[];

@@ -1,7 +1,7 @@
 import { type Static, Type } from "typebox";
 import { DeliveryListItem } from "./deliveries.ts";
 import { EventType, NoDeliveryReason } from "./enums.ts";
-import { listOf, object, orNull, refOrNull, refTo, text, time, uuid } from "./json-schema.ts";
+import { cursor, listOf, object, orNull, refOrNull, refTo, text, time, uuid } from "./json-schema.ts";
 
 // All of this is additive to SPEC.
 
@@ -43,7 +43,7 @@ export const EventPage = object("A part of what a search found, newest first.", 
     { EndpointDelivery },
     "Where `deliveryId` is that of a manual delivery: the delivery, since it is of no event. Else null.",
   ),
-  nextCursor: orNull(text("Send it as `cursor` for the next part; null where there is none.")),
+  nextCursor: orNull(cursor("Send it as `cursor` for the next part; null where there is none.")),
 });
 export type EventPage = Static<typeof EventPage>;
 
@@ -54,6 +54,6 @@ export const EventQuery = object(
     entityId: Type.Optional(uuid("The entity that events are about.")),
     deliveryId: Type.Optional(uuid("A delivery, of the event or by hand.")),
     limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 20, default: 10, description: "Events to answer with." })),
-    cursor: Type.Optional(text("`nextCursor` of the part before.", { format: "delivery-cursor" })),
+    cursor: Type.Optional(cursor("`nextCursor` of the part before.")),
   },
 );

@@ -3,6 +3,7 @@ export type { BusinessEvent, EventData, EventPayload, FieldChange } from "./busi
 export type {
   DeliveryAttemptInfo,
   DeliveryDetails,
+  DeliveryExportRow,
   DeliveryListItem,
   DeliveryPage,
   WebhookDeliverySummary,
@@ -23,9 +24,10 @@ export { FAILURE_KINDS, type FailureKind } from "./failure-kinds.ts";
 export { type EventFault, eventFaults, type Judgement, type JudgeOptions, judgeEvent } from "./judge-event.ts";
 export { DEFAULT_API_LIMITS, MAX_EVENT_BYTES, RECENT_DELIVERIES } from "./limits.ts";
 export type { Hint, HintedDelivery, ManualReply, ManualRequest } from "./messages.ts";
-export type { Notice, NoticeAttempt } from "./notices.ts";
+export type { EndpointNotice, Notice, NoticeAttempt, RejectedEvent } from "./notices.ts";
 export type { PageProduct } from "./page.ts";
 export type { FieldProblem, Problem } from "./problems.ts";
+export type { Resend, ResendPage, ResendPreview, StartResendRequest } from "./resends.ts";
 export { isOrganizationId, isTime, isUtcTime, isUuid, ORGANIZATION_ID_PATTERN, ORGANIZATION_ID_RULE } from "./rules.ts";
 export type { ApiLimits, EventTypeInfo, SessionInfo } from "./session.ts";
 export {
@@ -34,12 +36,16 @@ export {
   type ChangedBy,
   type ChangeKind,
   type DeliveryState,
+  EXPORT_FORMATS,
+  type ExportFormat,
   NO_DELIVERY_REASONS,
   NOTICE_TYPES,
   type NoDeliveryReason,
   type NoticeType,
   OUTCOMES,
   type Outcome,
+  type ResendState,
+  type ResendStopReason,
 } from "./vocabulary.ts";
 export type {
   CheckWebhookRequest,

@@ -14,6 +14,8 @@ export const count = (description: string, bounds: { minimum?: number; maximum?:
 export const uuid = (description: string) => text(description, { format: "uuid" });
 export const time = (description: string) => text(description, { format: "date-time", pattern: "Z$" });
 export const httpStatus = (description: string) => count(description, { minimum: 100, maximum: 999 });
+/** Where a list goes on: opaque to clients, who send it as they got it. */
+export const cursor = (description: string) => text(description, { format: "cursor" });
 export const organizationId = text("Whose it is. Compared exactly.", { pattern: ORGANIZATION_ID_PATTERN });
 
 export function oneOf<const Value extends string>(values: readonly Value[], description: string): TUnsafe<Value> {

@@ -1,6 +1,7 @@
-import { type Static, Type } from "typebox";
+import { type Static, type TProperties, Type } from "typebox";
+import { EventType } from "./enums.ts";
 import { count, httpStatus, listOf, object, oneOf, organizationId, orNull, text, time, uuid } from "./json-schema.ts";
-import { NOTICE_TYPES } from "./vocabulary.ts";
+import type { NoticeType } from "./vocabulary.ts";
 
 const noticeAttempt = object("An attempt of the run of failures behind a notice.", {
   deliveryId: uuid("As in the delivery-id header."),
@@ -11,31 +12,119 @@ const noticeAttempt = object("An attempt of the run of failures behind a notice.
   errorSummary: orNull(text("Why it failed.")),
 });
 
-/**
- * What Herald tells the product about an endpoint's health, so that the product can tell the organization's admins.
- * It is published at least once: one that comes twice has the same id. Notices of an endpoint may come out of order.
- * Fields may be added: consumers tolerate those that they don't know.
- */
-export const noticeSchema = Type.Object(
+const head = {
+  id: uuid("The notice. UUIDs of version 7: those of later notices are greater."),
+  occurredAtUtc: time("When it happened."),
+  reason: text("In words, for a person.", { minLength: 1 }),
+};
+
+const about = {
+  ...head,
+  organizationId,
+  endpoint: object("As it was configured then. It may have been edited or deleted since.", {
+    id: uuid("The endpoint."),
+    name: text("What people call the endpoint.", { minLength: 1 }),
+    origin: text(
+      "Scheme, host and port of the receiver's URL. The rest of the URL often holds a token; the API shows it to the organization's admins.",
+      { format: "uri", pattern: "^https:" },
+    ),
+  }),
+};
+
+const run = {
+  consecutiveFailures: count("How many attempts in a row had failed.", { minimum: 1 }),
+  attempts: listOf(
+    noticeAttempt,
+    "Those attempts, oldest first; without those whose history was erased before the notice was published.",
+  ),
+};
+
+const author = object("Who did it.", {
+  changedBy: oneOf(
+    ["admin", "operator"],
+    "`admin`: on the page or by the API; `operator`: by a command of whoever runs Herald.",
+  ),
+  name: orNull(text("The admin's name, as the token said it; null where it said none, and for an operator.")),
+  subject: orNull(text("The subject of the admin's token; null for an operator.")),
+});
+
+function noticeOf<const Kind extends NoticeType, Properties extends TProperties>(
+  type: Kind,
+  description: string,
+  properties: Properties,
+) {
+  return object(description, {
+    type: Type.Literal(type, { description: "What the notice says; its routing key too." }),
+    ...properties,
+  });
+}
+
+const eventRejected = noticeOf(
+  "event.rejected",
+  "An event broke the contract and was set aside: for whoever emits. Nothing of its data is told. At least once, and one that is told again may have another id.",
   {
-    id: uuid("The notice. UUIDs of version 7: those of later notices are greater."),
-    type: oneOf(NOTICE_TYPES, "What the notice says; its routing key too."),
-    occurredAtUtc: time("When it happened."),
-    organizationId,
-    endpoint: object("As it was configured then. It may have been edited or deleted since.", {
-      id: uuid("The endpoint."),
-      name: text("What people call the endpoint.", { minLength: 1 }),
-      url: text("The receiver's URL.", { format: "uri", pattern: "^https:" }),
-    }),
-    reason: text("In words, for a person.", { minLength: 1 }),
-    consecutiveFailures: count("How many attempts in a row had failed.", { minimum: 1 }),
-    attempts: listOf(
-      noticeAttempt,
-      "Those attempts, oldest first; without those whose history was erased before the notice was published.",
+    ...head,
+    organizationId: orNull(text("Whose event it was; null where that can't be read.", { minLength: 1 })),
+    eventId: orNull(uuid("The event, or the first one of several; null where that can't be read.")),
+    eventType: orNull(EventType),
+    events: count(
+      "For how many events the notice stands: those of one organization, type and reason that came within about a second. Each is in the queue of rejected events.",
+      { minimum: 1 },
     ),
   },
+);
+
+/**
+ * What Herald tells the product, so that the product can tell an organization's admins, or its own developers.
+ * It is published at least once: one that comes twice has the same id. Notices of an endpoint may come out of order.
+ * Fields and types may be added: consumers tolerate those that they don't know.
+ */
+export const noticeSchema = Type.Union(
+  [
+    noticeOf(
+      "endpoint.failing",
+      "So many attempts in a row failed that a person should look; Herald goes on sending.",
+      {
+        ...about,
+        ...run,
+      },
+    ),
+    noticeOf("endpoint.disabled", "More failed, and Herald sends nothing until an admin resumes the endpoint.", {
+      ...about,
+      ...run,
+    }),
+    noticeOf("endpoint.recovered", "An endpoint that was told to be failing has taken a delivery.", {
+      ...about,
+      ...run,
+    }),
+    noticeOf(
+      "endpoint.exhausted",
+      "Deliveries were given up after their last attempt. At most one an hour for an endpoint.",
+      {
+        ...about,
+        deliveries: count("How many, since the last notice of this type.", { minimum: 1 }),
+        firstAtUtc: time("When the last attempt of the first of them began."),
+        lastAtUtc: time("When the last attempt of the last of them began."),
+      },
+    ),
+    noticeOf("endpoint.resumed", "An endpoint that was paused or disabled is sent to again.", { ...about, author }),
+    noticeOf(
+      "endpoint.secret_replaced",
+      "The signing secret was replaced; attempts that begin later use the new one.",
+      {
+        ...about,
+        author,
+      },
+    ),
+    noticeOf("endpoint.deleted", "The endpoint was deleted, with its history.", { ...about, author }),
+    eventRejected,
+  ],
   { $id: "https://herald.invalid/schemas/notice.json" },
 );
 
 export type NoticeAttempt = Static<typeof noticeAttempt>;
 export type Notice = Static<typeof noticeSchema>;
+/** Of an endpoint. */
+export type EndpointNotice = Exclude<Notice, { type: "event.rejected" }>;
+/** An event that broke the contract, for whoever emitted it. */
+export type RejectedEvent = Static<typeof eventRejected>;

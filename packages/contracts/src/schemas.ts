@@ -1,6 +1,8 @@
 import {
   DeliveryAttemptInfo,
   DeliveryDetails,
+  DeliveryExportQuery,
+  DeliveryExportRow,
   DeliveryListItem,
   DeliveryPage,
   DeliveryQuery,
@@ -20,6 +22,7 @@ import { EndpointDelivery, EventDetails, EventListItem, EventPage, EventQuery } 
 import type { Schema } from "./json-schema.ts";
 import { DEFAULT_API_LIMITS } from "./limits.ts";
 import { FieldProblem, Problem } from "./problems.ts";
+import { Resend, ResendPage, ResendPreview, ResendPreviewQuery, ResendQuery, StartResendRequest } from "./resends.ts";
 import { type ApiLimits, EventTypeInfo, ServiceLimits, SessionInfo } from "./session.ts";
 import {
   CheckWebhookResponse,
@@ -45,6 +48,8 @@ const components = {
   DeliveryDetails,
   DeliveryAttemptInfo,
   DeliveryQuery,
+  DeliveryExportRow,
+  DeliveryExportQuery,
   EventListItem,
   EventPage,
   EventDetails,
@@ -60,6 +65,12 @@ const components = {
   ChangedSettings,
   EndpointChangePage,
   EndpointChangeQuery,
+  Resend,
+  ResendPage,
+  ResendPreview,
+  ResendPreviewQuery,
+  ResendQuery,
+  StartResendRequest,
   SessionInfo,
   ServiceLimits,
   EventTypeInfo,
@@ -76,7 +87,7 @@ export type SchemaName = keyof typeof components | keyof ReturnType<typeof saveS
  * `#/components/schemas/...`.
  *
  * Some formats are Herald's own. The program that validates requests gives them their meaning; the descriptions say it in
- * words: `webhook-name`, `webhook-url`, `json-text`, `endpoint-version` and `delivery-cursor`.
+ * words: `webhook-name`, `webhook-url`, `json-text`, `endpoint-version`, `cursor` and `change-cursor`.
  */
 export function apiSchemas(limits: ApiLimits = DEFAULT_API_LIMITS): Record<SchemaName, Schema> {
   return { ...components, ...saveSchemas(limits) } as object as Record<SchemaName, Schema>;

@@ -13,18 +13,43 @@ export type DeliveryState = (typeof DELIVERY_STATES)[number];
 export const OUTCOMES = ["succeeded", "waiting", "failing", "exhausted"] as const;
 export type Outcome = (typeof OUTCOMES)[number];
 
+/** How an export of a history is written. */
+export const EXPORT_FORMATS = ["ndjson", "csv"] as const;
+export type ExportFormat = (typeof EXPORT_FORMATS)[number];
+
 /**
  * What a notice can say; its routing key on the exchange `herald.notices`, and its `type`.
  *
  * - `endpoint.failing`: so many attempts in a row failed that a person should look; Herald goes on sending
  * - `endpoint.disabled`: more failed, and Herald stopped sending until an admin resumes the endpoint (SPEC 3.1)
+ * - `endpoint.recovered`: a delivery succeeded after the first of these was told
+ * - `endpoint.exhausted`: deliveries were given up after their last attempt (SPEC 3.2); at most once an hour
+ * - `endpoint.resumed`, `endpoint.secret_replaced`, `endpoint.deleted`: somebody did so
+ * - `event.rejected`: an event broke the contract, and is in the queue of rejected events
  */
-export const NOTICE_TYPES = ["endpoint.failing", "endpoint.disabled"] as const;
+export const NOTICE_TYPES = [
+  "endpoint.failing",
+  "endpoint.disabled",
+  "endpoint.recovered",
+  "endpoint.exhausted",
+  "endpoint.resumed",
+  "endpoint.secret_replaced",
+  "endpoint.deleted",
+  "event.rejected",
+] as const;
 export type NoticeType = (typeof NOTICE_TYPES)[number];
 
-/** What happened to an endpoint's settings. */
-export const CHANGE_KINDS = ["created", "edited", "paused", "resumed", "disabled"] as const;
+/** What happened to an endpoint's settings, or what an admin had sent again to it. */
+export const CHANGE_KINDS = ["created", "edited", "paused", "resumed", "disabled", "resent"] as const;
 export type ChangeKind = (typeof CHANGE_KINDS)[number];
+
+/** How it stands with deliveries that are sent again. */
+export const RESEND_STATES = ["running", "finished", "stopped"] as const;
+export type ResendState = (typeof RESEND_STATES)[number];
+
+/** Why a resend was stopped: an admin `asked` for it, or its endpoint is `disabled`. */
+export const RESEND_STOP_REASONS = ["asked", "disabled"] as const;
+export type ResendStopReason = (typeof RESEND_STOP_REASONS)[number];
 
 /** Who changed them. */
 export const CHANGED_BY = ["admin", "operator", "herald"] as const;

@@ -1,4 +1,4 @@
-import type { BusinessEvent, Hint, ManualReply, ManualRequest, Notice } from "@herald/contracts";
+import type { BusinessEvent, Hint, ManualReply, ManualRequest, Notice, NoticeAttempt } from "@herald/contracts";
 
 // The compiler checks the examples against the contracts' types, and a test against their schemas.
 
@@ -30,7 +30,7 @@ const manualRequest: ManualRequest = { deliveryId: "0199f3a2-8000-7000-8000-0000
 
 const manualReply: ManualReply = { deliveryId: manualRequest.deliveryId, attempted: true };
 
-const attempts: Notice["attempts"] = [1, 2, 3].map((number) => ({
+const attempts: NoticeAttempt[] = [1, 2, 3].map((number) => ({
   deliveryId: manualRequest.deliveryId,
   eventType: "WorkItemCompleted",
   number,
@@ -39,15 +39,60 @@ const attempts: Notice["attempts"] = [1, 2, 3].map((number) => ({
   errorSummary: "receiver answered 500",
 }));
 
-const failing: Notice = {
+const about = {
   id: "0199f3a2-9000-7000-8000-000000000001",
-  type: "endpoint.failing",
   occurredAtUtc: "2026-11-20T09:33:00.120Z",
   organizationId: "org-1",
-  endpoint: { id: endpointId, name: "Billing", url: "https://hooks.example.com/herald" },
-  reason: "3 attempts in a row failed (the latest: receiver answered 500).",
-  consecutiveFailures: 3,
-  attempts,
+  endpoint: { id: endpointId, name: "Billing", origin: "https://hooks.example.com" },
+};
+
+const author = { changedBy: "admin", name: "Ana", subject: "auth0|7" } as const;
+
+const notices: Record<string, Notice> = {
+  "An endpoint is failing": {
+    ...about,
+    type: "endpoint.failing",
+    reason: "3 attempts in a row failed (the latest: receiver answered 500).",
+    consecutiveFailures: 3,
+    attempts,
+  },
+  "An endpoint works again": {
+    ...about,
+    type: "endpoint.recovered",
+    reason: "The endpoint works again: a delivery succeeded after 3 failed attempts in a row.",
+    consecutiveFailures: 3,
+    attempts,
+  },
+  "Deliveries were given up": {
+    ...about,
+    type: "endpoint.exhausted",
+    reason: "2 deliveries were given up, since their last attempts failed too.",
+    deliveries: 2,
+    firstAtUtc: "2026-11-20T09:31:00.000Z",
+    lastAtUtc: "2026-11-20T09:32:00.000Z",
+  },
+  "An endpoint was resumed": {
+    ...about,
+    type: "endpoint.resumed",
+    reason: "The endpoint was resumed by Ana.",
+    author,
+  },
+  "A signing secret was replaced": {
+    ...about,
+    type: "endpoint.secret_replaced",
+    reason: "The signing secret was replaced by Ana: attempts that begin later are signed with the new one.",
+    author,
+  },
+  "An event was rejected": {
+    id: about.id,
+    type: "event.rejected",
+    occurredAtUtc: about.occurredAtUtc,
+    organizationId: "org-1",
+    reason: "/entityId must be a UUID",
+    eventId: businessEvent.id,
+    eventType: "WorkItemCompleted",
+    events: 1,
+  },
 };
 
 const TRACEPARENT = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
@@ -68,5 +113,5 @@ export const examples = {
   hint: [{ name: "An endpoint has work", payload: hint }],
   manualRequest: [{ name: "A manual delivery was made", payload: manualRequest }],
   manualReply: [{ name: "The first attempt was made", payload: manualReply }],
-  notice: [{ name: "An endpoint is failing", payload: failing }],
+  notice: Object.entries(notices).map(([name, payload]) => ({ name, payload })),
 };

@@ -64,7 +64,7 @@ export function asyncApiDocument() {
         "businessEvent",
         "Herald stores the event and fans it out.",
       ),
-      sendNotice: operation("send", "notices", "notice", "An endpoint fails, or was disabled."),
+      sendNotice: operation("send", "notices", "notice", "Something happened that people of the product should know."),
       sendRejectedEvent: operation(
         "send",
         "rejectedEvents",
@@ -130,7 +130,8 @@ export function asyncApiDocument() {
         }),
         notice: message("notice", {
           title: "Notice",
-          summary: "A fact about an endpoint that the product may tell the organization's admins.",
+          summary:
+            "A fact about an endpoint, which the product may tell the organization's admins; or an event that was rejected, for whoever emits.",
           payload: schemaOf(noticeSchema),
         }),
       },

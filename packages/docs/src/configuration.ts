@@ -79,17 +79,21 @@ every problem at once and exits 78. An empty variable counts as absent. \`.env.e
 A secret can also come from a file: \`DATABASE_URL_FILE=/run/secrets/database-url\` instead of \`DATABASE_URL\`. This holds for every
 setting that is marked as a secret below. No log and no error shows a secret.
 
+With \`HERALD_ENV=production\`, which is the default, a program does not start with what is not safe: signing keys that come over http, secrets and
+passwords that can be guessed, tokens without issuer and audience, sign-in links, private networks wider than any that exist, a page
+without TLS, and PostgreSQL or RabbitMQ on another machine without TLS unless \`ALLOW_PLAINTEXT\` says so. \`herald doctor\` finds the same.
+
 Besides the required settings, the management API needs a key that verifies tokens: \`AUTH_JWKS_URL\` or \`AUTH_PUBLIC_KEY\`, with
 \`AUTH_ISSUER\` and \`AUTH_AUDIENCE\`; or \`AUTH_JWT_SECRET\`, for development.
 
-The \`herald\` command reads \`DATABASE_URL\`, \`AMQP_URL\`, \`BROKER_NAMESPACE\` and \`SECRET_KEYS\`, as far as a command needs them, and
-\`herald relay\` settings of its own.
+The \`herald\` command reads \`DATABASE_URL\`, \`AMQP_URL\`, \`BROKER_NAMESPACE\` and \`SECRET_KEYS\`, as far as a command needs them,
+\`HERALD_ENV\` and \`ALLOW_PLAINTEXT\`, and \`herald relay\` settings of its own.
 
 This document is made of the services' own schemas: \`pnpm run docs\` writes it.
 `;
 
 const RELAY_HEAD = `These are the settings of \`herald relay\`, which sends what services write into an [outbox](emitting-events.md#the-outbox). It also reads
-\`AMQP_URL\`, \`AMQP_CA_FILE\`, \`BROKER_NAMESPACE\`, \`HTTP_HOST\`, \`OPERATIONS_PORT\` and \`LOG_LEVEL\`, which mean what they mean to services.`;
+\`AMQP_URL\`, \`AMQP_CA_FILE\`, \`BROKER_NAMESPACE\`, \`HTTP_HOST\`, \`OPERATIONS_PORT\`, \`LOG_LEVEL\`, \`HERALD_ENV\` and \`ALLOW_PLAINTEXT\`, which mean what they mean to services.`;
 
 function table(settings: readonly KnownSetting[], withServices: boolean): string {
   const heads = ["setting", "value", "default", ...(withServices ? ["read by"] : []), "meaning"];

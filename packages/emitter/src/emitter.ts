@@ -1,6 +1,8 @@
 import { NotSentError, openBrokerScope, startPublisher } from "@herald/amqp";
+import { checkExchange } from "./check-exchange.ts";
 import type { EmittedEvent } from "./emitted-event.ts";
 import { encodeEvent, readEventJson } from "./encode-event.ts";
+import { listenForRejections, type RejectionHandler, type RejectionOptions, type Rejections } from "./rejections.ts";
 import { routingKey } from "./routing-key.ts";
 
 export interface EmitterOptions {
@@ -42,9 +44,16 @@ export interface Emitter {
    * @throws as `emit` does
    */
   emitJson(json: string, options?: EmitOptions): Promise<void>;
+  /**
+   * Calls the handler with each event that Herald rejected: of this service, and of every other one, since Herald does not know which
+   * service emitted an event. At least once; the same one has the same event id. It listens until it is closed, or the emitter is.
+   *
+   * @throws Error where the emitter is closed, or the url is not an AMQP URL
+   */
+  onRejected(handle: RejectionHandler, options: RejectionOptions): Rejections;
   /** Whether an event can be sent now; for a readiness check. */
   isReady(): boolean;
-  /** Takes no more, waits for what is under way (`timeoutMs` at most), and disconnects. */
+  /** Takes no more, waits for what is under way (`timeoutMs` at most), ends what listens for rejections, and disconnects. */
   close(): Promise<void>;
 }
 
@@ -65,19 +74,15 @@ export function createEmitter(options: EmitterOptions): Emitter {
     ca,
     outages: { down: (_what, error) => onFailure?.(error), up: () => undefined },
     // Publishing to a missing exchange would close the channel, with every unconfirmed event on it.
-    declare: async (channel) => {
-      await channel.checkExchange(exchange).catch((error: Error & { code?: number }) => {
-        if (error.code !== 404) throw error;
-        const text = `the exchange ${exchange} is not on the broker: start Herald's publisher, which makes it`;
-        throw new Error(text, { cause: error });
-      });
-    },
+    declare: (channel) => checkExchange(channel, exchange),
   });
   const publisher = startPublisher(scope, {
     ...limits,
     onChannelLost: "resend",
     unroutableGraceMs: UNROUTABLE_GRACE_MS,
   });
+
+  const listening = new Set<Rejections>();
 
   /** The same error in words about the event. */
   function notEmitted({ reason, detail }: NotSentError, id: string, type: string): NotSentError {
@@ -105,7 +110,28 @@ export function createEmitter(options: EmitterOptions): Emitter {
       const { event, body } = readEventJson(json);
       await send(event, body, options);
     },
+    onRejected: (handle, { url: ownUrl = url, ...options }) => {
+      if (scope.isClosed()) throw new Error("The emitter has been closed.");
+      const rejections = listenForRejections(handle, {
+        ...options,
+        url: ownUrl,
+        ca,
+        namespace,
+        connectionName,
+        onFailure,
+      });
+      listening.add(rejections);
+      return {
+        ...rejections,
+        close: async () => {
+          listening.delete(rejections);
+          await rejections.close();
+        },
+      };
+    },
     isReady: scope.isReady,
-    close: scope.close,
+    close: async () => {
+      await Promise.all([scope.close(), ...[...listening].map((rejections) => rejections.close())]);
+    },
   };
 }

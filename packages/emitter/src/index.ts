@@ -1,9 +1,10 @@
 export { NotSentError, type NotSentReason } from "@herald/amqp";
-export { ENTITY_TYPES, type EntityType } from "@herald/contracts";
+export { ENTITY_TYPES, type EntityType, type RejectedEvent } from "@herald/contracts";
 export { type EmittedEvent, type NewEvent, newEvent } from "./emitted-event.ts";
 export { createEmitter, type EmitOptions, type Emitter, type EmitterOptions } from "./emitter.ts";
 export { eventJson } from "./encode-event.ts";
 export { type EventProblem, InvalidEventError } from "./errors.ts";
 export { type EntityChange, eventFor } from "./event-for.ts";
+export type { RejectionHandler, RejectionOptions, Rejections } from "./rejections.ts";
 export { routingKey } from "./routing-key.ts";
 export { UUID_NAMESPACE, uuidFor } from "./uuid-for.ts";

@@ -1,4 +1,5 @@
 import { NotSentError } from "@herald/amqp";
+import type { RejectedEvent } from "@herald/contracts";
 import { expect, test } from "@jest/globals";
 import { newEvent } from "./emitted-event.ts";
 import { InvalidEventError } from "./errors.ts";
@@ -42,4 +43,26 @@ test("a recording emitter fails once where the test wants it, and always when it
   expect(emitter.isReady()).toBe(false);
   await expect(emitter.emit(anEvent())).rejects.toMatchObject({ reason: "closed" });
   expect(emitter.emitted).toHaveLength(1);
+});
+
+test("a recording emitter tells the handlers of rejected events what a test says, until they are closed", async () => {
+  const emitter = recordingEmitter();
+  const told: RejectedEvent[] = [];
+  const rejections = emitter.onRejected((rejection) => void told.push(rejection), { queue: "product.rejected" });
+  const { id } = anEvent();
+  await emitter.reject({ eventId: id, reason: "/entityId must be a UUID" });
+  expect(told).toMatchObject([{ type: "event.rejected", eventId: id, reason: "/entityId must be a UUID", events: 1 }]);
+  await rejections.close();
+  expect(rejections.isReady()).toBe(false);
+  await emitter.reject();
+  expect(told).toHaveLength(1);
+});
+
+test("a recording emitter says what a handler of rejected events throws, and has none when it is closed", async () => {
+  const emitter = recordingEmitter();
+  emitter.onRejected(() => Promise.reject(new Error("no mail server")), { queue: "product.rejected" });
+  await expect(emitter.reject()).rejects.toThrow("no mail server");
+  await emitter.close();
+  await emitter.reject();
+  expect(() => emitter.onRejected(() => {}, { queue: "product.rejected" })).toThrow("closed");
 });

@@ -35,7 +35,13 @@ CREATE TYPE "changed_by" AS ENUM ('admin', 'operator', 'herald');
 CREATE TYPE "delivery_state" AS ENUM ('pending', 'succeeded', 'exhausted');
 
 -- CreateEnum
-CREATE TYPE "notice_type" AS ENUM ('endpoint.failing', 'endpoint.disabled');
+CREATE TYPE "notice_type" AS ENUM ('endpoint.failing', 'endpoint.disabled', 'endpoint.recovered', 'endpoint.exhausted', 'endpoint.resumed', 'endpoint.secret_replaced', 'endpoint.deleted', 'event.rejected');
+
+-- CreateEnum
+CREATE TYPE "resend_state" AS ENUM ('running', 'finished', 'stopped');
+
+-- CreateEnum
+CREATE TYPE "resend_stop_reason" AS ENUM ('asked', 'disabled');
 
 -- CreateTable
 CREATE TABLE "webhook_endpoint" (
@@ -123,6 +129,7 @@ CREATE TABLE "delivery" (
     "event_key" UUID,
     "event_type" TEXT NOT NULL,
     "body" TEXT,
+    "resend_of" UUID,
     "state" "delivery_state" NOT NULL DEFAULT 'pending',
     "attempt_count" INTEGER NOT NULL DEFAULT 0,
     "attempted_at" TIMESTAMPTZ(3),
@@ -177,6 +184,33 @@ CREATE TABLE "due" (
 );
 
 -- CreateTable
+CREATE TABLE "resend" (
+    "id" UUID NOT NULL,
+    "endpoint_id" UUID NOT NULL,
+    "organization_id" TEXT NOT NULL,
+    "revision" BIGINT NOT NULL,
+    "started_at" TIMESTAMPTZ(3) NOT NULL,
+    "subject" TEXT,
+    "name" TEXT,
+    "event_types" TEXT[] DEFAULT ARRAY[]::TEXT[],
+    "status_codes" INTEGER[] DEFAULT ARRAY[]::INTEGER[],
+    "from_at" TIMESTAMPTZ(3),
+    "to_at" TIMESTAMPTZ(3),
+    "begin_id" UUID NOT NULL,
+    "end_id" UUID NOT NULL,
+    "cursor_id" UUID,
+    "total" INTEGER NOT NULL,
+    "bytes" BIGINT NOT NULL,
+    "state" "resend_state" NOT NULL DEFAULT 'running',
+    "stop_reason" "resend_stop_reason",
+    "stopped_by" TEXT,
+    "ended_at" TIMESTAMPTZ(3),
+    "due_at" TIMESTAMPTZ(3),
+
+    CONSTRAINT "resend_pkey" PRIMARY KEY ("id")
+);
+
+-- CreateTable
 CREATE TABLE "dispatcher" (
     "id" UUID NOT NULL,
     "joined_at" TIMESTAMPTZ(3) NOT NULL,
@@ -204,15 +238,38 @@ CREATE TABLE "idempotency_key" (
 CREATE TABLE "notice" (
     "id" UUID NOT NULL DEFAULT gen_random_uuid(),
     "type" "notice_type" NOT NULL,
-    "organization_id" TEXT NOT NULL,
-    "endpoint_id" UUID NOT NULL,
-    "endpoint_name" TEXT NOT NULL,
-    "endpoint_url" TEXT NOT NULL,
+    "organization_id" TEXT,
+    "endpoint_id" UUID,
+    "endpoint_name" TEXT,
+    "endpoint_url" TEXT,
     "failure_run" TEXT[],
+    "details" JSONB NOT NULL DEFAULT '{}',
     "occurred_at" TIMESTAMPTZ(3) NOT NULL,
     "publish_at" TIMESTAMPTZ(3) NOT NULL,
 
     CONSTRAINT "notice_pkey" PRIMARY KEY ("id")
+);
+
+-- CreateTable
+CREATE TABLE "exhaustion" (
+    "id" UUID NOT NULL DEFAULT gen_random_uuid(),
+    "endpoint_id" UUID NOT NULL,
+    "organization_id" TEXT NOT NULL,
+    "endpoint_name" TEXT NOT NULL,
+    "endpoint_url" TEXT NOT NULL,
+    "deliveries" INTEGER NOT NULL,
+    "first_at" TIMESTAMPTZ(3) NOT NULL,
+    "last_at" TIMESTAMPTZ(3) NOT NULL,
+
+    CONSTRAINT "exhaustion_pkey" PRIMARY KEY ("id")
+);
+
+-- CreateTable
+CREATE TABLE "digest" (
+    "endpoint_id" UUID NOT NULL,
+    "made_at" TIMESTAMPTZ(3) NOT NULL,
+
+    CONSTRAINT "digest_pkey" PRIMARY KEY ("endpoint_id")
 );
 
 -- CreateIndex
@@ -235,6 +292,12 @@ CREATE INDEX "delivery_endpoint_id_id_idx" ON "delivery"("endpoint_id", "id");
 
 -- CreateIndex
 CREATE INDEX "due_endpoint_id_due_at_idx" ON "due"("endpoint_id", "due_at");
+
+-- CreateIndex
+CREATE INDEX "resend_endpoint_id_id_idx" ON "resend"("endpoint_id", "id");
+
+-- CreateIndex
+CREATE INDEX "resend_due_at_idx" ON "resend"("due_at");
 
 -- CreateIndex
 CREATE INDEX "idempotency_key_created_at_idx" ON "idempotency_key"("created_at");

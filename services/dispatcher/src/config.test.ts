@@ -4,6 +4,7 @@ import { dispatcherSettings } from "./config.ts";
 
 test("§8/timeout §8/attempts §8/delays §8/pass §8/polling §8/disabling SPEC's numbers are the dispatcher's defaults", () => {
   const config = readConfig(dispatcherSettings, {
+    HERALD_ENV: "development",
     DATABASE_URL: "postgresql://localhost/herald",
     AMQP_URL: "amqp://localhost",
     SECRET_KEYS: `k1:${Buffer.alloc(32).toString("base64")}`,

@@ -6,11 +6,11 @@ import {
   sharedSettings,
   tracingSettings,
 } from "@herald/common/config/common-settings";
-import { ConfigError, type Environment, readConfig, readSetting } from "@herald/common/config/read-config";
+import { type Environment, readConfig, readSetting } from "@herald/common/config/read-config";
 import type { Settings } from "@herald/common/config/settings";
 import type { Clock } from "@herald/common/runtime/clock";
+import { addressRules } from "@herald/common/security/address-rules";
 import { createNameResolver } from "@herald/common/security/name-resolver";
-import { parsePrivateNetworks } from "@herald/common/security/private-networks";
 import { secretBox } from "@herald/common/security/secret-box";
 import { createProbe } from "./attempt/probe.ts";
 import { createSender } from "./attempt/sender.ts";
@@ -113,17 +113,16 @@ export const dispatcherSettings = {
  * @throws ConfigError
  */
 export function readDispatcherConfig(environment: Environment, clock: Clock) {
-  const config = readConfig(dispatcherSettings, environment);
-  if (config.CLAIM_LEASE_SECONDS <= config.ATTEMPT_TIMEOUT_SECONDS) {
-    throw new ConfigError(["CLAIM_LEASE_SECONDS: must be more than ATTEMPT_TIMEOUT_SECONDS"]);
-  }
-  const allowedPrivateNetworks = readSetting("ALLOWED_PRIVATE_NETWORKS", () =>
-    parsePrivateNetworks(config.ALLOWED_PRIVATE_NETWORKS),
+  const config = readConfig(dispatcherSettings, environment, ({ CLAIM_LEASE_SECONDS, ATTEMPT_TIMEOUT_SECONDS }) =>
+    CLAIM_LEASE_SECONDS <= ATTEMPT_TIMEOUT_SECONDS
+      ? ["CLAIM_LEASE_SECONDS: must be more than ATTEMPT_TIMEOUT_SECONDS"]
+      : [],
   );
+  const addresses = addressRules(config);
   const servers = config.DNS_SERVERS?.split(",").map((server) => server.trim());
   return {
     config,
-    probe: readSetting("DNS_SERVERS", () => createProbe({ allowedPrivateNetworks, servers })),
+    probe: readSetting("DNS_SERVERS", () => createProbe({ addresses, servers })),
     secretBox: readSetting("SECRET_KEYS", () => secretBox(config.SECRET_KEYS)),
     schedule: retrySchedule(milliseconds(config.RETRY_DELAYS_SECONDS)),
     patienceMs: milliseconds(config.PATIENCE_SECONDS),
@@ -132,7 +131,7 @@ export function readDispatcherConfig(environment: Environment, clock: Clock) {
         deadlineMs: config.ATTEMPT_TIMEOUT_SECONDS * 1_000,
         headerPrefix: config.HEADER_PREFIX,
         standardWebhooks: config.STANDARD_WEBHOOKS,
-        allowedPrivateNetworks,
+        addresses,
         resolve: createNameResolver({ servers }),
         extraCa: config.EXTRA_CA_FILE && readFileSync(config.EXTRA_CA_FILE, "utf8"),
         clock,

@@ -43,9 +43,11 @@ export async function startDispatcher(
 ): Promise<Service> {
   const { config, probe, sender, secretBox, schedule, patienceMs } = readDispatcherConfig(environment, clock);
   const service = await openService("dispatcher", config, {
-    clock: () => members.isClockRight(),
-    share: () => members.hasBegun(),
-    network: () => !cutOff.isCutOff(),
+    conditions: {
+      clock: () => members.isClockRight(),
+      share: () => members.hasBegun(),
+      network: () => !cutOff.isCutOff(),
+    },
   });
   const { broker, log, tracing } = service;
   const { queries } = service.database;

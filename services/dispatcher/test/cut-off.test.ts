@@ -53,6 +53,7 @@ async function start(): Promise<void> {
   const port = await freePort();
   operations = `http://127.0.0.1:${port}`;
   dispatcher = await startDispatcher({
+    HERALD_ENV: "development",
     DATABASE_URL: db.url,
     AMQP_URL: rabbitmq.url,
     BROKER_NAMESPACE: rabbitmq.namespace,

@@ -29,6 +29,7 @@ export function useDispatchers(db: TestDatabase, broker: TestBroker) {
 
   async function start(settings: Record<string, string> = {}): Promise<Service> {
     const dispatcher = await startDispatcher({
+      HERALD_ENV: "development",
       DATABASE_URL: db.url,
       AMQP_URL: broker.url,
       BROKER_NAMESPACE: broker.namespace,

@@ -2,10 +2,19 @@ import { insertEndpoint } from "@herald/testkit/harness/rows";
 import { useDatabase } from "@herald/testkit/harness/use-database";
 import { expect, test } from "@jest/globals";
 import fc from "fast-check";
-import { DISABLE_AFTER, type Endpoint, FAILING_AFTER, NOW, settlement, settling } from "./settling.ts";
+import {
+  type Claimed,
+  DISABLE_AFTER,
+  type Endpoint,
+  FAILING_AFTER,
+  losingAnswers,
+  NOW,
+  settlement,
+  settling,
+} from "./settling.ts";
 
 const db = useDatabase();
-const { claimed, nextStart, settleAll, settleRun } = settling(db);
+const { claimed, dispatcher, nextStart, settleAll, settleRun } = settling(db);
 
 const noticesOf = ({ id }: Endpoint) =>
   db.database.prisma.notice.findMany({ where: { endpointId: id }, orderBy: { id: "asc" } });
@@ -50,12 +59,43 @@ test("five failures in one batch leave both notices, in their order, as five bat
   ]);
 });
 
-test("each run of failures has its own notice, also one that a success ends in the same batch", async () => {
+test("each run of failures has its own notices, also one that a success ends in the same batch", async () => {
   const endpoint = await insertEndpoint(db.database.prisma);
   await settleRun(endpoint, [false, false]);
   await settleRun(endpoint, [false, true, false, false, false, true, false]);
-  expect(await typesOf(endpoint)).toEqual(["failing", "failing"]);
-  expect((await noticesOf(endpoint)).map(({ failureRun }) => failureRun.length)).toEqual([3, 3]);
+  expect(await typesOf(endpoint)).toEqual(["failing", "recovered", "failing", "recovered"]);
+  expect((await noticesOf(endpoint)).map(({ failureRun }) => failureRun.length)).toEqual([3, 3, 3, 3]);
+});
+
+test("a success that follows fewer failures than a notice takes leaves none", async () => {
+  const endpoint = await insertEndpoint(db.database.prisma);
+  await settleRun(endpoint, [false, false]);
+  await settleRun(endpoint, [true]);
+  expect(await typesOf(endpoint)).toEqual([]);
+});
+
+test("a recovery whose answer is lost has one notice", async () => {
+  const endpoint = await insertEndpoint(db.database.prisma);
+  await settleRun(endpoint, [false, false, false]);
+  const { settle, health } = dispatcher(
+    {},
+    losingAnswers(db.database.queries, (text) => text.includes("notice")),
+  );
+  await settle(settlement(endpoint, await claimed(endpoint), { startedAt: nextStart() }));
+  await health.drained();
+  expect(await typesOf(endpoint)).toEqual(["failing", "recovered"]);
+});
+
+test("two dispatchers that see an endpoint succeed again leave one notice of its recovery", async () => {
+  const endpoint = await insertEndpoint(db.database.prisma);
+  await settleRun(endpoint, [false, false, false]);
+  const both = [dispatcher(), dispatcher()];
+  const claims = [await claimed(endpoint), await claimed(endpoint)];
+  await Promise.all(
+    both.map(({ settle }, index) => settle(settlement(endpoint, claims[index] as Claimed, { startedAt: nextStart() }))),
+  );
+  await Promise.all(both.map(({ health }) => health.drained()));
+  expect(await typesOf(endpoint)).toEqual(["failing", "recovered"]);
 });
 
 test("results from before an edit leave no notice", async () => {
@@ -116,6 +156,7 @@ function model(results: readonly boolean[]): string[] {
   const notices: string[] = [];
   let failures = 0;
   for (const succeeded of results) {
+    if (succeeded && failures >= FAILING_AFTER) notices.push("recovered");
     failures = succeeded ? 0 : failures + 1;
     if (failures === FAILING_AFTER) notices.push("failing");
     if (failures === DISABLE_AFTER) return [...notices, "disabled"];

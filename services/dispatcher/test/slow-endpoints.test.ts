@@ -40,6 +40,7 @@ afterEach(async () => {
 
 async function start(settings: Record<string, string>): Promise<void> {
   dispatcher = await startDispatcher({
+    HERALD_ENV: "development",
     DATABASE_URL: db.url,
     AMQP_URL: rabbitmq.url,
     BROKER_NAMESPACE: rabbitmq.namespace,

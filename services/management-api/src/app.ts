@@ -1,5 +1,5 @@
 import { readSetting } from "@herald/common/config/read-config";
-import { parsePrivateNetworks } from "@herald/common/security/private-networks";
+import { addressRules } from "@herald/common/security/address-rules";
 import { secretBox } from "@herald/common/security/secret-box";
 import type { Log } from "@herald/common/telemetry/log";
 import type { Registry } from "@herald/common/telemetry/metrics";
@@ -22,7 +22,7 @@ import { ProblemError } from "./problems/problem-error.ts";
 import { apiFormats } from "./validation/formats.ts";
 import { apiValidator } from "./validation/validator.ts";
 
-export interface AppParts extends Omit<HandlerParts, "secrets" | "writeLimiter" | "newId"> {
+export interface AppParts extends Omit<HandlerParts, "secrets" | "writeLimiter" | "exportTurns" | "newId"> {
   log: Log;
   registry: Registry;
 }
@@ -31,6 +31,10 @@ export interface AppParts extends Omit<HandlerParts, "secrets" | "writeLimiter" 
 const WRITE_WAIT = { maxWaitMs: 15_000, retryAfterS: 5 };
 /** A read waits no longer than a person does. */
 const READ_WAIT = { maxWaitMs: 5_000, retryAfterS: 1 };
+/** Exports of one organization at once. A client that broke one off, and goes on at once, finds its place free within the wait. */
+const EXPORTS = { concurrency: 2, maxWaitMs: 1_000, retryAfterS: 10 };
+/** All exports of the process read by turns, over one connection; this is how long a turn is waited for. */
+const EXPORT_TURNS = { concurrency: 1, maxWaitMs: 30_000, retryAfterS: 10 };
 
 /**
  * The HTTP API as an express app, without a port.
@@ -38,7 +42,7 @@ const READ_WAIT = { maxWaitMs: 5_000, retryAfterS: 1 };
  * @throws ConfigError where a setting can't be read
  */
 export function createApp({ config, database, requestAttempt, clock, log, registry }: AppParts): Express {
-  const networks = readSetting("ALLOWED_PRIVATE_NETWORKS", () => parsePrivateNetworks(config.ALLOWED_PRIVATE_NETWORKS));
+  const addresses = addressRules(config);
   const secrets = readSetting("SECRET_KEYS", () => secretBox(config.SECRET_KEYS));
   const limits = limitsOf(config);
   // With its reads and its writes together an organization holds two thirds of the connections.
@@ -65,8 +69,18 @@ export function createApp({ config, database, requestAttempt, clock, log, regist
       }),
       readLimiter: createKeyedLimiter({ concurrency, ...READ_WAIT }),
       writeLimiter,
-      validator: apiValidator(limits, apiFormats(limits, networks)),
-      handlers: createHandlers({ config, database, secrets, requestAttempt, writeLimiter, newId, clock }),
+      exportLimiter: createKeyedLimiter(EXPORTS),
+      validator: apiValidator(limits, apiFormats(limits, addresses)),
+      handlers: createHandlers({
+        config,
+        database,
+        secrets,
+        requestAttempt,
+        writeLimiter,
+        exportTurns: createKeyedLimiter(EXPORT_TURNS),
+        newId,
+        clock,
+      }),
       answerOnce: createAnswerOnce({ queries: database.queries, secrets, clock, newId }),
       limits,
     }),

@@ -4,7 +4,7 @@ import {
   serviceSettings,
   sharedSettings,
 } from "@herald/common/config/common-settings";
-import { ConfigError, type Environment, readConfig } from "@herald/common/config/read-config";
+import { type Environment, readConfig } from "@herald/common/config/read-config";
 import type { Config, Settings } from "@herald/common/config/settings";
 import { type ApiLimits, DEFAULT_API_LIMITS } from "@herald/contracts";
 import { authenticationSettings, problemsOfAuthentication } from "./authentication/settings.ts";
@@ -104,7 +104,7 @@ const ownSettings = {
     default: 12_000,
     minimum: 10,
     description:
-      "Reads that an organization may make in a minute, in each process of this service. An overview, one endpoint's details, a filtered history, a search for events and an event count as ten each; an open page makes 400 to 800 in a minute.",
+      "Reads that an organization may make in a minute, in each process of this service. An overview, one endpoint's details, a filtered history, an export, a search for events, an event, and the resends and what they would send count as ten each; an open page makes 400 to 800 in a minute.",
   },
   WRITES_PER_MINUTE: {
     type: "integer",
@@ -143,10 +143,7 @@ export type ManagementApiConfig = Config<typeof managementApiSettings>;
 
 /** @throws ConfigError listing every problem */
 export function readManagementApiConfig(environment: Environment = process.env): ManagementApiConfig {
-  const config = readConfig(managementApiSettings, environment);
-  const problems = problemsOfAuthentication(config);
-  if (problems.length > 0) throw new ConfigError(problems);
-  return config;
+  return readConfig(managementApiSettings, environment, problemsOfAuthentication);
 }
 
 export function limitsOf(config: ManagementApiConfig): ApiLimits {

@@ -8,6 +8,7 @@ import type {
   FieldProblem,
   ManualRequest,
   SaveWebhookRequest,
+  StartResendRequest,
 } from "@herald/contracts";
 import { v7 } from "uuid";
 import type { Caller } from "./authentication/caller.ts";
@@ -24,9 +25,13 @@ import { createEndpoint, editEndpoint, readCreated } from "./endpoints/save-endp
 import { toEndpointSummary } from "./endpoints/summary.ts";
 import { eventTypes } from "./event-types.ts";
 import { type EventFilter, findEvents, readEvent } from "./events/find-events.ts";
+import { type ExportQuery, exportDeliveries } from "./export/export-deliveries.ts";
 import type { KeyedLimiter } from "./http/keyed-limiter.ts";
 import type { Target } from "./idempotency/answer-once.ts";
 import type { OperationId } from "./operations.ts";
+import { type ResendFilter, readPreview } from "./resends/preview.ts";
+import { endResend, findResend, listResends, type ResendsFilter, readResend } from "./resends/resends.ts";
+import { startResend } from "./resends/start-resend.ts";
 import { deliverySummary } from "./sql/delivery-summaries.ts";
 import { listEndpoints } from "./sql/list-endpoints.ts";
 
@@ -45,7 +50,7 @@ export interface ApiRequest<Body = unknown, Query = unknown> {
   target?: Target;
 }
 
-/** Does an operation. Returns the body of its success response, and throws ProblemError for every other response. */
+/** Does an operation. Returns the body of its success response, or a download, and throws ProblemError for every other response. */
 // biome-ignore lint/suspicious/noExplicitAny: the operation decides what body and query are; the router has validated them.
 export type Handler = (request: ApiRequest<any, any>) => Promise<unknown>;
 
@@ -59,6 +64,8 @@ export interface HandlerParts {
   requestAttempt: (request: ManualRequest) => Promise<void>;
   /** For what a manual delivery writes: it waits for its receiver without a turn. */
   writeLimiter: KeyedLimiter;
+  /** By which the statements of exports take turns. */
+  exportTurns: KeyedLimiter;
   /** Ids of what requests make. */
   newId: () => string;
   clock: Clock;
@@ -69,13 +76,14 @@ const READ_TIMEOUT_MS = 5_000;
 
 /** The handler of every operation. */
 export function createHandlers(needed: HandlerParts): Handlers {
-  const { config, database, secrets, requestAttempt, writeLimiter, newId, clock } = needed;
+  const { config, database, secrets, requestAttempt, writeLimiter, exportTurns, newId, clock } = needed;
   const parts = {
     prisma: database.prisma,
     queries: database.queries,
     secrets,
     requestAttempt,
     writeLimiter,
+    exportTurns,
     clock,
     newId,
     maxEndpoints: config.MAX_ENDPOINTS,
@@ -100,7 +108,7 @@ export function createHandlers(needed: HandlerParts): Handlers {
     editWebhook: (request: ApiRequest<SaveWebhookRequest>) =>
       editEndpoint(parts, keyOf(request), request.body, authorOf(request.caller)),
     deleteWebhook: (request: ApiRequest<DeleteWebhookRequest>) =>
-      deleteEndpoint(parts, keyOf(request), request.body.version),
+      deleteEndpoint(parts, keyOf(request), request.body.version, authorOf(request.caller)),
     async deliverManually(request: ApiRequest<DeliverRequest>) {
       const { body, target } = request;
       const made = target?.mayExist ? await deliverySummary(parts.queries, target.id) : null;
@@ -108,7 +116,19 @@ export function createHandlers(needed: HandlerParts): Handlers {
     },
     listDeliveries: (request: ApiRequest<unknown, HistoryFilter>) =>
       listDeliveries(reading, keyOf(request), request.query),
+    exportDeliveries: async (request: ApiRequest<unknown, ExportQuery>) =>
+      exportDeliveries(reading, keyOf(request), request.query),
     readDelivery: (request) => readDelivery(reading, keyOf(request), request.params.deliveryId ?? "", headers),
+    listResends: (request: ApiRequest<unknown, ResendsFilter>) => listResends(reading, keyOf(request), request.query),
+    previewResend: (request: ApiRequest<unknown, ResendFilter>) => readPreview(reading, keyOf(request), request.query),
+    async startResend(request: ApiRequest<StartResendRequest>) {
+      const { body, target, caller } = request;
+      const key = keyOf(request);
+      const made = target?.mayExist ? await findResend(reading.queries, key, target.id) : null;
+      return made ?? (await startResend({ ...making(target), queries: reading.queries }, key, body, authorOf(caller)));
+    },
+    readResend: (request) => readResend(reading, keyOf(request), request.params.resendId ?? ""),
+    stopResend: (request) => endResend(parts, keyOf(request), request.params.resendId ?? "", authorOf(request.caller)),
     listChanges: (request: ApiRequest<unknown, ChangeFilter>) => listChanges(reading, keyOf(request), request.query),
     findEvents: ({ organizationId, query }: ApiRequest<unknown, EventFilter>) =>
       findEvents(reading, organizationId, query),

@@ -27,6 +27,8 @@ export interface Operation {
   pointsWithFilter?: number;
   success:
     | { status: 200; description: string; schema: SchemaName; isList?: true }
+    /** A download with a row of this schema for each of what it lists, in the format that the query asks for. */
+    | { status: 200; description: string; rows: SchemaName }
     | { status: 204; description: string };
   /** The problems of this operation alone; the problems of every operation are added to them. */
   problems?: readonly ProblemCode[];
@@ -165,6 +167,27 @@ export const operations = {
     problems: ["webhook_not_found"],
     isAdditive: true,
   },
+  exportDeliveries: {
+    method: "get",
+    path: "/webhooks/{id}/deliveries/export",
+    access: "view",
+    summary: "Export an endpoint's history",
+    description:
+      "All deliveries that pass the filters, as one download, newest first, each as it stood when it was read. Where the " +
+      "connection breaks, ask again with the `cursor` of the last row that arrived whole, and the same parameters: what comes is " +
+      "the rest, without the line of names of a CSV, and both parts together are byte for byte what one uninterrupted export would " +
+      "have been. New deliveries come first, and so enter no rest; with `to`, neither do those that Herald makes later of old " +
+      "events. Deliveries that haven't ended may change between the parts. An " +
+      "export that can't be completed always ends with a broken connection. In a CSV, a cell that begins with `=`, `+`, `-`, `@`, " +
+      "a tab, a line break or an apostrophe has an apostrophe in front, so that no spreadsheet runs it. An organization " +
+      "has two exports at once in each process of this service; one more is a 429.",
+    query: "DeliveryExportQuery",
+    rate: "reads",
+    points: 10,
+    success: { status: 200, description: "The deliveries.", rows: "DeliveryExportRow" },
+    problems: ["webhook_not_found"],
+    isAdditive: true,
+  },
   readDelivery: {
     method: "get",
     path: "/webhooks/{id}/deliveries/{deliveryId}",
@@ -176,6 +199,72 @@ export const operations = {
     problems: ["webhook_not_found", "delivery_not_found"],
     isAdditive: true,
   },
+  listResends: {
+    method: "get",
+    path: "/webhooks/{id}/resends",
+    access: "view",
+    summary: "See what was sent again",
+    description: "The endpoint's resends, newest first, each with how far it is.",
+    query: "ResendQuery",
+    rate: "reads",
+    points: 10,
+    success: { status: 200, description: "A part of the resends.", schema: "ResendPage" },
+    problems: ["webhook_not_found"],
+    isAdditive: true,
+  },
+  previewResend: {
+    method: "get",
+    path: "/webhooks/{id}/resends/preview",
+    access: "view",
+    summary: "See what a receiver never got",
+    description:
+      "Counts what starting a resend with the same filter would send again: deliveries that were given up, have not been sent again since, and are of events that the endpoint is subscribed to. Looks at the 50,000 " +
+      "newest deliveries of the period, and counts to 10,000.",
+    query: "ResendPreviewQuery",
+    rate: "reads",
+    points: 10,
+    success: { status: 200, description: "What there is.", schema: "ResendPreview" },
+    problems: ["webhook_not_found"],
+    isAdditive: true,
+  },
+  startResend: {
+    method: "post",
+    path: "/webhooks/{id}/resends",
+    access: "save",
+    summary: "Send again what a receiver never got",
+    description:
+      "Makes a new manual delivery of each delivery that the preview counts, oldest first, with exactly its body. No more than 50 of them wait at a time. The " +
+      "old deliveries stay as they are. An endpoint has one resend at a time. It ends when the endpoint is paused or disabled.",
+    body: "StartResendRequest",
+    rate: "writes",
+    success: { status: 200, description: "The resend, which runs.", schema: "Resend" },
+    takesIdempotencyKey: true,
+    problems: ["endpoint_disabled", "nothing_to_resend", "resend_running", "webhook_not_found"],
+    isAdditive: true,
+  },
+  readResend: {
+    method: "get",
+    path: "/webhooks/{id}/resends/{resendId}",
+    access: "view",
+    summary: "See how far a resend is",
+    description: "How many deliveries it has sent, and how these ended.",
+    rate: "reads",
+    success: { status: 200, description: "The resend.", schema: "Resend" },
+    problems: ["webhook_not_found", "resend_not_found"],
+    isAdditive: true,
+  },
+  stopResend: {
+    method: "post",
+    path: "/webhooks/{id}/resends/{resendId}/stop",
+    access: "manage",
+    summary: "Stop a resend",
+    description:
+      "Makes no more deliveries. Those that it has made go on. A resend that has ended stays as it is, so this may be repeated.",
+    rate: "writes",
+    success: { status: 200, description: "The resend, which has ended.", schema: "Resend" },
+    problems: ["webhook_not_found", "resend_not_found"],
+    isAdditive: true,
+  },
   listChanges: {
     method: "get",
     path: "/webhooks/{id}/changes",
@@ -183,7 +272,7 @@ export const operations = {
     summary: "See who changed an endpoint",
     description:
       "Every change of its settings, newest first, automatic disabling included: who made it, when, and what was before and " +
-      "after. Secrets are never part of it. Changes are kept as long as deliveries; a deletion erases them.",
+      "after; and every resend: who started it, and for how many deliveries. Secrets are never part of it. Changes are kept as long as deliveries; a deletion erases them.",
     query: "EndpointChangeQuery",
     rate: "reads",
     success: { status: 200, description: "A part of the changes.", schema: "EndpointChangePage" },

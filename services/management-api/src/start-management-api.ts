@@ -22,7 +22,8 @@ export async function startManagementApi(
   { clock = systemClock }: { clock?: Clock } = {},
 ): Promise<Service & { port: number }> {
   const config = readManagementApiConfig(environment);
-  const service = await openService("management-api", config);
+  // Without the broker only manual deliveries wait, and say so.
+  const service = await openService("management-api", config, { worksWithout: ["broker"] });
   const { broker, log, registry } = service;
   const app = createApp({
     config,

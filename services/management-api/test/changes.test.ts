@@ -33,6 +33,7 @@ test("each change says who made it, when, and what was before and after, the new
     before: { name: "Billing" },
     after: { name: "Payroll" },
     secretReplaced: false,
+    resent: null,
   });
   expect(created).toMatchObject({ kind: "created", version: endpoint.version, before: null, name: "Ana" });
   expect(created.after).toEqual({ name: "Billing", url: endpoint.url, enabled: true, events: endpoint.events });
@@ -109,4 +110,54 @@ test("another organization's changes can't be read", async () => {
   const { endpoint } = await create(ana);
   const other = await api.as({ organizationId: api.newOrganization(), expiresInS: 100_000 });
   await other.get(`/webhooks/${endpoint.id}/changes`).expect(404);
+});
+
+const noticesOf = (endpointId: string) => api.prisma.notice.findMany({ where: { endpointId }, orderBy: { id: "asc" } });
+
+test("the product is told who resumed an endpoint, replaced its secret and deleted it, and of no other edit", async () => {
+  const { endpoint } = await create(ana);
+  const path = `/webhooks/${endpoint.id}`;
+  let { version } = endpoint;
+  for (const change of [{ name: "Payroll" }, { enabled: false }, { enabled: true }, { rotateSecret: true }]) {
+    const { body } = await ana
+      .put(path)
+      .send(settings({ ...change, version }))
+      .expect(200);
+    version = body.endpoint.version;
+  }
+  const colleague = await api.as({ organizationId, subject: "auth0|7", expiresInS: 100_000 });
+  await colleague.delete(path, { version }).expect(204);
+  const notices = await noticesOf(endpoint.id);
+  const by = (name: string | null) => ({ author: { changedBy: "admin", name, subject: expect.any(String) } });
+  expect(notices.map(({ type, details }) => [type, details])).toEqual([
+    ["resumed", by("Ana")],
+    ["secretReplaced", by("Ana")],
+    ["deleted", { author: { changedBy: "admin", name: null, subject: "auth0|7" } }],
+  ]);
+  for (const notice of notices) {
+    const now = clock.now();
+    expect(notice).toMatchObject({ organizationId, endpointUrl: endpoint.url, occurredAt: now, publishAt: now });
+  }
+});
+
+test("one edit that resumes an endpoint and replaces its secret tells the product both", async () => {
+  const { endpoint } = await create(ana, { enabled: false });
+  const edit = settings({ rotateSecret: true, version: endpoint.version });
+  await ana.put(`/webhooks/${endpoint.id}`).send(edit).expect(200);
+  expect((await noticesOf(endpoint.id)).map(({ type }) => type)).toEqual(["resumed", "secretReplaced"]);
+});
+
+test("an edit or a deletion of another version tells the product nothing, and one of two at once tells it", async () => {
+  const { endpoint } = await create(ana);
+  const path = `/webhooks/${endpoint.id}`;
+  await ana
+    .put(path)
+    .send(settings({ rotateSecret: true, version: "AAAAAAAAAAk=" }))
+    .expect(409);
+  await ana.delete(path, { version: "AAAAAAAAAAk=" }).expect(409);
+  expect(await noticesOf(endpoint.id)).toEqual([]);
+  const edit = settings({ rotateSecret: true, version: endpoint.version });
+  const answers = await Promise.all([ana.put(path).send(edit), ana.put(path).send(edit)]);
+  expect(answers.map(({ status }) => status).sort()).toEqual([200, 409]);
+  expect((await noticesOf(endpoint.id)).map(({ type }) => type)).toEqual(["secretReplaced"]);
 });

@@ -36,6 +36,7 @@ beforeAll(async () => {
   url.host = `127.0.0.1:${link.port}`;
   database = openDatabase(url.href);
   const config = readManagementApiConfig({
+    HERALD_ENV: "development",
     DATABASE_URL: url.href,
     AMQP_URL: "amqp://127.0.0.1:1",
     SECRET_KEYS,

@@ -11,12 +11,15 @@ import { useDatabase } from "@herald/testkit/harness/use-database";
 import { beforeAll, describe, expect, test } from "@jest/globals";
 import { MAX_SCANNED } from "../src/deliveries/history.ts";
 import { MAX_EVENTS, ofAll, ofOne } from "../src/endpoints/overview.ts";
+import { deliveryBodies } from "../src/sql/delivery-bodies.ts";
 import { deliveryDetails } from "../src/sql/delivery-details.ts";
 import { deliveryHistory, type HistoryQuery } from "../src/sql/delivery-history.ts";
 import { deliverySummary, recentDeliveries } from "../src/sql/delivery-summaries.ts";
 import { failedAttempts, missedEvents } from "../src/sql/endpoint-details.ts";
 import { endpointOverviews } from "../src/sql/endpoint-overviews.ts";
 import { listEndpoints } from "../src/sql/list-endpoints.ts";
+import { previewResend } from "../src/sql/preview-resend.ts";
+import { readResends } from "../src/sql/resends.ts";
 import { storeMany } from "./support/deliveries.ts";
 
 const HOUR_MS = 3_600_000;
@@ -73,6 +76,7 @@ const missed: Call = (queries, stored) =>
 
 const among: Call = (queries, stored) =>
   deliveryHistory(queries, { ...historyOf(stored), among: stored.deliveryIds.slice(0, 5) });
+const bodies: Call = (queries, stored) => deliveryBodies(queries, { ids: stored.deliveryIds, maxBytes: 100_000 });
 const id = "0190a1b2-0000-7000-8000-0000000000aa";
 const byEventId: Call = (queries, stored) =>
   eventKeys(queries, { ...one(stored), eventId: id, entityId: null, before: null, limit: 20 });
@@ -86,6 +90,21 @@ const byDeliveryId: Call = (queries, stored) =>
 const keysOf = (stored: StoredHistory) => stored.deliveryIds.slice(0, 1);
 const body: Call = (queries, stored) => readEvents(queries, { ...one(stored), keys: keysOf(stored), withBody: true });
 const fates: Call = (queries, stored) => deliveriesAtEndpoints(queries, { ...one(stored), keys: keysOf(stored) });
+
+const preview: Call = (queries, stored) =>
+  previewResend(queries, {
+    ...one(stored),
+    eventTypes: [],
+    statusCodes: [],
+    from: null,
+    to: null,
+    firstId: firstIdAt(new Date(now.getTime() - 8 * DAY_MS)),
+    endId: null,
+    maxScanned: 1_000,
+    maxTaken: 100,
+  });
+const resends: Call = (queries, stored) =>
+  readResends(queries, { ...one(stored), id: null, olderThan: null, limit: 10 });
 
 const byEndpoint = "delivery_endpoint_id_id_idx";
 const byId = "delivery_pkey";
@@ -115,7 +134,10 @@ describe.each<Statistics>(["from a quiet time", "of a backlog"])("with statistic
     ["a manual delivery's summary", summary, [byId, event]],
     ["a run of failures", failures, [byId, attempts]],
     ["what an endpoint missed", missed, [byId, event]],
+    ["the bodies of an export's rows", bodies, [byId, event]],
     ["a history of some ids", among, [byId, byEndpoint, event, schedule]],
+    ["what a receiver never got", preview, [byEndpoint, byId, event]],
+    ["resends, with how far they are,", resends, [byEndpoint, byId]],
     ["an event, by its id,", byEventId, [byEvent]],
     ["an entity's newest events", byEntityId, [byEntity]],
     ["an entity's older events", byEntityIdOn, [byEntity]],

@@ -27,3 +27,34 @@ test("a configuration that can't be used ends the start with 78, and names every
   expect(await once(child, "close")).toEqual([78, null]);
   for (const name of ["SECRET_KEYS", "PORT", "BASE_PATH"]) expect(printed).toContain(name);
 });
+
+test("in production settings that are not safe end the start with 78, all of them named, and no secret shown", async () => {
+  const child = spawn(process.execPath, [MAIN], {
+    env: {
+      PATH: process.env.PATH,
+      DATABASE_URL: "postgresql://herald:hunter2@db.example.com/herald",
+      AMQP_URL: "amqp://guest:guest@mq.example.com",
+      AUTH_JWT_SECRET: "hunter2".repeat(5),
+      SECRET_KEYS: `k1:${Buffer.alloc(32).toString("base64")}`,
+      SIGN_IN_LINKS: "true",
+      PUBLIC_ORIGIN: "http://herald.example.com",
+      ALLOWED_PRIVATE_NETWORKS: "0.0.0.0/0",
+    },
+  });
+  let printed = "";
+  child.stderr.setEncoding("utf8").on("data", (text: string) => {
+    printed += text;
+  });
+  expect(await once(child, "close")).toEqual([78, null]);
+  const named = [...printed.matchAll(/- (\S+) is not safe with HERALD_ENV=production/g)].map(([, name]) => name);
+  expect([...new Set(named)]).toEqual([
+    "DATABASE_URL",
+    "AMQP_URL",
+    "SECRET_KEYS",
+    "AUTH_JWT_SECRET",
+    "SIGN_IN_LINKS",
+    "PUBLIC_ORIGIN",
+    "ALLOWED_PRIVATE_NETWORKS",
+  ]);
+  expect(printed).not.toContain("hunter2");
+});

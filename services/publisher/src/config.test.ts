@@ -4,6 +4,7 @@ import { publisherSettings } from "./config.ts";
 
 test("§8/window §8/batch SPEC's numbers are the publisher's defaults", () => {
   const config = readConfig(publisherSettings, {
+    HERALD_ENV: "development",
     DATABASE_URL: "postgresql://localhost/herald",
     AMQP_URL: "amqp://localhost",
   });

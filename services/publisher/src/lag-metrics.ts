@@ -51,7 +51,11 @@ export function exportLag(
     }),
     "waits_for",
   );
-  ofLag("herald_notices_waiting", "Notices that the broker has not confirmed yet.", (lag) => lag.notices);
+  ofLag(
+    "herald_notices_waiting",
+    "Notices that the broker has not confirmed ten seconds after they were made.",
+    (lag) => lag.notices,
+  );
   ofLag(
     "herald_catch_ups_due",
     "Endpoints whose catch-up is due: after a resume or an edit, for which somebody waits, or as the daily guard.",

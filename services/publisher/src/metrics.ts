@@ -2,7 +2,7 @@ import { Counter, Gauge, Histogram, type Registry, startAtZero } from "@herald/c
 import { NOTICE_TYPES } from "@herald/contracts";
 
 /** What the publisher does again and again, beside taking events in. */
-export const TASKS = ["partitions", "catch-up", "notices", "retention", "erasure"] as const;
+export const TASKS = ["partitions", "catch-up", "resend", "notices", "retention", "erasure"] as const;
 
 export type PublisherMetrics = ReturnType<typeof createMetrics>;
 
@@ -36,6 +36,11 @@ export function createMetrics(registry: Registry) {
     caughtUp: new Counter({
       name: "herald_catch_up_deliveries_total",
       help: "Deliveries that a catch-up made, since its endpoint had missed them.",
+      registers,
+    }),
+    resent: new Counter({
+      name: "herald_resend_deliveries_total",
+      help: "Deliveries made to send again what a receiver never got, as an admin asked for.",
       registers,
     }),
     notices: new Counter({
@@ -74,7 +79,7 @@ export function createMetrics(registry: Registry) {
   };
   startAtZero(metrics.events, "result", ["received", "stale", "ignored", "rejected"]);
   startAtZero(metrics.hints, "result", ["sent", "dropped"]);
-  startAtZero(metrics.erased, "kind", ["day", "delivery", "event", "change"]);
+  startAtZero(metrics.erased, "kind", ["day", "delivery", "event", "change", "resend"]);
   startAtZero(metrics.taskFailures, "task", TASKS);
   for (const type of NOTICE_TYPES) {
     for (const result of ["published", "unrouted", "failed"]) metrics.notices.inc({ type, result }, 0);

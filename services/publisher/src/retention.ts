@@ -2,6 +2,7 @@ import { shrinkingPages } from "@herald/common/database/shrinking";
 import { endOf } from "./partitions/days.ts";
 import { retryLocked } from "./partitions/retry-locked.ts";
 import { eraseChanges } from "./sql/erase-changes.ts";
+import { eraseResends } from "./sql/erase-resends.ts";
 import { type ErasedPage, type ErasePage, eraseRestOfDeliveries, eraseRestOfEvents } from "./sql/erase-rest.ts";
 import { dropPartitions, readPartitions } from "./sql/partitions.ts";
 import { resting, stepFailed, type TaskParts } from "./task.ts";
@@ -13,15 +14,18 @@ export interface RetentionOptions {
   pageSize: number;
 }
 
-/** How much of each kind; deliveries and events are those out of the `*_rest` partitions, changes those of endpoints' settings. */
-export type Erased = Record<"day" | "delivery" | "event" | "change", number>;
+/**
+ * How much of each kind; deliveries and events are those out of the `*_rest` partitions, changes those of endpoints' settings, resends
+ * what admins had sent again.
+ */
+export type Erased = Record<"day" | "delivery" | "event" | "change" | "resend", number>;
 
 /** Unfinished deliveries of a day that move at the most: they are copied while everybody waits. A day with more of them stays. */
 const MAX_UNFINISHED = 2_000;
 
 /**
  * Erases what is too old: drops the partitions of days that are over for long enough, and erases what ended as long ago in the
- * `*_rest` partitions, and the changes of endpoints of that time. What is unfinished stays. Old is what both clocks say is old, this process's and PostgreSQL's: a clock
+ * `*_rest` partitions, and the changes and the resends of endpoints of that time. What is unfinished stays. Old is what both clocks say is old, this process's and PostgreSQL's: a clock
  * that is wrong must not drop the history. Several processes may do this at once.
  *
  * A day or a page that fails is logged and counted, and delays no other; the next pass tries it again.
@@ -36,7 +40,7 @@ export async function eraseOld(
   const { queries, clock, metrics, log } = parts;
   const { days, serverNow } = await readPartitions(queries);
   const endedBefore = new Date(Math.min(clock.now().getTime(), serverNow.getTime()) - keepMs);
-  const erased: Erased = { day: 0, delivery: 0, event: 0, change: 0 };
+  const erased: Erased = { day: 0, delivery: 0, event: 0, change: 0, resend: 0 };
   let failures = 0;
 
   await dropDays(days.filter((day) => endOf(day) <= endedBefore));
@@ -44,7 +48,12 @@ export async function eraseOld(
     eraseRest("delivery", eraseRestOfDeliveries),
   );
   await step("old events can't be erased; the next pass tries again", {}, () => eraseRest("event", eraseRestOfEvents));
-  await step("old changes of endpoints can't be erased; the next pass tries again", {}, eraseOldChanges);
+  await step("old changes of endpoints can't be erased; the next pass tries again", {}, () =>
+    eraseOldest("change", (pageSize) => eraseChanges(queries, { changedBefore: endedBefore, pageSize })),
+  );
+  await step("old resends can't be erased; the next pass tries again", {}, () =>
+    eraseOldest("resend", (pageSize) => eraseResends(queries, { startedBefore: endedBefore, pageSize })),
+  );
 
   if (Object.values(erased).some((many) => many > 0)) log.info("erased what was too old", { ...erased });
   if (failures === 0 && !signal.aborted) metrics.retentionPassed.setToCurrentTime();
@@ -80,13 +89,13 @@ export async function eraseOld(
     } while (after !== null && !signal.aborted);
   }
 
-  async function eraseOldChanges(): Promise<void> {
+  /** Of what lies outside the history, the oldest first. */
+  async function eraseOldest(kind: "change" | "resend", erase: (pageSize: number) => Promise<number>): Promise<void> {
     const inPages = shrinkingPages({ max });
     let many: number;
     do {
-      const page = (pageSize: number) => eraseChanges(queries, { changedBefore: endedBefore, pageSize });
-      many = await resting(() => inPages(page), signal);
-      count("change", many);
+      many = await resting(() => inPages(erase), signal);
+      count(kind, many);
     } while (many > 0 && !signal.aborted);
   }
 

@@ -14,9 +14,11 @@ import { createMetrics, type TASKS } from "./metrics.ts";
 import { DAY_MS } from "./partitions/days.ts";
 import { makeAhead } from "./partitions/make-ahead.ts";
 import { publishNotices } from "./publish-notices.ts";
+import { createResend } from "./resend.ts";
 import { eraseOld } from "./retention.ts";
 import { sendHints } from "./send-hints.ts";
 import { stepFailed } from "./task.ts";
+import { createTellRejections } from "./tell-rejections.ts";
 
 /** How long a stop waits for events under way to be stored. */
 const DRAIN_TIMEOUT_MS = 10_000;
@@ -25,6 +27,7 @@ const DRAIN_TIMEOUT_MS = 10_000;
 const PARTITIONS_TIMEOUT_MS = 5_000;
 
 const PARTITIONS_INTERVAL_SECONDS = 60;
+const RESEND_INTERVAL_SECONDS = 1;
 const ERASURE_INTERVAL_SECONDS = 5;
 
 /** The shortest lease of a task's work. In any case it is longer than some statements that run into their limit. */
@@ -67,7 +70,7 @@ export async function startPublisher(
     { maxEvents: config.FAN_OUT_BATCH_SIZE },
   );
   const events = consumeEvents(
-    { broker, names, publisher, hint, fanOut, clock, metrics, tracing, log },
+    { broker, names, publisher, hint, tellRejected: createTellRejections(parts), fanOut, clock, metrics, tracing, log },
     { inboxBytes: config.INBOX_MIB * 1024 ** 2, batchSize: config.FAN_OUT_BATCH_SIZE, windowMs },
   );
 
@@ -84,6 +87,12 @@ export async function startPublisher(
       config.CATCH_UP_INTERVAL_SECONDS,
       "catch-ups can't be taken; they are tried again",
       createCatchUp({ ...parts, hint }, { pageSize: config.CATCH_UP_PAGE_SIZE, windowMs, leaseMs }),
+    ),
+    repeated(
+      "resend",
+      RESEND_INTERVAL_SECONDS,
+      "resends can't be taken; they are tried again",
+      createResend({ ...parts, hint }, { leaseMs }),
     ),
     repeated(
       "notices",

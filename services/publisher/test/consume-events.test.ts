@@ -49,6 +49,7 @@ beforeEach(async () => {
       names,
       publisher: broker.publisher(),
       hint: () => {},
+      tellRejected: async () => {},
       fanOut: { together, alone: (item) => together([item]) },
       clock,
       metrics: createMetrics(new Registry()),

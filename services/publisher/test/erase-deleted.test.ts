@@ -1,6 +1,6 @@
 import type { Queries } from "@herald/common/database/queries";
 import { Registry } from "@herald/common/telemetry/metrics";
-import { idAt, insertDelivery, insertEndpoint, ROW_TIME } from "@herald/testkit/harness/rows";
+import { idAt, insertDelivery, insertEndpoint, insertResend, ROW_TIME } from "@herald/testkit/harness/rows";
 import { steeredClock } from "@herald/testkit/harness/steered-clock";
 import { useDatabase } from "@herald/testkit/harness/use-database";
 import { beforeEach, expect, test } from "@jest/globals";
@@ -17,7 +17,7 @@ let clock = steeredClock(ROW_TIME);
 
 beforeEach(async () => {
   clock = steeredClock(ROW_TIME);
-  await db.database.prisma.$executeRaw`truncate webhook_endpoint, erasure, delivery, delivery_attempt, due`;
+  await db.database.prisma.$executeRaw`truncate webhook_endpoint, resend, erasure, delivery, delivery_attempt, due`;
 });
 
 type Endpoint = Awaited<ReturnType<typeof insertEndpoint>>;
@@ -39,6 +39,10 @@ async function insertHistory(endpoint: Endpoint, finished: number, unfinished: n
   }
 }
 
+const insertResends = async (endpoint: Endpoint, count: number): Promise<void> => {
+  for (let made = 0; made < count; made++) await insertResend(db.database.prisma, endpoint);
+};
+
 async function insertChanges({ id }: Endpoint, count: number): Promise<void> {
   const change = { endpointId: id, changedAt: ROW_TIME, changedBy: "admin" as const, after: {}, secretReplaced: false };
   const data = Array.from({ length: count }, (_, index) => ({ ...change, revision: index + 1 }));
@@ -59,6 +63,7 @@ async function left({ id }: Endpoint) {
     deliveries: await db.database.prisma.delivery.count({ where }),
     due: await db.database.prisma.due.count({ where }),
     changes: await db.database.prisma.endpointChange.count({ where }),
+    resends: await db.database.prisma.resend.count({ where }),
   };
 }
 const erasureOf = ({ id }: Endpoint) => db.database.prisma.erasure.findUnique({ where: { endpointId: id } });
@@ -72,10 +77,12 @@ test("what a deleted endpoint leaves is erased, page by page, and nothing of oth
   await insertHistory(other, 1, 1);
   await insertChanges(endpoint, 50);
   await insertChanges(other, 1);
+  await insertResends(endpoint, 15);
+  await insertResends(other, 1);
   await deleteEndpoint(endpoint);
   await run();
-  expect(await left(endpoint)).toEqual({ deliveries: 0, due: 0, changes: 0 });
-  expect(await left(other)).toEqual({ deliveries: 2, due: 1, changes: 1 });
+  expect(await left(endpoint)).toEqual({ deliveries: 0, due: 0, changes: 0, resends: 0 });
+  expect(await left(other)).toEqual({ deliveries: 2, due: 1, changes: 1, resends: 1 });
   expect(await db.database.prisma.deliveryAttempt.count()).toBe(2);
 });
 
@@ -88,10 +95,10 @@ test("what a fan-out adds after the endpoint was deleted goes with a last look 1
   await insertHistory(endpoint, 0, 3);
   clock.advance(14 * MINUTE_MS);
   await run();
-  expect(await left(endpoint)).toEqual({ deliveries: 3, due: 3, changes: 0 });
+  expect(await left(endpoint)).toEqual({ deliveries: 3, due: 3, changes: 0, resends: 0 });
   clock.advance(MINUTE_MS);
   await run();
-  expect(await left(endpoint)).toEqual({ deliveries: 0, due: 0, changes: 0 });
+  expect(await left(endpoint)).toEqual({ deliveries: 0, due: 0, changes: 0, resends: 0 });
   expect(await erasureOf(endpoint)).toBeNull();
 });
 
@@ -110,11 +117,11 @@ test("an endpoint whose erasure fails delays no other, and is tried again when i
         : db.database.queries.$queryRaw(strings, ...values),
   };
   await run({ queries });
-  expect(await left(unlucky)).toEqual({ deliveries: 2, due: 1, changes: 0 });
-  expect(await left(next)).toEqual({ deliveries: 0, due: 0, changes: 0 });
+  expect(await left(unlucky)).toEqual({ deliveries: 2, due: 1, changes: 0, resends: 0 });
+  expect(await left(next)).toEqual({ deliveries: 0, due: 0, changes: 0, resends: 0 });
   clock.advance(OPTIONS.leaseMs);
   await run();
-  expect(await left(unlucky)).toEqual({ deliveries: 0, due: 0, changes: 0 });
+  expect(await left(unlucky)).toEqual({ deliveries: 0, due: 0, changes: 0, resends: 0 });
 });
 
 test("a long erasure goes behind the others after ten pages", async () => {
@@ -138,7 +145,7 @@ test("a long erasure goes behind the others after ten pages", async () => {
   };
   await run({ queries });
   expect(order).toEqual([...Array(10).fill("long"), "short", "short", "long", "long"]);
-  expect(await left(long)).toEqual({ deliveries: 0, due: 0, changes: 0 });
+  expect(await left(long)).toEqual({ deliveries: 0, due: 0, changes: 0, resends: 0 });
 });
 
 test("several publishers at once erase everything", async () => {
@@ -148,7 +155,8 @@ test("several publishers at once erase everything", async () => {
     await deleteEndpoint(endpoint);
   }
   await Promise.all([run(), run(), run()]);
-  for (const endpoint of endpoints) expect(await left(endpoint)).toEqual({ deliveries: 0, due: 0, changes: 0 });
+  for (const endpoint of endpoints)
+    expect(await left(endpoint)).toEqual({ deliveries: 0, due: 0, changes: 0, resends: 0 });
 });
 
 test("a stop ends the erasure after the page under way, and the next run goes on at once", async () => {
@@ -164,7 +172,7 @@ test("a stop ends the erasure after the page under way, and the next run goes on
     },
   };
   await run({ queries, signal: stopping.signal });
-  expect(await left(endpoint)).toEqual({ deliveries: 15, due: 0, changes: 0 });
+  expect(await left(endpoint)).toEqual({ deliveries: 15, due: 0, changes: 0, resends: 0 });
   await run();
-  expect(await left(endpoint)).toEqual({ deliveries: 0, due: 0, changes: 0 });
+  expect(await left(endpoint)).toEqual({ deliveries: 0, due: 0, changes: 0, resends: 0 });
 });

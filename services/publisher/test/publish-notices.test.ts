@@ -2,9 +2,10 @@ import { randomUUID } from "node:crypto";
 import { type Broker, connectBroker, type Publisher } from "@herald/common/broker/broker";
 import { names } from "@herald/common/broker/topology";
 import type { Prisma } from "@herald/common/database/generated/client";
+import { noticeId } from "@herald/common/database/notice-id";
 import type { Queries } from "@herald/common/database/queries";
 import { Registry } from "@herald/common/telemetry/metrics";
-import type { Notice } from "@herald/contracts";
+import { type EndpointNotice, NOTICE_TYPES, type Notice, type NoticeAttempt } from "@herald/contracts";
 import { noticeSchema } from "@herald/contracts/schemas";
 import { eventually } from "@herald/testkit/harness/eventually";
 import { insertDelivery, insertEndpoint, ROW_TIME } from "@herald/testkit/harness/rows";
@@ -77,6 +78,7 @@ async function listen(pattern: string): Promise<Notice[]> {
 async function insertNotice(row: Partial<Prisma.NoticeUncheckedCreateInput> = {}) {
   return await db.database.prisma.notice.create({
     data: {
+      id: noticeId(ROW_TIME),
       type: "failing",
       organizationId: "acme",
       endpointId: randomUUID(),
@@ -98,7 +100,7 @@ test("a notice says whose endpoint it is, why, and which attempts are behind it,
     { statusCode: 502, errorSummary: "receiver answered 502" },
     { statusCode: 503, errorSummary: "connection refused" },
   ];
-  const attempts: Notice["attempts"] = [];
+  const attempts: NoticeAttempt[] = [];
   for (const [index, failure] of failures.entries()) {
     const startedAt = new Date(ROW_TIME.getTime() + index * 1_000);
     const attempt = { durationMs: 5, ...failure };
@@ -119,7 +121,8 @@ test("a notice says whose endpoint it is, why, and which attempts are behind it,
     type: "endpoint.failing",
     occurredAtUtc: ROW_TIME.toISOString(),
     organizationId: endpoint.organizationId,
-    endpoint: { id: endpoint.id, name: endpoint.name, url: endpoint.url },
+    // Of https://receiver.test/hooks: the rest of a URL may hold a token.
+    endpoint: { id: endpoint.id, name: endpoint.name, origin: "https://receiver.test" },
     reason: "3 attempts in a row failed (the latest: connection refused).",
     consecutiveFailures: 3,
     attempts,
@@ -183,12 +186,13 @@ test("a notice that no queue is bound for is deleted, and counted", async () => 
 test("a process that dies after the broker has a notice causes only a second copy, with the same id", async () => {
   const { id } = await insertNotice();
   const notices = await listen("#");
-  const dying = new Proxy(db.database.queries, {
-    get(target, property, receiver) {
-      if (property !== "$executeRaw") return Reflect.get(target, property, receiver);
-      return () => Promise.reject(new Error("killed"));
-    },
-  });
+  const dying: Queries = {
+    ...db.database.queries,
+    $executeRaw: (strings, ...values) =>
+      strings.join("").startsWith("delete from notice")
+        ? Promise.reject(new Error("killed"))
+        : db.database.queries.$executeRaw(strings, ...values),
+  };
   await expect(run(dying)).rejects.toThrow("killed");
   await eventually(() => expect(notices).toHaveLength(1));
   await run();
@@ -218,4 +222,87 @@ test("two publishers at once publish each notice once", async () => {
   await eventually(() => expect(notices.length).toBeGreaterThanOrEqual(20));
   expect(await waiting()).toEqual([]);
   expect(new Set(notices.map(({ id }) => id)).size).toBe(notices.length);
+});
+
+const author = { changedBy: "admin", name: "Ana", subject: "auth0|7" };
+const exhausted = {
+  deliveries: 2,
+  firstAtUtc: ROW_TIME.toISOString(),
+  lastAtUtc: ROW_TIME.toISOString(),
+};
+const rejected = {
+  eventId: "5f0c9a52-3d51-4f0e-8a35-0d9f7c1be111",
+  eventType: "RiskCreated",
+  reason: "/entityId must be a UUID",
+  events: 1,
+};
+const ofNoEndpoint = { endpointId: null, endpointName: null, endpointUrl: null };
+
+test("a notice of every type is as its schema has it, with its reason in words", async () => {
+  const failureRun = [`${randomUUID()}/1`, `${randomUUID()}/1`, `${randomUUID()}/2`];
+  const rows: Partial<Prisma.NoticeUncheckedCreateInput>[] = [
+    { type: "failing", failureRun },
+    { type: "disabled", failureRun },
+    { type: "recovered", failureRun },
+    { type: "exhausted", details: exhausted },
+    { type: "resumed", details: { author } },
+    { type: "secretReplaced", details: { author: { ...author, name: null } } },
+    { type: "deleted", details: { author: { changedBy: "operator", name: null, subject: null } } },
+    { type: "eventRejected", ...ofNoEndpoint, details: rejected },
+  ];
+  for (const row of rows) await insertNotice(row);
+  const notices = await listen("#");
+  await run();
+  await eventually(() => expect(notices).toHaveLength(NOTICE_TYPES.length));
+  expect(notices.map(({ type }) => type)).toEqual([...NOTICE_TYPES]);
+  for (const notice of notices) {
+    validate(notice);
+    expect([notice.type, validate.errors ?? []]).toEqual([notice.type, []]);
+  }
+  expect(notices.map(({ reason }) => reason)).toEqual([
+    "3 attempts in a row failed.",
+    "3 attempts in a row failed, so the endpoint is disabled: nothing is sent until an admin resumes it.",
+    "The endpoint works again: a delivery succeeded after 3 failed attempts in a row.",
+    "2 deliveries were given up, since their last attempts failed too.",
+    "The endpoint was resumed by Ana.",
+    "The signing secret was replaced by an admin: attempts that begin later are signed with the new one.",
+    "The endpoint was deleted by an operator of Herald, with its history.",
+    "/entityId must be a UUID",
+  ]);
+});
+
+test("no notice holds more of a receiver's URL than its host", async () => {
+  const endpointUrl = "https://hooks.example:8443/services/T0/path-token?key=query-token";
+  await insertNotice({ endpointUrl, type: "deleted", details: { author } });
+  const notices = await listen("#");
+  await run();
+  await eventually(() => expect(notices).toHaveLength(1));
+  expect((notices[0] as EndpointNotice).endpoint.origin).toBe("https://hooks.example:8443");
+  expect(JSON.stringify(notices)).not.toContain("token");
+});
+
+test("rejected events that say the same are one notice with their number, of each organization its own", async () => {
+  const row = { type: "eventRejected" as const, ...ofNoEndpoint };
+  await insertNotice({ ...row, details: rejected });
+  await insertNotice({ ...row, details: { ...rejected, eventId: randomUUID(), events: 4 } });
+  await insertNotice({ ...row, organizationId: "umbrella", details: rejected });
+  await insertNotice({ ...row, organizationId: null, details: { ...rejected, eventId: null, eventType: null } });
+  const notices = await listen("event.rejected");
+  await run();
+  await eventually(() => expect(notices).toHaveLength(3));
+  expect(notices.every((notice) => validate(notice))).toBe(true);
+  expect(notices).toMatchObject([
+    { organizationId: "acme", eventId: rejected.eventId, events: 5 },
+    { organizationId: "umbrella", events: 1 },
+    { organizationId: null, eventId: null, eventType: null },
+  ]);
+  expect(await waiting()).toEqual([]);
+});
+
+test("rejected events that the broker did not take stay, each of those that were one notice", async () => {
+  for (let index = 0; index < 2; index++)
+    await insertNotice({ type: "eventRejected", ...ofNoEndpoint, details: rejected });
+  await publisher.close();
+  await run();
+  expect(await waiting()).toHaveLength(2);
 });

@@ -1,17 +1,21 @@
 import { firstIdAt, timeOf } from "@herald/common/database/ids";
 import { type Statistics, type StoredHistory, storeHistory } from "@herald/testkit/harness/history";
 import { expectWalks, tablesRead } from "@herald/testkit/harness/plans";
+import { insertResend } from "@herald/testkit/harness/rows";
 import { useDatabase } from "@herald/testkit/harness/use-database";
 import { beforeAll, describe, expect, test } from "@jest/globals";
 import { DAY_MS, dayOf } from "../src/partitions/days.ts";
 import { backfill } from "../src/sql/backfill.ts";
 import { eraseEndpointPage } from "../src/sql/erase-endpoint.ts";
+import { eraseResends } from "../src/sql/erase-resends.ts";
 import { eraseRestOfDeliveries, eraseRestOfEvents } from "../src/sql/erase-rest.ts";
 import { makePartitions } from "../src/sql/partitions.ts";
+import { makeResendPage } from "../src/sql/resend-page.ts";
 import { FIRST_ENDPOINT, storeEvents } from "../src/sql/store-events.ts";
 import { takeCatchUp } from "../src/sql/take-catch-up.ts";
 import { takeErasure } from "../src/sql/take-erasure.ts";
 import { takeNotices } from "../src/sql/take-notices.ts";
+import { takeResend } from "../src/sql/take-resend.ts";
 import { giveBack } from "../src/sql/work.ts";
 import { incomingEvent } from "./incoming-events.ts";
 
@@ -76,6 +80,23 @@ describe.each<Statistics>(["from a quiet time", "of a backlog"])("with statistic
     for (const day of days) expect(day >= dayOf(timeOf(after)).replaceAll("-", "")).toBe(true);
   });
 
+  test("a page of a resend walks its indexes, and reads no partition outside its range", async () => {
+    const endpointId = stored.endpointIds[0] ?? "";
+    const beginId = firstIdAt(new Date(NOW.getTime() - 5 * DAY_MS));
+    const endpoint = { id: endpointId, organizationId: stored.organizationId };
+    const { id } = await insertResend(db.database.prisma, endpoint, { startedAt: NOW, beginId, endId: firstIdAt(NOW) });
+    const taken = { id, endpointId, organizationId: stored.organizationId, leasedUntil: NOW };
+    const bounds = { pageSize: 500, maxWaiting: 50, now: NOW, restMs: 500 };
+    await expectWalks(
+      db.database.queries,
+      ["due_pkey", "delivery_endpoint_id_id_idx", "delivery_pkey", "business_event_pkey"],
+      (queries) => makeResendPage(queries, taken, bounds),
+    );
+    const read = await tablesRead(db.database.queries, (queries) => makeResendPage(queries, taken, bounds));
+    const days = read.filter((table) => /^delivery_\d/.test(table)).map((table) => table.slice(-8));
+    for (const day of days) expect(day >= dayOf(timeOf(beginId)).replaceAll("-", "")).toBe(true);
+  });
+
   test("a page of an erasure walks its indexes", () =>
     expectWalks(
       db.database.queries,
@@ -123,11 +144,13 @@ describe.each<Statistics>(["from a quiet time", "of a backlog"])("with statistic
       },
     ));
 
-  test("taking and giving back a catch-up or an erasure walks no growing table", () =>
+  test("taking and giving back a catch-up, an erasure or a resend, and erasing resends walks no growing table", () =>
     expectWalks(db.database.queries, [], async (queries) => {
       const work = { endpointId: stored.endpointIds[0] ?? "", leasedUntil: LATER };
       await takeCatchUp(queries, { now: NOW, leasedUntil: LATER });
       await takeErasure(queries, { now: NOW, leasedUntil: LATER });
+      await takeResend(queries, { now: NOW, leasedUntil: LATER });
+      await eraseResends(queries, { startedBefore: NOW, pageSize: 1_000 });
       await giveBack(queries, "catch_up", work, NOW);
       await giveBack(queries, "erasure", work, NOW);
     }));

@@ -4,7 +4,7 @@ import type { Queries } from "@herald/common/database/queries";
 import { Registry } from "@herald/common/telemetry/metrics";
 import { eventually } from "@herald/testkit/harness/eventually";
 import { lockWaiters } from "@herald/testkit/harness/lock-waiters";
-import { insertDelivery, insertEndpoint, insertEvent } from "@herald/testkit/harness/rows";
+import { insertDelivery, insertEndpoint, insertEvent, insertResend } from "@herald/testkit/harness/rows";
 import { steeredClock } from "@herald/testkit/harness/steered-clock";
 import { useDatabase } from "@herald/testkit/harness/use-database";
 import { beforeEach, describe, expect, test } from "@jest/globals";
@@ -92,7 +92,7 @@ describe("days", () => {
     await eventAndDelivery(endpoint, 400);
     await eventAndDelivery(endpoint, 31, { state: "exhausted" });
     const kept = await eventAndDelivery(endpoint, 30);
-    expect(await run()).toEqual({ day: 2, delivery: 0, event: 0, change: 0 });
+    expect(await run()).toEqual({ day: 2, delivery: 0, event: 0, change: 0, resend: 0 });
     expect(await daysLeft()).toEqual([dayOf(daysAgo(30)), dayOf(daysAgo(29))]);
     expect(await deliveriesLeft()).toEqual([kept.id]);
     expect(await eventsLeft()).toEqual([kept.key]);
@@ -167,7 +167,7 @@ describe("days", () => {
     await prisma.$transaction(
       async (reader) => {
         await reader.$queryRawUnsafe(`select from delivery_${dayOf(daysAgo(42)).replaceAll("-", "")}`);
-        expect(await run()).toEqual({ day: 2, delivery: 1, event: 0, change: 0 });
+        expect(await run()).toEqual({ day: 2, delivery: 1, event: 0, change: 0, resend: 0 });
       },
       { timeout: 60_000 },
     );
@@ -190,6 +190,7 @@ describe("days", () => {
       delivery: 0,
       event: 0,
       change: 0,
+      resend: 0,
     });
     expect(await daysLeft()).toEqual([today]);
   });
@@ -211,13 +212,24 @@ test("changes of endpoints go when they are 30 days old, page by page", async ()
   expect(await db.database.prisma.endpointChange.findMany({ select: { revision: true } })).toEqual([{ revision: 25n }]);
 });
 
+test("resends that have ended go when they are 30 days old, page by page", async () => {
+  const endpoint = await insertEndpoint(db.database.prisma);
+  const resend = (days: number, state: "finished" | "running") =>
+    insertResend(db.database.prisma, endpoint, { startedAt: daysAgo(days), state });
+  for (let count = 0; count < 25; count++) await resend(31, "finished");
+  const kept = [await resend(31, "running"), await resend(29, "finished")];
+  expect((await run()).resend).toBe(25);
+  const left = await db.database.prisma.resend.findMany({ select: { id: true } });
+  expect(left.map(({ id }) => id).sort()).toEqual(kept.map(({ id }) => id).sort());
+});
+
 describe("the rest", () => {
   test("deliveries without a day go with their attempts when they have been finished for 30 days", async () => {
     const endpoint = await insertEndpoint(db.database.prisma);
     await delivery(endpoint, 31);
     await delivery(endpoint, 400, { state: "exhausted" });
     const young = await delivery(endpoint, 29);
-    expect(await run()).toEqual({ day: 0, delivery: 2, event: 0, change: 0 });
+    expect(await run()).toEqual({ day: 0, delivery: 2, event: 0, change: 0, resend: 0 });
     expect(await deliveriesLeft()).toEqual([young]);
     expect(await attemptsLeft()).toEqual([young]);
   });
@@ -247,7 +259,7 @@ describe("the rest", () => {
       kept.push(await event(organizationId, 29));
     }
     await event("e", 40);
-    expect(await run()).toEqual({ day: 0, delivery: 0, event: 49, change: 0 });
+    expect(await run()).toEqual({ day: 0, delivery: 0, event: 49, change: 0, resend: 0 });
     expect(await eventsLeft()).toEqual(kept.sort());
   });
 
@@ -256,7 +268,7 @@ describe("the rest", () => {
     const needed = await eventAndDelivery(endpoint, 60, { state: "pending" });
     const shown = await eventAndDelivery(endpoint, 60, { attemptedAt: daysAgo(1) });
     await eventAndDelivery(endpoint, 60);
-    expect(await run()).toEqual({ day: 0, delivery: 1, event: 1, change: 0 });
+    expect(await run()).toEqual({ day: 0, delivery: 1, event: 1, change: 0, resend: 0 });
     expect(await eventsLeft()).toEqual([needed.key, shown.key].sort());
   });
 
@@ -280,7 +292,7 @@ describe("the rest", () => {
           ? Promise.reject(new Error("a page that fails"))
           : db.database.queries.$queryRaw(strings, ...values),
     };
-    expect(await run({ queries })).toEqual({ day: 0, delivery: 0, event: 1, change: 0 });
+    expect(await run({ queries })).toEqual({ day: 0, delivery: 0, event: 1, change: 0, resend: 0 });
     expect(await registry.metrics()).toContain('herald_task_failures_total{task="retention"} 1');
   });
 

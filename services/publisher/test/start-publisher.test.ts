@@ -12,6 +12,7 @@ const broker = useBroker();
 const start = () =>
   startPublisher(
     {
+      HERALD_ENV: "development",
       DATABASE_URL: db.url,
       AMQP_URL: broker.url,
       BROKER_NAMESPACE: broker.namespace,

@@ -37,6 +37,13 @@ labels:
 {{- end }}
 {{- end }}
 
+{{/* The cluster's own public ranges, for those who judge receivers' addresses. */}}
+{{- define "herald.deniedEnv" -}}
+{{- with .Values.networkPolicy.clusterRanges }}
+- { name: DENIED_NETWORKS, value: {{ join "," . | quote }} }
+{{- end }}
+{{- end }}
+
 {{- define "herald.podSecurity" -}}
 runAsNonRoot: true
 runAsUser: 1000
@@ -103,6 +110,11 @@ priorityClassName: {{ . }}
 {{- if hasKey $settings $name }}
 {{- $problems = append $problems (printf "%s.%s: a secret doesn't belong into values; put it into a Secret and name that under secrets" $place $name) }}
 {{- end }}
+{{- end }}
+{{- end }}
+{{- range $place, $settings := dict "settings" .Values.settings "managementApi.settings" .Values.managementApi.settings "dispatcher.settings" .Values.dispatcher.settings }}
+{{- if hasKey $settings "DENIED_NETWORKS" }}
+{{- $problems = append $problems (printf "%s.DENIED_NETWORKS: put these into networkPolicy.clusterRanges, which closes them in the network policies too" $place) }}
 {{- end }}
 {{- end }}
 {{- if .Values.networkPolicy.enabled }}

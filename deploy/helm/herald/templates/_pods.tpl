@@ -26,9 +26,7 @@ securityContext:
   env:
     {{- include "herald.databaseEnv" .database | nindent 4 }}
     {{- include "herald.caEnv" (dict "root" .root "cas" .cas) | nindent 4 }}
-    {{- if hasKey . "settings" }}
     {{- include "herald.settingsEnv" (dict "own" .settings "common" .root.Values.settings) | nindent 4 }}
-    {{- end }}
 {{- end }}
 
 {{/*

@@ -1,4 +1,12 @@
-import { EVENT_TYPES, type EventType, isEventType, OUTCOMES, type Outcome } from "@herald/contracts";
+import {
+  EVENT_TYPES,
+  type EventType,
+  type ExportFormat,
+  isEventType,
+  OUTCOMES,
+  type Outcome,
+  type StartResendRequest,
+} from "@herald/contracts";
 
 /** What a list of deliveries is narrowed to. It lives in the page's address, so that it can be shared. */
 export interface DeliveryFilters {
@@ -36,6 +44,21 @@ export function isNarrowed({ outcomes, eventTypes, period }: DeliveryFilters): b
   return outcomes.length > 0 || eventTypes.length > 0 || period !== null;
 }
 
+/** When a period began that ends now, to the minute. */
+function beginningOf(period: Period, now: number): string {
+  const minute = 60_000;
+  const from = now - periodHours[period] * 60 * minute;
+  return new Date(Math.floor(from / minute) * minute).toISOString();
+}
+
+/** What of these filters holds for sending again, as the API has it. */
+export function resendFilter({ eventTypes, period }: DeliveryFilters, now: number = Date.now()): StartResendRequest {
+  return {
+    ...(eventTypes.length > 0 && { eventType: [...eventTypes] }),
+    ...(period && { from: beginningOf(period, now) }),
+  };
+}
+
 /** The API's form of the filters. A period counts back from the moment of the request. */
 export function filtersToQuery(
   filters: DeliveryFilters,
@@ -45,12 +68,23 @@ export function filtersToQuery(
 ): URLSearchParams {
   const query = new URLSearchParams({ limit: String(limit) });
   if (cursor !== null) query.set("cursor", cursor);
+  appendFilters(query, filters, now);
+  return query;
+}
+
+/** The same for an export, which has no parts. */
+export function filtersToExport(
+  filters: DeliveryFilters,
+  { format, bodies }: { format: ExportFormat; bodies: boolean },
+  now: number = Date.now(),
+): URLSearchParams {
+  const query = new URLSearchParams({ format, bodies: String(bodies) });
+  appendFilters(query, filters, now);
+  return query;
+}
+
+function appendFilters(query: URLSearchParams, filters: DeliveryFilters, now: number): void {
   for (const outcome of filters.outcomes) query.append("outcome", outcome);
   for (const type of filters.eventTypes) query.append("eventType", type);
-  if (filters.period) {
-    const minute = 60_000;
-    const from = now - periodHours[filters.period] * 60 * minute;
-    query.set("from", new Date(Math.floor(from / minute) * minute).toISOString());
-  }
-  return query;
+  if (filters.period) query.set("from", beginningOf(filters.period, now));
 }

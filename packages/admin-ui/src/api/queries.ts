@@ -9,9 +9,13 @@ import type {
   EventPage,
   EventTypeInfo,
   FieldProblem,
+  Resend,
+  ResendPage,
+  ResendPreview,
   SaveWebhookRequest,
   SaveWebhookResponse,
   SessionInfo,
+  StartResendRequest,
   WebhookDeliverySummary,
 } from "@herald/contracts";
 import {
@@ -23,7 +27,7 @@ import {
 } from "@tanstack/react-query";
 import { call } from "./client.ts";
 import { connectionNow, quietMs } from "./connection.ts";
-import { type DeliveryFilters, filtersToQuery } from "./delivery-filters.ts";
+import { type DeliveryFilters, filtersToQuery, resendFilter } from "./delivery-filters.ts";
 
 /** New results show within two seconds: this interval, and the time that an answer takes. */
 const LIVE_MS = 1_500;
@@ -124,6 +128,35 @@ export const changesQuery = (id: string) =>
     refetchInterval: every(ALL_PAGES_MS),
   });
 
+/** What a resend would send, with the filter that it was counted by. */
+export interface PreviewOfResend extends ResendPreview {
+  filter: StartResendRequest;
+}
+
+export const resendPreviewQuery = (id: string, filters: DeliveryFilters) =>
+  queryOptions({
+    queryKey: ["resend-preview", id, filters],
+    queryFn: async ({ signal }): Promise<PreviewOfResend> => {
+      const filter = resendFilter(filters);
+      const query = new URLSearchParams(filter.eventType?.map((type) => ["eventType", type]));
+      if (filter.from) query.set("from", filter.from);
+      const preview = await call<ResendPreview>(`/webhooks/${id}/resends/preview?${query}`, { signal });
+      return { ...preview, filter };
+    },
+    placeholderData: keepPreviousData,
+    refetchInterval: every(ALL_PAGES_MS),
+  });
+
+export const resendsQuery = (id: string) =>
+  queryOptions({
+    queryKey: ["resends", id],
+    queryFn: ({ signal }) => call<ResendPage>(`/webhooks/${id}/resends`, { signal }),
+    refetchInterval: (query) => {
+      const isUnderWay = query.state.data?.resends.some(({ state, waiting }) => state === "running" || waiting > 0);
+      return every(isUnderWay ? LIVE_MS : ALL_PAGES_MS)();
+    },
+  });
+
 /** What bears an id: an event, a delivery of one or by hand, and the events about an entity, of which there may be more parts. */
 export const searchQuery = (id: string) =>
   infiniteQueryOptions({
@@ -179,6 +212,12 @@ export const deleteWebhook = (id: string, version: string) =>
 
 export const deliverManually = (id: string, body: DeliverRequest) =>
   call<WebhookDeliverySummary>(`/webhooks/${id}/deliver`, { method: "POST", body });
+
+export const startResend = (id: string, filter: StartResendRequest) =>
+  call<Resend>(`/webhooks/${id}/resends`, { method: "POST", body: filter });
+
+export const stopResend = (id: string, resendId: string) =>
+  call<Resend>(`/webhooks/${id}/resends/${resendId}/stop`, { method: "POST" });
 
 /** What the API would say to these fields, without saving them. */
 export const checkWebhook = (body: Partial<SaveWebhookRequest>, signal: AbortSignal) =>

@@ -1,3 +1,4 @@
+import { idAt, insertDelivery, insertResend } from "@herald/testkit/harness/rows";
 import { afterEach, beforeAll, describe, expect, test } from "@jest/globals";
 import axe from "axe-core";
 import type { Locator, Page } from "playwright-core";
@@ -13,7 +14,27 @@ beforeAll(async () => {
   const id = population.healthy.deliveryIds[0] ?? "";
   const delivery = await environment.db.database.prisma.delivery.findFirstOrThrow({ where: { id } });
   eventKey = delivery.eventKey ?? "";
+  await storeResend(population.healthy.id);
 });
+
+/** A delivery that was given up, and a resend that runs. The clock stands still, so no publisher takes it. */
+async function storeResend(id: string): Promise<void> {
+  const { prisma } = environment.db.database;
+  const endpoint = { id, organizationId: environment.api.organizationId };
+  const { events } = await prisma.webhookEndpoint.findUniqueOrThrow({ where: { id } });
+  const now = environment.clock.now();
+  const createdAt = new Date(now.getTime() - 30 * 60_000);
+  const eventType = events[0] ?? "";
+  const attempted = { attemptCount: 5, attemptedAt: createdAt, statusCode: 503 };
+  await insertDelivery(prisma, endpoint, {
+    id: idAt(createdAt),
+    createdAt,
+    eventType,
+    state: "exhausted",
+    ...attempted,
+  });
+  await insertResend(prisma, endpoint, { startedAt: now, total: 1_000, dueAt: new Date(now.getTime() + 3_600_000) });
+}
 
 /** For a machine that is ten times slower. */
 const TIMEOUT_MS = 600_000;
@@ -92,6 +113,14 @@ const scenes: Scene[] = [
     name: "changes",
     place: () => `/webhooks/${population.healthy.id}/changes`,
     ready: (page) => page.getByText("Created by Ana Lindqvist").waitFor(),
+  },
+  {
+    name: "what a receiver never got",
+    place: () => `/webhooks/${population.healthy.id}/never-got`,
+    ready: async (page) => {
+      await page.getByRole("button", { name: "Send again…" }).waitFor();
+      await page.getByRole("button", { name: "Stop" }).waitFor();
+    },
   },
   {
     name: "what a search found",
@@ -186,12 +215,46 @@ test(
     await page.getByRole("dialog").waitFor();
     found.push(...(await violationsInBothThemes(page, "resume")));
     await page.keyboard.press("Escape");
+    await page.getByRole("button", { name: "Export" }).click();
+    await page.getByRole("menu").waitFor();
+    found.push(...(await violationsInBothThemes(page, "export")));
+    await page.keyboard.press("Escape");
     await page.getByRole("button", { name: "More actions" }).click();
     await page.getByRole("menu").waitFor();
     found.push(...(await violationsInBothThemes(page, "menu")));
     await page.getByRole("menuitem", { name: "Delete webhook…" }).click();
     await page.getByRole("dialog").waitFor();
     found.push(...(await violationsInBothThemes(page, "delete")));
+    expect(found).toEqual([]);
+  },
+  TIMEOUT_MS,
+);
+
+/** The corners of what a screen can show, and what products choose. */
+const ACCENTS = ["#000000", "#ffffff", "#ff0000", "#ffff00", "#00ff00", "#00ffff", "#0000ff", "#ff00ff", "#ff6d00"];
+
+test(
+  "a product's accent can be read whatever colour it is, in either theme",
+  async () => {
+    const found: string[] = [];
+    const page = await environment.signIn("", { reducedMotion: "reduce" });
+    for (const place of ["", `/webhooks/${population.failing.id}?outcome=failing`, "/webhooks/new"]) {
+      await page.goto(environment.pageUrl + place);
+      await page.getByRole("heading", { level: 1 }).waitFor();
+      await page.getByRole("link").nth(1).waitFor();
+      await page.evaluate(axe.source);
+      for (const accent of ACCENTS) {
+        await page.evaluate((colour) => {
+          document.documentElement.style.setProperty("--accent", colour);
+          document.documentElement.dataset.accent = "";
+        }, accent);
+        for (const colorScheme of ["light", "dark"] as const) {
+          await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
+          const bad = await violations(page, ["color-contrast"]);
+          found.push(...bad.map((each) => `${accent} at ${place}, ${colorScheme}: ${each}`));
+        }
+      }
+    }
     expect(found).toEqual([]);
   },
   TIMEOUT_MS,

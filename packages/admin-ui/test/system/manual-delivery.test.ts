@@ -19,7 +19,7 @@ describe("with a dispatcher", () => {
     const json = page.getByLabel("JSON to send");
     await json.waitFor();
     expect(JSON.parse(await json.inputValue())).toMatchObject({ type: "WorkItemCompleted" });
-    await page.getByLabel("Event").selectOption("RiskCreated");
+    await page.getByLabel("Event", { exact: true }).selectOption("RiskCreated");
     expect(JSON.parse(await json.inputValue())).toMatchObject({ type: "RiskCreated" });
 
     await json.fill('{"a": 1,}');
@@ -54,7 +54,7 @@ describe("with a dispatcher", () => {
     const page = await environment.signIn(`/webhooks/${endpoint.id}/deliveries/${sent.id}`);
     await page.getByRole("link", { name: "Send again as manual delivery" }).click();
     await page.getByLabel("JSON to send").waitFor();
-    expect(await page.getByLabel("Event").inputValue()).toBe("RiskCreated");
+    expect(await page.getByLabel("Event", { exact: true }).inputValue()).toBe("RiskCreated");
     await page.getByRole("button", { name: "Send manual delivery" }).click();
     await page.getByText("Succeeded").waitFor();
     const [first, second] = await environment.receiver.received(2);

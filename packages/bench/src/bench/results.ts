@@ -7,7 +7,7 @@ import type { RowResult } from "./run-row.ts";
 /** One run of the bench: what `--json` prints. */
 export interface BenchReport {
   machine: Machine;
-  /** Of the code that was measured, as git names it; with "-dirty" where something was not committed. */
+  /** Of the code that was measured, as git names it; with "-dirty" where code was not committed. */
   commit: string;
   /** As 2026-11-22. */
   date: string;
@@ -42,8 +42,12 @@ function keyOf({ name, growth }: RowResult): string {
   return `${name}/${growth ?? ""}`;
 }
 
-/** What is checked out, as git names it. */
+/** What is checked out, as git names it. What a run before this one has saved below `docs` is no change of the code. */
 export async function currentCommit(): Promise<string> {
-  const options = { what: "Reading which commit is checked out", cwd: projectFolder() };
-  return (await runProgram("git", ["describe", "--always", "--abbrev=12", "--dirty"], options)).trim();
+  const git = async (...args: string[]) =>
+    (await runProgram("git", args, { what: "Reading which commit is checked out", cwd: projectFolder() })).trim();
+  const commit = await git("rev-parse", "--short=12", "HEAD");
+  return (await git("status", "--porcelain", "--untracked-files=no", "--", ".", ":(exclude)docs")) === ""
+    ? commit
+    : `${commit}-dirty`;
 }

@@ -112,12 +112,15 @@ export async function runUnderLoad(environment: ChaosEnvironment, options: RunOp
       requests: await ask.receivers<ReceivedRequest[]>({ type: "requests" }),
       deliveries: await storedDeliveries(database.prisma),
       disablings: admin.disablings,
-      notices: notices.map(({ id, type, endpoint, attempts }) => ({
-        id,
-        type,
-        endpointId: endpoint.id,
-        attempts: attempts.map(({ deliveryId, number }) => `${deliveryId}/${number}`),
-      })),
+      // The others say nothing that is judged.
+      notices: notices
+        .filter((notice) => notice.type === "endpoint.disabled")
+        .map(({ id, type, endpoint, attempts }) => ({
+          id,
+          type,
+          endpointId: endpoint.id,
+          attempts: attempts.map(({ deliveryId, number }) => `${deliveryId}/${number}`),
+        })),
       faults,
       ownEnds: environment.ownEnds,
       stoodStillMs: await ask.receivers<number>({ type: "stoodStillMs" }),

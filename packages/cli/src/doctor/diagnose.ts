@@ -2,13 +2,14 @@ import { networkSettings, secretSettings, serviceSettings } from "@herald/common
 import { ConfigError, type Environment, readConfig, readSetting } from "@herald/common/config/read-config";
 import type { Settings } from "@herald/common/config/settings";
 import { systemClock } from "@herald/common/runtime/clock";
+import { addressRules } from "@herald/common/security/address-rules";
 import { createNameResolver } from "@herald/common/security/name-resolver";
-import { parsePrivateNetworks } from "@herald/common/security/private-networks";
 import { type SecretBox, secretBox } from "@herald/common/security/secret-box";
 import { readCaFile } from "@herald/common/security/server-certificate";
 import { brokerAddress } from "../broker.ts";
 import { type CommandContext, UsageError } from "../command.ts";
 import { databaseAddress } from "../database.ts";
+import { assertSafe } from "../judged-settings.ts";
 import { diagnoseBroker } from "./broker/diagnose-broker.ts";
 import { type OnCheck, runChecks } from "./check.ts";
 import { fault, type NamedFinding } from "./finding.ts";
@@ -38,15 +39,21 @@ const ofOneService = {
  * @throws UsageError where no setting says what to look at
  */
 export async function diagnose(context: CommandContext, options: DiagnosisOptions): Promise<NamedFinding[]> {
-  const { environment, clock = systemClock } = context;
+  const { clock = systemClock } = context;
   const { onCheck, processes, service } = options;
-  if (!["DATABASE_URL", "AMQP_URL"].some((name) => environment[name] || environment[`${name}_FILE`])) {
+  if (!["DATABASE_URL", "AMQP_URL"].some((name) => context.environment[name] || context.environment[`${name}_FILE`])) {
     throw new UsageError("Give it the services' settings, DATABASE_URL and AMQP_URL first of all.");
   }
   const findings: NamedFinding[] = [];
+  read(findings, () => assertSafe(context.environment));
+  // What is not safe is told by now, and can be looked at all the same.
+  const environment = { ...context.environment, HERALD_ENV: "development" };
   const box = read(findings, () => readKeyRing(environment));
-  const database = read(findings, () => ({ ...databaseAddress(context), ...readPool(environment) }));
-  const broker = read(findings, () => brokerAddress(context));
+  const database = read(findings, () => ({
+    ...databaseAddress({ ...context, environment }),
+    ...readPool(environment),
+  }));
+  const broker = read(findings, () => brokerAddress({ ...context, environment }));
   const identity = read(findings, () => readConfig({ AUTH_JWKS_URL: ofOneService.AUTH_JWKS_URL }, environment));
   const outside = read(findings, () => readWayOut(environment, options.url));
 
@@ -65,7 +72,9 @@ function read<T>(findings: NamedFinding[], reading: () => T): T | undefined {
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
     const remedy = "Correct it for the services too: they do not start with it.";
-    findings.push(...error.problems.map((problem) => ({ check: "settings", ...fault(problem, remedy) })));
+    const told = new Set(findings.map(({ what }) => what));
+    const problems = error.problems.filter((problem) => !told.has(problem));
+    findings.push(...problems.map((problem) => ({ check: "settings", ...fault(problem, remedy) })));
     return undefined;
   }
 }
@@ -90,8 +99,6 @@ function readWayOut(environment: Environment, url: URL | undefined): WayOutSubje
     url,
     resolve: readSetting("DNS_SERVERS", () => createNameResolver({ servers })),
     extraCa: readCaFile("EXTRA_CA_FILE", config.EXTRA_CA_FILE),
-    allowedPrivateNetworks: readSetting("ALLOWED_PRIVATE_NETWORKS", () =>
-      parsePrivateNetworks(config.ALLOWED_PRIVATE_NETWORKS),
-    ),
+    addresses: addressRules(config),
   };
 }

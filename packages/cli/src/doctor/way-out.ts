@@ -1,7 +1,7 @@
 import { isIP } from "node:net";
 import { connect, rootCertificates, type TLSSocket } from "node:tls";
 import { createAddressGuard, type Resolve } from "@herald/common/security/address-guard";
-import type { PrivateNetworks } from "@herald/common/security/private-networks";
+import type { AddressRules } from "@herald/common/security/address-rules";
 import { explainTlsFailure } from "@herald/common/security/server-certificate";
 import { reasonOf } from "../database.ts";
 import type { Check } from "./check.ts";
@@ -16,17 +16,17 @@ export interface WayOutSubject {
   resolve: Resolve;
   /** EXTRA_CA_FILE's text. */
   extraCa: string | undefined;
-  allowedPrivateNetworks: PrivateNetworks;
+  addresses: AddressRules;
 }
 
 const TIMEOUT_MS = 10_000;
 
 export const wayOut: Check<WayOutSubject> = {
   name: "way out",
-  async examine({ url, resolve, extraCa, allowedPrivateNetworks }) {
+  async examine({ url, resolve, extraCa, addresses }) {
     if (url === undefined) return skipped("--url names no receiver to try.");
     const host = url.hostname.replace(/^\[|\]$/g, "");
-    const guard = createAddressGuard(allowedPrivateNetworks, resolve);
+    const guard = createAddressGuard(addresses, resolve);
     const blocked = guard.checkLiteral(host);
     if (blocked) return wayOutFinding(blocked, host);
     try {
@@ -70,7 +70,7 @@ export function wayOutFinding(error: unknown, host: string): Finding {
   const { code = "", syscall = "" } = error as { code?: string; syscall?: string };
   if (code === "ERR_ADDRESS_NOT_ALLOWED") {
     return fault(
-      `${host} has an address that is not public, and Herald sends nothing there.`,
+      `${host} has an address that is not public, or that DENIED_NETWORKS closes, and Herald sends nothing there.`,
       "Name a public receiver. For development, ALLOWED_PRIVATE_NETWORKS opens networks of your own.",
     );
   }

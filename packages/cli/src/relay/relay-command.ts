@@ -18,7 +18,7 @@ export const relayCommand: Command = {
 Without more words it runs until it is stopped. It sends the events of the table OUTBOX_TABLE (herald_outbox) in the PostgreSQL database
 OUTBOX_DATABASE_URL to the broker AMQP_URL, oldest first, and keeps what the broker has confirmed for OUTBOX_KEEP_DAYS (7). Any number of relays may run for a
 table: one at a time sends, and another goes on where it ends. It serves /healthz, /readyz and /metrics on OPERATIONS_PORT (9464). It
-also reads AMQP_CA_FILE, BROKER_NAMESPACE, HTTP_HOST and LOG_LEVEL.
+also reads AMQP_CA_FILE, BROKER_NAMESPACE, HTTP_HOST, LOG_LEVEL, HERALD_ENV and ALLOW_PLAINTEXT.
 
   replay   makes events wait again that the broker confirmed since TIME, such as 2026-01-31T12:00:00Z, and that are still kept. Running
            relays send them, before what is new. Herald delivers the same event once, so a TIME that is too early does no harm. For a

@@ -1,4 +1,4 @@
-import { serviceSettings } from "@herald/common/config/common-settings";
+import { safetySettings, serviceSettings } from "@herald/common/config/common-settings";
 import type { Settings } from "@herald/common/config/settings";
 
 const { AMQP_URL, AMQP_CA_FILE, BROKER_NAMESPACE, HTTP_HOST, OPERATIONS_PORT, LOG_LEVEL } = serviceSettings;
@@ -23,6 +23,7 @@ export const outboxSettings = {
 
 /** The settings of `herald relay`. */
 export const relaySettings = {
+  ...safetySettings,
   ...outboxSettings,
   OUTBOX_KEEP_DAYS: {
     type: "number",

@@ -58,6 +58,15 @@ describe("of the settings", () => {
     expect(found[1]?.what).toContain("DATABASE_CA_FILE names a file that can't be read");
   });
 
+  test("the doctor finds what the services refuse in production, and looks at it all the same", async () => {
+    const found = await complaints({ settings: { HERALD_ENV: "production", SIGN_IN_LINKS: "true" } });
+    // The password of a test's broker is its user's name.
+    expect(found.map(({ check, what }) => [check, what.split(":")[0]])).toEqual([
+      ["settings", "AMQP_URL is not safe with HERALD_ENV=production"],
+      ["settings", "SIGN_IN_LINKS is not safe with HERALD_ENV=production"],
+    ]);
+  });
+
   test("the doctor can't run without any, and says which it wants", async () => {
     const { code, stdout, stderr } = await callHerald(["doctor"], {});
     expect({ code, stdout }).toEqual({ code: 2, stdout: "" });

@@ -1,7 +1,26 @@
 import type { Settings } from "./settings.ts";
 
+/** Whether what is unsafe is refused. Every program of Herald's reads these, whatever else it reads (`readConfig`). */
+export const safetySettings = {
+  HERALD_ENV: {
+    type: "string",
+    default: "production",
+    enum: ["production", "development"],
+    description:
+      "With production, settings that are not safe end the start; development is for a machine of one's own.",
+  },
+  ALLOW_PLAINTEXT: {
+    type: "string",
+    default: "",
+    pattern: "^((amqp|postgres)(,(amqp|postgres))*)?$",
+    description:
+      "amqp, postgres, or both with a comma between: what may go to another machine without TLS in production, where the network between is yours alone.",
+  },
+} as const satisfies Settings;
+
 /** What every service needs. */
 export const serviceSettings = {
+  ...safetySettings,
   DATABASE_URL: {
     type: "string",
     required: true,
@@ -99,6 +118,18 @@ export const networkSettings = {
     type: "string",
     default: "",
     description: "CIDR list of non-public networks that webhooks may be sent to; for development.",
+  },
+  DENIED_NETWORKS: {
+    type: "string",
+    default: "",
+    description:
+      "CIDR list of networks that webhooks are never sent to, public and allowed ones too: those of your own machines.",
+  },
+  NAT64_PREFIXES: {
+    type: "string",
+    default: "",
+    description:
+      "NAT64 prefixes of your network, as a CIDR list, besides 64:ff9b::/96: an address behind one is judged by the IPv4 address that it carries.",
   },
 } as const satisfies Settings;
 

@@ -12,9 +12,9 @@ const settings = {
   VERBOSE: { type: "boolean", default: false, description: "Whether to say more." },
 } as const satisfies Settings;
 
-function problemsOf(environment: Record<string, string>): readonly string[] {
+function problemsOf(environment: Record<string, string>, read: Settings = settings): readonly string[] {
   try {
-    readConfig(settings, environment);
+    readConfig(read, environment);
   } catch (error) {
     if (error instanceof ConfigError) return error.problems;
     throw error;
@@ -59,5 +59,29 @@ describe("readConfig", () => {
     } finally {
       rmSync(folder, { recursive: true });
     }
+  });
+
+  test("what is not safe is refused unless the environment is development, beside all other problems", () => {
+    const judged = {
+      ...settings,
+      SIGN_IN_LINKS: { type: "boolean", default: false, description: "Whether links sign in." },
+    } as const satisfies Settings;
+    const environment = { URL: "postgres://a", PORT: "eighty", SIGN_IN_LINKS: "true" };
+    const problems = (more: Record<string, string> = {}) => problemsOf({ ...environment, ...more }, judged);
+    expect(problems()).toEqual([
+      expect.stringContaining("PORT must be integer"),
+      expect.stringContaining("SIGN_IN_LINKS is not safe"),
+    ]);
+    expect(problems({ HERALD_ENV: "production" })).toHaveLength(2);
+    expect(problems({ HERALD_ENV: "development" })).toHaveLength(1);
+    expect(problems({ HERALD_ENV: "staging" })).toContainEqual(
+      expect.stringContaining("HERALD_ENV must be one of production, development"),
+    );
+  });
+
+  test("what several settings together have wrong is told where each is right by itself", () => {
+    const together = ({ PORT }: { PORT: number }) => (PORT === 81 ? ["PORT is taken"] : []);
+    expect(() => readConfig(settings, { URL: "postgres://a", PORT: "81" }, together)).toThrow("PORT is taken");
+    expect(() => readConfig(settings, { URL: "postgres://a", PORT: "82" }, together)).not.toThrow();
   });
 });

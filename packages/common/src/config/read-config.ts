@@ -1,6 +1,8 @@
 import { readFileSync } from "node:fs";
 import { Ajv, type ErrorObject } from "ajv";
+import { safetySettings } from "./common-settings.ts";
 import type { Config, Setting, Settings } from "./settings.ts";
+import { unsafeSettings } from "./unsafe-settings.ts";
 
 /** The process's exit code for a configuration that can't be used (EX_CONFIG of sysexits.h). */
 export const CONFIG_EXIT_CODE = 78;
@@ -25,23 +27,31 @@ export type Environment = Readonly<Record<string, string | undefined>>;
  * Reads settings from environment variables. An empty variable counts as absent. A secret may come from the file
  * that `<NAME>_FILE` names, its trailing line break cut off.
  *
+ * Unless HERALD_ENV is development, it refuses values that are not safe.
+ *
+ * @param problemsOf says what several settings together have wrong; it is asked where each is right by itself
  * @throws ConfigError listing every problem; it never repeats a secret's value.
  */
-export function readConfig<const S extends Settings>(settings: S, environment: Environment = process.env): Config<S> {
+export function readConfig<const S extends Settings>(
+  settings: S,
+  environment: Environment = process.env,
+  problemsOf: (config: Config<S>) => readonly string[] = () => [],
+): Config<S> {
   const problems: string[] = [];
   const values: Record<string, unknown> = {};
-  for (const [name, setting] of Object.entries(settings)) {
+  const all: Settings = { ...safetySettings, ...settings };
+  for (const [name, setting] of Object.entries(all)) {
     const text = readText(name, setting, environment, problems);
     if (text !== undefined) values[name] = text;
   }
   const validate = new Ajv({ allErrors: true, coerceTypes: true, useDefaults: true, strict: false }).compile(
-    schemaOf(settings),
+    schemaOf(all),
   );
-  if (!validate(values)) {
-    for (const error of validate.errors ?? []) problems.push(describe(error, settings, values));
-  }
+  if (validate(values)) problems.push(...problemsOf(values as Config<S>));
+  else for (const error of validate.errors ?? []) problems.push(describe(error, all, values));
+  if (values.HERALD_ENV !== "development") problems.push(...unsafeSettings(values));
   if (problems.length > 0) throw new ConfigError(problems);
-  return values as Config<S>;
+  return Object.fromEntries(Object.entries(values).filter(([name]) => name in settings)) as Config<S>;
 }
 
 /**

@@ -11,6 +11,11 @@ export interface Author {
 /** Herald's own commands, which operators run. */
 export const OPERATOR: Author = { changedBy: "operator", subject: null, name: null };
 
+/** What a notice says of who did it. */
+export function authorDetails({ changedBy, name, subject }: Author): string {
+  return JSON.stringify({ author: { changedBy, name, subject } });
+}
+
 /** The settings of an endpoint as its changes keep them: all of them but the secret. The table is named as it is in the statement. */
 export function settingsOf(table: "before" | "endpoint"): Prisma.Sql {
   const row = Prisma.raw(table);

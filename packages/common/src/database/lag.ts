@@ -17,7 +17,7 @@ export interface Lag {
   oldestForHeraldAt: Date | null;
   /** The due time of the oldest delivery of the other enabled endpoints, which wait for their own receivers; null where none does. */
   oldestForReceiverAt: Date | null;
-  /** Notices that were not published yet; likewise. */
+  /** Notices that are older than ten seconds and were not published yet; likewise. Younger ones wait for others that say the same. */
   notices: number;
   /** Enabled endpoints that somebody waits for: their catch-up is due. */
   catchUps: number;
@@ -48,7 +48,7 @@ const LOOKED_AT = 1_000;
  * attempts under way. An endpoint that fails has one attempt at a time, and pauses between them.
  *
  * Locks nothing. Steps from endpoint to endpoint through due_endpoint_id_due_at_idx, walks it for each of them up to the limit,
- * walks notice_publish_at_id_idx and catch_up_priority_due_at_idx, and reads the endpoints, of which there are few. Its cost
+ * walks catch_up_priority_due_at_idx, and reads the notices and the endpoints, of which there are few. Its cost
  * follows what is unfinished, not the history.
  */
 export async function readLag(
@@ -112,7 +112,11 @@ export async function readLag(
         ) as of_endpoint
       )::int as "dueForHerald",
       oldest.*,
-      (select count(*) from (select from notice limit ${COUNTED_AT_MOST}) as notice)::int as "notices",
+      (
+        select count(*) from (
+          select from notice where occurred_at < ${now}::timestamptz - interval '10 seconds' limit ${COUNTED_AT_MOST}
+        ) as notice
+      )::int as "notices",
       catch_up.*,
       endpoint.*,
       (

@@ -1,5 +1,6 @@
-import { type Author, settingsOf } from "./endpoint-change.ts";
+import { type Author, authorDetails, settingsOf } from "./endpoint-change.ts";
 import { Prisma } from "./generated/client.ts";
+import { noticeId } from "./notice-id.ts";
 import type { Queries } from "./queries.ts";
 
 /** The columns that an endpoint's summary is made of. */
@@ -47,6 +48,7 @@ export function catchUpAgainAt(now: Date, { statementTimeoutMs }: { statementTim
  * - resumed: the run of failures ends, and the publisher is told to catch up
  * - subscribed to more events: the publisher is told to catch up
  * - paused: the reason, the time and who did it are stored; an endpoint that Herald disabled keeps its own. What waits is left as it is
+ * - resumed, or given another secret: the product is told
  * - changed in any way: the trail has what was before and after. An edit that changes nothing leaves no trace
  *
  * Returns null where the organization has no such endpoint in that revision.
@@ -90,7 +92,7 @@ export async function updateEndpoint(queries: Queries, update: EndpointUpdate): 
         and endpoint.id = ${id}::uuid
         and endpoint.organization_id = ${organizationId}
         and endpoint.revision = ${revision}
-      returning endpoint.*, ${resumed} or (${enabled} and not before.events @> ${events}::text[]) as misses_events,
+      returning endpoint.*, ${resumed} as is_resumed, ${resumed} or (${enabled} and not before.events @> ${events}::text[]) as misses_events,
         ${settingsOf("before")} as settings_before, ${settingsOf("endpoint")} as settings_after
     ), told as (
       insert into catch_up (endpoint_id, priority, due_at, again_at)
@@ -103,6 +105,17 @@ export async function updateEndpoint(queries: Queries, update: EndpointUpdate): 
         settings_before, settings_after, ${sealedSecret}::text is not null
       from edited
       where settings_before <> settings_after or ${sealedSecret}::text is not null
+    ), noticed as (
+      insert into notice
+        (id, type, organization_id, endpoint_id, endpoint_name, endpoint_url, failure_run, details, occurred_at, publish_at)
+      select said.id, said.type::notice_type, edited.organization_id, edited.id, edited.name, edited.url, '{}',
+        ${authorDetails(author)}::jsonb, ${now}::timestamptz, ${now}::timestamptz
+      from edited
+      cross join lateral (
+        select ${noticeId(now)}::uuid as id, 'endpoint.resumed' as type where edited.is_resumed
+        union all
+        select ${noticeId(now)}::uuid, 'endpoint.secret_replaced' where ${sealedSecret}::text is not null
+      ) as said
     )
     select id, name, url, enabled, consecutive_failures as "consecutiveFailures", events, revision from edited`;
   return row ?? null;

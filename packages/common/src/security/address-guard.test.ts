@@ -2,7 +2,7 @@ import type { LookupAddress } from "node:dns";
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
 import { createAddressGuard, isAllowedAddress, isLocalhostName } from "./address-guard.ts";
-import { NO_PRIVATE_NETWORKS, parsePrivateNetworks } from "./private-networks.ts";
+import { addressRules, PUBLIC_ONLY } from "./address-rules.ts";
 
 /** The networks of IANA's special-purpose registry for IPv4 and the multicast space, as first and last address. */
 const NOT_PUBLIC_IPV4: [string, string][] = [
@@ -120,7 +120,7 @@ const NO_ADDRESSES = [
 ];
 
 const allowed = (ip: string, networks = "") =>
-  isAllowedAddress(ip, networks ? parsePrivateNetworks(networks) : NO_PRIVATE_NETWORKS);
+  isAllowedAddress(ip, networks ? addressRules({ ALLOWED_PRIVATE_NETWORKS: networks }) : PUBLIC_ONLY);
 const toNumber = (ip: string) => ip.split(".").reduce((sum, part) => sum * 256 + Number(part), 0);
 const toIp = (number: number) => [24, 16, 8, 0].map((shift) => (number >>> shift) & 255).join(".");
 
@@ -205,6 +205,77 @@ describe("exceptions", () => {
   });
 });
 
+describe("closed networks", () => {
+  test.each([
+    // Machines of one's own with public addresses, as in an IPv6 network of a cloud.
+    ["2600:1f14:abc:de01::10", "2600:1f14:abc:de00::/56", "", false],
+    ["2600:1f14:abc:df00::10", "2600:1f14:abc:de00::/56", "", true],
+    ["8.8.8.8", "8.8.8.0/24", "", false],
+    ["8.8.8.8", "8.8.8.8", "", false],
+    ["8.8.4.4", "8.8.8.0/24", "", true],
+    // In whatever form the address is written.
+    ["::ffff:8.8.8.8", "8.8.8.0/24", "", false],
+    ["64:ff9b::8.8.8.8", "8.8.8.0/24", "", false],
+    ["64:ff9b::8.8.8.8", "64:ff9b::/96", "", false],
+    ["8.8.8.8", "64:ff9b::/96", "", true],
+    // They win over what is open.
+    ["10.9.8.7", "10.9.0.0/16", "10.0.0.0/8", false],
+    ["10.8.8.7", "10.9.0.0/16", "10.0.0.0/8", true],
+    ["10.9.8.7", "10.0.0.0/8", "10.9.8.7", false],
+    ["::1", "::1", "::1", false],
+    ["8.8.8.8", "0.0.0.0/0", "0.0.0.0/0", false],
+    ["2606:4700:4700::1111", "0.0.0.0/0", "", true],
+  ])("%s with DENIED_NETWORKS=%s and ALLOWED_PRIVATE_NETWORKS=%s: %p", (ip, DENIED_NETWORKS, open, expected) => {
+    const rules = addressRules({ DENIED_NETWORKS, ALLOWED_PRIVATE_NETWORKS: open });
+    expect(isAllowedAddress(ip, rules)).toBe(expected);
+  });
+});
+
+describe("NAT64 prefixes of one's own", () => {
+  test.each([
+    // 10.0.0.1 and 8.8.8.8 behind a prefix of each length, as RFC 6052 (2.2) puts them.
+    ["2a01:4f8:a00:1::", "2a01:4f8::/32", false],
+    ["2a01:4f8:808:808::", "2a01:4f8::/32", true],
+    ["2a01:4f8:640a:0:1::", "2a01:4f8:6400::/40", false],
+    ["2a01:4f8:6408:808:8::", "2a01:4f8:6400::/40", true],
+    ["2a01:4f8:64:a00:0:100::", "2a01:4f8:64::/48", false],
+    ["2a01:4f8:64:808:8:800::", "2a01:4f8:64::/48", true],
+    ["2a01:4f8:64:a:0:1::", "2a01:4f8:64::/56", false],
+    ["2a01:4f8:64:8:8:808::", "2a01:4f8:64::/56", true],
+    ["2a01:4f8:64:0:a:0:100::", "2a01:4f8:64::/64", false],
+    ["2a01:4f8:64:0:8:808:800::", "2a01:4f8:64::/64", true],
+    ["2a01:4f8:64::10.0.0.1", "2a01:4f8:64::/96", false],
+    ["2a01:4f8:64::8.8.8.8", "2a01:4f8:64::/96", true],
+    ["2a01:4f8:64::169.254.169.254", "2a01:4f8:64::/96", false],
+    // Also where the prefix itself is not public.
+    ["64:ff9b:1::8.8.8.8", "64:ff9b:1::/96", true],
+    ["64:ff9b:1::10.0.0.1", "64:ff9b:1::/96", false],
+    ["fd00:64::8.8.8.8", "fd00:64::/96", true],
+    // Outside of it an address is its own, and the well-known prefix stays known.
+    ["2a01:4f8:65::10.0.0.1", "2a01:4f8:64::/96", true],
+    ["64:ff9b::10.0.0.1", "2a01:4f8:64::/96", false],
+    // Of two that hold it, the longer one.
+    ["2a01:4f8:808:808::10.0.0.1", "2a01:4f8::/32,2a01:4f8:808:808::/96", false],
+  ])("%s with NAT64_PREFIXES=%s: %p", (ip, NAT64_PREFIXES, expected) => {
+    expect(isAllowedAddress(ip, addressRules({ NAT64_PREFIXES }))).toBe(expected);
+  });
+
+  test("a closed network closes what is behind a prefix too", () => {
+    const rules = addressRules({ NAT64_PREFIXES: "2a01:4f8:64::/96", DENIED_NETWORKS: "8.8.8.0/24" });
+    expect(isAllowedAddress("2a01:4f8:64::8.8.8.8", rules)).toBe(false);
+    expect(isAllowedAddress("2a01:4f8:64::8.8.4.4", rules)).toBe(true);
+  });
+});
+
+describe("settings of networks", () => {
+  test("an error lists what is wrong with each of them", () => {
+    const wrong = { ALLOWED_PRIVATE_NETWORKS: "a", DENIED_NETWORKS: "b", NAT64_PREFIXES: "10.0.0.0/8" };
+    expect(() => addressRules(wrong)).toThrow(
+      /ALLOWED_PRIVATE[\s\S]*"a"[\s\S]*DENIED[\s\S]*"b"[\s\S]*NAT64[\s\S]*10\.0\.0\.0\/8/,
+    );
+  });
+});
+
 describe("lookup of the guard", () => {
   const V4 = { address: "8.8.8.8", family: 4 };
   const V6 = { address: "2606:4700:4700::1111", family: 6 };
@@ -214,7 +285,7 @@ describe("lookup of the guard", () => {
       if (answer instanceof Error) throw answer;
       return answer;
     };
-    const guard = createAddressGuard(parsePrivateNetworks(networks), resolve);
+    const guard = createAddressGuard(addressRules({ ALLOWED_PRIVATE_NETWORKS: networks }), resolve);
     return new Promise((done, fail) => {
       guard.lookup(hostname, { all }, (error, address, family) =>
         error ? fail(error) : done(all ? address : [address, family]),
@@ -262,7 +333,7 @@ describe("lookup of the guard", () => {
 
   test("a rebinding name is checked on each lookup", async () => {
     const answers = [[V4], [{ address: "127.0.0.1", family: 4 }]];
-    const guard = createAddressGuard(NO_PRIVATE_NETWORKS, async () => answers.shift() ?? []);
+    const guard = createAddressGuard(PUBLIC_ONLY, async () => answers.shift() ?? []);
     const once = () =>
       new Promise((done) => guard.lookup("a.example", { all: true }, (error, address) => done(error ?? address)));
     await expect(once()).resolves.toEqual([V4]);

@@ -1,7 +1,8 @@
 import type { LookupAddress } from "node:dns";
 import { isIP, type LookupFunction } from "node:net";
 import ipaddr from "ipaddr.js";
-import { holds, type IpAddress, type PrivateNetworks } from "./private-networks.ts";
+import type { AddressRules } from "./address-rules.ts";
+import { holds, type IpAddress, type Networks } from "./networks.ts";
 
 /**
  * All addresses of a host name, in the order in which they should be tried. Rejects with an error that has one of
@@ -31,11 +32,10 @@ export interface AddressGuard {
 }
 
 /**
- * @param allowedPrivateNetworks what is open although it is not public
  * @param resolve asks for addresses; tests give one with answers of their own
  */
-export function createAddressGuard(allowedPrivateNetworks: PrivateNetworks, resolve: Resolve): AddressGuard {
-  const isAllowed = (address: string) => isAllowedAddress(address, allowedPrivateNetworks);
+export function createAddressGuard(rules: AddressRules, resolve: Resolve): AddressGuard {
+  const isAllowed = (address: string) => isAllowedAddress(address, rules);
   // localhost is this machine whatever a DNS server says (RFC 6761), and only those of its addresses that are open.
   const loopback = [
     { address: "127.0.0.1", family: 4 },
@@ -66,17 +66,21 @@ export function createAddressGuard(allowedPrivateNetworks: PrivateNetworks, reso
 }
 
 /**
- * True for public unicast addresses, and for those in the networks that are open by exception.
+ * True for public unicast addresses, and for those in the networks that are open by exception; never for those in a network that is
+ * closed.
  *
- * An IPv6 address that carries an IPv4 address to connect to (mapped, NAT64) is judged by the one that it carries.
+ * An IPv6 address that carries an IPv4 address to connect to (mapped, NAT64) is judged by the one that it carries; either of the two
+ * can be in a closed network.
  *
  * @param ip the textual form of an IPv4 or IPv6 address; anything else is not allowed
  */
-export function isAllowedAddress(ip: string, allowedPrivateNetworks: PrivateNetworks): boolean {
+export function isAllowedAddress(ip: string, { allowed, denied, nat64Prefixes }: AddressRules): boolean {
   const family = isIP(ip);
   if (family === 0) return false;
-  const address = unwrap(ipaddr.parse(family === 6 ? inHexadecimal(ip) : ip));
-  return isPublicUnicast(address) || holds(allowedPrivateNetworks, address);
+  const given = ipaddr.parse(family === 6 ? inHexadecimal(ip) : ip);
+  const address = unwrap(given, nat64Prefixes);
+  if (holds(denied, given) || holds(denied, address)) return false;
+  return isPublicUnicast(address) || holds(allowed, address);
 }
 
 /** True for the names that mean this machine: `localhost` and everything under it (RFC 6761). */
@@ -84,7 +88,8 @@ export function isLocalhostName(hostname: string): boolean {
   return /(^|\.)localhost\.?$/i.test(hostname);
 }
 
-const NAT64 = ipaddr.parseCIDR("64:ff9b::/96") as [ipaddr.IPv6, number];
+/** Networks without IPv4 reach IPv4 receivers this way (DNS64), so what carries a public one must pass. */
+const WELL_KNOWN_NAT64 = ipaddr.parseCIDR("64:ff9b::/96");
 // All networks that are assigned as global unicast. ipaddr.js calls every unknown network unicast.
 const GLOBAL_IPV6 = ipaddr.parseCIDR("2000::/3") as [ipaddr.IPv6, number];
 /** Azure's host agent, which answers every virtual machine there: public by its number, infrastructure by its role. */
@@ -95,12 +100,19 @@ function inHexadecimal(ipv6: string): string {
   return new URL(`http://[${ipv6.replace(/%.*/, "")}]`).hostname.slice(1, -1);
 }
 
-function unwrap(address: IpAddress): IpAddress {
+function unwrap(address: IpAddress, nat64Prefixes: Networks): IpAddress {
   if (!(address instanceof ipaddr.IPv6)) return address;
   if (address.isIPv4MappedAddress()) return address.toIPv4Address();
-  // Networks without IPv4 reach IPv4 receivers this way (DNS64), so a public one must pass.
-  if (address.match(NAT64)) return new ipaddr.IPv4(address.toByteArray().slice(-4));
-  return address;
+  const prefix = [...nat64Prefixes, WELL_KNOWN_NAT64].find((network) => holds([network], address));
+  return prefix === undefined ? address : carriedBy(address, prefix[1]);
+}
+
+/** The IPv4 address behind a NAT64 prefix. It leaves out byte 8, which is always zero (RFC 6052, section 2.2). */
+function carriedBy(address: ipaddr.IPv6, prefixBits: number): ipaddr.IPv4 {
+  const bytes = address.toByteArray();
+  const start = prefixBits / 8;
+  const behind = prefixBits === 96 ? bytes.slice(start) : [...bytes.slice(start, 8), ...bytes.slice(9)];
+  return new ipaddr.IPv4(behind.slice(0, 4));
 }
 
 function isPublicUnicast(address: IpAddress): boolean {

@@ -1,11 +1,11 @@
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
-import { NO_PRIVATE_NETWORKS, parsePrivateNetworks } from "./private-networks.ts";
+import { addressRules } from "./address-rules.ts";
 import { checkEndpointUrl } from "./url-policy.ts";
 
 const check = (text: string, networks = "", maxLength?: number) =>
   checkEndpointUrl(text, {
-    allowedPrivateNetworks: networks ? parsePrivateNetworks(networks) : NO_PRIVATE_NETWORKS,
+    addresses: addressRules({ ALLOWED_PRIVATE_NETWORKS: networks }),
     ...(maxLength && { maxLength }),
   });
 
@@ -246,5 +246,30 @@ describe("exceptions for development", () => {
     ["https://user@127.0.0.1/", "127.0.0.0/8", false],
   ])("%s with ALLOWED_PRIVATE_NETWORKS=%s: %p", (url, networks, ok) => {
     expect(check(url, networks).ok).toBe(ok);
+  });
+});
+
+describe("networks that are closed", () => {
+  const CLOSED = "The URL's address is in a network that is closed to webhooks here: a receiver must have another one.";
+  const addresses = addressRules({
+    ALLOWED_PRIVATE_NETWORKS: "127.0.0.0/8,::1",
+    DENIED_NETWORKS: "8.8.8.0/24,127.0.0.0/8",
+    NAT64_PREFIXES: "2a01:4f8:64::/96",
+  });
+
+  test.each(["https://8.8.8.8/", "https://134744072/", "https://[2a01:4f8:64::808:808]/", "https://127.0.0.1/"])(
+    "%s is refused, with why",
+    (url) => {
+      expect(checkEndpointUrl(url, { addresses })).toEqual({ ok: false, code: "url_host_not_public", message: CLOSED });
+    },
+  );
+
+  test.each(["https://8.8.4.4/", "https://[::1]/", "https://localhost/"])("%s is accepted", (url) => {
+    expect(checkEndpointUrl(url, { addresses })).toEqual({ ok: true, url });
+  });
+
+  test("localhost is refused where all of its addresses are closed", () => {
+    const closed = addressRules({ ALLOWED_PRIVATE_NETWORKS: "127.0.0.0/8", DENIED_NETWORKS: "127.0.0.0/8" });
+    expect(checkEndpointUrl("https://localhost/", { addresses: closed }).ok).toBe(false);
   });
 });

@@ -1,7 +1,6 @@
 import { isIP } from "node:net";
-import ipaddr from "ipaddr.js";
 import { isAllowedAddress, isLocalhostName } from "./address-guard.ts";
-import { holds, type PrivateNetworks } from "./private-networks.ts";
+import type { AddressRules } from "./address-rules.ts";
 
 /** Why a URL cannot be saved; stable, for clients to branch on. */
 export type UrlProblem =
@@ -17,8 +16,7 @@ export type UrlCheck =
   { ok: true; url: string } | { ok: false; code: UrlProblem; message: string };
 
 export interface UrlPolicy {
-  /** What is open although it is not public. */
-  allowedPrivateNetworks: PrivateNetworks;
+  addresses: AddressRules;
   /** In characters. */
   maxLength?: number;
 }
@@ -29,7 +27,7 @@ export interface UrlPolicy {
  *
  * The messages are for the admin who typed the URL. They quote no part of it that could be a password.
  */
-export function checkEndpointUrl(text: string, { allowedPrivateNetworks, maxLength = 2048 }: UrlPolicy): UrlCheck {
+export function checkEndpointUrl(text: string, { addresses, maxLength = 2048 }: UrlPolicy): UrlCheck {
   if (text.length > maxLength) return refuse("url_too_long", `The URL is longer than ${maxLength} characters.`);
   const problem = problemOfText(text);
   if (problem) return problem;
@@ -37,7 +35,7 @@ export function checkEndpointUrl(text: string, { allowedPrivateNetworks, maxLeng
   const url = URL.canParse(text) ? new URL(text) : null;
   if (!url) return refuse("url_malformed", "The URL's host name or port is not valid.");
   if (url.port === "0") return refuse("url_malformed", "The URL's port is 0, to which nothing can connect.");
-  return problemOfHost(url.hostname, allowedPrivateNetworks) ?? { ok: true, url: text };
+  return problemOfHost(url.hostname, addresses) ?? { ok: true, url: text };
 }
 
 /**
@@ -70,20 +68,22 @@ function problemOfText(text: string): UrlCheck | null {
 }
 
 /** @param hostname as WHATWG's parser gives it: lowercase, punycode, any IPv4 notation as four decimals, IPv6 in brackets */
-function problemOfHost(hostname: string, networks: PrivateNetworks): UrlCheck | null {
+function problemOfHost(hostname: string, addresses: AddressRules): UrlCheck | null {
   const literal = hostname.replace(/^\[|\]$/g, "");
   if (isIP(literal) !== 0) {
-    return isAllowedAddress(literal, networks)
-      ? null
-      : refuse(
-          "url_host_not_public",
-          "The URL's address is loopback, private or reserved: a receiver must have a public one.",
-        );
+    if (isAllowedAddress(literal, addresses)) return null;
+    const isDenied = isAllowedAddress(literal, { ...addresses, denied: [] });
+    return refuse(
+      "url_host_not_public",
+      isDenied
+        ? "The URL's address is in a network that is closed to webhooks here: a receiver must have another one."
+        : "The URL's address is loopback, private or reserved: a receiver must have a public one.",
+    );
   }
   const name = hostname.replace(/\.$/, "");
   if (!isHostName(name)) return refuse("url_malformed", "The URL's host name is not valid.");
   if (isLocalhostName(name)) {
-    return opensLoopback(networks)
+    return opensLoopback(addresses)
       ? null
       : refuse(
           "url_host_not_public",
@@ -91,7 +91,7 @@ function problemOfHost(hostname: string, networks: PrivateNetworks): UrlCheck | 
         );
   }
   // Once a private network is open its names must be usable, and which of them lead into it is known at connect only.
-  if (networks.length === 0 && isPrivateName(name)) {
+  if (addresses.allowed.length === 0 && isPrivateName(name)) {
     return refuse(
       "url_host_not_public",
       "The URL's host name only exists inside private networks: a receiver must have a public host name.",
@@ -116,8 +116,8 @@ function isPrivateName(name: string): boolean {
   return !name.includes(".") || PRIVATE_SUFFIX.test(name);
 }
 
-function opensLoopback(networks: PrivateNetworks): boolean {
-  return holds(networks, ipaddr.parse("127.0.0.1")) || holds(networks, ipaddr.parse("::1"));
+function opensLoopback(addresses: AddressRules): boolean {
+  return ["127.0.0.1", "::1"].some((address) => isAllowedAddress(address, addresses));
 }
 
 function refuse(code: UrlProblem, message: string): UrlCheck {

@@ -6,7 +6,7 @@ import { type Database, openDatabase } from "../database/open-database.ts";
 import { readCaFile } from "../security/server-certificate.ts";
 import { createLog, type Log } from "../telemetry/log.ts";
 import { createRegistry } from "../telemetry/metrics.ts";
-import { type ReadinessChecks, startOperationsServer } from "../telemetry/operations-server.ts";
+import { type OperationsOptions, startOperationsServer } from "../telemetry/operations-server.ts";
 import { startTracing } from "../telemetry/start-tracing.ts";
 import type { Tracing } from "../telemetry/tracing.ts";
 
@@ -30,13 +30,12 @@ export interface OpenService {
  * they are, /readyz says so.
  *
  * @param name "publisher"; what logs, metrics and the connections' lists call it
- * @param conditions what must be right for the service to be ready, besides database and broker
  * @throws ConfigError where a file of certificate authorities can't be used
  */
 export async function openService(
   name: string,
   config: Config<typeof serviceSettings> & Partial<Config<typeof tracingSettings>>,
-  conditions: ReadinessChecks = {},
+  readiness: Pick<OperationsOptions, "conditions" | "worksWithout"> = {},
 ): Promise<OpenService> {
   const databaseCa = readCaFile("DATABASE_CA_FILE", config.DATABASE_CA_FILE);
   const brokerCa = readCaFile("AMQP_CA_FILE", config.AMQP_CA_FILE);
@@ -70,7 +69,7 @@ export async function openService(
     port: config.OPERATIONS_PORT,
     registry,
     checks: { database: () => database.ping().then(() => true), broker: () => broker.isReady() },
-    conditions,
+    ...readiness,
   });
   return {
     log,

@@ -8,21 +8,25 @@ export interface OperationsServer {
   close(): Promise<void>;
 }
 
-/** Checks of the parts that the service can't work without, by name; true when a part can be used now. */
+/** Checks of the parts that a service works with, by name; true when a part can be used now. */
 export type ReadinessChecks = Record<string, () => boolean | Promise<boolean>>;
 
-/**
- * Serves what operators and orchestrators ask of a process, on a port of its own:
- * `/healthz` (it runs), `/readyz` (each part it needs can be used; 503 naming those that can't), `/metrics` (Prometheus).
- */
-export async function startOperationsServer(options: {
+export interface OperationsOptions {
   host: string;
   port: number;
   registry: Registry;
   checks: ReadinessChecks;
   /** What must be right besides, and is no part of its own. */
   conditions?: ReadinessChecks;
-}): Promise<OperationsServer> {
+  /** Those of the parts without which most of the work goes on. They are shown, and do not count. */
+  worksWithout?: readonly string[];
+}
+
+/**
+ * Serves what operators and orchestrators ask of a process, on a port of its own:
+ * `/healthz` (it runs), `/readyz` (which parts can be used; 503 where one can't that it needs), `/metrics` (Prometheus).
+ */
+export async function startOperationsServer(options: OperationsOptions): Promise<OperationsServer> {
   exportDependencies(options.registry, options.checks);
   const conditions = { ...options.checks, ...options.conditions };
   const server = createServer(async (request, response) => {
@@ -32,7 +36,8 @@ export async function startOperationsServer(options: {
         respond(200, { status: "ok" });
       } else if (path === "/readyz") {
         const parts = await checkAll(conditions);
-        respond(Object.values(parts).every(Boolean) ? 200 : 503, parts);
+        const isReady = Object.entries(parts).every(([name, isUp]) => isUp || options.worksWithout?.includes(name));
+        respond(isReady ? 200 : 503, parts);
       } else if (path === "/metrics") {
         const text = await options.registry.metrics();
         response.writeHead(200, { "content-type": options.registry.contentType }).end(text);

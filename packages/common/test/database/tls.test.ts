@@ -90,6 +90,8 @@ test("a service does not start with a file of authorities that can't be used", a
   const key = join(folder, "key.pem");
   writeFileSync(key, made.trusted.key);
   const config = {
+    HERALD_ENV: "development",
+    ALLOW_PLAINTEXT: "",
     DATABASE_URL: "postgres://herald@127.0.0.1:1/herald",
     DATABASE_POOL_SIZE: 1,
     DATABASE_TIMEOUT_SECONDS: 1,

@@ -52,6 +52,7 @@ const FAIRNESS: readonly Shown[] = [
   ["fairness", "ratio", "10 % of the endpoints hang: others' p95"],
   ["backlog", "ratio", "an endpoint has a backlog of 100,000: others' p95"],
   ["retries", "ratio", "5,000 retries come due at once: others' p95"],
+  ["resend", "ratio", "another organization sends 1,000 again: others' p95"],
   ["locked", "ratio", "an endpoint's row is locked: all deliveries' p95"],
   ["flaky", "ratio", "an endpoint fails half of its attempts: others' rate"],
   ["partition", "ratio", "a day of a million deliveries is dropped: others' p95"],

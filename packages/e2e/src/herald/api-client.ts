@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import type {
+  EventDetails,
   EventPage,
   SaveWebhookRequest,
   SaveWebhookResponse,
@@ -26,6 +27,8 @@ export interface ApiClient {
   deliver(id: string, eventType: string, payloadJson: string): Promise<WebhookDeliverySummary>;
   /** Searches for events, by the query parameters of a search. */
   find(query: string): Promise<EventPage>;
+  /** One event with its body, and what became of it at each endpoint. */
+  event(key: string): Promise<EventDetails>;
   /** Any other call: `path` is what follows `/webhooks`. */
   call<T>(method: string, path: string, body?: object): Promise<T>;
 }
@@ -72,6 +75,25 @@ export async function apiClient(
 
   async function send<T>(method: string, path: string, body?: object): Promise<T> {
     const url = `${address()}/api/organization/integration-operations${path}`;
+    const { status, ok, text } = await inTime(`${method} ${url}`, () => exchange(method, url, body));
+    if (!ok) throw new Error(`${method} ${url} answered ${status}: ${text}`);
+    return (text === "" ? undefined : JSON.parse(text)) as T;
+  }
+
+  /** Beside the signal, since `fetch` has left calls unsettled for good whose server was killed, whatever their signal said. */
+  async function inTime<R>(call: string, task: () => Promise<R>): Promise<R> {
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<never>((_, reject) => {
+      timer = setTimeout(() => reject(new Error(`${call} did not end within ${timeoutMs} ms.`)), timeoutMs + 1_000);
+    });
+    try {
+      return await Promise.race([task(), late]);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  async function exchange(method: string, url: string, body?: object) {
     const signal = AbortSignal.timeout(timeoutMs);
     const request = () =>
       fetch(url, {
@@ -90,9 +112,7 @@ export async function apiClient(
       await sleep(200);
       response = await request();
     }
-    const text = await response.text();
-    if (!response.ok) throw new Error(`${method} ${url} answered ${response.status}: ${text}`);
-    return (text === "" ? undefined : JSON.parse(text)) as T;
+    return { status: response.status, ok: response.ok, text: await response.text() };
   }
 
   async function get(id: string): Promise<WebhookEndpointSummary> {
@@ -115,6 +135,7 @@ export async function apiClient(
     delete: async (id) => call("DELETE", `/${id}`, { version: (await get(id)).version }),
     deliver: (id, eventType, payloadJson) => call("POST", `/${id}/deliver`, { eventType, payloadJson }),
     find: (query) => send("GET", `/events?${query}`),
+    event: (key) => send("GET", `/events/${key}`),
     call,
   };
 }

@@ -92,10 +92,10 @@ async function untilReady(child: RunningProcess, url: string): Promise<void> {
   });
   const deadline = Date.now() + READY_TIMEOUT_MS;
   while (!ended && Date.now() < deadline) {
-    const ready = await fetch(`${url}/readyz`, { headers: { connection: "close" } }).then(
-      (response) => response.ok,
-      () => false,
-    );
+    // Every part, also those without which a service is ready.
+    const ready = await fetch(`${url}/readyz`, { headers: { connection: "close" } })
+      .then(async (response) => response.ok && Object.values((await response.json()) as object).every(Boolean))
+      .catch(() => false);
     if (ready) return;
     await sleep(50);
   }

@@ -15,6 +15,7 @@ const SECRET_KEYS = `test:${randomBytes(32).toString("base64")}`;
 /** Environment variables of all three services: ports of their own, receivers on the loopback allowed. */
 export function heraldSettings({ databaseUrl, amqpUrl, namespace, caFile }: HeraldEnvironment): Record<string, string> {
   return {
+    HERALD_ENV: "development",
     DATABASE_URL: databaseUrl,
     AMQP_URL: amqpUrl,
     BROKER_NAMESPACE: namespace,

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { names } from "@herald/common/broker/topology";
 import { eventKey } from "@herald/common/database/ids";
-import type { Notice } from "@herald/contracts";
+import type { EndpointNotice } from "@herald/contracts";
 import { noticeSchema } from "@herald/contracts/schemas";
 import { eventually } from "@herald/testkit/harness/eventually";
 import { expect, test } from "@jest/globals";
@@ -14,7 +14,7 @@ const environment = useTestEnvironment();
 
 const ajv = new Ajv({ strict: true, allowUnionTypes: true });
 (addFormatsModule as unknown as typeof addFormatsModule.default)(ajv);
-const validate = ajv.compile<Notice>(noticeSchema);
+const validate = ajv.compile<EndpointNotice>(noticeSchema);
 
 test("§3.1/several §3.1/failures §8/disabling §3.1/resume §6.4 five failures over several deliveries disable; nothing more is sent; a resume sends what was left and what happened meanwhile", async () => {
   const { api, receiver, emitter, clock, db } = environment;
@@ -168,7 +168,7 @@ test("the product hears of an endpoint that fails, and of its disabling, with th
     const channel = await product.createChannel();
     const { queue } = await channel.assertQueue("", { exclusive: true });
     await channel.bindQueue(queue, names(broker.namespace).noticesExchange, "endpoint.*");
-    const notices: Notice[] = [];
+    const notices: EndpointNotice[] = [];
     await channel.consume(queue, (message) => message && notices.push(JSON.parse(message.content.toString())), {
       noAck: true,
     });
@@ -183,13 +183,14 @@ test("the product hears of an endpoint that fails, and of its disabling, with th
       expect(validate(notice)).toBe(true);
       expect(notice).toMatchObject({
         organizationId: api.organizationId,
-        endpoint: { id: endpoint.id, name: endpoint.name, url: receiver.url },
+        endpoint: { id: endpoint.id, name: endpoint.name, origin: new URL(receiver.url).origin },
       });
     }
-    expect(notices.map(({ consecutiveFailures }) => consecutiveFailures)).toEqual([3, 5]);
-    const attempts = notices[1]?.attempts ?? [];
+    const runs = notices.flatMap((notice) => ("consecutiveFailures" in notice ? [notice] : []));
+    expect(runs.map(({ consecutiveFailures }) => consecutiveFailures)).toEqual([3, 5]);
+    const attempts = runs[1]?.attempts ?? [];
     expect(attempts).toHaveLength(5);
-    expect(notices[0]?.attempts).toEqual(attempts.slice(0, 3));
+    expect(runs[0]?.attempts).toEqual(attempts.slice(0, 3));
     const sent = receiver.requests.map(({ headers }) => headers["x-service-delivery-id"]);
     expect(attempts.map(({ deliveryId }) => deliveryId).sort()).toEqual([...sent].sort());
     for (const attempt of attempts) {

@@ -39,6 +39,7 @@ export async function serviceSpecs(settings: ServiceSettings, inspect = false): 
     LOG_LEVEL: "info",
     ALLOWED_PRIVATE_NETWORKS: "127.0.0.0/8,::1/128",
     ...inherited,
+    HERALD_ENV: "development",
     BROKER_NAMESPACE: settings.namespace,
     NODE_ENV: process.env.NODE_ENV ?? "production",
     DATABASE_URL: settings.databaseUrl,

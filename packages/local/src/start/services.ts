@@ -152,7 +152,7 @@ async function untilReady(spec: ServiceSpec, child: RunningProcess): Promise<voi
   const deadline = Date.now() + READY_TIMEOUT_MS;
   for (;;) {
     const answer = await readiness(`${spec.metricsUrl}/readyz`);
-    if (answer === 200 && exit === undefined) return;
+    if (answer?.status === 200 && answer.isComplete && exit === undefined) return;
     if (exit !== undefined) {
       throw new Error(
         `${spec.name} ended while it was starting (${describeExit(exit)}). Its last lines:\n${tail(child)}`,
@@ -161,18 +161,28 @@ async function untilReady(spec: ServiceSpec, child: RunningProcess): Promise<voi
     if (Date.now() > deadline) {
       throw new Error(
         `${spec.name} is not ready after ${READY_TIMEOUT_MS / 1000} s: ${spec.metricsUrl}/readyz ` +
-          `${answer === undefined ? "does not answer" : `answers ${answer}`}. Its last lines:\n${tail(child)}`,
+          `${answer === undefined ? "does not answer" : `answers ${answer.status} ${answer.text}`}. Its last lines:\n${tail(child)}`,
       );
     }
     await sleep(100);
   }
 }
 
-function readiness(url: string): Promise<number | undefined> {
+interface Readiness {
+  status: number | undefined;
+  text: string;
+  /** Every part is there, also those without which a service is ready. */
+  isComplete: boolean;
+}
+
+function readiness(url: string): Promise<Readiness | undefined> {
   return new Promise((resolve) => {
     const request = get(url, { agent: false, timeout: 5_000 }, (response) => {
-      response.resume();
-      resolve(response.statusCode);
+      let text = "";
+      response.setEncoding("utf8").on("data", (chunk: string) => {
+        text += chunk;
+      });
+      response.on("end", () => resolve({ status: response.statusCode, text, isComplete: !text.includes(":false") }));
     });
     request.once("timeout", () => request.destroy());
     request.once("error", () => resolve(undefined));

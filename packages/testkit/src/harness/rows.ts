@@ -8,6 +8,7 @@ export const ROW_TIME = new Date("2026-03-01T12:00:00.000Z");
 type EndpointRow = Awaited<ReturnType<PrismaClient["webhookEndpoint"]["create"]>>;
 type DeliveryRow = Awaited<ReturnType<PrismaClient["delivery"]["create"]>>;
 type EventRow = Awaited<ReturnType<PrismaClient["businessEvent"]["create"]>>;
+type ResendRow = Awaited<ReturnType<PrismaClient["resend"]["create"]>>;
 
 /** Stores an endpoint: enabled, subscribed to WorkItemCompleted, of an organization of its own, unless said otherwise. */
 export function insertEndpoint(
@@ -92,6 +93,30 @@ export function insertEvent(
       ...row,
       id,
       key: eventKey(organizationId, id, occurredAt),
+    },
+  });
+}
+
+/** Stores a resend of an endpoint, started at {@link ROW_TIME} for all that was given up before, and due then unless it has ended. */
+export function insertResend(
+  prisma: PrismaClient,
+  endpoint: Pick<EndpointRow, "id" | "organizationId">,
+  row: Partial<Prisma.ResendUncheckedCreateInput> = {},
+): Promise<ResendRow> {
+  const startedAt = row.startedAt === undefined ? ROW_TIME : new Date(row.startedAt);
+  return prisma.resend.create({
+    data: {
+      id: idAt(startedAt),
+      endpointId: endpoint.id,
+      organizationId: endpoint.organizationId,
+      revision: 1,
+      startedAt,
+      beginId: firstIdAt(new Date(0)),
+      endId: firstIdAt(startedAt),
+      total: 1,
+      bytes: 2,
+      dueAt: row.state === undefined || row.state === "running" ? startedAt : null,
+      ...row,
     },
   });
 }

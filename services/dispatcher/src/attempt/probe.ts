@@ -1,7 +1,7 @@
 import { connect, isIP } from "node:net";
 import { createAddressGuard, isLocalhostName } from "@herald/common/security/address-guard";
+import type { AddressRules } from "@herald/common/security/address-rules";
 import { createNameResolver } from "@herald/common/security/name-resolver";
-import type { PrivateNetworks } from "@herald/common/security/private-networks";
 import { failureOf } from "./failure.ts";
 import type { Target } from "./target.ts";
 
@@ -19,7 +19,7 @@ export type ProbeResult = "reached" | "failed" | "unclear";
 export type Probe = (layer: Layer, target: Pick<Target, "host" | "port">) => Promise<ProbeResult>;
 
 export interface ProbeOptions {
-  allowedPrivateNetworks: PrivateNetworks;
+  addresses: AddressRules;
   /** As the name resolver takes them. */
   servers?: readonly string[] | undefined;
 }
@@ -29,10 +29,10 @@ const CONNECT_MS = 3_000;
 /** c-ares asks twice, and gives up after three times this. */
 const LOOKUP_MS = 1_000;
 
-export function createProbe({ allowedPrivateNetworks, servers }: ProbeOptions): Probe {
+export function createProbe({ addresses, servers }: ProbeOptions): Probe {
   // What was known before says nothing about now.
   const resolve = createNameResolver({ servers, timeoutMs: LOOKUP_MS, keptMs: 0 });
-  const guard = createAddressGuard(allowedPrivateNetworks, resolve);
+  const guard = createAddressGuard(addresses, resolve);
 
   async function askFor(host: string): Promise<ProbeResult> {
     try {

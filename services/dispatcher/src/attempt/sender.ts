@@ -1,8 +1,8 @@
 import type { Clock } from "@herald/common/runtime/clock";
 import { createAddressGuard, type Resolve } from "@herald/common/security/address-guard";
+import type { AddressRules } from "@herald/common/security/address-rules";
 import { attemptHeaders, type HeaderSettings } from "@herald/common/security/attempt-headers";
 import { createNameResolver, type NameResolver } from "@herald/common/security/name-resolver";
-import type { PrivateNetworks } from "@herald/common/security/private-networks";
 import type { FailureKind } from "@herald/contracts";
 import { createConnections } from "./connections.ts";
 import { type Exchange, exchange } from "./exchange.ts";
@@ -49,7 +49,7 @@ export interface AttemptResult {
 export interface SenderOptions extends Partial<HeaderSettings> {
   /** For DNS, connect, TLS and response headers together (SPEC 8). */
   deadlineMs?: number;
-  allowedPrivateNetworks: PrivateNetworks;
+  addresses: AddressRules;
   /** PEM certificates that are trusted besides the system's roots. */
   extraCa?: string | undefined;
   clock: Clock;
@@ -73,7 +73,7 @@ const BUSY = [429, 503];
 export function createSender(options: SenderOptions): Sender {
   const { clock, deadlineMs = 15_000, headerPrefix = "X-Service", standardWebhooks = true } = options;
   const resolve = options.resolve ?? createNameResolver();
-  const guard = createAddressGuard(options.allowedPrivateNetworks, resolve);
+  const guard = createAddressGuard(options.addresses, resolve);
   const connections = createConnections(guard, options.extraCa);
   const targetOf = createTargets();
 

@@ -26,7 +26,15 @@ describe("a step of an endpoint's health", () => {
     ["S", { used: 1, changed: false, failureRun: [], notice: null }],
     ["FS", { used: 2, changed: false, failureRun: [], notice: null }],
     ["FSF", { used: 3, changed: true, failureRun: ["d2/1"], notice: null }],
-    ["FFFFF", { used: 3, failureRun: ["d0/1", "d1/1", "d2/1"], notice: "endpoint.failing" }],
+    [
+      "FFFFF",
+      {
+        used: 3,
+        failureRun: ["d0/1", "d1/1", "d2/1"],
+        noticeRun: ["d0/1", "d1/1", "d2/1"],
+        notice: "endpoint.failing",
+      },
+    ],
     ["FFSFFFS", { used: 6, failureRun: ["d3/1", "d4/1", "d5/1"], notice: "endpoint.failing" }],
   ])("a step from healthy takes in %s up to the first notice", (outcomes, step) => {
     expect(nextHealth(healthy, results(outcomes), THRESHOLDS)).toMatchObject({ disabled: false, ...step });
@@ -42,6 +50,7 @@ describe("a step of an endpoint's health", () => {
       pausedUntil: null,
       disabled: true,
       notice: "endpoint.disabled",
+      noticeRun: [...failureRun, "d0/1"],
     });
   });
 
@@ -64,6 +73,24 @@ test("attempts that overlap are one failure in a step, and what the receiver ask
   expect(longer).toMatchObject({ failureRun: ["d0/1"], pausedUntil: at(30_015), changed: true });
   expect(isWritten(longer, failing, failing)).toBe(false);
   expect(isWritten(longer, failing, { ...failing, pausedUntil: at(30_015) })).toBe(true);
+});
+
+test("a success after a run that was told to be failing has a notice of the run that it ends", () => {
+  const failing = { ...healthy, failureRun: ["a/1", "b/1", "c/1"], failedAt: at(-10), pausedUntil: at(990) };
+  const recovered = { used: 1, changed: true, failureRun: [], pausedUntil: null, disabled: false };
+  expect(nextHealth(failing, results("SF"), THRESHOLDS)).toMatchObject({
+    ...recovered,
+    notice: "endpoint.recovered",
+    noticeRun: failing.failureRun,
+  });
+});
+
+test("a success after failures of which nobody was told has no notice", () => {
+  const unsettled = { ...healthy, failureRun: ["a/1", "b/1"], failedAt: at(-10), pausedUntil: at(990) };
+  expect(nextHealth(unsettled, results("S"), THRESHOLDS)).toMatchObject({ notice: null, noticeRun: [] });
+  const untold = { ...THRESHOLDS, failingAfter: 5 };
+  const failing = { ...unsettled, failureRun: ["a/1", "b/1", "c/1", "d/1"] };
+  expect(nextHealth(failing, results("S"), untold)).toMatchObject({ notice: null });
 });
 
 test("a success ends the pause with the run", () => {

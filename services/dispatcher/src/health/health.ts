@@ -18,7 +18,7 @@ export interface Health {
 export interface HealthThresholds {
   /** The pause after the first failure, after the second, ...; the last one is that of all others. In milliseconds. */
   patienceMs: readonly number[];
-  /** The product is told that the endpoint is failing. Where this is not less than `disableAfter`, the product is told of the disabling only. */
+  /** The product is told that the endpoint is failing, and of its recovery. Where this is not less than `disableAfter`, the product is told of the disabling only. */
   failingAfter: number;
   /** The endpoint is disabled, and the product told so (SPEC 3.1). */
   disableAfter: number;
@@ -48,7 +48,9 @@ export interface HealthStep {
   failedAt: Date | null;
   pausedUntil: Date | null;
   disabled: boolean;
-  notice: "endpoint.failing" | "endpoint.disabled" | null;
+  notice: "endpoint.failing" | "endpoint.disabled" | "endpoint.recovered" | null;
+  /** The run of failures behind the notice; of a recovery, the run that it ends. Empty without a notice. */
+  noticeRun: readonly string[];
 }
 
 /**
@@ -56,6 +58,7 @@ export interface HealthStep {
  * at the most, and a step with a notice always changes the run, by which it can be told whether it was written.
  *
  * - A success ends the run of failures. A run that reaches a threshold has a notice, once (SPEC 3.1).
+ * - The end of a run that was told to be failing has a notice too. The end of a shorter one has none: nobody heard of it.
  * - A failure that follows no other, since their attempts overlapped, does not count (failure-run.ts).
  * - A result of another revision, from before an edit, leaves the endpoint alone; so does any result while it is disabled.
  * - A failure that is in the run already is not counted twice.
@@ -68,18 +71,21 @@ export function nextHealth(
 ): HealthStep {
   let attempts = health.failureRun;
   let run: Omit<FailureRun, "failures"> = health;
-  const step = (used: number, notice: HealthStep["notice"]): HealthStep => {
+  const step = (used: number, notice: HealthStep["notice"], noticeRun: readonly string[] = []): HealthStep => {
     const disabled = notice === "endpoint.disabled";
     const { failedAt, pausedUntil } = run;
     const after = { failureRun: attempts, failedAt, pausedUntil: disabled ? null : pausedUntil };
-    return { used, changed: !isSame(after, health), ...after, disabled, notice };
+    return { used, changed: !isSame(after, health), ...after, disabled, notice, noticeRun };
   };
+  const wasTold = (failures: number) => failingAfter < disableAfter && failures >= failingAfter;
   for (const [index, result] of results.entries()) {
     if (!health.enabled || result.revision !== health.revision) continue;
     const attempt = `${result.deliveryId}/${result.attempt}`;
     if (result.succeeded) {
+      const ended = attempts;
       attempts = [];
       run = { failedAt: null, pausedUntil: null };
+      if (wasTold(ended.length)) return step(index + 1, "endpoint.recovered", ended);
     } else if (!attempts.includes(attempt)) {
       const after = afterFailure({ ...run, failures: attempts.length }, result, patienceMs);
       run = after;
@@ -87,9 +93,9 @@ export function nextHealth(
       attempts = [...attempts, attempt];
       if (attempts.length >= disableAfter) {
         attempts = attempts.slice(0, disableAfter);
-        return step(index + 1, "endpoint.disabled");
+        return step(index + 1, "endpoint.disabled", attempts);
       }
-      if (attempts.length === failingAfter) return step(index + 1, "endpoint.failing");
+      if (attempts.length === failingAfter) return step(index + 1, "endpoint.failing", attempts);
     }
   }
   return step(results.length, null);

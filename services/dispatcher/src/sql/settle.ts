@@ -1,3 +1,4 @@
+import { Prisma } from "@herald/common/database/generated/client";
 import type { Queries } from "@herald/common/database/queries";
 import type { FailureKind } from "@herald/contracts";
 
@@ -43,7 +44,7 @@ export interface Settled {
  *
  * - A success ends its delivery whatever else happened to it meanwhile, also a failure in the same call.
  * - A failure counts only while its claim still holds the delivery. Then the delivery waits for its next attempt, or is
- *   exhausted.
+ *   exhausted, of which the product is told (make-digests.ts).
  * - The latest attempt is in the delivery's row; the one before it moves to delivery_attempt.
  * - Deliveries that were deleted meanwhile are skipped.
  * - The same settlements, written again, change nothing: a caller that got no answer cannot know whether they were written.
@@ -127,7 +128,8 @@ export async function settle(queries: Queries, settlements: readonly Settlement[
       where delivery.id = counted.delivery_id
         and delivery.id between ${first}::uuid and ${last}::uuid
         and delivery.state <> 'succeeded'
-    )
+      returning delivery.endpoint_id, delivery.state, counted.started_at
+    )${results.some(isLast) ? TELL_EXHAUSTED : Prisma.empty}
     select position::int as "position", null::uuid as "recovering" from counted
     union all
     -- Written before, by a statement whose answer was lost.
@@ -149,6 +151,20 @@ export async function settle(queries: Queries, settlements: readonly Settlement[
     late: settlements.filter((each) => !written.has(each)),
     recovering: rows.map(({ recovering }) => recovering).filter((endpointId) => endpointId !== null),
   };
+}
+
+/** What was given up is told with it, so that no crash comes between them. Most settlements give up nothing, and have no need of this. */
+const TELL_EXHAUSTED = Prisma.sql`, given_up as (
+      insert into exhaustion
+        (endpoint_id, organization_id, endpoint_name, endpoint_url, deliveries, first_at, last_at)
+      select endpoint.id, endpoint.organization_id, endpoint.name, endpoint.url, count(*), min(started_at), max(started_at)
+      from settled join webhook_endpoint as endpoint on endpoint.id = settled.endpoint_id
+      where settled.state = 'exhausted'
+      group by endpoint.id
+    )`;
+
+function isLast({ succeeded, nextAttemptAt }: Settlement): boolean {
+  return !succeeded && nextAttemptAt === null;
 }
 
 /**

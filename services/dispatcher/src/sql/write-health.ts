@@ -1,6 +1,5 @@
-import { randomUUID } from "node:crypto";
 import { settingsOf } from "@herald/common/database/endpoint-change";
-import { firstIdAt } from "@herald/common/database/ids";
+import { noticeId } from "@herald/common/database/notice-id";
 import type { Queries } from "@herald/common/database/queries";
 import type { Health, HealthStep } from "../health/health.ts";
 
@@ -48,16 +47,11 @@ export async function writeHealth(
     ), told as (
       insert into notice
         (id, type, organization_id, endpoint_id, endpoint_name, endpoint_url, failure_run, occurred_at, publish_at)
-      select ${noticeId(now, step)}::uuid, ${step.notice}::notice_type, organization_id, id, name, url, ${step.failureRun}::text[],
+      select ${noticeId(now)}::uuid, ${step.notice}::notice_type, organization_id, id, name, url, ${step.noticeRun}::text[],
         ${now}::timestamptz, ${now}::timestamptz
       from written
       where ${step.notice}::text is not null
     )
     select id from written`;
   return written.length > 0;
-}
-
-/** A UUID of version 7. In one millisecond, the notice that an endpoint is disabled comes after the one that it is failing. */
-function noticeId(now: Date, { disabled }: HealthStep): string {
-  return `${firstIdAt(now).slice(0, 14)}7${disabled ? "fff" : "000"}${randomUUID().slice(18)}`;
 }

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import type { Agent } from "node:https";
 import { get } from "node:https";
 import { createAddressGuard } from "@herald/common/security/address-guard";
-import { parsePrivateNetworks } from "@herald/common/security/private-networks";
+import { addressRules } from "@herald/common/security/address-rules";
 import { type KeyPair, makeAuthority } from "@herald/testkit/certificates/authority";
 import { eventually } from "@herald/testkit/harness/eventually";
 import { afterEach, beforeAll, describe, expect, test } from "@jest/globals";
@@ -10,7 +10,7 @@ import { type Connections, createConnections } from "../../src/attempt/connectio
 import { type Receiver, wellBehavedReceiver } from "./receivers.ts";
 import { toLoopback } from "./sending.ts";
 
-const guard = createAddressGuard(parsePrivateNetworks("127.0.0.1"), toLoopback);
+const guard = createAddressGuard(addressRules({ ALLOWED_PRIVATE_NETWORKS: "127.0.0.1" }), toLoopback);
 let extraCa: string;
 let tls: KeyPair;
 let receivers: Receiver[] = [];

@@ -1,7 +1,7 @@
 import type { LookupAddress } from "node:dns";
 import { isIP } from "node:net";
 import type { Resolve } from "@herald/common/security/address-guard";
-import { NO_PRIVATE_NETWORKS, parsePrivateNetworks } from "@herald/common/security/private-networks";
+import { addressRules, PUBLIC_ONLY } from "@herald/common/security/address-rules";
 import { type KeyPair, makeAuthority } from "@herald/testkit/certificates/authority";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
@@ -31,7 +31,7 @@ beforeAll(async () => {
   extraCa = authority.cert;
   tls = await authority.issue({ names: ["receiver.test"] });
   trap = await tcpReceiver((socket) => socket.resume(), "::");
-  sending = sender({ deadlineMs: SHORT_DEADLINE_MS, allowedPrivateNetworks: NO_PRIVATE_NETWORKS, resolve });
+  sending = sender({ deadlineMs: SHORT_DEADLINE_MS, addresses: PUBLIC_ONLY, resolve });
 });
 
 beforeEach(() => {
@@ -92,9 +92,33 @@ describe("by name", () => {
   });
 });
 
+describe("by a network that is closed", () => {
+  test("an address that is closed reaches no socket, though its network is open", async () => {
+    const addresses = addressRules({ ALLOWED_PRIVATE_NETWORKS: "127.0.0.0/8", DENIED_NETWORKS: "127.0.0.2" });
+    const receiver = await wellBehavedReceiver(tls, (_request, response) =>
+      response.writeHead(200, { connection: "close" }).end(),
+    );
+    const closed = await tcpReceiver((socket) => socket.resume(), "127.0.0.2", receiver.port);
+    const sending = sender({ extraCa, addresses, resolve });
+    const send = (host: string) => sending.send(request({ url: `https://${host}:${receiver.port}/` }));
+
+    answer = inDns("127.0.0.1");
+    expect(await send("receiver.test")).toMatchObject({ statusCode: 200 });
+    answer = inDns("127.0.0.1", "127.0.0.2");
+    expect(await send("receiver.test")).toMatchObject(BLOCKED);
+    expect(await send("127.0.0.2")).toMatchObject(BLOCKED);
+    expect(await send("[::ffff:127.0.0.2]")).toMatchObject(BLOCKED);
+    expect(closed.accepted()).toBe(0);
+
+    await sending.close();
+    await receiver.close();
+    await closed.close();
+  });
+});
+
 describe("by rebinding", () => {
   // The open address stands for a public one: tests send nothing off this machine.
-  const allowedPrivateNetworks = parsePrivateNetworks("127.0.0.1");
+  const addresses = addressRules({ ALLOWED_PRIVATE_NETWORKS: "127.0.0.1" });
 
   test("§2.1.3 a name that turns private between attempts is blocked at the next connection", async () => {
     const receiver = await wellBehavedReceiver(tls, (_request, response) =>
@@ -103,7 +127,7 @@ describe("by rebinding", () => {
     const onOtherAddress = await tcpReceiver((socket) => socket.resume(), "127.0.0.2", receiver.port);
     const answers = ["127.0.0.1", "127.0.0.2", "::1", "10.0.0.1", "127.0.0.1"];
     const resolve: Resolve = async () => inDns(answers.shift() as string);
-    const sending = sender({ extraCa, allowedPrivateNetworks, resolve });
+    const sending = sender({ extraCa, addresses, resolve });
     const send = () => sending.send(request({ url: `https://receiver.test:${receiver.port}/` }));
 
     expect(await send()).toMatchObject({ statusCode: 200 });
@@ -126,7 +150,7 @@ describe("by rebinding", () => {
       asked.push(name);
       return inDns(asked.length === 1 ? "127.0.0.1" : "127.0.0.2");
     };
-    const sending = sender({ extraCa, allowedPrivateNetworks, resolve });
+    const sending = sender({ extraCa, addresses, resolve });
     const send = () => sending.send(request({ url: `https://receiver.test:${receiver.port}/` }));
     const connects = await countConnects(async () => {
       expect(await send()).toMatchObject({ statusCode: 200 });

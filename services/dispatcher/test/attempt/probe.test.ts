@@ -1,4 +1,4 @@
-import { parsePrivateNetworks } from "@herald/common/security/private-networks";
+import { addressRules } from "@herald/common/security/address-rules";
 import { type NameAnswer, type NameServer, NO_ROUTE, nameServer } from "@herald/testkit/harness/name-server";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { createProbe, type Probe, type ProbeResult } from "../../src/attempt/probe.ts";
@@ -11,7 +11,10 @@ let probe: Probe;
 beforeEach(async () => {
   names = await nameServer();
   receiver = await tcpReceiver(() => {});
-  probe = createProbe({ allowedPrivateNetworks: parsePrivateNetworks("127.0.0.0/8"), servers: [names.address] });
+  probe = createProbe({
+    addresses: addressRules({ ALLOWED_PRIVATE_NETWORKS: "127.0.0.0/8" }),
+    servers: [names.address],
+  });
 });
 afterEach(async () => {
   await receiver.close();

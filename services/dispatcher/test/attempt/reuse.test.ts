@@ -1,4 +1,4 @@
-import { parsePrivateNetworks } from "@herald/common/security/private-networks";
+import { addressRules } from "@herald/common/security/address-rules";
 import { type KeyPair, makeAuthority } from "@herald/testkit/certificates/authority";
 import { eventually } from "@herald/testkit/harness/eventually";
 import { steeredClock } from "@herald/testkit/harness/steered-clock";
@@ -71,9 +71,9 @@ describe("connections", () => {
 
   test("a connection goes to a name's next address where the first refuses", async () => {
     receiver = await wellBehavedReceiver(tls);
-    const allowedPrivateNetworks = parsePrivateNetworks("127.0.0.0/8");
+    const addresses = addressRules({ ALLOWED_PRIVATE_NETWORKS: "127.0.0.0/8" });
     const answer = ["127.0.0.2", "127.0.0.1"].map((address) => ({ address, family: 4 }));
-    sending = sender({ extraCa, allowedPrivateNetworks, resolve: async () => answer });
+    sending = sender({ extraCa, addresses, resolve: async () => answer });
     expect(await send()).toMatchObject({ statusCode: 200 });
     answer.pop();
     answer.push({ address: "127.0.0.3", family: 4 });

@@ -1,6 +1,6 @@
 import { createHook } from "node:async_hooks";
 import type { Resolve } from "@herald/common/security/address-guard";
-import { parsePrivateNetworks } from "@herald/common/security/private-networks";
+import { addressRules } from "@herald/common/security/address-rules";
 import { type AttemptRequest, createSender, type Sender, type SenderOptions } from "../../src/attempt/sender.ts";
 
 export const SECRET = Buffer.alloc(32, 7).toString("base64");
@@ -24,7 +24,7 @@ export function request(overrides: Partial<AttemptRequest> = {}): AttemptRequest
 
 export function sender(overrides: Partial<SenderOptions> = {}): Sender {
   return createSender({
-    allowedPrivateNetworks: parsePrivateNetworks("127.0.0.1"),
+    addresses: addressRules({ ALLOWED_PRIVATE_NETWORKS: "127.0.0.1" }),
     resolve: toLoopback,
     clock: { now: () => NOW, monotonicMs: () => performance.now() },
     ...overrides,

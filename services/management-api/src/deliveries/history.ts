@@ -1,8 +1,7 @@
 import type { PrismaClient } from "@herald/common/database/generated/client";
-import { firstIdAt } from "@herald/common/database/ids";
 import type { Reads } from "@herald/common/database/queries";
 import { eventKeys } from "@herald/common/history/sql/event-keys";
-import { toListItem, toUtc } from "@herald/common/history/summary";
+import { type HistoryRow, toListItem, toUtc } from "@herald/common/history/summary";
 import type { Clock } from "@herald/common/runtime/clock";
 import { attemptHeaders, type HeaderSettings, timestampText } from "@herald/common/security/attempt-headers";
 import type { DeliveryAttemptInfo, DeliveryDetails, DeliveryPage, Outcome } from "@herald/contracts";
@@ -11,18 +10,17 @@ import { ProblemError } from "../problems/problem-error.ts";
 import { deliveryDetails } from "../sql/delivery-details.ts";
 import { deliveryHistory } from "../sql/delivery-history.ts";
 import { cursorOf, parseCursor } from "./cursor.ts";
+import { periodOf } from "./period.ts";
 import { keysBefore, type Sought, soughtDeliveries } from "./sought.ts";
 
-interface HistoryParts {
+export interface HistoryParts {
   prisma: PrismaClient;
   queries: Reads;
   clock: Clock;
 }
 
-/** The query parameters of a history, validated. */
-export interface HistoryFilter {
-  limit: number;
-  cursor?: string;
+/** What narrows a history, validated. */
+export interface DeliveryFilter {
   outcome?: Outcome[];
   eventType?: string[];
   statusCode?: number[];
@@ -33,25 +31,37 @@ export interface HistoryFilter {
   to?: string;
 }
 
+/** The query parameters of a history, validated. */
+export interface HistoryFilter extends DeliveryFilter {
+  limit: number;
+  cursor?: string;
+}
+
 /** How many deliveries one answer reads: some milliseconds of PostgreSQL's time, however rare what the filters ask for is. */
 export const MAX_SCANNED = 2_000;
 
-const HOUR_MS = 3_600_000;
-const DAY_MS = 24 * HOUR_MS;
-/** An event may be an hour ahead of its delivery; clocks differ by less than the rest. */
-const MAX_AHEAD_MS = 1.1 * HOUR_MS;
-/** A catch-up that takes long makes deliveries of events that have left the window meanwhile. */
-const CATCH_UP_MS = DAY_MS;
-
 /** @throws ProblemError `webhook_not_found` */
 export async function listDeliveries(
-  { prisma, queries, clock, windowDays }: HistoryParts & { windowDays: number },
+  parts: HistoryParts & { windowDays: number },
   key: EndpointKey,
-  filter: HistoryFilter,
+  { limit, cursor, ...filter }: HistoryFilter,
 ): Promise<DeliveryPage> {
-  const from = filter.from === undefined ? null : new Date(filter.from);
-  const to = filter.to === undefined ? null : new Date(filter.to);
-  const olderThan = filter.cursor === undefined ? null : parseCursor(filter.cursor);
+  const olderThan = cursor === undefined ? null : parseCursor(cursor);
+  const { rows, next } = await readHistory(parts, key, filter, { olderThan, limit });
+  if (rows.length === 0) await findEndpoint(parts.prisma, key);
+  return { deliveries: rows.map(toListItem), nextCursor: next === null ? null : cursorOf(next) };
+}
+
+/**
+ * The next part of a history: up to `limit` deliveries of it, among the next {@link MAX_SCANNED}. `next` is the delivery behind
+ * which the part after it begins; null where the history ends.
+ */
+export async function readHistory(
+  { queries, clock, windowDays }: Pick<HistoryParts, "queries" | "clock"> & { windowDays: number },
+  key: EndpointKey,
+  filter: DeliveryFilter,
+  { olderThan, limit }: { olderThan: string | null; limit: number },
+): Promise<{ rows: HistoryRow[]; next: string | null }> {
   const sought = await seek(queries, key, filter, olderThan);
   const { rows, lastSeen } = await deliveryHistory(queries, {
     organizationId: key.organizationId,
@@ -62,24 +72,18 @@ export async function listDeliveries(
     outcomes: filter.outcome ?? [],
     eventTypes: filter.eventType ?? [],
     statusCodes: filter.statusCode ?? [],
-    from,
-    to,
-    // Ids begin with the time of the event, which is never far from the time when the delivery was made.
-    firstId: from && firstIdAt(new Date(from.getTime() - windowDays * DAY_MS - CATCH_UP_MS)),
-    endId: to && firstIdAt(new Date(to.getTime() + MAX_AHEAD_MS)),
-    limit: filter.limit,
+    ...periodOf(filter, windowDays),
+    limit,
     maxScanned: MAX_SCANNED,
   });
-  if (rows.length === 0) await findEndpoint(prisma, key);
-  const next = lastSeen ?? sought?.rest ?? null;
-  return { deliveries: rows.map(toListItem), nextCursor: next === null ? null : cursorOf(next) };
+  return { rows, next: lastSeen ?? sought?.rest ?? null };
 }
 
 /** The deliveries that the filter's ids leave; null where it has none. */
 async function seek(
   queries: Reads,
   { id: endpointId, organizationId }: EndpointKey,
-  filter: HistoryFilter,
+  filter: DeliveryFilter,
   olderThan: string | null,
 ): Promise<Sought | null> {
   const { eventId = null, entityId = null } = filter;
@@ -125,7 +129,7 @@ export async function readDelivery(
       headers: pairs(sent),
     };
   });
-  return { ...toListItem(row), body, attempts };
+  return { ...toListItem(row), resendOf: row.resendOf, body, attempts };
 }
 
 function pairs(flat: string[]): [name: string, value: string][] {

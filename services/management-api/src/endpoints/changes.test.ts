@@ -1,5 +1,6 @@
 import { expect, test } from "@jest/globals";
 import type { ChangeRow, Settings } from "../sql/endpoint-changes.ts";
+import { NO_RESEND } from "./change-cursor.ts";
 import { toChange } from "./changes.ts";
 
 const settings: Settings = {
@@ -10,6 +11,7 @@ const settings: Settings = {
 };
 const row: ChangeRow = {
   revision: 2n,
+  resendId: NO_RESEND,
   changedAt: new Date("2026-03-01T12:00:00Z"),
   changedBy: "admin",
   subject: "7",
@@ -17,6 +19,7 @@ const row: ChangeRow = {
   before: settings,
   after: settings,
   secretReplaced: false,
+  resent: null,
 };
 const change = (after: Partial<Settings>, override: Partial<ChangeRow> = {}) =>
   toChange({ ...row, ...override, after: { ...settings, ...override.before, ...after } });
@@ -32,6 +35,7 @@ test("a change has the settings that it touched, before and after, and no others
     before: { name: "Billing" },
     after: { name: "Payroll" },
     secretReplaced: false,
+    resent: null,
   });
 });
 
@@ -53,4 +57,14 @@ test.each<[string, Partial<Settings>, Partial<ChangeRow>]>([
 
 test("a secret that was replaced leaves a mark, and no settings", () => {
   expect(change({}, { secretReplaced: true })).toMatchObject({ before: {}, after: {}, secretReplaced: true });
+});
+
+test("a resend touches no setting, and says for how many deliveries it was", () => {
+  const none = {} as Settings;
+  expect(toChange({ ...row, before: none, after: none, resent: 412 })).toMatchObject({
+    kind: "resent",
+    before: {},
+    after: {},
+    resent: 412,
+  });
 });

@@ -3,13 +3,14 @@ import type { Reads } from "@herald/common/database/queries";
 import { toUtc } from "@herald/common/history/summary";
 import type { ChangedSettings, ChangeKind, EndpointChange, EndpointChangePage } from "@herald/contracts";
 import { type ChangeRow, endpointChanges, type Settings } from "../sql/endpoint-changes.ts";
+import { changeCursorOf, parseChangeCursor } from "./change-cursor.ts";
 import { type EndpointKey, findEndpoint } from "./find-endpoint.ts";
-import { parseVersion, versionOf } from "./version.ts";
+import { versionOf } from "./version.ts";
 
 /** The query parameters, validated. */
 export interface ChangeFilter {
   limit: number;
-  /** The version of the last change of the part before. */
+  /** Where the part before ended. */
   cursor?: string;
 }
 
@@ -20,11 +21,12 @@ export async function listChanges(
   { limit, cursor }: ChangeFilter,
 ): Promise<EndpointChangePage> {
   await findEndpoint(prisma, key);
-  const olderThan = cursor === undefined ? null : parseVersion(cursor);
+  const olderThan = cursor === undefined ? null : parseChangeCursor(cursor);
   // One more tells whether there is a next part.
   const rows = await endpointChanges(queries, { endpointId: key.id, olderThan, limit: limit + 1 });
-  const changes = rows.slice(0, limit).map(toChange);
-  return { changes, nextCursor: rows.length > limit ? (changes.at(-1)?.version ?? null) : null };
+  const part = rows.slice(0, limit);
+  const last = rows.length > limit ? part.at(-1) : undefined;
+  return { changes: part.map(toChange), nextCursor: last ? changeCursorOf(last) : null };
 }
 
 /** What a row says, with the settings that it changed and no others. */
@@ -41,12 +43,14 @@ export function toChange(row: ChangeRow): EndpointChange {
     before: before && only(before, touched),
     after: only(after, touched),
     secretReplaced: row.secretReplaced,
+    resent: row.resent,
   };
 }
 
 const names = ["name", "url", "enabled", "events"] as const;
 
-function kindOf({ before, after, changedBy }: ChangeRow): ChangeKind {
+function kindOf({ before, after, changedBy, resent }: ChangeRow): ChangeKind {
+  if (resent !== null) return "resent";
   if (before === null) return "created";
   if (before.enabled === after.enabled) return "edited";
   if (after.enabled) return "resumed";

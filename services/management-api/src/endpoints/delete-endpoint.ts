@@ -1,3 +1,4 @@
+import type { Author } from "@herald/common/database/endpoint-change";
 import type { PrismaClient } from "@herald/common/database/generated/client";
 import type { Queries } from "@herald/common/database/queries";
 import type { Clock } from "@herald/common/runtime/clock";
@@ -21,9 +22,11 @@ export async function deleteEndpoint(
   { prisma, queries, clock }: { prisma: PrismaClient; queries: Queries; clock: Clock },
   key: EndpointKey,
   version: string,
+  author: Author,
 ): Promise<void> {
   const now = clock.now();
   const eraseUntil = new Date(now.getTime() + LATE_DELIVERIES_MS);
   const revision = parseVersion(version) ?? 0n;
-  if (!(await deleteEndpointRow(queries, { ...key, revision, now, eraseUntil }))) await refuseVersion(prisma, key);
+  if (!(await deleteEndpointRow(queries, { ...key, revision, author, now, eraseUntil })))
+    await refuseVersion(prisma, key);
 }

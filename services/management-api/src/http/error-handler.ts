@@ -3,15 +3,21 @@ import type { Log } from "@herald/common/telemetry/log";
 import type { ErrorRequestHandler } from "express";
 import { catalogue } from "../problems/catalogue.ts";
 import { ProblemError, toProblem } from "../problems/problem-error.ts";
+import { breakOff } from "./download.ts";
 
 const DATABASE_RETRY_S = 5;
 
 /** Answers what a route threw as `application/problem+json`. Only faults of our own are logged as errors. */
 export function errorHandler({ log, signInUrl }: { log: Log; signInUrl?: string | undefined }): ErrorRequestHandler {
-  return (error: unknown, request, response, next) => {
-    if (response.headersSent) return next(error);
+  // express tells handlers of errors by their four parameters.
+  return (error: unknown, request, response, _next) => {
     const requestId = String(response.locals.requestId);
     const problem = problemOf(error, request.method);
+    if (response.headersSent) {
+      log.error("an answer broke off", { requestId, method: request.method, code: problem.code, error });
+      breakOff(response);
+      return;
+    }
     const { status } = catalogue[problem.code];
     if (status >= 500) {
       log.error("a request failed", { requestId, method: request.method, code: problem.code, error });

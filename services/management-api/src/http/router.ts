@@ -8,6 +8,7 @@ import { type Operation, type OperationId, operationsByPath, pointsOf } from "..
 import type { ProblemCode } from "../problems/catalogue.ts";
 import { ProblemError } from "../problems/problem-error.ts";
 import type { ApiValidator } from "../validation/validator.ts";
+import { type Download, sendDownload } from "./download.ts";
 import type { KeyedLimiter } from "./keyed-limiter.ts";
 import { refuseOtherMethods } from "./methods.ts";
 import type { RateLimits } from "./rate-limits.ts";
@@ -19,6 +20,8 @@ export interface RouterParts {
   /** Limit what one organization does at once: however long that takes, other organizations find connections. */
   readLimiter: KeyedLimiter;
   writeLimiter: KeyedLimiter;
+  /** Limits how many downloads of one organization are under way. */
+  exportLimiter: KeyedLimiter;
   validator: ApiValidator;
   handlers: Handlers;
   answerOnce: AnswerOnce;
@@ -37,6 +40,10 @@ export function apiRouter(parts: RouterParts): Router {
         const key = operation.takesIdempotencyKey && idempotencyKeyOf(request);
         const handle = () => (key ? handleOnce(id, key, admitted, response, parts) : parts.handlers[id](admitted));
         const limiter = limiterOf(operation, parts);
+        if ("rows" in operation.success) {
+          const send = async () => sendDownload(response, (await handle()) as Download);
+          return await (limiter ? limiter.run(admitted.organizationId, send) : send());
+        }
         const result = limiter ? await limiter.run(admitted.organizationId, handle) : await handle();
         response.status(operation.success.status);
         if (operation.success.status === 204) response.end();
@@ -49,7 +56,11 @@ export function apiRouter(parts: RouterParts): Router {
 }
 
 /** A manual delivery takes turns by itself, since it waits for its receiver between its statements. The session reads nothing. */
-function limiterOf({ rate }: Operation, { readLimiter, writeLimiter }: RouterParts): KeyedLimiter | undefined {
+function limiterOf(
+  { rate, success }: Operation,
+  { readLimiter, writeLimiter, exportLimiter }: RouterParts,
+): KeyedLimiter | undefined {
+  if ("rows" in success) return exportLimiter;
   if (rate === "reads") return readLimiter;
   return rate === "writes" ? writeLimiter : undefined;
 }
@@ -113,6 +124,7 @@ function maxBodyBytes(operation: Operation, limits: ApiLimits): number {
 const NOT_FOUND: Partial<Record<string, ProblemCode>> = {
   deliveryId: "delivery_not_found",
   key: "event_not_found",
+  resendId: "resend_not_found",
 };
 
 /** A text that isn't shaped like an id can't be the id of anything. */

@@ -1,4 +1,5 @@
 import type { Schema, SchemaName } from "@herald/contracts/schemas";
+import { CHANGE_CURSOR_PATTERN } from "../endpoints/change-cursor.ts";
 import { VERSION_PATTERN } from "../endpoints/version.ts";
 import { operationEntries } from "../operations.ts";
 
@@ -11,7 +12,8 @@ export const FORMAT_PATTERNS: Readonly<Record<string, string>> = {
   "webhook-url": "^[hH][tT][tT][pP][sS]://[^\\s/?#@]",
   "json-text": "\\S",
   "endpoint-version": VERSION_PATTERN,
-  "delivery-cursor": "^[A-Za-z0-9_-]{21}[AQgw]$",
+  cursor: "^[A-Za-z0-9_-]{21}[AQgw]$",
+  "change-cursor": CHANGE_CURSOR_PATTERN,
 };
 
 /** The schemas as the document shows them. Those of query parameters are shown as parameters, one by one. */

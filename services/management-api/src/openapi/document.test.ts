@@ -1,5 +1,5 @@
+import { PUBLIC_ONLY } from "@herald/common/security/address-rules";
 import { attemptHeaders } from "@herald/common/security/attempt-headers";
-import { NO_PRIVATE_NETWORKS } from "@herald/common/security/private-networks";
 import { DEFAULT_API_LIMITS, EVENT_TYPES } from "@herald/contracts";
 import type { Schema } from "@herald/contracts/schemas";
 import { describe, expect, test } from "@jest/globals";
@@ -7,6 +7,7 @@ import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
 import ajvFormats from "ajv-formats";
 import fc from "fast-check";
 import { cursorOf } from "../deliveries/cursor.ts";
+import { changeCursorOf } from "../endpoints/change-cursor.ts";
 import { versionOf } from "../endpoints/version.ts";
 import { operationEntries } from "../operations.ts";
 import { apiFormats } from "../validation/formats.ts";
@@ -20,7 +21,7 @@ const byId = new Map(described.map((operation) => [operation.operationId as stri
 
 const ajv = new Ajv2020({ allErrors: true, strict: false });
 ajvFormats.default(ajv);
-const formats = apiFormats(DEFAULT_API_LIMITS, NO_PRIVATE_NETWORKS);
+const formats = apiFormats(DEFAULT_API_LIMITS, PUBLIC_ONLY);
 for (const [name, format] of Object.entries(formats)) ajv.addFormat(name, (text) => format(text) === null);
 ajv.addSchema({ $id: "document", components: document.components });
 
@@ -34,26 +35,35 @@ function problemsOf(schema: Schema, value: unknown): string | null {
 }
 
 describe("examples in the OpenAPI document", () => {
-  const bodies = described.flatMap(({ operationId, requestBody, responses }) => [
-    { name: operationId as string, ...requestBody?.content["application/json"] },
-    ...Object.entries(responses).map(([status, { content }]) => ({
-      name: `${operationId} ${status}`,
-      ...content?.["application/json"],
-    })),
-  ]);
-  const shown = bodies.filter(({ example }) => example !== undefined);
-
-  test("an example is there for every body of SPEC's operations", () => {
-    const additive = new Set(operationEntries.filter(([, { isAdditive }]) => isAdditive).map(([id]) => id as string));
-    const missing = bodies.filter(({ name, schema, example }) => {
-      return schema !== undefined && example === undefined && !additive.has(name.split(" ")[0] ?? "");
-    });
-    expect(missing.map(({ name }) => name)).toEqual([]);
-    expect(shown.length).toBeGreaterThan(10);
+  const bodies = described.flatMap(({ operationId, requestBody, responses }) => {
+    const requests = Object.entries(requestBody?.content ?? {}).map(([type, body]) => ({
+      of: "request",
+      type,
+      ...body,
+    }));
+    const answers = Object.entries(responses)
+      .filter(([status]) => status.startsWith("2"))
+      .flatMap(([status, { content }]) =>
+        Object.entries(content ?? {}).map(([type, body]) => ({ of: status, type, ...body })),
+      );
+    return [...requests, ...answers].map((body) => ({ name: `${operationId}, ${body.of}, ${body.type}`, ...body }));
   });
 
-  test.each(shown)("the example of $name is what its schema says", ({ schema, example }) => {
-    expect(problemsOf(schema as Schema, example)).toBeNull();
+  test("every operation that reads a body has an example of it, and so has each success answer that has one", () => {
+    expect(bodies.filter(({ example }) => example === undefined).map(({ name }) => name)).toEqual([]);
+    const withBody = operationEntries.filter(([, operation]) => "body" in operation).map(([id]) => id);
+    const withAnswer = operationEntries.filter(([, { success }]) => success.status !== 204).map(([id]) => id);
+    const named = (of: (name: string) => boolean) =>
+      new Set(bodies.filter((body) => of(body.of)).map(({ name }) => name.split(",")[0]));
+    expect([...named((of) => of === "request")].sort()).toEqual([...withBody].sort());
+    expect([...named((of) => of !== "request")].sort()).toEqual([...withAnswer].sort());
+  });
+
+  test.each(bodies)("the example of $name is what its schema says", ({ schema, example }) => {
+    expect(problemsOf(schema, example)).toBeNull();
+    for (const line of schema.contentSchema ? String(example).trimEnd().split("\n") : []) {
+      expect(problemsOf(schema.contentSchema as Schema, JSON.parse(line))).toBeNull();
+    }
   });
 
   test("each problem has an example, and each response refers to those of its codes", () => {
@@ -81,7 +91,8 @@ describe("examples in the OpenAPI document", () => {
 describe("formats of Herald's own", () => {
   const texts: Record<string, fc.Arbitrary<string>> = {
     "endpoint-version": fc.bigInt({ min: 0n, max: 2n ** 63n - 1n }).map(versionOf),
-    "delivery-cursor": fc.uuid().map(cursorOf),
+    cursor: fc.uuid().map(cursorOf),
+    "change-cursor": fc.uuid().map((resendId) => changeCursorOf({ revision: 7n, resendId })),
     "webhook-name": fc.constantFrom("Billing", " 財務 ", "-"),
     "json-text": fc.json().map((text) => ` ${text}\n`),
     "webhook-url": fc.constantFrom("https://example.com", "HTTPS://example.com/a?b", "hTTps://[2606:4700::1111]:8443/"),
@@ -119,6 +130,14 @@ describe("formats of Herald's own", () => {
 });
 
 describe("operations in the OpenAPI document", () => {
+  test.each(described)("$operationId has a summary, a description and a tag", ({ summary, description, tags }) => {
+    // A summary is a heading, a description one or more sentences that say more.
+    expect(summary).toMatch(/^[A-Z][^.]*$/);
+    expect(description).toMatch(/^[A-Z`].*\.$/s);
+    expect(description).not.toContain(summary);
+    expect(tags).toHaveLength(1);
+  });
+
   test("every tag of an operation is one that the document describes", () => {
     const names = document.tags.map(({ name }) => name);
     const used = new Set(

@@ -1,7 +1,8 @@
 import type { HeaderSettings } from "@herald/common/security/attempt-headers";
-import type { ApiLimits } from "@herald/contracts";
+import type { ApiLimits, DeliveryExportRow } from "@herald/contracts";
 import { apiSchemas, type Schema, type SchemaName } from "@herald/contracts/schemas";
 import { permissionsFor } from "../authentication/access.ts";
+import { rowFormats } from "../export/formats.ts";
 import { allowOf } from "../http/methods.ts";
 import { KEY_PATTERN, MAX_KEY_CHARACTERS } from "../idempotency/idempotency-key.ts";
 import { API_PREFIX, type Operation, type OperationId, operationsByPath } from "../operations.ts";
@@ -192,9 +193,30 @@ function successResponse(id: OperationId, { success, rate, takesIdempotencyKey }
   const headers = { ...requestId, ...(rate && rateHeaders), ...(takesIdempotencyKey && replayed) };
   const links = LINKS[id];
   if (status === 204) return { description, headers };
+  if ("rows" in success) {
+    const named = { "Content-Disposition": textHeader("Names the file: `attachment`, with a `filename`.") };
+    return { description, headers: { ...headers, ...named }, content: downloadContent(success.rows) };
+  }
   const schema = success.isList ? { type: "array", items: refTo(success.schema) } : refTo(success.schema);
   const content = { "application/json": { schema, ...exampleOf(success.schema, success.isList) } };
   return { description, headers, content, ...(links && { links }) };
+}
+
+/** A download, in each of its formats. */
+function downloadContent(rows: SchemaName): NonNullable<OpenApiResponse["content"]> {
+  const example = EXAMPLES[rows] as DeliveryExportRow;
+  const { ndjson, csv } = rowFormats;
+  const lines = { contentMediaType: ndjson.type, contentSchema: refTo(rows) };
+  return {
+    [ndjson.type]: {
+      schema: { type: "string", description: "A JSON object a line, with a line feed behind each.", ...lines },
+      example: ndjson.row(example, false),
+    },
+    [csv.type]: {
+      schema: { type: "string", description: "A table with the same fields (RFC 4180); null is an empty cell." },
+      example: csv.head(false) + csv.row(example, false),
+    },
+  };
 }
 
 /** One response a status, with the codes that it may have. */

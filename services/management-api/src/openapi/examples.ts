@@ -5,6 +5,7 @@ import type {
   DeleteWebhookRequest,
   DeliverRequest,
   DeliveryDetails,
+  DeliveryExportRow,
   DeliveryListItem,
   DeliveryPage,
   EndpointChange,
@@ -16,9 +17,13 @@ import type {
   EventPage,
   EventTypeInfo,
   Problem,
+  Resend,
+  ResendPage,
+  ResendPreview,
   SaveWebhookRequest,
   SaveWebhookResponse,
   SessionInfo,
+  StartResendRequest,
   WebhookDeliverySummary,
   WebhookEndpointSummary,
 } from "@herald/contracts";
@@ -32,6 +37,7 @@ import { DEFAULT_HEADERS } from "./event-requests.ts";
 
 const endpointId = "01a1f9ac-85a7-7000-8000-05bafe1f0496";
 const deliveryId = "019c13d6-f400-8271-9bdf-796608ed68a3";
+const resendId = "01a1f9ac-85a7-7000-8000-05bafe1f0498";
 const eventKey = "019c13d6-f3f6-8c1f-9d3e-1f2a3b4c5d6e";
 const version = "AAAAAAAAAAE=";
 const eventType = "WorkItemCompleted";
@@ -44,6 +50,7 @@ export const PARAMETER_EXAMPLES: Readonly<Record<string, string>> = {
   id: endpointId,
   deliveryId,
   key: eventKey,
+  resendId,
 };
 
 const settings = {
@@ -136,6 +143,24 @@ const change: EndpointChange = {
   before: { name: "Untitled" },
   after: { name: "Billing" },
   secretReplaced: false,
+  resent: null,
+};
+
+const resend: Resend = {
+  id: resendId,
+  state: "running",
+  stopReason: null,
+  startedAtUtc: "2026-01-31T14:00:00.000Z",
+  startedBy: "Ana Lindqvist",
+  endedAtUtc: null,
+  stoppedBy: null,
+  filter: { eventType: [eventType], statusCode: [], from: "2026-01-31T00:00:00.000Z", to: null },
+  total: 1_000,
+  bytes: 412_000,
+  sent: 412,
+  succeeded: 398,
+  failed: 0,
+  waiting: 14,
 };
 
 const event: EventListItem = {
@@ -166,6 +191,7 @@ function deliveryDetails(): DeliveryDetails {
   const { statusCode, errorSummary, failureKind } = { ...item, statusCode: 503 };
   return {
     ...item,
+    resendOf: null,
     body,
     attempts: [
       {
@@ -229,10 +255,21 @@ export const EXAMPLES: Partial<Record<SchemaName, unknown>> = {
   EndpointOverview: overview,
   EndpointDetails: details,
   DeliveryPage: { deliveries: [item], nextCursor: "AZwT1vQAgnGb33lmCO1oow" } satisfies DeliveryPage,
+  DeliveryExportRow: { ...item, cursor: "AZwT1vQAgnGb33lmCO1oow" } satisfies DeliveryExportRow,
   DeliveryDetails: deliveryDetails(),
   EndpointChangePage: { changes: [change], nextCursor: null } satisfies EndpointChangePage,
   EventPage: { events: [event], manualDelivery: null, nextCursor: null } satisfies EventPage,
   EventDetails: { ...event, body } satisfies EventDetails,
+  ResendPreview: {
+    deliveries: 1_000,
+    bytes: 412_000,
+    oldestAtUtc: "2026-01-31T03:00:00.000Z",
+    newestAtUtc: "2026-01-31T11:59:59.990Z",
+    lookedBackToUtc: null,
+  } satisfies ResendPreview,
+  StartResendRequest: { eventType: [eventType], from: "2026-01-31T00:00:00.000Z" } satisfies StartResendRequest,
+  Resend: resend,
+  ResendPage: { resends: [resend], nextCursor: null } satisfies ResendPage,
   SessionInfo: session,
   EventTypeInfo: eventTypes.find(({ name }) => name === eventType) satisfies EventTypeInfo | undefined,
 };

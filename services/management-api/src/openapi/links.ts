@@ -31,6 +31,7 @@ function endpointAt(at: string): Record<string, Link> {
     },
     deliver: { operationId: "deliverManually", description: "Sends a payload to the endpoint.", parameters },
     deliveries: { operationId: "listDeliveries", description: "The endpoint's history.", parameters },
+    export: { operationId: "exportDeliveries", description: "The endpoint's history as a file.", parameters },
     changes: { operationId: "listChanges", description: "Who changed the endpoint.", parameters },
   };
 }
@@ -45,6 +46,19 @@ const oneDelivery = (deliveryId: string): Record<string, Link> => ({
   },
 });
 
+const oneResend = (resendId: string): Record<string, Link> => ({
+  resend: {
+    operationId: "readResend",
+    description: "How far the resend is.",
+    parameters: { id: "$request.path.id", resendId },
+  },
+  stop: {
+    operationId: "stopResend",
+    description: "Stops the resend.",
+    parameters: { id: "$request.path.id", resendId },
+  },
+});
+
 /** What the success responses lead to. Of a list, the links of its first item stand for those of all. */
 export const LINKS: Partial<Record<OperationId, Record<string, Link>>> = {
   listWebhooks: endpointAt("/0"),
@@ -53,6 +67,15 @@ export const LINKS: Partial<Record<OperationId, Record<string, Link>>> = {
   editWebhook: endpointAt("/endpoint"),
   readWebhook: further,
   deliverManually: oneDelivery("$response.body#/id"),
+  listResends: {
+    ...oneResend("$response.body#/resends/0/id"),
+    next: {
+      operationId: "listResends",
+      description: "The next part, where `nextCursor` isn't null.",
+      parameters: { id: "$request.path.id", cursor: "$response.body#/nextCursor" },
+    },
+  },
+  startResend: oneResend("$response.body#/id"),
   listChanges: {
     next: {
       operationId: "listChanges",

@@ -120,8 +120,10 @@ function parameterRow(parameter: Schema): Html[] {
 }
 
 function answerRow([status, { description, content = {} }]: [string, OpenApiResponse]): Html[] {
-  const [body] = Object.values(content);
-  return [html`<code>${status}</code>`, body ? typeOf(body.schema) : html`none`, prose(description)];
+  const bodies = Object.entries(content).map(([type, { schema }]) =>
+    type === "application/json" ? typeOf(schema) : html`<code>${type}</code>: ${typeOf(schema)}`,
+  );
+  return [html`<code>${status}</code>`, bodies.length > 0 ? join(bodies) : html`none`, prose(description)];
 }
 
 function isProblem(content: OpenApiResponse["content"]): boolean {
@@ -156,6 +158,7 @@ function typeOf(schema: Schema): Html {
   if (name !== undefined) return html`<a href="#schema-${name}">${name}</a>`;
   if (Array.isArray(schema.anyOf)) return join(schema.anyOf.map(typeOf));
   if (Array.isArray(schema.enum)) return join(schema.enum.map((value) => html`<code>${JSON.stringify(value)}</code>`));
+  if (schema.contentSchema) return html`lines of ${typeOf(schema.contentSchema as Schema)}`;
   if (schema.type === "array") return schema.items ? html`list of ${typeOf(schema.items as Schema)}` : html`list`;
   if (schema.properties) {
     const properties = Object.entries(schema.properties as Record<string, Schema>);

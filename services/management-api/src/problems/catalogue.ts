@@ -38,14 +38,20 @@ export const catalogue = {
   endpoint_disabled: {
     status: 400,
     title: "The endpoint is disabled",
-    when: "A manual delivery to an endpoint that is paused or was disabled after failures.",
-    action: "Enable the endpoint, then deliver again.",
+    when: "A manual delivery or a resend to an endpoint that is paused or was disabled after failures.",
+    action: "Enable the endpoint, then send again.",
   },
   event_not_subscribed: {
     status: 400,
     title: "The endpoint isn't subscribed to this event",
     when: "A manual delivery of an event that the endpoint doesn't list in `events`.",
     action: "Use one of the endpoint's events, or add this one to them.",
+  },
+  nothing_to_resend: {
+    status: 400,
+    title: "There is nothing to send again",
+    when: "Starting a resend where the receiver got everything that the filter asks for, or where that has been sent again already.",
+    action: "Look at the preview, and widen the filter.",
   },
   endpoint_limit_reached: {
     status: 400,
@@ -125,6 +131,12 @@ export const catalogue = {
     when: "The endpoint has no delivery with this id, or has it no more.",
     action: "List the endpoint's deliveries and use the id of one of them.",
   },
+  resend_not_found: {
+    status: 404,
+    title: "There is no such resend",
+    when: "The endpoint has no resend with this id, or has it no more.",
+    action: "List the endpoint's resends and use the id of one of them.",
+  },
   event_not_found: {
     status: 404,
     title: "There is no such event",
@@ -155,6 +167,12 @@ export const catalogue = {
     title: "The endpoint has changed since it was read",
     when: "An edit or delete with a version that isn't the latest.",
     action: "Reload the endpoint, apply the change to what it is now, and send it with the new version.",
+  },
+  resend_running: {
+    status: 409,
+    title: "A resend of this endpoint runs already",
+    when: "Starting a resend while another one of the same endpoint runs.",
+    action: "Wait until it has finished, or stop it.",
   },
   idempotency_in_progress: {
     status: 409,

@@ -1,3 +1,5 @@
+import { type Author, authorDetails } from "@herald/common/database/endpoint-change";
+import { noticeId } from "@herald/common/database/notice-id";
 import type { Queries } from "@herald/common/database/queries";
 
 export interface EndpointDeletion {
@@ -5,27 +7,35 @@ export interface EndpointDeletion {
   organizationId: string;
   /** The revision that the client has read. The row is deleted only if it is still in this revision. */
   revision: bigint;
+  author: Author;
   now: Date;
   /** When the publisher looks for the last time for what has to be erased. */
   eraseUntil: Date;
 }
 
 /**
- * Deletes an endpoint, ends its catch-up, and tells the publisher to erase its history. Its deliveries are out of reach from
- * then on, since every read begins with the endpoint. Returns whether the organization had it in that revision.
+ * Deletes an endpoint, ends its catch-up, tells the publisher to erase its history, and the product who did it. Its deliveries
+ * are out of reach from then on, since every read begins with the endpoint. Returns whether the organization had it in that
+ * revision.
  *
  * Locks the endpoint and its row of `catch_up`. Walks webhook_endpoint_pkey and catch_up_pkey, and no delivery: it takes the
  * same time however long the history is.
  */
 export async function deleteEndpointRow(queries: Queries, deletion: EndpointDeletion): Promise<boolean> {
-  const { id, organizationId, revision, now, eraseUntil } = deletion;
+  const { id, organizationId, revision, author, now, eraseUntil } = deletion;
   const count = await queries.$executeRaw`
     with deleted as (
       delete from webhook_endpoint
       where id = ${id}::uuid and organization_id = ${organizationId} and revision = ${revision}
-      returning id
+      returning id, organization_id, name, url
     ), ended as (
       delete from catch_up using deleted where endpoint_id = deleted.id
+    ), noticed as (
+      insert into notice
+        (id, type, organization_id, endpoint_id, endpoint_name, endpoint_url, failure_run, details, occurred_at, publish_at)
+      select ${noticeId(now)}::uuid, 'endpoint.deleted', organization_id, id, name, url, '{}', ${authorDetails(author)}::jsonb,
+        ${now}::timestamptz, ${now}::timestamptz
+      from deleted
     )
     insert into erasure (endpoint_id, due_at, until)
     select id, ${now}::timestamptz, ${eraseUntil}::timestamptz from deleted`;

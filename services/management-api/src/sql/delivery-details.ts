@@ -6,6 +6,8 @@ import type { FailureKind } from "@herald/contracts";
 export interface DetailsRow extends HistoryRow {
   /** Null where the delivery's event is no longer stored. */
   body: string | null;
+  /** The delivery that it sends again; null where it is no part of a resend. */
+  resendOf: string | null;
   traceparent: string | null;
   attempts: AttemptRow[];
 }
@@ -33,6 +35,7 @@ export async function deliveryDetails(
 ): Promise<DetailsRow | null> {
   const [row] = await queries.$queryRaw<DetailsRow[]>`
     select ${historyColumns}, endpoint.enabled as "isEndpointEnabled", coalesce(delivery.body, event.body) as body,
+           delivery.resend_of as "resendOf",
            event.traceparent, attempts.list as attempts
     from delivery
     join webhook_endpoint as endpoint on endpoint.id = delivery.endpoint_id

@@ -1,7 +1,8 @@
-import type { PrivateNetworks } from "@herald/common/security/private-networks";
+import type { AddressRules } from "@herald/common/security/address-rules";
 import { checkEndpointUrl } from "@herald/common/security/url-policy";
 import { type ApiLimits, isTime } from "@herald/contracts";
 import { parseCursor } from "../deliveries/cursor.ts";
+import { parseChangeCursor } from "../endpoints/change-cursor.ts";
 import { parseVersion } from "../endpoints/version.ts";
 
 /** What is wrong with a text: a code for programs, a detail for people. */
@@ -13,11 +14,11 @@ export interface Fault {
 /** Checks a text against a format of the API's schemas; null where nothing is wrong. */
 export type Format = (text: string) => Fault | null;
 
-export function apiFormats(limits: ApiLimits, allowedPrivateNetworks: PrivateNetworks): Record<string, Format> {
+export function apiFormats(limits: ApiLimits, addresses: AddressRules): Record<string, Format> {
   return {
     "webhook-name": nameFault,
     "webhook-url": (text) => {
-      const check = checkEndpointUrl(text, { allowedPrivateNetworks, maxLength: limits.urlCharacters });
+      const check = checkEndpointUrl(text, { addresses, maxLength: limits.urlCharacters });
       return check.ok ? null : { code: check.code, detail: check.message };
     },
     "date-time": timeFault,
@@ -29,9 +30,13 @@ export function apiFormats(limits: ApiLimits, allowedPrivateNetworks: PrivateNet
             detail: "This is no version that Herald gave out: use the endpoint's as it was read.",
           }
         : null,
-    "delivery-cursor": (text) =>
-      parseCursor(text) === null
+    "change-cursor": (text) =>
+      parseChangeCursor(text) === null
         ? { code: "not_a_cursor", detail: "This is no cursor that Herald gave out: use nextCursor as it was read." }
+        : null,
+    cursor: (text) =>
+      parseCursor(text) === null
+        ? { code: "not_a_cursor", detail: "This is no cursor that Herald gave out: use a cursor as it was read." }
         : null,
   };
 }

@@ -1,4 +1,4 @@
-import { insertEvent } from "@herald/testkit/harness/rows";
+import { insertEvent, insertResend } from "@herald/testkit/harness/rows";
 import { describe, expect, test } from "@jest/globals";
 import { permissionsFor } from "../../src/authentication/access.ts";
 import { type OperationId, operations } from "../../src/operations.ts";
@@ -124,8 +124,14 @@ const needs: Record<OperationId, keyof CallerKind["outcome"]> = {
   deleteWebhook: "manage",
   deliverManually: "save",
   listDeliveries: "view",
+  exportDeliveries: "view",
   readDelivery: "view",
   listChanges: "view",
+  listResends: "view",
+  previewResend: "view",
+  startResend: "save",
+  readResend: "view",
+  stopResend: "manage",
   findEvents: "view",
   readEvent: "view",
   readSession: "session",
@@ -151,10 +157,23 @@ describe.each(Object.keys(callers))("caller with %s", (name) => {
       const owner = await api.as({ organizationId });
       const { endpoint } = await create(owner);
       const { id: deliveryId } = await api.prisma.delivery.create({
-        data: { endpointId: endpoint.id, organizationId, eventType: "RiskCreated", body: "{}", createdAt: new Date() },
+        data: {
+          endpointId: endpoint.id,
+          organizationId,
+          eventType: "WorkItemCompleted",
+          body: "{}",
+          state: "exhausted",
+          attemptedAt: new Date(0),
+          createdAt: new Date(),
+        },
       });
+      const { id: resendId } = await insertResend(
+        api.prisma,
+        { id: endpoint.id, organizationId },
+        { state: "finished" },
+      );
       const { key } = await insertEvent(api.prisma, organizationId);
-      const ids = { id: endpoint.id, deliveryId, key };
+      const ids = { id: endpoint.id, deliveryId, key, resendId };
       const query = new URLSearchParams();
       if (operation === "findEvents") query.set("deliveryId", deliveryId);
       if (name.endsWith("query only")) query.set("access_token", await token({ organizationId }));
@@ -185,7 +204,7 @@ describe.each(Object.keys(callers))("caller with %s", (name) => {
 function send(
   client: Client,
   operation: OperationId,
-  ids: { id: string; deliveryId: string; key: string },
+  ids: { id: string; deliveryId: string; key: string; resendId: string },
   version: string,
   query: URLSearchParams,
 ) {
@@ -195,6 +214,7 @@ function send(
     checkWebhook: {},
     editWebhook: settings({ version }),
     deleteWebhook: { version },
+    startResend: {},
     deliverManually: { eventType: "WorkItemCompleted", payloadJson: "{}" },
   };
   return client[operations[operation].method](query.size === 0 ? path : `${path}?${query}`, bodies[operation]);

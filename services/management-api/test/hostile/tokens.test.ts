@@ -204,7 +204,12 @@ test("§5.1 a token that isn't forged passes, so the table of forgeries can fail
 });
 
 function verifier(settings: Record<string, string>): VerifyToken {
-  const places = { DATABASE_URL: "postgres://nowhere", AMQP_URL: "amqp://nowhere", SECRET_KEYS };
+  const places = {
+    HERALD_ENV: "development",
+    DATABASE_URL: "postgres://nowhere",
+    AMQP_URL: "amqp://nowhere",
+    SECRET_KEYS,
+  };
   const config = readManagementApiConfig({ ...places, AUTH_ISSUER: ISSUER, AUTH_AUDIENCE: AUDIENCE, ...settings });
   return tokenVerifier(config, systemClock);
 }

@@ -19,7 +19,7 @@ export interface SeenResponse {
 export function responseValidator(document: OpenApiDocument): (response: SeenResponse) => void {
   const ajv = new Ajv2020({ allErrors: true, strict: false });
   ajvFormats.default(ajv);
-  for (const name of ["webhook-name", "webhook-url", "json-text", "endpoint-version", "delivery-cursor"]) {
+  for (const name of ["webhook-name", "webhook-url", "json-text", "endpoint-version", "cursor", "change-cursor"]) {
     ajv.addFormat(name, true);
   }
   ajv.addSchema({ $id: "document", components: { schemas: closed(document.components.schemas) } });
@@ -60,8 +60,20 @@ export function responseValidator(document: OpenApiDocument): (response: SeenRes
     // A HEAD has the headers of a GET and no body.
     if (method.toUpperCase() === "HEAD") return;
     const validate = validatorOf(content.schema);
-    if (!validate(response.body)) fail(ajv.errorsText(validate.errors, { dataVar: "body" }));
+    const body = type.endsWith("json") && type !== NDJSON ? response.body : response.text;
+    if (!validate(body)) fail(ajv.errorsText(validate.errors, { dataVar: "body" }));
+    if (type === NDJSON) assertLines(response, validatorOf(content.schema.contentSchema as Schema), fail);
   };
+}
+
+const NDJSON = "application/x-ndjson";
+
+/** Each line is a value of its own, with a line feed behind it. */
+function assertLines({ text }: SeenResponse, validate: ValidateFunction, fail: (why: string) => never): void {
+  if (text !== "" && !text.endsWith("\n")) fail("the last line has no end");
+  for (const line of text.split("\n").slice(0, -1)) {
+    if (!validate(JSON.parse(line))) fail(`a line is not of its schema: ${line}`);
+  }
 }
 
 function findOperation(document: OpenApiDocument, method: string, path: string): OpenApiOperation | undefined {

@@ -1,3 +1,4 @@
+import { randomBytes } from "node:crypto";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { types } from "node:util";
@@ -16,7 +17,7 @@ import { API_PREFIX } from "../../src/operations.ts";
 import { responseValidator, type SeenResponse } from "./response-validator.ts";
 import { AUDIENCE, ISSUER, JWT_SECRET, type TokenOptions, token } from "./tokens.ts";
 
-export const SECRET_KEYS = `tests:${Buffer.alloc(32, 7).toString("base64")}`;
+export const SECRET_KEYS = `tests:${randomBytes(32).toString("base64")}`;
 
 export interface ApiOptions {
   settings?: Record<string, string>;
@@ -64,6 +65,7 @@ export function useApi(options: ApiOptions = {}): Api {
 
   beforeAll(async () => {
     config = readManagementApiConfig({
+      HERALD_ENV: "development",
       DATABASE_URL: database.url,
       AMQP_URL: "amqp://127.0.0.1:1",
       SECRET_KEYS,

@@ -7,6 +7,7 @@ import type { Tracing } from "@herald/common/telemetry/tracing";
 import type { Hint } from "@herald/contracts";
 import type { FanOut, FanOutItem } from "../fan-out.ts";
 import type { PublisherMetrics } from "../metrics.ts";
+import type { Rejection } from "../rejections.ts";
 import { batchesByTurns } from "./batches.ts";
 import type { Held } from "./held.ts";
 import { prefetchOf } from "./prefetch.ts";
@@ -29,6 +30,8 @@ interface Parts {
   publisher: Publisher;
   /** Tells dispatchers of new deliveries. */
   hint: (hints: readonly Hint[]) => void;
+  /** Tells the product of a rejected event. */
+  tellRejected: (rejection: Rejection) => Promise<void>;
   fanOut: FanOut;
   clock: Clock;
   metrics: PublisherMetrics;
@@ -54,11 +57,11 @@ const HOLD_MS = 20 * 60_000;
 
 /**
  * Takes business events from the inbox queues. A message is acknowledged when its event is stored with all its deliveries, or
- * when it is stored in the rejected queue, or when there is nothing to do with it. What the process holds when it dies is
+ * when it is stored in the rejected queue and the product's notice in PostgreSQL, or when there is nothing to do with it. What the process holds when it dies is
  * delivered again, and storing it again changes nothing.
  */
 export function consumeEvents(
-  { broker, names, publisher, hint, fanOut, clock, metrics, tracing, log }: Parts,
+  { broker, names, publisher, hint, tellRejected, fanOut, clock, metrics, tracing, log }: Parts,
   { inboxBytes, batchSize, windowMs, holdMs = HOLD_MS }: ConsumeOptions,
 ): Consumer {
   const { inboxQueues, rejectedQueue } = names;
@@ -72,6 +75,7 @@ export function consumeEvents(
     {
       publisher,
       rejectedQueue,
+      tellRejected,
       hint,
       again: (each) => laneOf(each).add(each),
       tooMuch: ({ message }) => tooMuch.add(message),

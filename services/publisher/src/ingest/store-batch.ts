@@ -6,12 +6,15 @@ import type { TraceSpan, Tracing } from "@herald/common/telemetry/tracing";
 import type { Hint } from "@herald/contracts";
 import type { FanOutItem, FanOutOutcome, FanOutResult } from "../fan-out.ts";
 import type { PublisherMetrics } from "../metrics.ts";
+import { type Rejection, rejectionOf } from "../rejections.ts";
 import type { Held } from "./held.ts";
 import { type IncomingEvent, readEvent } from "./read-event.ts";
 
 interface Parts {
   publisher: Publisher;
   rejectedQueue: string;
+  /** Tells the product of a rejected event. */
+  tellRejected: (rejection: Rejection) => Promise<void>;
   /** Tells dispatchers of new deliveries. */
   hint: (hints: readonly Hint[]) => void;
   /** Takes a message whose event has more endpoints than a page. */
@@ -32,7 +35,7 @@ type FanOutPages = (items: readonly FanOutItem[]) => Promise<FanOutResult>;
  * @param options.windowMs how far back events are delivered
  */
 export function batchStore(
-  { publisher, rejectedQueue, hint, again, tooMuch, metrics, tracing, log }: Parts,
+  { publisher, rejectedQueue, tellRejected, hint, again, tooMuch, metrics, tracing, log }: Parts,
   { windowMs }: { windowMs: number },
 ): (batch: readonly Held[], fanOutPages: FanOutPages) => Promise<void> {
   /** An event to fan out; undefined where there is nothing to store. */
@@ -67,7 +70,8 @@ export function batchStore(
         break;
       case "unstorable":
         held.span?.end({ error: outcome.reason });
-        reject(held, outcome.reason);
+        // PostgreSQL's words may quote the event: they stay with the message.
+        reject(held, outcome.reason, "it can't be stored; the queue of rejected events says why");
         break;
       case "too much":
         tooMuch(held);
@@ -87,18 +91,25 @@ export function batchStore(
     held.failed(error);
   }
 
-  /** Moves a message to the rejected queue: its copy is confirmed there before the original goes. */
-  function reject(held: Held, reason: string): void {
+  /**
+   * Moves a message to the rejected queue: the product's notice is stored, and then the message's copy, before the original goes.
+   *
+   * @param told the reason as the notice has it
+   */
+  function reject(held: Held, reason: string, told = reason): void {
     const { content, headers } = held.message;
     log.warn("an event breaks the contract and was set aside", { queue: rejectedQueue, reason });
-    publisher
-      .publish({
-        exchange: "",
-        routingKey: rejectedQueue,
-        content,
-        headers: { ...carriedHeaders(headers), "x-herald-reason": reason.slice(0, 1_000) },
-      })
-      .then(() => finish(held, "rejected"), held.failed);
+    const copy = {
+      exchange: "",
+      routingKey: rejectedQueue,
+      content,
+      headers: { ...carriedHeaders(headers), "x-herald-reason": reason.slice(0, 1_000) },
+    };
+    // The notice first: while PostgreSQL is away this is tried again and again, and must leave no copy each time.
+    tellRejected(rejectionOf(content, told))
+      .then(() => publisher.publish(copy))
+      .then(() => finish(held, "rejected"))
+      .catch(held.failed);
   }
 
   return async (batch, fanOutPages) => {

@@ -5,10 +5,14 @@ import type { NoticeAttempt, NoticeType } from "@herald/contracts";
 export interface TakenNotice {
   id: string;
   type: NoticeType;
-  organizationId: string;
-  endpointId: string;
-  endpointName: string;
-  endpointUrl: string;
+  /** Null where an event is rejected whose organization can't be read. */
+  organizationId: string | null;
+  /** Null for a notice of an event. */
+  endpointId: string | null;
+  endpointName: string | null;
+  endpointUrl: string | null;
+  /** What notices of its type say besides, as the message has it. */
+  details: Readonly<Record<string, unknown>>;
   /** Also counts failures whose history is gone. */
   failureCount: number;
   occurredAt: Date;
@@ -39,7 +43,7 @@ export async function takeNotices(
         limit ${limit}
         for update skip locked
       )
-      returning id, type, organization_id, endpoint_id, endpoint_name, endpoint_url, failure_run, occurred_at
+      returning id, type, organization_id, endpoint_id, endpoint_name, endpoint_url, failure_run, details, occurred_at
     )
     select
       id,
@@ -48,6 +52,7 @@ export async function takeNotices(
       endpoint_id as "endpointId",
       endpoint_name as "endpointName",
       endpoint_url as "endpointUrl",
+      details,
       cardinality(failure_run) as "failureCount",
       occurred_at as "occurredAt",
       (
@@ -69,8 +74,7 @@ export async function takeNotices(
         cross join lateral (select event_type from delivery where id = attempt.delivery_id limit 1) as delivery
       ) as "attempts"
     from taken
-    -- Of one moment, "failing" comes before "disabled".
-    order by occurred_at, taken.type, id`;
+    order by occurred_at, id`;
 }
 
 /** Ends notices that the broker has confirmed. Locks them. Walks notice_pkey. */

@@ -52,6 +52,7 @@ export function useInbox(brokerOptions: TestBrokerOptions = {}): Inbox {
     metricsUrl = `http://127.0.0.1:${port}/metrics`;
     service = await startPublisher(
       {
+        HERALD_ENV: "development",
         DATABASE_URL: db.url,
         AMQP_URL: broker.url,
         BROKER_NAMESPACE: broker.namespace,

@@ -1,5 +1,6 @@
 import type { HourOfDeliveries } from "@herald/contracts";
 import { expect, test } from "@jest/globals";
+import { formats } from "../formats.ts";
 import { barPaths, countedPeriod, dayInWords, sumHours } from "./hours.ts";
 
 const hour = (counts: Partial<HourOfDeliveries>): HourOfDeliveries => ({
@@ -34,6 +35,6 @@ test("a day with more deliveries than are counted says since when they are", () 
   const hours = [hour({}), hour({ startUtc: "2026-11-20T13:00:00Z", succeeded: 2_000 })];
   expect(countedPeriod(hours, "2026-11-20T12:00:00Z")).toBe("in the last 24 hours");
   expect(dayInWords(sumHours(hours), countedPeriod(hours, "2026-11-20T13:05:00Z"))).toBe(
-    "2,000 deliveries since 2026-11-20 13:05:00 UTC, the newest of the day: 2,000 succeeded",
+    `2,000 deliveries since ${formats.dateTime("2026-11-20T13:05:00Z")}, the newest of the day: 2,000 succeeded`,
   );
 });

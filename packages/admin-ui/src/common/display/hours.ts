@@ -1,5 +1,5 @@
 import type { HourOfDeliveries } from "@herald/contracts";
-import { utc } from "../time/words.ts";
+import { formats } from "../formats.ts";
 
 export interface DaySums {
   succeeded: number;
@@ -26,15 +26,15 @@ export function dayInWords(sums: DaySums, period = "in the last 24 hours"): stri
   if (sums.total === 0) return `No deliveries ${period}`;
   const parts = (["succeeded", "waiting", "failing", "exhausted"] as const)
     .filter((outcome) => sums[outcome] > 0)
-    .map((outcome) => `${sums[outcome].toLocaleString("en")} ${outcome}`);
-  const deliveries = sums.total === 1 ? "1 delivery" : `${sums.total.toLocaleString("en")} deliveries`;
+    .map((outcome) => `${formats.number(sums[outcome])} ${outcome}`);
+  const deliveries = sums.total === 1 ? "1 delivery" : `${formats.number(sums.total)} deliveries`;
   return `${deliveries} ${period}: ${parts.join(", ")}`;
 }
 
 /** What the sums of the hours cover: on busy days only the newest deliveries are counted. */
 export function countedPeriod(hours: readonly HourOfDeliveries[], countedSinceUtc: string): string {
   const isWhole = Date.parse(countedSinceUtc) <= Date.parse(hours[0]?.startUtc ?? countedSinceUtc);
-  return isWhole ? "in the last 24 hours" : `since ${utc(countedSinceUtc)}, the newest of the day`;
+  return isWhole ? "in the last 24 hours" : `since ${formats.dateTime(countedSinceUtc)}, the newest of the day`;
 }
 
 export interface BarPaths {

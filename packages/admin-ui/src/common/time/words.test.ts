@@ -1,5 +1,6 @@
 import { expect, test } from "@jest/globals";
-import { ago, countdown, duration, utc } from "./words.ts";
+import { formatsFor } from "../formats.ts";
+import { ago, countdown, duration, exact } from "./words.ts";
 
 const now = Date.parse("2026-11-20T12:00:00Z");
 const secondsAgo = (seconds: number): number => now - seconds * 1_000;
@@ -31,9 +32,13 @@ test.each([
   expect(countdown(now + seconds * 1_000, now)).toBe(words);
 });
 
-test("times are told in UTC, whatever the browser's zone", () => {
-  expect(utc("2026-11-20T14:03:22.187Z")).toBe("2026-11-20 14:03:22 UTC");
-  expect(utc("2026-11-20T14:03:22.187+02:00", true)).toBe("2026-11-20 12:03:22.187 UTC");
+test("the exact time is told in UTC, whatever the browser's zone", () => {
+  expect(exact("2026-11-20T14:03:22Z")).toBe("2026-11-20T14:03:22.000Z");
+  expect(exact("2026-11-20T14:03:22.187+02:00")).toBe("2026-11-20T12:03:22.187Z");
+});
+
+test("a duration has the browser's decimal sign", () => {
+  expect(duration(1_300, formatsFor(["de-DE"]))).toBe("1,3 s");
 });
 
 test.each([

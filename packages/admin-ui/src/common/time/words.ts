@@ -1,3 +1,5 @@
+import { type Formats, formats } from "../formats.ts";
+
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
@@ -25,15 +27,14 @@ export function countdown(dueMs: number, nowMs: number): string {
   return `in ${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, "0")}`;
 }
 
-/** "2026-11-20 14:03:22 UTC"; with milliseconds where they help to tell attempts apart in a log. */
-export function utc(iso: string, withMilliseconds = false): string {
-  const text = new Date(iso).toISOString();
-  return `${text.slice(0, 10)} ${text.slice(11, withMilliseconds ? 23 : 19)} UTC`;
+/** The same for everybody, as API and logs have it: "2026-11-20T14:03:22.187Z". */
+export function exact(iso: string): string {
+  return new Date(iso).toISOString();
 }
 
 /** How long an attempt took: "84 ms", "1.3 s", "15 s". */
-export function duration(lengthMs: number): string {
+export function duration(lengthMs: number, { decimal, number }: Formats = formats): string {
   if (lengthMs < SECOND) return `${Math.round(lengthMs)} ms`;
   const seconds = lengthMs / SECOND;
-  return `${seconds < 9.95 ? seconds.toFixed(1) : Math.round(seconds)} s`;
+  return `${seconds < 9.95 ? decimal(seconds) : number(Math.round(seconds))} s`;
 }

@@ -32,7 +32,7 @@ export default function Changes({ id }: { id: string }) {
           {changes.length > 0 ? (
             <ol className={css.list} aria-label="Changes, newest first">
               {changes.map((change) => (
-                <Change key={change.version} change={change} />
+                <Change key={`${change.version} ${change.changedAtUtc}`} change={change} />
               ))}
             </ol>
           ) : (

@@ -12,12 +12,14 @@ const change: EndpointChange = {
   before: {},
   after: {},
   secretReplaced: false,
+  resent: null,
 };
 
 test("a change is titled by what was done", () => {
   expect(changeTitle({ ...change, before: { name: "A" }, after: { name: "B" } })).toBe("Edited");
   expect(changeTitle({ ...change, secretReplaced: true })).toBe("Signing secret replaced");
   expect(changeTitle({ ...change, secretReplaced: true, before: { name: "A" }, after: { name: "B" } })).toBe("Edited");
+  expect(changeTitle({ ...change, kind: "resent", resent: 1_000 })).toBe("Sent again: 1,000 deliveries");
   expect(changeTitle({ ...change, kind: "disabled", changedBy: "herald" })).toBe("Disabled after failures");
 });
 

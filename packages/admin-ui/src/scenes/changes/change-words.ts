@@ -6,10 +6,13 @@ const WHAT = {
   paused: "Paused",
   resumed: "Resumed",
   disabled: "Disabled after failures",
+  resent: "Sent again",
 } as const;
 
 /** What was done, and by whom, in a line. */
-export function changeTitle({ kind, before, after, secretReplaced }: EndpointChange): string {
+export function changeTitle({ kind, before, after, secretReplaced, resent }: EndpointChange): string {
+  if (resent !== null)
+    return `${WHAT.resent}: ${resent.toLocaleString("en")} ${resent === 1 ? "delivery" : "deliveries"}`;
   const touchesSettings = Object.keys({ ...before, ...after }).length > 0;
   if (kind === "edited" && secretReplaced && !touchesSettings) return "Signing secret replaced";
   return WHAT[kind];

@@ -3,6 +3,7 @@ import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 import type { HourOfDeliveries } from "@herald/contracts";
 import { countedPeriod, dayInWords, sumHours } from "../../common/display/hours.ts";
+import { formats } from "../../common/formats.ts";
 import css from "./DayChart.module.css";
 
 const HEIGHT_PX = 116;
@@ -63,8 +64,7 @@ export default function DayChart({ hours, countedSince }: Props) {
 }
 
 function hourInWords(hour: HourOfDeliveries): string {
-  const from = hour.startUtc.slice(11, 16);
-  return dayInWords(sumHours([hour]), `from ${from} UTC`);
+  return dayInWords(sumHours([hour]), `from ${formats.utcHour(Date.parse(hour.startUtc))} UTC`);
 }
 
 /** x in seconds; what failed is negative. Those without an attempt stand on top of those that succeeded. */
@@ -97,7 +97,7 @@ function options(element: HTMLElement, onPoint: (index: number | null) => void):
         gap: 4,
         space: 70,
         grid: { show: false },
-        values: (_chart, ticks) => ticks.map((seconds) => new Date(seconds * 1000).toISOString().slice(11, 16)),
+        values: (_chart, ticks) => ticks.map((seconds) => formats.utcHour(seconds * 1000)),
       },
       {
         ...axis,
@@ -105,8 +105,7 @@ function options(element: HTMLElement, onPoint: (index: number | null) => void):
         gap: 4,
         space: 26,
         grid: { stroke: colour("--line"), width: 1 },
-        values: (_chart, ticks) =>
-          ticks.map((tick) => (Number.isInteger(tick) ? Math.abs(tick).toLocaleString("en") : "")),
+        values: (_chart, ticks) => ticks.map((tick) => (Number.isInteger(tick) ? formats.number(Math.abs(tick)) : "")),
       },
     ],
     series: [

@@ -1,7 +1,7 @@
 import type { DeliveryListItem, DeliveryPage, EndpointDetails } from "@herald/contracts";
 import { type InfiniteData, type UseInfiniteQueryResult, useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { lazy, Suspense, useEffect, useMemo } from "react";
-import { useLocation, useSearch } from "wouter";
+import { Link, useLocation, useSearch } from "wouter";
 import { type DeliveryFilters, filtersFromSearch, isNarrowed } from "../../api/delivery-filters.ts";
 import { ApiProblem } from "../../api/problem.ts";
 import { deliveriesQuery, newestDeliveriesQuery } from "../../api/queries.ts";
@@ -17,6 +17,7 @@ import { DeliveryDrawer } from "../delivery/DeliveryDrawer.tsx";
 import css from "./Deliveries.module.css";
 import { DeliveryFilterBar } from "./DeliveryFilterBar.tsx";
 import { DeliveryTable } from "./DeliveryTable.tsx";
+import { ExportMenu } from "./ExportMenu.tsx";
 import { mergeHead } from "./merge-head.ts";
 
 const DayChart = lazy(() => import("./DayChart.tsx"));
@@ -39,11 +40,20 @@ export function Deliveries({ webhook, openDelivery }: { webhook: EndpointDetails
             <DayChart hours={webhook.last24Hours} countedSince={webhook.countedSinceUtc} />
           ) : null}
         </Suspense>
-        {nothingYet ? null : <DeliveryFilterBar filters={filters} subscribed={webhook.events} home={home} />}
+        {nothingYet ? null : (
+          <DeliveryFilterBar filters={filters} subscribed={webhook.events} home={home}>
+            <ExportMenu id={webhook.id} filters={filters} />
+          </DeliveryFilterBar>
+        )}
         {query.data ? (
           <>
             {query.error instanceof ApiProblem && query.error.status !== 401 ? (
               <ProblemNotice error={query.error} what="Could not refresh the deliveries." />
+            ) : null}
+            {rows.length > 0 && filters.outcomes.includes("exhausted") ? (
+              <p className={css.hint}>
+                Nothing sends these again by itself. <Link href={`${home}/never-got${suffix}`}>Send them again</Link>
+              </p>
             ) : null}
             {rows.length > 0 ? (
               <DeliveryTable

@@ -1,4 +1,5 @@
 import { EVENT_TYPES, type EventType, OUTCOMES, type Outcome } from "@herald/contracts";
+import type { ReactNode } from "react";
 import { useLocation } from "wouter";
 import { type DeliveryFilters, filtersToSearch, isNarrowed, PERIODS, type Period } from "../../api/delivery-filters.ts";
 import { outcomeMeaning, outcomeWords } from "../../common/display/delivery-outcome.ts";
@@ -13,10 +14,14 @@ interface Props {
   filters: DeliveryFilters;
   subscribed: readonly EventType[];
   home: string;
+  /** For a list whose outcome is given. */
+  withoutOutcome?: boolean;
+  /** What to do with the list. Stands beside the filters. */
+  children?: ReactNode;
 }
 
 /** Narrows the deliveries. The choice is in the page's address. */
-export function DeliveryFilterBar({ filters, subscribed, home }: Props) {
+export function DeliveryFilterBar({ filters, subscribed, home, withoutOutcome = false, children }: Props) {
   const [, go] = useLocation();
   const narrow = (change: Partial<DeliveryFilters>): void => {
     const search = filtersToSearch({ ...filters, ...change }).toString();
@@ -26,15 +31,17 @@ export function DeliveryFilterBar({ filters, subscribed, home }: Props) {
   const [eventType] = filters.eventTypes;
   return (
     <search className={css.bar}>
-      <Choices<Outcome | "all">
-        name="Outcome"
-        value={outcome ?? "all"}
-        options={[
-          { value: "all", words: "All" },
-          ...OUTCOMES.map((value) => ({ value, words: outcomeWords[value], hint: outcomeMeaning[value] })),
-        ]}
-        onChange={(value) => narrow({ outcomes: value === "all" ? [] : [value] })}
-      />
+      {withoutOutcome ? null : (
+        <Choices<Outcome | "all">
+          name="Outcome"
+          value={outcome ?? "all"}
+          options={[
+            { value: "all", words: "All" },
+            ...OUTCOMES.map((value) => ({ value, words: outcomeWords[value], hint: outcomeMeaning[value] })),
+          ]}
+          onChange={(value) => narrow({ outcomes: value === "all" ? [] : [value] })}
+        />
+      )}
       <div className={css.selects}>
         <Select
           aria-label="Event"
@@ -70,6 +77,7 @@ export function DeliveryFilterBar({ filters, subscribed, home }: Props) {
             Clear
           </Button>
         ) : null}
+        {children}
       </div>
     </search>
   );

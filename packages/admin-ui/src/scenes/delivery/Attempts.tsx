@@ -3,8 +3,8 @@ import { classNames } from "../../common/class-names.ts";
 import { Code } from "../../common/display/Code.tsx";
 import { Icon } from "../../common/display/Icon.tsx";
 import { besideStatus } from "../../common/display/response-words.ts";
-import { Time } from "../../common/time/Time.tsx";
-import { duration, utc } from "../../common/time/words.ts";
+import { Moment, Time } from "../../common/time/Time.tsx";
+import { duration } from "../../common/time/words.ts";
 import css from "./Attempts.module.css";
 
 /** Every attempt of a delivery, the latest first and open. */
@@ -63,7 +63,9 @@ function Detail({ attempt }: { attempt: DeliveryAttemptInfo }) {
   const headers = attempt.headers.map(([name, value]) => `${name}: ${value}`).join("\n");
   return (
     <div className={css.detail}>
-      <p className={css.exact}>{utc(attempt.attemptedAtUtc, true)}</p>
+      <p className={css.exact}>
+        <Moment iso={attempt.attemptedAtUtc} milliseconds />
+      </p>
       <h4>Request headers, but for {notKept}, which are not kept</h4>
       <Code what={`request headers of attempt ${attempt.number}`} text={headers} />
       <h4>Response, its first KiB</h4>

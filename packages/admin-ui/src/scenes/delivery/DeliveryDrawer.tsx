@@ -1,6 +1,6 @@
 import type { DeliveryDetails, DeliveryListItem, EndpointDetails } from "@herald/contracts";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
-import { useEffect, useRef } from "react";
+import { type ReactNode, useEffect, useRef } from "react";
 import { Link } from "wouter";
 import { deliveryQuery, listedDelivery } from "../../api/queries.ts";
 import { OutcomeBadge } from "../../common/display/Badge.tsx";
@@ -12,11 +12,11 @@ import { announce } from "../../common/feedback/announce.ts";
 import { LoadError } from "../../common/feedback/LoadError.tsx";
 import { Skeleton } from "../../common/feedback/Skeleton.tsx";
 import { ButtonLink } from "../../common/form/Button.tsx";
+import { formats } from "../../common/formats.ts";
 import { Dialog } from "../../common/overlay/Dialog.tsx";
 import { usePageTitle } from "../../common/page/use-page-title.ts";
 import { useSession } from "../../common/session.tsx";
-import { Time } from "../../common/time/Time.tsx";
-import { utc } from "../../common/time/words.ts";
+import { Moment, Time } from "../../common/time/Time.tsx";
 import { NextAttempt } from "../deliveries/DeliveryTable.tsx";
 import { Attempts } from "./Attempts.tsx";
 import css from "./DeliveryDrawer.module.css";
@@ -45,7 +45,14 @@ export function DeliveryDrawer({ webhook, deliveryId, onClose }: Props) {
       actions={delivery ? <Actions webhook={webhook} delivery={delivery} /> : null}
     >
       <div className={css.content}>
-        {known ? <Summary delivery={known} enabled={webhook.enabled} /> : null}
+        {known ? (
+          <Summary
+            delivery={known}
+            enabled={webhook.enabled}
+            resendOf={delivery?.resendOf ?? null}
+            webhookId={webhook.id}
+          />
+        ) : null}
         {delivery ? (
           <>
             <Attempts delivery={delivery} />
@@ -67,7 +74,15 @@ export function DeliveryDrawer({ webhook, deliveryId, onClose }: Props) {
   );
 }
 
-function Summary({ delivery, enabled }: { delivery: DeliveryListItem; enabled: boolean }) {
+interface SummaryProps {
+  delivery: DeliveryListItem;
+  enabled: boolean;
+  webhookId: string;
+  /** The delivery that this one sends again. */
+  resendOf: string | null;
+}
+
+function Summary({ delivery, enabled, webhookId, resendOf }: SummaryProps) {
   const { limits } = useSession();
   const outcome = outcomeOf(delivery);
   const next =
@@ -100,14 +115,27 @@ function Summary({ delivery, enabled }: { delivery: DeliveryListItem; enabled: b
             </Link>
           ),
         ],
+        ...(resendOf === null
+          ? []
+          : [["Sends again", <Earlier key="again" webhookId={webhookId} id={resendOf} />] satisfies Fact]),
         [
           "Created",
           <span key="created">
-            {utc(delivery.createdAtUtc)} (<Time iso={delivery.createdAtUtc} />)
+            <Moment iso={delivery.createdAtUtc} /> (<Time iso={delivery.createdAtUtc} />)
           </span>,
         ],
       ]}
     />
+  );
+}
+
+type Fact = [string, ReactNode];
+
+function Earlier({ webhookId, id }: { webhookId: string; id: string }) {
+  return (
+    <Link href={`/webhooks/${webhookId}/deliveries/${id}`}>
+      <code>{id}</code>
+    </Link>
   );
 }
 
@@ -139,5 +167,5 @@ function useOutcomeAnnounced(delivery: DeliveryDetails | undefined): void {
 
 function bytes(text: string): string {
   const size = new TextEncoder().encode(text).length;
-  return size === 1 ? "1 byte" : `${size.toLocaleString("en")} bytes`;
+  return size === 1 ? "1 byte" : `${formats.number(size)} bytes`;
 }

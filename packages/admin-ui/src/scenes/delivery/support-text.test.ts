@@ -14,6 +14,7 @@ const delivery: DeliveryDetails = {
   attemptedAtUtc: "2026-11-20T14:03:22.187Z",
   state: "pending",
   inFlight: false,
+  resendOf: null,
   createdAtUtc: "2026-11-20T14:03:22.100Z",
   nextAttemptAtUtc: "2026-11-20T14:04:22.187Z",
   durationMs: 3,
@@ -37,7 +38,7 @@ test("§7/support what goes to support names webhook, time, delivery, event and 
   expect(supportText("Billing", delivery)).toBe(
     [
       "Webhook: Billing",
-      "Attempt: 1, 2026-11-20 14:03:22.187 UTC",
+      "Attempt: 1, 2026-11-20T14:03:22.187Z",
       "Delivery id: 0193a1b2-0000-7000-8000-000000000001",
       "Event: RiskCreated",
       "Result: 503 connection refused",

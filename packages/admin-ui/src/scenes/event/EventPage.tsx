@@ -10,8 +10,7 @@ import { LoadError } from "../../common/feedback/LoadError.tsx";
 import { Skeleton } from "../../common/feedback/Skeleton.tsx";
 import { PageHead } from "../../common/page/PageHead.tsx";
 import { Panel } from "../../common/page/Panel.tsx";
-import { Time } from "../../common/time/Time.tsx";
-import { utc } from "../../common/time/words.ts";
+import { Moment, Time } from "../../common/time/Time.tsx";
 import { DeliveryResults } from "./DeliveryResults.tsx";
 import css from "./EventPage.module.css";
 
@@ -53,8 +52,8 @@ function factsOf(event: EventDetails): [string, ReactNode][] {
         </Link>
       </span>,
     ],
-    ["Occurred", utc(event.occurredAtUtc, true)],
-    ["Stored", utc(event.receivedAtUtc, true)],
+    ["Occurred", <Moment key="occurred" iso={event.occurredAtUtc} milliseconds />],
+    ["Stored", <Moment key="stored" iso={event.receivedAtUtc} milliseconds />],
   ];
   // W3C trace context: version, trace id, parent id, flags.
   const traceId = event.traceparent?.split("-")[1];

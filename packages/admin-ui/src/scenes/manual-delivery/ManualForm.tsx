@@ -14,6 +14,7 @@ import { Button, ButtonLink } from "../../common/form/Button.tsx";
 import controls from "../../common/form/controls.module.css";
 import { Field } from "../../common/form/Field.tsx";
 import { Select } from "../../common/form/Select.tsx";
+import { formats } from "../../common/formats.ts";
 import { useManageBlock, useSession } from "../../common/session.tsx";
 import { resultWords } from "./delivery-result.ts";
 import { checkJson } from "./json-check.ts";
@@ -85,7 +86,7 @@ export function ManualForm({ webhook, samples, start }: Props) {
           ...(check.problem ? [check.problem] : []),
           ...problemsOf(refused, "payloadJson").map(({ detail }) => detail),
         ]}
-        hint={`${check.bytes.toLocaleString("en")} of ${limits.payloadBytes.toLocaleString("en")} bytes. It is sent exactly as it stands here.`}
+        hint={`${formats.number(check.bytes)} of ${formats.number(limits.payloadBytes)} bytes. It is sent exactly as it stands here.`}
         aside={
           edited ? (
             <button

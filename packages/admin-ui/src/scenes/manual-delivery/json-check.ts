@@ -1,3 +1,4 @@
+import { formats } from "../../common/formats.ts";
 import { jsonErrorAt } from "./json-error.ts";
 
 export interface JsonCheck {
@@ -14,7 +15,8 @@ export function checkJson(text: string, limitBytes: number): JsonCheck {
   const bytes = new TextEncoder().encode(text).length;
   if (text.trim() === "") return { problem: "Write the JSON to send.", bytes };
   if (bytes > limitBytes) {
-    return { problem: `It has ${count(bytes)} bytes; at most ${count(limitBytes)} are allowed.`, bytes };
+    const [has, most] = [bytes, limitBytes].map(formats.number);
+    return { problem: `It has ${has} bytes; at most ${most} are allowed.`, bytes };
   }
   const at = jsonErrorAt(text);
   return { problem: at === null ? null : `Not valid JSON yet: ${placeOf(text, at)}.`, bytes };
@@ -24,8 +26,4 @@ function placeOf(text: string, at: number): string {
   if (at >= text.length) return "it breaks off at the end";
   const lines = text.slice(0, at).split("\n");
   return `look at line ${lines.length}, column ${(lines.at(-1) ?? "").length + 1}`;
-}
-
-function count(bytes: number): string {
-  return bytes.toLocaleString("en");
 }

@@ -7,7 +7,7 @@ import controls from "../../common/form/controls.module.css";
 import { Field } from "../../common/form/Field.tsx";
 import { product } from "../../common/product.ts";
 import { useSession } from "../../common/session.tsx";
-import { utc } from "../../common/time/words.ts";
+import { Moment } from "../../common/time/Time.tsx";
 import css from "./Signature.module.css";
 import { expectedSignature, judgeSignature, signedMessage, type Verdict } from "./signature.ts";
 
@@ -41,7 +41,7 @@ export function SignatureCheck({ delivery }: { delivery: DeliveryDetails }) {
         <h3 className={css.label}>{headerPrefix}-Timestamp</h3>
         <Code what="timestamp" text={timestamp} />
         <p className={css.faint}>
-          {utc(new Date(Number(timestamp) * 1000).toISOString())}. Receivers should allow 300 s either way.
+          <Moment iso={new Date(Number(timestamp) * 1000).toISOString()} />. Receivers should allow 300 s either way.
         </p>
       </div>
       <div className={css.part}>

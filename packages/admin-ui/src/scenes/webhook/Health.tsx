@@ -8,9 +8,9 @@ import { Pips } from "../../common/display/Pips.tsx";
 import { besideStatus } from "../../common/display/response-words.ts";
 import { product } from "../../common/product.ts";
 import { useSession } from "../../common/session.tsx";
-import { Time } from "../../common/time/Time.tsx";
+import { Moment, Time } from "../../common/time/Time.tsx";
 import { useTicking } from "../../common/time/ticker.ts";
-import { duration, utc } from "../../common/time/words.ts";
+import { duration } from "../../common/time/words.ts";
 import { diagnose } from "./diagnosis.ts";
 import css from "./Health.module.css";
 import { resumeWords } from "./resume-words.ts";
@@ -122,7 +122,7 @@ function Attempts({ id, run, disabledIt }: { id: string; run: FailedAttempt[]; d
       {run.map((attempt) => (
         <li key={`${attempt.deliveryId}/${attempt.attemptNumber}`} className={css.attempt}>
           <span className={css.when}>
-            <time dateTime={attempt.attemptedAtUtc}>{utc(attempt.attemptedAtUtc)}</time>
+            <Moment iso={attempt.attemptedAtUtc} />
           </span>
           <span className={css.what}>
             <strong>{attempt.statusCode}</strong>

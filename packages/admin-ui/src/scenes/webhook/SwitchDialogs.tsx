@@ -48,8 +48,8 @@ function ResumeDialog({ webhook, onClose }: { webhook: EndpointDetails; onClose:
         <ul className={css.points}>
           <li>The count of failures starts at zero.</li>
           <li>
-            Deliveries that have had all {limits.maxAttempts} attempts stay as they are. You can send one again as a
-            manual delivery.
+            Deliveries that have had all {limits.maxAttempts} attempts stay as they are. You can send them again under
+            “Never got”.
           </li>
         </ul>
       </div>

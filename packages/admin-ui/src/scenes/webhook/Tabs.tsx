@@ -3,6 +3,7 @@ import css from "./Tabs.module.css";
 
 const tabs = [
   { path: "", words: "Deliveries" },
+  { path: "/never-got", words: "Never got" },
   { path: "/manual", words: "Manual delivery" },
   { path: "/signature", words: "Signature" },
   { path: "/settings", words: "Settings" },

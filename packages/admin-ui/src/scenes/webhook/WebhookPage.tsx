@@ -21,6 +21,7 @@ import css from "./WebhookPage.module.css";
 
 const Changes = lazy(() => import("../changes/Changes.tsx"));
 const ManualDelivery = lazy(() => import("../manual-delivery/ManualDelivery.tsx"));
+const NeverGot = lazy(() => import("../never-got/NeverGot.tsx"));
 const Signature = lazy(() => import("../signature/Signature.tsx"));
 const EditWebhook = lazy(() => import("../webhook-form/EditWebhook.tsx"));
 
@@ -54,6 +55,7 @@ function Place({ webhook, place }: { webhook: EndpointDetails; place: string }) 
   if (more.length > 0) return <NotFound />;
   if (name === "" || name === "deliveries") return <Deliveries webhook={webhook} openDelivery={deliveryId} />;
   if (deliveryId !== undefined) return <NotFound />;
+  if (name === "never-got") return <NeverGot webhook={webhook} />;
   if (name === "manual") return <ManualDelivery webhook={webhook} />;
   if (name === "signature") return <Signature webhook={webhook} />;
   if (name === "settings") return <EditWebhook webhook={webhook} />;

@@ -1,4 +1,5 @@
 import type { EndpointDetails } from "@herald/contracts";
+import { formats } from "../../common/formats.ts";
 
 /** Where the API stops counting the unfinished. */
 const COUNTED_TO = 10_000;
@@ -20,9 +21,9 @@ export function resumeWords({ unfinished, onResume }: Pick<EndpointDetails, "unf
   const came = "of the last seven days that came meanwhile";
   if (waiting === 0) return `Resuming sends ${atLeast}${count(missed, "event", "events")} ${came}.`;
   const events = `${moreMissed ? "at least " : ""}${count(missed, "event", "events")} ${came}`;
-  return `Resuming sends ${atLeast}${total.toLocaleString("en")} deliveries: ${waiting.toLocaleString("en")} that ${waits} here, and ${events}.`;
+  return `Resuming sends ${atLeast}${formats.number(total)} deliveries: ${formats.number(waiting)} that ${waits} here, and ${events}.`;
 }
 
 function count(number: number, one: string, many: string): string {
-  return `${number.toLocaleString("en")} ${number === 1 ? one : many}`;
+  return `${formats.number(number)} ${number === 1 ? one : many}`;
 }

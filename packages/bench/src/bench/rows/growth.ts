@@ -10,7 +10,7 @@ import { FIRST_ENDPOINT, storeEvents } from "@herald/publisher/sql/store-events"
 import type { BenchEnvironment } from "../environment.ts";
 import type { FigureKind, Row } from "../row.ts";
 import { SAMPLE_BODY } from "../sample-body.ts";
-import { median } from "../statistics.ts";
+import { median, quantile } from "../statistics.ts";
 import { inDatabase } from "./stored-backlog.ts";
 import { storeFinished } from "./stored-history.ts";
 
@@ -19,6 +19,7 @@ const ENDPOINTS = 100;
 const ALL_ENDPOINTS = 10_000;
 const FEW = 10_000;
 const DAYS = 14;
+const DAY_MS = 24 * 60 * 60_000;
 const BATCH = 250;
 const WARM_UP = 30;
 /** Endpoints that one statement of a due scan probes. */
@@ -35,6 +36,16 @@ const LABELS: Record<Step, string> = {
   list: "GET /webhooks",
 };
 
+/** What support asks of the whole history, each time for an id that nobody asked for before; and within how many milliseconds. */
+const SEARCHES = {
+  byEvent: { label: "a search by an event's id", atMost: 50 },
+  byEntity: { label: "a search by an entity's id", atMost: 50 },
+  byDelivery: { label: "a search by a delivery's id", atMost: 50 },
+  event: { label: "an event with its body, and what became of it at each endpoint", atMost: 100 },
+} as const;
+type Search = keyof typeof SEARCHES;
+const SEARCH_NAMES = Object.keys(SEARCHES) as Search[];
+
 /**
  * Whether what Herald does all the time costs more the more it has done: with a long history stored, against a short one; and
  * the same while a transaction stays open on the long one, so that nothing which dies meanwhile can be vacuumed. Each
@@ -43,7 +54,7 @@ const LABELS: Record<Step, string> = {
 export const growthRow: Row = {
   name: "growth",
   title: "The same work with a long history stored",
-  figures: Object.fromEntries(STEPS.flatMap(figuresOf)),
+  figures: Object.fromEntries([...STEPS.flatMap(figuresOf), ...SEARCH_NAMES.map(figureOfSearch)]),
   grows: true,
   async open(environment, { growth, seconds, progress }) {
     const short = await openHistory(environment, FEW, progress);
@@ -77,17 +88,19 @@ export const growthRow: Row = {
         }
         const { ofShort, ofLong } = await byTurns();
         const held = await long.withTransactionOpen(byTurns);
-        return Object.fromEntries(
-          STEPS.flatMap((step) => {
+        const searched = await long.search(seconds);
+        return Object.fromEntries([
+          ...STEPS.flatMap((step) => {
             const [before, after] = [median(ofShort[step]), median(ofLong[step])];
             return [
               [`${step}Short`, before],
               [`${step}Long`, after],
               [`${step}Ratio`, after / before],
               [`${step}HeldRatio`, median(held.ofLong[step]) / median(held.ofShort[step])],
-            ];
+            ] as const;
           }),
-        );
+          ...SEARCH_NAMES.map((name) => [name, quantile(searched[name], 0.95)] as const),
+        ]);
       },
       async close() {
         await short.close();
@@ -106,6 +119,11 @@ function figuresOf(step: Step): [string, FigureKind][] {
   ];
 }
 
+function figureOfSearch(name: Search): [string, FigureKind] {
+  const { label, atMost } = SEARCHES[name];
+  return [name, { label: `${label}, long history, p95`, unit: "ms", bar: { atMost } }];
+}
+
 function times(): Record<Step, number[]> {
   return { store: [], claim: [], settle: [], due: [], catchUp: [], list: [] };
 }
@@ -117,6 +135,8 @@ function add(to: Record<Step, number[]>, measured: Record<Step, number>): void {
 interface History {
   /** A batch of events on its way from the broker to its end, and the looks that go on beside it: milliseconds of each. */
   work(): Promise<Record<Step, number>>;
+  /** Searches for stored events, one after the other, for this many seconds: milliseconds of each search. */
+  search(seconds: number): Promise<Record<Search, number[]>>;
   /** Runs the task while another program's transaction, which began before it, keeps a snapshot. */
   withTransactionOpen<T>(task: () => Promise<T>): Promise<T>;
   close(): Promise<void>;
@@ -145,12 +165,13 @@ async function openHistory(
       progress,
     });
     const [first] = await admin.list();
-    const leasedUntil = new Date(Date.now() + 24 * 60 * 60_000);
+    const leasedUntil = new Date(Date.now() + DAY_MS);
     const catchUp = { endpointId: first?.id ?? "", leasedUntil };
     await database.queries.$executeRaw`
       insert into catch_up (endpoint_id, due_at) values (${catchUp.endpointId}::uuid, ${leasedUntil})`;
     return {
       work: () => work({ database, admin, catchUp }),
+      search: (seconds) => search(database, admin, seconds),
       withTransactionOpen: (task) =>
         inDatabase(herald, async (client) => {
           await client.query("begin isolation level repeatable read");
@@ -181,7 +202,7 @@ async function work({ database: { queries }, admin, catchUp }: Worker): Promise<
   }
   const now = new Date();
   const later = new Date(now.getTime() + 30_000);
-  const windowStart = new Date(now.getTime() - 7 * 24 * 60 * 60_000);
+  const windowStart = new Date(now.getTime() - 7 * DAY_MS);
   const events = Array.from({ length: BATCH }, () => randomUUID()).map((id) => ({
     organizationId: admin.organizationId,
     key: eventKey(admin.organizationId, id, now),
@@ -231,4 +252,43 @@ async function work({ database: { queries }, admin, catchUp }: Worker): Promise<
   await timed("catchUp", () => backfill(queries, work, bounds));
   await timed("list", () => admin.list());
   return measured as Record<Step, number>;
+}
+
+/** Of each kind of search; more than a round has time for. */
+const SEARCHES_A_ROUND = 2_000;
+
+/** Searches for what came at random times of all days, so that hardly any search finds its pages read by the one before. */
+async function search({ queries }: Database, admin: ApiClient, seconds: number): Promise<Record<Search, number[]>> {
+  const now = Date.now();
+  const keys = Array.from({ length: SEARCHES_A_ROUND }, () => firstIdAt(new Date(now - Math.random() * DAYS * DAY_MS)));
+  const events = await queries.$queryRaw<{ key: string; id: string; entityId: string; deliveryId: string }[]>`
+    select event.key, event.id, event.entity_id as "entityId", delivery.id as "deliveryId"
+    from unnest(${keys}::uuid[]) as sought (key)
+    cross join lateral (
+      select key, id, entity_id from business_event
+      where organization_id = ${admin.organizationId} and business_event.key >= sought.key
+      order by key limit 1
+    ) as event
+    cross join lateral (
+      select id from delivery where delivery.id >= sought.key order by delivery.id limit 1
+    ) as delivery`;
+  const measured: Record<Search, number[]> = { byEvent: [], byEntity: [], byDelivery: [], event: [] };
+  async function timed(name: Search, found: () => Promise<boolean>) {
+    const startedAt = performance.now();
+    const isFound = await found();
+    measured[name].push(performance.now() - startedAt);
+    if (!isFound) throw new Error(`${SEARCHES[name].label} found nothing.`);
+  }
+  async function finds(query: string) {
+    return (await admin.find(query)).events.length > 0;
+  }
+  const end = performance.now() + seconds * 1_000;
+  for (const { key, id, entityId, deliveryId } of events) {
+    if (performance.now() > end) break;
+    await timed("byEvent", () => finds(`id=${id}`));
+    await timed("byEntity", () => finds(`entityId=${entityId}`));
+    await timed("byDelivery", () => finds(`deliveryId=${deliveryId}`));
+    await timed("event", async () => (await admin.event(key)).body !== "");
+  }
+  return measured;
 }

@@ -20,6 +20,7 @@ import { publishersRow } from "./publishers.ts";
 import { purgedRow } from "./purged.ts";
 import { ratesRow } from "./rates.ts";
 import { recoveryRow } from "./recovery.ts";
+import { resendRow } from "./resend.ts";
 import { retriesRow } from "./retries.ts";
 import { slowCrowdRow } from "./slow-crowd.ts";
 import { slowManualRow } from "./slow-manual.ts";
@@ -34,6 +35,7 @@ export const ROWS: readonly Row[] = [
   fairnessRow,
   backlogRow,
   retriesRow,
+  resendRow,
   floodRow,
   slowCrowdRow,
   slowManualRow,

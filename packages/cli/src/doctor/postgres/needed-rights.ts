@@ -8,8 +8,10 @@ export const NEEDED_RIGHTS: Readonly<Record<ServiceName, readonly string[]>> = {
   "management-api": [
     "execute on function id_of(bytea, bytea), event_key(text, uuid, timestamptz), delivery_id(uuid, uuid)",
     "select, insert, update, delete on webhook_endpoint, catch_up",
-    "insert on erasure",
+    "insert on erasure, notice",
     "select, insert on endpoint_change",
+    "select, insert on resend",
+    "update (state, stop_reason, stopped_by, ended_at, due_at) on resend",
     "select, insert, update, delete on idempotency_key",
     "select, insert on delivery, due",
     "select on business_event, attempt, dispatcher",
@@ -23,8 +25,12 @@ export const NEEDED_RIGHTS: Readonly<Record<ServiceName, readonly string[]>> = {
     "select on attempt",
     "select, update, delete on catch_up, erasure",
     "select, delete on endpoint_change",
-    "select, delete on notice",
+    "select, delete on resend",
+    "update (cursor_id, state, stop_reason, ended_at, due_at) on resend",
+    "select, insert, delete on notice",
     "update (publish_at) on notice",
+    "select, delete on exhaustion",
+    "select, insert, update, delete on digest",
   ],
   dispatcher: [
     "execute on function id_of(bytea, bytea), event_key(text, uuid, timestamptz), delivery_id(uuid, uuid)",
@@ -35,7 +41,7 @@ export const NEEDED_RIGHTS: Readonly<Record<ServiceName, readonly string[]>> = {
     "update (due_at, claim_id, attempts, interruptions) on due",
     "update (state, attempt_count, attempted_at, duration_ms, status_code, error_summary, failure_kind, response_excerpt, traceparent) on delivery",
     "insert on delivery_attempt",
-    "insert on notice, endpoint_change",
+    "insert on notice, exhaustion, endpoint_change",
   ],
 };
 

@@ -117,6 +117,7 @@ describe("what is rendered", () => {
     expect(initContainers).toMatchObject([{ args: ["packages/cli/dist/main.js", "migrate"] }]);
     expect(envOf(initContainers[0]).get("DATABASE_URL")).toEqual(secretKey("db", "owner-url"));
     expect(envOf(initContainers[0]).has("SECRET_KEYS")).toBe(false);
+    expect(envOf(initContainers[0]).get("BROKER_NAMESPACE")).toEqual({ value: "tenant-a" });
     // Three APIs, six publishers, forty dispatchers, and one more of each while an upgrade replaces them.
     expect(containers).toMatchObject([{ args: ["packages/cli/dist/main.js", "doctor", "--processes", "52"] }]);
     const doctor = envOf(containers[0]);
@@ -243,6 +244,17 @@ describe("what is rendered", () => {
     }
   });
 
+  test("what the chart's values call ranges of the cluster is closed by Herald itself too", () => {
+    const objects = render("everything.yaml");
+    const deniedBy = (container: unknown) => envOf(container).get("DENIED_NETWORKS");
+    const denied = { value: "203.0.113.0/24,2001:db8::/32" };
+    expect(deniedBy(podOf(objects, "Deployment", "dispatcher").containers[0])).toEqual(denied);
+    expect(deniedBy(podOf(objects, "Deployment", "management-api").containers[0])).toEqual(denied);
+    expect(deniedBy(podOf(objects, "Job", "migrate").containers[0])).toEqual(denied);
+    expect(deniedBy(podOf(objects, "Deployment", "publisher").containers[0])).toBeUndefined();
+    expect(deniedBy(podOf(render("minimal.yaml"), "Deployment", "dispatcher").containers[0])).toBeUndefined();
+  });
+
   test("in the chart's values a service's own settings win, also where they say no", () => {
     const env = of(render("everything.yaml"), "Deployment", "management-api").spec.template.spec.containers[0].env;
     const value = (name: string) => env.find((each: { name: string }) => each.name === name)?.value;
@@ -315,6 +327,7 @@ describe("values that are refused", () => {
       "dispatcher.autoscaling.prometheusUrl: say which Prometheus knows how much waits",
     ],
     ["publisher.autoscaling.enabled=true", "publisher.autoscaling.prometheusUrl: say which Prometheus"],
+    ["dispatcher.settings.DENIED_NETWORKS=8.8.8.8", "dispatcher.settings.DENIED_NETWORKS: put these into"],
     ["dispatcher.replica=3", "replica"],
     ["secrets.database.name=Not A Name", "secrets/database/name|secrets.database.name"],
     ["image.digest=latest", "image.digest|image/digest"],

@@ -69,7 +69,7 @@ test("the PostgreSQL example makes users with the rights that migration and serv
   }
   // As the chart says it to the doctor: the password apart from the URL.
   const url = urlOf({ ...here, username: "herald_app", password: "" });
-  expect(await complaintsOf({ DATABASE_URL: url, PGPASSWORD: "p", AMQP_URL: "amqp://127.0.0.1:1" })).toEqual([
+  expect(await complaintsOf({ DATABASE_URL: url, PGPASSWORD: "p", AMQP_URL: "amqp://herald:p@127.0.0.1:1" })).toEqual([
     "RabbitMQ",
   ]);
 });

@@ -90,7 +90,8 @@ export class Herald {
     const { revision } = await this.#row(endpoint);
     const now = this.#clock.now();
     const [id, organizationId] = [this.#endpointId(endpoint), this.#organizationId];
-    await deleteEndpointRow(this.#database.queries, { id, organizationId, revision, now, eraseUntil: now });
+    const author = OPERATOR;
+    await deleteEndpointRow(this.#database.queries, { id, organizationId, revision, author, now, eraseUntil: now });
   }
 
   /** The same event by as many publishers at once. Returns the hints that deliveries are leased to. */
@@ -215,7 +216,7 @@ export class Herald {
     this.#stopping.abort();
     await this.#database.prisma.$executeRaw`
       with gone as (delete from webhook_endpoint), idle as (delete from catch_up), erased as (delete from erasure),
-        told as (delete from notice)
+        told as (delete from notice), given_up as (delete from exhaustion)
       delete from due`;
   }
 

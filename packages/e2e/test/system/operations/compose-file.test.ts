@@ -1,5 +1,12 @@
-import { existsSync, readdirSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { readConfig } from "@herald/common/config/read-config";
+import type { Settings } from "@herald/common/config/settings";
+import { dispatcherSettings } from "@herald/dispatcher";
+import { managementApiSettings } from "@herald/management-api";
+import { publisherSettings } from "@herald/publisher";
 import { projectFolder } from "@herald/testkit/stack/folders";
 import { expect, test } from "@jest/globals";
 import { parse } from "yaml";
@@ -9,6 +16,7 @@ interface Service {
   image: string;
   command?: string[];
   entrypoint?: string[];
+  environment?: Record<string, string>;
   secrets?: string[];
   volumes?: string[];
   networks?: string[];
@@ -66,6 +74,29 @@ test("the Compose services that publish a port, and no others, are in the networ
   expect(networks.edge).toEqual({ driver_opts: { "com.docker.network.bridge.enable_ip_masquerade": "false" } });
   for (const [, { ports = [] }] of publishing) {
     for (const port of ports) expect(port).toMatch(/^127\.0\.0\.1:/);
+  }
+});
+
+test("what the Compose file and its secrets say is safe enough for production, and not without saying that there is no TLS", () => {
+  const folder = mkdtempSync(join(tmpdir(), "herald-compose-"));
+  try {
+    execFileSync(process.execPath, [join(projectFolder(), "deploy/docker/make-secrets.mjs"), folder]);
+    const declared: Record<string, Settings> = {
+      "management-api": managementApiSettings,
+      publisher: publisherSettings,
+      dispatcher: dispatcherSettings,
+    };
+    for (const [name, settings] of Object.entries(declared)) {
+      const values = Object.entries(services[name]?.environment ?? {}).map(([key, value]) => [
+        key,
+        value.replace("/run/secrets", folder).replace(/^\$\{\w+:-\}$/, ""),
+      ]);
+      const environment = Object.fromEntries(values) as Record<string, string>;
+      expect(() => readConfig(settings, environment)).not.toThrow();
+      expect(() => readConfig(settings, { ...environment, ALLOW_PLAINTEXT: "" })).toThrow("ALLOW_PLAINTEXT");
+    }
+  } finally {
+    rmSync(folder, { recursive: true });
   }
 });
 

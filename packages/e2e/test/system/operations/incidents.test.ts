@@ -34,6 +34,7 @@ const NOT_MEASURED = {
   herald_relay_failures_total: NOT_FIRED.HeraldOutboxLate,
   herald_claims_lost_total: "an attempt would have to last longer than its lease",
   herald_interruptions_total: "a lease would have to run out",
+  herald_resend_deliveries_total: "a delivery would have to be given up, which takes a quarter of an hour",
   herald_health_retries_total: "two dispatchers would have to write one endpoint's health at the same moment",
 };
 

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { names } from "@herald/common/broker/topology";
 import { openDatabase } from "@herald/common/database/open-database";
 import type { Service } from "@herald/common/service/run-service";
+import type { Resend } from "@herald/contracts";
 import { startDispatcher } from "@herald/dispatcher";
 import { createEmitter, newEvent } from "@herald/emitter";
 import { startManagementApi } from "@herald/management-api";
@@ -182,12 +183,32 @@ describe.each<[string, Record<"api" | "publisher" | "dispatcher", Role>]>([
       });
       expect((await admin.find(`entityId=${ENTITY}`)).events).toHaveLength(2);
 
-      // Failures, retries, the two notices, the end.
+      // Failures, retries, the end. Notices: resumed, new secret, failing, exhausted, disabled, and then deleted and rejected.
       receiver.answerWith({ status: 500 });
       await emit();
       await eventually(async () => expect((await admin.get(endpoint.id)).enabled).toBe(false));
-      await eventually(async () => expect((await channel.checkQueue(queue)).messageCount).toBe(2));
+      await eventually(async () => expect((await channel.checkQueue(queue)).messageCount).toBe(5));
+      // What it never got, sent again.
+      await eventually(async () =>
+        expect(await prisma.delivery.count({ where: { organizationId, state: "exhausted" } })).toBe(1),
+      );
+      receiver.answerWith({ status: 200 });
+      await admin.edit(endpoint.id, { enabled: true });
+      const { id: resendId } = await admin.call<Resend>("POST", `/${endpoint.id}/resends`, {});
+      await eventually(async () => {
+        const resend = await admin.read<Resend>(`/${endpoint.id}/resends/${resendId}`);
+        expect(resend).toMatchObject({ state: "finished", succeeded: 1 });
+      });
+      await admin.call("POST", `/${endpoint.id}/resends/${resendId}/stop`);
       await admin.delete(endpoint.id);
+
+      // An event that breaks the contract.
+      const emitting = await connect(await brokerUser("emitter"));
+      const emitted = await emitting.createConfirmChannel();
+      emitted.publish(names(broker.namespace).eventsExchange, "RiskCreated", Buffer.from("{"));
+      await emitted.waitForConfirms();
+      await emitting.close();
+      await eventually(async () => expect((await channel.checkQueue(queue)).messageCount).toBe(7));
       await eventually(async () => {
         expect(await prisma.delivery.count({ where: { organizationId } })).toBe(0);
         expect(await prisma.due.count({ where: { endpointId: endpoint.id } })).toBe(0);
@@ -223,6 +244,7 @@ const REFUSED: [Role, string, string][] = [
   ["herald_dispatcher", "change events", "update business_event set body = ''"],
   ["herald_dispatcher", "erase attempts", "delete from delivery_attempt"],
   ["herald_dispatcher", "read notices", "select * from notice"],
+  ["herald_dispatcher", "take back what it gave up", "delete from exhaustion"],
   ["herald_dispatcher", "make deliveries due", "insert into due default values"],
   ["herald_dispatcher", "erase endpoints", "insert into erasure default values"],
   ["herald_dispatcher", "drop a day of the history", "select drop_partitions(current_date, 0)"],
@@ -234,7 +256,9 @@ const REFUSED: [Role, string, string][] = [
   ["herald_publisher", "change deliveries", "update delivery set state = 'succeeded'"],
   ["herald_publisher", "drop a partition itself", "drop table delivery_rest"],
   ["herald_publisher", "invent attempts", "insert into delivery_attempt default values"],
-  ["herald_publisher", "invent notices", "insert into notice default values"],
+  ["herald_publisher", "start resends", "insert into resend default values"],
+  ["herald_publisher", "say who started a resend", "update resend set name = ''"],
+  ["herald_dispatcher", "read resends", "select * from resend"],
   ["herald_api", "change deliveries", "update delivery set state = 'succeeded'"],
   ["herald_api", "change what waits", "update due set due_at = now()"],
   ["herald_api", "take what waits away", "delete from due"],
@@ -245,6 +269,7 @@ const REFUSED: [Role, string, string][] = [
   ["herald_api", "invent attempts", "insert into delivery_attempt default values"],
   ["herald_api", "change attempts", "update delivery_attempt set status_code = 200"],
   ["herald_api", "read notices", "select * from notice"],
+  ["herald_api", "take notices away", "delete from notice"],
 ];
 
 test.each(REFUSED)("the role %s can't %s", async (role, _what, sql) => {

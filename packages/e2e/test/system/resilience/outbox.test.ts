@@ -66,6 +66,7 @@ function through(server: string, { port }: Link): string {
 function startRelay(): void {
   const env = {
     PATH: process.env.PATH,
+    HERALD_ENV: "development",
     OUTBOX_DATABASE_URL: through(postgres.url, links.postgres),
     AMQP_URL: through(rabbitmq.url, links.rabbitmq),
     HTTP_HOST: "127.0.0.1",

@@ -2,18 +2,16 @@ import ipaddr from "ipaddr.js";
 
 export type IpAddress = ipaddr.IPv4 | ipaddr.IPv6;
 
-/** Networks that are open although they are not public; parsed once, at start. */
-export type PrivateNetworks = readonly (readonly [IpAddress, number])[];
-
-/** No exception: what production runs with. */
-export const NO_PRIVATE_NETWORKS: PrivateNetworks = [];
+/** Parsed once, at start. */
+export type Networks = readonly (readonly [IpAddress, number])[];
 
 /**
- * Reads the setting `ALLOWED_PRIVATE_NETWORKS`: networks in CIDR form or single addresses, separated by commas.
+ * Reads a setting that lists networks in CIDR form, or single addresses, separated by commas.
  *
+ * @param setting its name, for the error
  * @throws Error that lists every entry that is no network, and what was probably meant
  */
-export function parsePrivateNetworks(text: string): PrivateNetworks {
+export function parseNetworks(setting: string, text: string): Networks {
   const networks: [IpAddress, number][] = [];
   const problems: string[] = [];
   for (const entry of text.split(",").map((part) => part.trim())) {
@@ -22,13 +20,39 @@ export function parsePrivateNetworks(text: string): PrivateNetworks {
     if (typeof network === "string") problems.push(network);
     else networks.push(network);
   }
-  if (problems.length > 0) throw new Error(`ALLOWED_PRIVATE_NETWORKS: ${problems.join("; ")}`);
+  if (problems.length > 0) throw new Error(`${setting}: ${problems.join("; ")}`);
   return networks;
 }
 
+/** The lengths that a NAT64 prefix can have (RFC 6052, section 2.2). */
+const NAT64_BITS = [32, 40, 48, 56, 64, 96];
+
+/**
+ * Reads a setting that lists NAT64 prefixes, and puts the longest first.
+ *
+ * @throws Error as parseNetworks, also for a prefix that no NAT64 has
+ */
+export function parseNat64Prefixes(setting: string, text: string): Networks {
+  const prefixes = parseNetworks(setting, text);
+  const wrong = prefixes.filter(([network, bits]) => network.kind() !== "ipv6" || !NAT64_BITS.includes(bits));
+  if (wrong.length > 0) {
+    const shown = wrong.map(([network, bits]) => `${network}/${bits}`).join(", ");
+    throw new Error(`${setting}: ${shown} is no NAT64 prefix, which is IPv6 and ${NAT64_BITS.join(", ")} bits long`);
+  }
+  return [...prefixes].sort(([, a], [, b]) => b - a);
+}
+
 /** True where one of the networks holds the address. */
-export function holds(networks: PrivateNetworks, address: IpAddress): boolean {
+export function holds(networks: Networks, address: IpAddress): boolean {
   return networks.some(([network, bits]) => network.kind() === address.kind() && address.match(network, bits));
+}
+
+/** The prefix lengths of the widest private networks that there are: 10.0.0.0/8 and fc00::/7. */
+const WIDEST_PRIVATE = { ipv4: 8, ipv6: 7 };
+
+/** True for a network that can't be a private one, since it is wider than any of those. */
+export function isWiderThanAnyPrivate([network, bits]: readonly [IpAddress, number]): boolean {
+  return bits < WIDEST_PRIVATE[network.kind()];
 }
 
 function parseNetwork(entry: string): [IpAddress, number] | string {

@@ -1,9 +1,10 @@
 import { describe, expect, test } from "@jest/globals";
-import { parsePrivateNetworks } from "./private-networks.ts";
+import { parseNat64Prefixes, parseNetworks } from "./networks.ts";
 
-const written = (text: string) => parsePrivateNetworks(text).map(([network, bits]) => `${network}/${bits}`);
+const written = (text: string, parse = parseNetworks) =>
+  parse("NETWORKS", text).map(([network, bits]) => `${network}/${bits}`);
 
-describe("setting ALLOWED_PRIVATE_NETWORKS", () => {
+describe("a setting that lists networks", () => {
   test.each([
     ["", []],
     [" , ", []],
@@ -27,10 +28,21 @@ describe("setting ALLOWED_PRIVATE_NETWORKS", () => {
     ["10.1.2.3/8", "write 10.0.0.0/8 for the network, or 10.1.2.3 for the address"],
     ["fd00::1/8", "write fd00::/8 for the network, or fd00::1 for the address"],
   ])("%p is refused with what to write instead", (text, problem) => {
-    expect(() => parsePrivateNetworks(text)).toThrow(problem);
+    expect(() => parseNetworks("NETWORKS", text)).toThrow(problem);
   });
 
   test("an error lists every bad network at once", () => {
-    expect(() => parsePrivateNetworks("a,10.0.0.0/8,b")).toThrow(/^ALLOWED_PRIVATE_NETWORKS: "a".*; "b"/);
+    expect(() => parseNetworks("NETWORKS", "a,10.0.0.0/8,b")).toThrow(/^NETWORKS: "a".*; "b"/);
+  });
+});
+
+describe("a setting that lists NAT64 prefixes", () => {
+  test("the longest prefix comes first", () => {
+    const prefixes = "2001:db8::/32, 2001:db8:1:2::/96,2001:db8:1::/48";
+    expect(written(prefixes, parseNat64Prefixes)).toEqual(["2001:db8:1:2::/96", "2001:db8:1::/48", "2001:db8::/32"]);
+  });
+
+  test.each(["10.0.0.0/8", "2001:db8::/33", "2001:db8::1"])("%s is no prefix of a NAT64", (text) => {
+    expect(() => parseNat64Prefixes("PREFIXES", text)).toThrow(/^PREFIXES: .* is no NAT64 prefix/);
   });
 });

@@ -1,0 +1,28 @@
+import { expect, test } from "@jest/globals";
+import { formatsFor } from "./formats.ts";
+
+const english = formatsFor(["en-US"], "America/New_York");
+const german = formatsFor(["de-DE", "en"], "Europe/Berlin");
+const iso = "2026-11-20T14:03:22.187Z";
+/** Some editions of the Unicode data have a narrow no-break space before "PM". */
+const plain = (text: string) => text.replace(/\s/g, " ");
+
+test("numbers are written as the browser's language has them", () => {
+  expect([english.number(12_345), german.number(12_345)]).toEqual(["12,345", "12.345"]);
+  expect([english.decimal(1.25), german.decimal(2)]).toEqual(["1.3", "2,0"]);
+});
+
+test("a moment is written as the browser's language has it, in the browser's zone, with the offset", () => {
+  expect(plain(english.dateTime(iso))).toBe("11/20/2026, 9:03:22 AM GMT-5");
+  expect(plain(german.dateTime(iso))).toBe("20.11.2026, 15:03:22 GMT+1");
+  expect(plain(german.dateTime(iso, { milliseconds: true }))).toBe("20.11.2026, 15:03:22,187 GMT+1");
+});
+
+test("the hours of charts are those of UTC, in every zone", () => {
+  expect(plain(english.utcHour(Date.parse(iso)))).toBe("2:03 PM");
+  expect(german.utcHour(Date.parse(iso))).toBe("14:03");
+});
+
+test("a browser that names no language gets those of its system", () => {
+  expect(formatsFor([]).number(7)).toBe("7");
+});

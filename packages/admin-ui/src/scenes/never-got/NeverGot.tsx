@@ -1,0 +1,105 @@
+import type { EndpointDetails } from "@herald/contracts";
+import { useQuery } from "@tanstack/react-query";
+import { useMemo, useState } from "react";
+import { useSearch } from "wouter";
+import { filtersFromSearch, isNarrowed } from "../../api/delivery-filters.ts";
+import { ApiProblem } from "../../api/problem.ts";
+import { type PreviewOfResend, resendPreviewQuery, resendsQuery } from "../../api/queries.ts";
+import { EmptyState } from "../../common/feedback/EmptyState.tsx";
+import { LoadError } from "../../common/feedback/LoadError.tsx";
+import { ProblemNotice } from "../../common/feedback/Notice.tsx";
+import { Skeleton } from "../../common/feedback/Skeleton.tsx";
+import { Button, ButtonLink } from "../../common/form/Button.tsx";
+import { Panel } from "../../common/page/Panel.tsx";
+import { useManageBlock } from "../../common/session.tsx";
+import { utc } from "../../common/time/words.ts";
+import { DeliveryFilterBar } from "../deliveries/DeliveryFilterBar.tsx";
+import css from "./NeverGot.module.css";
+import { Resends } from "./Resends.tsx";
+import { deliveriesIn, sizeIn } from "./resend-words.ts";
+import { StartDialog } from "./StartDialog.tsx";
+
+/** What a webhook's receiver never got, and sending it again. */
+export default function NeverGot({ webhook }: { webhook: EndpointDetails }) {
+  const search = useSearch();
+  const filters = useMemo(() => ({ ...filtersFromSearch(new URLSearchParams(search)), outcomes: [] }), [search]);
+  const { data: preview, error } = useQuery(resendPreviewQuery(webhook.id, filters));
+  const home = `/webhooks/${webhook.id}/never-got`;
+  return (
+    <div className={css.stack}>
+      <Panel title="What this receiver never got">
+        <DeliveryFilterBar filters={filters} subscribed={webhook.events} home={home} withoutOutcome />
+        {preview === undefined ? (
+          error ? (
+            <LoadError error={error} what="what the receiver never got" level={2} />
+          ) : (
+            <Skeleton rows={2} what="what the receiver never got" />
+          )
+        ) : (
+          <>
+            {error instanceof ApiProblem && error.status !== 401 ? (
+              <ProblemNotice error={error} what="Could not refresh the count." />
+            ) : null}
+            {preview.deliveries > 0 ? (
+              <Found webhook={webhook} preview={preview} />
+            ) : (
+              <Nothing narrowed={isNarrowed(filters)} home={home} />
+            )}
+          </>
+        )}
+      </Panel>
+      <Resends id={webhook.id} />
+    </div>
+  );
+}
+
+function Found({ webhook, preview }: { webhook: EndpointDetails; preview: PreviewOfResend }) {
+  const [asking, setAsking] = useState(false);
+  const block = useStartBlock(webhook);
+  const { deliveries, bytes, oldestAtUtc, newestAtUtc, lookedBackToUtc } = preview;
+  return (
+    <div className={css.found}>
+      <div className={css.words}>
+        <p className={css.lead}>
+          {deliveriesIn(deliveries)} had all attempts, and the receiver took {deliveries === 1 ? "it" : "none of them"}.
+        </p>
+        <p className={css.note}>
+          {oldestAtUtc && newestAtUtc ? `From ${utc(oldestAtUtc)} to ${utc(newestAtUtc)}, ` : ""}
+          {sizeIn(bytes)} at most.
+        </p>
+        {lookedBackToUtc ? (
+          <p className={css.note}>Only the newest are counted, back to {utc(lookedBackToUtc)}.</p>
+        ) : null}
+        <p className={css.note}>What was sent again already, and events that it is not subscribed to, do not count.</p>
+      </div>
+      <Button kind="primary" icon="send" disabledReason={block} onClick={() => setAsking(true)}>
+        Send again…
+      </Button>
+      {asking ? <StartDialog webhook={webhook} preview={preview} onClose={() => setAsking(false)} /> : null}
+    </div>
+  );
+}
+
+function useStartBlock(webhook: EndpointDetails): string | null {
+  const block = useManageBlock();
+  const { data } = useQuery(resendsQuery(webhook.id));
+  if (block) return block;
+  if (!webhook.enabled) return "The webhook is not active: resume it first.";
+  const runs = data?.resends.some(({ state }) => state === "running") ?? false;
+  return runs ? "Deliveries are being sent again already: wait until that has finished, or stop it." : null;
+}
+
+function Nothing({ narrowed, home }: { narrowed: boolean; home: string }) {
+  if (narrowed) {
+    return (
+      <EmptyState icon="search" title="Nothing matches" action={<ButtonLink href={home}>Show all</ButtonLink>}>
+        <p>Choose another event or period.</p>
+      </EmptyState>
+    );
+  }
+  return (
+    <EmptyState icon="check" title="Nothing was given up">
+      <p>The receiver took every delivery, or it is still tried, or was sent again.</p>
+    </EmptyState>
+  );
+}

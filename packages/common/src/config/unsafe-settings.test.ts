@@ -1,0 +1,94 @@
+import { describe, expect, test } from "@jest/globals";
+import { type SettingValues, unsafeSettings } from "./unsafe-settings.ts";
+
+/** 32 bytes of which each is another one. */
+const RANDOM = Buffer.from(Array.from({ length: 32 }, (_, index) => index * 7 + 1));
+const key = (id: string, bytes: Buffer = RANDOM) => `${id}:${bytes.toString("base64")}`;
+const TOKENS = { AUTH_ISSUER: "https://login.example.com", AUTH_AUDIENCE: "herald" };
+
+/** A setting's value, what stands beside it, and what is said of it. */
+type Row = readonly [string, string | boolean, SettingValues, RegExp];
+
+const REFUSED: readonly Row[] = [
+  ["DATABASE_URL", "postgres://postgres:postgres@localhost/herald", {}, /password is the user's name/],
+  ["DATABASE_URL", "postgres://herald:x@db.example.com/herald", {}, /sslmode=verify-full .* DATABASE_CA_FILE/],
+  ["DATABASE_URL", "postgres://herald:x@10.0.0.7/herald?sslmode=disable", {}, /read and changed on the way/],
+  ["DATABASE_URL", "postgres://herald:x@10.0.0.7/herald?sslmode=no-verify", {}, /read and changed on the way/],
+  ["DATABASE_URL", "postgres://herald:x@localhost/herald?host=10.0.0.7", {}, /read and changed on the way/],
+  ["DATABASE_URL", "postgres://herald:x@db/herald", { ALLOW_PLAINTEXT: "amqp" }, /ALLOW_PLAINTEXT=postgres/],
+  ["OUTBOX_DATABASE_URL", "postgres://product:product@localhost/product", {}, /password is the user's name/],
+  ["OUTBOX_DATABASE_URL", "postgres://product:x@db/product", { DATABASE_CA_FILE: "/ca" }, /sslmode=verify-full/],
+  ["AMQP_URL", "amqps://guest:guest@mq.example.com", {}, /password is the user's name/],
+  ["AMQP_URL", "amqp://localhost", {}, /asked as guest/],
+  ["AMQP_URL", "amqp://herald:x@mq.example.com", {}, /amqps:\/\/, or ALLOW_PLAINTEXT=amqp/],
+  ["AMQP_URL", "amqp://herald:x@mq", { ALLOW_PLAINTEXT: "postgres" }, /ALLOW_PLAINTEXT=amqp/],
+  ["AMQP_URL", "amqp://herald:x@127.0.0.1.example.com", {}, /read and changed on the way/],
+  ["SECRET_KEYS", key("k1", Buffer.alloc(32)), {}, /not random: k1\./],
+  ["SECRET_KEYS", `${key("new")},${key("old", Buffer.alloc(32, "secret"))}`, {}, /not random: old\./],
+  ["AUTH_JWT_SECRET", "a".repeat(64), TOKENS, /short, or not random/],
+  ["AUTH_JWT_SECRET", "0123456789abcdef0123456789abcdef", TOKENS, /short, or not random/],
+  ["AUTH_JWT_SECRET", RANDOM.toString("base64"), {}, /Set AUTH_ISSUER and AUTH_AUDIENCE\./],
+  ["AUTH_JWT_SECRET", RANDOM.toString("base64"), { AUTH_ISSUER: "us" }, /Set AUTH_AUDIENCE\./],
+  ["AUTH_JWKS_URL", "http://login.example.com/jwks", {}, /sign tokens for every organization/],
+  ["AUTH_JWKS_URL", "http://localhost.example.com/jwks", {}, /sign tokens for every organization/],
+  ["SIGN_IN_LINKS", true, {}, /sign another person in/],
+  ["PUBLIC_ORIGIN", "http://herald.example.com", {}, /Put TLS in front/],
+  ["ALLOWED_PRIVATE_NETWORKS", "0.0.0.0/0,::/0", {}, /0\.0\.0\.0\/0, ::\/0 opens/],
+  ["ALLOWED_PRIVATE_NETWORKS", "10.0.0.0/8,128.0.0.0/1", {}, /128\.0\.0\.0\/1 opens/],
+  ["ALLOWED_PRIVATE_NETWORKS", "0.0.0.0/2,64.0.0.0/2", {}, /0\.0\.0\.0\/2, 64\.0\.0\.0\/2 opens/],
+  ["ALLOWED_PRIVATE_NETWORKS", "8000::/1", {}, /8000::\/1 opens/],
+];
+
+const TAKEN: readonly (readonly [string, string | boolean, SettingValues])[] = [
+  ["DATABASE_URL", "postgres://herald:x@127.0.0.1:5432/herald", {}],
+  ["DATABASE_URL", "postgres://herald@[::1]/herald", {}],
+  ["DATABASE_URL", "postgres://herald:x@%2Fvar%2Frun%2Fpostgresql/herald", {}],
+  ["DATABASE_URL", "postgres://herald:x@db.example.com/herald?sslmode=verify-full", {}],
+  ["DATABASE_URL", "postgres://herald:x@db.example.com/herald", { DATABASE_CA_FILE: "/ca.pem" }],
+  ["DATABASE_URL", "postgres://herald:x@db/herald", { ALLOW_PLAINTEXT: "amqp,postgres" }],
+  ["AMQP_URL", "amqps://herald:x@mq.example.com", {}],
+  ["AMQP_URL", "amqp://herald:x@localhost", {}],
+  ["AMQP_URL", "amqp://herald:x@mq", { ALLOW_PLAINTEXT: "amqp" }],
+  ["SECRET_KEYS", `${key("new")},${key("old")}`, {}],
+  ["SECRET_KEYS", "k1:of-too-few-bytes", {}],
+  ["AUTH_JWT_SECRET", RANDOM.toString("base64"), TOKENS],
+  ["AUTH_JWT_SECRET", RANDOM.toString("hex"), TOKENS],
+  ["AUTH_JWKS_URL", "https://login.example.com/jwks", {}],
+  ["AUTH_JWKS_URL", "http://127.0.0.1:8080/jwks", {}],
+  ["SIGN_IN_LINKS", false, {}],
+  ["PUBLIC_ORIGIN", "https://herald.example.com", {}],
+  ["PUBLIC_ORIGIN", "http://localhost:8080", {}],
+  ["ALLOWED_PRIVATE_NETWORKS", "", {}],
+  ["ALLOWED_PRIVATE_NETWORKS", "10.0.0.0/8,fc00::/7,192.168.1.7", {}],
+  ["ALLOWED_PRIVATE_NETWORKS", "no network", {}],
+];
+
+describe("what production refuses", () => {
+  test.each(REFUSED)("%s=%s beside %j is not safe", (name, value, beside, words) => {
+    const problems = unsafeSettings({ ...beside, [name]: value });
+    expect(problems).toEqual([expect.stringMatching(words)]);
+    expect(problems[0]).toMatch(new RegExp(`^${name} is not safe with HERALD_ENV=production: `));
+  });
+
+  test.each(TAKEN)("%s=%s beside %j is safe", (name, value, beside) => {
+    expect(unsafeSettings({ ...beside, [name]: value })).toEqual([]);
+  });
+
+  test("all faults are told at once, also two of one setting", () => {
+    const problems = unsafeSettings({ AMQP_URL: "amqp://guest:guest@mq", SIGN_IN_LINKS: true });
+    expect(problems.map((problem) => problem.split(" ")[0])).toEqual(["AMQP_URL", "AMQP_URL", "SIGN_IN_LINKS"]);
+  });
+
+  test("no fault shows a secret", () => {
+    const secrets = {
+      DATABASE_URL: "postgres://hunter2:hunter2@db/herald",
+      AMQP_URL: "amqp://hunter2:hunter2@mq",
+      SECRET_KEYS: key("k1", Buffer.alloc(32, "hunter2")),
+      AUTH_JWT_SECRET: "hunter2".repeat(5),
+    };
+    const problems = unsafeSettings(secrets).join("\n");
+    for (const name of Object.keys(secrets)) expect(problems).toContain(name);
+    expect(problems).not.toContain("hunter2");
+    expect(problems).not.toContain(Buffer.alloc(32, "hunter2").toString("base64"));
+  });
+});

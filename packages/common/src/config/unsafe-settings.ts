@@ -1,0 +1,149 @@
+import { isWiderThanAnyPrivate, parseNetworks } from "../security/networks.ts";
+
+/** Settings by their names, as far as a program reads them. */
+export type SettingValues = Readonly<Record<string, unknown>>;
+
+interface Rule {
+  /** The setting that an operator would change. */
+  setting: string;
+  /** What is unsafe about a value, and what to do; undefined where it is safe. It never holds a secret. */
+  judge(value: string, settings: SettingValues): string | undefined;
+}
+
+/** HS256 wants a key that is as long as its hash (RFC 7518, section 3.2). */
+const SECRET_BYTES = 32;
+/** Of 32 random bytes, fewer are distinct once in 10^15 times. */
+const DISTINCT_BYTES = 16;
+
+/** What production refuses, one row for each kind of fault. */
+const RULES: readonly Rule[] = [
+  { setting: "DATABASE_URL", judge: guessableLogin },
+  { setting: "DATABASE_URL", judge: (url, settings) => plaintextPostgres(url, settings, "DATABASE_CA_FILE") },
+  { setting: "OUTBOX_DATABASE_URL", judge: guessableLogin },
+  { setting: "OUTBOX_DATABASE_URL", judge: (url, settings) => plaintextPostgres(url, settings) },
+  { setting: "AMQP_URL", judge: guessableLogin },
+  { setting: "AMQP_URL", judge: namelessLogin },
+  { setting: "AMQP_URL", judge: plaintextAmqp },
+  { setting: "SECRET_KEYS", judge: trivialKeys },
+  { setting: "AUTH_JWT_SECRET", judge: weakSecret },
+  { setting: "AUTH_JWT_SECRET", judge: anybodysTokens },
+  { setting: "AUTH_JWKS_URL", judge: replaceableKeys },
+  { setting: "SIGN_IN_LINKS", judge: signInByLink },
+  { setting: "PUBLIC_ORIGIN", judge: plaintextPage },
+  { setting: "ALLOWED_PRIVATE_NETWORKS", judge: openGuard },
+];
+
+/**
+ * What of these settings production must not run with: a sentence for each fault, which names the setting and says what to do. Values
+ * that can't be read at all are left to those who read them.
+ */
+export function unsafeSettings(settings: SettingValues): string[] {
+  return RULES.flatMap(({ setting, judge }) => {
+    const value = settings[setting];
+    if (value === undefined || value === "") return [];
+    const problem = judge(String(value), settings);
+    return problem === undefined ? [] : [`${setting} is not safe with HERALD_ENV=production: ${problem}`];
+  });
+}
+
+function guessableLogin(text: string): string | undefined {
+  const url = urlOf(text);
+  if (url === undefined || url.username === "" || url.username !== url.password) return undefined;
+  return "its password is the user's name. Give the user a random one.";
+}
+
+function namelessLogin(text: string): string | undefined {
+  const url = urlOf(text);
+  if (url === undefined || url.username !== "" || url.password !== "") return undefined;
+  return "without a user in it, RabbitMQ is asked as guest, whose password everybody knows. Name a user of Herald's own.";
+}
+
+function plaintextAmqp(text: string, settings: SettingValues): string | undefined {
+  const url = urlOf(text);
+  if (url === undefined || url.protocol !== "amqp:") return undefined;
+  if (isThisMachine(url.hostname) || isAllowedPlaintext("amqp", settings)) return undefined;
+  return "what it carries can be read and changed on the way. Write amqps://, or ALLOW_PLAINTEXT=amqp where the network is yours alone.";
+}
+
+/** The values of sslmode with which pg checks the server's certificate. */
+const TLS_MODES = ["require", "verify-ca", "verify-full"];
+
+function plaintextPostgres(text: string, settings: SettingValues, caSetting?: string): string | undefined {
+  const url = urlOf(text);
+  if (url === undefined || (caSetting !== undefined && settings[caSetting])) return undefined;
+  if (TLS_MODES.includes(url.searchParams.get("sslmode") ?? "")) return undefined;
+  const host = url.searchParams.get("host") ?? url.hostname;
+  if (isThisMachine(host) || isAllowedPlaintext("postgres", settings)) return undefined;
+  const file = caSetting === undefined ? "" : ` or set ${caSetting},`;
+  return `what it carries can be read and changed on the way. Add sslmode=verify-full to it,${file} or write ALLOW_PLAINTEXT=postgres where the network is yours alone.`;
+}
+
+function trivialKeys(ring: string): string | undefined {
+  const trivial = ring.split(",").flatMap((pair) => {
+    const [id, key] = pair.trim().split(":");
+    const bytes = Buffer.from(key ?? "", "base64");
+    return bytes.length === SECRET_BYTES && isTrivial(bytes) ? [id] : [];
+  });
+  if (trivial.length === 0) return undefined;
+  return `the keys of these ids are not random: ${trivial.join(", ")}. Make one with openssl rand -base64 32, and rotate to it.`;
+}
+
+function weakSecret(secret: string): string | undefined {
+  const bytes = /^([0-9a-f]{2})+$/i.test(secret) ? Buffer.from(secret, "hex") : Buffer.from(secret);
+  if (bytes.length >= SECRET_BYTES && !isTrivial(bytes)) return undefined;
+  return "it is short, or not random. Make one with openssl rand -base64 32, or use AUTH_JWKS_URL of your identity provider.";
+}
+
+function anybodysTokens(_secret: string, settings: SettingValues): string | undefined {
+  const missing = ["AUTH_ISSUER", "AUTH_AUDIENCE"].filter((name) => !settings[name]);
+  if (missing.length === 0) return undefined;
+  return `tokens that were made with it for other applications would be accepted. Set ${missing.join(" and ")}.`;
+}
+
+function replaceableKeys(text: string): string | undefined {
+  if (!isPlainHttp(text)) return undefined;
+  return "whoever is on the way can put keys of their own into the answer, and sign tokens for every organization. Write https://.";
+}
+
+function signInByLink(value: string): string | undefined {
+  if (value !== "true") return undefined;
+  return "the maker of such a link can sign another person in under the maker's own name. Remove it.";
+}
+
+function plaintextPage(text: string): string | undefined {
+  if (!isPlainHttp(text)) return undefined;
+  return "whoever is on the way can read the admins' tokens and change the page. Put TLS in front, and write https://.";
+}
+
+function openGuard(text: string): string | undefined {
+  try {
+    const wide = parseNetworks("ALLOWED_PRIVATE_NETWORKS", text).filter(isWiderThanAnyPrivate);
+    if (wide.length === 0) return undefined;
+    const shown = wide.map(([network, bits]) => `${network}/${bits}`).join(", ");
+    return `${shown} opens far more than a private network, as the inside of your cloud. Name the networks that receivers are in.`;
+  } catch {
+    return undefined;
+  }
+}
+
+function isTrivial(bytes: Uint8Array): boolean {
+  return new Set(bytes).size < DISTINCT_BYTES;
+}
+
+function isAllowedPlaintext(protocol: string, { ALLOW_PLAINTEXT }: SettingValues): boolean {
+  return typeof ALLOW_PLAINTEXT === "string" && ALLOW_PLAINTEXT.split(",").includes(protocol);
+}
+
+function isPlainHttp(text: string): boolean {
+  const url = urlOf(text);
+  return url === undefined || (url.protocol !== "https:" && !isThisMachine(url.hostname));
+}
+
+/** Names and addresses by which a machine reaches itself, and sockets in its file system. */
+function isThisMachine(host: string): boolean {
+  return /^(127(\.\d{1,3}){3}|\[?::1\]?|localhost|(\/|%2F).*|)$/i.test(host);
+}
+
+function urlOf(text: string): URL | undefined {
+  return URL.canParse(text) ? new URL(text) : undefined;
+}

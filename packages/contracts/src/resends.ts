@@ -1,0 +1,72 @@
+import { type Static, Type } from "typebox";
+import { historyFilter } from "./deliveries.ts";
+import { EventType, ResendState, ResendStopReason } from "./enums.ts";
+import {
+  count,
+  cursor,
+  httpStatus,
+  listOf,
+  object,
+  orNull,
+  refOrNull,
+  refTo,
+  text,
+  time,
+  uuid,
+} from "./json-schema.ts";
+
+// All of this is additive to SPEC.
+
+export const ResendPreviewQuery = object("Which deliveries to look at.", historyFilter);
+
+export const ResendPreview = object(
+  "What the receiver never got: deliveries that were given up after their last attempt and have not been sent again since, of " +
+    "events that the endpoint is subscribed to.",
+  {
+    deliveries: count("How many. A resend takes 10,000 at the most, the newest."),
+    bytes: count("How long their bodies are together, in bytes."),
+    oldestAtUtc: orNull(time("When the oldest of them came to be; null where there is none.")),
+    newestAtUtc: orNull(time("When the newest of them came to be; null where there is none.")),
+    lookedBackToUtc: orNull(
+      time("Older deliveries were not looked at, since there are too many: use this as `to` for them; null otherwise."),
+    ),
+  },
+);
+export type ResendPreview = Static<typeof ResendPreview>;
+
+export const StartResendRequest = object("Which deliveries to send again; all where it is empty.", historyFilter);
+export type StartResendRequest = Static<typeof StartResendRequest>;
+
+export const Resend = object("Deliveries that are sent again, each as a new manual delivery with the same body.", {
+  id: uuid("The resend."),
+  state: refTo({ ResendState }, "How it stands."),
+  stopReason: refOrNull({ ResendStopReason }, "Why it was stopped; null where it wasn't."),
+  startedAtUtc: time("When it was started."),
+  startedBy: orNull(text("Who started it: a name, or the subject of a token without one; null where it has neither.")),
+  endedAtUtc: orNull(time("When it finished or was stopped; null while it runs.")),
+  stoppedBy: orNull(text("Who stopped it; null where no admin did.")),
+  filter: object("What was asked for.", {
+    eventType: listOf(refTo({ EventType }), "Only these events; all where it is empty."),
+    statusCode: listOf(httpStatus("An HTTP status."), "Only these statuses; all where it is empty."),
+    from: orNull(time("Only deliveries created at this time or later; null for no limit.")),
+    to: orNull(time("Only deliveries created before this time; null for no limit.")),
+  }),
+  total: count("How many there were to send again when it started."),
+  bytes: count("How long their bodies were together, in bytes."),
+  sent: count("New deliveries made so far."),
+  succeeded: count("Of these, how many the receiver has taken."),
+  failed: count("Of these, how many were given up as well."),
+  waiting: count("Of these, how many wait for an attempt, the first or a later one."),
+});
+export type Resend = Static<typeof Resend>;
+
+export const ResendPage = object("A part of an endpoint's resends, newest first.", {
+  resends: listOf(refTo({ Resend }), "Those of the days for which deliveries are kept.", { maxItems: 20 }),
+  nextCursor: orNull(text("Send it as `cursor` for the next part; null where there is none.")),
+});
+export type ResendPage = Static<typeof ResendPage>;
+
+export const ResendQuery = object("Query parameters of an endpoint's resends.", {
+  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 20, default: 10, description: "Resends to answer with." })),
+  cursor: Type.Optional(cursor("`nextCursor` of the part before.")),
+});

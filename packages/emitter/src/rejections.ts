@@ -1,0 +1,104 @@
+import { type BrokerLog, openBrokerScope, startConsumer } from "@herald/amqp";
+import type { RejectedEvent } from "@herald/contracts";
+import { checkExchange } from "./check-exchange.ts";
+
+/** Is told of a rejected event. The notice is acknowledged when it has returned or resolved; until then it comes again. */
+export type RejectionHandler = (rejection: RejectedEvent) => void | Promise<void>;
+
+export interface RejectionOptions {
+  /**
+   * The service's own queue, which is made and bound where it is not there. It keeps the last 10,000 rejections while no process of
+   * the service runs. Processes that name the same queue share it. The broker's user must be allowed to make it: as `product`, a
+   * name that begins with "product.".
+   */
+  queue: string;
+  /** The broker as another user; that of the emitter where absent. */
+  url?: string;
+  /** How many rejections may be handled at once; 10 where absent. */
+  prefetch?: number;
+}
+
+/** What listens for rejections. */
+export interface Rejections {
+  /** Whether rejections arrive now. */
+  isReady(): boolean;
+  /** Takes no more, waits until what is handled has ended (10 s at most), and disconnects. What is left stays in the queue. */
+  close(): Promise<void>;
+}
+
+interface Listening extends RejectionOptions {
+  url: string;
+  ca: string | undefined;
+  namespace: string;
+  connectionName: string;
+  onFailure: ((error: Error) => void) | undefined;
+}
+
+const MOST_WAITING = 10_000;
+
+/** In effect none. RabbitMQ 4 would else drop a rejection whose handler can't work for long. */
+const NO_DELIVERY_LIMIT = 1_000_000_000;
+
+/**
+ * Begins to listen, connected or not, and listens again after each outage. It has a connection of its own: a broker that is
+ * short of memory or disk stops reading from those that publish, and acknowledgements must not wait there.
+ *
+ * @throws where the url is not an AMQP URL
+ */
+export function listenForRejections(
+  handle: RejectionHandler,
+  { queue, url, prefetch = 10, ca, namespace, connectionName, onFailure }: Listening,
+): Rejections {
+  const exchange = `${namespace}.notices`;
+  const scope = openBrokerScope({
+    url,
+    name: `${connectionName} (rejections)`,
+    ca,
+    outages: { down: (_what, error) => onFailure?.(error), up: () => undefined },
+    declare: async (channel) => {
+      await checkExchange(channel, exchange);
+      await channel.assertQueue(queue, {
+        durable: true,
+        arguments: {
+          "x-queue-type": "quorum",
+          "x-max-length": MOST_WAITING,
+          "x-overflow": "drop-head",
+          "x-delivery-limit": NO_DELIVERY_LIMIT,
+        },
+      });
+      await channel.bindQueue(queue, exchange, "event.rejected");
+    },
+  });
+  const log: BrokerLog = {
+    debug: () => undefined,
+    info: () => undefined,
+    warn: () => undefined,
+    error: (_message, fields) =>
+      onFailure?.(new Error("a rejected event was not handled; it is handed over again", { cause: fields?.error })),
+  };
+  startConsumer(
+    scope,
+    {
+      queue,
+      prefetch,
+      handle: async (message) => {
+        const rejection = readRejection(message.content);
+        // The service may have bound more to its queue, which nobody here waits for.
+        if (rejection) await handle(rejection);
+        message.ack();
+      },
+    },
+    { log },
+  );
+  return { isReady: scope.isReady, close: scope.close };
+}
+
+/** Undefined for what is no notice of a rejected event. */
+function readRejection(content: Buffer): RejectedEvent | undefined {
+  try {
+    const value = JSON.parse(content.toString("utf8")) as { type?: unknown } | null;
+    return value?.type === "event.rejected" ? (value as RejectedEvent) : undefined;
+  } catch {
+    return undefined;
+  }
+}

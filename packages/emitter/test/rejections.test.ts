@@ -1,0 +1,188 @@
+import { randomUUID } from "node:crypto";
+import { eventually } from "@herald/testkit/harness/eventually";
+import { useBroker } from "@herald/testkit/harness/use-broker";
+import { afterEach, beforeEach, expect, test } from "@jest/globals";
+import { type Channel, type ChannelModel, connect } from "amqplib";
+import { createEmitter, type Emitter, type RejectedEvent } from "../src/index.ts";
+
+const broker = useBroker();
+const exchange = `${broker.namespace}.notices`;
+const queue = `${broker.namespace}.rejected-of-billing`;
+
+let admin: ChannelModel;
+let channel: Channel;
+const emitters: Emitter[] = [];
+
+beforeEach(async () => {
+  admin = await connect(broker.url);
+  // Tests close all connections of the virtual host, this one too.
+  admin.on("error", () => {});
+  channel = await admin.createChannel();
+  channel.on("error", () => {});
+});
+
+afterEach(async () => {
+  await Promise.all(emitters.splice(0).map((emitter) => emitter.close()));
+  await admin.close().catch(() => {});
+  const cleaner = await connect(broker.url);
+  const cleaning = await cleaner.createChannel();
+  await cleaning.deleteQueue(queue);
+  await cleaning.deleteExchange(exchange);
+  await cleaner.close();
+});
+
+const declareExchange = () => channel.assertExchange(exchange, "topic", { durable: true });
+
+function start(failures: Error[] = []): Emitter {
+  const { url, namespace } = broker;
+  const emitter = createEmitter({ url, namespace, onFailure: (error) => failures.push(error) });
+  emitters.push(emitter);
+  return emitter;
+}
+
+const rejection = (reason = "/entityId must be a UUID"): RejectedEvent => ({
+  id: randomUUID(),
+  type: "event.rejected",
+  occurredAtUtc: "2026-03-01T12:00:00.000Z",
+  organizationId: "acme",
+  eventId: randomUUID(),
+  eventType: "RiskCreated",
+  reason,
+  events: 1,
+});
+
+/** Publishes as Herald does. Over a connection of its own, since a test may end the others. */
+async function tell(...rejections: (RejectedEvent | string)[]): Promise<void> {
+  const own = await connect(broker.url);
+  const confirmed = await own.createConfirmChannel();
+  for (const each of rejections) {
+    const content = typeof each === "string" ? each : JSON.stringify(each);
+    confirmed.publish(exchange, "event.rejected", Buffer.from(content), { persistent: true });
+  }
+  await confirmed.waitForConfirms();
+  await own.close();
+}
+
+const waitingIn = async () => {
+  const own = await connect(broker.url);
+  const { messageCount } = await (await own.createChannel()).checkQueue(queue);
+  await own.close();
+  return messageCount;
+};
+
+test("a service hears of rejected events through a queue of its own, and of no other notices", async () => {
+  await declareExchange();
+  const told: RejectedEvent[] = [];
+  const rejections = start().onRejected((each) => void told.push(each), { queue });
+  await eventually(() => expect(rejections.isReady()).toBe(true));
+  const [first, second] = [rejection(), rejection()];
+  channel.publish(exchange, "endpoint.failing", Buffer.from("{}"));
+  await tell(first, second);
+  await eventually(() => expect(told).toEqual([first, second]));
+  await rejections.close();
+  expect(await waitingIn()).toBe(0);
+});
+
+test("a rejection is acknowledged when its handler has ended, and comes again where the handler failed", async () => {
+  await declareExchange();
+  const failures: Error[] = [];
+  const told: string[] = [];
+  let fails = true;
+  const rejections = start(failures).onRejected(
+    async ({ reason }) => {
+      told.push(reason);
+      if (fails) throw new Error("no mail server");
+    },
+    { queue },
+  );
+  await eventually(() => expect(rejections.isReady()).toBe(true));
+  await tell(rejection("a"));
+  await eventually(() => expect(told.length).toBeGreaterThan(1));
+  expect(failures.map(({ cause }) => (cause as Error | undefined)?.message)).toContain("no mail server");
+  fails = false;
+  const before = told.length;
+  await eventually(() => expect(told.length).toBeGreaterThan(before));
+  await rejections.close();
+  expect(await waitingIn()).toBe(0);
+});
+
+test("what comes while no process listens waits in the queue, and closing waits for the handler under way", async () => {
+  await declareExchange();
+  const first = start().onRejected(() => {}, { queue });
+  await eventually(() => expect(first.isReady()).toBe(true));
+  await first.close();
+  await tell(rejection("a"), rejection("b"));
+  const begun: string[] = [];
+  let end = () => {};
+  const second = start().onRejected(
+    async ({ reason }) => {
+      begun.push(reason);
+      await new Promise<void>((resolve) => {
+        end = resolve;
+      });
+    },
+    { queue, prefetch: 1 },
+  );
+  await eventually(() => expect(begun).toEqual(["a"]));
+  const closed = second.close();
+  end();
+  await closed;
+  expect(begun).toEqual(["a"]);
+  expect(await waitingIn()).toBe(1);
+});
+
+test("a service goes on hearing after a lost connection, and after its queue was deleted", async () => {
+  await declareExchange();
+  const told: string[] = [];
+  const rejections = start().onRejected(({ reason }) => void told.push(reason), { queue });
+  await eventually(() => expect(rejections.isReady()).toBe(true));
+  await broker.closeConnections();
+  await eventually(() => tell(rejection("after the connection")));
+  await eventually(() => expect(told).toContain("after the connection"));
+  const own = await connect(broker.url);
+  await (await own.createChannel()).deleteQueue(queue);
+  await own.close();
+  await eventually(async () => {
+    await tell(rejection("after the queue"));
+    expect(told).toContain("after the queue");
+  });
+});
+
+test("a service that starts before Herald is told so, and hears once Herald is there", async () => {
+  const failures: Error[] = [];
+  const told: string[] = [];
+  start(failures).onRejected(({ reason }) => void told.push(reason), { queue });
+  await eventually(() =>
+    expect(failures.map(({ message }) => message)).toContainEqual(
+      expect.stringContaining(`the exchange ${exchange} is not on the broker: start Herald's publisher`),
+    ),
+  );
+  await declareExchange();
+  await eventually(async () => {
+    await tell(rejection("a"));
+    expect(told).toContain("a");
+  });
+});
+
+test("what is no rejection is taken out of the queue, and holds up nothing", async () => {
+  await declareExchange();
+  const told: string[] = [];
+  const rejections = start().onRejected(({ reason }) => void told.push(reason), { queue });
+  await eventually(() => expect(rejections.isReady()).toBe(true));
+  await tell("{", "null", '{"type":"other"}', rejection("a"));
+  await eventually(() => expect(told).toEqual(["a"]));
+  await rejections.close();
+  expect(await waitingIn()).toBe(0);
+});
+
+test("an emitter that is closed ends what listens for rejections", async () => {
+  await declareExchange();
+  const emitter = start();
+  const rejections = emitter.onRejected(() => {}, { queue });
+  await eventually(() => expect(rejections.isReady()).toBe(true));
+  await emitter.close();
+  expect(rejections.isReady()).toBe(false);
+  // The one of this test.
+  await eventually(async () => expect(await broker.countConnections()).toBe(1));
+  expect(() => emitter.onRejected(() => {}, { queue })).toThrow("closed");
+});

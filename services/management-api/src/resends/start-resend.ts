@@ -1,0 +1,61 @@
+import type { Author } from "@herald/common/database/endpoint-change";
+import type { Resend } from "@herald/contracts";
+import { periodOf } from "../deliveries/period.ts";
+import { type EndpointKey, findEndpoint } from "../endpoints/find-endpoint.ts";
+import { ProblemError } from "../problems/problem-error.ts";
+import { insertResend } from "../sql/insert-resend.ts";
+import { periodFault } from "../validation/query.ts";
+import { findNeverGot, type PreviewParts, type ResendFilter } from "./preview.ts";
+import { readResend } from "./resends.ts";
+
+/**
+ * Starts to send again what the receiver never got. The publisher makes the deliveries, a few at a time.
+ *
+ * @throws ProblemError `invalid_request`, `webhook_not_found`, `endpoint_disabled`, `nothing_to_resend` or `resend_running`
+ */
+export async function startResend(
+  parts: PreviewParts & { newId: () => string },
+  key: EndpointKey,
+  filter: ResendFilter,
+  { subject, name }: Author,
+): Promise<Resend> {
+  refusePeriod(filter);
+  const { prisma, clock, newId, windowDays } = parts;
+  const { enabled } = await findEndpoint(prisma, key);
+  if (!enabled) throw new ProblemError("endpoint_disabled");
+  const id = newId();
+  const now = clock.now();
+  const { count: total, bytes, beginId, endId } = await findNeverGot(parts, key, filter, now);
+  if (beginId === null || endId === null) throw new ProblemError("nothing_to_resend");
+  const { from, to } = periodOf(filter, windowDays);
+  const stored = await insertResend(prisma, {
+    id,
+    endpointId: key.id,
+    organizationId: key.organizationId,
+    now,
+    subject,
+    name,
+    eventTypes: filter.eventType ?? [],
+    statusCodes: filter.statusCode ?? [],
+    from,
+    to,
+    beginId,
+    endId,
+    total,
+    bytes,
+  });
+  if (stored === "no endpoint") throw new ProblemError("webhook_not_found");
+  if (stored === "disabled") throw new ProblemError("endpoint_disabled");
+  if (stored === "one runs") throw new ProblemError("resend_running");
+  return await readResend(parts, key, id);
+}
+
+function refusePeriod(filter: ResendFilter): void {
+  const [fault] = periodFault({ ...filter });
+  if (fault === undefined) return;
+  const { parameter, ...problem } = fault;
+  throw new ProblemError("invalid_request", {
+    detail: problem.detail,
+    errors: [{ pointer: `/${parameter}`, ...problem }],
+  });
+}

@@ -1,0 +1,68 @@
+import { Prisma } from "@herald/common/database/generated/client";
+import type { Reads } from "@herald/common/database/queries";
+import type { EventType, ResendState, ResendStopReason } from "@herald/contracts";
+
+export interface ResendRow {
+  id: string;
+  state: ResendState;
+  stopReason: ResendStopReason | null;
+  startedAt: Date;
+  subject: string | null;
+  name: string | null;
+  endedAt: Date | null;
+  stoppedBy: string | null;
+  eventTypes: EventType[];
+  statusCodes: number[];
+  fromAt: Date | null;
+  toAt: Date | null;
+  total: number;
+  bytes: bigint;
+  /** The deliveries that it has made, and how they stand. */
+  sent: number;
+  succeeded: number;
+  failed: number;
+}
+
+export interface ResendsQuery {
+  organizationId: string;
+  endpointId: string;
+  /** One resend, or those older than one; null for all. */
+  id: string | null;
+  olderThan: string | null;
+  limit: number;
+}
+
+/**
+ * Resends of an endpoint that exists, newest first, with how far they are.
+ *
+ * Locks nothing. Walks webhook_endpoint_pkey, resend_endpoint_id_id_idx backwards, and for each resend delivery_endpoint_id_id_idx over the millisecond that the
+ * ids of its deliveries begin with, which is in one partition. Others may lie there too, so the ids are made once more.
+ */
+export async function readResends(queries: Reads, query: ResendsQuery): Promise<ResendRow[]> {
+  const { organizationId, endpointId, id, olderThan, limit } = query;
+  return await queries.$queryRaw<ResendRow[]>`
+    select resend.id, state::text as state, stop_reason::text as "stopReason", started_at as "startedAt", subject, name,
+      ended_at as "endedAt", stopped_by as "stoppedBy", event_types as "eventTypes", status_codes as "statusCodes",
+      from_at as "fromAt", to_at as "toAt", total, bytes, made.sent, made.succeeded, made.failed
+    from (
+      select * from resend
+      where endpoint_id = (
+          select id from webhook_endpoint where id = ${endpointId}::uuid and organization_id = ${organizationId}
+        )
+        ${id === null ? Prisma.empty : Prisma.sql`and id = ${id}::uuid`}
+        ${olderThan === null ? Prisma.empty : Prisma.sql`and id < ${olderThan}::uuid`}
+      order by id desc
+      limit ${limit}
+    ) as resend
+    cross join lateral (
+      select count(*)::int as sent,
+        count(*) filter (where delivery.state = 'succeeded')::int as succeeded,
+        count(*) filter (where delivery.state = 'exhausted')::int as failed
+      from delivery
+      where delivery.endpoint_id = resend.endpoint_id
+        and delivery.id >= overlay(resend.id::text placing '0000-0000-000000000000' from 15)::uuid
+        and delivery.id <= overlay(resend.id::text placing 'ffff-ffff-ffffffffffff' from 15)::uuid
+        and delivery.id = delivery_id(resend.id, delivery.resend_of)
+    ) as made
+    order by resend.id desc`;
+}

@@ -1,0 +1,70 @@
+import { expect, test } from "@jest/globals";
+import { groupRejections, type Rejection, rejectionOf } from "./rejections.ts";
+
+const ID = "5f0c9a52-3d51-4f0e-8a35-0d9f7c1be111";
+const message = (value: unknown) => Buffer.from(typeof value === "string" ? value : JSON.stringify(value));
+
+test("a rejection says whose event it was, which, of what type and why, and nothing else of it", () => {
+  const event = { organizationId: "acme", id: ID.toUpperCase(), type: "RiskCreated", data: { secret: "payload" } };
+  expect(rejectionOf(message(event), "/entityId must be a UUID")).toEqual({
+    organizationId: "acme",
+    eventId: ID,
+    eventType: "RiskCreated",
+    reason: "/entityId must be a UUID",
+  });
+});
+
+test.each([
+  ["bytes that are no text", Buffer.from([0xff, 0xfe])],
+  ["text that is no JSON", message("{")],
+  ["null", message("null")],
+  ["a list", message("[]")],
+  ["fields that are something else", message({ organizationId: 7, id: "7", type: "Other" })],
+  ["an organization that could not be stored", message({ organizationId: "a\u0000b" })],
+])("a rejection of %s says the reason alone", (_what, content) => {
+  const unknown = { organizationId: null, eventId: null, eventType: null };
+  expect(rejectionOf(content, "broken")).toEqual({ ...unknown, reason: "broken" });
+});
+
+test("a rejection's reason is short, and holds nothing that can't be stored or shown", () => {
+  expect(rejectionOf(message("{}"), "/data/changes/a\u0000\u001b[2J\ud800").reason).toBe("/data/changes/a  [2J\ufffd");
+  expect(rejectionOf(message("{}"), "😀".repeat(1_000)).reason.length).toBeLessThan(310);
+});
+
+const rejected = (reason: string, override: Partial<Rejection> = {}): Rejection => ({
+  organizationId: "acme",
+  eventId: ID,
+  eventType: "RiskCreated",
+  reason,
+  ...override,
+});
+
+test("rejections of one organization, type and reason are one group, which counts them and names the first", () => {
+  const other = "9a0c9a52-3d51-4f0e-8a35-0d9f7c1be111";
+  const groups = groupRejections(
+    [
+      rejected("a"),
+      rejected("a", { eventId: other }),
+      rejected("b"),
+      rejected("a", { organizationId: "umbrella" }),
+      rejected("a", { eventType: null }),
+    ],
+    new Set(),
+  );
+  expect(groups).toEqual([
+    { ...rejected("a"), events: 2 },
+    { ...rejected("b"), events: 1 },
+    { ...rejected("a", { organizationId: "umbrella" }), events: 1 },
+    { ...rejected("a", { eventType: null }), events: 1 },
+  ]);
+});
+
+test("rejections that have nothing in common are few groups in a second, and all are counted", () => {
+  const told = new Set<string>();
+  const flood = Array.from({ length: 500 }, (_, index) => rejected("a", { organizationId: `org-${index}` }));
+  const groups = [...groupRejections(flood.slice(0, 15), told), ...groupRejections(flood.slice(15), told)];
+  expect(groups).toHaveLength(21);
+  expect(groups.at(-1)).toMatchObject({ organizationId: null, eventId: null, events: 480 });
+  // What was told already goes on being told.
+  expect(groupRejections(flood.slice(0, 1), told)).toMatchObject([{ organizationId: "org-0", events: 1 }]);
+});

@@ -1,0 +1,22 @@
+import { firstIdAt } from "@herald/common/database/ids";
+import type { Queries } from "@herald/common/database/queries";
+
+/**
+ * Erases resends that were started before a time and have ended, the oldest first, and at the most so many. Returns how many. Their
+ * deliveries go with the days.
+ *
+ * Locks what it erases. Walks resend_pkey from its left end.
+ */
+export async function eraseResends(
+  queries: Queries,
+  { startedBefore, pageSize }: { startedBefore: Date; pageSize: number },
+): Promise<number> {
+  return await queries.$executeRaw`
+    delete from resend
+    where id = any (array (
+      select id from resend
+      where id < ${firstIdAt(startedBefore)}::uuid and due_at is null
+      order by id
+      limit ${pageSize}
+    ))`;
+}

@@ -1,0 +1,127 @@
+import { firstIdAt, lastIdAt, timeOf } from "@herald/common/database/ids";
+import type { Queries } from "@herald/common/database/queries";
+import { wasGivenUp, wasSentAgain } from "@herald/common/history/sql/never-got";
+import type { ResendState } from "@herald/contracts";
+import type { TakenResend } from "./take-resend.ts";
+
+export interface ResendBounds {
+  /** How many deliveries of the history the page reads at the most. */
+  pageSize: number;
+  /** How many of the resend's deliveries may wait at once. The page makes no more than are missing to that. */
+  maxWaiting: number;
+  now: Date;
+  /** How long the resend rests after a page that left no room, for each resend that the organization runs. */
+  restMs: number;
+}
+
+export interface MadePage {
+  /** What came of the resend; null where it was stopped, or another process has taken it over, and nothing was done. */
+  state: ResendState | null;
+  deliveryCount: number;
+}
+
+/**
+ * Makes one page of a resend's deliveries: new manual deliveries with the bodies of those that the endpoint never got, oldest first, due
+ * now. Moves the cursor in the same statement, so that after a death at any point none is left out; and an id is a function of
+ * resend and old delivery, so that none is made twice. The old deliveries stay as they are (SPEC 3.2).
+ *
+ * A page makes only as many as leave `maxWaiting` waiting. So a resend of thousands takes from the endpoint, and from the
+ * dispatchers, what it can take, and can be stopped between. It rests after that; an organization with several resends has as many pages in a time
+ * as one with a single resend. Where the history has few such deliveries, the next page is due at once.
+ *
+ * Of an endpoint that is disabled, or gone, the resend ends. One that is paused at the same moment gets its rows, which wait like others.
+ *
+ * Locks the resend first, so that a stop comes before the page or after it, and what it inserts. Walks resend_pkey, webhook_endpoint_pkey,
+ * due_pkey over one millisecond, delivery_endpoint_id_id_idx from the cursor on, what {@link wasSentAgain} walks, and for each delivery
+ * that it makes delivery_pkey and business_event_pkey; at the end resend_due_at_idx.
+ */
+export async function makeResendPage(
+  queries: Queries,
+  { id, leasedUntil }: TakenResend,
+  { pageSize, maxWaiting, now, restMs }: ResendBounds,
+): Promise<MadePage> {
+  // The ids of a resend's deliveries begin with its own time.
+  const time = timeOf(id);
+  const [row] = await queries.$queryRaw<MadePage[]>`
+    with taken as materialized (
+      select * from resend where id = ${id}::uuid and due_at = ${leasedUntil}::timestamptz for update
+    ), endpoint as materialized (
+      select endpoint.id, endpoint.organization_id, endpoint.events
+      from taken
+      join webhook_endpoint as endpoint on endpoint.id = taken.endpoint_id and endpoint.enabled
+    ), filter as materialized (
+      select endpoint.events as subscribed, event_types, status_codes, from_at, to_at, started_at from taken, endpoint
+    ), room as materialized (
+      select least(${pageSize}::int, greatest(0, ${maxWaiting}::int - count(*)))::int as places
+      from (
+        -- By the ids, which are few: the endpoint may have thousands of others that wait.
+        select endpoint_id from due where delivery_id between ${firstIdAt(time)}::uuid and ${lastIdAt(time)}::uuid offset 0
+      ) as due
+      where endpoint_id = (select id from endpoint)
+    ), scanned as materialized (
+      select id, endpoint_id, event_key, event_type, state, status_code, attempted_at, created_at
+      from delivery
+      where endpoint_id = (select id from endpoint)
+        and id >= (select begin_id from taken)
+        and id > (select coalesce(cursor_id, '00000000-0000-0000-0000-000000000000') from taken)
+        and id <= (select end_id from taken)
+      order by id
+      limit ${pageSize}
+    ), chosen as materialized (
+      select delivery.id, delivery.event_key, delivery.event_type
+      from (select delivery.* from scanned as delivery, filter where ${wasGivenUp} offset 0) as delivery
+      where not ${wasSentAgain}
+      order by delivery.id
+      limit (select places from room)
+    ), made as (
+      insert into delivery (id, endpoint_id, organization_id, event_type, body, resend_of, created_at)
+      select delivery_id(${id}::uuid, chosen.id), endpoint.id, endpoint.organization_id, chosen.event_type,
+        coalesce(own.body, event.body), chosen.id, ${now}::timestamptz
+      from endpoint
+      cross join chosen
+      cross join lateral (select body from delivery where id = chosen.id offset 0) as own
+      left join lateral (
+        select body from business_event
+        where organization_id = endpoint.organization_id and key = chosen.event_key
+        offset 0
+      ) as event on true
+      where coalesce(own.body, event.body) is not null
+      order by chosen.id
+      on conflict (id) do nothing
+      returning id
+    ), queued as (
+      insert into due (delivery_id, endpoint_id, due_at)
+      select made.id, endpoint.id, ${now}::timestamptz from made, endpoint
+    ), progress as (
+      select
+        case
+          when not exists (select from endpoint) then 'stopped'
+          when (select count(*) from chosen) < places and (select count(*) from scanned) < ${pageSize} then 'finished'
+          else 'running'
+        end::resend_state as next_state,
+        (select count(*) from chosen) >= places as is_full,
+        (select id from chosen order by id desc limit 1) as last_chosen,
+        (select id from scanned order by id desc limit 1) as last_scanned
+      from room
+    ), moved as (
+      update resend
+      set cursor_id = coalesce(case when is_full then last_chosen else last_scanned end, resend.cursor_id),
+          state = next_state,
+          stop_reason = case when next_state = 'stopped' then 'disabled'::resend_stop_reason end,
+          ended_at = case when next_state <> 'running' then ${now}::timestamptz end,
+          due_at = case
+            when next_state <> 'running' then null
+            when is_full then ${now}::timestamptz + ${restMs}::int * interval '1 millisecond' * (
+              select count(*) from resend as running
+              where running.due_at is not null and running.organization_id = resend.organization_id
+            )
+            else ${now}::timestamptz
+          end
+      from progress, taken
+      where resend.id = taken.id
+      returning resend.state
+    )
+    select (select state::text from moved) as "state", (select count(*) from made)::int as "deliveryCount"`;
+  if (!row) throw new Error("PostgreSQL answered a select of aggregates with no row.");
+  return row;
+}

@@ -1,0 +1,147 @@
+import { randomUUID } from "node:crypto";
+import { type Broker, connectBroker, type Publisher } from "@herald/common/broker/broker";
+import { names } from "@herald/common/broker/topology";
+import type { Queries } from "@herald/common/database/queries";
+import { Registry } from "@herald/common/telemetry/metrics";
+import { eventually } from "@herald/testkit/harness/eventually";
+import { ROW_TIME } from "@herald/testkit/harness/rows";
+import { steeredClock } from "@herald/testkit/harness/steered-clock";
+import { useBroker } from "@herald/testkit/harness/use-broker";
+import { useDatabase } from "@herald/testkit/harness/use-database";
+import { afterEach, beforeEach, expect, test } from "@jest/globals";
+import { createMetrics } from "../src/metrics.ts";
+import { publishNotices } from "../src/publish-notices.ts";
+import { makeDigests } from "../src/sql/make-digests.ts";
+
+const db = useDatabase();
+const place = useBroker();
+const log = { debug() {}, info() {}, warn() {}, error() {}, isDebug: false };
+const HOUR_MS = 60 * 60_000;
+
+let clock = steeredClock(ROW_TIME);
+let broker: Broker;
+let publisher: Publisher;
+
+beforeEach(async () => {
+  clock = steeredClock(ROW_TIME);
+  broker = connectBroker({ url: place.url, namespace: place.namespace, name: "digest test", log });
+  publisher = broker.publisher();
+  await broker.ready();
+  await db.database.prisma.$executeRaw`truncate notice, exhaustion, digest`;
+});
+afterEach(() => broker.close());
+
+/** As a settlement leaves it. */
+async function givenUp(endpointId: string, deliveries: number, at = clock.now()): Promise<void> {
+  await db.database.prisma.exhaustion.create({
+    data: {
+      endpointId,
+      organizationId: "acme",
+      endpointName: "Billing",
+      endpointUrl: "https://receiver.test/hooks",
+      deliveries,
+      firstAt: at,
+      lastAt: new Date(at.getTime() + 1_000),
+    },
+  });
+}
+
+const digest = (queries: Queries = db.database.queries, limit = 100) => {
+  const now = clock.now();
+  return makeDigests(queries, { now, notAfter: new Date(now.getTime() - HOUR_MS), limit });
+};
+
+/** The deliveries of an endpoint's notices, in the order of these. */
+async function toldOf(endpointId: string): Promise<number[]> {
+  const notices = await db.database.prisma.notice.findMany({ where: { endpointId }, orderBy: { occurredAt: "asc" } });
+  expect(notices.every(({ type }) => type === "exhausted")).toBe(true);
+  return notices.map(({ details }) => (details as { deliveries: number }).deliveries);
+}
+
+test("an endpoint's first exhausted deliveries are told at once, and those that follow an hour later together", async () => {
+  const [endpoint, other] = [randomUUID(), randomUUID()];
+  await givenUp(endpoint, 1);
+  await digest();
+  expect(await toldOf(endpoint)).toEqual([1]);
+  for (let minutes = 0; minutes < 59; minutes++) {
+    clock.advance(60_000);
+    await givenUp(endpoint, 2);
+    await digest();
+  }
+  expect(await toldOf(endpoint)).toEqual([1]);
+  await givenUp(other, 3);
+  clock.advance(60_000);
+  await digest();
+  expect(await toldOf(endpoint)).toEqual([1, 118]);
+  expect(await toldOf(other)).toEqual([3]);
+  expect(await db.database.prisma.exhaustion.count()).toBe(0);
+});
+
+test("a digest says from when to when, and forgets an endpoint of which an hour long nothing came", async () => {
+  const endpoint = randomUUID();
+  await givenUp(endpoint, 1, new Date(ROW_TIME.getTime() - 5_000));
+  await givenUp(endpoint, 1, new Date(ROW_TIME.getTime() - 60_000));
+  await digest();
+  const [notice] = await db.database.prisma.notice.findMany();
+  expect(notice).toMatchObject({
+    organizationId: "acme",
+    endpointName: "Billing",
+    details: {
+      deliveries: 2,
+      firstAtUtc: new Date(ROW_TIME.getTime() - 60_000).toISOString(),
+      lastAtUtc: new Date(ROW_TIME.getTime() - 4_000).toISOString(),
+    },
+  });
+  expect(await db.database.prisma.digest.count()).toBe(1);
+  clock.advance(HOUR_MS);
+  await digest();
+  expect(await db.database.prisma.digest.count()).toBe(0);
+});
+
+test("publishers that make digests at once tell each delivery once, and of an endpoint once", async () => {
+  const endpoints = Array.from({ length: 30 }, () => randomUUID());
+  for (const endpoint of endpoints) for (let index = 0; index < 3; index++) await givenUp(endpoint, 2);
+  await Promise.all(Array.from({ length: 8 }, () => digest(db.database.queries, 20)));
+  while ((await digest()) > 0);
+  for (const endpoint of endpoints) expect(await toldOf(endpoint)).toEqual([6]);
+});
+
+test("a process that is killed while it makes a digest leaves all of it or nothing", async () => {
+  const endpoint = randomUUID();
+  await givenUp(endpoint, 2);
+  const dying: Queries = {
+    ...db.database.queries,
+    // PostgreSQL carries it out, and nobody hears of it.
+    $executeRaw: async (strings, ...values) => {
+      await db.database.queries.$executeRaw(strings, ...values);
+      throw new Error("killed");
+    },
+  };
+  await expect(digest(dying)).rejects.toThrow("killed");
+  await digest();
+  expect(await toldOf(endpoint)).toEqual([2]);
+  // A statement that fails undoes all of it: here the notice has no place.
+  clock.advance(HOUR_MS);
+  await givenUp(endpoint, 3);
+  await db.database.prisma
+    .$executeRaw`alter table notice add constraint full_up check (details ->> 'deliveries' <> '3')`;
+  await expect(digest()).rejects.toThrow("full_up");
+  await db.database.prisma.$executeRaw`alter table notice drop constraint full_up`;
+  await digest();
+  expect(await toldOf(endpoint)).toEqual([2, 3]);
+});
+
+test("a publisher publishes what was given up as endpoint.exhausted", async () => {
+  const endpoint = randomUUID();
+  await givenUp(endpoint, 1);
+  const metrics = createMetrics(new Registry());
+  const exchange = names(place.namespace).noticesExchange;
+  const parts = { queries: db.database.queries, clock, publisher, exchange, metrics, log };
+  await publishNotices(parts, new AbortController().signal);
+  const { values } = await metrics.notices.get();
+  await eventually(() =>
+    expect(values.filter(({ value }) => value > 0)).toMatchObject([
+      { labels: { type: "endpoint.exhausted", result: "unrouted" }, value: 1 },
+    ]),
+  );
+});
