@@ -128,7 +128,8 @@ async function endpointThatMissed(): Promise<string> {
   const { endpoint } = await api.create({ url: receiver.url });
   const { organizationId } = api;
   const createdAt = clock.now();
-  const ended = { state: "exhausted", attemptCount: 5, statusCode: 410, attemptedAt: createdAt } as const;
+  const answer = { statusCode: 410, errorSummary: "the receiver answered 410", failureKind: "http_status" } as const;
+  const ended = { state: "exhausted", attemptCount: 5, attemptedAt: createdAt, durationMs: 12, ...answer } as const;
   await insertDelivery(
     db.database.prisma,
     { id: endpoint.id, organizationId },
