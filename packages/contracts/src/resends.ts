@@ -37,6 +37,13 @@ export type ResendPreview = Static<typeof ResendPreview>;
 export const StartResendRequest = object("Which deliveries to send again; all where it is empty.", historyFilter);
 export type StartResendRequest = Static<typeof StartResendRequest>;
 
+export const ResendFilter = object("What was asked for when a resend was started.", {
+  eventType: listOf(refTo({ EventType }), "Only these events; all where it is empty."),
+  statusCode: listOf(httpStatus("An HTTP status."), "Only these statuses; all where it is empty."),
+  from: orNull(time("Only deliveries created at this time or later; null for no limit.")),
+  to: orNull(time("Only deliveries created before this time; null for no limit.")),
+});
+
 export const Resend = object("Deliveries that are sent again, each as a new manual delivery with the same body.", {
   id: uuid("The resend."),
   state: refTo({ ResendState }, "How it stands."),
@@ -45,12 +52,7 @@ export const Resend = object("Deliveries that are sent again, each as a new manu
   startedBy: orNull(text("Who started it: a name, or the subject of a token without one; null where it has neither.")),
   endedAtUtc: orNull(time("When it finished or was stopped; null while it runs.")),
   stoppedBy: orNull(text("Who stopped it; null where no admin did.")),
-  filter: object("What was asked for.", {
-    eventType: listOf(refTo({ EventType }), "Only these events; all where it is empty."),
-    statusCode: listOf(httpStatus("An HTTP status."), "Only these statuses; all where it is empty."),
-    from: orNull(time("Only deliveries created at this time or later; null for no limit.")),
-    to: orNull(time("Only deliveries created before this time; null for no limit.")),
-  }),
+  filter: refTo({ ResendFilter }, "What was asked for."),
   total: count("How many there were to send again when it started."),
   bytes: count("How long their bodies were together, in bytes."),
   sent: count("New deliveries made so far."),

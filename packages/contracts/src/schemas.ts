@@ -22,7 +22,15 @@ import { EndpointDelivery, EventDetails, EventListItem, EventPage, EventQuery } 
 import type { Schema } from "./json-schema.ts";
 import { DEFAULT_API_LIMITS } from "./limits.ts";
 import { FieldProblem, Problem } from "./problems.ts";
-import { Resend, ResendPage, ResendPreview, ResendPreviewQuery, ResendQuery, StartResendRequest } from "./resends.ts";
+import {
+  Resend,
+  ResendFilter,
+  ResendPage,
+  ResendPreview,
+  ResendPreviewQuery,
+  ResendQuery,
+  StartResendRequest,
+} from "./resends.ts";
 import { type ApiLimits, EventTypeInfo, ServiceLimits, SessionInfo } from "./session.ts";
 import {
   CheckWebhookResponse,
@@ -66,6 +74,7 @@ const components = {
   EndpointChangePage,
   EndpointChangeQuery,
   Resend,
+  ResendFilter,
   ResendPage,
   ResendPreview,
   ResendPreviewQuery,
