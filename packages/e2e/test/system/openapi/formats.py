@@ -17,12 +17,18 @@ json_value = st.recursive(
     max_leaves=10,
 )
 
+
+def base64url(value: bytes) -> str:
+    return base64.urlsafe_b64encode(value).decode().rstrip("=")
+
+
 FORMATS = {
     "webhook-name": st.builds(str.__add__, st.sampled_from(string.ascii_letters), st.text(seen, max_size=199)),
     "webhook-url": st.builds("https://{}.example.com/{}".format, label, label),
     "json-text": json_value.map(json.dumps),
     "endpoint-version": st.integers(0, 2**63 - 1).map(lambda n: base64.b64encode(n.to_bytes(8, "big")).decode()),
-    "delivery-cursor": st.uuids().map(lambda id: base64.urlsafe_b64encode(id.bytes).decode().rstrip("=")),
+    "cursor": st.uuids().map(lambda id: base64url(id.bytes)),
+    "change-cursor": st.binary(min_size=23, max_size=23).map(lambda rest: base64url(b"\0" + rest)),
 }
 for name, strategy in FORMATS.items():
     schemathesis.openapi.format(name, strategy)

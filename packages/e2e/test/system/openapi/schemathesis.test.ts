@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { EVENT_TYPES } from "@herald/contracts";
+import { idAt, insertDelivery } from "@herald/testkit/harness/rows";
 import { STACK_TIMEOUT_MS } from "@herald/testkit/harness/stack-client";
 import { afterAll, expect, test } from "@jest/globals";
 import { adminToken } from "../../../src/herald/api-client.ts";
@@ -59,6 +60,7 @@ test(
       });
       if (code !== 0) throw new Error(`schemathesis found something (exit code ${code}):\n${stdout}${stderr}`);
 
+      expect(stdout).toMatch(/✅ Examples\s+✅ Coverage\s+✅ Fuzzing\s+✅ Stateful\s/);
       // Requests that were all refused would show nothing.
       const requests = await servedRequests(api);
       const succeeded = new Set(requests.filter(({ status }) => status < 300).map(({ operation }) => operation));
@@ -98,6 +100,8 @@ async function makeHistory(): Promise<History> {
   await emitter.emit(failing);
   await receiver.received(7);
   await environment.settled();
+  const [missing, resent] = [await endpointThatMissed(), await endpointThatMissed()];
+  const resend = await api.call<{ id: string }>("POST", `/${resent}/resends`, {});
   await api.edit(payroll.id, { enabled: false });
   await herald.stopAdditional();
 
@@ -105,14 +109,32 @@ async function makeHistory(): Promise<History> {
   const { events } = await api.find(`entityId=${failing.entityId}`);
   const [ids, key] = [deliveries.map(({ id }) => id), events.map((event) => event.key)];
   return {
-    known: { id: [billing.id, payroll.id], deliveryId: ids, key },
+    known: { id: [billing.id, payroll.id], deliveryId: ids, key, resendId: [resend.id] },
     byOperation: {
       editWebhook: { id: [payroll.id] },
       deleteWebhook: { id: [deletable.id] },
       deliverManually: { id: [billing.id] },
       readDelivery: { id: [billing.id] },
+      startResend: { id: [missing] },
+      readResend: { id: [resent] },
+      stopResend: { id: [resent] },
     },
   };
+}
+
+/** An endpoint with a delivery that was given up, without the quarter of an hour that this takes. */
+async function endpointThatMissed(): Promise<string> {
+  const { api, clock, db, receiver } = environment;
+  const { endpoint } = await api.create({ url: receiver.url });
+  const { organizationId } = api;
+  const createdAt = clock.now();
+  const ended = { state: "exhausted", attemptCount: 5, statusCode: 410, attemptedAt: createdAt } as const;
+  await insertDelivery(
+    db.database.prisma,
+    { id: endpoint.id, organizationId },
+    { ...ended, id: idAt(createdAt), createdAt },
+  );
+  return endpoint.id;
 }
 
 /** As a process of its own, so that its metrics say what it served. */
