@@ -1,5 +1,5 @@
 import { type Static, Type } from "typebox";
-import { DeliveryState, EventType, FailureKind, Outcome } from "./enums.ts";
+import { DeliveryState, EventType, ExportFormat, FailureKind, Outcome } from "./enums.ts";
 import {
   count,
   cursor,
@@ -14,7 +14,6 @@ import {
   time,
   uuid,
 } from "./json-schema.ts";
-import { EXPORT_FORMATS } from "./vocabulary.ts";
 
 const summary = {
   id: uuid("The delivery; kept across retries and sent as the delivery-id header."),
@@ -127,11 +126,7 @@ export const DeliveryQuery = object("Query parameters of an endpoint's history."
 
 export const DeliveryExportQuery = object("Query parameters of an export of an endpoint's history.", {
   format: Type.Optional(
-    Type.Enum(EXPORT_FORMATS, {
-      type: "string",
-      default: "ndjson",
-      description: "`ndjson`: a JSON object a line; `csv`: a table (RFC 4180).",
-    }),
+    Type.Unsafe<Static<typeof ExportFormat>>({ ...refTo({ ExportFormat }, "How it is written."), default: "ndjson" }),
   ),
   bodies: Type.Optional(
     Type.Boolean({ default: false, description: "With the body of each delivery, character for character." }),

@@ -5,6 +5,7 @@ import {
   CHANGE_KINDS,
   CHANGED_BY,
   DELIVERY_STATES,
+  EXPORT_FORMATS,
   NO_DELIVERY_REASONS,
   OUTCOMES,
   RESEND_STATES,
@@ -48,6 +49,8 @@ export const ChangedBy = oneOf(
   CHANGED_BY,
   "`admin`: on the page or by the API; `operator`: by a command of whoever runs Herald; `herald`: Herald itself.",
 );
+
+export const ExportFormat = oneOf(EXPORT_FORMATS, "`ndjson`: a JSON object a line; `csv`: a table (RFC 4180).");
 
 export const ResendState = oneOf(
   RESEND_STATES,

@@ -37,7 +37,7 @@ export type ResendPreview = Static<typeof ResendPreview>;
 export const StartResendRequest = object("Which deliveries to send again; all where it is empty.", historyFilter);
 export type StartResendRequest = Static<typeof StartResendRequest>;
 
-export const ResendFilter = object("Which deliveries a resend is for.", {
+export const ResendFilter = object("What was asked for when a resend was started.", {
   eventType: listOf(refTo({ EventType }), "Only these events; all where it is empty."),
   statusCode: listOf(httpStatus("An HTTP status."), "Only these statuses; all where it is empty."),
   from: orNull(time("Only deliveries created at this time or later; null for no limit.")),

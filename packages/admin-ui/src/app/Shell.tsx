@@ -14,7 +14,7 @@ export function Shell({ banner, children }: { banner: ReactNode; children: React
       </button>
       <header className={css.bar}>
         <nav className={css.trail} aria-label="You are here">
-          {product.hasLogo ? <img className={css.logo} src="logo" alt={product.name} height="22" /> : <Mark />}
+          {product.hasLogo ? <Logo /> : <Mark />}
           <ol>
             <li>{product.url === null ? "Integrations" : <a href={product.url}>{product.name}</a>}</li>
             <li>
@@ -34,6 +34,11 @@ export function Shell({ banner, children }: { banner: ReactNode; children: React
       <div id="announcements" className={css.announcements} aria-live="polite" aria-atomic="false" />
     </>
   );
+}
+
+/** It has words where the name doesn't stand beside it. */
+function Logo() {
+  return <img className={css.logo} src="logo" alt={product.url === null ? product.name : ""} height="22" />;
 }
 
 function Mark() {

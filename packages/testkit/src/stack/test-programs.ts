@@ -20,7 +20,8 @@ const FETCH_TIMEOUT_MS = 10 * 60_000;
 
 /** What compiles or runs receivers in other languages; Go and Mono have functions of their own. */
 const LANGUAGES = {
-  cargo: { title: "Rust", apt: "cargo", brew: ["rust"] },
+  // Debian's `cargo` is too old for today's crates. This one Debian keeps current, for its browsers.
+  cargo: { title: "Rust", apt: "cargo-web", brew: ["rust"] },
   javac: { title: "Java", apt: "default-jdk-headless", brew: ["openjdk"] },
   mvn: { title: "Maven", apt: "maven", brew: ["maven"] },
   php: { title: "PHP", apt: "php-cli", brew: ["php"] },

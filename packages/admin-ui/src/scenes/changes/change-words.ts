@@ -1,4 +1,5 @@
 import type { ChangedSettings, EndpointChange } from "@herald/contracts";
+import { formats } from "../../common/formats.ts";
 
 const WHAT = {
   created: "Created",
@@ -11,8 +12,7 @@ const WHAT = {
 
 /** What was done, and by whom, in a line. */
 export function changeTitle({ kind, before, after, secretReplaced, resent }: EndpointChange): string {
-  if (resent !== null)
-    return `${WHAT.resent}: ${resent.toLocaleString("en")} ${resent === 1 ? "delivery" : "deliveries"}`;
+  if (resent !== null) return `${WHAT.resent}: ${formats.number(resent)} ${resent === 1 ? "delivery" : "deliveries"}`;
   const touchesSettings = Object.keys({ ...before, ...after }).length > 0;
   if (kind === "edited" && secretReplaced && !touchesSettings) return "Signing secret replaced";
   return WHAT[kind];

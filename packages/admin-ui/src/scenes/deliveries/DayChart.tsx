@@ -85,7 +85,8 @@ function options(element: HTMLElement, onPoint: (index: number | null) => void):
   return {
     width: element.clientWidth,
     height: HEIGHT_PX,
-    padding: [8, 14, 0, 0],
+    // On the right, half of the last hour's label.
+    padding: [8, 24, 0, 0],
     legend: { show: false },
     cursor: { y: false, drag: { x: false, y: false }, points: { show: false } },
     scales: { x: { time: true, range: (_chart, min, max) => [min - 1_800, max + 1_800] } },

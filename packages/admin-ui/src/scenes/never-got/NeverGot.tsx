@@ -10,9 +10,9 @@ import { LoadError } from "../../common/feedback/LoadError.tsx";
 import { ProblemNotice } from "../../common/feedback/Notice.tsx";
 import { Skeleton } from "../../common/feedback/Skeleton.tsx";
 import { Button, ButtonLink } from "../../common/form/Button.tsx";
+import { formats } from "../../common/formats.ts";
 import { Panel } from "../../common/page/Panel.tsx";
 import { useManageBlock } from "../../common/session.tsx";
-import { utc } from "../../common/time/words.ts";
 import { DeliveryFilterBar } from "../deliveries/DeliveryFilterBar.tsx";
 import css from "./NeverGot.module.css";
 import { Resends } from "./Resends.tsx";
@@ -64,11 +64,13 @@ function Found({ webhook, preview }: { webhook: EndpointDetails; preview: Previe
           {deliveriesIn(deliveries)} had all attempts, and the receiver took {deliveries === 1 ? "it" : "none of them"}.
         </p>
         <p className={css.note}>
-          {oldestAtUtc && newestAtUtc ? `From ${utc(oldestAtUtc)} to ${utc(newestAtUtc)}, ` : ""}
+          {oldestAtUtc && newestAtUtc
+            ? `From ${formats.dateTime(oldestAtUtc)} to ${formats.dateTime(newestAtUtc)}, `
+            : ""}
           {sizeIn(bytes)} at most.
         </p>
         {lookedBackToUtc ? (
-          <p className={css.note}>Only the newest are counted, back to {utc(lookedBackToUtc)}.</p>
+          <p className={css.note}>Only the newest are counted, back to {formats.dateTime(lookedBackToUtc)}.</p>
         ) : null}
         <p className={css.note}>What was sent again already, and events that it is not subscribed to, do not count.</p>
       </div>

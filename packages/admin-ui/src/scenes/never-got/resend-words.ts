@@ -1,8 +1,9 @@
 import type { Resend } from "@herald/contracts";
+import { formats } from "../../common/formats.ts";
 
 /** "1 delivery", "1,000 deliveries" */
 export function deliveriesIn(count: number): string {
-  return `${count.toLocaleString("en")} ${count === 1 ? "delivery" : "deliveries"}`;
+  return `${formats.number(count)} ${count === 1 ? "delivery" : "deliveries"}`;
 }
 
 const UNITS = ["bytes", "kB", "MB", "GB"];
@@ -12,7 +13,7 @@ export function sizeIn(bytes: number): string {
   if (bytes === 1) return "1 byte";
   const unit = Math.min(UNITS.length - 1, Math.max(0, Math.floor(Math.log10(Math.max(1, bytes)) / 3)));
   const value = bytes / 1_000 ** unit;
-  return `${value < 9.95 && unit > 0 ? value.toFixed(1) : Math.round(value)} ${UNITS[unit]}`;
+  return `${value < 9.95 && unit > 0 ? formats.decimal(value) : formats.number(Math.round(value))} ${UNITS[unit]}`;
 }
 
 /** How far a resend is: "412 of 1,000 sent: 398 succeeded, 14 wait." */
@@ -22,8 +23,8 @@ export function progressWords({ total, sent, succeeded, failed, waiting }: Resen
     [failed, "exhausted"],
     [waiting, waiting === 1 ? "waits" : "wait"],
   ] as const;
-  const ended = parts.filter(([count]) => count > 0).map(([count, words]) => `${count.toLocaleString("en")} ${words}`);
-  const head = `${sent.toLocaleString("en")} of ${total.toLocaleString("en")} sent`;
+  const ended = parts.filter(([count]) => count > 0).map(([count, words]) => `${formats.number(count)} ${words}`);
+  const head = `${formats.number(sent)} of ${formats.number(total)} sent`;
   return ended.length === 0 ? `${head}.` : `${head}: ${ended.join(", ")}.`;
 }
 
