@@ -51,7 +51,7 @@ export async function startRelayService(config: Config<typeof relaySettings>): P
   const operations = await startOperationsServer({
     host: config.HTTP_HOST,
     port: config.OPERATIONS_PORT,
-    registry,
+    registries: [registry],
     checks: { database: () => ping().then(() => true), broker: emitter.isReady },
   });
   return {

@@ -6,7 +6,7 @@ import { type Database, openDatabase } from "../database/open-database.ts";
 import { readCaFile } from "../security/server-certificate.ts";
 import { createLog, type Log } from "../telemetry/log.ts";
 import { createRegistry } from "../telemetry/metrics.ts";
-import { type OperationsOptions, startOperationsServer } from "../telemetry/operations-server.ts";
+import { type OperationsOptions, type ReadinessChecks, startOperationsServer } from "../telemetry/operations-server.ts";
 import { startTracing } from "../telemetry/start-tracing.ts";
 import type { Tracing } from "../telemetry/tracing.ts";
 
@@ -25,6 +25,15 @@ export interface OpenService {
   close(): Promise<void>;
 }
 
+export type ServiceConfig = Config<typeof serviceSettings> & Partial<Config<typeof tracingSettings>>;
+
+/** How a service gets what it needs: {@link openService} in a process of its own, `openShared` in one with others. */
+export type ServiceOpener = (
+  name: string,
+  config: ServiceConfig,
+  readiness?: Pick<OperationsOptions, "conditions" | "worksWithout">,
+) => Promise<OpenService>;
+
 /**
  * Opens a service's database, broker, telemetry and operations port. Neither PostgreSQL nor RabbitMQ need be there yet: until
  * they are, /readyz says so.
@@ -32,43 +41,17 @@ export interface OpenService {
  * @param name "publisher"; what logs, metrics and the connections' lists call it
  * @throws ConfigError where a file of certificate authorities can't be used
  */
-export async function openService(
-  name: string,
-  config: Config<typeof serviceSettings> & Partial<Config<typeof tracingSettings>>,
-  readiness: Pick<OperationsOptions, "conditions" | "worksWithout"> = {},
-): Promise<OpenService> {
-  const databaseCa = readCaFile("DATABASE_CA_FILE", config.DATABASE_CA_FILE);
-  const brokerCa = readCaFile("AMQP_CA_FILE", config.AMQP_CA_FILE);
+export const openService: ServiceOpener = async (name, config, readiness = {}) => {
   const log = createLog({ service: name, level: config.LOG_LEVEL });
+  const connections = openConnections(name, config, log);
+  const { database, broker } = connections;
   const registry = createRegistry(name);
-  const tracing = await startTracing({
-    service: name,
-    endpoint: config.OTEL_EXPORTER_OTLP_ENDPOINT,
-    headers: config.OTEL_EXPORTER_OTLP_HEADERS,
-    sampledShare: config.OTEL_TRACES_SAMPLER_ARG ?? 1,
-    log,
-  });
-  const database = openDatabase(config.DATABASE_URL, {
-    ca: databaseCa,
-    poolSize: config.DATABASE_POOL_SIZE,
-    statementTimeoutMs: config.DATABASE_TIMEOUT_SECONDS * 1_000,
-    applicationName: `herald-${name}`,
-    onConnectionLost: (error) => log.warn("a database connection broke", { error }),
-  });
-  const broker = connectBroker({
-    url: config.AMQP_URL,
-    ca: brokerCa,
-    namespace: config.BROKER_NAMESPACE,
-    name: `herald-${name}`,
-    log,
-  });
-  // Said at the start, since a service with nothing to do would not say why it is not ready.
-  database.ping().catch((error) => log.warn("PostgreSQL can't be used yet", { error }));
+  const tracing = await openTracing(name, config, log);
   const operations = await startOperationsServer({
     host: config.HTTP_HOST,
     port: config.OPERATIONS_PORT,
-    registry,
-    checks: { database: () => database.ping().then(() => true), broker: () => broker.isReady() },
+    registries: [registry],
+    checks: checksOf(connections),
     ...readiness,
   });
   return {
@@ -85,4 +68,50 @@ export async function openService(
       await operations.close();
     },
   };
+};
+
+export type Connections = Pick<OpenService, "database" | "broker">;
+
+/**
+ * A process's connections to PostgreSQL and RabbitMQ, there or not.
+ *
+ * @param name of the process; both servers list its connections by it
+ * @throws ConfigError where a file of certificate authorities can't be used
+ */
+export function openConnections(name: string, config: ServiceConfig, log: Log): Connections {
+  const databaseCa = readCaFile("DATABASE_CA_FILE", config.DATABASE_CA_FILE);
+  const brokerCa = readCaFile("AMQP_CA_FILE", config.AMQP_CA_FILE);
+  const database = openDatabase(config.DATABASE_URL, {
+    ca: databaseCa,
+    poolSize: config.DATABASE_POOL_SIZE,
+    statementTimeoutMs: config.DATABASE_TIMEOUT_SECONDS * 1_000,
+    applicationName: `herald-${name}`,
+    onConnectionLost: (error) => log.warn("a database connection broke", { error }),
+  });
+  const broker = connectBroker({
+    url: config.AMQP_URL,
+    ca: brokerCa,
+    namespace: config.BROKER_NAMESPACE,
+    name: `herald-${name}`,
+    log,
+  });
+  // Said at the start, since a service with nothing to do would not say why it is not ready.
+  database.ping().catch((error) => log.warn("PostgreSQL can't be used yet", { error }));
+  return { database, broker };
+}
+
+/** What /readyz asks of the connections. */
+export function checksOf({ database, broker }: Connections): ReadinessChecks {
+  return { database: () => database.ping().then(() => true), broker: () => broker.isReady() };
+}
+
+/** A service's spans bear its own name, also where it shares its process. */
+export function openTracing(name: string, config: ServiceConfig, log: Log): Promise<Tracing | undefined> {
+  return startTracing({
+    service: name,
+    endpoint: config.OTEL_EXPORTER_OTLP_ENDPOINT,
+    headers: config.OTEL_EXPORTER_OTLP_HEADERS,
+    sampledShare: config.OTEL_TRACES_SAMPLER_ARG ?? 1,
+    log,
+  });
 }

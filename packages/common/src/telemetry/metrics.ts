@@ -3,11 +3,15 @@ import { type Counter, collectDefaultMetrics, Gauge, Registry } from "prom-clien
 
 export { Counter, Gauge, Histogram, Registry } from "prom-client";
 
-/** A registry with the process's own figures (CPU, memory, event loop, garbage collection) in it, and what it runs. */
-export function createRegistry(service: string): Registry {
+/**
+ * A registry with what runs in it, and with the process's own figures: CPU, memory, event loop, garbage collection.
+ *
+ * @param options `ofProcess` is false for a service that is one of several in its process: the figures are not its own
+ */
+export function createRegistry(service: string, { ofProcess = true }: { ofProcess?: boolean } = {}): Registry {
   const registry = new Registry();
   registry.setDefaultLabels({ service });
-  collectDefaultMetrics({ register: registry });
+  if (ofProcess) collectDefaultMetrics({ register: registry });
   new Gauge({
     name: "herald_build_info",
     help: "Always 1; its labels say what runs.",

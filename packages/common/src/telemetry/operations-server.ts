@@ -1,7 +1,8 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
-import { Gauge, type Registry } from "prom-client";
+import { Gauge, Registry } from "prom-client";
+import { joinMetrics } from "./join-metrics.ts";
 
 export interface OperationsServer {
   port: number;
@@ -14,9 +15,10 @@ export type ReadinessChecks = Record<string, () => boolean | Promise<boolean>>;
 export interface OperationsOptions {
   host: string;
   port: number;
-  registry: Registry;
+  /** What /metrics shows: one registry, or that of the process and those of the services in it. */
+  registries: readonly Registry[];
   checks: ReadinessChecks;
-  /** What must be right besides, and is no part of its own. */
+  /** What must be right besides, and is no part of its own. Asked for with each request, so conditions may be added later. */
   conditions?: ReadinessChecks;
   /** Those of the parts without which most of the work goes on. They are shown, and do not count. */
   worksWithout?: readonly string[];
@@ -27,20 +29,19 @@ export interface OperationsOptions {
  * `/healthz` (it runs), `/readyz` (which parts can be used; 503 where one can't that it needs), `/metrics` (Prometheus).
  */
 export async function startOperationsServer(options: OperationsOptions): Promise<OperationsServer> {
-  exportDependencies(options.registry, options.checks);
-  const conditions = { ...options.checks, ...options.conditions };
+  for (const registry of options.registries) exportDependencies(registry, options.checks);
   const server = createServer(async (request, response) => {
     const path = request.url?.split("?")[0];
     try {
       if (path === "/healthz") {
         respond(200, { status: "ok" });
       } else if (path === "/readyz") {
-        const parts = await checkAll(conditions);
+        const parts = await checkAll({ ...options.checks, ...options.conditions });
         const isReady = Object.entries(parts).every(([name, isUp]) => isUp || options.worksWithout?.includes(name));
         respond(isReady ? 200 : 503, parts);
       } else if (path === "/metrics") {
-        const text = await options.registry.metrics();
-        response.writeHead(200, { "content-type": options.registry.contentType }).end(text);
+        const texts = await Promise.all(options.registries.map((registry) => registry.metrics()));
+        response.writeHead(200, { "content-type": Registry.PROMETHEUS_CONTENT_TYPE }).end(joinMetrics(texts));
       } else {
         respond(404, { error: "Here are /healthz, /readyz and /metrics." });
       }

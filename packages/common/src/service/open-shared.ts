@@ -1,0 +1,80 @@
+import { partOfBroker } from "../broker/part-of-broker.ts";
+import { createLog, type Log } from "../telemetry/log.ts";
+import { createRegistry } from "../telemetry/metrics.ts";
+import { type ReadinessChecks, startOperationsServer } from "../telemetry/operations-server.ts";
+import { checksOf, openConnections, openTracing, type ServiceConfig, type ServiceOpener } from "./open-service.ts";
+
+/** A process that several services share: one pool of connections to PostgreSQL, one way to the broker, one operations port. */
+export interface SharedProcess {
+  log: Log;
+  operationsPort: number;
+  /** Opens one of the services. What the services share stays open when it closes. */
+  open: ServiceOpener;
+  /** Makes the process ready as far as this service is concerned. */
+  hasStarted(service: string): void;
+  /** Closes what is shared, the operations port last. The services must have been closed before. */
+  close(): Promise<void>;
+}
+
+/**
+ * Opens what the services of one process share. Each keeps a log, traces and metrics under its own name; what the process itself
+ * writes and exports bears the name of the process. /readyz shows each service, which is false until it has started, and its
+ * conditions.
+ *
+ * @param name "serve"; what logs, metrics and the connections' lists call the process
+ * @param services the names of those that will be opened
+ * @throws ConfigError where a file of certificate authorities can't be used
+ */
+export async function openShared(
+  name: string,
+  config: ServiceConfig,
+  services: readonly string[],
+): Promise<SharedProcess> {
+  const log = createLog({ service: name, level: config.LOG_LEVEL });
+  const connections = openConnections(name, config, log);
+  const { database, broker } = connections;
+  const registries = new Map(services.map((service) => [service, createRegistry(service, { ofProcess: false })]));
+  const started = new Set<string>();
+  const conditions: ReadinessChecks = Object.fromEntries(
+    services.map((service) => [service, () => started.has(service)]),
+  );
+  const operations = await startOperationsServer({
+    host: config.HTTP_HOST,
+    port: config.OPERATIONS_PORT,
+    registries: [createRegistry(name), ...registries.values()],
+    checks: checksOf(connections),
+    // A service may work without one of the parts. The process as a whole needs both.
+    conditions,
+  });
+
+  return {
+    log,
+    operationsPort: operations.port,
+    async open(service, serviceConfig, readiness = {}) {
+      const registry = registries.get(service);
+      if (registry === undefined) throw new Error(`${service} is none of this process's services.`);
+      Object.assign(conditions, readiness.conditions);
+      const serviceLog = createLog({ service, level: config.LOG_LEVEL });
+      const tracing = await openTracing(service, serviceConfig, serviceLog);
+      const ownBroker = partOfBroker(broker);
+      return {
+        log: serviceLog,
+        registry,
+        database,
+        broker: ownBroker,
+        tracing,
+        operationsPort: operations.port,
+        async close() {
+          await ownBroker.close();
+          await tracing?.stop();
+        },
+      };
+    },
+    hasStarted: (service) => void started.add(service),
+    async close() {
+      await broker.close();
+      await database.close();
+      await operations.close();
+    },
+  };
+}
