@@ -1,7 +1,18 @@
 import { expect, test } from "@jest/globals";
 import { callHerald, runHerald } from "./run-herald.ts";
 
-const COMMANDS = ["doctor", "migrate", "rotate-keys", "rejected", "lag", "endpoints", "find", "events", "relay"];
+const COMMANDS = [
+  "doctor",
+  "migrate",
+  "rotate-keys",
+  "rejected",
+  "lag",
+  "endpoints",
+  "find",
+  "events",
+  "relay",
+  "serve",
+];
 const ID = "0199f3a2-7c1e-7b5a-9d3e-1f2a3b4c5d6e";
 const UNREACHABLE = {
   DATABASE_URL: "postgresql://herald:do-not-show@127.0.0.1:1/herald",
@@ -48,6 +59,7 @@ test.each([
   [["events", "check", "a", "b"]],
   [["events", "check", "a", "--at", "yesterday"]],
   [["relay", "run"]],
+  [["serve", "now"]],
   [["relay", "replay"]],
   [["relay", "replay", "--since", "yesterday"]],
   [["endpoints", "list"]],
@@ -74,6 +86,7 @@ test.each([
   [["find", "--event", ID], ["DATABASE_URL"]],
   [["rotate-keys"], ["SECRET_KEYS"]],
   [["relay"], ["OUTBOX_DATABASE_URL", "AMQP_URL"]],
+  [["serve"], ["DATABASE_URL", "AMQP_URL", "SECRET_KEYS"]],
   [["relay", "replay", "--since", "2026-01-31T12:00:00Z"], ["OUTBOX_DATABASE_URL"]],
 ])("herald %j says which settings are missing", async (args, missing) => {
   const { code, stderr } = await callHerald(args);

@@ -40,7 +40,6 @@ export const LAYERS: readonly Layer[] = [
     holds: "what at least two services share: configuration, database, topology, security, telemetry",
     imports: ["contracts", "amqp"],
   },
-  { folder: "packages/cli", holds: "the `herald` command", imports: ["contracts", "emitter", "common"] },
   {
     folder: "packages/admin-ui",
     holds: "the admin page",
@@ -61,6 +60,11 @@ export const LAYERS: readonly Layer[] = [
     folder: "services/management-api",
     holds: "the process that serves the HTTP API and the admin page",
     imports: ["contracts", "common"],
+  },
+  {
+    folder: "packages/cli",
+    holds: "the `herald` command, which also runs the three services in one process",
+    imports: ["contracts", "emitter", "common", "publisher", "dispatcher", "management-api"],
   },
   {
     folder: "packages/testkit",

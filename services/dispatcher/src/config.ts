@@ -7,7 +7,7 @@ import {
   tracingSettings,
 } from "@herald/common/config/common-settings";
 import { type Environment, readConfig, readSetting } from "@herald/common/config/read-config";
-import type { Settings } from "@herald/common/config/settings";
+import type { Config, Settings } from "@herald/common/config/settings";
 import type { Clock } from "@herald/common/runtime/clock";
 import { addressRules } from "@herald/common/security/address-rules";
 import { createNameResolver } from "@herald/common/security/name-resolver";
@@ -107,17 +107,22 @@ export const dispatcherSettings = {
   STANDARD_WEBHOOKS: sharedSettings.STANDARD_WEBHOOKS,
 } as const satisfies Settings;
 
+/** Problems of several settings together: an attempt must have ended when its claim does. */
+export function problemsOfLease({
+  CLAIM_LEASE_SECONDS,
+  ATTEMPT_TIMEOUT_SECONDS,
+}: Pick<Config<typeof dispatcherSettings>, "CLAIM_LEASE_SECONDS" | "ATTEMPT_TIMEOUT_SECONDS">): string[] {
+  if (CLAIM_LEASE_SECONDS > ATTEMPT_TIMEOUT_SECONDS) return [];
+  return ["CLAIM_LEASE_SECONDS: must be more than ATTEMPT_TIMEOUT_SECONDS"];
+}
+
 /**
  * Reads the dispatcher's configuration, and makes what its settings describe.
  *
  * @throws ConfigError
  */
 export function readDispatcherConfig(environment: Environment, clock: Clock) {
-  const config = readConfig(dispatcherSettings, environment, ({ CLAIM_LEASE_SECONDS, ATTEMPT_TIMEOUT_SECONDS }) =>
-    CLAIM_LEASE_SECONDS <= ATTEMPT_TIMEOUT_SECONDS
-      ? ["CLAIM_LEASE_SECONDS: must be more than ATTEMPT_TIMEOUT_SECONDS"]
-      : [],
-  );
+  const config = readConfig(dispatcherSettings, environment, problemsOfLease);
   const addresses = addressRules(config);
   const servers = config.DNS_SERVERS?.split(",").map((server) => server.trim());
   return {

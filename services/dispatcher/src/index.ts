@@ -1,3 +1,3 @@
-export { dispatcherSettings } from "./config.ts";
+export { dispatcherSettings, problemsOfLease } from "./config.ts";
 export { createMetrics } from "./metrics.ts";
 export { startDispatcher } from "./start-dispatcher.ts";

@@ -1,9 +1,9 @@
 import type { Consumer } from "@herald/common/broker/broker";
 import type { Environment } from "@herald/common/config/read-config";
 import { batcher } from "@herald/common/runtime/batcher";
-import { type Clock, systemClock } from "@herald/common/runtime/clock";
+import { systemClock } from "@herald/common/runtime/clock";
 import { repeat } from "@herald/common/runtime/repeat";
-import { openService } from "@herald/common/service/open-service";
+import { openService, type StartOptions } from "@herald/common/service/open-service";
 import type { Service } from "@herald/common/service/run-service";
 import { readDispatcherConfig } from "./config.ts";
 import { createCutOff } from "./cut-off/cut-off.ts";
@@ -39,10 +39,10 @@ const MAX_HANDED_OVER = 500;
  */
 export async function startDispatcher(
   environment: Environment = process.env,
-  { clock = systemClock }: { clock?: Clock } = {},
+  { clock = systemClock, open = openService }: StartOptions = {},
 ): Promise<Service> {
   const { config, probe, sender, secretBox, schedule, patienceMs } = readDispatcherConfig(environment, clock);
-  const service = await openService("dispatcher", config, {
+  const service = await open("dispatcher", config, {
     conditions: {
       clock: () => members.isClockRight(),
       share: () => members.hasBegun(),

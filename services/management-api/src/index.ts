@@ -1,3 +1,4 @@
+export { problemsOfAuthentication } from "./authentication/settings.ts";
 export { managementApiSettings } from "./config.ts";
 export { eventTypes } from "./event-types.ts";
 export { observe } from "./http/middleware.ts";

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Environment } from "@herald/common/config/read-config";
-import { type Clock, systemClock } from "@herald/common/runtime/clock";
+import { systemClock } from "@herald/common/runtime/clock";
 import { repeat } from "@herald/common/runtime/repeat";
-import { openService } from "@herald/common/service/open-service";
+import { openService, type StartOptions } from "@herald/common/service/open-service";
 import type { Service } from "@herald/common/service/run-service";
 import { createApp } from "./app.ts";
 import { readManagementApiConfig } from "./config.ts";
@@ -19,11 +19,11 @@ const FORGET_INTERVAL_MS = 60_000;
 /** Starts the management API: HTTP in front, PostgreSQL behind it, and the broker to ask dispatchers over. */
 export async function startManagementApi(
   environment: Environment = process.env,
-  { clock = systemClock }: { clock?: Clock } = {},
+  { clock = systemClock, open = openService }: StartOptions = {},
 ): Promise<Service & { port: number }> {
   const config = readManagementApiConfig(environment);
   // Without the broker only manual deliveries wait, and say so.
-  const service = await openService("management-api", config, { worksWithout: ["broker"] });
+  const service = await open("management-api", config, { worksWithout: ["broker"] });
   const { broker, log, registry } = service;
   const app = createApp({
     config,

@@ -1,7 +1,7 @@
 import { type Environment, readConfig } from "@herald/common/config/read-config";
-import { type Clock, systemClock } from "@herald/common/runtime/clock";
+import { systemClock } from "@herald/common/runtime/clock";
 import { repeat } from "@herald/common/runtime/repeat";
-import { openService } from "@herald/common/service/open-service";
+import { openService, type StartOptions } from "@herald/common/service/open-service";
 import type { Service } from "@herald/common/service/run-service";
 import type { Hint } from "@herald/contracts";
 import { createCatchUp } from "./catch-up.ts";
@@ -36,10 +36,10 @@ const LEASE_MS = 2 * 60_000;
 /** Starts the publisher: takes events in, sends hints out, and repeats its tasks. */
 export async function startPublisher(
   environment: Environment = process.env,
-  { clock = systemClock }: { clock?: Clock } = {},
+  { clock = systemClock, open = openService }: StartOptions = {},
 ): Promise<Service> {
   const config = readConfig(publisherSettings, environment);
-  const service = await openService("publisher", config);
+  const service = await open("publisher", config);
   const { broker, log, registry, tracing } = service;
   const { names } = broker;
   const { queries } = service.database;

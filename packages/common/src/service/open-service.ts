@@ -3,6 +3,7 @@ import { type Broker, connectBroker } from "../broker/broker.ts";
 import type { serviceSettings, tracingSettings } from "../config/common-settings.ts";
 import type { Config } from "../config/settings.ts";
 import { type Database, openDatabase } from "../database/open-database.ts";
+import type { Clock } from "../runtime/clock.ts";
 import { readCaFile } from "../security/server-certificate.ts";
 import { createLog, type Log } from "../telemetry/log.ts";
 import { createRegistry } from "../telemetry/metrics.ts";
@@ -33,6 +34,12 @@ export type ServiceOpener = (
   config: ServiceConfig,
   readiness?: Pick<OperationsOptions, "conditions" | "worksWithout">,
 ) => Promise<OpenService>;
+
+/** What the start of a service takes besides its environment; the system's clock and a process of its own where absent. */
+export interface StartOptions {
+  clock?: Clock;
+  open?: ServiceOpener;
+}
 
 /**
  * Opens a service's database, broker, telemetry and operations port. Neither PostgreSQL nor RabbitMQ need be there yet: until

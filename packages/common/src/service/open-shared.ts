@@ -10,8 +10,8 @@ export interface SharedProcess {
   operationsPort: number;
   /** Opens one of the services. What the services share stays open when it closes. */
   open: ServiceOpener;
-  /** Makes the process ready as far as this service is concerned. */
-  hasStarted(service: string): void;
+  /** Says that a service has started: the process is ready when all have. */
+  markStarted(service: string): void;
   /** Closes what is shared, the operations port last. The services must have been closed before. */
   close(): Promise<void>;
 }
@@ -70,7 +70,7 @@ export async function openShared(
         },
       };
     },
-    hasStarted: (service) => void started.add(service),
+    markStarted: (service) => void started.add(service),
     async close() {
       await broker.close();
       await database.close();
