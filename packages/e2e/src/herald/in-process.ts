@@ -1,3 +1,4 @@
+import { startServe } from "@herald/cli/serve/start-serve";
 import type { Clock } from "@herald/common/runtime/clock";
 import type { Service } from "@herald/common/service/run-service";
 import { startDispatcher } from "@herald/dispatcher";
@@ -13,9 +14,11 @@ export interface HeraldOptions {
   dispatcher?: boolean;
   /** The same for a publisher. */
   publisher?: boolean;
+  /** Whether the three services share a process, as `herald serve` has them; then there are a dispatcher and a publisher in any case. */
+  asOne?: boolean;
 }
 
-/** The three services in this process, so that a test can steer their clock. */
+/** The three services in the process of a test, so that it can steer their clock. */
 export interface Herald {
   /** Where the management API is, without a path. */
   apiUrl: string;
@@ -66,9 +69,14 @@ export async function startHerald(servers: HeraldEnvironment, options: HeraldOpt
 
   let apiUrl: string;
   try {
-    ({ apiUrl } = await startApi());
-    if (options.publisher ?? true) await start(startPublisher(environment, parts));
-    if (options.dispatcher ?? true) await start(startDispatcher(environment, parts));
+    if (options.asOne) {
+      const { port } = await start(startServe(environment, parts));
+      apiUrl = `http://127.0.0.1:${port}`;
+    } else {
+      ({ apiUrl } = await startApi());
+      if (options.publisher ?? true) await start(startPublisher(environment, parts));
+      if (options.dispatcher ?? true) await start(startDispatcher(environment, parts));
+    }
   } catch (error) {
     await stop([...running]);
     throw error;

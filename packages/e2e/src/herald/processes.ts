@@ -8,12 +8,15 @@ import { type RunningProcess, startProcess } from "@herald/testkit/stack/process
 
 export type ServiceName = "management-api" | "publisher" | "dispatcher";
 
+/** All three in one process. */
+type AsOne = "serve";
+
 /** A service as a process of its own, as it runs in production. */
 export interface ServiceProcess {
   readonly process: RunningProcess;
   /** Where /healthz, /readyz and /metrics are. */
   readonly operationsUrl: string;
-  /** Its public port; only the management API has one. */
+  /** Its public port; only the management API has one, and serve. */
   readonly port: number;
   /** Resolves when it is ready for work. @throws when it ends before that, or takes too long */
   ready(): Promise<void>;
@@ -43,16 +46,16 @@ const READY_TIMEOUT_MS = 120_000;
  * @throws when it ends before that, with its last lines
  */
 export async function startServiceProcess(
-  name: ServiceName,
+  name: ServiceName | AsOne,
   settings: Record<string, string>,
   { onLine, folder = projectFolder(), nodeArgs = [], untilReady: waits = true }: ServiceProcessOptions = {},
 ): Promise<ServiceProcess> {
-  const main = join(folder, "services", name, "dist", "main.js");
+  const [main, ...args] = entryOf(name, folder);
   const [port, metricsPort] = [await freePort(), await freePort()];
   const child = await startProcess({
     name: `${name}-${randomUUID()}`,
     command: process.execPath,
-    args: [...nodeArgs, main],
+    args: [...nodeArgs, main, ...args],
     env: {
       PATH: process.env.PATH,
       ...settings,
@@ -102,4 +105,10 @@ async function untilReady(child: RunningProcess, url: string): Promise<void> {
   throw new Error(
     `${child.name} ${ended ? "ended before it was ready" : "was not ready in time"}:\n${child.lastLines().join("\n")}`,
   );
+}
+
+/** The built file that runs a service, and its arguments. */
+function entryOf(name: ServiceName | AsOne, folder: string): [string, ...string[]] {
+  if (name === "serve") return [join(folder, "packages", "cli", "dist", "main.js"), name];
+  return [join(folder, "services", name, "dist", "main.js")];
 }

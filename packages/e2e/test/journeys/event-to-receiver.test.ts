@@ -2,159 +2,169 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { DeliveryDetails } from "@herald/contracts";
 import { verify } from "@herald/receiver";
 import { eventually } from "@herald/testkit/harness/eventually";
-import { expect, test } from "@jest/globals";
+import { describe, expect, test } from "@jest/globals";
 import { Webhook } from "standardwebhooks";
 import { useTestEnvironment } from "./test-environment.ts";
 
-const environment = useTestEnvironment();
+describe.each([
+  ["apart", false],
+  ["as one", true],
+])("with the three services %s", (_, asOne) => {
+  const environment = useTestEnvironment({ asOne });
 
-test("§1/events §2.2/fields §2.4/fields §4.2/headers §5.5 an emitted event arrives as a signed POST, and the list shows it as succeeded", async () => {
-  const { api, receiver, emitter } = environment;
-  const { endpoint, signingSecret } = await api.create({ url: `${receiver.url}/hooks?tenant=1` });
-  const event = environment.event();
-  await emitter.emit(event);
-  const [request] = await receiver.received(1);
-  const delivery = await eventually(async () => {
-    const [only] = (await api.get(endpoint.id)).deliveries;
-    expect(only?.succeeded).toBe(true);
-    return only;
+  test("§1/events §2.2/fields §2.4/fields §4.2/headers §5.5 an emitted event arrives as a signed POST, and the list shows it as succeeded", async () => {
+    const { api, receiver, emitter } = environment;
+    const { endpoint, signingSecret } = await api.create({ url: `${receiver.url}/hooks?tenant=1` });
+    const event = environment.event();
+    await emitter.emit(event);
+    const [request] = await receiver.received(1);
+    const delivery = await eventually(async () => {
+      const [only] = (await api.get(endpoint.id)).deliveries;
+      expect(only?.succeeded).toBe(true);
+      return only;
+    });
+
+    expect(request?.method).toBe("POST");
+    expect(request?.path).toBe("/hooks?tenant=1");
+    expect(request?.headers).toMatchObject({
+      "content-type": "application/json; charset=utf-8",
+      "x-service-event": "WorkItemCompleted",
+      "x-service-delivery-id": delivery?.id,
+    });
+    expect(request?.headers["x-service-signature"]).toMatch(/^sha256=[0-9a-f]{64}$/);
+    const { id, type, occurredAtUtc, entityType, entityId, data } = event;
+    const payload = { id, type, occurredAtUtc, entityType, entityId, data };
+    expect(request?.body.toString()).toBe(JSON.stringify(payload));
+    expect(delivery).toEqual({
+      id: expect.any(String),
+      businessEventId: event.id,
+      eventType: "WorkItemCompleted",
+      attemptCount: 1,
+      statusCode: 200,
+      succeeded: true,
+      errorSummary: null,
+      attemptedAtUtc: environment.clock.now().toISOString(),
+    });
+
+    // The receiver's kit and the Standard Webhooks library, each with nothing but the secret that was shown once.
+    const { headers, body } = request as NonNullable<typeof request>;
+    const secret = signingSecret as string;
+    expect(verify({ secret, headers, body, now: environment.clock.now() })).toMatchObject({ ok: true });
+    const standard = new Webhook(secret).verify(body, headers as Record<string, string>);
+    expect(standard).toEqual(payload);
   });
 
-  expect(request?.method).toBe("POST");
-  expect(request?.path).toBe("/hooks?tenant=1");
-  expect(request?.headers).toMatchObject({
-    "content-type": "application/json; charset=utf-8",
-    "x-service-event": "WorkItemCompleted",
-    "x-service-delivery-id": delivery?.id,
-  });
-  expect(request?.headers["x-service-signature"]).toMatch(/^sha256=[0-9a-f]{64}$/);
-  const { id, type, occurredAtUtc, entityType, entityId, data } = event;
-  const payload = { id, type, occurredAtUtc, entityType, entityId, data };
-  expect(request?.body.toString()).toBe(JSON.stringify(payload));
-  expect(delivery).toEqual({
-    id: expect.any(String),
-    businessEventId: event.id,
-    eventType: "WorkItemCompleted",
-    attemptCount: 1,
-    statusCode: 200,
-    succeeded: true,
-    errorSummary: null,
-    attemptedAtUtc: environment.clock.now().toISOString(),
-  });
+  test("§2.2/id §2.3/current §3.2/resent a retry keeps delivery id and body, has a new timestamp and signature, and uses the current URL and secret", async () => {
+    const { api, receiver, emitter, clock } = environment;
+    const created = await api.create({ url: `${receiver.url}/old` });
+    const { id } = created.endpoint;
+    receiver.answerWith((_request, index) => ({ status: index < 4 ? 500 : 200 }));
+    await emitter.emit(environment.event());
 
-  // The receiver's kit and the Standard Webhooks library, each with nothing but the secret that was shown once.
-  const { headers, body } = request as NonNullable<typeof request>;
-  const secret = signingSecret as string;
-  expect(verify({ secret, headers, body, now: environment.clock.now() })).toMatchObject({ ok: true });
-  const standard = new Webhook(secret).verify(body, headers as Record<string, string>);
-  expect(standard).toEqual(payload);
-});
-
-test("§2.2/id §2.3/current §3.2/resent a retry keeps delivery id and body, has a new timestamp and signature, and uses the current URL and secret", async () => {
-  const { api, receiver, emitter, clock } = environment;
-  const created = await api.create({ url: `${receiver.url}/old` });
-  const { id } = created.endpoint;
-  receiver.answerWith((_request, index) => ({ status: index < 4 ? 500 : 200 }));
-  await emitter.emit(environment.event());
-
-  await receiver.received(1);
-  await environment.settled();
-  // A success in between keeps the endpoint from being disabled, and an edit changes what later attempts use.
-  const edited = await api.edit(id, { url: `${receiver.url}/new`, rotateSecret: true });
-  for (const [index, minutes] of [1, 2, 4, 8].entries()) {
-    const endedAt = clock.now().getTime();
-    const dueAt = await environment.advanceToNextAttempts(id, { beforeMs: 1_000 });
-    // The delay runs from the attempt's end, which is at most 15 seconds after the time that stands still here.
-    expect(dueAt.getTime() - endedAt).toBeGreaterThanOrEqual(minutes * 60_000);
-    expect(dueAt.getTime() - endedAt).toBeLessThanOrEqual(minutes * 60_000 + 15_000);
-    // A fixed time, to see that nothing comes: some looks for what is due pass meanwhile.
-    await sleep(150);
-    expect(receiver.requests).toHaveLength(index + 1);
-    await environment.advanceToNextAttempts(id);
-    await receiver.received(index + 2);
+    await receiver.received(1);
     await environment.settled();
-    expect((await api.get(id)).deliveries).toMatchObject([{ attemptCount: index + 2 }]);
-  }
+    // A success in between keeps the endpoint from being disabled, and an edit changes what later attempts use.
+    const edited = await api.edit(id, { url: `${receiver.url}/new`, rotateSecret: true });
+    for (const [index, minutes] of [1, 2, 4, 8].entries()) {
+      const endedAt = clock.now().getTime();
+      const dueAt = await environment.advanceToNextAttempts(id, { beforeMs: 1_000 });
+      // The delay runs from the attempt's end, which is at most 15 seconds after the time that stands still here.
+      expect(dueAt.getTime() - endedAt).toBeGreaterThanOrEqual(minutes * 60_000);
+      expect(dueAt.getTime() - endedAt).toBeLessThanOrEqual(minutes * 60_000 + 15_000);
+      // A fixed time, to see that nothing comes: some looks for what is due pass meanwhile.
+      await sleep(150);
+      expect(receiver.requests).toHaveLength(index + 1);
+      await environment.advanceToNextAttempts(id);
+      await receiver.received(index + 2);
+      await environment.settled();
+      expect((await api.get(id)).deliveries).toMatchObject([{ attemptCount: index + 2 }]);
+    }
 
-  expect(receiver.requests).toHaveLength(5);
-  const [first, ...retries] = receiver.requests;
-  const unique = (read: (request: (typeof receiver.requests)[number]) => unknown) =>
-    new Set(receiver.requests.map(read)).size;
-  expect(unique((request) => request.headers["x-service-delivery-id"])).toBe(1);
-  expect(unique((request) => request.body.toString("hex"))).toBe(1);
-  expect(unique((request) => request.headers["x-service-timestamp"])).toBe(5);
-  expect(unique((request) => request.headers["x-service-signature"])).toBe(5);
-  expect(first?.path).toBe("/old");
-  for (const { path, headers, body } of retries) {
-    expect(path).toBe("/new");
-    const now = new Date(Number(headers["x-service-timestamp"]) * 1_000);
-    expect(verify({ secret: edited.signingSecret as string, headers, body, now }).ok).toBe(true);
-    expect(verify({ secret: created.signingSecret as string, headers, body, now }).ok).toBe(false);
-  }
-  expect((await api.get(id)).deliveries).toMatchObject([{ attemptCount: 5, succeeded: true, statusCode: 200 }]);
-});
-
-test("§3.2/exhausted §8/attempts the schedule ends with the fifth attempt", async () => {
-  const { api, receiver, emitter, clock } = environment;
-  const { endpoint } = await api.create({ url: receiver.url });
-  const other = environment.event();
-  receiver.answerWith(({ body }) => ({ status: body.includes(other.id) ? 200 : 500 }));
-  await emitter.emit(environment.event());
-  for (let index = 0; index < 4; index++) {
-    await receiver.received(index * 2 + 1);
-    await environment.settled();
-    await environment.rested(endpoint.id, 1);
-    // Another delivery's success keeps the endpoint enabled.
-    const success = { ...other, id: `${other.id.slice(0, -2)}${10 + index}` };
-    receiver.answerWith(({ body }) => ({ status: body.includes(success.id) ? 200 : 500 }));
-    await emitter.emit({ ...success, occurredAtUtc: clock.now().toISOString() });
-    await receiver.received(index * 2 + 2);
-    await eventually(async () => expect((await api.get(endpoint.id)).consecutiveFailures).toBe(0));
-    await environment.advanceToNextAttempts(endpoint.id);
-  }
-  await receiver.received(9);
-  const exhausted = await eventually(async () => {
-    const found = (await api.get(endpoint.id)).deliveries.find(({ attemptCount }) => attemptCount === 5);
-    expect(found).toMatchObject({ succeeded: false, statusCode: 500, errorSummary: expect.stringContaining("500") });
-    return found;
+    expect(receiver.requests).toHaveLength(5);
+    const [first, ...retries] = receiver.requests;
+    const unique = (read: (request: (typeof receiver.requests)[number]) => unknown) =>
+      new Set(receiver.requests.map(read)).size;
+    expect(unique((request) => request.headers["x-service-delivery-id"])).toBe(1);
+    expect(unique((request) => request.body.toString("hex"))).toBe(1);
+    expect(unique((request) => request.headers["x-service-timestamp"])).toBe(5);
+    expect(unique((request) => request.headers["x-service-signature"])).toBe(5);
+    expect(first?.path).toBe("/old");
+    for (const { path, headers, body } of retries) {
+      expect(path).toBe("/new");
+      const now = new Date(Number(headers["x-service-timestamp"]) * 1_000);
+      expect(verify({ secret: edited.signingSecret as string, headers, body, now }).ok).toBe(true);
+      expect(verify({ secret: created.signingSecret as string, headers, body, now }).ok).toBe(false);
+    }
+    expect((await api.get(id)).deliveries).toMatchObject([{ attemptCount: 5, succeeded: true, statusCode: 200 }]);
   });
-  clock.advance(60 * 60_000);
-  // A fixed time, to see that nothing comes.
-  await sleep(300);
-  expect(receiver.requests).toHaveLength(9);
-  const details = await api.read<DeliveryDetails>(`/${endpoint.id}/deliveries/${exhausted?.id}`);
-  expect(details).toMatchObject({ state: "exhausted", nextAttemptAtUtc: null });
-  expect(details.attempts.map(({ number }) => number)).toEqual([1, 2, 3, 4, 5]);
-});
 
-test("the same event published a hundred times at once arrives once at each endpoint", async () => {
-  const { api, receiver, emitter } = environment;
-  await api.create({ url: `${receiver.url}/a` });
-  await api.create({ url: `${receiver.url}/b` });
-  const event = environment.event();
-  const last = environment.event();
-  await Promise.all(Array.from({ length: 100 }, () => emitter.emit(event)));
-  await emitter.emit(last);
-  await receiver.received(4);
-  await eventually(async () =>
-    expect(
-      (await api.list()).flatMap(({ deliveries }) => deliveries).filter(({ succeeded }) => succeeded),
-    ).toHaveLength(4),
-  );
-  expect(receiver.requests.map(({ path, body }) => `${path} ${JSON.parse(body.toString()).id}`).sort()).toEqual(
-    [event, last].flatMap(({ id }) => [`/a ${id}`, `/b ${id}`]).sort(),
-  );
-});
+  test("§3.2/exhausted §8/attempts the schedule ends with the fifth attempt", async () => {
+    const { api, receiver, emitter, clock } = environment;
+    const { endpoint } = await api.create({ url: receiver.url });
+    const other = environment.event();
+    receiver.answerWith(({ body }) => ({ status: body.includes(other.id) ? 200 : 500 }));
+    await emitter.emit(environment.event());
+    for (let index = 0; index < 4; index++) {
+      await receiver.received(index * 2 + 1);
+      await environment.settled();
+      await environment.rested(endpoint.id, 1);
+      // Another delivery's success keeps the endpoint enabled.
+      const success = { ...other, id: `${other.id.slice(0, -2)}${10 + index}` };
+      receiver.answerWith(({ body }) => ({ status: body.includes(success.id) ? 200 : 500 }));
+      await emitter.emit({ ...success, occurredAtUtc: clock.now().toISOString() });
+      await receiver.received(index * 2 + 2);
+      await eventually(async () => expect((await api.get(endpoint.id)).consecutiveFailures).toBe(0));
+      await environment.advanceToNextAttempts(endpoint.id);
+    }
+    await receiver.received(9);
+    const exhausted = await eventually(async () => {
+      const found = (await api.get(endpoint.id)).deliveries.find(({ attemptCount }) => attemptCount === 5);
+      expect(found).toMatchObject({ succeeded: false, statusCode: 500, errorSummary: expect.stringContaining("500") });
+      return found;
+    });
+    clock.advance(60 * 60_000);
+    // A fixed time, to see that nothing comes.
+    await sleep(300);
+    expect(receiver.requests).toHaveLength(9);
+    const details = await api.read<DeliveryDetails>(`/${endpoint.id}/deliveries/${exhausted?.id}`);
+    expect(details).toMatchObject({ state: "exhausted", nextAttemptAtUtc: null });
+    expect(details.attempts.map(({ number }) => number)).toEqual([1, 2, 3, 4, 5]);
+  });
 
-test("§4.1.2 a manual payload is sent byte for byte, signed over those bytes, and the answer is the first attempt's", async () => {
-  const { api, receiver } = environment;
-  const { endpoint, signingSecret } = await api.create({ url: receiver.url });
-  const payloadJson = '{ "b": 1.0,\n\t"a": "é\\u00e9\u{1F600}",  "b": 1e2 }';
-  const summary = await api.deliver(endpoint.id, "WorkItemCompleted", payloadJson);
-  expect(summary).toMatchObject({ attemptCount: 1, succeeded: true, statusCode: 200, eventType: "WorkItemCompleted" });
-  expect(summary).not.toHaveProperty("businessEventId");
-  const [request] = receiver.requests;
-  expect(request?.body).toEqual(Buffer.from(payloadJson));
-  const { headers, body } = request as NonNullable<typeof request>;
-  expect(verify({ secret: signingSecret as string, headers, body, now: environment.clock.now() }).ok).toBe(true);
+  test("the same event published a hundred times at once arrives once at each endpoint", async () => {
+    const { api, receiver, emitter } = environment;
+    await api.create({ url: `${receiver.url}/a` });
+    await api.create({ url: `${receiver.url}/b` });
+    const event = environment.event();
+    const last = environment.event();
+    await Promise.all(Array.from({ length: 100 }, () => emitter.emit(event)));
+    await emitter.emit(last);
+    await receiver.received(4);
+    await eventually(async () =>
+      expect(
+        (await api.list()).flatMap(({ deliveries }) => deliveries).filter(({ succeeded }) => succeeded),
+      ).toHaveLength(4),
+    );
+    expect(receiver.requests.map(({ path, body }) => `${path} ${JSON.parse(body.toString()).id}`).sort()).toEqual(
+      [event, last].flatMap(({ id }) => [`/a ${id}`, `/b ${id}`]).sort(),
+    );
+  });
+
+  test("§4.1.2 a manual payload is sent byte for byte, signed over those bytes, and the answer is the first attempt's", async () => {
+    const { api, receiver } = environment;
+    const { endpoint, signingSecret } = await api.create({ url: receiver.url });
+    const payloadJson = '{ "b": 1.0,\n\t"a": "é\\u00e9\u{1F600}",  "b": 1e2 }';
+    const summary = await api.deliver(endpoint.id, "WorkItemCompleted", payloadJson);
+    expect(summary).toMatchObject({
+      attemptCount: 1,
+      succeeded: true,
+      statusCode: 200,
+      eventType: "WorkItemCompleted",
+    });
+    expect(summary).not.toHaveProperty("businessEventId");
+    const [request] = receiver.requests;
+    expect(request?.body).toEqual(Buffer.from(payloadJson));
+    const { headers, body } = request as NonNullable<typeof request>;
+    expect(verify({ secret: signingSecret as string, headers, body, now: environment.clock.now() }).ok).toBe(true);
+  });
 });
