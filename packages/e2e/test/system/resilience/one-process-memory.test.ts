@@ -1,0 +1,62 @@
+import { readFileSync } from "node:fs";
+import { expect, test } from "@jest/globals";
+import { apiClient } from "../../../src/herald/api-client.ts";
+import { startServiceProcess } from "../../../src/herald/processes.ts";
+import { heraldSettings } from "../../../src/herald/settings.ts";
+import { useTestEnvironment } from "../../journeys/test-environment.ts";
+import { unitCommand, unitEnvironment } from "../operations/systemd-unit.ts";
+
+/** What docs/operating/sizing.md promises for herald serve, as its systemd unit starts it. */
+const LIMIT_MIB = 200;
+const ENDPOINTS = 5;
+const ROUNDS = 60;
+const EVENTS_A_ROUND = 10;
+
+const environment = useTestEnvironment({ dispatcher: false, publisher: false });
+
+/** The settings of the unit that decide how much is held in memory at once. */
+function memorySettings(): Record<string, string> {
+  const decides = /^(DATABASE_POOL_SIZE|\w+_MIB|\w+_CONCURRENCY|MAX_IN_FLIGHT)$/;
+  return Object.fromEntries(Object.entries(unitEnvironment()).filter(([name]) => decides.test(name)));
+}
+
+/** The most memory that a process has had so far, in MiB. */
+function peakOf(pid: number): number {
+  const [, kilobytes] = /^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, "utf8")) ?? [];
+  return Math.round(Number(kilobytes) / 1_024);
+}
+
+test("herald serve stays under 200 MiB while events, manual deliveries and an admin's reads go on, as its unit starts it", async () => {
+  const { receiver, emitter, servers } = environment;
+  const serve = await startServiceProcess(
+    "serve",
+    { ...heraldSettings(servers), ...memorySettings() },
+    { nodeArgs: unitCommand("herald.service").filter((word) => word.startsWith("--")) },
+  );
+  try {
+    const { organizationId } = environment.api;
+    const api = await apiClient(`http://127.0.0.1:${serve.port}`, organizationId, { untilAvailable: true });
+    const endpoints = [];
+    for (let index = 0; index < ENDPOINTS; index++) {
+      endpoints.push((await api.create({ url: `${receiver.url}/${index}` })).endpoint);
+    }
+    let expected = 0;
+    for (let round = 0; round < ROUNDS; round++) {
+      const occurredAtUtc = new Date().toISOString();
+      const events = Array.from({ length: EVENTS_A_ROUND }, () =>
+        environment.event({ occurredAtUtc, data: { text: "x".repeat(1_000) } }),
+      );
+      await Promise.all(events.map((event) => emitter.emit(event)));
+      const endpoint = endpoints[round % ENDPOINTS] as (typeof endpoints)[number];
+      await api.deliver(endpoint.id, "WorkItemCompleted", "{}");
+      await api.list();
+      expected += EVENTS_A_ROUND * ENDPOINTS + 1;
+      await receiver.received(expected);
+    }
+    const peak = peakOf(serve.process.pid);
+    process.stderr.write(`herald serve: ${peak} MiB at its peak; its limit is ${LIMIT_MIB} MiB\n`);
+    expect(peak).toBeLessThan(LIMIT_MIB);
+  } finally {
+    await serve.stop();
+  }
+}, 600_000);
