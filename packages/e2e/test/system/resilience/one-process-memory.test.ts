@@ -9,7 +9,7 @@ import { unitCommand, unitEnvironment } from "../operations/systemd-unit.ts";
 /** What docs/operating/sizing.md promises for herald serve, as its systemd unit starts it. */
 const LIMIT_MIB = 200;
 const ENDPOINTS = 5;
-const ROUNDS = 60;
+const ROUNDS = 50;
 const EVENTS_A_ROUND = 10;
 
 const environment = useTestEnvironment({ dispatcher: false, publisher: false });
