@@ -18,6 +18,7 @@ import { heraldMetrics, metricsDocument } from "./metrics.ts";
 import { receiverEvents } from "./receiver-events.ts";
 import { receiverBlocks, receiverExamples } from "./receivers.ts";
 import { RESULTS, scalingBlocks, scalingPlots } from "./scaling/scaling.ts";
+import { sizingTable } from "./sizing.ts";
 
 /** What a person types to write every generated document. `pnpm docs` alone is a command of pnpm itself. */
 export const COMMAND = "pnpm run docs";
@@ -57,6 +58,7 @@ export function documents(): Record<string, string> {
     "packages/emitter/sql/outbox.postgresql.sql": outboxTable(),
     "docs/scaling.md": withBlocks(read("docs/scaling.md"), scalingBlocks(measured)),
     ...scalingPlots(measured),
+    "docs/operating/sizing.md": withBlock(read("docs/operating/sizing.md"), "sizing", sizingTable(measured)),
     "docs/reliability.md": withBlocks(
       read("docs/reliability.md"),
       chaosBlocks(readRuns(join(projectFolder(), CHAOS_RUNS))),

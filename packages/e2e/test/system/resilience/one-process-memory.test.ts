@@ -2,12 +2,11 @@ import { readFileSync } from "node:fs";
 import { expect, test } from "@jest/globals";
 import { apiClient } from "../../../src/herald/api-client.ts";
 import { startServiceProcess } from "../../../src/herald/processes.ts";
+import { SERVE_MEBIBYTES } from "../../../src/herald/serve-memory.ts";
 import { heraldSettings } from "../../../src/herald/settings.ts";
 import { useTestEnvironment } from "../../journeys/test-environment.ts";
 import { unitCommand, unitEnvironment } from "../operations/systemd-unit.ts";
 
-/** What docs/operating/sizing.md promises for herald serve, as its systemd unit starts it. */
-const LIMIT_MIB = 200;
 const ENDPOINTS = 5;
 const ROUNDS = 50;
 const EVENTS_A_ROUND = 10;
@@ -54,8 +53,8 @@ test("herald serve stays under 200 MiB while events, manual deliveries and an ad
       await receiver.received(expected);
     }
     const peak = peakOf(serve.process.pid);
-    process.stderr.write(`herald serve: ${peak} MiB at its peak; its limit is ${LIMIT_MIB} MiB\n`);
-    expect(peak).toBeLessThan(LIMIT_MIB);
+    process.stderr.write(`herald serve: ${peak} MiB at its peak; its limit is ${SERVE_MEBIBYTES} MiB\n`);
+    expect(peak).toBeLessThan(SERVE_MEBIBYTES);
   } finally {
     await serve.stop();
   }
