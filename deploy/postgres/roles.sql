@@ -3,6 +3,8 @@
 -- herald_owner runs migrations and owns the tables. herald_app, the services' user, reads and writes rows: it can't change a
 -- table, and can't empty one at a stroke.
 create role herald_owner login password :'owner_password';
+-- Of a role that one is no member of, only a superuser may alter the default privileges, and no managed PostgreSQL has one.
+grant herald_owner to current_user;
 create role herald_app login password :'app_password';
 
 revoke all on schema public from public;
