@@ -86,6 +86,8 @@ without TLS, and PostgreSQL or RabbitMQ on another machine without TLS unless \`
 Besides the required settings, the management API needs a key that verifies tokens: \`AUTH_JWKS_URL\` or \`AUTH_PUBLIC_KEY\`, with
 \`AUTH_ISSUER\` and \`AUTH_AUDIENCE\`; or \`AUTH_JWT_SECRET\`, for development.
 
+\`herald serve\` reads the settings of all three services. \`DATABASE_POOL_SIZE\` is then the size of the one pool that they share, and each other setting means what it means to them.
+
 The \`herald\` command reads \`DATABASE_URL\`, \`AMQP_URL\`, \`BROKER_NAMESPACE\` and \`SECRET_KEYS\`, as far as a command needs them,
 \`HERALD_ENV\` and \`ALLOW_PLAINTEXT\`, and \`herald relay\` settings of its own.
 
