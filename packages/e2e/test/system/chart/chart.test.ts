@@ -1,5 +1,6 @@
 import { spawnSync } from "node:child_process";
-import { readFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { projectFolder } from "@herald/testkit/stack/folders";
 import { beforeAll, describe, expect, test } from "@jest/globals";
@@ -69,6 +70,22 @@ test.each(["minimal.yaml", "everything.yaml"])(
     expect(objects.flatMap((object) => schemas.problemsOf(object))).toEqual([]);
   },
 );
+
+test("the values on the page of managed servers render, and each object is as Kubernetes' schemas say", () => {
+  const page = readFileSync(join(projectFolder(), "docs", "operating", "kubernetes-managed.md"), "utf8");
+  const [, values = ""] = /^```yaml\n([\s\S]*?)^```$/m.exec(page) ?? [];
+  const folder = mkdtempSync(join(tmpdir(), "herald-values-"));
+  try {
+    const file = join(folder, "my-values.yaml");
+    writeFileSync(file, values);
+    const { status, stdout, stderr } = template([], "--values", file);
+    expect([status, stderr]).toEqual([0, ""]);
+    expect(parsed(stdout).flatMap((object) => schemas.problemsOf(object))).toEqual([]);
+    expect(stdout).toContain("herald-database-ca");
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+});
 
 test.each(["postgres.yaml", "rabbitmq.yaml"])("the chart's example %s is as its operator's schema says", (name) => {
   const objects = parsed(readFileSync(join(HELM_FOLDER, "examples", name), "utf8"));
