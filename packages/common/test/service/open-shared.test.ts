@@ -1,0 +1,74 @@
+import { useBroker } from "@herald/testkit/harness/use-broker";
+import { useDatabase } from "@herald/testkit/harness/use-database";
+import { afterEach, expect, test } from "@jest/globals";
+import type { ServiceConfig } from "../../src/service/open-service.ts";
+import { openShared, type SharedProcess } from "../../src/service/open-shared.ts";
+import { Counter } from "../../src/telemetry/metrics.ts";
+
+const opened: SharedProcess[] = [];
+// Ahead of those that remove database and broker.
+afterEach(async () => {
+  await Promise.all(opened.splice(0).map((shared) => shared.close()));
+});
+const db = useDatabase();
+const broker = useBroker();
+
+const config = (): ServiceConfig => ({
+  HERALD_ENV: "development",
+  ALLOW_PLAINTEXT: "",
+  DATABASE_URL: db.url,
+  DATABASE_CA_FILE: undefined,
+  DATABASE_POOL_SIZE: 2,
+  DATABASE_TIMEOUT_SECONDS: 30,
+  AMQP_URL: broker.url,
+  AMQP_CA_FILE: undefined,
+  BROKER_NAMESPACE: broker.namespace,
+  HTTP_HOST: "127.0.0.1",
+  OPERATIONS_PORT: 0,
+  LOG_LEVEL: "error",
+});
+
+async function open(): Promise<SharedProcess> {
+  const shared = await openShared("serve", config(), ["publisher", "dispatcher"]);
+  opened.push(shared);
+  return shared;
+}
+
+async function ask({ operationsPort }: SharedProcess, path: string): Promise<{ status: number; text: string }> {
+  const response = await fetch(`http://127.0.0.1:${operationsPort}${path}`, { headers: { connection: "close" } });
+  return { status: response.status, text: await response.text() };
+}
+
+test("a process of several services is ready when each has started and the conditions of each hold", async () => {
+  const shared = await open();
+  let isCutOff = true;
+  const publisher = await shared.open("publisher", config());
+  await shared.open("dispatcher", config(), { conditions: { network: () => !isCutOff } });
+  await publisher.broker.ready();
+  const readiness = async () => {
+    const { status, text } = await ask(shared, "/readyz");
+    return { status, ...JSON.parse(text) };
+  };
+  const servers = { database: true, broker: true };
+  shared.markStarted("publisher");
+  expect(await readiness()).toEqual({ status: 503, ...servers, publisher: true, dispatcher: false, network: false });
+  shared.markStarted("dispatcher");
+  expect(await readiness()).toEqual({ status: 503, ...servers, publisher: true, dispatcher: true, network: false });
+  isCutOff = false;
+  expect(await readiness()).toEqual({ status: 200, ...servers, publisher: true, dispatcher: true, network: true });
+});
+
+test("a service that closes leaves to the others what they share, and its metrics bear its own name", async () => {
+  const shared = await open();
+  const publisher = await shared.open("publisher", config());
+  const dispatcher = await shared.open("dispatcher", config());
+  new Counter({ name: "attempts_total", help: "Attempts.", registers: [dispatcher.registry] }).inc(3);
+  await publisher.close();
+  expect(await dispatcher.database.queries.$queryRaw`select 1 as one`).toEqual([{ one: 1 }]);
+  await dispatcher.broker.ready();
+  const { text } = await ask(shared, "/metrics");
+  expect(text).toContain('attempts_total{service="dispatcher"} 3\n');
+  expect(text).toContain('herald_dependency_up{dependency="database",service="publisher"} 1\n');
+  expect(text).toMatch(/^process_resident_memory_bytes\{service="serve"\} \d+$/m);
+  await expect(shared.open("management-api", config())).rejects.toThrow("management-api is none of");
+});
