@@ -6,7 +6,6 @@ import { openShared, type SharedProcess } from "../../src/service/open-shared.ts
 import { Counter } from "../../src/telemetry/metrics.ts";
 
 const opened: SharedProcess[] = [];
-// Ahead of those that remove database and broker.
 afterEach(async () => {
   await Promise.all(opened.splice(0).map((shared) => shared.close()));
 });
