@@ -50,6 +50,11 @@ export interface TestEnvironment {
   caughtUp(endpointId: string): Promise<void>;
 }
 
+/** With HERALD_AS_ONE=yes every journey that starts all three services has them as one process. */
+function isAsOne({ dispatcher = true, publisher = true }: HeraldOptions): boolean {
+  return process.env.HERALD_AS_ONE === "yes" && dispatcher && publisher;
+}
+
 /** Starts a Herald for the tests of a file, or of a `describe`. */
 export function useTestEnvironment(options: Omit<HeraldOptions, "clock"> = {}): TestEnvironment {
   const clock = steeredClock(new Date());
@@ -72,7 +77,7 @@ export function useTestEnvironment(options: Omit<HeraldOptions, "clock"> = {}): 
     await writeFile(caFile, (await certificates()).caPem);
     const { namespace } = broker;
     const servers = { databaseUrl: db.url, amqpUrl: broker.url, namespace, caFile };
-    const herald = await startHerald(servers, { ...options, clock });
+    const herald = await startHerald(servers, { asOne: isAsOne(options), ...options, clock });
     shared = { servers, herald, emitter: createEmitter({ url: broker.url, namespace, timeoutMs: 60_000 }) };
   });
   beforeEach(async () => {

@@ -41,7 +41,7 @@ test("systemd understands every line of the units", async () => {
   }
 });
 
-test("systemd calls it OK what the services may do on their machine", async () => {
+test("systemd calls the exposure of Herald and of its migration OK", async () => {
   for (const name of ["herald.service", "herald-migrate.service"]) {
     await analyze("security", "--offline=yes", `--threshold=${MOST_EXPOSURE}`, join(folder, name));
   }
