@@ -77,9 +77,9 @@ has values that grow with customers, events or receivers: endpoints and organiza
   are figures of all of Herald. The publisher reads them from PostgreSQL and RabbitMQ at each scrape. Each publisher exports the same
   figures: take their \`max\`, never their \`sum\`. A figure that can't be read is absent.
 - Every other metric is one process's. Take its \`sum\`; of a counter take the \`rate\` first.
-- \`herald serve\` exports the metrics of all three services, each with the label of its service, and the figures of the process once, with \`service="serve"\`.
 - Besides these, each service exports prom-client's figures of the process: \`process_*\` and \`nodejs_*\` (CPU, memory, event loop, garbage
   collection).
+- \`herald serve\` exports the metrics of all three services, each with the label of its service, and the figures of the process once, with \`service="serve"\`.
 
 This table is made of what the services register: \`pnpm run docs\` writes it.
 `;
