@@ -80,7 +80,7 @@ test("herald serve has one pool, two connections to the broker and one operation
     for (const line of [
       /^herald_events_total\{result="received",service="publisher"\} 40$/m,
       /^herald_attempts_total\{outcome="succeeded",service="dispatcher"\} 41$/m,
-      /^herald_api_request_duration_seconds_count\{.*service="management-api"\} \d+$/m,
+      /^herald_api_request_duration_seconds_count\{.*service="management-api".*\} \d+$/m,
       /^herald_dependency_up\{dependency="broker",service="publisher"\} 1$/m,
       /^process_resident_memory_bytes\{service="serve"\} \d+$/m,
     ]) {
