@@ -13,7 +13,7 @@ import { SYSTEMD_FOLDER, unitCommand, unitEnvironment } from "./systemd-unit.ts"
 
 const SYSTEMD = { title: "systemd", apt: "systemd", brew: [] };
 /** Of what systemd calls exposure, 0 to 100. Below 50 is OK to it; most services of a Debian have more than 90. */
-const MOST_EXPOSURE = "40";
+const MOST_EXPOSURE = "20";
 
 const units = async () =>
   (await readdir(join(projectFolder(), SYSTEMD_FOLDER))).filter((name) => /\.(service|timer)$/.test(name));
