@@ -54,7 +54,7 @@ describe("of the settings", () => {
       },
     });
     expect(found.map(({ check }) => check)).toEqual(["settings", "settings"]);
-    expect(found[0]?.what).toContain('key "k1" has 8 bytes instead of 32');
+    expect(found[0]?.what).toContain('key "k1" is no X25519 private key');
     expect(found[1]?.what).toContain("DATABASE_CA_FILE names a file that can't be read");
   });
 

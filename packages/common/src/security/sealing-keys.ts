@@ -6,7 +6,7 @@ export class SecretBoxError extends Error {
 }
 
 /** A pair of keys, as the two settings have its halves. */
-interface SealingKeys {
+export interface SealingKeys {
   /** The private key. It opens. */
   SECRET_KEYS: string;
   /** The public key. It seals, and is no secret. */
