@@ -148,9 +148,9 @@ test("the doctor counts the secrets that no key opens", async () => {
   );
   expect(found).toEqual(only("fault", "key ring", /2 of 3 signing secrets.*key "lost"/, /Put the missing key back/));
 });
+
 test("the doctor finds that no private key opens what the management API seals", async () => {
   const { SECRET_SEALING_KEY } = newSealingKeys("lost");
   const found = await complaints({ settings: { SECRET_SEALING_KEY } });
   expect(found).toEqual(only("fault", "sealing key", /No key of SECRET_KEYS opens.*key "lost"/, /of all dispatchers/));
 });
-
