@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { newSealingKeys } from "@herald/common/security/sealing-keys";
 
 /** What `pnpm start` tells scripts, once everything is ready. */
 export interface RunInfo {
@@ -68,7 +69,7 @@ function namespaceFile(local: string): string {
   return join(local, "broker.json");
 }
 
-/** The secrets of this checkout. They are made once, since stored signing secrets are sealed with them. */
+/** The secrets of this checkout. They are made once, since stored signing secrets are sealed to them. */
 export interface LocalSecrets {
   /** The setting SECRET_KEYS. */
   secretKeys: string;
@@ -81,7 +82,7 @@ export function localSecrets(local: string): LocalSecrets {
   const file = join(local, "secrets.json");
   if (existsSync(file)) return JSON.parse(readFileSync(file, "utf8")) as LocalSecrets;
   const secrets = {
-    secretKeys: `local:${randomBytes(32).toString("base64")}`,
+    secretKeys: newSealingKeys("local").SECRET_KEYS,
     jwtSecret: randomBytes(32).toString("base64url"),
   };
   writeFileSync(file, `${JSON.stringify(secrets, null, 2)}\n`, { mode: 0o600 });
