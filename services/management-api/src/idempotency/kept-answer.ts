@@ -3,6 +3,6 @@
  * secret would lie open in the database, or under a key that this service would have to hold.
  */
 export function keptAnswer(answer: unknown): unknown {
-  const hasSecret = typeof answer === "object" && answer !== null && "signingSecret" in answer;
-  return hasSecret ? { ...answer, signingSecret: null } : answer;
+  if (typeof answer !== "object" || answer === null || !("signingSecret" in answer)) return answer;
+  return { ...answer, signingSecret: null };
 }
