@@ -124,7 +124,7 @@ describe.each<[string, Record<"api" | "publisher" | "dispatcher", Role>]>([
       namespace: broker.namespace,
       caFile: join(folder, "ca.pem"),
     };
-    const settingsOf = (role: Role) => ({
+    const settingsOf = (role: Role): Record<string, string> => ({
       ...heraldSettings({ ...servers, databaseUrl: urlOf(role) }),
       DUE_SCAN_INTERVAL_SECONDS: "0.05",
       CATCH_UP_INTERVAL_SECONDS: "0.05",
