@@ -54,7 +54,10 @@ It fails where a secret can't be opened. It names those, and seals the others al
     if (overtaken > 0) {
       throw new Error(`${overtaken} secrets were replaced meanwhile; run it again to see whether to the newest key.`);
     }
-    if (!options.dryRun) stdout("All are sealed to the newest key; the older ones can leave SECRET_KEYS.\n");
+    if (options.dryRun) return;
+    stdout(
+      "All are sealed to the newest key. The older ones can leave SECRET_KEYS once every management API seals to the newest too.\n",
+    );
   },
 };
 
