@@ -127,7 +127,10 @@ export function readDispatcherConfig(environment: Environment, clock: Clock) {
   return {
     config,
     probe: readSetting("DNS_SERVERS", () => createProbe({ addresses, servers })),
-    secrets: keepOpened(readSetting("SECRET_KEYS", () => secretBox(config.SECRET_KEYS)), MAX_OPENED_SECRETS),
+    secrets: keepOpened(
+      readSetting("SECRET_KEYS", () => secretBox(config.SECRET_KEYS)),
+      MAX_OPENED_SECRETS,
+    ),
     schedule: retrySchedule(milliseconds(config.RETRY_DELAYS_SECONDS)),
     patienceMs: milliseconds(config.PATIENCE_SECONDS),
     sender: readSetting("EXTRA_CA_FILE", () =>
