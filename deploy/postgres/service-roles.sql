@@ -19,7 +19,7 @@ grant execute on function make_partitions(date), drop_partitions(date, integer) 
 -- The management API keeps endpoints, makes deliveries by hand, and tells publishers whom to catch up, what to send again and what to erase. What
 -- publishers and dispatchers have written it reads. Signing secrets it writes, sealed as they are, and never reads.
 grant select (id, organization_id, name, url, enabled, events, revision, consecutive_failures, failure_run, failed_at,
-    paused_until, disabled_reason, disabled_at, disabled_by, created_at, updated_at)
+    paused_until, failing_told, failing_told_at, disabled_reason, disabled_at, disabled_by, created_at, updated_at)
   on webhook_endpoint to herald_api;
 grant insert, update, delete on webhook_endpoint to herald_api;
 grant select, insert, update, delete on catch_up to herald_api;

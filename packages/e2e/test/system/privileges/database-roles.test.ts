@@ -288,3 +288,12 @@ test.each(REFUSED)("the role %s can't %s", async (role, _what, sql) => {
     await database.close();
   }
 });
+
+test("the role herald_api can read every column of an endpoint but its secret", async () => {
+  const unread = await db.database.prisma.$queryRaw`
+    select attname::text as "column"
+    from pg_attribute
+    where attrelid = 'webhook_endpoint'::regclass and attnum > 0 and not attisdropped
+      and not has_column_privilege(${own("herald_api")}, attrelid, attnum, 'select')`;
+  expect(unread).toEqual([{ column: "sealed_secret" }]);
+});
