@@ -5,6 +5,7 @@ const RIGHT = {
   DATABASE_URL: "postgresql://herald:do-not-show@127.0.0.1:1/herald",
   AMQP_URL: "amqp://herald:do-not-show@127.0.0.1:1",
   SECRET_KEYS: "k1:do-not-show",
+  SECRET_SEALING_KEY: "k1:public",
 };
 
 test("herald serve says at once what is wrong with the settings of each of its services, and shows no secret", async () => {

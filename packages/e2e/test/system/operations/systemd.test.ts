@@ -4,6 +4,7 @@ import { mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { readServeConfig } from "@herald/cli/serve/start-serve";
+import { newSealingKeys } from "@herald/common/security/sealing-keys";
 import { projectFolder } from "@herald/testkit/stack/folders";
 import { findOrInstall } from "@herald/testkit/stack/install-package";
 import { findProgram, runProgram } from "@herald/testkit/stack/programs";
@@ -63,7 +64,7 @@ test("the units' settings are settings of the services, and safe in production o
   const secrets = {
     DATABASE_URL: "postgres://herald_app:a-password@127.0.0.1:5432/herald",
     AMQP_URL: "amqp://herald:a-password@127.0.0.1:5672/herald",
-    SECRET_KEYS: `k1:${randomBytes(32).toString("base64")}`,
+    ...newSealingKeys("k1"),
     AUTH_JWT_SECRET: randomBytes(32).toString("base64"),
   };
   const { HERALD_ENV, ...config } = readServeConfig({ ...environment, ...secrets });
