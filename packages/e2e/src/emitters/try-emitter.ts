@@ -1,0 +1,197 @@
+import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
+import { judgeEvent } from "@herald/contracts";
+import { routingKey } from "@herald/emitter";
+import { startProxy } from "@herald/testkit/harness/broker-proxy";
+import { eventually } from "@herald/testkit/harness/eventually";
+import { type Channel, connect, type GetMessage, type Options } from "amqplib";
+import type { Programs } from "../receivers/languages.ts";
+import type { Tried } from "../receivers/tried.ts";
+import { withCopy } from "../receivers/with-copy.ts";
+import type { EmitterLanguage } from "./languages.ts";
+import { type RunningEmitter, startEmitter } from "./start-emitter.ts";
+
+/** Where it is kept which emitters ran: `pnpm emitters` writes it. */
+export const TRIED_EMITTERS = "docs/emitters.json";
+
+/** A broker for a trial, where no Herald has to be. */
+export interface TrialBroker {
+  /** Of a user who may do everything. */
+  url: string;
+  /** Of a user with the rights of an emitter. */
+  emitterUrl: string;
+}
+
+interface Trial extends TrialBroker {
+  channel: Channel;
+  start(settings: Record<string, string>): RunningEmitter;
+}
+
+/** Needs UTF-8 for its hash, and escapes in JSON. */
+const ORGANIZATION_ID = 'Größe & "Söhne"';
+const TRACEPARENT = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+const EMITTED = /^emitted [0-9a-f-]{36}$/;
+/** For what must succeed: long enough for a machine that is ten times slower. */
+const PATIENT = { TIMEOUT_SECONDS: "120" };
+
+/** Builds an emitter, and tries all that an emitter has to do. @throws where it does something wrong */
+export function tryEmitter(
+  { name, folder, build }: EmitterLanguage,
+  programs: Programs,
+  broker: TrialBroker,
+): Promise<Tried> {
+  return withCopy(folder, async (copy) => {
+    if (!build) throw new Error(`The library for ${name} can't be fetched here.`);
+    const built = await build(copy, programs);
+    const started: RunningEmitter[] = [];
+    const start: Trial["start"] = (settings) => {
+      // Java reads its environment in the locale's encoding.
+      const environment = { ORGANIZATION_ID, LC_ALL: "C.UTF-8", ...PATIENT, ...settings };
+      const emitter = startEmitter(built, copy, environment);
+      started.push(emitter);
+      return emitter;
+    };
+    const connection = await connect(broker.url);
+    try {
+      const trial = { ...broker, channel: await connection.createChannel(), start };
+      await publishesByTheContract(trial);
+      await tellsWhatNoQueueTook(trial);
+      await tellsWhatTheBrokerRefused(trial);
+      await tellsWhatWasNotConfirmed(trial);
+      await sendsAgainWhatWasNotConfirmed(trial);
+    } catch (error) {
+      throw new Error(`The emitter in ${name} fails: ${(error as Error).message}`, { cause: error });
+    } finally {
+      for (const emitter of started) await emitter.kill();
+      await connection.close();
+    }
+    return { name, version: built.version };
+  });
+}
+
+async function publishesByTheContract({ channel, emitterUrl, start }: Trial): Promise<void> {
+  await withExchange(channel, {}, async ({ namespace, queue }) => {
+    const emitter = start({ AMQP_URL: emitterUrl, NAMESPACE: namespace, TRACEPARENT });
+    const workItems = [randomUUID(), randomUUID(), randomUUID()];
+    const told: string[] = [];
+    for (const workItem of workItems) told.push(await emitter.emit(workItem));
+    assert.equal(await emitter.end(), 0, "It ends with 0 where all events were emitted.");
+    const messages = await take(channel, queue);
+    assert.equal(messages.length, workItems.length, `It told of ${told.join(", ")}.`);
+    for (const [index, message] of messages.entries()) {
+      const id = assertContract(message, workItems[index] as string);
+      assert.equal(told[index], `emitted ${id}`);
+    }
+  });
+}
+
+function assertContract({ content, fields, properties }: GetMessage, workItem: string): string {
+  const judgement = judgeEvent(content, { now: new Date(), windowMs: 3_600_000 });
+  if (judgement.kind !== "event") throw new Error(`Herald's verdict on its event is ${JSON.stringify(judgement)}.`);
+  const { id, occurredAtUtc, ...event } = judgement.event;
+  assert.deepEqual(event, {
+    organizationId: ORGANIZATION_ID,
+    type: "WorkItemCompleted",
+    entityType: "WorkItem",
+    entityId: workItem,
+    data: { changes: { Status: { oldValue: "InProgress", newValue: "Done" } } },
+  });
+  assert.match(occurredAtUtc, /\.\d{3}Z$/);
+  assert.equal(fields.routingKey, routingKey(judgement.event));
+  const { deliveryMode, contentType, messageId, type, headers } = properties;
+  assert.deepEqual(
+    { deliveryMode, contentType, messageId, type, traceparent: headers?.traceparent },
+    {
+      deliveryMode: 2,
+      contentType: "application/json",
+      messageId: id,
+      type: "WorkItemCompleted",
+      traceparent: TRACEPARENT,
+    },
+  );
+  return id;
+}
+
+async function tellsWhatNoQueueTook({ channel, emitterUrl, start }: Trial): Promise<void> {
+  await withExchange(channel, undefined, async ({ namespace }) => {
+    const emitter = start({ AMQP_URL: emitterUrl, NAMESPACE: namespace });
+    assert.match(await emitter.emit(randomUUID()), /^not emitted [0-9a-f-]{36}: no queue takes it/);
+    assert.equal(await emitter.end(), 1, "It ends with 1 where an event was not emitted.");
+  });
+}
+
+async function tellsWhatTheBrokerRefused({ channel, emitterUrl, start }: Trial): Promise<void> {
+  const full = { arguments: { "x-max-length": 1, "x-overflow": "reject-publish" } };
+  await withExchange(channel, full, async ({ namespace }) => {
+    const emitter = start({ AMQP_URL: emitterUrl, NAMESPACE: namespace });
+    assert.match(await emitter.emit(randomUUID()), EMITTED);
+    assert.match(await emitter.emit(randomUUID()), /^not emitted [0-9a-f-]{36}: the broker refused it/);
+  });
+}
+
+async function tellsWhatWasNotConfirmed({ channel, emitterUrl, start }: Trial): Promise<void> {
+  const proxy = await startProxy(() => emitterUrl);
+  try {
+    await withExchange(channel, {}, async ({ namespace }) => {
+      const emitter = start({ AMQP_URL: proxy.url, NAMESPACE: namespace, TIMEOUT_SECONDS: "10" });
+      assert.match(await emitter.emit(randomUUID()), EMITTED);
+      proxy.holdAnswers();
+      assert.match(await emitter.emit(randomUUID()), /^not emitted [0-9a-f-]{36}: the broker did not confirm it in time/);
+    });
+  } finally {
+    await proxy.close();
+  }
+}
+
+async function sendsAgainWhatWasNotConfirmed({ channel, emitterUrl, start }: Trial): Promise<void> {
+  const proxy = await startProxy(() => emitterUrl);
+  try {
+    await withExchange(channel, {}, async ({ namespace, queue }) => {
+      const emitter = start({ AMQP_URL: proxy.url, NAMESPACE: namespace });
+      assert.match(await emitter.emit(randomUUID()), EMITTED);
+      proxy.holdAnswers();
+      const arrived = eventually(async () => assert.equal((await channel.checkQueue(queue)).messageCount, 2));
+      const cut = arrived.then(() => {
+        proxy.cut();
+        proxy.release();
+      });
+      const [told] = await Promise.all([emitter.emit(randomUUID()), cut]);
+      assert.match(told, EMITTED);
+      const bodies = (await take(channel, queue)).map(({ content }) => content.toString());
+      assert.deepEqual(bodies.slice(1), [bodies[1], bodies[1]], "The same event comes again, with its id and time.");
+    });
+  } finally {
+    await proxy.close();
+  }
+}
+
+/** Gives a trial an exchange of events, and a queue of them where there are options for one. */
+async function withExchange(
+  channel: Channel,
+  options: Options.AssertQueue | undefined,
+  work: (names: { namespace: string; queue: string }) => Promise<void>,
+): Promise<void> {
+  const namespace = `emit-${randomUUID()}`;
+  const [exchange, queue] = [`${namespace}.events`, `${namespace}.queue`];
+  await channel.assertExchange(exchange, "topic", { durable: true });
+  try {
+    if (options !== undefined) {
+      await channel.assertQueue(queue, { durable: true, ...options });
+      await channel.bindQueue(queue, exchange, "#");
+    }
+    await work({ namespace, queue });
+  } finally {
+    await channel.deleteQueue(queue);
+    await channel.deleteExchange(exchange);
+  }
+}
+
+/** Takes what a queue holds, in its order. */
+async function take(channel: Channel, queue: string): Promise<GetMessage[]> {
+  const messages: GetMessage[] = [];
+  for (;;) {
+    const message = await channel.get(queue, { noAck: true });
+    if (message === false) return messages;
+    messages.push(message);
+  }
+}
