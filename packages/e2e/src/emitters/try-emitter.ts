@@ -52,8 +52,12 @@ export function tryEmitter(
       return emitter;
     };
     const connection = await connect(broker.url);
+    // What fails is told by the calls; without a listener an error would end the process.
+    connection.on("error", () => undefined);
     try {
-      const trial = { ...broker, channel: await connection.createChannel(), start };
+      const channel = await connection.createChannel();
+      channel.on("error", () => undefined);
+      const trial = { ...broker, channel, start };
       await publishesByTheContract(trial);
       await tellsWhatNoQueueTook(trial);
       await tellsWhatTheBrokerRefused(trial);
