@@ -17,6 +17,7 @@ import java.util.HexFormat;
 import java.util.Map;
 import java.util.UUID;
 import java.util.concurrent.TimeoutException;
+import javax.net.ssl.SSLContext;
 
 /** Emits WorkItemCompleted for each work item whose id, a UUID, is a line of the standard input. Java 17 and later. */
 public class Emit {
@@ -67,6 +68,11 @@ public class Emit {
         private volatile boolean returned;
 
         Emitter(String url) throws Exception {
+            if (url.startsWith("amqps:")) {
+                // Else the library trusts every certificate.
+                factory.useSslProtocol(SSLContext.getDefault());
+                factory.enableHostnameVerification();
+            }
             factory.setUri(url);
             factory.setRequestedHeartbeat(10);
             // Else the library opens connections by itself, and knows nothing of events that were not confirmed.

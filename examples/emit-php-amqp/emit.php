@@ -93,14 +93,17 @@ class Emitter
     private function open(float $timeoutSeconds): void
     {
         $url = parse_url($this->url);
+        $secure = $url["scheme"] === "amqps";
         $this->connection = new AMQPConnection([
             "host" => $url["host"],
-            "port" => $url["port"] ?? 5672,
+            "port" => $url["port"] ?? ($secure ? 5671 : 5672),
             "vhost" => rawurldecode(substr($url["path"] ?? "", 1)) ?: "/",
             "login" => rawurldecode($url["user"] ?? "guest"),
             "password" => rawurldecode($url["pass"] ?? "guest"),
             "connect_timeout" => $timeoutSeconds,
             "rpc_timeout" => $timeoutSeconds,
+            // The authorities by which it checks the broker's certificate; with them it speaks TLS.
+            "cacert" => $secure ? (getenv("AMQP_CA_FILE") ?: "/etc/ssl/certs/ca-certificates.crt") : null,
         ]);
         $this->connection->connect();
         $this->channel = new AMQPChannel($this->connection);

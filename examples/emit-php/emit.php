@@ -103,10 +103,12 @@ class Emitter
     private function open(): void
     {
         $url = parse_url($this->url);
+        $secure = $url["scheme"] === "amqps";
         $config = new AMQPConnectionConfig();
         $config->setIsLazy(false);
         $config->setHost($url["host"]);
-        $config->setPort($url["port"] ?? 5672);
+        $config->setPort($url["port"] ?? ($secure ? 5671 : 5672));
+        $config->setIsSecure($secure);
         $config->setVhost(rawurldecode(substr($url["path"] ?? "", 1)) ?: "/");
         $config->setUser(rawurldecode($url["user"] ?? "guest"));
         $config->setPassword(rawurldecode($url["pass"] ?? "guest"));
