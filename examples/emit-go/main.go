@@ -50,7 +50,7 @@ func newUUID() string {
 	return fmt.Sprintf("%x-%x-%x-%x-%x", id[:4], id[4:6], id[6:8], id[8:10], id[10:])
 }
 
-// routingKey: the first digit chooses one of sixteen queues, so that an organization's flood does not hold up the others.
+// routingKey has a digit that chooses one of sixteen queues, so that an organization's flood does not hold up the others.
 func routingKey(event event) string {
 	digits := fmt.Sprintf("%x", sha256.Sum256([]byte(event.OrganizationID)))
 	return fmt.Sprintf("%s.%c.%c", event.Type, digits[0], digits[1])
@@ -103,8 +103,9 @@ func (e *emitter) publish(ctx context.Context, event event, traceparent string) 
 	if traceparent != "" {
 		message.Headers["traceparent"] = traceparent
 	}
+	key := routingKey(event)
 	const mandatory, immediate = true, false
-	confirm, err := e.channel.PublishWithDeferredConfirmWithContext(ctx, e.exchange, routingKey(event), mandatory, immediate, message)
+	confirm, err := e.channel.PublishWithDeferredConfirmWithContext(ctx, e.exchange, key, mandatory, immediate, message)
 	if err != nil {
 		return err
 	}
@@ -172,7 +173,8 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	e := &emitter{url: setting("AMQP_URL", "amqp://localhost"), exchange: setting("NAMESPACE", "herald") + ".events", timeout: timeout}
+	exchange := setting("NAMESPACE", "herald") + ".events"
+	e := &emitter{url: setting("AMQP_URL", "amqp://localhost"), exchange: exchange, timeout: timeout}
 	exitCode := 0
 	for lines := bufio.NewScanner(os.Stdin); lines.Scan(); {
 		changes := map[string]any{"Status": map[string]string{"oldValue": "InProgress", "newValue": "Done"}}

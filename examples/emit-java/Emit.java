@@ -43,7 +43,7 @@ public class Emit {
             return new Event(organizationId, id, type, UTC.format(Instant.now()), entityType, entityId, data);
         }
 
-        /** The first digit chooses one of sixteen queues, so that an organization's flood does not hold up the others. */
+        /** The first digit chooses one of sixteen queues: an organization's flood does not hold up the others. */
         String routingKey() throws GeneralSecurityException {
             MessageDigest sha256 = MessageDigest.getInstance("SHA-256");
             byte[] hash = sha256.digest(organizationId.getBytes(StandardCharsets.UTF_8));

@@ -26,7 +26,8 @@ const programs: Programs = {
 await runCommand(HELP, async () => {
   const folder = mkdtempSync(join(tmpdir(), "herald-emitters-"));
   const pidFolder = join(folder, "pids");
-  const broker = await startRabbitmq({ folder: join(folder, "rabbitmq"), pidFolder, management: true, disposable: true });
+  const data = join(folder, "rabbitmq");
+  const broker = await startRabbitmq({ folder: data, pidFolder, management: true, disposable: true });
   try {
     const user = await makeEmitterUser(broker.url, broker.managementUrl);
     const tried: Tried[] = [];

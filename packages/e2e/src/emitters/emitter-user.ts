@@ -40,6 +40,7 @@ async function call(managementUrl: string, method: string, path: string, body?: 
     },
     ...(body && { body: JSON.stringify(body) }),
   });
-  if (!response.ok) throw new Error(`RabbitMQ answered ${response.status} to ${method} ${path}: ${await response.text()}`);
+  const what = `${method} ${path}`;
+  if (!response.ok) throw new Error(`RabbitMQ answered ${response.status} to ${what}: ${await response.text()}`);
   await response.body?.cancel();
 }

@@ -21,7 +21,10 @@ export interface EmitterLanguage {
   library: string;
   /** What a developer types in the folder, the first time. */
   commands: string;
-  /** Fetches the library into a copy of the folder, and compiles; absent where the library can't be fetched here, so that it is not tried. */
+  /**
+   * Fetches the library into a copy of the folder, and compiles. Absent where the library can't be fetched here, so that it is
+   * not tried.
+   */
   build?: (copy: string, programs: Programs) => Promise<StartableEmitter & { version: string }>;
 }
 

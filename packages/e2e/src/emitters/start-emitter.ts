@@ -4,7 +4,7 @@ import type { StartableEmitter } from "./languages.ts";
 
 /** An emitter of the examples that runs. */
 export interface RunningEmitter {
-  /** Has it emit that a work item was completed. Resolves with what it says of it: `emitted ID`, or why not. One at a time. */
+  /** Has it emit that a work item was completed. Resolves with what it says of it. One at a time. */
   emit(workItemId: string): Promise<string>;
   /** Ends its input. Resolves with its exit code. */
   end(): Promise<number | null>;
