@@ -1,0 +1,44 @@
+import { eventFor, eventJson, newEvent } from "@herald/emitter";
+import express, { type Router } from "express";
+import type { PrismaClient } from "./generated/client.js";
+
+/** The product's own API: it knows nothing of webhooks. */
+export function workItems(prisma: PrismaClient, organizationId: string, changed: () => void): Router {
+  const router = express.Router();
+
+  router.post("/work-items", async (request, response) => {
+    const { title } = (request.body ?? {}) as { title?: unknown };
+    if (typeof title !== "string") return void response.status(400).json({ error: "A work item has a title." });
+    response.status(201).json(await prisma.workItem.create({ data: { title } }));
+  });
+
+  router.post("/work-items/:id/complete", async (request, response) => {
+    const completed = await complete(prisma, organizationId, request.params.id);
+    if (!completed) return void response.status(409).json({ error: "It is done already, or there is none." });
+    changed();
+    response.json({ status: "Done" });
+  });
+
+  router.get("/work-items/:id/invoices", async (request, response) => {
+    response.json(await prisma.invoice.findMany({ where: { workItemId: request.params.id } }));
+  });
+
+  return router;
+}
+
+/** Changes the status and writes the event down, both or neither. Returns whether this call completed the work item. */
+async function complete(prisma: PrismaClient, organizationId: string, id: string): Promise<boolean> {
+  return await prisma.$transaction(async (tx) => {
+    const before = await tx.workItem.findUnique({ where: { id } });
+    if (before === null) return false;
+    const type = eventFor({ entity: "WorkItem", change: "status", from: before.status, to: "Done" });
+    if (type === null) return false;
+    // Of two requests at once, one finds the status that both have read.
+    const { count } = await tx.workItem.updateMany({ where: { id, status: before.status }, data: { status: "Done" } });
+    if (count === 0) return false;
+    const changes = { Status: { oldValue: before.status, newValue: "Done" } };
+    const event = newEvent({ organizationId, type, entityType: "WorkItem", entityId: id, data: { changes } });
+    await tx.$executeRaw`insert into herald_outbox (event) values (${eventJson(event)})`;
+    return true;
+  });
+}
