@@ -106,6 +106,7 @@ test(
     expect(invoices).toMatchObject([{ workItemId: workItem.id }]);
 
     // Sent once more by hand, it is the event that billing has.
+    clock.set(new Date());
     const { rows } = (await pool?.query("select event from herald_outbox")) ?? { rows: [] };
     expect(rows).toHaveLength(1);
     const { organizationId: _, ...payload } = JSON.parse(rows[0].event);
