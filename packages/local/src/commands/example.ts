@@ -27,7 +27,7 @@ async function run(stop: StopRequest): Promise<number> {
     const example = await startExample(folder, localFolder(), () => {});
     try {
       await Promise.race([showEffect(example.url, console.log), stop.asked]);
-      console.log(`\nThe product: ${example.url}   What else to try: examples/express-prisma/README.md. ctrl-C ends it.`);
+      console.log(`\nThe product is at ${example.url}: examples/express-prisma/README.md says what to try. ctrl-C ends all.`);
       const end = await Promise.race([stop.asked, herald.broken]);
       if (end instanceof Error) throw end;
       return 0;
