@@ -7,7 +7,7 @@ import { becomeOnlyOne } from "../start/only-one.ts";
 import { progressOn } from "../start/progress.ts";
 import { startHerald } from "../start/start.ts";
 
-const HELP = `Starts Herald, and with it examples/express-prisma: completes a work item, and shows what a webhook makes of it.
+const HELP = `Starts Herald, and examples/express-prisma beside it. Completes a work item, and shows what a webhook makes of it.
 
   pnpm example
 
@@ -24,10 +24,10 @@ async function run(stop: StopRequest): Promise<number> {
   const folder = await progress.step("Example", buildApp);
   const herald = await startHerald({ progress, print: () => {}, signal: stop.signal });
   try {
-    const example = await startExample(folder, localFolder(), () => {});
+    const example = await startExample(folder, localFolder());
     try {
       await Promise.race([showEffect(example.url, console.log), stop.asked]);
-      console.log(`\nThe product is at ${example.url}: examples/express-prisma/README.md says what to try. ctrl-C ends all.`);
+      console.log(`\nThe product is at ${example.url}. More is in examples/express-prisma/README.md. ctrl-C ends it.`);
       const end = await Promise.race([stop.asked, herald.broken]);
       if (end instanceof Error) throw end;
       return 0;

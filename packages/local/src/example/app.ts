@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from "node:child_process";
+import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdirSync, rmSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
@@ -41,18 +41,13 @@ export async function buildApp(): Promise<string> {
   return folder;
 }
 
-/** Starts the example, and waits until it listens. What it prints goes to `print`. */
-export async function startApp(
-  folder: string,
-  settings: AppSettings,
-  print: (line: string) => void,
-): Promise<{ stop(): Promise<void> }> {
+/** Starts the example, and waits until it listens. What goes wrong in it goes to this process's standard error. */
+export async function startApp(folder: string, settings: AppSettings): Promise<{ stop(): Promise<void> }> {
   const env = { ...process.env, ...settings };
   const child = spawn(process.execPath, ["dist/main.js"], { cwd: folder, env, stdio: ["ignore", "pipe", "inherit"] });
   const closed = once(child, "close");
   const ready = new Promise<void>((resolve) => {
     createInterface({ input: child.stdout }).on("line", (line) => {
-      print(line);
       if (line === "Ready.") resolve();
     });
   });
@@ -60,10 +55,10 @@ export async function startApp(
     throw new Error(`The example ended with ${child.exitCode} before it was ready.`);
   });
   await Promise.race([ready, ended]);
-  return { stop: () => stop(child, closed) };
-}
-
-async function stop(child: ChildProcess, closed: Promise<unknown>): Promise<void> {
-  child.kill("SIGTERM");
-  await closed;
+  return {
+    stop: async () => {
+      child.kill("SIGTERM");
+      await closed;
+    },
+  };
 }

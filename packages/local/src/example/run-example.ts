@@ -22,30 +22,22 @@ export interface RunningExample {
  *
  * @param folder where it was built
  */
-export async function startExample(
-  folder: string,
-  local: string,
-  print: (line: string) => void,
-): Promise<RunningExample> {
+export async function startExample(folder: string, local: string): Promise<RunningExample> {
   const info = readRunFile(local);
   await dropDatabase(info.databaseUrl, DATABASE);
   const databaseUrl = await cloneDatabase(info.databaseUrl, "template0", DATABASE);
   const [port, webhookPort] = [await freePort(3000), await freePort(8444)];
   const secret = await makeEndpoint(info, ENDPOINT, `https://127.0.0.1:${webhookPort}/webhooks`);
-  const app = await startApp(
-    folder,
-    {
-      DATABASE_URL: databaseUrl,
-      AMQP_URL: info.amqpUrl,
-      NAMESPACE: brokerNamespace(local),
-      ORGANIZATION_ID: info.organizationId,
-      PORT: String(port),
-      WEBHOOK_PORT: String(webhookPort),
-      WEBHOOK_SECRET: secret,
-      ...(await writeCertificate(local)),
-    },
-    print,
-  );
+  const app = await startApp(folder, {
+    DATABASE_URL: databaseUrl,
+    AMQP_URL: info.amqpUrl,
+    NAMESPACE: brokerNamespace(local),
+    ORGANIZATION_ID: info.organizationId,
+    PORT: String(port),
+    WEBHOOK_PORT: String(webhookPort),
+    WEBHOOK_SECRET: secret,
+    ...(await writeCertificate(local)),
+  });
   return { url: `http://127.0.0.1:${port}`, stop: app.stop };
 }
 

@@ -16,7 +16,7 @@ export async function packPackages(folder: string): Promise<string[]> {
   mkdirSync(folder, { recursive: true });
   const lock = join(localFolder(), "pack.json");
   // Packing compiles into the packages' folders, and two test files may want it at once.
-  await eventually(() => lockOnce(lock), { timeoutMs: BUILD_TIMEOUT_MS });
+  await eventually(() => lockOnce(lock), { timeoutMs: BUILD_TIMEOUT_MS, intervalMs: 500 });
   try {
     for (const name of PACKAGES) {
       const args = ["-y", "pnpm@12", "pack", "--pack-destination", folder];
