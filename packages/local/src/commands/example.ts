@@ -7,7 +7,7 @@ import { becomeOnlyOne } from "../start/only-one.ts";
 import { progressOn } from "../start/progress.ts";
 import { startHerald } from "../start/start.ts";
 
-const HELP = `Starts Herald, and examples/express-prisma beside it. Completes a work item, and shows what a webhook makes of it.
+const HELP = `Starts Herald, and examples/express-prisma beside it. Completes a work item, and shows what comes of it.
 
   pnpm example
 
