@@ -162,8 +162,8 @@ async function sendsAgainWhatWasNotConfirmed({ channel, emitterUrl, start }: Tri
       });
       const [told] = await Promise.all([emitter.emit(randomUUID()), cut]);
       assert.match(told, EMITTED);
-      const bodies = (await take(channel, queue)).map(({ content }) => content.toString());
-      assert.deepEqual(bodies.slice(1), [bodies[1], bodies[1]], "The same event comes again, with its id and time.");
+      const [, second, ...again] = (await take(channel, queue)).map(({ content }) => content.toString());
+      assert.deepEqual(new Set(again), new Set([second]), "The same event comes again, with its id and time.");
     });
   } finally {
     await proxy.close();
