@@ -8,13 +8,14 @@ require __DIR__ . "/vendor/autoload.php";
 
 use PhpAmqpLib\Channel\AMQPChannel;
 use PhpAmqpLib\Connection\AbstractConnection;
-use PhpAmqpLib\Connection\AMQPConnectionConfig;
-use PhpAmqpLib\Connection\AMQPConnectionFactory;
+use PhpAmqpLib\Connection\AMQPSSLConnection;
+use PhpAmqpLib\Connection\AMQPStreamConnection;
 use PhpAmqpLib\Exception\AMQPExceptionInterface;
 use PhpAmqpLib\Message\AMQPMessage;
 use PhpAmqpLib\Wire\AMQPTable;
 
 const PAUSE_MICROSECONDS = 500_000;
+const ANSWER_SECONDS = 3.0;
 
 /** Emitting the same event again, with its id and time, is safe. */
 class NotEmitted extends Exception
@@ -104,15 +105,18 @@ class Emitter
     {
         $url = parse_url($this->url);
         $secure = $url["scheme"] === "amqps";
-        $config = new AMQPConnectionConfig();
-        $config->setIsLazy(false);
-        $config->setHost($url["host"]);
-        $config->setPort($url["port"] ?? ($secure ? 5671 : 5672));
-        $config->setIsSecure($secure);
-        $config->setVhost(rawurldecode(substr($url["path"] ?? "", 1)) ?: "/");
-        $config->setUser(rawurldecode($url["user"] ?? "guest"));
-        $config->setPassword(rawurldecode($url["pass"] ?? "guest"));
-        $this->connection = AMQPConnectionFactory::create($config);
+        $account = [
+            $url["host"],
+            $url["port"] ?? ($secure ? 5671 : 5672),
+            rawurldecode($url["user"] ?? "guest"),
+            rawurldecode($url["pass"] ?? "guest"),
+            rawurldecode(substr($url["path"] ?? "", 1)) ?: "/",
+        ];
+        // Else the library waits without end for a broker that does not answer, also when it closes the connection.
+        $timeouts = ["read_write_timeout" => ANSWER_SECONDS, "channel_rpc_timeout" => ANSWER_SECONDS];
+        $this->connection = $secure
+            ? new AMQPSSLConnection(...$account, ssl_options: ["verify_peer" => true], options: $timeouts)
+            : new AMQPStreamConnection(...$account, ...$timeouts);
         $this->channel = $this->connection->channel();
         $this->channel->confirm_select();
         $this->channel->set_return_listener(function (): void {

@@ -2,7 +2,7 @@ import { outboxTable } from "@herald/emitter/outbox";
 import { receivedEventTable } from "@herald/receiver";
 import { PrismaPg } from "@prisma/adapter-pg";
 import pg from "pg";
-import { PrismaClient } from "./generated/client.js";
+import { PrismaClient } from "./generated/client.ts";
 
 // In place of migrations, so that the example needs nothing but an empty database.
 const TABLES = [

@@ -5,9 +5,9 @@ import { createServer as createHttpsServer } from "node:https";
 import { createEmitter } from "@herald/emitter";
 import { startRelay } from "@herald/emitter/outbox";
 import express from "express";
-import { billing } from "./billing.js";
-import { openDatabase } from "./database.js";
-import { workItems } from "./work-items.js";
+import { billing } from "./billing.ts";
+import { openDatabase } from "./database.ts";
+import { workItems } from "./work-items.ts";
 
 function setting(name: string): string {
   const value = process.env[name];

@@ -1,6 +1,6 @@
 import { eventFor, eventJson, newEvent } from "@herald/emitter";
 import express, { type Router } from "express";
-import type { PrismaClient } from "./generated/client.js";
+import type { PrismaClient } from "./generated/client.ts";
 
 /** The product's own API: it knows nothing of webhooks. */
 export function workItems(prisma: PrismaClient, organizationId: string, changed: () => void): Router {

@@ -7,7 +7,7 @@ import { startRabbitmq } from "@herald/testkit/stack/rabbitmq";
 import { findOrInstallGo, findOrInstallLanguage, findOrInstallMono } from "@herald/testkit/stack/test-programs";
 import { makeEmitterUser } from "../emitters/emitter-user.ts";
 import { EMITTERS } from "../emitters/languages.ts";
-import { TRIED_EMITTERS, tryEmitter } from "../emitters/try-emitter.ts";
+import { TRIED_EMITTERS, tryEmitter, withEmitter } from "../emitters/try-emitter.ts";
 import type { Programs } from "../receivers/languages.ts";
 import type { Tried } from "../receivers/tried.ts";
 
@@ -33,9 +33,11 @@ await runCommand(HELP, async () => {
     const tried: Tried[] = [];
     for (const language of EMITTERS) {
       if (!language.build) continue;
-      const { name, version } = await tryEmitter(language, programs, { url: broker.url, emitterUrl: user.url });
-      console.log(`${name}: ${version}`);
-      tried.push({ name, version });
+      await withEmitter(language, programs, async (built) => {
+        await tryEmitter(built, { url: broker.url, emitterUrl: user.url });
+        console.log(`${language.name}: ${built.tried.version}`);
+        tried.push(built.tried);
+      });
     }
     await user.remove();
     writeFileSync(join(projectFolder(), TRIED_EMITTERS), `${JSON.stringify(tried, null, 2)}\n`);

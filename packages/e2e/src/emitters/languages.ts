@@ -1,4 +1,5 @@
-import { join } from "node:path";
+import { mkdirSync, realpathSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { goVersion, javaVersion, type Programs } from "../receivers/languages.ts";
 import { output } from "../receivers/output.ts";
 
@@ -26,6 +27,8 @@ export interface EmitterLanguage {
    * not tried.
    */
   build?: (copy: string, programs: Programs) => Promise<StartableEmitter & { version: string }>;
+  /** The environment in which it trusts the authority of a file. Absent where that is OpenSSL's SSL_CERT_FILE. */
+  trusting?: (authorityFile: string, copy: string, programs: Programs) => Promise<Record<string, string>>;
 }
 
 const WORK_ITEM = "b7a3c1de-14a8-4e58-9a4e-3e6f0a4c2f10";
@@ -62,6 +65,13 @@ export const EMITTERS: readonly EmitterLanguage[] = [
       await output(compiler, ["-cp", "lib/*", "-d", "classes", "Emit.java"], copy);
       return { command: ["java", "-cp", "lib/*:classes", "Emit"], version: await javaVersion(compiler, copy) };
     },
+    trusting: async (file, copy, programs) => {
+      const keytool = join(dirname(realpathSync(await programs.language("javac"))), "keytool");
+      const store = ["-keystore", "authorities", "-storepass", "changeit"];
+      await output(keytool, ["-importcert", "-noprompt", "-file", file, ...store], copy);
+      const trust = `-Djavax.net.ssl.trustStore=${join(copy, "authorities")}`;
+      return { JAVA_TOOL_OPTIONS: `${trust} -Djavax.net.ssl.trustStorePassword=changeit` };
+    },
   },
   {
     name: "Go",
@@ -89,20 +99,15 @@ export const EMITTERS: readonly EmitterLanguage[] = [
     folder: "emit-php",
     file: "emit.php",
     fence: "php",
-    library: "php-amqplib 3.7.3",
+    library: "php-amqplib 3.5.3",
     commands: `composer install\necho ${WORK_ITEM} | php emit.php`,
-  },
-  {
-    name: "PHP with the extension amqp",
-    folder: "emit-php-amqp",
-    file: "emit.php",
-    fence: "php",
-    library: "amqp, Debian's php-amqp",
-    commands: `apt-get install php-cli php-amqp\necho ${WORK_ITEM} | php emit.php`,
     build: async (copy, programs) => {
-      const php = await programs.language("php-amqp");
-      const version = await output(php, ["-r", 'echo PHP_VERSION, ", amqp ", phpversion("amqp");'], copy);
-      return { command: [php, "emit.php"], version: `PHP ${version}` };
+      const php = await programs.language("php-amqplib");
+      // Debian's package of the library, where Composer would put it.
+      mkdirSync(join(copy, "vendor"));
+      writeFileSync(join(copy, "vendor", "autoload.php"), '<?php require "PhpAmqpLib/autoload.php";\n');
+      const print = 'require "vendor/autoload.php"; echo PHP_VERSION, ", php-amqplib ", PhpAmqpLib\\Package::VERSION;';
+      return { command: [php, "emit.php"], version: `PHP ${await output(php, ["-r", print], copy)}` };
     },
   },
 ];

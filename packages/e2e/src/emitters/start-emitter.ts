@@ -14,11 +14,10 @@ export interface RunningEmitter {
 
 /** Starts an emitter, with settings in its environment. */
 export function startEmitter(
-  { command: [program, ...args], env }: StartableEmitter,
-  cwd: string,
+  { command: [program, ...args], env, folder }: StartableEmitter & { folder: string },
   settings: Record<string, string>,
 ): RunningEmitter {
-  const child = spawn(program, args, { cwd, env: { ...process.env, ...env, ...settings } });
+  const child = spawn(program, args, { cwd: folder, env: { ...process.env, ...env, ...settings } });
   let waiting: { resolve(line: string): void; reject(error: Error): void } | undefined;
   let errors = "";
   let failure: Error | undefined;

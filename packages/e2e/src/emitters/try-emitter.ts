@@ -1,15 +1,19 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { judgeEvent } from "@herald/contracts";
 import { routingKey } from "@herald/emitter";
+import { makeAuthority } from "@herald/testkit/certificates/authority";
 import { startProxy } from "@herald/testkit/harness/broker-proxy";
 import { eventually } from "@herald/testkit/harness/eventually";
 import { type Channel, connect, type GetMessage, type Options } from "amqplib";
 import type { Programs } from "../receivers/languages.ts";
 import type { Tried } from "../receivers/tried.ts";
 import { withCopy } from "../receivers/with-copy.ts";
-import type { EmitterLanguage } from "./languages.ts";
+import type { EmitterLanguage, StartableEmitter } from "./languages.ts";
 import { type RunningEmitter, startEmitter } from "./start-emitter.ts";
+import { startTlsFront } from "./tls-front.ts";
 
 /** Where it is kept which emitters ran: `pnpm emitters` writes it. */
 export const TRIED_EMITTERS = "docs/emitters.json";
@@ -22,7 +26,16 @@ export interface TrialBroker {
   emitterUrl: string;
 }
 
+/** An emitter in a copy of its folder, ready to be started. */
+export interface BuiltEmitter extends StartableEmitter {
+  folder: string;
+  /** The environment in which it trusts the authority of a file as well. */
+  trusting(authorityFile: string): Promise<Record<string, string>>;
+  tried: Tried;
+}
+
 interface Trial extends TrialBroker {
+  built: BuiltEmitter;
   channel: Channel;
   start(settings: Record<string, string>): RunningEmitter;
 }
@@ -34,43 +47,53 @@ const EMITTED = /^emitted [0-9a-f-]{36}$/;
 /** For what must succeed: long enough for a machine that is ten times slower. */
 const PATIENT = { TIMEOUT_SECONDS: "120" };
 
-/** Builds an emitter, and tries all that an emitter has to do. @throws where it does something wrong */
-export function tryEmitter(
-  { name, folder, build }: EmitterLanguage,
+/** Builds an emitter in a copy of its folder, which is there until the work is done. */
+export function withEmitter<Result>(
+  { name, folder, build, trusting }: EmitterLanguage,
   programs: Programs,
-  broker: TrialBroker,
-): Promise<Tried> {
+  work: (built: BuiltEmitter) => Promise<Result>,
+): Promise<Result> {
   return withCopy(folder, async (copy) => {
     if (!build) throw new Error(`The library for ${name} can't be fetched here.`);
-    const built = await build(copy, programs);
-    const started: RunningEmitter[] = [];
-    const start: Trial["start"] = (settings) => {
-      // Java reads its environment in the locale's encoding.
-      const environment = { ORGANIZATION_ID, LC_ALL: "C.UTF-8", ...PATIENT, ...settings };
-      const emitter = startEmitter(built, copy, environment);
-      started.push(emitter);
-      return emitter;
-    };
-    const connection = await connect(broker.url);
-    // What fails is told by the calls; without a listener an error would end the process.
-    connection.on("error", () => undefined);
-    try {
-      const channel = await connection.createChannel();
-      channel.on("error", () => undefined);
-      const trial = { ...broker, channel, start };
-      await publishesByTheContract(trial);
-      await tellsWhatNoQueueTook(trial);
-      await tellsWhatTheBrokerRefused(trial);
-      await tellsWhatWasNotConfirmed(trial);
-      await sendsAgainWhatWasNotConfirmed(trial);
-    } catch (error) {
-      throw new Error(`The emitter in ${name} fails: ${(error as Error).message}`, { cause: error });
-    } finally {
-      for (const emitter of started) await emitter.kill();
-      await connection.close();
-    }
-    return { name, version: built.version };
+    const { version, ...startable } = await build(copy, programs);
+    return await work({
+      ...startable,
+      folder: copy,
+      trusting: async (file) => (await trusting?.(file, copy, programs)) ?? { SSL_CERT_FILE: file },
+      tried: { name, version },
+    });
   });
+}
+
+/** Tries all that an emitter has to do. @throws where it does something wrong */
+export async function tryEmitter(built: BuiltEmitter, broker: TrialBroker): Promise<void> {
+  const started: RunningEmitter[] = [];
+  const start: Trial["start"] = (settings) => {
+    // Java reads its environment in the locale's encoding.
+    const environment = { ORGANIZATION_ID, LC_ALL: "C.UTF-8", ...PATIENT, ...settings };
+    const emitter = startEmitter(built, environment);
+    started.push(emitter);
+    return emitter;
+  };
+  const connection = await connect(broker.url);
+  // What fails is told by the calls; without a listener an error would end the process.
+  connection.on("error", () => undefined);
+  try {
+    const channel = await connection.createChannel();
+    channel.on("error", () => undefined);
+    const trial = { ...broker, built, channel, start };
+    await publishesByTheContract(trial);
+    await tellsWhatNoQueueTook(trial);
+    await tellsWhatTheBrokerRefused(trial);
+    await tellsWhatWasNotConfirmed(trial);
+    await sendsAgainWhatWasNotConfirmed(trial);
+    await checksTheCertificate(trial);
+  } catch (error) {
+    throw new Error(`The emitter in ${built.tried.name} fails: ${(error as Error).message}`, { cause: error });
+  } finally {
+    for (const emitter of started) await emitter.kill();
+    await connection.close();
+  }
 }
 
 async function publishesByTheContract({ channel, emitterUrl, start }: Trial): Promise<void> {
@@ -137,8 +160,9 @@ async function tellsWhatWasNotConfirmed({ channel, emitterUrl, start }: Trial): 
   const proxy = await startProxy(() => emitterUrl);
   try {
     await withExchange(channel, {}, async ({ namespace }) => {
-      const emitter = start({ AMQP_URL: proxy.url, NAMESPACE: namespace, TIMEOUT_SECONDS: "10" });
-      assert.match(await emitter.emit(randomUUID()), EMITTED);
+      const emitter = start({ AMQP_URL: proxy.url, NAMESPACE: namespace, TIMEOUT_SECONDS: "3" });
+      // On a slow machine the first ones may take longer than that.
+      await eventually(async () => assert.match(await emitter.emit(randomUUID()), EMITTED));
       proxy.holdAnswers();
       const told = await emitter.emit(randomUUID());
       assert.match(told, /^not emitted [0-9a-f-]{36}: the broker did not confirm it in time/);
@@ -167,6 +191,28 @@ async function sendsAgainWhatWasNotConfirmed({ channel, emitterUrl, start }: Tri
     });
   } finally {
     await proxy.close();
+  }
+}
+
+async function checksTheCertificate({ channel, emitterUrl, start, built }: Trial): Promise<void> {
+  const authority = await makeAuthority("The company's own");
+  const authorityFile = join(built.folder, "authority.pem");
+  writeFileSync(authorityFile, authority.cert);
+  const front = await startTlsFront(emitterUrl, await authority.issue({ names: ["localhost"] }));
+  const other = await startTlsFront(emitterUrl, await authority.issue({ names: ["broker.invalid"] }));
+  try {
+    await withExchange(channel, {}, async ({ namespace }) => {
+      const settings = { AMQP_URL: front.url, NAMESPACE: namespace };
+      const trust = await built.trusting(authorityFile);
+      assert.match(await start({ ...settings, ...trust }).emit(randomUUID()), EMITTED);
+      for (const wrong of [settings, { ...settings, ...trust, AMQP_URL: other.url }]) {
+        const told = await start({ ...wrong, TIMEOUT_SECONDS: "1" }).emit(randomUUID());
+        assert.match(told, /^not emitted/, "It checks the broker's certificate.");
+      }
+    });
+  } finally {
+    await front.close();
+    await other.close();
   }
 }
 

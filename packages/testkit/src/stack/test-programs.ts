@@ -25,7 +25,8 @@ const LANGUAGES = {
   javac: { title: "Java", apt: "default-jdk-headless", brew: ["openjdk"] },
   mvn: { title: "Maven", apt: "maven", brew: ["maven"] },
   php: { title: "PHP", apt: "php-cli", brew: ["php"] },
-  "php-amqp": { title: "PHP with its extension amqp", apt: "php-cli php-amqp", brew: ["php"] },
+  // Homebrew has no package of the library: add it to the include path of PHP there.
+  "php-amqplib": { title: "PHP with php-amqplib", apt: "php-cli php-amqplib", brew: ["php"] },
   python3: { title: "Python 3", apt: "python3 python3-pip", brew: ["python"] },
   ruby: { title: "Ruby", apt: "ruby ruby-webrick", brew: ["ruby"] },
 } satisfies Record<string, Installable>;
@@ -38,15 +39,15 @@ export const LANGUAGE_PROGRAMS = Object.keys(LANGUAGES) as LanguageProgram[];
 export function findOrInstallLanguage(name: LanguageProgram): Promise<string> {
   const language = LANGUAGES[name];
   const folders = [join(homedir(), ".cargo", "bin")];
-  const find = name === "php-amqp" ? findPhpWithAmqp : () => findProgram(name, folders);
+  const find = name === "php-amqplib" ? findPhpWithAmqplib : () => findProgram(name, folders);
   return findOrInstall<string>(language, `Tests of examples in ${language.title}`, find);
 }
 
-/** PHP, where it loads its extension for RabbitMQ. */
-async function findPhpWithAmqp(): Promise<string | undefined> {
+/** PHP, where it finds its library for RabbitMQ. */
+async function findPhpWithAmqplib(): Promise<string | undefined> {
   const php = findProgram("php");
-  const loads = php !== undefined && (await succeeds(php, ["-r", 'exit(extension_loaded("amqp") ? 0 : 1);']));
-  return loads ? php : undefined;
+  const finds = 'exit(stream_resolve_include_path("PhpAmqpLib/autoload.php") ? 0 : 1);';
+  return php !== undefined && (await succeeds(php, ["-r", finds])) ? php : undefined;
 }
 
 /** Finds a Chromium: the one that CHROMIUM_PATH names, else an installed one, else it installs one. */

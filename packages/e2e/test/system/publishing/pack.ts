@@ -18,10 +18,8 @@ export async function packPackages(folder: string): Promise<string[]> {
   // Packing compiles into the packages' folders, and two test files may want it at once.
   await eventually(() => lockOnce(lock), { timeoutMs: BUILD_TIMEOUT_MS, intervalMs: 500 });
   try {
-    for (const name of PACKAGES) {
-      const args = ["-y", "pnpm@12", "pack", "--pack-destination", folder];
-      await output("npx", args, join(projectFolder(), "packages", name));
-    }
+    const packages = PACKAGES.flatMap((name) => ["--filter", `./packages/${name}`]);
+    await output("npx", ["-y", "pnpm@12", "-r", ...packages, "pack", "--pack-destination", folder], projectFolder());
   } finally {
     releaseLock(lock);
   }
