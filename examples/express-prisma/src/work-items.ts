@@ -2,9 +2,18 @@ import { eventFor, eventJson, newEvent } from "@herald/emitter";
 import express, { type Router } from "express";
 import type { PrismaClient } from "./generated/client.ts";
 
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
 /** The product's own API: it knows nothing of webhooks. */
 export function workItems(prisma: PrismaClient, organizationId: string, changed: () => void): Router {
   const router = express.Router();
+
+  // PostgreSQL refuses to look for any other text in a column of UUIDs.
+  router.param("id", (_request, response, next, id: string) => {
+    if (!UUID.test(id))
+      return void response.status(404).json({ error: "There is no such work item: its id is a UUID." });
+    next();
+  });
 
   router.post("/work-items", async (request, response) => {
     const { title } = (request.body ?? {}) as { title?: unknown };
@@ -34,10 +43,13 @@ async function complete(prisma: PrismaClient, organizationId: string, id: string
     const type = eventFor({ entity: "WorkItem", change: "status", from: before.status, to: "Done" });
     if (type === null) return false;
     // Of two requests at once, one finds the status that both have read.
-    const { count } = await tx.workItem.updateMany({ where: { id, status: before.status }, data: { status: "Done" } });
+    const { count } = await tx.workItem.updateMany({
+      where: { id: before.id, status: before.status },
+      data: { status: "Done" },
+    });
     if (count === 0) return false;
     const changes = { Status: { oldValue: before.status, newValue: "Done" } };
-    const event = newEvent({ organizationId, type, entityType: "WorkItem", entityId: id, data: { changes } });
+    const event = newEvent({ organizationId, type, entityType: "WorkItem", entityId: before.id, data: { changes } });
     await tx.$executeRaw`insert into herald_outbox (event) values (${eventJson(event)})`;
     return true;
   });

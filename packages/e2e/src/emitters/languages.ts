@@ -40,7 +40,11 @@ export const EMITTERS: readonly EmitterLanguage[] = [
     file: "emit.py",
     fence: "python",
     library: "pika 1.3.2",
-    commands: `pip install --requirement requirements.txt\necho ${WORK_ITEM} | python emit.py`,
+    commands: [
+      "python3 -m venv .venv",
+      ".venv/bin/pip install --requirement requirements.txt",
+      `echo ${WORK_ITEM} | .venv/bin/python emit.py`,
+    ].join("\n"),
     build: async (copy, programs) => {
       const python = await programs.language("python3");
       const install = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--root-user-action=ignore"];
@@ -104,7 +108,7 @@ export const EMITTERS: readonly EmitterLanguage[] = [
     build: async (copy, programs) => {
       const php = await programs.language("php-amqplib");
       // Debian's package of the library, where Composer would put it.
-      mkdirSync(join(copy, "vendor"));
+      mkdirSync(join(copy, "vendor"), { recursive: true });
       writeFileSync(join(copy, "vendor", "autoload.php"), '<?php require "PhpAmqpLib/autoload.php";\n');
       const print = 'require "vendor/autoload.php"; echo PHP_VERSION, ", php-amqplib ", PhpAmqpLib\\Package::VERSION;';
       return { command: [php, "emit.php"], version: `PHP ${await output(php, ["-r", print], copy)}` };

@@ -94,6 +94,11 @@ test(
     const { endpoint, signingSecret } = await api.create({ url: billing });
     await startApp(signingSecret as string);
 
+    const unknown = await Promise.all([
+      call("POST", "/work-items/4711/complete"),
+      call("GET", "/work-items/4711/invoices"),
+    ]);
+    expect(unknown.map(({ status }) => status)).toEqual([404, 404]);
     const { json: workItem } = await call<{ id: string }>("POST", "/work-items", { title: "Write the report" });
     const path = `/work-items/${workItem.id}`;
     const answers = await Promise.all([call("POST", `${path}/complete`), call("POST", `${path}/complete`)]);
