@@ -5,6 +5,11 @@
 create role herald_owner login password :'owner_password';
 create role herald_app login password :'app_password';
 
+-- An owner of the database can give it the defaults that Herald's statements are made for: herald migrate does. Only who may
+-- act as a role can make it an owner.
+grant herald_owner to current_user;
+do $$ begin execute format('alter database %I owner to herald_owner', current_database()); end $$;
+
 revoke all on schema public from public;
 grant usage, create on schema public to herald_owner;
 grant usage on schema public to herald_app;

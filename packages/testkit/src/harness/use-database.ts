@@ -25,7 +25,7 @@ export interface TestDatabaseOptions extends DatabaseOptions {
 export function useDatabase({ migrated = true, ...options }: TestDatabaseOptions = {}): TestDatabase {
   const name = `herald_test_${randomBytes(6).toString("hex")}`;
   let made: { serverUrl: string; url: string; database: Database } | undefined;
-  let pooler: TestPooler | undefined;| undefined;
+  let pooler: TestPooler | undefined;
 
   beforeAll(async () => {
     const { serverUrl, template } = await askForPostgres();

@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { names } from "@herald/common/broker/topology";
 import { openDatabase } from "@herald/common/database/open-database";
+import { openSession } from "@herald/common/database/session";
 import type { Service } from "@herald/common/service/run-service";
 import type { Resend } from "@herald/contracts";
 import { startDispatcher } from "@herald/dispatcher";
@@ -38,6 +39,8 @@ const brokerUsers = new Map<string, () => Promise<void>>();
 afterAll(async () => {
   await Promise.all(running.splice(0).map((service) => service.stop()));
   await receiver?.close();
+  const database = new URL(db.url).pathname.slice(1);
+  await db.database.prisma.$executeRawUnsafe(`alter database ${database} owner to current_user`);
   for (const role of roles) {
     await db.database.prisma.$executeRawUnsafe(`drop owned by ${own(role)}`).catch(() => {});
     await db.database.prisma.$executeRawUnsafe(`drop role if exists ${own(role)}`);
@@ -96,12 +99,10 @@ async function brokerUser(role: string): Promise<string> {
 async function runSql(file: string): Promise<void> {
   const text = await readFile(join(projectFolder(), "deploy/postgres", file), "utf8");
   const sql = text
-    .replace(/^--.*$/gm, "")
     .replace(/:'\w+_password'/g, "'password'")
     .replace(/\bherald_(owner|app|api|publisher|dispatcher)\b/g, (role) => own(role as Role));
-  for (const statement of sql.split(";").filter((each) => each.trim() !== "")) {
-    await db.database.prisma.$executeRawUnsafe(statement);
-  }
+  const session = await openSession(db.url, { applicationName: "herald-test" });
+  await session.query(sql).finally(() => session.close());
 }
 
 function urlOf(role: Role): string {
