@@ -20,10 +20,7 @@ beforeAll(async () => {
 }, STACK_TIMEOUT_MS);
 
 /** What the doctor says of a database behind a PgBouncer, by the names of the checks. */
-async function findingsBehind(
-  poolMode: PgbouncerOptions["poolMode"],
-  query = "",
-): Promise<Map<string, NamedFinding>> {
+async function findingsBehind(poolMode: PgbouncerOptions["poolMode"], query = ""): Promise<Map<string, NamedFinding>> {
   const folder = mkdtempSync(join(tmpdir(), "herald-pooler-"));
   const pgbouncer = await startPgbouncer(program, { folder, databaseUrl: postgres.url(), poolMode });
   try {

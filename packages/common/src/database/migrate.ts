@@ -62,26 +62,27 @@ export async function migrate(
   const { folder = migrationsFolder(), ca, statementTimeoutMs, onProgress = () => {} } = options;
   const migrations = readMigrations(folder);
   const client = openClient(url, ca);
-  const lock = openClient(url, ca);
+  const holder = openClient(url, ca);
   try {
     await client.connect();
     await assertPostgresVersion(client);
     onProgress("waiting for another migration");
-    await lock.connect();
-    const assertLocked = await acquireLock(lock);
+    await holder.connect();
+    const lock = await acquireLock(holder);
     await client.query(CREATE_TABLE);
     const pending = await findPending(client, migrations);
     for (const migration of pending) {
       onProgress(`applying ${migration.name}`);
-      assertLocked();
+      lock.assertHeld();
       await apply(client, migration);
     }
     const defaults = databaseDefaults({ statementTimeoutMs, preparesStatements: preparesStatements(url) });
     const leftToOwner = await applyDefaults(client, defaults);
+    await lock.release();
     return { applied: pending.map(({ name }) => name), ...(leftToOwner.length > 0 && { leftToOwner }) };
   } finally {
     // PostgreSQL releases the lock with its connection, also when this process dies.
-    await Promise.all([client.end(), lock.end()]);
+    await Promise.all([client.end(), holder.end()]);
   }
 }
 
@@ -99,14 +100,18 @@ async function assertPostgresVersion(client: Client): Promise<void> {
   for (const { number, text } of rows) assertSupported(number, text);
 }
 
+interface Lock {
+  /** @throws where the connection that holds it broke */
+  assertHeld(): void;
+  release(): Promise<void>;
+}
+
 /**
  * The lock is a transaction's, on a connection of its own: a pooler gives the next transaction of a session another connection,
  * and the lock would stay with the one before. Asks again and again: a statement that waits for the lock holds a snapshot, and
  * `create index concurrently` waits for those.
- *
- * @returns throws where the lock was lost meanwhile
  */
-async function acquireLock(client: Client): Promise<() => void> {
+async function acquireLock(client: Client): Promise<Lock> {
   let isLost = false;
   client.once("end", () => {
     isLost = true;
@@ -117,8 +122,13 @@ async function acquireLock(client: Client): Promise<() => void> {
     if (rows[0].acquired) break;
     await sleep(LOCK_INTERVAL_MS);
   }
-  return () => {
-    if (isLost) throw new Error("The connection that kept other migrations away broke. Run the migration again.");
+  return {
+    assertHeld() {
+      if (isLost) throw new Error("The connection that kept other migrations away broke. Run the migration again.");
+    },
+    async release() {
+      await client.query("rollback");
+    },
   };
 }
 

@@ -35,7 +35,8 @@ export async function startReplicatedServers(options: ServersOptions): Promise<R
       databaseUrl: () => new URL(current.url),
       amqpUrls: () => [new URL(broker.url)],
       async killPrimary() {
-        if (!(await isInSync(primary))) throw new Error("The standby has fallen behind: its promotion would lose commits.");
+        if (!(await isInSync(primary)))
+          throw new Error("The standby has fallen behind: its promotion would lose commits.");
         process.kill(primary.process.pid, "SIGKILL");
         await primary.process.exited;
       },

@@ -12,7 +12,7 @@ export const defaults: Check<StoredSubject> = {
   name: "database's defaults",
   async examine({ queries, statementTimeoutMs, preparesStatements }) {
     const wanted = databaseDefaults({ statementTimeoutMs, preparesStatements });
-    // Named, so that a database without a schema is not asked for what comes with it.
+    // A database without the table `due` has no schema yet, and gets its defaults with that: it is passed over.
     const found = await queries.$queryRaw<Found[]>`
       select name, setting from pg_settings
       where name = any(${Object.keys(wanted)}::text[]) and 'due'::regclass is not null`;
