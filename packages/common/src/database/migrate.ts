@@ -63,8 +63,8 @@ export async function migrate(
   const migrations = readMigrations(folder);
   const client = openClient(url, ca);
   const holder = openClient(url, ca);
+  await client.connect();
   try {
-    await client.connect();
     await assertPostgresVersion(client);
     onProgress("waiting for another migration");
     await holder.connect();

@@ -32,8 +32,10 @@ test("of several processes that migrate at once through a pooler of transactions
 
 test("after a migration through a pooler no lock is left behind", async () => {
   expect(await migrate(throughPooler())).toEqual({ applied: [] });
-  expect(await db.database.prisma.$queryRaw`select pid from pg_locks where locktype = 'advisory'
-    and database = (select oid from pg_database where datname = current_database())`).toEqual([]);
+  const locks = await db.database.prisma.$queryRaw`
+    select pid from pg_locks
+    where locktype = 'advisory' and database = (select oid from pg_database where datname = current_database())`;
+  expect(locks).toEqual([]);
 });
 
 test("a migration outside a transaction is refused behind a pooler, with what to do, and leaves nothing", async () => {
