@@ -121,6 +121,15 @@ test("the doctor finds that this machine's clock is wrong", async () => {
   expect(behind).toEqual(only("warning", "clocks", /3 s behind/, /time server/));
 });
 
+test("the doctor warns where a session gets other settings than its statements are made for", async () => {
+  const found = await withSql(
+    "alter role herald_app set random_page_cost = 4",
+    "alter role herald_app reset random_page_cost",
+    () => complaints(),
+  );
+  expect(found).toEqual(only("warning", "database's defaults", /random_page_cost is 4 and not 1\.1/, /herald migrate/));
+});
+
 test("the doctor finds that no publisher makes partitions", async () => {
   const day = "'2020-01-01'::date";
   const found = await withSql(`select make_partitions(${day})`, `select drop_partitions(${day}, 10)`, () =>

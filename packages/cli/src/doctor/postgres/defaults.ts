@@ -28,6 +28,7 @@ export function defaultsFinding(wanted: Readonly<Record<string, string>>, found:
   return warning(
     `${words.join(", ")}: statements take longer, or run without a limit.`,
     "Run herald migrate as the owner of the database, with the services' DATABASE_TIMEOUT_SECONDS, and with pgbouncer=true in its " +
-      "DATABASE_URL where they have it. A pooler gives it to new connections: let it connect anew.",
+      "DATABASE_URL where they have it. Where the user has settings of its own, alter role resets them. A pooler's open connections " +
+      "keep what they had: let it connect anew.",
   );
 }
