@@ -108,18 +108,20 @@ interface Lock {
 
 /**
  * The lock is a transaction's, on a connection of its own: a pooler gives the next transaction of a session another connection,
- * and the lock would stay with the one before. Asks again and again: a statement that waits for the lock holds a snapshot, and
- * `create index concurrently` waits for those.
+ * and the lock would stay with the one before. Asks again and again, each time in a transaction of its own: `create index
+ * concurrently` waits for every transaction that it finds with a snapshot, also for one that would wait for the lock. The one that has
+ * the lock asks for nothing more, and so has no snapshot.
  */
 async function acquireLock(client: Client): Promise<Lock> {
   let isLost = false;
   client.once("end", () => {
     isLost = true;
   });
-  await client.query(`${BEGIN}; set local idle_in_transaction_session_timeout = 0`);
   for (;;) {
+    await client.query(`${BEGIN}; set local idle_in_transaction_session_timeout = 0`);
     const { rows } = await client.query("select pg_try_advisory_xact_lock($1) as acquired", [MIGRATION_LOCK]);
     if (rows[0].acquired) break;
+    await client.query("rollback");
     await sleep(LOCK_INTERVAL_MS);
   }
   return {
