@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { applyDefaults, databaseDefaults, type DefaultsOptions } from "@herald/common/database/database-defaults";
+import { applyDefaults, type DefaultsOptions, databaseDefaults } from "@herald/common/database/database-defaults";
 import { migrate } from "@herald/common/database/migrate";
 import { migrationsFolder } from "@herald/common/database/migrations-folder";
 import pg from "pg";
