@@ -12,10 +12,12 @@ export const migrateCommand: Command = {
 
   herald migrate
 
-DATABASE_URL names the database; its user must own the schema, and should own the database, which gets defaults that Herald's
-statements are made for: DATABASE_TIMEOUT_SECONDS among them, as the services have it. With pgbouncer=true in the services'
-DATABASE_URL, give it to this one too. Run it before the services of a new version start. It may run beside services, several times
-at once, and again: no migration is applied twice.
+DATABASE_URL names the database; its user must own the schema. The database gets defaults that Herald's statements are made for:
+DATABASE_TIMEOUT_SECONDS among them, as the services have it. With pgbouncer=true in the services' DATABASE_URL, give it to this one
+too. Where its user does not own the database and the defaults are others, it prints what the owner has to run.
+
+Run it before the services of a new version start. It may run beside services, several times at once, and again: no migration is
+applied twice.
 `,
   async run(args, context) {
     if (args.length > 0) throw new UsageError("It takes no arguments.");

@@ -1,3 +1,4 @@
+import { migrate } from "@herald/common/database/migrate";
 import { secretBox } from "@herald/common/security/secret-box";
 import { expect, test } from "@jest/globals";
 import { newKey, only, useRightSetUp } from "./right-set-up.ts";
@@ -119,6 +120,12 @@ test("the doctor finds that this machine's clock is wrong", async () => {
   expect(found).toEqual(only("fault", "clocks", /(59|60) s ahead of PostgreSQL's/, /time server/));
   const behind = await complaints({ aheadMs: -3_000 });
   expect(behind).toEqual(only("warning", "clocks", /3 s behind/, /time server/));
+});
+
+test("roles.sql gives the database the defaults of herald migrate, whose user does not own the database", async () => {
+  expect(await migrate(postgres.url("herald_owner"))).toEqual({ applied: [] });
+  const { leftToOwner } = await migrate(postgres.url("herald_owner"), { statementTimeoutMs: 45_000 });
+  expect(leftToOwner).toEqual([`alter database "herald" set statement_timeout = '45000'`]);
 });
 
 test("the doctor warns where a session gets other settings than its statements are made for", async () => {

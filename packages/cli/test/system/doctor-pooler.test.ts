@@ -36,6 +36,12 @@ async function findingsBehind(poolMode: PgbouncerOptions["poolMode"], query = ""
   }
 }
 
+/** As the owner of the tables, and what that leaves as the owner of the database. */
+async function migrateFor(query: string): Promise<void> {
+  const { leftToOwner = [] } = await migrate(postgres.url("herald_owner") + query);
+  for (const statement of leftToOwner) await postgres.run(statement);
+}
+
 /** The checks that run statements, over a session of the doctor's own and over a service's connection. */
 function expectWorking(findings: Map<string, NamedFinding>): void {
   const ofSession = ["pooler", "connections", "clocks", "schema"];
@@ -67,12 +73,11 @@ test("where no statement is prepared a pooler of transactions is right, once the
     what: expect.stringMatching(/plan_cache_mode is force_generic_plan and not auto/),
     remedy: expect.stringMatching(/herald migrate/),
   });
-  const owner = postgres.url("herald_owner");
-  await migrate(owner + UNPREPARED);
+  await migrateFor(UNPREPARED);
   try {
     expectWorking(await findingsBehind("transaction", UNPREPARED));
   } finally {
-    await migrate(owner);
+    await migrateFor("");
   }
 });
 

@@ -42,7 +42,7 @@ const CREATE_TABLE = `create table if not exists _prisma_migrations (
  * A file and its record are one transaction. A process that dies in the middle leaves nothing of them, and the next call
  * applies the file.
  *
- * @param url of a PostgreSQL 15 or newer; its user must own the schema, and should own the database. Through a pooler of transactions
+ * @param url of a PostgreSQL 15 or newer; its user must own the schema. Through a pooler of transactions
  * files that run outside a transaction are refused
  * @param options.folder of migrations; the repository's own by default
  * @param options.ca as `openDatabase` takes it

@@ -27,8 +27,8 @@ export function defaultsFinding(wanted: Readonly<Record<string, string>>, found:
   const words = others.map(([name, value]) => `${name} is ${settings.get(name) ?? "not set"} and not ${value}`);
   return warning(
     `${words.join(", ")}: statements take longer, or run without a limit.`,
-    "Run herald migrate as the owner of the database, with the services' DATABASE_TIMEOUT_SECONDS, and with pgbouncer=true in its " +
-      "DATABASE_URL where they have it. Where the user has settings of its own, alter role resets them. A pooler's open connections " +
-      "keep what they had: let it connect anew.",
+    "Run herald migrate with the services' DATABASE_TIMEOUT_SECONDS, and with pgbouncer=true in its DATABASE_URL where they have it. " +
+      "Where it prints statements, run them as the owner of the database. Where the user has settings of its own, alter role resets them. " +
+      "A pooler's open connections keep what they had: let it connect anew.",
   );
 }

@@ -147,7 +147,7 @@ test("a database that does not give sessions what statements are made for is a w
   ];
   expect(defaultsFinding(wanted, found("1.1", "30000")).status).toBe("ok");
   expect(say(defaultsFinding(wanted, found("4", "30000")))).toMatch(
-    /^warning: random_page_cost is 4 and not 1\.1: .*herald migrate as the owner/,
+    /^warning: random_page_cost is 4 and not 1\.1: .*herald migrate with the services'.* as the owner/,
   );
   expect(say(defaultsFinding(wanted, found("4", "0")))).toMatch(/, statement_timeout is 0 and not 30000: /);
 });

@@ -39,8 +39,6 @@ const brokerUsers = new Map<string, () => Promise<void>>();
 afterAll(async () => {
   await Promise.all(running.splice(0).map((service) => service.stop()));
   await receiver?.close();
-  const database = new URL(db.url).pathname.slice(1);
-  await db.database.prisma.$executeRawUnsafe(`alter database ${database} owner to current_user`);
   for (const role of roles) {
     await db.database.prisma.$executeRawUnsafe(`drop owned by ${own(role)}`).catch(() => {});
     await db.database.prisma.$executeRawUnsafe(`drop role if exists ${own(role)}`);
