@@ -4,19 +4,19 @@ import { useDatabase } from "@herald/testkit/harness/use-database";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { runHerald } from "./run-herald.ts";
 
-const db = useDatabase();
-
 /** May do in the schema what a migration does, and does not own the database. */
 const user = `herald_guest_${randomBytes(4).toString("hex")}`;
 const run = (sql: string) => db.database.prisma.$executeRawUnsafe(sql);
+// Ahead of the hook that drops the database: jest runs these in their order.
+afterAll(async () => {
+  await run(`drop owned by ${user}`);
+  await run(`drop role ${user}`);
+});
+const db = useDatabase();
 beforeAll(async () => {
   await run(`create role ${user} login password 'password'`);
   await run(`grant create on schema public to ${user}`);
   await run(`grant select on _prisma_migrations to ${user}`);
-});
-afterAll(async () => {
-  await run(`drop owned by ${user}`);
-  await run(`drop role ${user}`);
 });
 
 const migrated = (url: string, settings: Record<string, string> = {}) =>
