@@ -119,7 +119,8 @@ async function acquireLock(client: Client): Promise<Lock> {
   });
   for (;;) {
     await client.query(`${BEGIN}; set local idle_in_transaction_session_timeout = 0`);
-    const { rows } = await client.query("select pg_try_advisory_xact_lock($1) as acquired", [MIGRATION_LOCK]);
+    // Without a parameter: a statement that has one keeps its snapshot until the transaction's next statement.
+    const { rows } = await client.query(`select pg_try_advisory_xact_lock(${MIGRATION_LOCK}) as acquired`);
     if (rows[0].acquired) break;
     await client.query("rollback");
     await sleep(LOCK_INTERVAL_MS);
