@@ -48,8 +48,8 @@ grant pg_read_all_stats to herald_publisher;
 -- Dispatchers attempt and settle. They make no endpoint and no delivery, erase nothing of the history, and can send an
 -- endpoint's deliveries nowhere else: of an endpoint they write how it fares.
 grant select on webhook_endpoint, business_event, delivery, delivery_attempt to herald_dispatcher;
-grant update (consecutive_failures, failure_run, failed_at, paused_until, enabled, disabled_reason, disabled_at, revision,
-    updated_at)
+grant update (consecutive_failures, failure_run, failed_at, paused_until, failing_told, failing_told_at, enabled,
+    disabled_reason, disabled_at, revision, updated_at)
   on webhook_endpoint to herald_dispatcher;
 grant select, insert, update, delete on dispatcher to herald_dispatcher;
 grant select, delete on due to herald_dispatcher;

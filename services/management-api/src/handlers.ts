@@ -29,7 +29,7 @@ import { type ExportQuery, exportDeliveries } from "./export/export-deliveries.t
 import type { KeyedLimiter } from "./http/keyed-limiter.ts";
 import type { Target } from "./idempotency/answer-once.ts";
 import type { OperationId } from "./operations.ts";
-import { type ResendFilter, readPreview } from "./resends/preview.ts";
+import { readPreview } from "./resends/preview.ts";
 import { endResend, findResend, listResends, type ResendsFilter, readResend } from "./resends/resends.ts";
 import { startResend } from "./resends/start-resend.ts";
 import { deliverySummary } from "./sql/delivery-summaries.ts";
@@ -120,7 +120,8 @@ export function createHandlers(needed: HandlerParts): Handlers {
       exportDeliveries(reading, keyOf(request), request.query),
     readDelivery: (request) => readDelivery(reading, keyOf(request), request.params.deliveryId ?? "", headers),
     listResends: (request: ApiRequest<unknown, ResendsFilter>) => listResends(reading, keyOf(request), request.query),
-    previewResend: (request: ApiRequest<unknown, ResendFilter>) => readPreview(reading, keyOf(request), request.query),
+    previewResend: (request: ApiRequest<unknown, StartResendRequest>) =>
+      readPreview(reading, keyOf(request), request.query),
     async startResend(request: ApiRequest<StartResendRequest>) {
       const { body, target, caller } = request;
       const key = keyOf(request);

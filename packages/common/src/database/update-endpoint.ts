@@ -76,6 +76,7 @@ export async function updateEndpoint(queries: Queries, update: EndpointUpdate): 
           failure_run = case when ${resumed} then '{}' else endpoint.failure_run end,
           failed_at = case when not ${resumed} then endpoint.failed_at end,
           paused_until = case when not ${resumed} then endpoint.paused_until end,
+          failing_told = endpoint.failing_told and not ${resumed},
           disabled_reason = case
             when ${enabled} then null when before.enabled then 'paused' else endpoint.disabled_reason
           end,

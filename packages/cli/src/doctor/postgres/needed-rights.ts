@@ -35,7 +35,7 @@ export const NEEDED_RIGHTS: Readonly<Record<ServiceName, readonly string[]>> = {
   dispatcher: [
     "execute on function id_of(bytea, bytea), event_key(text, uuid, timestamptz), delivery_id(uuid, uuid)",
     "select on webhook_endpoint, business_event, delivery, delivery_attempt",
-    "update (consecutive_failures, failure_run, failed_at, paused_until, enabled, disabled_reason, disabled_at, revision, updated_at) on webhook_endpoint",
+    "update (consecutive_failures, failure_run, failed_at, paused_until, failing_told, failing_told_at, enabled, disabled_reason, disabled_at, revision, updated_at) on webhook_endpoint",
     "select, insert, update, delete on dispatcher",
     "select, delete on due",
     "update (due_at, claim_id, attempts, interruptions) on due",
