@@ -17,8 +17,12 @@ grant execute on function id_of(bytea, bytea), event_key(text, uuid, timestamptz
 grant execute on function make_partitions(date), drop_partitions(date, integer) to herald_publisher;
 
 -- The management API keeps endpoints, makes deliveries by hand, and tells publishers whom to catch up, what to send again and what to erase. What
--- publishers and dispatchers have written it reads.
-grant select, insert, update, delete on webhook_endpoint, catch_up to herald_api;
+-- publishers and dispatchers have written it reads. Signing secrets it writes, sealed as they are, and never reads.
+grant select (id, organization_id, name, url, enabled, events, revision, consecutive_failures, failure_run, failed_at,
+    paused_until, failing_told, failing_told_at, disabled_reason, disabled_at, disabled_by, created_at, updated_at)
+  on webhook_endpoint to herald_api;
+grant insert, update, delete on webhook_endpoint to herald_api;
+grant select, insert, update, delete on catch_up to herald_api;
 grant insert on erasure, notice to herald_api;
 grant select, insert on endpoint_change to herald_api;
 grant select, insert on resend to herald_api;

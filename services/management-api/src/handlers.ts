@@ -1,7 +1,7 @@
 import type { Database } from "@herald/common/database/open-database";
 import { toDeliverySummary } from "@herald/common/history/summary";
 import type { Clock } from "@herald/common/runtime/clock";
-import type { SecretBox } from "@herald/common/security/secret-box";
+import type { SecretSealer } from "@herald/common/security/secret-box";
 import type {
   DeleteWebhookRequest,
   DeliverRequest,
@@ -59,7 +59,7 @@ export type Handlers = Record<OperationId, Handler>;
 export interface HandlerParts {
   config: ManagementApiConfig;
   database: Pick<Database, "prisma" | "queries" | "readsWithin">;
-  secrets: SecretBox;
+  secrets: SecretSealer;
   /** Asks a dispatcher for a manual delivery's first attempt; resolves when it has answered, or when its time is over. */
   requestAttempt: (request: ManualRequest) => Promise<void>;
   /** For what a manual delivery writes: it waits for its receiver without a turn. */

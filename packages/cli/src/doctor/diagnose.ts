@@ -1,21 +1,27 @@
-import { networkSettings, secretSettings, serviceSettings } from "@herald/common/config/common-settings";
+import {
+  networkSettings,
+  sealingSettings,
+  secretSettings,
+  serviceSettings,
+} from "@herald/common/config/common-settings";
 import { ConfigError, type Environment, readConfig, readSetting } from "@herald/common/config/read-config";
 import type { Settings } from "@herald/common/config/settings";
 import { systemClock } from "@herald/common/runtime/clock";
 import { addressRules } from "@herald/common/security/address-rules";
 import { createNameResolver } from "@herald/common/security/name-resolver";
-import { type SecretBox, secretBox } from "@herald/common/security/secret-box";
+import { type SecretBox, type SecretSealer, secretBox, secretSealer } from "@herald/common/security/secret-box";
 import { readCaFile } from "@herald/common/security/server-certificate";
 import { brokerAddress } from "../broker.ts";
 import { type CommandContext, UsageError } from "../command.ts";
 import { databaseAddress } from "../database.ts";
-import { assertSafe } from "../judged-settings.ts";
+import { assertSafe, ofManagementApi } from "../judged-settings.ts";
 import { diagnoseBroker } from "./broker/diagnose-broker.ts";
 import { type OnCheck, runChecks } from "./check.ts";
 import { fault, type NamedFinding } from "./finding.ts";
 import { jwks } from "./jwks.ts";
 import { diagnosePostgres } from "./postgres/diagnose-postgres.ts";
 import type { ServiceName } from "./postgres/needed-rights.ts";
+import { sealingKey } from "./sealing-key.ts";
 import { type WayOutSubject, wayOut } from "./way-out.ts";
 
 export interface DiagnosisOptions {
@@ -25,9 +31,8 @@ export interface DiagnosisOptions {
   onCheck: OnCheck;
 }
 
-/** Settings that one service reads, and that a whole set-up is judged by. Each service says what they mean. */
-const ofOneService = {
-  AUTH_JWKS_URL: { type: "string", description: "Of the management API." },
+/** Settings of the dispatcher, which says what they mean. */
+const ofDispatcher = {
   DNS_SERVERS: { type: "string", description: "Of the dispatcher." },
   EXTRA_CA_FILE: { type: "string", description: "Of the dispatcher." },
 } as const satisfies Settings;
@@ -49,16 +54,18 @@ export async function diagnose(context: CommandContext, options: DiagnosisOption
   // What is not safe is told by now, and can be looked at all the same.
   const environment = { ...context.environment, HERALD_ENV: "development" };
   const box = read(findings, () => readKeyRing(environment));
+  const sealer = read(findings, () => readSealer(environment));
   const database = read(findings, () => ({
     ...databaseAddress({ ...context, environment }),
     ...readDatabaseUse(environment),
   }));
   const broker = read(findings, () => brokerAddress({ ...context, environment }));
-  const identity = read(findings, () => readConfig({ AUTH_JWKS_URL: ofOneService.AUTH_JWKS_URL }, environment));
+  const identity = read(findings, () => readConfig({ AUTH_JWKS_URL: ofManagementApi.AUTH_JWKS_URL }, environment));
   const outside = read(findings, () => readWayOut(environment, options.url));
 
   if (database)
     findings.push(...(await diagnosePostgres({ ...database, processes, service, clock, secretBox: box }, onCheck)));
+  findings.push(...(await runChecks([sealingKey], { sealer, secretBox: box }, onCheck)));
   if (broker) findings.push(...(await diagnoseBroker(broker, onCheck)));
   if (identity) findings.push(...(await runChecks([jwks], { jwksUrl: identity.AUTH_JWKS_URL }, onCheck)));
   if (outside) findings.push(...(await runChecks([wayOut], outside, onCheck)));
@@ -80,10 +87,17 @@ function read<T>(findings: NamedFinding[], reading: () => T): T | undefined {
 }
 
 function readKeyRing(environment: Environment): SecretBox | undefined {
-  // A publisher does without.
+  // Only dispatchers have it.
   const { required: _required, ...SECRET_KEYS } = secretSettings.SECRET_KEYS;
   const keys = readConfig({ SECRET_KEYS }, environment).SECRET_KEYS;
   return keys === undefined ? undefined : readSetting("SECRET_KEYS", () => secretBox(keys));
+}
+
+function readSealer(environment: Environment): SecretSealer | undefined {
+  // Only the management API has it.
+  const { required: _required, ...SECRET_SEALING_KEY } = sealingSettings.SECRET_SEALING_KEY;
+  const key = readConfig({ SECRET_SEALING_KEY }, environment).SECRET_SEALING_KEY;
+  return key === undefined ? undefined : readSetting("SECRET_SEALING_KEY", () => secretSealer(key));
 }
 
 function readDatabaseUse(environment: Environment): { poolSize: number; statementTimeoutMs: number } {
@@ -93,7 +107,7 @@ function readDatabaseUse(environment: Environment): { poolSize: number; statemen
 }
 
 function readWayOut(environment: Environment, url: URL | undefined): WayOutSubject {
-  const { DNS_SERVERS, EXTRA_CA_FILE } = ofOneService;
+  const { DNS_SERVERS, EXTRA_CA_FILE } = ofDispatcher;
   const config = readConfig({ DNS_SERVERS, EXTRA_CA_FILE, ...networkSettings }, environment);
   const servers = config.DNS_SERVERS?.split(",").map((server) => server.trim());
   return {
