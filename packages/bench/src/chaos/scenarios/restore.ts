@@ -1,3 +1,4 @@
+import { migrate } from "@herald/common/database/migrate";
 import { startServers } from "../environment/servers.ts";
 import { USUAL_TIMES } from "../environment/settings.ts";
 import { planSteadyTenants } from "../plan/tenants.ts";
@@ -34,6 +35,8 @@ export const restoreScenario: Scenario = (options) =>
         restored.from = Date.now();
         await Promise.all(services.map((service) => service.hold()));
         await servers.restoreDatabase();
+        // As after every restore: a copy has its rows, and not the database's defaults.
+        await migrate(servers.databaseUrl().href, { statementTimeoutMs: USUAL_TIMES.databaseTimeoutMs });
         await Promise.all(services.map((service) => service.resume()));
         await Promise.all(services.map((service) => service.ready()));
         await emitAgain();
