@@ -25,7 +25,7 @@ export interface RunningExample {
 export async function startExample(folder: string, local: string): Promise<RunningExample> {
   const info = readRunFile(local);
   await dropDatabase(info.databaseUrl, DATABASE);
-  const databaseUrl = await cloneDatabase(info.databaseUrl, "template0", DATABASE, { preparesStatements: true });
+  const databaseUrl = await cloneDatabase(info.databaseUrl, "template0", DATABASE);
   const [port, webhookPort] = [await freePort(3000), await freePort(8444)];
   const secret = await makeEndpoint(info, ENDPOINT, `https://127.0.0.1:${webhookPort}/webhooks`);
   const app = await startApp(folder, {
