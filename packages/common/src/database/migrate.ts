@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type pg from "pg";
 import { addressOf, Client } from "./client.ts";
-import { type Migration, migrationsFolder, readMigrations } from "./migrations-folder.ts";
+import { type Migration, migrationsFolder, NO_TRANSACTION, readMigrations } from "./migrations-folder.ts";
 import { assertSupported } from "./postgres-version.ts";
 
 export interface MigrationResult {
@@ -12,9 +12,6 @@ export interface MigrationResult {
 /** The lock that Prisma's engine takes, so that `prisma migrate deploy` and Herald never migrate at the same time. */
 const MIGRATION_LOCK = 72_707_369;
 const LOCK_INTERVAL_MS = 100;
-
-/** A file that begins with this runs outside a transaction. It holds one statement, such as `create index concurrently`. */
-const NO_TRANSACTION = "-- herald: no transaction";
 
 /** As Prisma makes it. */
 const CREATE_TABLE = `create table if not exists _prisma_migrations (
