@@ -5,6 +5,33 @@ import { runProgram } from "@herald/testkit/stack/programs";
 
 const BUILD_TIMEOUT_MS = 30 * 60_000;
 
+/** An earlier version, built. */
+export interface Baseline {
+  /** For people. */
+  name: string;
+  /** Of its code, as `buildBaseline` returns it. */
+  folder: string;
+}
+
+/**
+ * Builds the version before this one: a commit that was asked for, or the newest release. Before the first release, and in a clone that knows of
+ * none, it is this checkout itself.
+ */
+export async function buildVersionBefore(
+  commit: string | undefined,
+  progress: (text: string) => void,
+): Promise<Baseline> {
+  const name = commit ?? (await newestRelease());
+  if (name !== undefined) return { name, folder: await buildBaseline(name, progress) };
+  return { name: "this one, since no release is known", folder: projectFolder() };
+}
+
+async function newestRelease(): Promise<string | undefined> {
+  const args = ["tag", "--list", "v[0-9]*", "--sort=-version:refname"];
+  const tags = await runProgram("git", args, { what: "Looking for the newest release", cwd: projectFolder() });
+  return tags.split("\n")[0]?.trim() || undefined;
+}
+
 /**
  * Builds an earlier commit beside this one, in the local folder, once: what rows are compared with.
  *

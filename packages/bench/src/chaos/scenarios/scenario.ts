@@ -1,3 +1,4 @@
+import type { Baseline } from "../../bench/baseline.ts";
 import type { RunResult } from "../run.ts";
 
 export interface ScenarioOptions {
@@ -8,6 +9,8 @@ export interface ScenarioOptions {
   disposable: boolean;
   pause: (durationMs: number) => Promise<void>;
   progress: (text: string) => void;
+  /** The version before, built: what an upgrade begins with. */
+  baseline: () => Promise<Baseline>;
   /** Told how to end everything that the scenario has started, for when it's interrupted. */
   onOpened: (close: () => Promise<void>) => void;
 }

@@ -7,6 +7,8 @@ import { beforeAll, expect, test } from "@jest/globals";
 const COMMAND = join(projectFolder(), "packages", "bench", "dist", "commands", "chaos.js");
 /** Of a machine that other tests keep busy. */
 const TIMEOUT_MS = 400_000;
+/** The newest release is built for it, where the clone knows of one: once, some minutes. */
+const UPGRADE_TIMEOUT_MS = 2_400_000;
 
 // Only a RabbitMQ of one's own can be killed, so it has to be installed even where AMQP_URL or Docker would give one.
 // All in one file, so that no two of these run at the same time.
@@ -60,6 +62,16 @@ test(
     expect(figures.succeeded).toBe(figures.deliveries);
   },
   TIMEOUT_MS,
+);
+
+test(
+  "the version before and this one work beside each other under load, there and back: no attempt fails, and each delivery comes once",
+  async () => {
+    const { figures } = await passes("--scenario", "upgrade", "--seconds", "10", "--rate", "80");
+    expect(figures).toMatchObject({ faults: { migrated: 1, upgraded: 6, "rolled-back": 6 }, failedAttempts: 0 });
+    expect(figures.succeeded).toBe(figures.requests);
+  },
+  UPGRADE_TIMEOUT_MS,
 );
 
 interface Report {
