@@ -13,6 +13,11 @@ export interface MigrationResult {
 const MIGRATION_LOCK = 72_707_369;
 const LOCK_INTERVAL_MS = 100;
 
+/** For a lock on a table a migration waits no longer: who waits for the table meanwhile waits behind it. Then it is tried again. */
+const TABLE_LOCK_TIMEOUT_MS = 2_000;
+const TABLE_LOCK_INTERVAL_MS = 1_000;
+const LOCK_NOT_AVAILABLE = "55P03";
+
 /** As Prisma makes it. */
 const CREATE_TABLE = `create table if not exists _prisma_migrations (
   id varchar(36) primary key not null,
@@ -31,7 +36,7 @@ const CREATE_TABLE = `create table if not exists _prisma_migrations (
  * this at once: one applies, the others wait for it and find nothing to do.
  *
  * A file and its record are one transaction. A process that dies in the middle leaves nothing of them, and the next call
- * applies the file.
+ * applies the file. Where others hold a lock that it needs for more than two seconds, it steps back and tries again.
  *
  * @param url of a PostgreSQL 15 or newer; its user must own the schema
  * @param options.folder of migrations; the repository's own by default
@@ -57,7 +62,10 @@ export async function migrate(
     const pending = await findPending(client, migrations);
     for (const migration of pending) {
       onProgress(`applying ${migration.name}`);
-      await apply(client, migration);
+      while (!(await apply(client, migration))) {
+        onProgress(`waiting for a lock that ${migration.name} needs`);
+        await sleep(TABLE_LOCK_INTERVAL_MS);
+      }
     }
     return { applied: pending.map(({ name }) => name) };
   } finally {
@@ -107,12 +115,13 @@ async function findPending(client: pg.Client, migrations: readonly Migration[]):
   return migrations.filter(({ name }) => !applied.has(name));
 }
 
-async function apply(client: pg.Client, { name, sql, checksum }: Migration): Promise<void> {
+/** Returns false, and has done nothing, where others hold a lock that it needs. */
+async function apply(client: pg.Client, { name, sql, checksum }: Migration): Promise<boolean> {
   const inTransaction = !sql.startsWith(NO_TRANSACTION);
   const started = "insert into _prisma_migrations (id, checksum, migration_name) values (gen_random_uuid(), $1, $2)";
   const ended = "where migration_name = $1 and finished_at is null and rolled_back_at is null";
   try {
-    if (inTransaction) await client.query("begin");
+    if (inTransaction) await client.query(`begin; set local lock_timeout = ${TABLE_LOCK_TIMEOUT_MS}`);
     await client.query(started, [checksum, name]);
     await client.query(sql);
     await client.query(
@@ -120,10 +129,12 @@ async function apply(client: pg.Client, { name, sql, checksum }: Migration): Pro
       [name],
     );
     if (inTransaction) await client.query("commit");
+    return true;
   } catch (cause) {
-    const { message } = cause as Error;
+    const { message, code } = cause as Error & { code?: string };
     if (inTransaction) {
       await client.query("rollback").catch(() => {});
+      if (code === LOCK_NOT_AVAILABLE) return false;
       throw new Error(`Migration ${name} failed and was rolled back: ${message}`, { cause });
     }
     await client.query(`update _prisma_migrations set logs = $2 ${ended}`, [name, message]).catch(() => {});
