@@ -11,6 +11,7 @@ import { migrateCommand } from "./migrate-command.ts";
 import { createProgress } from "./progress.ts";
 import { rejectedCommand } from "./rejected/rejected-command.ts";
 import { relayCommand } from "./relay/relay-command.ts";
+import { restoreCommand } from "./restore/restore-command.ts";
 import { rotateKeysCommand } from "./rotate-keys/rotate-keys-command.ts";
 
 const commands: Record<string, Command> = {
@@ -23,6 +24,7 @@ const commands: Record<string, Command> = {
   find: findCommand,
   events: eventsCommand,
   relay: relayCommand,
+  restore: restoreCommand,
 };
 
 const HELP = `herald: what an operator does by hand
