@@ -67,7 +67,7 @@ test("herald restore status says since when attempts are held, who has heard of 
   const endpoint = await insertEndpoint(prisma);
   const disabled = await insertEndpoint(prisma, { enabled: false, disabledReason: "paused" });
   await insertDelivery(prisma, endpoint);
-  await insertDelivery(prisma, endpoint, { due: { dueAt: new Date(Date.now() + 60_000), claimId: randomUUID() } });
+  await insertDelivery(prisma, endpoint, { due: { dueAt: new Date(Date.now() + 3_600_000), claimId: randomUUID() } });
   await insertDelivery(prisma, disabled);
   const connection = await connect(broker.url);
   const channel = await connection.createConfirmChannel();
