@@ -1,7 +1,18 @@
 import { expect, test } from "@jest/globals";
 import { callHerald, runHerald } from "./run-herald.ts";
 
-const COMMANDS = ["doctor", "migrate", "rotate-keys", "rejected", "lag", "endpoints", "find", "events", "relay", "restore"];
+const COMMANDS = [
+  "doctor",
+  "migrate",
+  "rotate-keys",
+  "rejected",
+  "lag",
+  "endpoints",
+  "find",
+  "events",
+  "relay",
+  "restore",
+];
 const ID = "0199f3a2-7c1e-7b5a-9d3e-1f2a3b4c5d6e";
 const UNREACHABLE = {
   DATABASE_URL: "postgresql://herald:do-not-show@127.0.0.1:1/herald",

@@ -20,6 +20,8 @@ export interface RestoreState {
   waiting: number;
 }
 
+type Row = Omit<RestoreState, "restore"> & { [Key in keyof Restore]: Restore[Key] | null };
+
 export const COUNTED_AT_MOST = 100_000;
 
 /** Holds all attempts from now on. Where a restore is under way already, it gets this time. */
@@ -52,7 +54,7 @@ export async function timeOfDatabase(queries: Queries): Promise<Date> {
  * @param heardAfter dispatchers that were seen after this time have heard of the restore; since its begin where absent
  */
 export async function readRestoreState(queries: Queries, heardAfter?: Date): Promise<RestoreState> {
-  const [row] = await queries.$queryRaw<(Omit<RestoreState, "restore"> & { [K in keyof Restore]: Restore[K] | null })[]>`
+  const [row] = await queries.$queryRaw<Row[]>`
     select
       restore.restored_to as "restoredTo",
       restore.begun_at as "begunAt",

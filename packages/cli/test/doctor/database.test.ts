@@ -135,7 +135,9 @@ test("the doctor finds that a restore is not ended", async () => {
     "delete from restore",
     () => complaints(),
   );
-  expect(found).toEqual(only("warning", "restore", /since 2026-01-31T12:00:00\.000Z: no attempt begins/, /herald restore end/));
+  expect(found).toEqual(
+    only("warning", "restore", /since 2026-01-31T12:00:00\.000Z: no attempt begins/, /herald restore end/),
+  );
 });
 
 test("the doctor counts the secrets that no key opens", async () => {

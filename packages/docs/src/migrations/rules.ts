@@ -86,8 +86,7 @@ const ACTIONS: readonly Rule[] = [
 ];
 
 /** What stands behind `default`, up to what else is said of the column. */
-const DEFAULT =
-  /(?<!["\w])default (.*?)(?: (?:not null|null|unique|check|references|primary key|constraint)\b.*)?$/;
+const DEFAULT = /(?<!["\w])default (.*?)(?: (?:not null|null|unique|check|references|primary key|constraint)\b.*)?$/;
 
 /** What may stand behind `default` and writes no row: PostgreSQL keeps it beside the table. */
 const CONSTANT = /^(''|-?\d+(\.\d+)?|true|false|null|now\(\)|current_timestamp|array\[[^\]]*\])(::[\w"[\]() ]+)?$/;

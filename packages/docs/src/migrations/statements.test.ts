@@ -28,7 +28,10 @@ test("a statement has the comments above it, and not those inside of it", () => 
 });
 
 test("a parameter and a minus are no quote and no comment", () => {
-  expect(statementsOf("select $1 - 1 / 2; select 3").map(({ text }) => text)).toEqual(["select $1 - 1 / 2", "select 3"]);
+  expect(statementsOf("select $1 - 1 / 2; select 3").map(({ text }) => text)).toEqual([
+    "select $1 - 1 / 2",
+    "select 3",
+  ]);
 });
 
 test("a list is cut at the commas that are not between parentheses", () => {

@@ -29,7 +29,7 @@ export function statementsOf(sql: string): Statement[] {
     comments = [];
   }
 
-  for (const [token, comment, text, body] of sql.matchAll(TOKEN)) {
+  for (const [token = "", comment, text, body] of sql.matchAll(TOKEN)) {
     if (token === ";") end();
     else if (comment !== undefined) {
       if (words.trim() === "") comments.push(comment);
