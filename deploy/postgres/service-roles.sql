@@ -25,7 +25,7 @@ grant select, insert on resend to herald_api;
 grant update (state, stop_reason, stopped_by, ended_at, due_at) on resend to herald_api;
 grant select, insert on delivery, due to herald_api;
 grant select, insert, update, delete on idempotency_key to herald_api;
-grant select on business_event, attempt, dispatcher to herald_api;
+grant select on business_event, attempt, dispatcher, restore to herald_api;
 
 -- Publishers store events, make deliveries of them, and erase what is old or of a deleted endpoint. They never see a signing
 -- secret, sealed as it is, and change no endpoint and no delivery.

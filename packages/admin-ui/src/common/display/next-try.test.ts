@@ -3,7 +3,7 @@ import { nextTryWords } from "./next-try.ts";
 
 const now = Date.parse("2026-11-20T12:00:00Z");
 const inSeconds = (seconds: number) => new Date(now + seconds * 1_000).toISOString();
-const failing = { nextTryAtUtc: null, cutOffSinceUtc: null, unfinished: { pending: 2, parked: 0 } };
+const failing = { nextTryAtUtc: null, cutOffSinceUtc: null, heldSinceUtc: null, unfinished: { pending: 2, parked: 0 } };
 
 test.each([
   [3.2, "next try in 4 s"],

@@ -14,7 +14,7 @@ export const NEEDED_RIGHTS: Readonly<Record<ServiceName, readonly string[]>> = {
     "update (state, stop_reason, stopped_by, ended_at, due_at) on resend",
     "select, insert, update, delete on idempotency_key",
     "select, insert on delivery, due",
-    "select on business_event, attempt, dispatcher",
+    "select on business_event, attempt, dispatcher, restore",
   ],
   publisher: [
     "execute on function id_of(bytea, bytea), event_key(text, uuid, timestamptz), delivery_id(uuid, uuid)",
