@@ -59,8 +59,8 @@ const overview = {
   ),
   heldSinceUtc: orNull(
     time(
-      "Since when a restore of Herald's database from a backup holds all attempts, of anybody: nothing is sent meanwhile. Null " +
-        "while there is none.",
+      "Since when a restore of Herald's database from a backup holds all attempts, of anybody: nothing is sent " +
+        "meanwhile. Null while there is none.",
     ),
   ),
   createdAtUtc: time("When it was created."),
