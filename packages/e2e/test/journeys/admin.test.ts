@@ -34,7 +34,7 @@ test("§1/manage an admin creates, lists, edits, pauses, resumes, replaces the s
   expect(receiver.requests).toHaveLength(2);
 });
 
-test("§1/no-test-send §2.1.5 saving sends nothing, and of all operations only the manual delivery makes Herald send", async () => {
+test("§1/no-test-send §2.1.5 saving sends nothing, and only a manual delivery makes Herald send, or a resend of what was given up", async () => {
   const { api, receiver, herald, clock } = environment;
   const { endpoint } = await api.create({ url: receiver.url });
   await api.edit(endpoint.id, { name: "Renamed", rotateSecret: true });
@@ -47,7 +47,14 @@ test("§1/no-test-send §2.1.5 saving sends nothing, and of all operations only 
   const response = await fetch(`${herald.apiUrl}/openapi.json`, { headers: { connection: "close" } });
   const { paths } = (await response.json()) as { paths: Record<string, Record<string, unknown>> };
   const posts = Object.entries(paths).filter(([, operations]) => "post" in operations);
-  expect(posts.map(([path]) => path)).toEqual(["/webhooks", "/webhooks/checks", "/webhooks/{id}/deliver"]);
+  expect(posts.map(([path]) => path)).toEqual([
+    "/webhooks",
+    "/webhooks/checks",
+    "/webhooks/{id}/deliver",
+    "/webhooks/{id}/resends",
+    "/webhooks/{id}/resends/{resendId}/stop",
+  ]);
+  await expect(api.call("POST", `/${endpoint.id}/resends`, {})).rejects.toThrow("nothing_to_resend");
 });
 
 test("§3.1/delete endpoints that come and go while events flow cost the one that stays nothing, and leave nothing behind", async () => {

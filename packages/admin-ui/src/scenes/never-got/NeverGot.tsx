@@ -61,7 +61,8 @@ function Found({ webhook, preview }: { webhook: EndpointDetails; preview: Previe
     <div className={css.found}>
       <div className={css.words}>
         <p className={css.lead}>
-          {deliveriesIn(deliveries)} had all attempts, and the receiver took {deliveries === 1 ? "it" : "none of them"}.
+          {deliveriesIn(deliveries)} had all attempts, and the receiver{" "}
+          {deliveries === 1 ? "did not take it" : "took none of them"}.
         </p>
         <p className={css.note}>
           {oldestAtUtc && newestAtUtc

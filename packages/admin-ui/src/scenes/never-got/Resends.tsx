@@ -15,7 +15,7 @@ import { deliveriesIn, progressWords, stateWords } from "./resend-words.ts";
 /** What was sent again, newest first, and how far it is. Empty where nothing ever was. */
 export function Resends({ id }: { id: string }) {
   const { data, error } = useQuery(resendsQuery(id));
-  useEndAnnounced(data?.resends);
+  useEndNoticed(id, data?.resends);
   if (data === undefined) return error ? <LoadError error={error} what="what was sent again" level={2} /> : null;
   if (data.resends.length === 0) return null;
   return (
@@ -59,12 +59,16 @@ function Row({ id, resend }: { id: string; resend: Resend }) {
   );
 }
 
-/** Who listens is told when a resend that ran has ended. */
-function useEndAnnounced(resends: readonly Resend[] | undefined): void {
+/** When a resend that ran has ended, who listens is told, and what is left is counted anew. */
+function useEndNoticed(id: string, resends: readonly Resend[] | undefined): void {
+  const client = useQueryClient();
   const running = useRef<string | undefined>(undefined);
   useEffect(() => {
-    const ended = resends?.find(({ id, state }) => id === running.current && state !== "running");
-    if (ended) announce(`${stateWords(ended)}. ${progressWords(ended)}`);
+    const ended = resends?.find((resend) => resend.id === running.current && resend.state !== "running");
+    if (ended) {
+      announce(`${stateWords(ended)}. ${progressWords(ended)}`);
+      void client.invalidateQueries({ queryKey: ["resend-preview", id] });
+    }
     running.current = resends?.find(({ state }) => state === "running")?.id;
-  }, [resends]);
+  }, [client, id, resends]);
 }
