@@ -1,7 +1,6 @@
 import { setMaxListeners } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
-import { buildVersionBefore } from "../bench/baseline.ts";
 import { currentCommit } from "../bench/results.ts";
 import { hasPassed, reportOf, tableOf } from "../chaos/report.ts";
 import { saveRun } from "../chaos/results.ts";
@@ -11,6 +10,7 @@ import { restoreScenario } from "../chaos/scenarios/restore.ts";
 import { rollingRestartScenario } from "../chaos/scenarios/rolling-restart.ts";
 import type { Scenario } from "../chaos/scenarios/scenario.ts";
 import { upgradeScenario } from "../chaos/scenarios/upgrade.ts";
+import { buildVersionBefore, NoUpgradeError } from "../chaos/version-before.ts";
 
 const SCENARIOS: Readonly<Record<string, Scenario>> = {
   faults: faultsScenario,
@@ -79,10 +79,14 @@ const result = await scenario({
   disposable: values.disposable,
   pause,
   progress,
-  baseline: () => buildVersionBefore(values.baseline, progress),
+  versionBefore: () => buildVersionBefore(values.baseline, progress),
   onOpened: (closeWorld) => {
     close = closeWorld;
   },
+}).catch((error: unknown) => {
+  if (!(error instanceof NoUpgradeError)) throw error;
+  console.error(error.message);
+  process.exit(2);
 });
 if (values.save) {
   const date = new Date().toISOString().slice(0, 10);

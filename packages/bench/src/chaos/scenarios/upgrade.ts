@@ -15,7 +15,7 @@ const MIXED_MS = 500;
  * once, and no attempt fails.
  */
 export const upgradeScenario: Scenario = async (options) => {
-  const { name, folder } = await options.baseline();
+  const { name, folder } = await options.versionBefore();
   return await inEnvironment(options, { startServers, times: USUAL_TIMES, code: folder }, async (environment, run) => {
     const { seed, pause, progress } = options;
     let migrations = 0;
