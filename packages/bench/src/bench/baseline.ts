@@ -33,7 +33,12 @@ export async function buildBaseline(
   await git(["archive", "--output", archive, hash], `Reading ${commit}`);
   const inside = { cwd: folder, timeoutMs: BUILD_TIMEOUT_MS };
   await runProgram("tar", ["-xf", archive], { what: `Unpacking ${commit}`, ...inside });
-  check(folder);
+  try {
+    check(folder);
+  } catch (error) {
+    rmSync(folder, { recursive: true });
+    throw error;
+  }
   const pnpm = (args: string[], what: string) => runProgram("npx", ["-y", "pnpm@12", ...args], { what, ...inside });
   await pnpm(["install", "--frozen-lockfile"], `Installing ${commit}`);
   await pnpm(["build"], `Building ${commit}`);

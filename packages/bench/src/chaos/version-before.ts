@@ -29,7 +29,7 @@ export async function buildVersionBefore(
   if (name === undefined) {
     throw new NoUpgradeError(
       "No release is known here, so there is no version before. Name one: --baseline COMMIT. Where there are releases, this " +
-        "clone lacks their tags: git fetch --tags --unshallow.",
+        "clone lacks their tags: git fetch --tags.",
     );
   }
   const folder = await buildBaseline(name, progress, (unpacked) => {

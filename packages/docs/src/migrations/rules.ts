@@ -45,6 +45,10 @@ const MANY_ROWS: Reproach = {
   why: "In one transaction it holds every row that it writes, and leaves as many dead ones",
   remedy: "Have a service do it in steps, or let the code take old rows as they are",
 };
+const REPLACED: Reproach = {
+  why: "The version before uses it as it was",
+  remedy: "Make another one beside it, and drop the old one in the next release",
+};
 const HIDDEN: Reproach = {
   why: "What it does can't be told from its words",
   remedy: "Write plain statements",
@@ -63,7 +67,8 @@ const STATEMENTS: readonly Rule[] = [
   [/^alter type \S+ add value /, null],
   [/^create unique index /, UNIQUE],
   [/^create index (?!concurrently )/, INDEXED],
-  [/^create (or replace )?(view|function|procedure|sequence|type|domain) /, null],
+  [/^create or replace /, REPLACED],
+  [/^create (view|function|procedure|sequence|type|domain) /, null],
   [/^(insert|comment|grant|set) /, null],
   [/^(update|delete|merge|with) /, MANY_ROWS],
   [/^do /, HIDDEN],
