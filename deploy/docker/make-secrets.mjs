@@ -1,6 +1,6 @@
 // Writes the passwords and keys that docker-compose.yml mounts as files, once: node deploy/docker/make-secrets.mjs [folder]
 // What is there already stays, so that it can be run again.
-import { createHash, randomBytes } from "node:crypto";
+import { createHash, generateKeyPairSync, randomBytes } from "node:crypto";
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
@@ -27,7 +27,10 @@ write("emitter-amqp-url", amqpUrl("emitter"));
 write("product-amqp-url", amqpUrl("product"));
 write("rabbitmq-operator-password", users.operator);
 write("grafana-admin-password", password());
-write("secret-keys", `k1:${randomBytes(32).toString("base64")}`);
+// As herald make-keys makes them, which is not built here.
+const { privateKey, publicKey } = generateKeyPairSync("x25519");
+write("secret-keys", `k1:${privateKey.export({ format: "der", type: "pkcs8" }).toString("base64")}`);
+write("sealing-key", `k1:${publicKey.export({ format: "der", type: "spki" }).toString("base64")}`);
 write("auth-jwt-secret", randomBytes(32).toString("base64"));
 write("rabbitmq-definitions.json", JSON.stringify(definitions(), null, 2));
 process.stdout.write(`Secrets are in ${folder}. Keep them out of version control.\n`);

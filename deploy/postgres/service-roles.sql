@@ -17,8 +17,12 @@ grant execute on function id_of(bytea, bytea), event_key(text, uuid, timestamptz
 grant execute on function make_partitions(date), drop_partitions(date, integer) to herald_publisher;
 
 -- The management API keeps endpoints, makes deliveries by hand, and tells publishers whom to catch up, what to send again and what to erase. What
--- publishers and dispatchers have written it reads.
-grant select, insert, update, delete on webhook_endpoint, catch_up to herald_api;
+-- publishers and dispatchers have written it reads. Signing secrets it writes, sealed as they are, and never reads.
+grant select (id, organization_id, name, url, enabled, events, revision, consecutive_failures, failure_run, failed_at,
+    paused_until, failing_told, failing_told_at, disabled_reason, disabled_at, disabled_by, created_at, updated_at)
+  on webhook_endpoint to herald_api;
+grant insert, update, delete on webhook_endpoint to herald_api;
+grant select, insert, update, delete on catch_up to herald_api;
 grant insert on erasure, notice to herald_api;
 grant select, insert on endpoint_change to herald_api;
 grant select, insert on resend to herald_api;
@@ -50,8 +54,8 @@ grant pg_read_all_stats to herald_publisher;
 -- Dispatchers attempt and settle. They make no endpoint and no delivery, erase nothing of the history, and can send an
 -- endpoint's deliveries nowhere else: of an endpoint they write how it fares.
 grant select on webhook_endpoint, business_event, delivery, delivery_attempt to herald_dispatcher;
-grant update (consecutive_failures, failure_run, failed_at, paused_until, enabled, disabled_reason, disabled_at, revision,
-    updated_at)
+grant update (consecutive_failures, failure_run, failed_at, paused_until, failing_told, failing_told_at, enabled,
+    disabled_reason, disabled_at, revision, updated_at)
   on webhook_endpoint to herald_dispatcher;
 grant select, insert, update, delete on dispatcher to herald_dispatcher;
 grant select on restore to herald_dispatcher;

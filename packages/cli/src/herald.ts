@@ -7,6 +7,7 @@ import { eventsCommand } from "./events/events-command.ts";
 import { findCommand } from "./find/find-command.ts";
 import { assertSafe } from "./judged-settings.ts";
 import { lagCommand } from "./lag-command.ts";
+import { makeKeysCommand } from "./make-keys-command.ts";
 import { migrateCommand } from "./migrate-command.ts";
 import { createProgress } from "./progress.ts";
 import { rejectedCommand } from "./rejected/rejected-command.ts";
@@ -17,6 +18,7 @@ import { rotateKeysCommand } from "./rotate-keys/rotate-keys-command.ts";
 const commands: Record<string, Command> = {
   doctor: doctorCommand,
   migrate: migrateCommand,
+  "make-keys": makeKeysCommand,
   "rotate-keys": rotateKeysCommand,
   rejected: rejectedCommand,
   lag: lagCommand,
@@ -37,8 +39,8 @@ ${Object.entries(commands)
   .join("\n")}
 
 It reads the same environment variables as the services: DATABASE_URL, DATABASE_CA_FILE, AMQP_URL, AMQP_CA_FILE,
-BROKER_NAMESPACE, SECRET_KEYS, DATABASE_TIMEOUT_SECONDS, ENDPOINT_CONCURRENCY, PUBLICATION_WINDOW_DAYS, and HERALD_ENV and ALLOW_PLAINTEXT: it
-refuses what is not safe in production; doctor reads those that it judges too, and
+BROKER_NAMESPACE, SECRET_KEYS, SECRET_SEALING_KEY, DATABASE_TIMEOUT_SECONDS, ENDPOINT_CONCURRENCY, PUBLICATION_WINDOW_DAYS, and
+HERALD_ENV and ALLOW_PLAINTEXT: it refuses what is not safe in production; doctor reads those that it judges too, and
 those of the relay are in its help. A value that holds a secret may also come from a file that <NAME>_FILE names.
 
 Exit code: 0 done, 1 failed or faults found, 2 wrong arguments, 78 settings that can't be used.

@@ -1,9 +1,13 @@
+import { parseEnv } from "node:util";
+import { systemClock } from "@herald/common/runtime/clock";
+import { secretBox, secretSealer } from "@herald/common/security/secret-box";
 import { expect, test } from "@jest/globals";
 import { callHerald, runHerald } from "./run-herald.ts";
 
 const COMMANDS = [
   "doctor",
   "migrate",
+  "make-keys",
   "rotate-keys",
   "rejected",
   "lag",
@@ -53,6 +57,8 @@ test.each([
   [["rejected", "replay", "abcdef", "--all"]],
   [["rejected", "discard"]],
   [["rotate-keys", "--page-size", "many"]],
+  [["make-keys", "now"]],
+  [["make-keys", "--id", "a b"]],
   [["endpoints"]],
   [["events"]],
   [["events", "check"]],
@@ -103,6 +109,20 @@ test("herald rotate-keys refuses a key ring that can't be used, and does not sho
   expect(stderr).not.toContain("do-not-show");
 });
 
+test("herald make-keys prints a pair as two settings, of which the private one opens what is sealed to the public one", async () => {
+  const clock = { ...systemClock, now: () => new Date("2026-01-31T23:59:59.999Z") };
+  const { code, stdout, stderr } = await callHerald(["make-keys"], {}, { clock });
+  expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+  const made = parseEnv(stdout);
+  expect(Object.keys(made)).toEqual(["SECRET_KEYS", "SECRET_SEALING_KEY"]);
+  const sealed = secretSealer(made.SECRET_SEALING_KEY ?? "").seal("secret", ID);
+  expect(sealed).toMatch(/^2026-01-31\./);
+  expect(secretBox(made.SECRET_KEYS ?? "").open(sealed, ID)).toBe("secret");
+  const again = await callHerald(["make-keys", "--id", "k2"]);
+  expect(again.stdout).toMatch(/^SECRET_KEYS=k2:/m);
+  expect(again.stdout).not.toContain(made.SECRET_KEYS?.split(":")[1]);
+});
+
 test.each([
   [["migrate"], "127.0.0.1:1"],
   [["lag"], "PostgreSQL at 127.0.0.1:1"],
@@ -120,7 +140,7 @@ test("a herald command refuses in production all that is not safe, at once, and 
     HERALD_ENV: "production",
     DATABASE_URL: "postgresql://herald:do-not-show@db.example.com/herald",
     AMQP_URL: "amqp://do-not-show:do-not-show@127.0.0.1",
-    SECRET_KEYS: `k1:${Buffer.alloc(32).toString("base64")}`,
+    SECRET_KEYS: `k1:${Buffer.alloc(48).toString("base64")}`,
   });
   expect(code).toBe(78);
   for (const name of ["DATABASE_URL", "AMQP_URL", "SECRET_KEYS"]) {

@@ -1,4 +1,4 @@
-import { randomBytes } from "node:crypto";
+import { newSealingKeys } from "@herald/common/security/sealing-keys";
 import { secretBox } from "@herald/common/security/secret-box";
 import { insertEndpoint } from "@herald/testkit/harness/rows";
 import { useDatabase } from "@herald/testkit/harness/use-database";
@@ -7,7 +7,7 @@ import { rotateKeys } from "../src/rotate-keys/rotate-keys.ts";
 import { runHerald } from "./run-herald.ts";
 
 const db = useDatabase();
-const key = (id: string) => `${id}:${randomBytes(32).toString("base64")}`;
+const key = (id: string) => newSealingKeys(id).SECRET_KEYS;
 const [OLD, NEW, OTHER] = [key("old"), key("new"), key("other")];
 const oldBox = secretBox(OLD);
 const ringBox = secretBox(`${NEW},${OLD}`);
@@ -29,7 +29,7 @@ const sealedOf = async (id: string) =>
 const run = (args: string[], settings: Record<string, string> = ring) =>
   runHerald(["rotate-keys", ...args], { DATABASE_URL: db.url, ...settings });
 
-test("herald rotate-keys seals every secret with the newest key, and changes neither secret nor version", async () => {
+test("herald rotate-keys seals every secret to the newest key, and changes neither secret nor version", async () => {
   const endpoints = [];
   for (let index = 0; index < 7; index++) endpoints.push(await endpointWithSecret(`secret ${index}`));
   expect(await run(["--page-size", "3"])).toMatchObject({

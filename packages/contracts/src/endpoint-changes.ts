@@ -5,6 +5,8 @@ import { version } from "./webhooks.ts";
 
 // All of this is additive to SPEC.
 
+const changeCursor = (description: string) => text(description, { format: "change-cursor" });
+
 export const ChangedSettings = object("The settings that a change touched; of a creation, all of them.", {
   name: Type.Optional(text("What people call the endpoint.")),
   url: Type.Optional(text("Absolute HTTPS URL of the receiver.")),
@@ -29,11 +31,11 @@ export type EndpointChange = Static<typeof EndpointChange>;
 
 export const EndpointChangePage = object("A part of an endpoint's changes, newest first.", {
   changes: listOf(refTo({ EndpointChange }), "Those of the days for which deliveries are kept.", { maxItems: 100 }),
-  nextCursor: orNull(text("Send it as `cursor` for the next part; null where there is none.")),
+  nextCursor: orNull(changeCursor("Send it as `cursor` for the next part; null where there is none.")),
 });
 export type EndpointChangePage = Static<typeof EndpointChangePage>;
 
 export const EndpointChangeQuery = object("Query parameters of an endpoint's changes.", {
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 100, default: 50, description: "Changes to answer with." })),
-  cursor: Type.Optional(text("`nextCursor` of the part before.", { format: "change-cursor" })),
+  cursor: Type.Optional(changeCursor("`nextCursor` of the part before.")),
 });

@@ -83,7 +83,7 @@ export const noticeSchema = Type.Union(
   [
     noticeOf(
       "endpoint.failing",
-      "So many attempts in a row failed that a person should look; Herald goes on sending.",
+      "So many attempts in a row failed that a person should look; Herald goes on sending. At most one an hour for an endpoint.",
       {
         ...about,
         ...run,

@@ -64,7 +64,7 @@ export type Resend = Static<typeof Resend>;
 
 export const ResendPage = object("A part of an endpoint's resends, newest first.", {
   resends: listOf(refTo({ Resend }), "Those of the days for which deliveries are kept.", { maxItems: 20 }),
-  nextCursor: orNull(text("Send it as `cursor` for the next part; null where there is none.")),
+  nextCursor: orNull(cursor("Send it as `cursor` for the next part; null where there is none.")),
 });
 export type ResendPage = Static<typeof ResendPage>;
 

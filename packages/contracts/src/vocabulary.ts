@@ -20,7 +20,7 @@ export type ExportFormat = (typeof EXPORT_FORMATS)[number];
 /**
  * What a notice can say; its routing key on the exchange `herald.notices`, and its `type`.
  *
- * - `endpoint.failing`: so many attempts in a row failed that a person should look; Herald goes on sending
+ * - `endpoint.failing`: so many attempts in a row failed that a person should look; Herald goes on sending; at most once an hour
  * - `endpoint.disabled`: more failed, and Herald stopped sending until an admin resumes the endpoint (SPEC 3.1)
  * - `endpoint.recovered`: a delivery succeeded after the first of these was told
  * - `endpoint.exhausted`: deliveries were given up after their last attempt (SPEC 3.2); at most once an hour

@@ -35,7 +35,10 @@ export type WebhookEndpointSummary = Static<typeof WebhookEndpointSummary>;
 export const SaveWebhookResponse = object("The endpoint as it is now.", {
   endpoint: refTo({ WebhookEndpointSummary }),
   signingSecret: orNull(
-    text("The signing secret, where this request made one; it is shown this once. Null where the secret was kept."),
+    text(
+      "The signing secret, where this request made one; it is shown this once. Null where the secret was kept, and where an " +
+        "idempotency key brings an answer again.",
+    ),
   ),
 });
 export type SaveWebhookResponse = Static<typeof SaveWebhookResponse>;

@@ -77,7 +77,7 @@ Environment variables configure the services, and nothing else does. A service c
 every problem at once and exits 78. An empty variable counts as absent. \`.env.example\` has every variable with its default.
 
 A secret can also come from a file: \`DATABASE_URL_FILE=/run/secrets/database-url\` instead of \`DATABASE_URL\`. This holds for every
-setting that is marked as a secret below. No log and no error shows a secret.
+setting that is marked as a secret below, and for \`SECRET_SEALING_KEY\`. No log and no error shows a secret.
 
 With \`HERALD_ENV=production\`, which is the default, a program does not start with what is not safe: signing keys that come over http, secrets and
 passwords that can be guessed, tokens without issuer and audience, sign-in links, private networks wider than any that exist, a page
@@ -86,7 +86,7 @@ without TLS, and PostgreSQL or RabbitMQ on another machine without TLS unless \`
 Besides the required settings, the management API needs a key that verifies tokens: \`AUTH_JWKS_URL\` or \`AUTH_PUBLIC_KEY\`, with
 \`AUTH_ISSUER\` and \`AUTH_AUDIENCE\`; or \`AUTH_JWT_SECRET\`, for development.
 
-The \`herald\` command reads \`DATABASE_URL\`, \`AMQP_URL\`, \`BROKER_NAMESPACE\` and \`SECRET_KEYS\`, as far as a command needs them,
+The \`herald\` command reads \`DATABASE_URL\`, \`AMQP_URL\`, \`BROKER_NAMESPACE\`, \`SECRET_KEYS\` and \`SECRET_SEALING_KEY\`, as far as a command needs them,
 \`HERALD_ENV\` and \`ALLOW_PLAINTEXT\`, and \`herald relay\` settings of its own.
 
 This document is made of the services' own schemas: \`pnpm run docs\` writes it.

@@ -1,8 +1,8 @@
 import { type BrokerProxy, startProxy } from "@herald/testkit/harness/broker-proxy";
 import { eventually } from "@herald/testkit/harness/eventually";
 import { useBroker } from "@herald/testkit/harness/use-broker";
-import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
-import { type Channel, type ChannelModel, connect, type GetMessage } from "amqplib";
+import { afterEach, describe, expect, test } from "@jest/globals";
+import { connect, type GetMessage } from "amqplib";
 import {
   createEmitter,
   type EmittedEvent,
@@ -11,47 +11,29 @@ import {
   NotSentError,
   newEvent,
 } from "../src/index.ts";
+import { useAdminChannel } from "./admin-channel.ts";
 
 const broker = useBroker();
 const exchange = `${broker.namespace}.events`;
 const queue = `${broker.namespace}.inbox`;
 
-let admin: ChannelModel;
-let channel: Channel;
-const emitters: Emitter[] = [];
+const admin = useAdminChannel(broker, { exchange, queue });
 const proxies: BrokerProxy[] = [];
 
-beforeEach(async () => {
-  admin = await connect(broker.url);
-  // Tests close all connections of the virtual host, this one too.
-  admin.on("error", () => {});
-  channel = await admin.createChannel();
-  channel.on("error", () => {});
-});
-
 afterEach(async () => {
-  await Promise.all(emitters.splice(0).map((emitter) => emitter.close()));
   await Promise.all(proxies.splice(0).map((proxy) => proxy.close()));
-  await admin.close().catch(() => {});
-  const cleaner = await connect(broker.url);
-  const cleaning = await cleaner.createChannel();
-  await cleaning.deleteQueue(queue);
-  await cleaning.deleteExchange(exchange);
-  await cleaner.close();
 });
-
-const declareExchange = () => channel.assertExchange(exchange, "topic", { durable: true });
 
 /** Herald's side: the exchange, and a queue that takes everything. */
 async function declareInbox(queueArguments: Record<string, unknown> = {}): Promise<void> {
-  await declareExchange();
-  await channel.assertQueue(queue, { durable: true, arguments: { "x-queue-type": "quorum", ...queueArguments } });
-  await channel.bindQueue(queue, exchange, "#");
+  await admin.declareExchange();
+  await admin.channel.assertQueue(queue, { durable: true, arguments: { "x-queue-type": "quorum", ...queueArguments } });
+  await admin.channel.bindQueue(queue, exchange, "#");
 }
 
 function start(options: Partial<EmitterOptions> = {}): Emitter {
   const emitter = createEmitter({ url: broker.url, namespace: broker.namespace, timeoutMs: 10_000, ...options });
-  emitters.push(emitter);
+  admin.emitters.push(emitter);
   return emitter;
 }
 
@@ -121,7 +103,7 @@ describe("emit", () => {
   });
 
   test("emit rejects where no queue takes the event", async () => {
-    await declareExchange();
+    await admin.declareExchange();
     expect(await reasonOf(start().emit(anEvent()))).toBe("unroutable");
   });
 
@@ -158,7 +140,7 @@ describe("without Herald's exchange", () => {
     const failures: Error[] = [];
     const emitter = start({ onFailure: (error) => failures.push(error) });
     await emitter.emit(anEvent());
-    await channel.deleteExchange(exchange);
+    await admin.channel.deleteExchange(exchange);
     const emission = emitter.emit(anEvent());
     await eventually(() => expect(failures.length).toBeGreaterThan(0));
     await declareInbox();

@@ -1,42 +1,21 @@
 import { randomUUID } from "node:crypto";
 import { eventually } from "@herald/testkit/harness/eventually";
 import { useBroker } from "@herald/testkit/harness/use-broker";
-import { afterEach, beforeEach, expect, test } from "@jest/globals";
-import { type Channel, type ChannelModel, connect } from "amqplib";
+import { expect, test } from "@jest/globals";
+import { connect } from "amqplib";
 import { createEmitter, type Emitter, type RejectedEvent } from "../src/index.ts";
+import { useAdminChannel } from "./admin-channel.ts";
 
 const broker = useBroker();
 const exchange = `${broker.namespace}.notices`;
 const queue = `${broker.namespace}.rejected-of-billing`;
 
-let admin: ChannelModel;
-let channel: Channel;
-const emitters: Emitter[] = [];
-
-beforeEach(async () => {
-  admin = await connect(broker.url);
-  // Tests close all connections of the virtual host, this one too.
-  admin.on("error", () => {});
-  channel = await admin.createChannel();
-  channel.on("error", () => {});
-});
-
-afterEach(async () => {
-  await Promise.all(emitters.splice(0).map((emitter) => emitter.close()));
-  await admin.close().catch(() => {});
-  const cleaner = await connect(broker.url);
-  const cleaning = await cleaner.createChannel();
-  await cleaning.deleteQueue(queue);
-  await cleaning.deleteExchange(exchange);
-  await cleaner.close();
-});
-
-const declareExchange = () => channel.assertExchange(exchange, "topic", { durable: true });
+const admin = useAdminChannel(broker, { exchange, queue });
 
 function start(failures: Error[] = []): Emitter {
   const { url, namespace } = broker;
   const emitter = createEmitter({ url, namespace, onFailure: (error) => failures.push(error) });
-  emitters.push(emitter);
+  admin.emitters.push(emitter);
   return emitter;
 }
 
@@ -71,12 +50,12 @@ const waitingIn = async () => {
 };
 
 test("a service hears of rejected events through a queue of its own, and of no other notices", async () => {
-  await declareExchange();
+  await admin.declareExchange();
   const told: RejectedEvent[] = [];
   const rejections = start().onRejected((each) => void told.push(each), { queue });
   await eventually(() => expect(rejections.isReady()).toBe(true));
   const [first, second] = [rejection(), rejection()];
-  channel.publish(exchange, "endpoint.failing", Buffer.from("{}"));
+  admin.channel.publish(exchange, "endpoint.failing", Buffer.from("{}"));
   await tell(first, second);
   await eventually(() => expect(told).toEqual([first, second]));
   await rejections.close();
@@ -84,7 +63,7 @@ test("a service hears of rejected events through a queue of its own, and of no o
 });
 
 test("a rejection is acknowledged when its handler has ended, and comes again where the handler failed", async () => {
-  await declareExchange();
+  await admin.declareExchange();
   const failures: Error[] = [];
   const told: string[] = [];
   let fails = true;
@@ -107,7 +86,7 @@ test("a rejection is acknowledged when its handler has ended, and comes again wh
 });
 
 test("what comes while no process listens waits in the queue, and closing waits for the handler under way", async () => {
-  await declareExchange();
+  await admin.declareExchange();
   const first = start().onRejected(() => {}, { queue });
   await eventually(() => expect(first.isReady()).toBe(true));
   await first.close();
@@ -132,7 +111,7 @@ test("what comes while no process listens waits in the queue, and closing waits 
 });
 
 test("a service goes on hearing after a lost connection, and after its queue was deleted", async () => {
-  await declareExchange();
+  await admin.declareExchange();
   const told: string[] = [];
   const rejections = start().onRejected(({ reason }) => void told.push(reason), { queue });
   await eventually(() => expect(rejections.isReady()).toBe(true));
@@ -157,7 +136,7 @@ test("a service that starts before Herald is told so, and hears once Herald is t
       expect.stringContaining(`the exchange ${exchange} is not on the broker: start Herald's publisher`),
     ),
   );
-  await declareExchange();
+  await admin.declareExchange();
   await eventually(async () => {
     await tell(rejection("a"));
     expect(told).toContain("a");
@@ -165,7 +144,7 @@ test("a service that starts before Herald is told so, and hears once Herald is t
 });
 
 test("what is no rejection is taken out of the queue, and holds up nothing", async () => {
-  await declareExchange();
+  await admin.declareExchange();
   const told: string[] = [];
   const rejections = start().onRejected(({ reason }) => void told.push(reason), { queue });
   await eventually(() => expect(rejections.isReady()).toBe(true));
@@ -176,7 +155,7 @@ test("what is no rejection is taken out of the queue, and holds up nothing", asy
 });
 
 test("an emitter that is closed ends what listens for rejections", async () => {
-  await declareExchange();
+  await admin.declareExchange();
   const emitter = start();
   const rejections = emitter.onRejected(() => {}, { queue });
   await eventually(() => expect(rejections.isReady()).toBe(true));

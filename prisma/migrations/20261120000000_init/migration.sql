@@ -57,6 +57,8 @@ CREATE TABLE "webhook_endpoint" (
     "failure_run" TEXT[] DEFAULT ARRAY[]::TEXT[],
     "failed_at" TIMESTAMPTZ(3),
     "paused_until" TIMESTAMPTZ(3),
+    "failing_told" BOOLEAN NOT NULL DEFAULT false,
+    "failing_told_at" TIMESTAMPTZ(3),
     "disabled_reason" "disabled_reason",
     "disabled_at" TIMESTAMPTZ(3),
     "disabled_by" TEXT,

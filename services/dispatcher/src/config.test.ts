@@ -1,4 +1,5 @@
 import { readConfig } from "@herald/common/config/read-config";
+import { newSealingKeys } from "@herald/common/security/sealing-keys";
 import { expect, test } from "@jest/globals";
 import { dispatcherSettings } from "./config.ts";
 
@@ -7,7 +8,7 @@ test("§8/timeout §8/attempts §8/delays §8/pass §8/polling §8/disabling SPE
     HERALD_ENV: "development",
     DATABASE_URL: "postgresql://localhost/herald",
     AMQP_URL: "amqp://localhost",
-    SECRET_KEYS: `k1:${Buffer.alloc(32).toString("base64")}`,
+    ...newSealingKeys("k1"),
   });
   expect(config).toMatchObject({
     ATTEMPT_TIMEOUT_SECONDS: 15,

@@ -14,7 +14,11 @@ import { createNameResolver } from "@herald/common/security/name-resolver";
 import { secretBox } from "@herald/common/security/secret-box";
 import { createProbe } from "./attempt/probe.ts";
 import { createSender } from "./attempt/sender.ts";
+import { keepOpened } from "./delivery/opened-secrets.ts";
 import { retrySchedule } from "./delivery/retry-schedule.ts";
+
+/** A few megabytes of memory. */
+const MAX_OPENED_SECRETS = 10_000;
 
 /** The dispatcher's settings. Numbers that SPEC gives are defaults here. */
 export const dispatcherSettings = {
@@ -123,7 +127,10 @@ export function readDispatcherConfig(environment: Environment, clock: Clock) {
   return {
     config,
     probe: readSetting("DNS_SERVERS", () => createProbe({ addresses, servers })),
-    secretBox: readSetting("SECRET_KEYS", () => secretBox(config.SECRET_KEYS)),
+    secrets: keepOpened(
+      readSetting("SECRET_KEYS", () => secretBox(config.SECRET_KEYS)),
+      MAX_OPENED_SECRETS,
+    ),
     schedule: retrySchedule(milliseconds(config.RETRY_DELAYS_SECONDS)),
     patienceMs: milliseconds(config.PATIENCE_SECONDS),
     sender: readSetting("EXTRA_CA_FILE", () =>

@@ -42,7 +42,7 @@ export async function startDispatcher(
   environment: Environment = process.env,
   { clock = systemClock }: { clock?: Clock } = {},
 ): Promise<Service> {
-  const { config, probe, sender, secretBox, schedule, patienceMs } = readDispatcherConfig(environment, clock);
+  const { config, probe, sender, secrets, schedule, patienceMs } = readDispatcherConfig(environment, clock);
   const service = await openService("dispatcher", config, {
     conditions: {
       clock: () => members.isClockRight(),
@@ -102,7 +102,7 @@ export async function startDispatcher(
       patience,
       cutOff,
       aside,
-      secretBox,
+      secrets,
       schedule,
       settle: createSettleQueue({ ...parts, health }),
       unclaim: claims.undo,

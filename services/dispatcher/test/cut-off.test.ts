@@ -1,8 +1,8 @@
-import { randomBytes } from "node:crypto";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { newSealingKeys } from "@herald/common/security/sealing-keys";
 import { secretBox } from "@herald/common/security/secret-box";
 import type { Service } from "@herald/common/service/run-service";
 import { makeAuthority } from "@herald/testkit/certificates/authority";
@@ -17,7 +17,7 @@ import { startDispatcher } from "../src/start-dispatcher.ts";
 
 const db = useDatabase();
 const rabbitmq = useBroker();
-const SECRET_KEYS = `test:${randomBytes(32).toString("base64")}`;
+const { SECRET_KEYS } = newSealingKeys("test");
 const ORGANIZATIONS = 40;
 const DELIVERIES = 2;
 

@@ -1,7 +1,7 @@
-import { randomBytes } from "node:crypto";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { newSealingKeys } from "@herald/common/security/sealing-keys";
 import { secretBox } from "@herald/common/security/secret-box";
 import type { Service } from "@herald/common/service/run-service";
 import { certificates } from "@herald/testkit/harness/certificates";
@@ -11,7 +11,7 @@ import type { TestDatabase } from "@herald/testkit/harness/use-database";
 import { afterAll, afterEach, beforeAll } from "@jest/globals";
 import { startDispatcher } from "../src/start-dispatcher.ts";
 
-const SECRET_KEYS = `test:${randomBytes(32).toString("base64")}`;
+const { SECRET_KEYS } = newSealingKeys("test");
 
 /** Starts dispatchers in this process, on the servers of a test file. They are stopped after each test. */
 export function useDispatchers(db: TestDatabase, broker: TestBroker) {

@@ -14,7 +14,8 @@ import {
 } from "./settling.ts";
 
 const db = useDatabase();
-const { claimed, dispatcher, nextStart, settleAll, settleRun } = settling(db);
+const { claimed, dispatcher, nextStart, pace, settleAll, settleRun } = settling(db);
+const MINUTE_MS = 60_000;
 
 const noticesOf = ({ id }: Endpoint) =>
   db.database.prisma.notice.findMany({ where: { endpointId: id }, orderBy: { id: "asc" } });
@@ -59,12 +60,30 @@ test("five failures in one batch leave both notices, in their order, as five bat
   ]);
 });
 
-test("each run of failures has its own notices, also one that a success ends in the same batch", async () => {
+test("a run of failures has its notices, also one that a success ends in the same batch", async () => {
   const endpoint = await insertEndpoint(db.database.prisma);
   await settleRun(endpoint, [false, false]);
-  await settleRun(endpoint, [false, true, false, false, false, true, false]);
+  await settleRun(endpoint, [false, false, true, false]);
+  expect((await noticesOf(endpoint)).map(({ type, failureRun }) => [type, failureRun.length])).toEqual([
+    ["failing", 3],
+    ["recovered", 4],
+  ]);
+});
+
+test("a receiver that comes and goes is told to be failing once an hour, and to have recovered as often", async () => {
+  const endpoint = await insertEndpoint(db.database.prisma);
+  pace(5 * MINUTE_MS);
+  const within20Minutes = [false, false, false, true];
+  for (let index = 0; index < 3; index++) await settleRun(endpoint, within20Minutes);
+  expect(await typesOf(endpoint)).toEqual(["failing", "recovered"]);
+  for (let index = 0; index < 3; index++) await settleRun(endpoint, within20Minutes);
   expect(await typesOf(endpoint)).toEqual(["failing", "recovered", "failing", "recovered"]);
-  expect((await noticesOf(endpoint)).map(({ failureRun }) => failureRun.length)).toEqual([3, 3, 3, 3]);
+});
+
+test("within the hour the disabling is told none the less", async () => {
+  const endpoint = await insertEndpoint(db.database.prisma);
+  await settleRun(endpoint, [false, false, false, true, false, false, false, false, false]);
+  expect(await typesOf(endpoint)).toEqual(["failing", "recovered", "disabled"]);
 });
 
 test("a success that follows fewer failures than a notice takes leaves none", async () => {
@@ -140,25 +159,34 @@ test("the same results lead to the same notices, however they are batched (prope
         { maxLength: 14 },
       ),
       fc.integer({ min: 1, max: 14 }),
-      async (results, size) => {
+      fc.constantFrom(1, 10, 25),
+      async (results, size, minutes) => {
+        pace(minutes * MINUTE_MS);
         const endpoint = await insertEndpoint(db.database.prisma);
         for (let from = 0; from < results.length; from += size) {
           await settleRun(endpoint, results.slice(from, from + size));
         }
-        expect(await typesOf(endpoint)).toEqual(model(results));
+        expect(await typesOf(endpoint)).toEqual(model(results, minutes));
       },
     ),
     { numRuns: 40 },
   );
 });
 
-function model(results: readonly boolean[]): string[] {
+function model(results: readonly boolean[], minutes: number): string[] {
   const notices: string[] = [];
   let failures = 0;
-  for (const succeeded of results) {
-    if (succeeded && failures >= FAILING_AFTER) notices.push("recovered");
+  let toldAt: number | null = null;
+  let isTold = false;
+  for (const [index, succeeded] of results.entries()) {
+    if (succeeded && isTold) notices.push("recovered");
+    isTold &&= !succeeded;
     failures = succeeded ? 0 : failures + 1;
-    if (failures === FAILING_AFTER) notices.push("failing");
+    if (failures === FAILING_AFTER && (toldAt === null || (index - toldAt) * minutes >= 60)) {
+      notices.push("failing");
+      toldAt = index;
+      isTold = true;
+    }
     if (failures === DISABLE_AFTER) return [...notices, "disabled"];
   }
   return notices;

@@ -29,7 +29,8 @@ export interface Claimed {
 
 /** Deliveries that are claimed, and how they end. */
 export function settling(db: TestDatabase) {
-  let attempts = 0;
+  let elapsedMs = 0;
+  let paceMs = 1_000;
 
   /** A delivery whose `attempt`-th attempt is under way. */
   async function claimed(endpoint: Endpoint, attempt = 1): Promise<Claimed> {
@@ -68,7 +69,15 @@ export function settling(db: TestDatabase) {
   }
 
   /** A time for an attempt that begins when the one before it has ended. */
-  const nextStart = () => new Date(NOW.getTime() + ++attempts * 1_000);
+  function nextStart(): Date {
+    elapsedMs += paceMs;
+    return new Date(NOW.getTime() + elapsedMs);
+  }
+
+  /** From now on, an attempt begins so long after the one before. */
+  function pace(ms: number): void {
+    paceMs = ms;
+  }
 
   /** One batch that settles a first attempt of a new delivery for each of these, which followed one another. */
   async function settleRun(endpoint: Endpoint, successes: readonly boolean[], thresholds = {}): Promise<Settlement[]> {
@@ -80,7 +89,7 @@ export function settling(db: TestDatabase) {
     return settlements;
   }
 
-  return { claimed, dispatcher, nextStart, settleAll, settleRun };
+  return { claimed, dispatcher, nextStart, pace, settleAll, settleRun };
 }
 
 export function settlement(endpoint: Endpoint, claimed: Claimed, override: Partial<Settlement> = {}): Settlement {

@@ -1,9 +1,10 @@
-import { randomBytes, randomUUID } from "node:crypto";
+import { randomUUID } from "node:crypto";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { connectBroker } from "@herald/common/broker/broker";
 import { names } from "@herald/common/broker/topology";
+import { newSealingKeys } from "@herald/common/security/sealing-keys";
 import { secretBox } from "@herald/common/security/secret-box";
 import type { Service } from "@herald/common/service/run-service";
 import type { Hint } from "@herald/contracts";
@@ -18,7 +19,7 @@ import { startDispatcher } from "../src/start-dispatcher.ts";
 
 const db = useDatabase();
 const rabbitmq = useBroker();
-const SECRET_KEYS = `test:${randomBytes(32).toString("base64")}`;
+const { SECRET_KEYS } = newSealingKeys("test");
 const quiet = { debug() {}, info() {}, warn() {}, error() {} };
 
 let receiver: HttpsReceiver;

@@ -1,6 +1,6 @@
 import { readSetting } from "@herald/common/config/read-config";
 import { addressRules } from "@herald/common/security/address-rules";
-import { secretBox } from "@herald/common/security/secret-box";
+import { secretSealer } from "@herald/common/security/secret-box";
 import type { Log } from "@herald/common/telemetry/log";
 import type { Registry } from "@herald/common/telemetry/metrics";
 import express, { type Express } from "express";
@@ -43,7 +43,7 @@ const EXPORT_TURNS = { concurrency: 1, maxWaitMs: 30_000, retryAfterS: 10 };
  */
 export function createApp({ config, database, requestAttempt, clock, log, registry }: AppParts): Express {
   const addresses = addressRules(config);
-  const secrets = readSetting("SECRET_KEYS", () => secretBox(config.SECRET_KEYS));
+  const secrets = readSetting("SECRET_SEALING_KEY", () => secretSealer(config.SECRET_SEALING_KEY));
   const limits = limitsOf(config);
   // With its reads and its writes together an organization holds two thirds of the connections.
   const concurrency = Math.max(1, Math.floor(config.DATABASE_POOL_SIZE / 3));
@@ -81,7 +81,7 @@ export function createApp({ config, database, requestAttempt, clock, log, regist
         newId,
         clock,
       }),
-      answerOnce: createAnswerOnce({ queries: database.queries, secrets, clock, newId }),
+      answerOnce: createAnswerOnce({ queries: database.queries, clock, newId }),
       limits,
     }),
   );

@@ -1,6 +1,6 @@
 import {
   networkSettings,
-  secretSettings,
+  sealingSettings,
   serviceSettings,
   sharedSettings,
 } from "@herald/common/config/common-settings";
@@ -132,7 +132,7 @@ const ownSettings = {
 /** The management API's settings. */
 export const managementApiSettings = {
   ...serviceSettings,
-  ...secretSettings,
+  ...sealingSettings,
   ...networkSettings,
   ...authenticationSettings,
   ...ownSettings,

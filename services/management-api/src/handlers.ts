@@ -1,7 +1,7 @@
 import type { Database } from "@herald/common/database/open-database";
 import { toDeliverySummary } from "@herald/common/history/summary";
 import type { Clock } from "@herald/common/runtime/clock";
-import type { SecretBox } from "@herald/common/security/secret-box";
+import type { SecretSealer } from "@herald/common/security/secret-box";
 import type {
   DeleteWebhookRequest,
   DeliverRequest,
@@ -29,7 +29,7 @@ import { type ExportQuery, exportDeliveries } from "./export/export-deliveries.t
 import type { KeyedLimiter } from "./http/keyed-limiter.ts";
 import type { Target } from "./idempotency/answer-once.ts";
 import type { OperationId } from "./operations.ts";
-import { type ResendFilter, readPreview } from "./resends/preview.ts";
+import { readPreview } from "./resends/preview.ts";
 import { endResend, findResend, listResends, type ResendsFilter, readResend } from "./resends/resends.ts";
 import { startResend } from "./resends/start-resend.ts";
 import { deliverySummary } from "./sql/delivery-summaries.ts";
@@ -59,7 +59,7 @@ export type Handlers = Record<OperationId, Handler>;
 export interface HandlerParts {
   config: ManagementApiConfig;
   database: Pick<Database, "prisma" | "queries" | "readsWithin">;
-  secrets: SecretBox;
+  secrets: SecretSealer;
   /** Asks a dispatcher for a manual delivery's first attempt; resolves when it has answered, or when its time is over. */
   requestAttempt: (request: ManualRequest) => Promise<void>;
   /** For what a manual delivery writes: it waits for its receiver without a turn. */
@@ -120,7 +120,8 @@ export function createHandlers(needed: HandlerParts): Handlers {
       exportDeliveries(reading, keyOf(request), request.query),
     readDelivery: (request) => readDelivery(reading, keyOf(request), request.params.deliveryId ?? "", headers),
     listResends: (request: ApiRequest<unknown, ResendsFilter>) => listResends(reading, keyOf(request), request.query),
-    previewResend: (request: ApiRequest<unknown, ResendFilter>) => readPreview(reading, keyOf(request), request.query),
+    previewResend: (request: ApiRequest<unknown, StartResendRequest>) =>
+      readPreview(reading, keyOf(request), request.query),
     async startResend(request: ApiRequest<StartResendRequest>) {
       const { body, target, caller } = request;
       const key = keyOf(request);

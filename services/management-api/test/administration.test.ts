@@ -6,7 +6,7 @@ import { readManagementApiConfig } from "../src/config.ts";
 import { API_PREFIX } from "../src/operations.ts";
 import { settings } from "./support/endpoints.ts";
 import { JWT_SECRET, token } from "./support/tokens.ts";
-import { SECRET_KEYS, useApi } from "./support/use-api.ts";
+import { SECRET_SEALING_KEY, useApi } from "./support/use-api.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "herald-admin-ui-"));
 mkdirSync(join(folder, "assets"));
@@ -280,7 +280,8 @@ describe("the admin page as a part of the product", () => {
     ["PAGE_PRODUCT_URL", "javascript:alert(1)"],
     ["PAGE_LOGO_FILE", "/etc/passwd"],
   ])("%s=%s is refused at the start", (name, value) => {
-    const settings = { DATABASE_URL: "postgres://x", AMQP_URL: "amqp://x", SECRET_KEYS, AUTH_JWT_SECRET: JWT_SECRET };
+    const servers = { DATABASE_URL: "postgres://x", AMQP_URL: "amqp://x" };
+    const settings = { ...servers, SECRET_SEALING_KEY, AUTH_JWT_SECRET: JWT_SECRET };
     expect(() => readManagementApiConfig({ ...settings, [name]: value })).toThrow(name);
   });
 });

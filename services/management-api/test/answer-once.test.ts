@@ -1,5 +1,4 @@
 import { randomUUID } from "node:crypto";
-import { secretBox } from "@herald/common/security/secret-box";
 import { plansOf } from "@herald/testkit/harness/plans";
 import { steeredClock } from "@herald/testkit/harness/steered-clock";
 import { useDatabase } from "@herald/testkit/harness/use-database";
@@ -11,7 +10,6 @@ import { takeIdempotencyKey } from "../src/sql/take-idempotency-key.ts";
 
 const db = useDatabase();
 const clock = steeredClock();
-const box = (id: string, byte: number) => secretBox(`${id}:${Buffer.alloc(32, byte).toString("base64")}`);
 const request = { organizationId: "organization", key: "key", requestHash: Buffer.alloc(32, 1) };
 const LOCK_MS = 60_000;
 
@@ -19,8 +17,7 @@ beforeEach(async () => {
   await db.database.prisma.$executeRaw`truncate idempotency_key`;
 });
 
-const once = (secrets = box("first", 1)) =>
-  createAnswerOnce({ queries: db.database.queries, secrets, clock, newId: randomUUID });
+const once = () => createAnswerOnce({ queries: db.database.queries, clock, newId: randomUUID });
 
 /** Work that ends when the test says so, as that of a process that dies never does. */
 function hanging() {
@@ -99,16 +96,6 @@ describe("work that fails", () => {
     await expect(fails).rejects.toThrow("PostgreSQL is away");
     const { answer } = await once()(request, async (target) => target);
     expect(answer).toEqual({ id: failed?.id, mayExist: true });
-  });
-});
-
-describe("keys of the seal", () => {
-  test("an answer whose key has left the ring is made anew of what is there, and nobody gets an error", async () => {
-    const { answer } = await once()(request, async ({ id }) => ({ id }));
-    const { id } = answer as { id: string };
-    const anew = await once(box("second", 2))(request, async (target) => target);
-    expect(anew).toEqual({ answer: { id, mayExist: true }, isReplayed: false });
-    expect(await once()(request, unexpected)).toEqual({ answer: { id }, isReplayed: true });
   });
 });
 

@@ -10,7 +10,7 @@ import { type CryptoKey, exportJWK, exportSPKI, generateKeyPair, type JWK, SignJ
 import { remoteKeys } from "../src/authentication/keys.ts";
 import { tokenVerifier } from "../src/authentication/verify-token.ts";
 import { readManagementApiConfig } from "../src/config.ts";
-import { SECRET_KEYS } from "./support/use-api.ts";
+import { SECRET_SEALING_KEY } from "./support/use-api.ts";
 
 const ISSUER = "https://login.example.com";
 const AUDIENCE = "herald";
@@ -72,7 +72,7 @@ function config(settings: Record<string, string>) {
     HERALD_ENV: "development",
     DATABASE_URL: "postgres://localhost",
     AMQP_URL: "amqps://herald:password@nowhere",
-    SECRET_KEYS,
+    SECRET_SEALING_KEY,
     AUTH_ISSUER: ISSUER,
     AUTH_AUDIENCE: AUDIENCE,
     ...settings,

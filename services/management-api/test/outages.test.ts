@@ -12,7 +12,7 @@ import { readManagementApiConfig } from "../src/config.ts";
 import { API_PREFIX } from "../src/operations.ts";
 import { settings } from "./support/endpoints.ts";
 import { JWT_SECRET, token } from "./support/tokens.ts";
-import { SECRET_KEYS } from "./support/use-api.ts";
+import { SECRET_SEALING_KEY } from "./support/use-api.ts";
 
 /** The way to PostgreSQL. While `isOpen` is false, it takes no connection. */
 let link: Link;
@@ -39,7 +39,7 @@ beforeAll(async () => {
     HERALD_ENV: "development",
     DATABASE_URL: url.href,
     AMQP_URL: "amqp://127.0.0.1:1",
-    SECRET_KEYS,
+    SECRET_SEALING_KEY,
     AUTH_JWT_SECRET: JWT_SECRET,
   });
   const quiet = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {}, isDebug: false };

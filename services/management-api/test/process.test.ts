@@ -13,7 +13,7 @@ test("a configuration that can't be used ends the start with 78, and names every
       DATABASE_URL: "postgresql://127.0.0.1:1/none",
       AMQP_URL: "amqp://127.0.0.1:1",
       AUTH_JWT_SECRET: "",
-      SECRET_KEYS: "",
+      SECRET_SEALING_KEY: "",
       PORT: "many",
       BASE_PATH: "no-slash",
     },
@@ -25,7 +25,7 @@ test("a configuration that can't be used ends the start with 78, and names every
     });
   }
   expect(await once(child, "close")).toEqual([78, null]);
-  for (const name of ["SECRET_KEYS", "PORT", "BASE_PATH"]) expect(printed).toContain(name);
+  for (const name of ["SECRET_SEALING_KEY", "PORT", "BASE_PATH"]) expect(printed).toContain(name);
 });
 
 test("in production settings that are not safe end the start with 78, all of them named, and no secret shown", async () => {
@@ -35,7 +35,6 @@ test("in production settings that are not safe end the start with 78, all of the
       DATABASE_URL: "postgresql://herald:hunter2@db.example.com/herald",
       AMQP_URL: "amqp://guest:guest@mq.example.com",
       AUTH_JWT_SECRET: "hunter2".repeat(5),
-      SECRET_KEYS: `k1:${Buffer.alloc(32).toString("base64")}`,
       SIGN_IN_LINKS: "true",
       PUBLIC_ORIGIN: "http://herald.example.com",
       ALLOWED_PRIVATE_NETWORKS: "0.0.0.0/0",
@@ -50,7 +49,6 @@ test("in production settings that are not safe end the start with 78, all of the
   expect([...new Set(named)]).toEqual([
     "DATABASE_URL",
     "AMQP_URL",
-    "SECRET_KEYS",
     "AUTH_JWT_SECRET",
     "SIGN_IN_LINKS",
     "PUBLIC_ORIGIN",

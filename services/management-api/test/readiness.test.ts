@@ -7,7 +7,7 @@ import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { API_PREFIX } from "../src/operations.ts";
 import { startManagementApi } from "../src/start-management-api.ts";
 import { AUDIENCE, ISSUER, JWT_SECRET, token } from "./support/tokens.ts";
-import { SECRET_KEYS } from "./support/use-api.ts";
+import { SECRET_SEALING_KEY } from "./support/use-api.ts";
 
 let api: (Service & { port: number }) | undefined;
 let link: Link | undefined;
@@ -36,7 +36,7 @@ beforeAll(async () => {
     PORT: "0",
     OPERATIONS_PORT: String(operationsPort),
     LOG_LEVEL: "error",
-    SECRET_KEYS,
+    SECRET_SEALING_KEY,
     AUTH_JWT_SECRET: JWT_SECRET,
     AUTH_ISSUER: ISSUER,
     AUTH_AUDIENCE: AUDIENCE,

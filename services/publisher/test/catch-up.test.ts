@@ -11,6 +11,7 @@ import { useDatabase } from "@herald/testkit/harness/use-database";
 import { beforeEach, describe, expect, test } from "@jest/globals";
 import { createCatchUp } from "../src/catch-up.ts";
 import { createMetrics } from "../src/metrics.ts";
+import { queriesAround } from "./queries-around.ts";
 
 const db = useDatabase();
 const DAY_MS = 24 * 60 * 60_000;
@@ -59,23 +60,8 @@ async function insertEvents(organizationId: string, count: number, row: Paramete
   }
 }
 
-const isPage = (strings: TemplateStringsArray) => strings.join("").includes("backfilled");
-
-/** The same queries, with something that happens before each page is read, or after it. */
-function withPages(step: {
-  before?: () => Promise<unknown> | unknown;
-  after?: () => Promise<unknown> | unknown;
-}): Queries {
-  return {
-    $executeRaw: (...call) => db.database.queries.$executeRaw(...call),
-    $queryRaw: async <T>(strings: TemplateStringsArray, ...values: unknown[]) => {
-      if (isPage(strings)) await step.before?.();
-      const rows = await db.database.queries.$queryRaw<T>(strings, ...values);
-      if (isPage(strings)) await step.after?.();
-      return rows;
-    },
-  };
-}
+const withPages = (steps: Parameters<typeof queriesAround>[2]) =>
+  queriesAround(db.database.queries, "backfilled", steps);
 
 describe("what a catch-up makes", () => {
   test("§6.2 a catch-up goes on, page by page, until no event is missing", async () => {
@@ -420,17 +406,14 @@ describe("several at once", () => {
     const endpoint = await insertMarked();
     await insertEvents(endpoint.organizationId, 25);
     const sizes: number[] = [];
-    const slow: Queries = {
-      $executeRaw: (...call) => db.database.queries.$executeRaw(...call),
-      $queryRaw: async <T>(strings: TemplateStringsArray, ...values: unknown[]) => {
-        const size = values.find((value) => typeof value === "number");
-        if (!isPage(strings) || size === undefined) return await db.database.queries.$queryRaw<T>(strings, ...values);
+    const slow = withPages({
+      async before(values) {
+        const size = values.find((value) => typeof value === "number") ?? 0;
         sizes.push(size);
         // PostgreSQL's own words for a statement whose time is over.
         if (size > 4) await db.database.queries.$executeRaw`do 'begin raise sqlstate ''57014''; end'`;
-        return await db.database.queries.$queryRaw<T>(strings, ...values);
       },
-    };
+    });
     expect(await run(clock, { queries: slow })).toBe(25);
     expect(sizes.slice(0, 3)).toEqual([10, 5, 3]);
   });

@@ -1,4 +1,3 @@
-import type { Queries } from "@herald/common/database/queries";
 import { Registry } from "@herald/common/telemetry/metrics";
 import { idAt, insertDelivery, insertEndpoint, insertResend, ROW_TIME } from "@herald/testkit/harness/rows";
 import { steeredClock } from "@herald/testkit/harness/steered-clock";
@@ -6,6 +5,7 @@ import { useDatabase } from "@herald/testkit/harness/use-database";
 import { beforeEach, expect, test } from "@jest/globals";
 import { createErasure } from "../src/erase-deleted.ts";
 import { createMetrics } from "../src/metrics.ts";
+import { queriesAround } from "./queries-around.ts";
 
 const db = useDatabase();
 const log = { debug() {}, info() {}, warn() {}, error() {}, isDebug: false };
@@ -68,7 +68,8 @@ async function left({ id }: Endpoint) {
 }
 const erasureOf = ({ id }: Endpoint) => db.database.prisma.erasure.findUnique({ where: { endpointId: id } });
 
-const isPage = (strings: TemplateStringsArray) => strings.join("").includes("erased as");
+const beforePages = (before: (values: readonly unknown[]) => unknown) =>
+  queriesAround(db.database.queries, "erased as", { before });
 
 test("what a deleted endpoint leaves is erased, page by page, and nothing of others", async () => {
   const endpoint = await insertEndpoint(db.database.prisma);
@@ -109,13 +110,9 @@ test("an endpoint whose erasure fails delays no other, and is tried again when i
   await deleteEndpoint(unlucky);
   clock.advance(1);
   await deleteEndpoint(next);
-  const queries: Queries = {
-    $executeRaw: (...call) => db.database.queries.$executeRaw(...call),
-    $queryRaw: (strings, ...values) =>
-      isPage(strings) && values.includes(unlucky.id)
-        ? Promise.reject(new Error("the connection broke"))
-        : db.database.queries.$queryRaw(strings, ...values),
-  };
+  const queries = beforePages((values) => {
+    if (values.includes(unlucky.id)) throw new Error("the connection broke");
+  });
   await run({ queries });
   expect(await left(unlucky)).toEqual({ deliveries: 2, due: 1, changes: 0, resends: 0 });
   expect(await left(next)).toEqual({ deliveries: 0, due: 0, changes: 0, resends: 0 });
@@ -133,16 +130,10 @@ test("a long erasure goes behind the others after ten pages", async () => {
   clock.advance(1);
   await deleteEndpoint(short);
   const order: unknown[] = [];
-  const queries: Queries = {
-    $executeRaw: (...call) => db.database.queries.$executeRaw(...call),
-    $queryRaw: (strings, ...values) => {
-      if (isPage(strings)) {
-        order.push(values.includes(long.id) ? "long" : "short");
-        clock.advance(1);
-      }
-      return db.database.queries.$queryRaw(strings, ...values);
-    },
-  };
+  const queries = beforePages((values) => {
+    order.push(values.includes(long.id) ? "long" : "short");
+    clock.advance(1);
+  });
   await run({ queries });
   expect(order).toEqual([...Array(10).fill("long"), "short", "short", "long", "long"]);
   expect(await left(long)).toEqual({ deliveries: 0, due: 0, changes: 0, resends: 0 });
@@ -164,14 +155,7 @@ test("a stop ends the erasure after the page under way, and the next run goes on
   await insertHistory(endpoint, 25, 0);
   await deleteEndpoint(endpoint);
   const stopping = new AbortController();
-  const queries: Queries = {
-    $executeRaw: (...call) => db.database.queries.$executeRaw(...call),
-    $queryRaw: (strings, ...values) => {
-      if (isPage(strings)) stopping.abort();
-      return db.database.queries.$queryRaw(strings, ...values);
-    },
-  };
-  await run({ queries, signal: stopping.signal });
+  await run({ queries: beforePages(() => stopping.abort()), signal: stopping.signal });
   expect(await left(endpoint)).toEqual({ deliveries: 15, due: 0, changes: 0, resends: 0 });
   await run();
   expect(await left(endpoint)).toEqual({ deliveries: 0, due: 0, changes: 0, resends: 0 });

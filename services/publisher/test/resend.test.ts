@@ -16,6 +16,7 @@ import { useDatabase } from "@herald/testkit/harness/use-database";
 import { beforeEach, describe, expect, test } from "@jest/globals";
 import { createMetrics } from "../src/metrics.ts";
 import { createResend, MAX_WAITING } from "../src/resend.ts";
+import { queriesAround } from "./queries-around.ts";
 
 const db = useDatabase();
 const log = { debug() {}, info() {}, warn() {}, error() {}, isDebug: false };
@@ -85,19 +86,8 @@ async function toTheEnd(endpoint: Endpoint, id: string): Promise<void> {
   }
 }
 
-const isPage = (strings: TemplateStringsArray) => strings.join("").includes("scanned as");
-
-function withPages(step: { before?: () => Promise<unknown>; after?: () => Promise<unknown> }): Queries {
-  return {
-    $executeRaw: (...call) => db.database.queries.$executeRaw(...call),
-    $queryRaw: async <T>(strings: TemplateStringsArray, ...values: unknown[]) => {
-      if (isPage(strings)) await step.before?.();
-      const rows = await db.database.queries.$queryRaw<T>(strings, ...values);
-      if (isPage(strings)) await step.after?.();
-      return rows;
-    },
-  };
-}
+const withPages = (steps: Parameters<typeof queriesAround>[2]) =>
+  queriesAround(db.database.queries, "scanned as", steps);
 
 describe("what a resend makes", () => {
   test("§3.2 each delivery that was given up becomes a new manual delivery with its body byte for byte, and stays as it is", async () => {

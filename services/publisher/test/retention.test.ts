@@ -13,6 +13,7 @@ import { dayOf } from "../src/partitions/days.ts";
 import { eraseOld } from "../src/retention.ts";
 import { eraseRestOfDeliveries, eraseRestOfEvents } from "../src/sql/erase-rest.ts";
 import { makePartitions, readPartitions } from "../src/sql/partitions.ts";
+import { queriesAround } from "./queries-around.ts";
 
 const db = useDatabase();
 const log = { debug() {}, info() {}, warn() {}, error() {}, isDebug: false };
@@ -43,6 +44,9 @@ function run({ signal = new AbortController().signal, queries = db.database.quer
     signal,
   );
 }
+
+/** The pages of the rows that no day's partition has. */
+const beforePages = (before: () => unknown) => queriesAround(db.database.queries, "delivery_attempt_rest", { before });
 
 const daysLeft = async () => (await readPartitions(db.database.queries)).days;
 const makeDays = async (...days: number[]) => {
@@ -285,13 +289,7 @@ describe("the rest", () => {
 
   test("deliveries that can't be erased keep no event that is old", async () => {
     await insertEvent(db.database.prisma, "a", { occurredAt: daysAgo(60) });
-    const queries: Queries = {
-      $executeRaw: (...call) => db.database.queries.$executeRaw(...call),
-      $queryRaw: (strings, ...values) =>
-        strings.join("").includes("delivery_attempt_rest")
-          ? Promise.reject(new Error("a page that fails"))
-          : db.database.queries.$queryRaw(strings, ...values),
-    };
+    const queries = beforePages(() => Promise.reject(new Error("a page that fails")));
     expect(await run({ queries })).toEqual({ day: 0, delivery: 0, event: 1, change: 0, resend: 0 });
     expect(await registry.metrics()).toContain('herald_task_failures_total{task="retention"} 1');
   });
@@ -300,14 +298,7 @@ describe("the rest", () => {
     const endpoint = await insertEndpoint(db.database.prisma);
     for (let index = 0; index < 30; index++) await delivery(endpoint, 60);
     const stopping = new AbortController();
-    const queries: Queries = {
-      $executeRaw: (...call) => db.database.queries.$executeRaw(...call),
-      $queryRaw: (strings, ...values) => {
-        if (strings.join("").includes("delivery_attempt_rest")) stopping.abort();
-        return db.database.queries.$queryRaw(strings, ...values);
-      },
-    };
-    await run({ signal: stopping.signal, queries });
+    await run({ signal: stopping.signal, queries: beforePages(() => stopping.abort()) });
     expect(await deliveriesLeft()).toHaveLength(20);
   });
 });

@@ -79,7 +79,7 @@ priorityClassName: {{ . }}
   "database" "the URL of PostgreSQL for the services (postgres://herald_app:...)"
   "databaseOwner" "the URL of PostgreSQL for the migration, as the tables' owner"
   "broker" "the URL of RabbitMQ (amqp://...)"
-  "secretKeys" "the keys that seal the signing secrets (SECRET_KEYS)" }}
+  "secretKeys" "the private keys that open the signing secrets (SECRET_KEYS)" }}
 {{- range $name, $what := $secrets }}
 {{- if not (index $.Values.secrets $name).name }}
 {{- $problems = append $problems (printf "secrets.%s.name: name an existing Secret that holds %s" $name $what) }}
@@ -104,6 +104,9 @@ priorityClassName: {{ . }}
 {{- $api := merge (dict) .Values.managementApi.settings .Values.settings }}
 {{- if not (or (get $api "AUTH_JWKS_URL") (get $api "AUTH_PUBLIC_KEY") .Values.secrets.authJwtSecret.name) }}
 {{- $problems = append $problems "managementApi.settings: set AUTH_JWKS_URL (with AUTH_ISSUER and AUTH_AUDIENCE) or AUTH_PUBLIC_KEY, to verify tokens with; or name secrets.authJwtSecret for a trial" }}
+{{- end }}
+{{- if not (get $api "SECRET_SEALING_KEY") }}
+{{- $problems = append $problems "managementApi.settings.SECRET_SEALING_KEY: say the public key of the newest of SECRET_KEYS; herald make-keys prints both" }}
 {{- end }}
 {{- range $name := list "DATABASE_URL" "AMQP_URL" "SECRET_KEYS" "AUTH_JWT_SECRET" "OTEL_EXPORTER_OTLP_HEADERS" }}
 {{- range $place, $settings := dict "settings" $.Values.settings "managementApi.settings" $.Values.managementApi.settings "publisher.settings" $.Values.publisher.settings "dispatcher.settings" $.Values.dispatcher.settings }}

@@ -54,7 +54,8 @@ test("the export is chosen by keyboard", async () => {
   await page.getByRole("button", { name: "Export" }).focus();
   await page.keyboard.press("Enter");
   // The menu moves the focus a moment after each key.
-  const focused = (choice: string) => page.getByRole("menuitem", { name: choice }).and(page.locator(":focus")).waitFor();
+  const focused = (choice: string) =>
+    page.getByRole("menuitem", { name: choice }).and(page.locator(":focus")).waitFor();
   await focused("CSV, for spreadsheets");
   await page.keyboard.press("End");
   await focused("NDJSON with bodies");

@@ -1,3 +1,4 @@
+import { randomBytes } from "node:crypto";
 import { existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { localFolder, projectFolder } from "@herald/testkit/stack/folders";
@@ -45,4 +46,13 @@ export async function buildBaseline(
   rmSync(archive);
   writeFileSync(built, "");
   return folder;
+}
+
+/** Seals and opens alike, as a key of SECRET_KEYS once did. */
+const OLD_SECRET_KEYS = `bench:${randomBytes(32).toString("base64")}`;
+
+/** What a commit reads in another form than this one. */
+export function settingsOfBaseline(folder: string): Record<string, string> {
+  const sealsToPublicKeys = existsSync(join(folder, "packages", "common", "src", "security", "sealing-keys.ts"));
+  return sealsToPublicKeys ? {} : { SECRET_KEYS: OLD_SECRET_KEYS };
 }

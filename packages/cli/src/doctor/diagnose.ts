@@ -1,10 +1,15 @@
-import { networkSettings, secretSettings, serviceSettings } from "@herald/common/config/common-settings";
+import {
+  networkSettings,
+  sealingSettings,
+  secretSettings,
+  serviceSettings,
+} from "@herald/common/config/common-settings";
 import { ConfigError, type Environment, readConfig, readSetting } from "@herald/common/config/read-config";
 import type { Settings } from "@herald/common/config/settings";
 import { systemClock } from "@herald/common/runtime/clock";
 import { addressRules } from "@herald/common/security/address-rules";
 import { createNameResolver } from "@herald/common/security/name-resolver";
-import { type SecretBox, secretBox } from "@herald/common/security/secret-box";
+import { type SecretBox, type SecretSealer, secretBox, secretSealer } from "@herald/common/security/secret-box";
 import { readCaFile } from "@herald/common/security/server-certificate";
 import { brokerAddress } from "../broker.ts";
 import { type CommandContext, UsageError } from "../command.ts";
@@ -16,6 +21,7 @@ import { fault, type NamedFinding } from "./finding.ts";
 import { jwks } from "./jwks.ts";
 import { diagnosePostgres } from "./postgres/diagnose-postgres.ts";
 import type { ServiceName } from "./postgres/needed-rights.ts";
+import { sealingKey } from "./sealing-key.ts";
 import { type WayOutSubject, wayOut } from "./way-out.ts";
 
 export interface DiagnosisOptions {
@@ -49,6 +55,7 @@ export async function diagnose(context: CommandContext, options: DiagnosisOption
   // What is not safe is told by now, and can be looked at all the same.
   const environment = { ...context.environment, HERALD_ENV: "development" };
   const box = read(findings, () => readKeyRing(environment));
+  const sealer = read(findings, () => readSealer(environment));
   const database = read(findings, () => ({
     ...databaseAddress({ ...context, environment }),
     ...readPool(environment),
@@ -59,6 +66,7 @@ export async function diagnose(context: CommandContext, options: DiagnosisOption
 
   if (database)
     findings.push(...(await diagnosePostgres({ ...database, processes, service, clock, secretBox: box }, onCheck)));
+  findings.push(...(await runChecks([sealingKey], { sealer, secretBox: box }, onCheck)));
   if (broker) findings.push(...(await diagnoseBroker(broker, onCheck)));
   if (identity) findings.push(...(await runChecks([jwks], { jwksUrl: identity.AUTH_JWKS_URL }, onCheck)));
   if (outside) findings.push(...(await runChecks([wayOut], outside, onCheck)));
@@ -80,10 +88,17 @@ function read<T>(findings: NamedFinding[], reading: () => T): T | undefined {
 }
 
 function readKeyRing(environment: Environment): SecretBox | undefined {
-  // A publisher does without.
+  // Only dispatchers have it.
   const { required: _required, ...SECRET_KEYS } = secretSettings.SECRET_KEYS;
   const keys = readConfig({ SECRET_KEYS }, environment).SECRET_KEYS;
   return keys === undefined ? undefined : readSetting("SECRET_KEYS", () => secretBox(keys));
+}
+
+function readSealer(environment: Environment): SecretSealer | undefined {
+  // Only the management API has it.
+  const { required: _required, ...SECRET_SEALING_KEY } = sealingSettings.SECRET_SEALING_KEY;
+  const key = readConfig({ SECRET_SEALING_KEY }, environment).SECRET_SEALING_KEY;
+  return key === undefined ? undefined : readSetting("SECRET_SEALING_KEY", () => secretSealer(key));
 }
 
 function readPool(environment: Environment): { poolSize: number } {

@@ -18,8 +18,8 @@ export const doctorCommand: Command = {
   --json           one JSON object instead of a table
 
 Give it the environment variables of the services, and run it where they run. It looks at PostgreSQL and RabbitMQ (versions, rights,
-limits, schema, queues, clocks, pooler), at SECRET_KEYS, and at the identity provider's keys. It changes nothing: a queue that it
-makes to try its rights is its own, and goes with it. It sees neither disks nor firewalls, nor the other machines.
+limits, schema, queues, clocks, pooler), at SECRET_KEYS and SECRET_SEALING_KEY, and at the identity provider's keys. It changes
+nothing: a queue that it makes to try its rights is its own, and goes with it. It sees neither disks nor firewalls, nor the other machines.
 
 "ok" needs nothing. "warning": Herald works, and should be made safer. "fault": Herald does not work, or may lose something.
 

@@ -19,7 +19,7 @@ export async function readSealedSecrets(
 }
 
 /**
- * Writes the same secrets again, sealed with another key. A secret that was replaced since it was read stays as it is. The
+ * Writes the same secrets again, sealed to another key. A secret that was replaced since it was read stays as it is. The
  * endpoint's configuration does not change, so neither does its revision. Returns how many secrets it wrote.
  *
  * Locks those endpoints, in the order of their ids, as every statement does that locks several. Walks webhook_endpoint_pkey.

@@ -9,8 +9,8 @@ import { rotateKeys } from "./rotate-keys.ts";
 const MAX_UNREADABLE_SHOWN = 20;
 
 export const rotateKeysCommand: Command = {
-  summary: "seals every endpoint's signing secret with the newest key",
-  help: `herald rotate-keys: seals every endpoint's signing secret with the newest key of SECRET_KEYS
+  summary: "seals every endpoint's signing secret to the newest key",
+  help: `herald rotate-keys: seals every endpoint's signing secret to the newest key of SECRET_KEYS
 
   herald rotate-keys [--dry-run] [--page-size 500]
 
@@ -18,12 +18,13 @@ export const rotateKeysCommand: Command = {
   --page-size N   endpoints that it reads and writes at a time
 
 The signing secrets themselves stay: receivers notice nothing, and no endpoint's version changes. It may run beside services,
-and after an interruption it may run again. To replace a key:
+and after an interruption it may run again. To replace a pair of keys:
 
-  1. give all services SECRET_KEYS with the new key last ("old:...,new:..."), so that each can open what another one seals
-  2. give all services SECRET_KEYS with the new key first ("new:...,old:...")
-  3. herald rotate-keys, until it says that all are sealed with the newest key
-  4. remove the old key
+  1. herald make-keys
+  2. give all dispatchers SECRET_KEYS with the new key first ("new:...,old:..."), so that each opens what is sealed to either
+  3. give all management APIs the new SECRET_SEALING_KEY
+  4. herald rotate-keys, with the SECRET_KEYS of step 2, until it says that all are sealed to the newest key
+  5. remove the old key from SECRET_KEYS; herald doctor says whether what is left opens all that is and will be sealed
 
 It fails where a secret can't be opened. It names those, and seals the others all the same.
 `,
@@ -51,9 +52,12 @@ It fails where a secret can't be opened. It names those, and seals the others al
       );
     }
     if (overtaken > 0) {
-      throw new Error(`${overtaken} secrets were replaced meanwhile; run it again to see whether with the newest key.`);
+      throw new Error(`${overtaken} secrets were replaced meanwhile; run it again to see whether to the newest key.`);
     }
-    if (!options.dryRun) stdout("All are sealed with the newest key; the older ones can leave SECRET_KEYS.\n");
+    if (options.dryRun) return;
+    stdout(
+      "All are sealed to the newest key. The older ones can leave SECRET_KEYS once every management API seals to the newest too.\n",
+    );
   },
 };
 

@@ -11,7 +11,7 @@ export interface RotationOptions {
 export interface Rotation {
   /** Endpoints that were read. */
   endpoints: number;
-  /** Secrets that it sealed with the newest key; in a dry run, those that it would seal. */
+  /** Secrets that it sealed to the newest key; in a dry run, those that it would seal. */
   resealed: number;
   /** Secrets that an edit or another rotation replaced between the reading and the writing. */
   overtaken: number;
@@ -20,7 +20,7 @@ export interface Rotation {
 }
 
 /**
- * Seals every endpoint's secret with the newest key, page by page. It skips what is sealed with that key already, so the
+ * Seals every endpoint's secret to the newest key, page by page. It skips what is sealed to that key already, so the
  * next run finishes one that was interrupted.
  *
  * @param onPage called with the totals after each page

@@ -1,8 +1,9 @@
-import { secretBox } from "@herald/common/security/secret-box";
+import { newSealingKeys } from "@herald/common/security/sealing-keys";
+import { secretBox, secretSealer } from "@herald/common/security/secret-box";
 import { expect, test } from "@jest/globals";
-import { newKey, only, useRightSetUp } from "./right-set-up.ts";
+import { only, useRightSetUp } from "./right-set-up.ts";
 
-const { postgres, caFile, secretKey, complaints } = useRightSetUp();
+const { postgres, caFile, sealingKeys, complaints } = useRightSetUp();
 
 /** Changes the server for as long as the task takes. */
 async function withSql<T>(change: string, undo: string, task: () => Promise<T>): Promise<T> {
@@ -141,12 +142,12 @@ test("the doctor finds that a restore is not ended", async () => {
 });
 
 test("the doctor counts the secrets that no key opens", async () => {
-  const other = secretBox(newKey("lost"));
+  const other = secretSealer(newSealingKeys("lost").SECRET_SEALING_KEY);
   const id = (number: number) => `00000000-0000-4000-8000-00000000000${number}`;
   const insert = (number: number, sealed: string) =>
     `('${id(number)}', 'o', 'n', 'https://r.example', true, '{}', '${sealed}', now(), now())`;
   const rows = [
-    insert(1, secretBox(secretKey).seal("s", id(1))),
+    insert(1, secretBox(sealingKeys.SECRET_KEYS).seal("s", id(1))),
     insert(2, other.seal("s", id(2))),
     insert(3, other.seal("s", id(3))),
   ];
@@ -157,4 +158,10 @@ test("the doctor counts the secrets that no key opens", async () => {
     () => complaints(),
   );
   expect(found).toEqual(only("fault", "key ring", /2 of 3 signing secrets.*key "lost"/, /Put the missing key back/));
+});
+
+test("the doctor finds that no private key opens what the management API seals", async () => {
+  const { SECRET_SEALING_KEY } = newSealingKeys("lost");
+  const found = await complaints({ settings: { SECRET_SEALING_KEY } });
+  expect(found).toEqual(only("fault", "sealing key", /No key of SECRET_KEYS opens.*key "lost"/, /of all dispatchers/));
 });

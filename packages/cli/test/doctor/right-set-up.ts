@@ -1,4 +1,4 @@
-import { generateKeyPairSync, randomBytes } from "node:crypto";
+import { generateKeyPairSync } from "node:crypto";
 import { once } from "node:events";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer, type Server } from "node:http";
@@ -7,6 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { declareHints, declareTopology } from "@herald/common/broker/topology";
 import { systemClock } from "@herald/common/runtime/clock";
+import { newSealingKeys, type SealingKeys } from "@herald/common/security/sealing-keys";
 import { certificates } from "@herald/testkit/harness/certificates";
 import { type HttpsReceiver, httpsReceiver } from "@herald/testkit/harness/https-receiver";
 import { STACK_TIMEOUT_MS } from "@herald/testkit/harness/stack-client";
@@ -31,7 +32,8 @@ export interface RightSetUp {
   broker: TestBroker;
   /** PEM file of the authority of the receiver's certificate. */
   caFile: string;
-  secretKey: string;
+  /** The pair of keys for signing secrets, as the two settings have it. */
+  sealingKeys: SealingKeys;
   /** Of a receiver that can be reached. */
   receiverUrl(): string;
   settings(): Record<string, string>;
@@ -48,7 +50,7 @@ export function useRightSetUp(): RightSetUp {
   const broker = useBroker();
   const folder = mkdtempSync(join(tmpdir(), "herald-doctor-files-"));
   const caFile = join(folder, "ca.pem");
-  const secretKey = newKey("k1");
+  const sealingKeys = newSealingKeys("k1");
   const { publicKey } = generateKeyPairSync("rsa", { modulusLength: 2048 });
   const rightKeys = JSON.stringify({ keys: [publicKey.export({ format: "jwk" })] });
   let keys = rightKeys;
@@ -87,7 +89,7 @@ export function useRightSetUp(): RightSetUp {
     DATABASE_URL: postgres.url(),
     AMQP_URL: broker.url,
     BROKER_NAMESPACE: broker.namespace,
-    SECRET_KEYS: secretKey,
+    ...sealingKeys,
     AUTH_JWKS_URL: `http://127.0.0.1:${(keyServer.address() as AddressInfo).port}/jwks`,
     ALLOWED_PRIVATE_NETWORKS: "127.0.0.0/8,::1/128",
     EXTRA_CA_FILE: caFile,
@@ -101,7 +103,7 @@ export function useRightSetUp(): RightSetUp {
       { clock },
     );
     expect(stdout + stderr).not.toMatch(/do-not-show|guest:guest/);
-    expect(stdout + stderr).not.toContain(secretKey.split(":")[1]);
+    expect(stdout + stderr).not.toContain(sealingKeys.SECRET_KEYS.split(":")[1]);
     const { faults, warnings, findings } = JSON.parse(stdout) as {
       faults: number;
       warnings: number;
@@ -117,7 +119,7 @@ export function useRightSetUp(): RightSetUp {
     postgres,
     broker,
     caFile,
-    secretKey,
+    sealingKeys,
     receiverUrl: () => receiver.url,
     settings,
     answerKeys: (text = rightKeys) => {
@@ -131,9 +133,4 @@ export function useRightSetUp(): RightSetUp {
 /** One finding, whose words match. */
 export function only(status: "fault" | "warning", check: string, what: RegExp, remedy: RegExp): unknown {
   return [{ status, check, what: expect.stringMatching(what), remedy: expect.stringMatching(remedy) }];
-}
-
-/** A key for SECRET_KEYS, under this id. */
-export function newKey(id: string): string {
-  return `${id}:${randomBytes(32).toString("base64")}`;
 }

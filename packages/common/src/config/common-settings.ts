@@ -101,6 +101,17 @@ export const tracingSettings = {
   },
 } as const satisfies Settings;
 
+/** Sealing signing secrets, for the database to hold. Who has this key can't open what it seals. */
+export const sealingSettings = {
+  SECRET_SEALING_KEY: {
+    type: "string",
+    required: true,
+    fromFile: true,
+    description:
+      "Public key that signing secrets are sealed to: id:base64. Dispatchers have its private key in SECRET_KEYS; herald make-keys makes both.",
+  },
+} as const satisfies Settings;
+
 /** Opening the signing secrets that the database holds. */
 export const secretSettings = {
   SECRET_KEYS: {
@@ -108,7 +119,7 @@ export const secretSettings = {
     required: true,
     secret: true,
     description:
-      "Keys that seal the signing secrets at rest, newest first: id:base64 of 32 bytes, separated by commas.",
+      "Private keys that open the signing secrets, newest first: id:base64, separated by commas. herald make-keys makes them.",
   },
 } as const satisfies Settings;
 

@@ -61,6 +61,21 @@ describe("readConfig", () => {
     }
   });
 
+  test("what is made together with a secret is read from a file too, and no other setting is", () => {
+    const folder = mkdtempSync(join(tmpdir(), "herald-config-"));
+    const read = {
+      PUBLIC_KEY: { type: "string", fromFile: true, description: "What to seal with." },
+      NAME: { type: "string", description: "How it is called." },
+    } as const satisfies Settings;
+    try {
+      const file = join(folder, "public-key");
+      writeFileSync(file, "key\n");
+      expect(readConfig(read, { PUBLIC_KEY_FILE: file, NAME_FILE: file })).toEqual({ PUBLIC_KEY: "key" });
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  });
+
   test("what is not safe is refused unless the environment is development, beside all other problems", () => {
     const judged = {
       ...settings,

@@ -25,7 +25,7 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
  * Reads settings from environment variables. An empty variable counts as absent. A secret may come from the file
- * that `<NAME>_FILE` names, its trailing line break cut off.
+ * that `<NAME>_FILE` names, its trailing line break cut off; so may what is made together with one.
  *
  * Unless HERALD_ENV is development, it refuses values that are not safe.
  *
@@ -71,7 +71,7 @@ export function readSetting<T>(name: string, read: () => T): T {
 function readText(name: string, setting: Setting, environment: Environment, problems: string[]): string | undefined {
   const text = environment[name];
   if (text) return text;
-  const file = setting.secret ? environment[`${name}_FILE`] : undefined;
+  const file = setting.secret || setting.fromFile ? environment[`${name}_FILE`] : undefined;
   if (!file) return undefined;
   try {
     return readFileSync(file, "utf8").replace(/\r?\n$/, "");
@@ -83,7 +83,10 @@ function readText(name: string, setting: Setting, environment: Environment, prob
 
 function schemaOf(settings: Settings): object {
   const properties = Object.fromEntries(
-    Object.entries(settings).map(([name, { required: _required, secret: _secret, ...schema }]) => [name, schema]),
+    Object.entries(settings).map(([name, { required: _required, secret: _secret, fromFile: _fromFile, ...schema }]) => [
+      name,
+      schema,
+    ]),
   );
   const required = Object.keys(settings).filter((name) => settings[name]?.required);
   return { type: "object", properties, required };

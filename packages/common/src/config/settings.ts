@@ -8,6 +8,8 @@ export interface Setting {
   required?: true;
   /** Never printed; may also come from a file, named by the variable with `_FILE` appended. */
   secret?: true;
+  /** No secret, but made together with one: may come from a file too. */
+  fromFile?: true;
   enum?: readonly string[];
   minimum?: number;
   maximum?: number;

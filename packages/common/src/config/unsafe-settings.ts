@@ -81,11 +81,12 @@ function plaintextPostgres(text: string, settings: SettingValues, caSetting?: st
 function trivialKeys(ring: string): string | undefined {
   const trivial = ring.split(",").flatMap((pair) => {
     const [id, key] = pair.trim().split(":");
-    const bytes = Buffer.from(key ?? "", "base64");
+    // The key itself ends its DER.
+    const bytes = Buffer.from(key ?? "", "base64").subarray(-SECRET_BYTES);
     return bytes.length === SECRET_BYTES && isTrivial(bytes) ? [id] : [];
   });
   if (trivial.length === 0) return undefined;
-  return `the keys of these ids are not random: ${trivial.join(", ")}. Make one with openssl rand -base64 32, and rotate to it.`;
+  return `the keys of these ids are not random: ${trivial.join(", ")}. Make a pair with herald make-keys, and rotate to it.`;
 }
 
 function weakSecret(secret: string): string | undefined {

@@ -63,6 +63,8 @@ export async function updateEndpoint(queries: Queries, update: EndpointUpdate): 
   // `before` is read without a lock, and may be older than the row that is changed. Flag and events are the same in both,
   // since the revision is, and the revision grows with every change of theirs.
   const resumed = Prisma.sql`(${enabled} and not before.enabled)`;
+  // A kept secret is not named at all: the management API's user may write secrets, and not read them.
+  const replacedSecret = sealedSecret === null ? Prisma.empty : Prisma.sql`sealed_secret = ${sealedSecret},`;
   const [row] = await queries.$queryRaw<EndpointRow[]>`
     with edited as (
       update webhook_endpoint as endpoint
@@ -70,12 +72,13 @@ export async function updateEndpoint(queries: Queries, update: EndpointUpdate): 
           url = ${url},
           enabled = ${enabled},
           events = ${events}::text[],
-          sealed_secret = coalesce(${sealedSecret}, endpoint.sealed_secret),
+          ${replacedSecret}
           revision = endpoint.revision + 1,
           consecutive_failures = case when ${resumed} then 0 else endpoint.consecutive_failures end,
           failure_run = case when ${resumed} then '{}' else endpoint.failure_run end,
           failed_at = case when not ${resumed} then endpoint.failed_at end,
           paused_until = case when not ${resumed} then endpoint.paused_until end,
+          failing_told = endpoint.failing_told and not ${resumed},
           disabled_reason = case
             when ${enabled} then null when before.enabled then 'paused' else endpoint.disabled_reason
           end,
@@ -92,7 +95,9 @@ export async function updateEndpoint(queries: Queries, update: EndpointUpdate): 
         and endpoint.id = ${id}::uuid
         and endpoint.organization_id = ${organizationId}
         and endpoint.revision = ${revision}
-      returning endpoint.*, ${resumed} as is_resumed, ${resumed} or (${enabled} and not before.events @> ${events}::text[]) as misses_events,
+      returning endpoint.id, endpoint.organization_id, endpoint.name, endpoint.url, endpoint.enabled, endpoint.consecutive_failures,
+        endpoint.events, endpoint.revision, ${resumed} as is_resumed,
+        ${resumed} or (${enabled} and not before.events @> ${events}::text[]) as misses_events,
         ${settingsOf("before")} as settings_before, ${settingsOf("endpoint")} as settings_after
     ), told as (
       insert into catch_up (endpoint_id, priority, due_at, again_at)

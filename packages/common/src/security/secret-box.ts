@@ -1,19 +1,25 @@
 import {
   createCipheriv,
   createDecipheriv,
-  createSecretKey,
+  createPublicKey,
+  diffieHellman,
+  generateKeyPairSync,
+  hkdfSync,
   type KeyObject,
-  randomBytes as systemRandomBytes,
 } from "node:crypto";
-import type { RandomBytes } from "./signature.ts";
+import { KEY_ID, type NamedKey, readSealingKey, readSecretKeys, SecretBoxError } from "./sealing-keys.ts";
 
 /**
- * Keeps secrets unreadable in the database. A sealed text is bound to its context (the id of the row it belongs to):
- * moved to another row it does not open.
+ * Makes secrets unreadable for the database, and for itself: it has a public key only. A sealed text is bound to its context (the
+ * id of the row it belongs to): moved to another row it does not open.
  */
-export interface SecretBox {
-  /** Seals with the newest key. The result is plain ASCII: `<key id>.<Base64url of nonce, ciphertext and tag>`. */
+export interface SecretSealer {
+  /** The result is plain ASCII: `<key id>.<Base64url of an ephemeral public key, ciphertext and tag>`. */
   seal(plaintext: string, context: string): string;
+}
+
+/** Has the private keys: it opens too, and seals to the public key of the newest. */
+export interface SecretBox extends SecretSealer {
   /**
    * @throws SecretBoxError where the key is missing from the ring, or the text was changed or belongs to another context
    */
@@ -22,57 +28,61 @@ export interface SecretBox {
   isSealedWithNewest(sealed: string): boolean;
 }
 
-/** Says what is wrong with the key ring or a sealed text; never holds a key or a secret. */
-export class SecretBoxError extends Error {
-  override name = "SecretBoxError";
-}
-
-const ALGORITHM = "aes-256-gcm";
+const CIPHER = "aes-256-gcm";
 const KEY_BYTES = 32;
-// GCM is made for 96 bits; it hashes any other length down to that. Random nonces are safe for 2^32 seals per key.
+// GCM is made for 96 bits; it hashes any other length down to that.
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
-const KEY_ID = /^[A-Za-z0-9_-]{1,32}$/;
-const HOW_TO = 'write it as "id:key,id:key", newest first, each key 32 bytes in Base64 (openssl rand -base64 32)';
+const PUBLIC_KEY_BYTES = 32;
+/** Keeps the keys that are made here apart from all others that the same pair could ever be used for. */
+const PURPOSE = "herald signing secret, 1";
 
 /**
- * @param keys the setting `SECRET_KEYS`: `id:key` pairs separated by commas, newest first. An id is 1 to 32 letters,
- *   digits, `-` or `_`, and must stay with its key for as long as anything is sealed with it.
+ * Seals only.
+ *
+ * @param sealingKey the setting `SECRET_SEALING_KEY`
+ * @throws SecretBoxError that says what is wrong with it
+ */
+export function secretSealer(sealingKey: string): SecretSealer {
+  const recipient = readSealingKey(sealingKey);
+  return { seal: (plaintext, context) => sealTo(recipient, plaintext, context) };
+}
+
+/**
+ * Seals and opens.
+ *
+ * @param keys the setting `SECRET_KEYS`, newest first
  * @throws SecretBoxError that names every bad pair by its position and id
  */
-export function secretBox(keys: string, randomBytes: RandomBytes = systemRandomBytes): SecretBox {
-  const ring = parseKeyRing(keys);
-  const [newest] = ring;
-  if (!newest) throw new SecretBoxError(`SECRET_KEYS is empty: ${HOW_TO}`);
-  const [newestId, newestKey] = newest;
+export function secretBox(keys: string): SecretBox {
+  const named = readSecretKeys(keys);
+  const ring = new Map(named.map(({ id, key }) => [id, { privateKey: key, publicKey: createPublicKey(key) }]));
+  const newest = { id: named[0].id, key: createPublicKey(named[0].key) };
 
   return {
-    seal(plaintext, context) {
-      const nonce = randomBytes(NONCE_BYTES);
-      const cipher = createCipheriv(ALGORITHM, newestKey, nonce, { authTagLength: TAG_BYTES });
-      cipher.setAAD(Buffer.from(context));
-      const ciphertext = Buffer.concat([cipher.update(plaintext, "utf8"), cipher.final()]);
-      return `${newestId}.${Buffer.concat([nonce, ciphertext, cipher.getAuthTag()]).toString("base64url")}`;
-    },
+    seal: (plaintext, context) => sealTo(newest, plaintext, context),
 
     open(sealed, context) {
       const dot = sealed.indexOf(".");
       const keyId = sealed.slice(0, Math.max(dot, 0));
       const bytes = Buffer.from(sealed.slice(dot + 1), "base64url");
-      if (!KEY_ID.test(keyId) || bytes.length < NONCE_BYTES + TAG_BYTES) {
+      if (!KEY_ID.test(keyId) || bytes.length < PUBLIC_KEY_BYTES + TAG_BYTES) {
         throw new SecretBoxError("This is no sealed text: a key id, a dot and Base64url were expected");
       }
-      const key = ring.get(keyId);
-      if (!key) {
+      const pair = ring.get(keyId);
+      if (pair === undefined) {
         throw new SecretBoxError(
-          `Sealed with key "${keyId}", which SECRET_KEYS does not hold: put that key back, after the newest`,
+          `Sealed to key "${keyId}", which SECRET_KEYS does not hold: put that key back, after the newest`,
         );
       }
       try {
-        const decipher = createDecipheriv(ALGORITHM, key, bytes.subarray(0, NONCE_BYTES), { authTagLength: TAG_BYTES });
+        const ephemeral = bytes.subarray(0, PUBLIC_KEY_BYTES);
+        const shared = diffieHellman({ privateKey: pair.privateKey, publicKey: publicKeyFrom(ephemeral) });
+        const { key, nonce } = derive(shared, ephemeral, bytesOf(pair.publicKey));
+        const decipher = createDecipheriv(CIPHER, key, nonce, { authTagLength: TAG_BYTES });
         decipher.setAAD(Buffer.from(context));
         decipher.setAuthTag(bytes.subarray(-TAG_BYTES));
-        const ciphertext = bytes.subarray(NONCE_BYTES, -TAG_BYTES);
+        const ciphertext = bytes.subarray(PUBLIC_KEY_BYTES, -TAG_BYTES);
         return decipher.update(ciphertext, undefined, "utf8") + decipher.final("utf8");
       } catch (cause) {
         throw new SecretBoxError(
@@ -83,33 +93,37 @@ export function secretBox(keys: string, randomBytes: RandomBytes = systemRandomB
       }
     },
 
-    isSealedWithNewest: (sealed) => sealed.startsWith(`${newestId}.`),
+    isSealedWithNewest: (sealed) => sealed.startsWith(`${newest.id}.`),
   };
 }
 
-/** In a Map the order of insertion stays: the first key is the newest. */
-function parseKeyRing(keys: string): Map<string, KeyObject> {
-  const ring = new Map<string, KeyObject>();
-  const problems: string[] = [];
-  const pairs = keys.split(",").map((pair) => pair.trim());
-  pairs.forEach((pair, index) => {
-    if (pair === "") return;
-    const colon = pair.indexOf(":");
-    // Without a colon the whole pair may be a key: it must not be shown.
-    if (colon === -1) {
-      problems.push(`pair ${index + 1} has no id`);
-      return;
-    }
-    const id = pair.slice(0, colon);
-    const text = pair.slice(colon + 1);
-    const bytes = Buffer.from(text, "base64");
-    if (!KEY_ID.test(id)) problems.push(`the id of pair ${index + 1} is not 1 to 32 letters, digits, "-" or "_"`);
-    else if (ring.has(id)) problems.push(`the id "${id}" is there twice`);
-    // Buffer skips what is not Base64, so a mistyped key would silently become a shorter one.
-    else if (!/^[A-Za-z0-9+/_-]+={0,2}$/.test(text)) problems.push(`key "${id}" is not Base64`);
-    else if (bytes.length !== KEY_BYTES) problems.push(`key "${id}" has ${bytes.length} bytes instead of ${KEY_BYTES}`);
-    else ring.set(id, createSecretKey(bytes));
-  });
-  if (problems.length > 0) throw new SecretBoxError(`SECRET_KEYS: ${problems.join("; ")}; ${HOW_TO}`);
-  return ring;
+/** The private half of the ephemeral pair is gone when this returns: who sealed can't open. */
+function sealTo(recipient: NamedKey, plaintext: string, context: string): string {
+  const { privateKey, publicKey } = generateKeyPairSync("x25519");
+  const ephemeral = bytesOf(publicKey);
+  const shared = diffieHellman({ privateKey, publicKey: recipient.key });
+  const { key, nonce } = derive(shared, ephemeral, bytesOf(recipient.key));
+  const cipher = createCipheriv(CIPHER, key, nonce, { authTagLength: TAG_BYTES });
+  cipher.setAAD(Buffer.from(context));
+  const ciphertext = Buffer.concat([cipher.update(plaintext, "utf8"), cipher.final()]);
+  return `${recipient.id}.${Buffer.concat([ephemeral, ciphertext, cipher.getAuthTag()]).toString("base64url")}`;
+}
+
+/**
+ * The key and the nonce of one sealed text. Both public keys go in, so that a text belongs to its recipient, and no second form of an
+ * ephemeral key makes the same key. The nonce needs no chance of its own, since no other text has this key.
+ */
+function derive(shared: Buffer, ephemeral: Buffer, recipient: Buffer): { key: Buffer; nonce: Buffer } {
+  const salt = Buffer.concat([ephemeral, recipient]);
+  const bytes = Buffer.from(hkdfSync("sha256", shared, salt, PURPOSE, KEY_BYTES + NONCE_BYTES));
+  return { key: bytes.subarray(0, KEY_BYTES), nonce: bytes.subarray(KEY_BYTES) };
+}
+
+/** A public key's own bytes, which are the last of its DER. */
+function bytesOf(publicKey: KeyObject): Buffer {
+  return publicKey.export({ format: "der", type: "spki" }).subarray(-PUBLIC_KEY_BYTES);
+}
+
+function publicKeyFrom(bytes: Buffer): KeyObject {
+  return createPublicKey({ key: { kty: "OKP", crv: "X25519", x: bytes.toString("base64url") }, format: "jwk" });
 }

@@ -1,4 +1,4 @@
-import { randomBytes } from "node:crypto";
+import { newSealingKeys } from "@herald/common/security/sealing-keys";
 
 /** The servers and files that a Herald of tests and measurements runs on. */
 export interface HeraldEnvironment {
@@ -10,7 +10,7 @@ export interface HeraldEnvironment {
 }
 
 export const JWT_SECRET = "a secret for tests only, which signs nothing else";
-const SECRET_KEYS = `test:${randomBytes(32).toString("base64")}`;
+const KEYS = newSealingKeys("test");
 
 /** Environment variables of all three services: ports of their own, receivers on the loopback allowed. */
 export function heraldSettings({ databaseUrl, amqpUrl, namespace, caFile }: HeraldEnvironment): Record<string, string> {
@@ -23,7 +23,7 @@ export function heraldSettings({ databaseUrl, amqpUrl, namespace, caFile }: Hera
     PORT: "0",
     OPERATIONS_PORT: "0",
     LOG_LEVEL: "error",
-    SECRET_KEYS,
+    ...KEYS,
     AUTH_JWT_SECRET: JWT_SECRET,
     ALLOWED_PRIVATE_NETWORKS: "127.0.0.0/8,::1/128",
     EXTRA_CA_FILE: caFile,

@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
-import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { join } from "node:path";
+import { newSealingKeys } from "@herald/common/security/sealing-keys";
 import { secretBox } from "@herald/common/security/secret-box";
 import type { Service } from "@herald/common/service/run-service";
 import { startDispatcher } from "@herald/dispatcher";
@@ -16,8 +16,8 @@ import { heraldSettings } from "../../src/herald/settings.ts";
 import { useTestEnvironment } from "./test-environment.ts";
 
 const environment = useTestEnvironment({ dispatcher: false });
-const key = (id: string) => `${id}:${randomBytes(32).toString("base64")}`;
-const [OLD, NEW] = [key("old"), key("new")];
+const [OLD, NEW] = [newSealingKeys("old"), newSealingKeys("new")];
+const NEW_AND_OLD = `${NEW.SECRET_KEYS},${OLD.SECRET_KEYS}`;
 
 /** An offset beside `for update` would lock what it passes over too. */
 const LOCK_THE_TENTH = `
@@ -44,23 +44,21 @@ async function replace(before: Service | undefined, start: () => Promise<Service
 
 test("§2.3 the keys are rotated under running services: cut off by kill -9, finished by two at once, and no delivery fails or is unsigned", async () => {
   const { servers, receiver, emitter, clock, db } = environment;
-  const settings = (keys: string) => ({
-    ...heraldSettings(servers),
-    DUE_SCAN_INTERVAL_SECONDS: "0.05",
-    SECRET_KEYS: keys,
-  });
+  const { SECRET_KEYS: _keys, SECRET_SEALING_KEY: _sealingKey, ...shared } = heraldSettings(servers);
+  const settings = { ...shared, DUE_SCAN_INTERVAL_SECONDS: "0.05" };
   const dispatcherWith = (keys: string, before?: Service) =>
-    replace(before, () => startDispatcher(settings(keys), { clock }));
+    replace(before, () => startDispatcher({ ...settings, SECRET_KEYS: keys }, { clock }));
   let apiUrl = "";
-  const apiWith = (keys: string, before?: Service) =>
+  /** It has the public key alone, all the time. */
+  const apiWith = (key: string, before?: Service) =>
     replace(before, async () => {
-      const api = await startManagementApi(settings(keys), { clock });
+      const api = await startManagementApi({ ...settings, SECRET_SEALING_KEY: key }, { clock });
       apiUrl = `http://127.0.0.1:${api.port}`;
       return api;
     });
 
-  let api = await apiWith(OLD);
-  let dispatcher = await dispatcherWith(OLD);
+  const api = await apiWith(OLD.SECRET_SEALING_KEY);
+  const dispatcher = await dispatcherWith(OLD.SECRET_KEYS);
   const admin = await apiClient(() => apiUrl, undefined, { untilAvailable: true });
   const secrets = new Map<string, string>();
   const create = async () => {
@@ -82,23 +80,23 @@ test("§2.3 the keys are rotated under running services: cut off by kill -9, fin
   }
   await everyEndpointGetsIts();
 
-  // First all can open what the new key seals, then all seal with it.
-  api = await apiWith(`${OLD},${NEW}`, api);
-  dispatcher = await dispatcherWith(`${OLD},${NEW}`, dispatcher);
-  api = await apiWith(`${NEW},${OLD}`, api);
+  // First all dispatchers open what is sealed to either key, then the API seals to the new one.
+  const both = await dispatcherWith(NEW_AND_OLD, dispatcher);
   await create();
   await everyEndpointGetsIts();
-  dispatcher = await dispatcherWith(`${NEW},${OLD}`, dispatcher);
+  await apiWith(NEW.SECRET_SEALING_KEY, api);
+  await create();
+  await everyEndpointGetsIts();
 
   const sealedWithNew = async () => {
     const rows = await db.database.prisma.webhookEndpoint.findMany({ select: { sealedSecret: true } });
-    return rows.filter(({ sealedSecret }) => secretBox(NEW).isSealedWithNewest(sealedSecret)).length;
+    return rows.filter(({ sealedSecret }) => secretBox(NEW.SECRET_KEYS).isSealedWithNewest(sealedSecret)).length;
   };
   /** Runs the command, which says now and then how far it is, in pages of one endpoint here. Kills it once it has said that. */
   async function rotate(killAt?: RegExp): Promise<{ code: number | null; signal: string | null; printed: string }> {
     const main = join(projectFolder(), "packages/cli/dist/main.js");
     const child = spawn(process.execPath, [main, "rotate-keys", "--page-size", "1"], {
-      env: { PATH: process.env.PATH, DATABASE_URL: db.url, SECRET_KEYS: `${NEW},${OLD}` },
+      env: { PATH: process.env.PATH, DATABASE_URL: db.url, SECRET_KEYS: NEW_AND_OLD },
       stdio: ["ignore", "ignore", "pipe"],
     });
     let printed = "";
@@ -125,16 +123,15 @@ test("§2.3 the keys are rotated under running services: cut off by kill -9, fin
   expect(await sealedWithNew()).toBeLessThan(secrets.size);
   await everyEndpointGetsIts();
 
-  const both = [rotate(), rotate()];
+  const rotations = [rotate(), rotate()];
   await everyEndpointGetsIts();
-  await Promise.all(both);
+  await Promise.all(rotations);
   // One that another one overtook says so, and asks to be run again.
   const { code, printed } = await rotate();
   expect([code, printed]).toEqual([0, expect.any(String)]);
   expect(await sealedWithNew()).toBe(secrets.size);
 
-  await apiWith(NEW, api);
-  await dispatcherWith(NEW, dispatcher);
+  await dispatcherWith(NEW.SECRET_KEYS, both);
   await everyEndpointGetsIts();
   await eventually(async () => {
     const endpoints = await admin.list();

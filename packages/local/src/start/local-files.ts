@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { newSealingKeys, readSecretKeys } from "@herald/common/security/sealing-keys";
 
 /** What `pnpm start` tells scripts, once everything is ready. */
 export interface RunInfo {
@@ -68,7 +69,7 @@ function namespaceFile(local: string): string {
   return join(local, "broker.json");
 }
 
-/** The secrets of this checkout. They are made once, since stored signing secrets are sealed with them. */
+/** The secrets of this checkout. They are made once, since stored signing secrets are sealed to them. */
 export interface LocalSecrets {
   /** The setting SECRET_KEYS. */
   secretKeys: string;
@@ -76,14 +77,33 @@ export interface LocalSecrets {
   jwtSecret: string;
 }
 
-/** Reads the secrets of a local stack, or makes them. Only the owner can read the file. */
+/**
+ * Reads the secrets of a local stack, or makes them. Only the owner can read the file.
+ *
+ * @throws where the file is there and can't be used, an earlier version's for example: what the database holds is sealed to its keys
+ */
 export function localSecrets(local: string): LocalSecrets {
   const file = join(local, "secrets.json");
-  if (existsSync(file)) return JSON.parse(readFileSync(file, "utf8")) as LocalSecrets;
+  if (existsSync(file)) return readSecrets(file, local);
   const secrets = {
-    secretKeys: `local:${randomBytes(32).toString("base64")}`,
+    secretKeys: newSealingKeys("local").SECRET_KEYS,
     jwtSecret: randomBytes(32).toString("base64url"),
   };
   writeFileSync(file, `${JSON.stringify(secrets, null, 2)}\n`, { mode: 0o600 });
   return secrets;
+}
+
+function readSecrets(file: string, local: string): LocalSecrets {
+  try {
+    const secrets = JSON.parse(readFileSync(file, "utf8")) as LocalSecrets;
+    readSecretKeys(secrets.secretKeys);
+    return secrets;
+  } catch (cause) {
+    // The reason is not shown: a parser quotes what it can't read.
+    throw new Error(
+      `${file} holds no keys that Herald can use; an earlier version may have written it. Remove ${local} to begin anew, ` +
+        "without the endpoints and events of before. To keep them, remove that file alone, and replace the signing secret of each endpoint on its page.",
+      { cause },
+    );
+  }
 }

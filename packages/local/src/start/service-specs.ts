@@ -9,6 +9,7 @@ export interface ServiceSettings {
   amqpUrl: string;
   namespace: string;
   secretKeys: string;
+  sealingKey: string;
   jwtSecret: string;
   trustedFile: string;
 }
@@ -33,7 +34,8 @@ const SERVICES = ["management-api", "publisher", "dispatcher"] as const;
  */
 export async function serviceSpecs(settings: ServiceSettings, inspect = false): Promise<ServiceSpecs> {
   // With a second source of keys the API refuses to start, and the development token would not be valid.
-  const { AUTH_JWKS_URL: _jwks, AUTH_PUBLIC_KEY: _key, NODE_OPTIONS: _options, ...inherited } = process.env;
+  const { AUTH_JWKS_URL: _jwks, AUTH_PUBLIC_KEY: _key, NODE_OPTIONS: _options, ...passedOn } = process.env;
+  const { SECRET_KEYS: _keys, SECRET_SEALING_KEY: _sealingKey, ...inherited } = passedOn;
   const port = await freePort(Number(process.env.PORT) || DEFAULT_PORT);
   const shared: NodeJS.ProcessEnv = {
     LOG_LEVEL: "info",
@@ -46,12 +48,17 @@ export async function serviceSpecs(settings: ServiceSettings, inspect = false): 
     AMQP_URL: settings.amqpUrl,
     HTTP_HOST: HOST,
     PORT: `${port}`,
-    SECRET_KEYS: settings.secretKeys,
     EXTRA_CA_FILE: settings.trustedFile,
     AUTH_JWT_SECRET: settings.jwtSecret,
     AUTH_ISSUER: DEVELOPMENT_ISSUER,
     AUTH_AUDIENCE: DEVELOPMENT_AUDIENCE,
     SIGN_IN_LINKS: "true",
+  };
+  /** As in production, each service has no other key than it needs. */
+  const keys: Record<(typeof SERVICES)[number], NodeJS.ProcessEnv> = {
+    "management-api": { SECRET_SEALING_KEY: settings.sealingKey },
+    publisher: {},
+    dispatcher: { SECRET_KEYS: settings.secretKeys },
   };
   const specs: ServiceSpec[] = [];
   for (const [index, name] of SERVICES.entries()) {
@@ -59,7 +66,7 @@ export async function serviceSpecs(settings: ServiceSettings, inspect = false): 
     specs.push({
       name,
       main: join(projectFolder(), "services", name, "dist", "main.js"),
-      env: { ...shared, OPERATIONS_PORT: `${metricsPort}` },
+      env: { ...shared, ...keys[name], OPERATIONS_PORT: `${metricsPort}` },
       metricsUrl: `http://${HOST}:${metricsPort}`,
       ...(inspect && { inspectPort: FIRST_INSPECT_PORT + index }),
     });

@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { migrate } from "@herald/common/database/migrate";
+import { sealingKeyOf } from "@herald/common/security/sealing-keys";
 import { localFolder } from "@herald/testkit/stack/folders";
 import { endStaleProcesses } from "@herald/testkit/stack/processes";
 import { startBackends } from "./backends.ts";
@@ -70,6 +71,7 @@ async function startParts(local: string, parts: Closing, options: StartOptions):
 
   const secrets = localSecrets(local);
   const secretKeys = process.env.SECRET_KEYS || secrets.secretKeys;
+  const sealingKey = process.env.SECRET_SEALING_KEY || sealingKeyOf(secretKeys);
   const namespace = process.env.BROKER_NAMESPACE || DEFAULT_NAMESPACE;
   keepBrokerNamespace(local, namespace);
   const certificates = await localCertificates(join(local, "certificates"), process.env.EXTRA_CA_FILE);
@@ -82,7 +84,7 @@ async function startParts(local: string, parts: Closing, options: StartOptions):
   const { jwtSecret } = secrets;
   const { trustedFile } = certificates;
   const { specs, origin, metricsUrls } = await serviceSpecs(
-    { databaseUrl, amqpUrl, namespace, secretKeys, jwtSecret, trustedFile },
+    { databaseUrl, amqpUrl, namespace, secretKeys, sealingKey, jwtSecret, trustedFile },
     options.inspect,
   );
   const context = { pidFolder: folders.pids, logFolder: folders.logs, print, waitForChange: options.watch ?? false };

@@ -1,3 +1,4 @@
+import { newSealingKeys } from "@herald/common/security/sealing-keys";
 import { secretBox } from "@herald/common/security/secret-box";
 import { createRegistry } from "@herald/common/telemetry/metrics";
 import { steeredClock } from "@herald/testkit/harness/steered-clock";
@@ -9,7 +10,7 @@ import { retrySchedule } from "./retry-schedule.ts";
 
 const NOW = new Date("2026-03-01T12:00:00Z");
 const DEADLINE_MS = 15_000;
-const secrets = secretBox(`test:${Buffer.alloc(32).toString("base64")}`);
+const secrets = secretBox(newSealingKeys("test").SECRET_KEYS);
 
 /** Delivers with a lease that ends so many milliseconds from now, and tells what was done; `nextAttemptAt` is that of each settlement. */
 async function deliverWithLease(
@@ -50,7 +51,7 @@ async function deliverWithLease(
     },
     cutOff: { judge: async () => whose },
     aside: { add: (endpointId) => void seen.aside.push(endpointId) },
-    secretBox: secrets,
+    secrets,
     schedule: retrySchedule([60_000]),
     settle: async ({ nextAttemptAt, failureKind }) => {
       seen.nextAttemptAt.push(nextAttemptAt);

@@ -1,5 +1,4 @@
 import type { Clock } from "@herald/common/runtime/clock";
-import type { SecretBox } from "@herald/common/security/secret-box";
 import type { Log } from "@herald/common/telemetry/log";
 import type { Tracing } from "@herald/common/telemetry/tracing";
 import type { AttemptResult, Sender } from "../attempt/sender.ts";
@@ -12,6 +11,7 @@ import type { DispatcherMetrics } from "../metrics.ts";
 import type { ClaimedDelivery, ReadyDelivery } from "../sql/claimed-delivery.ts";
 import type { Settlement } from "../sql/settle.ts";
 import { spanEndOf, startAttemptSpan } from "../tracing.ts";
+import type { SecretOpener } from "./opened-secrets.ts";
 import type { RetrySchedule } from "./retry-schedule.ts";
 
 /**
@@ -29,7 +29,7 @@ interface Parts {
   patience: Pick<Patience, "begin" | "failed" | "succeeded">;
   cutOff: Pick<CutOff, "judge">;
   aside: Pick<SetAside, "add">;
-  secretBox: SecretBox;
+  secrets: SecretOpener;
   schedule: RetrySchedule;
   settle: (settlement: Settlement) => Promise<void>;
   /** Undoes a claim whose attempt could not begin: the delivery is due again after the delay. */
@@ -49,7 +49,7 @@ const CUT_OFF_MS = 1_000;
 export const MAX_INTERRUPTIONS = 20;
 
 export function createDeliver(parts: Parts): DeliverReady {
-  const { sender, patience, cutOff, aside, secretBox, schedule, settle, unclaim, clock, deadlineMs } = parts;
+  const { sender, patience, cutOff, aside, secrets, schedule, settle, unclaim, clock, deadlineMs } = parts;
   const { metrics, tracing, log } = parts;
   return async (delivery, onEnd) => {
     try {
@@ -122,7 +122,7 @@ export function createDeliver(parts: Parts): DeliverReady {
   /** A missing key is the operator's fault, so it does not count as a failure of the receiver. */
   function openSecret({ sealedSecret, endpointId, organizationId }: ClaimedDelivery): string | undefined {
     try {
-      return secretBox.open(sealedSecret, endpointId);
+      return secrets.open(sealedSecret, endpointId);
     } catch (error) {
       log.error("an endpoint's signing secret can't be opened, so nothing is sent to it", {
         endpointId,

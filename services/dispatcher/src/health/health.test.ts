@@ -2,7 +2,15 @@ import { describe, expect, test } from "@jest/globals";
 import { type Health, type HealthResult, isWritten, nextHealth } from "./health.ts";
 
 const THRESHOLDS = { patienceMs: [0], failingAfter: 3, disableAfter: 5 };
-const healthy: Health = { revision: 1n, enabled: true, failureRun: [], failedAt: null, pausedUntil: null };
+const healthy: Health = {
+  revision: 1n,
+  enabled: true,
+  failureRun: [],
+  failedAt: null,
+  pausedUntil: null,
+  failingTold: false,
+  failingToldAt: null,
+};
 const BEGIN_MS = Date.parse("2026-03-01T12:00:00Z");
 const at = (ms: number) => new Date(BEGIN_MS + ms);
 
@@ -48,6 +56,8 @@ describe("a step of an endpoint's health", () => {
       failureRun: [...failureRun, "d0/1"],
       failedAt: at(10),
       pausedUntil: null,
+      failingTold: false,
+      failingToldAt: null,
       disabled: true,
       notice: "endpoint.disabled",
       noticeRun: [...failureRun, "d0/1"],
@@ -76,8 +86,9 @@ test("attempts that overlap are one failure in a step, and what the receiver ask
 });
 
 test("a success after a run that was told to be failing has a notice of the run that it ends", () => {
-  const failing = { ...healthy, failureRun: ["a/1", "b/1", "c/1"], failedAt: at(-10), pausedUntil: at(990) };
-  const recovered = { used: 1, changed: true, failureRun: [], pausedUntil: null, disabled: false };
+  const told = { failingTold: true, failingToldAt: at(-10) };
+  const failing = { ...healthy, failureRun: ["a/1", "b/1", "c/1"], failedAt: at(-10), pausedUntil: at(990), ...told };
+  const recovered = { used: 1, changed: true, failureRun: [], pausedUntil: null, disabled: false, failingTold: false };
   expect(nextHealth(failing, results("SF"), THRESHOLDS)).toMatchObject({
     ...recovered,
     notice: "endpoint.recovered",
@@ -86,11 +97,24 @@ test("a success after a run that was told to be failing has a notice of the run 
 });
 
 test("a success after failures of which nobody was told has no notice", () => {
-  const unsettled = { ...healthy, failureRun: ["a/1", "b/1"], failedAt: at(-10), pausedUntil: at(990) };
+  const unsettled = { ...healthy, failureRun: ["a/1", "b/1", "c/1"], failedAt: at(-10), pausedUntil: at(990) };
   expect(nextHealth(unsettled, results("S"), THRESHOLDS)).toMatchObject({ notice: null, noticeRun: [] });
-  const untold = { ...THRESHOLDS, failingAfter: 5 };
-  const failing = { ...unsettled, failureRun: ["a/1", "b/1", "c/1", "d/1"] };
-  expect(nextHealth(failing, results("S"), untold)).toMatchObject({ notice: null });
+});
+
+test("an hour after it was told to be failing, and no sooner, an endpoint is told to be failing again", () => {
+  const HOUR_MS = 60 * 60_000;
+  // The third failure ends 2,010 ms after the beginning.
+  const toldAt = (ms: number) => ({ ...healthy, failingToldAt: at(2_010 - ms) });
+  expect(nextHealth(toldAt(HOUR_MS - 1), results("FFF"), THRESHOLDS)).toMatchObject({
+    notice: null,
+    failingTold: false,
+    failingToldAt: at(2_011 - HOUR_MS),
+  });
+  expect(nextHealth(toldAt(HOUR_MS), results("FFF"), THRESHOLDS)).toMatchObject({
+    notice: "endpoint.failing",
+    failingTold: true,
+    failingToldAt: at(2_010),
+  });
 });
 
 test("a success ends the pause with the run", () => {

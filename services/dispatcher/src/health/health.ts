@@ -1,6 +1,6 @@
 import type { FailureKind } from "@herald/contracts";
 import type { Settlement } from "../sql/settle.ts";
-import { afterFailure, type FailureRun } from "./failure-run.ts";
+import { afterFailure, endOf, type FailureRun } from "./failure-run.ts";
 
 /** An endpoint's health, as far as results change it. */
 export interface Health {
@@ -12,7 +12,14 @@ export interface Health {
   failedAt: Date | null;
   /** Until when the endpoint rests between two attempts; null without a run. */
   pausedUntil: Date | null;
+  /** Whether the product was told of this run that the endpoint is failing; false without a run. */
+  failingTold: boolean;
+  /** When the last attempt ended with which the product was told that the endpoint is failing, of this run or of one before; null: never. */
+  failingToldAt: Date | null;
 }
+
+/** After a notice that an endpoint is failing, and for so long, there is no other one: a receiver that comes and goes would make a flood of them. */
+const FAILING_PERIOD_MS = 60 * 60_000;
 
 /** Consecutive failures that have consequences. */
 export interface HealthThresholds {
@@ -47,6 +54,8 @@ export interface HealthStep {
   failureRun: readonly string[];
   failedAt: Date | null;
   pausedUntil: Date | null;
+  failingTold: boolean;
+  failingToldAt: Date | null;
   disabled: boolean;
   notice: "endpoint.failing" | "endpoint.disabled" | "endpoint.recovered" | null;
   /** The run of failures behind the notice; of a recovery, the run that it ends. Empty without a notice. */
@@ -58,7 +67,9 @@ export interface HealthStep {
  * at the most, and a step with a notice always changes the run, by which it can be told whether it was written.
  *
  * - A success ends the run of failures. A run that reaches a threshold has a notice, once (SPEC 3.1).
- * - The end of a run that was told to be failing has a notice too. The end of a shorter one has none: nobody heard of it.
+ * - Of runs that begin within an hour, one is told to be failing. The time is that of the attempts, not of the writing, so that the
+ *   same results bring the same notices whenever they are written.
+ * - The end of a run that was told to be failing has a notice too. The end of another one has none: nobody heard of it.
  * - A failure that follows no other, since their attempts overlapped, does not count (failure-run.ts).
  * - A result of another revision, from before an edit, leaves the endpoint alone; so does any result while it is disabled.
  * - A failure that is in the run already is not counted twice.
@@ -71,21 +82,23 @@ export function nextHealth(
 ): HealthStep {
   let attempts = health.failureRun;
   let run: Omit<FailureRun, "failures"> = health;
+  let { failingTold, failingToldAt } = health;
   const step = (used: number, notice: HealthStep["notice"], noticeRun: readonly string[] = []): HealthStep => {
     const disabled = notice === "endpoint.disabled";
     const { failedAt, pausedUntil } = run;
-    const after = { failureRun: attempts, failedAt, pausedUntil: disabled ? null : pausedUntil };
+    const told = { failingTold, failingToldAt };
+    const after = { failureRun: attempts, failedAt, pausedUntil: disabled ? null : pausedUntil, ...told };
     return { used, changed: !isSame(after, health), ...after, disabled, notice, noticeRun };
   };
-  const wasTold = (failures: number) => failingAfter < disableAfter && failures >= failingAfter;
   for (const [index, result] of results.entries()) {
     if (!health.enabled || result.revision !== health.revision) continue;
     const attempt = `${result.deliveryId}/${result.attempt}`;
     if (result.succeeded) {
-      const ended = attempts;
+      const [ended, wasTold] = [attempts, failingTold];
       attempts = [];
       run = { failedAt: null, pausedUntil: null };
-      if (wasTold(ended.length)) return step(index + 1, "endpoint.recovered", ended);
+      failingTold = false;
+      if (wasTold) return step(index + 1, "endpoint.recovered", ended);
     } else if (!attempts.includes(attempt)) {
       const after = afterFailure({ ...run, failures: attempts.length }, result, patienceMs);
       run = after;
@@ -95,7 +108,12 @@ export function nextHealth(
         attempts = attempts.slice(0, disableAfter);
         return step(index + 1, "endpoint.disabled", attempts);
       }
-      if (attempts.length === failingAfter) return step(index + 1, "endpoint.failing", attempts);
+      if (attempts.length !== failingAfter) continue;
+      const endedAt = endOf(result);
+      if (failingToldAt && endedAt.getTime() - failingToldAt.getTime() < FAILING_PERIOD_MS) continue;
+      failingTold = true;
+      failingToldAt = endedAt;
+      return step(index + 1, "endpoint.failing", attempts);
     }
   }
   return step(results.length, null);
@@ -110,13 +128,15 @@ export function isWritten(step: HealthStep, before: Health, health: Health): boo
   );
 }
 
-type StoredRun = Pick<Health, "failureRun" | "failedAt" | "pausedUntil">;
+type StoredRun = Omit<Health, "revision" | "enabled">;
 
 function isSame(one: StoredRun, other: StoredRun): boolean {
   return (
     one.failureRun.length === other.failureRun.length &&
     one.failureRun.every((attempt, index) => attempt === other.failureRun[index]) &&
     one.failedAt?.getTime() === other.failedAt?.getTime() &&
-    one.pausedUntil?.getTime() === other.pausedUntil?.getTime()
+    one.pausedUntil?.getTime() === other.pausedUntil?.getTime() &&
+    one.failingTold === other.failingTold &&
+    one.failingToldAt?.getTime() === other.failingToldAt?.getTime()
   );
 }

@@ -30,6 +30,8 @@ export async function writeHealth(
           failure_run = ${step.failureRun}::text[],
           failed_at = ${step.failedAt}::timestamptz,
           paused_until = ${step.pausedUntil}::timestamptz,
+          failing_told = ${step.failingTold}::boolean,
+          failing_told_at = ${step.failingToldAt}::timestamptz,
           enabled = not ${step.disabled}::boolean,
           disabled_reason = case when ${step.disabled}::boolean then 'failures'::disabled_reason end,
           disabled_at = case when ${step.disabled}::boolean then ${now}::timestamptz end,

@@ -15,8 +15,10 @@ import { keysBefore, type Sought, soughtDeliveries } from "./sought.ts";
 
 export interface HistoryParts {
   prisma: PrismaClient;
+  /** Bounded in time. */
   queries: Reads;
   clock: Clock;
+  windowDays: number;
 }
 
 /** What narrows a history, validated. */
@@ -42,7 +44,7 @@ export const MAX_SCANNED = 2_000;
 
 /** @throws ProblemError `webhook_not_found` */
 export async function listDeliveries(
-  parts: HistoryParts & { windowDays: number },
+  parts: HistoryParts,
   key: EndpointKey,
   { limit, cursor, ...filter }: HistoryFilter,
 ): Promise<DeliveryPage> {
@@ -57,7 +59,7 @@ export async function listDeliveries(
  * which the part after it begins; null where the history ends.
  */
 export async function readHistory(
-  { queries, clock, windowDays }: Pick<HistoryParts, "queries" | "clock"> & { windowDays: number },
+  { queries, clock, windowDays }: Omit<HistoryParts, "prisma">,
   key: EndpointKey,
   filter: DeliveryFilter,
   { olderThan, limit }: { olderThan: string | null; limit: number },

@@ -4,7 +4,7 @@ import type { Queries } from "@herald/common/database/queries";
 import { catchUpAgainAt, updateEndpoint } from "@herald/common/database/update-endpoint";
 import { toDeliverySummary } from "@herald/common/history/summary";
 import type { Clock } from "@herald/common/runtime/clock";
-import type { SecretBox } from "@herald/common/security/secret-box";
+import type { SecretSealer } from "@herald/common/security/secret-box";
 import { newSigningSecret } from "@herald/common/security/signature";
 import type { SaveWebhookRequest, SaveWebhookResponse } from "@herald/contracts";
 import { ProblemError } from "../problems/problem-error.ts";
@@ -16,7 +16,7 @@ import { parseVersion } from "./version.ts";
 export interface SaveParts {
   prisma: PrismaClient;
   queries: Queries;
-  secrets: SecretBox;
+  secrets: SecretSealer;
   clock: Clock;
   newId: () => string;
   /** How many endpoints an organization may have. */
@@ -77,17 +77,26 @@ export async function createEndpoint(
 
 /**
  * The answer to a create that was not given: an endpoint that an earlier request with the same idempotency key has created. Null
- * where there is none. Its secret is part of the answer as long as nobody has edited it, and so nobody has replaced the secret.
+ * where there is none. Without its secret, which nobody got, and which can't be read here: its admin replaces it.
  */
 export async function readCreated(
-  { prisma, secrets }: SaveParts,
+  { prisma }: SaveParts,
   { id, organizationId }: EndpointKey,
 ): Promise<SaveWebhookResponse | null> {
-  const row = await prisma.webhookEndpoint.findFirst({ where: { id, organizationId } });
-  if (row === null) return null;
-  const signingSecret = row.revision === 1n ? secrets.open(row.sealedSecret, id) : null;
-  return { endpoint: toEndpointSummary(row, []), signingSecret };
+  const row = await prisma.webhookEndpoint.findFirst({ where: { id, organizationId }, select: SUMMARY_COLUMNS });
+  return row && { endpoint: toEndpointSummary(row, []), signingSecret: null };
 }
+
+/** All but the secret, which the management API's user may not read. */
+const SUMMARY_COLUMNS = {
+  id: true,
+  name: true,
+  url: true,
+  enabled: true,
+  consecutiveFailures: true,
+  events: true,
+  revision: true,
+} as const satisfies Prisma.WebhookEndpointSelect;
 
 /**
  * Inserts an endpoint with its first catch-up and the first entry of its trail, unless its organization has `maxEndpoints` already. Returns whether it did.

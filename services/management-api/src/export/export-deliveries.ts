@@ -10,7 +10,6 @@ import { deliveryBodies } from "../sql/delivery-bodies.ts";
 import { rowFormats } from "./formats.ts";
 
 export interface ExportParts extends HistoryParts {
-  windowDays: number;
   /** By which the statements of all exports take turns. */
   exportTurns: KeyedLimiter;
 }

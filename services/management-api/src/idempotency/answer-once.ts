@@ -1,10 +1,10 @@
 import { isUniqueViolation } from "@herald/common/database/errors";
 import type { Queries } from "@herald/common/database/queries";
 import type { Clock } from "@herald/common/runtime/clock";
-import { type SecretBox, SecretBoxError } from "@herald/common/security/secret-box";
 import { ProblemError } from "../problems/problem-error.ts";
 import { endIdempotencyKey } from "../sql/end-idempotency-key.ts";
 import { takeIdempotencyKey } from "../sql/take-idempotency-key.ts";
+import { keptAnswer } from "./kept-answer.ts";
 
 /** What a request with an idempotency key makes. */
 export interface Target {
@@ -22,7 +22,7 @@ export interface KeyedRequest {
 
 /**
  * Does a request's work once for an idempotency key, and gives each repetition the answer of the first one for
- * {@link KEPT_MS}. Work that fails is not kept: the same request may try again at once.
+ * {@link KEPT_MS}, without its signing secret. Work that fails is not kept: the same request may try again at once.
  *
  * @throws ProblemError `idempotency_key_reused` or `idempotency_in_progress`, and what the work throws
  */
@@ -44,13 +44,11 @@ const MAX_RETRY_S = 5;
 
 export interface AnswerOnceParts {
   queries: Queries;
-  /** Seals the answers: that of a create holds a signing secret. */
-  secrets: SecretBox;
   clock: Clock;
   newId: () => string;
 }
 
-export function createAnswerOnce({ queries, secrets, clock, newId }: AnswerOnceParts): AnswerOnce {
+export function createAnswerOnce({ queries, clock, newId }: AnswerOnceParts): AnswerOnce {
   return async ({ organizationId, key, requestHash }, work) => {
     const now = clock.now();
     const known = await takeIdempotencyKey(queries, {
@@ -66,10 +64,8 @@ export function createAnswerOnce({ queries, secrets, clock, newId }: AnswerOnceP
     if (!known.isSameRequest) throw new ProblemError("idempotency_key_reused");
     if (!known.isTaken && known.answer === null) throw inProgress(known.lockedUntil.getTime() - now.getTime());
 
+    if (known.answer !== null) return { answer: JSON.parse(known.answer), isReplayed: true };
     const { targetId } = known;
-    const context = `idempotency\n${organizationId}\n${key}`;
-    const kept = known.answer === null ? null : open(secrets, known.answer, context);
-    if (kept !== null) return { answer: JSON.parse(kept), isReplayed: true };
 
     /** Where this fails, the lock ends by itself, and a repetition finds what was made. */
     async function end(answer: string | null): Promise<void> {
@@ -85,19 +81,9 @@ export function createAnswerOnce({ queries, secrets, clock, newId }: AnswerOnceP
       await end(null);
       throw error;
     }
-    await end(secrets.seal(JSON.stringify(answer), context));
+    await end(JSON.stringify(keptAnswer(answer)));
     return { answer, isReplayed: false };
   };
-}
-
-/** Null where the key of the seal has left SECRET_KEYS since: the answer is then made anew of what is there. */
-function open(secrets: SecretBox, sealed: string, context: string): string | null {
-  try {
-    return secrets.open(sealed, context);
-  } catch (error) {
-    if (error instanceof SecretBoxError) return null;
-    throw error;
-  }
 }
 
 function inProgress(lockedMs = 1_000): ProblemError {

@@ -28,7 +28,7 @@ export interface Repeatable {
   operation: string;
   /** The parameters of its path. */
   params: Readonly<Record<string, string>>;
-  /** Who sends it: the answer to a create holds a secret, which is for nobody else. */
+  /** Who sends it: what one person asked for is not told to another. */
   subject: string;
   body: unknown;
 }

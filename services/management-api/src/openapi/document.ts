@@ -296,7 +296,8 @@ const idempotencyKey: Schema = {
   in: "header",
   description:
     "With a key, the request is done once however often it comes: for 24 hours, the same caller's same request with the same key " +
-    "gets the first one's answer again. A request that was refused, or failed, may come again with its key.",
+    "gets the first one's answer again, without a signing secret. A request that was refused, or failed, may come again with its " +
+    "key.",
   schema: { type: "string", minLength: 1, maxLength: MAX_KEY_CHARACTERS, pattern: KEY_PATTERN },
   example: "8e03978e-40d5-43e8-bc93-6894a57f9324",
 };

@@ -59,6 +59,12 @@ const oneResend = (resendId: string): Record<string, Link> => ({
   },
 });
 
+const nextPart = (operationId: OperationId, further = ""): Link => ({
+  operationId,
+  description: `The next part, where \`nextCursor\` isn't null.${further}`,
+  parameters: { id: "$request.path.id", cursor: "$response.body#/nextCursor" },
+});
+
 /** What the success responses lead to. Of a list, the links of its first item stand for those of all. */
 export const LINKS: Partial<Record<OperationId, Record<string, Link>>> = {
   listWebhooks: endpointAt("/0"),
@@ -69,20 +75,10 @@ export const LINKS: Partial<Record<OperationId, Record<string, Link>>> = {
   deliverManually: oneDelivery("$response.body#/id"),
   listResends: {
     ...oneResend("$response.body#/resends/0/id"),
-    next: {
-      operationId: "listResends",
-      description: "The next part, where `nextCursor` isn't null.",
-      parameters: { id: "$request.path.id", cursor: "$response.body#/nextCursor" },
-    },
+    next: nextPart("listResends"),
   },
   startResend: oneResend("$response.body#/id"),
-  listChanges: {
-    next: {
-      operationId: "listChanges",
-      description: "The next part, where `nextCursor` isn't null.",
-      parameters: { id: "$request.path.id", cursor: "$response.body#/nextCursor" },
-    },
-  },
+  listChanges: { next: nextPart("listChanges") },
   findEvents: {
     event: {
       operationId: "readEvent",
@@ -92,10 +88,6 @@ export const LINKS: Partial<Record<OperationId, Record<string, Link>>> = {
   },
   listDeliveries: {
     ...oneDelivery("$response.body#/deliveries/0/id"),
-    next: {
-      operationId: "listDeliveries",
-      description: "The next part, where `nextCursor` isn't null. The filters have to be the same.",
-      parameters: { id: "$request.path.id", cursor: "$response.body#/nextCursor" },
-    },
+    next: nextPart("listDeliveries", " The filters have to be the same."),
   },
 };

@@ -1,11 +1,12 @@
 import type { Author } from "@herald/common/database/endpoint-change";
-import type { Resend } from "@herald/contracts";
+import type { Resend, StartResendRequest } from "@herald/contracts";
+import type { HistoryParts } from "../deliveries/history.ts";
 import { periodOf } from "../deliveries/period.ts";
 import { type EndpointKey, findEndpoint } from "../endpoints/find-endpoint.ts";
 import { ProblemError } from "../problems/problem-error.ts";
 import { insertResend } from "../sql/insert-resend.ts";
 import { periodFault } from "../validation/query.ts";
-import { findNeverGot, type PreviewParts, type ResendFilter } from "./preview.ts";
+import { findNeverGot } from "./preview.ts";
 import { readResend } from "./resends.ts";
 
 /**
@@ -14,9 +15,9 @@ import { readResend } from "./resends.ts";
  * @throws ProblemError `invalid_request`, `webhook_not_found`, `endpoint_disabled`, `nothing_to_resend` or `resend_running`
  */
 export async function startResend(
-  parts: PreviewParts & { newId: () => string },
+  parts: HistoryParts & { newId: () => string },
   key: EndpointKey,
-  filter: ResendFilter,
+  filter: StartResendRequest,
   { subject, name }: Author,
 ): Promise<Resend> {
   refusePeriod(filter);
@@ -50,7 +51,7 @@ export async function startResend(
   return await readResend(parts, key, id);
 }
 
-function refusePeriod(filter: ResendFilter): void {
+function refusePeriod(filter: StartResendRequest): void {
   const [fault] = periodFault({ ...filter });
   if (fault === undefined) return;
   const { parameter, ...problem } = fault;

@@ -6,7 +6,7 @@ export interface KeyToEnd {
   /** Of the work that ended; a key that was taken anew since has another. */
   targetId: string;
   now: Date;
-  /** Sealed; null where the work failed, so that the same request may try again at once. */
+  /** As JSON; null where the work failed, so that the same request may try again at once. */
   answer: string | null;
 }
 

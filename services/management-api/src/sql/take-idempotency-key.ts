@@ -21,7 +21,7 @@ export interface TakenKey {
   isSameRequest: boolean;
   targetId: string;
   lockedUntil: Date;
-  /** Sealed; null before the work is done. */
+  /** As JSON; null before the work is done. */
   answer: string | null;
 }
 

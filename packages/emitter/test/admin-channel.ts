@@ -1,0 +1,42 @@
+import type { useBroker } from "@herald/testkit/harness/use-broker";
+import { afterEach, beforeEach } from "@jest/globals";
+import { type Channel, type ChannelModel, connect } from "amqplib";
+import type { Emitter } from "../src/index.ts";
+
+interface Declared {
+  exchange: string;
+  queue: string;
+}
+
+/** For each test of a file: a channel of the broker's admin, and at its end all emitters closed and what was declared gone. */
+export function useAdminChannel(broker: ReturnType<typeof useBroker>, { exchange, queue }: Declared) {
+  let admin: ChannelModel;
+  let channel: Channel;
+  const emitters: Emitter[] = [];
+
+  beforeEach(async () => {
+    admin = await connect(broker.url);
+    // Tests close all connections of the virtual host, this one too.
+    admin.on("error", () => {});
+    channel = await admin.createChannel();
+    channel.on("error", () => {});
+  });
+
+  afterEach(async () => {
+    await Promise.all(emitters.splice(0).map((emitter) => emitter.close()));
+    await admin.close().catch(() => {});
+    const cleaner = await connect(broker.url);
+    const cleaning = await cleaner.createChannel();
+    await cleaning.deleteQueue(queue);
+    await cleaning.deleteExchange(exchange);
+    await cleaner.close();
+  });
+
+  return {
+    emitters,
+    get channel() {
+      return channel;
+    },
+    declareExchange: () => channel.assertExchange(exchange, "topic", { durable: true }),
+  };
+}

@@ -1,0 +1,36 @@
+import { expect, test } from "@jest/globals";
+import { keepOpened } from "./opened-secrets.ts";
+
+/** A box that says what it was asked to open, and opens all but what is "broken". */
+function countingBox() {
+  const asked: string[] = [];
+  const open = (sealed: string, context: string) => {
+    asked.push(`${sealed} of ${context}`);
+    if (sealed === "broken") throw new Error("Does not open");
+    return `secret of ${sealed}`;
+  };
+  return { open, asked };
+}
+
+test("a secret is opened once, and anew where it was replaced or stands in another row", () => {
+  const box = countingBox();
+  const kept = keepOpened(box, 10);
+  for (let attempt = 0; attempt < 3; attempt++) expect(kept.open("a", "endpoint 1")).toBe("secret of a");
+  expect(kept.open("b", "endpoint 1")).toBe("secret of b");
+  expect(kept.open("a", "endpoint 2")).toBe("secret of a");
+  expect(box.asked).toEqual(["a of endpoint 1", "b of endpoint 1", "a of endpoint 2"]);
+});
+
+test("of more secrets than may be kept, the one that was asked for longest ago is opened again", () => {
+  const box = countingBox();
+  const kept = keepOpened(box, 2);
+  for (const sealed of ["a", "b", "a", "c", "a", "b"]) kept.open(sealed, "endpoint");
+  expect(box.asked.map((each) => each[0])).toEqual(["a", "b", "c", "b"]);
+});
+
+test("a secret that does not open is tried again each time", () => {
+  const box = countingBox();
+  const kept = keepOpened(box, 2);
+  for (let attempt = 0; attempt < 2; attempt++) expect(() => kept.open("broken", "endpoint")).toThrow("Does not open");
+  expect(box.asked).toHaveLength(2);
+});
