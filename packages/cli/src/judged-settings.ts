@@ -3,8 +3,8 @@ import { type Environment, readConfig } from "@herald/common/config/read-config"
 import type { Setting, Settings } from "@herald/common/config/settings";
 import { outboxSettings } from "./relay/relay-settings.ts";
 
-/** Of the management API, which says what they mean. */
-const ofManagementApi = {
+/** Settings of the management API, which says what they mean. */
+export const ofManagementApi = {
   AUTH_JWKS_URL: { type: "string", description: "Of the management API." },
   AUTH_JWT_SECRET: { type: "string", secret: true, description: "Of the management API." },
   AUTH_ISSUER: { type: "string", description: "Of the management API." },

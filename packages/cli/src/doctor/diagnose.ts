@@ -14,7 +14,7 @@ import { readCaFile } from "@herald/common/security/server-certificate";
 import { brokerAddress } from "../broker.ts";
 import { type CommandContext, UsageError } from "../command.ts";
 import { databaseAddress } from "../database.ts";
-import { assertSafe } from "../judged-settings.ts";
+import { assertSafe, ofManagementApi } from "../judged-settings.ts";
 import { diagnoseBroker } from "./broker/diagnose-broker.ts";
 import { type OnCheck, runChecks } from "./check.ts";
 import { fault, type NamedFinding } from "./finding.ts";
@@ -31,9 +31,8 @@ export interface DiagnosisOptions {
   onCheck: OnCheck;
 }
 
-/** Settings that one service reads, and that a whole set-up is judged by. Each service says what they mean. */
-const ofOneService = {
-  AUTH_JWKS_URL: { type: "string", description: "Of the management API." },
+/** Settings of the dispatcher, which says what they mean. */
+const ofDispatcher = {
   DNS_SERVERS: { type: "string", description: "Of the dispatcher." },
   EXTRA_CA_FILE: { type: "string", description: "Of the dispatcher." },
 } as const satisfies Settings;
@@ -61,7 +60,7 @@ export async function diagnose(context: CommandContext, options: DiagnosisOption
     ...readPool(environment),
   }));
   const broker = read(findings, () => brokerAddress({ ...context, environment }));
-  const identity = read(findings, () => readConfig({ AUTH_JWKS_URL: ofOneService.AUTH_JWKS_URL }, environment));
+  const identity = read(findings, () => readConfig({ AUTH_JWKS_URL: ofManagementApi.AUTH_JWKS_URL }, environment));
   const outside = read(findings, () => readWayOut(environment, options.url));
 
   if (database)
@@ -107,7 +106,7 @@ function readPool(environment: Environment): { poolSize: number } {
 }
 
 function readWayOut(environment: Environment, url: URL | undefined): WayOutSubject {
-  const { DNS_SERVERS, EXTRA_CA_FILE } = ofOneService;
+  const { DNS_SERVERS, EXTRA_CA_FILE } = ofDispatcher;
   const config = readConfig({ DNS_SERVERS, EXTRA_CA_FILE, ...networkSettings }, environment);
   const servers = config.DNS_SERVERS?.split(",").map((server) => server.trim());
   return {

@@ -12,6 +12,8 @@ const otherKind = {
   key: ed25519.privateKey.export({ format: "der", type: "pkcs8" }).toString("base64"),
   publicKey: ed25519.publicKey.export({ format: "der", type: "spki" }).toString("base64"),
 };
+/** The last 32 bytes are the key: a point that has the same shared secret with every private key. */
+const lowOrder = Buffer.concat([Buffer.from(publicKey, "base64").subarray(0, 12), Buffer.alloc(32)]).toString("base64");
 
 function messageOf(action: () => unknown): string {
   try {
@@ -69,6 +71,7 @@ describe("setting SECRET_SEALING_KEY", () => {
     [`k1:${publicKey.slice(0, -8)}`, 'key "k1" is no X25519 public key'],
     [`k1:${Buffer.alloc(32, 7).toString("base64")}`, 'key "k1" is no X25519 public key'],
     [`k1:${otherKind.publicKey}`, 'key "k1" is no X25519 public key'],
+    [`k1:${lowOrder}`, 'key "k1" is no X25519 public key'],
     [pair.SECRET_KEYS, 'key "k1" is a private one'],
     [`${pair.SECRET_SEALING_KEY},${newSealingKeys("k2").SECRET_SEALING_KEY}`, 'key "k1" is not Base64'],
   ])("SECRET_SEALING_KEY number %# is refused with what is wrong, and shows no key", (setting, problem) => {

@@ -1,4 +1,4 @@
-import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject } from "node:crypto";
+import { createPrivateKey, createPublicKey, diffieHellman, generateKeyPairSync, type KeyObject } from "node:crypto";
 
 /** Says what is wrong with keys or a sealed text; never holds a key or a secret. */
 export class SecretBoxError extends Error {
@@ -108,7 +108,12 @@ function privateKeyOf(bytes: Buffer): KeyObject | undefined {
 }
 
 function publicKeyOf(bytes: Buffer): KeyObject | undefined {
-  return x25519Only(() => createPublicKey({ key: bytes, format: "der", type: "spki" }));
+  return x25519Only(() => {
+    const publicKey = createPublicKey({ key: bytes, format: "der", type: "spki" });
+    // OpenSSL refuses a key of low order, with which everybody would share the same secret, and does so only here.
+    diffieHellman({ privateKey: generateKeyPairSync("x25519").privateKey, publicKey });
+    return publicKey;
+  });
 }
 
 function x25519Only(read: () => KeyObject): KeyObject | undefined {
