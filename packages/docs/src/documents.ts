@@ -13,6 +13,7 @@ import { stringify } from "yaml";
 import { asyncApiDocument } from "./asyncapi.ts";
 import { CHAOS_RUNS, chaosBlocks } from "./chaos-runs.ts";
 import { configurationDocument, envExample, knownSettings } from "./configuration.ts";
+import { emitterBlocks } from "./emitters.ts";
 import { layersTable } from "./layers.ts";
 import { heraldMetrics, metricsDocument } from "./metrics.ts";
 import { receiverEvents } from "./receiver-events.ts";
@@ -53,6 +54,7 @@ export function documents(): Record<string, string> {
     "docs/emitting-events.md": withBlocks(read("docs/emitting-events.md"), {
       "event types": eventTypesTable(),
       "outbox table": `\`\`\`sql\n${outboxTable()}\`\`\``,
+      ...emitterBlocks(),
     }),
     "packages/emitter/sql/outbox.postgresql.sql": outboxTable(),
     "docs/scaling.md": withBlocks(read("docs/scaling.md"), scalingBlocks(measured)),

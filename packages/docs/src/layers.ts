@@ -69,7 +69,7 @@ export const LAYERS: readonly Layer[] = [
   },
   {
     folder: "packages/local",
-    holds: "what developers start: `pnpm start`, `emit`, `token`, the demo receiver",
+    holds: "what developers start: `pnpm start`, `example`, `emit`, `token`, the demo receiver",
     imports: "any above",
   },
   {

@@ -1,19 +1,13 @@
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
 import { FRAMEWORKS } from "@herald/e2e/receivers/frameworks";
 import { LANGUAGES } from "@herald/e2e/receivers/languages";
 import { STANDARD_WEBHOOKS } from "@herald/e2e/receivers/standard-webhooks";
 import { type AllTried, TRIED_RECEIVERS, type Tried } from "@herald/e2e/receivers/tried";
-import { projectFolder } from "@herald/testkit/stack/folders";
+import { programText, readFile, triedOn } from "./programs.ts";
 import { table } from "./table.ts";
-
-function read(file: string): string {
-  return readFileSync(join(projectFolder(), file), "utf8");
-}
 
 /** The generated blocks of docs/receiving-webhooks.md, by name. */
 export function receiverBlocks(): Record<string, string> {
-  const tried = JSON.parse(read(TRIED_RECEIVERS)) as AllTried;
+  const tried = JSON.parse(readFile(TRIED_RECEIVERS)) as AllTried;
   return {
     "tried receivers": table(["receiver", "ran on"], rows(LANGUAGES, tried.receivers)),
     receivers: LANGUAGES.map(({ name, folder, file, fence }) => program(name, `${folder}/${file}`, fence)).join("\n\n"),
@@ -27,18 +21,18 @@ export function receiverBlocks(): Record<string, string> {
 }
 
 function rows(all: readonly { name: string }[], tried: readonly Tried[]): string[][] {
-  return all.map(({ name }) => [name, tried.find((each) => each.name === name)?.version ?? "not tried"]);
+  return all.map((each) => [each.name, triedOn(each, tried)]);
 }
 
 function program(title: string, file: string, fence: string): string {
-  return `### ${title}\n\n[examples/${file}](../examples/${file})\n\n\`\`\`${fence}\n${read(`examples/${file}`).trim()}\n\`\`\``;
+  return `### ${title}\n\n${programText(file, fence)}`;
 }
 
 /** The module with which the admin page shows the same programs. */
 export function receiverExamples(): string {
   const entries = LANGUAGES.map(({ name, folder, file }) => {
     const key = /^\w+$/.test(name) ? name : JSON.stringify(name);
-    return `  ${key}: \`${templateText(read(`examples/${folder}/${file}`))}\`,`;
+    return `  ${key}: \`${templateText(readFile(`examples/${folder}/${file}`))}\`,`;
   });
   return `// Made by \`pnpm run docs\` of the receivers in examples/. Change those.
 

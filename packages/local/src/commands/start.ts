@@ -1,10 +1,7 @@
-import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { runCommand } from "@herald/testkit/commands/run-command";
-import { localFolder } from "@herald/testkit/stack/folders";
-import { acquireLock, releaseLock } from "@herald/testkit/stack/lock-file";
 import { type StopRequest, stopRequest } from "@herald/testkit/stack/stop-request";
-import { readRunFile } from "../start/local-files.ts";
+import { becomeOnlyOne } from "../start/only-one.ts";
 import { progressOn } from "../start/progress.ts";
 import { startHerald } from "../start/start.ts";
 
@@ -19,10 +16,7 @@ await runCommand(HELP, async () => {
   const { values } = parseArgs({
     options: { watch: { type: "boolean" }, inspect: { type: "boolean" }, help: { type: "boolean", short: "h" } },
   });
-  const lockFile = join(localFolder(), "start.json");
-  const other = acquireLock(lockFile);
-  if (other !== undefined) throw new Error(alreadyRuns(other.pid));
-  process.on("exit", () => releaseLock(lockFile));
+  becomeOnlyOne();
   process.exit(await run(stopRequest(), values));
 });
 
@@ -47,14 +41,5 @@ async function run(stop: StopRequest, options: { watch?: boolean; inspect?: bool
     console.error(`\nHerald did not start (after ${Math.round((Date.now() - begun) / 1000)} s).\n`);
     console.error(error instanceof Error ? error.message : error);
     return 1;
-  }
-}
-
-function alreadyRuns(pid: number): string {
-  const end = `End that one first, with ctrl-C or "kill ${pid}".`;
-  try {
-    return `Herald runs already, started from this folder by process ${pid}: ${readRunFile(localFolder()).adminSignInUrl}\n${end}`;
-  } catch {
-    return `Herald is being started from this folder by process ${pid}.\n${end}`;
   }
 }

@@ -81,8 +81,12 @@ export function installPackage(
  * @param neededBy starts the error's sentence: "Tests of the admin page"
  * @throws one message that says what was tried and what to do, where neither works
  */
-export async function findOrInstall<T>(what: Installable, neededBy: string, find: () => T | undefined): Promise<T> {
-  const installed = find();
+export async function findOrInstall<T>(
+  what: Installable,
+  neededBy: string,
+  find: () => T | undefined | Promise<T | undefined>,
+): Promise<T> {
+  const installed = await find();
   if (installed !== undefined) return installed;
   const { usable, whyNone } = await waysToInstall(what);
   let failure = whyNone;
@@ -92,7 +96,7 @@ export async function findOrInstall<T>(what: Installable, neededBy: string, find
       failure = error.message;
     });
   }
-  const found = find();
+  const found = await find();
   if (found !== undefined) return found;
   throw new Error(
     `${neededBy} need ${what.title}, which is not installed. ${failure}\n` +

@@ -62,3 +62,11 @@ export function isExecutable(file: string): boolean {
     return false;
   }
 }
+
+/** The environment without what pnpm tells the programs that it runs: npm would take it for its own settings. */
+export function withoutPnpm(): NodeJS.ProcessEnv {
+  const own = Object.entries(process.env).filter(
+    ([name]) => !/^(npm_config_(?!registry|cache)|NODE_OPTIONS|INIT_CWD)/i.test(name),
+  );
+  return Object.fromEntries(own);
+}

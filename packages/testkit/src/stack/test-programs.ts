@@ -2,7 +2,7 @@ import { homedir } from "node:os";
 import { join } from "node:path";
 import { localFolder } from "./folders.ts";
 import { findOrInstall, type Installable } from "./install-package.ts";
-import { findProgram, isExecutable, runProgram } from "./programs.ts";
+import { findProgram, isExecutable, runProgram, succeeds } from "./programs.ts";
 
 export interface GoProgram {
   executable: string;
@@ -18,13 +18,15 @@ export interface MonoPrograms {
 const GO = { minor: 24, version: "1.24.5" };
 const FETCH_TIMEOUT_MS = 10 * 60_000;
 
-/** What compiles or runs receivers in other languages; Go and Mono have functions of their own. */
+/** What compiles or runs the examples in other languages; Go and Mono have functions of their own. */
 const LANGUAGES = {
   // Debian's `cargo` is too old for today's crates. This one Debian keeps current, for its browsers.
   cargo: { title: "Rust", apt: "cargo-web", brew: ["rust"] },
   javac: { title: "Java", apt: "default-jdk-headless", brew: ["openjdk"] },
   mvn: { title: "Maven", apt: "maven", brew: ["maven"] },
   php: { title: "PHP", apt: "php-cli", brew: ["php"] },
+  // Homebrew has no package of the library: add it to the include path of PHP there.
+  "php-amqplib": { title: "PHP with php-amqplib", apt: "php-cli php-amqplib", brew: ["php"] },
   python3: { title: "Python 3", apt: "python3 python3-pip", brew: ["python"] },
   ruby: { title: "Ruby", apt: "ruby ruby-webrick", brew: ["ruby"] },
 } satisfies Record<string, Installable>;
@@ -37,7 +39,15 @@ export const LANGUAGE_PROGRAMS = Object.keys(LANGUAGES) as LanguageProgram[];
 export function findOrInstallLanguage(name: LanguageProgram): Promise<string> {
   const language = LANGUAGES[name];
   const folders = [join(homedir(), ".cargo", "bin")];
-  return findOrInstall(language, `Tests of receivers in ${language.title}`, () => findProgram(name, folders));
+  const find = name === "php-amqplib" ? findPhpWithAmqplib : () => findProgram(name, folders);
+  return findOrInstall<string>(language, `Tests of examples in ${language.title}`, find);
+}
+
+/** PHP, where it finds its library for RabbitMQ. */
+async function findPhpWithAmqplib(): Promise<string | undefined> {
+  const php = findProgram("php");
+  const finds = 'exit(stream_resolve_include_path("PhpAmqpLib/autoload.php") ? 0 : 1);';
+  return php !== undefined && (await succeeds(php, ["-r", finds])) ? php : undefined;
 }
 
 /** Finds a Chromium: the one that CHROMIUM_PATH names, else an installed one, else it installs one. */
@@ -61,7 +71,7 @@ export async function findOrInstallChromium(): Promise<string> {
 /** Finds or installs Mono. */
 export function findOrInstallMono(): Promise<MonoPrograms> {
   const mono = { title: "Mono", apt: "mono-mcs mono-runtime", brew: ["mono"] };
-  return findOrInstall(mono, "Tests of receivers in C#", () => {
+  return findOrInstall(mono, "Tests of examples in C#", () => {
     const [compiler, runtime] = [findProgram("mcs"), findProgram("mono")];
     return compiler && runtime ? { compiler, runtime } : undefined;
   });
@@ -76,7 +86,7 @@ export function findOrInstallPgbouncer(): Promise<string> {
 /** Finds or installs Go, and fetches a newer one through the module proxy where the installed one is too old. */
 export async function findOrInstallGo(): Promise<GoProgram> {
   const go = { title: "Go", apt: "golang-go", brew: ["go"] };
-  const installed = await findOrInstall(go, "Tests of the chart and of receivers in Go", () =>
+  const installed = await findOrInstall(go, "Tests of the chart and of examples in Go", () =>
     findProgram("go", ["/usr/local/go/bin", "/opt/homebrew/bin"]),
   );
   const version = await runProgram(installed, ["env", "GOVERSION"], { what: "Asking Go for its version" });

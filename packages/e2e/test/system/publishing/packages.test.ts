@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -9,16 +9,12 @@ import { projectFolder } from "@herald/testkit/stack/folders";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { publint } from "publint";
 import { EMITTER_EXAMPLE, RECEIVER_EXAMPLE } from "./consumer.ts";
+import { PACKAGES, packPackages } from "./pack.ts";
 import { SAME, SERVICE, SERVICE_TEST } from "./service.ts";
 
 // The packages that others install, as they would get them: packed, installed by npm into an empty folder, used as their
 // READMEs say.
 
-/** The folders of packages that are published: those that don't say that they are private. */
-const PACKAGES = readdirSync(join(projectFolder(), "packages")).filter((name) => {
-  const manifest = join(projectFolder(), "packages", name, "package.json");
-  return existsSync(manifest) && !JSON.parse(readFileSync(manifest, "utf8")).private;
-});
 /** For packing, installing and compiling on a slow machine with cold caches. */
 const INSTALL_TIMEOUT_MS = 900_000;
 
@@ -61,13 +57,8 @@ function versionOf(dependency: string): string {
 }
 
 beforeAll(async () => {
-  mkdirSync(packed);
   mkdirSync(consumer);
-  for (const name of PACKAGES) {
-    const args = ["-y", "pnpm@12", "pack", "--pack-destination", packed];
-    await run(join(projectFolder(), "packages", name), "npx", args);
-  }
-  const tarballs = readdirSync(packed).map((name) => join(packed, name));
+  const tarballs = await packPackages(packed);
   const others = ["express", "pg", "typescript", "@types/node", "@types/express", "@types/pg"];
   writeFileSync(join(consumer, "package.json"), JSON.stringify({ name: "consumer", private: true, type: "module" }));
   const wanted = [...tarballs, ...others.map((name) => `${name}@${versionOf(name)}`)];

@@ -1,0 +1,251 @@
+import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { judgeEvent } from "@herald/contracts";
+import { routingKey } from "@herald/emitter";
+import { makeAuthority } from "@herald/testkit/certificates/authority";
+import { startProxy } from "@herald/testkit/harness/broker-proxy";
+import { eventually } from "@herald/testkit/harness/eventually";
+import { type Channel, connect, type GetMessage, type Options } from "amqplib";
+import type { Programs } from "../receivers/languages.ts";
+import type { Tried } from "../receivers/tried.ts";
+import { withCopy } from "../receivers/with-copy.ts";
+import type { EmitterLanguage, StartableEmitter } from "./languages.ts";
+import { type RunningEmitter, startEmitter } from "./start-emitter.ts";
+import { startTlsFront } from "./tls-front.ts";
+
+/** Where it is kept which emitters ran: `pnpm emitters` writes it. */
+export const TRIED_EMITTERS = "docs/emitters.json";
+
+/** A broker for a trial, where no Herald has to be. */
+export interface TrialBroker {
+  /** Of a user who may do everything. */
+  url: string;
+  /** Of a user with the rights of an emitter. */
+  emitterUrl: string;
+}
+
+/** An emitter in a copy of its folder, ready to be started. */
+export interface BuiltEmitter extends StartableEmitter {
+  folder: string;
+  /** The environment in which it trusts the authority of a file as well. */
+  trusting(authorityFile: string): Promise<Record<string, string>>;
+  tried: Tried;
+}
+
+interface Trial extends TrialBroker {
+  built: BuiltEmitter;
+  channel: Channel;
+  start(settings: Record<string, string>): RunningEmitter;
+}
+
+/** Needs UTF-8 for its hash, and escapes in JSON. */
+const ORGANIZATION_ID = 'Größe & "Söhne"';
+const TRACEPARENT = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+const EMITTED = /^emitted [0-9a-f-]{36}$/;
+/** For what must succeed: long enough for a machine that is ten times slower. */
+const PATIENT = { TIMEOUT_SECONDS: "120" };
+
+/** Builds an emitter in a copy of its folder, which is there until the work is done. */
+export function withEmitter<Result>(
+  { name, folder, build, trusting }: EmitterLanguage,
+  programs: Programs,
+  work: (built: BuiltEmitter) => Promise<Result>,
+): Promise<Result> {
+  return withCopy(folder, async (copy) => {
+    if (!build) throw new Error(`The library for ${name} can't be fetched here.`);
+    const { version, ...startable } = await build(copy, programs);
+    return await work({
+      ...startable,
+      folder: copy,
+      trusting: async (file) => (await trusting?.(file, copy, programs)) ?? { SSL_CERT_FILE: file },
+      tried: { name, version },
+    });
+  });
+}
+
+/** Tries all that an emitter has to do. @throws where it does something wrong */
+export async function tryEmitter(built: BuiltEmitter, broker: TrialBroker): Promise<void> {
+  const started: RunningEmitter[] = [];
+  const start: Trial["start"] = (settings) => {
+    // Java reads its environment in the locale's encoding.
+    const environment = { ORGANIZATION_ID, LC_ALL: "C.UTF-8", ...PATIENT, ...settings };
+    const emitter = startEmitter(built, environment);
+    started.push(emitter);
+    return emitter;
+  };
+  const connection = await connect(broker.url);
+  // What fails is told by the calls; without a listener an error would end the process.
+  connection.on("error", () => undefined);
+  try {
+    const channel = await connection.createChannel();
+    channel.on("error", () => undefined);
+    const trial = { ...broker, built, channel, start };
+    const inTurn = async () => {
+      await publishesByTheContract(trial);
+      await tellsWhatNoQueueTook(trial);
+      await tellsWhatTheBrokerRefused(trial);
+      await sendsAgainWhatWasNotConfirmed(trial);
+      await checksTheCertificate(trial);
+    };
+    // The last one only waits, up to half a minute, until its library gives the broker up.
+    await Promise.all([inTurn(), tellsWhatWasNotConfirmed(trial)]);
+  } catch (error) {
+    throw new Error(`The emitter in ${built.tried.name} fails: ${(error as Error).message}`, { cause: error });
+  } finally {
+    for (const emitter of started) await emitter.kill();
+    await connection.close();
+  }
+}
+
+async function publishesByTheContract({ channel, emitterUrl, start }: Trial): Promise<void> {
+  await withExchange(channel, {}, async ({ namespace, queue }) => {
+    const emitter = start({ AMQP_URL: emitterUrl, NAMESPACE: namespace, TRACEPARENT });
+    const workItems = [randomUUID(), randomUUID(), randomUUID()];
+    const told: string[] = [];
+    for (const workItem of workItems) told.push(await emitter.emit(workItem));
+    assert.equal(await emitter.end(), 0, "It ends with 0 where all events were emitted.");
+    const messages = await take(channel, queue);
+    assert.equal(messages.length, workItems.length, `It told of ${told.join(", ")}.`);
+    for (const [index, message] of messages.entries()) {
+      const id = assertContract(message, workItems[index] as string);
+      assert.equal(told[index], `emitted ${id}`);
+    }
+  });
+}
+
+function assertContract({ content, fields, properties }: GetMessage, workItem: string): string {
+  const judgement = judgeEvent(content, { now: new Date(), windowMs: 3_600_000 });
+  if (judgement.kind !== "event") throw new Error(`Herald's verdict on its event is ${JSON.stringify(judgement)}.`);
+  const { id, occurredAtUtc, ...event } = judgement.event;
+  assert.deepEqual(event, {
+    organizationId: ORGANIZATION_ID,
+    type: "WorkItemCompleted",
+    entityType: "WorkItem",
+    entityId: workItem,
+    data: { changes: { Status: { oldValue: "InProgress", newValue: "Done" } } },
+  });
+  assert.match(occurredAtUtc, /\.\d{3}Z$/);
+  assert.equal(fields.routingKey, routingKey(judgement.event));
+  const { deliveryMode, contentType, messageId, type, headers } = properties;
+  assert.deepEqual(
+    { deliveryMode, contentType, messageId, type, traceparent: headers?.traceparent },
+    {
+      deliveryMode: 2,
+      contentType: "application/json",
+      messageId: id,
+      type: "WorkItemCompleted",
+      traceparent: TRACEPARENT,
+    },
+  );
+  return id;
+}
+
+async function tellsWhatNoQueueTook({ channel, emitterUrl, start }: Trial): Promise<void> {
+  await withExchange(channel, undefined, async ({ namespace }) => {
+    const emitter = start({ AMQP_URL: emitterUrl, NAMESPACE: namespace });
+    assert.match(await emitter.emit(randomUUID()), /^not emitted [0-9a-f-]{36}: no queue takes it/);
+    assert.equal(await emitter.end(), 1, "It ends with 1 where an event was not emitted.");
+  });
+}
+
+async function tellsWhatTheBrokerRefused({ channel, emitterUrl, start }: Trial): Promise<void> {
+  const full = { arguments: { "x-max-length": 1, "x-overflow": "reject-publish" } };
+  await withExchange(channel, full, async ({ namespace }) => {
+    const emitter = start({ AMQP_URL: emitterUrl, NAMESPACE: namespace });
+    assert.match(await emitter.emit(randomUUID()), EMITTED);
+    assert.match(await emitter.emit(randomUUID()), /^not emitted [0-9a-f-]{36}: the broker refused it/);
+  });
+}
+
+async function tellsWhatWasNotConfirmed({ channel, emitterUrl, start }: Trial): Promise<void> {
+  const proxy = await startProxy(() => emitterUrl);
+  try {
+    await withExchange(channel, {}, async ({ namespace }) => {
+      const emitter = start({ AMQP_URL: proxy.url, NAMESPACE: namespace, TIMEOUT_SECONDS: "3" });
+      // On a slow machine the first ones may take longer than that.
+      await eventually(async () => assert.match(await emitter.emit(randomUUID()), EMITTED));
+      proxy.holdAnswers();
+      const told = await emitter.emit(randomUUID());
+      assert.match(told, /^not emitted [0-9a-f-]{36}: the broker did not confirm it in time/);
+    });
+  } finally {
+    await proxy.close();
+  }
+}
+
+async function sendsAgainWhatWasNotConfirmed({ channel, emitterUrl, start }: Trial): Promise<void> {
+  const proxy = await startProxy(() => emitterUrl);
+  try {
+    await withExchange(channel, {}, async ({ namespace, queue }) => {
+      const emitter = start({ AMQP_URL: proxy.url, NAMESPACE: namespace });
+      assert.match(await emitter.emit(randomUUID()), EMITTED);
+      proxy.holdAnswers();
+      const arrived = eventually(async () => assert.equal((await channel.checkQueue(queue)).messageCount, 2));
+      const cut = arrived.then(() => {
+        proxy.cut();
+        proxy.release();
+      });
+      const [told] = await Promise.all([emitter.emit(randomUUID()), cut]);
+      assert.match(told, EMITTED);
+      const [, second, ...again] = (await take(channel, queue)).map(({ content }) => content.toString());
+      assert.deepEqual(new Set(again), new Set([second]), "The same event comes again, with its id and time.");
+    });
+  } finally {
+    await proxy.close();
+  }
+}
+
+async function checksTheCertificate({ channel, emitterUrl, start, built }: Trial): Promise<void> {
+  const authority = await makeAuthority("The company's own");
+  const authorityFile = join(built.folder, "authority.pem");
+  writeFileSync(authorityFile, authority.cert);
+  const front = await startTlsFront(emitterUrl, await authority.issue({ names: ["localhost"] }));
+  const other = await startTlsFront(emitterUrl, await authority.issue({ names: ["broker.invalid"] }));
+  try {
+    await withExchange(channel, {}, async ({ namespace }) => {
+      const settings = { AMQP_URL: front.url, NAMESPACE: namespace };
+      const trust = await built.trusting(authorityFile);
+      assert.match(await start({ ...settings, ...trust }).emit(randomUUID()), EMITTED);
+      for (const wrong of [settings, { ...settings, ...trust, AMQP_URL: other.url }]) {
+        const told = await start({ ...wrong, TIMEOUT_SECONDS: "1" }).emit(randomUUID());
+        assert.match(told, /^not emitted/, "It checks the broker's certificate.");
+      }
+    });
+  } finally {
+    await front.close();
+    await other.close();
+  }
+}
+
+/** Gives a trial an exchange of events, and a queue of them where there are options for one. */
+async function withExchange(
+  channel: Channel,
+  options: Options.AssertQueue | undefined,
+  work: (names: { namespace: string; queue: string }) => Promise<void>,
+): Promise<void> {
+  const namespace = `emit-${randomUUID()}`;
+  const [exchange, queue] = [`${namespace}.events`, `${namespace}.queue`];
+  await channel.assertExchange(exchange, "topic", { durable: true });
+  try {
+    if (options !== undefined) {
+      await channel.assertQueue(queue, { durable: true, ...options });
+      await channel.bindQueue(queue, exchange, "#");
+    }
+    await work({ namespace, queue });
+  } finally {
+    await channel.deleteQueue(queue);
+    await channel.deleteExchange(exchange);
+  }
+}
+
+/** Takes what a queue holds, in its order. */
+async function take(channel: Channel, queue: string): Promise<GetMessage[]> {
+  const messages: GetMessage[] = [];
+  for (;;) {
+    const message = await channel.get(queue, { noAck: true });
+    if (message === false) return messages;
+    messages.push(message);
+  }
+}
