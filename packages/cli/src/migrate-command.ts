@@ -1,6 +1,10 @@
+import { serviceSettings } from "@herald/common/config/common-settings";
+import { readConfig } from "@herald/common/config/read-config";
 import { migrate } from "@herald/common/database/migrate";
 import { type Command, UsageError } from "./command.ts";
 import { databaseAddress } from "./database.ts";
+
+const { DATABASE_TIMEOUT_SECONDS } = serviceSettings;
 
 export const migrateCommand: Command = {
   summary: "brings the database's schema up to date",
@@ -8,13 +12,27 @@ export const migrateCommand: Command = {
 
   herald migrate
 
-DATABASE_URL names the database; its user must own the schema. Run it before the services of a new version start. It may run
-beside services, several times at once, and again: no migration is applied twice.
+DATABASE_URL names the database; its user must own the schema. The database gets defaults that Herald's statements are made for:
+DATABASE_TIMEOUT_SECONDS among them, as the services have it. With pgbouncer=true in the services' DATABASE_URL, give it to this one
+too. Where its user does not own the database and the defaults are others, it prints what the owner has to run.
+
+Run it before the services of a new version start. It may run beside services, several times at once, and again: no migration is
+applied twice.
 `,
   async run(args, context) {
     if (args.length > 0) throw new UsageError("It takes no arguments.");
     const { url, ca } = databaseAddress(context);
-    const { applied } = await migrate(url, { ca, onProgress: context.progress });
+    const config = readConfig({ DATABASE_TIMEOUT_SECONDS }, context.environment);
+    const { applied, leftToOwner = [] } = await migrate(url, {
+      ca,
+      statementTimeoutMs: config.DATABASE_TIMEOUT_SECONDS * 1_000,
+      onProgress: context.progress,
+    });
     context.stdout(applied.length === 0 ? "The database is up to date.\n" : `Applied ${applied.join(", ")}.\n`);
+    if (leftToOwner.length > 0) {
+      context.stderr(
+        `This user doesn't own the database. Its owner has to run:\n${leftToOwner.map((each) => `  ${each};\n`).join("")}`,
+      );
+    }
   },
 };

@@ -3,7 +3,7 @@ import type { SavedRun } from "@herald/bench/chaos/results";
 import { expect, test } from "@jest/globals";
 import { chaosBlocks } from "./chaos-runs.ts";
 
-test("a saved run is a line of each table, and what must not be stands out where it was", () => {
+function savedRun(scenario: string, extra: SavedRun["extra"] = {}): SavedRun {
   const verdict = Object.fromEntries(MUST_NOT_BE.map(([name]) => [name, name === "lost" ? 2 : 0]));
   const figures = {
     ...{ confirmed: 24_000, requests: 25_000, failedAttempts: 1_200, disabledByHerald: 3, quietAfterMs: 12_340 },
@@ -11,7 +11,7 @@ test("a saved run is a line of each table, and what must not be stands out where
     duplicates: { freeze: 1, kill: 1_000 },
   };
   const run = {
-    scenario: "faults",
+    scenario,
     seed: 7,
     seconds: 60,
     rate: 400,
@@ -19,10 +19,24 @@ test("a saved run is a line of each table, and what must not be stands out where
     date: "2026-01-01",
     verdict,
     figures,
+    extra,
   };
-  const blocks = chaosBlocks({ runs: [run as unknown as SavedRun] });
+  return run as unknown as SavedRun;
+}
+
+test("a saved run is a line of each table, and what must not be stands out where it was", () => {
+  const blocks = chaosBlocks({ runs: [savedRun("faults")] });
   expect(blocks["chaos runs"]).toContain(
     "| 7 | `abc` | 400/s for 60 s | 4 | 24,000 | 25,000 | 1,200 | 3 | 12.3 s | 1,001: kill 1000, freeze 1 |",
   );
   expect(blocks["chaos verdicts"]).toContain("| 7 | **2** | 0 |");
+});
+
+test("a fail-over stands apart, with what was measured of it", () => {
+  const blocks = chaosBlocks({ runs: [savedRun("postgres-failover", { "promotion, ms": 200 })] });
+  expect(blocks["chaos runs"]).not.toContain("`abc`");
+  expect(blocks["chaos fail-overs"]).toContain("| in the verdict | promotion, ms |");
+  expect(blocks["chaos fail-overs"]).toContain(
+    "| 7 | `abc` | 400/s for 60 s | 24,000 | 25,000 | 1,001: kill 1000, freeze 1 | **2** | 200 |",
+  );
 });

@@ -8,6 +8,8 @@ export const CHAOS_RUNS = "docs/chaos.json";
 /** The generated blocks of docs/reliability.md, by name. */
 export function chaosBlocks({ runs }: SavedRuns): Record<string, string> {
   const ofFaults = runs.filter(({ scenario }) => scenario === "faults");
+  const failovers = runs.filter(({ scenario }) => scenario === "postgres-failover");
+  const measured = [...new Set(failovers.flatMap(({ extra }) => Object.keys(extra)))];
   return {
     "chaos runs": table(
       [
@@ -36,11 +38,28 @@ export function chaosBlocks({ runs }: SavedRuns): Record<string, string> {
       ["seed", ...MUST_NOT_BE.map(([, words]) => words)],
       ofFaults.map((run) => [String(run.seed), ...verdictOf(run)]),
     ),
+    "chaos fail-overs": table(
+      ["seed", "commit", "load", "events confirmed", "requests", "duplicates, and why", "in the verdict", ...measured],
+      failovers.map(({ seed, commit, rate, seconds, figures, verdict, extra }) => [
+        String(seed),
+        `\`${commit}\``,
+        `${rate}/s for ${seconds} s`,
+        ...[figures.confirmed, figures.requests].map(number),
+        duplicatesOf(figures.duplicates),
+        noneOf(sum(verdict)),
+        ...measured.map((name) => String(extra[name] ?? "")),
+      ]),
+    ),
   };
 }
 
 function verdictOf({ verdict }: SavedRun): string[] {
-  return MUST_NOT_BE.map(([name]) => (verdict[name] === 0 ? "0" : `**${verdict[name]}**`));
+  return MUST_NOT_BE.map(([name]) => noneOf(verdict[name]));
+}
+
+/** A count that must be 0. */
+function noneOf(count: number): string {
+  return count === 0 ? "0" : `**${count}**`;
 }
 
 function duplicatesOf(duplicates: Record<string, number>): string {

@@ -102,7 +102,11 @@ async function openHerald(
   const url = new URL(environment.databaseUrl);
   url.pathname = `/${environment.namespace}`;
   const own = { ...environment, databaseUrl: url.href };
-  await migrate(own.databaseUrl, code === undefined ? {} : { folder: join(code, "prisma", "migrations") });
+  // Measurements count whole tables, on connections that the services' own limit would end.
+  await migrate(own.databaseUrl, {
+    statementTimeoutMs: 600_000,
+    ...(code !== undefined && { folder: join(code, "prisma", "migrations") }),
+  });
   const services = new Set<ServiceProcess>();
   let closed = false;
   return {

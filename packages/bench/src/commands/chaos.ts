@@ -6,6 +6,7 @@ import { hasPassed, reportOf, tableOf } from "../chaos/report.ts";
 import { saveRun } from "../chaos/results.ts";
 import { clusterScenario } from "../chaos/scenarios/cluster.ts";
 import { faultsScenario } from "../chaos/scenarios/faults.ts";
+import { postgresFailoverScenario } from "../chaos/scenarios/postgres-failover.ts";
 import { restoreScenario } from "../chaos/scenarios/restore.ts";
 import { rollingRestartScenario } from "../chaos/scenarios/rolling-restart.ts";
 import type { Scenario } from "../chaos/scenarios/scenario.ts";
@@ -18,6 +19,7 @@ const SCENARIOS: Readonly<Record<string, Scenario>> = {
   "rolling-restart": rollingRestartScenario,
   restore: restoreScenario,
   upgrade: upgradeScenario,
+  "postgres-failover": postgresFailoverScenario,
 };
 
 const USAGE = `pnpm chaos [options]: breaks a Herald of its own while events flow, and counts what was lost.

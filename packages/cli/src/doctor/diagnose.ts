@@ -57,7 +57,7 @@ export async function diagnose(context: CommandContext, options: DiagnosisOption
   const sealer = read(findings, () => readSealer(environment));
   const database = read(findings, () => ({
     ...databaseAddress({ ...context, environment }),
-    ...readPool(environment),
+    ...readDatabaseUse(environment),
   }));
   const broker = read(findings, () => brokerAddress({ ...context, environment }));
   const identity = read(findings, () => readConfig({ AUTH_JWKS_URL: ofManagementApi.AUTH_JWKS_URL }, environment));
@@ -100,9 +100,10 @@ function readSealer(environment: Environment): SecretSealer | undefined {
   return key === undefined ? undefined : readSetting("SECRET_SEALING_KEY", () => secretSealer(key));
 }
 
-function readPool(environment: Environment): { poolSize: number } {
-  const { DATABASE_POOL_SIZE } = serviceSettings;
-  return { poolSize: readConfig({ DATABASE_POOL_SIZE }, environment).DATABASE_POOL_SIZE };
+function readDatabaseUse(environment: Environment): { poolSize: number; statementTimeoutMs: number } {
+  const { DATABASE_POOL_SIZE, DATABASE_TIMEOUT_SECONDS } = serviceSettings;
+  const config = readConfig({ DATABASE_POOL_SIZE, DATABASE_TIMEOUT_SECONDS }, environment);
+  return { poolSize: config.DATABASE_POOL_SIZE, statementTimeoutMs: config.DATABASE_TIMEOUT_SECONDS * 1_000 };
 }
 
 function readWayOut(environment: Environment, url: URL | undefined): WayOutSubject {

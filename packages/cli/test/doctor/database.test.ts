@@ -1,3 +1,4 @@
+import { migrate } from "@herald/common/database/migrate";
 import { newSealingKeys } from "@herald/common/security/sealing-keys";
 import { secretBox, secretSealer } from "@herald/common/security/secret-box";
 import { expect, test } from "@jest/globals";
@@ -120,6 +121,21 @@ test("the doctor finds that this machine's clock is wrong", async () => {
   expect(found).toEqual(only("fault", "clocks", /(59|60) s ahead of PostgreSQL's/, /time server/));
   const behind = await complaints({ aheadMs: -3_000 });
   expect(behind).toEqual(only("warning", "clocks", /3 s behind/, /time server/));
+});
+
+test("roles.sql gives the database the defaults of herald migrate, whose user does not own the database", async () => {
+  expect(await migrate(postgres.url("herald_owner"))).toEqual({ applied: [] });
+  const { leftToOwner } = await migrate(postgres.url("herald_owner"), { statementTimeoutMs: 45_000 });
+  expect(leftToOwner).toEqual([`alter database "herald" set statement_timeout = '45000'`]);
+});
+
+test("the doctor warns where a session gets other settings than its statements are made for", async () => {
+  const found = await withSql(
+    "alter role herald_app set random_page_cost = 4",
+    "alter role herald_app reset random_page_cost",
+    () => complaints(),
+  );
+  expect(found).toEqual(only("warning", "database's defaults", /random_page_cost is 4 and not 1\.1/, /herald migrate/));
 });
 
 test("the doctor finds that no publisher makes partitions", async () => {

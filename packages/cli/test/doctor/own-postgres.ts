@@ -14,13 +14,18 @@ const PASSWORD = "do-not-show";
 export interface OwnPostgres {
   /** As herald_app of deploy/postgres/roles.sql, unless said otherwise. */
   url(user?: string, database?: string): string;
-  /** As the administrator, in a database of Herald's unless said otherwise. */
+  /** As a superuser, in a database of Herald's unless said otherwise. */
   run(sql: string, database?: string): Promise<void>;
 }
 
+/** The administrator of a managed PostgreSQL owns Herald's database and is no superuser. */
+const MANAGED = `create role administrator login createrole createdb password '${PASSWORD}';
+  grant pg_read_all_stats to administrator with admin option;
+  alter database herald owner to administrator`;
+
 /**
- * A PostgreSQL server of this file alone, which waits for its disk as in production, set up by deploy/postgres: a test may change
- * its users and its settings. Call it at the top of the file.
+ * A PostgreSQL server of this file alone, which waits for its disk as in production, set up by deploy/postgres as a managed one is:
+ * a test may change its users and its settings. Call it at the top of the file.
  */
 export function useOwnPostgres(): OwnPostgres {
   const folder = mkdtempSync(join(tmpdir(), "herald-doctor-"));
@@ -37,21 +42,26 @@ export function useOwnPostgres(): OwnPostgres {
   async function run(sql: string, database = "herald"): Promise<void> {
     const address = new URL((server as Postgres).url);
     address.pathname = `/${database}`;
-    const session = await openSession(address.href, { applicationName: "herald-test" });
-    await session.query(sql).finally(() => session.close());
+    await runAt(address.href, sql);
   }
 
   beforeAll(async () => {
     server = await startPostgres({ folder, pidFolder: join(folder, "pids") });
-    await run(deployed("roles.sql"));
+    await run(MANAGED);
+    await runAt(url("administrator"), deployed("roles.sql"));
     await migrate(url("herald_owner"));
-    await run(deployed("service-roles.sql"));
+    await runAt(url("administrator"), deployed("service-roles.sql"));
   }, STACK_TIMEOUT_MS);
   afterAll(async () => {
     await server?.stop();
     removePostgresData(folder);
   }, STACK_TIMEOUT_MS);
   return { url, run };
+}
+
+async function runAt(url: string, sql: string): Promise<void> {
+  const session = await openSession(url, { applicationName: "herald-test" });
+  await session.query(sql).finally(() => session.close());
 }
 
 /** A file of deploy/postgres, as psql would run it. */

@@ -25,7 +25,8 @@ export const serviceSettings = {
     type: "string",
     required: true,
     secret: true,
-    description: "PostgreSQL 15 or later, as postgres://user:password@host:port/database.",
+    description:
+      "PostgreSQL 15 or later, as postgres://user:password@host:port/database; with ?pgbouncer=true behind it where a pooler keeps no prepared statements.",
   },
   DATABASE_CA_FILE: {
     type: "string",
@@ -44,7 +45,8 @@ export const serviceSettings = {
     default: 30,
     minimum: 1,
     maximum: 600,
-    description: "How long PostgreSQL may take for one statement; two seconds later its connection counts as broken.",
+    description:
+      "How long PostgreSQL may take for one statement; two seconds later its connection counts as broken. herald migrate gives it to the database, so all processes and herald migrate have to be told the same.",
   },
   AMQP_URL: {
     type: "string",

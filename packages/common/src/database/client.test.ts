@@ -1,10 +1,16 @@
 import { describe, expect, test } from "@jest/globals";
 import { ConfigError } from "../config/read-config.ts";
-import { addressOf } from "./client.ts";
+import { addressOf, preparesStatements } from "./client.ts";
 
 const CA = "-----BEGIN CERTIFICATE-----";
 
 describe("how PostgreSQL is reached", () => {
+  test("statements are prepared under a name unless the URL says pgbouncer=true", () => {
+    expect(preparesStatements("postgres://u:p@db/herald")).toBe(true);
+    expect(preparesStatements("postgres://u:p@db/herald?sslmode=require&pgbouncer=true")).toBe(false);
+    expect(preparesStatements("postgres://u:p@db/herald?pgbouncer=false")).toBe(true);
+  });
+
   test("without authorities of one's own the URL alone says it", () => {
     const url = "postgres://u:p@db/herald?sslmode=no-verify";
     expect(addressOf(url, undefined)).toEqual({ connectionString: url });

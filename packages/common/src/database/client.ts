@@ -21,6 +21,12 @@ export class Client extends pg.Client {
       throw inWords(error);
     });
   }
+
+  /** The number of the server process, as the other end gave it at the start; a pooler makes one up. */
+  get serverProcessId(): number {
+    // Not in pg's types.
+    return (this as unknown as { processID: number }).processID;
+  }
 }
 
 /** The same error with the words, and with a code by which it is known again. */
@@ -64,4 +70,12 @@ export function addressOf(url: string, ca: string | undefined): Pick<pg.ClientCo
   // Said outright: of an address that is a number, pg does not tell TLS, which would then expect "localhost".
   const host = decodeURIComponent(address.hostname).replace(/^\[|\]$/g, "");
   return { connectionString: address.href, ssl: { ca, host } };
+}
+
+/**
+ * Whether statements may be prepared under a name. They may not where the URL says `pgbouncer=true`, which other clients of
+ * PostgreSQL read in the same way: a pooler gives the next transaction another connection, which has never heard of the name.
+ */
+export function preparesStatements(url: string): boolean {
+  return !URL.canParse(url) || new URL(url).searchParams.get("pgbouncer") !== "true";
 }

@@ -31,6 +31,11 @@ test.each([
   expect(isTooMuch(ofPostgres(code))).toBe(expected);
 });
 
+test("a server that takes no writes is away: after a fail-over it is a standby, or about to be promoted", () => {
+  expect(isDatabaseOutage(ofPostgres("25006"))).toBe(true);
+  expect(isDatabaseOutage(ofPostgres("25P02"))).toBe(false);
+});
+
 test("a server whose certificate does not pass the check is away, directly and through Prisma", () => {
   const code = "SELF_SIGNED_CERT_IN_CHAIN";
   expect(isDatabaseOutage(Object.assign(new Error("no"), { code }))).toBe(true);

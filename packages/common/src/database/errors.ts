@@ -45,6 +45,7 @@ const LOCK_NOT_AVAILABLE = "55P03";
 const DEADLOCK_DETECTED = "40P01";
 const UNIQUE_VIOLATION = "23505";
 const SERIALIZATION_FAILURE = "40001";
+const READ_ONLY = "25006";
 const FOREIGN_KEY_VIOLATION = "23503";
 const CHECK_VIOLATION = "23514";
 
@@ -96,7 +97,8 @@ const OUTAGE_ERRNOS: ReadonlySet<unknown> = new Set([
 
 /**
  * Whether a query failed because PostgreSQL can't be used at the moment: it can't be reached, is overloaded (a statement's
- * time is over, no connection is left), is shutting down, or does not pass the check of its certificate. The query may have been carried out all the same.
+ * time is over, no connection is left), is shutting down, takes no writes since another server has become the primary, or does not
+ * pass the check of its certificate. The query may have been carried out all the same.
  */
 export function isDatabaseOutage(error: unknown): boolean {
   const { code, message, meta } = (error ?? {}) as {
@@ -106,7 +108,8 @@ export function isDatabaseOutage(error: unknown): boolean {
   };
   if (OUTAGE_CODES.has(code) || OUTAGE_KINDS.has(meta?.driverAdapterError?.cause?.kind)) return true;
   // SQLSTATE classes: connection exception, insufficient resources, operator intervention (57014 is a statement's timeout).
-  if (/^(08|53|57)/.test(sqlStateOf(error) ?? "")) return true;
+  const state = sqlStateOf(error) ?? "";
+  if (/^(08|53|57)/.test(state) || state === READ_ONLY) return true;
   if (OUTAGE_ERRNOS.has(code) || tlsFailureOf(error) !== undefined) return true;
   return typeof message === "string" && OUTAGE_MESSAGE.test(message);
 }

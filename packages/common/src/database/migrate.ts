@@ -1,15 +1,17 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type pg from "pg";
-import { addressOf, Client } from "./client.ts";
+import { addressOf, Client, preparesStatements } from "./client.ts";
+import { applyDefaults, databaseDefaults } from "./database-defaults.ts";
 import { type Migration, migrationsFolder, NO_TRANSACTION, readMigrations } from "./migrations-folder.ts";
 import { assertSupported } from "./postgres-version.ts";
 
 export interface MigrationResult {
   /** Names of the migrations that this call applied; empty when the database was up to date. */
   applied: string[];
+  /** Statements that this user may not run and the database's owner has to; absent where there are none. */
+  leftToOwner?: readonly string[];
 }
 
-/** The lock that Prisma's engine takes, so that `prisma migrate deploy` and Herald never migrate at the same time. */
+/** The number of the lock that Prisma's engine takes, so that `prisma migrate deploy` and Herald never migrate at the same time. */
 const MIGRATION_LOCK = 72_707_369;
 const LOCK_INTERVAL_MS = 100;
 
@@ -17,6 +19,11 @@ const LOCK_INTERVAL_MS = 100;
 const TABLE_LOCK_TIMEOUT_MS = 2_000;
 const TABLE_LOCK_INTERVAL_MS = 1_000;
 const LOCK_NOT_AVAILABLE = "55P03";
+
+/** The database's own limits are meant for the services' statements. */
+const BEGIN =
+  "begin isolation level read committed; set local statement_timeout = 0; " +
+  `set local lock_timeout = ${TABLE_LOCK_TIMEOUT_MS}`;
 
 /** As Prisma makes it. */
 const CREATE_TABLE = `create table if not exists _prisma_migrations (
@@ -33,65 +40,111 @@ const CREATE_TABLE = `create table if not exists _prisma_migrations (
 /**
  * Brings a database's schema up to date: applies the files of `prisma/migrations` that it does not have yet, and records
  * them in `_prisma_migrations` as `prisma migrate deploy` does, which can be used beside it. Several processes may call
- * this at once: one applies, the others wait for it and find nothing to do.
+ * this at once: one applies, the others wait for it and find nothing to do. Then it gives the database its defaults
+ * (`databaseDefaults`).
  *
  * A file and its record are one transaction. A process that dies in the middle leaves nothing of them, and the next call
  * applies the file. Where others hold a lock that it needs for more than two seconds, it steps back and tries again.
  *
- * @param url of a PostgreSQL 15 or newer; its user must own the schema
+ * @param url of a PostgreSQL 15 or newer; its user must own the schema. Through a pooler of transactions
+ * files that run outside a transaction are refused
  * @param options.folder of migrations; the repository's own by default
  * @param options.ca as `openDatabase` takes it
+ * @param options.statementTimeoutMs for the services' statements; migrations may take any time
  * @param options.onProgress is told what is under way
  * @throws when the server is too old, when a migration fails, and when the recorded migrations are not those of the folder
  */
 export async function migrate(
   url: string,
-  options: { folder?: string; ca?: string | undefined; onProgress?: (text: string) => void } = {},
+  options: {
+    folder?: string;
+    ca?: string | undefined;
+    statementTimeoutMs?: number;
+    onProgress?: (text: string) => void;
+  } = {},
 ): Promise<MigrationResult> {
-  const { folder = migrationsFolder(), ca, onProgress = () => {} } = options;
+  const { folder = migrationsFolder(), ca, statementTimeoutMs, onProgress = () => {} } = options;
   const migrations = readMigrations(folder);
-  const client = new Client({ ...addressOf(url, ca), application_name: "herald-migrate" });
-  // A connection that breaks fails the statement under way. Without a listener it would also end the process.
-  client.on("error", () => {});
+  const client = openClient(url, ca);
+  const holder = openClient(url, ca);
   await client.connect();
   try {
     await assertPostgresVersion(client);
     onProgress("waiting for another migration");
-    await acquireLock(client);
+    await holder.connect();
+    const lock = await acquireLock(holder);
     await client.query(CREATE_TABLE);
     const pending = await findPending(client, migrations);
     for (const migration of pending) {
       onProgress(`applying ${migration.name}`);
-      while (!(await apply(client, migration))) {
+      for (;;) {
+        lock.assertHeld();
+        if (await apply(client, migration)) break;
         onProgress(`waiting for a lock that ${migration.name} needs`);
         await sleep(TABLE_LOCK_INTERVAL_MS);
       }
     }
-    return { applied: pending.map(({ name }) => name) };
+    const defaults = databaseDefaults({ statementTimeoutMs, preparesStatements: preparesStatements(url) });
+    const leftToOwner = await applyDefaults(client, defaults);
+    await lock.release();
+    return { applied: pending.map(({ name }) => name), ...(leftToOwner.length > 0 && { leftToOwner }) };
   } finally {
-    // PostgreSQL releases the lock with the connection, also when this process dies.
-    await client.end();
+    // PostgreSQL releases the lock with its connection, also when this process dies.
+    await Promise.all([client.end(), holder.end()]);
   }
 }
 
-async function assertPostgresVersion(client: pg.Client): Promise<void> {
+function openClient(url: string, ca: string | undefined): Client {
+  const client = new Client({ ...addressOf(url, ca), application_name: "herald-migrate" });
+  // A connection that breaks fails the statement under way. Without a listener it would also end the process.
+  client.on("error", () => {});
+  return client;
+}
+
+async function assertPostgresVersion(client: Client): Promise<void> {
   const { rows } = await client.query<{ number: number; text: string }>(
     "select current_setting('server_version_num')::int as number, current_setting('server_version') as text",
   );
   for (const { number, text } of rows) assertSupported(number, text);
 }
 
-/** Asks again and again: a statement that waits for the lock holds a snapshot, and `create index concurrently` waits for those. */
-async function acquireLock(client: pg.Client): Promise<void> {
+interface Lock {
+  /** @throws where the connection that holds it broke */
+  assertHeld(): void;
+  release(): Promise<void>;
+}
+
+/**
+ * The lock is a transaction's, on a connection of its own: a pooler gives the next transaction of a session another connection,
+ * and the lock would stay with the one before. Asks again and again, each time in a transaction of its own: `create index
+ * concurrently` waits for every transaction that it finds with a snapshot, also for one that would wait for the lock. The one that has
+ * the lock asks for nothing more, and so has no snapshot.
+ */
+async function acquireLock(client: Client): Promise<Lock> {
+  let isLost = false;
+  client.once("end", () => {
+    isLost = true;
+  });
   for (;;) {
-    const { rows } = await client.query("select pg_try_advisory_lock($1) as acquired", [MIGRATION_LOCK]);
-    if (rows[0].acquired) return;
+    await client.query(`${BEGIN}; set local idle_in_transaction_session_timeout = 0`);
+    // Without a parameter: a statement that has one keeps its snapshot until the transaction's next statement.
+    const { rows } = await client.query(`select pg_try_advisory_xact_lock(${MIGRATION_LOCK}) as acquired`);
+    if (rows[0].acquired) break;
+    await client.query("rollback");
     await sleep(LOCK_INTERVAL_MS);
   }
+  return {
+    assertHeld() {
+      if (isLost) throw new Error("The connection that kept other migrations away broke. Run the migration again.");
+    },
+    async release() {
+      await client.query("rollback");
+    },
+  };
 }
 
 /** The migrations that the database does not have yet. Records of a newer Herald's migrations are left alone. */
-async function findPending(client: pg.Client, migrations: readonly Migration[]): Promise<Migration[]> {
+async function findPending(client: Client, migrations: readonly Migration[]): Promise<Migration[]> {
   const { rows } = await client.query<{ name: string; checksum: string; finished: boolean; logs: string | null }>(
     `select migration_name as name, checksum, finished_at is not null as finished, logs
      from _prisma_migrations where rolled_back_at is null`,
@@ -116,12 +169,13 @@ async function findPending(client: pg.Client, migrations: readonly Migration[]):
 }
 
 /** Returns false, and has done nothing, where others hold a lock that it needs. */
-async function apply(client: pg.Client, { name, sql, checksum }: Migration): Promise<boolean> {
+async function apply(client: Client, { name, sql, checksum }: Migration): Promise<boolean> {
   const inTransaction = !sql.startsWith(NO_TRANSACTION);
   const started = "insert into _prisma_migrations (id, checksum, migration_name) values (gen_random_uuid(), $1, $2)";
   const ended = "where migration_name = $1 and finished_at is null and rolled_back_at is null";
+  if (!inTransaction) await liftTimeout(client, name);
   try {
-    if (inTransaction) await client.query(`begin; set local lock_timeout = ${TABLE_LOCK_TIMEOUT_MS}`);
+    if (inTransaction) await client.query(BEGIN);
     await client.query(started, [checksum, name]);
     await client.query(sql);
     await client.query(
@@ -140,4 +194,20 @@ async function apply(client: pg.Client, { name, sql, checksum }: Migration): Pro
     await client.query(`update _prisma_migrations set logs = $2 ${ended}`, [name, message]).catch(() => {});
     throw new Error(`Migration ${name} failed and may have left a part of itself: ${message}`, { cause });
   }
+}
+
+/**
+ * For the rest of the session, so that it has to be one of PostgreSQL's own.
+ *
+ * @throws where a pooler could give the next statement another session
+ */
+async function liftTimeout(client: Client, name: string): Promise<void> {
+  const { rows } = await client.query<{ pid: number }>("select pg_backend_pid() as pid");
+  if (rows[0]?.pid !== client.serverProcessId) {
+    throw new Error(
+      `Migration ${name} runs outside a transaction, and a pooler stands before PostgreSQL. Point DATABASE_URL at PostgreSQL itself ` +
+        "for herald migrate.",
+    );
+  }
+  await client.query("set statement_timeout = 0");
 }

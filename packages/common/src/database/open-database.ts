@@ -1,7 +1,9 @@
+import { createHash } from "node:crypto";
 import { PrismaPg } from "@prisma/adapter-pg";
 import pg from "pg";
 import { atMostEach } from "../runtime/at-most-each.ts";
-import { addressOf, Client } from "./client.ts";
+import { addressOf, Client, preparesStatements } from "./client.ts";
+import { STATEMENT_TIMEOUT_MS } from "./database-defaults.ts";
 import { PrismaClient } from "./generated/client.ts";
 import { boundedReads, directQueries, type Queries, type Reads } from "./queries.ts";
 
@@ -13,8 +15,8 @@ export interface DatabaseOptions {
   /** How long a query waits for a free or new connection before it fails, in milliseconds. */
   connectTimeoutMs?: number;
   /**
-   * How long PostgreSQL lets one statement run, in milliseconds. This process waits a moment longer for the answer;
-   * then the statement fails here and its connection is closed.
+   * How long PostgreSQL lets one statement run, in milliseconds: what `migrate` was told, too. This process waits a moment longer for
+   * the answer; then the statement fails here and its connection is closed.
    */
   statementTimeoutMs?: number;
   /** What `pg_stat_activity` shows for these connections. */
@@ -45,6 +47,9 @@ const PING_MS = 1_000;
 /** Distinct statements that a connection keeps prepared. The hot ones are a dozen; the rest is CRUD of varying shape. */
 const MAX_PREPARED_STATEMENTS = 200;
 
+/** Of a statement's hash: 128 bits. PostgreSQL takes names of 63 characters. */
+const NAME_DIGITS = 32;
+
 /**
  * How much longer than PostgreSQL's own limit this process waits for an answer. Without this limit, a connection whose other
  * end fell silent (a machine without power, a firewall that dropped its state) would block its statement, and all that wait
@@ -59,20 +64,13 @@ const ANSWER_GRACE_MS = 2_000;
  * @throws ConfigError where the URL says something else about TLS than `ca` does
  */
 export function openDatabase(url: string, options: DatabaseOptions = {}): Database {
-  const statementTimeoutMs = options.statementTimeoutMs ?? 30_000;
   const settings: pg.PoolConfig = {
     ...addressOf(url, options.ca),
     Client,
     connectionTimeoutMillis: options.connectTimeoutMs ?? 5_000,
-    statement_timeout: statementTimeoutMs,
-    query_timeout: statementTimeoutMs + ANSWER_GRACE_MS,
+    query_timeout: (options.statementTimeoutMs ?? STATEMENT_TIMEOUT_MS) + ANSWER_GRACE_MS,
+    // Nothing else is asked for at the start, since poolers refuse it: the database has its defaults (`applyDefaults`).
     application_name: options.applicationName ?? "herald",
-    // On today's disks a random page costs hardly more than the next one. PostgreSQL's default of 4 makes it read whole tables
-    // where a few hundred rows are wanted.
-    // And the statements here are made to be planned once: to plan one over all partitions takes longer than to run it, and
-    // PostgreSQL would do so each time, since it hopes that the values name one partition. They do: a cached plan leaves the others
-    // out when it starts.
-    options: "-c random_page_cost=1.1 -c plan_cache_mode=force_generic_plan",
   };
   const pool = new pg.Pool({ ...settings, max: options.poolSize ?? 10 });
   // Opened with the first ping, and closed when none came for ten seconds.
@@ -81,7 +79,7 @@ export function openDatabase(url: string, options: DatabaseOptions = {}): Databa
   pool.on("error", connectionLost);
   pingPool.on("error", connectionLost);
   const ping = atMostEach(PING_MS, () => pingPool.query("select 1"));
-  const statementName = preparedStatementNames();
+  const statementName = preparesStatements(url) ? preparedStatementNames() : () => "";
   const prisma = new PrismaClient({
     adapter: new PrismaPg(pool, {
       statementNameGenerator: ({ sql }) => statementName(sql),
@@ -106,6 +104,9 @@ export function openDatabase(url: string, options: DatabaseOptions = {}): Databa
 /**
  * Names statements by their text, so that PostgreSQL parses and plans a hot statement once per connection. Texts beyond the
  * limit stay unnamed, since a prepared statement lives as long as its connection.
+ *
+ * The name is the text's hash, the same in every process: where a pooler hands on connections with what others have prepared
+ * there, a name can be missing or taken, and never stands for another statement.
  */
 function preparedStatementNames(): (sql: string) => string {
   const names = new Map<string, string>();
@@ -113,7 +114,7 @@ function preparedStatementNames(): (sql: string) => string {
     const known = names.get(sql);
     if (known !== undefined) return known;
     if (names.size >= MAX_PREPARED_STATEMENTS) return "";
-    const name = `herald_${names.size}`;
+    const name = `herald_${createHash("sha256").update(sql).digest("hex").slice(0, NAME_DIGITS)}`;
     names.set(sql, name);
     return name;
   };

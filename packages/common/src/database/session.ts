@@ -1,8 +1,8 @@
 import { addressOf, Client } from "./client.ts";
 
-/** One connection to PostgreSQL, without any of the settings that the services ask for. */
+/** One connection to PostgreSQL, of no pool of this process. */
 export interface Session {
-  /** The number of the server process, as the other end gave it at the start; a pooler makes one up. */
+  /** As {@link Client.serverProcessId}. */
   readonly processId: number;
   /** @param name to have the statement prepared under */
   query<Row>(text: string, values?: readonly unknown[], name?: string): Promise<Row[]>;
@@ -31,8 +31,7 @@ export async function openSession(
   client.on("error", () => {});
   await client.connect();
   return {
-    // Not in pg's types.
-    processId: (client as unknown as { processID: number }).processID,
+    processId: client.serverProcessId,
     query: async <Row>(text: string, values: readonly unknown[] = [], name?: string) => {
       const { rows } = await client.query({ text, values: [...values], ...(name !== undefined && { name }) });
       return rows as Row[];

@@ -29,6 +29,27 @@ test("a ping doesn't wait for the connections that work holds", async () => {
   }
 });
 
+/** The names of the statements that a new connection keeps, of which the one that asks is the first. */
+async function preparedNames(flag: "true" | "false"): Promise<string[]> {
+  const url = new URL(stored.url);
+  url.searchParams.set("pgbouncer", flag);
+  const database = openDatabase(url.href, { poolSize: 1 });
+  try {
+    const rows = await database.queries.$queryRaw<{ name: string }[]>`
+      select name from pg_prepared_statements where name like ${"herald%"}::text`;
+    return rows.map(({ name }) => name);
+  } finally {
+    await database.close();
+  }
+}
+
+test("a statement is prepared under a name that every process gives it, and under none where the URL says pgbouncer=true", async () => {
+  const names = await preparedNames("false");
+  expect(names).toEqual([expect.stringMatching(/^herald_[0-9a-f]{32}$/)]);
+  expect(await preparedNames("false")).toEqual(names);
+  expect(await preparedNames("true")).toEqual([]);
+});
+
 test("a password that stands apart, in PGPASSWORD, need not be written as in a URL", async () => {
   const url = new URL(stored.url);
   const before = process.env.PGPASSWORD;

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { applyDefaults, type DefaultsOptions, databaseDefaults } from "@herald/common/database/database-defaults";
 import { migrate } from "@herald/common/database/migrate";
 import { migrationsFolder } from "@herald/common/database/migrations-folder";
 import pg from "pg";
@@ -27,10 +28,20 @@ export async function makeTemplateDatabase(serverUrl: string): Promise<string> {
   return name;
 }
 
-/** Clones the template; a clone takes a fraction of a second, where migrating would take longer with every migration. */
-export async function cloneDatabase(serverUrl: string, template: string, name: string): Promise<string> {
+/**
+ * Clones the template; a clone takes a fraction of a second, where migrating would take longer with every migration. A template
+ * hands on no defaults, so the clone gets its own.
+ */
+export async function cloneDatabase(
+  serverUrl: string,
+  template: string,
+  name: string,
+  defaults: DefaultsOptions,
+): Promise<string> {
+  const url = databaseUrl(serverUrl, name);
   await withClient(serverUrl, (client) => client.query(`CREATE DATABASE ${name} TEMPLATE ${template}`));
-  return databaseUrl(serverUrl, name);
+  await withClient(url, (client) => applyDefaults(client, databaseDefaults(defaults)));
+  return url;
 }
 
 /**

@@ -3,9 +3,10 @@ import { type Database, type DatabaseOptions, openDatabase } from "@herald/commo
 import { afterAll, beforeAll } from "@jest/globals";
 import { askForPostgres, STACK_TIMEOUT_MS } from "./stack-client.ts";
 import { cloneDatabase, dropDatabase } from "./template-database.ts";
+import { isPoolerAsked, startTestPooler, type TestPooler } from "./test-pooler.ts";
 
 export interface TestDatabase {
-  /** Of this test file's own database. */
+  /** Of this test file's own database, through a pooler where POSTGRES_POOLER asks for one. */
   readonly url: string;
   readonly database: Database;
 }
@@ -24,10 +25,16 @@ export interface TestDatabaseOptions extends DatabaseOptions {
 export function useDatabase({ migrated = true, ...options }: TestDatabaseOptions = {}): TestDatabase {
   const name = `herald_test_${randomBytes(6).toString("hex")}`;
   let made: { serverUrl: string; url: string; database: Database } | undefined;
+  let pooler: TestPooler | undefined;
 
   beforeAll(async () => {
     const { serverUrl, template } = await askForPostgres();
-    const url = await cloneDatabase(serverUrl, migrated ? template : "template0", name);
+    const direct = await cloneDatabase(serverUrl, migrated ? template : "template0", name, {
+      statementTimeoutMs: options.statementTimeoutMs,
+      preparesStatements: !isPoolerAsked(),
+    });
+    if (isPoolerAsked()) pooler = await startTestPooler(direct);
+    const url = pooler?.url ?? direct;
     made = { serverUrl, url, database: openDatabase(url, options) };
     // Prisma imports its query compiler with the first query, and jest refuses imports between a hook and the next one.
     await made.database.ping();
@@ -36,6 +43,8 @@ export function useDatabase({ migrated = true, ...options }: TestDatabaseOptions
   afterAll(async () => {
     if (made === undefined) return;
     await made.database.close();
+    // Its connections would be taken for those that a test left open.
+    await pooler?.stop();
     const left = await dropDatabase(made.serverUrl, name);
     if (left.length > 0) {
       throw new Error(

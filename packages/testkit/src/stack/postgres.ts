@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { chownSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { chownSync, copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import pg from "pg";
 import { freePort } from "./ports.ts";
@@ -139,6 +139,21 @@ async function untilReady(child: RunningProcess, url: string): Promise<void> {
   }
 }
 
+/**
+ * Makes a server's data again in another folder, for a server that starts there later.
+ *
+ * @param from where a server was, which has ended: at rest its files are whole
+ * @returns the data folder
+ */
+export async function copyPostgresData(from: string, to: string): Promise<string> {
+  const [source, target] = [await postgresPrograms(from), await postgresPrograms(to)];
+  const data = join(target.dataParent, "data");
+  await runProgram("cp", ["-a", join(source.dataParent, "data"), data], { what: "Copying the PostgreSQL data folder" });
+  copyFileSync(join(from, "password"), join(to, "password"));
+  writeFileSync(join(target.dataParent, "initialized"), "");
+  return data;
+}
+
 async function makeDatabase(url: string): Promise<void> {
   await withClient(url, async (client) => {
     const { rowCount } = await client.query("SELECT 1 FROM pg_database WHERE datname = $1", [DATABASE]);
@@ -146,7 +161,8 @@ async function makeDatabase(url: string): Promise<void> {
   });
 }
 
-async function withClient<T>(url: string, task: (client: pg.Client) => Promise<T>): Promise<T> {
+/** Runs a task over one connection, and closes it. */
+export async function withClient<T>(url: string, task: (client: pg.Client) => Promise<T>): Promise<T> {
   const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 5_000 });
   client.on("error", () => {});
   try {

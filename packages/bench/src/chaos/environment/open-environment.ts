@@ -61,7 +61,10 @@ export async function openEnvironment<S extends Servers>(options: EnvironmentOpt
     progress("Bringing up PostgreSQL and RabbitMQ");
     const servers = await options.startServers({ folder, pidFolder, disposable, pause });
     closers.push(servers.close);
-    await migrate(servers.databaseUrl().href, code === undefined ? {} : { folder: join(code, "prisma", "migrations") });
+    await migrate(servers.databaseUrl().href, {
+      statementTimeoutMs: times.databaseTimeoutMs,
+      ...(code !== undefined && { folder: join(code, "prisma", "migrations") }),
+    });
     const names = await nameServer();
     closers.push(names.close);
     const authority = await makeAuthority("Herald chaos authority");

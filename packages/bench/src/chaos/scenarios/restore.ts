@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { migrate } from "@herald/common/database/migrate";
 import { projectFolder } from "@herald/testkit/stack/folders";
 import { runProgram } from "@herald/testkit/stack/programs";
 import type { ChaosEnvironment } from "../environment/open-environment.ts";
@@ -46,6 +47,8 @@ export const restoreScenario: Scenario = (options) =>
         const held = { ...restored, kind: "attempts-held" };
         await Promise.all(services.map((service) => service.hold()));
         await servers.restoreDatabase();
+        // As after every restore: a copy has its rows, and not the database's defaults.
+        await migrate(servers.databaseUrl().href, { statementTimeoutMs: USUAL_TIMES.databaseTimeoutMs });
         await heraldRestore(environment, "begin", "--restored-to", new Date(copied.from).toISOString());
         await Promise.all(services.map((service) => service.resume()));
         // Dispatchers are not ready before the end.

@@ -25,7 +25,9 @@ export const upgradeScenario: Scenario = async (options) => {
       await pause(MIXED_MS);
       progress("Migrating");
       const migrated: InjectedFault = { kind: "migrated", target: "postgres", from: Date.now(), until: 0 };
-      const { applied } = await migrate(environment.servers.databaseUrl().href);
+      const { applied } = await migrate(environment.servers.databaseUrl().href, {
+        statementTimeoutMs: USUAL_TIMES.databaseTimeoutMs,
+      });
       migrations = applied.length;
       migrated.until = Date.now();
       return [migrated, ...(await replaceEach("upgraded", undefined)), ...(await replaceEach("rolled-back", folder))];

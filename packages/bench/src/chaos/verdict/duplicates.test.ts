@@ -15,11 +15,12 @@ describe("duplicates", () => {
     });
   });
 
-  test("a killed dispatcher, a crashed or restored database or a broken connection between them explains a duplicate", () => {
+  test("a killed dispatcher, a crashed, failed-over or restored database or a broken connection between them explains a duplicate", () => {
     for (const some of [
       fault({}),
       fault({ kind: "crash-loop" }),
       fault({ kind: "postgres-crashed", target: "postgres" }),
+      fault({ kind: "postgres-failed-over", target: "postgres" }),
       fault({ kind: "database-restored", target: "postgres" }),
       fault({ kind: "stall", target: "dispatcher-2>postgres" }),
     ]) {

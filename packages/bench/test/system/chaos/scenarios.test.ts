@@ -79,6 +79,16 @@ test(
   UPGRADE_TIMEOUT_MS,
 );
 
+test(
+  "PostgreSQL fails over to its synchronous standby under load: nothing is lost, and deliveries go on",
+  async () => {
+    const { figures } = await passes("--scenario", "postgres-failover", "--seconds", "10", "--rate", "60");
+    expect(figures.faults).toEqual({ "postgres-failed-over": 1 });
+    expect(figures.succeeded).toBe(figures.deliveries);
+  },
+  TIMEOUT_MS,
+);
+
 interface Report {
   passed: boolean;
   figures: Record<string, number> & { faults: Record<string, number> };

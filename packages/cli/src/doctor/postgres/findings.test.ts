@@ -2,6 +2,7 @@ import { describe, expect, test } from "@jest/globals";
 import type { Finding } from "../finding.ts";
 import { clockFinding } from "./clocks.ts";
 import { connectionsFinding } from "./connections.ts";
+import { defaultsFinding } from "./defaults.ts";
 import { durabilityFinding } from "./durability.ts";
 import { keyRingFinding } from "./key-ring.ts";
 import { partitionsFinding } from "./partitions.ts";
@@ -132,10 +133,23 @@ test.each([
   ["none", true, /^ok/],
   ["sessions", true, /^ok: A pooler of sessions/],
   ["transactions", true, /^ok: A pooler of transactions/],
-  ["transactions", false, /^fault: .*loses prepared statements.*max_prepared_statements/],
+  ["transactions", false, /^fault: .*loses prepared statements.*pgbouncer=true.*max_prepared_statements/],
   ["statements", true, /^fault: .*pool_mode = transaction/],
 ] as const)("of a pooler of %s (keeps prepared statements: %p) the doctor says %s", (pooling, keeps, words) => {
   expect(say(poolerFinding(pooling, keeps))).toMatch(words);
+});
+
+test("a database that does not give sessions what statements are made for is a warning that names it", () => {
+  const wanted = { random_page_cost: "1.1", statement_timeout: "30000" };
+  const found = (cost: string, timeout: string) => [
+    { name: "statement_timeout", setting: timeout },
+    { name: "random_page_cost", setting: cost },
+  ];
+  expect(defaultsFinding(wanted, found("1.1", "30000")).status).toBe("ok");
+  expect(say(defaultsFinding(wanted, found("4", "30000")))).toMatch(
+    /^warning: random_page_cost is 4 and not 1\.1: .*herald migrate with the services'.* as the owner/,
+  );
+  expect(say(defaultsFinding(wanted, found("4", "0")))).toMatch(/, statement_timeout is 0 and not 30000: /);
 });
 
 describe("a user", () => {
@@ -178,7 +192,7 @@ test.each([
   [{ code: "28000", message: "no pg_hba.conf entry for host" }, "refuses this user", "pg_hba.conf"],
   [{ code: "3D000", message: 'database "x" does not exist' }, 'database "x" does not exist', "Create the database"],
   [{ code: "53300", message: "too many connections" }, "no connection left", "max_connections"],
-  [{ code: "08P01", message: "unsupported startup parameter: options" }, "A pooler", "ignore_startup_parameters"],
+  [{ code: "08P01", message: "unsupported startup parameter: options" }, "A pooler", "Remove it from DATABASE_URL"],
   [{ code: "CERT_HAS_EXPIRED", message: "certificate has expired" }, "has expired", "Renew it"],
   [{ code: "XX000", message: "strange" }, "strange", "server's log"],
 ])("a refusal by PostgreSQL is explained: %j", (error, what, remedy) => {

@@ -9,14 +9,15 @@ export type Pooling = "none" | "sessions" | "transactions" | "statements";
 
 export const pooler: Check<DatabaseSubject> = {
   name: "pooler",
-  async examine({ session, openSession }) {
+  async examine({ session, openSession, preparesStatements }) {
     const [row] = await session.query<{ pid: number }>("select pg_backend_pid() as pid");
     // A pooler gives its clients numbers of its own.
     if (row?.pid === session.processId) return poolerFinding("none", true);
     const other = await openSession();
     try {
       const pooling = await poolingOf(session, other);
-      return poolerFinding(pooling, pooling !== "transactions" || (await keepsPrepared(session, other)));
+      const losesNone = pooling !== "transactions" || !preparesStatements || (await keepsPrepared(session, other));
+      return poolerFinding(pooling, losesNone);
     } finally {
       await other.close();
     }
@@ -63,7 +64,8 @@ async function keepsPrepared(session: Session, other: Session): Promise<boolean>
   }
 }
 
-export function poolerFinding(pooling: Pooling, keepsPreparedStatements: boolean): Finding {
+/** @param losesNone whether all prepared statements are kept, or none is made */
+export function poolerFinding(pooling: Pooling, losesNone: boolean): Finding {
   if (pooling === "none") return ok("None: connections go to PostgreSQL directly.");
   if (pooling === "statements") {
     return fault(
@@ -71,10 +73,11 @@ export function poolerFinding(pooling: Pooling, keepsPreparedStatements: boolean
       "In PgBouncer set pool_mode = transaction, or session.",
     );
   }
-  if (!keepsPreparedStatements) {
+  if (!losesNone) {
     return fault(
       "A pooler of transactions stands before PostgreSQL, and loses prepared statements.",
-      "In PgBouncer 1.21 or newer set max_prepared_statements = 200; or set pool_mode = session.",
+      "Add pgbouncer=true to the query of DATABASE_URL, that of herald migrate too, and run herald migrate; or in PgBouncer 1.21 or newer " +
+        "set max_prepared_statements = 200.",
     );
   }
   return ok(`A pooler of ${pooling} stands before PostgreSQL.`);

@@ -33,8 +33,8 @@ export function refusalFinding(error: unknown, host: string): Finding {
   }
   if (/startup parameter/.test(reason)) {
     return fault(
-      `A pooler stands before PostgreSQL at ${host}, and refuses what Herald asks for at the start: ${reason}.`,
-      "In PgBouncer add the parameter to ignore_startup_parameters, or point DATABASE_URL at PostgreSQL itself.",
+      `A pooler stands before PostgreSQL at ${host}, and refuses what DATABASE_URL asks for at the start: ${reason}.`,
+      "Remove it from DATABASE_URL: Herald needs no parameter beyond the standard ones.",
     );
   }
   return (

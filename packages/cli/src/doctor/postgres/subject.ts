@@ -11,6 +11,8 @@ export interface DatabaseSubject {
   openSession(): Promise<Session>;
   /** DATABASE_POOL_SIZE */
   poolSize: number;
+  /** Whether DATABASE_URL lets statements be prepared under a name. */
+  preparesStatements: boolean;
   /** How many processes of Herald's run, or shall run. */
   processes: number;
   /** Whose user it is; undefined for one user of all services. */
@@ -22,6 +24,9 @@ export interface DatabaseSubject {
 export interface StoredSubject {
   queries: Queries;
   clock: Clock;
+  /** DATABASE_TIMEOUT_SECONDS, in milliseconds. */
+  statementTimeoutMs: number;
+  preparesStatements: boolean;
   /** Undefined where SECRET_KEYS is not set. */
   secretBox: SecretBox | undefined;
 }

@@ -74,7 +74,8 @@ export async function startSystem(
     await Promise.all([upPostgres(), upRabbitmq()]);
     const databaseUrl = new URL((postgres as Postgres | undefined)?.url ?? "");
     const amqpUrl = new URL((rabbitmq as RabbitmqNode | undefined)?.url ?? "");
-    await migrate(databaseUrl.href);
+    const seconds = own.DATABASE_TIMEOUT_SECONDS;
+    await migrate(databaseUrl.href, seconds === undefined ? {} : { statementTimeoutMs: Number(seconds) * 1_000 });
     // Servers come back on other ports; these stay where they are.
     const links: Link[] = [
       await startLink(() => (postgres ? [new URL(postgres.url)] : [])),

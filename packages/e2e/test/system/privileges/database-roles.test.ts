@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { names } from "@herald/common/broker/topology";
 import { openDatabase } from "@herald/common/database/open-database";
+import { openSession } from "@herald/common/database/session";
 import type { Service } from "@herald/common/service/run-service";
 import type { Resend } from "@herald/contracts";
 import { startDispatcher } from "@herald/dispatcher";
@@ -96,12 +97,10 @@ async function brokerUser(role: string): Promise<string> {
 async function runSql(file: string): Promise<void> {
   const text = await readFile(join(projectFolder(), "deploy/postgres", file), "utf8");
   const sql = text
-    .replace(/^--.*$/gm, "")
     .replace(/:'\w+_password'/g, "'password'")
     .replace(/\bherald_(owner|app|api|publisher|dispatcher)\b/g, (role) => own(role as Role));
-  for (const statement of sql.split(";").filter((each) => each.trim() !== "")) {
-    await db.database.prisma.$executeRawUnsafe(statement);
-  }
+  const session = await openSession(db.url, { applicationName: "herald-test" });
+  await session.query(sql).finally(() => session.close());
 }
 
 function urlOf(role: Role): string {

@@ -1,0 +1,53 @@
+import { join } from "node:path";
+import type { Postgres } from "@herald/testkit/stack/postgres";
+import { isInSync, type PostgresPair, promoteStandby, startPostgresPair } from "@herald/testkit/stack/postgres-pair";
+import { type RabbitmqNode, startRabbitmqNode } from "@herald/testkit/stack/rabbitmq-node";
+import { installedRabbitmq, type Servers, type ServersOptions } from "./servers.ts";
+
+/** A PostgreSQL with a synchronous standby, and a RabbitMQ. */
+export interface ReplicatedServers extends Servers {
+  /** `kill -9` of the primary, as if its machine were gone. It does not come back. */
+  killPrimary(): Promise<void>;
+  /** Makes the standby the database, at its own address. Resolves when it takes writes. */
+  promote(): Promise<void>;
+}
+
+export async function startReplicatedServers(options: ServersOptions): Promise<ReplicatedServers> {
+  const { folder, pidFolder, disposable } = options;
+  const program = installedRabbitmq();
+  let pair: PostgresPair | undefined;
+  let rabbitmq: RabbitmqNode | undefined;
+
+  async function close(): Promise<void> {
+    await rabbitmq?.stop();
+    // The standby first: without its primary's end it would look for another one.
+    await pair?.standby.remove();
+    await pair?.primary.remove();
+  }
+
+  try {
+    pair = await startPostgresPair({ folder: join(folder, "postgres"), pidFolder, disposable });
+    const { primary, standby } = pair;
+    const broker = await startRabbitmqNode(program, { folder: join(folder, "rabbitmq"), pidFolder, disposable: true });
+    rabbitmq = broker;
+    let current: Postgres = primary;
+    return {
+      databaseUrl: () => new URL(current.url),
+      amqpUrls: () => [new URL(broker.url)],
+      async killPrimary() {
+        if (!(await isInSync(primary)))
+          throw new Error("The standby has fallen behind: its promotion would lose commits.");
+        process.kill(primary.process.pid, "SIGKILL");
+        await primary.process.exited;
+      },
+      async promote() {
+        await promoteStandby(standby);
+        current = standby;
+      },
+      close,
+    };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}

@@ -1,0 +1,3 @@
+// The tests of manual-delivery.test.ts once more, through a pooler of transactions that keeps no prepared statements.
+process.env.POSTGRES_POOLER = "pgbouncer";
+await import("../../journeys/manual-delivery.test.ts");
