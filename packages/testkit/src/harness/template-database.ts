@@ -30,17 +30,17 @@ export async function makeTemplateDatabase(serverUrl: string): Promise<string> {
 
 /**
  * Clones the template; a clone takes a fraction of a second, where migrating would take longer with every migration. A template
- * hands on no defaults, so the clone gets its own.
+ * hands on no defaults, so the clone gets its own; none where they are left out, as a database that is not Herald's.
  */
 export async function cloneDatabase(
   serverUrl: string,
   template: string,
   name: string,
-  defaults: DefaultsOptions,
+  defaults?: DefaultsOptions,
 ): Promise<string> {
   const url = databaseUrl(serverUrl, name);
   await withClient(serverUrl, (client) => client.query(`CREATE DATABASE ${name} TEMPLATE ${template}`));
-  await withClient(url, (client) => applyDefaults(client, databaseDefaults(defaults)));
+  if (defaults) await withClient(url, (client) => applyDefaults(client, databaseDefaults(defaults)));
   return url;
 }
 
