@@ -29,7 +29,7 @@ grant select, insert on resend to herald_api;
 grant update (state, stop_reason, stopped_by, ended_at, due_at) on resend to herald_api;
 grant select, insert on delivery, due to herald_api;
 grant select, insert, update, delete on idempotency_key to herald_api;
-grant select on business_event, attempt, dispatcher to herald_api;
+grant select on business_event, attempt, dispatcher, restore to herald_api;
 
 -- Publishers store events, make deliveries of them, and erase what is old or of a deleted endpoint. They never see a signing
 -- secret, sealed as it is, and change no endpoint and no delivery.
@@ -37,6 +37,8 @@ grant select (id, organization_id, enabled, events, created_at, revision, paused
 grant select, insert, delete on business_event, delivery, due to herald_publisher;
 grant select, delete on delivery_attempt, business_event_rest, delivery_rest, delivery_attempt_rest to herald_publisher;
 grant select on attempt to herald_publisher;
+-- While a restore holds attempts, they lease no delivery to a hint.
+grant select on restore to herald_publisher;
 grant select, update, delete on catch_up, erasure to herald_publisher;
 grant select, delete on endpoint_change to herald_publisher;
 grant select, delete on resend to herald_publisher;
@@ -56,6 +58,7 @@ grant update (consecutive_failures, failure_run, failed_at, paused_until, failin
     disabled_reason, disabled_at, revision, updated_at)
   on webhook_endpoint to herald_dispatcher;
 grant select, insert, update, delete on dispatcher to herald_dispatcher;
+grant select on restore to herald_dispatcher;
 grant select, delete on due to herald_dispatcher;
 grant update (due_at, claim_id, attempts, interruptions) on due to herald_dispatcher;
 grant update (state, attempt_count, attempted_at, duration_ms, status_code, error_summary, failure_kind, response_excerpt,

@@ -12,6 +12,7 @@ import { migrateCommand } from "./migrate-command.ts";
 import { createProgress } from "./progress.ts";
 import { rejectedCommand } from "./rejected/rejected-command.ts";
 import { relayCommand } from "./relay/relay-command.ts";
+import { restoreCommand } from "./restore/restore-command.ts";
 import { rotateKeysCommand } from "./rotate-keys/rotate-keys-command.ts";
 import { serveCommand } from "./serve/serve-command.ts";
 
@@ -26,6 +27,7 @@ const commands: Record<string, Command> = {
   find: findCommand,
   events: eventsCommand,
   relay: relayCommand,
+  restore: restoreCommand,
   serve: serveCommand,
 };
 

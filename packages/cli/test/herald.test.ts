@@ -15,6 +15,7 @@ const COMMANDS = [
   "find",
   "events",
   "relay",
+  "restore",
   "serve",
 ];
 const ID = "0199f3a2-7c1e-7b5a-9d3e-1f2a3b4c5d6e";
@@ -65,6 +66,10 @@ test.each([
   [["events", "check", "a", "b"]],
   [["events", "check", "a", "--at", "yesterday"]],
   [["relay", "run"]],
+  [["restore"]],
+  [["restore", "begin"]],
+  [["restore", "begin", "--restored-to", "yesterday"]],
+  [["restore", "end", "now"]],
   [["serve", "now"]],
   [["relay", "replay"]],
   [["relay", "replay", "--since", "yesterday"]],

@@ -57,6 +57,12 @@ const overview = {
         "while its network works.",
     ),
   ),
+  heldSinceUtc: orNull(
+    time(
+      "Since when a restore of Herald's database from a backup holds all attempts, of anybody: nothing is sent " +
+        "meanwhile. Null while there is none.",
+    ),
+  ),
   createdAtUtc: time("When it was created."),
   updatedAtUtc: time("When its configuration last changed."),
   unfinished: refTo({ UnfinishedDeliveries }),

@@ -224,6 +224,15 @@ CREATE TABLE "dispatcher" (
 );
 
 -- CreateTable
+CREATE TABLE "restore" (
+    "id" SMALLINT NOT NULL DEFAULT 1 CHECK ("id" = 1),
+    "restored_to" TIMESTAMPTZ(3) NOT NULL,
+    "begun_at" TIMESTAMPTZ(3) NOT NULL,
+
+    CONSTRAINT "restore_pkey" PRIMARY KEY ("id")
+);
+
+-- CreateTable
 CREATE TABLE "idempotency_key" (
     "organization_id" TEXT NOT NULL,
     "key" TEXT NOT NULL,

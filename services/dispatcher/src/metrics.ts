@@ -97,6 +97,11 @@ export function createMetrics(registry: Registry) {
       help: "1 while this process can reach no receiver: deliveries wait, and no failure counts for its receiver.",
       registers,
     }),
+    held: new Gauge({
+      name: "herald_attempts_held",
+      help: "1 while a restore of the database is not ended: no attempt begins, and deliveries wait.",
+      registers,
+    }),
     givenBack: new Counter({
       name: "herald_attempts_given_back_total",
       help: "Attempts that count for nothing, since Herald itself was cut off from its receivers; they are made again.",

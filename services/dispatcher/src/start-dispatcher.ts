@@ -23,6 +23,7 @@ import { consumeManualRequests } from "./lanes/manual-lane.ts";
 import { createRate } from "./lanes/rate.ts";
 import { createScheduler } from "./lanes/scheduler.ts";
 import { createSetAside } from "./lanes/set-aside.ts";
+import { createHold } from "./members/hold.ts";
 import { joinMembers } from "./members/members.ts";
 import { createMetrics } from "./metrics.ts";
 import { handOverManual } from "./sql/hand-over-manual.ts";
@@ -47,6 +48,7 @@ export async function startDispatcher(
       clock: () => members.isClockRight(),
       share: () => members.hasBegun(),
       network: () => !cutOff.isCutOff(),
+      restore: () => !hold.isHeld(),
     },
   });
   const { broker, log, tracing } = service;
@@ -55,15 +57,13 @@ export async function startDispatcher(
   const stopping = new AbortController();
   const parts = { queries, clock, metrics, tracing, log, signal: stopping.signal };
 
-  const cutOff = createCutOff({
-    ...parts,
-    probe,
-    onReturn() {
-      scheduler.wake();
-      interrupted.wake();
-      scanning.wake();
-    },
-  });
+  function wake(): void {
+    scheduler.wake();
+    interrupted.wake();
+    scanning.wake();
+  }
+  const cutOff = createCutOff({ ...parts, probe, onReturn: wake });
+  const hold = createHold({ ...parts, onEnd: wake });
   const dueScan = createDueScan(parts);
   const leaseMs = config.CLAIM_LEASE_SECONDS * 1_000;
   const claims = createClaims(parts, { leaseMs, since: dueScan.since });
@@ -78,6 +78,7 @@ export async function startDispatcher(
     cap,
     isWithin: (capOf) => slots.isWithin(capOf),
     cutOffSince: cutOff.since,
+    onHold: hold.heard,
   });
   const shareOf = (endpointId: string) => members.shareOf(endpointId).count;
   const onReady = (endpointId: string) => scheduler.released(endpointId);
@@ -110,7 +111,7 @@ export async function startDispatcher(
   );
 
   const budget = createBudget({ maxInFlight: config.MAX_IN_FLIGHT });
-  const mayClaim = () => !cutOff.isCutOff();
+  const mayClaim = () => !cutOff.isCutOff() && !hold.isHeld();
   const limits = { slots, aside, mayClaim, isHeldBack: bodies.areAwaitedBy };
   const onFailure = (error: unknown) =>
     log.error("deliveries can't be claimed; the due scan comes back to them", { error });

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { Queries } from "@herald/common/database/queries";
 import { type Statistics, type StoredHistory, storeHistory } from "@herald/testkit/harness/history";
-import { expectWalks } from "@herald/testkit/harness/plans";
+import { expectOneProbe, expectWalks } from "@herald/testkit/harness/plans";
 import { useDatabase } from "@herald/testkit/harness/use-database";
 import { beforeAll, describe, test } from "@jest/globals";
 import { claim } from "../src/sql/claim.ts";
@@ -40,6 +40,36 @@ function withoutRows(queries: Queries): Queries {
     },
   };
 }
+
+describe("whether a restore holds attempts", () => {
+  const ids = [randomUUID(), randomUUID()];
+  const claims: [string, (queries: Queries) => Promise<unknown>][] = [
+    [
+      "due deliveries",
+      (queries) =>
+        claim(
+          queries,
+          ids.map((endpointId) => ({ endpointId, count: 10, since: SINCE })),
+          CLAIM,
+        ),
+    ],
+    ["a manual delivery", (queries) => claimManual(queries, randomUUID(), CLAIM)],
+    [
+      "an interrupted delivery",
+      (queries) => claimInterrupted(queries, { endpointId: randomUUID(), since: SINCE }, CLAIM),
+    ],
+  ];
+
+  test.each(claims)("a claim of %s asks it once, of one page at the most", async (_what, call) => {
+    await expectOneProbe(db.database.queries, "restore", (queries) => call(withoutRows(queries)));
+    // What restores have left behind when they ended makes it no dearer.
+    for (let ended = 0; ended < 30; ended++) {
+      await db.database.prisma.restore.create({ data: { restoredTo: NOW, begunAt: NOW } });
+      await db.database.prisma.restore.deleteMany();
+    }
+    await expectOneProbe(db.database.queries, "restore", (queries) => call(withoutRows(queries)));
+  });
+});
 
 describe.each<Statistics>(["from a quiet time", "of a backlog"])("with statistics %s", (statistics) => {
   let stored: StoredHistory;

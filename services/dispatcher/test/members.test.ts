@@ -19,7 +19,13 @@ function join(options: Partial<MembersOptions> = {}, clock = { now: () => new Da
   const log = { debug() {}, info() {}, warn: (line: string) => warnings.push(line), error() {}, isDebug: false };
   const registry = createRegistry("test");
   const parts = { queries: db.database.queries, clock, metrics: createMetrics(registry), log };
-  const members = joinMembers(parts, { cap: 10, isWithin: () => true, cutOffSince: () => null, ...options });
+  const members = joinMembers(parts, {
+    cap: 10,
+    isWithin: () => true,
+    cutOffSince: () => null,
+    onHold() {},
+    ...options,
+  });
   joined.push(members);
   return { members, registry, warnings };
 }

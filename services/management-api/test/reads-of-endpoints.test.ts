@@ -157,6 +157,20 @@ describe("Herald's own network", () => {
   });
 });
 
+test("an endpoint's state says since when a restore holds all attempts", async () => {
+  const heldSince = async () => {
+    const [row] = (await client.get("/webhooks/overview").expect(200)).body;
+    const details = (await client.get(`/webhooks/${endpoint.id}`).expect(200)).body;
+    expect(details.heldSinceUtc).toBe(row.heldSinceUtc);
+    return row.heldSinceUtc;
+  };
+  const begunAt = new Date("2026-05-01T12:00:00.000Z");
+  expect(await heldSince()).toBe(null);
+  await api.prisma.restore.create({ data: { restoredTo: begunAt, begunAt } });
+  expect(await heldSince()).toBe(begunAt.toISOString());
+  await api.prisma.restore.deleteMany();
+});
+
 describe("one endpoint", () => {
   test("a disabled endpoint's details show the failed attempts that disabled it, in their order", async () => {
     const [first, second] = [

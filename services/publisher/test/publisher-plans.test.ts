@@ -1,6 +1,7 @@
+import { randomUUID } from "node:crypto";
 import { firstIdAt, timeOf } from "@herald/common/database/ids";
 import { type Statistics, type StoredHistory, storeHistory } from "@herald/testkit/harness/history";
-import { expectWalks, tablesRead } from "@herald/testkit/harness/plans";
+import { expectOneProbe, expectWalks, tablesRead } from "@herald/testkit/harness/plans";
 import { insertResend } from "@herald/testkit/harness/rows";
 import { useDatabase } from "@herald/testkit/harness/use-database";
 import { beforeAll, describe, expect, test } from "@jest/globals";
@@ -29,6 +30,15 @@ const db = useDatabase({ statementTimeoutMs: 600_000 });
 const NOW = new Date();
 const LATER = new Date(NOW.getTime() + 30_000);
 const WINDOW_START = new Date(NOW.getTime() - 7 * 24 * 60 * 60_000);
+
+test("a fan-out asks once whether a restore holds attempts, of one page at the most", () =>
+  expectOneProbe(db.database.queries, "restore", (queries) => {
+    const event = incomingEvent(randomUUID(), { occurredAt: NOW });
+    // What EXPLAIN says are no rows that it could read.
+    return storeEvents(queries, [{ event, afterEndpointId: FIRST_ENDPOINT, maxEndpoints: 20 }], NOW).catch(
+      () => undefined,
+    );
+  }));
 
 describe.each<Statistics>(["from a quiet time", "of a backlog"])("with statistics %s", (statistics) => {
   let stored: StoredHistory;

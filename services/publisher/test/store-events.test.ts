@@ -85,6 +85,20 @@ test("an event becomes one delivery for each endpoint that wants it, leased to i
 
 const due = { dueAt: NOW, claimId: null };
 
+test("during a restore no delivery is leased to its hint: a dispatcher that has not heard of it would attempt it", async () => {
+  const { prisma } = db.database;
+  const organizationId = randomUUID();
+  const endpoint = await insertEndpoint(prisma, { organizationId });
+  await prisma.restore.create({ data: { restoredTo: NOW, begunAt: NOW } });
+  try {
+    const { hints } = await store(incomingEvent(organizationId));
+    expect(hints).toEqual([{ endpointId: endpoint.id, organizationId }]);
+    expect(await dueOf(endpoint.id)).toMatchObject([{ dueAt: NOW, claimId: null }]);
+  } finally {
+    await prisma.restore.deleteMany();
+  }
+});
+
 test("a batch names an endpoint once, however many deliveries it got, and leases none of many", async () => {
   const { id, organizationId } = await insertEndpoint(db.database.prisma);
   const stored = await store(...Array.from({ length: 20 }, () => incomingEvent(organizationId)));

@@ -75,6 +75,20 @@ test("the page says that Herald's own network is disturbed, for as long as a dis
   await words.waitFor({ state: "detached" });
 });
 
+test("the page says that Herald is being restored, for as long as attempts are held", async () => {
+  const { prisma } = environment.db.database;
+  const page = await environment.signIn();
+  const words = page.getByText("Herald is being restored from a backup; nothing is sent.");
+  await page.getByRole("link", { name: "Timesheet export" }).waitFor();
+  expect(await words.count()).toBe(0);
+  await prisma.restore.create({ data: { restoredTo: new Date(), begunAt: new Date() } });
+  await words.waitFor();
+  await page.getByRole("link", { name: "Timesheet export" }).click();
+  await words.waitFor();
+  await prisma.restore.deleteMany();
+  await words.waitFor({ state: "detached" });
+});
+
 test("nothing in the list is cut off but long URLs, at any width that has columns", async () => {
   const page = await environment.signIn();
   await page.getByRole("link", { name: "Risk radar" }).waitFor();

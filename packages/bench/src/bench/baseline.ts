@@ -10,14 +10,22 @@ const BUILD_TIMEOUT_MS = 30 * 60_000;
  * Builds an earlier commit beside this one, in the local folder, once: what rows are compared with.
  *
  * @param commit of this repository, whose processes take the same settings and speak to the same servers
+ * @param check is given the folder of its code before that is built, and throws where it would be of no use
  * @returns the folder of its code
  */
-export async function buildBaseline(commit: string, progress: (text: string) => void): Promise<string> {
+export async function buildBaseline(
+  commit: string,
+  progress: (text: string) => void,
+  check: (folder: string) => void = () => {},
+): Promise<string> {
   const git = (args: string[], what: string) => runProgram("git", args, { what, cwd: projectFolder() });
   const hash = (await git(["rev-parse", "--verify", `${commit}^{commit}`], `Looking for the commit ${commit}`)).trim();
   const folder = join(localFolder(), "baseline", hash.slice(0, 12));
   const built = join(folder, ".built");
-  if (existsSync(built)) return folder;
+  if (existsSync(built)) {
+    check(folder);
+    return folder;
+  }
   progress(`Building ${commit}, which takes some minutes`);
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });
@@ -26,6 +34,12 @@ export async function buildBaseline(commit: string, progress: (text: string) => 
   await git(["archive", "--output", archive, hash], `Reading ${commit}`);
   const inside = { cwd: folder, timeoutMs: BUILD_TIMEOUT_MS };
   await runProgram("tar", ["-xf", archive], { what: `Unpacking ${commit}`, ...inside });
+  try {
+    check(folder);
+  } catch (error) {
+    rmSync(folder, { recursive: true });
+    throw error;
+  }
   const pnpm = (args: string[], what: string) => runProgram("npx", ["-y", "pnpm@12", ...args], { what, ...inside });
   await pnpm(["install", "--frozen-lockfile"], `Installing ${commit}`);
   await pnpm(["build"], `Building ${commit}`);

@@ -10,24 +10,28 @@ import { postgresFailoverScenario } from "../chaos/scenarios/postgres-failover.t
 import { restoreScenario } from "../chaos/scenarios/restore.ts";
 import { rollingRestartScenario } from "../chaos/scenarios/rolling-restart.ts";
 import type { Scenario } from "../chaos/scenarios/scenario.ts";
+import { upgradeScenario } from "../chaos/scenarios/upgrade.ts";
+import { buildVersionBefore, NoUpgradeError } from "../chaos/version-before.ts";
 
 const SCENARIOS: Readonly<Record<string, Scenario>> = {
   faults: faultsScenario,
   cluster: clusterScenario,
   "rolling-restart": rollingRestartScenario,
   restore: restoreScenario,
+  upgrade: upgradeScenario,
   "postgres-failover": postgresFailoverScenario,
 };
 
 const USAGE = `pnpm chaos [options]: breaks a Herald of its own while events flow, and counts what was lost.
 
-  --scenario NAME  ${Object.keys(SCENARIOS).join(", ")} (faults)
-  --seed N         a whole number that repeats a run (another one each time)
-  --seconds N      how long events are emitted and faults injected (60)
-  --rate N         events a second (400)
-  --save FILE      puts the run into this file, in the place of its own of the same scenario and seed
-  --json           prints everything as JSON
-  --disposable     PostgreSQL doesn't wait for the disk`;
+  --scenario NAME    ${Object.keys(SCENARIOS).join(", ")} (faults)
+  --seed N           a whole number that repeats a run (another one each time)
+  --seconds N        how long events are emitted and faults injected (60)
+  --rate N           events a second (400)
+  --baseline COMMIT  the version that "upgrade" begins with, built into .local (the newest release)
+  --save FILE        puts the run into this file, in the place of its own of the same scenario and seed
+  --json             prints everything as JSON
+  --disposable       PostgreSQL doesn't wait for the disk`;
 
 const { values } = parseArgs({
   options: {
@@ -35,6 +39,7 @@ const { values } = parseArgs({
     seed: { type: "string" },
     seconds: { type: "string", default: "60" },
     rate: { type: "string", default: "400" },
+    baseline: { type: "string" },
     save: { type: "string" },
     json: { type: "boolean", default: false },
     disposable: { type: "boolean", default: false },
@@ -76,9 +81,14 @@ const result = await scenario({
   disposable: values.disposable,
   pause,
   progress,
+  versionBefore: () => buildVersionBefore(values.baseline, progress),
   onOpened: (closeWorld) => {
     close = closeWorld;
   },
+}).catch((error: unknown) => {
+  if (!(error instanceof NoUpgradeError)) throw error;
+  console.error(error.message);
+  process.exit(2);
 });
 if (values.save) {
   const date = new Date().toISOString().slice(0, 10);

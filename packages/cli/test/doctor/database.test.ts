@@ -146,6 +146,17 @@ test("the doctor finds that no publisher makes partitions", async () => {
   expect(found).toEqual(only("fault", "partitions", /No day ahead has partitions/, /Start a publisher/));
 });
 
+test("the doctor finds that a restore is not ended", async () => {
+  const found = await withSql(
+    "insert into restore (restored_to, begun_at) values (now(), '2026-01-31T12:00:00Z')",
+    "delete from restore",
+    () => complaints(),
+  );
+  expect(found).toEqual(
+    only("warning", "restore", /since 2026-01-31T12:00:00\.000Z: no attempt begins/, /herald restore end/),
+  );
+});
+
 test("the doctor counts the secrets that no key opens", async () => {
   const other = secretSealer(newSealingKeys("lost").SECRET_SEALING_KEY);
   const id = (number: number) => `00000000-0000-4000-8000-00000000000${number}`;

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { addressOf, Client, preparesStatements } from "./client.ts";
 import { applyDefaults, databaseDefaults } from "./database-defaults.ts";
-import { type Migration, migrationsFolder, readMigrations } from "./migrations-folder.ts";
+import { type Migration, migrationsFolder, NO_TRANSACTION, readMigrations } from "./migrations-folder.ts";
 import { assertSupported } from "./postgres-version.ts";
 
 export interface MigrationResult {
@@ -15,11 +15,15 @@ export interface MigrationResult {
 const MIGRATION_LOCK = 72_707_369;
 const LOCK_INTERVAL_MS = 100;
 
-/** The database's own limits are meant for the services' statements. */
-const BEGIN = "begin isolation level read committed; set local statement_timeout = 0";
+/** For a lock on a table a migration waits no longer: who waits for the table meanwhile waits behind it. Then it is tried again. */
+const TABLE_LOCK_TIMEOUT_MS = 2_000;
+const TABLE_LOCK_INTERVAL_MS = 1_000;
+const LOCK_NOT_AVAILABLE = "55P03";
 
-/** A file that begins with this runs outside a transaction. It holds one statement, such as `create index concurrently`. */
-const NO_TRANSACTION = "-- herald: no transaction";
+/** The database's own limits are meant for the services' statements. */
+const BEGIN =
+  "begin isolation level read committed; set local statement_timeout = 0; " +
+  `set local lock_timeout = ${TABLE_LOCK_TIMEOUT_MS}`;
 
 /** As Prisma makes it. */
 const CREATE_TABLE = `create table if not exists _prisma_migrations (
@@ -40,7 +44,7 @@ const CREATE_TABLE = `create table if not exists _prisma_migrations (
  * (`databaseDefaults`).
  *
  * A file and its record are one transaction. A process that dies in the middle leaves nothing of them, and the next call
- * applies the file.
+ * applies the file. Where others hold a lock that it needs for more than two seconds, it steps back and tries again.
  *
  * @param url of a PostgreSQL 15 or newer; its user must own the schema. Through a pooler of transactions
  * files that run outside a transaction are refused
@@ -73,8 +77,12 @@ export async function migrate(
     const pending = await findPending(client, migrations);
     for (const migration of pending) {
       onProgress(`applying ${migration.name}`);
-      lock.assertHeld();
-      await apply(client, migration);
+      for (;;) {
+        lock.assertHeld();
+        if (await apply(client, migration)) break;
+        onProgress(`waiting for a lock that ${migration.name} needs`);
+        await sleep(TABLE_LOCK_INTERVAL_MS);
+      }
     }
     const defaults = databaseDefaults({ statementTimeoutMs, preparesStatements: preparesStatements(url) });
     const leftToOwner = await applyDefaults(client, defaults);
@@ -160,7 +168,8 @@ async function findPending(client: Client, migrations: readonly Migration[]): Pr
   return migrations.filter(({ name }) => !applied.has(name));
 }
 
-async function apply(client: Client, { name, sql, checksum }: Migration): Promise<void> {
+/** Returns false, and has done nothing, where others hold a lock that it needs. */
+async function apply(client: Client, { name, sql, checksum }: Migration): Promise<boolean> {
   const inTransaction = !sql.startsWith(NO_TRANSACTION);
   const started = "insert into _prisma_migrations (id, checksum, migration_name) values (gen_random_uuid(), $1, $2)";
   const ended = "where migration_name = $1 and finished_at is null and rolled_back_at is null";
@@ -174,10 +183,12 @@ async function apply(client: Client, { name, sql, checksum }: Migration): Promis
       [name],
     );
     if (inTransaction) await client.query("commit");
+    return true;
   } catch (cause) {
-    const { message } = cause as Error;
+    const { message, code } = cause as Error & { code?: string };
     if (inTransaction) {
       await client.query("rollback").catch(() => {});
+      if (code === LOCK_NOT_AVAILABLE) return false;
       throw new Error(`Migration ${name} failed and was rolled back: ${message}`, { cause });
     }
     await client.query(`update _prisma_migrations set logs = $2 ${ended}`, [name, message]).catch(() => {});

@@ -12,6 +12,9 @@ export interface Migration {
   checksum: string;
 }
 
+/** A file that begins with this runs outside a transaction. It holds one statement, such as `create index concurrently`. */
+export const NO_TRANSACTION = "-- herald: no transaction";
+
 /**
  * The repository's `prisma/migrations`, found upward from this module: the same from the sources, from the build, and from
  * an image that holds `prisma/` above the packages.

@@ -162,6 +162,38 @@ describe("a migration", () => {
     expect(await prisma(db, folder).status()).toMatchObject(UP_TO_DATE);
   });
 
+  test("a migration that finds a table locked steps back, so that others get through, and is applied when the lock is free", async () => {
+    write("1_table", "create table a (id int);");
+    await migrate(db.url, { folder });
+    write("2_column", "alter table a add column text text;");
+    const { prisma: client } = db.database;
+    let free = () => {};
+    const until = new Promise<void>((resolve) => {
+      free = resolve;
+    });
+    let locked = () => {};
+    const reading = new Promise<void>((resolve) => {
+      locked = resolve;
+    });
+    const reader = client.$transaction(
+      async (transaction) => {
+        await transaction.$executeRaw`lock table a in access share mode`;
+        locked();
+        await until;
+      },
+      { timeout: 170_000 },
+    );
+    await reading;
+    const told: string[] = [];
+    const migrating = migrate(db.url, { folder, onProgress: (text) => told.push(text) });
+    await eventually(() => expect(told).toContain("waiting for a lock that 2_column needs"), { timeoutMs: 60_000 });
+    expect(await client.$queryRaw`select id from a`).toEqual([]);
+    expect(await recorded(db)).toHaveLength(1);
+    free();
+    await reader;
+    expect(await migrating).toEqual({ applied: ["2_column"] });
+  });
+
   test("a migration that failed outside a transaction is refused until it is marked as rolled back", async () => {
     write("1_table", "create table a (id int); insert into a values (1), (1);");
     write("2_index", "-- herald: no transaction\ncreate unique index concurrently a_id on a (id);");

@@ -41,11 +41,38 @@ export async function plansOf(
   queries: Queries,
   call: (queries: Queries) => Promise<unknown>,
 ): Promise<{ custom: Walks; generic: Walks }> {
+  const custom = walksOf(await explain(queries, CUSTOM, call));
+  return { custom, generic: (await saysGeneric(queries)) ? walksOf(await explain(queries, GENERIC, call)) : custom };
+}
+
+const CUSTOM = "format json";
+const GENERIC = "format json, generic_plan";
+
+async function saysGeneric(queries: Queries): Promise<boolean> {
   const [server] = await queries.$queryRaw<{ version: number }[]>`
     select current_setting('server_version_num')::int as version`;
-  const custom = walksOf(await explain(queries, "format json", call));
-  const saysGeneric = (server?.version ?? 0) >= 160_000;
-  return { custom, generic: saysGeneric ? walksOf(await explain(queries, "format json, generic_plan", call)) : custom };
+  return (server?.version ?? 0) >= 160_000;
+}
+
+/**
+ * Expects that a call's statement, however PostgreSQL plans it, asks a table of one row at the most once: by itself, for all its
+ * rows, and not as a part of a join, which would ask for each row. And that it looks at one page for that, or at none. Runs the statement
+ * too, as EXPLAIN does.
+ */
+export async function expectOneProbe(
+  queries: Queries,
+  table: string,
+  call: (queries: Queries) => Promise<unknown>,
+): Promise<void> {
+  const ways = [CUSTOM, ...((await saysGeneric(queries)) ? [GENERIC] : []), "format json, analyze, buffers"];
+  for (const way of ways) {
+    const probes = (await explain(queries, way, call)).filter((node) => node["Relation Name"] === table);
+    expect(probes).toMatchObject([{ "Parent Relationship": "InitPlan" }]);
+    for (const probe of probes) {
+      expect(probe["Actual Loops"] ?? 1).toBe(1);
+      expect(pagesOf(probe)).toBeLessThanOrEqual(1);
+    }
+  }
 }
 
 /** The tables and partitions that the statements of a call read, by their own names. Runs them, as EXPLAIN does. */
@@ -57,14 +84,18 @@ export async function tablesRead(queries: Queries, call: (queries: Queries) => P
 /** How many pages of tables and indexes the statements of a call look at, from disk or from memory. Runs them, as EXPLAIN does. */
 export async function pagesRead(queries: Queries, call: (queries: Queries) => Promise<unknown>): Promise<number> {
   const plans = await explainEach(queries, "format json, analyze, buffers", call);
-  const pages = plans.map((plan) => (plan["Shared Hit Blocks"] ?? 0) + (plan["Shared Read Blocks"] ?? 0));
-  return pages.reduce((sum, each) => sum + each, 0);
+  return plans.map(pagesOf).reduce((sum, each) => sum + each, 0);
+}
+
+function pagesOf(plan: PlanNode): number {
+  return (plan["Shared Hit Blocks"] ?? 0) + (plan["Shared Read Blocks"] ?? 0);
 }
 
 interface PlanNode {
   "Node Type": string;
   "Relation Name"?: string;
   "Index Name"?: string;
+  "Parent Relationship"?: string;
   "Actual Loops"?: number;
   /** With those of the inner nodes. */
   "Shared Hit Blocks"?: number;

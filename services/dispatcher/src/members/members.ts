@@ -25,6 +25,8 @@ export interface MembersOptions {
   isWithin: (capOf: (endpointId: string) => number) => boolean;
   /** Since when this process reaches no receiver at all; null while it does. */
   cutOffSince: () => Date | null;
+  /** Told with each beat whether a restore holds all attempts. */
+  onHold: (isHeld: boolean) => void;
 }
 
 /** The dispatchers that are at work, this one among them, which share out each endpoint's attempts: see membership.ts. */
@@ -48,7 +50,7 @@ const UNSETTLED_INTERVAL_MS = 250;
 /** A stop doesn't wait longer than this for PostgreSQL. */
 const LEAVE_TIMEOUT_MS = 1_000;
 
-export function joinMembers(parts: Parts, { cap, isWithin, cutOffSince }: MembersOptions): Members {
+export function joinMembers(parts: Parts, { cap, isWithin, cutOffSince, onHold }: MembersOptions): Members {
   const { queries, clock, metrics, log } = parts;
   const id = randomUUID();
   const membership = createMembership(id, cap);
@@ -66,6 +68,8 @@ export function joinMembers(parts: Parts, { cap, isWithin, cutOffSince }: Member
     const unseenMs = membership.unseenMs(sentMs);
     const answer = await beat(queries, { id, agreedAt: membership.agreedAt(), cutOffSince: cutOffSince(), unseenMs });
     compareClocks({ asked, theirs: answer.at, answered: clock.now() });
+    // Before the first share: nothing begins without one.
+    onHold(answer.isHeld);
     const had = membership.hasBegun();
     membership.heard(answer, sentMs, isWithin);
     metrics.dispatchers.set(membership.size());

@@ -1,6 +1,9 @@
 import type { Queries } from "@herald/common/database/queries";
 import type { BeatAnswer } from "../members/membership.ts";
 
+/** What PostgreSQL answers: the members, and whether a restore holds all attempts. */
+export type HeardBeat = BeatAnswer & { isHeld: boolean };
+
 export interface Beat {
   id: string;
   /** The time of the members whom this dispatcher counts. */
@@ -16,15 +19,16 @@ interface Row {
   joinedAt: Date;
   agreedAt: Date | null;
   at: Date;
+  isHeld: boolean;
 }
 
 /**
- * Renews a dispatcher's row, or inserts it, removes those that are dead, and returns the others. All times are PostgreSQL's: `now()` is
+ * Renews a dispatcher's row, or inserts it, removes those that are dead, and returns the others; and says whether a restore holds attempts. All times are PostgreSQL's: `now()` is
  * never after the statement's snapshot, so who was visible at the time that it returns is in what it returns.
  *
  * Locks its own row, and the rows that it removes; skips those that others lock. Reads the whole table, a row for each dispatcher.
  */
-export async function beat(queries: Queries, { id, agreedAt, cutOffSince, unseenMs }: Beat): Promise<BeatAnswer> {
+export async function beat(queries: Queries, { id, agreedAt, cutOffSince, unseenMs }: Beat): Promise<HeardBeat> {
   const rows = await queries.$queryRaw<Row[]>`
     with own as (
       insert into dispatcher as own (id, joined_at, seen_at, agreed_at, cut_off_since)
@@ -41,11 +45,13 @@ export async function beat(queries: Queries, { id, agreedAt, cutOffSince, unseen
       )
       returning id
     )
-    select id, joined_at as "joinedAt", agreed_at as "agreedAt", now()::timestamptz(3) as "at" from own
+    select id, joined_at as "joinedAt", agreed_at as "agreedAt", now()::timestamptz(3) as "at",
+      exists (select from restore) as "isHeld"
+    from own
     union all
-    select id, joined_at, agreed_at, now()::timestamptz(3) from dispatcher
+    select id, joined_at, agreed_at, now()::timestamptz(3), null from dispatcher
     where id <> ${id}::uuid and id not in (select id from removed)`;
   const [own] = rows;
   if (own === undefined) throw new Error("PostgreSQL answered a beat with no row.");
-  return { at: own.at, members: rows };
+  return { at: own.at, members: rows, isHeld: own.isHeld };
 }

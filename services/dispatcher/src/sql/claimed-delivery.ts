@@ -81,6 +81,10 @@ export const takenColumns = Prisma.sql`
  * Claims due rows: the lease begins, and a row that another claim had left behind counts one interruption. A row that was leased
  * to a hint does not: most of those hints were lost, and no attempt had begun.
  *
+ * Takes nothing while a restore is not ended (`herald restore`). That is asked here and nowhere before, since a claim that was waiting for
+ * PostgreSQL may be the first statement on a database that was put back meanwhile. PostgreSQL asks it once, before all else: of a table
+ * that is empty, which has no page to read. So it costs next to nothing, and where there is a restore, no row is locked.
+ *
  * @param wanted a select of `delivery_id` that locks these rows of `due`
  */
 export async function take(queries: Queries, claim: Claim, wanted: Prisma.Sql): Promise<ClaimedDelivery[]> {
@@ -97,7 +101,7 @@ export async function take(queries: Queries, claim: Claim, wanted: Prisma.Sql): 
         claim_id = ${claim.claimId}::uuid,
         interruptions = due.interruptions + coalesce(due.claim_id <> due.delivery_id, false)::int
     from quick, wanted
-    where due.delivery_id = wanted.delivery_id
+    where due.delivery_id = wanted.delivery_id and not exists (select from restore)
     returning ${takenColumns}`;
   return await describe(queries, claim, taken);
 }

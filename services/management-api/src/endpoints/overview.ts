@@ -78,6 +78,7 @@ function toOverview(row: OverviewRow, hours: Date[]): EndpointOverview {
     disabledBy: row.disabledBy,
     nextTryAtUtc: toUtc(row.nextTryAt),
     cutOffSinceUtc: toUtc(row.cutOffSince),
+    heldSinceUtc: toUtc(row.heldSince),
     createdAtUtc: toUtc(row.createdAt),
     updatedAtUtc: toUtc(row.updatedAt),
     unfinished: row.enabled ? { pending: row.unfinished, parked: 0 } : { pending: 0, parked: row.unfinished },

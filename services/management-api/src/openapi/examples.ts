@@ -101,6 +101,7 @@ const overview: EndpointOverview = {
   disabledBy: null,
   nextTryAtUtc: "2026-01-31T12:00:01.000Z",
   cutOffSinceUtc: null,
+  heldSinceUtc: null,
   createdAtUtc: "2026-01-01T08:00:00.000Z",
   updatedAtUtc: "2026-01-01T08:00:00.000Z",
   unfinished: { pending: 1, parked: 0 },

@@ -15,6 +15,7 @@ export interface OverviewRow extends EndpointRow {
   failureRun: string[];
   nextTryAt: Date | null;
   cutOffSince: Date | null;
+  heldSince: Date | null;
   unfinished: number;
   lastDelivery: DeliveryRow | null;
   /** The oldest delivery that was counted, where there may be older ones in the hours; else null. */
@@ -93,6 +94,7 @@ export async function endpointOverviews(queries: Reads, query: OverviewQuery): P
            endpoint.updated_at as "updatedAt", failure_run as "failureRun", unfinished.count as unfinished,
            case when enabled and consecutive_failures > 0 then ${nextTryAt} end as "nextTryAt",
            ${cutOffSince} as "cutOffSince",
+           (select begun_at from restore) as "heldSince",
            (select min(oldest) from hour having sum(total) >= ${maxDeliveries}::int) as "oldestCounted",
            last.delivery as "lastDelivery", coalesce(picture.hours, '[]') as hours
     from webhook_endpoint as endpoint

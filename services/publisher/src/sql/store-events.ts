@@ -52,7 +52,8 @@ const MAX_LEASED_BODY_LENGTH = 8 * 1024;
  *
  * Where there is little to do, the deliveries are leased to their hints (`claim_id` is the delivery's own id): the dispatcher that gets the
  * hint attempts the delivery without a claim. Such a hint carries the body, so the events must be small, stored just now, and
- * not twice among the pages, where they could differ.
+ * not twice among the pages, where they could differ. While a restore holds attempts there is no such lease, since a dispatcher
+ * may not have heard of it yet.
  *
  * Endpoints are not locked. The deliveries of one that is deleted at the same moment are erased with the others of it.
  *
@@ -131,7 +132,8 @@ export async function storeEvents(queries: Queries, pages: readonly EventPage[],
     ), little as materialized (
       select ${leasable}::boolean
         and (select count(*) from stored) = ${events.length}
-        and (select count(*) from page) <= ${MAX_LEASED} as yes
+        and (select count(*) from page) <= ${MAX_LEASED}
+        and not exists (select from restore) as yes
     ), queued as (
       insert into due (delivery_id, endpoint_id, due_at, claim_id)
       select id, endpoint_id, case when yes then ${leasedUntil}::timestamptz else ${now}::timestamptz end, case when yes then id end

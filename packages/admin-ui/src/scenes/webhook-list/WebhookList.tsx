@@ -5,11 +5,11 @@ import { Link, useSearchParams } from "wouter";
 import { ApiProblem } from "../../api/problem.ts";
 import { overviewQuery } from "../../api/queries.ts";
 import { endpointStatus, inWords } from "../../common/display/endpoint-status.ts";
-import { CutOffNotice } from "../../common/feedback/CutOffNotice.tsx";
 import { EmptyState } from "../../common/feedback/EmptyState.tsx";
 import { LoadError } from "../../common/feedback/LoadError.tsx";
 import { Notice, ProblemNotice } from "../../common/feedback/Notice.tsx";
 import { Skeleton } from "../../common/feedback/Skeleton.tsx";
+import { StandstillNotice } from "../../common/feedback/StandstillNotice.tsx";
 import { Button, ButtonLink } from "../../common/form/Button.tsx";
 import { PageHead } from "../../common/page/PageHead.tsx";
 import { Panel } from "../../common/page/Panel.tsx";
@@ -68,7 +68,7 @@ function Loaded({ webhooks }: { webhooks: EndpointOverview[] }) {
   if (webhooks.length === 0) return <NoWebhooks />;
   return (
     <>
-      <CutOffNotice since={webhooks[0]?.cutOffSinceUtc ?? null} />
+      <StandstillNotice webhook={webhooks[0]} />
       <Attention webhooks={webhooks} />
       <Panel>
         {webhooks.length > 1 ? <ListControls webhooks={webhooks} /> : null}

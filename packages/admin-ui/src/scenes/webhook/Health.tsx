@@ -106,7 +106,9 @@ function NextTry({ webhook }: { webhook: EndpointDetails }) {
   if (words) return <p className={css.next}>Failing, {words}.</p>;
   return (
     <p>
-      {webhook.cutOffSinceUtc ? "Failing, and tried again later." : "Failing, and tried again with its next delivery."}
+      {webhook.cutOffSinceUtc || webhook.heldSinceUtc
+        ? "Failing, and tried again later."
+        : "Failing, and tried again with its next delivery."}
     </p>
   );
 }

@@ -6,10 +6,10 @@ import { webhookQuery } from "../../api/queries.ts";
 import { StatusBadge } from "../../common/display/Badge.tsx";
 import { Copy } from "../../common/display/Copy.tsx";
 import { endpointStatus } from "../../common/display/endpoint-status.ts";
-import { CutOffNotice } from "../../common/feedback/CutOffNotice.tsx";
 import { LoadError } from "../../common/feedback/LoadError.tsx";
 import { ProblemNotice } from "../../common/feedback/Notice.tsx";
 import { Skeleton } from "../../common/feedback/Skeleton.tsx";
+import { StandstillNotice } from "../../common/feedback/StandstillNotice.tsx";
 import { PageHead } from "../../common/page/PageHead.tsx";
 import { useSession } from "../../common/session.tsx";
 import { Deliveries } from "../deliveries/Deliveries.tsx";
@@ -39,7 +39,7 @@ export default function WebhookPage({ id, place }: { id: string; place: string }
         <ProblemNotice error={error} what="Could not refresh the webhook." />
       ) : null}
       <div className={css.stack}>
-        <CutOffNotice since={webhook.cutOffSinceUtc} />
+        <StandstillNotice webhook={webhook} />
         <Health webhook={webhook} />
         <Tabs id={id} />
         <Suspense fallback={<Skeleton rows={4} what="the page" />}>

@@ -39,12 +39,14 @@ export interface EnvironmentOptions<S extends Servers> {
   disposable: boolean;
   pause: (durationMs: number) => Promise<void>;
   progress: (text: string) => void;
+  /** Where the built code of the services is, if not in this checkout. The schema is of that code too. */
+  code?: string | undefined;
 }
 
 const NAMESPACE = "herald";
 
 export async function openEnvironment<S extends Servers>(options: EnvironmentOptions<S>): Promise<ChaosEnvironment<S>> {
-  const { times, disposable, pause, progress } = options;
+  const { times, disposable, pause, progress, code } = options;
   const folder = await mkdtemp(join(tmpdir(), "herald-chaos-"));
   const pidFolder = join(folder, "processes");
   const logFolder = join(folder, "log");
@@ -59,7 +61,10 @@ export async function openEnvironment<S extends Servers>(options: EnvironmentOpt
     progress("Bringing up PostgreSQL and RabbitMQ");
     const servers = await options.startServers({ folder, pidFolder, disposable, pause });
     closers.push(servers.close);
-    await migrate(servers.databaseUrl().href, { statementTimeoutMs: times.databaseTimeoutMs });
+    await migrate(servers.databaseUrl().href, {
+      statementTimeoutMs: times.databaseTimeoutMs,
+      ...(code !== undefined && { folder: join(code, "prisma", "migrations") }),
+    });
     const names = await nameServer();
     closers.push(names.close);
     const authority = await makeAuthority("Herald chaos authority");
@@ -100,6 +105,7 @@ export async function openEnvironment<S extends Servers>(options: EnvironmentOpt
           ...chaosSettings(times),
           DNS_SERVERS: names.address,
         },
+        code,
         onLine: (line) => log.write(`${line}\n`),
         onOwnEnd: (lastLines) => ownEnds.push({ service: label, at: Date.now(), lastLines }),
         pause,

@@ -13,6 +13,8 @@ export interface SupervisedService {
   /** Ends it with SIGTERM. The next one starts with {@link resume}. */
   hold(): Promise<void>;
   resume(): Promise<void>;
+  /** Has the next process run the built code of this folder; of this checkout where undefined. */
+  runFrom(code: string | undefined): void;
   /** Resolves when the latest process can work. */
   ready(): Promise<void>;
   /** Lets it stand still for the pause. */
@@ -24,6 +26,8 @@ export interface SupervisedService {
 export interface SupervisorOptions {
   label: ServiceLabel;
   settings: Record<string, string>;
+  /** Where its built code is, if not in this checkout. */
+  code?: string | undefined;
   onLine: (line: string) => void;
   /** It ended though nobody ended it. */
   onOwnEnd: (lastLines: string[]) => void;
@@ -34,6 +38,7 @@ export interface SupervisorOptions {
 /** Starts a service and resolves when it is ready; later ones are not waited for, since what they need may be away. */
 export async function superviseService(options: SupervisorOptions): Promise<SupervisedService> {
   const { label, settings, onLine, onOwnEnd, pause } = options;
+  let { code } = options;
   const name = label.replace(/-\d+$/, "") as ServiceName;
   /** Ended by the supervisor, or about to be. */
   const expected = new WeakSet<ServiceProcess>();
@@ -41,7 +46,7 @@ export async function superviseService(options: SupervisorOptions): Promise<Supe
   let current = await start(true);
 
   async function start(untilReady: boolean): Promise<ServiceProcess> {
-    const service = await startServiceProcess(name, settings, { onLine, untilReady });
+    const service = await startServiceProcess(name, settings, { onLine, untilReady, folder: code });
     void service.process.exited.then(() => {
       if (expected.has(service)) return;
       onOwnEnd(service.process.lastLines());
@@ -77,6 +82,9 @@ export async function superviseService(options: SupervisorOptions): Promise<Supe
       await current.stop();
     },
     resume: next,
+    runFrom(folder) {
+      code = folder;
+    },
     ready: () => current.ready(),
     async freeze(durationMs) {
       const { pid } = current.process;

@@ -1,4 +1,8 @@
+import { join } from "node:path";
 import { migrate } from "@herald/common/database/migrate";
+import { projectFolder } from "@herald/testkit/stack/folders";
+import { runProgram } from "@herald/testkit/stack/programs";
+import type { ChaosEnvironment } from "../environment/open-environment.ts";
 import { startServers } from "../environment/servers.ts";
 import { USUAL_TIMES } from "../environment/settings.ts";
 import { planSteadyTenants } from "../plan/tenants.ts";
@@ -6,16 +10,23 @@ import type { History, InjectedFault } from "../verdict/history.ts";
 import { inEnvironment } from "./in-environment.ts";
 import type { Scenario } from "./scenario.ts";
 
+/** Between two looks whether the events that come again are stored. */
+const LOOK_EVERY_MS = 500;
+/** Then attempts begin, whatever the inbox holds: what is stored later is only delivered later. */
+const STORED_WITHIN_MS = 120_000;
+
 /**
  * A backup is restored: events come, the database is copied, more events come and are delivered, the database is put back to
- * the copy, and the product emits its events again. What Herald had forgotten it delivers again, under the same delivery ids:
- * a receiver that dedupes by them has each event exactly once.
+ * the copy, and the product emits its events again, while `herald restore` holds all attempts. What Herald had forgotten it
+ * delivers again, under the same delivery ids: a receiver that dedupes by them has each event exactly once.
  */
 export const restoreScenario: Scenario = (options) =>
   inEnvironment(options, { startServers, times: USUAL_TIMES }, async (environment, run) => {
     const { seed, seconds, pause, progress } = options;
     const { servers } = environment;
     const services = [...environment.services.values()];
+    const dispatchers = services.filter(({ label }) => label.startsWith("dispatcher"));
+    const others = services.filter((service) => !dispatchers.includes(service));
     const result = await run({
       tenants: planSteadyTenants(seed),
       outages: [],
@@ -33,29 +44,70 @@ export const restoreScenario: Scenario = (options) =>
         await settle();
         progress("Putting the database back to its copy");
         restored.from = Date.now();
+        const held = { ...restored, kind: "attempts-held" };
         await Promise.all(services.map((service) => service.hold()));
         await servers.restoreDatabase();
         // As after every restore: a copy has its rows, and not the database's defaults.
         await migrate(servers.databaseUrl().href, { statementTimeoutMs: USUAL_TIMES.databaseTimeoutMs });
+        await heraldRestore(environment, "begin", "--restored-to", new Date(copied.from).toISOString());
         await Promise.all(services.map((service) => service.resume()));
-        await Promise.all(services.map((service) => service.ready()));
+        // Dispatchers are not ready before the end.
+        await Promise.all(others.map((service) => service.ready()));
+        progress("Emitting again what the database has forgotten");
         await emitAgain();
         restored.until = Date.now();
-        return [copied, restored];
+        await untilStored();
+        held.until = Date.now();
+        await heraldRestore(environment, "end");
+        await Promise.all(dispatchers.map((service) => service.ready()));
+        return [copied, restored, held];
       },
     });
     return { ...result, ...judge(result.history) };
+
+    /** As an operator sees that the gap is closed. */
+    async function untilStored(): Promise<void> {
+      const deadline = Date.now() + STORED_WITHIN_MS;
+      for (;;) {
+        const { inbox } = JSON.parse(await heraldRestore(environment, "status", "--json")) as { inbox: number };
+        if (inbox === 0 || Date.now() > deadline) return;
+        await pause(LOOK_EVERY_MS);
+      }
+    }
   });
 
-/** What came after the restore has to be known to its receiver; and something has to have come, or nothing was shown. */
+/** Runs the command of this checkout, as an operator does. */
+function heraldRestore({ servers, namespace }: ChaosEnvironment, ...args: string[]): Promise<string> {
+  const [amqpUrl] = servers.amqpUrls();
+  const settings = {
+    HERALD_ENV: "development",
+    DATABASE_URL: servers.databaseUrl().href,
+    AMQP_URL: amqpUrl?.href,
+    BROKER_NAMESPACE: namespace,
+  };
+  const main = join(projectFolder(), "packages", "cli", "dist", "main.js");
+  return runProgram(process.execPath, [main, "restore", ...args], {
+    what: `herald restore ${args.join(" ")}`,
+    env: { PATH: process.env.PATH, ...settings },
+  });
+}
+
+/**
+ * What came after the restore has to be known to its receiver; nothing may come while attempts are held; and something has to have come
+ * afterwards, or nothing was shown.
+ */
 function judge({ requests, faults }: History) {
-  const restoredAt = faults.find(({ kind }) => kind === "database-restored")?.from ?? 0;
+  const held = faults.find(({ kind }) => kind === "attempts-held");
+  const [restoredAt, releasedAt] = [held?.from ?? 0, held?.until ?? 0];
   const before = new Set(requests.filter(({ at }) => at < restoredAt).map(({ deliveryId }) => deliveryId));
   const again = requests.filter(({ at }) => at >= restoredAt);
   const unknown = again.filter(({ deliveryId }) => !before.has(deliveryId)).length;
+  const early = again.filter(({ at }) => at < releasedAt).length;
   const complaints: string[] = [];
   if (again.length === 0) complaints.push("nothing was delivered again: the copy held everything");
+  if (early > 0) complaints.push(`${early} requests came while all attempts were held`);
   if (unknown > 0)
     complaints.push(`${unknown} requests after the restore had delivery ids that their receivers do not know`);
-  return { extra: { "delivered again after the restore": again.length }, complaints };
+  const extra = { "delivered again after the restore": again.length, "attempts held, ms": releasedAt - restoredAt };
+  return { extra, complaints };
 }

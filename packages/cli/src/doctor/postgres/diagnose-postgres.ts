@@ -12,6 +12,7 @@ import { keyRing } from "./key-ring.ts";
 import { partitions } from "./partitions.ts";
 import { pooler } from "./pooler.ts";
 import { refusalFinding } from "./refusal.ts";
+import { restore } from "./restore.ts";
 import { rights } from "./rights.ts";
 import { schema } from "./schema.ts";
 import type { DatabaseSubject, StoredSubject } from "./subject.ts";
@@ -19,7 +20,7 @@ import { postgresVersion } from "./version.ts";
 import { writable } from "./writable.ts";
 
 const CHECKS = [postgresVersion, writable, durability, pooler, connections, clocks, rights, schema];
-const STORED_CHECKS = [defaults, partitions, keyRing];
+const STORED_CHECKS = [defaults, partitions, restore, keyRing];
 const APPLICATION_NAME = "herald-doctor";
 
 export type DatabaseGiven = { url: string; ca: string | undefined } & Pick<

@@ -1,0 +1,39 @@
+import type { EndpointOverview } from "@herald/contracts";
+import { product } from "../product.ts";
+import { Time } from "../time/Time.tsx";
+import { Notice } from "./Notice.tsx";
+import css from "./StandstillNotice.module.css";
+
+type Standstill = Pick<EndpointOverview, "cutOffSinceUtc" | "heldSinceUtc">;
+
+/** Says that it is Herald which sends nothing, not the receivers that fail. The region is always there, so that it is read out. */
+export function StandstillNotice({ webhook }: { webhook: Standstill | undefined }) {
+  return (
+    <div className={css.region} role="status">
+      {webhook?.heldSinceUtc ? <Held since={webhook.heldSinceUtc} /> : null}
+      {webhook?.cutOffSinceUtc && !webhook.heldSinceUtc ? <CutOff since={webhook.cutOffSinceUtc} /> : null}
+    </div>
+  );
+}
+
+function CutOff({ since }: { since: string }) {
+  return (
+    <Notice tone="care" icon="offline" title={`${product.name}'s network is disturbed; nothing is counted.`}>
+      <p>
+        It began <Time iso={since} />. Deliveries wait, no failure counts against a webhook, and what waits goes out by
+        itself when the network works again.
+      </p>
+    </Notice>
+  );
+}
+
+function Held({ since }: { since: string }) {
+  return (
+    <Notice tone="care" title={`${product.name} is being restored from a backup; nothing is sent.`}>
+      <p>
+        It began <Time iso={since} />. Deliveries wait, and go out by themselves when it is done. Some may come a second
+        time, with the same delivery id. What was changed here since the backup may have to be changed again.
+      </p>
+    </Notice>
+  );
+}
