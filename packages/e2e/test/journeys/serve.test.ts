@@ -72,6 +72,7 @@ test("herald serve has one pool, two connections to the broker and one operation
       clock: true,
       share: true,
       network: true,
+      restore: true,
     },
   });
 
