@@ -225,7 +225,7 @@ CREATE TABLE "dispatcher" (
 
 -- CreateTable
 CREATE TABLE "restore" (
-    "id" SMALLINT NOT NULL DEFAULT 1 CHECK ("id" = 1),
+    "id" SMALLINT NOT NULL DEFAULT 1,
     "restored_to" TIMESTAMPTZ(3) NOT NULL,
     "begun_at" TIMESTAMPTZ(3) NOT NULL,
 
