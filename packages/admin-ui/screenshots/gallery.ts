@@ -38,18 +38,22 @@ const delivery = (story: keyof Population, index: number) =>
 const button = (page: Page, name: string) => page.getByRole("button", { name }).first().click();
 const elsewhere = { organizationId: "an organization without webhooks" };
 
-const sayingSo = (page: Page) => page.getByText("Herald's network is disturbed").waitFor();
+const saying = (words: string) => (page: Page) => page.getByText(words).waitFor();
 
-/** As if a dispatcher reached no receiver: the page's answers say so. */
-function cutOff(page: Page): Promise<unknown> {
-  return page.route(/\/api\/.*\/webhooks\/(overview|[0-9a-f-]{36})$/, async (route) => {
-    const response = await route.fetch();
-    const body = await response.json();
-    const cutOffSinceUtc = new Date(Date.now() - 95_000).toISOString();
-    const told = Array.isArray(body) ? body.map((each) => ({ ...each, cutOffSinceUtc })) : { ...body, cutOffSinceUtc };
-    await route.fulfill({ response, json: told });
-  });
+/** As if Herald itself stood still since a while: the page's answers say so. */
+function standingStill(since: "cutOffSinceUtc" | "heldSinceUtc") {
+  const told = { [since]: new Date(Date.now() - 95_000).toISOString() };
+  return (page: Page) =>
+    page.route(/\/api\/.*\/webhooks\/(overview|[0-9a-f-]{36})$/, async (route) => {
+      const response = await route.fetch();
+      const body = await response.json();
+      const json = Array.isArray(body) ? body.map((each) => ({ ...each, ...told })) : { ...body, ...told };
+      await route.fulfill({ response, json });
+    });
 }
+
+const cutOff = { before: standingStill("cutOffSinceUtc"), act: saying("Herald's network is disturbed") };
+const restored = { before: standingStill("heldSinceUtc"), act: saying("Herald is being restored") };
 
 const shots: Shot[] = [
   { name: "list", place: () => "" },
@@ -195,8 +199,10 @@ const shots: Shot[] = [
     before: (page) => page.route("**/webhooks/overview", () => {}),
     act: (page) => page.getByText("Herald's API is slow").waitFor(),
   },
-  { name: "list-cut-off", place: () => "", before: cutOff, act: sayingSo },
-  { name: "webhook-cut-off", place: () => webhook("failing"), before: cutOff, act: sayingSo },
+  { name: "list-cut-off", place: () => "", ...cutOff },
+  { name: "webhook-cut-off", place: () => webhook("failing"), ...cutOff },
+  { name: "list-restored", place: () => "", ...restored },
+  { name: "webhook-restored", place: () => webhook("failing"), ...restored },
   { name: "nowhere", place: () => "/nowhere" },
 ];
 
