@@ -61,6 +61,11 @@ export interface RabbitmqNode extends Rabbitmq {
 }
 
 const START_TIMEOUT_MS = 90_000;
+/** RabbitMQ 4.0 still allows what 4.3 refuses. Nothing of Herald's may need it. */
+const WITHOUT_DEPRECATED = [
+  "deprecated_features.permit.transient_nonexcl_queues = false",
+  "deprecated_features.permit.global_qos = false",
+];
 const MAPPER_TIMEOUT_MS = 10_000;
 
 /**
@@ -103,7 +108,7 @@ export async function startRabbitmqNode(server: string, options: RabbitmqOptions
     management: options.management ? await freePort() : undefined,
     tls: options.tls ? await freePort() : undefined,
   };
-  writeConfiguration(options, ports);
+  writeConfiguration(options, ports, server === findRabbitmq4() ? WITHOUT_DEPRECATED : []);
   const mapper = options.cluster ? undefined : await startPortMapper(server, options.pidFolder, ports.mapper);
   const url = `amqp://guest:guest@127.0.0.1:${ports.amqp}`;
   let node: RunningProcess | undefined;
@@ -150,7 +155,11 @@ interface NodePorts {
   tls: number | undefined;
 }
 
-function writeConfiguration({ folder, cluster, tls, configuration = [] }: RabbitmqOptions, ports: NodePorts): void {
+function writeConfiguration(
+  { folder, cluster, tls, configuration = [] }: RabbitmqOptions,
+  ports: NodePorts,
+  ofVersion: readonly string[],
+): void {
   for (const name of ["data", "log"]) mkdirSync(join(folder, name), { recursive: true });
   const lines = [
     `listeners.tcp.local = 127.0.0.1:${ports.amqp}`,
@@ -188,7 +197,7 @@ function writeConfiguration({ folder, cluster, tls, configuration = [] }: Rabbit
       "ssl_options.verify = verify_none",
     );
   }
-  const named = new Map([...lines, ...configuration].map((line) => [line.split(" = ")[0], line]));
+  const named = new Map([...lines, ...ofVersion, ...configuration].map((line) => [line.split(" = ")[0], line]));
   writeFileSync(join(folder, "rabbitmq.conf"), `${[...named.values()].join("\n")}\n`);
   writeFileSync(join(folder, "rabbitmq-env.conf"), "");
   writeFileSync(join(folder, "enabled_plugins"), ports.management === undefined ? "[].\n" : "[rabbitmq_management].\n");
