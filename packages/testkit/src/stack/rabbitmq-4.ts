@@ -60,8 +60,8 @@ export async function findOrUnpackRabbitmq4(): Promise<string> {
   } catch (error) {
     throw new Error(
       `RABBITMQ_VERSION=4 can't be had here. ${(error as Error).message}\n` +
-        "Run this as root on Debian 12 or newer (a container of it has to allow mounts: docker run --privileged), or start a " +
-        "RabbitMQ 4 of your own, and set AMQP_URL to it and no RABBITMQ_VERSION.",
+        "Run this on Debian 12 or newer, as root or where users may have namespaces of their own (a container has to allow mounts: " +
+        "docker run --privileged), or start a RabbitMQ 4 of your own, and set AMQP_URL to it and no RABBITMQ_VERSION.",
       { cause: error },
     );
   }
@@ -134,7 +134,7 @@ async function fetchPackages(folder: string): Promise<string[]> {
       `Dir::Etc::sourcelist "${join(folder, "debian.sources")}";`,
       'Dir::Etc::sourceparts "-";',
       'APT::Install-Recommends "false";',
-      // Its own user can't write into this folder.
+      // The user that it would be otherwise can't write into this folder.
       'APT::Sandbox::User "root";\n',
     ].join("\n"),
   );
