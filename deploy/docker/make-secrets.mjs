@@ -1,7 +1,7 @@
 // Writes the passwords and keys that docker-compose.yml mounts as files, once: node deploy/docker/make-secrets.mjs [folder]
 // What is there already stays, so that it can be run again.
 import { createHash, generateKeyPairSync, randomBytes } from "node:crypto";
-import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
 const folder = process.argv[2] ?? "deploy/secrets";
@@ -11,6 +11,7 @@ if (existsSync(join(folder, "rabbitmq-definitions.json"))) {
 }
 mkdirSync(folder, { recursive: true, mode: 0o700 });
 
+const RIGHTS = JSON.parse(readFileSync(new URL("../rabbitmq/rights.json", import.meta.url), "utf8"));
 const password = () => randomBytes(24).toString("hex");
 const owner = password();
 const app = password();
@@ -35,7 +36,7 @@ write("auth-jwt-secret", randomBytes(32).toString("base64"));
 write("rabbitmq-definitions.json", JSON.stringify(definitions(), null, 2));
 process.stdout.write(`Secrets are in ${folder}. Keep them out of version control.\n`);
 
-/** Who may do what on the broker: no more than their work takes. */
+/** Who may do what on the broker: no more than their work takes, as deploy/rabbitmq/rights.json has it. */
 function definitions() {
   const permission = (user, configure, write, read) => ({ user, vhost: "herald", configure, write, read });
   return {
@@ -47,17 +48,7 @@ function definitions() {
       tags: name === "operator" ? ["administrator"] : [],
     })),
     permissions: [
-      // Declares and uses what begins with its own name; publishes to queues through the default exchange.
-      permission(
-        "herald",
-        "^herald\\.",
-        "^(herald\\..*|amq\\.default)$",
-        "^(herald\\..*|amq\\.rabbitmq\\.reply-to.*)$",
-      ),
-      // Publishes events, and nothing else.
-      permission("emitter", "^$", "^herald\\.events$", "^$"),
-      // Reads notices through queues of its own.
-      permission("product", "^product\\.", "^product\\.", "^(product\\..*|herald\\.notices)$"),
+      ...RIGHTS.map(({ user, configure, write, read }) => permission(user, configure, write, read)),
       permission("operator", ".*", ".*", ".*"),
     ],
   };

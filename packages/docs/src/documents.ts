@@ -11,6 +11,7 @@ import { publisherSettings } from "@herald/publisher";
 import { projectFolder } from "@herald/testkit/stack/folders";
 import { stringify } from "yaml";
 import { asyncApiDocument } from "./asyncapi.ts";
+import { brokerRightsFiles } from "./broker-rights.ts";
 import { CHAOS_RUNS, chaosBlocks } from "./chaos-runs.ts";
 import { configurationDocument, envExample, knownSettings } from "./configuration.ts";
 import { emitterBlocks } from "./emitters.ts";
@@ -68,6 +69,7 @@ export function documents(): Record<string, string> {
     "packages/receiver/src/events.ts": receiverEvents(),
     "packages/admin-ui/src/scenes/signature/receiver-examples.ts": receiverExamples(),
     "docs/receiving-webhooks.md": withBlocks(read("docs/receiving-webhooks.md"), receiverBlocks()),
+    ...brokerRightsFiles(),
     "docs/architecture.md": withBlock(read("docs/architecture.md"), "layers", layersTable()),
   };
 }

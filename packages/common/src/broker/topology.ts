@@ -39,8 +39,8 @@ export function names(namespace: string): Names {
 
 /**
  * How often a message may come back before the broker takes it out of its queue. This is RabbitMQ 4's default; RabbitMQ 3
- * has none, and a message that ends its consumer would come back for ever. A requeue counts, and on RabbitMQ 3 so does the
- * death of a channel that held the message. So a consumer that can't work keeps its messages and waits.
+ * has none, and a message that ends its consumer would come back for ever. A requeue counts, and so does the death of a
+ * channel that held the message, on both. So a consumer that can't work keeps its messages and waits.
  */
 const DELIVERY_LIMIT = 20;
 

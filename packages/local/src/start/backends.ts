@@ -2,6 +2,7 @@ import { join } from "node:path";
 import { startPostgres } from "@herald/testkit/stack/postgres";
 import { apartByVersion } from "@herald/testkit/stack/postgres-versions";
 import { startRabbitmq } from "@herald/testkit/stack/rabbitmq";
+import { apartByRabbitmqVersion } from "@herald/testkit/stack/rabbitmq-versions";
 import type { Closing } from "./closing.ts";
 import type { Progress } from "./progress.ts";
 
@@ -47,7 +48,7 @@ export async function startBackends(
   };
   const startBroker = () =>
     progress.step("RabbitMQ", async (onProgress) => {
-      const folder = join(local, "rabbitmq");
+      const folder = join(local, apartByRabbitmqVersion("rabbitmq"));
       const rabbitmq = await startRabbitmq({ folder, pidFolder, preferredPort: 5672, onProgress });
       parts.addLast(() => rabbitmq.stop());
       void watch("RabbitMQ", rabbitmq.exited);

@@ -1,12 +1,10 @@
-import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { announceSharedStack, getJson, withdrawSharedStack } from "../harness/stack-client.ts";
-import { startTestStack } from "../harness/test-stack.ts";
+import { removeTestStack, startTestStack } from "../harness/test-stack.ts";
 import { localFolder } from "../stack/folders.ts";
 import { acquireLock, releaseLock } from "../stack/lock-file.ts";
-import { removePostgresData } from "../stack/postgres-programs.ts";
 import { apartByVersion, postgresVersion } from "../stack/postgres-versions.ts";
-import { endStaleProcesses } from "../stack/processes.ts";
+import { rabbitmqVersion } from "../stack/rabbitmq-versions.ts";
 import { stopRequest } from "../stack/stop-request.ts";
 
 // Keeps PostgreSQL and RabbitMQ up, so that each test run of this checkout begins at once.
@@ -21,14 +19,14 @@ process.on("exit", () => releaseLock(lockFile));
 const request = stopRequest();
 
 const folder = join(local, apartByVersion("test-stack"));
-await endStaleProcesses(join(folder, "pids"));
-removePostgresData(join(folder, "postgres"));
-rmSync(folder, { recursive: true, force: true });
+await removeTestStack(folder);
 
 console.log(`Starting PostgreSQL ${postgresVersion()} and RabbitMQ ...`);
 const stack = await startTestStack(folder);
 try {
-  await Promise.all([getJson(`${stack.url}/postgres`), getJson(`${stack.url}/rabbitmq`)].map(assertAnswer));
+  await Promise.all(
+    [getJson(`${stack.url}/postgres`), getJson(`${stack.url}/rabbitmq/${rabbitmqVersion()}`)].map(assertAnswer),
+  );
   announceSharedStack(local, stack.url);
   console.log("Ready. Test runs of this checkout use them until ctrl-C.");
   await request.asked;

@@ -1,12 +1,10 @@
-import { readdirSync, rmSync } from "node:fs";
+import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { localFolder } from "../stack/folders.ts";
-import { removePostgresData } from "../stack/postgres-programs.ts";
 import { identify } from "../stack/process-identity.ts";
-import { endStaleProcesses } from "../stack/processes.ts";
 import { prepareRabbitmq } from "../stack/rabbitmq.ts";
 import { sharedStackUrl, TEST_STACK_URL } from "./stack-client.ts";
-import { startTestStack, type TestStack } from "./test-stack.ts";
+import { removeTestStack, startTestStack, type TestStack } from "./test-stack.ts";
 
 const RUN_FOLDER = /^test-(\d+)$/;
 
@@ -49,9 +47,6 @@ async function removeDeadRuns(local: string): Promise<void> {
   for (const name of readdirSync(local)) {
     const pid = RUN_FOLDER.exec(name)?.[1];
     if (pid === undefined || identify(Number(pid)) !== undefined) continue;
-    const folder = join(local, name);
-    await endStaleProcesses(join(folder, "pids"));
-    removePostgresData(join(folder, "postgres"));
-    rmSync(folder, { recursive: true, force: true });
+    await removeTestStack(join(local, name));
   }
 }

@@ -3,6 +3,7 @@ import { get } from "node:http";
 import { join } from "node:path";
 import { apartByVersion } from "../stack/postgres-versions.ts";
 import type { PrometheusPrograms } from "../stack/prometheus.ts";
+import { rabbitmqVersion } from "../stack/rabbitmq-versions.ts";
 import type { GoProgram, LanguageProgram, MonoPrograms } from "../stack/test-programs.ts";
 import type { TestPostgres, TestProgram, TestRabbitmq } from "./test-stack.ts";
 
@@ -16,15 +17,16 @@ export function askForPostgres(): Promise<TestPostgres> {
   return ask("/postgres") as Promise<TestPostgres>;
 }
 
+/** In the version of RABBITMQ_VERSION, which a test file may set for itself. */
 export function askForRabbitmq(): Promise<TestRabbitmq> {
-  return ask("/rabbitmq") as Promise<TestRabbitmq>;
+  return ask(`/rabbitmq/${rabbitmqVersion()}`) as Promise<TestRabbitmq>;
 }
 
 // The programs below may have to be installed: ask for them in a hook or test with STACK_TIMEOUT_MS.
 
-/** For test files that run RabbitMQ nodes of their own. */
+/** For test files that run RabbitMQ nodes of their own; in the version of RABBITMQ_VERSION. */
 export function askForRabbitmqServer(): Promise<TestProgram> {
-  return ask("/rabbitmq-server") as Promise<TestProgram>;
+  return ask(`/rabbitmq-server/${rabbitmqVersion()}`) as Promise<TestProgram>;
 }
 
 export function askForPgbouncer(): Promise<TestProgram> {

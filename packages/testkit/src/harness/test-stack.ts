@@ -4,9 +4,10 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { type Postgres, startPostgres } from "../stack/postgres.ts";
 import { removePostgresData } from "../stack/postgres-programs.ts";
-import { endAllNow } from "../stack/processes.ts";
+import { endAllNow, endStaleProcesses } from "../stack/processes.ts";
 import { findOrFetchPrometheus } from "../stack/prometheus.ts";
 import { findOrInstallRabbitmq, startRabbitmq } from "../stack/rabbitmq.ts";
+import { RABBITMQ_VERSIONS, type RabbitmqVersion } from "../stack/rabbitmq-versions.ts";
 import {
   findOrInstallChromium,
   findOrInstallGo,
@@ -55,15 +56,21 @@ export interface TestStack {
 export async function startTestStack(folder: string): Promise<TestStack> {
   mkdirSync(folder, { recursive: true });
   const postgres = once(() => launchPostgres(folder));
-  const rabbitmq = once(() =>
-    startRabbitmq({
-      folder: join(folder, "rabbitmq"),
-      pidFolder: join(folder, "pids"),
-      management: true,
-      disposable: true,
-    }),
-  );
-  const rabbitmqServer = once(findOrInstallRabbitmq);
+  const brokers = RABBITMQ_VERSIONS.map((version) => ({
+    version,
+    server: once(() => findOrInstallRabbitmq(version)),
+    rabbitmq: once(() =>
+      startRabbitmq(
+        {
+          folder: join(folder, `rabbitmq-${version}`),
+          pidFolder: rabbitmqPidFolder(folder, version),
+          management: true,
+          disposable: true,
+        },
+        version,
+      ),
+    ),
+  }));
   const chromium = once(findOrInstallChromium);
   const prometheus = once(() => findOrFetchPrometheus());
   const pgbouncer = once(findOrInstallPgbouncer);
@@ -76,11 +83,18 @@ export async function startTestStack(folder: string): Promise<TestStack> {
       const { url } = await postgres.get();
       return { serverUrl: url, template: await makeTemplateDatabase(url) };
     },
-    "/rabbitmq": async (): Promise<TestRabbitmq> => {
-      const { url, managementUrl } = await rabbitmq.get();
-      return { url, ...(managementUrl && { managementUrl }) };
-    },
-    "/rabbitmq-server": async (): Promise<TestProgram> => ({ executable: await rabbitmqServer.get() }),
+    ...Object.fromEntries(
+      brokers.flatMap(({ version, rabbitmq, server }) => [
+        [
+          `/rabbitmq/${version}`,
+          async (): Promise<TestRabbitmq> => {
+            const { url, managementUrl } = await rabbitmq.get();
+            return { url, ...(managementUrl && { managementUrl }) };
+          },
+        ],
+        [`/rabbitmq-server/${version}`, async (): Promise<TestProgram> => ({ executable: await server.get() })],
+      ]),
+    ),
     "/prometheus": () => prometheus.get(),
     "/pgbouncer": async (): Promise<TestProgram> => ({ executable: await pgbouncer.get() }),
     "/go": () => go.get(),
@@ -105,10 +119,24 @@ export async function startTestStack(folder: string): Promise<TestStack> {
     stop: async () => {
       server.close();
       server.closeAllConnections();
-      await Promise.all([(await postgres.started())?.remove(), (await rabbitmq.started())?.stop()]);
+      const started = await Promise.all(brokers.map(({ rabbitmq }) => rabbitmq.started()));
+      await Promise.all([(await postgres.started())?.remove(), ...started.map((broker) => broker?.stop())]);
       rmSync(folder, { recursive: true, force: true });
     },
   };
+}
+
+/** Ends what a killed run left running of its stack in this folder, and removes the folder. */
+export async function removeTestStack(folder: string): Promise<void> {
+  const pidFolders = RABBITMQ_VERSIONS.map((version) => rabbitmqPidFolder(folder, version));
+  for (const pidFolder of [join(folder, "pids"), ...pidFolders]) await endStaleProcesses(pidFolder);
+  removePostgresData(join(folder, "postgres"));
+  rmSync(folder, { recursive: true, force: true });
+}
+
+/** Pid files are named after what runs, and each version runs the same. */
+function rabbitmqPidFolder(folder: string, version: RabbitmqVersion): string {
+  return join(folder, `pids-rabbitmq-${version}`);
 }
 
 async function launchPostgres(folder: string): Promise<Pick<Postgres, "url" | "remove">> {

@@ -6,6 +6,8 @@ import { connect } from "amqplib";
 import { answers, freePort } from "./ports.ts";
 import { type RunningProcess, startProcess } from "./processes.ts";
 import { findProgram, isExecutable, runProgram } from "./programs.ts";
+import { findRabbitmq4 } from "./rabbitmq-4.ts";
+import { type RabbitmqVersion, rabbitmqVersion } from "./rabbitmq-versions.ts";
 
 export interface RabbitmqOptions {
   /** Where everything of this broker lives; made if it does not exist. Absolute. */
@@ -59,13 +61,30 @@ export interface RabbitmqNode extends Rabbitmq {
 }
 
 const START_TIMEOUT_MS = 90_000;
+/** RabbitMQ 4.0 still allows what 4.3 refuses. Nothing of Herald's may need it. */
+const WITHOUT_DEPRECATED = [
+  "deprecated_features.permit.transient_nonexcl_queues = false",
+  "deprecated_features.permit.global_qos = false",
+];
 const MAPPER_TIMEOUT_MS = 10_000;
 
 /**
- * The start script of an installed RabbitMQ, undefined where there is none. Debian's `/usr/sbin/rabbitmq-server` wraps
+ * The start script of RabbitMQ in this version, undefined where there is none. Debian's `/usr/sbin/rabbitmq-server` wraps
  * the script and insists on the system's own user and node, so the script itself is looked for first.
+ *
+ * @throws where the installed one is not the version that was asked for
  */
-export function findRabbitmqServer(): string | undefined {
+export function findRabbitmqServer(version: RabbitmqVersion = rabbitmqVersion()): string | undefined {
+  if (version === "4") return findRabbitmq4();
+  const installed = findInstalledServer();
+  // The script stands in a folder that has the version in its name.
+  if (installed !== undefined && version !== "installed" && !realpathSync(installed).includes(`${version}.`)) {
+    throw new Error(`RABBITMQ_VERSION is ${version}, and another version is installed: ${realpathSync(installed)}.`);
+  }
+  return installed;
+}
+
+function findInstalledServer(): string | undefined {
   const known = [
     "/usr/lib/rabbitmq/bin/rabbitmq-server",
     "/opt/homebrew/opt/rabbitmq/sbin/rabbitmq-server",
@@ -89,8 +108,8 @@ export async function startRabbitmqNode(server: string, options: RabbitmqOptions
     management: options.management ? await freePort() : undefined,
     tls: options.tls ? await freePort() : undefined,
   };
-  writeConfiguration(options, ports);
-  const mapper = options.cluster ? undefined : await startPortMapper(options.pidFolder, ports.mapper);
+  writeConfiguration(options, ports, server === findRabbitmq4() ? WITHOUT_DEPRECATED : []);
+  const mapper = options.cluster ? undefined : await startPortMapper(server, options.pidFolder, ports.mapper);
   const url = `amqp://guest:guest@127.0.0.1:${ports.amqp}`;
   let node: RunningProcess | undefined;
   try {
@@ -136,7 +155,11 @@ interface NodePorts {
   tls: number | undefined;
 }
 
-function writeConfiguration({ folder, cluster, tls, configuration = [] }: RabbitmqOptions, ports: NodePorts): void {
+function writeConfiguration(
+  { folder, cluster, tls, configuration = [] }: RabbitmqOptions,
+  ports: NodePorts,
+  ofVersion: readonly string[],
+): void {
   for (const name of ["data", "log"]) mkdirSync(join(folder, name), { recursive: true });
   const lines = [
     `listeners.tcp.local = 127.0.0.1:${ports.amqp}`,
@@ -174,7 +197,7 @@ function writeConfiguration({ folder, cluster, tls, configuration = [] }: Rabbit
       "ssl_options.verify = verify_none",
     );
   }
-  const named = new Map([...lines, ...configuration].map((line) => [line.split(" = ")[0], line]));
+  const named = new Map([...lines, ...ofVersion, ...configuration].map((line) => [line.split(" = ")[0], line]));
   writeFileSync(join(folder, "rabbitmq.conf"), `${[...named.values()].join("\n")}\n`);
   writeFileSync(join(folder, "rabbitmq-env.conf"), "");
   writeFileSync(join(folder, "enabled_plugins"), ports.management === undefined ? "[].\n" : "[rabbitmq_management].\n");
@@ -214,10 +237,16 @@ function nodeName(folder: string): string {
 /**
  * Starts what tells Erlang nodes each other's ports. Not left to the node, which would leave behind the one that it starts.
  *
+ * @param server RabbitMQ's start script, as `findRabbitmqServer` has it
  * @returns undefined where there is no program for it: then the first node starts its own
  */
-export async function startPortMapper(pidFolder: string, port: number): Promise<RunningProcess | undefined> {
+export async function startPortMapper(
+  server: string,
+  pidFolder: string,
+  port: number,
+): Promise<RunningProcess | undefined> {
   const program = findProgram("epmd", [
+    dirname(server),
     "/usr/lib/erlang/bin",
     "/usr/lib64/erlang/bin",
     "/opt/homebrew/opt/erlang/lib/erlang/bin",

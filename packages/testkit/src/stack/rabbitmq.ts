@@ -1,4 +1,5 @@
 import { findOrInstall, installPackage, waysToInstall } from "./install-package.ts";
+import { findOrUnpackRabbitmq4 } from "./rabbitmq-4.ts";
 import { dockerWorks, startRabbitmqContainer } from "./rabbitmq-container.ts";
 import {
   findRabbitmqServer,
@@ -7,6 +8,7 @@ import {
   startRabbitmqNode,
   untilBrokerAnswers,
 } from "./rabbitmq-node.ts";
+import { type RabbitmqVersion, rabbitmqVersion } from "./rabbitmq-versions.ts";
 
 export type { Rabbitmq, RabbitmqOptions } from "./rabbitmq-node.ts";
 
@@ -14,11 +16,15 @@ const RABBITMQ = { title: "RabbitMQ", apt: "rabbitmq-server", brew: ["rabbitmq"]
 
 /**
  * Brings up a RabbitMQ by the first way that works: AMQP_URL, a private node of an installed server, Docker, installing
- * the server.
+ * the server. A version that is asked for is a private node.
  *
  * @throws one message that says what was tried and what to do, where none works
  */
-export async function startRabbitmq(options: RabbitmqOptions): Promise<Rabbitmq> {
+export async function startRabbitmq(
+  options: RabbitmqOptions,
+  version: RabbitmqVersion = rabbitmqVersion(),
+): Promise<Rabbitmq> {
+  if (version !== "installed") return await startRabbitmqNode(await findOrInstallRabbitmq(version), options);
   if (process.env.AMQP_URL) return await joinBroker(process.env.AMQP_URL);
   const tried: string[] = [];
   for (const way of [startInstalled, startInDocker, installAndStart]) {
@@ -45,6 +51,8 @@ export async function startRabbitmq(options: RabbitmqOptions): Promise<Rabbitmq>
  * and not in the middle. A failure is not reported here: the start of RabbitMQ meets it again and says what was tried.
  */
 export async function prepareRabbitmq(onProgress: (text: string) => void): Promise<void> {
+  // This one asks nobody, and installs nothing.
+  if (rabbitmqVersion() === "4") return;
   if (process.env.AMQP_URL || findRabbitmqServer() !== undefined || (await dockerWorks())) return;
   const { usable } = await waysToInstall(RABBITMQ);
   if (usable !== undefined) await installPackage(RABBITMQ, usable, onProgress).catch(() => {});
@@ -54,8 +62,10 @@ export async function prepareRabbitmq(onProgress: (text: string) => void): Promi
  * The start script of RabbitMQ, which is installed where it is missing: for tests that stop and kill nodes, and so need
  * nodes of their own.
  */
-export function findOrInstallRabbitmq(): Promise<string> {
-  return findOrInstall(RABBITMQ, "Tests that run RabbitMQ nodes of their own", findRabbitmqServer);
+export async function findOrInstallRabbitmq(version: RabbitmqVersion = rabbitmqVersion()): Promise<string> {
+  if (version === "4") return await findOrUnpackRabbitmq4();
+  const what = "Tests that run RabbitMQ nodes of their own";
+  return await findOrInstall(RABBITMQ, what, () => findRabbitmqServer(version));
 }
 
 async function joinBroker(url: string): Promise<Rabbitmq> {
@@ -65,7 +75,7 @@ async function joinBroker(url: string): Promise<Rabbitmq> {
 }
 
 async function startInstalled(options: RabbitmqOptions, tried: string[]): Promise<Rabbitmq | undefined> {
-  const server = findRabbitmqServer();
+  const server = findRabbitmqServer("installed");
   if (server === undefined) {
     tried.push("rabbitmq-server is not installed.");
     return undefined;

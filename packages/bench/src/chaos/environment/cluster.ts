@@ -2,8 +2,9 @@ import { randomBytes } from "node:crypto";
 import { join } from "node:path";
 import { freePort } from "@herald/testkit/stack/ports";
 import { type Postgres, startPostgres } from "@herald/testkit/stack/postgres";
+import { findOrInstallRabbitmq } from "@herald/testkit/stack/rabbitmq";
 import { type RabbitmqNode, startPortMapper, startRabbitmqNode } from "@herald/testkit/stack/rabbitmq-node";
-import { installedRabbitmq, type Servers, type ServersOptions } from "./servers.ts";
+import type { Servers, ServersOptions } from "./servers.ts";
 
 /** A RabbitMQ cluster of three nodes on this machine, and a PostgreSQL. */
 export interface ClusterServers extends Servers {
@@ -18,7 +19,7 @@ export interface ClusterServers extends Servers {
 const SIZE = 3;
 
 export async function startClusterServers({ folder, pidFolder, disposable }: ServersOptions): Promise<ClusterServers> {
-  const program = installedRabbitmq();
+  const program = await findOrInstallRabbitmq();
   const mapperPort = await freePort();
   const cookie = randomBytes(12).toString("hex");
   const folders = new Map<string, string>();
@@ -46,7 +47,7 @@ export async function startClusterServers({ folder, pidFolder, disposable }: Ser
   try {
     const postgres: Postgres = await startPostgres({ folder: join(folder, "postgres"), pidFolder, disposable });
     closers.push(postgres.remove);
-    const mapper = await startPortMapper(pidFolder, mapperPort);
+    const mapper = await startPortMapper(program, pidFolder, mapperPort);
     if (mapper) closers.push(() => mapper.stop());
     // One after the other: each new one joins those that are there.
     for (let number = 1; number <= SIZE; number++) await start(join(folder, `rabbitmq-${number}`));

@@ -1,8 +1,9 @@
 import { join } from "node:path";
 import type { Postgres } from "@herald/testkit/stack/postgres";
 import { isInSync, type PostgresPair, promoteStandby, startPostgresPair } from "@herald/testkit/stack/postgres-pair";
+import { findOrInstallRabbitmq } from "@herald/testkit/stack/rabbitmq";
 import { type RabbitmqNode, startRabbitmqNode } from "@herald/testkit/stack/rabbitmq-node";
-import { installedRabbitmq, type Servers, type ServersOptions } from "./servers.ts";
+import type { Servers, ServersOptions } from "./servers.ts";
 
 /** A PostgreSQL with a synchronous standby, and a RabbitMQ. */
 export interface ReplicatedServers extends Servers {
@@ -14,7 +15,7 @@ export interface ReplicatedServers extends Servers {
 
 export async function startReplicatedServers(options: ServersOptions): Promise<ReplicatedServers> {
   const { folder, pidFolder, disposable } = options;
-  const program = installedRabbitmq();
+  const program = await findOrInstallRabbitmq();
   let pair: PostgresPair | undefined;
   let rabbitmq: RabbitmqNode | undefined;
 

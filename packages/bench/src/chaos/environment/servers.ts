@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { type Postgres, startPostgres } from "@herald/testkit/stack/postgres";
-import { findRabbitmqServer, type RabbitmqNode, startRabbitmqNode } from "@herald/testkit/stack/rabbitmq-node";
+import { findOrInstallRabbitmq } from "@herald/testkit/stack/rabbitmq";
+import { type RabbitmqNode, startRabbitmqNode } from "@herald/testkit/stack/rabbitmq-node";
 import pg from "pg";
 
 export interface ServersOptions {
@@ -35,9 +36,9 @@ export interface FragileServers extends Servers {
 
 const COPY = "herald_copy";
 
-/** @throws where no RabbitMQ is installed: only a node of one's own can be killed */
+/** @throws where no RabbitMQ is installed or can be: only a node of one's own can be killed */
 export async function startServers({ folder, pidFolder, disposable, pause }: ServersOptions): Promise<FragileServers> {
-  const program = installedRabbitmq();
+  const program = await findOrInstallRabbitmq();
   const postgresOptions = { folder: join(folder, "postgres"), pidFolder, disposable };
   // Not told to write everything down at its end: an end is to be a hard one.
   const rabbitmqOptions = { folder: join(folder, "rabbitmq"), pidFolder, disposable: true };
@@ -110,13 +111,4 @@ export async function startServers({ folder, pidFolder, disposable, pause }: Ser
       await client.end();
     }
   }
-}
-
-/** @throws where there is none */
-export function installedRabbitmq(): string {
-  const program = findRabbitmqServer();
-  if (program !== undefined) return program;
-  throw new Error(
-    "A chaos run kills RabbitMQ, so it needs an installed one to run a node of its own: install rabbitmq-server.",
-  );
 }

@@ -87,8 +87,12 @@ test("the values on the page of managed servers render, and each object is as Ku
   }
 });
 
-test.each(["postgres.yaml", "rabbitmq.yaml"])("the chart's example %s is as its operator's schema says", (name) => {
-  const objects = parsed(readFileSync(join(HELM_FOLDER, "examples", name), "utf8"));
+test.each([
+  "deploy/helm/examples/postgres.yaml",
+  "deploy/helm/examples/rabbitmq.yaml",
+  "deploy/rabbitmq/topology-operator.yaml",
+])("%s is as its operator's schema says", (file) => {
+  const objects = parsed(readFileSync(join(projectFolder(), file), "utf8"));
   expect(objects.flatMap((object) => schemas.problemsOf(object))).toEqual([]);
 });
 

@@ -1,7 +1,8 @@
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { names } from "@herald/common/broker/topology";
+import { projectFolder } from "@herald/testkit/stack/folders";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { type Permission, readPermissions } from "./permissions.ts";
 
@@ -17,6 +18,14 @@ const may = (user: string, what: "configure" | "write" | "read", name: string) =
   const permission = permissions.find((each) => each.user === user);
   return permission !== undefined && new RegExp(permission[what]).test(name);
 };
+test("the page about one machine gives the same rights", async () => {
+  const page = await readFile(join(projectFolder(), "docs", "operating", "one-vm.md"), "utf8");
+  for (const user of ["herald", "emitter"]) {
+    const { configure, write, read } = permissions.find((each) => each.user === user) as Permission;
+    expect(page).toContain(`set_permissions --vhost herald ${user} '${configure}' '${write}' '${read}'`);
+  }
+});
+
 const all = Object.values(names("herald")).flat();
 
 test("the broker user of Herald may use what it declares, and nothing beside it", () => {

@@ -1,0 +1,134 @@
+import { randomBytes } from "node:crypto";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { names } from "@herald/common/broker/topology";
+import { createEmitter, newEvent } from "@herald/emitter";
+import { makeAuthority } from "@herald/testkit/certificates/authority";
+import { certificates } from "@herald/testkit/harness/certificates";
+import { eventually } from "@herald/testkit/harness/eventually";
+import { httpsReceiver } from "@herald/testkit/harness/https-receiver";
+import { askForRabbitmqServer, STACK_TIMEOUT_MS } from "@herald/testkit/harness/stack-client";
+import { useDatabase } from "@herald/testkit/harness/use-database";
+import { type RabbitmqNode, startRabbitmqNode } from "@herald/testkit/stack/rabbitmq-node";
+import { afterAll, afterEach, beforeAll, expect, test } from "@jest/globals";
+import { type Channel, type ChannelModel, connect } from "amqplib";
+import { apiClient } from "../../../src/herald/api-client.ts";
+import { startHerald } from "../../../src/herald/in-process.ts";
+import { type BrokerUser, type Passwords, USERS, WAYS } from "./make-broker-users.ts";
+
+const db = useDatabase();
+const folder = mkdtempSync(join(tmpdir(), "herald-broker-files-"));
+const receiversCa = join(folder, "receivers.pem");
+const brokersCa = join(folder, "broker.pem");
+const own = names("herald");
+let ca: string;
+let node: RabbitmqNode;
+let passwords: Passwords;
+
+beforeAll(async () => {
+  const authority = await makeAuthority("The company's own");
+  ca = authority.cert;
+  writeFileSync(brokersCa, ca);
+  writeFileSync(receiversCa, (await certificates()).caPem);
+  const { executable } = await askForRabbitmqServer();
+  const pidFolder = join(folder, "pids");
+  const tls = await authority.issue({ names: ["localhost"] });
+  node = await startRabbitmqNode(executable, {
+    ...{ folder: join(folder, "rabbitmq"), pidFolder, management: true, disposable: true, tls },
+  });
+}, STACK_TIMEOUT_MS);
+
+const closing: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  for (const close of closing.splice(0).reverse()) await close();
+  await node.control(["delete_vhost", "herald"]);
+  for (const user of USERS) await node.control(["delete_user", user]);
+}, STACK_TIMEOUT_MS);
+afterAll(async () => {
+  await node?.stop();
+  rmSync(folder, { recursive: true, force: true });
+}, STACK_TIMEOUT_MS);
+
+const urlOf = (user: BrokerUser) => `amqps://${user}:${passwords[user]}@localhost:${node.tlsPort}/herald`;
+
+async function connectAs(user: BrokerUser): Promise<ChannelModel> {
+  const connection = await connect(urlOf(user), { ca });
+  closing.push(() => connection.close());
+  return connection;
+}
+
+/** What the broker refuses ends its channel. */
+async function refusal(connection: ChannelModel, attempt: (channel: Channel) => Promise<unknown>): Promise<string> {
+  const channel = await connection.createConfirmChannel();
+  return await new Promise((resolve, reject) => {
+    channel.on("error", (error: Error) => resolve(error.message));
+    attempt(channel).then(
+      () =>
+        channel.waitForConfirms().then(
+          () => reject(new Error("Nothing was refused.")),
+          () => undefined,
+        ),
+      () => undefined,
+    );
+  });
+}
+
+test.each(Object.entries(WAYS))(
+  "with the users of deploy/rabbitmq/%s all of Herald works over TLS with an authority of one's own, and nobody may do more",
+  async (_, makeUsers) => {
+    passwords = Object.fromEntries(USERS.map((user) => [user, randomBytes(12).toString("hex")])) as Passwords;
+    await makeUsers(node, passwords);
+    const herald = await startHerald(
+      { databaseUrl: db.url, amqpUrl: urlOf("herald"), namespace: "herald", caFile: receiversCa },
+      { settings: { AMQP_CA_FILE: brokersCa } },
+    );
+    closing.push(() => herald.stop());
+    const receiver = await httpsReceiver();
+    closing.push(() => receiver.close());
+    const emitter = createEmitter({ url: urlOf("emitter"), ca, timeoutMs: 60_000 });
+    closing.push(() => emitter.close());
+    const [heraldUser, emitterUser, productUser] = await Promise.all(USERS.map(connectAs));
+    if (!heraldUser || !emitterUser || !productUser) throw new Error("Nobody connected.");
+
+    // The product hears of an event that was rejected, which its emitter sent past the kit.
+    const notices: string[] = [];
+    const product = await productUser.createChannel();
+    await product.assertQueue("product.notices", { durable: true });
+    await product.bindQueue("product.notices", own.noticesExchange, "#");
+    await product.consume("product.notices", (message) => message && notices.push(message.content.toString()), {
+      noAck: true,
+    });
+    const raw = await emitterUser.createConfirmChannel();
+    const api = await apiClient(herald.apiUrl, undefined, { untilAvailable: true });
+    const half = { organizationId: api.organizationId, id: "not an id" };
+    raw.publish(own.eventsExchange, "WorkItemCompleted", Buffer.from(JSON.stringify(half)));
+    await raw.waitForConfirms();
+    await eventually(() => expect(notices).toEqual([expect.stringContaining(api.organizationId)]));
+
+    // Hints, and the replies to manual deliveries.
+    const { endpoint } = await api.create({ url: receiver.url });
+    await emitter.emit(
+      newEvent({
+        ...{ organizationId: api.organizationId, type: "WorkItemCompleted", entityType: "WorkItem" },
+        ...{ entityId: "0190a1b2-0000-7000-8000-0000000000aa", data: {} },
+      }),
+    );
+    await receiver.received(1);
+    expect(await api.deliver(endpoint.id, "WorkItemCompleted", "{}")).toMatchObject({ succeeded: true });
+
+    const listed = await node.control(["list_connections", "--no-table-headers", "ssl"]);
+    expect(new Set(listed.trim().split("\n"))).toEqual(new Set(["true"]));
+
+    const refused = /ACCESS_REFUSED/;
+    const text = Buffer.from("x");
+    const send = (exchange: string, key: string) => async (channel: Channel) => channel.publish(exchange, key, text);
+    expect(await refusal(emitterUser, (channel) => channel.get(own.rejectedQueue))).toMatch(refused);
+    expect(await refusal(emitterUser, (channel) => channel.assertQueue("mine"))).toMatch(refused);
+    expect(await refusal(emitterUser, send("", own.manualQueue))).toMatch(refused);
+    expect(await refusal(productUser, send(own.eventsExchange, "WorkItemCompleted"))).toMatch(refused);
+    expect(await refusal(productUser, (channel) => channel.get(own.inboxQueues[0] as string))).toMatch(refused);
+    expect(await refusal(heraldUser, (channel) => channel.assertQueue("product.other"))).toMatch(refused);
+  },
+  STACK_TIMEOUT_MS,
+);
