@@ -1,5 +1,5 @@
 import { parseArgs } from "node:util";
-import { buildBaseline } from "../bench/baseline.ts";
+import { buildBaseline, NoSuchCommitError } from "../bench/baseline.ts";
 import { openBenchEnvironment } from "../bench/environment.ts";
 import { machine } from "../bench/machine.ts";
 import { type BenchReport, currentCommit, mergeResults, readResults, writeResults } from "../bench/results.ts";
@@ -47,7 +47,13 @@ if (unknown.length > 0 || !(seconds > 0) || !(rounds >= 1) || !sizes.every((size
 }
 
 const progress = (text: string) => console.error(`${text} ...`);
-const baselineFolder = values.baseline && (await buildBaseline(values.baseline, progress));
+const baselineFolder =
+  values.baseline &&
+  (await buildBaseline(values.baseline, progress).catch((error: unknown) => {
+    if (!(error instanceof NoSuchCommitError)) throw error;
+    console.error(error.message);
+    process.exit(2);
+  }));
 const commit = await currentCommit();
 const measuredOn = machine();
 const environment = await openBenchEnvironment({ progress, profileFolder: values.profile });
