@@ -4,6 +4,7 @@
 set -eu
 target=${1:?usage: assemble.sh <empty folder>}
 cd "$(dirname "$0")/../.."
+root=$PWD
 mkdir -p "$target"
 
 for manifest in package.json pnpm-lock.yaml pnpm-workspace.yaml packages/*/package.json services/*/package.json; do
@@ -19,7 +20,7 @@ mkdir -p "$target/prisma"
 cp -R prisma/migrations "$target/prisma/migrations"
 
 cd "$target"
-npx -y pnpm@12 install --prod --frozen-lockfile --ignore-scripts --package-import-method=copy \
+node "$root/.ci/pnpm.mjs" install --prod --frozen-lockfile --ignore-scripts --package-import-method=copy \
   --filter @herald/management-api --filter @herald/publisher --filter @herald/dispatcher \
   --filter @herald/cli --filter @herald/emitter --filter @herald/amqp --filter @herald/common --filter @herald/contracts
 

@@ -4,7 +4,6 @@ import { dirname, join } from "node:path";
 import { parseArgs } from "node:util";
 import { runCommand, UsageError } from "@herald/testkit/commands/run-command";
 import { localFolder, projectFolder } from "@herald/testkit/stack/folders";
-import { findProgram } from "@herald/testkit/stack/programs";
 import { mayFollow, withRelease, withVersion } from "../release/versions.ts";
 
 const HELP = `Prepares a release: sets the version everywhere, closes the changelog, packs what others install.
@@ -95,8 +94,7 @@ function write(file: string, text: string): void {
 }
 
 function pnpm(args: string[]): void {
-  if (findProgram("pnpm") !== undefined) run("pnpm", args);
-  else run("npx", ["-y", "pnpm@12", ...args]);
+  run(process.execPath, [".ci/pnpm.mjs", ...args]);
 }
 
 function run(command: string, args: string[]): string {
