@@ -63,7 +63,9 @@ Made in ${out}: packages and chart. Image: ${image}.
 Left to do:
   pnpm run docs && pnpm check && pnpm test && pnpm test:system
   git commit --all --message "release: ${version}" && git tag v${version} && git push --follow-tags
-  publish the packages (pnpm publish FILE.tgz), push the image and the chart`);
+  publish the packages (pnpm publish FILE.tgz), push the image and the chart;
+  name the image by the digest that the registry gives it: image.digest of the chart's values.
+  Base images are pinned by digest, and pnpm by its hash: newer ones are changes of their own, before a release`);
 });
 
 /** With Docker the image itself, else the files that it would hold. */
