@@ -29,7 +29,11 @@ find node_modules/.pnpm -path '*/@prisma/client/runtime/*' \
   \( -name '*.mysql.*' -o -name '*.sqlite.*' -o -name '*.sqlserver.*' -o -name '*.cockroachdb.*' \) -delete
 find node_modules/.pnpm \( -name '*.d.ts' -o -name '*.d.mts' -o -name '*.d.cts' -o -name '*.map' \) -type f -delete
 find packages services -path '*/dist/*' \( -name '*.d.ts' -o -name '.tsbuildinfo' \) -type f -delete
+# What pnpm notes for its next run holds times and folders; without it, two builds of a commit are the same files.
+rm -f node_modules/.modules.yaml node_modules/.pnpm-workspace-state*.json
 # Manifests of parts that are not here.
 for manifest in packages/*/package.json; do
   [ -d "$(dirname "$manifest")/dist" ] || rm -r "$(dirname "$manifest")"
 done
+# Links to them.
+find node_modules -type l ! -exec test -e {} \; -delete
