@@ -1,8 +1,9 @@
 import { parseArgs } from "node:util";
+import { currentCommit } from "@herald/testkit/stack/current-commit";
 import { buildBaseline, NoSuchCommitError } from "../bench/baseline.ts";
 import { openBenchEnvironment } from "../bench/environment.ts";
 import { machine } from "../bench/machine.ts";
-import { type BenchReport, currentCommit, mergeResults, readResults, writeResults } from "../bench/results.ts";
+import { type BenchReport, mergeResults, readResults, writeResults } from "../bench/results.ts";
 import { ROWS } from "../bench/rows/index.ts";
 import { type RowResult, runRow } from "../bench/run-row.ts";
 import { table } from "../bench/table.ts";

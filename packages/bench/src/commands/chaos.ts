@@ -1,8 +1,8 @@
 import { setMaxListeners } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
+import { currentCommit } from "@herald/testkit/stack/current-commit";
 import { NoSuchCommitError } from "../bench/baseline.ts";
-import { currentCommit } from "../bench/results.ts";
 import { hasPassed, reportOf, tableOf } from "../chaos/report.ts";
 import { saveRun } from "../chaos/results.ts";
 import { clusterScenario } from "../chaos/scenarios/cluster.ts";
