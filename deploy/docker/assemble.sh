@@ -4,6 +4,7 @@
 set -eu
 target=${1:?usage: assemble.sh <empty folder>}
 cd "$(dirname "$0")/../.."
+root=$PWD
 mkdir -p "$target"
 
 for manifest in package.json pnpm-lock.yaml pnpm-workspace.yaml packages/*/package.json services/*/package.json; do
@@ -19,7 +20,7 @@ mkdir -p "$target/prisma"
 cp -R prisma/migrations "$target/prisma/migrations"
 
 cd "$target"
-npx -y pnpm@12 install --prod --frozen-lockfile --ignore-scripts --package-import-method=copy \
+node "$root/.ci/pnpm.mjs" install --prod --frozen-lockfile --ignore-scripts --package-import-method=copy \
   --filter @herald/management-api --filter @herald/publisher --filter @herald/dispatcher \
   --filter @herald/cli --filter @herald/emitter --filter @herald/amqp --filter @herald/common --filter @herald/contracts
 
@@ -28,7 +29,11 @@ find node_modules/.pnpm -path '*/@prisma/client/runtime/*' \
   \( -name '*.mysql.*' -o -name '*.sqlite.*' -o -name '*.sqlserver.*' -o -name '*.cockroachdb.*' \) -delete
 find node_modules/.pnpm \( -name '*.d.ts' -o -name '*.d.mts' -o -name '*.d.cts' -o -name '*.map' \) -type f -delete
 find packages services -path '*/dist/*' \( -name '*.d.ts' -o -name '.tsbuildinfo' \) -type f -delete
+# What pnpm notes for its next run holds times and folders; without it, two builds of a commit are the same files.
+rm -f node_modules/.modules.yaml node_modules/.pnpm-workspace-state*.json
 # Manifests of parts that are not here.
 for manifest in packages/*/package.json; do
   [ -d "$(dirname "$manifest")/dist" ] || rm -r "$(dirname "$manifest")"
 done
+# Links to them.
+find node_modules -type l ! -exec test -e {} \; -delete

@@ -5,6 +5,7 @@ import { readRuns } from "@herald/bench/chaos/results";
 import { relaySettings } from "@herald/cli/relay/relay-settings";
 import { DEFAULT_API_LIMITS, type EventPayload, NO_DELIVERY_REASONS } from "@herald/contracts";
 import { dispatcherSettings } from "@herald/dispatcher";
+import { COMPATIBILITY, readCellRuns } from "@herald/e2e/compatibility/results";
 import { outboxTable } from "@herald/emitter/outbox";
 import { errorsPage, eventTypes, managementApiSettings, openApiDocument } from "@herald/management-api";
 import { publisherSettings } from "@herald/publisher";
@@ -13,6 +14,7 @@ import { stringify } from "yaml";
 import { asyncApiDocument } from "./asyncapi.ts";
 import { brokerRightsFiles } from "./broker-rights.ts";
 import { CHAOS_RUNS, chaosBlocks } from "./chaos-runs.ts";
+import { compatibilityBlocks } from "./compatibility.ts";
 import { configurationDocument, envExample, knownSettings } from "./configuration.ts";
 import { emitterBlocks } from "./emitters.ts";
 import { layersTable } from "./layers.ts";
@@ -61,6 +63,10 @@ export function documents(): Record<string, string> {
     "packages/emitter/sql/outbox.postgresql.sql": outboxTable(),
     "docs/scaling.md": withBlocks(read("docs/scaling.md"), scalingBlocks(measured)),
     ...scalingPlots(measured),
+    "docs/operating/compatibility.md": withBlocks(
+      read("docs/operating/compatibility.md"),
+      compatibilityBlocks(readCellRuns(join(projectFolder(), COMPATIBILITY))),
+    ),
     "docs/operating/sizing.md": withBlock(read("docs/operating/sizing.md"), "sizing", sizingTable(measured)),
     "docs/reliability.md": withBlocks(
       read("docs/reliability.md"),

@@ -67,6 +67,9 @@ nodeSelector: {{- toYaml . | nindent 2 }}
 {{- with .Values.tolerations }}
 tolerations: {{- toYaml . | nindent 2 }}
 {{- end }}
+{{- with .Values.affinity }}
+affinity: {{- toYaml . | nindent 2 }}
+{{- end }}
 {{- with .Values.priorityClassName }}
 priorityClassName: {{ . }}
 {{- end }}
@@ -126,6 +129,12 @@ priorityClassName: {{ . }}
 {{- $problems = append $problems (printf "networkPolicy.%s.peers: say where it is (a podSelector, or an ipBlock outside of the cluster), or set networkPolicy.enabled to false" $name) }}
 {{- end }}
 {{- end }}
+{{- end }}
+{{- if and .Values.networkPolicy.enabled (not .Values.networkPolicy.apiClients) }}
+{{- $problems = append $problems "networkPolicy.apiClients: say who may call the management API, such as the namespace of your ingress controller; { namespaceSelector: {} } is anybody in the cluster" }}
+{{- end }}
+{{- if and .Values.managementApi.ingress.enabled (not .Values.managementApi.ingress.host) }}
+{{- $problems = append $problems "managementApi.ingress.host: say the name by which clients call the API" }}
 {{- end }}
 {{- if and .Values.networkPolicy.enabled .Values.monitoring.podMonitor.enabled (not .Values.networkPolicy.scrapers) }}
 {{- $problems = append $problems "networkPolicy.scrapers: say where Prometheus is, which monitoring.podMonitor has scrape the pods" }}

@@ -6,12 +6,16 @@ import { runProgram } from "@herald/testkit/stack/programs";
 
 const BUILD_TIMEOUT_MS = 30 * 60_000;
 
+/** `--baseline` names nothing that this clone has. */
+export class NoSuchCommitError extends Error {}
+
 /**
  * Builds an earlier commit beside this one, in the local folder, once: what rows are compared with.
  *
  * @param commit of this repository, whose processes take the same settings and speak to the same servers
  * @param check is given the folder of its code before that is built, and throws where it would be of no use
  * @returns the folder of its code
+ * @throws NoSuchCommitError where this clone has no such commit
  */
 export async function buildBaseline(
   commit: string,
@@ -19,7 +23,7 @@ export async function buildBaseline(
   check: (folder: string) => void = () => {},
 ): Promise<string> {
   const git = (args: string[], what: string) => runProgram("git", args, { what, cwd: projectFolder() });
-  const hash = (await git(["rev-parse", "--verify", `${commit}^{commit}`], `Looking for the commit ${commit}`)).trim();
+  const hash = await hashOf(commit);
   const folder = join(localFolder(), "baseline", hash.slice(0, 12));
   const built = join(folder, ".built");
   if (existsSync(built)) {
@@ -46,6 +50,21 @@ export async function buildBaseline(
   rmSync(archive);
   writeFileSync(built, "");
   return folder;
+}
+
+async function hashOf(commit: string): Promise<string> {
+  const args = ["rev-parse", "--verify", "--end-of-options", `${commit}^{commit}`];
+  const options = { what: `Looking for the commit ${commit}`, cwd: projectFolder() };
+  return await runProgram("git", args, options).then(
+    (hash) => hash.trim(),
+    (error: Error) => {
+      throw new NoSuchCommitError(
+        `This clone has no commit "${commit}": --baseline takes what git takes, such as HEAD~1, a hash or a tag. ` +
+          "Where it is a release, its tag may be missing here: git fetch --tags.",
+        { cause: error },
+      );
+    },
+  );
 }
 
 /** Seals and opens alike, as a key of SECRET_KEYS once did. */

@@ -1,6 +1,4 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
-import { projectFolder } from "@herald/testkit/stack/folders";
-import { runProgram } from "@herald/testkit/stack/programs";
 import type { Machine } from "./machine.ts";
 import type { RowResult } from "./run-row.ts";
 
@@ -40,14 +38,4 @@ export function mergeResults({ runs }: StoredResults, run: BenchReport): StoredR
 
 function keyOf({ name, growth }: RowResult): string {
   return `${name}/${growth ?? ""}`;
-}
-
-/** What is checked out, as git names it. What a run before this one has saved below `docs` is no change of the code. */
-export async function currentCommit(): Promise<string> {
-  const git = async (...args: string[]) =>
-    (await runProgram("git", args, { what: "Reading which commit is checked out", cwd: projectFolder() })).trim();
-  const commit = await git("rev-parse", "--short=12", "HEAD");
-  return (await git("status", "--porcelain", "--untracked-files=no", "--", ".", ":(exclude)docs")) === ""
-    ? commit
-    : `${commit}-dirty`;
 }

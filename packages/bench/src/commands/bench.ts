@@ -1,8 +1,9 @@
 import { parseArgs } from "node:util";
-import { buildBaseline } from "../bench/baseline.ts";
+import { currentCommit } from "@herald/testkit/stack/current-commit";
+import { buildBaseline, NoSuchCommitError } from "../bench/baseline.ts";
 import { openBenchEnvironment } from "../bench/environment.ts";
 import { machine } from "../bench/machine.ts";
-import { type BenchReport, currentCommit, mergeResults, readResults, writeResults } from "../bench/results.ts";
+import { type BenchReport, mergeResults, readResults, writeResults } from "../bench/results.ts";
 import { ROWS } from "../bench/rows/index.ts";
 import { type RowResult, runRow } from "../bench/run-row.ts";
 import { table } from "../bench/table.ts";
@@ -47,7 +48,13 @@ if (unknown.length > 0 || !(seconds > 0) || !(rounds >= 1) || !sizes.every((size
 }
 
 const progress = (text: string) => console.error(`${text} ...`);
-const baselineFolder = values.baseline && (await buildBaseline(values.baseline, progress));
+const baselineFolder =
+  values.baseline &&
+  (await buildBaseline(values.baseline, progress).catch((error: unknown) => {
+    if (!(error instanceof NoSuchCommitError)) throw error;
+    console.error(error.message);
+    process.exit(2);
+  }));
 const commit = await currentCommit();
 const measuredOn = machine();
 const environment = await openBenchEnvironment({ progress, profileFolder: values.profile });

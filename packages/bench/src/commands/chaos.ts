@@ -1,7 +1,8 @@
 import { setMaxListeners } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
-import { currentCommit } from "../bench/results.ts";
+import { currentCommit } from "@herald/testkit/stack/current-commit";
+import { NoSuchCommitError } from "../bench/baseline.ts";
 import { hasPassed, reportOf, tableOf } from "../chaos/report.ts";
 import { saveRun } from "../chaos/results.ts";
 import { clusterScenario } from "../chaos/scenarios/cluster.ts";
@@ -59,6 +60,11 @@ if (!scenario || !Number.isInteger(seed) || !(seconds > 0) || !(rate > 0)) {
   process.exit(2);
 }
 
+if (values.baseline !== undefined && scenario !== upgradeScenario) {
+  console.error(`Only --scenario upgrade begins with another version; ${values.scenario} has no use for --baseline.`);
+  process.exit(2);
+}
+
 const interrupted = new AbortController();
 // One for each pause under way.
 setMaxListeners(0, interrupted.signal);
@@ -86,7 +92,7 @@ const result = await scenario({
     close = closeWorld;
   },
 }).catch((error: unknown) => {
-  if (!(error instanceof NoUpgradeError)) throw error;
+  if (!(error instanceof NoUpgradeError || error instanceof NoSuchCommitError)) throw error;
   console.error(error.message);
   process.exit(2);
 });

@@ -19,3 +19,16 @@ test.each(COMMANDS)("%s says how it is used, and starts nothing, where it is ask
   expect(options.filter((line) => line.startsWith("  --"))).toHaveLength(options.length - 1);
   expect(stderr).toBe("");
 });
+
+test.each([
+  ["bench.js", []],
+  ["chaos.js", ["--scenario", "upgrade"]],
+])("%s says in a sentence, and no stack trace, that a baseline is no commit", async (command, args) => {
+  const run = promisify(execFile)(process.execPath, [join(FOLDER, command), ...args, "--baseline", "nosuch"]);
+  const { code, stderr } = await run.then(
+    () => ({ code: 0, stderr: "" }),
+    (error: { code: number; stderr: string }) => error,
+  );
+  expect(code).toBe(2);
+  expect(stderr.trimEnd().split("\n")).toEqual([expect.stringContaining('no commit "nosuch"')]);
+});

@@ -4,7 +4,6 @@ import { dirname, join } from "node:path";
 import { parseArgs } from "node:util";
 import { runCommand, UsageError } from "@herald/testkit/commands/run-command";
 import { localFolder, projectFolder } from "@herald/testkit/stack/folders";
-import { findProgram } from "@herald/testkit/stack/programs";
 import { mayFollow, withRelease, withVersion } from "../release/versions.ts";
 
 const HELP = `Prepares a release: sets the version everywhere, closes the changelog, packs what others install.
@@ -64,7 +63,9 @@ Made in ${out}: packages and chart. Image: ${image}.
 Left to do:
   pnpm run docs && pnpm check && pnpm test && pnpm test:system
   git commit --all --message "release: ${version}" && git tag v${version} && git push --follow-tags
-  publish the packages (pnpm publish FILE.tgz), push the image and the chart`);
+  publish the packages (pnpm publish FILE.tgz), push the image and the chart;
+  name the image by the digest that the registry gives it: image.digest of the chart's values.
+  Base images are pinned by digest, and pnpm by its hash: newer ones are changes of their own, before a release`);
 });
 
 /** With Docker the image itself, else the files that it would hold. */
@@ -95,8 +96,7 @@ function write(file: string, text: string): void {
 }
 
 function pnpm(args: string[]): void {
-  if (findProgram("pnpm") !== undefined) run("pnpm", args);
-  else run("npx", ["-y", "pnpm@12", ...args]);
+  run(process.execPath, [".ci/pnpm.mjs", ...args]);
 }
 
 function run(command: string, args: string[]): string {

@@ -228,6 +228,49 @@ describe("what is rendered", () => {
     }
   });
 
+  test("the chart's pods go where the values say, and are spread by the labels of their own service", () => {
+    for (const [values, spread] of [
+      ["minimal.yaml", ["topology.kubernetes.io/zone ScheduleAnyway", "kubernetes.io/hostname ScheduleAnyway"]],
+      ["everything.yaml", ["topology.kubernetes.io/zone DoNotSchedule"]],
+    ] as const) {
+      const objects = render(values);
+      for (const name of COMPONENTS) {
+        const pod = podOf(objects, "Deployment", name);
+        // biome-ignore lint/suspicious/noExplicitAny: of a rendered object.
+        const found = pod.topologySpreadConstraints.map(({ topologyKey, whenUnsatisfiable, labelSelector }: any) => {
+          expect(labelSelector.matchLabels).toMatchObject({ "app.kubernetes.io/component": name });
+          return `${topologyKey} ${whenUnsatisfiable}`;
+        });
+        expect(found).toEqual(spread);
+      }
+    }
+    const everything = render("everything.yaml");
+    for (const pod of [podOf(everything, "Deployment", "dispatcher"), podOf(everything, "Job", "migrate")]) {
+      expect(pod.affinity.podAntiAffinity).toBeDefined();
+      expect(pod.tolerations).toHaveLength(1);
+    }
+  });
+
+  test("the chart's ingress leads to the service of the API, with the host's certificate, and is there only where the values say so", () => {
+    expect(render("minimal.yaml").filter(({ kind }) => kind === "Ingress")).toEqual([]);
+    const objects = render("everything.yaml");
+    const { metadata, spec } = of(objects, "Ingress", "management-api");
+    expect(metadata.annotations).toEqual({ "example.com/waf": "on" });
+    expect(spec).toMatchObject({
+      ingressClassName: "nginx",
+      tls: [{ hosts: ["herald.example.com"], secretName: "herald-tls" }],
+    });
+    const [{ host, http }] = spec.rules;
+    const [{ path, backend }] = http.paths;
+    expect([host, path]).toEqual(["herald.example.com", "/herald"]);
+    const service = of(objects, "Service", "management-api");
+    expect(backend.service).toEqual({ name: service.metadata.name, port: { name: service.spec.ports[0].name } });
+    // The API answers below the path that the ingress hands on.
+    expect(envOf(podOf(objects, "Deployment", "management-api").containers[0]).get("BASE_PATH")).toEqual({
+      value: path,
+    });
+  });
+
   test("the collector's headers come from a Secret, for those services that trace", () => {
     const objects = render("everything.yaml");
     const headersOf = (name: string) =>
@@ -237,14 +280,15 @@ describe("what is rendered", () => {
     expect(headersOf("management-api")).toBeUndefined();
   });
 
-  test("nobody reads the metrics by the chart's network policies unless the values name them", () => {
+  test("nobody reads the metrics or calls the API by the chart's network policies unless the values name them", () => {
     const ports = (objects: KubernetesObject[], component: string) =>
       of(objects, "NetworkPolicy", component).spec.ingress.map(
         ({ ports: [{ port }], from }: { ports: [{ port: unknown }]; from: unknown }) => [port, from],
       );
     const minimal = render("minimal.yaml");
     expect(ports(minimal, "dispatcher")).toEqual([]);
-    expect(ports(minimal, "management-api")).toEqual([["http", [{ namespaceSelector: {} }]]]);
+    const inFront = { namespaceSelector: { matchLabels: { "kubernetes.io/metadata.name": "ingress-nginx" } } };
+    expect(ports(minimal, "management-api")).toEqual([["http", [inFront]]]);
     const everything = render("everything.yaml");
     const scrapers = [{ namespaceSelector: { matchLabels: { name: "monitoring" } } }];
     expect(ports(everything, "publisher")).toEqual([["metrics", scrapers]]);
@@ -340,6 +384,7 @@ describe("values that are refused", () => {
     expect(stderr).toContain("managementApi.settings: set AUTH_JWKS_URL");
     expect(stderr).toContain("managementApi.settings.SECRET_SEALING_KEY: say the public key");
     expect(stderr).toContain("networkPolicy.database.peers: say where it is");
+    expect(stderr).toContain("networkPolicy.apiClients: say who may call the management API");
   });
 
   test("the chart refuses the parts of a DATABASE_URL that do not make a whole", () => {
@@ -366,6 +411,7 @@ describe("values that are refused", () => {
     ["image.digest=latest", "image.digest|image/digest"],
     ["settings.logLevel=debug", "logLevel"],
     ["secrets.database.host=", "secrets.database.host: say where PostgreSQL is"],
+    ["managementApi.ingress.enabled=true", "managementApi.ingress.host: say the name"],
     ["monitoring.podMonitor.enabled=true", "networkPolicy.scrapers: say where Prometheus is"],
     [
       "caFiles.broker.secret=a,caFiles.broker.configMap=b",

@@ -19,7 +19,11 @@ export async function packPackages(folder: string): Promise<string[]> {
   await eventually(() => lockOnce(lock), { timeoutMs: BUILD_TIMEOUT_MS, intervalMs: 500 });
   try {
     const packages = PACKAGES.flatMap((name) => ["--filter", `./packages/${name}`]);
-    await output("npx", ["-y", "pnpm@12", "-r", ...packages, "pack", "--pack-destination", folder], projectFolder());
+    await output(
+      process.execPath,
+      [".ci/pnpm.mjs", "-r", ...packages, "pack", "--pack-destination", folder],
+      projectFolder(),
+    );
   } finally {
     releaseLock(lock);
   }

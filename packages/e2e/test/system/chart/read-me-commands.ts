@@ -1,0 +1,54 @@
+import { execFile } from "node:child_process";
+import { mkdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { projectFolder } from "@herald/testkit/stack/folders";
+import { projectFile } from "../operations/queries.ts";
+
+/** What the commands of deploy/helm/examples/README.md did. */
+export interface ReadMeCommands {
+  /** The Secrets that they made, by their names, and what each holds. */
+  secrets: Record<string, Record<string, string>>;
+  /** The names of the Secrets that were there when the examples were applied. */
+  secretsBefore: string[];
+  /** The files that were applied. */
+  applied: string[];
+  /** What `herald make-keys` printed, as settings. */
+  keys: Record<string, string>;
+}
+
+/** There is no cluster and no Docker: what these two are asked for is written down, and `herald` is this checkout's. */
+const STAND_INS = `
+set -euo pipefail
+kubectl() { printf '%s\\t' "$@" >> calls; echo >> calls; }
+docker() { node "$ROOT/$4" "\${@:5}"; }
+openssl() { node --print 'crypto.randomBytes(24).toString("hex")'; }
+`;
+
+/** Runs the commands as a person would paste them. @param folder where they may write */
+export async function runReadMeCommands(folder: string): Promise<ReadMeCommands> {
+  const [, commands = ""] = /^```sh\n([\s\S]*?)^```$/m.exec(projectFile("deploy/helm/examples/README.md")) ?? [];
+  mkdirSync(folder, { recursive: true });
+  await promisify(execFile)("bash", ["-c", STAND_INS + commands], {
+    cwd: folder,
+    env: { ...process.env, ROOT: projectFolder() },
+  });
+  const result: ReadMeCommands = { secrets: {}, secretsBefore: [], applied: [], keys: {} };
+  for (const line of readFileSync(join(folder, "calls"), "utf8").trim().split("\n")) {
+    const [, , verb, ...words] = line.split("\t");
+    if (verb === "create") result.secrets[words[2] ?? ""] = literalsOf(words);
+    if (verb !== "apply") continue;
+    result.secretsBefore = Object.keys(result.secrets);
+    result.applied = words.filter((word) => word.endsWith(".yaml"));
+  }
+  const lines = readFileSync(join(folder, "herald-keys.env"), "utf8").split("\n");
+  for (const [, name = "", value = ""] of lines.flatMap((line) => [/^(\w+)=(.*)$/.exec(line) ?? []])) {
+    if (name) result.keys[name] = value;
+  }
+  return result;
+}
+
+function literalsOf(words: readonly string[]): Record<string, string> {
+  const literals = words.flatMap((word) => [/^--from-literal=([^=]+)=(.*)$/.exec(word) ?? []]);
+  return Object.fromEntries(literals.flatMap(([, key, value]) => (key ? [[key, value ?? ""]] : [])));
+}
