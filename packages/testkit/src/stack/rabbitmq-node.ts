@@ -17,6 +17,8 @@ export interface RabbitmqOptions {
   management?: boolean;
   /** For data that is not needed afterwards: ends the broker without time to write everything to disk. */
   disposable?: boolean;
+  /** Plugins besides that of the management API. */
+  plugins?: readonly string[];
   /** Takes TLS too, at a port of its own, with this certificate. */
   tls?: { cert: string; key: string };
   /** Lines of rabbitmq.conf that win over those that every node has. */
@@ -136,7 +138,10 @@ interface NodePorts {
   tls: number | undefined;
 }
 
-function writeConfiguration({ folder, cluster, tls, configuration = [] }: RabbitmqOptions, ports: NodePorts): void {
+function writeConfiguration(
+  { folder, cluster, tls, plugins = [], configuration = [] }: RabbitmqOptions,
+  ports: NodePorts,
+): void {
   for (const name of ["data", "log"]) mkdirSync(join(folder, name), { recursive: true });
   const lines = [
     `listeners.tcp.local = 127.0.0.1:${ports.amqp}`,
@@ -177,7 +182,8 @@ function writeConfiguration({ folder, cluster, tls, configuration = [] }: Rabbit
   const named = new Map([...lines, ...configuration].map((line) => [line.split(" = ")[0], line]));
   writeFileSync(join(folder, "rabbitmq.conf"), `${[...named.values()].join("\n")}\n`);
   writeFileSync(join(folder, "rabbitmq-env.conf"), "");
-  writeFileSync(join(folder, "enabled_plugins"), ports.management === undefined ? "[].\n" : "[rabbitmq_management].\n");
+  const enabled = [...(ports.management === undefined ? [] : ["rabbitmq_management"]), ...plugins];
+  writeFileSync(join(folder, "enabled_plugins"), `[${enabled.join(",")}].\n`);
 }
 
 function nodeEnvironment(folder: string, ports: NodePorts): NodeJS.ProcessEnv {
