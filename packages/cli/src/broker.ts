@@ -1,4 +1,5 @@
 import type { Duplex } from "node:stream";
+import { type Cell, readCell } from "@herald/common/broker/cell";
 import { assertTls, explainBrokerTls } from "@herald/common/broker/tls";
 import { type Names, names } from "@herald/common/broker/topology";
 import { serviceSettings } from "@herald/common/config/common-settings";
@@ -8,7 +9,7 @@ import { type ChannelModel, connect } from "amqplib";
 import type { CommandContext } from "./command.ts";
 import { hostOf, reasonOf } from "./database.ts";
 
-const { AMQP_URL, AMQP_CA_FILE, BROKER_NAMESPACE } = serviceSettings;
+const { AMQP_URL, AMQP_CA_FILE, BROKER_NAMESPACE, INBOX_BUCKETS, CELL } = serviceSettings;
 
 const CONNECT_TIMEOUT_MS = 10_000;
 const CLOSE_TIMEOUT_MS = 2_000;
@@ -18,14 +19,16 @@ export interface BrokerAddress {
   /** The authorities that its certificate may come from. */
   ca: string | undefined;
   namespace: string;
+  /** Which of the Heralds that share the namespace's events. */
+  cell: Cell;
 }
 
 /** @throws ConfigError */
 export function brokerAddress({ environment }: CommandContext): BrokerAddress {
-  const config = readConfig({ AMQP_URL, AMQP_CA_FILE, BROKER_NAMESPACE }, environment);
+  const config = readConfig({ AMQP_URL, AMQP_CA_FILE, BROKER_NAMESPACE, INBOX_BUCKETS, CELL }, environment);
   const ca = readCaFile("AMQP_CA_FILE", config.AMQP_CA_FILE);
   assertTls(config.AMQP_URL, ca);
-  return { url: config.AMQP_URL, ca, namespace: config.BROKER_NAMESPACE };
+  return { url: config.AMQP_URL, ca, namespace: config.BROKER_NAMESPACE, cell: readCell(config) };
 }
 
 /** @throws amqplib's error where there is no connection */
@@ -66,7 +69,7 @@ export async function withBroker<T>(
     throw new Error(`RabbitMQ at ${hostOf(address.url)} can't be used: ${reason}`, { cause });
   });
   try {
-    return await task(connection, names(address.namespace));
+    return await task(connection, names(address.namespace, address.cell));
   } finally {
     await closeBroker(connection);
   }

@@ -41,7 +41,7 @@ ${Object.entries(commands)
   .join("\n")}
 
 It reads the same environment variables as the services: DATABASE_URL, DATABASE_CA_FILE, AMQP_URL, AMQP_CA_FILE,
-BROKER_NAMESPACE, SECRET_KEYS, SECRET_SEALING_KEY, DATABASE_TIMEOUT_SECONDS, ENDPOINT_CONCURRENCY, PUBLICATION_WINDOW_DAYS, and
+BROKER_NAMESPACE, INBOX_BUCKETS, CELL, SECRET_KEYS, SECRET_SEALING_KEY, DATABASE_TIMEOUT_SECONDS, ENDPOINT_CONCURRENCY, PUBLICATION_WINDOW_DAYS, and
 HERALD_ENV and ALLOW_PLAINTEXT: it refuses what is not safe in production. doctor reads those that it judges too,
 serve reads those of all services, and those of the relay are in its help. A value that holds a secret may also come from a file that
 <NAME>_FILE names.

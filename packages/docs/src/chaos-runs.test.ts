@@ -32,11 +32,15 @@ test("a saved run is a line of each table, and what must not be stands out where
   expect(blocks["chaos verdicts"]).toContain("| 7 | **2** | 0 |");
 });
 
-test("a fail-over stands apart, with what was measured of it", () => {
-  const blocks = chaosBlocks({ runs: [savedRun("postgres-failover", { "promotion, ms": 200 })] });
+test.each([
+  ["postgres-failover", "chaos fail-overs"],
+  ["second-region", "chaos second region"],
+  ["cells", "chaos cells"],
+])("a run of %s stands apart, with what was measured of it", (scenario, name) => {
+  const blocks = chaosBlocks({ runs: [savedRun(scenario, { "promotion, ms": 200 })] });
   expect(blocks["chaos runs"]).not.toContain("`abc`");
-  expect(blocks["chaos fail-overs"]).toContain("| in the verdict | promotion, ms |");
-  expect(blocks["chaos fail-overs"]).toContain(
+  expect(blocks[name]).toContain("| in the verdict | promotion, ms |");
+  expect(blocks[name]).toContain(
     "| 7 | `abc` | 400/s for 60 s | 24,000 | 25,000 | 1,001: kill 1000, freeze 1 | **2** | 200 |",
   );
 });

@@ -8,8 +8,6 @@ export const CHAOS_RUNS = "docs/chaos.json";
 /** The generated blocks of docs/reliability.md, by name. */
 export function chaosBlocks({ runs }: SavedRuns): Record<string, string> {
   const ofFaults = runs.filter(({ scenario }) => scenario === "faults");
-  const failovers = runs.filter(({ scenario }) => scenario === "postgres-failover");
-  const measured = [...new Set(failovers.flatMap(({ extra }) => Object.keys(extra)))];
   return {
     "chaos runs": table(
       [
@@ -38,19 +36,28 @@ export function chaosBlocks({ runs }: SavedRuns): Record<string, string> {
       ["seed", ...MUST_NOT_BE.map(([, words]) => words)],
       ofFaults.map((run) => [String(run.seed), ...verdictOf(run)]),
     ),
-    "chaos fail-overs": table(
-      ["seed", "commit", "load", "events confirmed", "requests", "duplicates, and why", "in the verdict", ...measured],
-      failovers.map(({ seed, commit, rate, seconds, figures, verdict, extra }) => [
-        String(seed),
-        `\`${commit}\``,
-        `${rate}/s for ${seconds} s`,
-        ...[figures.confirmed, figures.requests].map(number),
-        duplicatesOf(figures.duplicates),
-        noneOf(sum(verdict)),
-        ...measured.map((name) => String(extra[name] ?? "")),
-      ]),
-    ),
+    "chaos fail-overs": measuredIn("postgres-failover", runs),
+    "chaos second region": measuredIn("second-region", runs),
+    "chaos cells": measuredIn("cells", runs),
   };
+}
+
+/** The runs of a scenario, with what it measures besides. */
+function measuredIn(scenario: string, runs: readonly SavedRun[]): string {
+  const own = runs.filter((run) => run.scenario === scenario);
+  const measured = [...new Set(own.flatMap(({ extra }) => Object.keys(extra)))];
+  return table(
+    ["seed", "commit", "load", "events confirmed", "requests", "duplicates, and why", "in the verdict", ...measured],
+    own.map(({ seed, commit, rate, seconds, figures, verdict, extra }) => [
+      String(seed),
+      `\`${commit}\``,
+      `${rate}/s for ${seconds} s`,
+      ...[figures.confirmed, figures.requests].map(number),
+      duplicatesOf(figures.duplicates),
+      noneOf(sum(verdict)),
+      ...measured.map((name) => String(extra[name] ?? "")),
+    ]),
+  );
 }
 
 function verdictOf({ verdict }: SavedRun): string[] {

@@ -1,3 +1,4 @@
+import { bucketOf, readCell } from "@herald/common/broker/cell";
 import { readSetting } from "@herald/common/config/read-config";
 import { addressRules } from "@herald/common/security/address-rules";
 import { secretSealer } from "@herald/common/security/secret-box";
@@ -45,6 +46,7 @@ export function createApp({ config, database, requestAttempt, clock, log, regist
   const addresses = addressRules(config);
   const secrets = readSetting("SECRET_SEALING_KEY", () => secretSealer(config.SECRET_SEALING_KEY));
   const limits = limitsOf(config);
+  const { buckets } = readCell(config);
   // With its reads and its writes together an organization holds two thirds of the connections.
   const concurrency = Math.max(1, Math.floor(config.DATABASE_POOL_SIZE / 3));
   const writeLimiter = createKeyedLimiter({ concurrency, ...WRITE_WAIT });
@@ -61,7 +63,7 @@ export function createApp({ config, database, requestAttempt, clock, log, regist
   app.use(
     config.BASE_PATH + API_PREFIX,
     apiRouter({
-      authenticate: authenticator(config, verifyToken),
+      authenticate: authenticator(config, verifyToken, (organizationId) => buckets.includes(bucketOf(organizationId))),
       rateLimits: rateLimits({
         reads: config.READS_PER_MINUTE,
         writes: config.WRITES_PER_MINUTE,

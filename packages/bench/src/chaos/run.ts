@@ -6,7 +6,7 @@ import { type Child, startChild } from "../child.ts";
 import { type AdminEndpoint, startAdmin } from "./environment/admin.ts";
 import { progressOf, storedDeliveries } from "./environment/database.ts";
 import type { EmitterRequest } from "./environment/emitter-process.ts";
-import type { ChaosEnvironment } from "./environment/open-environment.ts";
+import { type ChaosEnvironment, databaseUrlsOf } from "./environment/open-environment.ts";
 import { collectNotices, countMessages, readNotices } from "./environment/queues.ts";
 import type { ReceiverRequest } from "./environment/receiver-process.ts";
 import { type ChaosTimes, DISABLE_AFTER, MAX_ATTEMPTS } from "./environment/settings.ts";
@@ -42,7 +42,8 @@ export interface RunResult {
   quietAfterMs: number;
 }
 
-const NOTICES_QUEUE = "herald-bench.notices";
+/** Where the run collects what Herald tells the product. */
+export const NOTICES_QUEUE = "herald-bench.notices";
 /** For the emitter to get rid of what it holds. */
 const CONFIRM_WITHIN_MS = 60_000;
 /** From one delivery's end to the next one's: a resumed endpoint is looked at again after a minute, and a slow machine needs longer. */
@@ -58,7 +59,7 @@ export async function runUnderLoad(environment: ChaosEnvironment, options: RunOp
     receivers: <T>(request: ReceiverRequest) => receivers.ask<T>(request),
     emitter: <T>(request: EmitterRequest) => emitter.ask<T>(request),
   };
-  let database: Database | undefined;
+  let databases: Database[] = [];
   try {
     const ports = await ask.receivers<number[]>({
       type: "listen",
@@ -102,15 +103,16 @@ export async function runUnderLoad(environment: ChaosEnvironment, options: RunOp
     await admin.stop();
 
     progress("Reconciling");
-    const { inboxQueues, rejectedQueue, manualQueue } = names(namespace);
-    database = openHere();
+    const { inboxQueues, rejectedQueue } = names(namespace);
+    const manualQueues = (servers.cells ?? [undefined]).map((cell) => names(namespace, cell).manualQueue);
+    databases = openHere();
     const notices = await readNotices(servers.amqpUrls(), NOTICES_QUEUE);
     const history: History = {
       events,
       manual: admin.manual,
       endpoints,
       requests: await ask.receivers<ReceivedRequest[]>({ type: "requests" }),
-      deliveries: await storedDeliveries(database.prisma),
+      deliveries: (await Promise.all(databases.map(({ prisma }) => storedDeliveries(prisma)))).flat(),
       disablings: admin.disablings,
       // The others say nothing that is judged.
       notices: notices
@@ -124,7 +126,7 @@ export async function runUnderLoad(environment: ChaosEnvironment, options: RunOp
       faults,
       ownEnds: environment.ownEnds,
       stoodStillMs: await ask.receivers<number>({ type: "stoodStillMs" }),
-      leftInQueues: await countMessages(servers.amqpUrls(), [...inboxQueues, rejectedQueue, manualQueue]),
+      leftInQueues: await countMessages(servers.amqpUrls(), [...inboxQueues, rejectedQueue, ...manualQueues]),
       settings: {
         leaseMs: times.leaseMs,
         attemptTimeoutMs: times.attemptTimeoutMs,
@@ -135,22 +137,25 @@ export async function runUnderLoad(environment: ChaosEnvironment, options: RunOp
     return { verdict: reconcile(history), history, quietAfterMs };
   } finally {
     await Promise.all([receivers.stop(), emitter.stop()]);
-    await database?.close();
+    await Promise.all(databases.map((database) => database.close()));
   }
 
   /** Not before the faults are over: a restart of PostgreSQL moves it. */
-  function openHere(): Database {
-    return openDatabase(servers.databaseUrl().href, { applicationName: "herald-bench" });
+  function openHere(): Database[] {
+    return databaseUrlsOf(servers).map(({ href }) => openDatabase(href, { applicationName: "herald-bench" }));
   }
 
   /** Nothing is under way and nothing is missing; gives up when nothing ends any more, and the verdict says what is left. */
   async function untilQuiet(expected: number): Promise<void> {
-    const database = openHere();
+    const databases = openHere();
     try {
       let deadline = 0;
       let finishedBefore = -1;
       do {
-        const { finished, unfinished, notices } = await progressOf(database.prisma);
+        const progresses = await Promise.all(databases.map(({ prisma }) => progressOf(prisma)));
+        const [finished, unfinished, notices] = (["finished", "unfinished", "notices"] as const).map((what) =>
+          progresses.reduce((sum, progress) => sum + progress[what], 0),
+        ) as [number, number, number];
         if (unfinished === 0 && finished >= expected && notices === 0) return;
         if (finished > finishedBefore) deadline = Date.now() + NEXT_END_WITHIN_MS;
         finishedBefore = finished;
@@ -158,7 +163,7 @@ export async function runUnderLoad(environment: ChaosEnvironment, options: RunOp
       } while (Date.now() < deadline);
       progress("It does not come");
     } finally {
-      await database.close();
+      await Promise.all(databases.map((database) => database.close()));
     }
   }
 }
@@ -175,7 +180,7 @@ async function createEndpoints(
 ): Promise<RunEndpoint[]> {
   const created: RunEndpoint[] = [];
   for (const { organizationId, endpoints } of tenants) {
-    const api = await apiClient(environment.apiUrl, organizationId);
+    const api = await apiClient(() => environment.apiUrl(organizationId), organizationId);
     for (const { character, types } of endpoints) {
       const number = created.length;
       const url = `https://${number}.receiver.test:${ports[number]}/${number}`;

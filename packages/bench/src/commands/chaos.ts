@@ -5,12 +5,14 @@ import { currentCommit } from "@herald/testkit/stack/current-commit";
 import { NoSuchCommitError } from "../bench/baseline.ts";
 import { hasPassed, reportOf, tableOf } from "../chaos/report.ts";
 import { saveRun } from "../chaos/results.ts";
+import { cellsScenario } from "../chaos/scenarios/cells.ts";
 import { clusterScenario } from "../chaos/scenarios/cluster.ts";
 import { faultsScenario } from "../chaos/scenarios/faults.ts";
 import { postgresFailoverScenario } from "../chaos/scenarios/postgres-failover.ts";
 import { restoreScenario } from "../chaos/scenarios/restore.ts";
 import { rollingRestartScenario } from "../chaos/scenarios/rolling-restart.ts";
 import type { Scenario } from "../chaos/scenarios/scenario.ts";
+import { secondRegionScenario } from "../chaos/scenarios/second-region.ts";
 import { upgradeScenario } from "../chaos/scenarios/upgrade.ts";
 import { buildVersionBefore, NoUpgradeError } from "../chaos/version-before.ts";
 
@@ -21,6 +23,8 @@ const SCENARIOS: Readonly<Record<string, Scenario>> = {
   restore: restoreScenario,
   upgrade: upgradeScenario,
   "postgres-failover": postgresFailoverScenario,
+  "second-region": secondRegionScenario,
+  cells: cellsScenario,
 };
 
 const USAGE = `pnpm chaos [options]: breaks a Herald of its own while events flow, and counts what was lost.

@@ -12,11 +12,12 @@ import {
   startSender,
 } from "@herald/amqp";
 import type { Channel } from "amqplib";
+import { type Cell, WHOLE } from "./cell.ts";
 import { type Inspector, startInspector } from "./inspector.ts";
 import { type Replier, startReplier } from "./replier.ts";
 import { type Requester, startRequester } from "./requester.ts";
 import { assertTls, outagesInWords } from "./tls.ts";
-import { declareHints, declareTopology, type Names, names } from "./topology.ts";
+import { declareHints, declareTopology, foreignInboxOf, type Names, names } from "./topology.ts";
 
 // What a broker hands out and throws, for services, which stand on this file and not on the package below it.
 export {
@@ -35,6 +36,8 @@ export interface BrokerOptions {
   ca?: string | undefined;
   /** First part of every exchange's and queue's name. */
   namespace: string;
+  /** Which of the Heralds that share the events of this namespace; the only one where absent. */
+  cell?: Cell;
   /** The name of the process in the broker's list of connections: "herald-publisher". */
   name: string;
   log: BrokerLog;
@@ -49,6 +52,8 @@ export interface BrokerOptions {
 export interface Broker {
   /** What this Herald's exchanges and queues are called. */
   readonly names: Names;
+  /** The inbox queue of an organization that another Herald of this broker serves; undefined where this one does. */
+  foreignInboxOf(organizationId: string): string | undefined;
   /** Connected, not blocked, and everything that was started on it is set up. */
   isReady(): boolean;
   /** Resolves once `isReady()`. @throws where it is closed before */
@@ -68,22 +73,23 @@ export interface Broker {
  *
  * @throws where the URL is not an AMQP URL, or asks for no TLS although there is a `ca`
  */
-export function connectBroker({ url, namespace, name, log, ...options }: BrokerOptions): Broker {
+export function connectBroker({ url, namespace, cell = WHOLE, name, log, ...options }: BrokerOptions): Broker {
   assertTls(url, options.ca);
   const outages = outagesInWords(logOutages(log, { broker: URL.canParse(url) ? new URL(url).host : undefined }));
-  const declare = (channel: Channel) => declareTopology(channel, namespace);
+  const declare = (channel: Channel) => declareTopology(channel, namespace, cell);
   // Two connections, since a broker that is short of memory or disk stops reading from the connections that publish.
   // Acknowledgements, which free the broker's memory, must not wait behind the messages.
   const receiving = openBrokerScope({ url, name: `${name} (receiving)`, outages, declare, ...options });
   const sending = openBrokerScope({ url, name: `${name} (sending)`, outages, declare, ...options });
-  const receivingHints = { ...receiving, declare: (channel: Channel) => declareHints(channel, namespace) };
-  const own = names(namespace);
+  const receivingHints = { ...receiving, declare: (channel: Channel) => declareHints(channel, namespace, cell) };
+  const own = names(namespace, cell);
   let replier: Replier | undefined;
 
   const isReady = () => receiving.isReady() && sending.isReady();
 
   return {
     names: own,
+    foreignInboxOf: (organizationId) => foreignInboxOf(namespace, cell, organizationId),
     isReady,
     ready: async () => {
       while (!isReady()) await Promise.all([receiving.ready(), sending.ready()]);

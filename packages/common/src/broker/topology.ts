@@ -1,12 +1,13 @@
 import type { Channel, Options } from "amqplib";
+import { BUCKETS, bucketOf, type Cell, WHOLE } from "./cell.ts";
 
 /** The exchanges and queues of one Herald. */
 export interface Names {
   /** Topic exchange that product services publish business events to, by event type. */
   eventsExchange: string;
   /**
-   * The business events, for the publisher: a queue for each bucket of organizations, in the order of the buckets.
-   * Internal: their names are no contract.
+   * The business events, for the publisher: a queue for each bucket of organizations that this Herald serves, in the order of
+   * the buckets. Internal: their names are no contract.
    */
   inboxQueues: readonly string[];
   /** Events that break the contract, with the reason in a header. Operators' programs read it by this name. */
@@ -20,21 +21,30 @@ export interface Names {
 }
 
 /**
- * An event's routing key is its type and the first two hexadecimal digits of its organization's hash; the first one is the
- * bucket. So a flood of one organization fills one queue of sixteen.
+ * @param namespace first part of every name, "herald" unless several Heralds share a broker
+ * @param cell which of the Heralds that share this namespace's events; hints and manual requests are for its own dispatchers
  */
-const BUCKETS = [..."0123456789abcdef"];
-
-/** @param namespace first part of every name, "herald" unless several Heralds share a broker */
-export function names(namespace: string): Names {
+export function names(namespace: string, cell: Cell = WHOLE): Names {
+  const dispatch = cell.name === undefined ? `${namespace}.dispatch` : `${namespace}.dispatch.${cell.name}`;
   return {
     eventsExchange: `${namespace}.events`,
-    inboxQueues: BUCKETS.map((bucket) => `${namespace}.events.inbox.${bucket}`),
+    inboxQueues: cell.buckets.map((bucket) => inboxQueueOf(namespace, bucket)),
     rejectedQueue: `${namespace}.events.rejected`,
-    hintsQueue: `${namespace}.dispatch.hints`,
-    manualQueue: `${namespace}.dispatch.manual`,
+    hintsQueue: `${dispatch}.hints`,
+    manualQueue: `${dispatch}.manual`,
     noticesExchange: `${namespace}.notices`,
   };
+}
+
+function inboxQueueOf(namespace: string, bucket: string): string {
+  return `${namespace}.events.inbox.${bucket}`;
+}
+
+/** The inbox queue of an organization that another cell serves; undefined where this one does. */
+export function foreignInboxOf(namespace: string, { buckets }: Cell, organizationId: string): string | undefined {
+  if (buckets.length === BUCKETS.length) return undefined;
+  const bucket = bucketOf(organizationId);
+  return buckets.includes(bucket) ? undefined : inboxQueueOf(namespace, bucket);
 }
 
 /**
@@ -57,19 +67,19 @@ const MAX_WAITING_REQUESTS = 10_000;
 const MAX_INBOX_BYTES = 1024 ** 3;
 
 /**
- * Declares everything that {@link names} names except the queue of hints, and leaves alone what is there already. Every channel
- * runs this before it works, so the order in which services start, and a queue that was deleted, do not matter.
+ * Declares everything that {@link names} names except the queue of hints, with the inbox queues of all cells, and leaves alone
+ * what is there already. Every channel runs this before it works, so the order in which services start, and a queue that was deleted, do not matter.
  *
  * @throws where an exchange or a queue exists with other arguments (406). These can't be changed in place: the queue has
  * to be emptied and deleted by hand.
  */
-export async function declareTopology(channel: Channel, namespace: string): Promise<void> {
-  const own = names(namespace);
+export async function declareTopology(channel: Channel, namespace: string, cell: Cell = WHOLE): Promise<void> {
+  const own = names(namespace, cell);
   await channel.assertExchange(own.eventsExchange, "topic", { durable: true });
   await channel.assertExchange(own.noticesExchange, "topic", { durable: true });
   await channel.assertQueue(own.rejectedQueue, rejectedQueue());
-  for (const [index, bucket] of BUCKETS.entries()) {
-    const queue = own.inboxQueues[index] as string;
+  for (const bucket of BUCKETS) {
+    const queue = inboxQueueOf(namespace, bucket);
     await channel.assertQueue(queue, inboxQueue(own.rejectedQueue));
     await channel.bindQueue(queue, own.eventsExchange, `*.${bucket}.#`);
     // An emitter that knows no buckets names the type alone.
@@ -82,15 +92,18 @@ export async function declareTopology(channel: Channel, namespace: string): Prom
  * Declares the queue of hints, for those who consume it. It lives on one node of a cluster. While that node is away the broker
  * refuses to declare it (404), which must stop nothing else: the due scan finds what no hint announced.
  */
-export async function declareHints(channel: Channel, namespace: string): Promise<void> {
-  await channel.assertQueue(names(namespace).hintsQueue, hintsQueue());
+export async function declareHints(channel: Channel, namespace: string, cell: Cell = WHOLE): Promise<void> {
+  await channel.assertQueue(names(namespace, cell).hintsQueue, hintsQueue());
 }
 
 /** Every queue, and as what it is declared. One that exists with other arguments is refused (406). */
-export function declaredQueues(namespace: string): { queue: string; options: Options.AssertQueue }[] {
-  const own = names(namespace);
+export function declaredQueues(
+  namespace: string,
+  cell: Cell = WHOLE,
+): { queue: string; options: Options.AssertQueue }[] {
+  const own = names(namespace, cell);
   return [
-    ...own.inboxQueues.map((queue) => ({ queue, options: inboxQueue(own.rejectedQueue) })),
+    ...names(namespace).inboxQueues.map((queue) => ({ queue, options: inboxQueue(own.rejectedQueue) })),
     { queue: own.rejectedQueue, options: rejectedQueue() },
     { queue: own.hintsQueue, options: hintsQueue() },
     { queue: own.manualQueue, options: manualQueue() },

@@ -65,6 +65,19 @@ export const serviceSettings = {
     pattern: "^[A-Za-z0-9._-]{1,60}$",
     description: "First part of every queue's and exchange's name, so that several Heralds can share a broker.",
   },
+  INBOX_BUCKETS: {
+    type: "string",
+    default: "0-f",
+    pattern: "^[0-9a-f](-[0-9a-f])?(,[0-9a-f](-[0-9a-f])?)*$",
+    description:
+      "Buckets of organizations that this Herald serves, as 0-7 or 0,3,a-c; Heralds with databases of their own serve the others. All its processes have to be told the same.",
+  },
+  CELL: {
+    type: "string",
+    pattern: "^[a-z0-9-]{1,30}$",
+    description:
+      "Name of this Herald among those that share a broker's events, such as b; needed where INBOX_BUCKETS are not all. All its processes have to be told the same.",
+  },
   HTTP_HOST: { type: "string", default: "0.0.0.0", description: "Address that the service's HTTP ports listen on." },
   OPERATIONS_PORT: {
     type: "integer",

@@ -1,5 +1,6 @@
 import type { Registry } from "prom-client";
 import { type Broker, connectBroker } from "../broker/broker.ts";
+import { readCell } from "../broker/cell.ts";
 import type { serviceSettings, tracingSettings } from "../config/common-settings.ts";
 import type { Config } from "../config/settings.ts";
 import { type Database, openDatabase } from "../database/open-database.ts";
@@ -83,9 +84,10 @@ export type Connections = Pick<OpenService, "database" | "broker">;
  * A process's connections to PostgreSQL and RabbitMQ, there or not.
  *
  * @param name of the process; both servers list its connections by it
- * @throws ConfigError where a file of certificate authorities can't be used
+ * @throws ConfigError where a file of certificate authorities can't be used, or the buckets can't be read
  */
 export function openConnections(name: string, config: ServiceConfig, log: Log): Connections {
+  const cell = readCell(config);
   const databaseCa = readCaFile("DATABASE_CA_FILE", config.DATABASE_CA_FILE);
   const brokerCa = readCaFile("AMQP_CA_FILE", config.AMQP_CA_FILE);
   const database = openDatabase(config.DATABASE_URL, {
@@ -99,6 +101,7 @@ export function openConnections(name: string, config: ServiceConfig, log: Log): 
     url: config.AMQP_URL,
     ca: brokerCa,
     namespace: config.BROKER_NAMESPACE,
+    cell,
     name: `herald-${name}`,
     log,
   });

@@ -97,6 +97,8 @@ test("a service does not start with a file of authorities that can't be used", a
     DATABASE_TIMEOUT_SECONDS: 1,
     AMQP_URL: "amqp://127.0.0.1:1",
     BROKER_NAMESPACE: "herald",
+    INBOX_BUCKETS: "0-f",
+    CELL: undefined,
     HTTP_HOST: "127.0.0.1",
     OPERATIONS_PORT: 0,
     LOG_LEVEL: "error",

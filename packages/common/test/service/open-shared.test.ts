@@ -22,6 +22,8 @@ const config = (): ServiceConfig => ({
   AMQP_URL: broker.url,
   AMQP_CA_FILE: undefined,
   BROKER_NAMESPACE: broker.namespace,
+  INBOX_BUCKETS: "0-f",
+  CELL: undefined,
   HTTP_HOST: "127.0.0.1",
   OPERATIONS_PORT: 0,
   LOG_LEVEL: "error",

@@ -19,6 +19,8 @@ export interface RabbitmqOptions {
   management?: boolean;
   /** For data that is not needed afterwards: ends the broker without time to write everything to disk. */
   disposable?: boolean;
+  /** Plugins besides that of the management API. */
+  plugins?: readonly string[];
   /** Takes TLS too, at a port of its own, with this certificate. */
   tls?: { cert: string; key: string };
   /** Lines of rabbitmq.conf that win over those that every node has. */
@@ -156,7 +158,7 @@ interface NodePorts {
 }
 
 function writeConfiguration(
-  { folder, cluster, tls, configuration = [] }: RabbitmqOptions,
+  { folder, cluster, tls, plugins = [], configuration = [] }: RabbitmqOptions,
   ports: NodePorts,
   ofVersion: readonly string[],
 ): void {
@@ -200,7 +202,8 @@ function writeConfiguration(
   const named = new Map([...lines, ...ofVersion, ...configuration].map((line) => [line.split(" = ")[0], line]));
   writeFileSync(join(folder, "rabbitmq.conf"), `${[...named.values()].join("\n")}\n`);
   writeFileSync(join(folder, "rabbitmq-env.conf"), "");
-  writeFileSync(join(folder, "enabled_plugins"), ports.management === undefined ? "[].\n" : "[rabbitmq_management].\n");
+  const enabled = [...(ports.management === undefined ? [] : ["rabbitmq_management"]), ...plugins];
+  writeFileSync(join(folder, "enabled_plugins"), `[${enabled.join(",")}].\n`);
 }
 
 function nodeEnvironment(folder: string, ports: NodePorts): NodeJS.ProcessEnv {

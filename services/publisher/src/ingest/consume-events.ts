@@ -75,6 +75,7 @@ export function consumeEvents(
     {
       publisher,
       rejectedQueue,
+      foreignInboxOf: broker.foreignInboxOf,
       tellRejected,
       hint,
       again: (each) => laneOf(each).add(each),

@@ -13,6 +13,8 @@ import { type IncomingEvent, readEvent } from "./read-event.ts";
 interface Parts {
   publisher: Publisher;
   rejectedQueue: string;
+  /** The inbox queue of an organization that another Herald serves; undefined for one of ours. */
+  foreignInboxOf: (organizationId: string) => string | undefined;
   /** Tells the product of a rejected event. */
   tellRejected: (rejection: Rejection) => Promise<void>;
   /** Tells dispatchers of new deliveries. */
@@ -35,7 +37,7 @@ type FanOutPages = (items: readonly FanOutItem[]) => Promise<FanOutResult>;
  * @param options.windowMs how far back events are delivered
  */
 export function batchStore(
-  { publisher, rejectedQueue, tellRejected, hint, again, tooMuch, metrics, tracing, log }: Parts,
+  { publisher, rejectedQueue, foreignInboxOf, tellRejected, hint, again, tooMuch, metrics, tracing, log }: Parts,
   { windowMs }: { windowMs: number },
 ): (batch: readonly Held[], fanOutPages: FanOutPages) => Promise<void> {
   /** An event to fan out; undefined where there is nothing to store. */
@@ -51,6 +53,11 @@ export function batchStore(
       return undefined;
     }
     const { event } = reading;
+    const foreignInbox = foreignInboxOf(event.organizationId);
+    if (foreignInbox !== undefined) {
+      forward(held, foreignInbox);
+      return undefined;
+    }
     held.span ??= tracing && startSpan(tracing, event);
     // The event is stored with the span's trace context: its attempts, however late, refer to its fan-out.
     const item = { event: { ...event, traceparent: held.span?.traceparent ?? event.traceparent } };
@@ -80,7 +87,7 @@ export function batchStore(
     }
   }
 
-  function finish(held: Held, result: "received" | "stale" | "ignored" | "rejected"): void {
+  function finish(held: Held, result: "received" | "stale" | "ignored" | "rejected" | "forwarded"): void {
     metrics.events.inc({ result });
     held.message.ack();
     held.done();
@@ -109,6 +116,18 @@ export function batchStore(
     tellRejected(rejectionOf(content, told))
       .then(() => publisher.publish(copy))
       .then(() => finish(held, "rejected"))
+      .catch(held.failed);
+  }
+
+  /**
+   * Moves an event to the inbox of its organization's own Herald: its routing key said another bucket, or none. To the queue and not to the
+   * exchange, since others may have bound queues of their own, and have it already.
+   */
+  function forward(held: Held, queue: string): void {
+    const { content, headers } = held.message;
+    publisher
+      .publish({ exchange: "", routingKey: queue, content, headers: carriedHeaders(headers) })
+      .then(() => finish(held, "forwarded"))
       .catch(held.failed);
   }
 

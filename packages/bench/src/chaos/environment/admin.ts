@@ -17,8 +17,8 @@ export interface AdminOptions {
   pauses: readonly Period[];
   /** Whether they also deliver payloads to steady endpoints. */
   manual: boolean;
-  /** Where one of the management APIs is; another one each time. */
-  apiUrl: () => string;
+  /** Where one of the management APIs of an organization is; another one each time. */
+  apiUrl: (organizationId: string) => string;
   pause: (durationMs: number) => Promise<void>;
 }
 
@@ -48,7 +48,9 @@ export async function startAdmin(options: AdminOptions): Promise<Admin> {
 
   const organizations = [...new Set(endpoints.map(({ organizationId }) => organizationId))];
   const clients = new Map<string, ApiClient>();
-  for (const id of organizations) clients.set(id, await apiClient(apiUrl, id, { timeoutMs: CALL_TIMEOUT_MS }));
+  for (const id of organizations) {
+    clients.set(id, await apiClient(() => apiUrl(id), id, { timeoutMs: CALL_TIMEOUT_MS }));
+  }
 
   async function call<T>(task: () => Promise<T>): Promise<T | undefined> {
     try {

@@ -2,6 +2,7 @@ import { createWriteStream } from "node:fs";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { bucketOf } from "@herald/common/broker/cell";
 import { migrate } from "@herald/common/database/migrate";
 import { heraldSettings } from "@herald/e2e/herald/settings";
 import { type KeyPair, makeAuthority } from "@herald/testkit/certificates/authority";
@@ -9,7 +10,7 @@ import { type Link, startLink } from "@herald/testkit/harness/link";
 import { type NameServer, nameServer } from "@herald/testkit/harness/name-server";
 import { LINKS, SERVICES, type ServiceLabel } from "../plan/faults.ts";
 import type { History } from "../verdict/history.ts";
-import type { Servers, ServersOptions } from "./servers.ts";
+import type { ServedCell, Servers, ServersOptions } from "./servers.ts";
 import { type ChaosTimes, chaosSettings } from "./settings.ts";
 import { type SupervisedService, superviseService } from "./supervisor.ts";
 
@@ -26,8 +27,8 @@ export interface ChaosEnvironment<S extends Servers = Servers> {
   ownEnds: History["ownEnds"];
   /** Where somebody who connects over this link finds the broker. */
   amqpUrlOver(link: string): string;
-  /** One of the management APIs, another one each time. */
-  apiUrl(): string;
+  /** One of the management APIs that serve the organization, another one each time. */
+  apiUrl(organizationId: string): string;
   /** Ends everything. */
   close(options: { keepFolder: boolean }): Promise<void>;
 }
@@ -61,10 +62,15 @@ export async function openEnvironment<S extends Servers>(options: EnvironmentOpt
     progress("Bringing up PostgreSQL and RabbitMQ");
     const servers = await options.startServers({ folder, pidFolder, disposable, pause });
     closers.push(servers.close);
-    await migrate(servers.databaseUrl().href, {
-      statementTimeoutMs: times.databaseTimeoutMs,
-      ...(code !== undefined && { folder: join(code, "prisma", "migrations") }),
-    });
+    const { cells = [] } = servers;
+    const cellOf = (label: string) => cells[Number(/-(\d+)/.exec(label)?.[1]) - 1];
+    const databaseUrlOf = (label: string) => cellOf(label)?.databaseUrl() ?? servers.databaseUrl();
+    for (const url of databaseUrlsOf(servers)) {
+      await migrate(url.href, {
+        statementTimeoutMs: times.databaseTimeoutMs,
+        ...(code !== undefined && { folder: join(code, "prisma", "migrations") }),
+      });
+    }
     const names = await nameServer();
     closers.push(names.close);
     const authority = await makeAuthority("Herald chaos authority");
@@ -73,7 +79,7 @@ export async function openEnvironment<S extends Servers>(options: EnvironmentOpt
 
     const links = new Map<string, Link>();
     for (const label of LINKS) {
-      const link = await startLink(label.endsWith(">postgres") ? () => [servers.databaseUrl()] : servers.amqpUrls);
+      const link = await startLink(label.endsWith(">postgres") ? () => [databaseUrlOf(label)] : servers.amqpUrls);
       links.set(label, link);
       closers.push(link.close);
     }
@@ -97,12 +103,13 @@ export async function openEnvironment<S extends Servers>(options: EnvironmentOpt
         label,
         settings: {
           ...heraldSettings({
-            databaseUrl: throughLink(servers.databaseUrl(), `${label}>postgres`).href,
+            databaseUrl: throughLink(databaseUrlOf(label), `${label}>postgres`).href,
             amqpUrl: amqpUrlOver(`${label}>rabbitmq`),
             namespace: NAMESPACE,
             caFile,
           }),
           ...chaosSettings(times),
+          ...settingsOfCell(cellOf(label)),
           DNS_SERVERS: names.address,
         },
         code,
@@ -127,9 +134,10 @@ export async function openEnvironment<S extends Servers>(options: EnvironmentOpt
       receiverCertificate: await authority.issue({ names: ["*.receiver.test"] }),
       ownEnds,
       amqpUrlOver,
-      apiUrl() {
+      apiUrl(organizationId) {
+        const cell = cells.findIndex(({ buckets }) => buckets.includes(bucketOf(organizationId)));
         const label = ["management-api-1", "management-api-2"] as const;
-        const service = services.get(label[asked++ % 2] as ServiceLabel);
+        const service = services.get(label[cell === -1 ? asked++ % 2 : cell] as ServiceLabel);
         return `http://127.0.0.1:${service?.current().port}`;
       },
       close,
@@ -138,4 +146,13 @@ export async function openEnvironment<S extends Servers>(options: EnvironmentOpt
     await close({ keepFolder: false });
     throw error;
   }
+}
+
+/** The databases of all cells; else the only one. */
+export function databaseUrlsOf({ cells, databaseUrl }: Servers): URL[] {
+  return cells?.map((cell) => cell.databaseUrl()) ?? [databaseUrl()];
+}
+
+function settingsOfCell(cell: ServedCell | undefined): Record<string, string> {
+  return cell === undefined ? {} : { CELL: cell.name, INBOX_BUCKETS: cell.buckets.join(",") };
 }

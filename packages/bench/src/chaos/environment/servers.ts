@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import type { Cell } from "@herald/common/broker/cell";
 import { type Postgres, startPostgres } from "@herald/testkit/stack/postgres";
 import { findOrInstallRabbitmq } from "@herald/testkit/stack/rabbitmq";
 import { type RabbitmqNode, startRabbitmqNode } from "@herald/testkit/stack/rabbitmq-node";
@@ -15,9 +16,17 @@ export interface ServersOptions {
 /** What a Herald of a chaos run stands on. Addresses change with each start. */
 export interface Servers {
   databaseUrl(): URL;
+  /** The Heralds that share the broker, where there are several: the nth process of each service belongs to the nth of them. */
+  readonly cells?: readonly ServedCell[];
   /** Of each node that runs; to be tried in this order. */
   amqpUrls(): readonly URL[];
   close(): Promise<void>;
+}
+
+/** A Herald with a database and buckets of its own. */
+export interface ServedCell extends Cell {
+  name: string;
+  databaseUrl(): URL;
 }
 
 /** A PostgreSQL and a RabbitMQ of one's own, to be treated badly. */

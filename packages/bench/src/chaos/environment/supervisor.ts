@@ -12,6 +12,8 @@ export interface SupervisedService {
   restart(pauseMs: number): Promise<number>;
   /** Ends it with SIGTERM. The next one starts with {@link resume}. */
   hold(): Promise<void>;
+  /** Ends it with `kill -9`. The next one starts with {@link resume}. */
+  die(): Promise<void>;
   resume(): Promise<void>;
   /** Has the next process run the built code of this folder; of this checkout where undefined. */
   runFrom(code: string | undefined): void;
@@ -80,6 +82,10 @@ export async function superviseService(options: SupervisorOptions): Promise<Supe
     async hold() {
       expected.add(current);
       await current.stop();
+    },
+    async die() {
+      expected.add(current);
+      await current.kill();
     },
     resume: next,
     runFrom(folder) {

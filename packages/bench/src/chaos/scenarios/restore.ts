@@ -1,19 +1,11 @@
-import { join } from "node:path";
 import { migrate } from "@herald/common/database/migrate";
-import { projectFolder } from "@herald/testkit/stack/folders";
-import { runProgram } from "@herald/testkit/stack/programs";
-import type { ChaosEnvironment } from "../environment/open-environment.ts";
 import { startServers } from "../environment/servers.ts";
 import { USUAL_TIMES } from "../environment/settings.ts";
 import { planSteadyTenants } from "../plan/tenants.ts";
 import type { History, InjectedFault } from "../verdict/history.ts";
+import { heraldRestore, untilStored } from "./herald-restore.ts";
 import { inEnvironment } from "./in-environment.ts";
 import type { Scenario } from "./scenario.ts";
-
-/** Between two looks whether the events that come again are stored. */
-const LOOK_EVERY_MS = 500;
-/** Then attempts begin, whatever the inbox holds: what is stored later is only delivered later. */
-const STORED_WITHIN_MS = 120_000;
 
 /**
  * A backup is restored: events come, the database is copied, more events come and are delivered, the database is put back to
@@ -56,7 +48,7 @@ export const restoreScenario: Scenario = (options) =>
         progress("Emitting again what the database has forgotten");
         await emitAgain();
         restored.until = Date.now();
-        await untilStored();
+        await untilStored(environment, pause);
         held.until = Date.now();
         await heraldRestore(environment, "end");
         await Promise.all(dispatchers.map((service) => service.ready()));
@@ -64,33 +56,7 @@ export const restoreScenario: Scenario = (options) =>
       },
     });
     return { ...result, ...judge(result.history) };
-
-    /** As an operator sees that the gap is closed. */
-    async function untilStored(): Promise<void> {
-      const deadline = Date.now() + STORED_WITHIN_MS;
-      for (;;) {
-        const { inbox } = JSON.parse(await heraldRestore(environment, "status", "--json")) as { inbox: number };
-        if (inbox === 0 || Date.now() > deadline) return;
-        await pause(LOOK_EVERY_MS);
-      }
-    }
   });
-
-/** Runs the command of this checkout, as an operator does. */
-function heraldRestore({ servers, namespace }: ChaosEnvironment, ...args: string[]): Promise<string> {
-  const [amqpUrl] = servers.amqpUrls();
-  const settings = {
-    HERALD_ENV: "development",
-    DATABASE_URL: servers.databaseUrl().href,
-    AMQP_URL: amqpUrl?.href,
-    BROKER_NAMESPACE: namespace,
-  };
-  const main = join(projectFolder(), "packages", "cli", "dist", "main.js");
-  return runProgram(process.execPath, [main, "restore", ...args], {
-    what: `herald restore ${args.join(" ")}`,
-    env: { PATH: process.env.PATH, ...settings },
-  });
-}
 
 /**
  * What came after the restore has to be known to its receiver; nothing may come while attempts are held; and something has to have come

@@ -4,6 +4,7 @@ import { hostOf } from "../../database.ts";
 import { type OnCheck, runChecks } from "../check.ts";
 import type { NamedFinding } from "../finding.ts";
 import { alarmFinding, isBlocked } from "./alarm.ts";
+import { buckets } from "./buckets.ts";
 import { leftovers } from "./leftovers.ts";
 import { limits } from "./limits.ts";
 import { queues } from "./queues.ts";
@@ -11,10 +12,10 @@ import { refusalFinding } from "./refusal.ts";
 import { brokerRights } from "./rights.ts";
 import { brokerVersion } from "./version.ts";
 
-const CHECKS = [brokerVersion, brokerRights, queues, leftovers, limits];
+const CHECKS = [brokerVersion, brokerRights, queues, buckets, leftovers, limits];
 
 export async function diagnoseBroker(address: BrokerAddress, onCheck: OnCheck): Promise<NamedFinding[]> {
-  const { url, namespace } = address;
+  const { url, namespace, cell } = address;
   onCheck("RabbitMQ");
   const connection = await openBroker(address).catch((error: unknown) => refusalFinding(error, hostOf(url)));
   if ("status" in connection) return [{ check: "RabbitMQ", ...connection }];
@@ -23,7 +24,8 @@ export async function diagnoseBroker(address: BrokerAddress, onCheck: OnCheck): 
     const alarm = { check: "RabbitMQ", ...alarmFinding(blocked) };
     if (blocked) return [alarm];
     const vhost = decodeURIComponent(new URL(url).pathname.slice(1)) || "/";
-    return [alarm, ...(await runChecks(CHECKS, { connection, names: names(namespace), namespace, vhost }, onCheck))];
+    const subject = { connection, names: names(namespace, cell), namespace, cell, vhost };
+    return [alarm, ...(await runChecks(CHECKS, subject, onCheck))];
   } finally {
     await closeBroker(connection);
   }

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
 import type { Finding } from "../finding.ts";
 import { alarmFinding } from "./alarm.ts";
+import { bucketsFindings } from "./buckets.ts";
 import { leftoversFindings } from "./leftovers.ts";
 import { type Limits, limitsFindings } from "./limits.ts";
 import { wordsOf } from "./queues.ts";
@@ -22,6 +23,37 @@ test.each([
   [{}, /^fault: The broker is unknown/],
 ])("of the broker %j the doctor says %s", (properties, words) => {
   expect(say(versionFinding(properties))).toMatch(words);
+});
+
+describe("the buckets", () => {
+  const half = { name: "a", buckets: [..."01234567"] };
+  const depths = (change: Record<number, { messages: number; consumers: number }> = {}) =>
+    Array.from({ length: 16 }, (_, index) => ({
+      queue: `inbox.${index}`,
+      messages: 0,
+      consumers: 0,
+      ...change[index],
+    }));
+
+  test("that this Herald serves are said", () => {
+    expect(bucketsFindings(depths(), { buckets: [..."0123456789abcdef"] }).map(say)).toEqual([
+      "ok: This Herald serves all organizations. ",
+    ]);
+    expect(bucketsFindings(depths(), half).map(say)).toEqual([
+      expect.stringMatching(/^ok: This Herald, a, .* buckets 0, 1, 2, 3, 4, 5, 6, 7\./),
+    ]);
+  });
+
+  test("whose events wait for nobody are a warning, with whose they are", () => {
+    const found = bucketsFindings(
+      depths({ 3: { messages: 1, consumers: 0 }, 4: { messages: 9, consumers: 1 }, 12: { messages: 5, consumers: 0 } }),
+      half,
+    );
+    expect(found.map(say)).toEqual([
+      expect.stringMatching(/^warning: 1 event waits in inbox\.3, .* bucket 3 is this Herald's\. Start the publisher/),
+      expect.stringMatching(/^warning: 5 events wait in inbox\.12, .* bucket c is another Herald's\. .*hold c/),
+    ]);
+  });
 });
 
 describe("the broker's limits", () => {

@@ -8,7 +8,7 @@ import { type BrokerSubject, NOT_FOUND, onChannel, PRECONDITION_FAILED, replyCod
 
 export const queues: Check<BrokerSubject> = {
   name: "queues and exchanges",
-  async examine({ connection, names, namespace, vhost }) {
+  async examine({ connection, names, namespace, cell, vhost }) {
     const findings: Finding[] = [];
     for (const exchange of [names.eventsExchange, names.noticesExchange]) {
       const difference = await differenceOf(connection, {
@@ -17,7 +17,7 @@ export const queues: Check<BrokerSubject> = {
       });
       if (difference) findings.push(exchangeFinding(exchange, difference));
     }
-    const declared = declaredQueues(namespace);
+    const declared = declaredQueues(namespace, cell);
     for (const { queue, options } of declared) {
       const difference = await differenceOf(connection, questionsAbout(queue, options));
       if (difference) findings.push(queueFinding(queue, difference, vhost));

@@ -1,3 +1,4 @@
+import type { Cell } from "@herald/common/broker/cell";
 import type { Names } from "@herald/common/broker/topology";
 import type { ChannelModel, ConfirmChannel } from "amqplib";
 
@@ -6,6 +7,8 @@ export interface BrokerSubject {
   connection: ChannelModel;
   names: Names;
   namespace: string;
+  /** Which of the Heralds that share the namespace's events. */
+  cell: Cell;
   /** The virtual host, as rabbitmqctl names it. */
   vhost: string;
 }
