@@ -4,6 +4,7 @@ import { readResults } from "@herald/bench/bench/results";
 import { readRuns } from "@herald/bench/chaos/results";
 import { relaySettings } from "@herald/cli/relay/relay-settings";
 import { DEFAULT_API_LIMITS, type EventPayload, NO_DELIVERY_REASONS } from "@herald/contracts";
+import { escapeControls, eventSchemaFiles } from "@herald/contracts/schemas";
 import { dispatcherSettings } from "@herald/dispatcher";
 import { outboxTable } from "@herald/emitter/outbox";
 import { errorsPage, eventTypes, managementApiSettings, openApiDocument } from "@herald/management-api";
@@ -44,11 +45,13 @@ export function documents(): Record<string, string> {
   return {
     ".env.example": envExample(settings),
     "docs/configuration.md": configurationDocument(settings, Object.keys(services), settingsOfRelay),
-    "docs/asyncapi.yaml": stringify(withoutUndefined(asyncApiDocument()), {
-      lineWidth: 0,
-      aliasDuplicateObjects: false,
-    }),
-    "docs/api/openapi.json": `${JSON.stringify(openApi, null, 2)}\n`,
+    "docs/asyncapi.yaml": escapeControls(
+      stringify(withoutUndefined(asyncApiDocument()), { lineWidth: 0, aliasDuplicateObjects: false }),
+    ),
+    "docs/api/openapi.json": escapeControls(`${JSON.stringify(openApi, null, 2)}\n`),
+    ...Object.fromEntries(
+      Object.entries(eventSchemaFiles()).map(([path, text]) => [`packages/contracts/schemas/${path}`, text]),
+    ),
     "docs/api/README.md": withBlock(read("docs/api/README.md"), "reasons", reasonsTable()),
     "docs/api/errors.md": errorsPage(),
     "docs/operating/metrics.md": metricsDocument(heraldMetrics()),

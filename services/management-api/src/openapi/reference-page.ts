@@ -1,7 +1,8 @@
 import type { Schema } from "@herald/contracts/schemas";
 import { catalogue, type ProblemCode, problemKinds, problemType } from "../problems/catalogue.ts";
-import type { OpenApiDocument, OpenApiOperation, OpenApiResponse } from "./document.ts";
+import type { OpenApiDocument, OpenApiOperation } from "./document.ts";
 import { type Html, html, prose } from "./html.ts";
+import type { OpenApiResponse } from "./responses.ts";
 
 const ACCESS = {
   view: html`<code>integrations.view</code>`,
@@ -65,7 +66,7 @@ function operationSection(
 <h2>${summary}</h2>
 <p class="route"><b class="${method}">${method.toUpperCase()}</b> <code>${path}</code></p>
 <p>${prose(description)}</p>
-<p>Needs ${access === null ? "any valid token" : ACCESS[access]}.</p>
+<p>${operation.servers ? html`Needs no token, and is not under the API's path: before it is <code>${operation.servers[0]?.url ?? ""}</code>` : html`Needs ${access === null ? "any valid token" : ACCESS[access]}`}.</p>
 ${parameters.length > 0 ? html`<h3>Parameters</h3>${table(["Name", "Type", "Meaning"], parameters.map(parameterRow))}` : ""}
 ${body ? html`<h3>Body</h3>${fieldsTable(body)}` : ""}
 <h3>Answer</h3>
