@@ -18,7 +18,7 @@ import { emitterBlocks } from "./emitters.ts";
 import { layersTable } from "./layers.ts";
 import { heraldMetrics, metricsDocument } from "./metrics.ts";
 import { receiverEvents } from "./receiver-events.ts";
-import { receiverBlocks, receiverExamples } from "./receivers.ts";
+import { receiverBlocks, receiverExamples, verifierModule } from "./receivers.ts";
 import { RESULTS, scalingBlocks, scalingPlots } from "./scaling/scaling.ts";
 import { sizingTable } from "./sizing.ts";
 
@@ -61,6 +61,8 @@ export function documents(): Record<string, string> {
       ...emitterBlocks(),
     }),
     "packages/emitter/sql/outbox.postgresql.sql": outboxTable(),
+    "examples/django/work_items/migrations/outbox.sql": outboxTable(),
+    "examples/django/billing/verify.py": verifierModule(read("examples/verify-python/receiver.py")),
     "docs/scaling.md": withBlocks(read("docs/scaling.md"), scalingBlocks(measured)),
     ...scalingPlots(measured),
     "docs/operating/sizing.md": withBlock(read("docs/operating/sizing.md"), "sizing", sizingTable(measured)),
