@@ -3,6 +3,7 @@ import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writ
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
+import { EVENT_TYPES } from "@herald/contracts";
 import { useBroker } from "@herald/testkit/harness/use-broker";
 import { useDatabase } from "@herald/testkit/harness/use-database";
 import { projectFolder } from "@herald/testkit/stack/folders";
@@ -176,6 +177,20 @@ test("require and import give the very same in Node, so that an error of one is 
   expect(entries).toContain("@herald/emitter/outbox");
   const same = JSON.parse(await run(projects.commonjs, process.execPath, ["same.cjs", ...entries], plainEnvironment()));
   expect(same).toEqual(Object.fromEntries(entries.map((entry) => [entry, true])));
+});
+
+test("the JSON Schema of each event is in the package of contracts, for require and for validators of files", async () => {
+  const names = EVENT_TYPES.flatMap((type) => [`events/${type}`, `requests/${type}`]);
+  const program = `for (const name of process.argv.slice(1)) console.log(require("@herald/contracts/schemas/" + name + ".json").$id)`;
+  for (const project of Object.values(projects)) {
+    const ids = await run(
+      project,
+      process.execPath,
+      ["--input-type=commonjs", "-e", program, ...names],
+      plainEnvironment(),
+    );
+    expect(ids.trim().split("\n")).toEqual(names.map((name) => `urn:herald:schemas:${name.replace("/", ":")}`));
+  }
 });
 
 test.each<[keyof typeof projects, string, string]>([
