@@ -78,7 +78,10 @@ ${table(["Status", "Codes"], all.filter(([, { content }]) => isProblem(content))
 `;
 }
 
-function needs({ servers, "x-required-access": access }: Pick<OpenApiOperation, "servers" | "x-required-access">): Html {
+function needs({
+  servers,
+  "x-required-access": access,
+}: Pick<OpenApiOperation, "servers" | "x-required-access">): Html {
   if (servers) return html`Needs no token. The path is not under that of the API.`;
   return html`Needs ${access === null ? "any valid token" : ACCESS[access]}.`;
 }
