@@ -1,7 +1,7 @@
 import { type Static, Type } from "typebox";
 import { EventType as eventType } from "./enums.ts";
 import type { EventType } from "./event-types.ts";
-import { object, organizationId, text, uuid } from "./json-schema.ts";
+import { object, organizationId, text } from "./json-schema.ts";
 
 const value = (description: string) => Type.Unsafe<string | null>({ type: ["string", "null"], description });
 
@@ -20,6 +20,20 @@ const data = object("Event-specific details; not a snapshot of the entity.", {
   ),
 });
 
+// Validators may leave formats unchecked, and read them differently: so a pattern stands beside each. The patterns use only
+// what the regular expressions of all languages have in common.
+
+const uuid = (description: string) =>
+  text(description, { format: "uuid", pattern: "^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$" });
+
+/** `isUtcTime`: the format adds that the day exists. */
+const utcTime = (description: string) =>
+  text(description, {
+    format: "date-time",
+    pattern: "^[0-9]{4}-[0-9]{2}-[0-9]{2}T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\\.[0-9]{1,9})?Z$",
+    not: { pattern: "^0000" },
+  });
+
 /**
  * What a product service publishes (SPEC 2.4): the fields that receivers get, and whose the event is. Fields beyond these
  * are tolerated.
@@ -35,17 +49,14 @@ export const businessEventSchema = Type.Object(
         maxLength: 128,
       }),
     ),
-    occurredAtUtc: text(
+    occurredAtUtc: utcTime(
       "When the event happened, not when it is sent: ISO 8601 with `Z`. Part of what an event is: with organization and id, it must stay the same when the event is sent again.",
-      {
-        format: "utc-date-time",
-      },
     ),
     entityType: text("The kind of entity, e.g. `WorkItem`.", { minLength: 1, maxLength: 128 }),
     entityId: uuid("The entity."),
     data: Type.Unsafe<EventData>(data),
   },
-  { $id: "https://herald.invalid/schemas/business-event.json" },
+  { $id: "urn:herald:schemas:business-event" },
 );
 
 /** One changed field of an entity (SPEC 2.4). */
@@ -62,10 +73,21 @@ export type BusinessEvent = Static<typeof businessEventSchema>;
  */
 export type EventPayload = Omit<BusinessEvent, "organizationId" | "type"> & { type: EventType };
 
-const { organizationId: _organizationId, id, type: _anyType, ...fields } = businessEventSchema.properties;
+const {
+  organizationId: _organizationId,
+  id,
+  type: _anyType,
+  occurredAtUtc: _sent,
+  ...fields
+} = businessEventSchema.properties;
 
 /** The same as a JSON Schema. Fields beyond these may be added. */
 export const eventPayloadSchema = Type.Object(
-  { id, type: eventType, ...fields },
-  { $id: "https://herald.invalid/schemas/event-payload.json" },
+  {
+    id,
+    type: eventType,
+    occurredAtUtc: utcTime("When the event happened, not when it was sent: ISO 8601 with `Z`."),
+    ...fields,
+  },
+  { $id: "urn:herald:schemas:event-payload" },
 );

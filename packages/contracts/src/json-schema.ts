@@ -1,5 +1,4 @@
 import { type Static, type TProperties, type TSchema, type TSchemaOptions, type TUnsafe, Type } from "typebox";
-import { ORGANIZATION_ID_PATTERN } from "./rules.ts";
 
 /** A JSON Schema (2020-12), as OpenAPI 3.1 has them. */
 export type Schema = { readonly [keyword: string]: unknown };
@@ -16,7 +15,16 @@ export const time = (description: string) => text(description, { format: "date-t
 export const httpStatus = (description: string) => count(description, { minimum: 100, maximum: 999 });
 /** Where a list goes on: opaque to clients, who send it as they got it. */
 export const cursor = (description: string) => text(description, { format: "cursor" });
-export const organizationId = text("Whose it is. Compared exactly.", { pattern: ORGANIZATION_ID_PATTERN });
+/**
+ * `isOrganizationId`, as far as a schema can say it to every language: a validator that counts characters otherwise, or takes
+ * half of a surrogate pair for one, is more generous. Regular expressions of several languages have no names for control
+ * characters and no escapes for them, so here they stand themselves.
+ */
+export const organizationId = text("Whose it is. Compared exactly.", {
+  minLength: 1,
+  maxLength: 128,
+  not: { pattern: "[\u0000-\u001f\u007f-\u009f]" },
+});
 
 export function oneOf<const Value extends string>(values: readonly Value[], description: string): TUnsafe<Value> {
   return Type.Unsafe<Value>({ type: "string", enum: values, description });
@@ -55,4 +63,9 @@ export function refOrNull<Component extends TSchema>(
   description: string,
 ): TUnsafe<Static<Component> | null> {
   return Type.Unsafe({ anyOf: [refTo(component), { type: "null" }], description });
+}
+
+/** JSON, or YAML in quotation marks, without control characters that neither has to escape: YAML refuses them, people can't see them. */
+export function escapeControls(text: string): string {
+  return text.replace(/[\u007f-\u009f]/g, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`);
 }

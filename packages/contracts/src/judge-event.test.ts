@@ -1,9 +1,9 @@
 import { expect, test } from "@jest/globals";
 import { Ajv } from "ajv";
+import addFormatsModule from "ajv-formats";
 import fc from "fast-check";
 import type { BusinessEvent } from "./business-event.ts";
 import { eventFaults, judgeEvent } from "./judge-event.ts";
-import { isUtcTime, isUuid } from "./rules.ts";
 import { businessEventSchema } from "./schemas.ts";
 
 const event: BusinessEvent = {
@@ -48,16 +48,15 @@ test("all faults of an event are found at once", () => {
   ]);
 });
 
+// But for half of a surrogate pair in an organization's id, which event-schemas.test.ts shows.
 test("events are judged exactly as their schema says (property)", () => {
   const ajv = new Ajv({ allowUnionTypes: true });
-  ajv.addFormat("uuid", isUuid);
-  ajv.addFormat("utc-date-time", isUtcTime);
+  (addFormatsModule as unknown as typeof addFormatsModule.default)(ajv);
   const isValid = ajv.compile(businessEventSchema);
   const odd = fc.oneof(
     fc.string(),
     fc.constant("x".repeat(129)),
     fc.constant("😀".repeat(128)),
-    fc.constant("\ud800"),
     fc.integer(),
     fc.constantFrom(null, undefined, [], {}),
     fc.object(),

@@ -31,7 +31,7 @@ export const hintSchema = Type.Object(
     ),
     delivery: Type.Optional(hintedDeliverySchema),
   },
-  { $id: "https://herald.invalid/schemas/hint.json" },
+  { $id: "urn:herald:schemas:hint" },
 );
 
 export type Hint = Static<typeof hintSchema>;
@@ -43,7 +43,7 @@ export const manualRequestSchema = Type.Object(
     endpointId: uuid("Its endpoint, so that a dispatcher can weigh the endpoint's load before it claims."),
     organizationId,
   },
-  { $id: "https://herald.invalid/schemas/manual-request.json" },
+  { $id: "urn:herald:schemas:manual-request" },
 );
 
 export type ManualRequest = Static<typeof manualRequestSchema>;
@@ -57,7 +57,7 @@ export const manualReplySchema = Type.Object(
     deliveryId: uuid("The delivery."),
     attempted: flag("False where no attempt was made: the delivery is attempted later."),
   },
-  { $id: "https://herald.invalid/schemas/manual-reply.json" },
+  { $id: "urn:herald:schemas:manual-reply" },
 );
 
 export type ManualReply = Static<typeof manualReplySchema>;

@@ -119,7 +119,7 @@ export const noticeSchema = Type.Union(
     noticeOf("endpoint.deleted", "The endpoint was deleted, with its history.", { ...about, author }),
     eventRejected,
   ],
-  { $id: "https://herald.invalid/schemas/notice.json" },
+  { $id: "urn:herald:schemas:notice" },
 );
 
 export type NoticeAttempt = Static<typeof noticeAttempt>;

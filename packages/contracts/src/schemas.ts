@@ -41,7 +41,8 @@ import {
 } from "./webhooks.ts";
 
 export { businessEventSchema, eventPayloadSchema } from "./business-event.ts";
-export type { Schema } from "./json-schema.ts";
+export { EVENT_SCHEMA_KINDS, type EventSchemaKind, eventSchema, eventSchemaFiles } from "./event-schemas.ts";
+export { escapeControls, type Schema } from "./json-schema.ts";
 export { hintSchema, manualReplySchema, manualRequestSchema } from "./messages.ts";
 export { noticeSchema } from "./notices.ts";
 

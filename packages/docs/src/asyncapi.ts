@@ -141,7 +141,7 @@ export function asyncApiDocument() {
 
 const DESCRIPTION = `Made of the JSON schemas in packages/contracts; \`pnpm run docs\` writes it.
 "herald", the first part of every name, is the setting BROKER_NAMESPACE. Actions are Herald's: it receives business events and sends notices.
-The format \`utc-date-time\` is ISO 8601 with a Z. Consumers tolerate unknown fields.`;
+Formats are those of JSON Schema. Consumers tolerate unknown fields.`;
 
 const TRACE_HEADERS = {
   type: "object",

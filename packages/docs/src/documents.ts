@@ -4,6 +4,7 @@ import { readResults } from "@herald/bench/bench/results";
 import { readRuns } from "@herald/bench/chaos/results";
 import { relaySettings } from "@herald/cli/relay/relay-settings";
 import { DEFAULT_API_LIMITS, type EventPayload, NO_DELIVERY_REASONS } from "@herald/contracts";
+import { escapeControls, eventSchemaFiles } from "@herald/contracts/schemas";
 import { dispatcherSettings } from "@herald/dispatcher";
 import { COMPATIBILITY, readCellRuns } from "@herald/e2e/compatibility/results";
 import { outboxTable } from "@herald/emitter/outbox";
@@ -20,7 +21,7 @@ import { emitterBlocks } from "./emitters.ts";
 import { layersTable } from "./layers.ts";
 import { heraldMetrics, metricsDocument } from "./metrics.ts";
 import { receiverEvents } from "./receiver-events.ts";
-import { receiverBlocks, receiverExamples } from "./receivers.ts";
+import { receiverBlocks, receiverExamples, verifierModule } from "./receivers.ts";
 import { RESULTS, scalingBlocks, scalingPlots } from "./scaling/scaling.ts";
 import { sizingTable } from "./sizing.ts";
 
@@ -47,11 +48,13 @@ export function documents(): Record<string, string> {
   return {
     ".env.example": envExample(settings),
     "docs/configuration.md": configurationDocument(settings, Object.keys(services), settingsOfRelay),
-    "docs/asyncapi.yaml": stringify(withoutUndefined(asyncApiDocument()), {
-      lineWidth: 0,
-      aliasDuplicateObjects: false,
-    }),
-    "docs/api/openapi.json": `${JSON.stringify(openApi, null, 2)}\n`,
+    "docs/asyncapi.yaml": escapeControls(
+      stringify(withoutUndefined(asyncApiDocument()), { lineWidth: 0, aliasDuplicateObjects: false }),
+    ),
+    "docs/api/openapi.json": escapeControls(`${JSON.stringify(openApi, null, 2)}\n`),
+    ...Object.fromEntries(
+      Object.entries(eventSchemaFiles()).map(([path, text]) => [`packages/contracts/schemas/${path}`, text]),
+    ),
     "docs/api/README.md": withBlock(read("docs/api/README.md"), "reasons", reasonsTable()),
     "docs/api/errors.md": errorsPage(),
     "docs/operating/metrics.md": metricsDocument(heraldMetrics()),
@@ -61,6 +64,8 @@ export function documents(): Record<string, string> {
       ...emitterBlocks(),
     }),
     "packages/emitter/sql/outbox.postgresql.sql": outboxTable(),
+    "examples/django/work_items/migrations/outbox.sql": outboxTable(),
+    "examples/django/billing/verify.py": verifierModule(read("examples/verify-python/receiver.py")),
     "docs/scaling.md": withBlocks(read("docs/scaling.md"), scalingBlocks(measured)),
     ...scalingPlots(measured),
     "docs/operating/compatibility.md": withBlocks(

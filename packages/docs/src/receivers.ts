@@ -46,3 +46,17 @@ ${entries.join("\n")}
 function templateText(text: string): string {
   return text.replace(/\\|`|\$\{/g, (found) => `\\${found}`);
 }
+
+/** The verifier of the receiver in Python, without its server: a module of examples/django. */
+export function verifierModule(receiver: string): string {
+  const [, verifier] = /^(TOLERANCE_SECONDS[\s\S]*?\n)\n\ndef store/m.exec(receiver) ?? [];
+  if (verifier === undefined)
+    throw new Error("The receiver in Python has no verifier between its constants and store.");
+  return `# Made by \`pnpm run docs\` of examples/verify-python. Change that.
+import hashlib
+import hmac
+import re
+import time
+
+${verifier}`;
+}

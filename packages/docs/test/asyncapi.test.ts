@@ -1,6 +1,7 @@
+import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
+import { join } from "node:path";
 import { names } from "@herald/common/broker/topology";
-import { isUtcTime } from "@herald/contracts";
 import {
   businessEventSchema,
   hintSchema,
@@ -8,9 +9,11 @@ import {
   manualRequestSchema,
   noticeSchema,
 } from "@herald/contracts/schemas";
+import { projectFolder } from "@herald/testkit/stack/folders";
 import { expect, test } from "@jest/globals";
 import { Ajv } from "ajv";
 import addFormatsModule from "ajv-formats";
+import { parse } from "yaml";
 import { asyncApiDocument } from "../src/asyncapi.ts";
 
 const addFormats = addFormatsModule as unknown as typeof addFormatsModule.default;
@@ -24,12 +27,42 @@ const isAsyncApi = specification.compile(
 
 const contracts = new Ajv({ strict: true, allowUnionTypes: true });
 addFormats(contracts);
-contracts.addFormat("utc-date-time", isUtcTime);
 
 test("docs/asyncapi.yaml is a valid AsyncAPI 3 document, and the schema refuses one that is not valid", () => {
   isAsyncApi(document);
   expect(isAsyncApi.errors ?? []).toEqual([]);
   expect(isAsyncApi({ ...document, operations: { odd: { action: "shout" } } })).toBe(false);
+});
+
+test("docs/asyncapi.yaml has no character that YAML does not take", () => {
+  const text = readFileSync(join(projectFolder(), "docs/asyncapi.yaml"), "utf8");
+  expect(text).not.toMatch(/[^\n\x20-\x7e\u00a0-\ud7ff]/);
+  expect(parse(text)).toEqual(document);
+});
+
+/** Those of JSON Schema 2020-12 (its section 7.3 of "Validation"). */
+const FORMATS = new Set(
+  (
+    "date-time date time duration email idn-email hostname idn-hostname ipv4 ipv6 uri uri-reference iri iri-reference uuid " +
+    "uri-template json-pointer relative-json-pointer regex"
+  ).split(" "),
+);
+
+function formatsIn(value: unknown): string[] {
+  if (typeof value !== "object" || value === null) return [];
+  const own = Object.entries(value).flatMap(([name, each]) =>
+    name === "format" && typeof each === "string" ? [each] : [],
+  );
+  return [...own, ...Object.values(value).flatMap(formatsIn)];
+}
+
+test("docs/asyncapi.yaml has no format but JSON Schema's, so that any validator reads it", () => {
+  const used = formatsIn(document);
+  expect(used).toEqual(expect.arrayContaining(["uuid", "date-time"]));
+  expect(used.filter((format) => !FORMATS.has(format))).toEqual([]);
+  expect(formatsIn({ payload: { properties: { at: { type: "string", format: "utc-date-time" } } } })).toEqual([
+    "utc-date-time",
+  ]);
 });
 
 test("every reference in docs/asyncapi.yaml leads to something", () => {

@@ -19,7 +19,7 @@ export interface EventOf<Type extends EventType> {
   id: string;
   /** An event's exact name. */
   type: Type;
-  /** When the event happened, not when it is sent: ISO 8601 with `Z`. Part of what an event is: with organization and id, it must stay the same when the event is sent again. */
+  /** When the event happened, not when it was sent: ISO 8601 with `Z`. */
   occurredAtUtc: string;
   /** The kind of entity, e.g. `WorkItem`. */
   entityType: string;

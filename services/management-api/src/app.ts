@@ -18,6 +18,7 @@ import { apiRouter } from "./http/router.ts";
 import { createAnswerOnce } from "./idempotency/answer-once.ts";
 import { openApiDocument } from "./openapi/document.ts";
 import { openApiRoutes } from "./openapi/routes.ts";
+import { schemaRoutes } from "./openapi/schema-routes.ts";
 import { API_PREFIX } from "./operations.ts";
 import { ProblemError } from "./problems/problem-error.ts";
 import { apiFormats } from "./validation/formats.ts";
@@ -93,7 +94,7 @@ export function createApp({ config, database, requestAttempt, clock, log, regist
     cookieName: config.AUTH_COOKIE_NAME,
     headers: { headerPrefix: config.HEADER_PREFIX, standardWebhooks: config.STANDARD_WEBHOOKS },
   });
-  app.use(config.BASE_PATH, openApiRoutes(document), administrationRoutes(config, verifyToken));
+  app.use(config.BASE_PATH, openApiRoutes(document), schemaRoutes(), administrationRoutes(config, verifyToken));
   app.use(() => {
     throw new ProblemError("route_not_found");
   });

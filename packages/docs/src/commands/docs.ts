@@ -1,5 +1,5 @@
-import { writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { runCommand } from "@herald/testkit/commands/run-command";
 import { projectFolder } from "@herald/testkit/stack/folders";
 import { COMMAND, documents } from "../documents.ts";
@@ -13,7 +13,9 @@ docs/chaos.json, and those of docs/operating/compatibility.md of docs/compatibil
 
 await runCommand(HELP, async () => {
   for (const [file, text] of Object.entries(documents())) {
-    writeFileSync(join(projectFolder(), file), text);
+    const path = join(projectFolder(), file);
+    mkdirSync(dirname(path), { recursive: true });
+    writeFileSync(path, text);
     console.log(file);
   }
 });

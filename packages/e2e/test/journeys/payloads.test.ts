@@ -1,6 +1,9 @@
-import { EVENT_TYPES } from "@herald/contracts";
+import { EVENT_TYPES, type EventType } from "@herald/contracts";
+import { eventSchema } from "@herald/contracts/schemas";
 import type { ReceivedRequest } from "@herald/testkit/harness/https-receiver";
 import { expect, test } from "@jest/globals";
+import { Ajv2020 } from "ajv/dist/2020.js";
+import addFormatsModule from "ajv-formats";
 import { useTestEnvironment } from "./test-environment.ts";
 
 const environment = useTestEnvironment();
@@ -41,6 +44,25 @@ test("§2.4/id §2.2/business-event the body's id is the event's, at every endpo
   const listed = (await api.list()).flatMap(({ deliveries }) => deliveries);
   expect(listed.map(({ id }) => id).sort()).toEqual(deliveryIds.sort());
   expect(listed.map(({ businessEventId }) => businessEventId)).toEqual([event.id, event.id]);
+});
+
+test("§2.4/fields each event's delivered body is what the JSON Schema of its request says", async () => {
+  const { api, receiver, emitter } = environment;
+  const ajv = new Ajv2020({ strict: true, allowUnionTypes: true });
+  (addFormatsModule as unknown as typeof addFormatsModule.default)(ajv);
+  await api.create({ url: receiver.url, events: [...EVENT_TYPES] });
+  for (const type of EVENT_TYPES) {
+    await emitter.emit(
+      environment.event({ type, data: { changes: { Name: { oldValue: null, newValue: "ü 😀" } }, hours: 7 } }),
+    );
+  }
+  const payloads = (await receiver.received(EVENT_TYPES.length)).map(payloadOf);
+  expect(payloads.map(({ type }) => type).sort()).toEqual([...EVENT_TYPES].sort());
+  for (const payload of payloads) {
+    const keeps = ajv.compile(eventSchema("requests", payload.type as EventType));
+    keeps(payload);
+    expect([payload.type, keeps.errors ?? []]).toEqual([payload.type, []]);
+  }
 });
 
 test("§2.4/time a retry says when the event occurred, and in its header when the attempt was made", async () => {

@@ -1,14 +1,14 @@
-import { EVENT_TYPES, isUtcTime, isUuid, samplePayload } from "@herald/contracts";
+import { EVENT_TYPES, samplePayload } from "@herald/contracts";
 import { eventPayloadSchema } from "@herald/contracts/schemas";
 import { EVENT_TYPES as RECEIVER_TYPES, readEvent } from "@herald/receiver";
 import { expect, test } from "@jest/globals";
 import { Ajv } from "ajv";
+import addFormatsModule from "ajv-formats";
 import fc from "fast-check";
 
-const keepsContract = new Ajv({ strict: true, allowUnionTypes: true })
-  .addFormat("uuid", isUuid)
-  .addFormat("utc-date-time", isUtcTime)
-  .compile(eventPayloadSchema);
+const ajv = new Ajv({ strict: true, allowUnionTypes: true });
+(addFormatsModule as unknown as typeof addFormatsModule.default)(ajv);
+const keepsContract = ajv.compile(eventPayloadSchema);
 
 test("§6/names the receiver's package knows the events of the contract", () => {
   expect(RECEIVER_TYPES).toEqual(EVENT_TYPES);

@@ -1,33 +1,47 @@
-import { runCommand } from "@herald/testkit/commands/run-command";
+import { parseArgs } from "node:util";
+import { runCommand, UsageError } from "@herald/testkit/commands/run-command";
 import { localFolder } from "@herald/testkit/stack/folders";
 import { type StopRequest, stopRequest } from "@herald/testkit/stack/stop-request";
-import { buildApp } from "../example/app.ts";
+import { django } from "../example/django.ts";
+import type { Example } from "../example/example.ts";
+import { expressPrisma } from "../example/express-prisma.ts";
 import { showEffect, startExample } from "../example/run-example.ts";
 import { becomeOnlyOne } from "../start/only-one.ts";
 import { progressOn } from "../start/progress.ts";
 import { startHerald } from "../start/start.ts";
 
-const HELP = `Starts Herald, and examples/express-prisma beside it. Completes a work item, and shows what comes of it.
+const EXAMPLES = [expressPrisma, django];
 
-  pnpm example
+const HELP = `Starts Herald, and an app of examples/ beside it. Completes a work item, and shows what comes of it.
+
+  pnpm example [express-prisma]   an app on Express and Prisma, in TypeScript
+  pnpm example django             the same on Django, in Python; it needs Python 3.10 or later, with pip
 
 ctrl-C ends all of it.`;
 
 await runCommand(HELP, async () => {
+  const { positionals } = parseArgs({ allowPositionals: true });
+  const [name = expressPrisma.name, ...more] = positionals;
+  const example = EXAMPLES.find((each) => each.name === name);
+  if (example === undefined || more.length > 0) {
+    throw new UsageError(
+      `There is no example ${positionals.join(" ")}: it is one of ${EXAMPLES.map((each) => each.name).join(", ")}.`,
+    );
+  }
   becomeOnlyOne();
   const stop = stopRequest();
-  process.exit(await run(stop).catch((error: Error) => failure(error, stop)));
+  process.exit(await run(example, stop).catch((error: Error) => failure(error, stop)));
 });
 
-async function run(stop: StopRequest): Promise<number> {
+async function run({ name, build }: Example, stop: StopRequest): Promise<number> {
   const progress = progressOn(console.error);
-  const folder = await progress.step("Example", buildApp);
+  const startApp = await progress.step("Example", build);
   const herald = await startHerald({ progress, print: () => {}, signal: stop.signal });
   try {
-    const example = await startExample(folder, localFolder());
+    const example = await startExample(name, startApp, localFolder());
     try {
       await Promise.race([showEffect(example.url, console.log), stop.asked]);
-      console.log(`\nThe product is at ${example.url}. More is in examples/express-prisma/README.md. ctrl-C ends it.`);
+      console.log(`\nThe product is at ${example.url}. More is in examples/${name}/README.md. ctrl-C ends it.`);
       const end = await Promise.race([stop.asked, herald.broken]);
       if (end instanceof Error) throw end;
       return 0;

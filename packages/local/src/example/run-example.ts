@@ -6,10 +6,7 @@ import { freePort } from "@herald/testkit/stack/ports";
 import { localCertificates } from "../start/local-certificates.ts";
 import { brokerNamespace, readRunFile } from "../start/local-files.ts";
 import { call, makeEndpoint } from "./api.ts";
-import { startApp } from "./app.ts";
-
-const DATABASE = "express_prisma";
-const ENDPOINT = "Billing of examples/express-prisma";
+import type { StartApp } from "./example.ts";
 
 export interface RunningExample {
   /** The product's API. */
@@ -18,17 +15,18 @@ export interface RunningExample {
 }
 
 /**
- * Starts the built example beside the Herald that runs here, with a new database of its own and a webhook endpoint.
+ * Starts a built example beside the Herald that runs here, with a new database of its own and a webhook endpoint.
  *
- * @param folder where it was built
+ * @param name its folder in examples/
  */
-export async function startExample(folder: string, local: string): Promise<RunningExample> {
+export async function startExample(name: string, startApp: StartApp, local: string): Promise<RunningExample> {
   const info = readRunFile(local);
-  await dropDatabase(info.databaseUrl, DATABASE);
-  const databaseUrl = await cloneDatabase(info.databaseUrl, "template0", DATABASE);
+  const database = name.replaceAll("-", "_");
+  await dropDatabase(info.databaseUrl, database);
+  const databaseUrl = await cloneDatabase(info.databaseUrl, "template0", database);
   const [port, webhookPort] = [await freePort(3000), await freePort(8444)];
-  const secret = await makeEndpoint(info, ENDPOINT, `https://127.0.0.1:${webhookPort}/webhooks`);
-  const app = await startApp(folder, {
+  const secret = await makeEndpoint(info, `Billing of examples/${name}`, `https://127.0.0.1:${webhookPort}/webhooks`);
+  const app = await startApp({
     DATABASE_URL: databaseUrl,
     AMQP_URL: info.amqpUrl,
     NAMESPACE: brokerNamespace(local),

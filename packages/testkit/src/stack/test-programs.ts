@@ -39,15 +39,27 @@ export const LANGUAGE_PROGRAMS = Object.keys(LANGUAGES) as LanguageProgram[];
 export function findOrInstallLanguage(name: LanguageProgram): Promise<string> {
   const language = LANGUAGES[name];
   const folders = [join(homedir(), ".cargo", "bin")];
-  const find = name === "php-amqplib" ? findPhpWithAmqplib : () => findProgram(name, folders);
-  return findOrInstall<string>(language, `Tests of examples in ${language.title}`, find);
+  const find = WITH_LIBRARY[name] ?? (() => findProgram(name, folders));
+  return findOrInstall<string>(language, `Examples in ${language.title}`, find);
 }
+
+/** Programs that are of no use without a library, which Debian has in a package of its own. */
+const WITH_LIBRARY: Partial<Record<LanguageProgram, () => Promise<string | undefined>>> = {
+  "php-amqplib": findPhpWithAmqplib,
+  python3: findPythonWithPip,
+};
 
 /** PHP, where it finds its library for RabbitMQ. */
 async function findPhpWithAmqplib(): Promise<string | undefined> {
   const php = findProgram("php");
   const finds = 'exit(stream_resolve_include_path("PhpAmqpLib/autoload.php") ? 0 : 1);';
   return php !== undefined && (await succeeds(php, ["-r", finds])) ? php : undefined;
+}
+
+/** Python, where it can install packages. */
+async function findPythonWithPip(): Promise<string | undefined> {
+  const python = findProgram("python3");
+  return python !== undefined && (await succeeds(python, ["-m", "pip", "--version"])) ? python : undefined;
 }
 
 /** Finds a Chromium: the one that CHROMIUM_PATH names, else an installed one, else it installs one. */

@@ -6,12 +6,21 @@ import { rowFormats } from "../export/formats.ts";
 import { allowOf } from "../http/methods.ts";
 import { KEY_PATTERN, MAX_KEY_CHARACTERS } from "../idempotency/idempotency-key.ts";
 import { API_PREFIX, type Operation, type OperationId, operationsByPath } from "../operations.ts";
-import { catalogue, type ProblemCode } from "../problems/catalogue.ts";
 import { componentSchemas, withPatterns } from "./component-schemas.ts";
 import { DEFAULT_HEADERS, EventPayload, eventRequests, RECEIVER_TAG } from "./event-requests.ts";
 import { EXAMPLES, PARAMETER_EXAMPLES, PROBLEM_EXAMPLES } from "./examples.ts";
-import { LINKS, type Link } from "./links.ts";
+import { LINKS } from "./links.ts";
 import { problemsOf } from "./problems-of.ts";
+import {
+  type Headers,
+  type OpenApiResponse,
+  problemResponses,
+  rateHeaders,
+  refTo,
+  requestId,
+  textHeader,
+} from "./responses.ts";
+import { SCHEMAS_TAG, type SchemaOperationId, schemaPaths } from "./schema-operations.ts";
 import { TAGS, tagOf } from "./tags.ts";
 
 type SecurityRequirement = Record<string, readonly string[]>;
@@ -38,22 +47,17 @@ export interface OpenApiDocument {
 }
 
 export interface OpenApiOperation {
-  operationId: OperationId;
+  operationId: OperationId | SchemaOperationId;
   summary: string;
   description: string;
   tags: string[];
   security: SecurityRequirement[];
+  /** Where it is not under the API's prefix. */
+  servers?: OpenApiDocument["servers"];
   parameters?: Schema[];
   requestBody?: { required: true; content: { "application/json": { schema: Schema; example?: unknown } } };
   responses: Record<string, OpenApiResponse>;
   "x-required-access": Operation["access"];
-}
-
-export interface OpenApiResponse {
-  description: string;
-  headers?: Record<string, { description: string; required: boolean; schema: Schema }>;
-  content?: Record<string, { schema: Schema; example?: unknown; examples?: Record<string, Schema> }>;
-  links?: Record<string, Link>;
 }
 
 export interface DocumentOptions {
@@ -95,9 +99,9 @@ export function openApiDocument({
       license: { name: "All rights reserved", identifier: "LicenseRef-UNLICENSED" },
     },
     servers: [{ url: basePath + API_PREFIX, description: "This service." }],
-    tags: [...TAGS, RECEIVER_TAG],
+    tags: [...TAGS, SCHEMAS_TAG, RECEIVER_TAG],
     security: securityFor(null),
-    paths,
+    paths: { ...paths, ...schemaPaths(basePath) },
     webhooks: eventRequests(headers),
     components: {
       schemas: { ...componentSchemas(schemas), EventPayload },
@@ -152,37 +156,17 @@ function describe(
     }),
     responses: {
       [operation.success.status]: successResponse(id, operation),
-      ...problemResponses(operation, allow),
+      ...problemResponses(problemsOf(operation), allow),
     },
     "x-required-access": access,
   };
 }
-
-const refTo = (name: string): Schema => ({ $ref: `#/components/schemas/${name}` });
 
 function exampleOf(name: SchemaName, isList = false): { example?: unknown } {
   const example = EXAMPLES[name];
   if (example === undefined) return {};
   return { example: isList ? [example] : example };
 }
-
-type Headers = NonNullable<OpenApiResponse["headers"]>;
-
-const textHeader = (description: string, required = true): Headers[string] => ({
-  description,
-  required,
-  schema: { type: "string" },
-});
-
-const requestId: Headers = { "X-Request-Id": textHeader("Names this response in Herald's log; for support.") };
-
-/** What is left of an allowance; every answer has it that was counted. */
-const rateHeaders: Headers = {
-  "RateLimit-Policy": textHeader(
-    'The allowance: its name, points and seconds, as `"reads";q=12000;w=60` (draft-ietf-httpapi-ratelimit-headers).',
-  ),
-  RateLimit: textHeader('What is left of it, and for how many seconds, as `"reads";r=11990;t=42`.'),
-};
 
 const replayed: Headers = {
   "Idempotent-Replayed": textHeader("`true` where this is the answer that the first request with the key got.", false),
@@ -217,54 +201,6 @@ function downloadContent(rows: SchemaName): NonNullable<OpenApiResponse["content
       example: csv.head(false) + csv.row(example, false),
     },
   };
-}
-
-/** One response a status, with the codes that it may have. */
-function problemResponses(operation: Operation, allow: string): Record<string, OpenApiResponse> {
-  const byStatus = new Map<number, ProblemCode[]>();
-  for (const code of problemsOf(operation)) {
-    const { status } = catalogue[code];
-    byStatus.set(status, [...(byStatus.get(status) ?? []), code]);
-  }
-  return Object.fromEntries([...byStatus].map(([status, codes]) => [status, problemResponse(status, codes, allow)]));
-}
-
-function problemResponse(status: number, codes: ProblemCode[], allow: string): OpenApiResponse {
-  const schema = { ...refTo("Problem"), properties: { code: { enum: codes }, status: { const: status } } };
-  const description = codes.map((code) => `\`${code}\`: ${catalogue[code].title}.`).join("\n\n");
-  const examples = Object.fromEntries(codes.map((code) => [code, { $ref: `#/components/examples/${code}` }]));
-  return {
-    description,
-    headers: { ...requestId, ...headersOf(status, codes, allow) },
-    content: { "application/problem+json": { schema, examples } },
-  };
-}
-
-function headersOf(status: number, codes: ProblemCode[], allow: string): Headers {
-  const retryAfter = (required: boolean) => ({
-    "Retry-After": textHeader("Seconds after which to try again.", required),
-  });
-  switch (status) {
-    case 401:
-      return { "WWW-Authenticate": textHeader("How to authenticate (RFC 6750).") };
-    case 403:
-      return {
-        "WWW-Authenticate": textHeader(
-          "`insufficient_scope` with the permissions that are needed as `scope`, where the token lacks one (RFC 6750).",
-          false,
-        ),
-      };
-    case 405:
-      return { Allow: textHeader(`What this address takes: \`${allow}\`. Other methods get this answer.`) };
-    case 409:
-      return codes.includes("idempotency_in_progress") ? retryAfter(codes.length === 1) : {};
-    case 429:
-      return { ...retryAfter(true), ...rateHeaders };
-    case 503:
-      return retryAfter(true);
-    default:
-      return {};
-  }
 }
 
 const PARAMETERS: Partial<Record<string, string>> = { deliveryId: "The delivery.", key: "The event's key." };

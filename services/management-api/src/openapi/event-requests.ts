@@ -1,6 +1,6 @@
 import { sharedSettings } from "@herald/common/config/common-settings";
 import type { HeaderSettings } from "@herald/common/security/attempt-headers";
-import { businessEventSchema, type Schema } from "@herald/contracts/schemas";
+import { eventPayloadSchema, type Schema } from "@herald/contracts/schemas";
 import { eventTypes } from "../event-types.ts";
 
 // What receivers get, as the `webhooks` of OpenAPI 3.1 say it. How to verify and answer it is in docs/receiving-webhooks.md.
@@ -11,22 +11,14 @@ export const DEFAULT_HEADERS: HeaderSettings = {
   standardWebhooks: sharedSettings.STANDARD_WEBHOOKS.default,
 };
 
-const { organizationId: _organizationId, type: _type, occurredAtUtc, ...shared } = businessEventSchema.properties;
-
 /** The body of an automatic delivery: the event without its organization, which the receiver knows by the endpoint. */
 export const EventPayload: Schema = {
   type: "object",
   description: "A business event, as receivers get it. Tolerate fields that you don't know.",
-  required: ["id", "type", "occurredAtUtc", "entityType", "entityId", "data"],
+  required: eventPayloadSchema.required,
   properties: {
-    ...shared,
+    ...eventPayloadSchema.properties,
     type: { $ref: "#/components/schemas/EventType", description: "The event's name." },
-    occurredAtUtc: {
-      ...occurredAtUtc,
-      format: "date-time",
-      pattern: "Z$",
-      description: "When the event happened, not when it was sent.",
-    },
   },
 };
 

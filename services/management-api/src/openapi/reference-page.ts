@@ -1,7 +1,8 @@
 import type { Schema } from "@herald/contracts/schemas";
 import { catalogue, type ProblemCode, problemKinds, problemType } from "../problems/catalogue.ts";
-import type { OpenApiDocument, OpenApiOperation, OpenApiResponse } from "./document.ts";
+import type { OpenApiDocument, OpenApiOperation } from "./document.ts";
 import { type Html, html, prose } from "./html.ts";
+import type { OpenApiResponse } from "./responses.ts";
 
 const ACCESS = {
   view: html`<code>integrations.view</code>`,
@@ -35,7 +36,7 @@ export function referencePage(document: OpenApiDocument): string {
 <main>
 <h1>${info.title}</h1>
 <p>${prose(info.description)}</p>
-<p>Every path begins with <code>${servers[0]?.url ?? ""}</code>. Send <code>Authorization: Bearer &lt;token&gt;</code> with the
+<p>Every path begins with <code>${servers[0]?.url ?? ""}</code>, unless it says otherwise. Send <code>Authorization: Bearer &lt;token&gt;</code> with the
 access token of a signed-in user; API keys aren't accepted. For programs: <a href="openapi.json">openapi.json</a>.</p>
 ${operations.map(({ path, method, operation }) => operationSection(path, method, operation, components.schemas))}
 <h2 id="receivers">What receivers get</h2>
@@ -58,14 +59,13 @@ function operationSection(
   { operationId, summary, description, parameters = [], requestBody, responses, ...operation }: OpenApiOperation,
   schemas: Record<string, Schema>,
 ): Html {
-  const access = operation["x-required-access"];
   const body = requestBody && schemas[nameOf(requestBody.content["application/json"].schema) ?? ""];
   const all = Object.entries(responses);
   return html`<section id="${operationId}" class="operation">
 <h2>${summary}</h2>
 <p class="route"><b class="${method}">${method.toUpperCase()}</b> <code>${path}</code></p>
 <p>${prose(description)}</p>
-<p>Needs ${access === null ? "any valid token" : ACCESS[access]}.</p>
+<p>${needs(operation)}</p>
 ${parameters.length > 0 ? html`<h3>Parameters</h3>${table(["Name", "Type", "Meaning"], parameters.map(parameterRow))}` : ""}
 ${body ? html`<h3>Body</h3>${fieldsTable(body)}` : ""}
 <h3>Answer</h3>
@@ -76,6 +76,14 @@ ${table(["Status", "Codes"], all.filter(([, { content }]) => isProblem(content))
 </details>
 </section>
 `;
+}
+
+function needs({
+  servers,
+  "x-required-access": access,
+}: Pick<OpenApiOperation, "servers" | "x-required-access">): Html {
+  if (servers) return html`Needs no token. The path is not under that of the API.`;
+  return html`Needs ${access === null ? "any valid token" : ACCESS[access]}.`;
 }
 
 /** The requests are alike but for the event: the first one's headers are those of all. */

@@ -1,26 +1,18 @@
 import { spawn } from "node:child_process";
-import { createHash } from "node:crypto";
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
-import { delimiter, dirname, join } from "node:path";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { askForLanguage } from "@herald/testkit/harness/stack-client";
-import { localFolder } from "@herald/testkit/stack/folders";
+import { fetchOnce } from "@herald/testkit/stack/fetch-once";
+import { installPythonPackages, type PythonPackages } from "@herald/testkit/stack/python-packages";
 import { output, withoutPnpm } from "../../../src/receivers/output.ts";
 
 // Programs that only these tests run. They are fetched when a test first needs them, so that no install carries them.
 
-/** Python, and an environment in which it finds the packages. */
-export interface PythonPackages {
-  python: string;
-  env: NodeJS.ProcessEnv;
-  /** Where the packages' commands are. */
-  commands: string;
-}
-
 /** Fetches packages from npm, each given with its exact version. Returns the folder of their commands. */
 export async function npmPackages(...packages: string[]): Promise<string> {
   const args = ["install", "--no-audit", "--no-fund", "--ignore-scripts", "--prefer-offline", "--save-exact"];
-  const folder = await fetched(packages.join(" "), async (work) => {
+  const folder = await fetchOnce(packages.join(" "), async (work) => {
     // Without it, npm takes the checkout around the folder for the project.
     writeFileSync(join(work, "package.json"), '{ "private": true }');
     await output("npm", [...args, ...packages], work, withoutPnpm());
@@ -28,33 +20,10 @@ export async function npmPackages(...packages: string[]): Promise<string> {
   return join(folder, "node_modules", ".bin");
 }
 
-/** Fetches what a file of requirements lists. A folder of their own does what a virtual environment does, with pip alone. */
+/** Installs what a file of requirements lists. */
 export async function pythonPackages(requirements: string): Promise<PythonPackages> {
-  const { executable: python } = await askForLanguage("python3");
-  const version = await output(python, ["--version"], dirname(requirements));
-  const args = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--root-user-action=ignore"];
-  const folder = await fetched(`${version}\n${readFileSync(requirements, "utf8")}`, async (work) => {
-    await output(python, [...args, "--target", work, "--requirement", requirements], work);
-  });
-  const commands = join(folder, "bin");
-  const env = { ...process.env, PYTHONPATH: folder, PATH: `${commands}${delimiter}${process.env.PATH}` };
-  return { python, env, commands };
-}
-
-/** Keeps what `fetch` puts into a folder in `.local`, by what it is: whole or not at all, whatever ends the run. */
-async function fetched(what: string, fetch: (folder: string) => Promise<void>): Promise<string> {
-  const folder = join(localFolder(), "tools", createHash("sha256").update(what).digest("hex").slice(0, 16));
-  if (existsSync(folder)) return folder;
-  mkdirSync(dirname(folder), { recursive: true });
-  const work = mkdtempSync(`${folder}-`);
-  try {
-    await fetch(work);
-    // Another test may have been quicker.
-    if (!existsSync(folder)) renameSync(work, folder);
-  } finally {
-    rmSync(work, { recursive: true, force: true });
-  }
-  return folder;
+  const { executable } = await askForLanguage("python3");
+  return await installPythonPackages(executable, requirements);
 }
 
 /** Runs a program to its end, whatever its exit code is: what it finds is in what it prints. */

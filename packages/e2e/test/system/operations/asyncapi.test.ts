@@ -1,7 +1,6 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { declareHints, names } from "@herald/common/broker/topology";
-import { isUtcTime } from "@herald/contracts";
 import { eventually } from "@herald/testkit/harness/eventually";
 import { projectFolder } from "@herald/testkit/stack/folders";
 import { expect, test } from "@jest/globals";
@@ -23,7 +22,6 @@ interface Document {
 const document = parse(readFileSync(join(projectFolder(), "docs/asyncapi.yaml"), "utf8")) as Document;
 const ajv = new Ajv({ strict: true, allowUnionTypes: true });
 (addFormatsModule as unknown as typeof addFormatsModule.default)(ajv);
-ajv.addFormat("utc-date-time", isUtcTime);
 
 /** Holds a real message to the document's message of that channel. */
 function expectDocumented(channel: string, { content, properties }: Pick<Message, "content" | "properties">): void {

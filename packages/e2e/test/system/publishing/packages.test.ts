@@ -3,6 +3,7 @@ import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writ
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
+import { EVENT_TYPES } from "@herald/contracts";
 import { useBroker } from "@herald/testkit/harness/use-broker";
 import { useDatabase } from "@herald/testkit/harness/use-database";
 import { projectFolder } from "@herald/testkit/stack/folders";
@@ -10,6 +11,7 @@ import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { publint } from "publint";
 import { EMITTER_EXAMPLE, RECEIVER_EXAMPLE } from "./consumer.ts";
 import { PACKAGES, packPackages } from "./pack.ts";
+import { PRISMA_CONFIG, PRISMA_SERVICE, PRISMA_SERVICE_TEST, prismaSchema } from "./prisma-service.ts";
 import { SAME, SERVICE, SERVICE_TEST } from "./service.ts";
 
 // The packages that others install, as they would get them: packed, installed by npm into an empty folder, used as their
@@ -20,6 +22,7 @@ const INSTALL_TIMEOUT_MS = 900_000;
 
 const broker = useBroker();
 const db = useDatabase({ migrated: false });
+const databases = { commonjs: useDatabase({ migrated: false }), module: useDatabase({ migrated: false }) };
 const folder = mkdtempSync(join(tmpdir(), "herald-consumer-"));
 const packed = join(folder, "packed");
 const consumer = join(folder, "consumer");
@@ -90,11 +93,17 @@ async function makeProjects(tarballs: string[]): Promise<void> {
   const { commonjs, module } = projects;
   mkdirSync(commonjs);
   await run(commonjs, "npm", ["init", "-y"], plainEnvironment());
-  const others = ["jest", "@jest/globals", "@types/node"].map((name) => `${name}@${versionOf(name)}`);
-  const args = ["install", "--no-audit", "--no-fund", "--prefer-offline", ...tarballs, TYPESCRIPT, ...others];
+  const named = ["jest", "@jest/globals", "@types/node", "prisma", "@prisma/client", "@prisma/adapter-pg"];
+  const others = named.map((name) => `${name}@${versionOf(name)}`);
+  // The scripts of Prisma's packages download engines that these projects do not need.
+  const quiet = ["--no-audit", "--no-fund", "--prefer-offline", "--ignore-scripts"];
+  const args = ["install", ...quiet, ...tarballs, TYPESCRIPT, ...others];
   await run(commonjs, "npm", args, plainEnvironment());
   writeFileSync(join(commonjs, "service.ts"), SERVICE);
   writeFileSync(join(commonjs, "service.test.ts"), SERVICE_TEST);
+  writeFileSync(join(commonjs, "prisma-service.ts"), PRISMA_SERVICE);
+  writeFileSync(join(commonjs, "prisma-service.test.ts"), PRISMA_SERVICE_TEST);
+  writeFileSync(join(commonjs, "prisma.config.ts"), PRISMA_CONFIG);
   writeFileSync(join(commonjs, "same.cjs"), SAME);
   cpSync(commonjs, module, { recursive: true });
   await run(commonjs, "npm", ["pkg", "set", "type=commonjs"], plainEnvironment());
@@ -178,6 +187,20 @@ test("require and import give the very same in Node, so that an error of one is 
   expect(same).toEqual(Object.fromEntries(entries.map((entry) => [entry, true])));
 });
 
+test("the JSON Schema of each event is in the package of contracts, for require and for validators of files", async () => {
+  const names = EVENT_TYPES.flatMap((type) => [`events/${type}`, `requests/${type}`]);
+  const program = `for (const name of process.argv.slice(1)) console.log(require("@herald/contracts/schemas/" + name + ".json").$id)`;
+  for (const project of Object.values(projects)) {
+    const ids = await run(
+      project,
+      process.execPath,
+      ["--input-type=commonjs", "-e", program, ...names],
+      plainEnvironment(),
+    );
+    expect(ids.trim().split("\n")).toEqual(names.map((name) => `urn:herald:schemas:${name.replace("/", ":")}`));
+  }
+});
+
 test.each<[keyof typeof projects, string, string]>([
   ["commonjs", "commonjs", "node10"],
   ["commonjs", "node16", "node16"],
@@ -210,6 +233,27 @@ test.each<[keyof typeof projects, string, NodeJS.ProcessEnv]>([
       ...["--strict", "--skipLibCheck", "--outDir", "out", "service.ts", "service.test.ts"],
     ]);
     await run(project, "node_modules/.bin/jest", ["--rootDir", "out"], { ...plainEnvironment(), ...env });
+  },
+  INSTALL_TIMEOUT_MS,
+);
+
+test.each<[keyof typeof projects, string, string, NodeJS.ProcessEnv]>([
+  ["commonjs", "commonjs", "node10", {}],
+  ["module", "nodenext", "nodenext", { NODE_OPTIONS: "--experimental-vm-modules" }],
+])(
+  "a service of type %s emits inside a transaction of Prisma, as the page on emitting says, and tests it with jest",
+  async (type, module, resolution, env) => {
+    const project = projects[type];
+    // `generate` needs no engine of Prisma's migrations, which would have to be downloaded.
+    const own = plainEnvironment({ DATABASE_URL: databases[type].url, PRISMA_SCHEMA_ENGINE_BINARY: "/bin/false" });
+    mkdirSync(join(project, "prisma"));
+    writeFileSync(join(project, "prisma", "schema.prisma"), prismaSchema(type));
+    await run(project, "node_modules/.bin/prisma", ["generate", "--no-hints"], own);
+    await run(project, "node_modules/.bin/tsc", [
+      ...["--module", module, "--moduleResolution", resolution, "--target", "es2022", "--types", "node", "--strict"],
+      ...["--skipLibCheck", "--outDir", "prisma-out", "prisma-service.ts", "prisma-service.test.ts"],
+    ]);
+    await run(project, "node_modules/.bin/jest", ["--rootDir", "prisma-out"], { ...own, ...env });
   },
   INSTALL_TIMEOUT_MS,
 );

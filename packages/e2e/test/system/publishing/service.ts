@@ -6,6 +6,7 @@ export const SERVICE = `
 import { EVENT_TYPES } from "@herald/contracts";
 import { type EmittedEvent, type Emitter, eventFor, newEvent, uuidFor } from "@herald/emitter";
 import { createOutbox, outboxTable, type StatementRunner } from "@herald/emitter/outbox";
+import { type EventOf, type HeraldEvent, readEvent } from "@herald/receiver";
 
 export async function completeWorkItem(emitter: Pick<Emitter, "emit">, key: number): Promise<EmittedEvent> {
   const type = eventFor({ entity: "WorkItem", change: "status", from: "InProgress", to: "Done" });
@@ -21,6 +22,35 @@ export async function completeInTransaction(client: StatementRunner, event: Emit
   await createOutbox().add(client, event);
 }
 
+/** What a receiver of every type of event does: its type says which one it is. */
+export function actOn(payload: unknown): string | null {
+  const event: HeraldEvent | null = readEvent(payload);
+  if (event === null) return null;
+  switch (event.type) {
+    case "WorkItemCompleted": {
+      const completed: EventOf<"WorkItemCompleted"> = event;
+      // @ts-expect-error it is no other type of event
+      const approved: EventOf<"TimesheetApproved"> = event;
+      return completed.data.changes?.Status?.newValue ?? approved.id;
+    }
+    case "ProjectCreated":
+    case "ProjectUpdated":
+    case "ResourceAllocated":
+    case "TimesheetApproved":
+    case "RiskCreated":
+    case "ChangeRequestApproved": {
+      // @ts-expect-error the other one is not left
+      const completed: EventOf<"WorkItemCompleted"> = event;
+      return completed.entityId;
+    }
+    default: {
+      // There is no type more.
+      const none: never = event;
+      return none;
+    }
+  }
+}
+
 // The types are found, and are no "any".
 // @ts-expect-error an event has an organization
 newEvent({ type: "RiskCreated", entityType: "Risk", entityId: uuidFor("Risk", 1) });
@@ -34,7 +64,7 @@ import { expect, test } from "@jest/globals";
 import { InvalidEventError } from "@herald/emitter";
 import { recordingEmitter } from "@herald/emitter/testing";
 import { sign, verify } from "@herald/receiver";
-import { completeInTransaction, completeWorkItem } from "./service.js";
+import { actOn, completeInTransaction, completeWorkItem } from "./service.js";
 
 test("completing a work item emits", async () => {
   const emitter = recordingEmitter();
@@ -53,6 +83,7 @@ test("the outbox fills one row", async () => {
 
 test("the receiver's package is found as well", () => {
   expect([typeof sign, typeof verify]).toEqual(["function", "function"]);
+  expect(actOn({ type: "Another" })).toBeNull();
 });
 `;
 

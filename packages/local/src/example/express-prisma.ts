@@ -5,25 +5,21 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { projectFolder } from "@herald/testkit/stack/folders";
 import { runProgram, withoutPnpm } from "@herald/testkit/stack/programs";
+import type { AppSettings, Example, RunningApp } from "./example.ts";
 
 /** Installing on a slow machine with cold caches. */
 const BUILD_TIMEOUT_MS = 600_000;
 
-/** What examples/express-prisma reads from its environment; its README says what each means. */
-export interface AppSettings {
-  DATABASE_URL: string;
-  AMQP_URL: string;
-  NAMESPACE: string;
-  ORGANIZATION_ID: string;
-  PORT: string;
-  WEBHOOK_PORT: string;
-  WEBHOOK_SECRET: string;
-  TLS_CERT_FILE: string;
-  TLS_KEY_FILE: string;
-}
+export const expressPrisma: Example = {
+  name: "express-prisma",
+  async build() {
+    const folder = await buildApp();
+    return (settings) => startApp(folder, settings);
+  },
+};
 
 /** Installs and compiles the example, with the packages of this checkout. Returns its folder. */
-export async function buildApp(): Promise<string> {
+async function buildApp(): Promise<string> {
   const folder = join(projectFolder(), "examples", "express-prisma");
   const npm = async (what: string, args: string[]) => {
     await runProgram("npm", args, { what, cwd: folder, env: withoutPnpm(), timeoutMs: BUILD_TIMEOUT_MS });
@@ -41,8 +37,7 @@ export async function buildApp(): Promise<string> {
   return folder;
 }
 
-/** Starts the example, and waits until it listens. What goes wrong in it goes to this process's standard error. */
-export async function startApp(folder: string, settings: AppSettings): Promise<{ stop(): Promise<void> }> {
+async function startApp(folder: string, settings: AppSettings): Promise<RunningApp> {
   const env = { ...process.env, ...settings };
   const child = spawn(process.execPath, ["dist/main.js"], { cwd: folder, env, stdio: ["ignore", "pipe", "inherit"] });
   const closed = once(child, "close");

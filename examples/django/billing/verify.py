@@ -1,0 +1,30 @@
+# Made by `pnpm run docs` of examples/verify-python. Change that.
+import hashlib
+import hmac
+import re
+import time
+
+TOLERANCE_SECONDS = 300
+BODY_LIMIT_BYTES = 1024 * 1024
+HEADERS = ("X-Service-Signature", "X-Service-Timestamp", "X-Service-Event", "X-Service-Delivery-Id")
+
+
+def verify(headers, raw_body: bytes, secret: str) -> bool:
+    """headers: pairs of name and value, such as request.headers.items() of Flask.
+    raw_body: the bytes as received. Verify first, parse afterwards.
+    secret: the signing secret, its text as it is."""
+    # Each header is there once; a second one, also one that was joined with a comma, would make it ambiguous.
+    values = [[value for name, value in headers if name.lower() == wanted.lower()] for wanted in HEADERS]
+    if any(len(found) != 1 or "," in found[0] for found in values):
+        return False
+    signature, timestamp = values[0][0], values[1][0]
+    if not re.fullmatch(r"sha256=[0-9a-f]{64}", signature):
+        return False
+    if not re.fullmatch(r"0|[1-9][0-9]{0,15}", timestamp) or int(timestamp) > 2**53 - 1:
+        return False
+    if abs(int(time.time()) - int(timestamp)) > TOLERANCE_SECONDS:
+        return False
+
+    message = timestamp.encode() + b"." + raw_body
+    expected = hmac.new(secret.encode(), message, hashlib.sha256).hexdigest()
+    return hmac.compare_digest("sha256=" + expected, signature)

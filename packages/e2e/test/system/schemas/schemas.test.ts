@@ -1,0 +1,42 @@
+import { spawn } from "node:child_process";
+import { join } from "node:path";
+import { text } from "node:stream/consumers";
+import { fileURLToPath } from "node:url";
+import { eventSchemaFiles } from "@herald/contracts/schemas";
+import { askForLanguage, STACK_TIMEOUT_MS } from "@herald/testkit/harness/stack-client";
+import { projectFolder } from "@herald/testkit/stack/folders";
+import { installPythonPackages } from "@herald/testkit/stack/python-packages";
+import { expect, test } from "@jest/globals";
+import { BUILD_TIMEOUT_MS } from "../../../src/receivers/output.ts";
+
+const HERE = fileURLToPath(new URL("./", import.meta.url));
+
+/** What is changed in a sample, and what a validator with and one without formats says then. */
+const CHANGES: [change: object, verdicts: [withFormats: boolean, without: boolean]][] = [
+  [{}, [true, true]],
+  [{ more: 1 }, [true, true]],
+  [{ occurredAtUtc: "2026-01-31T12:00:00.123456789Z" }, [true, true]],
+  [{ type: "Another" }, [false, false]],
+  [{ id: "7" }, [false, false]],
+  [{ entityId: null }, [false, false]],
+  [{ occurredAtUtc: "2026-01-31T12:00:00+00:00" }, [false, false]],
+  [{ occurredAtUtc: "0000-01-31T12:00:00Z" }, [false, false]],
+  // Only the format knows which days there are.
+  [{ occurredAtUtc: "2026-02-30T12:00:00Z" }, [false, true]],
+  [{ data: { changes: { Hours: { oldValue: 7, newValue: "8" } } } }, [false, false]],
+];
+
+test(
+  "jsonschema for Python reads the schema of each event and request, and says of each body what it has to",
+  async () => {
+    const { executable } = await askForLanguage("python3");
+    const { python, env } = await installPythonPackages(executable, join(HERE, "jsonschema.txt"));
+    const folder = join(projectFolder(), "packages", "contracts", "schemas");
+    const child = spawn(python, ["-B", join(HERE, "validate.py"), folder], { env, stdio: ["pipe", "pipe", "inherit"] });
+    child.stdin.end(`${JSON.stringify(CHANGES.map(([change]) => change))}\n`);
+    const verdicts = JSON.parse(await text(child.stdout)) as Record<string, unknown>;
+    const expected = CHANGES.map(([, verdict]) => verdict);
+    expect(verdicts).toEqual(Object.fromEntries(Object.keys(eventSchemaFiles()).map((file) => [file, expected])));
+  },
+  STACK_TIMEOUT_MS + BUILD_TIMEOUT_MS,
+);

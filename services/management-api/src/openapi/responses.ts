@@ -1,0 +1,82 @@
+import type { Schema } from "@herald/contracts/schemas";
+import { catalogue, type ProblemCode } from "../problems/catalogue.ts";
+import type { Link } from "./links.ts";
+
+export interface OpenApiResponse {
+  description: string;
+  headers?: Record<string, { description: string; required: boolean; schema: Schema }>;
+  content?: Record<string, { schema: Schema; example?: unknown; examples?: Record<string, Schema> }>;
+  links?: Record<string, Link>;
+}
+
+export const refTo = (name: string): Schema => ({ $ref: `#/components/schemas/${name}` });
+
+export type Headers = NonNullable<OpenApiResponse["headers"]>;
+
+export const textHeader = (description: string, required = true): Headers[string] => ({
+  description,
+  required,
+  schema: { type: "string" },
+});
+
+export const requestId: Headers = { "X-Request-Id": textHeader("Names this response in Herald's log; for support.") };
+
+/** What is left of an allowance; every answer has it that was counted. */
+export const rateHeaders: Headers = {
+  "RateLimit-Policy": textHeader(
+    'The allowance: its name, points and seconds, as `"reads";q=12000;w=60` (draft-ietf-httpapi-ratelimit-headers).',
+  ),
+  RateLimit: textHeader('What is left of it, and for how many seconds, as `"reads";r=11990;t=42`.'),
+};
+
+/**
+ * One response a status, with the codes that it may have.
+ *
+ * @param allow the `Allow` header of the address
+ */
+export function problemResponses(all: readonly ProblemCode[], allow: string): Record<string, OpenApiResponse> {
+  const byStatus = new Map<number, ProblemCode[]>();
+  for (const code of all) {
+    const { status } = catalogue[code];
+    byStatus.set(status, [...(byStatus.get(status) ?? []), code]);
+  }
+  return Object.fromEntries([...byStatus].map(([status, codes]) => [status, problemResponse(status, codes, allow)]));
+}
+
+function problemResponse(status: number, codes: ProblemCode[], allow: string): OpenApiResponse {
+  const schema = { ...refTo("Problem"), properties: { code: { enum: codes }, status: { const: status } } };
+  const description = codes.map((code) => `\`${code}\`: ${catalogue[code].title}.`).join("\n\n");
+  const examples = Object.fromEntries(codes.map((code) => [code, { $ref: `#/components/examples/${code}` }]));
+  return {
+    description,
+    headers: { ...requestId, ...headersOf(status, codes, allow) },
+    content: { "application/problem+json": { schema, examples } },
+  };
+}
+
+function headersOf(status: number, codes: ProblemCode[], allow: string): Headers {
+  const retryAfter = (required: boolean) => ({
+    "Retry-After": textHeader("Seconds after which to try again.", required),
+  });
+  switch (status) {
+    case 401:
+      return { "WWW-Authenticate": textHeader("How to authenticate (RFC 6750).") };
+    case 403:
+      return {
+        "WWW-Authenticate": textHeader(
+          "`insufficient_scope` with the permissions that are needed as `scope`, where the token lacks one (RFC 6750).",
+          false,
+        ),
+      };
+    case 405:
+      return { Allow: textHeader(`What this address takes: \`${allow}\`. Other methods get this answer.`) };
+    case 409:
+      return codes.includes("idempotency_in_progress") ? retryAfter(codes.length === 1) : {};
+    case 429:
+      return { ...retryAfter(true), ...rateHeaders };
+    case 503:
+      return retryAfter(true);
+    default:
+      return {};
+  }
+}

@@ -1,0 +1,69 @@
+import { EVENT_TYPES, samplePayload } from "@herald/contracts";
+import { eventSchemaFiles } from "@herald/contracts/schemas";
+import { expect, test } from "@jest/globals";
+import { Ajv2020 } from "ajv/dist/2020.js";
+import ajvFormats from "ajv-formats";
+import { agent } from "supertest";
+import { useApi } from "./support/use-api.ts";
+
+const api = useApi({ settings: { BASE_PATH: "/herald" } });
+const get = (path: string, init?: RequestInit) => fetch(`${api.origin}/herald/schemas/${path}`, init);
+
+test.each(Object.entries(eventSchemaFiles()))("%s is served to anyone, as the package has it", async (path, text) => {
+  const response = await get(path);
+  expect([response.status, await response.text()]).toEqual([200, text]);
+  expect(response.headers.get("content-type")).toMatch(/^application\/schema\+json/);
+});
+
+test.each(EVENT_TYPES)("the sample of %s is what its served schemas say", async (type) => {
+  const ajv = new Ajv2020({ strict: true, allowUnionTypes: true });
+  ajvFormats.default(ajv);
+  const served = async (kind: string) => ajv.compile((await (await get(`${kind}/${type}.json`)).json()) as object);
+  const [isEvent, isRequest] = [await served("events"), await served("requests")];
+  const payload = samplePayload(type);
+  expect([isRequest(payload), isEvent({ organizationId: "org-1", ...payload })]).toEqual([true, true]);
+  expect([isRequest({ ...payload, entityId: 7 }), isEvent(payload)]).toEqual([false, false]);
+});
+
+test("a cache may keep a schema, and is told when it has the latest one", async () => {
+  const first = await get("events/RiskCreated.json");
+  const etag = first.headers.get("etag") as string;
+  expect(first.headers.get("cache-control")).toBe("public, max-age=3600");
+  // fetch would ask for no answer of a cache.
+  const ask = (path: string) => agent(api.origin).get(`/herald/schemas/${path}`).set("If-None-Match", etag);
+  const again = await ask("events/RiskCreated.json");
+  expect([again.status, again.text, again.headers.etag]).toEqual([304, "", etag]);
+  const other = await ask("requests/RiskCreated.json");
+  expect([other.status, other.headers.etag === etag]).toEqual([200, false]);
+  const head = await get("events/RiskCreated.json", { method: "HEAD" });
+  expect([head.status, await head.text()]).toEqual([200, ""]);
+});
+
+test.each([
+  "events/Unknown.json",
+  "events/riskcreated.json",
+  "events/RiskCreated",
+  "events/",
+  "others/RiskCreated.json",
+  "events/..%2f..%2fpackage.json",
+])("there is no schema at %s", async (path) => {
+  const response = await get(path);
+  expect([response.status, await response.json()]).toMatchObject([404, { code: "route_not_found" }]);
+});
+
+test("a schema can be read and nothing else", async () => {
+  const response = await get("events/RiskCreated.json", { method: "PUT" });
+  expect([response.status, response.headers.get("allow")]).toEqual([405, "GET, HEAD"]);
+});
+
+test("the addresses of the schemas are those that the OpenAPI document has", async () => {
+  const { paths } = (await (await fetch(`${api.origin}/herald/openapi.json`)).json()) as {
+    paths: Record<string, { get?: { servers?: { url: string }[] } }>;
+  };
+  const templates = Object.entries(paths).filter(([path]) => path.startsWith("/schemas/"));
+  expect(templates).toHaveLength(2);
+  for (const [path, { get: operation }] of templates) {
+    const url = `${operation?.servers?.[0]?.url}${path.replace("{type}", "TimesheetApproved")}`;
+    expect((await fetch(api.origin + url)).status).toBe(200);
+  }
+});
