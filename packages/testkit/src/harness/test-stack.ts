@@ -1,7 +1,10 @@
+import { randomBytes } from "node:crypto";
 import { mkdirSync, rmSync } from "node:fs";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { type MariadbPrograms, startMariadb } from "../stack/mariadb.ts";
 import { type Postgres, startPostgres } from "../stack/postgres.ts";
 import { removePostgresData } from "../stack/postgres-programs.ts";
 import { endAllNow } from "../stack/processes.ts";
@@ -11,6 +14,7 @@ import {
   findOrInstallChromium,
   findOrInstallGo,
   findOrInstallLanguage,
+  findOrInstallMariadb,
   findOrInstallMono,
   findOrInstallPgbouncer,
   LANGUAGE_PROGRAMS,
@@ -30,6 +34,12 @@ export interface TestRabbitmq {
   url: string;
   /** The management API, with credentials; absent for a broker that AMQP_URL names without AMQP_MANAGEMENT_URL. */
   managementUrl?: string;
+}
+
+/** What a test file needs to know of MariaDB. */
+export interface TestMariadbServer {
+  /** A database of the server; its user may do everything. */
+  serverUrl: string;
 }
 
 /** A program that a test file runs itself. */
@@ -63,6 +73,12 @@ export async function startTestStack(folder: string): Promise<TestStack> {
       disposable: true,
     }),
   );
+  const mariadbPrograms = once(findOrInstallMariadb);
+  // The server's user may not be able to enter this checkout.
+  const mariadbFolder = join(tmpdir(), `herald-mariadb-${randomBytes(6).toString("hex")}`);
+  const mariadb = once(async () =>
+    startMariadb(await mariadbPrograms.get(), { folder: mariadbFolder, pidFolder: join(folder, "pids") }),
+  );
   const rabbitmqServer = once(findOrInstallRabbitmq);
   const chromium = once(findOrInstallChromium);
   const prometheus = once(() => findOrFetchPrometheus());
@@ -80,6 +96,8 @@ export async function startTestStack(folder: string): Promise<TestStack> {
       const { url, managementUrl } = await rabbitmq.get();
       return { url, ...(managementUrl && { managementUrl }) };
     },
+    "/mariadb": async (): Promise<TestMariadbServer> => ({ serverUrl: (await mariadb.get()).url }),
+    "/mariadb-programs": (): Promise<MariadbPrograms> => mariadbPrograms.get(),
     "/rabbitmq-server": async (): Promise<TestProgram> => ({ executable: await rabbitmqServer.get() }),
     "/prometheus": () => prometheus.get(),
     "/pgbouncer": async (): Promise<TestProgram> => ({ executable: await pgbouncer.get() }),
@@ -100,12 +118,13 @@ export async function startTestStack(folder: string): Promise<TestStack> {
       server.closeAllConnections();
       await endAllNow();
       removePostgresData(join(folder, "postgres"));
-      rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
+      for (const path of [folder, mariadbFolder]) rmSync(path, { recursive: true, force: true, maxRetries: 5 });
     },
     stop: async () => {
       server.close();
       server.closeAllConnections();
-      await Promise.all([(await postgres.started())?.remove(), (await rabbitmq.started())?.stop()]);
+      const [ofPostgres, ofMariadb, ofRabbitmq] = [postgres.started(), mariadb.started(), rabbitmq.started()];
+      await Promise.all([(await ofPostgres)?.remove(), (await ofMariadb)?.remove(), (await ofRabbitmq)?.stop()]);
       rmSync(folder, { recursive: true, force: true });
     },
   };
