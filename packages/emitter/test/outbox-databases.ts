@@ -102,6 +102,7 @@ async function openPostgresql(url: string): Promise<OutboxDatabase> {
 
 async function openMariadb(url: string): Promise<OutboxDatabase> {
   const pool = createPool({ uri: url, connectionLimit: 10 });
+  const schemas: string[] = [];
   // Neither the table nor the relay depends on the time zone that a service has set.
   pool.on("connection", (connection) => void connection.query("set time_zone = '+05:30'"));
   const run = async <Row>(sql: string, values: unknown[] = []) => {
@@ -121,7 +122,9 @@ async function openMariadb(url: string): Promise<OutboxDatabase> {
       connection.release();
     },
     makeTable: async (table) => {
-      await pool.query(`create database if not exists \`${table.split(".")[0]}\``);
+      const [schema] = table.split(".");
+      await pool.query(`create database if not exists \`${schema}\``);
+      schemas.push(schema as string);
       await pool.query(outboxTable(table, "mysql"));
     },
     ago: (seconds) => `utc_timestamp(6) - interval (${seconds}) second`,
@@ -146,6 +149,9 @@ async function openMariadb(url: string): Promise<OutboxDatabase> {
       return rows.map(({ held }) => ({ held: held === 1 }));
     },
     program: { imports: 'import { createPool } from "mysql2/promise";', open: "createPool(databaseUrl)" },
-    close: () => pool.end(),
+    close: async () => {
+      for (const schema of schemas) await pool.query(`drop database if exists \`${schema}\``);
+      await pool.end();
+    },
   };
 }

@@ -14,17 +14,11 @@ export interface MysqlPool {
 
 export interface MysqlConnection {
   /** Sends a statement with its values in it. */
-  query(statement: MysqlStatement): Promise<[unknown, unknown]>;
+  query(sql: string, values?: (string | number | null)[]): Promise<[unknown, unknown]>;
   /** Sends a prepared statement, and the values beside it. */
-  execute(statement: { sql: string; values: string[]; timeout: number }): Promise<[unknown, unknown]>;
+  execute(sql: string, values?: string[]): Promise<[unknown, unknown]>;
   release(): void;
   destroy(): void;
-}
-
-interface MysqlStatement {
-  sql: string;
-  values: (string | number | null)[];
-  timeout: number;
 }
 
 type Run = <R>(sql: string, ...values: (string | number | null)[]) => Promise<R[]>;
@@ -32,7 +26,7 @@ type Run = <R>(sql: string, ...values: (string | number | null)[]) => Promise<R[
 /** What a task does on a connection. */
 interface Session {
   run: Run;
-  connection: MysqlConnection;
+  runPrepared(sql: string, ...values: string[]): Promise<unknown>;
 }
 
 /** Without it, a connection whose other end fell silent would hold the relay for as long as TCP keeps trying. */
@@ -53,11 +47,12 @@ export function mysqlStore(pool: MysqlPool, table: string): OutboxStore {
   async function withSession<Result>(work: (session: Session) => Promise<Result>): Promise<Result> {
     const connection = await pool.getConnection();
     const run: Run = async <R>(sql: string, ...values: (string | number | null)[]) => {
-      const [rows] = await connection.query({ sql, values, timeout: ANSWER_TIMEOUT_MS });
+      const [rows] = await inTime(connection.query(sql, values));
       return rows as R[];
     };
+    const runPrepared = (sql: string, ...values: string[]) => inTime(connection.execute(sql, values));
     try {
-      const result = await work({ run, connection });
+      const result = await work({ run, runPrepared });
       connection.release();
       return result;
     } catch (error) {
@@ -129,7 +124,7 @@ export function mysqlStore(pool: MysqlPool, table: string): OutboxStore {
 }
 
 /** While a batch is sent no transaction is open: the lock is the connection's. */
-function lockedOutbox({ run, connection }: Session, table: string): LockedOutbox {
+function lockedOutbox({ run, runPrepared }: Session, table: string): LockedOutbox {
   return {
     waiting: (limit, except) => run<Row>(waitingRows(table, except), limit),
     markSent: async (numbers) => {
@@ -140,9 +135,7 @@ function lockedOutbox({ run, connection }: Session, table: string): LockedOutbox
       const sql = setAside(table);
       await transaction(run, async () => {
         // Prepared: a reason holds what strangers wrote, and how text is escaped in a statement depends on the server's mode.
-        for (const { number, reason } of refused) {
-          await connection.execute({ sql, values: [reason, number], timeout: ANSWER_TIMEOUT_MS });
-        }
+        for (const { number, reason } of refused) await runPrepared(sql, reason, number);
       });
     },
   };
@@ -154,4 +147,18 @@ async function transaction<Result>(run: Run, work: () => Promise<Result>): Promi
   const result = await work();
   await run("commit");
   return result;
+}
+
+/** Not mysql2's own limit, whose timer goes on after a lost connection. Who gets the error destroys the connection. */
+async function inTime<Result>(answer: Promise<Result>): Promise<Result> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_resolve, reject) => {
+    const message = `The outbox's database has not answered for ${ANSWER_TIMEOUT_MS / 1_000} s.`;
+    timer = setTimeout(() => reject(new Error(message)), ANSWER_TIMEOUT_MS);
+  });
+  try {
+    return await Promise.race([answer, late]);
+  } finally {
+    clearTimeout(timer);
+  }
 }
