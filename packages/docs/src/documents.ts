@@ -5,7 +5,7 @@ import { readRuns } from "@herald/bench/chaos/results";
 import { relaySettings } from "@herald/cli/relay/relay-settings";
 import { DEFAULT_API_LIMITS, type EventPayload, NO_DELIVERY_REASONS } from "@herald/contracts";
 import { dispatcherSettings } from "@herald/dispatcher";
-import { outboxTable } from "@herald/emitter/outbox";
+import { DEFAULT_OUTBOX_TABLE, outboxTable } from "@herald/emitter/outbox";
 import { errorsPage, eventTypes, managementApiSettings, openApiDocument } from "@herald/management-api";
 import { publisherSettings } from "@herald/publisher";
 import { projectFolder } from "@herald/testkit/stack/folders";
@@ -55,9 +55,11 @@ export function documents(): Record<string, string> {
     "docs/emitting-events.md": withBlocks(read("docs/emitting-events.md"), {
       "event types": eventTypesTable(),
       "outbox table": `\`\`\`sql\n${outboxTable()}\`\`\``,
+      "outbox table of mysql": `\`\`\`sql\n${outboxTable(DEFAULT_OUTBOX_TABLE, "mysql")}\`\`\``,
       ...emitterBlocks(),
     }),
     "packages/emitter/sql/outbox.postgresql.sql": outboxTable(),
+    "packages/emitter/sql/outbox.mysql.sql": outboxTable(DEFAULT_OUTBOX_TABLE, "mysql"),
     "docs/scaling.md": withBlocks(read("docs/scaling.md"), scalingBlocks(measured)),
     ...scalingPlots(measured),
     "docs/operating/sizing.md": withBlock(read("docs/operating/sizing.md"), "sizing", sizingTable(measured)),

@@ -11,4 +11,4 @@ export {
 } from "./relay.ts";
 export type { OutboxPool } from "./store.ts";
 export { COUNTED_AT_MOST, type OutboxLag } from "./store-contract.ts";
-export { type Dialect, outboxTable } from "./table.ts";
+export { DEFAULT_OUTBOX_TABLE, type Dialect, outboxTable } from "./table.ts";
