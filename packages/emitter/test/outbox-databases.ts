@@ -104,7 +104,7 @@ async function openMariadb(url: string): Promise<OutboxDatabase> {
   const pool = createPool({ uri: url, connectionLimit: 10 });
   const schemas: string[] = [];
   // Neither the table nor the relay depends on the time zone that a service has set.
-  pool.on("connection", (connection) => void connection.query("set time_zone = '+05:30'"));
+  pool.pool.on("connection", (connection) => connection.query("set time_zone = '+05:30'", () => undefined));
   const run = async <Row>(sql: string, values: unknown[] = []) => {
     const [rows] = await pool.query(sql, values);
     return rows as Row[];

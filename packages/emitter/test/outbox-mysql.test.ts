@@ -137,8 +137,8 @@ test("while a relay sends, the server would end its idle connection after a minu
 
 test("whatever the server's mode is, text arrives as it was written, and a reason is stored as it is", async () => {
   const strange = open();
-  strange.on("connection", (connection) => {
-    void connection.query("set session sql_mode = 'NO_BACKSLASH_ESCAPES,ANSI_QUOTES,STRICT_ALL_TABLES'");
+  strange.pool.on("connection", (connection) => {
+    connection.query("set session sql_mode = 'NO_BACKSLASH_ESCAPES,ANSI_QUOTES,STRICT_ALL_TABLES'", () => undefined);
   });
   const text = `'; drop table herald_outbox; -- \\' " \\" \` % ? 🎉`;
   const event = anEvent({ data: { changes: { [text]: { oldValue: null, newValue: text } } } });

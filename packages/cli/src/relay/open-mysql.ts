@@ -9,9 +9,7 @@ import {
   type OutboxDatabaseOptions,
 } from "./outbox-database.ts";
 
-/**
- * Whatever the server's default is: the relay begins its transactions itself, and a statement outside of them ends at once.
- */
+/** Whatever the server's default is: the relay begins its transactions itself, and a statement outside of them ends at once. */
 const SESSION = "set session autocommit = 1";
 
 /**
@@ -32,9 +30,11 @@ export function openMysql({ url, onConnectionLost }: OutboxDatabaseOptions): Out
     connectTimeout: CONNECT_TIMEOUT_MS,
     connectAttributes: { program_name: APPLICATION },
   });
-  pool.on("connection", (connection) => {
+  // Of the pool inside, whose connections these are: the types of the outer one say otherwise.
+  pool.pool.on("connection", (connection) => {
     connection.on("error", onConnectionLost);
-    connection.query(SESSION);
+    // A failure is the connection's too. Without a listener, the statement's own would end the process.
+    connection.query(SESSION, () => undefined);
   });
   return { pool, ping: () => pool.query("select 1"), close: () => pool.end() };
 }

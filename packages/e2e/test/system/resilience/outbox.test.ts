@@ -136,6 +136,8 @@ describe.each(KILLABLE_DATABASES)("an outbox in $name", ({ start, rows }) => {
     await marked(rows * 0.5);
     await database.killAndStart();
     await marked(rows * 0.7);
+    // Neither outage has ended one of them.
+    expect(relays.map(({ exitCode }) => exitCode)).toEqual([null, null, null, null]);
     for (const relay of relays) await kill(relay);
     relays.length = 0;
     startRelay();
