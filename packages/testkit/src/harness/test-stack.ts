@@ -125,7 +125,8 @@ export async function startTestStack(folder: string): Promise<TestStack> {
       server.closeAllConnections();
       const [ofPostgres, ofMariadb, ofRabbitmq] = [postgres.started(), mariadb.started(), rabbitmq.started()];
       await Promise.all([(await ofPostgres)?.remove(), (await ofMariadb)?.remove(), (await ofRabbitmq)?.stop()]);
-      rmSync(folder, { recursive: true, force: true });
+      // What did not start has left something too.
+      for (const path of [folder, mariadbFolder]) rmSync(path, { recursive: true, force: true });
     },
   };
 }
