@@ -4,132 +4,128 @@ import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { declareTopology, names } from "@herald/common/broker/topology";
-import { outboxTable } from "@herald/emitter/outbox";
 import { eventually } from "@herald/testkit/harness/eventually";
 import { useBroker } from "@herald/testkit/harness/use-broker";
-import { useDatabase } from "@herald/testkit/harness/use-database";
 import { projectFolder } from "@herald/testkit/stack/folders";
 import { freePort } from "@herald/testkit/stack/ports";
-import { afterAll, beforeAll, expect, test } from "@jest/globals";
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { type Channel, type ChannelModel, connect } from "amqplib";
-import pg from "pg";
+import { OUTBOX_DATABASES, type OutboxDatabase } from "./outbox-databases.ts";
 import { callHerald } from "./run-herald.ts";
 
-const TABLE = "product.outbox";
-
-// Hooks run in their order: this one runs before those of the harness, which fail on connections that are left open.
-afterAll(async () => {
-  for (const relay of relays) {
-    relay.kill("SIGKILL");
-    if (relay.exitCode === null && relay.signalCode === null) await once(relay, "exit");
-  }
-  await admin.close();
-  await pool.end();
-});
-
-const broker = useBroker();
-const db = useDatabase({ migrated: false });
-const relays: ChildProcess[] = [];
-
-let pool: pg.Pool;
-let admin: ChannelModel;
-let channel: Channel;
-
-beforeAll(async () => {
-  pool = new pg.Pool({ connectionString: db.url });
-  await pool.query("create schema product");
-  await pool.query(outboxTable(TABLE));
-  admin = await connect(broker.url);
-  channel = await admin.createChannel();
-  await declareTopology(channel, broker.namespace);
-});
-
-const settings = () => ({
-  HERALD_ENV: "development",
-  OUTBOX_DATABASE_URL: db.url,
-  OUTBOX_TABLE: TABLE,
-  AMQP_URL: broker.url,
-  BROKER_NAMESPACE: broker.namespace,
-});
-
-/** `herald relay` as a process of its own. */
-async function startRelay(): Promise<{ relay: ChildProcess; get: (path: string) => Promise<Response> }> {
-  const port = await freePort();
-  const relay = spawn(process.execPath, [join(projectFolder(), "packages", "cli", "dist", "main.js"), "relay"], {
-    env: { PATH: process.env.PATH, ...settings(), HTTP_HOST: "127.0.0.1", OPERATIONS_PORT: String(port) },
-    stdio: "ignore",
-  });
-  relays.push(relay);
-  return { relay, get: (path) => fetch(`http://127.0.0.1:${port}${path}`) };
-}
-
-/** What a service in any language does, in its own transaction. */
-async function insert(count: number): Promise<string[]> {
-  const ids = Array.from({ length: count }, () => randomUUID());
-  for (const id of ids) {
-    const event = {
-      organizationId: "acme",
-      id,
-      type: "RiskCreated",
-      occurredAtUtc: new Date().toISOString(),
-      entityType: "Risk",
-      entityId: randomUUID(),
-      data: {},
-    };
-    await pool.query(`insert into ${TABLE} (event) values ($1)`, [JSON.stringify(event)]);
-  }
-  return ids.sort();
-}
-
-async function arrived(): Promise<string[]> {
-  const ids: string[] = [];
-  for (const queue of names(broker.namespace).inboxQueues) {
-    for (let got = await channel.get(queue, { noAck: true }); got; got = await channel.get(queue, { noAck: true })) {
-      ids.push((JSON.parse(got.content.toString()) as { id: string }).id);
+describe.each(Object.entries(OUTBOX_DATABASES))("an outbox in %s", (_name, use) => {
+  // Hooks run in their order: this one runs before those of the harness, which fail on connections that are left open.
+  afterAll(async () => {
+    for (const relay of relays) {
+      relay.kill("SIGKILL");
+      if (relay.exitCode === null && relay.signalCode === null) await once(relay, "exit");
     }
-  }
-  return ids.sort();
-}
-
-const waiting = async () =>
-  (await pool.query(`select from ${TABLE} where sent_at is null and refused is null`)).rowCount;
-
-test("herald relay sends what any program inserts, serves its metrics, ends when it is told to, and replays", async () => {
-  const { relay, get } = await startRelay();
-  const ids = await insert(30);
-  await pool.query(`insert into ${TABLE} (event) values ('{}')`);
-  await eventually(async () => expect(await waiting()).toBe(0));
-  expect(await arrived()).toEqual(ids);
-  expect(await (await get("/readyz")).json()).toEqual({ database: true, broker: true });
-  await eventually(async () => {
-    const metrics = await (await get("/metrics")).text();
-    expect(metrics).toContain('herald_relay_sent_total{service="relay"} 30');
-    expect(metrics).toContain('herald_outbox_waiting{service="relay"} 0');
-    expect(metrics).toContain('herald_outbox_oldest_age_seconds{service="relay"} 0');
-    expect(metrics).toContain('herald_outbox_refused{service="relay"} 1');
+    await admin.close();
+    await db.close();
   });
 
-  const exported = (await (await get("/metrics")).text()).matchAll(/^# HELP (herald_\w+) /gm);
-  const page = readFileSync(join(projectFolder(), "docs", "operating", "metrics.md"), "utf8");
-  const documented = page.matchAll(/^\| `(herald_\w+)` .*\brelay \|/gm);
-  expect([...exported].map(([, name]) => name).sort()).toEqual([...documented].map(([, name]) => name).sort());
+  const broker = useBroker();
+  const open = use();
+  const relays: ChildProcess[] = [];
 
-  const since = new Date(Date.now() - 3_600_000).toISOString();
-  const replayed = await callHerald(["relay", "replay", "--since", since], settings());
-  expect(replayed).toEqual({ code: 0, stdout: `30 events wait again in ${TABLE}.\n`, stderr: "30 events\n" });
-  await eventually(async () => expect(await waiting()).toBe(0));
-  expect(await arrived()).toEqual(ids);
+  let db: OutboxDatabase;
+  let admin: ChannelModel;
+  let channel: Channel;
 
-  relay.kill("SIGTERM");
-  expect(await once(relay, "exit")).toEqual([0, null]);
-});
+  beforeAll(async () => {
+    db = await open();
+    admin = await connect(broker.url);
+    channel = await admin.createChannel();
+    await declareTopology(channel, broker.namespace);
+  });
 
-test("where a relay is killed, another one goes on", async () => {
-  const [first] = [await startRelay(), await startRelay()];
-  const ids = await insert(20);
-  first.relay.kill("SIGKILL");
-  const more = await insert(20);
-  await eventually(async () => expect(await waiting()).toBe(0));
-  // What the first one sent, and did not mark any more, comes twice.
-  expect([...new Set(await arrived())]).toEqual([...ids, ...more].sort());
+  const settings = () => ({
+    HERALD_ENV: "development",
+    OUTBOX_DATABASE_URL: db.url,
+    OUTBOX_TABLE: db.table,
+    AMQP_URL: broker.url,
+    BROKER_NAMESPACE: broker.namespace,
+  });
+
+  /** `herald relay` as a process of its own. */
+  async function startRelay(): Promise<{ relay: ChildProcess; get: (path: string) => Promise<Response> }> {
+    const port = await freePort();
+    const relay = spawn(process.execPath, [join(projectFolder(), "packages", "cli", "dist", "main.js"), "relay"], {
+      env: { PATH: process.env.PATH, ...settings(), HTTP_HOST: "127.0.0.1", OPERATIONS_PORT: String(port) },
+      stdio: "ignore",
+    });
+    relays.push(relay);
+    return { relay, get: (path) => fetch(`http://127.0.0.1:${port}${path}`) };
+  }
+
+  /** What a service in any language does, in its own transaction. */
+  async function insert(count: number): Promise<string[]> {
+    const ids = Array.from({ length: count }, () => randomUUID());
+    for (const id of ids) {
+      const event = {
+        organizationId: "acme",
+        id,
+        type: "RiskCreated",
+        occurredAtUtc: new Date().toISOString(),
+        entityType: "Risk",
+        entityId: randomUUID(),
+        data: {},
+      };
+      await db.run(`insert into ${db.table} (event) values (?)`, [JSON.stringify(event)]);
+    }
+    return ids.sort();
+  }
+
+  async function arrived(): Promise<string[]> {
+    const ids: string[] = [];
+    for (const queue of names(broker.namespace).inboxQueues) {
+      for (let got = await channel.get(queue, { noAck: true }); got; got = await channel.get(queue, { noAck: true })) {
+        ids.push((JSON.parse(got.content.toString()) as { id: string }).id);
+      }
+    }
+    return ids.sort();
+  }
+
+  const waiting = async () =>
+    (await db.run(`select 1 from ${db.table} where sent_at is null and refused is null`)).length;
+
+  test("herald relay sends what any program inserts, serves its metrics, ends when it is told to, and replays", async () => {
+    const { relay, get } = await startRelay();
+    const ids = await insert(30);
+    await db.run(`insert into ${db.table} (event) values ('{}')`);
+    await eventually(async () => expect(await waiting()).toBe(0));
+    expect(await arrived()).toEqual(ids);
+    expect(await (await get("/readyz")).json()).toEqual({ database: true, broker: true });
+    await eventually(async () => {
+      const metrics = await (await get("/metrics")).text();
+      expect(metrics).toContain('herald_relay_sent_total{service="relay"} 30');
+      expect(metrics).toContain('herald_outbox_waiting{service="relay"} 0');
+      expect(metrics).toContain('herald_outbox_oldest_age_seconds{service="relay"} 0');
+      expect(metrics).toContain('herald_outbox_refused{service="relay"} 1');
+    });
+
+    const exported = (await (await get("/metrics")).text()).matchAll(/^# HELP (herald_\w+) /gm);
+    const page = readFileSync(join(projectFolder(), "docs", "operating", "metrics.md"), "utf8");
+    const documented = page.matchAll(/^\| `(herald_\w+)` .*\brelay \|/gm);
+    expect([...exported].map(([, name]) => name).sort()).toEqual([...documented].map(([, name]) => name).sort());
+
+    const since = new Date(Date.now() - 3_600_000).toISOString();
+    const replayed = await callHerald(["relay", "replay", "--since", since], settings());
+    expect(replayed).toEqual({ code: 0, stdout: `30 events wait again in ${db.table}.\n`, stderr: "30 events\n" });
+    await eventually(async () => expect(await waiting()).toBe(0));
+    expect(await arrived()).toEqual(ids);
+
+    relay.kill("SIGTERM");
+    expect(await once(relay, "exit")).toEqual([0, null]);
+  });
+
+  test("where a relay is killed, another one goes on", async () => {
+    const [first] = [await startRelay(), await startRelay()];
+    const ids = await insert(20);
+    first.relay.kill("SIGKILL");
+    const more = await insert(20);
+    await eventually(async () => expect(await waiting()).toBe(0));
+    // What the first one sent, and did not mark any more, comes twice.
+    expect([...new Set(await arrived())]).toEqual([...ids, ...more].sort());
+  });
 });

@@ -7,7 +7,7 @@ import { DEFAULT_API_LIMITS, type EventPayload, NO_DELIVERY_REASONS } from "@her
 import { escapeControls, eventSchemaFiles } from "@herald/contracts/schemas";
 import { dispatcherSettings } from "@herald/dispatcher";
 import { COMPATIBILITY, readCellRuns } from "@herald/e2e/compatibility/results";
-import { outboxTable } from "@herald/emitter/outbox";
+import { DEFAULT_OUTBOX_TABLE, outboxTable } from "@herald/emitter/outbox";
 import { errorsPage, eventTypes, managementApiSettings, openApiDocument } from "@herald/management-api";
 import { publisherSettings } from "@herald/publisher";
 import { projectFolder } from "@herald/testkit/stack/folders";
@@ -61,9 +61,11 @@ export function documents(): Record<string, string> {
     "docs/emitting-events.md": withBlocks(read("docs/emitting-events.md"), {
       "event types": eventTypesTable(),
       "outbox table": `\`\`\`sql\n${outboxTable()}\`\`\``,
+      "outbox table of mysql": `\`\`\`sql\n${outboxTable(DEFAULT_OUTBOX_TABLE, "mysql")}\`\`\``,
       ...emitterBlocks(),
     }),
     "packages/emitter/sql/outbox.postgresql.sql": outboxTable(),
+    "packages/emitter/sql/outbox.mysql.sql": outboxTable(DEFAULT_OUTBOX_TABLE, "mysql"),
     "examples/django/work_items/migrations/outbox.sql": outboxTable(),
     "examples/django/billing/verify.py": verifierModule(read("examples/verify-python/receiver.py")),
     "docs/scaling.md": withBlocks(read("docs/scaling.md"), scalingBlocks(measured)),

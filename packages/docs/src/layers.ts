@@ -68,7 +68,7 @@ export const LAYERS: readonly Layer[] = [
   },
   {
     folder: "packages/testkit",
-    holds: "what every package tests with: PostgreSQL and RabbitMQ, certificates, harness",
+    holds: "what every package tests with: PostgreSQL, RabbitMQ and MariaDB, certificates, harness",
     imports: ["common"],
   },
   {

@@ -3,391 +3,381 @@ import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { eventually } from "@herald/testkit/harness/eventually";
 import { useBroker } from "@herald/testkit/harness/use-broker";
-import { useDatabase } from "@herald/testkit/harness/use-database";
-import { afterAll, afterEach, beforeAll, expect, test } from "@jest/globals";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "@jest/globals";
 import { type Channel, type ChannelModel, connect } from "amqplib";
-import { Pool } from "pg";
 import { createEmitter, type EmittedEvent, type Emitter, NotSentError, newEvent } from "../src/index.ts";
 import {
   createOutbox,
-  outboxTable,
   type Relay,
   type RelayOptions,
   readOutboxLag,
   replayOutbox,
   startRelay,
 } from "../src/outbox/index.ts";
+import { OUTBOX_DATABASES, type OutboxDatabase } from "./outbox-databases.ts";
 
-// Hooks run in their order: this one runs before those of the harness, which fail on connections that are left open.
-afterAll(async () => {
-  await emitter.close();
-  await admin.close();
-  await pool.end();
-});
-
-const broker = useBroker();
-const at = useDatabase();
-const exchange = `${broker.namespace}.events`;
-const queue = `${broker.namespace}.inbox`;
-const outbox = createOutbox();
-const APPLICATION = "outbox-test";
-
-let pool: Pool;
-let admin: ChannelModel;
-let channel: Channel;
-let emitter: Emitter;
-const relays: Relay[] = [];
-const processes: ChildProcess[] = [];
-
-beforeAll(async () => {
-  pool = new Pool({ connectionString: at.url, max: 10, application_name: APPLICATION });
-  // Without a listener, an idle connection that dies would end the process.
-  pool.on("error", () => {});
-  await pool.query(outboxTable());
-  admin = await connect(broker.url);
-  channel = await admin.createChannel();
-  await channel.assertExchange(exchange, "topic", { durable: true });
-  await channel.assertQueue(queue, { durable: true, arguments: { "x-queue-type": "quorum" } });
-  await channel.bindQueue(queue, exchange, "#");
-  emitter = createEmitter({ url: broker.url, namespace: broker.namespace });
-});
-
-afterEach(async () => {
-  await Promise.all(relays.splice(0).map((relay) => relay.close()));
-  for (const process of processes.splice(0)) {
-    process.kill("SIGKILL");
-    if (process.exitCode === null && process.signalCode === null) await once(process, "exit");
-  }
-  await pool.query("truncate herald_outbox");
-  await channel.purgeQueue(queue);
-});
-
-function start(changes: Partial<RelayOptions> = {}): Relay {
-  const relay = startRelay({ pool, emitter, pollIntervalMs: 20, ...changes });
-  relays.push(relay);
-  return relay;
-}
-
-const anEvent = (changes: Partial<EmittedEvent> = {}): EmittedEvent =>
-  newEvent({
-    organizationId: "acme",
-    type: "RiskCreated",
-    entityType: "Risk",
-    entityId: randomUUID(),
-    ...changes,
+describe.each(Object.entries(OUTBOX_DATABASES))("an outbox in %s", (_name, { dialect, use }) => {
+  // Hooks run in their order: this one runs before those of the harness, which fail on connections that are left open.
+  afterAll(async () => {
+    await emitter.close();
+    await admin.close();
+    await db.close();
   });
 
-/** A business transaction with events in it. */
-async function transaction(events: EmittedEvent[], end: "commit" | "rollback"): Promise<void> {
-  const client = await pool.connect();
-  await client.query("begin");
-  for (const event of events) await outbox.add(client, event);
-  await client.query(end);
-  client.release();
-}
+  const broker = useBroker();
+  const open = use();
+  const exchange = `${broker.namespace}.events`;
+  const queue = `${broker.namespace}.inbox`;
+  const outbox = createOutbox({ dialect });
 
-const WAITING = "from herald_outbox where sent_at is null and refused is null";
+  let db: OutboxDatabase;
+  let admin: ChannelModel;
+  let channel: Channel;
+  let emitter: Emitter;
+  const relays: Relay[] = [];
+  const processes: ChildProcess[] = [];
 
-async function waitUntilSent(): Promise<void> {
-  await eventually(async () => expect((await pool.query(`select ${WAITING}`)).rowCount).toBe(0));
-}
+  beforeAll(async () => {
+    db = await open();
+    admin = await connect(broker.url);
+    channel = await admin.createChannel();
+    await channel.assertExchange(exchange, "topic", { durable: true });
+    await channel.assertQueue(queue, { durable: true, arguments: { "x-queue-type": "quorum" } });
+    await channel.bindQueue(queue, exchange, "#");
+    emitter = createEmitter({ url: broker.url, namespace: broker.namespace });
+  });
 
-async function arrivedIds(): Promise<string[]> {
-  const ids: string[] = [];
-  for (let message = await channel.get(queue, { noAck: true }); message; ) {
-    ids.push((JSON.parse(message.content.toString()) as EmittedEvent).id);
-    message = await channel.get(queue, { noAck: true });
+  afterEach(async () => {
+    await Promise.all(relays.splice(0).map((relay) => relay.close()));
+    for (const process of processes.splice(0)) {
+      process.kill("SIGKILL");
+      if (process.exitCode === null && process.signalCode === null) await once(process, "exit");
+    }
+    await db.run("truncate table herald_outbox");
+    await channel.purgeQueue(queue);
+  });
+
+  function start(changes: Partial<RelayOptions> = {}): Relay {
+    const relay = startRelay({ pool: db.pool, emitter, pollIntervalMs: 20, ...changes });
+    relays.push(relay);
+    return relay;
   }
-  return ids;
-}
 
-const idsOf = (events: EmittedEvent[]) => events.map(({ id }) => id).sort();
+  const anEvent = (changes: Partial<EmittedEvent> = {}): EmittedEvent =>
+    newEvent({
+      organizationId: "acme",
+      type: "RiskCreated",
+      entityType: "Risk",
+      entityId: randomUUID(),
+      ...changes,
+    });
 
-test("an event is emitted when its transaction commits, and not when it is rolled back", async () => {
-  start();
-  const committed = Array.from({ length: 20 }, () => anEvent());
-  for (const event of committed) {
-    await transaction([anEvent()], "rollback");
+  /** A business transaction with events in it. */
+  async function transaction(events: EmittedEvent[], end: "commit" | "rollback"): Promise<void> {
+    await db.transaction(async (client) => {
+      for (const event of events) await outbox.add(client, event);
+    }, end);
+  }
+
+  async function waiting(): Promise<number> {
+    return (await db.run("select 1 from herald_outbox where sent_at is null and refused is null")).length;
+  }
+
+  async function waitUntilSent(): Promise<void> {
+    await eventually(async () => expect(await waiting()).toBe(0));
+  }
+
+  async function arrivedIds(): Promise<string[]> {
+    const ids: string[] = [];
+    for (let message = await channel.get(queue, { noAck: true }); message; ) {
+      ids.push((JSON.parse(message.content.toString()) as EmittedEvent).id);
+      message = await channel.get(queue, { noAck: true });
+    }
+    return ids;
+  }
+
+  const idsOf = (events: EmittedEvent[]) => events.map(({ id }) => id).sort();
+
+  test("an event is emitted when its transaction commits, and not when it is rolled back", async () => {
+    start();
+    const committed = Array.from({ length: 20 }, () => anEvent());
+    for (const event of committed) {
+      await transaction([anEvent()], "rollback");
+      await transaction([event], "commit");
+    }
+    await waitUntilSent();
+    expect(await arrivedIds()).toEqual(committed.map(({ id }) => id));
+  });
+
+  test("an event in the outbox keeps its trace context", async () => {
+    const traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+    await outbox.add(db.pool, anEvent(), { traceparent });
+    start();
+    await waitUntilSent();
+    const message = await channel.get(queue, { noAck: true });
+    expect(message).toMatchObject({ properties: { headers: { traceparent } } });
+  });
+
+  test("an event that breaks the contract does not get into the outbox, and the transaction goes on", async () => {
+    await db.transaction(async (client) => {
+      await expect(outbox.add(client, { ...anEvent(), id: "7" })).rejects.toThrow("id must be a UUID");
+      await outbox.add(client, anEvent());
+    });
+    start();
+    await waitUntilSent();
+    expect(await arrivedIds()).toHaveLength(1);
+  });
+
+  test("several relays at once send each event once", async () => {
+    const events = Array.from({ length: 1000 }, () => anEvent());
+    for (let i = 0; i < events.length; i += 100) await transaction(events.slice(i, i + 100), "commit");
+    for (let i = 0; i < 3; i++) start({ batchSize: 50 });
+    await waitUntilSent();
+    expect((await arrivedIds()).sort()).toEqual(idsOf(events));
+  });
+
+  test("wake ends the rest of a relay", async () => {
+    const relay = start({ pollIntervalMs: 600_000 });
+    const event = anEvent();
+    // The first look may come before or after the commit; the second one comes by waking.
     await transaction([event], "commit");
-  }
-  await waitUntilSent();
-  expect(await arrivedIds()).toEqual(committed.map(({ id }) => id));
-});
-
-test("an event in the outbox keeps its trace context", async () => {
-  const traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
-  await outbox.add(pool, anEvent(), { traceparent });
-  start();
-  await waitUntilSent();
-  const message = await channel.get(queue, { noAck: true });
-  expect(message).toMatchObject({ properties: { headers: { traceparent } } });
-});
-
-test("an event that breaks the contract does not get into the outbox, and the transaction goes on", async () => {
-  const client = await pool.connect();
-  await client.query("begin");
-  await expect(outbox.add(client, { ...anEvent(), id: "7" })).rejects.toThrow("id must be a UUID");
-  await outbox.add(client, anEvent());
-  await client.query("commit");
-  client.release();
-  start();
-  await waitUntilSent();
-  expect(await arrivedIds()).toHaveLength(1);
-});
-
-test("several relays at once send each event once", async () => {
-  const events = Array.from({ length: 1000 }, () => anEvent());
-  for (let i = 0; i < events.length; i += 100) await transaction(events.slice(i, i + 100), "commit");
-  for (let i = 0; i < 3; i++) start({ batchSize: 50 });
-  await waitUntilSent();
-  expect((await arrivedIds()).sort()).toEqual(idsOf(events));
-});
-
-test("wake ends the rest of a relay", async () => {
-  const relay = start({ pollIntervalMs: 600_000 });
-  const event = anEvent();
-  // The first look may come before or after the commit; the second one comes by waking.
-  await transaction([event], "commit");
-  await eventually(async () => {
-    relay.wake();
-    expect((await pool.query(`select ${WAITING}`)).rowCount).toBe(0);
+    await eventually(async () => {
+      relay.wake();
+      expect(await waiting()).toBe(0);
+    });
   });
-});
 
-test("an event that the broker does not take stays in the outbox until the broker takes it", async () => {
-  const failures: string[] = [];
-  await transaction([anEvent(), anEvent()], "commit");
-  await channel.unbindQueue(queue, exchange, "#");
-  start({ onFailure: ({ message }) => failures.push(message) });
-  await eventually(() => expect(failures).toContainEqual(expect.stringContaining("no queue takes RiskCreated")));
-  expect((await pool.query(`select ${WAITING}`)).rowCount).toBe(2);
-  await channel.bindQueue(queue, exchange, "#");
-  await waitUntilSent();
-  expect(await arrivedIds()).toHaveLength(2);
-});
+  test("an event that the broker does not take stays in the outbox until the broker takes it", async () => {
+    const failures: string[] = [];
+    await transaction([anEvent(), anEvent()], "commit");
+    await channel.unbindQueue(queue, exchange, "#");
+    start({ onFailure: ({ message }) => failures.push(message) });
+    await eventually(() => expect(failures).toContainEqual(expect.stringContaining("no queue takes RiskCreated")));
+    expect(await waiting()).toBe(2);
+    await channel.bindQueue(queue, exchange, "#");
+    await waitUntilSent();
+    expect(await arrivedIds()).toHaveLength(2);
+  });
 
-test("a row that is no event stays with the reason, and does not hold up other events", async () => {
-  await pool.query("insert into herald_outbox (event) values ($1), ('not JSON')", [
-    JSON.stringify({ ...anEvent(), data: { changes: { "a\u0000b": 7 } } }),
-  ]);
-  await transaction([anEvent()], "commit");
-  start();
-  await eventually(async () => {
-    const { rows } = await pool.query<{ refused: string | null }>("select refused from herald_outbox order by number");
-    expect(rows).toEqual([
-      { refused: expect.stringContaining("data.changes.a\ufffdb must be") },
-      { refused: expect.stringContaining("must be JSON") },
-      { refused: null },
+  test("a row that is no event stays with the reason, and does not hold up other events", async () => {
+    await db.run("insert into herald_outbox (event) values (?), ('not JSON')", [
+      JSON.stringify({ ...anEvent(), data: { changes: { "a\u0000'b": 7 } } }),
     ]);
+    await transaction([anEvent()], "commit");
+    start();
+    await eventually(async () => {
+      const rows = await db.run("select refused from herald_outbox order by number");
+      expect(rows).toEqual([
+        { refused: expect.stringContaining("data.changes.a\ufffd'b must be") },
+        { refused: expect.stringContaining("must be JSON") },
+        { refused: null },
+      ]);
+    });
+    expect(await arrivedIds()).toHaveLength(1);
   });
-  expect(await arrivedIds()).toHaveLength(1);
-});
 
-test("a relay survives the loss of its database connection", async () => {
-  const failures: Error[] = [];
-  start({ onFailure: (error) => failures.push(error) });
-  await transaction([anEvent()], "commit");
-  await waitUntilSent();
-  await eventually(async () => {
-    await pool.query(
-      "select pg_terminate_backend(pid) from pg_stat_activity where application_name = $1 and pid <> pg_backend_pid()",
-      [APPLICATION],
-    );
-    expect(failures.length).toBeGreaterThan(0);
+  test("a relay survives the loss of its database connection", async () => {
+    const failures: Error[] = [];
+    start({ onFailure: (error) => failures.push(error) });
+    await transaction([anEvent()], "commit");
+    await waitUntilSent();
+    await eventually(async () => {
+      await db.endConnections();
+      expect(failures.length).toBeGreaterThan(0);
+    });
+    await transaction([anEvent()], "commit");
+    await waitUntilSent();
+    expect(await arrivedIds()).toHaveLength(2);
   });
-  await transaction([anEvent()], "commit");
-  await waitUntilSent();
-  expect(await arrivedIds()).toHaveLength(2);
-});
 
-/** An emitter that the broker refuses some events of. */
-function refusing(isRefused: (event: EmittedEvent) => boolean): Pick<Emitter, "emitJson"> {
-  return {
-    emitJson: async (json, options) => {
-      const event = JSON.parse(json) as EmittedEvent;
-      if (isRefused(event)) throw new NotSentError("refused", "the queue is full", { what: `event ${event.id}` });
-      await emitter.emitJson(json, options);
-    },
-  };
-}
-
-test("no event of an entity overtakes another, with several relays and a broker that refuses some at first", async () => {
-  const entities = Array.from({ length: 20 }, () => randomUUID());
-  const events = Array.from({ length: 10 }, () => entities.map((entityId) => anEvent({ entityId }))).flat();
-  await transaction(events, "commit");
-  // Every third event is refused once.
-  const refused = new Set(events.filter((_, index) => index % 3 === 0).map(({ id }) => id));
-  for (let i = 0; i < 4; i++) start({ batchSize: 30, emitter: refusing(({ id }) => refused.delete(id)) });
-  await waitUntilSent();
-  const arrived = await arrivedIds();
-  expect(refused.size).toBe(0);
-  for (const entityId of entities) {
-    const ids = events.filter((event) => event.entityId === entityId).map(({ id }) => id);
-    expect(arrived.filter((id) => ids.includes(id))).toEqual(ids);
-  }
-  expect(arrived).toHaveLength(events.length);
-});
-
-test("events that the broker refuses hold up those of no other entity", async () => {
-  let isFull = true;
-  const stuck = Array.from({ length: 100 }, () => anEvent({ organizationId: "full" }));
-  const free = anEvent();
-  await transaction([...stuck, free], "commit");
-  start({ batchSize: 10, emitter: refusing(({ organizationId }) => isFull && organizationId === "full") });
-  await eventually(async () => expect((await pool.query(`select ${WAITING}`)).rowCount).toBe(100));
-  expect(await arrivedIds()).toEqual([free.id]);
-  isFull = false;
-  await waitUntilSent();
-  expect((await arrivedIds()).sort()).toEqual(idsOf(stuck));
-});
-
-test("an event is sent as another program wrote it, with numbers that JavaScript can't hold", async () => {
-  const json = JSON.stringify(anEvent()).replace(/"data":.*/, '"data":{"cost":1.10, "big":12345678901234567890}}');
-  await pool.query("insert into herald_outbox (event, traceparent) values ($1, 'none')", [json]);
-  start();
-  await waitUntilSent();
-  const message = await channel.get(queue, { noAck: true });
-  if (message === false) throw new Error("Nothing has arrived.");
-  expect(message.content.toString()).toBe(json);
-  expect(message.properties.headers?.traceparent).toBeUndefined();
-});
-
-test("while a relay waits for the broker, its transaction keeps no row of the database from being vacuumed", async () => {
-  let open = () => {};
-  const opened = new Promise<void>((resolve) => {
-    open = resolve;
-  });
-  await transaction([anEvent()], "commit");
-  start({
-    emitter: {
+  /** An emitter that the broker refuses some events of. */
+  function refusing(isRefused: (event: EmittedEvent) => boolean): Pick<Emitter, "emitJson"> {
+    return {
       emitJson: async (json, options) => {
-        await opened;
+        const event = JSON.parse(json) as EmittedEvent;
+        if (isRefused(event)) throw new NotSentError("refused", "the queue is full", { what: `event ${event.id}` });
         await emitter.emitJson(json, options);
       },
-    },
-  });
-  const transactions = () =>
-    pool.query<{ held: boolean }>(
-      `select backend_xid is not null or backend_xmin is not null as held from pg_stat_activity
-       where application_name = $1 and state = 'idle in transaction' and query like 'set local%'`,
-      [APPLICATION],
-    );
-  try {
-    await eventually(async () => expect((await transactions()).rows).toEqual([{ held: false }]));
-  } finally {
-    open();
+    };
   }
-  await waitUntilSent();
-});
 
-test("what was sent is kept for so many days, and then erased in steps", async () => {
-  await pool.query(
-    `insert into herald_outbox (event, sent_at)
-     select '{}', now() - interval '1 day' * (case when n <= 2500 then 8 else 6 end) from generate_series(1, 2510) as n`,
-  );
-  await pool.query(
-    "insert into herald_outbox (event, refused, added_at) values ('{}', 'why', now() - interval '1 year')",
-  );
-  const relay = start({ keepDays: 7 });
-  await eventually(async () => {
-    const { rows } = await pool.query("select count(*)::int as kept from herald_outbox where sent_at is not null");
-    expect(rows).toEqual([{ kept: 10 }]);
-  });
-  await relay.close();
-  expect((await pool.query("select from herald_outbox where refused is not null")).rowCount).toBe(1);
-});
-
-test("a replay sends again what was sent since a time, once, in the order of an entity, while relays are at work", async () => {
-  const entityId = randomUUID();
-  const early = Array.from({ length: 5 }, () => anEvent());
-  const late = Array.from({ length: 1_100 }, (_, index) => (index % 100 === 0 ? anEvent({ entityId }) : anEvent()));
-  start();
-  await transaction(early, "commit");
-  await waitUntilSent();
-  await pool.query("update herald_outbox set sent_at = sent_at - interval '2 hours'");
-  await transaction(late, "commit");
-  await waitUntilSent();
-  await channel.purgeQueue(queue);
-  const steps: number[] = [];
-  const since = new Date(Date.now() - 3_600_000);
-  expect(await replayOutbox({ pool, since, onStep: (rows) => steps.push(rows) })).toBe(1_100);
-  expect(steps).toEqual([1_000, 1_100]);
-  await waitUntilSent();
-  const arrived = await arrivedIds();
-  expect([...arrived].sort()).toEqual(idsOf(late));
-  const ofEntity = late.filter((event) => event.entityId === entityId).map(({ id }) => id);
-  expect(arrived.filter((id) => ofEntity.includes(id))).toEqual(ofEntity);
-});
-
-test("the lag of an outbox says what waits, since when, and what was refused", async () => {
-  expect(await readOutboxLag({ pool })).toEqual({ waiting: 0, oldestSeconds: null, refused: 0 });
-  await pool.query(
-    `insert into herald_outbox (event, added_at, sent_at, refused) values
-     ('{}', now() - interval '1 hour', null, null), ('{}', now(), null, null),
-     ('{}', now() - interval '1 day', now(), null), ('{}', now() - interval '1 day', null, 'why')`,
-  );
-  const { oldestSeconds, ...counts } = await readOutboxLag({ pool });
-  expect(counts).toEqual({ waiting: 2, refused: 1 });
-  expect(oldestSeconds).toBeGreaterThanOrEqual(3_600);
-});
-
-test("an outbox may have another name and a schema, and a missing one is told", async () => {
-  await pool.query('create schema "Product"');
-  await pool.query(outboxTable("Product.Outbox"));
-  await pool.query(outboxTable("Product.Outbox"));
-  const event = anEvent();
-  await createOutbox({ table: "Product.Outbox" }).add(pool, event);
-  const failures: string[] = [];
-  start({ table: "Product.Missing", onFailure: ({ message }) => failures.push(message) });
-  start({ table: "Product.Outbox" });
-  await eventually(async () => expect(await arrivedIds()).toEqual([event.id]));
-  await eventually(() => expect(failures.join("\n")).toContain("Product.Missing"));
-});
-
-test("relays that are killed lose no event", async () => {
-  const committed: EmittedEvent[] = [];
-  let writing = true;
-  const writer = (async () => {
-    while (writing) {
-      const events = Array.from({ length: 20 }, () => anEvent());
-      const end = Math.random() < 0.3 ? "rollback" : "commit";
-      await transaction(events, end);
-      if (end === "commit") committed.push(...events);
+  test("no event of an entity overtakes another, with several relays and a broker that refuses some at first", async () => {
+    const entities = Array.from({ length: 20 }, () => randomUUID());
+    const events = Array.from({ length: 10 }, () => entities.map((entityId) => anEvent({ entityId }))).flat();
+    await transaction(events, "commit");
+    // Every third event is refused once.
+    const refused = new Set(events.filter((_, index) => index % 3 === 0).map(({ id }) => id));
+    for (let i = 0; i < 4; i++) start({ batchSize: 30, emitter: refusing(({ id }) => refused.delete(id)) });
+    await waitUntilSent();
+    const arrived = await arrivedIds();
+    expect(refused.size).toBe(0);
+    for (const entityId of entities) {
+      const ids = events.filter((event) => event.entityId === entityId).map(({ id }) => id);
+      expect(arrived.filter((id) => ids.includes(id))).toEqual(ids);
     }
-  })();
-  for (let kill = 0; kill < 3; kill++) {
-    const relay = startRelayProcess();
-    const before = await queueLength();
-    // In the middle of its work: some are confirmed, some on their way, some not yet read.
-    await eventually(async () => expect(await queueLength()).toBeGreaterThan(before + 100));
-    relay.kill("SIGKILL");
-    await once(relay, "exit");
-  }
-  writing = false;
-  await writer;
-  start();
-  await waitUntilSent();
-  const arrived = new Set(await arrivedIds());
-  expect([...arrived].sort()).toEqual(idsOf(committed));
-});
+    expect(arrived).toHaveLength(events.length);
+  });
 
-const queueLength = async () => (await channel.checkQueue(queue)).messageCount;
+  test("events that the broker refuses hold up those of no other entity", async () => {
+    let isFull = true;
+    const stuck = Array.from({ length: 100 }, () => anEvent({ organizationId: "full" }));
+    const free = anEvent();
+    await transaction([...stuck, free], "commit");
+    start({ batchSize: 10, emitter: refusing(({ organizationId }) => isFull && organizationId === "full") });
+    await eventually(async () => expect(await waiting()).toBe(100));
+    expect(await arrivedIds()).toEqual([free.id]);
+    isFull = false;
+    await waitUntilSent();
+    expect((await arrivedIds()).sort()).toEqual(idsOf(stuck));
+  });
 
-/** A relay in a process of its own, which runs the built packages. */
-function startRelayProcess(): ChildProcess {
-  const program = `
+  test("an event is sent as another program wrote it, with numbers that JavaScript can't hold", async () => {
+    const json = JSON.stringify(anEvent()).replace(/"data":.*/, '"data":{"cost":1.10, "big":12345678901234567890}}');
+    await db.run("insert into herald_outbox (event, traceparent) values (?, 'none')", [json]);
+    start();
+    await waitUntilSent();
+    const message = await channel.get(queue, { noAck: true });
+    if (message === false) throw new Error("Nothing has arrived.");
+    expect(message.content.toString()).toBe(json);
+    expect(message.properties.headers?.traceparent).toBeUndefined();
+  });
+
+  test("while a relay waits for the broker, it keeps no row of the database from being cleaned away", async () => {
+    let open = () => {};
+    const opened = new Promise<void>((resolve) => {
+      open = resolve;
+    });
+    let hasBegun = false;
+    await transaction([anEvent()], "commit");
+    start({
+      emitter: {
+        emitJson: async (json, options) => {
+          hasBegun = true;
+          await opened;
+          await emitter.emitJson(json, options);
+        },
+      },
+    });
+    try {
+      await eventually(async () => {
+        expect(hasBegun).toBe(true);
+        expect(await db.relaysThatWait()).toEqual([{ held: false }]);
+      });
+    } finally {
+      open();
+    }
+    await waitUntilSent();
+  });
+
+  test("what was sent is kept for so many days, and then erased in steps", async () => {
+    await db.run(
+      `insert into herald_outbox (event, sent_at)
+     select '{}', ${db.ago("86400 * case when n <= 2500 then 8 else 6 end")} from ${db.series(2_510)}`,
+    );
+    await db.run(`insert into herald_outbox (event, refused, added_at) values ('{}', 'why', ${db.ago(365 * 86_400)})`);
+    const relay = start({ keepDays: 7 });
+    await eventually(async () => {
+      expect(await db.run("select 1 from herald_outbox where sent_at is not null")).toHaveLength(10);
+    });
+    await relay.close();
+    expect(await db.run("select 1 from herald_outbox where refused is not null")).toHaveLength(1);
+  });
+
+  test("a replay sends again what was sent since a time, once, in the order of an entity, while relays are at work", async () => {
+    const entityId = randomUUID();
+    const early = Array.from({ length: 5 }, () => anEvent());
+    const late = Array.from({ length: 1_100 }, (_, index) => (index % 100 === 0 ? anEvent({ entityId }) : anEvent()));
+    start();
+    await transaction(early, "commit");
+    await waitUntilSent();
+    await db.run(`update herald_outbox set sent_at = ${db.ago(7_200)}`);
+    await transaction(late, "commit");
+    await waitUntilSent();
+    await channel.purgeQueue(queue);
+    const steps: number[] = [];
+    const since = new Date(Date.now() - 3_600_000);
+    expect(await replayOutbox({ pool: db.pool, since, onStep: (rows) => steps.push(rows) })).toBe(1_100);
+    expect(steps).toEqual([1_000, 1_100]);
+    await waitUntilSent();
+    const arrived = await arrivedIds();
+    expect([...arrived].sort()).toEqual(idsOf(late));
+    const ofEntity = late.filter((event) => event.entityId === entityId).map(({ id }) => id);
+    expect(arrived.filter((id) => ofEntity.includes(id))).toEqual(ofEntity);
+  });
+
+  test("the lag of an outbox says what waits, since when, and what was refused", async () => {
+    expect(await readOutboxLag({ pool: db.pool })).toEqual({ waiting: 0, oldestSeconds: null, refused: 0 });
+    await db.run(
+      `insert into herald_outbox (event, added_at, sent_at, refused) values
+     ('{}', ${db.ago(3_600)}, null, null), ('{}', ${db.ago(0)}, null, null),
+     ('{}', ${db.ago(86_400)}, ${db.ago(0)}, null), ('{}', ${db.ago(86_400)}, null, 'why')`,
+    );
+    const { oldestSeconds, ...counts } = await readOutboxLag({ pool: db.pool });
+    expect(counts).toEqual({ waiting: 2, refused: 1 });
+    expect(oldestSeconds).toBeGreaterThanOrEqual(3_600);
+    expect(oldestSeconds).toBeLessThan(7_200);
+  });
+
+  test("an outbox may have another name and a schema, and a missing one is told", async () => {
+    // MariaDB's schemas are the whole server's, so the name is one that nobody else has.
+    const schema = `Product_${randomUUID()}`;
+    const table = `${schema}.Outbox`;
+    await db.makeTable(table);
+    await db.makeTable(table);
+    const event = anEvent();
+    await createOutbox({ table, dialect }).add(db.pool, event);
+    const failures: string[] = [];
+    start({ table: `${schema}.Missing`, onFailure: ({ message }) => failures.push(message) });
+    start({ table });
+    await eventually(async () => expect(await arrivedIds()).toEqual([event.id]));
+    await eventually(() => expect(failures.join("\n")).toContain(`${schema}.Missing`));
+  });
+
+  test("relays that are killed lose no event", async () => {
+    const committed: EmittedEvent[] = [];
+    let writing = true;
+    const writer = (async () => {
+      while (writing) {
+        const events = Array.from({ length: 20 }, () => anEvent());
+        const end = Math.random() < 0.3 ? "rollback" : "commit";
+        await transaction(events, end);
+        if (end === "commit") committed.push(...events);
+      }
+    })();
+    for (let kill = 0; kill < 3; kill++) {
+      const relay = startRelayProcess();
+      const before = await queueLength();
+      // In the middle of its work: some are confirmed, some on their way, some not yet read.
+      await eventually(async () => expect(await queueLength()).toBeGreaterThan(before + 100));
+      relay.kill("SIGKILL");
+      await once(relay, "exit");
+    }
+    writing = false;
+    await writer;
+    start();
+    await waitUntilSent();
+    const arrived = new Set(await arrivedIds());
+    expect([...arrived].sort()).toEqual(idsOf(committed));
+  });
+
+  const queueLength = async () => (await channel.checkQueue(queue)).messageCount;
+
+  /** A relay in a process of its own, which runs the built packages. */
+  function startRelayProcess(): ChildProcess {
+    const program = `
     import { createEmitter } from "@herald/emitter";
     import { startRelay } from "@herald/emitter/outbox";
-    import pg from "pg";
+    ${db.program.imports}
     const [, url, namespace, databaseUrl] = process.argv;
-    const pool = new pg.Pool({ connectionString: databaseUrl });
+    const pool = ${db.program.open};
     startRelay({ pool, emitter: createEmitter({ url, namespace }), batchSize: 50 });
   `;
-  const child = spawn(
-    process.execPath,
-    ["--input-type=module", "--eval", program, broker.url, broker.namespace, at.url],
-    { cwd: new URL("..", import.meta.url), stdio: "inherit" },
-  );
-  processes.push(child);
-  return child;
-}
+    const child = spawn(
+      process.execPath,
+      ["--input-type=module", "--eval", program, broker.url, broker.namespace, db.url],
+      { cwd: new URL("..", import.meta.url), stdio: "inherit" },
+    );
+    processes.push(child);
+    return child;
+  }
+});

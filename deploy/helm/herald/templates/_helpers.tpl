@@ -123,6 +123,22 @@ priorityClassName: {{ . }}
 {{- $problems = append $problems (printf "%s.DENIED_NETWORKS: put these into networkPolicy.clusterRanges, which closes them in the network policies too" $place) }}
 {{- end }}
 {{- end }}
+{{- $relays := list }}
+{{- range $index, $outbox := .Values.relay.outboxes }}
+{{- if has $outbox.name $relays }}
+{{- $problems = append $problems (printf "relay.outboxes[%d].name: another outbox is called %s too" $index $outbox.name) }}
+{{- end }}
+{{- $relays = append $relays $outbox.name }}
+{{- $server := default dict $outbox.networkPolicy }}
+{{- if and $.Values.networkPolicy.enabled (not (and $server.peers $server.port)) }}
+{{- $problems = append $problems (printf "relay.outboxes[%d].networkPolicy: say by peers and port where the database of %s is, or set networkPolicy.enabled to false" $index $outbox.name) }}
+{{- end }}
+{{- range $name := list "OUTBOX_DATABASE_URL" "AMQP_URL" }}
+{{- if or (hasKey (default dict $outbox.settings) $name) (hasKey $.Values.relay.settings $name) }}
+{{- $problems = append $problems (printf "relay: %s is a secret and doesn't belong into settings; put it into a Secret and name that by database or broker of the outbox %s" $name $outbox.name) }}
+{{- end }}
+{{- end }}
+{{- end }}
 {{- if .Values.networkPolicy.enabled }}
 {{- range $name := list "database" "broker" }}
 {{- if not (index $.Values.networkPolicy $name).peers }}

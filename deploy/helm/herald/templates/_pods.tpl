@@ -10,6 +10,43 @@ securityContext:
 {{- include "herald.placement" . | nindent 0 }}
 {{- end }}
 
+{{/* Spreads the pods of a component; a constraint without a selector means these pods. */}}
+{{- define "herald.spread" -}}
+{{- $own := dict "labelSelector" (dict "matchLabels" (include "herald.labels" . | fromYaml)) }}
+{{- with .root.Values.topologySpreadConstraints }}
+topologySpreadConstraints:
+  {{- range . }}
+  - {{- toYaml (hasKey . "labelSelector" | ternary . (merge (dict) . $own)) | nindent 4 }}
+  {{- end }}
+{{- end }}
+{{- end }}
+
+{{/* What a disruption budget says of a component. */}}
+{{- define "herald.disruption" -}}
+maxUnavailable: 1
+# One that can't work holds up no drain of its node.
+unhealthyPodEvictionPolicy: AlwaysAllow
+selector:
+  matchLabels:
+    {{- include "herald.labels" . | nindent 4 }}
+{{- end }}
+
+{{- define "herald.probes" -}}
+startupProbe:
+  httpGet: { path: /healthz, port: metrics }
+  periodSeconds: 2
+  failureThreshold: 30
+# Not /readyz: no restart brings a database back.
+livenessProbe:
+  httpGet: { path: /healthz, port: metrics }
+  periodSeconds: 10
+  timeoutSeconds: 5
+readinessProbe:
+  httpGet: { path: /readyz, port: metrics }
+  periodSeconds: 5
+  timeoutSeconds: 5
+{{- end }}
+
 {{/* A container of the herald command. Its environment comes last, so that more can be added to it. */}}
 {{- define "herald.commandContainer" -}}
 - name: {{ .name }}

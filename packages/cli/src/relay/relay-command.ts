@@ -4,7 +4,7 @@ import { runService } from "@herald/common/service/run-service";
 import { isUtcTime } from "@herald/contracts";
 import { replayOutbox } from "@herald/emitter/outbox";
 import { type Command, type CommandContext, UsageError } from "../command.ts";
-import { withOutboxDatabase } from "./outbox-database.ts";
+import { withOutboxDatabase } from "./open-outbox-database.ts";
 import { outboxSettings, relaySettings } from "./relay-settings.ts";
 import { startRelayService } from "./start-relay-service.ts";
 
@@ -15,10 +15,10 @@ export const relayCommand: Command = {
   herald relay
   herald relay replay --since TIME
 
-Without more words it runs until it is stopped. It sends the events of the table OUTBOX_TABLE (herald_outbox) in the PostgreSQL database
-OUTBOX_DATABASE_URL to the broker AMQP_URL, oldest first, and keeps what the broker has confirmed for OUTBOX_KEEP_DAYS (7). Any number of relays may run for a
-table: one at a time sends, and another goes on where it ends. It serves /healthz, /readyz and /metrics on OPERATIONS_PORT (9464). It
-also reads AMQP_CA_FILE, BROKER_NAMESPACE, HTTP_HOST, LOG_LEVEL, HERALD_ENV and ALLOW_PLAINTEXT.
+Without more words it runs until it is stopped. It sends the events of the table OUTBOX_TABLE (herald_outbox) in the database
+OUTBOX_DATABASE_URL (postgres://, or mysql:// for MySQL and MariaDB) to the broker AMQP_URL, oldest first, and keeps what the broker has confirmed for
+OUTBOX_KEEP_DAYS (7). Any number of relays may run for a table: one at a time sends, and another goes on where it ends. It serves /healthz,
+/readyz and /metrics on OPERATIONS_PORT (9464). It also reads AMQP_CA_FILE, BROKER_NAMESPACE, HTTP_HOST, LOG_LEVEL, HERALD_ENV and ALLOW_PLAINTEXT.
 
   replay   makes events wait again that the broker confirmed since TIME, such as 2026-01-31T12:00:00Z, and that are still kept. Running
            relays send them, before what is new. Herald delivers the same event once, so a TIME that is too early does no harm. For a

@@ -8,21 +8,23 @@ import { createRegistry } from "@herald/common/telemetry/metrics";
 import { startOperationsServer } from "@herald/common/telemetry/operations-server";
 import { createEmitter } from "@herald/emitter";
 import { readOutboxLag, startRelay } from "@herald/emitter/outbox";
-import { openOutboxDatabase } from "./outbox-database.ts";
+import { openOutboxDatabase } from "./open-outbox-database.ts";
 import { relayMetrics } from "./relay-metrics.ts";
 import type { relaySettings } from "./relay-settings.ts";
 
 const PING_MS = 1_000;
 
-/** Starts a relay with its log, metrics and operations port. Neither PostgreSQL nor RabbitMQ need be there yet. */
+/** Starts a relay with its log, metrics and operations port. Neither the database nor RabbitMQ need be there yet. */
 export async function startRelayService(config: Config<typeof relaySettings>): Promise<Omit<Service, "ready">> {
   const ca = readCaFile("AMQP_CA_FILE", config.AMQP_CA_FILE);
   assertTls(config.AMQP_URL, ca);
   const log = createLog({ service: "relay", level: config.LOG_LEVEL });
   const registry = createRegistry("relay");
-  const pool = openOutboxDatabase(config.OUTBOX_DATABASE_URL, (error) =>
-    log.warn("a database connection broke", { error }),
-  );
+  const database = openOutboxDatabase({
+    url: config.OUTBOX_DATABASE_URL,
+    onConnectionLost: (error) => log.warn("a database connection broke", { error }),
+  });
+  const { pool } = database;
   const table = config.OUTBOX_TABLE;
   const metrics = relayMetrics(registry, () => readOutboxLag({ pool, table }));
   const emitter = createEmitter({
@@ -47,7 +49,7 @@ export async function startRelayService(config: Config<typeof relaySettings>): P
       log.warn("events of the outbox could not be sent; they are tried again", { error });
     },
   });
-  const ping = atMostEach(PING_MS, () => pool.query("select 1"));
+  const ping = atMostEach(PING_MS, () => database.ping());
   const operations = await startOperationsServer({
     host: config.HTTP_HOST,
     port: config.OPERATIONS_PORT,
@@ -59,7 +61,7 @@ export async function startRelayService(config: Config<typeof relaySettings>): P
     async stop() {
       await relay.close();
       await emitter.close();
-      await pool.end();
+      await database.close();
       await operations.close();
     },
   };

@@ -18,9 +18,9 @@ const DISTINCT_BYTES = 16;
 /** What production refuses, one row for each kind of fault. */
 const RULES: readonly Rule[] = [
   { setting: "DATABASE_URL", judge: guessableLogin },
-  { setting: "DATABASE_URL", judge: (url, settings) => plaintextPostgres(url, settings, "DATABASE_CA_FILE") },
+  { setting: "DATABASE_URL", judge: (url, settings) => plaintextDatabase(url, settings, "DATABASE_CA_FILE") },
   { setting: "OUTBOX_DATABASE_URL", judge: guessableLogin },
-  { setting: "OUTBOX_DATABASE_URL", judge: (url, settings) => plaintextPostgres(url, settings) },
+  { setting: "OUTBOX_DATABASE_URL", judge: (url, settings) => plaintextDatabase(url, settings) },
   { setting: "AMQP_URL", judge: guessableLogin },
   { setting: "AMQP_URL", judge: namelessLogin },
   { setting: "AMQP_URL", judge: plaintextAmqp },
@@ -65,17 +65,18 @@ function plaintextAmqp(text: string, settings: SettingValues): string | undefine
   return "what it carries can be read and changed on the way. Write amqps://, or ALLOW_PLAINTEXT=amqp where the network is yours alone.";
 }
 
-/** The values of sslmode with which pg checks the server's certificate. */
+/** The values of sslmode with which the server's certificate is checked. */
 const TLS_MODES = ["require", "verify-ca", "verify-full"];
 
-function plaintextPostgres(text: string, settings: SettingValues, caSetting?: string): string | undefined {
+function plaintextDatabase(text: string, settings: SettingValues, caSetting?: string): string | undefined {
   const url = urlOf(text);
   if (url === undefined || (caSetting !== undefined && settings[caSetting])) return undefined;
   if (TLS_MODES.includes(url.searchParams.get("sslmode") ?? "")) return undefined;
   const host = url.searchParams.get("host") ?? url.hostname;
-  if (isThisMachine(host) || isAllowedPlaintext("postgres", settings)) return undefined;
+  const protocol = /^(mysql|mariadb):$/.test(url.protocol) ? "mysql" : "postgres";
+  if (isThisMachine(host) || isAllowedPlaintext(protocol, settings)) return undefined;
   const file = caSetting === undefined ? "" : ` or set ${caSetting},`;
-  return `what it carries can be read and changed on the way. Add sslmode=verify-full to it,${file} or write ALLOW_PLAINTEXT=postgres where the network is yours alone.`;
+  return `what it carries can be read and changed on the way. Add sslmode=verify-full to it,${file} or write ALLOW_PLAINTEXT=${protocol} where the network is yours alone.`;
 }
 
 function trivialKeys(ring: string): string | undefined {

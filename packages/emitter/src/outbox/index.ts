@@ -1,4 +1,6 @@
-export { createOutbox, type Outbox, type StatementRunner } from "./outbox.ts";
+export type { MysqlConnection, MysqlPool } from "./mysql/store.ts";
+export { createOutbox, type Outbox, type OutboxOptions, type StatementRunner } from "./outbox.ts";
+export type { Pool, PoolClient } from "./postgresql/store.ts";
 export {
   type Relay,
   type RelayOptions,
@@ -7,5 +9,6 @@ export {
   replayOutbox,
   startRelay,
 } from "./relay.ts";
-export { COUNTED_AT_MOST, type OutboxLag, type Pool, type PoolClient } from "./store.ts";
-export { outboxTable } from "./table.ts";
+export type { OutboxPool } from "./store.ts";
+export { COUNTED_AT_MOST, type OutboxLag } from "./store-contract.ts";
+export { DEFAULT_OUTBOX_TABLE, type Dialect, outboxTable } from "./table.ts";

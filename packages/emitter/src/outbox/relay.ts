@@ -1,11 +1,12 @@
 import type { Emitter } from "../emitter.ts";
 import { sendRows } from "./send-rows.ts";
-import { type LockedOutbox, type OutboxLag, type OutboxStore, outboxStore, type Pool } from "./store.ts";
+import { type OutboxPool, outboxStore } from "./store.ts";
+import type { LockedOutbox, OutboxLag } from "./store-contract.ts";
 import { DEFAULT_OUTBOX_TABLE } from "./table.ts";
 
 export interface RelayOptions {
-  /** Of the database that holds the outbox. The relay uses one of its connections at a time. */
-  pool: Pool;
+  /** Of the database that holds the outbox: of `pg`, or of `mysql2/promise`. The relay uses one of its connections at a time. */
+  pool: OutboxPool;
   /** Its `timeoutMs` should be less than 45 s. The relay does not close it. */
   emitter: Pick<Emitter, "emitJson">;
   table?: string;
@@ -153,7 +154,7 @@ export function startRelay(options: RelayOptions): Relay {
 }
 
 export interface ReplayOptions {
-  pool: Pool;
+  pool: OutboxPool;
   table?: string;
   /** Events that the broker has confirmed since then are sent again, as far as their rows are still kept. */
   since: Date;
@@ -168,11 +169,14 @@ export interface ReplayOptions {
  * @returns how many events
  */
 export async function replayOutbox({ pool, table, since, onStep }: ReplayOptions): Promise<number> {
-  const store: OutboxStore = outboxStore(pool, table ?? DEFAULT_OUTBOX_TABLE);
-  return await store.replay({ since, stepRows: STEP_ROWS, ...(onStep && { onStep }) });
+  return await outboxStore(pool, table ?? DEFAULT_OUTBOX_TABLE).replay({
+    since,
+    stepRows: STEP_ROWS,
+    ...(onStep && { onStep }),
+  });
 }
 
 /** What waits in an outbox; for metrics and alerts. */
-export async function readOutboxLag({ pool, table }: { pool: Pool; table?: string }): Promise<OutboxLag> {
+export async function readOutboxLag({ pool, table }: { pool: OutboxPool; table?: string }): Promise<OutboxLag> {
   return await outboxStore(pool, table ?? DEFAULT_OUTBOX_TABLE).lag();
 }

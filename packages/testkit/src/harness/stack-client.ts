@@ -1,11 +1,12 @@
 import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { get } from "node:http";
 import { join } from "node:path";
+import type { MariadbPrograms } from "../stack/mariadb.ts";
 import { apartByVersion } from "../stack/postgres-versions.ts";
 import type { PrometheusPrograms } from "../stack/prometheus.ts";
 import { rabbitmqVersion } from "../stack/rabbitmq-versions.ts";
 import type { GoProgram, LanguageProgram, MonoPrograms } from "../stack/test-programs.ts";
-import type { TestPostgres, TestProgram, TestRabbitmq } from "./test-stack.ts";
+import type { TestMariadbServer, TestPostgres, TestProgram, TestRabbitmq } from "./test-stack.ts";
 
 /** The environment variable in which a run tells its test files where its stack is. */
 export const TEST_STACK_URL = "HERALD_TEST_STACK_URL";
@@ -22,11 +23,20 @@ export function askForRabbitmq(): Promise<TestRabbitmq> {
   return ask(`/rabbitmq/${rabbitmqVersion()}`) as Promise<TestRabbitmq>;
 }
 
+export function askForMariadb(): Promise<TestMariadbServer> {
+  return ask("/mariadb") as Promise<TestMariadbServer>;
+}
+
 // The programs below may have to be installed: ask for them in a hook or test with STACK_TIMEOUT_MS.
 
 /** For test files that run RabbitMQ nodes of their own; in the version of RABBITMQ_VERSION. */
 export function askForRabbitmqServer(): Promise<TestProgram> {
   return ask(`/rabbitmq-server/${rabbitmqVersion()}`) as Promise<TestProgram>;
+}
+
+/** For test files that run a MariaDB of their own. */
+export function askForMariadbPrograms(): Promise<MariadbPrograms> {
+  return ask("/mariadb-programs") as Promise<MariadbPrograms>;
 }
 
 export function askForPgbouncer(): Promise<TestProgram> {

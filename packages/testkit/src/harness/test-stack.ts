@@ -1,7 +1,10 @@
+import { randomBytes } from "node:crypto";
 import { mkdirSync, rmSync } from "node:fs";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { type MariadbPrograms, startMariadb } from "../stack/mariadb.ts";
 import { type Postgres, startPostgres } from "../stack/postgres.ts";
 import { removePostgresData } from "../stack/postgres-programs.ts";
 import { endAllNow, endStaleProcesses } from "../stack/processes.ts";
@@ -12,6 +15,7 @@ import {
   findOrInstallChromium,
   findOrInstallGo,
   findOrInstallLanguage,
+  findOrInstallMariadb,
   findOrInstallMono,
   findOrInstallPgbouncer,
   LANGUAGE_PROGRAMS,
@@ -31,6 +35,12 @@ export interface TestRabbitmq {
   url: string;
   /** The management API, with credentials; absent for a broker that AMQP_URL names without AMQP_MANAGEMENT_URL. */
   managementUrl?: string;
+}
+
+/** What a test file needs to know of MariaDB. */
+export interface TestMariadbServer {
+  /** A database of the server; its user may do everything. */
+  serverUrl: string;
 }
 
 /** A program that a test file runs itself. */
@@ -71,6 +81,12 @@ export async function startTestStack(folder: string): Promise<TestStack> {
       ),
     ),
   }));
+  const mariadbPrograms = once(findOrInstallMariadb);
+  // The server's user may not be able to enter this checkout.
+  const mariadbFolder = join(tmpdir(), `herald-mariadb-${randomBytes(6).toString("hex")}`);
+  const mariadb = once(async () =>
+    startMariadb(await mariadbPrograms.get(), { folder: mariadbFolder, pidFolder: join(folder, "pids") }),
+  );
   const chromium = once(findOrInstallChromium);
   const prometheus = once(() => findOrFetchPrometheus());
   const pgbouncer = once(findOrInstallPgbouncer);
@@ -95,6 +111,8 @@ export async function startTestStack(folder: string): Promise<TestStack> {
         [`/rabbitmq-server/${version}`, async (): Promise<TestProgram> => ({ executable: await server.get() })],
       ]),
     ),
+    "/mariadb": async (): Promise<TestMariadbServer> => ({ serverUrl: (await mariadb.get()).url }),
+    "/mariadb-programs": (): Promise<MariadbPrograms> => mariadbPrograms.get(),
     "/prometheus": () => prometheus.get(),
     "/pgbouncer": async (): Promise<TestProgram> => ({ executable: await pgbouncer.get() }),
     "/go": () => go.get(),
@@ -114,14 +132,19 @@ export async function startTestStack(folder: string): Promise<TestStack> {
       server.closeAllConnections();
       await endAllNow();
       removePostgresData(join(folder, "postgres"));
-      rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
+      for (const path of [folder, mariadbFolder]) rmSync(path, { recursive: true, force: true, maxRetries: 5 });
     },
     stop: async () => {
       server.close();
       server.closeAllConnections();
       const started = await Promise.all(brokers.map(({ rabbitmq }) => rabbitmq.started()));
-      await Promise.all([(await postgres.started())?.remove(), ...started.map((broker) => broker?.stop())]);
-      rmSync(folder, { recursive: true, force: true });
+      await Promise.all([
+        (await postgres.started())?.remove(),
+        (await mariadb.started())?.remove(),
+        ...started.map((broker) => broker?.stop()),
+      ]);
+      // What did not start has left something too.
+      for (const path of [folder, mariadbFolder]) rmSync(path, { recursive: true, force: true });
     },
   };
 }

@@ -2,6 +2,7 @@ import { homedir } from "node:os";
 import { join } from "node:path";
 import { localFolder } from "./folders.ts";
 import { findOrInstall, type Installable } from "./install-package.ts";
+import type { MariadbPrograms } from "./mariadb.ts";
 import { findProgram, isExecutable, runProgram, succeeds } from "./programs.ts";
 
 export interface GoProgram {
@@ -93,6 +94,17 @@ export function findOrInstallMono(): Promise<MonoPrograms> {
 export function findOrInstallPgbouncer(): Promise<string> {
   const pgbouncer = { title: "PgBouncer", apt: "pgbouncer", brew: ["pgbouncer"] };
   return findOrInstall(pgbouncer, "Tests behind a pooler", () => findProgram("pgbouncer", ["/usr/sbin"]));
+}
+
+/** Finds or installs MariaDB's server: the programs only, no service of the system. */
+export function findOrInstallMariadb(): Promise<MariadbPrograms> {
+  const mariadb = { title: "MariaDB", apt: "mariadb-server-core mariadb-client-core", brew: ["mariadb"] };
+  return findOrInstall(mariadb, "Tests of the outbox in MariaDB", () => {
+    const [installDb, server] = [findProgram("mariadb-install-db"), findProgram("mariadbd", ["/usr/sbin"])];
+    // What makes the data folder asks it.
+    const defaults = findProgram("my_print_defaults");
+    return installDb && server && defaults ? { installDb, server } : undefined;
+  });
 }
 
 /** Finds or installs Go, and fetches a newer one through the module proxy where the installed one is too old. */

@@ -110,7 +110,7 @@ describe("what is rendered", () => {
     const pods = objects
       .filter(({ kind }) => kind === "Deployment" || kind === "Job")
       .map(({ spec }) => spec.template.spec);
-    expect(pods).toHaveLength(4);
+    expect(pods).toHaveLength(6);
     for (const pod of pods) {
       expect(pod.automountServiceAccountToken).toBe(false);
       expect(pod.securityContext).toMatchObject({ runAsNonRoot: true, seccompProfile: { type: "RuntimeDefault" } });
@@ -331,6 +331,34 @@ describe("what is rendered", () => {
     expect(deniedBy(podOf(render("minimal.yaml"), "Deployment", "dispatcher").containers[0])).toBeUndefined();
   });
 
+  test("the chart runs relays for each outbox, which reach its database, the broker and nothing else", () => {
+    const objects = render("everything.yaml");
+    expect(of(objects, "Deployment", "relay-billing").spec.replicas).toBe(3);
+    const [billing] = podOf(objects, "Deployment", "relay-billing").containers;
+    expect(billing.args).toEqual(["packages/cli/dist/main.js", "relay"]);
+    expect(billing.readinessProbe.httpGet.path).toBe("/readyz");
+    const env = envOf(billing);
+    expect(env.get("OUTBOX_DATABASE_URL")).toEqual(secretKey("billing-db", "relay-url"));
+    expect(env.get("AMQP_URL")).toEqual(secretKey("mq", "url"));
+    expect(env.get("AMQP_CA_FILE")).toEqual({ value: "/etc/herald/ca/broker/root.pem" });
+    expect(env.get("OUTBOX_TABLE")).toEqual({ value: "billing.outbox" });
+    expect(env.get("OUTBOX_KEEP_DAYS")).toEqual({ value: "30" });
+    expect(env.get("BROKER_NAMESPACE")).toEqual({ value: "tenant-a" });
+    // It has nothing of Herald's own.
+    expect([env.has("DATABASE_URL"), env.has("SECRET_KEYS")]).toEqual([false, false]);
+    const planning = envOf(podOf(objects, "Deployment", "relay-planning").containers[0]);
+    expect(planning.get("AMQP_URL")).toEqual(secretKey("planning-mq", "url"));
+    expect(planning.get("OUTBOX_KEEP_DAYS")).toEqual({ value: "14" });
+
+    const { spec } = of(objects, "NetworkPolicy", "relay-billing");
+    expect(spec.egress.map(({ ports: [{ port }] }: { ports: [{ port: unknown }] }) => port)).toEqual([
+      53, 3306, 5671, 4318,
+    ]);
+    expect(spec.ingress).toMatchObject([{ ports: [{ port: "metrics" }] }]);
+    expect(of(objects, "PodDisruptionBudget", "relay-planning").spec.maxUnavailable).toBe(1);
+    expect(render("minimal.yaml").filter(({ metadata }) => metadata.name.includes("relay"))).toEqual([]);
+  });
+
   test("in the chart's values a service's own settings win, also where they say no", () => {
     const env = of(render("everything.yaml"), "Deployment", "management-api").spec.template.spec.containers[0].env;
     const value = (name: string) => env.find((each: { name: string }) => each.name === name)?.value;
@@ -412,6 +440,11 @@ describe("values that are refused", () => {
     ["settings.logLevel=debug", "logLevel"],
     ["secrets.database.host=", "secrets.database.host: say where PostgreSQL is"],
     ["managementApi.ingress.enabled=true", "managementApi.ingress.host: say the name"],
+    [
+      "relay.outboxes[0].name=a,relay.outboxes[0].database.name=db,relay.outboxes[0].database.key=uri",
+      "relay.outboxes[0].networkPolicy: say by peers and port where the database of a is",
+    ],
+    ["relay.outboxes[0].name=a", "database"],
     ["monitoring.podMonitor.enabled=true", "networkPolicy.scrapers: say where Prometheus is"],
     [
       "caFiles.broker.secret=a,caFiles.broker.configMap=b",
@@ -420,6 +453,6 @@ describe("values that are refused", () => {
   ])("the chart refuses --set %s", (set, message) => {
     const { status, stderr } = template(["minimal.yaml"], "--set", set);
     expect(status).not.toBe(0);
-    expect(stderr).toMatch(new RegExp(message.replace(/[()]/g, "\\$&")));
+    expect(stderr).toMatch(new RegExp(message.replace(/[()[\]]/g, "\\$&")));
   });
 });
