@@ -3,8 +3,9 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { projectFolder } from "@herald/testkit/stack/folders";
 import { withClient } from "@herald/testkit/stack/postgres";
 import { type PostgresPair, promoteStandby, startPostgresPair } from "@herald/testkit/stack/postgres-pair";
+import { findOrInstallRabbitmq } from "@herald/testkit/stack/rabbitmq";
 import { type RabbitmqNode, startRabbitmqNode } from "@herald/testkit/stack/rabbitmq-node";
-import { installedRabbitmq, type Servers, type ServersOptions } from "./servers.ts";
+import type { Servers, ServersOptions } from "./servers.ts";
 
 /**
  * Two regions. In the first one Herald works. The second one is warm: its PostgreSQL follows without being waited for, and its
@@ -29,7 +30,7 @@ const LOOK_EVERY_MS = 200;
 
 export async function startRegions(options: ServersOptions): Promise<RegionServers> {
   const { folder, pidFolder, disposable } = options;
-  const program = installedRabbitmq();
+  const program = await findOrInstallRabbitmq();
   const nodes: RabbitmqNode[] = [];
   let pair: PostgresPair | undefined;
   let isSwitched = false;

@@ -1,7 +1,8 @@
 import { join } from "node:path";
 import { type Postgres, startPostgres } from "@herald/testkit/stack/postgres";
+import { findOrInstallRabbitmq } from "@herald/testkit/stack/rabbitmq";
 import { type RabbitmqNode, startRabbitmqNode } from "@herald/testkit/stack/rabbitmq-node";
-import { installedRabbitmq, type ServedCell, type Servers, type ServersOptions } from "./servers.ts";
+import type { ServedCell, Servers, ServersOptions } from "./servers.ts";
 
 /** A RabbitMQ, and two Heralds with eight buckets and a PostgreSQL each. */
 export interface CellServers extends Servers {
@@ -9,7 +10,7 @@ export interface CellServers extends Servers {
 }
 
 export async function startCellServers({ folder, pidFolder, disposable }: ServersOptions): Promise<CellServers> {
-  const program = installedRabbitmq();
+  const program = await findOrInstallRabbitmq();
   const databases: Postgres[] = [];
   let rabbitmq: RabbitmqNode | undefined;
 
