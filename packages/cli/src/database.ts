@@ -1,31 +1,46 @@
 import { serviceSettings } from "@herald/common/config/common-settings";
 import { readConfig } from "@herald/common/config/read-config";
 import type { PrismaClient } from "@herald/common/database/generated/client";
-import { openDatabase } from "@herald/common/database/open-database";
+import { type Database, openDatabase } from "@herald/common/database/open-database";
+import type { Queries } from "@herald/common/database/queries";
 import { readCaFile } from "@herald/common/security/server-certificate";
 import type { CommandContext } from "./command.ts";
 
 const { DATABASE_URL, DATABASE_CA_FILE } = serviceSettings;
+
+export interface DatabaseAddress {
+  url: string;
+  /** The authorities that its certificate may come from. */
+  ca: string | undefined;
+}
 
 /**
  * Where the database is, and the authorities that its certificate may come from.
  *
  * @throws ConfigError
  */
-export function databaseAddress({ environment }: CommandContext): { url: string; ca: string | undefined } {
+export function databaseAddress({ environment }: CommandContext): DatabaseAddress {
   const config = readConfig({ DATABASE_URL, DATABASE_CA_FILE }, environment);
   return { url: config.DATABASE_URL, ca: readCaFile("DATABASE_CA_FILE", config.DATABASE_CA_FILE) };
 }
 
 /** Runs a task on the database that `DATABASE_URL` names, and closes the connections afterwards. */
 export async function withDatabase<T>(context: CommandContext, task: (prisma: PrismaClient) => Promise<T>): Promise<T> {
-  const { url, ca } = databaseAddress(context);
+  return await withOpen(databaseAddress(context), ({ prisma }) => task(prisma));
+}
+
+/** Runs a task on a database, for statements that carry much: Prisma's client would write each value as JSON first. */
+export async function withQueries<T>(address: DatabaseAddress, task: (queries: Queries) => Promise<T>): Promise<T> {
+  return await withOpen(address, ({ queries }) => task(queries));
+}
+
+async function withOpen<T>({ url, ca }: DatabaseAddress, task: (database: Database) => Promise<T>): Promise<T> {
   const database = openDatabase(url, { ca, poolSize: 2, applicationName: "herald-cli" });
   try {
     await database.ping().catch((cause) => {
       throw new Error(`PostgreSQL at ${hostOf(url)} can't be used: ${reasonOf(cause)}`, { cause });
     });
-    return await task(database.prisma);
+    return await task(database);
   } finally {
     await database.close();
   }

@@ -1,9 +1,7 @@
 import { parseArgs } from "node:util";
-import { secretSettings } from "@herald/common/config/common-settings";
-import { ConfigError, readConfig } from "@herald/common/config/read-config";
-import { type SecretBox, secretBox } from "@herald/common/security/secret-box";
-import { type Command, type CommandContext, positiveInteger } from "../command.ts";
+import { type Command, positiveInteger } from "../command.ts";
 import { withDatabase } from "../database.ts";
+import { readSecretBox } from "./read-secret-box.ts";
 import { rotateKeys } from "./rotate-keys.ts";
 
 const MAX_UNREADABLE_SHOWN = 20;
@@ -34,7 +32,7 @@ It fails where a secret can't be opened. It names those, and seals the others al
       options: { "dry-run": { type: "boolean", default: false }, "page-size": { type: "string", default: "500" } },
     });
     const options = { dryRun: values["dry-run"], pageSize: positiveInteger("--page-size", values["page-size"]) };
-    const box = readBox(context);
+    const box = readSecretBox(context);
     const { stdout, progress } = context;
     const { endpoints, resealed, overtaken, unreadable } = await withDatabase(context, (prisma) =>
       rotateKeys(prisma, box, options, (soFar) =>
@@ -60,12 +58,3 @@ It fails where a secret can't be opened. It names those, and seals the others al
     );
   },
 };
-
-function readBox({ environment }: CommandContext): SecretBox {
-  const { SECRET_KEYS } = readConfig(secretSettings, environment);
-  try {
-    return secretBox(SECRET_KEYS);
-  } catch (error) {
-    throw new ConfigError([(error as Error).message]);
-  }
-}

@@ -19,6 +19,8 @@ const DISTINCT_BYTES = 16;
 const RULES: readonly Rule[] = [
   { setting: "DATABASE_URL", judge: guessableLogin },
   { setting: "DATABASE_URL", judge: (url, settings) => plaintextDatabase(url, settings, "DATABASE_CA_FILE") },
+  { setting: "FROM_DATABASE_URL", judge: guessableLogin },
+  { setting: "FROM_DATABASE_URL", judge: (url, settings) => plaintextDatabase(url, settings, "FROM_DATABASE_CA_FILE") },
   { setting: "OUTBOX_DATABASE_URL", judge: guessableLogin },
   { setting: "OUTBOX_DATABASE_URL", judge: (url, settings) => plaintextDatabase(url, settings) },
   { setting: "AMQP_URL", judge: guessableLogin },
