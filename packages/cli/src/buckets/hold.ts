@@ -86,7 +86,7 @@ export interface Beginning {
 
 /**
  * Ends the hold of a bucket, in one statement: its endpoints are as they were before, and are caught up, running resends go on. A
- * failing endpoint is attempted at once. Its time of change is this one, since the due scan looks for old rows of endpoints that changed.
+ * failing endpoint is attempted at once. The time of change of those that work is this one, since the due scan looks for old rows of endpoints that changed.
  * Returns how many endpoints were held.
  *
  * Locks those endpoints, and these rows of `catch_up` and `resend`. Reads all endpoints.
@@ -100,7 +100,9 @@ export async function release(queries: Queries, bucket: string, { now, catchUpAg
       for no key update
     ), released as (
       update webhook_endpoint
-      set enabled = disabled_reason is null, paused_until = null, updated_at = ${now}::timestamptz
+      set enabled = disabled_reason is null,
+          paused_until = null,
+          updated_at = case when disabled_reason is null then ${now}::timestamptz else updated_at end
       where id in (select id from locked)
       returning id, enabled
     ), told as (

@@ -17,6 +17,8 @@ export interface SupervisedService {
   resume(): Promise<void>;
   /** Has the next process run the built code of this folder; of this checkout where undefined. */
   runFrom(code: string | undefined): void;
+  /** Has the next process run with these settings, besides those that it has. */
+  runWith(settings: Record<string, string>): void;
   /** Resolves when the latest process can work. */
   ready(): Promise<void>;
   /** Lets it stand still for the pause. */
@@ -39,8 +41,8 @@ export interface SupervisorOptions {
 
 /** Starts a service and resolves when it is ready; later ones are not waited for, since what they need may be away. */
 export async function superviseService(options: SupervisorOptions): Promise<SupervisedService> {
-  const { label, settings, onLine, onOwnEnd, pause } = options;
-  let { code } = options;
+  const { label, onLine, onOwnEnd, pause } = options;
+  let { code, settings } = options;
   const name = label.replace(/-\d+$/, "") as ServiceName;
   /** Ended by the supervisor, or about to be. */
   const expected = new WeakSet<ServiceProcess>();
@@ -90,6 +92,9 @@ export async function superviseService(options: SupervisorOptions): Promise<Supe
     resume: next,
     runFrom(folder) {
       code = folder;
+    },
+    runWith(more) {
+      settings = { ...settings, ...more };
     },
     ready: () => current.ready(),
     async freeze(durationMs) {

@@ -7,6 +7,8 @@ import type { ServedCell, Servers, ServersOptions } from "./servers.ts";
 /** A RabbitMQ, and two Heralds with eight buckets and a PostgreSQL each. */
 export interface CellServers extends Servers {
   readonly cells: readonly [ServedCell, ServedCell];
+  /** From now on the second one has this bucket of the first one's, as far as those are concerned who lead requests by `cells`. */
+  giveToSecond(bucket: string): void;
 }
 
 export async function startCellServers({ folder, pidFolder, disposable }: ServersOptions): Promise<CellServers> {
@@ -19,7 +21,7 @@ export async function startCellServers({ folder, pidFolder, disposable }: Server
     for (const postgres of databases) await postgres.remove();
   }
 
-  async function startCell(name: string, digits: string): Promise<ServedCell> {
+  async function startCell(name: string, digits: string): Promise<ServedCell & { buckets: string[] }> {
     const postgres = await startPostgres({
       folder: join(folder, `postgres-${name}`),
       // Its files are named after what runs.
@@ -34,7 +36,16 @@ export async function startCellServers({ folder, pidFolder, disposable }: Server
     const cells = [await startCell("a", "01234567"), await startCell("b", "89abcdef")] as const;
     const broker = await startRabbitmqNode(program, { folder: join(folder, "rabbitmq"), pidFolder, disposable: true });
     rabbitmq = broker;
-    return { cells, databaseUrl: cells[0].databaseUrl, amqpUrls: () => [new URL(broker.url)], close };
+    return {
+      cells,
+      giveToSecond(bucket) {
+        cells[0].buckets = cells[0].buckets.filter((each) => each !== bucket);
+        cells[1].buckets = [...cells[1].buckets, bucket];
+      },
+      databaseUrl: cells[0].databaseUrl,
+      amqpUrls: () => [new URL(broker.url)],
+      close,
+    };
   } catch (error) {
     await close();
     throw error;

@@ -1,27 +1,14 @@
-import { join } from "node:path";
-import { projectFolder } from "@herald/testkit/stack/folders";
-import { runProgram } from "@herald/testkit/stack/programs";
 import type { ChaosEnvironment } from "../environment/open-environment.ts";
+import { heraldCommand } from "./herald-command.ts";
 
 /** Between two looks whether the events that come again are stored. */
 const LOOK_EVERY_MS = 500;
 /** Then attempts begin, whatever the inbox holds: what is stored later is only delivered later. */
 const STORED_WITHIN_MS = 120_000;
 
-/** Runs the command of this checkout, as an operator does. */
-export function heraldRestore({ servers, namespace }: ChaosEnvironment, ...args: string[]): Promise<string> {
-  const [amqpUrl] = servers.amqpUrls();
-  const settings = {
-    HERALD_ENV: "development",
-    DATABASE_URL: servers.databaseUrl().href,
-    AMQP_URL: amqpUrl?.href,
-    BROKER_NAMESPACE: namespace,
-  };
-  const main = join(projectFolder(), "packages", "cli", "dist", "main.js");
-  return runProgram(process.execPath, [main, "restore", ...args], {
-    what: `herald restore ${args.join(" ")}`,
-    env: { PATH: process.env.PATH, ...settings },
-  });
+/** Runs `herald restore`, as an operator does. */
+export function heraldRestore(environment: ChaosEnvironment, ...args: string[]): Promise<string> {
+  return heraldCommand(environment, { DATABASE_URL: environment.servers.databaseUrl().href }, "restore", ...args);
 }
 
 /** As an operator sees that the gap is closed. */
