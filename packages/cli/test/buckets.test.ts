@@ -201,8 +201,9 @@ test("a move that is cut off at any moment is finished by the next one, and neve
       },
     );
     for (const { endpoint } of organizations) {
-      expect(await endpointIn(giving, endpoint.id)).toMatchObject({ enabled: false });
       const copied = await taking.database.prisma.webhookEndpoint.findUnique({ where: { id: endpoint.id } });
+      const { enabled } = await endpointIn(giving, endpoint.id);
+      expect(enabled && copied !== null).toBe(false);
       if (copied?.enabled) expect(await rowsOf(taking)).toEqual(before);
     }
   }
@@ -267,6 +268,28 @@ test("a move waits for transactions that write and for attempts under way, and c
   const states = await taking.database.prisma.delivery.findMany({ where: { id: { in: [late.id, delivery.id] } } });
   expect(states.map(({ state }) => state).sort()).toEqual(["pending", "succeeded"]);
   expect(await taking.database.prisma.due.count({ where: { deliveryId: delivery.id } })).toBe(0);
+});
+
+test("an endpoint that an API of the giving cell makes during a move keeps it from its end, and goes with the next one", async () => {
+  const { organizationId } = await fillOrganization();
+  const options = { ...beginning, pageSize: 10, assertUnserved: async () => {} };
+  const from = giving.database.queries;
+  const to = taking.database.queries;
+  let late: Promise<{ id: string }> | undefined;
+  let checks = 0;
+  const first = moveBucket({ from, to }, BUCKET, {
+    ...options,
+    // The second time is after the copy.
+    assertUnserved: async () => {
+      if (checks++ > 0) late ??= insertEndpoint(giving.database.prisma, { organizationId });
+      await late;
+    },
+    onProgress: () => {},
+  });
+  await expect(first).rejects.toThrow("1 endpoints of bucket a came into the giving database");
+  expect(await taking.database.prisma.webhookEndpoint.count({ where: { enabled: true } })).toBe(0);
+  expect(await moveBucket({ from, to }, BUCKET, { ...options, onProgress: () => {} })).toMatchObject({ endpoints: 3 });
+  expect(await endpointIn(taking, (await late)?.id ?? "")).toMatchObject({ enabled: true });
 });
 
 test("herald buckets forget erases the moved bucket, and only it, and not before the move", async () => {

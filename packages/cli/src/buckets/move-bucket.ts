@@ -51,6 +51,13 @@ export async function moveBucket(
     await assertComplete({ from, to }, organizationId);
   }
   await assertUnserved();
+  const { giving } = await readMove({ from, to }, bucket);
+  if (giving.moving < giving.endpoints) {
+    throw new Error(
+      `${giving.endpoints - giving.moving} endpoints of bucket ${bucket} came into the giving database since the move began: one of its cell's management ` +
+        "APIs still serves the bucket. Restart it without the bucket in INBOX_BUCKETS, and run the move again.",
+    );
+  }
   onProgress("releases the endpoints");
   await release(to, bucket, beginning);
   onProgress("released the endpoints");
