@@ -16,6 +16,7 @@ const COMMANDS = [
   "events",
   "relay",
   "restore",
+  "buckets",
   "serve",
 ];
 const ID = "0199f3a2-7c1e-7b5a-9d3e-1f2a3b4c5d6e";
@@ -70,6 +71,11 @@ test.each([
   [["restore", "begin"]],
   [["restore", "begin", "--restored-to", "yesterday"]],
   [["restore", "end", "now"]],
+  [["buckets"]],
+  [["buckets", "move"]],
+  [["buckets", "move", "g"]],
+  [["buckets", "move", "a", "b"]],
+  [["buckets", "keep", "a"]],
   [["serve", "now"]],
   [["relay", "replay"]],
   [["relay", "replay", "--since", "yesterday"]],
