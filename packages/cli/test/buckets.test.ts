@@ -292,6 +292,17 @@ test("an endpoint that an API of the giving cell makes during a move keeps it fr
   expect(await endpointIn(taking, (await late)?.id ?? "")).toMatchObject({ enabled: true });
 });
 
+test("a move whose copy lacks a row says which table lacks it, and releases nothing", async () => {
+  const { endpoint } = await fillOrganization();
+  const { queries } = taking.database;
+  await queries.$executeRaw`create rule lose as on insert to endpoint_change do instead nothing`;
+  const lacking = await run("move", BUCKET).finally(() => queries.$executeRaw`drop rule lose on endpoint_change`);
+  expect(lacking).toMatchObject({ code: 1, stdout: "", stderr: expect.stringContaining("0 rows of endpoint_change") });
+  expect(await endpointIn(taking, endpoint.id)).toMatchObject({ enabled: false });
+  expect(await run("move", BUCKET)).toMatchObject({ code: 0 });
+  expect(await rowsOf(taking)).toEqual(await rowsOf(giving));
+});
+
 test("herald buckets forget erases the moved bucket, and only it, and not before the move", async () => {
   const { organizationId, endpoint, paused } = await fillOrganization();
   const other = await fillOrganization("b");
