@@ -33,6 +33,8 @@ test("a saved run is a line of each table, and what must not be stands out where
 });
 
 test.each([
+  ["upgrade", "chaos upgrades"],
+  ["restore", "chaos restores"],
   ["postgres-failover", "chaos fail-overs"],
   ["second-region", "chaos second region"],
   ["cells", "chaos cells"],

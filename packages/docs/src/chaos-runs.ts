@@ -36,6 +36,8 @@ export function chaosBlocks({ runs }: SavedRuns): Record<string, string> {
       ["seed", ...MUST_NOT_BE.map(([, words]) => words)],
       ofFaults.map((run) => [String(run.seed), ...verdictOf(run)]),
     ),
+    "chaos upgrades": measuredIn("upgrade", runs),
+    "chaos restores": measuredIn("restore", runs),
     "chaos fail-overs": measuredIn("postgres-failover", runs),
     "chaos second region": measuredIn("second-region", runs),
     "chaos cells": measuredIn("cells", runs),
