@@ -10,6 +10,7 @@ import { readCaFile } from "@herald/common/security/server-certificate";
 import { brokerAddress, depthOf, withBroker } from "../broker.ts";
 import { type Command, type CommandContext, type RunContext, UsageError } from "../command.ts";
 import { databaseAddress, withQueries } from "../database.ts";
+import { plural } from "../doctor/report.ts";
 import { table } from "../output.ts";
 import { readSecretBox } from "../rotate-keys/read-secret-box.ts";
 import { countEndpoints, type Databases } from "./bucket-rows.ts";
@@ -64,12 +65,14 @@ function bucketOf(args: string[]): string {
 
 async function move(bucket: string, context: RunContext): Promise<void> {
   const box = readSecretBox(context);
-  const beginning = beginningOf(context);
+  const beginning = () => beginningOf(context);
+  // Before anything begins: a setting may be wrong.
+  beginning();
   const moved = await withBoth(context, async (databases) => {
     context.progress("looks at both databases");
     await checkMove(databases, bucket, box);
     return await moveBucket(databases, bucket, {
-      ...beginning,
+      beginning,
       pageSize: PAGE_SIZE,
       assertUnserved: () => assertUnserved(bucket, context),
       onProgress: context.progress,
@@ -77,8 +80,8 @@ async function move(bucket: string, context: RunContext): Promise<void> {
   });
   context.stdout(
     moved.wasOver
-      ? `Bucket ${bucket} was moved before: ${moved.endpoints} endpoints. Nothing was copied.\n`
-      : `Bucket ${bucket} was moved: ${moved.organizations} organizations, ${moved.endpoints} endpoints.\n`,
+      ? `Bucket ${bucket} was moved before: ${plural(moved.endpoints, "endpoint")}. Nothing was copied.\n`
+      : `Bucket ${bucket} was moved: ${plural(moved.organizations, "organization")}, ${plural(moved.endpoints, "endpoint")}.\n`,
   );
   context.stdout(
     `Now start the processes of the taking cell with bucket ${bucket} in INBOX_BUCKETS, lead its requests there, and then ` +
@@ -92,7 +95,7 @@ async function forget(bucket: string, context: RunContext): Promise<void> {
     forgetBucket(databases, bucket, { pageSize: PAGE_SIZE, now, onProgress: context.progress }),
   );
   context.stdout(
-    `The giving database has forgotten bucket ${bucket}: ${endpoints} endpoints, ${events} events. ` +
+    `The giving database has forgotten bucket ${bucket}: ${plural(endpoints, "endpoint")}, ${plural(events, "event")}. ` +
       "The history of the endpoints is erased by its publishers.\n",
   );
 }
@@ -100,7 +103,9 @@ async function forget(bucket: string, context: RunContext): Promise<void> {
 async function cancel(bucket: string, context: RunContext): Promise<void> {
   const beginning = beginningOf(context);
   const endpoints = await withBoth(context, (databases) => cancelMove(databases, bucket, beginning));
-  context.stdout(`Bucket ${bucket} stays where it was: ${endpoints} endpoints are served again.\n`);
+  context.stdout(
+    `Bucket ${bucket} stays where it was, and its giving cell serves it again: ${plural(endpoints, "endpoint")}.\n`,
+  );
 }
 
 async function status(args: string[], context: RunContext): Promise<void> {

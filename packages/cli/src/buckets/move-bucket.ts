@@ -4,7 +4,9 @@ import { type CopyOptions, copyRows, countRows } from "./copy-rows.ts";
 import { type Beginning, hold, release } from "./hold.ts";
 import { pagedTables } from "./tables.ts";
 
-export interface MoveOptions extends Beginning, Pick<CopyOptions, "pageSize"> {
+export interface MoveOptions extends Pick<CopyOptions, "pageSize"> {
+  /** Is asked when the taking database begins, which may be hours after the start. */
+  beginning: () => Beginning;
   /** Looks, before the hold and before the release, whether anybody still takes events of the bucket; throws where one does. */
   assertUnserved: () => Promise<void>;
   /** Is told what the move is at. Where it throws, the move ends there. */
@@ -27,7 +29,7 @@ export interface Moved {
 export async function moveBucket(
   { from, to }: Databases<Queries>,
   bucket: string,
-  { assertUnserved, onProgress, pageSize, ...beginning }: MoveOptions,
+  { assertUnserved, onProgress, pageSize, beginning }: MoveOptions,
 ): Promise<Moved> {
   if (isReleased(await readMove({ from, to }, bucket))) {
     const endpoints = await markMoved(from, bucket);
@@ -59,7 +61,7 @@ export async function moveBucket(
     );
   }
   onProgress("releases the endpoints");
-  await release(to, bucket, beginning);
+  await release(to, bucket, beginning());
   onProgress("released the endpoints");
   return { organizations: organizations.length, endpoints: await markMoved(from, bucket), wasOver: false };
 }
