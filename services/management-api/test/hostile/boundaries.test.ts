@@ -41,6 +41,12 @@ describe("credentials", () => {
     expect(answers.map((answer) => answer.status)).toEqual([status]);
   });
 
+  test("regression: a request line beyond 16 KiB is answered as the OpenAPI document says", async () => {
+    const client = await api.as({ organizationId: "own" });
+    const { status, body } = await client.get(`/webhooks?name=${"x".repeat(20_000)}`);
+    expect([status, body.code]).toEqual([431, "headers_too_large"]);
+  });
+
   test("the Authorization header wins over the cookie, whether its token is right or wrong", async () => {
     const cookie = `Cookie: herald_session=${await token({ organizationId: "other" })}`;
     const [own] = await sendRaw(api.origin, head(`GET ${WEBHOOKS} HTTP/1.1`, bearer, cookie, "Connection: close"));

@@ -1,5 +1,3 @@
-import { createServer, type Server } from "node:http";
-import type { AddressInfo } from "node:net";
 import { types } from "node:util";
 import type { PrismaClient } from "@herald/common/database/generated/client";
 import { type Clock, systemClock } from "@herald/common/runtime/clock";
@@ -12,6 +10,7 @@ import { afterAll, afterEach, beforeAll } from "@jest/globals";
 import { agent, type Response, type Test } from "supertest";
 import { createApp } from "../../src/app.ts";
 import { limitsOf, type ManagementApiConfig, readManagementApiConfig } from "../../src/config.ts";
+import { type ApiServer, startServer } from "../../src/http/server.ts";
 import { openApiDocument } from "../../src/openapi/document.ts";
 import { API_PREFIX } from "../../src/operations.ts";
 import { responseValidator, type SeenResponse } from "./response-validator.ts";
@@ -57,7 +56,8 @@ export const secretsSeen = new Set<string>();
 export function useApi(options: ApiOptions = {}): Api {
   const database = useDatabase();
   const logged: string[] = [];
-  let server: Server;
+  let server: ApiServer;
+  let origin: string;
   let config: ManagementApiConfig;
   let validate: (response: SeenResponse) => void;
   let failures: Error[] = [];
@@ -92,8 +92,9 @@ export function useApi(options: ApiOptions = {}): Api {
         cookieName: config.AUTH_COOKIE_NAME,
       }),
     );
-    server = createServer(app);
-    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    // The service's own server: what never reaches the app is answered by it.
+    server = await startServer(app, { host: "127.0.0.1", port: 0 });
+    origin = `http://127.0.0.1:${server.port}`;
   });
 
   afterEach(() => {
@@ -104,8 +105,8 @@ export function useApi(options: ApiOptions = {}): Api {
   });
 
   afterAll(async () => {
-    server?.closeAllConnections();
-    await new Promise((resolve) => server?.close(resolve));
+    server?.end();
+    await server?.close();
   });
 
   function check(response: Response): void {
@@ -131,13 +132,13 @@ export function useApi(options: ApiOptions = {}): Api {
       return config;
     },
     get origin() {
-      return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+      return origin;
     },
     logged,
     newOrganization: () => `organization-of-test-${++organizations}`,
     async as(caller) {
       const credentials = typeof caller === "string" ? caller : caller && (await token(caller));
-      const client = agent(server);
+      const client = agent(origin);
       const prefix = config.BASE_PATH + API_PREFIX;
       const send = (test: Test, body?: unknown): Test => {
         if (credentials !== null) test.set("Authorization", `Bearer ${credentials}`);
