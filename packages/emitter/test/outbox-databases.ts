@@ -7,6 +7,8 @@ import { type Dialect, type OutboxPool, outboxTable, type StatementRunner } from
 /** What a test of the outbox does with a database that holds one. */
 export interface OutboxDatabase {
   pool: OutboxPool & StatementRunner;
+  /** For relays: no other pool's connections are ended. */
+  relayPool: OutboxPool;
   /** Runs a statement with values in the place of each `?`; its rows. Statements are in the SQL that both databases speak. */
   run<Row>(sql: string, values?: unknown[]): Promise<Row[]>;
   /** A business transaction. */
@@ -17,7 +19,7 @@ export interface OutboxDatabase {
   ago(seconds: number | string): string;
   /** A derived table with one column, n, from 1 on. */
   series(length: number): string;
-  /** Ends every connection of the pool but the one that says so. */
+  /** Ends every connection of the relays' pool. */
   endConnections(): Promise<void>;
   /** For each relay that waits for the broker, whether it keeps what was deleted or changed anywhere in the database from being cleaned away. */
   relaysThatWait(): Promise<{ held: boolean }[]>;
@@ -33,7 +35,7 @@ export interface OutboxDatabaseUnderTest {
   use(): () => Promise<OutboxDatabase>;
 }
 
-const APPLICATION = "outbox-test";
+const RELAYS = "outbox-relays";
 
 /** The databases that an outbox can be in, each real. */
 export const OUTBOX_DATABASES: Record<string, OutboxDatabaseUnderTest> = {
@@ -54,9 +56,10 @@ export const OUTBOX_DATABASES: Record<string, OutboxDatabaseUnderTest> = {
 };
 
 async function openPostgresql(url: string): Promise<OutboxDatabase> {
-  const pool = new Pool({ connectionString: url, max: 10, application_name: APPLICATION });
+  const pool = new Pool({ connectionString: url, max: 10 });
+  const relayPool = new Pool({ connectionString: url, max: 10, application_name: RELAYS });
   // Without a listener, an idle connection that dies would end the process.
-  pool.on("error", () => {});
+  relayPool.on("error", () => {});
   const run = async <Row>(sql: string, values: unknown[] = []) => {
     let count = 0;
     const { rows } = await pool.query(
@@ -68,6 +71,7 @@ async function openPostgresql(url: string): Promise<OutboxDatabase> {
   await pool.query(outboxTable());
   return {
     pool,
+    relayPool,
     run,
     url,
     transaction: async (work, end = "commit") => {
@@ -84,27 +88,30 @@ async function openPostgresql(url: string): Promise<OutboxDatabase> {
     ago: (seconds) => `now() - interval '1 second' * (${seconds})`,
     series: (length) => `generate_series(1, ${length}) as series (n)`,
     endConnections: async () => {
-      await run(
-        "select pg_terminate_backend(pid) from pg_stat_activity where application_name = ? and pid <> pg_backend_pid()",
-        [APPLICATION],
-      );
+      await run("select pg_terminate_backend(pid) from pg_stat_activity where application_name = ?", [RELAYS]);
     },
     relaysThatWait: () =>
       run(
         `select backend_xid is not null or backend_xmin is not null as held from pg_stat_activity
          where application_name = ? and state = 'idle in transaction' and query like 'set local%'`,
-        [APPLICATION],
+        [RELAYS],
       ),
     program: { imports: 'import pg from "pg";', open: "new pg.Pool({ connectionString: databaseUrl })" },
-    close: () => pool.end(),
+    close: async () => {
+      await Promise.all([pool.end(), relayPool.end()]);
+    },
   };
 }
 
 async function openMariadb(url: string): Promise<OutboxDatabase> {
   const pool = createPool({ uri: url, connectionLimit: 10 });
+  const relayPool = createPool({ uri: url, connectionLimit: 10 });
+  const relayConnections: number[] = [];
   const schemas: string[] = [];
   // Neither the table nor the relay depends on the time zone that a service has set.
-  pool.pool.on("connection", (connection) => connection.query("set time_zone = '+05:30'", () => undefined));
+  for (const each of [pool, relayPool])
+    each.pool.on("connection", (connection) => connection.query("set time_zone = '+05:30'", () => undefined));
+  relayPool.pool.on("connection", ({ threadId }) => relayConnections.push(threadId));
   const run = async <Row>(sql: string, values: unknown[] = []) => {
     const [rows] = await pool.query(sql, values);
     return rows as Row[];
@@ -112,6 +119,7 @@ async function openMariadb(url: string): Promise<OutboxDatabase> {
   await pool.query(outboxTable("herald_outbox", "mysql"));
   return {
     pool,
+    relayPool,
     run,
     url,
     transaction: async (work, end = "commit") => {
@@ -130,15 +138,10 @@ async function openMariadb(url: string): Promise<OutboxDatabase> {
     ago: (seconds) => `utc_timestamp(6) - interval (${seconds}) second`,
     series: (length) => `(select seq as n from seq_1_to_${length}) as series`,
     endConnections: async () => {
-      const connection = await pool.getConnection();
-      const [others] = await connection.query(
-        "select id from information_schema.processlist where db = database() and id <> connection_id()",
-      );
-      for (const { id } of others as { id: number }[]) {
+      for (const id of relayConnections.splice(0)) {
         // One may have ended by itself.
-        await connection.query(`kill connection ${id}`).catch(() => undefined);
+        await pool.query(`kill connection ${id}`).catch(() => undefined);
       }
-      connection.release();
     },
     relaysThatWait: async () => {
       const rows = await run<{ held: number }>(
@@ -151,7 +154,7 @@ async function openMariadb(url: string): Promise<OutboxDatabase> {
     program: { imports: 'import { createPool } from "mysql2/promise";', open: "createPool(databaseUrl)" },
     close: async () => {
       for (const schema of schemas) await pool.query(`drop database if exists \`${schema}\``);
-      await pool.end();
+      await Promise.all([pool.end(), relayPool.end()]);
     },
   };
 }

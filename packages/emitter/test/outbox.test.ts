@@ -58,7 +58,7 @@ describe.each(Object.entries(OUTBOX_DATABASES))("an outbox in %s", (_name, { dia
   });
 
   function start(changes: Partial<RelayOptions> = {}): Relay {
-    const relay = startRelay({ pool: db.pool, emitter, pollIntervalMs: 20, ...changes });
+    const relay = startRelay({ pool: db.relayPool, emitter, pollIntervalMs: 20, ...changes });
     relays.push(relay);
     return relay;
   }

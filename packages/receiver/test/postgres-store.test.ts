@@ -1,3 +1,4 @@
+import { startEndingPostgres } from "@herald/testkit/harness/ending-postgres";
 import { useDatabase } from "@herald/testkit/harness/use-database";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { Pool } from "pg";
@@ -68,6 +69,14 @@ describe("with a pool", () => {
     const emission = acceptOnce()("a", "1", (client) => client.query("select 1/0").catch(() => {}));
     await expect(emission).rejects.toThrow(/a statement failed/);
     expect(await acceptOnce()("a", "1", async () => {})).toBe("accepted");
+  });
+
+  test("a connection that ends in the moment in which it is handed out fails the event, not the process", async () => {
+    const server = await startEndingPostgres();
+    const dying = new Pool({ connectionString: server.url });
+    await expect(deduplicator(postgresStore({ pool: dying }))("a", "1", async () => {})).rejects.toThrow();
+    await dying.end();
+    await server.close();
   });
 
   test("a connection that dies leaves nothing behind, in the table or in the pool", async () => {

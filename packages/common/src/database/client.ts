@@ -8,8 +8,15 @@ export const DATABASE_SERVER: TlsServer = {
   caSetting: "DATABASE_CA_FILE",
 };
 
-/** pg's client. Where TLS fails, its error keeps its code and says what to do. */
+/** pg's client. Where TLS fails, its error keeps its code and says what to do. A connection that breaks fails the statement under way. */
 export class Client extends pg.Client {
+  constructor(config?: pg.ClientConfig) {
+    super(config);
+    // Besides, a connection that breaks emits "error", which would end the process if nobody listened. A pool listens to idle
+    // connections only, and whoever takes one out can listen a moment later: too late where the server's "ready" and its end come together.
+    this.on("error", () => {});
+  }
+
   override connect(): Promise<pg.Client>;
   override connect(callback: (error: Error) => void): void;
   override connect(callback?: (error: Error) => void): Promise<pg.Client> | undefined {

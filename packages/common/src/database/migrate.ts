@@ -95,10 +95,7 @@ export async function migrate(
 }
 
 function openClient(url: string, ca: string | undefined): Client {
-  const client = new Client({ ...addressOf(url, ca), application_name: "herald-migrate" });
-  // A connection that breaks fails the statement under way. Without a listener it would also end the process.
-  client.on("error", () => {});
-  return client;
+  return new Client({ ...addressOf(url, ca), application_name: "herald-migrate" });
 }
 
 async function assertPostgresVersion(client: Client): Promise<void> {

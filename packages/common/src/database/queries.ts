@@ -42,9 +42,6 @@ export function boundedReads(pool: pg.Pool, statementName: (text: string) => str
     async $queryRaw<T>(strings: TemplateStringsArray, ...values: unknown[]) {
       const { text, values: parameters } = Prisma.sql(strings, ...values);
       const client = await pool.connect();
-      // The pool listens to idle connections only. One that breaks without a listener would end the process.
-      const ignore = () => {};
-      client.on("error", ignore);
       let isUsable = false;
       try {
         await client.query(begin);
@@ -56,7 +53,6 @@ export function boundedReads(pool: pg.Pool, statementName: (text: string) => str
           isUsable = true;
         }
       } finally {
-        client.off("error", ignore);
         // Of a connection that did not end its transaction, nobody knows what it is at.
         client.release(!isUsable);
       }

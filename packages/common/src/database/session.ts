@@ -27,8 +27,6 @@ export async function openSession(
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     query_timeout: QUERY_TIMEOUT_MS,
   });
-  // A connection that breaks fails the statement under way. Without a listener it would also end the process.
-  client.on("error", () => {});
   await client.connect();
   return {
     processId: client.serverProcessId,

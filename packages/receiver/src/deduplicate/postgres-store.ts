@@ -7,7 +7,8 @@ export interface Queryable {
 
 /** A pool of such clients, as of `pg`. */
 export interface Pool<Client extends PoolClient> {
-  connect(): Promise<Client>;
+  /** With a callback, and not with a promise: a connection can break before a promise's reader hears of it. */
+  connect(taken: (error: Error | undefined, client: Client | undefined) => void): void;
 }
 
 /** The table that a store needs; run it in a migration. Rows older than the sender's seven days may be deleted. */
@@ -65,8 +66,7 @@ export function postgresStore(
 }
 
 async function inTransaction<Result>(pool: Pool<PoolClient>, work: (client: PoolClient) => Promise<Result>) {
-  const client = await pool.connect();
-  client.on?.("error", ignored);
+  const client = await take(pool);
   let broken = true;
   try {
     await client.query("begin");
@@ -90,6 +90,20 @@ async function inTransaction<Result>(pool: Pool<PoolClient>, work: (client: Pool
     client.off?.("error", ignored);
     client.release(broken);
   }
+}
+
+/** A client that is listened to from the moment in which the pool, which listens to idle ones, hands it out. */
+function take(pool: Pool<PoolClient>): Promise<PoolClient> {
+  return new Promise((resolve, reject) => {
+    pool.connect((error, client) => {
+      if (client === undefined) {
+        reject(error);
+        return;
+      }
+      client.on?.("error", ignored);
+      resolve(client);
+    });
+  });
 }
 
 /** A connection that dies tells so by an event besides failing its query; unheard, that event would end the process. */

@@ -11,7 +11,8 @@ import { quoted } from "./table.ts";
 
 /** A pool of clients, as of `pg`. */
 export interface Pool {
-  connect(): Promise<PoolClient>;
+  /** With a callback, and not with a promise: a connection can break before a promise's reader hears of it. */
+  connect(taken: (error: Error | undefined, client: PoolClient | undefined) => void): void;
 }
 
 export interface PoolClient {
@@ -36,8 +37,7 @@ const BEGIN = "begin isolation level read committed";
 /** The outbox of a PostgreSQL database. */
 export function postgresqlStore(pool: Pool, table: string): OutboxStore {
   async function withClient<Result>(work: (client: Pick<PoolClient, "query">) => Promise<Result>): Promise<Result> {
-    const client = await pool.connect();
-    client.on?.("error", ignored);
+    const client = await take(pool);
     let isBroken = true;
     try {
       const result = await work(client);
@@ -97,6 +97,20 @@ function lockedOutbox(client: Pick<PoolClient, "query">, table: string): LockedO
       await client.query(setAside(table), [refused.map(({ number }) => number), refused.map(({ reason }) => reason)]);
     },
   };
+}
+
+/** A client that is listened to from the moment in which the pool, which listens to idle ones, hands it out. */
+function take(pool: Pool): Promise<PoolClient> {
+  return new Promise((resolve, reject) => {
+    pool.connect((error, client) => {
+      if (client === undefined) {
+        reject(error);
+        return;
+      }
+      client.on?.("error", ignored);
+      resolve(client);
+    });
+  });
 }
 
 /** A connection that dies fails its query and emits "error". Without a listener, that event would end the process. */
