@@ -31,11 +31,13 @@ export async function startChild(module: URL, args: readonly string[] = []): Pro
 
   function ask<T>(request: object): Promise<T> {
     number += 1;
-    const asked = new Promise<T>((resolve, reject) => {
+    return new Promise<T>((resolve, reject) => {
       waiting.set(number, { resolve: resolve as (value: unknown) => void, reject });
+      // A child that has ended takes no request. Without this callback the failure would be an "error" event that nobody listens to.
+      child.send({ number, request }, (error) => {
+        if (error) reject(error);
+      });
     });
-    child.send({ number, request });
-    return asked;
   }
 
   return { ask, stop: () => end(child) };
@@ -52,10 +54,15 @@ async function end(child: ChildProcess): Promise<void> {
 export function answerParent<Request>(answer: (request: Request) => Promise<unknown> | unknown): void {
   process.on("message", async ({ number, request }: { number: number; request: Request }) => {
     try {
-      process.send?.({ number, value: await answer(request) } satisfies Answer);
+      reply({ number, value: await answer(request) });
     } catch (error) {
-      process.send?.({ number, error: String(error) } satisfies Answer);
+      reply({ number, error: String(error) });
     }
   });
   process.on("disconnect", () => process.exit());
+}
+
+/** A parent that has ended meanwhile hears nothing, and that is no error. */
+function reply(answer: Answer): void {
+  process.send?.(answer, undefined, undefined, () => {});
 }
