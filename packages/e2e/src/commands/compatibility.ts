@@ -56,7 +56,6 @@ await runCommand(HELP, async () => {
       continue;
     }
     const { run, log } = await runCell(cell, tier, signal);
-    signal.throwIfAborted();
     if (values.save) saveCellRun(file, { ...run, commit, date: new Date().toISOString().slice(0, 10) });
     const { node, postgres, rabbitmq, pooler } = run.versions ?? {};
     const on = `Node ${node}, PostgreSQL ${postgres}, RabbitMQ ${rabbitmq}${pooler ? `, ${pooler}` : ""}`;

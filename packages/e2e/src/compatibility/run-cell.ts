@@ -1,9 +1,8 @@
-import { spawn } from "node:child_process";
-import { once } from "node:events";
-import { closeSync, existsSync, mkdirSync, openSync, readFileSync, rmSync } from "node:fs";
+import { appendFileSync, existsSync, mkdirSync, readFileSync, rmSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import { localFolder, projectFolder } from "@herald/testkit/stack/folders";
 import { nodeFolder } from "@herald/testkit/stack/node-versions";
+import { startProcess } from "@herald/testkit/stack/processes";
 import { withoutPnpm } from "@herald/testkit/stack/programs";
 import { type Cell, nameOf } from "./cells.ts";
 import { type CellRun, VERSIONS_FILE, type Versions } from "./results.ts";
@@ -24,7 +23,7 @@ interface JestReport {
  * Runs a tier of tests in a cell, in processes of the cell's Node, with servers of its own. What jest prints goes into a log.
  *
  * @param signal ends it
- * @throws where the cell's Node can't be had, or jest ends without a report
+ * @throws where the cell's Node can't be had, the signal ended the run, or jest ends without a report
  */
 export async function runCell(
   cell: Cell,
@@ -38,21 +37,26 @@ export async function runCell(
   const [log, reportFile, versionsFile] = ["log.txt", "report.json", "versions.json"].map((name) =>
     join(folder, name),
   ) as [string, string, string];
-  const output = openSync(log, "w");
-  const jest = spawn(
-    join(programs, "node"),
-    [
+  // In a group of its own, which ends as a whole: jest's workers would outlive it.
+  const jest = await startProcess({
+    name: `jest-${nameOf(cell).replaceAll("/", "-")}`,
+    command: join(programs, "node"),
+    args: [
       ...["--experimental-vm-modules", "--disable-warning=ExperimentalWarning", "node_modules/jest/bin/jest.js"],
       ...["--selectProjects", "service", "--no-watchman", "--json", "--outputFile", reportFile, ...tier.files],
     ],
-    {
-      cwd: projectFolder(),
-      env: environmentOf(cell, programs, versionsFile),
-      stdio: ["ignore", "ignore", output],
-      signal,
-    },
-  );
-  await once(jest, "close").finally(() => closeSync(output));
+    cwd: projectFolder(),
+    env: environmentOf(cell, programs, versionsFile),
+    pidFolder: join(localFolder(), "compatibility", "processes"),
+    mark: reportFile,
+    onLine: (line) => appendFileSync(log, `${line}\n`),
+  });
+  const end = () => void jest.stop(0);
+  signal.addEventListener("abort", end, { once: true });
+  if (signal.aborted) end();
+  await jest.exited;
+  signal.removeEventListener("abort", end);
+  signal.throwIfAborted();
   if (!existsSync(reportFile)) throw new Error(`Jest ended without a report in the cell ${nameOf(cell)}: see ${log}.`);
   const report = JSON.parse(readFileSync(reportFile, "utf8")) as JestReport;
   const versions = existsSync(versionsFile) && (JSON.parse(readFileSync(versionsFile, "utf8")) as Versions);
