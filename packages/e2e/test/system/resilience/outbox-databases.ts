@@ -14,7 +14,7 @@ export interface KillableDatabase {
   url(): string;
   /** Opens the test's own connections, through something that does not move. */
   open(url: string): void;
-  /** Makes an outbox, and events in it that are numbered in `data`; their entities take turns. */
+  /** Makes an outbox, and events in it that are numbered in `data`; their organizations and their entities take turns. */
   fill(rows: number, entities: number): Promise<void>;
   countSent(): Promise<number>;
   /** Ends it without a word to its clients, and with nothing written down; then starts it again. */
@@ -28,6 +28,9 @@ interface KillableDatabaseKind {
   rows: number;
   start(folder: string): Promise<KillableDatabase>;
 }
+
+/** Whose events {@link KillableDatabase.fill} makes. */
+export const ORGANIZATIONS = Array.from({ length: 50 }, (_, index) => `org-${index}`);
 
 export const KILLABLE_DATABASES: readonly KillableDatabaseKind[] = [
   { name: "PostgreSQL", rows: 50_000, start: startKillablePostgres },
@@ -53,7 +56,7 @@ async function startKillablePostgres(folder: string): Promise<KillableDatabase> 
       await query(
         `insert into herald_outbox (event)
          select json_build_object(
-           'organizationId', 'org-' || n % 50, 'id', gen_random_uuid(), 'type', 'RiskCreated',
+           'organizationId', 'org-' || n % ${ORGANIZATIONS.length}, 'id', gen_random_uuid(), 'type', 'RiskCreated',
            'occurredAtUtc', to_char(now() at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
            'entityType', 'Risk', 'entityId', md5((n % $2)::text)::uuid, 'data', json_build_object('number', n))::text
          from generate_series(1, $1::int) as n`,
@@ -95,8 +98,9 @@ async function startKillableMariadb(folder: string): Promise<KillableDatabase> {
       await query(
         `insert into herald_outbox (event)
          select json_object(
-           'organizationId', concat('org-', seq % 50), 'id', uuid(), 'type', 'RiskCreated',
-           'occurredAtUtc', date_format(utc_timestamp(), '%Y-%m-%dT%H:%i:%s.000Z'),
+           'organizationId', concat('org-', seq % ${ORGANIZATIONS.length}), 'id', uuid(), 'type', 'RiskCreated',
+           -- In milliseconds: of an event that occurred before the endpoint was made, the endpoint hears nothing.
+           'occurredAtUtc', concat(left(date_format(utc_timestamp(3), '%Y-%m-%dT%H:%i:%s.%f'), 23), 'Z'),
            'entityType', 'Risk', 'entityId', concat('00000000-0000-4000-8000-', lpad(seq % ?, 12, '0')),
            'data', json_object('number', seq))
          from seq_1_to_${rows}`,

@@ -1,21 +1,38 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { declareTopology, names } from "@herald/common/broker/topology";
+import { certificates } from "@herald/testkit/harness/certificates";
 import { eventually } from "@herald/testkit/harness/eventually";
 import { type Link, startLink } from "@herald/testkit/harness/link";
 import { askForRabbitmqServer, STACK_TIMEOUT_MS } from "@herald/testkit/harness/stack-client";
+import { useDatabase } from "@herald/testkit/harness/use-database";
 import { projectFolder } from "@herald/testkit/stack/folders";
 import { type RabbitmqNode, startRabbitmqNode } from "@herald/testkit/stack/rabbitmq-node";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { connect } from "amqplib";
-import { KILLABLE_DATABASES, type KillableDatabase } from "./outbox-databases.ts";
+import { apiClient } from "../../../src/herald/api-client.ts";
+import { type ServiceProcess, startServiceProcess } from "../../../src/herald/processes.ts";
+import { heraldSettings } from "../../../src/herald/settings.ts";
+import { KILLABLE_DATABASES, type KillableDatabase, ORGANIZATIONS } from "./outbox-databases.ts";
+import { type ReceivingService, startReceivingService } from "./receiving-service.ts";
 
 const ENTITIES = 500;
+const NAMESPACE = "herald";
+/** Gets everything that Herald's inbox gets, and keeps it. */
+const TAP = "tap";
 
 describe.each(KILLABLE_DATABASES)("an outbox in $name", ({ start, rows }) => {
+  // Hooks run in their order: this one runs before those that remove the databases.
+  afterAll(async () => {
+    await herald?.kill();
+    await service?.close();
+  });
+
+  const heraldDatabase = useDatabase();
+  const serviceDatabase = useDatabase({ migrated: false });
   // Servers of its own, since it kills them.
   const folder = mkdtempSync(join(tmpdir(), "herald-outbox-"));
   const pidFolder = join(folder, "pids");
@@ -25,6 +42,8 @@ describe.each(KILLABLE_DATABASES)("an outbox in $name", ({ start, rows }) => {
   let rabbitmq: RabbitmqNode;
   /** What the relays know: the servers' ports change when they are started again. */
   let links: { database: Link; rabbitmq: Link };
+  let herald: ServiceProcess;
+  let service: ReceivingService;
 
   async function startBroker(): Promise<RabbitmqNode> {
     const { executable } = await askForRabbitmqServer();
@@ -71,6 +90,18 @@ describe.each(KILLABLE_DATABASES)("an outbox in $name", ({ start, rows }) => {
     relays.push(spawn(process.execPath, [main, "relay"], { env, stdio: ["ignore", "ignore", "inherit"] }));
   }
 
+  async function startHerald(): Promise<ServiceProcess> {
+    const caFile = join(folder, "ca.pem");
+    writeFileSync(caFile, (await certificates()).caPem);
+    const settings = heraldSettings({
+      databaseUrl: heraldDatabase.url,
+      amqpUrl: through(rabbitmq.url, links.rabbitmq),
+      namespace: NAMESPACE,
+      caFile,
+    });
+    return await startServiceProcess("serve", { ...settings, RETRY_DELAYS_SECONDS: "1,1,60,600" });
+  }
+
   async function kill(relay: ChildProcess): Promise<void> {
     relay.kill("SIGKILL");
     if (relay.exitCode === null && relay.signalCode === null) await once(relay, "exit");
@@ -92,36 +123,41 @@ describe.each(KILLABLE_DATABASES)("an outbox in $name", ({ start, rows }) => {
     data: { number: number };
   }
 
-  /** Everything that is with the broker, each queue in its order. */
+  /** Everything that the broker was given, in its order. */
   async function everything(): Promise<Arrived[]> {
     const connection = await connect(rabbitmq.url);
     const channel = await connection.createChannel();
     const arrived: Arrived[] = [];
-    for (const queue of names("herald").inboxQueues) {
-      const { messageCount } = await channel.checkQueue(queue);
-      if (messageCount === 0) continue;
-      let count = 0;
-      await new Promise<void>((resolve) => {
-        void channel.consume(
-          queue,
-          (message) => {
-            if (message === null) return;
-            arrived.push(JSON.parse(message.content.toString()) as Arrived);
-            count++;
-            if (count === messageCount) resolve();
-          },
-          { noAck: true },
-        );
-      });
-    }
+    const { messageCount } = await channel.checkQueue(TAP);
+    await new Promise<void>((resolve) => {
+      void channel.consume(
+        TAP,
+        (message) => {
+          if (message === null) return;
+          arrived.push(JSON.parse(message.content.toString()) as Arrived);
+          if (arrived.length === messageCount) resolve();
+        },
+        { noAck: true },
+      );
+    });
     await connection.close();
     return arrived;
   }
 
-  test("while relays, broker and database are killed in turn, every event of an outbox reaches the broker, and none overtakes another of its entity", async () => {
+  test("while relays, broker, database and Herald are killed in turn, every event of an outbox reaches the broker, none overtakes another of its entity, and each has one effect at its receiver", async () => {
     const connection = await connect(rabbitmq.url);
-    await declareTopology(await connection.createChannel(), "herald");
+    const channel = await connection.createChannel();
+    await declareTopology(channel, NAMESPACE);
+    await channel.assertQueue(TAP, { durable: true, arguments: { "x-queue-type": "quorum" } });
+    await channel.bindQueue(TAP, names(NAMESPACE).eventsExchange, "#");
     await connection.close();
+    herald = await startHerald();
+    service = await startReceivingService(serviceDatabase.url);
+    for (const organizationId of ORGANIZATIONS) {
+      const api = await apiClient(`http://127.0.0.1:${herald.port}`, organizationId, { untilAvailable: true });
+      const { signingSecret } = await api.create({ url: service.urlOf(organizationId), events: ["RiskCreated"] });
+      service.trust(organizationId, signingSecret as string);
+    }
     await database.fill(rows, ENTITIES);
     for (let relay = 0; relay < 4; relay++) startRelay();
 
@@ -135,6 +171,9 @@ describe.each(KILLABLE_DATABASES)("an outbox in $name", ({ start, rows }) => {
     rabbitmq = await startBroker();
     await marked(rows * 0.5);
     await database.killAndStart();
+    await marked(rows * 0.6);
+    await herald.kill();
+    herald = await startHerald();
     await marked(rows * 0.7);
     // Neither outage has ended one of them.
     expect(relays.map(({ exitCode }) => exitCode)).toEqual([null, null, null, null]);
@@ -156,5 +195,16 @@ describe.each(KILLABLE_DATABASES)("an outbox in $name", ({ start, rows }) => {
     }
     expect(seen.size).toBe(rows);
     expect(overtaken).toEqual([]);
-  }, 900_000);
+
+    await eventually(async () => expect(await service.countEffects()).toBeGreaterThanOrEqual(rows), {
+      timeoutMs: 1_200_000,
+      intervalMs: 500,
+    });
+    // What was on its way when Herald was killed comes again at the end of its claim.
+    const { prisma } = heraldDatabase.database;
+    await eventually(async () => expect(await prisma.due.count()).toBe(0), { timeoutMs: 300_000, intervalMs: 500 });
+    expect(service.requests.length).toBeGreaterThan(rows);
+    expect(await service.repeatedEffects()).toEqual([]);
+    expect(await service.countEffects()).toBe(rows);
+  }, 1_800_000);
 });
