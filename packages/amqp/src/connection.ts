@@ -61,7 +61,7 @@ export function openConnection({ url, name, ca, outages, closeTimeoutMs }: Conne
     timeout: CONNECT_TIMEOUT_MS,
     clientProperties: { connection_name: name },
     // Without `waitForConnect: false` the listeners below would come too late for the first failures.
-    recovery: { ...BACKOFF, waitForConnect: false },
+    recovery: { ...BACKOFF, waitForConnect: false, setup: assertOpen },
   }).then((model) => {
     model.on("connect", (opened) => {
       live = opened;
@@ -166,5 +166,19 @@ function withMessage(error: Error): Error {
  * quarter of an hour that TCP keeps trying. The stream is not in amqplib's types.
  */
 function destroySocket(model: ChannelModel | undefined): void {
-  (model?.connection as { stream?: Duplex } | undefined)?.stream?.destroy();
+  socketOf(model)?.destroy();
+}
+
+/**
+ * A broker that is being stopped may end a connection in the packet in which it opens it. amqplib tells that before anybody can listen,
+ * and would take the connection for a live one for ever. It ends its side of the socket then.
+ *
+ * @throws where that has happened, so that the next try follows
+ */
+function assertOpen(model: ChannelModel): void {
+  if (socketOf(model)?.writableEnded) throw new Error("The broker closed the connection as soon as it was open.");
+}
+
+function socketOf(model: ChannelModel | undefined): Duplex | undefined {
+  return (model?.connection as { stream?: Duplex } | undefined)?.stream;
 }
