@@ -13,19 +13,18 @@ mkdirSync(folder, { recursive: true, mode: 0o700 });
 
 const RIGHTS = JSON.parse(readFileSync(new URL("../rabbitmq/rights.json", import.meta.url), "utf8"));
 const password = () => randomBytes(24).toString("hex");
-const owner = password();
-const app = password();
-const users = { herald: password(), emitter: password(), product: password(), operator: password() };
+/** The user of each service; `app` and `herald` are those of the command. */
+const SERVICES = ["api", "publisher", "dispatcher"];
+const users = Object.fromEntries([...RIGHTS.map(({ user }) => user), "operator"].map((user) => [user, password()]));
 const amqpUrl = (user) => `amqp://${user}:${users[user]}@rabbitmq:5672/herald`;
 
 write("postgres-admin-password", password());
-write("postgres-owner-password", owner);
-write("postgres-app-password", app);
-write("owner-database-url", `postgres://herald_owner:${owner}@postgres:5432/herald`);
-write("database-url", `postgres://herald_app:${app}@postgres:5432/herald`);
-write("amqp-url", amqpUrl("herald"));
-write("emitter-amqp-url", amqpUrl("emitter"));
-write("product-amqp-url", amqpUrl("product"));
+for (const role of ["owner", "app", ...SERVICES]) {
+  const own = password();
+  write(`postgres-${role}-password`, own);
+  write(`${role}-database-url`, `postgres://herald_${role}:${own}@postgres:5432/herald`);
+}
+for (const user of [...SERVICES, "herald", "emitter", "product"]) write(`${user}-amqp-url`, amqpUrl(user));
 write("rabbitmq-operator-password", users.operator);
 write("grafana-admin-password", password());
 // As herald make-keys makes them, which is not built here.

@@ -5,7 +5,10 @@
 #   BROKER           the management API, such as https://HOST
 #   ADMIN_LOGIN      USER:PASSWORD of an administrator
 #   VHOST            the virtual host (herald); made, unless VHOST_EXISTS is set
-#   HERALD_PASSWORD  The services: declares and uses what begins with its own name; publishes to queues through the default exchange.
+#   API_PASSWORD     The management API: asks dispatchers, and hears their replies. It may reach no queue by itself.
+#   PUBLISHER_PASSWORD Publishers: read events, and write hints for dispatchers and notices.
+#   DISPATCHER_PASSWORD Dispatchers: read hints and requests, and reply through the default exchange.
+#   HERALD_PASSWORD  herald serve, which is all services in one process, and the herald command: whatever begins with Herald's name.
 #   EMITTER_PASSWORD Product services: publishes events, and nothing else.
 #   PRODUCT_PASSWORD The product's programs: reads notices through queues of its own.
 #
@@ -13,11 +16,14 @@
 set -eu
 : "${BROKER:?}"
 : "${ADMIN_LOGIN:?}"
+: "${API_PASSWORD:?}"
+: "${PUBLISHER_PASSWORD:?}"
+: "${DISPATCHER_PASSWORD:?}"
 : "${HERALD_PASSWORD:?}"
 : "${EMITTER_PASSWORD:?}"
 : "${PRODUCT_PASSWORD:?}"
 VHOST=${VHOST:-herald}
-case "$ADMIN_LOGIN$HERALD_PASSWORD$EMITTER_PASSWORD$PRODUCT_PASSWORD" in
+case "$ADMIN_LOGIN$API_PASSWORD$PUBLISHER_PASSWORD$DISPATCHER_PASSWORD$HERALD_PASSWORD$EMITTER_PASSWORD$PRODUCT_PASSWORD" in
   *[\"\\]*) echo 'A password has the character " or \. Choose another one.' >&2; exit 2 ;;
 esac
 
@@ -32,6 +38,21 @@ put() {
 }
 
 [ -n "${VHOST_EXISTS:-}" ] || echo '{}' | put "vhosts/$VHOST"
+
+printf '{"password":"%s","tags":""}' "$API_PASSWORD" | put users/api
+put "permissions/$VHOST/api" <<'RIGHTS'
+{"configure":"^herald\\.requests$","write":"^herald\\.requests$","read":"^amq\\.rabbitmq\\.reply-to.*$"}
+RIGHTS
+
+printf '{"password":"%s","tags":""}' "$PUBLISHER_PASSWORD" | put users/publisher
+put "permissions/$VHOST/publisher" <<'RIGHTS'
+{"configure":"^herald\\.(events(\\..*)?|notices|dispatch)$","write":"^(herald\\.(events(\\..*)?|notices|dispatch)|amq\\.default)$","read":"^herald\\.events(\\..*)?$"}
+RIGHTS
+
+printf '{"password":"%s","tags":""}' "$DISPATCHER_PASSWORD" | put users/dispatcher
+put "permissions/$VHOST/dispatcher" <<'RIGHTS'
+{"configure":"^herald\\.(dispatch(\\..*)?|requests)$","write":"^(herald\\.dispatch(\\..*)?|amq\\.default)$","read":"^herald\\.(dispatch(\\..*)?|requests)$"}
+RIGHTS
 
 printf '{"password":"%s","tags":""}' "$HERALD_PASSWORD" | put users/herald
 put "permissions/$VHOST/herald" <<'RIGHTS'

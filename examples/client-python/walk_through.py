@@ -112,7 +112,8 @@ rotated = body_of(edit(edited.endpoint.version, rotate_secret=True))
 print("rotated", rotated.signing_secret not in (None, created.signing_secret))
 for change in body_of(list_changes.sync(endpoint.id, client=herald)).changes:
     before = change.before.name if change.before else "-"
-    print(f"change {change.kind} by {change.changed_by}: {before or '-'} to {change.after.name or '-'}")
+    after = change.after.name if change.after else "-"
+    print(f"change {change.kind} by {change.changed_by}: {before or '-'} to {after or '-'}")
 
 # Delete.
 body_of(

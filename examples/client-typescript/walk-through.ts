@@ -77,7 +77,7 @@ const rotated = bodyOf(
 console.log(`rotated ${rotated.signingSecret !== null && rotated.signingSecret !== signingSecret}`);
 const { changes } = bodyOf(await herald.GET("/webhooks/{id}/changes", { params: { path } }));
 for (const { kind, changedBy, before, after } of changes) {
-  console.log(`change ${kind} by ${changedBy}: ${before?.name ?? "-"} to ${after.name ?? "-"}`);
+  console.log(`change ${kind} by ${changedBy}: ${before?.name ?? "-"} to ${after?.name ?? "-"}`);
 }
 
 // Delete.

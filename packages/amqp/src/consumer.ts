@@ -14,6 +14,8 @@ export interface IncomingMessage {
   readonly content: Buffer;
   /** Where it came from. */
   readonly queue: string;
+  /** To which the message was published, as the broker says: "" where it was sent to the queue itself. */
+  readonly exchange: string;
   readonly routingKey: string;
   readonly headers: Readonly<Record<string, unknown>>;
   readonly properties: MessageProperties;
@@ -200,6 +202,7 @@ export function startConsumer(
       content,
       queue: from,
       properties,
+      exchange: fields.exchange,
       routingKey: fields.routingKey,
       headers: properties.headers ?? {},
       redelivered: fields.redelivered,

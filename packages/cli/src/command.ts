@@ -10,8 +10,8 @@ export interface CommandContext {
   stderr: (text: string) => void;
   /** Whether `stderr` is a terminal. */
   isTerminal?: boolean;
-  /** The system's where absent. */
-  clock?: Clock;
+  /** That of the machine that it runs on; what is written goes by PostgreSQL's. */
+  machineClock?: Clock;
 }
 
 /** The same while a command runs. */

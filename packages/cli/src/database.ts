@@ -3,6 +3,7 @@ import { readConfig } from "@herald/common/config/read-config";
 import type { PrismaClient } from "@herald/common/database/generated/client";
 import { type Database, openDatabase } from "@herald/common/database/open-database";
 import type { Queries } from "@herald/common/database/queries";
+import type { Clock } from "@herald/common/runtime/clock";
 import { readCaFile } from "@herald/common/security/server-certificate";
 import type { CommandContext } from "./command.ts";
 
@@ -24,14 +25,24 @@ export function databaseAddress({ environment }: CommandContext): DatabaseAddres
   return { url: config.DATABASE_URL, ca: readCaFile("DATABASE_CA_FILE", config.DATABASE_CA_FILE) };
 }
 
-/** Runs a task on the database that `DATABASE_URL` names, and closes the connections afterwards. */
-export async function withDatabase<T>(context: CommandContext, task: (prisma: PrismaClient) => Promise<T>): Promise<T> {
-  return await withOpen(databaseAddress(context), ({ prisma }) => task(prisma));
+/**
+ * Runs a task on the database that `DATABASE_URL` names, and closes the connections afterwards.
+ *
+ * @param task gets PostgreSQL's time besides, which is that of all that is written there
+ */
+export async function withDatabase<T>(
+  context: CommandContext,
+  task: (prisma: PrismaClient, clock: Clock) => Promise<T>,
+): Promise<T> {
+  return await withOpen(databaseAddress(context), ({ prisma, clock }) => task(prisma, clock));
 }
 
 /** Runs a task on a database, for statements that carry much: Prisma's client would write each value as JSON first. */
-export async function withQueries<T>(address: DatabaseAddress, task: (queries: Queries) => Promise<T>): Promise<T> {
-  return await withOpen(address, ({ queries }) => task(queries));
+export async function withQueries<T>(
+  address: DatabaseAddress,
+  task: (queries: Queries, clock: Clock) => Promise<T>,
+): Promise<T> {
+  return await withOpen(address, ({ queries, clock }) => task(queries, clock));
 }
 
 async function withOpen<T>({ url, ca }: DatabaseAddress, task: (database: Database) => Promise<T>): Promise<T> {

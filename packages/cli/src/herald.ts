@@ -1,5 +1,5 @@
 import { ConfigError } from "@herald/common/config/read-config";
-import { systemClock } from "@herald/common/runtime/clock";
+import { machineClock } from "@herald/common/runtime/clock";
 import { bucketsCommand } from "./buckets/buckets-command.ts";
 import { type Command, type CommandContext, EXIT, UsageError } from "./command.ts";
 import { doctorCommand } from "./doctor/doctor-command.ts";
@@ -70,7 +70,7 @@ export async function herald(args: readonly string[], context: CommandContext): 
     stdout(command.help);
     return EXIT.done;
   }
-  const { monotonicMs } = context.clock ?? systemClock;
+  const { monotonicMs } = context.machineClock ?? machineClock;
   const progress = createProgress({
     name: `herald ${name}`,
     write: stderr,

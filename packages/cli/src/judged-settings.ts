@@ -12,6 +12,7 @@ export const ofManagementApi = {
   AUTH_AUDIENCE: { type: "string", description: "Of the management API." },
   SIGN_IN_LINKS: { type: "boolean", description: "Of the management API." },
   PUBLIC_ORIGIN: { type: "string", description: "Of the management API." },
+  PAGE_FRAME_ANCESTORS: { type: "string", description: "Of the management API." },
 } as const satisfies Settings;
 
 /**

@@ -25,9 +25,11 @@ Counts of deliveries end at ${COUNTED_AT_MOST}.
     const { values } = parseArgs({ args, options: { json: { type: "boolean", default: false } } });
     const { ENDPOINT_CONCURRENCY } = sharedSettings;
     const { ENDPOINT_CONCURRENCY: endpointConcurrency } = readConfig({ ENDPOINT_CONCURRENCY }, context.environment);
-    const now = new Date();
     context.progress("asks PostgreSQL");
-    const lag = await withDatabase(context, (prisma) => readLag(prisma, { now, endpointConcurrency }));
+    const { now, lag } = await withDatabase(context, async (prisma, clock) => {
+      const now = clock.now();
+      return { now, lag: await readLag(prisma, { now, endpointConcurrency }) };
+    });
     context.progress("asks RabbitMQ");
     const queues = await withBroker(context, async (connection, names) => {
       const depths: QueueDepth[] = [];

@@ -1,5 +1,5 @@
 import { parseArgs } from "node:util";
-import { systemClock } from "@herald/common/runtime/clock";
+import { machineClock as ownClock } from "@herald/common/runtime/clock";
 import { KEY_ID, newSealingKeys } from "@herald/common/security/sealing-keys";
 import { type Command, UsageError } from "./command.ts";
 
@@ -20,9 +20,9 @@ It prints two settings as lines of an environment file, and keeps nothing:
 
 To replace a pair by another: herald rotate-keys --help.
 `,
-  async run(args, { stdout, clock = systemClock }) {
+  async run(args, { stdout, machineClock = ownClock }) {
     const { values } = parseArgs({ args, options: { id: { type: "string" } } });
-    const id = values.id ?? clock.now().toISOString().slice(0, "2026-01-31".length);
+    const id = values.id ?? machineClock.now().toISOString().slice(0, "2026-01-31".length);
     if (!KEY_ID.test(id)) throw new UsageError(`--id takes 1 to 32 letters, digits, "-" or "_", not "${id}".`);
     const { SECRET_KEYS, SECRET_SEALING_KEY } = newSealingKeys(id);
     stdout(`# Private: for dispatchers, herald rotate-keys and herald doctor. Keep a copy elsewhere.

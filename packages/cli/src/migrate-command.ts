@@ -12,7 +12,8 @@ export const migrateCommand: Command = {
 
   herald migrate
 
-DATABASE_URL names the database; its user must own the schema. The database gets defaults that Herald's statements are made for:
+DATABASE_URL names the database; its user must own the schema. Herald's users of deploy/postgres get the rights that they need, where
+they are there, and the database gets defaults that Herald's statements are made for:
 DATABASE_TIMEOUT_SECONDS among them, as the services have it. With pgbouncer=true in the services' DATABASE_URL, give it to this one
 too. Where its user does not own the database and the defaults are others, it prints what the owner has to run.
 
@@ -23,12 +24,17 @@ applied twice.
     if (args.length > 0) throw new UsageError("It takes no arguments.");
     const { url, ca } = databaseAddress(context);
     const config = readConfig({ DATABASE_TIMEOUT_SECONDS }, context.environment);
-    const { applied, leftToOwner = [] } = await migrate(url, {
+    const {
+      applied,
+      granted = [],
+      leftToOwner = [],
+    } = await migrate(url, {
       ca,
       statementTimeoutMs: config.DATABASE_TIMEOUT_SECONDS * 1_000,
       onProgress: context.progress,
     });
     context.stdout(applied.length === 0 ? "The database is up to date.\n" : `Applied ${applied.join(", ")}.\n`);
+    if (granted.length > 0) context.stdout(`Rights are given to ${granted.join(", ")}.\n`);
     if (leftToOwner.length > 0) {
       context.stderr(
         `This user doesn't own the database. Its owner has to run:\n${leftToOwner.map((each) => `  ${each};\n`).join("")}`,

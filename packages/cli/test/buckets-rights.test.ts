@@ -1,11 +1,11 @@
 import { openDatabase } from "@herald/common/database/open-database";
 import { newSealingKeys } from "@herald/common/security/sealing-keys";
 import { secretBox } from "@herald/common/security/secret-box";
+import { useOwnPostgres } from "@herald/testkit/harness/own-postgres";
 import { insertDelivery, insertEndpoint, insertEvent } from "@herald/testkit/harness/rows";
 import { useBroker } from "@herald/testkit/harness/use-broker";
 import { useDatabase } from "@herald/testkit/harness/use-database";
 import { expect, test } from "@jest/globals";
-import { useOwnPostgres } from "./doctor/own-postgres.ts";
 import { callHerald } from "./run-herald.ts";
 
 const own = useOwnPostgres();

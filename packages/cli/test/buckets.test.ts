@@ -79,12 +79,14 @@ async function fillOrganization(bucket = BUCKET) {
   for (const { id: endpointId } of [endpoint, paused]) {
     await prisma.endpointChange.create({
       data: {
+        id: randomUUID(),
+        organizationId,
         endpointId,
+        endpointName: "é",
         revision: 1n,
         changedAt: NOW,
         changedBy: "admin",
         after: { name: "é", url: "https://x.test", enabled: true, events: [] },
-        secretReplaced: false,
       },
     });
     await prisma.catchUp.create({ data: { endpointId, priority: 1, dueAt: NOW, completeTo: NOW } });

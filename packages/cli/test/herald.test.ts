@@ -1,5 +1,5 @@
 import { parseEnv } from "node:util";
-import { systemClock } from "@herald/common/runtime/clock";
+import { machineClock } from "@herald/common/runtime/clock";
 import { secretBox, secretSealer } from "@herald/common/security/secret-box";
 import { expect, test } from "@jest/globals";
 import { callHerald, runHerald } from "./run-herald.ts";
@@ -119,8 +119,8 @@ test("herald rotate-keys refuses a key ring that can't be used, and does not sho
 });
 
 test("herald make-keys prints a pair as two settings, of which the private one opens what is sealed to the public one", async () => {
-  const clock = { ...systemClock, now: () => new Date("2026-01-31T23:59:59.999Z") };
-  const { code, stdout, stderr } = await callHerald(["make-keys"], {}, { clock });
+  const clock = { ...machineClock, now: () => new Date("2026-01-31T23:59:59.999Z") };
+  const { code, stdout, stderr } = await callHerald(["make-keys"], {}, { machineClock: clock });
   expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
   const made = parseEnv(stdout);
   expect(Object.keys(made)).toEqual(["SECRET_KEYS", "SECRET_SEALING_KEY"]);

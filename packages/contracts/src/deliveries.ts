@@ -90,6 +90,11 @@ export type DeliveryAttemptInfo = Static<typeof DeliveryAttemptInfo>;
 export const DeliveryDetails = object("A delivery with what was sent and what came of each attempt.", {
   ...listItem,
   resendOf: orNull(uuid("The delivery that this one sends again; null where it is no part of a resend.")),
+  author: orNull(
+    text(
+      "Who sent it, or started its resend: a name, or the subject of a token without one; null for the delivery of an event.",
+    ),
+  ),
   body: text("The request body, character for character."),
   attempts: listOf(refTo({ DeliveryAttemptInfo }), "Oldest first."),
 });

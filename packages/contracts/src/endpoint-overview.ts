@@ -63,10 +63,19 @@ const overview = {
         "meanwhile. Null while there is none.",
     ),
   ),
+  quarantinedAtUtc: orNull(
+    time(
+      "Since when Herald can't open the signing secret, since a key of its own is missing: nothing is sent and no failure is " +
+        "counted meanwhile. Replacing the secret ends it. Null while Herald can.",
+    ),
+  ),
   createdAtUtc: time("When it was created."),
   updatedAtUtc: time("When its configuration last changed."),
   unfinished: refTo({ UnfinishedDeliveries }),
-  lastDelivery: refOrNull({ WebhookDeliverySummary }, "The newest delivery; null before the first."),
+  lastDelivery: refOrNull(
+    { WebhookDeliverySummary },
+    "The delivery that was attempted last, or the newest where none was; null before the first.",
+  ),
   last24Hours: listOf(
     refTo({ HourOfDeliveries }),
     "24 hours, oldest first, the last one still running. They count the 2,000 newest deliveries, of the organization in a " +

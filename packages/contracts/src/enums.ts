@@ -41,8 +41,8 @@ export const DisabledReason = oneOf(
 
 export const ChangeKind = oneOf(
   CHANGE_KINDS,
-  "`created`; `paused` and `resumed`, perhaps with other settings; `disabled` by Herald, after failures; `resent`: " +
-    "no setting, but deliveries that an admin had sent again; `edited`: anything else.",
+  "`created`; `paused` and `resumed`, perhaps with other settings; `disabled` by Herald, after failures; `deleted`; " +
+    "`delivered`: no setting, but a payload that an admin sent; `resent`: deliveries that an admin had sent again; `edited`: anything else.",
 );
 
 export const ChangedBy = oneOf(

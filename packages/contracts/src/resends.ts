@@ -2,6 +2,7 @@ import { type Static, Type } from "typebox";
 import { historyFilter } from "./deliveries.ts";
 import { EventType, ResendState, ResendStopReason } from "./enums.ts";
 import {
+  closedObject,
   count,
   cursor,
   httpStatus,
@@ -34,7 +35,7 @@ export const ResendPreview = object(
 );
 export type ResendPreview = Static<typeof ResendPreview>;
 
-export const StartResendRequest = object("Which deliveries to send again; all where it is empty.", historyFilter);
+export const StartResendRequest = closedObject("Which deliveries to send again; all where it is empty.", historyFilter);
 export type StartResendRequest = Static<typeof StartResendRequest>;
 
 export const ResendFilter = object("What was asked for when a resend was started.", {

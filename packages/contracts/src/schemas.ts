@@ -8,7 +8,13 @@ import {
   DeliveryQuery,
   WebhookDeliverySummary,
 } from "./deliveries.ts";
-import { ChangedSettings, EndpointChange, EndpointChangePage, EndpointChangeQuery } from "./endpoint-changes.ts";
+import {
+  ChangedSettings,
+  EndpointChange,
+  EndpointChangePage,
+  EndpointChangeQuery,
+  ManualDelivery,
+} from "./endpoint-changes.ts";
 import {
   EndpointDetails,
   EndpointOverview,
@@ -71,6 +77,7 @@ const components = {
   UnfinishedDeliveries,
   ResumePreview,
   EndpointChange,
+  ManualDelivery,
   ChangedSettings,
   EndpointChangePage,
   EndpointChangeQuery,
@@ -97,7 +104,7 @@ export type SchemaName = keyof typeof components | keyof ReturnType<typeof saveS
  * `#/components/schemas/...`.
  *
  * Some formats are Herald's own. The program that validates requests gives them their meaning; the descriptions say it in
- * words: `webhook-name`, `webhook-url`, `json-text`, `endpoint-version`, `cursor` and `change-cursor`.
+ * words: `webhook-name`, `webhook-url`, `json-text`, `endpoint-version` and `cursor`.
  */
 export function apiSchemas(limits: ApiLimits = DEFAULT_API_LIMITS): Record<SchemaName, Schema> {
   return { ...components, ...saveSchemas(limits) } as object as Record<SchemaName, Schema>;

@@ -39,8 +39,17 @@ export const NOTICE_TYPES = [
 ] as const;
 export type NoticeType = (typeof NOTICE_TYPES)[number];
 
-/** What happened to an endpoint's settings, or what an admin had sent again to it. */
-export const CHANGE_KINDS = ["created", "edited", "paused", "resumed", "disabled", "resent"] as const;
+/** What happened to an endpoint's settings, or what an admin had sent to it. */
+export const CHANGE_KINDS = [
+  "created",
+  "edited",
+  "paused",
+  "resumed",
+  "disabled",
+  "deleted",
+  "delivered",
+  "resent",
+] as const;
 export type ChangeKind = (typeof CHANGE_KINDS)[number];
 
 /** How it stands with deliveries that are sent again. */

@@ -97,6 +97,7 @@ export function saveSchemas(limits: ApiLimits) {
     }),
     CheckWebhookRequest: Type.Partial(Type.Object(settings), {
       description: "The fields of a create or edit that are known so far.",
+      additionalProperties: false,
     }),
     DeliverRequest: object("A payload to send to one endpoint.", {
       eventType: refTo({ EventType }, "An event that the endpoint is subscribed to."),

@@ -44,11 +44,11 @@ export function asyncApiDocument() {
       }),
       hints: queueChannel(own.hintsQueue, "hint", {
         title: "Hints",
-        description: "Internal: from publishers to dispatchers.",
+        description: `Internal: from publishers to dispatchers, through the exchange ${own.dispatchExchange}. One that comes past it is dropped.`,
       }),
       manualRequests: queueChannel(own.manualQueue, "manualRequest", {
         title: "Requests for manual deliveries",
-        description: "Internal: from the management API to a dispatcher, which answers.",
+        description: `Internal: from the management API to a dispatcher, which answers, through the exchange ${own.requestsExchange}. One that comes past it is dropped.`,
       }),
       manualReplies: {
         title: "Answers to manual requests",

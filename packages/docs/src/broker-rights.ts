@@ -57,11 +57,7 @@ function topologyOperator(rights: readonly Rights[]): string {
   ];
   const head = [
     `# RabbitMQ's users and their rights for the messaging topology operator. Made of ${SOURCE}.`,
-    "# Each user's name and password are in a Secret, as username and password:",
-    ...rights.map(
-      ({ user }) =>
-        `#   kubectl create secret generic herald-broker-${user} --from-literal=username=${user} --from-literal=password="$(openssl rand -hex 24)"`,
-    ),
+    "# Each user's name and password are in a Secret, herald-broker-USER, as username and password: deploy/helm/examples/README.md makes them.",
   ];
   return `${head.join("\n")}\n${resources.map((each) => `---\n${stringify(each, { lineWidth: 0 })}`).join("")}`;
 }

@@ -80,10 +80,10 @@ A secret can also come from a file: \`DATABASE_URL_FILE=/run/secrets/database-ur
 setting that is marked as a secret below, and for \`SECRET_SEALING_KEY\`. No log and no error shows a secret.
 
 With \`HERALD_ENV=production\`, which is the default, a program does not start with what is not safe: signing keys that come over http, secrets and
-passwords that can be guessed, tokens without issuer and audience, sign-in links, private networks wider than any that exist, a page
-without TLS, and PostgreSQL or RabbitMQ on another machine without TLS unless \`ALLOW_PLAINTEXT\` says so. \`herald doctor\` finds the same.
+passwords that can be guessed or are missing, tokens without issuer and audience, sign-in links, private networks wider than any that exist or
+with the machine itself in them, a page without TLS or in anybody's frame, and PostgreSQL or RabbitMQ on another machine without checked TLS unless \`ALLOW_PLAINTEXT\` says so. \`herald doctor\` finds the same.
 
-Besides the required settings, the management API needs a key that verifies tokens: \`AUTH_JWKS_URL\` or \`AUTH_PUBLIC_KEY\`, with
+Besides the required settings, the management API needs \`PUBLIC_ORIGIN\` in production, and a key that verifies tokens: \`AUTH_JWKS_URL\` or \`AUTH_PUBLIC_KEY\`, with
 \`AUTH_ISSUER\` and \`AUTH_AUDIENCE\`; or \`AUTH_JWT_SECRET\`, for development.
 
 \`herald serve\` reads the settings of all three services. \`DATABASE_POOL_SIZE\` is then the size of the one pool that they share, and each other setting means what it means to them.

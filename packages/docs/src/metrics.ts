@@ -1,4 +1,5 @@
 import { relayMetrics } from "@herald/cli/relay/relay-metrics";
+import { exportConnections } from "@herald/common/service/open-service";
 import { createRegistry } from "@herald/common/telemetry/metrics";
 import { exportDependencies } from "@herald/common/telemetry/operations-server";
 import { createMetrics as createDispatcherMetrics } from "@herald/dispatcher";
@@ -26,7 +27,7 @@ const registrations: Record<string, (registry: Registry) => void> = {
     createPublisherMetrics(registry);
     exportLag(
       registry,
-      { queries: unread, inspector: unread, names: {} as never, clock: unread },
+      { log: unread, queries: unread, inspector: unread, names: {} as never, clock: unread },
       { endpointConcurrency: unread },
     );
   },
@@ -40,6 +41,9 @@ export function heraldMetrics(): ExportedMetric[] {
   for (const [service, register] of Object.entries(registrations)) {
     const registry = createRegistry(service);
     exportDependencies(registry, {});
+    if (service !== "relay") {
+      exportConnections(registry, { broker: unread, database: unread });
+    }
     register(registry);
     // prom-client's metrics have their label names and a type in words; its types don't say so.
     const registered = registry.getMetricsAsArray() as unknown as (Omit<ExportedMetric, "labels"> & {
@@ -70,8 +74,8 @@ ${rows.join("\n")}
 
 const HEAD = `# Metrics
 
-Each service, and \`herald relay\`, answers \`/metrics\` on \`OPERATIONS_PORT\` (9464) in Prometheus's text format. Every series has the label \`service\`. No label
-has values that grow with customers, events or receivers: endpoints and organizations are named in logs, never here.
+Each service, and \`herald relay\`, answers \`/metrics\` on \`OPERATIONS_PORT\` (9464) in Prometheus's text format. Every series has the label \`service\`, and
+\`cell\` where [cells](cells.md) share a broker. No label has values that grow with customers, events or receivers: endpoints and organizations are named in logs, never here.
 
 - The publisher's gauges (\`herald_deliveries_unfinished\`, \`herald_oldest_due_delivery_age_seconds\`, \`herald_endpoints\`, \`herald_queue_*\`, ...)
   are figures of all of Herald. The publisher reads them from PostgreSQL and RabbitMQ at each scrape. Each publisher exports the same

@@ -1,9 +1,13 @@
 import { createHmac } from "node:crypto";
 import { afterEach, describe, expect, test } from "@jest/globals";
-import { CHECKS } from "../src/check/checks.ts";
+import { Webhook } from "standardwebhooks";
+import { forgedRequests } from "../src/check/forged-requests.ts";
+import { GOOD_REQUESTS } from "../src/check/good-requests.ts";
+import { ODD_REQUESTS } from "../src/check/odd-requests.ts";
+import type { Scheme } from "../src/check/request-maker.ts";
 import { verify } from "../src/index.ts";
-import { type CheckOptions, checkReceiver } from "../src/listen/index.ts";
-import { idOf, type Parts, SECRET, type SmallReceiver, startReceiver } from "./small-receiver.ts";
+import { type CheckOptions, type CheckResult, checkReceiver } from "../src/listen/index.ts";
+import { idOf, type Parts, RIGHT, SECRET, type SmallReceiver, startReceiver } from "./small-receiver.ts";
 
 let receiver: SmallReceiver | undefined;
 afterEach(async () => {
@@ -11,19 +15,63 @@ afterEach(async () => {
   receiver = undefined;
 });
 
-/** The ids of the checks that a receiver fails. */
-async function failures(changes: Partial<Parts>, options: Partial<CheckOptions> = {}): Promise<string[]> {
-  receiver = await startReceiver(changes);
-  const results = await checkReceiver({ url: receiver.url, secret: SECRET, ...options });
-  expect(results.map(({ id }) => id)).toEqual(CHECKS.map(({ id }) => id));
+const checksOf = (...schemes: Scheme[]) => [...GOOD_REQUESTS, ...schemes.flatMap(forgedRequests), ...ODD_REQUESTS];
+const CHECKS = checksOf("herald");
+
+/** The ids of the checks that a receiver fails; those that it gets are those of the schemes that it verifies. */
+async function failures(changes: Partial<Parts>, schemes: Scheme[] = ["herald"]): Promise<string[]> {
+  const results = await resultsFor(changes);
+  expect(results.map(({ id }) => id)).toEqual(checksOf(...schemes).map(({ id }) => id));
   return results.filter(({ passed }) => !passed).map(({ id }) => id);
 }
+
+async function resultsFor(changes: Partial<Parts>, options: Partial<CheckOptions> = {}): Promise<CheckResult[]> {
+  receiver = await startReceiver(changes);
+  return checkReceiver({ url: receiver.url, secret: SECRET, ...options });
+}
+
+/** As a receiver verifies that has a library of Standard Webhooks, which gets the body as text. */
+const byLibrary: Parts["isVerified"] = ({ headers, body }) => {
+  const joined = Object.entries(headers).map(([name, values]) => [name, [values].flat().join(", ")]);
+  try {
+    new Webhook(SECRET).verify(Buffer.from(body).toString(), Object.fromEntries(joined));
+    return true;
+  } catch (error) {
+    // The library parses the body once its signature is right.
+    return error instanceof SyntaxError;
+  }
+};
 
 /** What goes through `verify` with another body, signature or timestamp than what came. */
 const headerOf = (headers: unknown, name: string) => (headers as Record<string, string[] | undefined>)[name]?.[0] ?? "";
 
 test("§4.4 a right receiver passes every check", async () => {
   expect(await failures({})).toEqual([]);
+});
+
+test("a right receiver that verifies with a library of Standard Webhooks passes every check of that scheme", async () => {
+  expect(await failures({ isVerified: byLibrary }, ["standard"])).toEqual([]);
+});
+
+test("a right receiver that wants both signatures passes the checks of both schemes", async () => {
+  const isVerified: Parts["isVerified"] = (input) => verify(input).ok && byLibrary(input);
+  expect(await failures({ isVerified }, ["herald", "standard"])).toEqual([]);
+});
+
+test("a right receiver that takes either signature passes the checks of both schemes", async () => {
+  const isVerified: Parts["isVerified"] = (input) => verify(input).ok || byLibrary(input);
+  expect(await failures({ isVerified }, ["herald", "standard"])).toEqual([]);
+});
+
+test("a receiver of Standard Webhooks that does not look at its clock is found out", async () => {
+  const isVerified: Parts["isVerified"] = ({ headers, body }) => {
+    const signed = `${headerOf(headers, "webhook-id")}.${headerOf(headers, "webhook-timestamp")}.`;
+    const digest = createHmac("sha256", Buffer.from(SECRET, "base64")).update(signed).update(body).digest("base64");
+    return headerOf(headers, "webhook-signature") === `v1,${digest}`;
+  };
+  const found = await failures({ isVerified }, ["standard"]);
+  expect(found).toEqual(expect.arrayContaining(["standard_stale", "standard_future", "standard_ancient"]));
+  expect(found.every((id) => id.startsWith("standard_"))).toBe(true);
 });
 
 const ofVerification = CHECKS.filter(({ title }) => title.startsWith("refuses"))
@@ -105,7 +153,25 @@ const mistakes: [mistake: string, parts: Partial<Parts>, found: string[]][] = [
         return 204;
       },
     },
-    ["duplicate", "duplicate_at_once"],
+    ["duplicate", "duplicate_resent", "duplicate_at_once"],
+  ],
+  [
+    "refuses types that it does not know",
+    { store: (body, seen) => (isOfType(body, "WorkItemCompleted") ? RIGHT.store(body, seen, {}) : 422) },
+    ["good_other_types"],
+  ],
+  [
+    "knows an event by its delivery id",
+    {
+      store: (body, _seen, headers) => {
+        const id = headerOf(headers, "x-service-delivery-id");
+        if (idOf(body) === null) return 400;
+        if (deliveries.has(id)) return 409;
+        deliveries.add(id);
+        return 204;
+      },
+    },
+    ["duplicate", "delivery_id_again", "duplicate_at_once"],
   ],
   [
     "makes an error of a header that is missing",
@@ -129,6 +195,17 @@ const mistakes: [mistake: string, parts: Partial<Parts>, found: string[]][] = [
   ],
   ["redirects", { store: () => 307 }, CHECKS.filter(({ id }) => !ofRefusal(id)).map(({ id }) => id)],
 ];
+
+const deliveries = new Set<string>();
+
+function isOfType(body: Buffer, type: string): boolean {
+  try {
+    const event = JSON.parse(body.toString());
+    return typeof event?.type !== "string" || event.type === type;
+  } catch {
+    return true;
+  }
+}
 
 function ofRefusal(id: string): boolean {
   return CHECKS.some((check) => check.id === id && check.title.startsWith("refuses"));
@@ -157,6 +234,52 @@ describe("planted mistakes", () => {
         headerOf(headers, "x-service-signature") === hmac(key, headerOf(headers, "x-service-timestamp"), body),
     });
     expect(found).toEqual(expect.arrayContaining(["good", "decoded_secret"]));
+  });
+
+  test("a receiver that takes the type from the unsigned header is asked about, by the event's id", async () => {
+    const kept = new Map<string, string>();
+    const results = await resultsFor({
+      store: (body, seen, headers) => {
+        kept.set(idOf(body) ?? "", headerOf(headers, "x-service-event"));
+        return RIGHT.store(body, seen, headers);
+      },
+    });
+    const [question = ""] = results.find(({ id }) => id === "type_of_header")?.questions ?? [];
+    const [, id = "", right = "", wrong = ""] =
+      /^Event (\S+) came as (\w+) in .* as (\w+) in the unsigned/.exec(question) ?? [];
+    expect(right).not.toBe(wrong);
+    // What the person sees who looks there.
+    expect(kept.get(id)).toBe(wrong);
+  });
+
+  test("§4.4.7 a receiver that knows an event by its delivery id alone is asked about, by the event's id", async () => {
+    const effects: string[] = [];
+    const results = await resultsFor({
+      store: (body, seen, headers) => {
+        const id = headerOf(headers, "x-service-delivery-id");
+        if (!deliveries.has(id)) effects.push(idOf(body) ?? "");
+        deliveries.add(id);
+        return RIGHT.store(body, seen, headers);
+      },
+    });
+    const asked = (id: string) => results.find((result) => result.id === id)?.questions.join() ?? "";
+    const [resent = ""] = /[0-9a-f-]{36}/.exec(asked("duplicate_resent")) ?? [];
+    const [first, second] = asked("delivery_id_again").match(/[0-9a-f-]{36}/g) ?? [];
+    expect(effects.filter((id) => id === resent)).toHaveLength(2);
+    expect([effects.includes(first ?? ""), effects.includes(second ?? "")]).toEqual([true, false]);
+  });
+
+  test("§4.4.5 a receiver that answers late is warned of, and one that answers in time is not", async () => {
+    const store: Parts["store"] = (...args) =>
+      new Promise((resolve) => setTimeout(() => resolve(RIGHT.store(...args)), 30));
+    const warned = async (slowMs: number) => {
+      const results = await resultsFor({ store }, { slowMs });
+      await receiver?.close();
+      expect(results.every(({ passed }) => passed)).toBe(true);
+      return results.find(({ id }) => id === "good")?.warning;
+    };
+    expect(await warned(20)).toContain("do the work afterwards");
+    expect(await warned(Number.POSITIVE_INFINITY)).toBeNull();
   });
 
   test("§4.4.5 a receiver that works before it answers is found out", async () => {

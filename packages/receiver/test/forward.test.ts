@@ -53,13 +53,16 @@ async function listen(server: Server): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-async function startForwarding(to: string, timeoutMs = 60_000): Promise<{ listener: Listener; printed: string[] }> {
+async function startForwarding(
+  to: string,
+  { timeoutMs = 60_000, all = false } = {},
+): Promise<{ listener: Listener; printed: string[] }> {
   const printed: string[] = [];
   const listener = await startListener({
     host: "127.0.0.1",
     port: 0,
     secrets: [secret],
-    forward: { url: new URL(to), timeoutMs },
+    forward: { url: new URL(to), timeoutMs, all },
     print: (text) => printed.push(text),
   });
   open.push(listener);
@@ -103,9 +106,28 @@ test("what is forwarded is the request byte for byte, with its headers in their 
   expect(headers).toEqual([...signed.slice(2), "Content-Length", String(body.byteLength), "Connection", "close"]);
 });
 
-test("a URL without a path keeps the path that was received, and stays on its host", async () => {
+test("what does not verify, and what is no POST, does not reach the program", async () => {
+  const { received, url } = await startProgram((response) => response.end());
+  const { listener, printed } = await startForwarding(`${url}/hooks`);
+  const cookie = ["Cookie", "session=1"];
+  expect(await post(`${listener.url}admin/users`, cookie, Buffer.alloc(0), "GET")).toMatchObject({ status: 401 });
+  expect(await post(`${listener.url}admin/users/7`, cookie, Buffer.alloc(0), "DELETE")).toMatchObject({ status: 401 });
+  expect((await post(listener.url, [])).body).toContain("missing_signature");
+  expect(await post(listener.url, signed, body, "PUT")).toMatchObject({ status: 405 });
+  expect(received).toEqual([]);
+  expect(printed.join()).toContain("NOT VERIFIED (missing_signature)  -> 401");
+});
+
+test("what verifies reaches the URL that was named, whatever path was asked for", async () => {
   const { received, url } = await startProgram((response) => response.end());
   const { listener } = await startForwarding(url);
+  await post(`${listener.url}admin/users`, signed);
+  expect(received.map((request) => request.url)).toEqual(["/"]);
+});
+
+test("with all forwarded, a URL without a path keeps the path that was received, and stays on its host", async () => {
+  const { received, url } = await startProgram((response) => response.end());
+  const { listener } = await startForwarding(url, { all: true });
   await post(`${listener.url}hooks/7?a=b`, signed);
   await post(`${listener.url}/elsewhere.invalid/`, signed);
   expect(received.map((request) => request.url)).toEqual(["/hooks/7?a=b", "//elsewhere.invalid/"]);
@@ -123,17 +145,17 @@ test("the program's answer is printed, and goes to the sender with its headers",
   expect(printed.join()).toContain("answered: the queue is full");
 });
 
-test("what does not verify is forwarded too, and told", async () => {
+test("with all forwarded, what does not verify is forwarded too, and told", async () => {
   const { received, url } = await startProgram((response) => response.writeHead(401).end());
-  const { listener, printed } = await startForwarding(url);
+  const { listener, printed } = await startForwarding(url, { all: true });
   expect((await post(listener.url, [])).status).toBe(401);
   expect(received).toHaveLength(1);
   expect(printed.join()).toContain("NOT VERIFIED (missing_signature)  -> 401 by ");
 });
 
-test("a request without a body stays without one", async () => {
+test("with all forwarded, a request without a body stays without one", async () => {
   const { received, url } = await startProgram((response) => response.end("hello"));
-  const { listener } = await startForwarding(url);
+  const { listener } = await startForwarding(url, { all: true });
   expect((await post(listener.url, ["X-Probe", "1"], Buffer.alloc(0), "GET")).body).toBe("hello");
   expect(received[0]).toMatchObject({ method: "GET", body: Buffer.alloc(0) });
   expect(received[0]?.rawHeaders.slice(2)).toEqual(["X-Probe", "1", "Connection", "close"]);
@@ -151,7 +173,7 @@ test("where nothing listens, the sender gets 502 and the developer is told what 
 
 test("a program that does not answer in time is answered for with 504", async () => {
   const { url } = await startProgram(() => {});
-  const { listener, printed } = await startForwarding(url, 50);
+  const { listener, printed } = await startForwarding(url, { timeoutMs: 50 });
   expect((await post(listener.url, signed)).status).toBe(504);
   expect(printed.join()).toContain("did not answer within 0.05 s");
 });

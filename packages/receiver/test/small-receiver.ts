@@ -12,7 +12,7 @@ export interface Parts {
   headers: (request: IncomingMessage) => VerifyInput["headers"];
   isVerified: (input: VerifyInput) => boolean;
   /** @returns the status to answer with */
-  store: (body: Buffer, seen: Set<string>) => number | Promise<number>;
+  store: (body: Buffer, seen: Set<string>, headers: VerifyInput["headers"]) => number | Promise<number>;
   /** Where a sender hangs up in the middle. */
   onCutOff: (server: Server) => void;
 }
@@ -84,7 +84,7 @@ async function statusFor(
   if (!parts.isPost(request.method ?? "")) return 405;
   if (body === null) return 413;
   if (!parts.isVerified({ secret: SECRET, headers: parts.headers(request), body })) return 401;
-  return await parts.store(body, seen);
+  return await parts.store(body, seen, parts.headers(request));
 }
 
 /** Null where it is larger. */

@@ -62,6 +62,7 @@ CREATE TABLE "webhook_endpoint" (
     "disabled_reason" "disabled_reason",
     "disabled_at" TIMESTAMPTZ(3),
     "disabled_by" TEXT,
+    "quarantined_at" TIMESTAMPTZ(3),
     "created_at" TIMESTAMPTZ(3) NOT NULL,
     "updated_at" TIMESTAMPTZ(3) NOT NULL,
 
@@ -70,17 +71,22 @@ CREATE TABLE "webhook_endpoint" (
 
 -- CreateTable
 CREATE TABLE "endpoint_change" (
+    "id" UUID NOT NULL,
+    "organization_id" TEXT NOT NULL,
     "endpoint_id" UUID NOT NULL,
+    "endpoint_name" TEXT NOT NULL,
     "revision" BIGINT NOT NULL,
     "changed_at" TIMESTAMPTZ(3) NOT NULL,
     "changed_by" "changed_by" NOT NULL,
     "subject" TEXT,
     "name" TEXT,
     "before" JSONB,
-    "after" JSONB NOT NULL,
-    "secret_replaced" BOOLEAN NOT NULL,
+    "after" JSONB,
+    "secret_replaced" BOOLEAN NOT NULL DEFAULT false,
+    "resent" INTEGER,
+    "delivered" TEXT,
 
-    CONSTRAINT "endpoint_change_pkey" PRIMARY KEY ("endpoint_id","revision")
+    CONSTRAINT "endpoint_change_pkey" PRIMARY KEY ("id")
 );
 
 -- CreateTable
@@ -132,6 +138,7 @@ CREATE TABLE "delivery" (
     "event_type" TEXT NOT NULL,
     "body" TEXT,
     "resend_of" UUID,
+    "author" TEXT,
     "state" "delivery_state" NOT NULL DEFAULT 'pending',
     "attempt_count" INTEGER NOT NULL DEFAULT 0,
     "attempted_at" TIMESTAMPTZ(3),
@@ -190,7 +197,6 @@ CREATE TABLE "resend" (
     "id" UUID NOT NULL,
     "endpoint_id" UUID NOT NULL,
     "organization_id" TEXT NOT NULL,
-    "revision" BIGINT NOT NULL,
     "started_at" TIMESTAMPTZ(3) NOT NULL,
     "subject" TEXT,
     "name" TEXT,
@@ -272,7 +278,7 @@ CREATE TABLE "exhaustion" (
     "first_at" TIMESTAMPTZ(3) NOT NULL,
     "last_at" TIMESTAMPTZ(3) NOT NULL,
 
-    CONSTRAINT "exhaustion_pkey" PRIMARY KEY ("id")
+    CONSTRAINT "exhaustion_pkey" PRIMARY KEY ("endpoint_id","id")
 );
 
 -- CreateTable
@@ -287,7 +293,10 @@ CREATE TABLE "digest" (
 CREATE INDEX "webhook_endpoint_organization_id_id_idx" ON "webhook_endpoint"("organization_id", "id");
 
 -- CreateIndex
-CREATE INDEX "endpoint_change_changed_at_idx" ON "endpoint_change"("changed_at");
+CREATE INDEX "endpoint_change_organization_id_id_idx" ON "endpoint_change"("organization_id", "id");
+
+-- CreateIndex
+CREATE INDEX "endpoint_change_endpoint_id_id_idx" ON "endpoint_change"("endpoint_id", "id");
 
 -- CreateIndex
 CREATE INDEX "catch_up_priority_due_at_idx" ON "catch_up"("priority", "due_at");
@@ -300,6 +309,9 @@ CREATE INDEX "business_event_organization_id_entity_id_key_idx" ON "business_eve
 
 -- CreateIndex
 CREATE INDEX "delivery_endpoint_id_id_idx" ON "delivery"("endpoint_id", "id");
+
+-- What was sent again, for whoever looks for what wasn't. Partial, so that a delivery of an event has no entry in it.
+CREATE INDEX "delivery_endpoint_id_resend_of_idx" ON "delivery"("endpoint_id", "resend_of") WHERE "resend_of" IS NOT NULL;
 
 -- CreateIndex
 CREATE INDEX "due_endpoint_id_due_at_idx" ON "due"("endpoint_id", "due_at");
@@ -328,13 +340,15 @@ CREATE VIEW "attempt" AS
     WHERE "attempt_count" > 0;
 
 -- Partitions are made and dropped by the publisher, which may be a user that owns no table: so by two functions with the rights
--- of the tables' owner. Both are one statement each, which a pooler of transactions passes on as any other. All publishers take
+-- of the tables' owner. Their search path is fixed, with temporary objects last: otherwise who calls them could put a table of his
+-- own, with a trigger, before one of Herald's, and the trigger would run as the owner. `herald migrate` gives publishers' users the
+-- right to call them. Both are one statement each, which a pooler of transactions passes on as any other. All publishers take
 -- turns (the advisory lock). The locks on tables are waited for very shortly, since everybody else waits behind who waits for
 -- them; the caller tries again later.
 
 -- Makes the partitions of a day in UTC. What `*_rest` holds of that day moves into them. False where they are there already.
 CREATE FUNCTION "make_partitions"(day DATE) RETURNS BOOLEAN LANGUAGE plpgsql SECURITY DEFINER
-SET search_path FROM CURRENT SET lock_timeout = '50ms' AS $$
+SET search_path = pg_catalog, public, pg_temp SET lock_timeout = '50ms' AS $$
 DECLARE
     low UUID := lpad(to_hex(extract(epoch FROM day)::bigint * 1000), 12, '0') || repeat('0', 20);
     high UUID := lpad(to_hex(extract(epoch FROM day + 1)::bigint * 1000), 12, '0') || repeat('0', 20);
@@ -351,7 +365,7 @@ BEGIN
         -- A delivery is written again when it settles. With room on its page that writes no index.
         VALUES ('business_event', 'key', 100), ('delivery', 'id', 50), ('delivery_attempt', 'delivery_id', 100)
     LOOP
-        EXECUTE format('CREATE TABLE %I (LIKE %I INCLUDING ALL) WITH (fillfactor = %s)', parent || suffix, parent, fill);
+        EXECUTE format('CREATE TABLE public.%I (LIKE %I INCLUDING ALL) WITH (fillfactor = %s)', parent || suffix, parent, fill);
         EXECUTE format('LOCK TABLE %I IN ACCESS EXCLUSIVE MODE', parent || '_rest');
         EXECUTE format(
             'WITH moved AS (DELETE FROM %1$I WHERE %2$I >= %3$L AND %2$I < %4$L RETURNING *) INSERT INTO %5$I SELECT * FROM moved',
@@ -366,7 +380,7 @@ $$;
 -- are more than `most` of them: then the day stays as it is. Whoever settles one of them meanwhile waits, and finds it there.
 -- The tables that go may hold millions of rows, of which few stay, so those are found by index whatever the statistics say.
 CREATE FUNCTION "drop_partitions"(day DATE, most INTEGER) RETURNS BOOLEAN LANGUAGE plpgsql SECURITY DEFINER
-SET search_path FROM CURRENT SET lock_timeout = '50ms'
+SET search_path = pg_catalog, public, pg_temp SET lock_timeout = '50ms'
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 DECLARE
     low UUID := lpad(to_hex(extract(epoch FROM day)::bigint * 1000), 12, '0') || repeat('0', 20);
@@ -401,3 +415,6 @@ BEGIN
     RETURN true;
 END
 $$;
+
+-- PostgreSQL lets everybody call a new function.
+REVOKE EXECUTE ON FUNCTION "make_partitions"(DATE), "drop_partitions"(DATE, INTEGER) FROM PUBLIC;

@@ -49,11 +49,6 @@ export function createMetrics(registry: Registry) {
       help: "Dispatchers that share out the endpoints' attempts, as this one knows them.",
       registers,
     }),
-    clockDifference: new Gauge({
-      name: "herald_clock_difference_seconds",
-      help: "By how much this process's clock is ahead of PostgreSQL's; negative where it is behind.",
-      registers,
-    }),
     attemptDuration: new Histogram({
       name: "herald_attempt_duration_seconds",
       help: "From the start of an attempt to the receiver's response, or to its failure.",
@@ -63,7 +58,8 @@ export function createMetrics(registry: Registry) {
     firstAttemptDelay: new Histogram({
       name: "herald_first_attempt_delay_seconds",
       help: "From the making of a delivery to the start of its first attempt.",
-      buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5, 30, 60, 300, 1800],
+      // 10 s is what HeraldFirstAttemptsSlow asks for: a quantile is exact at a bound, and guessed between two.
+      buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1800],
       registers,
     }),
     endpointsDisabled: new Counter({

@@ -1,7 +1,6 @@
 import type { Consumer } from "@herald/common/broker/broker";
 import type { Environment } from "@herald/common/config/read-config";
 import { batcher } from "@herald/common/runtime/batcher";
-import { systemClock } from "@herald/common/runtime/clock";
 import { repeat } from "@herald/common/runtime/repeat";
 import { openService, type StartOptions } from "@herald/common/service/open-service";
 import type { Service } from "@herald/common/service/run-service";
@@ -9,6 +8,7 @@ import { readDispatcherConfig } from "./config.ts";
 import { createCutOff } from "./cut-off/cut-off.ts";
 import { createBodies } from "./delivery/bodies.ts";
 import { createClaims } from "./delivery/claim-queue.ts";
+import { createReconfigure } from "./delivery/configurations.ts";
 import { createDeliver } from "./delivery/deliver.ts";
 import { createSettleQueue } from "./delivery/settle-queue.ts";
 import { createHealthQueue } from "./health/health-queue.ts";
@@ -20,9 +20,9 @@ import { endpointSlots } from "./lanes/endpoint-slots.ts";
 import { createHinted } from "./lanes/hinted.ts";
 import { createInterrupted } from "./lanes/interrupted.ts";
 import { consumeManualRequests } from "./lanes/manual-lane.ts";
+import { createQuarantine } from "./lanes/quarantine.ts";
 import { createRate } from "./lanes/rate.ts";
 import { createScheduler } from "./lanes/scheduler.ts";
-import { createSetAside } from "./lanes/set-aside.ts";
 import { createHold } from "./members/hold.ts";
 import { joinMembers } from "./members/members.ts";
 import { createMetrics } from "./metrics.ts";
@@ -40,18 +40,21 @@ const MAX_HANDED_OVER = 500;
  */
 export async function startDispatcher(
   environment: Environment = process.env,
-  { clock = systemClock, open = openService }: StartOptions = {},
+  { clock: steered, open = openService }: StartOptions = {},
 ): Promise<Service> {
-  const { config, probe, sender, secrets, schedule, patienceMs } = readDispatcherConfig(environment, clock);
+  const { config, probe, sender, secrets, schedule, patienceMs } = readDispatcherConfig(environment, {
+    now: () => clock.now(),
+    monotonicMs: () => clock.monotonicMs(),
+  });
   const service = await open("dispatcher", config, {
+    clock: steered,
     conditions: {
-      clock: () => members.isClockRight(),
       share: () => members.hasBegun(),
       network: () => !cutOff.isCutOff(),
       restore: () => !hold.isHeld(),
     },
   });
-  const { broker, log, tracing } = service;
+  const { broker, clock, log, tracing } = service;
   const { queries } = service.database;
   const metrics = createMetrics(service.registry);
   const stopping = new AbortController();
@@ -66,6 +69,7 @@ export async function startDispatcher(
   const hold = createHold({ ...parts, onEnd: wake });
   const dueScan = createDueScan(parts);
   const leaseMs = config.CLAIM_LEASE_SECONDS * 1_000;
+  const deadlineMs = config.ATTEMPT_TIMEOUT_SECONDS * 1_000;
   const claims = createClaims(parts, { leaseMs, since: dueScan.since });
   const hinted = createHinted(parts, { leaseMs });
   const health = createHealthQueue(parts, {
@@ -86,11 +90,10 @@ export async function startDispatcher(
   const rate = attemptsPerSecond ? createRate({ rateOf, onReady, clock }) : undefined;
   const patience = createPatience(
     { clock, onReady, isBeingWritten: health.has },
-    { patienceMs, disableAfter: config.DISABLE_AFTER_FAILURES },
+    { patienceMs, disableAfter: config.DISABLE_AFTER_FAILURES, attemptMs: deadlineMs },
   );
   const slots = endpointSlots((endpointId) => patience.limit(endpointId, members.shareOf(endpointId)), rate);
-  const aside = createSetAside(clock);
-  const deadlineMs = config.ATTEMPT_TIMEOUT_SECONDS * 1_000;
+  const quarantine = createQuarantine(parts);
   const bodies = createBodies(
     { ...parts, unclaim: claims.undo },
     { budgetBytes: config.BODIES_MIB * 1024 ** 2, deadlineMs },
@@ -101,9 +104,10 @@ export async function startDispatcher(
       sender,
       patience,
       cutOff,
-      aside,
+      quarantine,
       secrets,
       schedule,
+      reconfigure: createReconfigure(parts),
       settle: createSettleQueue({ ...parts, health }),
       unclaim: claims.undo,
       deadlineMs,
@@ -112,7 +116,7 @@ export async function startDispatcher(
 
   const budget = createBudget({ maxInFlight: config.MAX_IN_FLIGHT });
   const mayClaim = () => !cutOff.isCutOff() && !hold.isHeld();
-  const limits = { slots, aside, mayClaim, isHeldBack: bodies.areAwaitedBy };
+  const limits = { slots, quarantine, mayClaim, isHeldBack: bodies.areAwaitedBy };
   const onFailure = (error: unknown) =>
     log.error("deliveries can't be claimed; the due scan comes back to them", { error });
   const scheduler = createScheduler({
@@ -149,7 +153,7 @@ export async function startDispatcher(
     },
   );
   let hints: Consumer | undefined;
-  void members.begun.then(() => {
+  void Promise.all([members.begun, service.timeKnown]).then(() => {
     if (isStopping) return;
     // What it found before, it had no share of.
     scanning.wake();
@@ -180,7 +184,7 @@ export async function startDispatcher(
   return {
     log,
     async ready() {
-      await Promise.all([members.begun, broker.ready()]);
+      await Promise.all([members.begun, service.timeKnown, broker.ready()]);
       // The hints, which it consumes since then.
       await broker.ready();
     },

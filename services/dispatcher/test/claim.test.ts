@@ -62,6 +62,8 @@ describe("a claim", () => {
         eventType: "WorkItemCompleted",
         attempt: 3,
         interruptions: 0,
+        interrupted: false,
+        configuredAt: NOW,
         body: '{"z":1, "a":2}',
         bodyBytes: 14,
         eventKey: event.key,
@@ -69,6 +71,7 @@ describe("a claim", () => {
         pausedUntil: LEASED_UNTIL,
         url: "https://a.test/",
         sealedSecret: "s-3",
+        quarantined: false,
         revision: 3n,
         traceparent: "00-trace",
         createdAt: ROW_TIME,
@@ -105,12 +108,12 @@ describe("a claim", () => {
     expect(claimed.map(({ deliveryId }) => deliveryId)).toEqual([due.id]);
   });
 
-  test("a claim takes a new delivery of a publisher whose clock is ahead, and leaves a manual one to its request", async () => {
+  test("a claim leaves a manual delivery, which is due half a minute later, to its request", async () => {
     const { prisma } = db.database;
     const endpoint = await insertEndpoint(prisma);
-    const ahead = await insertDelivery(prisma, endpoint, { due: { dueAt: later(9_000) } });
-    await insertDelivery(prisma, endpoint, { due: { dueAt: later(30_000) } });
-    expect(await claimOf(endpoint.id)).toMatchObject([{ deliveryId: ahead.id }]);
+    const due = await insertDelivery(prisma, endpoint, { due: { dueAt: later(0) } });
+    await insertDelivery(prisma, endpoint, { due: { dueAt: later(1) } });
+    expect(await claimOf(endpoint.id)).toMatchObject([{ deliveryId: due.id }]);
   });
 
   test("a claim leaves a delivery that is leased to its hint until the lease ends, which is no interruption", async () => {
@@ -173,12 +176,9 @@ describe("a claim of a manual delivery", () => {
   test("a manual delivery is claimed before its due time, once", async () => {
     const endpoint = await insertEndpoint(db.database.prisma);
     const { id } = await insertDelivery(db.database.prisma, endpoint, { due: { dueAt: later(30_000) } });
-    const own = newClaim();
     const { queries } = db.database;
-    expect(await claimManual(queries, id, own)).toMatchObject({ deliveryId: id, attempt: 1, body: "{}" });
+    expect(await claimManual(queries, id, newClaim())).toMatchObject({ deliveryId: id, attempt: 1, body: "{}" });
     expect(await claimManual(queries, id, newClaim())).toBeUndefined();
-    // The answer of the first statement was lost.
-    expect(await claimManual(queries, id, own)).toMatchObject({ deliveryId: id, attempt: 1, interruptions: 1 });
   });
 
   test("a manual delivery that is gone is not claimed", async () => {
@@ -187,23 +187,36 @@ describe("a claim of a manual delivery", () => {
 });
 
 describe("interrupted deliveries", () => {
-  /** Deliveries whose dispatcher died: their leases ran out at these times before now. */
-  async function interrupted(endpoint: Awaited<ReturnType<typeof insertEndpoint>>, agoMs: readonly number[]) {
+  /** Deliveries whose dispatcher died, again by default: their leases ran out at these times before now. */
+  async function interrupted(
+    endpoint: Awaited<ReturnType<typeof insertEndpoint>>,
+    agoMs: readonly number[],
+    interruptions = 1,
+  ) {
     const ids = [];
     for (const ago of agoMs) {
-      const due = { dueAt: later(-ago), claimId: randomUUID() };
+      const due = { dueAt: later(-ago), claimId: randomUUID(), interruptions };
       ids.push((await insertDelivery(db.database.prisma, endpoint, { due })).id);
     }
     return ids;
   }
 
-  test("interrupted deliveries come back one at a time, oldest first, and the fresh ones behind them need not wait", async () => {
+  test("deliveries that were interrupted once come back together, as any others", async () => {
+    const endpoint = await insertEndpoint(db.database.prisma);
+    const ids = await interrupted(endpoint, [3_000, 2_000, 1_000], 0);
+    expect(await interruptedOf(endpoint.id)).toBeUndefined();
+    const claimed = await claimOf(endpoint.id);
+    expect(claimed.map(({ deliveryId }) => deliveryId).sort()).toEqual(ids.sort());
+    for (const each of claimed) expect(each).toMatchObject({ attempt: 1, interruptions: 1, interrupted: true });
+  });
+
+  test("deliveries that were interrupted again come back one at a time, oldest first, and the fresh ones behind them need not wait", async () => {
     const endpoint = await insertEndpoint(db.database.prisma);
     const ids = await interrupted(endpoint, [3_000, 2_000, 1_000]);
     const fresh = await insertDelivery(db.database.prisma, endpoint, { due: { dueAt: NOW } });
     expect(await claimOf(endpoint.id, 2)).toMatchObject([{ deliveryId: fresh.id }]);
     for (const deliveryId of ids) {
-      expect(await interruptedOf(endpoint.id)).toMatchObject({ deliveryId, attempt: 1, interruptions: 1 });
+      expect(await interruptedOf(endpoint.id)).toMatchObject({ deliveryId, attempt: 1, interruptions: 2 });
     }
     expect(await interruptedOf(endpoint.id)).toBeUndefined();
   });
@@ -212,8 +225,9 @@ describe("interrupted deliveries", () => {
     const endpoint = await insertEndpoint(db.database.prisma);
     const { id } = await insertDelivery(db.database.prisma, endpoint);
     await claimOf(endpoint.id);
-    let now = NOW;
-    for (let interruptions = 1; interruptions <= 5; interruptions++) {
+    let now = later(60_000);
+    expect(await claimOf(endpoint.id, 10, newClaim(now))).toMatchObject([{ attempt: 1, interruptions: 1 }]);
+    for (let interruptions = 2; interruptions <= 5; interruptions++) {
       now = new Date(now.getTime() + 60_000);
       expect(await claimOf(endpoint.id, 10, newClaim(now))).toEqual([]);
       expect(await interruptedOf(endpoint.id, now)).toMatchObject({ deliveryId: id, attempt: 1, interruptions });
@@ -265,6 +279,24 @@ describe("a claim whose answer is lost", () => {
     expect(claimed).toHaveLength(6);
     for (const { attempt, interruptions } of claimed)
       expect({ attempt, interruptions }).toEqual({ attempt: 1, interruptions: 0 });
+  });
+
+  test("a claim of a manual delivery whose answer is lost finds it, and is no interruption", async () => {
+    const { prisma, queries } = db.database;
+    const { id: deliveryId, endpointId } = await insertDelivery(prisma, await insertEndpoint(prisma));
+    const losing = losingAnswers(queries, (text) => text.includes("update due"));
+    const claimed = await claims(losing).manual({ deliveryId, endpointId });
+    expect(claimed).toMatchObject({ deliveryId, manual: true, attempt: 1, interruptions: 0 });
+    expect(await dueOf(deliveryId)).toMatchObject({ claimId: claimed?.claimId, interruptions: 0 });
+  });
+
+  test("a claim of an interrupted delivery whose answer is lost finds it, and counts one interruption and not two", async () => {
+    const { prisma, queries } = db.database;
+    const due = { claimId: randomUUID(), interruptions: 1 };
+    const { id: deliveryId, endpointId } = await insertDelivery(prisma, await insertEndpoint(prisma), { due });
+    const losing = losingAnswers(queries, (text) => text.includes("update due"));
+    expect(await claims(losing).interrupted(endpointId)).toMatchObject({ deliveryId, attempt: 1, interruptions: 2 });
+    expect(await dueOf(deliveryId)).toMatchObject({ interruptions: 2 });
   });
 
   test("a claim that was never carried out is made again", async () => {

@@ -11,7 +11,7 @@ import type { TestDatabase } from "@herald/testkit/harness/use-database";
 import { afterAll, afterEach, beforeAll } from "@jest/globals";
 import { startDispatcher } from "../src/start-dispatcher.ts";
 
-const { SECRET_KEYS } = newSealingKeys("test");
+export const { SECRET_KEYS } = newSealingKeys("test");
 
 /** Starts dispatchers in this process, on the servers of a test file. They are stopped after each test. */
 export function useDispatchers(db: TestDatabase, broker: TestBroker) {

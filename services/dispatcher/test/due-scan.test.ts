@@ -84,10 +84,10 @@ test("2,000 endpoints that are due at once are found by one statement", async ()
   expect(await look()).toMatchObject({ ids, statements: 1 });
 });
 
-test("a due scan tells an endpoint whose first delivery was interrupted", async () => {
+test("a due scan tells an endpoint whose first delivery was interrupted again", async () => {
   const { prisma } = db.database;
   const [interrupted, fresh] = [await insertEndpoint(prisma), await insertEndpoint(prisma)];
-  await insertDelivery(prisma, interrupted, { due: { claimId: randomUUID() } });
+  await insertDelivery(prisma, interrupted, { due: { claimId: randomUUID(), interruptions: 1 } });
   await insertDelivery(prisma, fresh);
   const { found } = await scanning().look();
   expect(found).toContainEqual({ endpointId: interrupted.id, interrupted: true });

@@ -64,7 +64,10 @@ test("the endpoint's changes tell that Herald disabled it, and nothing of failur
   const { name, url, events } = endpoint;
   expect(await changes()).toEqual([
     {
+      id: expect.any(String),
+      organizationId: endpoint.organizationId,
       endpointId: endpoint.id,
+      endpointName: name,
       revision: endpoint.revision + 1n,
       changedAt: NOW,
       changedBy: "herald",
@@ -73,6 +76,8 @@ test("the endpoint's changes tell that Herald disabled it, and nothing of failur
       before: { name, url, events, enabled: true },
       after: { name, url, events, enabled: false },
       secretReplaced: false,
+      resent: null,
+      delivered: null,
     },
   ]);
 });

@@ -10,12 +10,15 @@ import type { Endpoint } from "../src/lanes/turns.ts";
 import type { ClaimedDelivery, ReadyDelivery } from "../src/sql/claimed-delivery.ts";
 
 const rabbitmq = useBroker();
-const log = { debug() {}, info() {}, warn() {}, error() {}, isDebug: false };
+/** What was warned of. */
+let warnings: string[] = [];
+const log = { debug() {}, info() {}, warn: (text: string) => void warnings.push(text), error() {}, isDebug: false };
 const clock = steeredClock();
 
 let brokers: Broker[] = [];
 beforeEach(() => {
   brokers = [];
+  warnings = [];
 });
 afterEach(async () => {
   await Promise.all(brokers.map((broker) => broker.close()));
@@ -47,12 +50,16 @@ async function dispatcher({ share, knows = true }: { share: boolean; knows?: boo
   return seen;
 }
 
-/** Sends a hint as the publisher does. */
-async function send(hint: Hint): Promise<void> {
+/** Sends a hint as the publisher does, unless by another exchange. */
+async function send(hint: Hint, exchange?: string): Promise<void> {
   const broker = connectBroker({ url: rabbitmq.url, namespace: rabbitmq.namespace, name: "test", log });
   const publisher = broker.publisher();
   const content = Buffer.from(JSON.stringify(hint));
-  await publisher.publish({ exchange: "", routingKey: broker.names.hintsQueue, content });
+  await publisher.publish({
+    exchange: exchange ?? broker.names.dispatchExchange,
+    routingKey: broker.names.hintsQueue,
+    content,
+  });
   await broker.close();
 }
 
@@ -120,4 +127,15 @@ test("a hint whose lease is over does not go on", async () => {
   await send(hint);
   await eventually(() => expect(seen.givenBack).toEqual([hint.delivery?.deliveryId]));
   expect(seen.asked).toBe(1);
+});
+
+test("a forged hint, put into the queue past the publishers' exchange, is dropped, and the log says so", async () => {
+  const seen = await dispatcher({ share: true });
+  const [forged, plain] = [newHint(60_000), newHint()];
+  await send(forged, "");
+  // What comes later has passed it.
+  await send(plain);
+  await eventually(() => expect(seen.added).toEqual([plain]));
+  expect(seen).toMatchObject({ offered: [], givenBack: [] });
+  expect(warnings).toEqual(["a hint came by another way than publishers send it, and was dropped"]);
 });

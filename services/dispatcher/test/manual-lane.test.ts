@@ -53,7 +53,8 @@ const store = (endpoint: Endpoint, count: number) =>
 async function ask({ id, organizationId }: Endpoint, deliveryId: string): Promise<boolean | undefined> {
   const request: ManualRequest = { deliveryId, endpointId: id, organizationId };
   const content = Buffer.from(JSON.stringify(request));
-  const reply = await requester.request({ queue: broker.names.manualQueue, content, timeoutMs: 80_000 });
+  const { requestsExchange: exchange, manualQueue: routingKey } = broker.names;
+  const reply = await requester.request({ exchange, routingKey, content, timeoutMs: 80_000 });
   return reply && (JSON.parse(String(reply)) as ManualReply).attempted;
 }
 
@@ -128,4 +129,19 @@ test("a manual delivery that has been claimed or attempted meanwhile is not hand
   const due = await prisma.due.findMany({ where: { endpointId: endpoint.id, dueAt: { lte: now } } });
   expect(due.map(({ deliveryId }) => deliveryId)).toEqual([waiting]);
   await prisma.due.deleteMany();
+});
+
+test("a request for a manual delivery that comes past the management API's exchange is dropped, without an answer", async () => {
+  await dispatchers.start();
+  const endpoint = await dispatchers.insertEndpointAt(`${receiver.url}/healthy`);
+  const [deliveryId = ""] = await store(endpoint, 1);
+  const request: ManualRequest = { deliveryId, endpointId: endpoint.id, organizationId: endpoint.organizationId };
+  const content = Buffer.from(JSON.stringify(request));
+  const forged = requester.request({ exchange: "", routingKey: broker.names.manualQueue, content, timeoutMs: 80_000 });
+  // What comes later has passed it.
+  expect(await deliver(endpoint)).toBe(true);
+  const { state } = await db.database.prisma.delivery.findFirstOrThrow({ where: { id: deliveryId } });
+  expect(state).toBe("pending");
+  await requester.close();
+  expect(await forged).toBeUndefined();
 });

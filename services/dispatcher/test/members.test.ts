@@ -1,6 +1,5 @@
 import { createRegistry } from "@herald/common/telemetry/metrics";
 import { eventually } from "@herald/testkit/harness/eventually";
-import { steeredClock } from "@herald/testkit/harness/steered-clock";
 import { useDatabase } from "@herald/testkit/harness/use-database";
 import { afterEach, expect, test } from "@jest/globals";
 import { joinMembers, type Members, type MembersOptions } from "../src/members/members.ts";
@@ -14,11 +13,10 @@ afterEach(async () => {
   await db.database.prisma.dispatcher.deleteMany();
 });
 
-function join(options: Partial<MembersOptions> = {}, clock = { now: () => new Date(), monotonicMs: () => 0 }) {
+function join(options: Partial<MembersOptions> = {}) {
   const warnings: string[] = [];
   const log = { debug() {}, info() {}, warn: (line: string) => warnings.push(line), error() {}, isDebug: false };
-  const registry = createRegistry("test");
-  const parts = { queries: db.database.queries, clock, metrics: createMetrics(registry), log };
+  const parts = { queries: db.database.queries, metrics: createMetrics(createRegistry("test")), log };
   const members = joinMembers(parts, {
     cap: 10,
     isWithin: () => true,
@@ -27,7 +25,7 @@ function join(options: Partial<MembersOptions> = {}, clock = { now: () => new Da
     ...options,
   });
   joined.push(members);
-  return { members, registry, warnings };
+  return { members, warnings };
 }
 
 const countsOf = (all: readonly Members[]) =>
@@ -41,6 +39,18 @@ test("dispatchers that start in the same moment share out an endpoint's attempts
   const [first, ...others] = all;
   await first?.leave();
   await eventually(() => expect(countsOf(others)).toEqual([5, 5]));
+});
+
+test("the first beat asks for nothing that is made after the members are", async () => {
+  let isMade = false;
+  const isWithin = () => {
+    if (!isMade) throw new ReferenceError("The slots are made of the members.");
+    return true;
+  };
+  const { members, warnings } = join({ isWithin });
+  isMade = true;
+  await members.begun;
+  expect(warnings).toEqual([]);
 });
 
 test("a newcomer waits until another dispatcher's attempts are within its new share", async () => {
@@ -77,27 +87,44 @@ test("a dispatcher whose row was removed while it lives joins again, and says so
   await eventually(() => expect(members.shareOf("endpoint").count).toBe(10));
 });
 
-test("since when a dispatcher is cut off stands in its row", async () => {
-  const since = new Date("2026-03-01T12:00:00.000Z");
-  let cutOffSince: Date | null = since;
-  await join({ cutOffSince: () => cutOffSince }).members.begun;
-  const stored = async () => (await db.database.prisma.dispatcher.findFirstOrThrow()).cutOffSince;
-  expect(await stored()).toEqual(since);
-  cutOffSince = null;
-  await eventually(async () => expect(await stored()).toBeNull());
+test("the others have the share of a dispatcher that is cut off, until it is back and they have counted it", async () => {
+  let since: Date | null = null;
+  const { members: ill, warnings } = join({ cutOffSince: () => since });
+  const { members: well } = join();
+  await Promise.all([ill.begun, well.begun]);
+  const counts = () => [ill, well].map((members) => members.shareOf("endpoint").count);
+  await eventually(() => expect(counts()).toEqual([5, 5]));
+  since = new Date();
+  await eventually(() => expect(counts()).toEqual([0, 10]));
+  expect(well.shareOf("endpoint").first).toBe(true);
+  since = null;
+  await eventually(() => expect(counts()).toEqual([5, 5]));
+  expect(warnings).toEqual([]);
 });
 
-test("a clock that differs from PostgreSQL's by more than a second is told and exported, and by more than five not right", async () => {
-  const clock = steeredClock(new Date(Date.now() - 60_000));
-  const { members, registry, warnings } = join({}, clock);
-  await members.begun;
-  expect(members.isClockRight()).toBe(false);
-  expect(warnings).toEqual(["this machine's clock and PostgreSQL's differ; leases may be over when they are written"]);
-  const text = await registry.metrics();
-  const [, seconds] = /^herald_clock_difference_seconds\{.*\} (\S+)$/m.exec(text) ?? [];
-  expect(Number(seconds)).toBeLessThan(-59);
-  await eventually(() => {
-    clock.set(new Date());
-    expect(members.isClockRight()).toBe(true);
-  });
+test("a dispatcher that is cut off keeps its share until its last attempt has ended, so that all together stay within the cap", async () => {
+  let since: Date | null = null;
+  let taken = 0;
+  const { members: ill } = join({ cutOffSince: () => since, isWithin: (capOf) => taken <= capOf("endpoint") });
+  const { members: well } = join();
+  await Promise.all([ill.begun, well.begun]);
+  await eventually(() => expect(countsOf([ill, well])).toEqual([5, 5]));
+  taken = 1;
+  since = new Date();
+  // A fixed wait, to show an absence: it has beaten since.
+  await new Promise((resolve) => setTimeout(resolve, 2_500));
+  expect(well.shareOf("endpoint").count).toBe(5);
+  taken = 0;
+  await eventually(() => expect(well.shareOf("endpoint").count).toBe(10));
+});
+
+test("since when a dispatcher is cut off stands in its row", async () => {
+  const since = new Date("2026-03-01T12:00:00.000Z");
+  let cutOffSince: Date | null = null;
+  await join({ cutOffSince: () => cutOffSince }).members.begun;
+  const stored = async () => (await db.database.prisma.dispatcher.findFirstOrThrow()).cutOffSince;
+  cutOffSince = since;
+  await eventually(async () => expect(await stored()).toEqual(since));
+  cutOffSince = null;
+  await eventually(async () => expect(await stored()).toBeNull());
 });

@@ -91,10 +91,26 @@ describe("a settled delivery", () => {
     expect((await metrics.claimsLost.get()).values).toMatchObject([{ value: 1 }]);
   });
 
-  test("a delivery succeeds by a late success, also after it was exhausted, and keeps the failure before", async () => {
+  test("§3.2/exhausted a success that comes after the last failure leaves the delivery exhausted, at five attempts, and heals the endpoint", async () => {
+    const endpoint = await insertEndpoint(db.database.prisma);
+    const claim = await claimed(endpoint, 5);
+    const { settle, health } = dispatcher();
+    await settle(settlement(endpoint, claim, { succeeded: false, nextAttemptAt: null }));
+    await health.drained();
+    expect((await endpointOf(endpoint.id)).consecutiveFailures).toBe(1);
+    await settle(settlement(endpoint, { ...claim, claimId: randomUUID() }, { startedAt: after(1) }));
+    await health.drained();
+    expect(await deliveryOf(claim.deliveryId)).toMatchObject({ state: "exhausted", statusCode: 500, attemptCount: 5 });
+    expect(await db.database.prisma.deliveryAttempt.count({ where: { deliveryId: claim.deliveryId, number: 5 } })).toBe(
+      0,
+    );
+    expect((await endpointOf(endpoint.id)).consecutiveFailures).toBe(0);
+  });
+
+  test("a delivery succeeds by a late success, and keeps the failure before", async () => {
     const endpoint = await insertEndpoint(db.database.prisma);
     const claim = await claimed(endpoint);
-    await settleAll([settlement(endpoint, claim, { succeeded: false, nextAttemptAt: null })]);
+    await settleAll([settlement(endpoint, claim, { succeeded: false })]);
     const late = { ...claim, claimId: randomUUID() };
     await settleAll([settlement(endpoint, late, { startedAt: after(1) })]);
     expect(await deliveryOf(claim.deliveryId)).toMatchObject({ state: "succeeded", statusCode: 204, attemptCount: 2 });

@@ -53,6 +53,7 @@ async function start(settings: Record<string, string>): Promise<void> {
     EXTRA_CA_FILE: join(folder, "ca.pem"),
     ...settings,
   });
+  await dispatcher.ready();
 }
 
 /** Stores an endpoint with deliveries that are due, and returns the endpoint's id. */
@@ -72,9 +73,9 @@ async function hint(endpointId: string): Promise<void> {
   const broker = connectBroker({ url: rabbitmq.url, namespace: rabbitmq.namespace, name: "test", log: quiet });
   try {
     const publisher = broker.publisher();
-    const routingKey = names(rabbitmq.namespace).hintsQueue;
+    const { dispatchExchange: exchange, hintsQueue: routingKey } = names(rabbitmq.namespace);
     const content = Buffer.from(JSON.stringify({ endpointId, organizationId } satisfies Hint));
-    await publisher.publish({ exchange: "", routingKey, content });
+    await publisher.publish({ exchange, routingKey, content });
   } finally {
     await broker.close();
   }
@@ -125,28 +126,53 @@ test("deliveries are made without any hint, a due scan later", async () => {
   await eventually(() => expect(countOf("unhinted")).toBe(5));
 });
 
-test("deliveries that a dispatcher left behind when it died are made, each with its first attempt", async () => {
+test.each([
+  ["once", 0, 10],
+  ["again", 1, 1],
+])("deliveries that were interrupted %s are made, each with its first attempt", async (path, interruptions, atOnce) => {
   const { prisma } = db.database;
-  const endpointId = await endpointWith("interrupted", 12);
+  let inFlight = 0;
+  let most = 0;
+  receiver.answerWith(async () => {
+    most = Math.max(most, ++inFlight);
+    // Nobody is answered before as many are there as may be.
+    await eventually(() => expect(most).toBe(atOnce));
+    inFlight--;
+    return { status: 200 };
+  });
+  const endpointId = await endpointWith(path, 12);
   const dueAt = new Date(Date.now() - 1_000);
-  await prisma.due.updateMany({ where: { endpointId }, data: { claimId: randomUUID(), dueAt } });
-  await start({});
+  await prisma.due.updateMany({ where: { endpointId }, data: { claimId: randomUUID(), dueAt, interruptions } });
+  await start({ ENDPOINT_CONCURRENCY: "10" });
   await eventually(async () =>
     expect(await prisma.delivery.count({ where: { endpointId, state: "succeeded", attemptCount: 1 } })).toBe(12),
   );
-  expect(countOf("interrupted")).toBe(12);
+  expect(countOf(path)).toBe(12);
+  expect(most).toBe(atOnce);
 });
 
-test("an endpoint whose secret can't be opened is left alone for a minute, however large its backlog", async () => {
+test("an endpoint whose secret can't be opened is left alone, and its row says so until one opens it", async () => {
   const { prisma } = db.database;
   const endpointId = await endpointWith("sealed", 40);
   await prisma.webhookEndpoint.update({ where: { id: endpointId }, data: { sealedSecret: "sealed by another key" } });
   const begun = new Date();
   await start({ ENDPOINT_CONCURRENCY: "4", LOG_LEVEL: "error" });
-  const later = { endpointId, claimId: null, dueAt: { gt: new Date(begun.getTime() + 55_000) } };
-  await eventually(async () => expect(await prisma.due.count({ where: later })).toBe(4));
+  const givenBack = { endpointId, claimId: null, dueAt: { gt: begun } };
+  await eventually(async () => expect(await prisma.due.count({ where: givenBack })).toBe(4));
   // A fixed wait, to show an absence: the scans of the next seconds claim none of the others.
   await new Promise((resolve) => setTimeout(resolve, 2_500));
-  expect(await prisma.due.count({ where: later })).toBe(4);
+  expect(await prisma.due.count({ where: givenBack })).toBe(4);
   expect(countOf("sealed")).toBe(0);
+  const quarantined = await prisma.webhookEndpoint.findUniqueOrThrow({ where: { id: endpointId } });
+  expect(quarantined).toMatchObject({ enabled: true, consecutiveFailures: 0, quarantinedAt: expect.any(Date) });
+
+  const sealedSecret = secretBox(SECRET_KEYS).seal("the secret again", endpointId);
+  await prisma.webhookEndpoint.update({ where: { id: endpointId }, data: { sealedSecret } });
+  await dispatcher?.stop();
+  await start({ ENDPOINT_CONCURRENCY: "4" });
+  await eventually(async () =>
+    expect(await prisma.webhookEndpoint.count({ where: { id: endpointId, quarantinedAt: null } })).toBe(1),
+  );
+  const delivered = { endpointId, state: "succeeded", attemptCount: 1 } as const;
+  await eventually(async () => expect(await prisma.delivery.count({ where: delivered })).toBe(40));
 });

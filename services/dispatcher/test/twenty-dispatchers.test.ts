@@ -39,9 +39,9 @@ test("twenty dispatchers together never have more attempts to an endpoint than i
     return { status: 200 };
   });
   const endpoint = await dispatchers.insertEndpointAt(receiver.url);
-  const deliveryIds = await dispatchers.insertDeliveries(endpoint, 500);
-
+  // Before there is anything to attempt: one that begins alone has all ten, and the others would wait until its receiver answers.
   const first = await start(17);
+  const deliveryIds = await dispatchers.insertDeliveries(endpoint, 500);
   await eventually(() => expect(inFlight).toBe(10));
   // They come while ten attempts wait for their answer, and have to wait until none is above its share.
   const [, ...others] = await Promise.all([

@@ -10,9 +10,9 @@ import { authenticator } from "./authentication/authenticate.ts";
 import { tokenVerifier } from "./authentication/verify-token.ts";
 import { limitsOf } from "./config.ts";
 import { createHandlers, type HandlerParts, idSource } from "./handlers.ts";
+import { connectionLimits } from "./http/connection-limits.ts";
 import { errorHandler } from "./http/error-handler.ts";
-import { createKeyedLimiter } from "./http/keyed-limiter.ts";
-import { compressReads, observe, securityHeaders } from "./http/middleware.ts";
+import { compressReads, dateHeader, observe, securityHeaders } from "./http/middleware.ts";
 import { rateLimits } from "./http/rate-limits.ts";
 import { apiRouter } from "./http/router.ts";
 import { createAnswerOnce } from "./idempotency/answer-once.ts";
@@ -29,15 +29,6 @@ export interface AppParts extends Omit<HandlerParts, "secrets" | "writeLimiter" 
   registry: Registry;
 }
 
-/** How long a write waits for earlier writes of its organization; a hundred creates take a second or two. */
-const WRITE_WAIT = { maxWaitMs: 15_000, retryAfterS: 5 };
-/** A read waits no longer than a person does. */
-const READ_WAIT = { maxWaitMs: 5_000, retryAfterS: 1 };
-/** Exports of one organization at once. A client that broke one off, and goes on at once, finds its place free within the wait. */
-const EXPORTS = { concurrency: 2, maxWaitMs: 1_000, retryAfterS: 10 };
-/** All exports of the process read by turns, over one connection; this is how long a turn is waited for. */
-const EXPORT_TURNS = { concurrency: 1, maxWaitMs: 30_000, retryAfterS: 10 };
-
 /**
  * The HTTP API as an express app, without a port.
  *
@@ -48,9 +39,7 @@ export function createApp({ config, database, requestAttempt, clock, log, regist
   const secrets = readSetting("SECRET_SEALING_KEY", () => secretSealer(config.SECRET_SEALING_KEY));
   const limits = limitsOf(config);
   const { buckets } = readCell(config);
-  // With its reads and its writes together an organization holds two thirds of the connections.
-  const concurrency = Math.max(1, Math.floor(config.DATABASE_POOL_SIZE / 3));
-  const writeLimiter = createKeyedLimiter({ concurrency, ...WRITE_WAIT });
+  const connections = connectionLimits(config.DATABASE_POOL_SIZE);
   const verifyToken = tokenVerifier(config, clock);
   const newId = idSource(clock);
 
@@ -60,9 +49,10 @@ export function createApp({ config, database, requestAttempt, clock, log, regist
   app.enable("case sensitive routing");
   // The answers are small, and pages poll them: a hash of each, for a 304, would cost more than it saves.
   app.disable("etag");
-  app.use(observe({ log, registry }), securityHeaders(config.PUBLIC_ORIGIN), compressReads);
+  app.use(observe({ log, registry }), dateHeader(clock), securityHeaders(config.PUBLIC_ORIGIN));
   app.use(
     config.BASE_PATH + API_PREFIX,
+    compressReads,
     apiRouter({
       authenticate: authenticator(config, verifyToken, (organizationId) => buckets.includes(bucketOf(organizationId))),
       rateLimits: rateLimits({
@@ -70,17 +60,15 @@ export function createApp({ config, database, requestAttempt, clock, log, regist
         writes: config.WRITES_PER_MINUTE,
         manualDeliveries: config.MANUAL_DELIVERIES_PER_MINUTE,
       }),
-      readLimiter: createKeyedLimiter({ concurrency, ...READ_WAIT }),
-      writeLimiter,
-      exportLimiter: createKeyedLimiter(EXPORTS),
+      connections,
       validator: apiValidator(limits, apiFormats(limits, addresses)),
       handlers: createHandlers({
         config,
         database,
         secrets,
         requestAttempt,
-        writeLimiter,
-        exportTurns: createKeyedLimiter(EXPORT_TURNS),
+        writeLimiter: connections.writes,
+        exportTurns: connections.exportTurns,
         newId,
         clock,
       }),

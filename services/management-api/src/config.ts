@@ -23,7 +23,7 @@ const ownSettings = {
     minimum: 10,
     maximum: 1_000_000,
     description:
-      "Connections of clients that this process holds at the most; one more is closed as soon as it is made.",
+      "Connections of clients that this process holds at the most; one more takes the place of an idle one of the address that has the most.",
   },
   BASE_PATH: {
     type: "string",
@@ -35,7 +35,7 @@ const ownSettings = {
     type: "string",
     pattern: "^https?://[^/]+$",
     description:
-      "Where browsers see the admin page, as https://herald.example.com. Needed where a proxy changes the Host header. Where it is https, browsers are told to use nothing else for a year (HSTS).",
+      "Where browsers see the admin page, as https://herald.example.com. Required in production, and where a proxy changes the Host header. Where it is https, browsers are told to use nothing else for a year (HSTS).",
   },
   ADMIN_UI_DIR: {
     type: "string",
@@ -143,7 +143,21 @@ export type ManagementApiConfig = Config<typeof managementApiSettings>;
 
 /** @throws ConfigError listing every problem */
 export function readManagementApiConfig(environment: Environment = process.env): ManagementApiConfig {
-  return readConfig(managementApiSettings, environment, problemsOfAuthentication);
+  return readConfig(managementApiSettings, environment, problemsOfManagementApi);
+}
+
+/** Problems of several settings together. */
+export function problemsOfManagementApi(config: ManagementApiConfig): string[] {
+  return [...problemsOfAuthentication(config), ...problemsOfPage(config)];
+}
+
+/** Without a public origin only the host of a request's origin can be compared, so a page of the same host over http would pass. */
+function problemsOfPage({ HERALD_ENV, PUBLIC_ORIGIN }: ManagementApiConfig): string[] {
+  if (HERALD_ENV !== "production" || PUBLIC_ORIGIN !== undefined) return [];
+  return [
+    "PUBLIC_ORIGIN is missing: without it, a page that came over http could use an admin's session. " +
+      "Set it to where browsers see the admin page, as https://herald.example.com.",
+  ];
 }
 
 export function limitsOf(config: ManagementApiConfig): ApiLimits {

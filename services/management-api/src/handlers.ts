@@ -17,11 +17,11 @@ import type { ManagementApiConfig } from "./config.ts";
 import { deliverManually } from "./deliveries/deliver-manually.ts";
 import { type HistoryFilter, listDeliveries, readDelivery } from "./deliveries/history.ts";
 import { authorOf } from "./endpoints/author.ts";
-import { type ChangeFilter, listChanges } from "./endpoints/changes.ts";
+import { type ChangeFilter, listAllChanges, listChanges } from "./endpoints/changes.ts";
 import { deleteEndpoint } from "./endpoints/delete-endpoint.ts";
 import type { EndpointKey } from "./endpoints/find-endpoint.ts";
 import { listOverviews, readDetails } from "./endpoints/overview.ts";
-import { createEndpoint, editEndpoint, readCreated } from "./endpoints/save-endpoint.ts";
+import { createEndpoint, editEndpoint, readCreated, wasDeleted } from "./endpoints/save-endpoint.ts";
 import { toEndpointSummary } from "./endpoints/summary.ts";
 import { eventTypes } from "./event-types.ts";
 import { type EventFilter, findEvents, readEvent } from "./events/find-events.ts";
@@ -99,8 +99,11 @@ export function createHandlers(needed: HandlerParts): Handlers {
       return rows.map((row) => toEndpointSummary(row, row.deliveries.map(toDeliverySummary)));
     },
     async createWebhook({ organizationId, body, target, caller }: ApiRequest<SaveWebhookRequest>) {
-      const created = target?.mayExist ? await readCreated(parts, { id: target.id, organizationId }) : null;
-      return created ?? (await createEndpoint(making(target), organizationId, body, authorOf(caller)));
+      const key = target?.mayExist && { id: target.id, organizationId };
+      const created = key ? await readCreated(parts, key) : null;
+      if (created) return created;
+      const makes = key && (await wasDeleted(parts, key)) ? parts : making(target);
+      return await createEndpoint(makes, organizationId, body, authorOf(caller));
     },
     listOverviews: ({ organizationId }) => listOverviews(reading, organizationId),
     checkWebhook: async ({ badFields }) => ({ errors: badFields }),
@@ -110,9 +113,12 @@ export function createHandlers(needed: HandlerParts): Handlers {
     deleteWebhook: (request: ApiRequest<DeleteWebhookRequest>) =>
       deleteEndpoint(parts, keyOf(request), request.body.version, authorOf(request.caller)),
     async deliverManually(request: ApiRequest<DeliverRequest>) {
-      const { body, target } = request;
-      const made = target?.mayExist ? await deliverySummary(parts.queries, target.id) : null;
-      return made ? toDeliverySummary(made) : await deliverManually(making(target), keyOf(request), body);
+      const { body, target, caller } = request;
+      const { organizationId } = request;
+      const made = target?.mayExist ? await deliverySummary(parts.queries, { id: target.id, organizationId }) : null;
+      return made
+        ? toDeliverySummary(made)
+        : await deliverManually(making(target), keyOf(request), body, authorOf(caller));
     },
     listDeliveries: (request: ApiRequest<unknown, HistoryFilter>) =>
       listDeliveries(reading, keyOf(request), request.query),
@@ -131,6 +137,8 @@ export function createHandlers(needed: HandlerParts): Handlers {
     readResend: (request) => readResend(reading, keyOf(request), request.params.resendId ?? ""),
     stopResend: (request) => endResend(parts, keyOf(request), request.params.resendId ?? "", authorOf(request.caller)),
     listChanges: (request: ApiRequest<unknown, ChangeFilter>) => listChanges(reading, keyOf(request), request.query),
+    listAllChanges: ({ organizationId, query }: ApiRequest<unknown, ChangeFilter>) =>
+      listAllChanges(reading, organizationId, query),
     findEvents: ({ organizationId, query }: ApiRequest<unknown, EventFilter>) =>
       findEvents(reading, organizationId, query),
     readEvent: ({ organizationId, params }) => readEvent(reading, organizationId, params.key ?? ""),

@@ -1,5 +1,4 @@
-export { problemsOfAuthentication } from "./authentication/settings.ts";
-export { managementApiSettings } from "./config.ts";
+export { managementApiSettings, problemsOfManagementApi } from "./config.ts";
 export { eventTypes } from "./event-types.ts";
 export { observe } from "./http/middleware.ts";
 export { openApiDocument } from "./openapi/document.ts";

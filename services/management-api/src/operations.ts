@@ -272,11 +272,24 @@ export const operations = {
     summary: "See who changed an endpoint",
     description:
       "Every change of its settings, newest first, automatic disabling included: who made it, when, and what was before and " +
-      "after; and every resend: who started it, and for how many deliveries. Secrets are never part of it. Changes are kept as long as deliveries; a deletion erases them.",
+      "after; and every manual delivery and resend: who sent it, and for how many deliveries. Secrets and payloads are never part of it. Changes are kept as long as deliveries.",
     query: "EndpointChangeQuery",
     rate: "reads",
     success: { status: 200, description: "A part of the changes.", schema: "EndpointChangePage" },
     problems: ["invalid_request", "webhook_not_found"],
+    isAdditive: true,
+  },
+  listAllChanges: {
+    method: "get",
+    path: "/changes",
+    access: "view",
+    summary: "See who changed what",
+    description:
+      "The changes of all of the organization's endpoints, newest first, as one endpoint's changes have them. It holds those of deleted " +
+      "endpoints too, and who deleted them: a deletion erases nothing of it. Changes are kept as long as deliveries.",
+    query: "EndpointChangeQuery",
+    rate: "reads",
+    success: { status: 200, description: "A part of the changes.", schema: "EndpointChangePage" },
     isAdditive: true,
   },
   findEvents: {

@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Environment } from "@herald/common/config/read-config";
-import { systemClock } from "@herald/common/runtime/clock";
 import { repeat } from "@herald/common/runtime/repeat";
 import { openService, type StartOptions } from "@herald/common/service/open-service";
 import type { Service } from "@herald/common/service/run-service";
@@ -19,12 +18,12 @@ const FORGET_INTERVAL_MS = 60_000;
 /** Starts the management API: HTTP in front, PostgreSQL behind it, and the broker to ask dispatchers over. */
 export async function startManagementApi(
   environment: Environment = process.env,
-  { clock = systemClock, open = openService }: StartOptions = {},
+  { clock: steered, open = openService }: StartOptions = {},
 ): Promise<Service & { port: number }> {
   const config = readManagementApiConfig(environment);
   // Without the broker only manual deliveries wait, and say so.
-  const service = await open("management-api", config, { worksWithout: ["broker"] });
-  const { broker, log, registry } = service;
+  const service = await open("management-api", config, { clock: steered, worksWithout: ["broker"] });
+  const { broker, clock, log, registry } = service;
   const app = createApp({
     config,
     database: service.database,

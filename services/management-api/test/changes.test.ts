@@ -24,6 +24,8 @@ test("each change says who made it, when, and what was before and after, the new
   const [edited, created, ...more] = await changesOf(endpoint.id);
   expect(more).toEqual([]);
   expect(edited).toEqual({
+    endpointId: endpoint.id,
+    endpointName: "Payroll",
     version: body.endpoint.version,
     changedAtUtc: clock.now().toISOString(),
     kind: "edited",
@@ -34,6 +36,7 @@ test("each change says who made it, when, and what was before and after, the new
     after: { name: "Payroll" },
     secretReplaced: false,
     resent: null,
+    delivered: null,
   });
   expect(created).toMatchObject({ kind: "created", version: endpoint.version, before: null, name: "Ana" });
   expect(created.after).toEqual({ name: "Billing", url: endpoint.url, enabled: true, events: endpoint.events });
@@ -81,7 +84,7 @@ test("an endpoint that is paused says by whom, and no longer when it is resumed"
 });
 
 test("a name that would hide or turn round what stands beside it is left out", async () => {
-  for (const name of ["\u202Egnp", "a\0b", "\u200B", "x".repeat(201), 7]) {
+  for (const name of ["\u202Egnp", "a\0b", "\u200B", "An\u200Ba", "An\u200Ca", "x".repeat(201), 7]) {
     const client = await api.as({ organizationId, name, expiresInS: 100_000 });
     const { endpoint } = await create(client);
     expect((await changesOf(endpoint.id))[0].name).toBeNull();
@@ -110,6 +113,54 @@ test("another organization's changes can't be read", async () => {
   const { endpoint } = await create(ana);
   const other = await api.as({ organizationId: api.newOrganization(), expiresInS: 100_000 });
   await other.get(`/webhooks/${endpoint.id}/changes`).expect(404);
+});
+
+test("regression: a forged event that was sent by hand leaves its author's name, also where the endpoint is deleted", async () => {
+  const { endpoint } = await create(ana, { name: "Short-lived" });
+  const mallory = await api.as({ organizationId, name: "Mallory", subject: "auth0|13", expiresInS: 100_000 });
+  clock.advance(1_000);
+  const payload = { eventType: "WorkItemCompleted", payloadJson: '{"forged":true}' };
+  const { body: delivery } = await mallory.post(`/webhooks/${endpoint.id}/deliver`, payload).expect(200);
+  const { body: shown } = await ana.get(`/webhooks/${endpoint.id}/deliveries/${delivery.id}`).expect(200);
+  expect(shown).toMatchObject({ author: "Mallory" });
+  const ofEndpoint = await changesOf(endpoint.id);
+  clock.advance(1_000);
+  await mallory.delete(`/webhooks/${endpoint.id}`, { version: endpoint.version }).expect(204);
+  await ana.get(`/webhooks/${endpoint.id}/changes`).expect(404);
+
+  const { body } = await ana.get("/changes").expect(200);
+  const by = { changedBy: "admin", name: "Mallory", subject: "auth0|13" };
+  const of = { endpointId: endpoint.id, endpointName: "Short-lived" };
+  expect(body).toMatchObject({
+    changes: [
+      { ...of, ...by, kind: "deleted", before: { name: "Short-lived", url: endpoint.url }, after: null },
+      { ...of, ...by, kind: "delivered", delivered: { deliveryId: delivery.id, eventType: "WorkItemCompleted" } },
+      { ...of, kind: "created", name: "Ana" },
+    ],
+    nextCursor: null,
+  });
+  expect(body.changes.slice(1)).toEqual(ofEndpoint);
+  expect(
+    JSON.stringify(await api.prisma.endpointChange.findMany({ where: { organizationId } }), (_, value) =>
+      typeof value === "bigint" ? null : value,
+    ),
+  ).not.toContain("forged");
+});
+
+test("the changes of all endpoints come in parts, the newest first, and none of another organization's", async () => {
+  const other = await api.as({ organizationId: api.newOrganization(), expiresInS: 100_000 });
+  await create(other);
+  for (const name of ["one", "two", "three"]) {
+    clock.advance(1_000);
+    await create(ana, { name });
+  }
+  const { body: first } = await ana.get("/changes?limit=2").expect(200);
+  const { body: second } = await ana.get(`/changes?limit=2&cursor=${first.nextCursor}`).expect(200);
+  const namesOf = ({ changes }: { changes: { endpointName: string }[] }) =>
+    changes.map(({ endpointName }) => endpointName);
+  expect([namesOf(first), namesOf(second), second.nextCursor]).toEqual([["three", "two"], ["one"], null]);
+  expect((await other.get("/changes").expect(200)).body.changes).toHaveLength(1);
+  await ana.get("/changes?cursor=nonsense").expect(400);
 });
 
 const noticesOf = (endpointId: string) => api.prisma.notice.findMany({ where: { endpointId }, orderBy: { id: "asc" } });

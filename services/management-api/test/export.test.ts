@@ -9,7 +9,7 @@ import { steeredClock } from "@herald/testkit/harness/steered-clock";
 import { beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { parse } from "csv-parse/sync";
 import { exportDeliveries } from "../src/export/export-deliveries.ts";
-import { createKeyedLimiter } from "../src/http/keyed-limiter.ts";
+import { connectionLimits } from "../src/http/connection-limits.ts";
 import { states, storeDelivery } from "./support/deliveries.ts";
 import { download, type OpenDownload, openDownload } from "./support/downloads.ts";
 import { create } from "./support/endpoints.ts";
@@ -297,7 +297,7 @@ describe("an export that is large", () => {
         return api.prisma.$queryRaw<T>(statement, ...values);
       },
     };
-    const exportTurns = createKeyedLimiter({ concurrency: 1, maxWaitMs: 1_000, retryAfterS: 1 });
+    const { exportTurns } = connectionLimits(10);
     const parts = { prisma: api.prisma, queries: counting, clock, windowDays: 7, exportTurns };
     const gone = new AbortController();
     const { pieces } = exportDeliveries(parts, endpoint, { format: "ndjson", bodies: true });

@@ -3,7 +3,7 @@ import { idAt, insertDelivery, insertEndpoint } from "@herald/testkit/harness/ro
 import { steeredClock } from "@herald/testkit/harness/steered-clock";
 import { beforeEach, describe, expect, test } from "@jest/globals";
 import { KEPT_MS } from "../src/idempotency/answer-once.ts";
-import { requestHash } from "../src/idempotency/idempotency-key.ts";
+import { ownKey, requestHash } from "../src/idempotency/idempotency-key.ts";
 import { takeIdempotencyKey } from "../src/sql/take-idempotency-key.ts";
 import { ATTEMPTED_AT, states } from "./support/deliveries.ts";
 import { create, settings } from "./support/endpoints.ts";
@@ -98,7 +98,7 @@ describe("a request that comes again with its idempotency key", () => {
     const key = newKey();
     const { body } = await createWith(key).expect(200);
     const row = await api.prisma.idempotencyKey.findUniqueOrThrow({
-      where: { organizationId_key: { organizationId, key } },
+      where: { organizationId_key: { organizationId, key: ownKey("user-1", key) } },
     });
     expect(JSON.parse(row.answer ?? "")).toEqual({ endpoint: body.endpoint, signingSecret: null });
     expect(row.answer).not.toContain(body.signingSecret);
@@ -123,11 +123,13 @@ describe("an idempotency key that belongs to another request", () => {
     expect(await deliveryCount(b.endpoint.id)).toBe(0);
   });
 
-  test("a key of another person of the organization is a 422", async () => {
+  test("regression: a key tells nobody else of the organization that it was used: each person has keys of their own", async () => {
     const key = newKey();
-    await createWith(key).expect(200);
+    const { body: own } = await createWith(key).expect(200);
     const colleague = await api.as({ organizationId, subject: "user-2", expiresInS });
-    await createWith(key, {}, colleague).expect(422);
+    const { body: theirs } = await createWith(key, {}, colleague).expect(200);
+    expect(theirs.endpoint.id).not.toBe(own.endpoint.id);
+    expect(theirs.signingSecret).toEqual(expect.any(String));
   });
 
   test("other organizations have keys of their own", async () => {
@@ -211,8 +213,8 @@ describe("a process that died before it answered", () => {
     const targetId = idAt(clock.now());
     const taken = await takeIdempotencyKey(api.prisma, {
       organizationId,
-      key,
-      requestHash: requestHash({ operation, params, subject: "user-1", body }),
+      key: ownKey("user-1", key),
+      requestHash: requestHash({ operation, params, body }),
       targetId,
       now: clock.now(),
       lockedUntil: new Date(clock.now().getTime() + LOCK_MS),
@@ -239,6 +241,22 @@ describe("a process that died before it answered", () => {
     clock.advance(LOCK_MS);
     const { body } = await createWith(key).expect(200);
     expect(body).toMatchObject({ endpoint: { id }, signingSecret: null });
+    expect(await endpointCount()).toBe(1);
+  });
+
+  test("regression: the endpoint was created, and deleted since: the repetition creates one with another id, which no erasure is at", async () => {
+    const key = newKey();
+    const id = await leave(key, "createWebhook", {}, settings());
+    const now = clock.now();
+    await insertEndpoint(api.prisma, { id, organizationId, revision: 1n });
+    const change = { organizationId, endpointId: id, endpointName: "Billing", revision: 1n, changedAt: now };
+    await api.prisma.endpointChange.create({ data: { ...change, id: idAt(now), changedBy: "admin", after: {} } });
+    const [{ version }] = (await client.get("/webhooks").expect(200)).body;
+    await client.delete(`/webhooks/${id}`, { version }).expect(204);
+    clock.advance(LOCK_MS);
+    const { body } = await createWith(key).expect(200);
+    expect(body.endpoint.id).not.toBe(id);
+    expect((await createWith(key).expect(200)).body.endpoint).toEqual(body.endpoint);
     expect(await endpointCount()).toBe(1);
   });
 

@@ -2,10 +2,10 @@ import { generateKeyPairSync } from "node:crypto";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { ConfigError } from "@herald/common/config/read-config";
-import { systemClock } from "@herald/common/runtime/clock";
+import { machineClock } from "@herald/common/runtime/clock";
 import { eventually } from "@herald/testkit/harness/eventually";
 import { steeredClock } from "@herald/testkit/harness/steered-clock";
-import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
+import { afterEach, beforeEach, describe, expect, jest, test } from "@jest/globals";
 import { type CryptoKey, exportJWK, exportSPKI, generateKeyPair, type JWK, SignJWT } from "jose";
 import { remoteKeys } from "../src/authentication/keys.ts";
 import { tokenVerifier } from "../src/authentication/verify-token.ts";
@@ -71,7 +71,7 @@ function config(settings: Record<string, string>) {
   return readManagementApiConfig({
     HERALD_ENV: "development",
     DATABASE_URL: "postgres://localhost",
-    AMQP_URL: "amqps://herald:password@nowhere",
+    AMQP_URL: "amqps://herald:a-password@nowhere",
     SECRET_SEALING_KEY,
     AUTH_ISSUER: ISSUER,
     AUTH_AUDIENCE: AUDIENCE,
@@ -87,7 +87,7 @@ describe("§5.1 keys of an identity provider", () => {
   });
   afterEach(() => server.stop());
 
-  const verifier = () => tokenVerifier(config({ AUTH_JWKS_URL: server.url.href }), systemClock);
+  const verifier = () => tokenVerifier(config({ AUTH_JWKS_URL: server.url.href }), machineClock);
 
   test("a token of a published key is accepted, and the keys are read once", async () => {
     const key = await makeKey("a");
@@ -114,6 +114,22 @@ describe("§5.1 keys of an identity provider", () => {
     await expect(getKey(headerOf(old), { payload: "", signature: "" })).rejects.toMatchObject({
       code: "ERR_JWKS_NO_MATCHING_KEY",
     });
+  });
+
+  test("a rotated key is found though the machine's clock was set back by a day", async () => {
+    const [old, fresh] = [await makeKey("old"), await makeKey("new")];
+    server.keys = [old.jwk];
+    const getKey = remoteKeys(server.url, { cooldownMs: 100 });
+    const headerOf = (key: Key) => ({ alg: key.alg, kid: key.kid as string });
+    await getKey(headerOf(old), { payload: "", signature: "" });
+    server.keys = [fresh.jwk];
+    const now = Date.now();
+    const machine = jest.spyOn(Date, "now").mockImplementation(() => now - 86_400_000);
+    try {
+      await getKey(headerOf(fresh), { payload: "", signature: "" });
+    } finally {
+      machine.mockRestore();
+    }
   });
 
   test("many tokens of unknown keys make few requests to the key server", async () => {
@@ -184,7 +200,7 @@ describe("§5.1 one public key", () => {
     const pem = await exportSPKI(publicKey);
     const own = await sign({ kid: undefined, alg: "RS256", privateKey, jwk: {} });
     for (const AUTH_PUBLIC_KEY of [pem, pem.replaceAll("\n", "\\n")]) {
-      const verify = tokenVerifier(config({ AUTH_PUBLIC_KEY }), systemClock);
+      const verify = tokenVerifier(config({ AUTH_PUBLIC_KEY }), machineClock);
       expect((await verify(own)).sub).toBe("user-1");
       await expect(verify(await sign(await makeKey(undefined, "RS256")))).rejects.toMatchObject({ status: 401 });
       await expect(verify(await sign(await makeKey(undefined, "ES256")))).rejects.toMatchObject({ status: 401 });
@@ -201,23 +217,23 @@ describe("§5.1 one public key", () => {
       .setAudience(AUDIENCE)
       .setExpirationTime("1h")
       .sign(Buffer.from(pem));
-    const verify = tokenVerifier(config({ AUTH_PUBLIC_KEY: pem }), systemClock);
+    const verify = tokenVerifier(config({ AUTH_PUBLIC_KEY: pem }), machineClock);
     await expect(verify(forged)).rejects.toMatchObject({ code: "token_invalid" });
   });
 
   test.each(["PS256", "ES256", "ES384", "ES512", "EdDSA"])("a public key for %s verifies its tokens", async (alg) => {
     const { publicKey, privateKey } = await generateKeyPair(alg, { extractable: true });
-    const verify = tokenVerifier(config({ AUTH_PUBLIC_KEY: await exportSPKI(publicKey) }), systemClock);
+    const verify = tokenVerifier(config({ AUTH_PUBLIC_KEY: await exportSPKI(publicKey) }), machineClock);
     expect((await verify(await sign({ kid: undefined, alg, privateKey, jwk: {} }))).sub).toBe("user-1");
   });
 
   test("a public key of a kind that signs no token ends the start", () => {
     const pem = generateKeyPairSync("x25519").publicKey.export({ type: "spki", format: "pem" }).toString();
-    expect(() => tokenVerifier(config({ AUTH_PUBLIC_KEY: pem }), systemClock)).toThrow(/of the kind x25519/);
+    expect(() => tokenVerifier(config({ AUTH_PUBLIC_KEY: pem }), machineClock)).toThrow(/of the kind x25519/);
   });
 
   test("a public key that can't be read ends the start, which says what is wrong", () => {
-    expect(() => tokenVerifier(config({ AUTH_PUBLIC_KEY: "no key" }), systemClock)).toThrow(ConfigError);
+    expect(() => tokenVerifier(config({ AUTH_PUBLIC_KEY: "no key" }), machineClock)).toThrow(ConfigError);
   });
 });
 
@@ -260,7 +276,8 @@ describe("settings", () => {
     "http://[::1]/jwks",
     "http://localhost/jwks",
   ])("keys from %s are taken in production", (url) => {
-    expect(() => config({ HERALD_ENV: "production", AUTH_JWKS_URL: url })).not.toThrow();
+    const PUBLIC_ORIGIN = "https://herald.example.com";
+    expect(() => config({ HERALD_ENV: "production", AUTH_JWKS_URL: url, PUBLIC_ORIGIN })).not.toThrow();
   });
 
   test("a short secret isn't repeated", () => {

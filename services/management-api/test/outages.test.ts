@@ -1,6 +1,6 @@
 import { createServer, type Server } from "node:http";
 import { type Database, openDatabase } from "@herald/common/database/open-database";
-import { systemClock } from "@herald/common/runtime/clock";
+import { machineClock } from "@herald/common/runtime/clock";
 import { createRegistry } from "@herald/common/telemetry/metrics";
 import { eventually } from "@herald/testkit/harness/eventually";
 import { type Link, startLink } from "@herald/testkit/harness/link";
@@ -45,7 +45,7 @@ beforeAll(async () => {
   const quiet = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {}, isDebug: false };
   const registry = createRegistry("management-api");
   const requestAttempt = async () => {};
-  server = createServer(createApp({ config, database, requestAttempt, clock: systemClock, log: quiet, registry }));
+  server = createServer(createApp({ config, database, requestAttempt, clock: machineClock, log: quiet, registry }));
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
 });
 

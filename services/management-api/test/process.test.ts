@@ -1,7 +1,9 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
+import { newSealingKeys } from "@herald/common/security/sealing-keys";
 import { expect, test } from "@jest/globals";
+import { readManagementApiConfig } from "../src/config.ts";
 
 // The built service, as a process.
 const MAIN = fileURLToPath(new URL("../dist/main.js", import.meta.url));
@@ -55,4 +57,18 @@ test("in production settings that are not safe end the start with 78, all of the
     "ALLOWED_PRIVATE_NETWORKS",
   ]);
   expect(printed).not.toContain("hunter2");
+});
+
+test("in production the admin page's public origin is required", () => {
+  const production = {
+    DATABASE_URL: "postgres://herald:a-password@localhost/herald",
+    AMQP_URL: "amqp://herald:a-password@localhost",
+    SECRET_SEALING_KEY: newSealingKeys("k1").SECRET_SEALING_KEY,
+    AUTH_JWKS_URL: "https://login.example.com/jwks",
+    AUTH_ISSUER: "https://login.example.com",
+    AUTH_AUDIENCE: "herald",
+  };
+  expect(() => readManagementApiConfig(production)).toThrow(/PUBLIC_ORIGIN is missing/);
+  expect(() => readManagementApiConfig({ ...production, HERALD_ENV: "development" })).not.toThrow();
+  expect(() => readManagementApiConfig({ ...production, PUBLIC_ORIGIN: "https://herald.example.com" })).not.toThrow();
 });

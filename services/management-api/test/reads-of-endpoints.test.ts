@@ -80,7 +80,50 @@ describe("how endpoints fare", () => {
     expect(await seen()).toBeGreaterThan(hoursAgo(2).getTime());
   });
 
-  test("one endpoint's details show what is unfinished, and the newest delivery", async () => {
+  test("regression: the last delivery is the one that was attempted last, and not the one that was made last", async () => {
+    const minutesAgo = (minutes: number) => new Date(clock.now().getTime() - minutes * 60_000);
+    const lastOf = async () => {
+      const [{ lastDelivery }] = (await client.get("/webhooks/overview").expect(200)).body;
+      expect((await client.get(`/webhooks/${endpoint.id}`).expect(200)).body.lastDelivery).toEqual(lastDelivery);
+      return lastDelivery;
+    };
+    // An old delivery, whose retry failed after a newer one had succeeded.
+    const old = await storeDelivery(api.prisma, endpoint, {
+      ...states.failing,
+      createdAt: hoursAgo(30),
+      attemptedAt: minutesAgo(50),
+    });
+    const retried = await storeDelivery(api.prisma, endpoint, {
+      ...states.exhausted,
+      createdAt: minutesAgo(30),
+      attemptedAt: minutesAgo(1),
+    });
+    await storeDelivery(api.prisma, endpoint, {
+      ...states.succeeded,
+      createdAt: minutesAgo(10),
+      attemptedAt: minutesAgo(9),
+    });
+    await storeDelivery(api.prisma, endpoint, states.waiting);
+    expect(await lastOf()).toMatchObject({
+      id: retried,
+      succeeded: false,
+      attemptedAtUtc: minutesAgo(1).toISOString(),
+    });
+    // Beyond the hours that the overview counts, the run of failures says which it was.
+    const { id } = endpoint;
+    await api.prisma.delivery.update({ where: { id: old }, data: { attemptedAt: minutesAgo(0.5), attemptCount: 3 } });
+    await api.prisma.webhookEndpoint.update({ where: { id }, data: { failureRun: [`${retried}/5`, `${old}/3`] } });
+    expect(await lastOf()).toMatchObject({ id: old, attemptCount: 3 });
+  });
+
+  test("the last delivery is the newest while none has been attempted", async () => {
+    await storeDelivery(api.prisma, endpoint, states.waiting);
+    const newest = await storeDelivery(api.prisma, endpoint, states.waiting);
+    const [{ lastDelivery }] = (await client.get("/webhooks/overview").expect(200)).body;
+    expect(lastDelivery).toMatchObject({ id: newest, attemptCount: 0 });
+  });
+
+  test("one endpoint's details show what is unfinished, and the last delivery", async () => {
     await storeDelivery(api.prisma, endpoint, states.waiting);
     await storeDelivery(api.prisma, endpoint, states.failing);
     const id = await storeDelivery(api.prisma, endpoint, states.exhausted);
@@ -155,6 +198,23 @@ describe("Herald's own network", () => {
     expect(await cutOffSince()).toBe(since.toISOString());
     await api.prisma.dispatcher.deleteMany();
   });
+});
+
+test("an endpoint's state says since when its secret can't be opened, until it is replaced", async () => {
+  const since = new Date("2026-05-01T12:00:00.000Z");
+  await api.prisma.webhookEndpoint.update({ where: { id: endpoint.id }, data: { quarantinedAt: since } });
+  const details = (await client.get(`/webhooks/${endpoint.id}`).expect(200)).body;
+  expect(details.quarantinedAtUtc).toBe(since.toISOString());
+  const { id, name, url, enabled, events, version } = details;
+  const kept = await client
+    .put(`/webhooks/${id}`, { name, url, enabled, events, version, rotateSecret: false })
+    .expect(200);
+  const edited = (await client.get(`/webhooks/${id}`).expect(200)).body;
+  expect(edited.quarantinedAtUtc).toBe(since.toISOString());
+  const again = { name, url, enabled, events, version: kept.body.endpoint.version, rotateSecret: true };
+  await client.put(`/webhooks/${id}`, again).expect(200);
+  const [row] = (await client.get("/webhooks/overview").expect(200)).body;
+  expect(row.quarantinedAtUtc).toBe(null);
 });
 
 test("an endpoint's state says since when a restore holds all attempts", async () => {

@@ -1,5 +1,5 @@
 import { deliveryId } from "@herald/common/database/ids";
-import type { EndpointChange, Resend } from "@herald/contracts";
+import type { Resend } from "@herald/contracts";
 import { insertDelivery, insertResend } from "@herald/testkit/harness/rows";
 import { steeredClock } from "@herald/testkit/harness/steered-clock";
 import { beforeEach, describe, expect, test } from "@jest/globals";
@@ -174,9 +174,15 @@ describe("starting a resend", () => {
 
 interface Parts {
   resends: Resend[];
-  changes: EndpointChange[];
   nextCursor: string | null;
 }
+
+test("regression: a resend whose filter has a slip in its name is refused, and sends nothing", async () => {
+  await giveUp(5);
+  const { body } = await start({ eventTypes: ["RiskCreated"] }).expect(400);
+  expect(body).toMatchObject({ code: "invalid_request", errors: [{ pointer: "/eventTypes", code: "unknown_field" }] });
+  expect(await count()).toBe(0);
+});
 
 describe("a resend under way", () => {
   test("it says how many it has sent and how these ended, and counts no delivery that is not its own", async () => {
@@ -204,10 +210,10 @@ describe("a resend under way", () => {
     clock.advance(1_000);
     expect((await stop(body.id).expect(200)).body).toEqual(first);
     expect(await api.prisma.resend.count({ where: { id: body.id, dueAt: null } })).toBe(1);
-    expect((await preview()).deliveries).toBe(2);
+    expect((await preview()).deliveries).toBe(1);
   });
 
-  test("resends come in parts, the newest first, and so do they in the trail", async () => {
+  test("resends come in parts, the newest first", async () => {
     const ids: string[] = [];
     for (let index = 0; index < 5; index++) {
       clock.advance(1_000);
@@ -216,7 +222,6 @@ describe("a resend under way", () => {
       );
     }
     const seen: string[] = [];
-    const totals: (number | null)[] = [];
     for (let cursor: string | null = ""; cursor !== null; ) {
       const { body }: { body: Parts } = await ana
         .get(`/webhooks/${id}/resends?limit=2${cursor && `&cursor=${cursor}`}`)
@@ -224,15 +229,7 @@ describe("a resend under way", () => {
       seen.push(...body.resends.map(({ id: resendId }) => resendId));
       cursor = body.nextCursor;
     }
-    for (let cursor: string | null = ""; cursor !== null; ) {
-      const { body }: { body: Parts } = await ana
-        .get(`/webhooks/${id}/changes?limit=2${cursor && `&cursor=${cursor}`}`)
-        .expect(200);
-      totals.push(...body.changes.map(({ resent }) => resent));
-      cursor = body.nextCursor;
-    }
     expect(seen).toEqual(ids);
-    expect(totals).toEqual([4, 3, 2, 1, 0, null]);
   });
 
   test("a new delivery says which one it sends again", async () => {

@@ -3,12 +3,14 @@ import type { Names } from "@herald/common/broker/topology";
 import { COUNTED_AT_MOST, readLag } from "@herald/common/database/lag";
 import type { Queries } from "@herald/common/database/queries";
 import type { Clock } from "@herald/common/runtime/clock";
+import type { Log } from "@herald/common/telemetry/log";
 import { Gauge, type Registry } from "@herald/common/telemetry/metrics";
 
 /** Scrapes within this time, for example of several Prometheus servers, share a reading. */
 const READING_LIFE_MS = 5_000;
 
 interface Parts {
+  log: Pick<Log, "warn">;
   queries: Queries;
   inspector: Inspector;
   names: Names;
@@ -21,10 +23,10 @@ interface Parts {
  */
 export function exportLag(
   registry: Registry,
-  { queries, inspector, names, clock }: Parts,
+  { log, queries, inspector, names, clock }: Parts,
   { endpointConcurrency }: { endpointConcurrency: number },
 ): void {
-  const ofLag = figures(registry, () => readLag(queries, { now: clock.now(), endpointConcurrency }));
+  const ofLag = figures({ registry, log }, () => readLag(queries, { now: clock.now(), endpointConcurrency }));
   ofLag(
     "herald_deliveries_unfinished",
     `Deliveries that are due and wait for Herald, are due and wait for their receiver, are scheduled for later, or wait with a disabled endpoint; counted to ${COUNTED_AT_MOST}.`,
@@ -38,8 +40,13 @@ export function exportLag(
   );
   ofLag(
     "herald_endpoints",
-    "Endpoints that are enabled, paused by an admin, or disabled after failures.",
-    (lag) => ({ enabled: lag.endpointsEnabled, paused: lag.endpointsPaused, disabled: lag.endpointsFailed }),
+    "Endpoints that are enabled, quarantined since no dispatcher can open their signing secret, paused by an admin, or disabled after failures.",
+    (lag) => ({
+      enabled: lag.endpointsEnabled,
+      quarantined: lag.endpointsQuarantined,
+      paused: lag.endpointsPaused,
+      disabled: lag.endpointsFailed,
+    }),
     "state",
   );
   ofLag(
@@ -76,10 +83,11 @@ export function exportLag(
   const depthsOf = (queues: readonly string[]) => Promise.all(queues.map((queue) => inspector.depthOf(queue)));
   // The sixteen inbox queues are one figure: which bucket waits is a matter of one organization or another. Hints are no
   // figure: they are acknowledged at once, and their queue may be away with its node.
-  const ofQueues = figures(registry, async () => ({
+  const ofQueues = figures({ registry, log }, async () => ({
     inbox: await depthsOf(names.inboxQueues),
     rejected: await depthsOf([names.rejectedQueue]),
-    manual: await depthsOf([names.manualQueue]),
+    // Dispatchers make it, so before the first one there is none.
+    manual: await depthsOf([names.manualQueue]).catch(() => [{ messages: 0, consumers: 0 }]),
   }));
   ofQueues(
     "herald_queue_messages",
@@ -108,14 +116,18 @@ type ExportFigure<Reading> = (
 ) => void;
 
 /** Figures of one reading. Scrapes within its life share it; where it failed, no figure is exported. */
-function figures<Reading>(registry: Registry, read: () => Promise<Reading>): ExportFigure<Reading> {
+function figures<Reading>(
+  { registry, log }: { registry: Registry; log: Pick<Log, "warn"> },
+  read: () => Promise<Reading>,
+): ExportFigure<Reading> {
   let reading: Promise<Reading | undefined> | undefined;
   let readAt = 0;
   function latest(): Promise<Reading | undefined> {
     const now = performance.now();
     if (reading === undefined || now - readAt > READING_LIFE_MS) {
       readAt = now;
-      reading = read().catch(() => undefined);
+      // Alerts that ask for these figures are silent meanwhile, so it is said, and by more than readiness: a right may be missing.
+      reading = read().catch((error) => void log.warn("how far behind Herald is can't be read", { error }));
     }
     return reading;
   }

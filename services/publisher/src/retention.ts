@@ -25,8 +25,7 @@ const MAX_UNFINISHED = 2_000;
 
 /**
  * Erases what is too old: drops the partitions of days that are over for long enough, and erases what ended as long ago in the
- * `*_rest` partitions, and the changes and the resends of endpoints of that time. What is unfinished stays. Old is what both clocks say is old, this process's and PostgreSQL's: a clock
- * that is wrong must not drop the history. Several processes may do this at once.
+ * `*_rest` partitions, and the changes and the resends of endpoints of that time. What is unfinished stays. Several processes may do this at once.
  *
  * A day or a page that fails is logged and counted, and delays no other; the next pass tries it again.
  *
@@ -38,8 +37,8 @@ export async function eraseOld(
   signal: AbortSignal,
 ): Promise<Erased> {
   const { queries, clock, metrics, log } = parts;
-  const { days, serverNow } = await readPartitions(queries);
-  const endedBefore = new Date(Math.min(clock.now().getTime(), serverNow.getTime()) - keepMs);
+  const days = await readPartitions(queries);
+  const endedBefore = new Date(clock.now().getTime() - keepMs);
   const erased: Erased = { day: 0, delivery: 0, event: 0, change: 0, resend: 0 };
   let failures = 0;
 
@@ -56,7 +55,7 @@ export async function eraseOld(
   );
 
   if (Object.values(erased).some((many) => many > 0)) log.info("erased what was too old", { ...erased });
-  if (failures === 0 && !signal.aborted) metrics.retentionPassed.setToCurrentTime();
+  if (failures === 0 && !signal.aborted) metrics.retentionPassed.set(clock.now().getTime() / 1_000);
   return erased;
 
   async function dropDays(old: readonly string[]): Promise<void> {

@@ -1,4 +1,5 @@
 import type { Sender } from "@herald/common/broker/broker";
+import type { Names } from "@herald/common/broker/topology";
 import type { Hint } from "@herald/contracts";
 import type { PublisherMetrics } from "./metrics.ts";
 import { HINT_LEASE_MS } from "./sql/store-events.ts";
@@ -8,13 +9,13 @@ import { HINT_LEASE_MS } from "./sql/store-events.ts";
  * endpoint seconds later.
  */
 export function sendHints(
-  { sender, queue, metrics }: { sender: Sender; queue: string; metrics: Pick<PublisherMetrics, "hints"> },
+  { sender, names, metrics }: { sender: Sender; names: Names; metrics: Pick<PublisherMetrics, "hints"> },
   hints: readonly Hint[],
 ): void {
   for (const hint of hints) {
     const sent = sender.send({
-      exchange: "",
-      routingKey: queue,
+      exchange: names.dispatchExchange,
+      routingKey: names.hintsQueue,
       content: Buffer.from(JSON.stringify(hint)),
       // While no dispatcher runs, bodies must not gather in the broker's memory.
       ...(hint.delivery && { expiresAfterMs: HINT_LEASE_MS }),

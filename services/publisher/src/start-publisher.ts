@@ -1,5 +1,5 @@
+import type { Consumer } from "@herald/common/broker/broker";
 import { type Environment, readConfig } from "@herald/common/config/read-config";
-import { systemClock } from "@herald/common/runtime/clock";
 import { repeat } from "@herald/common/runtime/repeat";
 import { openService, type StartOptions } from "@herald/common/service/open-service";
 import type { Service } from "@herald/common/service/run-service";
@@ -36,11 +36,11 @@ const LEASE_MS = 2 * 60_000;
 /** Starts the publisher: takes events in, sends hints out, and repeats its tasks. */
 export async function startPublisher(
   environment: Environment = process.env,
-  { clock = systemClock, open = openService }: StartOptions = {},
+  { clock: steered, open = openService }: StartOptions = {},
 ): Promise<Service> {
   const config = readConfig(publisherSettings, environment);
-  const service = await open("publisher", config);
-  const { broker, log, registry, tracing } = service;
+  const service = await open("publisher", config, { clock: steered });
+  const { broker, clock, log, registry, tracing } = service;
   const { names } = broker;
   const { queries } = service.database;
   const metrics = createMetrics(registry);
@@ -60,19 +60,26 @@ export async function startPublisher(
 
   exportLag(
     registry,
-    { queries, inspector: broker.inspector(), names, clock },
+    { log, queries, inspector: broker.inspector(), names, clock },
     { endpointConcurrency: config.ENDPOINT_CONCURRENCY },
   );
   const sender = broker.sender();
-  const hint = (hints: readonly Hint[]) => sendHints({ sender, queue: names.hintsQueue, metrics }, hints);
+  const hint = (hints: readonly Hint[]) => sendHints({ sender, names, metrics }, hints);
   const fanOut = createFanOut(
     { queries, clock, log, signal: stopping.signal },
     { maxEvents: config.FAN_OUT_BATCH_SIZE },
   );
-  const events = consumeEvents(
-    { broker, names, publisher, hint, tellRejected: createTellRejections(parts), fanOut, clock, metrics, tracing, log },
-    { inboxBytes: config.INBOX_MIB * 1024 ** 2, batchSize: config.FAN_OUT_BATCH_SIZE, windowMs },
-  );
+  const tellRejected = createTellRejections(parts);
+  let isStopping = false;
+  let events: Consumer | undefined;
+  // Not before: an event's time is judged.
+  void service.timeKnown.then(() => {
+    if (isStopping) return;
+    events = consumeEvents(
+      { broker, names, publisher, hint, tellRejected, fanOut, clock, metrics, tracing, log },
+      { inboxBytes: config.INBOX_MIB * 1024 ** 2, batchSize: config.FAN_OUT_BATCH_SIZE, windowMs },
+    );
+  });
 
   const retention = {
     // While an event may still be delivered, it and its delivery must be known. Else it would be delivered again.
@@ -116,10 +123,15 @@ export async function startPublisher(
 
   return {
     log,
-    ready: broker.ready,
+    async ready() {
+      await Promise.all([service.timeKnown, broker.ready()]);
+      // The inbox, which it consumes since then.
+      await broker.ready();
+    },
     async stop() {
+      isStopping = true;
       const stopped = Promise.all(tasks.map((task) => task.stop()));
-      await events.close({ drainTimeoutMs: DRAIN_TIMEOUT_MS });
+      await events?.close({ drainTimeoutMs: DRAIN_TIMEOUT_MS });
       stopping.abort();
       await stopped;
       await sender.close();

@@ -129,6 +129,20 @@ describe("what a catch-up makes", () => {
     expect(await dueOf(endpoint.id)).toHaveLength(3);
   });
 
+  test("a due row that was left behind without its delivery does not stop a catch-up", async () => {
+    const endpoint = await insertMarked();
+    await insertEvents(endpoint.organizationId, 3);
+    expect(await run()).toBe(3);
+    await db.database.prisma.delivery.deleteMany({ where: { endpointId: endpoint.id } });
+    await db.database.prisma.catchUp.update({
+      where: { endpointId: endpoint.id },
+      data: { dueAt: clock.now(), priority: 0 },
+    });
+    expect(await run()).toBe(3);
+    expect(await deliveriesOf(endpoint.id)).toHaveLength(3);
+    expect(await dueOf(endpoint.id)).toHaveLength(3);
+  });
+
   test("§3.1/resume a catch-up rewrites no delivery that is there already", async () => {
     const endpoint = await insertMarked();
     const dueAt = new Date(clock.now().getTime() + MINUTE_MS);

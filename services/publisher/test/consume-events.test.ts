@@ -14,7 +14,13 @@ import { createMetrics } from "../src/metrics.ts";
 
 const place = useBroker();
 const HOLD_MS = 1_000;
-const log = { debug() {}, info() {}, warn() {}, error() {} };
+const warnings: object[] = [];
+const log = {
+  debug() {},
+  info() {},
+  warn: (_message: string, fields: object = {}) => warnings.push(fields),
+  error() {},
+};
 
 let clock = steeredClock();
 let names = namesOf(place.namespace);
@@ -108,6 +114,20 @@ test("events with the type alone for a routing key are taken too", async () => {
   isThere = true;
   await emit("plain", "WorkItemCompleted", 3);
   await until("they are stored", () => stored().length === 3);
+});
+
+test("regression: a rejected event's reason is cut in the log, however long the name of its field is", async () => {
+  const changes = { [`field-${"x".repeat(200_000)}`]: 7 };
+  const event = { organizationId: "acme", id: randomUUID(), type: "RiskCreated", data: { changes } };
+  const whole = { ...event, occurredAtUtc: clock.now().toISOString(), entityType: "Risk", entityId: randomUUID() };
+  channel.publish(names.eventsExchange, "RiskCreated.a.0", Buffer.from(JSON.stringify(whole)), { persistent: true });
+  await channel.waitForConfirms();
+  await until("it is set aside", () => warnings.some((fields) => "reason" in fields));
+  const [{ reason }] = warnings.filter((fields): fields is { reason: string } => "reason" in fields) as [
+    { reason: string },
+  ];
+  expect(reason).toMatch(/^\/data\/changes\/field-x+$/);
+  expect(reason).toHaveLength(1_000);
 });
 
 test("regression: events that PostgreSQL takes none of for long go back to RabbitMQ once, and are stored when it is there again", async () => {

@@ -43,9 +43,10 @@ const insertResends = async (endpoint: Endpoint, count: number): Promise<void> =
   for (let made = 0; made < count; made++) await insertResend(db.database.prisma, endpoint);
 };
 
-async function insertChanges({ id }: Endpoint, count: number): Promise<void> {
-  const change = { endpointId: id, changedAt: ROW_TIME, changedBy: "admin" as const, after: {}, secretReplaced: false };
-  const data = Array.from({ length: count }, (_, index) => ({ ...change, revision: index + 1 }));
+async function insertChanges({ id, organizationId, name }: Endpoint, count: number): Promise<void> {
+  const of = { organizationId, endpointId: id, endpointName: name };
+  const change = { ...of, changedAt: ROW_TIME, changedBy: "admin" as const, after: {} };
+  const data = Array.from({ length: count }, (_, index) => ({ ...change, id: idAt(ROW_TIME), revision: index + 1 }));
   await db.database.prisma.endpointChange.createMany({ data });
 }
 
@@ -82,7 +83,8 @@ test("what a deleted endpoint leaves is erased, page by page, and nothing of oth
   await insertResends(other, 1);
   await deleteEndpoint(endpoint);
   await run();
-  expect(await left(endpoint)).toEqual({ deliveries: 0, due: 0, changes: 0, resends: 0 });
+  // The trail is the organization's, and outlives the endpoint.
+  expect(await left(endpoint)).toEqual({ deliveries: 0, due: 0, changes: 50, resends: 0 });
   expect(await left(other)).toEqual({ deliveries: 2, due: 1, changes: 1, resends: 1 });
   expect(await db.database.prisma.deliveryAttempt.count()).toBe(2);
 });

@@ -51,6 +51,31 @@ const digest = (queries: Queries = db.database.queries, limit = 100) => {
   return makeDigests(queries, { now, notAfter: new Date(now.getTime() - HOUR_MS), limit });
 };
 
+/** Rows of what was given up that a statement reads. */
+async function readBy(call: (queries: Queries) => Promise<unknown>): Promise<number> {
+  const { queries } = db.database;
+  let read = 0;
+  const count = (node: PlanNode): void => {
+    if (node["Relation Name"] === "exhaustion") read += node["Actual Rows"] * node["Actual Loops"];
+    for (const each of node.Plans ?? []) count(each);
+  };
+  const $executeRaw = async ([begin, ...rest]: TemplateStringsArray, ...values: unknown[]) => {
+    const explained = Object.assign([`explain (analyze, format json) ${begin}`, ...rest], { raw: [] });
+    const [row] = await queries.$queryRaw<{ "QUERY PLAN": { Plan: PlanNode }[] }[]>(explained, ...values);
+    for (const { Plan } of row?.["QUERY PLAN"] ?? []) count(Plan);
+    return 0;
+  };
+  await call({ ...queries, $executeRaw });
+  return read;
+}
+
+interface PlanNode {
+  "Relation Name"?: string;
+  "Actual Rows": number;
+  "Actual Loops": number;
+  Plans?: PlanNode[];
+}
+
 /** The deliveries of an endpoint's notices, in the order of these. */
 async function toldOf(endpointId: string): Promise<number[]> {
   const notices = await db.database.prisma.notice.findMany({ where: { endpointId }, orderBy: { occurredAt: "asc" } });
@@ -144,4 +169,20 @@ test("a publisher publishes what was given up as endpoint.exhausted", async () =
       { labels: { type: "endpoint.exhausted", result: "unrouted" }, value: 1 },
     ]),
   );
+});
+
+test("what waits for the next period is not read again and again: one row for each endpoint", async () => {
+  const endpointIds = Array.from({ length: 5 }, () => randomUUID());
+  for (const endpointId of endpointIds) await givenUp(endpointId, 1);
+  expect(await digest()).toBe(5);
+  await db.database.prisma.$executeRaw`
+    insert into exhaustion (endpoint_id, organization_id, endpoint_name, endpoint_url, deliveries, first_at, last_at)
+    select id, 'acme', 'Billing', 'https://receiver.test/hooks', 1, ${clock.now()}, ${clock.now()}
+    from unnest(${endpointIds}::uuid[]) as endpoint (id), generate_series(1, 2000)`;
+  await db.database.prisma.$executeRaw`analyze exhaustion`;
+  // PostgreSQL rounds the rows of each of the probes.
+  expect(await readBy(digest)).toBeLessThanOrEqual(10);
+  clock.advance(HOUR_MS);
+  expect(await digest()).toBe(5);
+  expect(await toldOf(endpointIds[0] ?? "")).toEqual([1, 2_000]);
 });

@@ -29,7 +29,7 @@ async function scrape(queries: Queries, amqpUrl: string): Promise<Record<string,
   try {
     const inspector = broker.inspector();
     if (amqpUrl === place.url) await broker.ready();
-    exportLag(registry, { queries, inspector, names, clock }, { endpointConcurrency: ENDPOINT_CONCURRENCY });
+    exportLag(registry, { log, queries, inspector, names, clock }, { endpointConcurrency: ENDPOINT_CONCURRENCY });
     const lines = (await registry.metrics()).split("\n").filter((line) => line.startsWith("herald_"));
     return Object.fromEntries(lines.map((line) => [line.split(" ")[0], Number(line.split(" ")[1])]));
   } finally {
@@ -42,6 +42,7 @@ test("the metrics show what is due and since when, what waits, and what waits wi
   const enabled = await insertEndpoint(prisma);
   const disabled = await insertEndpoint(prisma, { enabled: false, disabledReason: "failures" });
   const later = { dueAt: new Date(clock.now().getTime() + 1) };
+  await insertEndpoint(prisma, { quarantinedAt: ROW_TIME });
   await insertDelivery(prisma, enabled);
   await insertDelivery(prisma, enabled, { due: later });
   await insertDelivery(prisma, enabled, { state: "exhausted" });
@@ -62,6 +63,7 @@ test("the metrics show what is due and since when, what waits, and what waits wi
     'herald_deliveries_unfinished{state="scheduled"}': 1,
     'herald_deliveries_unfinished{state="disabled"}': 2,
     'herald_endpoints{state="enabled"}': 1,
+    'herald_endpoints{state="quarantined"}': 1,
     'herald_endpoints{state="paused"}': 0,
     'herald_endpoints{state="disabled"}': 1,
     'herald_oldest_due_delivery_age_seconds{waits_for="herald"}': 90,
@@ -151,7 +153,7 @@ test("metrics that can't be read are absent, and the others are there", async ()
     const withoutDatabase = await scrape(away.queries, place.url);
     expect(Object.keys(withoutDatabase)).toHaveLength(6);
     const withoutBroker = await scrape(db.database.queries, "amqp://127.0.0.1:1");
-    expect(Object.keys(withoutBroker)).toHaveLength(14);
+    expect(Object.keys(withoutBroker)).toHaveLength(15);
   } finally {
     await away.close();
   }

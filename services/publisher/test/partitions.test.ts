@@ -20,7 +20,7 @@ const today = dayOf(new Date());
 const daysFromToday = (days: number) => new Date(startOf(today).getTime() + days * DAY_MS);
 
 beforeEach(async () => {
-  const { days } = await readPartitions(db.database.queries);
+  const days = await readPartitions(db.database.queries);
   for (const day of days) {
     for (const table of TABLES) {
       await db.database.prisma.$executeRawUnsafe(`drop table ${table}_${day.replaceAll("-", "")}`);
@@ -33,7 +33,7 @@ function run(clock = steeredClock(new Date()), signal = noSignal) {
   const parts = { queries: db.database.queries, clock, metrics: createMetrics(new Registry()), log };
   return makeAhead(parts, OPTIONS, signal);
 }
-const daysMade = async () => (await readPartitions(db.database.queries)).days;
+const daysMade = () => readPartitions(db.database.queries);
 
 /** The table that a row lies in. */
 async function placeOf(table: string, column: string, id: string): Promise<string | undefined> {
@@ -78,8 +78,8 @@ test("partitions have the indexes of their tables, and no others", async () => {
       count(*) filter (where not exists (select from pg_inherits where inhrelid = indexrelid))::int as "alone",
       count(*)::int as "indexes"
     from pg_index join pg_class on pg_class.oid = indrelid where relname ~ '_[0-9]{8}$'`;
-  // Three of the events, two of the deliveries, one of the attempts.
-  expect(row).toEqual({ alone: 0, indexes: 17 * 6 });
+  // Three of the events, three of the deliveries, one of the attempts.
+  expect(row).toEqual({ alone: 0, indexes: 17 * 7 });
 });
 
 test("what waited in the rest moves into its day when that is made, also after a publisher slept for a week", async () => {
@@ -108,9 +108,7 @@ test("several publishers at once make each day once, and none fails", async () =
   expect(await daysMade()).toHaveLength(17);
 });
 
-test("a wrong clock makes no partition of the year 2099, and rows of that year are stored all the same", async () => {
-  await run(steeredClock(new Date("2099-06-01T00:00:00Z")));
-  expect(await daysMade()).toEqual([]);
+test("rows of a day that is far ahead have no partition of their own, and are stored all the same", async () => {
   const createdAt = new Date("2099-06-01T00:00:00Z");
   const { id } = await insertDelivery(db.database.prisma, await insertEndpoint(db.database.prisma), { createdAt });
   expect(await placeOf("delivery", "id", id)).toBe("delivery_rest");

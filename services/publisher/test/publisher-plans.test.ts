@@ -99,7 +99,13 @@ describe.each<Statistics>(["from a quiet time", "of a backlog"])("with statistic
     const bounds = { pageSize: 500, maxWaiting: 50, now: NOW, restMs: 500 };
     await expectWalks(
       db.database.queries,
-      ["due_pkey", "delivery_endpoint_id_id_idx", "delivery_pkey", "business_event_pkey"],
+      [
+        "due_pkey",
+        "delivery_endpoint_id_id_idx",
+        "delivery_endpoint_id_resend_of_idx",
+        "delivery_pkey",
+        "business_event_pkey",
+      ],
       (queries) => makeResendPage(queries, taken, bounds),
     );
     const read = await tablesRead(db.database.queries, (queries) => makeResendPage(queries, taken, bounds));

@@ -78,18 +78,22 @@ priorityClassName: {{ . }}
 {{/* Every problem with the values at once, in words. */}}
 {{- define "herald.checkValues" -}}
 {{- $problems := list }}
+{{- $databases := dict "databaseOwner" .Values.secrets.databaseOwner }}
 {{- $secrets := dict
-  "database" "the URL of PostgreSQL for the services (postgres://herald_app:...)"
-  "databaseOwner" "the URL of PostgreSQL for the migration, as the tables' owner"
-  "broker" "the URL of RabbitMQ (amqp://...)"
-  "secretKeys" "the private keys that open the signing secrets (SECRET_KEYS)" }}
-{{- range $name, $what := $secrets }}
-{{- if not (index $.Values.secrets $name).name }}
-{{- $problems = append $problems (printf "secrets.%s.name: name an existing Secret that holds %s" $name $what) }}
+  "databaseOwner" (list .Values.secrets.databaseOwner "the URL of PostgreSQL for the migration, as the tables' owner")
+  "secretKeys" (list .Values.secrets.secretKeys "the private keys that open the signing secrets (SECRET_KEYS)") }}
+{{- range $service := list "managementApi" "publisher" "dispatcher" }}
+{{- $own := index $.Values.secrets $service }}
+{{- $_ := set $databases (printf "%s.database" $service) $own.database }}
+{{- $_ := set $secrets (printf "%s.database" $service) (list $own.database "the URL of PostgreSQL, as the user of this service (postgres://...)") }}
+{{- $_ := set $secrets (printf "%s.broker" $service) (list $own.broker "the URL of RabbitMQ, as the user of this service (amqp://...)") }}
+{{- end }}
+{{- range $name, $secret := $secrets }}
+{{- if not (first $secret).name }}
+{{- $problems = append $problems (printf "secrets.%s.name: name an existing Secret that holds %s" $name (last $secret)) }}
 {{- end }}
 {{- end }}
-{{- range $name := list "database" "databaseOwner" }}
-{{- $secret := index $.Values.secrets $name }}
+{{- range $name, $secret := $databases }}
 {{- if $secret.keys }}
 {{- if not (and (hasKey $secret.keys "username") (hasKey $secret.keys "password")) }}
 {{- $problems = append $problems (printf "secrets.%s.keys: name the keys of username and password" $name) }}
@@ -111,6 +115,9 @@ priorityClassName: {{ . }}
 {{- if not (get $api "SECRET_SEALING_KEY") }}
 {{- $problems = append $problems "managementApi.settings.SECRET_SEALING_KEY: say the public key of the newest of SECRET_KEYS; herald make-keys prints both" }}
 {{- end }}
+{{- if not (or (get $api "PUBLIC_ORIGIN") (eq (toString (get $api "HERALD_ENV")) "development")) }}
+{{- $problems = append $problems "managementApi.settings.PUBLIC_ORIGIN: say where browsers see the admin page, as https://herald.example.com" }}
+{{- end }}
 {{- range $name := list "DATABASE_URL" "AMQP_URL" "SECRET_KEYS" "AUTH_JWT_SECRET" "OTEL_EXPORTER_OTLP_HEADERS" }}
 {{- range $place, $settings := dict "settings" $.Values.settings "managementApi.settings" $.Values.managementApi.settings "publisher.settings" $.Values.publisher.settings "dispatcher.settings" $.Values.dispatcher.settings }}
 {{- if hasKey $settings $name }}
@@ -129,6 +136,9 @@ priorityClassName: {{ . }}
 {{- $problems = append $problems (printf "relay.outboxes[%d].name: another outbox is called %s too" $index $outbox.name) }}
 {{- end }}
 {{- $relays = append $relays $outbox.name }}
+{{- if not (or $outbox.broker $.Values.relay.broker.name) }}
+{{- $problems = append $problems (printf "relay.broker.name: name an existing Secret that holds the URL of RabbitMQ, as the user of emitters; or one for %s, by relay.outboxes[%d].broker" $outbox.name $index) }}
+{{- end }}
 {{- $server := default dict $outbox.networkPolicy }}
 {{- if and $.Values.networkPolicy.enabled (not (and $server.peers $server.port)) }}
 {{- $problems = append $problems (printf "relay.outboxes[%d].networkPolicy: say by peers and port where the database of %s is, or set networkPolicy.enabled to false" $index $outbox.name) }}

@@ -1,4 +1,5 @@
 import type { EventType } from "@herald/contracts";
+import { idAt } from "@herald/testkit/harness/rows";
 import { bodyOf, entityIdOf, eventIdOf } from "./bodies.ts";
 import { type ScenarioKey, scenarios, type WebhookScenario } from "./fixtures.ts";
 import { historyOf, missedBy, type Past, randomFrom, uuidv7 } from "./history.ts";
@@ -78,7 +79,7 @@ async function insertWebhook(
       updatedAt: new Date(nowMs - 48 * HOUR),
     },
   });
-  await prisma.endpointChange.createMany({ data: changesOf(scenario, id, { nowMs, disabledAt }) });
+  await prisma.endpointChange.createMany({ data: changesOf(scenario, { id, organizationId }, { nowMs, disabledAt }) });
   await prisma.catchUp.create({ data: { endpointId: id, priority: 1, dueAt: new Date(nowMs + 20 * HOUR) } });
   await prisma.businessEvent.createMany({
     data: events.map((each, index) => eventOf(each, ids[index]?.eventKey ?? "", organizationId)),
@@ -101,22 +102,37 @@ const ADMIN = { changedBy: "admin", subject: "auth0|7", name: "Ana Lindqvist" } 
 /** It was created under another name, got its own and a new secret two days ago, and was perhaps switched off since. */
 function changesOf(
   { name, url, events, off }: WebhookScenario,
-  endpointId: string,
+  { id: endpointId, organizationId }: { id: string; organizationId: string },
   { nowMs, disabledAt }: { nowMs: number; disabledAt: Date | null },
 ) {
   const after = { name, url, events, enabled: true };
   const first = { ...after, name: "Untitled" };
-  const change = { endpointId, ...ADMIN, secretReplaced: false };
+  const change = { organizationId, endpointId, endpointName: name, ...ADMIN };
   const byHerald = off?.reason === "failures" ? { changedBy: "herald" as const, subject: null, name: null } : {};
   return [
-    { ...change, revision: 1, changedAt: new Date(nowMs - 40 * 24 * HOUR), after: first },
-    { ...change, revision: 2, changedAt: new Date(nowMs - 48 * HOUR), before: first, after, secretReplaced: true },
+    {
+      ...change,
+      id: idAt(new Date(nowMs - 40 * 24 * HOUR)),
+      revision: 1,
+      changedAt: new Date(nowMs - 40 * 24 * HOUR),
+      after: first,
+    },
+    {
+      ...change,
+      id: idAt(new Date(nowMs - 48 * HOUR)),
+      revision: 2,
+      changedAt: new Date(nowMs - 48 * HOUR),
+      before: first,
+      after,
+      secretReplaced: true,
+    },
     ...(disabledAt === null
       ? []
       : [
           {
             ...change,
             ...byHerald,
+            id: idAt(disabledAt),
             revision: 3,
             changedAt: disabledAt,
             before: after,

@@ -14,7 +14,7 @@ beforeAll(async () => {
 
 /** Makes what waits for the failing webhook due so many seconds from now, however long the tests before took. */
 async function isDueIn(seconds: number): Promise<void> {
-  const dueAt = new Date(Date.now() + seconds * 1_000);
+  const dueAt = new Date(environment.clock.now().getTime() + seconds * 1_000);
   await environment.db.database.prisma.due.updateMany({
     where: { endpointId: population.failing.id },
     data: { dueAt },
@@ -53,6 +53,8 @@ test("a failing webhook says when it is tried again, counting down, in the list 
   };
   const first = await seconds(row);
   expect(first).toBeLessThan(60);
+  // The page goes by the API's clock, which stands still in these tests.
+  environment.clock.advance(5_000);
   await eventually(async () => expect(await seconds(row)).toBeLessThan(Math.max(first, 1)));
   await page.getByRole("link", { name: "Timesheet export" }).click();
   await page.getByText(/^Failing, (next try in \d+ s|trying again)\.$/).waitFor();
@@ -144,6 +146,7 @@ test("a delivery's drawer has an address of its own, and its next attempt counts
   };
   const first = await left();
   expect(first).toBeGreaterThan(0);
+  environment.clock.advance(5_000);
   await page.waitForFunction((before) => {
     const [, minutes, seconds] =
       /in (\d+):(\d\d)/.exec(document.querySelector("[role=dialog] dl")?.textContent ?? "") ?? [];

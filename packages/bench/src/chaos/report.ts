@@ -8,6 +8,7 @@ export const MUST_NOT_BE: readonly [keyof Findings, string][] = [
   ["tooManyAttempts", "more than five attempts"],
   ["afterDisabling", "attempts to a disabled endpoint"],
   ["forged", "wrong signature or body"],
+  ["untimely", "signed with a wrong time"],
   ["unending", "without an end"],
   ["unexplainedDuplicates", "duplicates that nothing explains"],
   ["wronglyDisabled", "wrongly or silently disabled"],

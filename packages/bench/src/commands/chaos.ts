@@ -8,6 +8,7 @@ import { saveRun } from "../chaos/results.ts";
 import { cellsScenario } from "../chaos/scenarios/cells.ts";
 import { clusterScenario } from "../chaos/scenarios/cluster.ts";
 import { faultsScenario } from "../chaos/scenarios/faults.ts";
+import { operatorsScenario } from "../chaos/scenarios/operators.ts";
 import { postgresFailoverScenario } from "../chaos/scenarios/postgres-failover.ts";
 import { restoreScenario } from "../chaos/scenarios/restore.ts";
 import { rollingRestartScenario } from "../chaos/scenarios/rolling-restart.ts";
@@ -20,6 +21,7 @@ const SCENARIOS: Readonly<Record<string, Scenario>> = {
   faults: faultsScenario,
   cluster: clusterScenario,
   "rolling-restart": rollingRestartScenario,
+  operators: operatorsScenario,
   restore: restoreScenario,
   upgrade: upgradeScenario,
   "postgres-failover": postgresFailoverScenario,

@@ -5,7 +5,7 @@ import { serviceSettings } from "@herald/common/config/common-settings";
 import { readConfig } from "@herald/common/config/read-config";
 import type { Queries } from "@herald/common/database/queries";
 import { catchUpAgainAt } from "@herald/common/database/update-endpoint";
-import { systemClock } from "@herald/common/runtime/clock";
+import type { Clock } from "@herald/common/runtime/clock";
 import { readCaFile } from "@herald/common/security/server-certificate";
 import { brokerAddress, depthOf, withBroker } from "../broker.ts";
 import { type Command, type CommandContext, type RunContext, UsageError } from "../command.ts";
@@ -65,14 +65,12 @@ function bucketOf(args: string[]): string {
 
 async function move(bucket: string, context: RunContext): Promise<void> {
   const box = readSecretBox(context);
-  const beginning = () => beginningOf(context);
-  // Before anything begins: a setting may be wrong.
-  beginning();
-  const moved = await withBoth(context, async (databases) => {
+  const timeout = statementTimeout(context);
+  const moved = await withBoth(context, async (databases, clock) => {
     context.progress("looks at both databases");
     await checkMove(databases, bucket, box);
     return await moveBucket(databases, bucket, {
-      beginning,
+      beginning: () => beginningOf(clock, timeout),
       pageSize: PAGE_SIZE,
       assertUnserved: () => assertUnserved(bucket, context),
       onProgress: context.progress,
@@ -90,9 +88,8 @@ async function move(bucket: string, context: RunContext): Promise<void> {
 }
 
 async function forget(bucket: string, context: RunContext): Promise<void> {
-  const { now } = beginningOf(context);
-  const { endpoints, events } = await withBoth(context, (databases) =>
-    forgetBucket(databases, bucket, { pageSize: PAGE_SIZE, now, onProgress: context.progress }),
+  const { endpoints, events } = await withBoth(context, (databases, clock) =>
+    forgetBucket(databases, bucket, { pageSize: PAGE_SIZE, now: clock.now(), onProgress: context.progress }),
   );
   context.stdout(
     `The giving database has forgotten bucket ${bucket}: ${plural(endpoints, "endpoint")}, ${plural(events, "event")}. ` +
@@ -101,8 +98,10 @@ async function forget(bucket: string, context: RunContext): Promise<void> {
 }
 
 async function cancel(bucket: string, context: RunContext): Promise<void> {
-  const beginning = beginningOf(context);
-  const endpoints = await withBoth(context, (databases) => cancelMove(databases, bucket, beginning));
+  const timeout = statementTimeout(context);
+  const endpoints = await withBoth(context, (databases, clock) =>
+    cancelMove(databases, bucket, beginningOf(clock, timeout)),
+  );
   context.stdout(
     `Bucket ${bucket} stays where it was, and its giving cell serves it again: ${plural(endpoints, "endpoint")}.\n`,
   );
@@ -140,14 +139,24 @@ async function assertUnserved(bucket: string, context: RunContext): Promise<void
   );
 }
 
-function beginningOf({ environment, clock = systemClock }: CommandContext): Beginning {
-  const now = clock.now();
-  const statementTimeoutMs = readConfig({ DATABASE_TIMEOUT_SECONDS }, environment).DATABASE_TIMEOUT_SECONDS * 1_000;
-  return { now, catchUpAgainAt: catchUpAgainAt(now, { statementTimeoutMs }) };
+function statementTimeout({ environment }: CommandContext): { statementTimeoutMs: number } {
+  const { DATABASE_TIMEOUT_SECONDS: seconds } = readConfig({ DATABASE_TIMEOUT_SECONDS }, environment);
+  return { statementTimeoutMs: seconds * 1_000 };
 }
 
-async function withBoth<T>(context: CommandContext, task: (databases: Databases<Queries>) => Promise<T>): Promise<T> {
+function beginningOf(clock: Clock, timeout: { statementTimeoutMs: number }): Beginning {
+  const now = clock.now();
+  return { now, catchUpAgainAt: catchUpAgainAt(now, timeout) };
+}
+
+/** The time is that of the taking database. */
+async function withBoth<T>(
+  context: CommandContext,
+  task: (databases: Databases<Queries>, clock: Clock) => Promise<T>,
+): Promise<T> {
   const { FROM_DATABASE_URL: url, FROM_DATABASE_CA_FILE } = readConfig(givingSettings, context.environment);
   const ca = readCaFile("FROM_DATABASE_CA_FILE", FROM_DATABASE_CA_FILE);
-  return await withQueries(databaseAddress(context), (to) => withQueries({ url, ca }, (from) => task({ from, to })));
+  return await withQueries(databaseAddress(context), (to, clock) =>
+    withQueries({ url, ca }, (from) => task({ from, to }, clock)),
+  );
 }

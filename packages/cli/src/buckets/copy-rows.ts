@@ -23,7 +23,7 @@ interface Page {
 }
 
 /** Before the first key of each type. */
-const FIRST = { uuid: "00000000-0000-0000-0000-000000000000", bigint: "-1", text: "" };
+const FIRST = { uuid: "00000000-0000-0000-0000-000000000000", text: "" };
 
 /**
  * Copies the rows of one organization, or of one endpoint. What the other database has already stays as it is there, so that a copy

@@ -31,6 +31,7 @@ export async function forgetBucket(
   let events = 0;
   for (const [index, organizationId] of organizations.entries()) {
     await from.$executeRaw`delete from idempotency_key where organization_id = ${organizationId}`;
+    await from.$executeRaw`delete from endpoint_change where organization_id = ${organizationId}`;
     for (;;) {
       const erased = await eraseEvents(from, organizationId, pageSize);
       events += erased;

@@ -1,7 +1,7 @@
 /** How the rows of a table belong to an organization, and so move with its bucket. */
 export type Belonging =
   /** The column that names the organization or the endpoint, and the key by which its rows are read in pages. */
-  | { of: "organization" | "endpoint"; column: string; key: string; type: "uuid" | "bigint" | "text" }
+  | { of: "organization" | "endpoint"; column: string; key: string; type: "uuid" | "text" }
   /** Its rows move with those of `delivery` that they belong to. */
   | { of: "delivery" }
   | { stays: string };
@@ -11,7 +11,7 @@ export const TABLES = {
   webhook_endpoint: { of: "organization", column: "organization_id", key: "id", type: "uuid" },
   business_event: { of: "organization", column: "organization_id", key: "key", type: "uuid" },
   idempotency_key: { of: "organization", column: "organization_id", key: "key", type: "text" },
-  endpoint_change: { of: "endpoint", column: "endpoint_id", key: "revision", type: "bigint" },
+  endpoint_change: { of: "organization", column: "organization_id", key: "id", type: "uuid" },
   catch_up: { of: "endpoint", column: "endpoint_id", key: "endpoint_id", type: "uuid" },
   digest: { of: "endpoint", column: "endpoint_id", key: "endpoint_id", type: "uuid" },
   resend: { of: "endpoint", column: "endpoint_id", key: "id", type: "uuid" },

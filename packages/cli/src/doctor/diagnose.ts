@@ -6,7 +6,8 @@ import {
 } from "@herald/common/config/common-settings";
 import { ConfigError, type Environment, readConfig, readSetting } from "@herald/common/config/read-config";
 import type { Settings } from "@herald/common/config/settings";
-import { systemClock } from "@herald/common/runtime/clock";
+import type { ServiceName } from "@herald/common/database/rights";
+import { machineClock as ownClock } from "@herald/common/runtime/clock";
 import { addressRules } from "@herald/common/security/address-rules";
 import { createNameResolver } from "@herald/common/security/name-resolver";
 import { type SecretBox, type SecretSealer, secretBox, secretSealer } from "@herald/common/security/secret-box";
@@ -14,13 +15,12 @@ import { readCaFile } from "@herald/common/security/server-certificate";
 import { brokerAddress } from "../broker.ts";
 import { type CommandContext, UsageError } from "../command.ts";
 import { databaseAddress } from "../database.ts";
-import { assertSafe, ofManagementApi } from "../judged-settings.ts";
+import { ofManagementApi } from "../judged-settings.ts";
 import { diagnoseBroker } from "./broker/diagnose-broker.ts";
 import { type OnCheck, runChecks } from "./check.ts";
 import { fault, type NamedFinding } from "./finding.ts";
 import { jwks } from "./jwks.ts";
 import { diagnosePostgres } from "./postgres/diagnose-postgres.ts";
-import type { ServiceName } from "./postgres/needed-rights.ts";
 import { sealingKey } from "./sealing-key.ts";
 import { type WayOutSubject, wayOut } from "./way-out.ts";
 
@@ -44,13 +44,16 @@ const ofDispatcher = {
  * @throws UsageError where no setting says what to look at
  */
 export async function diagnose(context: CommandContext, options: DiagnosisOptions): Promise<NamedFinding[]> {
-  const { clock = systemClock } = context;
+  const { machineClock = ownClock } = context;
   const { onCheck, processes, service } = options;
   if (!["DATABASE_URL", "AMQP_URL"].some((name) => context.environment[name] || context.environment[`${name}_FILE`])) {
     throw new UsageError("Give it the services' settings, DATABASE_URL and AMQP_URL first of all.");
   }
   const findings: NamedFinding[] = [];
-  read(findings, () => assertSafe(context.environment));
+  // Loaded now, since no other command needs the services' settings.
+  const { assertUsable, misspelt } = await import("./all-settings.ts");
+  read(findings, () => assertUsable(context.environment));
+  findings.push(...misspelt(context.environment).map((finding) => ({ check: "settings", ...finding })));
   // What is not safe is told by now, and can be looked at all the same.
   const environment = { ...context.environment, HERALD_ENV: "development" };
   const box = read(findings, () => readKeyRing(environment));
@@ -64,9 +67,11 @@ export async function diagnose(context: CommandContext, options: DiagnosisOption
   const outside = read(findings, () => readWayOut(environment, options.url));
 
   if (database)
-    findings.push(...(await diagnosePostgres({ ...database, processes, service, clock, secretBox: box }, onCheck)));
+    findings.push(
+      ...(await diagnosePostgres({ ...database, processes, service, machineClock, secretBox: box }, onCheck)),
+    );
   findings.push(...(await runChecks([sealingKey], { sealer, secretBox: box }, onCheck)));
-  if (broker) findings.push(...(await diagnoseBroker(broker, onCheck)));
+  if (broker) findings.push(...(await diagnoseBroker(broker, service, onCheck)));
   if (identity) findings.push(...(await runChecks([jwks], { jwksUrl: identity.AUTH_JWKS_URL }, onCheck)));
   if (outside) findings.push(...(await runChecks([wayOut], outside, onCheck)));
   return findings;

@@ -1,7 +1,7 @@
 import { parseArgs } from "node:util";
+import { NEEDED_RIGHTS, type ServiceName } from "@herald/common/database/rights";
 import { type Command, positiveInteger, UsageError } from "../command.ts";
 import { diagnose } from "./diagnose.ts";
-import { NEEDED_RIGHTS, type ServiceName } from "./postgres/needed-rights.ts";
 import { count, plural, reportJson, reportText } from "./report.ts";
 
 const SERVICES = Object.keys(NEEDED_RIGHTS) as ServiceName[];

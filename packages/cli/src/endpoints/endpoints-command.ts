@@ -4,6 +4,7 @@ import { readConfig } from "@herald/common/config/read-config";
 import { OPERATOR } from "@herald/common/database/endpoint-change";
 import type { Queries } from "@herald/common/database/queries";
 import { catchUpAgainAt, updateEndpoint } from "@herald/common/database/update-endpoint";
+import type { Clock } from "@herald/common/runtime/clock";
 import { type Command, type RunContext, UsageError } from "../command.ts";
 import { withDatabase } from "../database.ts";
 import { oneLine, table } from "../output.ts";
@@ -68,9 +69,9 @@ async function resume(args: string[], context: RunContext): Promise<void> {
     return;
   }
   const totals = { resumed: 0, overtaken: 0 };
-  await onDatabase(context, async (queries, statementTimeoutMs) => {
+  await onDatabase(context, async (queries, { clock, statementTimeoutMs }) => {
     for await (const endpoint of disabledEndpoints(queries, selection)) {
-      const isResumed = await resumeEndpoint(queries, endpoint, statementTimeoutMs);
+      const isResumed = await resumeEndpoint(queries, endpoint, { now: clock.now(), statementTimeoutMs });
       totals[isResumed ? "resumed" : "overtaken"]++;
       if (values.json) stdout(`${JSON.stringify({ ...shown(endpoint), resumed: isResumed })}\n`);
       else stdout(`${isResumed ? "resumed" : "left, since it changed meanwhile:"} ${rowOf(endpoint).join("  ")}\n`);
@@ -84,9 +85,8 @@ async function resume(args: string[], context: RunContext): Promise<void> {
 async function resumeEndpoint(
   queries: Queries,
   { id, organizationId, revision, name, url, events }: DisabledEndpoint,
-  statementTimeoutMs: number,
+  { now, statementTimeoutMs }: { now: Date; statementTimeoutMs: number },
 ): Promise<boolean> {
-  const now = new Date();
   const row = await updateEndpoint(queries, {
     id,
     organizationId,
@@ -123,10 +123,12 @@ async function show(context: RunContext, selection: Selection, asJson: boolean):
 
 function onDatabase(
   context: RunContext,
-  task: (queries: Queries, statementTimeoutMs: number) => Promise<void>,
+  task: (queries: Queries, times: { clock: Clock; statementTimeoutMs: number }) => Promise<void>,
 ): Promise<void> {
   const config = readConfig({ DATABASE_TIMEOUT_SECONDS }, context.environment);
-  return withDatabase(context, (prisma) => task(prisma, config.DATABASE_TIMEOUT_SECONDS * 1_000));
+  return withDatabase(context, (prisma, clock) =>
+    task(prisma, { clock, statementTimeoutMs: config.DATABASE_TIMEOUT_SECONDS * 1_000 }),
+  );
 }
 
 function selectionOf(values: {

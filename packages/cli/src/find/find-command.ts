@@ -3,12 +3,11 @@ import { sharedSettings } from "@herald/common/config/common-settings";
 import { readConfig } from "@herald/common/config/read-config";
 import type { Reads } from "@herald/common/database/queries";
 import { type EventSearch, type FoundEvents, searchEvents } from "@herald/common/history/search-events";
-import { findDelivery } from "@herald/common/history/sql/find-delivery";
 import { isUuid, NO_DELIVERY_REASONS } from "@herald/contracts";
 import { type Command, type CommandContext, positiveInteger, UsageError } from "../command.ts";
 import { withDatabase } from "../database.ts";
 import { describeEvent, describeManualDelivery, traceIdOf } from "./describe-event.ts";
-import { organizationsWith } from "./organizations-with.ts";
+import { organizationOfDelivery, organizationsWith } from "./organizations-with.ts";
 
 const { PUBLICATION_WINDOW_DAYS } = sharedSettings;
 const DAY_MS = 24 * 60 * 60_000;
@@ -52,12 +51,12 @@ no endpoint can subscribe to, one that was older than the window when it came, a
     });
     const search = { ...idOf(values), before: null, limit: positiveInteger("--limit", values.limit) };
     const config = readConfig({ PUBLICATION_WINDOW_DAYS }, context.environment);
-    const now = new Date();
     const windowMs = config.PUBLICATION_WINDOW_DAYS * DAY_MS;
     let count = 0;
-    await withDatabase(context, async (queries) => {
+    await withDatabase(context, async (queries, clock) => {
+      const now = clock.now();
       const organizations =
-        values.organization === undefined ? await organizationsOf(queries, search, now) : [values.organization];
+        values.organization === undefined ? await organizationsOf(queries, search) : [values.organization];
       for (const organizationId of organizations) {
         const found = await searchEvents({ queries, now, windowMs }, { ...search, organizationId });
         count += print(context, organizationId, found, values.json);
@@ -71,17 +70,19 @@ type SoughtId = Pick<EventSearch, "eventId" | "entityId" | "deliveryId">;
 
 /** @throws UsageError unless exactly one of the ids is given */
 function idOf(values: Partial<Record<"event" | "entity" | "delivery", string | undefined>>): SoughtId {
-  const { event: eventId = null, entity: entityId = null, delivery: deliveryId = null } = values;
+  const [eventId = null, entityId = null, deliveryId = null] = [values.event, values.entity, values.delivery].map(
+    (id) => id?.toLowerCase(),
+  );
   const given = [eventId, entityId, deliveryId].filter((id) => id !== null);
   if (given.length !== 1) throw new UsageError("It takes one of --event, --entity and --delivery.");
   if (!given.every(isUuid)) throw new UsageError(`"${given[0]}" is not an id: ids are UUIDs.`);
   return { eventId, entityId, deliveryId };
 }
 
-async function organizationsOf(queries: Reads, { deliveryId, ...ids }: SoughtId, now: Date): Promise<string[]> {
+async function organizationsOf(queries: Reads, { deliveryId, ...ids }: SoughtId): Promise<string[]> {
   if (deliveryId === null) return await organizationsWith(queries, ids);
-  const found = await findDelivery(queries, { id: deliveryId, organizationId: null, now });
-  return found === null ? [] : [found.organizationId];
+  const organizationId = await organizationOfDelivery(queries, deliveryId);
+  return organizationId === null ? [] : [organizationId];
 }
 
 /** Prints what was found of one organization. Returns how much that was. */

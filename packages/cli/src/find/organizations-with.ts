@@ -26,3 +26,10 @@ export async function organizationsWith(
     limit ${AT_MOST}::int`;
   return rows.map(({ id }) => id);
 }
+
+/** Whose a delivery is; null where none has this id. Locks nothing. Walks delivery_pkey in one partition. */
+export async function organizationOfDelivery(queries: Reads, id: string): Promise<string | null> {
+  const [row] = await queries.$queryRaw<{ organizationId: string }[]>`
+    select organization_id as "organizationId" from delivery where id = ${id}::uuid`;
+  return row?.organizationId ?? null;
+}

@@ -1,11 +1,10 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Environment, readConfig } from "@herald/common/config/read-config";
-import { systemClock } from "@herald/common/runtime/clock";
 import type { StartOptions } from "@herald/common/service/open-service";
 import { openShared } from "@herald/common/service/open-shared";
 import type { Service } from "@herald/common/service/run-service";
 import { dispatcherSettings, problemsOfLease, startDispatcher } from "@herald/dispatcher";
-import { managementApiSettings, problemsOfAuthentication, startManagementApi } from "@herald/management-api";
+import { managementApiSettings, problemsOfManagementApi, startManagementApi } from "@herald/management-api";
 import { publisherSettings, startPublisher } from "@herald/publisher";
 
 const SERVICES = ["management-api", "publisher", "dispatcher"] as const;
@@ -27,7 +26,7 @@ const LAST_MANUAL_DELIVERIES_MS = 1_000;
 export function readServeConfig(environment: Environment) {
   return readConfig(serveSettings, environment, (config) => [
     ...problemsOfLease(config),
-    ...problemsOfAuthentication(config),
+    ...problemsOfManagementApi(config),
   ]);
 }
 
@@ -39,7 +38,7 @@ export function readServeConfig(environment: Environment) {
  */
 export async function startServe(
   environment: Environment = process.env,
-  { clock = systemClock }: Pick<StartOptions, "clock"> = {},
+  { clock }: Pick<StartOptions, "clock"> = {},
 ): Promise<Service & { port: number }> {
   const config = readServeConfig(environment);
   const shared = await openShared("serve", config, SERVICES);

@@ -67,7 +67,7 @@ test("the doctor finds each right that the broker's user lacks", async () => {
   ] as const) {
     await node.control(["set_permissions", "weak", ...rights]);
     const found = await complaints({ settings: { AMQP_URL: url, BROKER_NAMESPACE: "herald" } });
-    const [first] = only("fault", "broker user's rights", lacked, /rabbitmqctl set_permissions/) as unknown[];
+    const [first] = only("fault", "broker user's rights", lacked, /rabbitmqctl set_permissions/);
     expect(found).toContainEqual(first);
     expect(found.find(({ check }) => check === "broker user's rights")?.remedy).toContain(
       all.map((right) => `'${right}'`).join(" "),
@@ -77,6 +77,29 @@ test("the doctor finds each right that the broker's user lacks", async () => {
   const found = await complaints({ settings: { AMQP_URL: url, BROKER_NAMESPACE: "herald" } });
   expect(found.filter(({ status }) => status === "fault")).toEqual([]);
 });
+
+test.each([
+  ["management-api", /may not write to \S+\.requests/, /may write to the default exchange, which it never does/],
+  ["publisher", /may not write to \S+\.dispatch/, /may write to \S+\.requests, which it never does/],
+  ["dispatcher", /may not write to the default exchange/, /may write to \S+\.requests, which it never does/],
+] as const)(
+  "the doctor finds what the broker user of a %s lacks, and what it has too much",
+  async (service, lacked, tooMuch) => {
+    const rightsFound = async (url: string) => {
+      const found = await complaints({ settings: { AMQP_URL: url }, args: ["--service", service] });
+      return found.filter(({ check }) => check.startsWith("broker") || check === "queues and exchanges");
+    };
+    expect(await rightsFound(broker.serviceUrls[service])).toEqual([]);
+    const user = `weak-${service}`;
+    await node.control(["add_user", user, "do-not-show"]);
+    await node.control(["set_permissions", user, ".*", "^none$", ".*"]);
+    const url = changedUrl(node.url, { username: user, password: "do-not-show" });
+    expect(await rightsFound(url)).toContainEqual(only("fault", "broker user's rights", lacked, /rights\.json/)[0]);
+    expect(await rightsFound(node.url)).toContainEqual(
+      only("warning", "broker user's rights", tooMuch, /rights\.json/)[0],
+    );
+  },
+);
 
 test("the doctor warns of limits that are wider than Herald's", async () => {
   const found = await complaints({ settings: { AMQP_URL: node.url } });

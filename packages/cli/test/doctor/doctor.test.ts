@@ -28,11 +28,14 @@ describe("of a right set-up", () => {
     expect(stdout).not.toMatch(/^(skipped|warning|fault)/m);
   });
 
-  test.each(["management-api", "publisher", "dispatcher"])("%s's own user is right for it too", async (service) => {
-    const url = postgres.url(service === "management-api" ? "herald_api" : `herald_${service}`);
-    // Its own user may not look at the migrations; herald_publisher and herald_api not at the secrets.
-    expect(await complaints({ settings: { DATABASE_URL: url }, args: ["--service", service] })).toEqual([]);
-  });
+  test.each(["management-api", "publisher", "dispatcher"] as const)(
+    "%s's own users are right for it too",
+    async (service) => {
+      const url = postgres.url(service === "management-api" ? "herald_api" : `herald_${service}`);
+      const settings = { DATABASE_URL: url, AMQP_URL: broker.serviceUrls[service] };
+      expect(await complaints({ settings, args: ["--service", service] })).toEqual([]);
+    },
+  );
 
   test("the doctor makes nothing", async () => {
     const namespace = `${broker.namespace}.new`;
@@ -53,9 +56,33 @@ describe("of the settings", () => {
         DATABASE_POOL_SIZE: "0",
       },
     });
-    expect(found.map(({ check }) => check)).toEqual(["settings", "settings"]);
-    expect(found[0]?.what).toContain('key "k1" is no X25519 private key');
-    expect(found[1]?.what).toContain("DATABASE_CA_FILE names a file that can't be read");
+    expect(found.map(({ check, what }) => [check, what])).toEqual([
+      ["settings", expect.stringContaining("DATABASE_POOL_SIZE must be >= 1")],
+      ["settings", expect.stringContaining('key "k1" is no X25519 private key')],
+      ["settings", expect.stringContaining("DATABASE_CA_FILE names a file that can't be read")],
+    ]);
+  });
+
+  test.each([
+    ["RETRY_DELAYS_SECONDS", "60,abc", /RETRY_DELAYS_SECONDS must match pattern/],
+    ["CLAIM_LEASE_SECONDS", "5", /CLAIM_LEASE_SECONDS: must be more than ATTEMPT_TIMEOUT_SECONDS/],
+    ["READS_PER_MINUTE", "0", /READS_PER_MINUTE must be >= 1/],
+    ["NOTICE_INTERVAL_SECONDS", "often", /NOTICE_INTERVAL_SECONDS must be number/],
+    ["OUTBOX_KEEP_DAYS", "-1", /OUTBOX_KEEP_DAYS must be >= 0/],
+  ])("the doctor finds that a service does not start with %s=%s", async (name, value, what) => {
+    expect(await complaints({ settings: { [name]: value } })).toEqual(
+      only("fault", "settings", what, /Correct it for the services/),
+    );
+  });
+
+  test.each([
+    ["ENDPOINT_CONCURENCY", "ENDPOINT_CONCURRENCY"],
+    ["DATABSE_POOL_SIZE", "DATABASE_POOL_SIZE"],
+    ["retry_delays_seconds", "RETRY_DELAYS_SECONDS"],
+    ["SECRET_KEY_FILE", "SECRET_KEYS_FILE"],
+  ])("the doctor warns that %s is no setting, and says that %s is", async (name, meant) => {
+    const found = await complaints({ settings: { [name]: "7", KUBERNETES_SERVICE_PORT: "443", HOSTNAME: "one" } });
+    expect(found).toEqual(only("warning", "settings", new RegExp(`^${name} is no setting`), new RegExp(meant)));
   });
 
   test("the doctor finds what the services refuse in production, and looks at it all the same", async () => {
@@ -64,6 +91,8 @@ describe("of the settings", () => {
     expect(found.map(({ check, what }) => [check, what.split(":")[0]])).toEqual([
       ["settings", "AMQP_URL is not safe with HERALD_ENV=production"],
       ["settings", "SIGN_IN_LINKS is not safe with HERALD_ENV=production"],
+      // Its receivers are on this machine.
+      ["settings", "ALLOWED_PRIVATE_NETWORKS is not safe with HERALD_ENV=production"],
     ]);
   });
 

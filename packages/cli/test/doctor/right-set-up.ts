@@ -6,17 +6,17 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { declareHints, declareTopology } from "@herald/common/broker/topology";
-import { systemClock } from "@herald/common/runtime/clock";
+import { machineClock } from "@herald/common/runtime/clock";
 import { newSealingKeys, type SealingKeys } from "@herald/common/security/sealing-keys";
 import { certificates } from "@herald/testkit/harness/certificates";
 import { type HttpsReceiver, httpsReceiver } from "@herald/testkit/harness/https-receiver";
+import { type OwnPostgres, useOwnPostgres } from "@herald/testkit/harness/own-postgres";
 import { STACK_TIMEOUT_MS } from "@herald/testkit/harness/stack-client";
 import { type TestBroker, useBroker } from "@herald/testkit/harness/use-broker";
 import { afterAll, beforeAll, expect } from "@jest/globals";
 import { type ConfirmChannel, connect } from "amqplib";
 import type { NamedFinding } from "../../src/doctor/finding.ts";
 import { callHerald } from "../run-herald.ts";
-import { type OwnPostgres, useOwnPostgres } from "./own-postgres.ts";
 
 /** What is other than in the set-up that is right. */
 interface Change {
@@ -96,11 +96,11 @@ export function useRightSetUp(): RightSetUp {
   });
 
   async function complaints({ settings: changed = {}, args = [], aheadMs = 0 }: Change = {}): Promise<NamedFinding[]> {
-    const clock = { ...systemClock, now: () => new Date(Date.now() + aheadMs) };
+    const wrong = { ...machineClock, now: () => new Date(Date.now() + aheadMs) };
     const { code, stdout, stderr } = await callHerald(
       ["doctor", "--json", "--url", receiver.url, ...args],
       { ...settings(), ...changed },
-      { clock },
+      { machineClock: wrong },
     );
     expect(stdout + stderr).not.toMatch(/do-not-show|guest:guest/);
     expect(stdout + stderr).not.toContain(sealingKeys.SECRET_KEYS.split(":")[1]);
@@ -131,6 +131,6 @@ export function useRightSetUp(): RightSetUp {
 }
 
 /** One finding, whose words match. */
-export function only(status: "fault" | "warning", check: string, what: RegExp, remedy: RegExp): unknown {
+export function only(status: "fault" | "warning", check: string, what: RegExp, remedy: RegExp): unknown[] {
   return [{ status, check, what: expect.stringMatching(what), remedy: expect.stringMatching(remedy) }];
 }

@@ -2,11 +2,11 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { migrate } from "@herald/common/database/migrate";
+import { useOwnPostgres } from "@herald/testkit/harness/own-postgres";
 import { askForPgbouncer, STACK_TIMEOUT_MS } from "@herald/testkit/harness/stack-client";
 import { type PgbouncerOptions, startPgbouncer } from "@herald/testkit/stack/pgbouncer";
 import { beforeAll, expect, test } from "@jest/globals";
 import type { NamedFinding } from "../../src/doctor/finding.ts";
-import { useOwnPostgres } from "../doctor/own-postgres.ts";
 import { callHerald } from "../run-herald.ts";
 
 /** What a URL ends with whose clients prepare no statement. */

@@ -12,12 +12,13 @@ import {
   startSender,
 } from "@herald/amqp";
 import type { Channel } from "amqplib";
+import { probeForAlarms } from "./alarm-probe.ts";
 import { type Cell, WHOLE } from "./cell.ts";
 import { type Inspector, startInspector } from "./inspector.ts";
 import { type Replier, startReplier } from "./replier.ts";
 import { type Requester, startRequester } from "./requester.ts";
 import { assertTls, outagesInWords } from "./tls.ts";
-import { declareHints, declareTopology, foreignInboxOf, type Names, names } from "./topology.ts";
+import { declareHints, declareTopology, foreignInboxOf, type Names, names, type Side } from "./topology.ts";
 
 // What a broker hands out and throws, for services, which stand on this file and not on the package below it.
 export {
@@ -38,12 +39,19 @@ export interface BrokerOptions {
   namespace: string;
   /** Which of the Heralds that share the events of this namespace; the only one where absent. */
   cell?: Cell;
+  /** The service whose connection it is; it declares all of Herald's exchanges and queues where absent. */
+  side?: Side;
   /** The name of the process in the broker's list of connections: "herald-publisher". */
   name: string;
   log: BrokerLog;
   /** How long the broker may take to answer that a connection or a channel is closed; 2 s where absent. */
   closeTimeoutMs?: number;
+  /** How often to ask whether the broker takes messages; 10 s where absent. */
+  probeMs?: number;
 }
+
+/** An operator hears of an alarm within a minute of it, and an idle process wakes up for nothing else so seldom. */
+const PROBE_MS = 10_000;
 
 /**
  * A process's way to the message broker. It connects by itself, and everything that was started on it works again after an
@@ -56,6 +64,8 @@ export interface Broker {
   foreignInboxOf(organizationId: string): string | undefined;
   /** Connected, not blocked, and everything that was started on it is set up. */
   isReady(): boolean;
+  /** The broker takes no messages: its memory or disk alarm is set. Known within {@link BrokerOptions.probeMs}. */
+  isBlocked(): boolean;
   /** Resolves once `isReady()`. @throws where it is closed before */
   ready(): Promise<void>;
   consume(options: ConsumerOptions): Consumer;
@@ -73,10 +83,11 @@ export interface Broker {
  *
  * @throws where the URL is not an AMQP URL, or asks for no TLS although there is a `ca`
  */
-export function connectBroker({ url, namespace, cell = WHOLE, name, log, ...options }: BrokerOptions): Broker {
+export function connectBroker(brokerOptions: BrokerOptions): Broker {
+  const { url, namespace, cell = WHOLE, side, name, log, probeMs = PROBE_MS, ...options } = brokerOptions;
   assertTls(url, options.ca);
   const outages = outagesInWords(logOutages(log, { broker: URL.canParse(url) ? new URL(url).host : undefined }));
-  const declare = (channel: Channel) => declareTopology(channel, namespace, cell);
+  const declare = (channel: Channel) => declareTopology(channel, namespace, cell, side);
   // Two connections, since a broker that is short of memory or disk stops reading from the connections that publish.
   // Acknowledgements, which free the broker's memory, must not wait behind the messages.
   const receiving = openBrokerScope({ url, name: `${name} (receiving)`, outages, declare, ...options });
@@ -85,12 +96,17 @@ export function connectBroker({ url, namespace, cell = WHOLE, name, log, ...opti
   const own = names(namespace, cell);
   let replier: Replier | undefined;
 
+  // Each of the services' users may write to one of the two, and drops there what has the key of no queue.
+  const probed = side === "management-api" ? own.requestsExchange : own.dispatchExchange;
+  const stopProbing = probeForAlarms(sending.connection, probed, probeMs);
+
   const isReady = () => receiving.isReady() && sending.isReady();
 
   return {
     names: own,
     foreignInboxOf: (organizationId) => foreignInboxOf(namespace, cell, organizationId),
     isReady,
+    isBlocked: () => sending.connection.isBlocked(),
     ready: async () => {
       while (!isReady()) await Promise.all([receiving.ready(), sending.ready()]);
     },
@@ -104,6 +120,7 @@ export function connectBroker({ url, namespace, cell = WHOLE, name, log, ...opti
     requester: () => startRequester(sending),
     inspector: () => startInspector(receiving),
     close: async () => {
+      stopProbing();
       await receiving.close();
       await sending.close();
     },

@@ -3,7 +3,8 @@ import { type BrokerScope, maintainChannel } from "@herald/amqp";
 import type { Message } from "amqplib";
 
 export interface Request {
-  queue: string;
+  exchange: string;
+  routingKey: string;
   /** JSON, UTF-8. Stays in the queue where no answer comes in time: a request must be worth doing late. */
   content: Buffer;
   headers?: Record<string, unknown>;
@@ -13,9 +14,9 @@ export interface Request {
 
 export interface Requester {
   /**
-   * Sends a message to a queue and waits for what its consumer makes of it (`IncomingMessage.reply`).
+   * Sends a message and waits for what its consumer makes of it (`IncomingMessage.reply`).
    *
-   * @returns the answer; undefined where none came in time, where the queue does not exist, and where the channel died
+   * @returns the answer; undefined where none came in time, where no queue takes it, and where the channel died
    *   meanwhile: the answer's address died with it. The request may have been carried out in all of these cases.
    */
   request(request: Request): Promise<Buffer | undefined>;
@@ -75,7 +76,7 @@ export function startRequester(scope: BrokerScope): Requester {
       waiting.delete(pending);
       sent.set(correlationId, pending);
       try {
-        open.publish("", request.queue, request.content, {
+        open.publish(request.exchange, request.routingKey, request.content, {
           contentType: "application/json",
           persistent: true,
           mandatory: true,

@@ -12,6 +12,13 @@ export interface Names {
   inboxQueues: readonly string[];
   /** Events that break the contract, with the reason in a header. Operators' programs read it by this name. */
   rejectedQueue: string;
+  /**
+   * Direct exchange by which publishers reach dispatchers; a queue's name is its key. Only publishers' and dispatchers' users may write
+   * to it: a dispatcher takes a hint, which it signs and sends, from nowhere else.
+   */
+  dispatchExchange: string;
+  /** The same for what the management API asks dispatchers for; only its user may write to it. */
+  requestsExchange: string;
   /** Hints: the endpoints that have work. */
   hintsQueue: string;
   /** Requests for the first attempt of a manual delivery, for which an API request waits. */
@@ -30,6 +37,8 @@ export function names(namespace: string, cell: Cell = WHOLE): Names {
     eventsExchange: `${namespace}.events`,
     inboxQueues: cell.buckets.map((bucket) => inboxQueueOf(namespace, bucket)),
     rejectedQueue: `${namespace}.events.rejected`,
+    dispatchExchange: `${namespace}.dispatch`,
+    requestsExchange: `${namespace}.requests`,
     hintsQueue: `${dispatch}.hints`,
     manualQueue: `${dispatch}.manual`,
     noticesExchange: `${namespace}.notices`,
@@ -66,15 +75,35 @@ const MAX_WAITING_REQUESTS = 10_000;
 /** What may wait in one inbox queue. Beyond it the broker refuses events of these organizations alone, and their emitters keep them. */
 const MAX_INBOX_BYTES = 1024 ** 3;
 
+/** Whose part of the topology a process declares: what its broker user may, where each service has one of its own. */
+export type Side = "management-api" | "publisher" | "dispatcher";
+
 /**
- * Declares everything that {@link names} names except the queue of hints, with the inbox queues of all cells, and leaves alone
- * what is there already. Every channel runs this before it works, so the order in which services start, and a queue that was deleted, do not matter.
+ * Declares what a service sends to and reads from, except the queue of hints, and leaves alone what is there already. Every channel runs
+ * this before it works, so the order in which services start, and a queue that was deleted, do not matter.
  *
+ * @param side of all three where absent
  * @throws where an exchange or a queue exists with other arguments (406). These can't be changed in place: the queue has
  * to be emptied and deleted by hand.
  */
-export async function declareTopology(channel: Channel, namespace: string, cell: Cell = WHOLE): Promise<void> {
+export async function declareTopology(
+  channel: Channel,
+  namespace: string,
+  cell: Cell = WHOLE,
+  side?: Side,
+): Promise<void> {
   const own = names(namespace, cell);
+  if (side !== "publisher") await channel.assertExchange(own.requestsExchange, "direct", { durable: true });
+  if (side !== "management-api") await channel.assertExchange(own.dispatchExchange, "direct", { durable: true });
+  if (side === undefined || side === "dispatcher") {
+    await channel.assertQueue(own.manualQueue, manualQueue());
+    await channel.bindQueue(own.manualQueue, own.requestsExchange, own.manualQueue);
+  }
+  if (side === undefined || side === "publisher") await declareEvents(channel, namespace, own);
+}
+
+/** With the inbox queues of all cells: an event must find the queue of its bucket. */
+async function declareEvents(channel: Channel, namespace: string, own: Names): Promise<void> {
   await channel.assertExchange(own.eventsExchange, "topic", { durable: true });
   await channel.assertExchange(own.noticesExchange, "topic", { durable: true });
   await channel.assertQueue(own.rejectedQueue, rejectedQueue());
@@ -85,7 +114,6 @@ export async function declareTopology(channel: Channel, namespace: string, cell:
     // An emitter that knows no buckets names the type alone.
     if (bucket === BUCKETS[0]) await channel.bindQueue(queue, own.eventsExchange, "*");
   }
-  await channel.assertQueue(own.manualQueue, manualQueue());
 }
 
 /**
@@ -93,7 +121,10 @@ export async function declareTopology(channel: Channel, namespace: string, cell:
  * refuses to declare it (404), which must stop nothing else: the due scan finds what no hint announced.
  */
 export async function declareHints(channel: Channel, namespace: string, cell: Cell = WHOLE): Promise<void> {
-  await channel.assertQueue(names(namespace, cell).hintsQueue, hintsQueue());
+  const { hintsQueue: queue, dispatchExchange } = names(namespace, cell);
+  await channel.assertExchange(dispatchExchange, "direct", { durable: true });
+  await channel.assertQueue(queue, hintsQueue());
+  await channel.bindQueue(queue, dispatchExchange, queue);
 }
 
 /** Every queue, and as what it is declared. One that exists with other arguments is refused (406). */

@@ -38,7 +38,7 @@ export const serviceSettings = {
     default: 10,
     minimum: 1,
     maximum: 200,
-    description: "Connections that this process keeps to PostgreSQL at the most, besides one for /readyz.",
+    description: "Connections that this process keeps to PostgreSQL at the most, besides one for /readyz and the time.",
   },
   DATABASE_TIMEOUT_SECONDS: {
     type: "number",
@@ -143,7 +143,8 @@ export const networkSettings = {
   ALLOWED_PRIVATE_NETWORKS: {
     type: "string",
     default: "",
-    description: "CIDR list of non-public networks that webhooks may be sent to; for development.",
+    description:
+      "CIDR list of non-public networks that webhooks may be sent to. In production none that this machine is in by itself: loopback, link-local, the metadata of clouds.",
   },
   DENIED_NETWORKS: {
     type: "string",

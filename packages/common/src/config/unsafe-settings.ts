@@ -1,4 +1,5 @@
-import { isWiderThanAnyPrivate, parseNetworks } from "../security/networks.ts";
+import pg from "pg";
+import { holds, isWiderThanAnyPrivate, type Networks, overlap, parseNetworks } from "../security/networks.ts";
 
 /** Settings by their names, as far as a program reads them. */
 export type SettingValues = Readonly<Record<string, unknown>>;
@@ -18,10 +19,13 @@ const DISTINCT_BYTES = 16;
 /** What production refuses, one row for each kind of fault. */
 const RULES: readonly Rule[] = [
   { setting: "DATABASE_URL", judge: guessableLogin },
+  { setting: "DATABASE_URL", judge: openDatabaseLogin },
   { setting: "DATABASE_URL", judge: (url, settings) => plaintextDatabase(url, settings, "DATABASE_CA_FILE") },
   { setting: "FROM_DATABASE_URL", judge: guessableLogin },
+  { setting: "FROM_DATABASE_URL", judge: openDatabaseLogin },
   { setting: "FROM_DATABASE_URL", judge: (url, settings) => plaintextDatabase(url, settings, "FROM_DATABASE_CA_FILE") },
   { setting: "OUTBOX_DATABASE_URL", judge: guessableLogin },
+  { setting: "OUTBOX_DATABASE_URL", judge: openDatabaseLogin },
   { setting: "OUTBOX_DATABASE_URL", judge: (url, settings) => plaintextDatabase(url, settings) },
   { setting: "AMQP_URL", judge: guessableLogin },
   { setting: "AMQP_URL", judge: namelessLogin },
@@ -32,7 +36,9 @@ const RULES: readonly Rule[] = [
   { setting: "AUTH_JWKS_URL", judge: replaceableKeys },
   { setting: "SIGN_IN_LINKS", judge: signInByLink },
   { setting: "PUBLIC_ORIGIN", judge: plaintextPage },
+  { setting: "PAGE_FRAME_ANCESTORS", judge: anybodysFrame },
   { setting: "ALLOWED_PRIVATE_NETWORKS", judge: openGuard },
+  { setting: "ALLOWED_PRIVATE_NETWORKS", judge: openMachine },
 ];
 
 /**
@@ -48,10 +54,30 @@ export function unsafeSettings(settings: SettingValues): string[] {
   });
 }
 
+/** Passwords that everybody tries first. */
+const USUAL_PASSWORDS: ReadonlySet<string> = new Set(
+  (
+    "admin administrator change-me change_me changeit changeme default guest herald letmein mariadb mysql pass passw0rd password " +
+    "postgres postgresql qwerty rabbitmq root secret test welcome 123456 12345678"
+  )
+    .split(" ")
+    .flatMap((word) => [word, `${word}1`, `${word}123`]),
+);
+
 function guessableLogin(text: string): string | undefined {
-  const url = urlOf(text);
-  if (url === undefined || url.username === "" || url.username !== url.password) return undefined;
-  return "its password is the user's name. Give the user a random one.";
+  const login = loginOf(text);
+  if (login === undefined || login.user === "") return undefined;
+  if (login.user === login.password) return "its password is the user's name. Give the user a random one.";
+  if (!USUAL_PASSWORDS.has(login.password.toLowerCase())) return undefined;
+  return "its password is one that everybody tries first. Give the user a random one.";
+}
+
+function openDatabaseLogin(text: string): string | undefined {
+  const server = postgresOf(text);
+  if (server === undefined || isThisMachine(server.host) || server.password !== "" || server.hasClientKey) {
+    return undefined;
+  }
+  return "it has no password, so whoever reaches the server gets in. Give the user a random one, or a certificate (sslcert and sslkey).";
 }
 
 function namelessLogin(text: string): string | undefined {
@@ -67,18 +93,71 @@ function plaintextAmqp(text: string, settings: SettingValues): string | undefine
   return "what it carries can be read and changed on the way. Write amqps://, or ALLOW_PLAINTEXT=amqp where the network is yours alone.";
 }
 
-/** The values of sslmode with which the server's certificate is checked. */
-const TLS_MODES = ["require", "verify-ca", "verify-full"];
+/** The values of sslmode with which the outbox's client for MySQL checks the server's certificate. */
+const MYSQL_TLS_MODES = ["require", "verify-ca", "verify-full"];
 
 function plaintextDatabase(text: string, settings: SettingValues, caSetting?: string): string | undefined {
+  if (caSetting !== undefined && settings[caSetting]) return undefined;
+  const protocol = isMysql(text) ? "mysql" : "postgres";
   const url = urlOf(text);
-  if (url === undefined || (caSetting !== undefined && settings[caSetting])) return undefined;
-  if (TLS_MODES.includes(url.searchParams.get("sslmode") ?? "")) return undefined;
-  const host = url.searchParams.get("host") ?? url.hostname;
-  const protocol = /^(mysql|mariadb):$/.test(url.protocol) ? "mysql" : "postgres";
-  if (isThisMachine(host) || isAllowedPlaintext(protocol, settings)) return undefined;
+  const server =
+    protocol === "postgres"
+      ? postgresOf(text)
+      : url && { host: url.hostname, isChecked: MYSQL_TLS_MODES.includes(url.searchParams.get("sslmode") ?? "") };
+  if (server === undefined || server.isChecked) return undefined;
+  if (isThisMachine(server.host) || isAllowedPlaintext(protocol, settings)) return undefined;
   const file = caSetting === undefined ? "" : ` or set ${caSetting},`;
   return `what it carries can be read and changed on the way. Add sslmode=verify-full to it,${file} or write ALLOW_PLAINTEXT=${protocol} where the network is yours alone.`;
+}
+
+interface PostgresServer {
+  host: string;
+  user: string;
+  password: string;
+  /** Whether pg takes no other server for this one. */
+  isChecked: boolean;
+  hasClientKey: boolean;
+}
+
+/**
+ * What pg makes of a URL, with the environment variables that it reads besides. It is asked, since the text is no witness: of two
+ * values of sslmode pg takes the last, and with `uselibpqcompat=true` it checks nothing for `require`.
+ */
+function postgresOf(text: string): PostgresServer | undefined {
+  if (isMysql(text)) return undefined;
+  try {
+    const { host, user, password, ssl } = new pg.Client({ connectionString: text });
+    const options: unknown = ssl;
+    const tls = typeof options === "object" && options !== null ? (options as Record<string, unknown>) : undefined;
+    return {
+      host,
+      user: user ?? "",
+      password: password ?? "",
+      isChecked: options === true || (tls !== undefined && tls.rejectUnauthorized !== false),
+      hasClientKey: tls?.key !== undefined,
+    };
+  } catch {
+    return undefined;
+  }
+}
+
+function isMysql(text: string): boolean {
+  return /^(mysql|mariadb):/i.test(text);
+}
+
+/** The user and password of a URL; of one for PostgreSQL, those that pg takes. */
+function loginOf(text: string): { user: string; password: string } | undefined {
+  if (/^postgres(ql)?:/i.test(text)) return postgresOf(text);
+  const url = urlOf(text);
+  return url && { user: decoded(url.username), password: decoded(url.password) };
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
 }
 
 function trivialKeys(ring: string): string | undefined {
@@ -119,12 +198,44 @@ function plaintextPage(text: string): string | undefined {
   return "whoever is on the way can read the admins' tokens and change the page. Put TLS in front, and write https://.";
 }
 
+function anybodysFrame(text: string): string | undefined {
+  const unsafe = text.split(" ").filter((origin) => origin.includes("*") || isPlainHttp(origin));
+  if (unsafe.length === 0) return undefined;
+  return `any page of ${unsafe.join(", ")}, or whoever is on the way to it, could show the admin page in a frame and lead an admin's clicks. Name origins with https:// and without *.`;
+}
+
 function openGuard(text: string): string | undefined {
   try {
     const wide = parseNetworks("ALLOWED_PRIVATE_NETWORKS", text).filter(isWiderThanAnyPrivate);
     if (wide.length === 0) return undefined;
     const shown = wide.map(([network, bits]) => `${network}/${bits}`).join(", ");
     return `${shown} opens far more than a private network, as the inside of your cloud. Name the networks that receivers are in.`;
+  } catch {
+    return undefined;
+  }
+}
+
+/** What no receiver is at: the machine itself, its link, and where clouds answer machines with their credentials. */
+const OF_THE_MACHINE: Networks = parseNetworks(
+  "its own",
+  "0.0.0.0/8,127.0.0.0/8,169.254.0.0/16,::/127,fe80::/10,100.100.100.200,168.63.129.16,192.0.0.192,fd00:ec2::/32,fd20:ce::254",
+);
+
+function openMachine(text: string, { DENIED_NETWORKS }: SettingValues): string | undefined {
+  try {
+    const allowed = parseNetworks("ALLOWED_PRIVATE_NETWORKS", text).filter((each) => !isWiderThanAnyPrivate(each));
+    const denied = parseNetworks("DENIED_NETWORKS", typeof DENIED_NETWORKS === "string" ? DENIED_NETWORKS : "");
+    const isDenied = ([first, bits]: Networks[number]) =>
+      holds(
+        denied.filter(([, deniedBits]) => deniedBits <= bits),
+        first,
+      );
+    const open = allowed.filter((network) =>
+      OF_THE_MACHINE.some((own) => overlap(network, own) && !isDenied(own) && !isDenied(network)),
+    );
+    if (open.length === 0) return undefined;
+    const shown = open.map(([network, bits]) => `${network}/${bits}`).join(", ");
+    return `${shown} opens the dispatcher's own machine, or where a cloud hands out its credentials. Name the networks that receivers are in, or deny those within them by DENIED_NETWORKS.`;
   } catch {
     return undefined;
   }

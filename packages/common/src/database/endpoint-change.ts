@@ -1,4 +1,6 @@
+import { randomUUID } from "node:crypto";
 import { Prisma } from "./generated/client.ts";
+import { firstIdAt } from "./ids.ts";
 
 /** Who changes an endpoint's settings. */
 export interface Author {
@@ -10,6 +12,20 @@ export interface Author {
 
 /** Herald's own commands, which operators run. */
 export const OPERATOR: Author = { changedBy: "operator", subject: null, name: null };
+
+/** The one name of an author, where there is room for one; null where the token has none that can be shown. */
+export function nameOf({ name, subject }: Pick<Author, "name" | "subject">): string | null {
+  return name ?? subject;
+}
+
+/**
+ * The id of a change: the time, the revision that it made, and chance. So a trail is in the order of its ids. Manual deliveries and
+ * resends, whose ids begin with their time too, come after a change of the same millisecond.
+ */
+export function changeId(now: Date, revision: bigint): string {
+  const digits = BigInt.asUintN(28, revision).toString(16).padStart(7, "0");
+  return `${firstIdAt(now).slice(0, 14)}0${digits.slice(0, 3)}-${digits.slice(3)}-${randomUUID().slice(24)}`;
+}
 
 /** What a notice says of who did it. */
 export function authorDetails({ changedBy, name, subject }: Author): string {

@@ -1,5 +1,6 @@
 import pg from "pg";
 import { tlsFailureOf } from "../security/server-certificate.ts";
+import { TimeUnknownError } from "./database-clock.ts";
 
 /**
  * Whether PostgreSQL refused a statement because of what it was given (SQLSTATE classes 22 and 23: data that a column
@@ -40,6 +41,8 @@ export function isOutOfTime(error: unknown): boolean {
   return sqlStateOf(error) === QUERY_CANCELED;
 }
 
+const NO_SUCH_STATEMENT = "26000";
+const STATEMENT_EXISTS = "42P05";
 const QUERY_CANCELED = "57014";
 const LOCK_NOT_AVAILABLE = "55P03";
 const DEADLOCK_DETECTED = "40P01";
@@ -55,6 +58,11 @@ const CONFLICTS: ReadonlySet<string> = new Set([
   FOREIGN_KEY_VIOLATION,
   CHECK_VIOLATION,
 ]);
+
+/** Whether a prepared statement's name was missing on a connection, or taken, as behind a pooler that knows nothing of them. */
+export function isStatementLost(sqlState: string | undefined): boolean {
+  return sqlState === NO_SUCH_STATEMENT || sqlState === STATEMENT_EXISTS;
+}
 
 /** The SQLSTATE behind an error of a statement, sent by Prisma or directly; undefined where PostgreSQL sent none. */
 export function sqlStateOf(error: unknown): string | undefined {
@@ -96,9 +104,9 @@ const OUTAGE_ERRNOS: ReadonlySet<unknown> = new Set([
 ]);
 
 /**
- * Whether a query failed because PostgreSQL can't be used at the moment: it can't be reached, is overloaded (a statement's
- * time is over, no connection is left), is shutting down, takes no writes since another server has become the primary, or does not
- * pass the check of its certificate. The query may have been carried out all the same.
+ * Whether a query failed because PostgreSQL can't be used at the moment: it can't be reached, or was not since the start, is
+ * overloaded (a statement's time is over, no connection is left), is shutting down, takes no writes since another server has become
+ * the primary, or does not pass the check of its certificate. The query may have been carried out all the same.
  */
 export function isDatabaseOutage(error: unknown): boolean {
   const { code, message, meta } = (error ?? {}) as {
@@ -106,6 +114,7 @@ export function isDatabaseOutage(error: unknown): boolean {
     message?: unknown;
     meta?: { driverAdapterError?: { cause?: { kind?: unknown } } };
   };
+  if (error instanceof TimeUnknownError) return true;
   if (OUTAGE_CODES.has(code) || OUTAGE_KINDS.has(meta?.driverAdapterError?.cause?.kind)) return true;
   // SQLSTATE classes: connection exception, insufficient resources, operator intervention (57014 is a statement's timeout).
   const state = sqlStateOf(error) ?? "";

@@ -24,6 +24,8 @@ export interface Lag {
   /** Enabled endpoints whose daily catch-up is due. */
   guards: number;
   endpointsEnabled: number;
+  /** Enabled ones whose signing secret no dispatcher can open. */
+  endpointsQuarantined: number;
   /** Disabled by an admin. */
   endpointsPaused: number;
   /** Disabled by Herald, after consecutive failures. */
@@ -150,7 +152,8 @@ export async function readLag(
     ) as catch_up
     cross join (
       select
-        count(*) filter (where enabled)::int as "endpointsEnabled",
+        count(*) filter (where enabled and quarantined_at is null)::int as "endpointsEnabled",
+        count(*) filter (where enabled and quarantined_at is not null)::int as "endpointsQuarantined",
         count(*) filter (where not enabled and disabled_reason is distinct from 'failures')::int as "endpointsPaused",
         count(*) filter (where not enabled and disabled_reason = 'failures')::int as "endpointsFailed"
       from webhook_endpoint

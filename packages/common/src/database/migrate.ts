@@ -3,10 +3,13 @@ import { addressOf, Client, preparesStatements } from "./client.ts";
 import { applyDefaults, databaseDefaults } from "./database-defaults.ts";
 import { type Migration, migrationsFolder, NO_TRANSACTION, readMigrations } from "./migrations-folder.ts";
 import { assertSupported } from "./postgres-version.ts";
+import { grantRights } from "./rights.ts";
 
 export interface MigrationResult {
   /** Names of the migrations that this call applied; empty when the database was up to date. */
   applied: string[];
+  /** Herald's users in PostgreSQL, which have the rights that they need now; absent where there are none, as in development. */
+  granted?: readonly string[];
   /** Statements that this user may not run and the database's owner has to; absent where there are none. */
   leftToOwner?: readonly string[];
 }
@@ -40,8 +43,8 @@ const CREATE_TABLE = `create table if not exists _prisma_migrations (
 /**
  * Brings a database's schema up to date: applies the files of `prisma/migrations` that it does not have yet, and records
  * them in `_prisma_migrations` as `prisma migrate deploy` does, which can be used beside it. Several processes may call
- * this at once: one applies, the others wait for it and find nothing to do. Then it gives the database its defaults
- * (`databaseDefaults`).
+ * this at once: one applies, the others wait for it and find nothing to do. Then it gives Herald's users their rights
+ * (`grantRights`) and the database its defaults (`databaseDefaults`).
  *
  * A file and its record are one transaction. A process that dies in the middle leaves nothing of them, and the next call
  * applies the file. Where others hold a lock that it needs for more than two seconds, it steps back and tries again.
@@ -84,10 +87,15 @@ export async function migrate(
         await sleep(TABLE_LOCK_INTERVAL_MS);
       }
     }
+    const granted = await asTransaction(client, () => grantRights(client));
     const defaults = databaseDefaults({ statementTimeoutMs, preparesStatements: preparesStatements(url) });
     const leftToOwner = await applyDefaults(client, defaults);
     await lock.release();
-    return { applied: pending.map(({ name }) => name), ...(leftToOwner.length > 0 && { leftToOwner }) };
+    return {
+      applied: pending.map(({ name }) => name),
+      ...(granted.length > 0 && { granted }),
+      ...(leftToOwner.length > 0 && { leftToOwner }),
+    };
   } finally {
     // PostgreSQL releases the lock with its connection, also when this process dies.
     await Promise.all([client.end(), holder.end()]);
@@ -190,6 +198,18 @@ async function apply(client: Client, { name, sql, checksum }: Migration): Promis
     }
     await client.query(`update _prisma_migrations set logs = $2 ${ended}`, [name, message]).catch(() => {});
     throw new Error(`Migration ${name} failed and may have left a part of itself: ${message}`, { cause });
+  }
+}
+
+async function asTransaction<T>(client: Client, task: () => Promise<T>): Promise<T> {
+  await client.query(BEGIN);
+  try {
+    const result = await task();
+    await client.query("commit");
+    return result;
+  } catch (error) {
+    await client.query("rollback").catch(() => {});
+    throw error;
   }
 }
 

@@ -1,9 +1,13 @@
 import { createHash } from "node:crypto";
+import type { EventEmitter } from "node:events";
 import { PrismaPg } from "@prisma/adapter-pg";
 import pg from "pg";
 import { atMostEach } from "../runtime/at-most-each.ts";
+import type { Clock } from "../runtime/clock.ts";
 import { addressOf, Client, preparesStatements } from "./client.ts";
+import { createDatabaseClock, type DatabaseClock, type TimeReading } from "./database-clock.ts";
 import { STATEMENT_TIMEOUT_MS } from "./database-defaults.ts";
+import { isStatementLost } from "./errors.ts";
 import { PrismaClient } from "./generated/client.ts";
 import { boundedReads, directQueries, type Queries, type Reads } from "./queries.ts";
 
@@ -23,7 +27,14 @@ export interface DatabaseOptions {
   applicationName?: string;
   /** Told when an idle connection breaks. The pool replaces it by itself, so this is for the log. */
   onConnectionLost?: (error: Error) => void;
+  /** Told when a pooler has lost a prepared statement: from then on statements fail at random, and {@link KEEP_STATEMENTS} is the remedy. */
+  onStatementLost?: () => void;
 }
+
+/** What to do where a pooler loses prepared statements. */
+export const KEEP_STATEMENTS =
+  "Add pgbouncer=true to the query of DATABASE_URL, that of herald migrate too, and run herald migrate; or in PgBouncer 1.21 or newer " +
+  "set max_prepared_statements = 200.";
 
 export interface Database {
   /** For everything but the hot statements. Its first query takes memory and CPU, so a process may leave it unused. */
@@ -32,8 +43,10 @@ export interface Database {
   readonly queries: Queries;
   /** Reads over the same connections that PostgreSQL ends after so many milliseconds (57014). */
   readsWithin(timeoutMs: number): Reads;
+  /** PostgreSQL's time, as its answers to {@link ping} have told it. */
+  readonly clock: DatabaseClock;
   /**
-   * One round trip to PostgreSQL, over a connection of its own, so that it doesn't wait for the work; rejects where there is none.
+   * Asks PostgreSQL for its time, over a connection of its own, so that it doesn't wait for the work; rejects where there is none.
    * However often it is called, PostgreSQL is asked once a second.
    */
   ping(): Promise<void>;
@@ -41,8 +54,11 @@ export interface Database {
   close(): Promise<void>;
 }
 
-/** Readiness, and what /metrics shows of it, may be asked for by many. */
+/** Readiness, and what /metrics shows of it, may be asked for by many. PostgreSQL's time is renewed as often. */
 const PING_MS = 1_000;
+
+/** A connection whose other end fell silent is given up then. The next ping has a new one, and a stop waits no longer for this one. */
+const PING_TIMEOUT_MS = 5_000;
 
 /** Distinct statements that a connection keeps prepared. The hot ones are a dozen; the rest is CRUD of varying shape. */
 const MAX_PREPARED_STATEMENTS = 200;
@@ -74,11 +90,19 @@ export function openDatabase(url: string, options: DatabaseOptions = {}): Databa
   };
   const pool = new pg.Pool({ ...settings, max: options.poolSize ?? 10 });
   // Opened with the first ping, and closed when none came for ten seconds.
-  const pingPool = new pg.Pool({ ...settings, max: 1 });
+  const pingPool = new pg.Pool({ ...settings, max: 1, query_timeout: PING_TIMEOUT_MS });
   const connectionLost = (error: Error) => options.onConnectionLost?.(error);
   pool.on("error", connectionLost);
+  pool.on("connect", (client) => {
+    // Not in pg's types: what the server says, before it fails the statement.
+    const { connection } = client as unknown as { connection: EventEmitter };
+    connection.on("errorMessage", ({ code }: { code?: string }) => {
+      if (isStatementLost(code)) options.onStatementLost?.();
+    });
+  });
   pingPool.on("error", connectionLost);
-  const ping = atMostEach(PING_MS, () => pingPool.query("select 1"));
+  const clock = createDatabaseClock();
+  const ping = atMostEach(PING_MS, async () => clock.heard(await readTime(pingPool, clock)));
   const statementName = preparesStatements(url) ? preparedStatementNames() : () => "";
   const prisma = new PrismaClient({
     adapter: new PrismaPg(pool, {
@@ -90,6 +114,7 @@ export function openDatabase(url: string, options: DatabaseOptions = {}): Databa
     prisma,
     queries: directQueries(pool, statementName),
     readsWithin: (timeoutMs) => boundedReads(pool, statementName, timeoutMs),
+    clock,
     ping: async () => {
       if (pingPool.ending) throw new Error("The database was closed.");
       await ping();
@@ -99,6 +124,22 @@ export function openDatabase(url: string, options: DatabaseOptions = {}): Databa
       await Promise.all([pool, pingPool].map((each) => each.ending || each.end()));
     },
   };
+}
+
+/** The time that connecting takes is none of the round trip. */
+async function readTime(pool: pg.Pool, { monotonicMs }: Clock): Promise<TimeReading> {
+  const client = await pool.connect();
+  let failure: Error | undefined;
+  try {
+    const askedMs = monotonicMs();
+    const { rows } = await client.query("select extract(epoch from clock_timestamp())::float8 as seconds");
+    return { askedMs, databaseMs: (rows[0] as { seconds: number }).seconds * 1_000, answeredMs: monotonicMs() };
+  } catch (error) {
+    failure = error as Error;
+    throw error;
+  } finally {
+    client.release(failure);
+  }
 }
 
 /**

@@ -1,4 +1,4 @@
-import { type Author, authorDetails, settingsOf } from "./endpoint-change.ts";
+import { type Author, authorDetails, changeId, nameOf, settingsOf } from "./endpoint-change.ts";
 import { Prisma } from "./generated/client.ts";
 import { noticeId } from "./notice-id.ts";
 import type { Queries } from "./queries.ts";
@@ -53,7 +53,7 @@ export function catchUpAgainAt(now: Date, { statementTimeoutMs }: { statementTim
  *
  * Returns null where the organization has no such endpoint in that revision.
  *
- * Locks the endpoint, and its row of `catch_up` where it is told. Walks webhook_endpoint_pkey twice, catch_up_pkey and endpoint_change_pkey. Of
+ * Locks the endpoint, and its row of `catch_up` where it is told. Walks webhook_endpoint_pkey twice, and catch_up_pkey. Of
  * two edits of one revision the second waits for the first, and then finds another revision. Every edit makes a new
  * revision, also an edit that changes nothing.
  */
@@ -64,7 +64,8 @@ export async function updateEndpoint(queries: Queries, update: EndpointUpdate): 
   // since the revision is, and the revision grows with every change of theirs.
   const resumed = Prisma.sql`(${enabled} and not before.enabled)`;
   // A kept secret is not named at all: the management API's user may write secrets, and not read them.
-  const replacedSecret = sealedSecret === null ? Prisma.empty : Prisma.sql`sealed_secret = ${sealedSecret},`;
+  const replacedSecret =
+    sealedSecret === null ? Prisma.empty : Prisma.sql`sealed_secret = ${sealedSecret}, quarantined_at = null,`;
   const [row] = await queries.$queryRaw<EndpointRow[]>`
     with edited as (
       update webhook_endpoint as endpoint
@@ -86,7 +87,7 @@ export async function updateEndpoint(queries: Queries, update: EndpointUpdate): 
             when ${enabled} then null when before.enabled then ${now}::timestamptz else endpoint.disabled_at
           end,
           disabled_by = case
-            when ${enabled} then null when before.enabled then ${author.name ?? author.subject} else endpoint.disabled_by
+            when ${enabled} then null when before.enabled then ${nameOf(author)} else endpoint.disabled_by
           end,
           updated_at = ${now}::timestamptz
       from webhook_endpoint as before
@@ -105,8 +106,10 @@ export async function updateEndpoint(queries: Queries, update: EndpointUpdate): 
       on conflict (endpoint_id) do update
       set priority = 0, due_at = excluded.due_at, cursor = null, again_at = excluded.again_at, complete_to = null
     ), recorded as (
-      insert into endpoint_change (endpoint_id, revision, changed_at, changed_by, subject, name, before, after, secret_replaced)
-      select id, revision, ${now}::timestamptz, ${author.changedBy}::changed_by, ${author.subject}, ${author.name},
+      insert into endpoint_change (
+        id, organization_id, endpoint_id, endpoint_name, revision, changed_at, changed_by, subject, name, before, after, secret_replaced
+      )
+      select ${changeId(now, revision + 1n)}::uuid, organization_id, id, name, revision, ${now}::timestamptz, ${author.changedBy}::changed_by, ${author.subject}, ${author.name},
         settings_before, settings_after, ${sealedSecret}::text is not null
       from edited
       where settings_before <> settings_after or ${sealedSecret}::text is not null

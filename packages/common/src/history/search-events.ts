@@ -15,7 +15,7 @@ export interface SearchParts {
   windowMs: number;
 }
 
-/** What is looked for: one of the three ids at least, and where several are given, all of them have to fit. */
+/** What is looked for: one of the three ids at least, and where several are given, all of them have to fit. In lower case. */
 export interface EventSearch extends EventKeysQuery {
   deliveryId: string | null;
 }
@@ -59,8 +59,8 @@ async function searchByDelivery(
   const rows = await readEvents(queries, { organizationId, keys: [found.eventKey], withBody: false });
   const fitting = rows.filter(
     (row) =>
-      (eventId === null || row.id === eventId.toLowerCase()) &&
-      (entityId === null || row.entityId === entityId.toLowerCase()) &&
+      (eventId === null || row.id === eventId) &&
+      (entityId === null || row.entityId === entityId) &&
       (before === null || row.key < before),
   );
   return { ...nothing, events: await withEndpoints(parts, organizationId, fitting) };

@@ -1,10 +1,13 @@
-import type { Registry } from "prom-client";
+import { Gauge, type Registry } from "prom-client";
 import { type Broker, connectBroker } from "../broker/broker.ts";
 import { readCell } from "../broker/cell.ts";
+import type { Side } from "../broker/topology.ts";
 import type { serviceSettings, tracingSettings } from "../config/common-settings.ts";
+import { ConfigError } from "../config/read-config.ts";
 import type { Config } from "../config/settings.ts";
-import { type Database, openDatabase } from "../database/open-database.ts";
+import { type Database, KEEP_STATEMENTS, openDatabase } from "../database/open-database.ts";
 import type { Clock } from "../runtime/clock.ts";
+import { repeat } from "../runtime/repeat.ts";
 import { readCaFile } from "../security/server-certificate.ts";
 import { createLog, type Log } from "../telemetry/log.ts";
 import { createRegistry } from "../telemetry/metrics.ts";
@@ -19,6 +22,10 @@ export interface OpenService {
   registry: Registry;
   database: Database;
   broker: Broker;
+  /** PostgreSQL's time, or the one that a test steers. */
+  clock: Clock;
+  /** Resolves when the time is known, which is when PostgreSQL has answered for the first time: at the start, if it is there. */
+  timeKnown: Promise<void>;
   /** Undefined where no collector is configured. */
   tracing: Tracing | undefined;
   /** Where /healthz, /readyz and /metrics are. */
@@ -31,14 +38,15 @@ export type ServiceConfig = Config<typeof serviceSettings> & Partial<Config<type
 
 /** How a service gets what it needs: {@link openService} in a process of its own, `openShared` in one with others. */
 export type ServiceOpener = (
-  name: string,
+  name: Side,
   config: ServiceConfig,
-  readiness?: Pick<OperationsOptions, "conditions" | "worksWithout">,
+  options?: Pick<OperationsOptions, "conditions" | "worksWithout"> & { clock?: Clock | undefined },
 ) => Promise<OpenService>;
 
-/** What the start of a service takes besides its environment; the system's clock and a process of its own where absent. */
+/** What the start of a service takes besides its environment; PostgreSQL's time and a process of its own where absent. */
 export interface StartOptions {
-  clock?: Clock;
+  /** In place of PostgreSQL's time, for tests that steer it. */
+  clock?: Clock | undefined;
   open?: ServiceOpener;
 }
 
@@ -49,11 +57,12 @@ export interface StartOptions {
  * @param name "publisher"; what logs, metrics and the connections' lists call it
  * @throws ConfigError where a file of certificate authorities can't be used
  */
-export const openService: ServiceOpener = async (name, config, readiness = {}) => {
+export const openService: ServiceOpener = async (name, config, { clock, ...readiness } = {}) => {
   const log = createLog({ service: name, level: config.LOG_LEVEL });
-  const connections = openConnections(name, config, log);
+  const connections = openConnections(name, config, log, name);
   const { database, broker } = connections;
-  const registry = createRegistry(name);
+  const registry = createRegistry(name, { cell: config.CELL });
+  exportConnections(registry, connections);
   const tracing = await openTracing(name, config, log);
   const operations = await startOperationsServer({
     host: config.HTTP_HOST,
@@ -62,31 +71,43 @@ export const openService: ServiceOpener = async (name, config, readiness = {}) =
     checks: checksOf(connections),
     ...readiness,
   });
+  await connections.asked;
   return {
     log,
     registry,
     database,
     broker,
+    ...timeOf(database, clock),
     tracing,
     operationsPort: operations.port,
     async close() {
-      await broker.close();
-      await database.close();
+      await connections.close();
       await tracing?.stop();
       await operations.close();
     },
   };
 };
 
-export type Connections = Pick<OpenService, "database" | "broker">;
+export interface Connections extends Pick<OpenService, "database" | "broker"> {
+  /** Resolves when PostgreSQL has answered for the first time, or could not be asked. */
+  asked: Promise<void>;
+  close(): Promise<void>;
+}
+
+/**
+ * PostgreSQL is asked for its time so often: soon enough that a process follows when another server becomes the primary, or when its
+ * machine has slept.
+ */
+const TIME_INTERVAL_MS = 1_000;
 
 /**
  * A process's connections to PostgreSQL and RabbitMQ, there or not.
  *
  * @param name of the process; both servers list its connections by it
+ * @param side the service whose connections they are; absent where all three share them
  * @throws ConfigError where a file of certificate authorities can't be used, or the buckets can't be read
  */
-export function openConnections(name: string, config: ServiceConfig, log: Log): Connections {
+export function openConnections(name: string, config: ServiceConfig, log: Log, side?: Side): Connections {
   const cell = readCell(config);
   const databaseCa = readCaFile("DATABASE_CA_FILE", config.DATABASE_CA_FILE);
   const brokerCa = readCaFile("AMQP_CA_FILE", config.AMQP_CA_FILE);
@@ -96,18 +117,72 @@ export function openConnections(name: string, config: ServiceConfig, log: Log): 
     statementTimeoutMs: config.DATABASE_TIMEOUT_SECONDS * 1_000,
     applicationName: `herald-${name}`,
     onConnectionLost: (error) => log.warn("a database connection broke", { error }),
+    onStatementLost: endForPooler,
   });
   const broker = connectBroker({
     url: config.AMQP_URL,
     ca: brokerCa,
     namespace: config.BROKER_NAMESPACE,
     cell,
+    ...(side && { side }),
     name: `herald-${name}`,
     log,
   });
   // Said at the start, since a service with nothing to do would not say why it is not ready.
-  database.ping().catch((error) => log.warn("PostgreSQL can't be used yet", { error }));
-  return { database, broker };
+  const asked = database.ping().catch((error) => log.warn("PostgreSQL can't be used yet", { error }));
+  // Readiness says when it does not answer.
+  const asking = repeat(database.ping, { intervalMs: TIME_INTERVAL_MS, onFailure: () => {} });
+  return {
+    database,
+    broker,
+    asked,
+    async close() {
+      await broker.close();
+      await asking.stop();
+      await database.close();
+    },
+  };
+}
+
+/** The clock that a service goes by. A test's own is known from the start. */
+export function timeOf({ clock }: Database, own: Clock | undefined): Pick<OpenService, "clock" | "timeKnown"> {
+  return own === undefined ? { clock, timeKnown: clock.known } : { clock: own, timeKnown: Promise.resolve() };
+}
+
+/** Shows in the metrics whether RabbitMQ takes messages, and how wrong the machine's clock is. */
+export function exportConnections(
+  registry: Registry,
+  { broker, database }: { broker: Pick<Broker, "isBlocked">; database: Pick<Database, "clock"> },
+): void {
+  new Gauge({
+    name: "herald_broker_blocked",
+    help: "1 while RabbitMQ takes no messages, since its memory or disk alarm is set: emitters wait.",
+    registers: [registry],
+    collect() {
+      this.set(Number(broker.isBlocked()));
+    },
+  });
+  new Gauge({
+    name: "herald_clock_difference_seconds",
+    help: "By how much the machine's clock is ahead of PostgreSQL's, which Herald goes by; negative where it is behind.",
+    registers: [registry],
+    collect() {
+      // Absent until PostgreSQL has said its time.
+      const { clock } = database;
+      if (clock.isKnown()) this.set(clock.machineAheadMs() / 1_000);
+      else this.remove();
+    },
+  });
+}
+
+/** Statements fail at random from now on, and no later try helps: the process ends, with the words for whoever set it up. */
+function endForPooler(): void {
+  // Rejected where nobody waits, so that it ends the process whatever part of it ran the statement.
+  void Promise.reject(
+    new ConfigError([
+      `DATABASE_URL leads to a pooler of transactions, which loses prepared statements. ${KEEP_STATEMENTS}`,
+    ]),
+  );
 }
 
 /** What /readyz asks of the connections. */

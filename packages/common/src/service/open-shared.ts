@@ -2,7 +2,15 @@ import { partOfBroker } from "../broker/part-of-broker.ts";
 import { createLog, type Log } from "../telemetry/log.ts";
 import { createRegistry } from "../telemetry/metrics.ts";
 import { type ReadinessChecks, startOperationsServer } from "../telemetry/operations-server.ts";
-import { checksOf, openConnections, openTracing, type ServiceConfig, type ServiceOpener } from "./open-service.ts";
+import {
+  checksOf,
+  exportConnections,
+  openConnections,
+  openTracing,
+  type ServiceConfig,
+  type ServiceOpener,
+  timeOf,
+} from "./open-service.ts";
 
 /** A process that several services share: one pool of connections to PostgreSQL, one way to the broker, one operations port. */
 export interface SharedProcess {
@@ -33,7 +41,10 @@ export async function openShared(
   const log = createLog({ service: name, level: config.LOG_LEVEL });
   const connections = openConnections(name, config, log);
   const { database, broker } = connections;
-  const registries = new Map(services.map((service) => [service, createRegistry(service, { ofProcess: false })]));
+  const registries = new Map(
+    services.map((service) => [service, createRegistry(service, { ofProcess: false, cell: config.CELL })]),
+  );
+  for (const registry of registries.values()) exportConnections(registry, connections);
   const started = new Set<string>();
   const conditions: ReadinessChecks = Object.fromEntries(
     services.map((service) => [service, () => started.has(service)]),
@@ -41,16 +52,17 @@ export async function openShared(
   const operations = await startOperationsServer({
     host: config.HTTP_HOST,
     port: config.OPERATIONS_PORT,
-    registries: [createRegistry(name), ...registries.values()],
+    registries: [createRegistry(name, { cell: config.CELL }), ...registries.values()],
     checks: checksOf(connections),
     // A service may work without one of the parts. The process as a whole needs both.
     conditions,
   });
+  await connections.asked;
 
   return {
     log,
     operationsPort: operations.port,
-    async open(service, serviceConfig, readiness = {}) {
+    async open(service, serviceConfig, { clock, ...readiness } = {}) {
       const registry = registries.get(service);
       if (registry === undefined) throw new Error(`${service} is none of this process's services.`);
       Object.assign(conditions, readiness.conditions);
@@ -62,6 +74,7 @@ export async function openShared(
         registry,
         database,
         broker: ownBroker,
+        ...timeOf(database, clock),
         tracing,
         operationsPort: operations.port,
         async close() {
@@ -72,8 +85,7 @@ export async function openShared(
     },
     markStarted: (service) => void started.add(service),
     async close() {
-      await broker.close();
-      await database.close();
+      await connections.close();
       await operations.close();
     },
   };

@@ -1,5 +1,6 @@
 import { CONFIG_EXIT_CODE, ConfigError } from "../config/read-config.ts";
 import type { Log } from "../telemetry/log.ts";
+import { heraldVersion } from "../telemetry/metrics.ts";
 
 /** A started service. */
 export interface Service {
@@ -40,7 +41,7 @@ export async function runService(name: string, start: () => Promise<Omit<Service
 
   function crash(error: unknown): void {
     if (error instanceof ConfigError) {
-      process.stderr.write(`${name} can't start. ${error.message}\n`);
+      process.stderr.write(`${name} ${service ? "ends" : "can't start"}. ${error.message}\n`);
       process.exit(CONFIG_EXIT_CODE);
     }
     if (service) service.log.error("the service failed and ends", { error });
@@ -54,7 +55,7 @@ export async function runService(name: string, start: () => Promise<Omit<Service
   process.on("uncaughtException", crash);
   try {
     service = await start();
-    service.log.info("started");
+    service.log.info("started", { version: heraldVersion(), node: process.versions.node, pid: process.pid });
     if (stopRequested) await stop(stopRequested);
   } catch (error) {
     crash(error);

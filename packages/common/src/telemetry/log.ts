@@ -37,10 +37,15 @@ export function createLog({ service, level }: { service: string; level: LogLevel
   };
 }
 
-/** JSON has no errors: an Error among the fields becomes its stack, and those of its causes. */
+/**
+ * JSON has no errors: an Error among the fields becomes its stack, and those of its causes. Its code, such as a SQLSTATE or
+ * ECONNREFUSED, is a field of its own, to search for.
+ */
 const errorsAsText = winston.format((info) => {
   for (const [name, value] of Object.entries(info)) {
-    if (value instanceof Error) info[name] = textOf(value);
+    if (!(value instanceof Error)) continue;
+    info[name] = textOf(value);
+    if ("code" in value && typeof value.code === "string") info[`${name}Code`] = value.code;
   }
   return info;
 });

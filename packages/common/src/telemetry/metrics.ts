@@ -3,14 +3,17 @@ import { type Counter, collectDefaultMetrics, Gauge, Registry } from "prom-clien
 
 export { Counter, Gauge, Histogram, Registry } from "prom-client";
 
-/**
- * A registry with what runs in it, and with the process's own figures: CPU, memory, event loop, garbage collection.
- *
- * @param options `ofProcess` is false for a service that is one of several in its process: the figures are not its own
- */
-export function createRegistry(service: string, { ofProcess = true }: { ofProcess?: boolean } = {}): Registry {
+export interface RegistryOptions {
+  /** False for a service that is one of several in its process: the process's figures are not its own. */
+  ofProcess?: boolean;
+  /** The name of this Herald among those that share a broker, as a label of everything. */
+  cell?: string | undefined;
+}
+
+/** A registry with what runs in it, and with the process's own figures: CPU, memory, event loop, garbage collection. */
+export function createRegistry(service: string, { ofProcess = true, cell }: RegistryOptions = {}): Registry {
   const registry = new Registry();
-  registry.setDefaultLabels({ service });
+  registry.setDefaultLabels({ service, ...(cell !== undefined && { cell }) });
   if (ofProcess) collectDefaultMetrics({ register: registry });
   new Gauge({
     name: "herald_build_info",

@@ -94,6 +94,23 @@ describe("with a node of its own", () => {
     expect(await environment.take(environment.names.manualQueue)).toHaveLength(sent.length);
   }, 180_000);
 
+  test("a process with nothing to publish knows of an alarm, says so once, and knows of its end", async () => {
+    const broker = environment.connect({ probeMs: 50 });
+    await broker.ready();
+    expect(broker.isBlocked()).toBe(false);
+    await node?.control(["set_vm_memory_high_watermark", "absolute", "1MB"]);
+    await until("the alarm was seen", () => broker.isBlocked());
+    expect(broker.isReady()).toBe(false);
+    await node?.control(enoughMemory);
+    await broker.ready();
+    expect(broker.isBlocked()).toBe(false);
+    const lines = environment.logged.filter(({ level }) => level !== "debug").slice(-2);
+    expect(lines).toMatchObject([
+      { level: "warn", fields: { what: "test (sending): publishing", reason: expect.stringContaining("blocked") } },
+      { level: "info", fields: { what: "test (sending): publishing" } },
+    ]);
+  }, 180_000);
+
   test("a restart of the node loses nothing, and needs no restart of its clients", async () => {
     const broker = environment.connect();
     const seen = new Set<string>();

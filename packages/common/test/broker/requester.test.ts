@@ -8,7 +8,7 @@ const server = useBroker();
 const environment = useBrokerEnvironment(() => server.url);
 
 function ask(text: string, timeoutMs = 60_000) {
-  return { queue: environment.names.manualQueue, content: Buffer.from(text), timeoutMs };
+  return { exchange: "", routingKey: environment.names.manualQueue, content: Buffer.from(text), timeoutMs };
 }
 
 /** Another process, past the proxy, that answers with the capitals. */
@@ -53,7 +53,7 @@ describe("a requester", () => {
   test("answers undefined at once where the queue does not exist", async () => {
     const requester = environment.connect().requester();
     // The timeout is longer than the test may take.
-    expect(await requester.request({ ...ask("x", 600_000), queue: "nowhere" })).toBeUndefined();
+    expect(await requester.request({ ...ask("x", 600_000), routingKey: "nowhere" })).toBeUndefined();
   });
 
   test("sends a request that was made during an outage after it", async () => {

@@ -12,8 +12,11 @@ export type BrokerEnvironment = ClientEnvironment<Broker> & {
 /** @param brokerUrl asked before each test */
 export function useBrokerEnvironment(brokerUrl: () => string): BrokerEnvironment {
   const environment = useClientEnvironment(brokerUrl, connectBroker, (namespace) => {
-    const { eventsExchange, noticesExchange, ...queues } = names(namespace);
-    return { queues: Object.values(queues).flat(), exchanges: [eventsExchange, noticesExchange] };
+    const { eventsExchange, noticesExchange, dispatchExchange, requestsExchange, ...queues } = names(namespace);
+    return {
+      queues: Object.values(queues).flat(),
+      exchanges: [eventsExchange, noticesExchange, dispatchExchange, requestsExchange],
+    };
   });
   return Object.defineProperties(environment, {
     names: { get: () => names(environment.namespace) },

@@ -50,6 +50,33 @@ test("a statement is prepared under a name that every process gives it, and unde
   expect(await preparedNames("true")).toEqual([]);
 });
 
+test.each([
+  ["is missing", "deallocate all", "26000"],
+  ["is taken", (name: string) => `prepare ${name} as select 1`, "42P05"],
+] as const)("a prepared statement whose name %s, as behind a pooler, is told", async (_what, spoil, code) => {
+  let lost = 0;
+  const database = openDatabase(stored.url, { poolSize: 1, onStatementLost: () => void lost++ });
+  try {
+    const ask = () => database.queries.$queryRaw`select 1 as one`;
+    if (typeof spoil === "string") {
+      await ask();
+      expect(lost).toBe(0);
+      await database.prisma.$executeRawUnsafe(spoil);
+    } else {
+      const other = openDatabase(stored.url, { poolSize: 1 });
+      await other.queries.$queryRaw`select 1 as one`;
+      const [{ name }] = (await other.queries.$queryRaw<{ name: string }[]>`
+        select name from pg_prepared_statements where statement = 'select 1 as one'`) as [{ name: string }];
+      await other.close();
+      await database.prisma.$executeRawUnsafe(spoil(name));
+    }
+    await expect(ask()).rejects.toMatchObject({ code });
+    expect(lost).toBe(1);
+  } finally {
+    await database.close();
+  }
+});
+
 test("a password that stands apart, in PGPASSWORD, need not be written as in a URL", async () => {
   const url = new URL(stored.url);
   const before = process.env.PGPASSWORD;

@@ -9,7 +9,7 @@ const migrated = useDatabase();
 const fromSchema = useDatabase({ migrated: false });
 const schema = readFileSync(join(dirname(migrationsFolder()), "schema.prisma"), "utf8");
 
-/** Everything that a schema is made of, one line a thing, but for what Prisma's language can't say: the `rest` partitions and the view. */
+/** Everything that a schema is made of, one line a thing, but for what Prisma's language can't say: the `rest` partitions, the view and partial indexes. */
 async function describeDatabase({ database: { prisma } }: typeof migrated): Promise<string[]> {
   const rows = await prisma.$queryRaw<{ line: string }[]>`
     SELECT format('column %s.%s %s %s(%s) null=%s default=%s', table_name, column_name, data_type, udt_name,
@@ -21,7 +21,7 @@ async function describeDatabase({ database: { prisma } }: typeof migrated): Prom
     FROM pg_constraint WHERE connamespace = 'public'::regnamespace AND conrelid::regclass::text NOT LIKE '%\\_rest'
     UNION ALL
     SELECT format('index %s', replace(indexdef, ' ON ONLY ', ' ON '))
-    FROM pg_indexes WHERE schemaname = 'public' AND tablename NOT LIKE '%\\_rest'
+    FROM pg_indexes WHERE schemaname = 'public' AND tablename NOT LIKE '%\\_rest' AND indexdef NOT LIKE '% WHERE %'
     UNION ALL
     SELECT format('enum %s %s', enumtypid::regtype, string_agg(enumlabel, ',' ORDER BY enumsortorder))
     FROM pg_enum GROUP BY enumtypid`;

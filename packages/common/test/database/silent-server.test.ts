@@ -1,5 +1,6 @@
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
+import { eventually } from "@herald/testkit/harness/eventually";
 import { useDatabase } from "@herald/testkit/harness/use-database";
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
 import { isDatabaseOutage } from "../../src/database/errors.ts";
@@ -55,4 +56,12 @@ test("a server that falls silent fails a statement after its timeout, and the ne
   expect(connections).toHaveLength(2);
   expect(connections[0]?.client.destroyed).toBe(true);
   // Without a limit, TCP gives up after a quarter of an hour: long after this test's own time.
+});
+
+test("where the connection fell silent over which PostgreSQL is asked for its time, it is soon asked over another one", async () => {
+  await database.ping();
+  for (const pair of connections) pair.silent = true;
+  await eventually(() => expect(database.ping()).rejects.toThrow("Query read timeout"));
+  await eventually(() => database.ping());
+  expect(connections).toHaveLength(2);
 });

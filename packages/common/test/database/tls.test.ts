@@ -3,10 +3,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type KeyPair, makeAuthority } from "@herald/testkit/certificates/authority";
 import { certificates, type TestCertificates } from "@herald/testkit/harness/certificates";
+import { eventually } from "@herald/testkit/harness/eventually";
 import { STACK_TIMEOUT_MS } from "@herald/testkit/harness/stack-client";
 import { type Postgres, startPostgres } from "@herald/testkit/stack/postgres";
 import { removePostgresData } from "@herald/testkit/stack/postgres-programs";
 import { afterAll, afterEach, beforeAll, expect, test } from "@jest/globals";
+import pg from "pg";
 import { ConfigError } from "../../src/config/read-config.ts";
 import { isDatabaseOutage } from "../../src/database/errors.ts";
 import { migrate } from "../../src/database/migrate.ts";
@@ -79,6 +81,38 @@ test("PostgreSQL with a certificate for another name is refused, with both names
 test("PostgreSQL with a certificate that has expired is refused, with what to do", async () => {
   const url = await serverWith(made.expired);
   expect(await outcome(url, made.caPem)).toContain("has expired. Renew it on the server");
+});
+
+test("a certificate that expires while a service runs stops new connections only, in words, until it is renewed", async () => {
+  const url = await serverWith(made.trusted);
+  const database = openDatabase(url, { ca: made.caPem, poolSize: 1 });
+  /** As a person does it who renews a certificate, or forgot to. */
+  const present = async (certificate: KeyPair) => {
+    const admin = new pg.Client({ connectionString: url, ssl: { rejectUnauthorized: false } });
+    await admin.connect();
+    const { rows } = await admin.query(
+      "select current_setting('ssl_cert_file') as cert, current_setting('ssl_key_file') as key",
+    );
+    // In place: the files keep their owner and rights.
+    writeFileSync(rows[0].cert, certificate.cert);
+    writeFileSync(rows[0].key, certificate.key);
+    await admin.query("select pg_reload_conf()");
+    await admin.end();
+  };
+  try {
+    await database.queries.$queryRaw`select 1`;
+    await present(made.expired);
+    // What is connected stays connected.
+    await database.queries.$queryRaw`select 1`;
+    await eventually(async () =>
+      expect(await outcome(url, made.caPem)).toContain("has expired. Renew it on the server"),
+    );
+    await present(made.trusted);
+    await eventually(async () => expect(await outcome(url, made.caPem)).toBe(true));
+    await database.queries.$queryRaw`select 1`;
+  } finally {
+    await database.close();
+  }
 });
 
 test("PostgreSQL without TLS is refused where there is a file of authorities", async () => {

@@ -34,3 +34,12 @@ test("whatever is logged, one line stays one JSON object, and holds no character
     expect(logged).toMatchObject({ level: "info", service: "test", field: text });
   }
 });
+
+test("an error's code is a field of its own beside its text, as a SQLSTATE to search for", () => {
+  const telemetry = fileURLToPath(new URL("../../dist/telemetry/log.js", import.meta.url));
+  const program = `
+    import { createLog } from ${JSON.stringify(telemetry)};
+    createLog({ service: "test", level: "info" }).warn("failed", { error: Object.assign(new Error("gone"), { code: "57P01" }) });`;
+  const printed = execFileSync(process.execPath, ["--input-type=module", "--eval", program], { encoding: "utf8" });
+  expect(JSON.parse(printed)).toMatchObject({ error: expect.stringMatching(/^Error: gone\n/), errorCode: "57P01" });
+});

@@ -4,6 +4,7 @@ import type { Service } from "@herald/common/service/run-service";
 import { startDispatcher } from "@herald/dispatcher";
 import { startManagementApi } from "@herald/management-api";
 import { startPublisher } from "@herald/publisher";
+import type { BrokerUrls } from "@herald/testkit/stack/broker-rights";
 import { type HeraldEnvironment, heraldSettings } from "./settings.ts";
 
 export interface HeraldOptions {
@@ -24,7 +25,7 @@ export interface Herald {
   apiUrl: string;
   /** These start one more of a service, which ends by its own `stop`, or with the others. */
   startDispatcher(): Promise<Service>;
-  startPublisher(options?: { clock?: Clock }): Promise<Service>;
+  startPublisher(): Promise<Service>;
   startApi(settings?: Record<string, string>): Promise<Service & { apiUrl: string }>;
   /** Ends what was started one by one, and leaves what {@link startHerald} started. */
   stopAdditional(): Promise<void>;
@@ -40,6 +41,10 @@ export async function startHerald(servers: HeraldEnvironment, options: HeraldOpt
     NOTICE_INTERVAL_SECONDS: "0.05",
     ...options.settings,
   };
+  const settingsOf = (service: keyof BrokerUrls) => ({
+    ...environment,
+    ...(servers.serviceUrls && { AMQP_URL: servers.serviceUrls[service] }),
+  });
   const parts = options.clock ? { clock: options.clock } : {};
   const running = new Set<Service>();
 
@@ -58,7 +63,7 @@ export async function startHerald(servers: HeraldEnvironment, options: HeraldOpt
   }
 
   async function startApi(own: Record<string, string> = {}): Promise<Service & { apiUrl: string }> {
-    const api = await start(startManagementApi({ ...environment, ...own }, parts));
+    const api = await start(startManagementApi({ ...settingsOf("management-api"), ...own }, parts));
     return { ...api, apiUrl: `http://127.0.0.1:${api.port}` };
   }
 
@@ -74,8 +79,8 @@ export async function startHerald(servers: HeraldEnvironment, options: HeraldOpt
       apiUrl = `http://127.0.0.1:${port}`;
     } else {
       ({ apiUrl } = await startApi());
-      if (options.publisher ?? true) await start(startPublisher(environment, parts));
-      if (options.dispatcher ?? true) await start(startDispatcher(environment, parts));
+      if (options.publisher ?? true) await start(startPublisher(settingsOf("publisher"), parts));
+      if (options.dispatcher ?? true) await start(startDispatcher(settingsOf("dispatcher"), parts));
     }
   } catch (error) {
     await stop([...running]);
@@ -84,8 +89,8 @@ export async function startHerald(servers: HeraldEnvironment, options: HeraldOpt
   const permanent = new Set(running);
   return {
     apiUrl,
-    startDispatcher: () => start(startDispatcher(environment, parts)),
-    startPublisher: (own = {}) => start(startPublisher(environment, { ...parts, ...own })),
+    startDispatcher: () => start(startDispatcher(settingsOf("dispatcher"), parts)),
+    startPublisher: (own = {}) => start(startPublisher(settingsOf("publisher"), { ...parts, ...own })),
     startApi,
     stopAdditional: () => stop([...running].filter((service) => !permanent.has(service))),
     stop: () => stop([...running]),

@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -20,6 +21,8 @@ export interface ServiceProcess {
   readonly port: number;
   /** Resolves when it is ready for work. @throws when it ends before that, or takes too long */
   ready(): Promise<void>;
+  /** Sets its machine's clock, a moment later, where it was started with `clockAheadMs`. */
+  setClock(aheadMs: number): void;
   /** `kill -9`. */
   kill(): Promise<void>;
   /** As an orchestrator does it: SIGTERM, and SIGKILL after 30 s. */
@@ -33,6 +36,8 @@ export interface ServiceProcessOptions {
   folder?: string | undefined;
   /** Node's own arguments. */
   nodeArgs?: readonly string[];
+  /** By how much the clock of its machine is ahead of the true time. */
+  clockAheadMs?: number | undefined;
   /** False where it may take long, since its database or broker is away; true unless said otherwise. */
   untilReady?: boolean;
 }
@@ -48,17 +53,20 @@ const READY_TIMEOUT_MS = 120_000;
 export async function startServiceProcess(
   name: ServiceName | AsOne,
   settings: Record<string, string>,
-  { onLine, folder = projectFolder(), nodeArgs = [], untilReady: waits = true }: ServiceProcessOptions = {},
+  options: ServiceProcessOptions = {},
 ): Promise<ServiceProcess> {
+  const { onLine, folder = projectFolder(), nodeArgs = [], clockAheadMs, untilReady: waits = true } = options;
+  const clock = clockAheadMs === undefined ? undefined : wrongClock(clockAheadMs);
   const [main, ...args] = entryOf(name, folder);
   const [port, metricsPort] = [await freePort(), await freePort()];
   const child = await startProcess({
     name: `${name}-${randomUUID()}`,
     command: process.execPath,
-    args: [...nodeArgs, main, ...args],
+    args: [...nodeArgs, ...(clock?.nodeArgs ?? []), main, ...args],
     env: {
       PATH: process.env.PATH,
       ...settings,
+      ...clock?.settings,
       PORT: String(port),
       OPERATIONS_PORT: String(metricsPort),
       // The same in earlier commits.
@@ -68,6 +76,7 @@ export async function startServiceProcess(
     mark: main,
     ...(onLine && { onLine }),
   });
+  if (clock) void child.exited.then(clock.remove);
   const operationsUrl = `http://127.0.0.1:${metricsPort}`;
   try {
     if (waits) await untilReady(child, operationsUrl);
@@ -80,6 +89,10 @@ export async function startServiceProcess(
     operationsUrl,
     port,
     ready: () => untilReady(child, operationsUrl),
+    setClock(aheadMs) {
+      if (!clock) throw new Error(`${child.name} goes by this machine's clock.`);
+      clock.set(aheadMs);
+    },
     kill: async () => {
       process.kill(child.pid, "SIGKILL");
       await child.exited;
@@ -105,6 +118,23 @@ async function untilReady(child: RunningProcess, url: string): Promise<void> {
   throw new Error(
     `${child.name} ${ended ? "ended before it was ready" : "was not ready in time"}:\n${child.lastLines().join("\n")}`,
   );
+}
+
+/** What makes the machine's clock of a process wrong: see wrong-clock.ts of the testkit. */
+function wrongClock(aheadMs: number) {
+  const folder = mkdtempSync(join(tmpdir(), "herald-clock-"));
+  const file = join(folder, "ahead-ms");
+  function set(aheadMs: number): void {
+    writeFileSync(`${file}.new`, String(aheadMs));
+    renameSync(`${file}.new`, file);
+  }
+  set(aheadMs);
+  return {
+    nodeArgs: ["--import", join(projectFolder(), "packages", "testkit", "dist", "harness", "wrong-clock.js")],
+    settings: { CLOCK_AHEAD_FILE: file },
+    set,
+    remove: () => rmSync(folder, { recursive: true, force: true }),
+  };
 }
 
 /** The built file that runs a service, and its arguments. */

@@ -1,9 +1,12 @@
 import { newSealingKeys } from "@herald/common/security/sealing-keys";
+import type { BrokerUrls } from "@herald/testkit/stack/broker-rights";
 
 /** The servers and files that a Herald of tests and measurements runs on. */
 export interface HeraldEnvironment {
   databaseUrl: string;
   amqpUrl: string;
+  /** Where each service has a broker user of its own: its URL, in place of `amqpUrl`. */
+  serviceUrls?: BrokerUrls;
   namespace: string;
   /** PEM file of the authority that the receivers' certificates come from. */
   caFile: string;

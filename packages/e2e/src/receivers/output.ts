@@ -1,3 +1,4 @@
+import { delimiter, dirname } from "node:path";
 import { runProgram } from "@herald/testkit/stack/programs";
 
 export { withoutPnpm } from "@herald/testkit/stack/programs";
@@ -8,5 +9,7 @@ export const BUILD_TIMEOUT_MS = 600_000;
 /** Runs a program to its end, and returns what it printed. */
 export async function output(program: string, args: string[], cwd: string, env = process.env): Promise<string> {
   const what = `Running ${program} ${args.join(" ")}`;
-  return (await runProgram(program, args, { what, cwd, env, timeoutMs: BUILD_TIMEOUT_MS })).trim();
+  // A compiler calls others of its own folder, and may find another one's by their names first: cargo, rustc.
+  const own = { ...env, PATH: [dirname(program), env.PATH].join(delimiter) };
+  return (await runProgram(program, args, { what, cwd, env: own, timeoutMs: BUILD_TIMEOUT_MS })).trim();
 }

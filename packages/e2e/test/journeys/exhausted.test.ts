@@ -30,11 +30,11 @@ test("§3.2/no-replay §6.4 nothing sends an exhausted delivery again: no edit, 
   await emitter.emit(event);
   const connection = await connect(broker.url);
   const channel = await connection.createConfirmChannel();
-  const { hintsQueue, manualQueue } = names(broker.namespace);
+  const { dispatchExchange, hintsQueue, requestsExchange, manualQueue } = names(broker.namespace);
   const hint = { endpointId: endpoint.id, organizationId: api.organizationId };
-  channel.sendToQueue(hintsQueue, Buffer.from(JSON.stringify(hint)));
+  channel.publish(dispatchExchange, hintsQueue, Buffer.from(JSON.stringify(hint)));
   const request = { deliveryId: exhausted?.id, endpointId: endpoint.id };
-  channel.sendToQueue(manualQueue, Buffer.from(JSON.stringify(request)));
+  channel.publish(requestsExchange, manualQueue, Buffer.from(JSON.stringify(request)));
   await channel.waitForConfirms();
   await connection.close();
   clock.advance(26 * 60 * 60_000);

@@ -1,11 +1,14 @@
 import { names } from "@herald/common/broker/topology";
 import { eventually } from "@herald/testkit/harness/eventually";
-import { expect, test } from "@jest/globals";
+import { beforeAll, expect, test } from "@jest/globals";
 import { connect } from "amqplib";
 import { useTestEnvironment } from "./test-environment.ts";
 
 const environment = useTestEnvironment({ publisher: false });
 const DAY_MS = 24 * 60 * 60_000;
+
+// Herald was up before: the publisher makes the exchange, and without it no event can be emitted.
+beforeAll(async () => (await environment.herald.startPublisher()).stop());
 
 const arrivedIds = () => environment.receiver.requests.map(({ body }) => JSON.parse(body.toString()).id as string);
 

@@ -69,7 +69,6 @@ test("herald serve has one pool, two connections to the broker and one operation
       "management-api": true,
       publisher: true,
       dispatcher: true,
-      clock: true,
       share: true,
       network: true,
       restore: true,

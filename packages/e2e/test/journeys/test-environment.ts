@@ -75,8 +75,8 @@ export function useTestEnvironment(options: Omit<HeraldOptions, "clock"> = {}): 
     folder = await mkdtemp(join(tmpdir(), "herald-journey-"));
     const caFile = join(folder, "ca.pem");
     await writeFile(caFile, (await certificates()).caPem);
-    const { namespace } = broker;
-    const servers = { databaseUrl: db.url, amqpUrl: broker.url, namespace, caFile };
+    const { namespace, serviceUrls } = broker;
+    const servers = { databaseUrl: db.url, amqpUrl: broker.url, serviceUrls, namespace, caFile };
     const herald = await startHerald(servers, { asOne: isAsOne(options), ...options, clock });
     shared = { servers, herald, emitter: createEmitter({ url: broker.url, namespace, timeoutMs: 60_000 }) };
   });

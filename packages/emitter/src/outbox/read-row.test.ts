@@ -1,5 +1,6 @@
 import { expect, test } from "@jest/globals";
 import { newEvent } from "../emitted-event.ts";
+import { bucketOf } from "../routing-key.ts";
 import { readRow } from "./read-row.ts";
 
 const event = newEvent({
@@ -14,12 +15,12 @@ const row = (json: unknown, traceparent: string | null = null) => ({
   traceparent,
 });
 
-test("a row with an event is sent as it is written, in the order of its organization's entity", () => {
+test("a row with an event is sent as it is written, to the bucket of its organization", () => {
   const traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
   const json = ` ${JSON.stringify(event)} `;
   expect(readRow(row(json, traceparent))).toEqual({
     kind: "event",
-    sendable: { number: "7", json, entity: "b7a3c1de-14a8-4e58-9a4e-3e6f0a4c2f10 acme", traceparent },
+    sendable: { number: "7", json, bucket: bucketOf("acme"), traceparent },
   });
 });
 

@@ -1,5 +1,6 @@
 import { readEventJson } from "../encode-event.ts";
 import { InvalidEventError } from "../errors.ts";
+import { bucketOf } from "../routing-key.ts";
 
 /** A row of the outbox. */
 export interface Row {
@@ -12,8 +13,8 @@ export interface Row {
 export interface Sendable {
   number: string;
   json: string;
-  /** Events of one entity are sent in the order of their rows. */
-  entity: string;
+  /** Of its organization. Where Herald takes no more, it takes no more of a bucket. */
+  bucket: string;
   traceparent: string | undefined;
 }
 
@@ -26,13 +27,13 @@ const MAX_REASON_CHARACTERS = 1_000;
 /** Reads a row: what is no event that Herald takes is refused with the reason. A trace context that is none is left out. Pure. */
 export function readRow({ number, event: json, traceparent }: Row): RowReading {
   try {
-    const { organizationId, entityId } = readEventJson(json).event;
+    const { organizationId } = readEventJson(json).event;
     return {
       kind: "event",
       sendable: {
         number,
         json,
-        entity: `${entityId.toLowerCase()} ${organizationId}`,
+        bucket: bucketOf(organizationId),
         traceparent: traceparent !== null && TRACEPARENT.test(traceparent) ? traceparent : undefined,
       },
     };

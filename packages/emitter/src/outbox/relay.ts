@@ -1,7 +1,7 @@
 import type { Emitter } from "../emitter.ts";
-import { sendRows } from "./send-rows.ts";
+import { outboxBatches } from "./batches.ts";
 import { type OutboxPool, outboxStore } from "./store.ts";
-import type { LockedOutbox, OutboxLag } from "./store-contract.ts";
+import type { OutboxLag } from "./store-contract.ts";
 import { DEFAULT_OUTBOX_TABLE } from "./table.ts";
 
 export interface RelayOptions {
@@ -33,48 +33,25 @@ export interface Relay {
 
 const REST_AFTER_FAILURE_MS = 1_000;
 
-/** A batch begins nothing new after so long, so that its transaction ends soon. */
-const BATCH_MS = 10_000;
-
-/** Rows that the broker refuses and that the relay passes over, at the most, before it begins again with the oldest. */
-const MAX_HELD = 5_000;
-
 const ERASE_INTERVAL_MS = 10_000;
 const STEP_ROWS = 1_000;
 const DAY_SECONDS = 86_400;
 
-/** The rows that a relay passes over, since the broker did not take them or one before them of the same entity. */
-class Held {
-  readonly numbers: string[] = [];
-  readonly entities = new Set<string>();
-
-  add(rows: readonly { number: string; entity: string }[]): void {
-    for (const { number, entity } of rows) {
-      this.numbers.push(number);
-      this.entities.add(entity);
-    }
-  }
-
-  clear(): void {
-    this.numbers.length = 0;
-    this.entities.clear();
-  }
-}
-
 /**
  * Sends what commits into the outbox, oldest first, and marks what the broker has confirmed. Any number of relays may run, in any number
- * of processes: one at a time sends from a table, and another one goes on where it ends or dies. So no event of an entity overtakes
- * another. A relay that dies between confirm and mark leaves its rows to the next one, which sends them again, and Herald
- * delivers an event once: nothing is lost, nothing delivered twice.
+ * of processes: one at a time sends from a table, and another one goes on where it ends or dies. A relay that dies between confirm
+ * and mark leaves its rows to the next one, which sends them again, and Herald delivers an event once: nothing is lost, nothing
+ * delivered twice.
  *
- * An event that breaks the contract stays in the table with the reason in `refused`. Where the broker takes the events of some
- * entities only, the others' are sent all the same.
+ * An event that breaks the contract stays in the table with the reason in `refused`. A bucket of which the broker refuses an event
+ * is held, and the relay goes on with the rows behind, of the other buckets: so it holds up none of them, however many of its rows stand
+ * in front. One row of it is tried each second, and when the broker takes that, what waits is sent from there on.
  */
 export function startRelay(options: RelayOptions): Relay {
   const { pollIntervalMs = 250, batchSize = 200, keepDays = 7, onFailure, onBatch } = options;
   const { monotonicMs = () => performance.now() } = options;
   const store = outboxStore(options.pool, options.table ?? DEFAULT_OUTBOX_TABLE);
-  const held = new Held();
+  const batches = outboxBatches({ emitter: options.emitter, batchSize, monotonicMs, ...(onBatch && { onBatch }) });
   let nextEraseMs = monotonicMs();
   let isClosing = false;
   let isWoken = false;
@@ -100,36 +77,25 @@ export function startRelay(options: RelayOptions): Relay {
         await eraseOld();
       } catch (error) {
         onFailure?.(error as Error);
-        held.clear();
         await rest(REST_AFTER_FAILURE_MS);
       }
     }
   }
 
-  /** Sends a batch, and rests where nothing more is to be sent now. */
+  /** Sends what is to be sent now, and rests where that was all. */
   async function pass(): Promise<void> {
-    const batch = await store.locked(sendBatch);
-    if (batch?.failure) onFailure?.(batch.failure);
-    if (batch && !batch.isBrokerAway && batch.taken === batchSize && held.numbers.length < MAX_HELD) return;
-    const isHolding = held.numbers.length > 0 || batch?.isBrokerAway;
-    held.clear();
-    await rest(isHolding ? REST_AFTER_FAILURE_MS : pollIntervalMs);
-  }
-
-  async function sendBatch(outbox: LockedOutbox) {
-    const endMs = monotonicMs() + BATCH_MS;
-    const rows = await outbox.waiting(batchSize, held.numbers);
-    const result = await sendRows(rows, {
-      emitter: options.emitter,
-      passedOver: held.entities,
-      isOver: () => isClosing || monotonicMs() > endMs,
-    });
-    await outbox.markSent(result.sent);
-    await outbox.setAside(result.refused);
-    onBatch?.({ sent: result.sent.length, refused: result.refused.length });
-    const { failure, isBrokerAway } = result;
-    held.add(result.held);
-    return { taken: rows.length, failure, isBrokerAway };
+    let isMore = false;
+    let failure: Error | undefined;
+    for (const send of batches.next()) {
+      const result = isClosing ? undefined : await store.locked(send);
+      failure ??= result?.failure;
+      isMore ||= result?.isMore ?? false;
+      if (!result?.isBrokerAway) continue;
+      onFailure?.(failure as Error);
+      return await rest(REST_AFTER_FAILURE_MS);
+    }
+    if (failure) onFailure?.(failure);
+    if (!isMore) await rest(pollIntervalMs);
   }
 
   /** One step, and the next one soon where there is more. */

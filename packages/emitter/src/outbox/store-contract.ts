@@ -13,8 +13,8 @@ export const COUNTED_AT_MOST = 10_000;
 
 /** What a relay does with its table while it has the lock. */
 export interface LockedOutbox {
-  /** @param except the numbers of rows to pass over */
-  waiting(limit: number, except: readonly string[]): Promise<Row[]>;
+  /** @param after the number behind which they are */
+  waiting(limit: number, after: string): Promise<Row[]>;
   markSent(numbers: readonly string[]): Promise<void>;
   setAside(refused: readonly { number: string; reason: string }[]): Promise<void>;
 }

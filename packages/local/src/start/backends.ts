@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import type { BrokerUrls } from "@herald/testkit/stack/broker-rights";
 import { startPostgres } from "@herald/testkit/stack/postgres";
 import { apartByVersion } from "@herald/testkit/stack/postgres-versions";
 import { startRabbitmq } from "@herald/testkit/stack/rabbitmq";
@@ -9,6 +10,8 @@ import type { Progress } from "./progress.ts";
 export interface Backends {
   databaseUrl: string;
   amqpUrl: string;
+  /** Of the user that each service has, as in production; undefined for a broker that others run. */
+  serviceUrls: BrokerUrls | undefined;
   /** Resolves when a server of ours has ended by itself. */
   ended: Promise<Error>;
 }
@@ -18,8 +21,7 @@ export interface Backends {
  * it still waits for the start of the other, so that `parts` can end it.
  */
 export async function startBackends(
-  local: string,
-  pidFolder: string,
+  { local, pidFolder, namespace }: { local: string; pidFolder: string; namespace: string },
   parts: Closing,
   progress: Progress,
 ): Promise<Backends> {
@@ -49,14 +51,14 @@ export async function startBackends(
   const startBroker = () =>
     progress.step("RabbitMQ", async (onProgress) => {
       const folder = join(local, apartByRabbitmqVersion("rabbitmq"));
-      const rabbitmq = await startRabbitmq({ folder, pidFolder, preferredPort: 5672, onProgress });
+      const rabbitmq = await startRabbitmq({ folder, pidFolder, usersOf: namespace, preferredPort: 5672, onProgress });
       parts.addLast(() => rabbitmq.stop());
       void watch("RabbitMQ", rabbitmq.exited);
-      return rabbitmq.url;
+      return rabbitmq;
     });
 
   const [database, broker] = await Promise.allSettled([startDatabase(), startBroker()]);
   if (database.status === "rejected") throw database.reason;
   if (broker.status === "rejected") throw broker.reason;
-  return { databaseUrl: database.value, amqpUrl: broker.value, ended };
+  return { databaseUrl: database.value, amqpUrl: broker.value.url, serviceUrls: broker.value.serviceUrls, ended };
 }

@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import type { BrokerUrls } from "@herald/testkit/stack/broker-rights";
 import { projectFolder } from "@herald/testkit/stack/folders";
 import { freePort } from "@herald/testkit/stack/ports";
 import { DEVELOPMENT_AUDIENCE, DEVELOPMENT_ISSUER } from "./development-token.ts";
@@ -7,6 +8,7 @@ import type { ServiceSpec } from "./services.ts";
 export interface ServiceSettings {
   databaseUrl: string;
   amqpUrl: string;
+  serviceUrls: BrokerUrls | undefined;
   namespace: string;
   secretKeys: string;
   sealingKey: string;
@@ -45,7 +47,6 @@ export async function serviceSpecs(settings: ServiceSettings, inspect = false): 
     BROKER_NAMESPACE: settings.namespace,
     NODE_ENV: process.env.NODE_ENV ?? "production",
     DATABASE_URL: settings.databaseUrl,
-    AMQP_URL: settings.amqpUrl,
     HTTP_HOST: HOST,
     PORT: `${port}`,
     EXTRA_CA_FILE: settings.trustedFile,
@@ -66,7 +67,12 @@ export async function serviceSpecs(settings: ServiceSettings, inspect = false): 
     specs.push({
       name,
       main: join(projectFolder(), "services", name, "dist", "main.js"),
-      env: { ...shared, ...keys[name], OPERATIONS_PORT: `${metricsPort}` },
+      env: {
+        ...shared,
+        AMQP_URL: settings.serviceUrls?.[name] ?? settings.amqpUrl,
+        ...keys[name],
+        OPERATIONS_PORT: `${metricsPort}`,
+      },
       metricsUrl: `http://${HOST}:${metricsPort}`,
       ...(inspect && { inspectPort: FIRST_INSPECT_PORT + index }),
     });

@@ -75,7 +75,8 @@ async function startParts(local: string, parts: Closing, options: StartOptions):
   const namespace = process.env.BROKER_NAMESPACE || DEFAULT_NAMESPACE;
   keepBrokerNamespace(local, namespace);
   const certificates = await localCertificates(join(local, "certificates"), process.env.EXTRA_CA_FILE);
-  const { databaseUrl, amqpUrl, ended } = await startBackends(local, folders.pids, parts, progress);
+  const given = { local, pidFolder: folders.pids, namespace };
+  const { databaseUrl, amqpUrl, serviceUrls, ended } = await startBackends(given, parts, progress);
   signal.throwIfAborted();
 
   await progress.step("Migrations", () => migrate(databaseUrl));
@@ -84,7 +85,7 @@ async function startParts(local: string, parts: Closing, options: StartOptions):
   const { jwtSecret } = secrets;
   const { trustedFile } = certificates;
   const { specs, origin, metricsUrls } = await serviceSpecs(
-    { databaseUrl, amqpUrl, namespace, secretKeys, sealingKey, jwtSecret, trustedFile },
+    { databaseUrl, amqpUrl, serviceUrls, namespace, secretKeys, sealingKey, jwtSecret, trustedFile },
     options.inspect,
   );
   const context = { pidFolder: folders.pids, logFolder: folders.logs, print, waitForChange: options.watch ?? false };

@@ -14,8 +14,9 @@ const usage = `herald-listen check: tries a receiver with good, hostile and odd 
   --json          the results as one JSON document
   HERALD_SECRET   the secret that your receiver verifies with, as --secret
 
-Good requests are real to your receiver: some twenty sample events arrive. Try one that may get them.
-Ends with 0 where all is right, with 1 where something is not, and with 2 where nothing could be tried.`;
+Good requests are real to your receiver: some forty sample events arrive. Try one that may get them.
+It finds out which signature your receiver verifies, X-Service-Signature or webhook-signature, and forges that one.
+Ends with 0 where all is right or merely slow, with 1 where something is wrong, and with 2 where nothing could be tried.`;
 
 /** @returns the exit code */
 export async function runCheck(args: string[]): Promise<number> {

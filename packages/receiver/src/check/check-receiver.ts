@@ -2,9 +2,12 @@ import { connect, isIP } from "node:net";
 import { connect as connectTls } from "node:tls";
 import type { EventType } from "../events.ts";
 import { ExchangeError, exchange } from "../send/exchange.ts";
-import { CHECKS, type Check, type RawBytes, type Step } from "./checks.ts";
+import type { Check, RawBytes, Step } from "./check.ts";
+import { forgedRequests } from "./forged-requests.ts";
+import { GOOD_REQUESTS } from "./good-requests.ts";
 import { faultOf, type Outcome } from "./judge.ts";
-import { requestMaker } from "./request-maker.ts";
+import { ODD_REQUESTS } from "./odd-requests.ts";
+import { type RequestMaker, requestMaker, type Scheme } from "./request-maker.ts";
 
 export interface CheckOptions {
   url: URL;
@@ -15,6 +18,8 @@ export interface CheckOptions {
   headerPrefix?: string;
   /** How long a receiver may take for one answer; 15 s where absent, as Herald waits. */
   timeoutMs?: number;
+  /** From when on a good answer is called slow; 2 s where absent. */
+  slowMs?: number;
   now?: () => Date;
   onResult?: (result: CheckResult) => void;
 }
@@ -30,34 +35,85 @@ export interface CheckResult {
   /** What was wrong, and what to do; null where it passed. */
   fault: string | null;
   advice: string | null;
+  /** What is right and yet no good, in words. */
+  warning: string | null;
+  /** What the answers can't show: questions to the person who can look into the receiver's store. */
+  questions: string[];
+}
+
+/** What a request is made for: the scheme that is tried, and whether the other scheme's signature verifies meanwhile. */
+interface Trial {
+  scheme: Scheme;
+  otherVerifies: boolean;
 }
 
 /**
- * Tries a receiver with each row of the table, one after the other.
+ * Tries a receiver with each row of the tables, one after the other. What is forged is forged in the scheme that the
+ * receiver verifies: Herald's own, that of Standard Webhooks, or each of both.
  *
  * @throws ExchangeError where the receiver can't be reached at all, which says nothing about it
  */
 export async function checkReceiver(options: CheckOptions): Promise<CheckResult[]> {
   const results: CheckResult[] = [];
-  for (const check of CHECKS) {
-    const result = await runCheck(check, options, results.length === 0);
-    results.push(result);
-    options.onResult?.(result);
-  }
+  const run = async (checks: readonly Check[], trial: Trial) => {
+    for (const check of checks) {
+      const result = await runCheck(check, options, trial, results.length === 0);
+      results.push(result);
+      options.onResult?.(result);
+    }
+  };
+  const bothVerify: Trial = { scheme: "herald", otherVerifies: true };
+  await run(GOOD_REQUESTS, bothVerify);
+  const acceptsGood = results[0]?.passed === true;
+  for (const trial of await trialsFor(options, acceptsGood)) await run(forgedRequests(trial.scheme), trial);
+  await run(ODD_REQUESTS, bothVerify);
   return results;
+}
+
+/** Finds out which signatures a receiver looks at, by good events in which one of them, or both, are forged. */
+async function trialsFor(options: CheckOptions, acceptsGood: boolean): Promise<Trial[]> {
+  const takes = async (forge: (make: RequestMaker) => Step["send"], trial: Trial) => {
+    const outcome = await tryStep({ send: forge(makerFor(options, trial)), expect: "answer" }, options, false);
+    return faultOf("accept", outcome) === null;
+  };
+  const forged = (scheme: Scheme, otherVerifies: boolean) =>
+    takes((make) => make.signed({ key: "forged" }), { scheme, otherVerifies });
+  const takesStandardAlone = await forged("herald", true);
+  const takesHeraldAlone = await forged("standard", true);
+  if (takesStandardAlone && takesHeraldAlone) {
+    // It verifies either of them, or none: then Herald's own are as good as any to show it.
+    const trials: Trial[] = [{ scheme: "herald", otherVerifies: false }];
+    if (!(await forged("herald", false))) trials.push({ scheme: "standard", otherVerifies: false });
+    return trials;
+  }
+  if (takesStandardAlone) return [{ scheme: "standard", otherVerifies: true }];
+  if (takesHeraldAlone) return [{ scheme: "herald", otherVerifies: true }];
+  // It wants both, or refuses all that is good; then one scheme says as little as two.
+  const bothWanted: Trial[] = [
+    { scheme: "herald", otherVerifies: true },
+    { scheme: "standard", otherVerifies: true },
+  ];
+  return acceptsGood ? bothWanted : bothWanted.slice(0, 1);
+}
+
+function makerFor(options: CheckOptions, trial: Trial): RequestMaker {
+  const { secret, eventType = "WorkItemCompleted", headerPrefix = "X-Service", now = () => new Date() } = options;
+  return requestMaker({ secret, eventType, headerPrefix, now: now(), ...trial });
 }
 
 type Tried = Outcome & { durationMs: number };
 
-async function runCheck(check: Check, options: CheckOptions, isFirst: boolean): Promise<CheckResult> {
-  const { secret, eventType = "WorkItemCompleted", headerPrefix = "X-Service", now = () => new Date() } = options;
+async function runCheck(check: Check, options: CheckOptions, trial: Trial, isFirst: boolean): Promise<CheckResult> {
   // Made when it is sent: a receiver judges the timestamp by its own clock.
-  const steps = check.steps(requestMaker({ secret, eventType, headerPrefix, now: now() }));
+  const steps = check.steps(makerFor(options, trial));
   const outcomes = check.atOnce
     ? await Promise.all(steps.map((step) => tryStep(step, options, isFirst)))
     : await oneByOne(steps, (step) => tryStep(step, options, isFirst));
   const faults = steps.map(({ expect }, index) => faultOf(expect, outcomes[index] as Tried));
   const fault = faults.find((each) => each !== null) ?? null;
+  const acceptedMs = Math.max(
+    ...outcomes.filter((_, index) => steps[index]?.expect === "accept").map(({ durationMs }) => durationMs),
+  );
   return {
     id: check.id,
     title: check.title,
@@ -66,13 +122,20 @@ async function runCheck(check: Check, options: CheckOptions, isFirst: boolean): 
     durationMs: Math.max(...outcomes.map(({ durationMs }) => durationMs)),
     fault,
     advice: fault === null ? null : adviceFor(check, outcomes),
+    warning: fault === null && acceptedMs > (options.slowMs ?? SLOW_MS) ? SLOW_ADVICE : null,
+    questions: fault === null ? steps.flatMap(({ ask }) => ask ?? []) : [],
   };
 }
+
+/** A seventh of what Herald waits: a receiver that takes longer does its work before it answers. */
+const SLOW_MS = 2000;
+const WORK_AFTERWARDS = "Answer once the event is stored, and do the work afterwards: Herald waits 15 s.";
+const SLOW_ADVICE = `It took longer than two seconds. ${WORK_AFTERWARDS}`;
 
 /** A receiver that gives no answer in time has another trouble than the one that was looked for. */
 function adviceFor(check: Check, outcomes: readonly Tried[]): string {
   const late = outcomes.some((outcome) => "failure" in outcome && outcome.failure === "timeout");
-  return late ? "Answer once the event is stored, and do the work afterwards: Herald waits 15 s." : check.advice;
+  return late ? WORK_AFTERWARDS : check.advice;
 }
 
 async function oneByOne<Item, Result>(items: readonly Item[], run: (item: Item) => Promise<Result>): Promise<Result[]> {

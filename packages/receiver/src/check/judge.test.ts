@@ -1,7 +1,9 @@
 import { expect, test } from "@jest/globals";
-import type { Expectation } from "./checks.ts";
-import { CHECKS } from "./checks.ts";
+import type { Expectation } from "./check.ts";
+import { forgedRequests } from "./forged-requests.ts";
+import { GOOD_REQUESTS } from "./good-requests.ts";
 import { faultOf, type Outcome } from "./judge.ts";
+import { ODD_REQUESTS } from "./odd-requests.ts";
 
 const closed: Outcome = { failure: "broken", message: "closed" };
 const late: Outcome = { failure: "timeout", message: "late" };
@@ -34,10 +36,11 @@ test.each<[Expectation, Outcome, boolean]>([
 });
 
 test("each check has an id of its own, and says what to do", () => {
+  const CHECKS = [...GOOD_REQUESTS, ...forgedRequests("herald"), ...forgedRequests("standard"), ...ODD_REQUESTS];
   expect(new Set(CHECKS.map(({ id }) => id)).size).toBe(CHECKS.length);
   for (const { id, title, advice } of CHECKS) {
     expect(id).toMatch(/^[a-z0-9_]+$/);
-    expect(title).toMatch(/^(accepts|answers|refuses|survives) /);
+    expect(title).toMatch(/^(accepts|answers|refuses|survives|takes) /);
     expect(advice).toMatch(/\.$/);
   }
 });

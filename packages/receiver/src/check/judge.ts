@@ -1,4 +1,4 @@
-import type { Expectation } from "./checks.ts";
+import type { Expectation } from "./check.ts";
 
 /** How a request ended: with an answer, or without one. */
 export type Outcome = { status: number } | { failure: string; message: string };

@@ -10,6 +10,8 @@ const passed: CheckResult = {
   durationMs: 3,
   fault: null,
   advice: null,
+  warning: null,
+  questions: [],
 };
 const failed: CheckResult = {
   ...passed,
@@ -24,6 +26,17 @@ test("a check that passed is one line, and one that failed says why and what to 
   expect(describeResult(failed, false)).toBe(
     "FAIL  refuses what is old  204, no answer in 3 ms\n      it was accepted\n      Don't.",
   );
+});
+
+test("a check that passed slowly says so, and is counted", () => {
+  const slow = { ...passed, warning: "It took long." };
+  expect(describeResult(slow, false)).toBe("slow  refuses what is old  401 in 3 ms\n      It took long.");
+  expect(describeResults([slow, passed])).toBe("all 2 passed, 1 slowly");
+});
+
+test("what the answers can't show is asked at the end", () => {
+  const asking = { ...passed, questions: ["Did event 1 take effect once?"] };
+  expect(describeResults([asking])).toMatch(/^all 1 passed\n\n.*\n- Did event 1 take effect once\?$/);
 });
 
 test("the last line counts, and says where the first failure hides the rest", () => {

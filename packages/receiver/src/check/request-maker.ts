@@ -1,6 +1,10 @@
 import { createHmac, randomUUID } from "node:crypto";
-import { type EventType, SAMPLES } from "../events.ts";
+import { EVENT_TYPES, type EventType, SAMPLES } from "../events.ts";
 import type { OutgoingRequest } from "../send/signed-request.ts";
+import { sign, signStandardWebhooks } from "../sign.ts";
+
+/** Which signature is meant: `X-Service-Signature`, or the `webhook-signature` of Standard Webhooks. */
+export type Scheme = "herald" | "standard";
 
 /** What the requests of a check are made of. */
 export interface MakerOptions {
@@ -10,6 +14,10 @@ export interface MakerOptions {
   eventType: EventType;
   headerPrefix: string;
   now: Date;
+  /** The scheme whose headers deviate. */
+  scheme: Scheme;
+  /** Whether the headers of the other scheme verify. */
+  otherVerifies: boolean;
 }
 
 /** How a request differs from one that Herald makes now. What is not named is right. */
@@ -21,12 +29,15 @@ export interface Deviation {
   /** The text of the timestamp header, signed as it is. */
   timestamp?: string;
   key?: string | Uint8Array;
-  /** Before the body in what is signed: the timestamp and a dot. */
-  signedPrefix?: string;
+  /** The timestamp in what is signed; null where nothing but the body is signed. */
+  signedTimestamp?: string | null;
   /** Makes the signature header's value of the right one. */
   signature?: (right: string) => string;
   eventId?: string;
   deliveryId?: string;
+  type?: EventType;
+  /** The event header's type, if it is not the body's. */
+  headerType?: string;
 }
 
 /** Makes requests that are right but for what they are told. */
@@ -34,6 +45,9 @@ export interface RequestMaker {
   /** Unix time in seconds. */
   now: number;
   secret: string;
+  type: EventType;
+  /** Two types that the good requests are not about. */
+  otherTypes: readonly EventType[];
   event(fields?: Record<string, unknown>): Uint8Array;
   signed(deviation?: Deviation): OutgoingRequest;
   /** Adds a header, or removes each of its name where the value is null. `Signature` stands for the one with the prefix. */
@@ -43,20 +57,37 @@ export interface RequestMaker {
 
 export type HeraldHeader = "Signature" | "Timestamp" | "Event" | "Delivery-Id";
 
-export function requestMaker({ secret, eventType, headerPrefix, now: date }: MakerOptions): RequestMaker {
-  const now = Math.floor(date.getTime() / 1000);
-  const nameOf = (header: HeraldHeader) => `${headerPrefix}-${header}`;
+/** A signature that is right in its form alone. */
+export function forgedSignature(scheme: Scheme): string {
+  return scheme === "herald" ? `sha256=${"0".repeat(64)}` : `v1,${Buffer.alloc(32).toString("base64")}`;
+}
 
-  const event = (fields: Record<string, unknown> = {}) => {
-    const sample = { ...SAMPLES[eventType], id: randomUUID(), occurredAtUtc: date.toISOString() };
+export function requestMaker(options: MakerOptions): RequestMaker {
+  const { secret, eventType, headerPrefix, now: date, scheme, otherVerifies } = options;
+  const now = Math.floor(date.getTime() / 1000);
+  const nameOf = (header: HeraldHeader) =>
+    scheme === "standard" && (header === "Signature" || header === "Timestamp")
+      ? `webhook-${header.toLowerCase()}`
+      : `${headerPrefix}-${header}`;
+
+  const event = (fields: Record<string, unknown> = {}, type = eventType) => {
+    const sample = { ...SAMPLES[type], id: randomUUID(), occurredAtUtc: date.toISOString() };
     return Buffer.from(JSON.stringify({ ...sample, ...fields }));
   };
 
   const signed = (deviation: Deviation = {}): OutgoingRequest => {
-    const { method = "POST", eventId = randomUUID(), deliveryId = randomUUID() } = deviation;
-    const { body = event({ id: eventId }), timestamp = String(now), key = secret } = deviation;
-    const { signedBody = body, signedPrefix = `${timestamp}.`, signature = (right) => right } = deviation;
-    const digest = createHmac("sha256", key).update(signedPrefix).update(signedBody).digest("hex");
+    const { method = "POST", eventId = randomUUID(), deliveryId = randomUUID(), type = eventType } = deviation;
+    const { body = event({ id: eventId }, type), timestamp = String(now), headerType = type } = deviation;
+    const right: Record<Scheme, string> = {
+      herald: sign(secret, now, body),
+      standard: signStandardWebhooks(secret, deliveryId, now, body),
+    };
+    const other: Scheme = scheme === "herald" ? "standard" : "herald";
+    const signatures = {
+      [scheme]: deviatingSignature(scheme, secret, deliveryId, { ...deviation, body, timestamp }),
+      [other]: otherVerifies ? right[other] : forgedSignature(other),
+    } as Record<Scheme, string>;
+    const timestampOf = (each: Scheme) => (each === scheme ? timestamp : String(now));
     return {
       method,
       headers: [
@@ -64,10 +95,13 @@ export function requestMaker({ secret, eventType, headerPrefix, now: date }: Mak
         ...["Accept", "*/*"],
         ...["Content-Type", "application/json; charset=utf-8"],
         ...["Content-Length", String(body.byteLength)],
-        ...[nameOf("Signature"), signature(`sha256=${digest}`)],
-        ...[nameOf("Timestamp"), timestamp],
-        ...[nameOf("Event"), eventType],
-        ...[nameOf("Delivery-Id"), deliveryId],
+        ...[`${headerPrefix}-Signature`, signatures.herald],
+        ...[`${headerPrefix}-Timestamp`, timestampOf("herald")],
+        ...[`${headerPrefix}-Event`, headerType],
+        ...[`${headerPrefix}-Delivery-Id`, deliveryId],
+        ...["webhook-id", deliveryId],
+        ...["webhook-timestamp", timestampOf("standard")],
+        ...["webhook-signature", signatures.standard],
       ],
       body,
     };
@@ -76,7 +110,9 @@ export function requestMaker({ secret, eventType, headerPrefix, now: date }: Mak
   return {
     now,
     secret,
-    event,
+    type: eventType,
+    otherTypes: EVENT_TYPES.filter((type) => type !== eventType).slice(0, 2),
+    event: (fields) => event(fields),
     signed,
     withHeader: (request, header, value) => {
       const name = nameOf(header);
@@ -86,6 +122,16 @@ export function requestMaker({ secret, eventType, headerPrefix, now: date }: Mak
     },
     valueOf: ({ headers }, header) => pairsOf(headers).find(([name]) => name === nameOf(header))?.[1] ?? "",
   };
+}
+
+type Signed = Deviation & { body: Uint8Array; timestamp: string };
+
+function deviatingSignature(scheme: Scheme, secret: string, id: string, deviation: Signed): string {
+  const { body, timestamp, signedBody = body, signedTimestamp = timestamp, signature = (right) => right } = deviation;
+  const { key = scheme === "herald" ? secret : Buffer.from(secret, "base64") } = deviation;
+  const before = signedTimestamp === null ? "" : `${scheme === "standard" ? `${id}.` : ""}${signedTimestamp}.`;
+  const digest = createHmac("sha256", key).update(before).update(signedBody);
+  return signature(scheme === "herald" ? `sha256=${digest.digest("hex")}` : `v1,${digest.digest("base64")}`);
 }
 
 /** The same with header names that `change` writes in another way. */

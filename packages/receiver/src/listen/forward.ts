@@ -2,8 +2,12 @@ import { ExchangeError, exchange, type ReceiverAnswer } from "../send/exchange.t
 import type { ReceivedRequest } from "./received-request.ts";
 
 export interface ForwardOptions {
-  /** Where to; with no path of its own, the path that was received is kept. */
   url: URL;
+  /**
+   * Whether to hand on what does not verify, by any method, to the path that was received where the URL has none.
+   * Whoever reaches the listener, through a tunnel say, then reaches all of the program.
+   */
+  all?: boolean;
   timeoutMs: number;
 }
 
@@ -32,12 +36,18 @@ const OF_THE_CONNECTION = new Set([
   "upgrade",
 ]);
 
+/** Why a request is not for the program, as an answer to the sender; null where it is handed on. */
+export function refusalOf({ method, verdict }: ReceivedRequest, { all = false }: ForwardOptions): string | null {
+  if (all) return null;
+  if (!verdict.ok) return `${verdict.reason}: ${verdict.message}`;
+  return method === "POST" ? null : `${method} is not forwarded: Herald sends POST`;
+}
+
 /**
- * Hands a request on as it came, whether it verifies or not: method, body and headers byte for byte, but for the headers
- * of the connection. Never throws: a program that can't be reached is answered for with 502 or 504, and said why.
+ * Hands a request on as it came: method, body and headers byte for byte, but for the headers of the connection. Never throws: a program that can't be reached is answered for with 502 or 504, and said why.
  */
-export async function forward(request: ReceivedRequest, { url, timeoutMs }: ForwardOptions): Promise<Forwarded> {
-  const target = targetOf(url, request.path);
+export async function forward(request: ReceivedRequest, { url, all, timeoutMs }: ForwardOptions): Promise<Forwarded> {
+  const target = all ? targetOf(url, request.path) : url;
   const { method, body } = request;
   const headers = withoutConnection(request.headers);
   // A body of no bytes is said to be one, but for methods that have none.

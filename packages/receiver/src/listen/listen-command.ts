@@ -7,11 +7,12 @@ import { type ListenerOptions, startListener } from "./listener.ts";
 
 const usage = `herald-listen: tries a receiver of webhooks on your own machine
 
-  herald-listen [--port 8080] [--host 127.0.0.1] [--secret TEXT]... [--status 204] [--forward URL]
+  herald-listen [--port 8080] [--host 127.0.0.1] [--secret TEXT]... [--status 204] [--forward URL [--forward-all]]
                 [--tls-cert FILE --tls-key FILE] [--header-prefix X-Service] [--tolerance 300] [--timeout 15]
       prints every webhook request that it gets, and whether its signature verifies.
-      --forward hands each request on to your program as it came, prints the program's answer, and gives it to the
-      sender. A URL without a path keeps the path that was received.
+      --forward hands each request that verifies on to your program as it came, by POST to exactly this URL, prints the
+      program's answer, and gives it to the sender. --forward-all hands on everything, by any method, and a URL without a
+      path keeps the path that was received: behind a tunnel, anybody then reaches all of your program.
 
   herald-listen send TYPE --url URL     sends your receiver a signed sample of an event
   herald-listen check URL               tries your receiver with good, hostile and odd requests
@@ -62,6 +63,7 @@ function readArguments(args: string[]): ListenerOptions | null {
       secret: { type: "string", multiple: true, default: [] },
       status: { type: "string", default: "204" },
       forward: { type: "string" },
+      "forward-all": { type: "boolean", default: false },
       timeout: { type: "string", default: DEFAULT_TIMEOUT_SECONDS },
       "tls-cert": { type: "string" },
       "tls-key": { type: "string" },
@@ -73,6 +75,7 @@ function readArguments(args: string[]): ListenerOptions | null {
   if (values.help) return null;
   const [certFile, keyFile] = [values["tls-cert"], values["tls-key"]];
   if (!certFile !== !keyFile) throw new Error("--tls-cert and --tls-key go together");
+  if (values["forward-all"] && values.forward === undefined) throw new Error("--forward-all goes with --forward URL");
   const timeoutMs = milliseconds("--timeout", values.timeout);
   return {
     host: values.host,
@@ -81,7 +84,9 @@ function readArguments(args: string[]): ListenerOptions | null {
     status: integer("--status", values.status, 200, 599),
     toleranceSeconds: integer("--tolerance", values.tolerance, 0, Number.MAX_SAFE_INTEGER),
     headerPrefix: values["header-prefix"],
-    ...(values.forward !== undefined && { forward: { url: httpUrl("--forward", values.forward), timeoutMs } }),
+    ...(values.forward !== undefined && {
+      forward: { url: httpUrl("--forward", values.forward), all: values["forward-all"], timeoutMs },
+    }),
     ...(certFile && keyFile
       ? { tls: { cert: readFileSync(certFile, "utf8"), key: readFileSync(keyFile, "utf8") } }
       : {}),

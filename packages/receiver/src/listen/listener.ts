@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import { createServer as createTlsServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import { describeRequest } from "./describe-request.ts";
-import { type Forwarded, type ForwardOptions, forward } from "./forward.ts";
+import { type Forwarded, type ForwardOptions, forward, refusalOf } from "./forward.ts";
 import { type ReceivedRequest, type ReceiveOptions, receiveRequest } from "./received-request.ts";
 
 export interface ListenerOptions extends ReceiveOptions {
@@ -13,7 +13,7 @@ export interface ListenerOptions extends ReceiveOptions {
   tls?: { cert: string; key: string };
   /** The answer to what verifies; 204 where absent. What does not verify gets 401. */
   status?: number;
-  /** A program that gets every request and gives the answer, in place of `status`. */
+  /** A program that gets what verifies and gives the answer, in place of `status`. */
   forward?: ForwardOptions;
   print: (text: string) => void;
   colour?: boolean;
@@ -60,8 +60,14 @@ export async function startListener(options: ListenerOptions): Promise<Listener>
 async function answerTo(received: ReceivedRequest, options: ListenerOptions): Promise<Forwarded> {
   const { verdict } = received;
   const tooLarge = !verdict.ok && verdict.reason === "body_too_large";
-  if (options.forward && !tooLarge) return forward(received, options.forward);
-  const status = verdict.ok ? (options.status ?? 204) : tooLarge ? 413 : 401;
-  const body = verdict.ok ? "" : `${verdict.reason}: ${verdict.message}\n`;
-  return { status, headers: [], body: Buffer.from(body), answer: String(status) };
+  if (options.forward && !tooLarge) {
+    const refusal = refusalOf(received, options.forward);
+    return refusal === null ? forward(received, options.forward) : ownAnswer(verdict.ok ? 405 : 401, refusal);
+  }
+  if (verdict.ok) return ownAnswer(options.status ?? 204, "");
+  return ownAnswer(tooLarge ? 413 : 401, `${verdict.reason}: ${verdict.message}`);
+}
+
+function ownAnswer(status: number, text: string): Forwarded {
+  return { status, headers: [], body: Buffer.from(text && `${text}\n`), answer: String(status) };
 }

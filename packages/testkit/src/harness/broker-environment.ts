@@ -2,10 +2,13 @@ import { request } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 import { names } from "@herald/common/broker/topology";
 import { connect } from "amqplib";
+import { BROKER_USERS, type BrokerUrls, serviceRights, serviceUrls } from "../stack/broker-rights.ts";
 
 /** Where the exchanges and queues of a test file are. */
 export interface BrokerEnvironment {
   url: string;
+  /** Of the user that each service has, as in production; all the same one where the broker's users can't be managed. */
+  serviceUrls: BrokerUrls;
   /** How many connections are open now. */
   countConnections(): Promise<number>;
   /** Waits until no connection is open, for a limited time; returns the names of those that are still open. */
@@ -34,8 +37,16 @@ export async function makeVirtualHost(
   await call(api, "PUT", `/api/vhosts/${name}`, {});
   await call(api, "PUT", `/api/users/${name}`, { password: name, tags: "" });
   await call(api, "PUT", `/api/permissions/${name}/${name}`, { configure: ".*", write: ".*", read: ".*" });
+  for (const { user, ...rights } of serviceRights(name)) {
+    const own = userIn(name)(user);
+    await call(api, "PUT", `/api/users/${own}`, { password: own, tags: "" });
+    await call(api, "PUT", `/api/permissions/${name}/${own}`, rights);
+  }
   return virtualHost(api, amqpUrl, name);
 }
+
+/** The users of a virtual host are the server's too, so they bear its name. */
+const userIn = (host: string) => (user: string) => `${host}-${user}`;
 
 function virtualHost(api: URL, amqpUrl: string, name: string): BrokerEnvironment {
   const url = new URL(amqpUrl);
@@ -44,14 +55,18 @@ function virtualHost(api: URL, amqpUrl: string, name: string): BrokerEnvironment
   url.password = name;
   // The host has a user of its own too: connections of a user are known at once, those of a host, with the names that
   // their clients gave them, seconds later.
-  const byUser = `/api/connections/username/${name}`;
-  const countConnections = async () => ((await call(api, "GET", byUser)) as unknown[]).length;
+  const users = [name, ...Object.values(BROKER_USERS).map(userIn(name))];
+  const countConnections = async () => {
+    const counts = users.map((user) => call(api, "GET", `/api/connections/username/${user}`));
+    return (await Promise.all(counts)).flat().length;
+  };
   const names = async () => {
     const rows = (await call(api, "GET", `/api/vhosts/${name}/connections`)) as ConnectionRow[];
     return rows.map((row) => row.client_properties?.connection_name ?? row.name);
   };
   return {
     url: url.href,
+    serviceUrls: serviceUrls(url.href, userIn(name)),
     countConnections,
     openConnections: async () => {
       const deadline = Date.now() + 6_000;
@@ -62,11 +77,11 @@ function virtualHost(api: URL, amqpUrl: string, name: string): BrokerEnvironment
       return await names();
     },
     closeConnections: async () => {
-      await call(api, "DELETE", byUser);
+      await Promise.all(users.map((user) => call(api, "DELETE", `/api/connections/username/${user}`)));
     },
     remove: async () => {
       await call(api, "DELETE", `/api/vhosts/${name}`);
-      await call(api, "DELETE", `/api/users/${name}`);
+      for (const user of users) await call(api, "DELETE", `/api/users/${user}`);
     },
   };
 }
@@ -84,16 +99,18 @@ export function namespaceOnly(url: string, namespace: string): BrokerEnvironment
   };
   return {
     url,
+    serviceUrls: { "management-api": url, publisher: url, dispatcher: url },
     countConnections: impossible,
     openConnections: async () => [],
     closeConnections: impossible,
     remove: async () => {
-      const { eventsExchange, noticesExchange, ...queues } = names(namespace);
+      const { eventsExchange, noticesExchange, dispatchExchange, requestsExchange, ...queues } = names(namespace);
       const connection = await connect(url);
       try {
         const channel = await connection.createChannel();
         for (const queue of Object.values(queues).flat()) await channel.deleteQueue(queue);
-        for (const exchange of [eventsExchange, noticesExchange]) await channel.deleteExchange(exchange);
+        for (const exchange of [eventsExchange, noticesExchange, dispatchExchange, requestsExchange])
+          await channel.deleteExchange(exchange);
       } finally {
         await connection.close();
       }

@@ -109,7 +109,6 @@ export function insertResend(
       id: idAt(startedAt),
       endpointId: endpoint.id,
       organizationId: endpoint.organizationId,
-      revision: 1,
       startedAt,
       beginId: firstIdAt(new Date(0)),
       endId: firstIdAt(startedAt),

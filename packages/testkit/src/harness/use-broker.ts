@@ -3,6 +3,7 @@ import { rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll } from "@jest/globals";
+import type { BrokerUrls } from "../stack/broker-rights.ts";
 import { type RabbitmqNode, startRabbitmqNode } from "../stack/rabbitmq-node.ts";
 import { type BrokerEnvironment, makeVirtualHost, namespaceOnly } from "./broker-environment.ts";
 import { askForRabbitmq, askForRabbitmqServer, STACK_TIMEOUT_MS } from "./stack-client.ts";
@@ -10,6 +11,8 @@ import { askForRabbitmq, askForRabbitmqServer, STACK_TIMEOUT_MS } from "./stack-
 export interface TestBroker {
   /** Of a virtual host that only this test file has, where the broker is ours. */
   readonly url: string;
+  /** The same, for each service as the user that it has in production. */
+  readonly serviceUrls: BrokerUrls;
   /** Random; the names of this file's exchanges and queues start with it. */
   readonly namespace: string;
   /** How many connections to it are open now. */
@@ -64,6 +67,9 @@ export function useBroker({ ownNode = false }: TestBrokerOptions = {}): TestBrok
   return {
     get url() {
       return ready().url;
+    },
+    get serviceUrls() {
+      return ready().serviceUrls;
     },
     namespace,
     countConnections: () => ready().countConnections(),

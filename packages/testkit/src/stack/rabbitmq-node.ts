@@ -3,6 +3,7 @@ import { mkdirSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { connect } from "amqplib";
+import { type BrokerUrls, developmentDefinitions, serviceUrls } from "./broker-rights.ts";
 import { answers, freePort } from "./ports.ts";
 import { type RunningProcess, startProcess } from "./processes.ts";
 import { findProgram, isExecutable, runProgram } from "./programs.ts";
@@ -23,6 +24,8 @@ export interface RabbitmqOptions {
   plugins?: readonly string[];
   /** Takes TLS too, at a port of its own, with this certificate. */
   tls?: { cert: string; key: string };
+  /** Makes a broker user for each service of the Herald of this namespace, whose password is its name, besides `guest`. */
+  usersOf?: string;
   /** Lines of rabbitmq.conf that win over those that every node has. */
   configuration?: readonly string[];
   onLine?: (line: string) => void;
@@ -44,6 +47,8 @@ export interface ClusterMembership {
 
 export interface Rabbitmq {
   url: string;
+  /** For each service, where there are users for them. */
+  serviceUrls?: BrokerUrls;
   /** The management API with its credentials; undefined where none was asked for or is known. */
   managementUrl?: string;
   /** Resolves if it ends by itself; undefined for a broker that others run. */
@@ -133,6 +138,7 @@ export async function startRabbitmqNode(server: string, options: RabbitmqOptions
   const running = node;
   return {
     url,
+    ...(options.usersOf !== undefined && { serviceUrls: serviceUrls(url) }),
     name: nodeName(options.folder),
     tlsPort: ports.tls,
     ...(ports.management !== undefined && { managementUrl: `http://guest:guest@127.0.0.1:${ports.management}` }),
@@ -158,7 +164,7 @@ interface NodePorts {
 }
 
 function writeConfiguration(
-  { folder, cluster, tls, plugins = [], configuration = [] }: RabbitmqOptions,
+  { folder, usersOf, cluster, tls, plugins = [], configuration = [] }: RabbitmqOptions,
   ports: NodePorts,
   ofVersion: readonly string[],
 ): void {
@@ -175,6 +181,10 @@ function writeConfiguration(
   ];
   if (ports.management !== undefined) {
     lines.push("management.tcp.ip = 127.0.0.1", `management.tcp.port = ${ports.management}`);
+  }
+  if (usersOf !== undefined) {
+    writeFileSync(join(folder, "definitions.json"), developmentDefinitions(usersOf));
+    lines.push(`load_definitions = ${join(folder, "definitions.json")}`);
   }
   if (cluster !== undefined) {
     // Nodes that do not see the majority stop: else both halves take messages, and those of one half are lost later.

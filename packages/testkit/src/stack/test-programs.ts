@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { localFolder } from "./folders.ts";
 import { findOrInstall, type Installable } from "./install-package.ts";
 import type { MariadbPrograms } from "./mariadb.ts";
-import { findProgram, isExecutable, runProgram, succeeds } from "./programs.ts";
+import { findProgram, findWorkingProgram, isExecutable, runProgram, succeeds } from "./programs.ts";
 
 export interface GoProgram {
   executable: string;
@@ -40,7 +40,8 @@ export const LANGUAGE_PROGRAMS = Object.keys(LANGUAGES) as LanguageProgram[];
 export function findOrInstallLanguage(name: LanguageProgram): Promise<string> {
   const language = LANGUAGES[name];
   const folders = [join(homedir(), ".cargo", "bin")];
-  const find = WITH_LIBRARY[name] ?? (() => findProgram(name, folders));
+  const askVersion = name === "javac" ? ["-version"] : ["--version"];
+  const find = WITH_LIBRARY[name] ?? (() => findWorkingProgram(name, askVersion, folders));
   return findOrInstall<string>(language, `Examples in ${language.title}`, find);
 }
 

@@ -1,3 +1,4 @@
+import { Resolver } from "node:dns/promises";
 import { connect, isIP } from "node:net";
 import { createAddressGuard, isLocalhostName } from "@herald/common/security/address-guard";
 import type { AddressRules } from "@herald/common/security/address-rules";
@@ -12,11 +13,18 @@ export type Layer = (typeof LAYERS)[number];
 /** `unclear` says nothing about the network. */
 export type ProbeResult = "reached" | "failed" | "unclear";
 
-/**
- * Tries one part of the way to a receiver: asks the name servers for its name, or opens a connection and closes it. Nothing
- * is sent to the receiver. Never rejects.
- */
-export type Probe = (layer: Layer, target: Pick<Target, "host" | "port">) => Promise<ProbeResult>;
+export interface Probe {
+  /**
+   * Tries one part of the way to a receiver: asks the name servers for its name, or opens a connection and closes it. Nothing
+   * is sent to the receiver. Never rejects.
+   */
+  reach(layer: Layer, target: Pick<Target, "host" | "port">): Promise<ProbeResult>;
+  /**
+   * Whether the name servers answer at all, be it that they can't tell. They are asked for a name that nobody has, so what is
+   * wrong with a receiver's own name has no part in it. Never rejects.
+   */
+  areNamesAnswered(): Promise<boolean>;
+}
 
 export interface ProbeOptions {
   addresses: AddressRules;
@@ -28,6 +36,10 @@ export interface ProbeOptions {
 const CONNECT_MS = 3_000;
 /** c-ares asks twice, and gives up after three times this. */
 const LOOKUP_MS = 1_000;
+/** RFC 6761: name servers say at once that there is no such name. */
+const NOBODYS_NAME = "herald.invalid";
+/** How c-ares says that no server has answered, or that none is there. Every other error is an answer. */
+const UNANSWERED = ["ETIMEOUT", "ECONNREFUSED"];
 
 export function createProbe({ addresses, servers }: ProbeOptions): Probe {
   // What was known before says nothing about now.
@@ -57,7 +69,22 @@ export function createProbe({ addresses, servers }: ProbeOptions): Probe {
     });
   }
 
-  return (layer, target) => (layer === "names" ? askFor(target.host) : connectTo(target));
+  async function areNamesAnswered(): Promise<boolean> {
+    // The system's settings are read anew each time: an outage may end by a change of them.
+    const resolver = new Resolver({ timeout: LOOKUP_MS, tries: 2 });
+    if (servers) resolver.setServers(servers);
+    try {
+      await resolver.resolve4(NOBODYS_NAME);
+      return true;
+    } catch (error) {
+      return !UNANSWERED.includes((error as NodeJS.ErrnoException).code ?? "");
+    }
+  }
+
+  return {
+    reach: (layer, target) => (layer === "names" ? askFor(target.host) : connectTo(target)),
+    areNamesAnswered,
+  };
 }
 
 const IN_THE_WAY: readonly string[] = ["unreachable", "connection_refused", "connection_timed_out"];

@@ -13,6 +13,8 @@ let cutOff: CutOff;
 let cutOffMetric: () => Promise<number | undefined>;
 /** What a probe of a host says. */
 let network: (host: string) => ProbeResult | Promise<ProbeResult>;
+/** Whether name servers answer a question for nobody's name. */
+let namesAnswered: boolean;
 let probed: string[];
 let returns: number;
 /** Ends the probes that have no answer. */
@@ -24,15 +26,19 @@ beforeEach(() => {
   });
   clock = steeredClock();
   network = () => "reached";
+  namesAnswered = true;
   probed = [];
   returns = 0;
   const metrics = createMetrics(createRegistry("test"));
   cutOffMetric = async () => (await metrics.cutOff.get()).values[0]?.value;
   cutOff = createCutOff({
     clock,
-    async probe(layer, { host }) {
-      probed.push(`${layer} ${host}`);
-      return await Promise.race([network(host), ended]);
+    probe: {
+      async reach(layer, { host }) {
+        probed.push(`${layer} ${host}`);
+        return await Promise.race([network(host), ended]);
+      },
+      areNamesAnswered: async () => namesAnswered,
     },
     metrics,
     log: { debug() {}, info() {}, warn() {}, error() {}, isDebug: false },
@@ -73,9 +79,7 @@ describe("whose fault it is that a receiver was not reached", () => {
     "%s of many endpoints at once is Herald's, until somebody can be reached",
     async (kind) => {
       network = () => "failed";
-      const faults = await many(10, kind);
-      // The first ones that refuse are believed.
-      expect(faults.slice(2)).toEqual(Array(8).fill("ours"));
+      expect(new Set(await many(10, kind))).toEqual(new Set(["ours"]));
       expect(cutOff.isCutOff()).toBe(true);
       expect(cutOff.since()).toEqual(clock.now());
       expect(await cutOffMetric()).toBe(1);
@@ -112,7 +116,35 @@ describe("whose fault it is that a receiver was not reached", () => {
     expect(cutOff.isCutOff()).toBe(false);
   });
 
-  test("a receiver that refuses is believed at once, as long as no others do", async () => {
+  describe("name servers that answer nobody", () => {
+    beforeEach(() => {
+      network = () => "failed";
+      namesAnswered = false;
+    });
+
+    test("are Herald's own outage, however few receivers there are", async () => {
+      await ends(1, null);
+      expect(await ends(1, "resolver_failed")).toBe("ours");
+      expect(cutOff.isCutOff()).toBe(true);
+      clock.advance(1);
+      namesAnswered = true;
+      network = () => "reached";
+      await eventually(() => expect(cutOff.isCutOff()).toBe(false));
+    });
+
+    test("are as they ever were, where they have never answered", async () => {
+      expect(await ends(1, "resolver_failed")).toBe("theirs");
+    });
+
+    test("stop nothing where a receiver is reached without a name", async () => {
+      await ends(1, null);
+      const byAddress = { ...delivery(2), url: "https://192.0.2.1/hooks" };
+      await cutOff.judge(byAddress, { durationMs: 5, failureKind: null, reached: true });
+      expect(await ends(1, "resolver_failed")).toBe("theirs");
+    });
+  });
+
+  test("a receiver that refuses while no others do is believed without a probe", async () => {
     network = () => new Promise(() => {});
     expect(await ends(1, "connection_refused")).toBe("theirs");
     expect(await ends(2, "connection_refused")).toBe("theirs");
@@ -125,6 +157,54 @@ describe("whose fault it is that a receiver was not reached", () => {
     const held = ends(2, "unreachable");
     await ends(3, null);
     expect(await held).toBe("theirs");
+  });
+
+  describe("around an outage that is known", () => {
+    /** An attempt that ends now and took so long. */
+    const endsAfter = (index: number, durationMs: number, failureKind: FailureKind | null, reached = false) =>
+      cutOff.judge(delivery(index), { durationMs, failureKind, reached });
+
+    beforeEach(async () => {
+      network = () => "failed";
+      clock.advance(20_000);
+      await many(10, "unreachable");
+      expect(cutOff.isCutOff()).toBe(true);
+    });
+
+    async function end(): Promise<void> {
+      clock.advance(1_000);
+      network = () => "reached";
+      await eventually(() => expect(cutOff.isCutOff()).toBe(false));
+      clock.advance(1_000);
+    }
+
+    test.each<FailureKind>(["resolver_failed", "unreachable", "connection_timed_out", "timed_out"])(
+      "%s of an attempt that began during the outage and fails after it is Herald's",
+      async (kind) => {
+        await end();
+        const faults = await Promise.all(Array.from({ length: 10 }, (_, index) => endsAfter(20 + index, 1_500, kind)));
+        expect(new Set(faults)).toEqual(new Set(["ours"]));
+        expect(cutOff.isCutOff()).toBe(false);
+      },
+    );
+
+    test("an attempt that lost its receiver's connection in the outage is nobody's failure, whenever it began and ended", async () => {
+      expect(await endsAfter(20, 15_000, "timed_out", true)).toBe("ours");
+      await end();
+      expect(await endsAfter(21, 15_000, "timed_out", true)).toBe("ours");
+      expect(await endsAfter(22, 1_500, "connection_reset", true)).toBe("ours");
+    });
+
+    test("an answer is the receiver's own, also in an outage", async () => {
+      expect(await endsAfter(20, 15_000, "http_status", true)).toBe("theirs");
+      expect(await endsAfter(20, 15_000, null, true)).toBe("theirs");
+    });
+
+    test("an attempt that began after the outage is the receiver's, when somebody is reached", async () => {
+      await end();
+      expect(await endsAfter(20, 999, "connection_refused")).toBe("theirs");
+      expect(await endsAfter(21, 999, "timed_out", true)).toBe("theirs");
+    });
   });
 
   test("receivers that are reached over open connections do not hide that name servers are dead", async () => {

@@ -19,7 +19,10 @@ interface Parts {
   probeEveryMs?: number;
 }
 
-/** Knows whether Herald is cut off from its receivers: its name servers are dead, it has no route, its way out is closed. */
+/**
+ * Knows whether Herald is cut off from its receivers: its name servers are dead, it has no route, its way out is closed.
+ * An attempt that got no answer and overlaps an outage of Herald's own is nobody's failure.
+ */
 export interface CutOff {
   /** Says whose fault an attempt's result is. Where that can't be told yet, it takes some seconds. Never rejects. */
   judge(delivery: Attempted, result: Pick<AttemptResult, "durationMs" | "failureKind" | "reached">): Promise<Fault>;
@@ -62,13 +65,19 @@ export function createCutOff({ clock, probe, metrics, log, onReturn, probeEveryM
   const watches = Object.fromEntries(LAYERS.map((layer) => [layer, watch(layer)])) as Record<Layer, Watch>;
   const isCutOff = () => LAYERS.some((layer) => watches[layer].isCutOff());
   let since: Date | null = null;
+  /** When the last outage ended, by the monotonic clock. */
+  let endedAtMs = Number.NEGATIVE_INFINITY;
 
   function watch(layer: Layer): Watch {
-    const lately = () => {
-      const receivers = [...reached.values()].reverse().flatMap((each) => receiverOf(each) ?? []);
-      return layer === "names" ? receivers.filter(({ host }) => isAskedFor(host)) : receivers;
-    };
-    return watchLayer({ layer, probe, clock, probeEveryMs, lately, onChange, signal: stopping.signal });
+    const all = () => [...reached.values()].reverse().flatMap((each) => receiverOf(each) ?? []);
+    const common = { layer, probe: probe.reach, clock, probeEveryMs, onChange, signal: stopping.signal };
+    if (layer === "connections") return watchLayer({ ...common, lately: all, isDead: async () => false });
+    const lately = () => all().filter(({ host }) => isAskedFor(host));
+    // However few the receivers are, name servers that have answered and now answer nobody are no fault of theirs. It is not
+    // looked at where receivers are reached without a name: they would wait as well.
+    const needNames = () => reached.size > 0 && lately().length === reached.size;
+    const isDead = async () => needNames() && !(await probe.areNamesAnswered());
+    return watchLayer({ ...common, lately, isDead });
   }
 
   function receiverOf({ endpointId, organizationId, url }: Attempted): Receiver | undefined {
@@ -87,29 +96,38 @@ export function createCutOff({ clock, probe, metrics, log, onReturn, probeEveryM
     } else {
       log.warn("receivers can be reached again; deliveries go on", { since });
       since = null;
+      endedAtMs = clock.monotonicMs();
       onReturn();
     }
   }
 
+  /** An attempt of now that began then overlaps an outage: what broke it, at its begin or its end, may be Herald's. */
+  const overlapsOutage = (startedMs: number) => isCutOff() || startedMs <= endedAtMs;
+
+  async function faultOf(delivery: Attempted, failureKind: FailureKind, startedMs: number): Promise<Fault> {
+    const inTheWay = IN_THE_WAY[failureKind];
+    const receiver = receiverOf(delivery);
+    if (!inTheWay || !receiver) return "theirs";
+    const { layer, others } = inTheWay;
+    return await watches[layer].judge({ ...receiver, startedMs, endedMs: clock.monotonicMs() }, others);
+  }
+
   return {
-    async judge(delivery, { durationMs, failureKind, reached: hasReached }) {
-      const endedMs = clock.monotonicMs();
-      const startedMs = endedMs - durationMs;
-      const { endpointId, organizationId, url } = delivery;
+    async judge({ endpointId, organizationId, url }, { durationMs, failureKind, reached: hasReached }) {
+      const startedMs = clock.monotonicMs() - durationMs;
+      const delivery = { endpointId, organizationId, url };
       if (hasReached) {
         reached.delete(organizationId);
-        reached.set(organizationId, { endpointId, organizationId, url });
+        reached.set(organizationId, delivery);
         if (reached.size > MAX_ORGANIZATIONS) reached.delete(reached.keys().next().value as string);
         watches.connections.reached(startedMs);
-        return "theirs";
       }
-      const inTheWay = failureKind && IN_THE_WAY[failureKind];
-      const receiver = receiverOf(delivery);
-      if (!inTheWay || !receiver) return "theirs";
-      const { layer, others } = inTheWay;
-      const fault = await watches[layer].judge({ ...receiver, startedMs, endedMs }, others);
-      if (fault === "ours") metrics.givenBack.inc();
-      return fault;
+      if (failureKind === null || failureKind === "http_status") return "theirs";
+      const isLate = startedMs <= endedAtMs;
+      const fault = hasReached || isLate ? "theirs" : await faultOf(delivery, failureKind, startedMs);
+      if (fault === "theirs" && !overlapsOutage(startedMs)) return "theirs";
+      metrics.givenBack.inc();
+      return "ours";
     },
     isCutOff,
     since: () => since,

@@ -5,7 +5,9 @@ import { createCutOffSense, type Receiver, type Unreached } from "./sense.ts";
 
 export interface WatchOptions {
   layer: Layer;
-  probe: Probe;
+  probe: Probe["reach"];
+  /** Whether this part of the way is dead for everybody, where that can be told without asking for a receiver. */
+  isDead: () => Promise<boolean>;
   clock: Clock;
   /** Pause between two rounds of probes. */
   probeEveryMs: number;
@@ -25,7 +27,7 @@ export interface Watch {
   /**
    * Says whose fault it is that a receiver was not reached. Where that can't be told yet, it takes some seconds.
    *
-   * @param others judged at once as the receiver's own, where fewer other hosts than this fail as well
+   * @param others judged as the receiver's own, where after a moment fewer other hosts than this have failed as well
    */
   judge(unreached: Unreached, others: number): Promise<Fault>;
   /** An attempt that began then reached a receiver. */
@@ -38,6 +40,7 @@ export interface Watch {
 /** A result that waits for its verdict. */
 interface Held {
   unreached: Unreached;
+  others: number;
   roundsLeft: number;
   tell: (fault: Fault) => void;
 }
@@ -52,7 +55,8 @@ const ROUNDS = 3;
  * them can be reached now, the failures are their receivers' own. Those that can't count as failures too: so Herald learns
  * that it is cut off also at night, when there is little to deliver, and does not blame five receivers of one provider.
  */
-export function watchLayer({ layer, probe, clock, probeEveryMs, lately, onChange, signal }: WatchOptions): Watch {
+export function watchLayer(options: WatchOptions): Watch {
+  const { layer, probe, isDead, clock, probeEveryMs, lately, onChange, signal } = options;
   const sense = createCutOffSense();
   const held = new Set<Held>();
   let cutOff = false;
@@ -64,10 +68,11 @@ export function watchLayer({ layer, probe, clock, probeEveryMs, lately, onChange
     for (const { tell } of held) tell("ours");
   });
 
-  function hold(unreached: Unreached): Promise<Fault> {
+  function hold(unreached: Unreached, others: number): Promise<Fault> {
     return new Promise((resolve) => {
       const one: Held = {
         unreached,
+        others,
         roundsLeft: ROUNDS,
         tell(fault) {
           held.delete(one);
@@ -89,10 +94,14 @@ export function watchLayer({ layer, probe, clock, probeEveryMs, lately, onChange
   /** Probes, round after round, until nothing is held and Herald is not cut off. */
   async function examine(): Promise<void> {
     while (!signal.aborted && (held.size > 0 || cutOff)) {
-      const results = await Promise.all(candidates().map(probeOne));
+      // What the same fault fails is heard of by then, or an attempt that began later has reached somebody, and nothing is to be probed.
+      await sleep(probeEveryMs, undefined, { signal }).catch(() => {});
+      for (const one of held) if (!isDoubted(one)) one.tell("theirs");
+      if (signal.aborted || (held.size === 0 && !cutOff)) return;
+      const [dead, ...results] = await Promise.all([isDead(), ...candidates().map(probeOne)]);
       if (signal.aborted) return;
       // What failed since these probes began is for the next round to tell.
-      const isNow = sense.isCutOff() && !results.includes("reached");
+      const isNow = (dead || sense.isCutOff()) && !results.includes("reached");
       if (isNow !== cutOff) {
         cutOff = isNow;
         onChange();
@@ -101,9 +110,13 @@ export function watchLayer({ layer, probe, clock, probeEveryMs, lately, onChange
         if (cutOff) one.tell("ours");
         else if (--one.roundsLeft === 0) one.tell("theirs");
       }
-      // Behind the last round too: endpoints that fail one after the other do not have a round each.
-      await sleep(probeEveryMs, undefined, { signal }).catch(() => {});
     }
+  }
+
+  function isDoubted({ unreached, others }: Held): boolean {
+    const hosts = new Set(sense.failing().map(({ host }) => host));
+    hosts.delete(unreached.host);
+    return hosts.size >= others;
   }
 
   /** Those that were reached lately and have not failed since; while Herald is cut off, all in turn. */
@@ -143,10 +156,7 @@ export function watchLayer({ layer, probe, clock, probeEveryMs, lately, onChange
     async judge(unreached, others) {
       sense.failed(unreached);
       if (sense.isContradicted(unreached)) return "theirs";
-      if (cutOff || signal.aborted) return "ours";
-      const hosts = new Set(sense.failing().map(({ host }) => host));
-      hosts.delete(unreached.host);
-      return hosts.size < others ? "theirs" : await hold(unreached);
+      return cutOff || signal.aborted ? "ours" : await hold(unreached, others);
     },
     reached,
     isCutOff: () => cutOff,

@@ -41,8 +41,8 @@ export interface Claims {
   /** Due deliveries of endpoints. While PostgreSQL is out of reach, it waits and tries again. */
   due(demands: readonly Demand[]): Promise<ClaimedDelivery[]>;
   /** A manual delivery, likewise; undefined where its endpoint is disabled, another claim holds it, or it is gone. */
-  manual(deliveryId: string): Promise<ClaimedDelivery | undefined>;
-  /** The oldest delivery of an endpoint whose attempt was cut off. */
+  manual(delivery: { deliveryId: string; endpointId: string }): Promise<ClaimedDelivery | undefined>;
+  /** The oldest delivery of an endpoint that was interrupted again, likewise. */
   interrupted(endpointId: string): Promise<ClaimedDelivery | undefined>;
   /** Undoes a claim whose attempt could not begin: the delivery is due again after the delay. */
   undo(delivery: ClaimedDelivery, delayMs: number): Promise<void>;
@@ -60,24 +60,34 @@ export function createClaims(parts: Parts, { leaseMs, since }: ClaimOptions): Cl
   const fromNow = (milliseconds: number) => new Date(clock.now().getTime() + milliseconds);
   const newClaim = (): Claim => ({ claimId: randomUUID(), now: clock.now(), leasedUntil: fromNow(leaseMs) });
 
-  const inBatches = shrinkingBatches<Demand, ClaimedDelivery>((demands) => traced(() => claimOrFind(demands)), {
+  const inBatches = shrinkingBatches<Demand, ClaimedDelivery>(claimDue, {
     max: MAX_ENDPOINTS,
     onShrunk: (size, error) => log.warn("deliveries are claimed for fewer endpoints at once", { size, error }),
   });
 
-  /** A claim that is made again first finds what it took already: its answer may have been lost, and not the claim. */
-  async function claimOrFind(demands: readonly Demand[]): Promise<ClaimedDelivery[]> {
+  async function claimDue(demands: readonly Demand[]): Promise<ClaimedDelivery[]> {
     const ids = demands.map(({ endpointId }) => endpointId);
-    let last: Claim | undefined;
-    const claimed = await untilAnswered(async () => {
-      const found = last ? await findClaimed(queries, ids, last) : [];
-      if (found.length > 0) return found;
-      last = newClaim();
+    const claimed = await claimOrFind(ids, (own) => {
       const wanted = demands.map((demand) => ({ ...demand, since: since(demand.endpointId) }));
-      return await claim(queries, wanted, last);
+      return claim(queries, wanted, own);
     });
     metrics.claimBatchSize.observe(claimed.length);
     return claimed;
+  }
+
+  /** A claim that is made again first finds what it took already: its answer may have been lost, and not the claim. */
+  function claimOrFind(endpointIds: readonly string[], take: (own: Claim) => Promise<ClaimedDelivery[]>) {
+    let last: Claim | undefined;
+    return traced(() =>
+      untilAnswered(async () => {
+        const found = last ? await findClaimed(queries, endpointIds, last) : [];
+        if (found.length > 0) return found;
+        last = newClaim();
+        const claimed = await take(last);
+        metrics.interruptions.inc(claimed.filter(({ interrupted }) => interrupted).length);
+        return claimed;
+      }),
+    );
   }
 
   function untilAnswered<T>(task: () => Promise<T>): Promise<T> {
@@ -89,10 +99,12 @@ export function createClaims(parts: Parts, { leaseMs, since }: ClaimOptions): Cl
     });
   }
 
-  const tracedOne = async (claimOne: () => Promise<ClaimedDelivery | undefined>) => {
-    const [claimed] = await traced(async () => [await claimOne()].filter((each) => each !== undefined));
+  async function claimOne(endpointId: string, take: (own: Claim) => Promise<ClaimedDelivery | undefined>) {
+    const [claimed] = await claimOrFind([endpointId], async (own) =>
+      [await take(own)].filter((each) => each !== undefined),
+    );
     return claimed;
-  };
+  }
 
   // While Herald is cut off, all that is in flight goes back within a moment.
   const undo = batcher<Unclaim, void>(
@@ -111,17 +123,12 @@ export function createClaims(parts: Parts, { leaseMs, since }: ClaimOptions): Cl
       }
       return results;
     },
-    manual(deliveryId) {
-      const own = newClaim();
-      return tracedOne(() => untilAnswered(() => claimManual(queries, deliveryId, own)));
+    async manual({ deliveryId, endpointId }) {
+      const claimed = await claimOne(endpointId, (own) => claimManual(queries, deliveryId, own));
+      return claimed && { ...claimed, manual: true };
     },
-    async interrupted(endpointId) {
-      const claimed = await tracedOne(() =>
-        claimInterrupted(queries, { endpointId, since: since(endpointId) }, newClaim()),
-      );
-      if (claimed) metrics.interruptions.inc();
-      return claimed;
-    },
+    interrupted: (endpointId) =>
+      claimOne(endpointId, (own) => claimInterrupted(queries, { endpointId, since: since(endpointId) }, own)),
     undo: ({ deliveryId, claimId }, delayMs) => undo({ deliveryId, claimId, dueAt: fromNow(delayMs) }),
   };
 }

@@ -2,7 +2,7 @@ import { newSealingKeys } from "@herald/common/security/sealing-keys";
 import { secretBox } from "@herald/common/security/secret-box";
 import { createRegistry } from "@herald/common/telemetry/metrics";
 import { steeredClock } from "@herald/testkit/harness/steered-clock";
-import { expect, test } from "@jest/globals";
+import { describe, expect, test } from "@jest/globals";
 import { createMetrics } from "../metrics.ts";
 import type { ReadyDelivery } from "../sql/claimed-delivery.ts";
 import { createDeliver } from "./deliver.ts";
@@ -17,20 +17,33 @@ async function deliverWithLease(
   leaseLeftMs: number,
   statusCode = 200,
   override: Partial<ReadyDelivery> = {},
-  { waitMs = 0, whose = "theirs" as "theirs" | "ours", retryAfterMs = null as number | null } = {},
+  {
+    waitMs = 0,
+    whose = "theirs" as "theirs" | "ours",
+    retryAfterMs = null as number | null,
+    /** What the endpoint is now; undefined where it is disabled. */
+    current = undefined as Partial<ReadyDelivery> | undefined,
+    /** How long PostgreSQL takes to say so, each time. */
+    readsTakeMs = [1],
+  } = {},
 ) {
   const seen = {
     sent: 0,
     nextAttemptAt: [] as (Date | null)[],
     kinds: [] as (string | null)[],
     unclaimedFor: [] as number[],
-    aside: [] as string[],
+    quarantined: [] as string[],
     told: [] as string[],
+    sentTo: [] as string[],
+    settledAs: [] as bigint[],
+    reads: 0,
   };
+  const clock = steeredClock(NOW);
   const deliver = createDeliver({
     sender: {
-      async send() {
+      async send({ url, secret }) {
         seen.sent++;
+        seen.sentTo.push(`${url} ${secret}`);
         const succeeded = statusCode === 200;
         const failureKind = succeeded ? null : ("http_status" as const);
         const answer = { statusCode, succeeded, errorSummary: null, failureKind, responseExcerpt: null };
@@ -50,15 +63,24 @@ async function deliverWithLease(
       },
     },
     cutOff: { judge: async () => whose },
-    aside: { add: (endpointId) => void seen.aside.push(endpointId) },
+    quarantine: {
+      begin: (endpointId) => void seen.quarantined.push(`begin ${endpointId}`),
+      end: (endpointId) => void seen.quarantined.push(`end ${endpointId}`),
+    },
     secrets,
     schedule: retrySchedule([60_000]),
-    settle: async ({ nextAttemptAt, failureKind }) => {
+    async reconfigure(delivery) {
+      const configuredAt = clock.now();
+      clock.advance(readsTakeMs[seen.reads++] ?? 1);
+      return current && { ...delivery, configuredAt, ...current };
+    },
+    settle: async ({ nextAttemptAt, failureKind, revision }) => {
+      seen.settledAs.push(revision);
       seen.nextAttemptAt.push(nextAttemptAt);
       seen.kinds.push(failureKind);
     },
     unclaim: async (_delivery, delayMs) => void seen.unclaimedFor.push(delayMs),
-    clock: steeredClock(NOW),
+    clock,
     deadlineMs: DEADLINE_MS,
     metrics: createMetrics(createRegistry("test")),
     log: { debug() {}, info() {}, warn() {}, error() {}, isDebug: false },
@@ -78,6 +100,8 @@ async function deliverWithLease(
     pausedUntil: null,
     url: "https://receiver.test/",
     sealedSecret: secrets.seal("secret", "endpoint"),
+    quarantined: false,
+    configuredAt: NOW,
     revision: 1n,
     traceparent: null,
     createdAt: NOW,
@@ -97,6 +121,36 @@ test("a claim whose lease may end during the attempt is undone, and nothing is s
   expect(await deliverWithLease(-60_000)).toMatchObject({ sent: 0, nextAttemptAt: [], unclaimedFor: [0] });
 });
 
+describe("a delivery whose endpoint was read more than half a second ago", () => {
+  const outdated = { configuredAt: new Date(NOW.getTime() - 501) };
+
+  test("is sent as its endpoint is now, and settled with that revision", async () => {
+    const current = { url: "https://new.test/", sealedSecret: secrets.seal("new secret", "endpoint"), revision: 2n };
+    const { sentTo, settledAs } = await deliverWithLease(60_000, 200, outdated, { current });
+    expect([sentTo, settledAs]).toEqual([["https://new.test/ new secret"], [2n]]);
+  });
+
+  test("is given back where its endpoint is disabled or deleted, and nothing is sent", async () => {
+    expect(await deliverWithLease(60_000, 200, outdated)).toMatchObject({ sent: 0, settledAs: [], unclaimedFor: [0] });
+  });
+
+  test("is read again where the answer took that long, as long as its lease leaves time for an attempt", async () => {
+    const slow = { current: {}, readsTakeMs: [501, 501, 500] };
+    expect(await deliverWithLease(60_000, 200, outdated, slow)).toMatchObject({ reads: 3, sent: 1 });
+    const endless = { current: {}, readsTakeMs: [501, 15_000] };
+    expect(await deliverWithLease(30_000, 200, outdated, endless)).toMatchObject({
+      reads: 2,
+      sent: 0,
+      unclaimedFor: [0],
+    });
+  });
+
+  test("half a second is not more than that", async () => {
+    const recent = { configuredAt: new Date(NOW.getTime() - 500) };
+    expect(await deliverWithLease(60_000, 200, recent)).toMatchObject({ reads: 0, sent: 1 });
+  });
+});
+
 test("§8/delays a retry is due its delay after the end of the attempt", async () => {
   const { nextAttemptAt } = await deliverWithLease(DEADLINE_MS, 500);
   expect(nextAttemptAt).toEqual([new Date(NOW.getTime() + 2_500 + 60_000)]);
@@ -111,11 +165,19 @@ test("a delivery that was interrupted nineteen times is sent, and one that was t
   });
 });
 
-test("a secret that can't be opened sets its endpoint aside, since the next delivery's would not open either", async () => {
+test("a secret that can't be opened puts its endpoint under quarantine, since the next delivery's would not open either", async () => {
   expect(await deliverWithLease(DEADLINE_MS, 200, { sealedSecret: "sealed by another key" })).toMatchObject({
     sent: 0,
-    unclaimedFor: [60_000],
-    aside: ["endpoint"],
+    unclaimedFor: [0],
+    quarantined: ["begin endpoint"],
+    nextAttemptAt: [],
+  });
+});
+
+test("a secret that opens again ends the quarantine", async () => {
+  expect(await deliverWithLease(DEADLINE_MS, 200, { quarantined: true })).toMatchObject({
+    sent: 1,
+    quarantined: ["end endpoint"],
   });
 });
 

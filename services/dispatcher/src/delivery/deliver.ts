@@ -6,11 +6,12 @@ import type { CutOff } from "../cut-off/cut-off.ts";
 import { endOf } from "../health/failure-run.ts";
 import { isEndpointsFailure } from "../health/health.ts";
 import type { Patience } from "../health/patience.ts";
-import { SET_ASIDE_MS, type SetAside } from "../lanes/set-aside.ts";
+import type { Quarantine } from "../lanes/quarantine.ts";
 import type { DispatcherMetrics } from "../metrics.ts";
 import type { ClaimedDelivery, ReadyDelivery } from "../sql/claimed-delivery.ts";
 import type { Settlement } from "../sql/settle.ts";
 import { spanEndOf, startAttemptSpan } from "../tracing.ts";
+import { CONFIGURATION_MS, type Reconfigure } from "./configurations.ts";
 import type { SecretOpener } from "./opened-secrets.ts";
 import type { RetrySchedule } from "./retry-schedule.ts";
 
@@ -28,9 +29,10 @@ interface Parts {
   sender: Sender;
   patience: Pick<Patience, "begin" | "failed" | "succeeded">;
   cutOff: Pick<CutOff, "judge">;
-  aside: Pick<SetAside, "add">;
+  quarantine: Pick<Quarantine, "begin" | "end">;
   secrets: SecretOpener;
   schedule: RetrySchedule;
+  reconfigure: Reconfigure;
   settle: (settlement: Settlement) => Promise<void>;
   /** Undoes a claim whose attempt could not begin: the delivery is due again after the delay. */
   unclaim: (delivery: ClaimedDelivery, delayMs: number) => Promise<void>;
@@ -49,13 +51,23 @@ const CUT_OFF_MS = 1_000;
 export const MAX_INTERRUPTIONS = 20;
 
 export function createDeliver(parts: Parts): DeliverReady {
-  const { sender, patience, cutOff, aside, secrets, schedule, settle, unclaim, clock, deadlineMs } = parts;
+  const { sender, patience, cutOff, quarantine, secrets, schedule, reconfigure, settle, unclaim, clock, deadlineMs } =
+    parts;
   const { metrics, tracing, log } = parts;
-  return async (delivery, onEnd) => {
+  // PostgreSQL's answer took long. If the lease ended during the attempt, another process could make the same attempt at the same time.
+  const isTooLate = ({ leasedUntil }: ClaimedDelivery) => clock.now().getTime() + deadlineMs > leasedUntil.getTime();
+  const isOutdated = ({ configuredAt }: ClaimedDelivery) =>
+    clock.now().getTime() - configuredAt.getTime() > CONFIGURATION_MS;
+
+  return async (claimed, onEnd) => {
+    let delivery = claimed;
     try {
-      // PostgreSQL's answer to the claim took long. If the lease ended during the attempt, another process could make the
-      // same attempt at the same time.
-      if (clock.now().getTime() + deadlineMs > delivery.leasedUntil.getTime()) return await unclaim(delivery, 0);
+      while (isOutdated(delivery) && !isTooLate(delivery)) {
+        const current = await reconfigure(delivery);
+        if (current === undefined) return await unclaim(delivery, 0);
+        delivery = current;
+      }
+      if (isTooLate(delivery)) return await unclaim(delivery, 0);
       if (delivery.interruptions >= MAX_INTERRUPTIONS) return await giveUp(delivery);
       // Claimed before the endpoint failed, or by a dispatcher that did not know of it.
       const waitMs = delivery.manual ? 0 : patience.begin(delivery.endpointId);
@@ -63,8 +75,9 @@ export function createDeliver(parts: Parts): DeliverReady {
       const secret = openSecret(delivery);
       if (secret === undefined) {
         // The whole endpoint, since else its next delivery would be claimed at once, and the next, through its whole backlog.
-        aside.add(delivery.endpointId);
-        return await unclaim(delivery, SET_ASIDE_MS);
+        quarantine.begin(delivery.endpointId);
+        // Due at once, for another dispatcher that may have the key.
+        return await unclaim(delivery, 0);
       }
       const { deliveryId, eventType, url, body } = delivery;
       const span = tracing && startAttemptSpan(tracing, delivery);
@@ -120,9 +133,11 @@ export function createDeliver(parts: Parts): DeliverReady {
   }
 
   /** A missing key is the operator's fault, so it does not count as a failure of the receiver. */
-  function openSecret({ sealedSecret, endpointId, organizationId }: ClaimedDelivery): string | undefined {
+  function openSecret({ sealedSecret, endpointId, organizationId, quarantined }: ClaimedDelivery): string | undefined {
     try {
-      return secrets.open(sealedSecret, endpointId);
+      const secret = secrets.open(sealedSecret, endpointId);
+      if (quarantined) quarantine.end(endpointId);
+      return secret;
     } catch (error) {
       log.error("an endpoint's signing secret can't be opened, so nothing is sent to it", {
         endpointId,
@@ -152,7 +167,8 @@ export function createDeliver(parts: Parts): DeliverReady {
     if (delivery.attempt === 1) {
       metrics.firstAttemptDelay.observe((startedAt.getTime() - delivery.createdAt.getTime()) / 1_000);
     }
-    if (succeeded && !log.isDebug) return;
+    // The history has each attempt, and the metrics count them: a tenant whose receiver is dead must not decide how much is logged.
+    if (!log.isDebug) return;
     const { deliveryId, endpointId, organizationId, eventType, attempt, traceparent } = delivery;
     const fields = {
       deliveryId,
@@ -166,7 +182,6 @@ export function createDeliver(parts: Parts): DeliverReady {
       durationMs,
       traceparent,
     };
-    if (succeeded) log.debug("attempt succeeded", fields);
-    else log.warn("attempt failed", fields);
+    log.debug(succeeded ? "attempt succeeded" : "attempt failed", fields);
   }
 }

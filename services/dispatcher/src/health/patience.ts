@@ -1,5 +1,4 @@
 import type { Clock } from "@herald/common/runtime/clock";
-import { MAX_RETRY_AFTER_MS } from "../delivery/retry-schedule.ts";
 import type { Share } from "../members/endpoint-share.ts";
 import { afterFailure, endOf, type Failure, type FailureRun, HEALTHY } from "./failure-run.ts";
 
@@ -12,7 +11,8 @@ export interface KnownHealth {
 
 /**
  * Patience with receivers that fail: while an endpoint fails it gets one attempt at a time, over all dispatchers, with a pause
- * after each failure. A success lifts that at once. So a restart of a receiver does not make five failures.
+ * after each failure. A success lifts that at once. So a restart of a receiver does not make five failures. The attempt is that of the first
+ * dispatcher in the endpoint's order; where it makes none, each of the others may.
  *
  * One that was resumed is asked once, and gets the rest of its backlog after a success.
  *
@@ -42,6 +42,14 @@ interface Parts {
   isBeingWritten: (endpointId: string) => boolean;
 }
 
+export interface PatienceOptions {
+  /** The pause after the first failure that counts, after the second, ...; the last one is that of all others. */
+  patienceMs: readonly number[];
+  disableAfter: number;
+  /** What an attempt may take. */
+  attemptMs: number;
+}
+
 /** An endpoint that fails, or has failed lately. */
 interface Known {
   run: FailureRun;
@@ -65,8 +73,11 @@ interface Known {
 /** Endpoints that are known. The one of which nothing was heard for longest is forgotten. */
 const MAX_ENDPOINTS = 10_000;
 
-/** After so long without news, a dispatcher that is not the first takes an endpoint for healthy, and what PostgreSQL says counts again. */
+/** After so long without news of an endpoint, what PostgreSQL says counts again. */
 const STALE_AFTER_MS = 5_000;
+
+/** So long after an attempt of the first dispatcher can have ended, another one takes its place. */
+const FIRST_HAS_MS = 5_000;
 
 /** For how long a delivery of an endpoint that is being disabled is given back. */
 const BLOCKED_MS = 1_000;
@@ -81,15 +92,13 @@ const isAfter = (one: Date | null, other: Date | null) => (one?.getTime() ?? 0) 
 
 export function createPatience(
   { clock, onReady, isBeingWritten }: Parts,
-  { patienceMs, disableAfter }: { patienceMs: readonly number[]; disableAfter: number },
+  { patienceMs, disableAfter, attemptMs }: PatienceOptions,
 ): Patience {
   const endpoints = new Map<string, Known>();
-  const longestPauseMs = Math.max(MAX_RETRY_AFTER_MS, ...patienceMs);
 
-  /** How much is left of the pause. One that ends later than any can was written by a clock that has been set back since. */
+  /** How much is left of the pause. */
   function pauseMs({ run }: Known): number {
-    const leftMs = (run.pausedUntil?.getTime() ?? 0) - clock.now().getTime();
-    return leftMs > 0 && leftMs <= longestPauseMs ? leftMs : 0;
+    return Math.max(0, (run.pausedUntil?.getTime() ?? 0) - clock.now().getTime());
   }
 
   /** How long until the next attempt may begin: at the end of the pause, or for a quick look. */
@@ -97,6 +106,15 @@ export function createPatience(
     const leftMs = pauseMs(known);
     if (known.looks === 0 || known.looking) return leftMs;
     return Math.min(leftMs, Math.max(0, known.lookAtMs - clock.now().getTime()));
+  }
+
+  /**
+   * Whether the first dispatcher may still be at it: its time began with the end of the pause. It may have no place free, or lack the
+   * endpoint's key.
+   */
+  function isLeftToFirst({ run }: Known): boolean {
+    const passedMs = clock.now().getTime() - (run.pausedUntil?.getTime() ?? 0);
+    return passedMs >= 0 && passedMs < attemptMs + FIRST_HAS_MS;
   }
 
   const isFresh = ({ heardAtMs }: Known) => clock.monotonicMs() - heardAtMs < STALE_AFTER_MS;
@@ -152,9 +170,8 @@ export function createPatience(
       if (!known) return share.count;
       if (known.run.failures === 0) return known.careful ? Math.min(1, share.count) : share.count;
       if (known.blocked || waitMs(known) > 0) return 0;
-      if (share.first) return Math.min(1, share.count);
-      if (pauseMs(known) > 0 || isFresh(known)) return 0;
-      return share.count;
+      const leaveIt = !share.first && (pauseMs(known) > 0 || isLeftToFirst(known));
+      return leaveIt ? 0 : Math.min(1, share.count);
     },
     begin(endpointId) {
       const known = endpoints.get(endpointId);

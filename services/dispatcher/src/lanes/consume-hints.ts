@@ -25,10 +25,11 @@ const MAX_HOPS = 3;
 /**
  * Consumes the hints that an endpoint has work. One that brings a delivery with it may have that attempted without a claim; whatever is
  * unusual goes the ordinary way. A process without a share of the endpoint's concurrency sends the hint on, for another one to get it.
- * A hint that is lost or repeated does no harm: the rows say what is due.
+ * A hint that is lost or repeated does no harm: the rows say what is due. One that is forged would: what it brings is signed and sent. So it
+ * counts only from the exchange to which publishers and dispatchers alone may write.
  */
 export function consumeHints({ broker, scheduler, hinted, hasShare, clock, log }: Parts): Consumer {
-  const queue = broker.names.hintsQueue;
+  const { dispatchExchange: exchange, hintsQueue: queue } = broker.names;
   const sender = broker.sender();
 
   async function follow(hint: Hint): Promise<void> {
@@ -50,7 +51,7 @@ export function consumeHints({ broker, scheduler, hinted, hasShare, clock, log }
     if (leftMs !== undefined && !(leftMs > 0)) return false;
     const content = Buffer.from(JSON.stringify({ ...hint, hops }));
     const expiry = leftMs === undefined ? {} : { expiresAfterMs: leftMs };
-    return sender.send({ exchange: "", routingKey: queue, content, ...expiry });
+    return sender.send({ exchange, routingKey: queue, content, ...expiry });
   }
 
   return broker.consume({
@@ -58,6 +59,13 @@ export function consumeHints({ broker, scheduler, hinted, hasShare, clock, log }
     prefetch: HINT_PREFETCH,
     handle(message) {
       message.ack();
+      if (message.exchange !== exchange) {
+        log.warn("a hint came by another way than publishers send it, and was dropped", {
+          queue,
+          exchange: message.exchange,
+        });
+        return;
+      }
       const hint = readHint(message.content);
       if (hint) void follow(hint);
       else log.warn("a hint can't be read and was dropped", { queue });
@@ -67,5 +75,7 @@ export function consumeHints({ broker, scheduler, hinted, hasShare, clock, log }
 
 function readHint(content: Buffer): Hint | undefined {
   const hint = readJson<Hint>(content);
-  return isUuid(hint.endpointId) && typeof hint.organizationId === "string" ? (hint as Hint) : undefined;
+  if (!isUuid(hint.endpointId) || typeof hint.organizationId !== "string") return undefined;
+  // As PostgreSQL writes ids: what is counted for an endpoint is counted by this text.
+  return { ...(hint as Hint), endpointId: hint.endpointId.toLowerCase() };
 }

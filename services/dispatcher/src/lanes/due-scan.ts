@@ -2,7 +2,6 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Queries } from "@herald/common/database/queries";
 import { shrinkingPages } from "@herald/common/database/shrinking";
 import type { Clock } from "@herald/common/runtime/clock";
-import { CLOCK_DIFFERENCE_MS } from "../sql/claimed-delivery.ts";
 import { type DueEndpoint, type DuePage, type DuePageQuery, findDueEndpoints } from "../sql/find-due-endpoints.ts";
 
 /** Searches PostgreSQL for endpoints with due deliveries: retries, and new ones whose hint was lost. */
@@ -16,11 +15,8 @@ export interface DueScan {
 /** Enabled endpoints that one statement probes; each costs one probe of an index. */
 const PAGE_SIZE = 5_000;
 
-/**
- * How far the lower bound stays behind. A row may appear later than its time says: its writer's clock is behind, or its
- * transaction was slow.
- */
-const MARGIN_MS = CLOCK_DIFFERENCE_MS;
+/** How far the lower bound stays behind. A row appears later than its time says, by as long as its transaction took. */
+const MARGIN_MS = 10_000;
 
 /** How often a scan begins at the beginning of time, for the rows that the lower bound missed. */
 const FULL_SCAN_EVERY_MS = 60_000;
@@ -43,7 +39,7 @@ export function createDueScan({ queries, clock }: { queries: Queries; clock: Clo
   function since(endpointId?: string): Date {
     if (completeTo === undefined) return BEGINNING;
     const seen = endpointId === undefined ? undefined : known.get(endpointId);
-    // The clock may have been set back since.
+    // PostgreSQL's clock may have been set back since.
     const bound = Math.min(completeTo.getTime(), clock.now().getTime(), seen?.getTime() ?? Number.POSITIVE_INFINITY);
     return new Date(bound - MARGIN_MS);
   }

@@ -38,8 +38,9 @@ export function endpointSlots(capOf: (endpointId: string) => number, rate?: Rate
 
   function add(endpointId: string, kind: "byRight" | "beyond", count: number): void {
     if (count === 0) return;
-    total += count;
     const slots = taken.get(endpointId) ?? { byRight: 0, beyond: 0 };
+    if (slots[kind] + count < 0) throw new Error(`${-count} slots are released, of which ${slots[kind]} were taken.`);
+    total += count;
     slots[kind] += count;
     if (slots.byRight > 0 || slots.beyond > 0) taken.set(endpointId, slots);
     else taken.delete(endpointId);

@@ -89,6 +89,10 @@ export function createHinted({ queries, clock, log, signal }: Parts, { leaseMs }
       return {
         ...delivery,
         ...endpoint,
+        // Its secret was opened for an earlier delivery.
+        quarantined: false,
+        // The endpoint had this revision when the delivery was stored.
+        configuredAt: new Date(createdAtUtc),
         endpointId,
         organizationId,
         attempt: 1,

@@ -7,9 +7,9 @@ export interface InterruptedOptions extends Omit<SchedulerOptions, "claim"> {
 }
 
 /**
- * Schedules the endpoints that have interrupted deliveries: those whose attempt was cut off. In a lane of one they come back one at a
- * time. They all come due together, one lease after their dispatcher died; whichever of them was the cause must not find the others in
- * flight again. One that is only slow does not hold the others up.
+ * Schedules the endpoints with deliveries that were interrupted again: their attempt was cut off, and not for the first time. In a lane of one
+ * they come back one at a time. They all come due together, one lease after their dispatcher died; whichever of them was the cause must
+ * not find the others in flight again. One that is only slow does not hold the others up.
  */
 export function createInterrupted({ slots, claim, ...options }: InterruptedOptions): Scheduler {
   return createScheduler({

@@ -18,6 +18,7 @@ export function manualCaps(concurrency: number): ManualCaps {
 
   function add(counts: Map<string, number>, id: string, by: number): void {
     const count = (counts.get(id) ?? 0) + by;
+    if (count < 0) throw new Error("A place of a manual delivery is left, and none was taken.");
     if (count > 0) counts.set(id, count);
     else counts.delete(id);
   }

@@ -15,7 +15,7 @@ interface Parts {
   lane: Lane;
   scheduler: Pick<Scheduler, "add" | "released">;
   slots: Pick<EndpointSlots, "takeBeyond" | "releaseBeyond">;
-  claim: (deliveryId: string) => Promise<ClaimedDelivery | undefined>;
+  claim: (request: ManualRequest) => Promise<ClaimedDelivery | undefined>;
   /** Makes a delivery due at once, which is not attempted for its request. */
   handOver: (deliveryId: string) => Promise<void>;
   /** Attempts a delivery and settles it; never rejects. */
@@ -24,7 +24,7 @@ interface Parts {
 }
 
 /**
- * Consumes the requests for manual deliveries. An admin waits for the answer, so they go beyond the slots of an endpoint, which its other
+ * Consumes the requests for manual deliveries, from the exchange to which the management API alone may write. An admin waits for the answer, so they go beyond the slots of an endpoint, which its other
  * deliveries fill. They have caps of their own instead, by endpoint and by organization. What is above them is answered at once, and attempted in
  * the ordinary way.
  *
@@ -37,7 +37,7 @@ export function consumeManualRequests(
   { broker, lane, scheduler, slots, claim, handOver, deliver, log }: Parts,
   { concurrency }: { concurrency: number },
 ): Consumer {
-  const queue = broker.names.manualQueue;
+  const { requestsExchange: exchange, manualQueue: queue } = broker.names;
   const caps = manualCaps(concurrency);
   const underWay = new Set<Promise<void>>();
 
@@ -59,7 +59,7 @@ export function consumeManualRequests(
       scheduler.released(endpointId);
     }
     try {
-      const delivery = await claim(deliveryId);
+      const delivery = await claim(request);
       if (delivery) {
         slow = setTimeout(() => {
           place.slow();
@@ -100,6 +100,17 @@ export function consumeManualRequests(
     queue,
     prefetch: concurrency,
     async handle(message) {
+      if (message.exchange !== exchange) {
+        log.warn(
+          "a request for a manual delivery came by another way than the management API sends it, and was dropped",
+          {
+            queue,
+            exchange: message.exchange,
+          },
+        );
+        message.ack();
+        return;
+      }
       const request = readRequest(message.content);
       if (request === undefined) {
         log.warn("a request for a manual delivery can't be read and was dropped", { queue });
@@ -126,5 +137,6 @@ export function consumeManualRequests(
 function readRequest(content: Buffer): ManualRequest | undefined {
   const { deliveryId, endpointId, organizationId } = readJson<ManualRequest>(content);
   if (!isUuid(deliveryId) || !isUuid(endpointId) || typeof organizationId !== "string") return undefined;
-  return { deliveryId, endpointId, organizationId };
+  // As PostgreSQL writes ids: what is counted for an endpoint is counted by this text.
+  return { deliveryId: deliveryId.toLowerCase(), endpointId: endpointId.toLowerCase(), organizationId };
 }

@@ -10,6 +10,7 @@ export interface Quotas {
   roomOf(organizationId: string, othersWait?: boolean): number;
   /** Takes so much, room or not. */
   take(organizationId: string, amount: number): void;
+  /** @throws where so much was not taken: a bound that is released twice is none */
   release(organizationId: string, amount: number): void;
   heldBy(organizationId: string): number;
   free(): number;
@@ -25,6 +26,7 @@ export function createQuotas({ total, alone = total }: { total: number; alone?: 
 
   function add(organizationId: string, amount: number): void {
     const now = heldBy(organizationId) + amount;
+    if (now < 0) throw new Error(`${-amount} are released, of which ${heldBy(organizationId)} were taken.`);
     if (now > 0) held.set(organizationId, now);
     else held.delete(organizationId);
     taken += amount;

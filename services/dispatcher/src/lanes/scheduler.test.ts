@@ -28,7 +28,7 @@ function environment({
   const slots = endpointSlots(() => 10);
   const parts = {
     slots,
-    aside: { has: () => false },
+    quarantine: { has: () => false },
     deliver: ({ endpointId }: ClaimedDelivery, over = () => {}) =>
       new Promise<void>((end) => underWay.push({ endpointId, over, end })),
     onFailure: (error: unknown) => failures.push(error),
@@ -216,13 +216,13 @@ describe("the scheduler", () => {
     await stopping;
   });
 
-  test("an endpoint that is set aside is not claimed, and those that were ready before it are", async () => {
-    const aside = new Set<string>();
-    const { due, claims, scheduler } = environment({ aside });
+  test("an endpoint under quarantine is not claimed, and those that were ready before it are", async () => {
+    const quarantine = new Set<string>();
+    const { due, claims, scheduler } = environment({ quarantine });
     due.set("a", 5).set("b", 5);
     scheduler.add(endpoint("a"));
     scheduler.add(endpoint("b"));
-    aside.add("a");
+    quarantine.add("a");
     scheduler.add(endpoint("a"));
     await turns();
     expect(claims.flat().map(({ endpointId }) => endpointId)).toEqual(["b"]);
@@ -259,6 +259,14 @@ describe("interrupted deliveries", () => {
     }
     await interrupted.stop();
     expect(order).toEqual(["a", "b", "a", "b"]);
+  });
+
+  test("slots that a claim took and gives back are told, since an interrupted delivery may wait for them", async () => {
+    const released: string[] = [];
+    const { scheduler } = environment({ onReleased: (endpointId) => void released.push(endpointId) });
+    scheduler.add(endpoint("a"));
+    await turns();
+    expect(released).toEqual(["a"]);
   });
 
   test("an interrupted delivery that is only slow does not hold up the next one", async () => {

@@ -10,7 +10,7 @@ export interface SchedulerOptions extends TurnParts {
   claim: (demands: readonly Demand[]) => Promise<readonly ClaimedDelivery[]>;
   /** Attempts a delivery and settles it; never rejects. */
   deliver: Deliver;
-  /** A slot of this endpoint came free; called before it is used again here. */
+  /** A slot of this endpoint came free, or may have been given back by a claim; called before it is used again here. */
   onReleased?: (endpointId: string) => void;
   onFailure: (error: unknown) => void;
 }
@@ -72,13 +72,14 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     } finally {
       // Where the claim failed, the next due scan finds these endpoints again.
       turns.claimed(demands, claimed);
-      // By the demand: what was taken for an organization has to be given back for the same.
-      const organizations = new Map(demands.map(({ endpointId, organizationId }) => [endpointId, organizationId]));
-      for (const delivery of claimed) start(delivery, organizations.get(delivery.endpointId));
+      for (const { endpointId } of demands) onReleased?.(endpointId);
+      // By the demand: what was taken for an endpoint and its organization has to be given back for the same.
+      const demandOf = new Map(demands.map((demand) => [demand.endpointId, demand]));
+      for (const delivery of claimed) start(delivery, demandOf.get(delivery.endpointId));
     }
   }
 
-  function start(delivery: ClaimedDelivery, organizationId = delivery.organizationId): void {
+  function start(delivery: ClaimedDelivery, { endpointId, organizationId }: Endpoint = delivery): void {
     const place = lane.begin(organizationId);
     // Receivers that hang must not take the places of the others until they time out.
     const slow = setTimeout(() => {
@@ -93,9 +94,9 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
       attempting = false;
       clearTimeout(slow);
       place.ended();
-      slots.release(delivery.endpointId);
-      onReleased?.(delivery.endpointId);
-      released(delivery.endpointId);
+      slots.release(endpointId);
+      onReleased?.(endpointId);
+      released(endpointId);
     }
     const done = deliver(delivery, end).finally(() => {
       deliveries.delete(done);

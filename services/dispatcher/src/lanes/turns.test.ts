@@ -27,7 +27,7 @@ function simulate(all: readonly Receiver[], forMs: number) {
   const budget = createBudget({ maxInFlight: MAX_IN_FLIGHT });
   const lane = budget.lane(CONCURRENCY);
   const slots = endpointSlots(() => 10);
-  const turns = createTurns({ slots, lane, aside: { has: () => false } });
+  const turns = createTurns({ slots, lane, quarantine: { has: () => false } });
   const byId = new Map(all.map((receiver) => [receiver.endpointId, { ...receiver }]));
   const organizations = new Map(
     all.map(({ organizationId }) => [organizationId, { done: 0, held: 0, mostHeld: 0, lastMs: 0, longestGapMs: 0 }]),

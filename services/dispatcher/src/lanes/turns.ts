@@ -1,6 +1,6 @@
 import type { Lane } from "./budget.ts";
 import type { EndpointSlots } from "./endpoint-slots.ts";
-import type { SetAside } from "./set-aside.ts";
+import type { Quarantine } from "./quarantine.ts";
 
 /** An endpoint that may have due deliveries. */
 export interface Endpoint {
@@ -16,7 +16,7 @@ export interface Demand extends Endpoint {
 export interface TurnParts {
   slots: Pick<EndpointSlots, "takeUpTo" | "giveBack" | "release" | "isWorthClaiming">;
   lane: Pick<Lane, "takeUpTo" | "giveBack" | "isFull">;
-  aside: Pick<SetAside, "has">;
+  quarantine: Pick<Quarantine, "has">;
   /** Whether an organization is to get nothing for now: what it has waits for something else. */
   isHeldBack?: (organizationId: string) => boolean;
 }
@@ -35,14 +35,18 @@ export interface Turns {
   take(): Demand[];
   /** Takes a slot and a place for one delivery of this endpoint, or returns false: none is free, or others of the endpoint come first. */
   takeOne(endpoint: Endpoint): boolean;
-  /** The claim for these demands brought so many deliveries: the rest of slots and places is free again. */
+  /**
+   * The claim for these demands brought so many deliveries: the rest of slots and places is free again.
+   *
+   * @throws where it brought one that none of them asks for
+   */
   claimed(demands: readonly Demand[], deliveries: readonly { endpointId: string }[]): void;
 }
 
 /** Endpoints that wait for a slot. The due scan comes back to those that are forgotten. */
 const MAX_WAITING = 10_000;
 
-export function createTurns({ slots, lane, aside, isHeldBack = () => false }: TurnParts): Turns {
+export function createTurns({ slots, lane, quarantine, isHeldBack = () => false }: TurnParts): Turns {
   /** The organization of each endpoint that may have due deliveries, whether or not it has a slot for one. */
   const waiting = new Map<string, string>();
   /** Those of them that may have a free slot. Maps and sets keep their order: the first organization has waited longest. */
@@ -72,7 +76,7 @@ export function createTurns({ slots, lane, aside, isHeldBack = () => false }: Tu
     ready.delete(organizationId);
     for (const endpointId of endpoints) {
       endpoints.delete(endpointId);
-      if (aside.has(endpointId) || slots.takeUpTo(endpointId, 1) === 0) continue;
+      if (quarantine.has(endpointId) || slots.takeUpTo(endpointId, 1) === 0) continue;
       // Behind the others, both the endpoint and its organization.
       endpoints.add(endpointId);
       ready.set(organizationId, endpoints);
@@ -95,7 +99,7 @@ export function createTurns({ slots, lane, aside, isHeldBack = () => false }: Tu
 
   return {
     add(endpoint) {
-      if (aside.has(endpoint.endpointId)) return;
+      if (quarantine.has(endpoint.endpointId)) return;
       wait(endpoint);
       // Whatever is free: its attempts under way may hang, and free no more for long.
       makeReady(endpoint);
@@ -110,7 +114,7 @@ export function createTurns({ slots, lane, aside, isHeldBack = () => false }: Tu
       return [...demands.values()];
     },
     takeOne({ endpointId, organizationId }) {
-      if (waiting.has(endpointId) || aside.has(endpointId)) return false;
+      if (waiting.has(endpointId) || quarantine.has(endpointId)) return false;
       const othersWait = ready.size > (ready.has(organizationId) ? 1 : 0);
       if (lane.takeUpTo(organizationId, 1, { othersWait }) === 0) return false;
       if (slots.takeUpTo(endpointId, 1) === 1) return true;
@@ -118,8 +122,12 @@ export function createTurns({ slots, lane, aside, isHeldBack = () => false }: Tu
       return false;
     },
     claimed(demands, deliveries) {
-      const counts = new Map<string, number>();
-      for (const { endpointId } of deliveries) counts.set(endpointId, (counts.get(endpointId) ?? 0) + 1);
+      const counts = new Map(demands.map(({ endpointId }) => [endpointId, 0]));
+      for (const { endpointId } of deliveries) {
+        const count = counts.get(endpointId);
+        if (count === undefined) throw new Error(`A claim brought a delivery of ${endpointId}, which it was not for.`);
+        counts.set(endpointId, count + 1);
+      }
       for (const { endpointId, organizationId, count } of demands) {
         const got = counts.get(endpointId) ?? 0;
         lane.giveBack(organizationId, count - got);

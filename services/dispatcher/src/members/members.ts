@@ -1,20 +1,17 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Queries } from "@herald/common/database/queries";
-import type { Clock } from "@herald/common/runtime/clock";
-import { clockDifferenceMs, NOT_READY_ABOVE_MS, WARN_ABOVE_MS } from "@herald/common/runtime/clock-difference";
 import { repeat } from "@herald/common/runtime/repeat";
 import type { Log } from "@herald/common/telemetry/log";
 import type { DispatcherMetrics } from "../metrics.ts";
 import { beat } from "../sql/beat.ts";
 import { leave } from "../sql/leave.ts";
 import type { Share } from "./endpoint-share.ts";
-import { createMembership } from "./membership.ts";
+import { createMembership, NOTHING } from "./membership.ts";
 
 interface Parts {
   queries: Queries;
-  clock: Clock;
-  metrics: Pick<DispatcherMetrics, "dispatchers" | "clockDifference">;
+  metrics: Pick<DispatcherMetrics, "dispatchers">;
   log: Log;
 }
 
@@ -36,8 +33,6 @@ export interface Members {
   /** Resolves when this process has its share for the first time; never where it is stopped before. */
   readonly begun: Promise<void>;
   hasBegun(): boolean;
-  /** Whether this process's clock is near enough to PostgreSQL's for leases to hold. */
-  isClockRight(): boolean;
   /** Tells the others that this process has ended its last attempt. Never rejects: they would find out by themselves. */
   leave(): Promise<void>;
 }
@@ -51,42 +46,31 @@ const UNSETTLED_INTERVAL_MS = 250;
 const LEAVE_TIMEOUT_MS = 1_000;
 
 export function joinMembers(parts: Parts, { cap, isWithin, cutOffSince, onHold }: MembersOptions): Members {
-  const { queries, clock, metrics, log } = parts;
+  const { queries, metrics, log } = parts;
   const id = randomUUID();
   const membership = createMembership(id, cap);
   // What lapses while PostgreSQL does not answer, lapses in real time: the others watch it by PostgreSQL's clock.
   const elapsedMs = () => performance.now();
-  let differenceMs = 0;
+  let outSince: Date | null = null;
   let announceBegun = () => {};
   const begun = new Promise<void>((resolve) => {
     announceBegun = resolve;
   });
 
   async function beatOnce(): Promise<void> {
-    const asked = clock.now();
     const sentMs = elapsedMs();
     const unseenMs = membership.unseenMs(sentMs);
-    const answer = await beat(queries, { id, agreedAt: membership.agreedAt(), cutOffSince: cutOffSince(), unseenMs });
-    compareClocks({ asked, theirs: answer.at, answered: clock.now() });
+    // The others take over its share, so first its last attempt ends, and nothing begins from here on.
+    const since = cutOffSince();
+    outSince = since !== null && isWithin(() => 0) ? since : null;
+    const answer = await beat(queries, { id, agreedAt: membership.agreedAt(), cutOffSince: outSince, unseenMs });
     // Before the first share: nothing begins without one.
     onHold(answer.isHeld);
     const had = membership.hasBegun();
     membership.heard(answer, sentMs, isWithin);
     metrics.dispatchers.set(membership.size());
     if (membership.hasBegun()) announceBegun();
-    else if (had) log.warn("the other dispatchers took this one for dead; it joins them again");
-  }
-
-  function compareClocks(times: { asked: Date; theirs: Date; answered: Date }): void {
-    const before = differenceMs;
-    differenceMs = clockDifferenceMs(times);
-    metrics.clockDifference.set(differenceMs / 1_000);
-    const [was, is] = [Math.abs(before) > WARN_ABOVE_MS, Math.abs(differenceMs) > WARN_ABOVE_MS];
-    if (is && !was) {
-      log.warn("this machine's clock and PostgreSQL's differ; leases may be over when they are written", {
-        aheadMs: differenceMs,
-      });
-    } else if (was && !is) log.info("this machine's clock and PostgreSQL's agree again");
+    else if (had && outSince === null) log.warn("the other dispatchers took this one for dead; it joins them again");
   }
 
   let failed = false;
@@ -96,7 +80,7 @@ export function joinMembers(parts: Parts, { cap, isWithin, cutOffSince, onHold }
       if (membership.size() === 0) await beatOnce();
       await beatOnce();
       failed = false;
-      while (membership.isUnsettled() && !signal.aborted) {
+      while (membership.isUnsettled() && outSince === null && !signal.aborted) {
         await sleep(UNSETTLED_INTERVAL_MS, undefined, { signal }).catch(() => {});
         if (!signal.aborted) await beatOnce();
       }
@@ -116,10 +100,9 @@ export function joinMembers(parts: Parts, { cap, isWithin, cutOffSince, onHold }
   }
 
   return {
-    shareOf: (endpointId) => membership.shareOf(endpointId, elapsedMs()),
+    shareOf: (endpointId) => (outSince === null ? membership.shareOf(endpointId, elapsedMs()) : NOTHING),
     begun,
     hasBegun: membership.hasBegun,
-    isClockRight: () => Math.abs(differenceMs) <= NOT_READY_ABOVE_MS,
     async leave() {
       const left = tell().catch((error) => log.warn("the other dispatchers couldn't be told of the end", { error }));
       await Promise.race([left, sleep(LEAVE_TIMEOUT_MS, undefined, { ref: false })]);

@@ -26,7 +26,7 @@ export const UNSEEN_MS = 6_000;
 /** The same, to a dispatcher that has only just reached PostgreSQL: perhaps nobody could before, and the others are about to come. */
 export const LONG_UNSEEN_MS = 60_000;
 
-const NOTHING: Share = { count: 0, first: false };
+export const NOTHING: Share = { count: 0, first: false };
 
 /**
  * What a dispatcher knows of the others, and when it may begin. Two dispatchers attempt only while each counts the other in its shares;

@@ -1,6 +1,6 @@
 import { Prisma } from "@herald/common/database/generated/client";
 import type { Queries } from "@herald/common/database/queries";
-import { type Claim, type ClaimedDelivery, newUntil, take } from "./claimed-delivery.ts";
+import { type Claim, type ClaimedDelivery, take } from "./claimed-delivery.ts";
 
 /** Deliveries of an endpoint that are wanted now. */
 export interface EndpointDemand {
@@ -15,8 +15,8 @@ export interface EndpointDemand {
  * a large backlog of one hides no other's. Nothing of a disabled endpoint is claimed: its rows stay as they are.
  *
  * A delivery that is leased to its hint (its claim is its own id) is claimed when that lease has ended: the hint was lost.
- * Interrupted deliveries, which still bear the claim of a dispatcher that died, are passed over: they have a statement of
- * their own (claim-interrupted.ts). An endpoint has no more of them than it had attempts in flight at such a death.
+ * So is one that still bears the claim of a dispatcher that died. Those that were interrupted before are passed over: they have a statement
+ * of their own (claim-interrupted.ts). An endpoint has no more of them than it had attempts in flight at such a death.
  *
  * Locks those rows of `due`, skips those that others lock. Walks due_endpoint_id_due_at_idx, once an endpoint.
  */
@@ -29,7 +29,7 @@ export async function claim(
     queries,
     claim,
     Prisma.sql`
-      select due.delivery_id
+      select due.delivery_id, due.claim_id
       from unnest(
         ${demands.map((demand) => demand.endpointId)}::uuid[],
         ${demands.map((demand) => demand.count)}::int[],
@@ -37,13 +37,10 @@ export async function claim(
       ) as demand (endpoint_id, count, since)
       join webhook_endpoint as endpoint on endpoint.id = demand.endpoint_id and endpoint.enabled
       cross join lateral (
-        select delivery_id from due
+        select delivery_id, claim_id from due
         where due.endpoint_id = demand.endpoint_id
-          and due_at between demand.since and ${newUntil(claim.now)}::timestamptz
-          and case when claim_id is null
-            then due_at <= ${claim.now}::timestamptz or attempts = 0
-            else due_at <= ${claim.now}::timestamptz and claim_id = delivery_id
-          end
+          and due_at between demand.since and ${claim.now}::timestamptz
+          and (claim_id is null or claim_id = delivery_id or interruptions = 0)
         order by due_at
         limit demand.count
         for update skip locked

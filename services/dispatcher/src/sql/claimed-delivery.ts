@@ -10,17 +10,6 @@ export interface Claim {
   leasedUntil: Date;
 }
 
-/**
- * By how much the clocks of publishers and dispatchers may differ. A new delivery is due when its publisher's clock says so. A
- * dispatcher whose clock is a moment behind would else find nothing when the hint comes, and wait for a due scan.
- */
-export const CLOCK_DIFFERENCE_MS = 10_000;
-
-/** Until when, by this process's clock, deliveries that were never attempted count as due. */
-export function newUntil(now: Date): Date {
-  return new Date(now.getTime() + CLOCK_DIFFERENCE_MS);
-}
-
 /** A delivery that this process has claimed, with all that one attempt needs. */
 export interface ClaimedDelivery {
   deliveryId: string;
@@ -31,15 +20,19 @@ export interface ClaimedDelivery {
   attempt: number;
   /** How many attempts of this delivery were cut off, because their dispatcher died. They do not count as attempts. */
   interruptions: number;
+  interrupted?: boolean;
   /** The request body, byte for byte; null where it is large: bodies.ts reads it when the delivery's turn to be sent comes. */
   body: Body | null;
   /** The body's length in UTF-8. */
   bodyBytes: number;
   /** The event whose body it is; null for a manual delivery, which has its own. */
   eventKey: string | null;
-  /** As configured when it was claimed: a retry uses the current URL and the current secret (SPEC 2.3). */
+  /** As configured at `configuredAt`: each attempt uses the current URL and the current secret (SPEC 2.3). */
   url: string;
   sealedSecret: string;
+  /** Whether its row says that no dispatcher could open the secret. */
+  quarantined: boolean;
+  configuredAt: Date;
   /** The endpoint's revision at that time. A result of an older revision does not count for or against the endpoint. */
   revision: bigint;
   /** The trace context of this claim where claims are traced, else of the event; null where there is none. */
@@ -70,6 +63,8 @@ export interface TakenRow {
   endpointId: string;
   attempt: number;
   interruptions: number;
+  /** Whether the claim found it in flight with a dispatcher that died. */
+  interrupted?: boolean;
 }
 
 /** What a taken row is read as. */
@@ -85,7 +80,7 @@ export const takenColumns = Prisma.sql`
  * PostgreSQL may be the first statement on a database that was put back meanwhile. PostgreSQL asks it once, before all else: of a table
  * that is empty, which has no page to read. So it costs next to nothing, and where there is a restore, no row is locked.
  *
- * @param wanted a select of `delivery_id` that locks these rows of `due`
+ * @param wanted a select of `delivery_id` and `claim_id` that locks these rows of `due`
  */
 export async function take(queries: Queries, claim: Claim, wanted: Prisma.Sql): Promise<ClaimedDelivery[]> {
   const taken = await queries.$queryRaw<TakenRow[]>`
@@ -99,14 +94,14 @@ export async function take(queries: Queries, claim: Claim, wanted: Prisma.Sql): 
     update due
     set due_at = ${claim.leasedUntil}::timestamptz,
         claim_id = ${claim.claimId}::uuid,
-        interruptions = due.interruptions + coalesce(due.claim_id <> due.delivery_id, false)::int
+        interruptions = due.interruptions + coalesce(wanted.claim_id <> wanted.delivery_id, false)::int
     from quick, wanted
     where due.delivery_id = wanted.delivery_id and not exists (select from restore)
-    returning ${takenColumns}`;
+    returning ${takenColumns}, coalesce(wanted.claim_id <> wanted.delivery_id, false) as "interrupted"`;
   return await describe(queries, claim, taken);
 }
 
-type Row = Omit<ClaimedDelivery, keyof Claim | keyof TakenRow> & { position: number; exists: boolean };
+type Row = Omit<ClaimedDelivery, keyof Claim | keyof TakenRow | "configuredAt"> & { position: number; exists: boolean };
 
 /**
  * Reads what attempts of taken deliveries need. This is a statement of its own, since its ids are known now: with the bounds
@@ -118,7 +113,7 @@ type Row = Omit<ClaimedDelivery, keyof Claim | keyof TakenRow> & { position: num
  */
 export async function describe(
   queries: Queries,
-  { claimId, leasedUntil }: Claim,
+  { claimId, leasedUntil, now }: Claim,
   taken: readonly TakenRow[],
 ): Promise<ClaimedDelivery[]> {
   if (taken.length === 0) return [];
@@ -136,6 +131,7 @@ export async function describe(
       delivery.event_key as "eventKey",
       endpoint.url as "url",
       endpoint.sealed_secret as "sealedSecret",
+      endpoint.quarantined_at is not null as "quarantined",
       endpoint.revision as "revision",
       event.traceparent as "traceparent",
       endpoint.consecutive_failures as "failures",
@@ -158,7 +154,9 @@ export async function describe(
   if (gone.length > 0) await forget(queries, gone, claimId);
   return rows
     .filter(({ exists }) => exists)
-    .map(({ position, exists, ...row }) => ({ ...(taken[position - 1] as TakenRow), ...row, claimId, leasedUntil }));
+    .map(({ position, exists, ...row }) => {
+      return { ...(taken[position - 1] as TakenRow), ...row, claimId, leasedUntil, configuredAt: now };
+    });
 }
 
 /** Deletes due rows whose delivery is gone. Else they would come back each time when their lease ends. */

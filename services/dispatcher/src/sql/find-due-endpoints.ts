@@ -1,5 +1,4 @@
 import type { Queries } from "@herald/common/database/queries";
-import { newUntil } from "./claimed-delivery.ts";
 
 /** An enabled endpoint with deliveries that are due. */
 export interface DueEndpoint {
@@ -7,7 +6,7 @@ export interface DueEndpoint {
   organizationId: string;
   /** The time of its first due row that is alive. */
   dueAt: Date;
-  /** Whether that row is of an interrupted delivery: one that bears the claim of a dispatcher that died. */
+  /** Whether that row is of a delivery that was interrupted again: it bears the claim of a dispatcher that died, and not of the first one. */
   interrupted: boolean;
   /** The endpoint's failures in a row, and until when it is left alone. */
   failures: number;
@@ -50,17 +49,16 @@ export async function findDueEndpoints(
       order by id
       limit ${limit}
     ), found as (
-      select page.id, page.organization_id, page.consecutive_failures, page.paused_until, first.due_at, coalesce(first.claim_id <> first.delivery_id, false) as interrupted
+      select page.id, page.organization_id, page.consecutive_failures, page.paused_until, first.due_at, coalesce(first.claim_id <> first.delivery_id and first.interruptions > 0, false) as interrupted
       from page
       left join unnest(
         ${known.map(({ endpointId }) => endpointId)}::uuid[],
         ${known.map(({ since }) => since)}::timestamptz[]
       ) as known (endpoint_id, since) on known.endpoint_id = page.id
       cross join lateral (
-        select due_at, claim_id, delivery_id from due
+        select due_at, claim_id, delivery_id, interruptions from due
         where due.endpoint_id = page.id
-          and due_at <= ${newUntil(now)}::timestamptz
-          and (due_at <= ${now}::timestamptz or attempts = 0 and claim_id is null)
+          and due_at <= ${now}::timestamptz
           and due_at >= case
             when page.updated_at >= ${since}::timestamptz then '-infinity'
             else coalesce(known.since, ${since}::timestamptz)

@@ -42,7 +42,8 @@ export interface Settled {
  * Writes down how attempts ended, and what follows for their deliveries. Endpoints are only read: no settlement waits for
  * an endpoint's row. Their health is written behind it (write-health.ts).
  *
- * - A success ends its delivery whatever else happened to it meanwhile, also a failure in the same call.
+ * - A success ends its delivery whatever else happened to it meanwhile, also a failure in the same call. Only an exhausted one stays so (SPEC
+ *   3.2): it had its attempts, and the product was told. The success still counts for the endpoint's health.
  * - A failure counts only while its claim still holds the delivery. Then the delivery waits for its next attempt, or is
  *   exhausted, of which the product is told (make-digests.ts).
  * - The latest attempt is in the delivery's row; the one before it moves to delivery_attempt.
@@ -103,7 +104,7 @@ export async function settle(queries: Queries, settlements: readonly Settlement[
         select * from delivery
         where id = counted.delivery_id
           and id between ${first}::uuid and ${last}::uuid
-          and attempt_count > 0 and state <> 'succeeded'
+          and attempt_count > 0 and state = 'pending'
         offset 0
       ) as delivery
       -- A first attempt whose claim still held the delivery follows none: most attempts need not look.
@@ -127,7 +128,7 @@ export async function settle(queries: Queries, settlements: readonly Settlement[
       from counted
       where delivery.id = counted.delivery_id
         and delivery.id between ${first}::uuid and ${last}::uuid
-        and delivery.state <> 'succeeded'
+        and delivery.state = 'pending'
       returning delivery.endpoint_id, delivery.state, counted.started_at
     )${results.some(isLast) ? TELL_EXHAUSTED : Prisma.empty}
     select position::int as "position", null::uuid as "recovering" from counted

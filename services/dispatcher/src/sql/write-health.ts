@@ -1,4 +1,4 @@
-import { settingsOf } from "@herald/common/database/endpoint-change";
+import { changeId, settingsOf } from "@herald/common/database/endpoint-change";
 import { noticeId } from "@herald/common/database/notice-id";
 import type { Queries } from "@herald/common/database/queries";
 import type { Health, HealthStep } from "../health/health.ts";
@@ -8,7 +8,7 @@ import type { Health, HealthStep } from "../health/health.ts";
  * nothing was written: the endpoint is not as `before` any more, or another transaction holds its row. The caller reads again.
  *
  * Locks that endpoint's row; does not wait for it, and then writes the very version that it locked (`ctid`). Walks
- * webhook_endpoint_pkey, and endpoint_change_pkey where it disables.
+ * webhook_endpoint_pkey.
  */
 export async function writeHealth(
   queries: Queries,
@@ -42,8 +42,11 @@ export async function writeHealth(
       where endpoint.id = ${endpointId}::uuid and endpoint.ctid = free.ctid
       returning endpoint.id, organization_id, name, url, revision, ${settingsOf("endpoint")} as settings
     ), recorded as (
-      insert into endpoint_change (endpoint_id, revision, changed_at, changed_by, before, after, secret_replaced)
-      select id, revision, ${now}::timestamptz, 'herald', settings || '{"enabled": true}', settings, false
+      insert into endpoint_change (
+        id, organization_id, endpoint_id, endpoint_name, revision, changed_at, changed_by, before, after
+      )
+      select ${changeId(now, before.revision + 1n)}::uuid, organization_id, id, name, revision, ${now}::timestamptz, 'herald',
+        settings || '{"enabled": true}', settings
       from written
       where ${step.disabled}::boolean
     ), told as (

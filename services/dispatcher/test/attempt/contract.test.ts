@@ -1,5 +1,5 @@
 import { createHmac } from "node:crypto";
-import { systemClock } from "@herald/common/runtime/clock";
+import { machineClock } from "@herald/common/runtime/clock";
 import { type KeyPair, makeAuthority } from "@herald/testkit/certificates/authority";
 import { eventually } from "@herald/testkit/harness/eventually";
 import { steeredClock } from "@herald/testkit/harness/steered-clock";
@@ -92,7 +92,7 @@ describe("the request", () => {
 
   test("a receiver with a Standard Webhooks library verifies the request by the same secret", async () => {
     const text = '{"name":"Zoë"}';
-    const { headers, body } = await received({ body: text }, { clock: systemClock });
+    const { headers, body } = await received({ body: text }, { clock: machineClock });
     expect(new Webhook(SECRET).verify(body, headers as Record<string, string>)).toEqual({ name: "Zoë" });
     expect(headers["webhook-id"]).toBe(headers["x-service-delivery-id"]);
   });

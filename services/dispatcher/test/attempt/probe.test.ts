@@ -30,17 +30,29 @@ describe("a probe", () => {
     ["unknown", "unclear"],
   ])("of names that gets %p is %p", async (answer, result) => {
     names.answerWith(answer);
-    expect(await probe("names", { host: "a.example", port: receiver.port })).toBe(result);
+    expect(await probe.reach("names", { host: "a.example", port: receiver.port })).toBe(result);
     expect(receiver.accepted()).toBe(0);
+  });
+
+  test.each<[NameAnswer, boolean]>([
+    ["unknown", true],
+    ["failed", true],
+    ["refused", true],
+    ["silence", false],
+  ])("name servers that say %p to a name that nobody has: answered is %p", async (answer, isAnswered) => {
+    names.answerWith(answer);
+    expect(await probe.areNamesAnswered()).toBe(isAnswered);
+    await names.die();
+    expect(await probe.areNamesAnswered()).toBe(false);
   });
 
   test("of names asks each time", async () => {
     const target = { host: "a.example", port: 443 };
-    expect(await probe("names", target)).toBe("reached");
+    expect(await probe.reach("names", target)).toBe("reached");
     await names.die();
-    expect(await probe("names", target)).toBe("failed");
+    expect(await probe.reach("names", target)).toBe("failed");
     await names.revive();
-    expect(await probe("names", target)).toBe("reached");
+    expect(await probe.reach("names", target)).toBe("reached");
   });
 
   test.each<[string, string, ProbeResult]>([
@@ -49,14 +61,14 @@ describe("a probe", () => {
     ["a network without a route", NO_ROUTE, "failed"],
     ["an address that is not allowed", "10.0.0.1", "unclear"],
   ])("of a connection to %s, %p, is %p", async (_title, host, result) => {
-    expect(await probe("connections", { host, port: receiver.port })).toBe(result);
+    expect(await probe.reach("connections", { host, port: receiver.port })).toBe(result);
   });
 
   test("of a connection that is refused has failed, and one that was made is closed", async () => {
     const { port } = receiver;
-    expect(await probe("connections", { host: "127.0.0.1", port })).toBe("reached");
+    expect(await probe.reach("connections", { host: "127.0.0.1", port })).toBe("reached");
     await receiver.close();
-    expect(await probe("connections", { host: "127.0.0.1", port })).toBe("failed");
+    expect(await probe.reach("connections", { host: "127.0.0.1", port })).toBe("failed");
     receiver = await tcpReceiver(() => {});
   });
 });

@@ -1,13 +1,13 @@
-import { readFile } from "node:fs/promises";
-import type { ServerResponse } from "node:http";
-import { join, resolve } from "node:path";
+import { resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { PageProduct } from "@herald/contracts";
-import express, { type RequestHandler, Router } from "express";
+import { type RequestHandler, Router } from "express";
 import type { VerifyToken } from "../authentication/verify-token.ts";
 import type { ManagementApiConfig } from "../config.ts";
+import { publicFile } from "../http/public-file.ts";
 import { escaped } from "../openapi/html.ts";
 import { ProblemError } from "../problems/problem-error.ts";
+import { readBuiltPage } from "./built-page.ts";
 import { sessionRoutes } from "./session-routes.ts";
 
 /** Where the page is (SPEC 1), behind the deployment's base path. */
@@ -48,55 +48,44 @@ export function administrationRoutes(config: ManagementApiConfig, verifyToken: V
   return router;
 }
 
-/** Serves a built admin page: its assets, its files, and for every other path the page itself, which reads the path. */
+/** Serves a built admin page: its files, and for every other path the page itself, which reads the path. */
 function pageRoutes(config: ManagementApiConfig): Router {
   const { ADMIN_UI_DIR: folder = OWN_PAGE, PAGE_LOGO_FILE: logo } = config;
+  const { html, files } = readBuiltPage(folder);
+  const page = html === null ? notBuilt : publicFile(written(html, config), { type: ".html" });
   const router = Router({ caseSensitive: true });
   if (logo !== undefined) router.get("/logo", (_request, response) => response.sendFile(resolve(logo)));
-  router.use("/assets", express.static(join(folder, "assets"), { redirect: false, setHeaders: keepForGood }));
-  router.use("/assets", () => {
-    throw new ProblemError("route_not_found");
+  router.get(["/", "/*place"], (request, response, next) => {
+    const file = files.get(request.path);
+    if (file === undefined && request.path.startsWith("/assets/")) throw new ProblemError("route_not_found");
+    return (file ?? page)(request, response, next);
   });
-  const page = sendPage(folder, config);
-  router.get("/index.html", page);
-  router.use(express.static(folder, { index: false, redirect: false, cacheControl: false }));
-  router.get(["/", "/*place"], page);
   return router;
 }
 
-/** An asset never changes: a new content gets a new name. */
-function keepForGood(response: ServerResponse): void {
-  response.setHeader("Cache-Control", "public, max-age=31536000, immutable");
-}
+const notBuilt: RequestHandler = () => {
+  throw new ProblemError("route_not_found", {
+    detail:
+      "The admin page isn't built: run pnpm build, or set ADMIN_UI_DIR to the folder of a built one, and start the " +
+      "service again.",
+  });
+};
 
 /**
  * The page's addresses are relative to its `<base>`. That is written here, with how the page looks like the product that it
  * belongs to, since the build doesn't know either.
  */
-function sendPage(folder: string, config: ManagementApiConfig): RequestHandler {
+function written(html: string, config: ManagementApiConfig): string {
   const product: PageProduct = {
     name: config.PAGE_PRODUCT_NAME,
     url: config.PAGE_PRODUCT_URL ?? null,
     accent: config.PAGE_ACCENT_COLOR ?? null,
     hasLogo: config.PAGE_LOGO_FILE !== undefined,
   };
-  const written = (html: string) =>
-    html
-      .replace(`<base href="${PAGE_PATH}/"`, `<base href="${config.BASE_PATH}${PAGE_PATH}/"`)
-      .replace(
-        '<meta name="product" content=""',
-        () => `<meta name="product" content="${escaped(JSON.stringify(product))}"`,
-      );
-  return async (_request, response) => {
-    let html: string;
-    try {
-      html = await readFile(join(folder, "index.html"), "utf8");
-    } catch (cause) {
-      throw new ProblemError("route_not_found", {
-        detail: "The admin page isn't built: run pnpm build, or set ADMIN_UI_DIR to the folder of a built one.",
-        cause,
-      });
-    }
-    response.type("html").send(written(html));
-  };
+  return html
+    .replace(`<base href="${PAGE_PATH}/"`, `<base href="${config.BASE_PATH}${PAGE_PATH}/"`)
+    .replace(
+      '<meta name="product" content=""',
+      () => `<meta name="product" content="${escaped(JSON.stringify(product))}"`,
+    );
 }

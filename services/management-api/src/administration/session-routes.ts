@@ -1,8 +1,10 @@
+import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { Router } from "express";
 import { assertSameOrigin } from "../authentication/credentials.ts";
 import type { VerifyToken } from "../authentication/verify-token.ts";
 import type { ManagementApiConfig } from "../config.ts";
+import { publicFile } from "../http/public-file.ts";
 import { readJson } from "../http/read-json.ts";
 import { ProblemError } from "../problems/problem-error.ts";
 
@@ -26,8 +28,8 @@ export function sessionRoutes(config: ManagementApiConfig, verifyToken: VerifyTo
   });
   if (!config.SIGN_IN_LINKS) return router;
 
-  router.get("/administration/sign-in", (_request, response) => response.sendFile("sign-in.html", { root: ASSETS }));
-  router.get("/administration/sign-in.js", (_request, response) => response.sendFile("sign-in.js", { root: ASSETS }));
+  router.get("/administration/sign-in", publicFile(readFileSync(`${ASSETS}sign-in.html`), { type: ".html" }));
+  router.get("/administration/sign-in.js", publicFile(readFileSync(`${ASSETS}sign-in.js`), { type: ".js" }));
   router.post("/administration/session", async (request, response) => {
     assertSameOrigin(request, config.PUBLIC_ORIGIN);
     const body = (await readJson(request, MAX_BODY_BYTES)) as { token?: unknown } | null;

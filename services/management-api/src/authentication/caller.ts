@@ -1,5 +1,6 @@
 import { isOrganizationId } from "@herald/contracts";
 import type { JWTPayload } from "jose";
+import { hasInvisible } from "../validation/invisible.ts";
 import type { AuthenticationConfig } from "./settings.ts";
 
 /** Who sent a request, by the claims of the token. */
@@ -37,7 +38,7 @@ const MAX_NAME = 200;
 function nameOf(claim: unknown): string | null {
   const name = textOf(claim);
   if (name === null || name.length > MAX_NAME) return null;
-  return /[\p{Cc}\p{Cs}\p{Bidi_Control}]/u.test(name) || !/[\p{L}\p{N}]/u.test(name) ? null : name;
+  return /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}]/u.test(name) || hasInvisible(name) || !/[\p{L}\p{N}]/u.test(name) ? null : name;
 }
 
 function textOf(claim: unknown): string | null {

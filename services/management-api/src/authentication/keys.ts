@@ -88,22 +88,29 @@ export function remoteKeys(url: URL, options: RemoteKeysOptions = {}): JWTVerify
   const { timeoutMs = 3_000, maxAgeMs = 600_000, maxStaleMs = 3_600_000 } = options;
   const { cooldownMs = 30_000, failureCooldownMs = 5_000 } = options;
   // jose writes the keys here, and when it read them.
-  const kept: JWKSCacheInput = {};
-  const remote = createRemoteJWKSet(url, {
-    timeoutDuration: timeoutMs,
-    cacheMaxAge: maxAgeMs,
-    cooldownDuration: cooldownMs,
-    [jwksCache]: kept,
-  });
-  let failure: { at: number; error: unknown } | undefined;
+  let kept: JWKSCacheInput = {};
+  let remote = fromNow();
+  let failure: { atMs: number; error: unknown } | undefined;
+
+  function fromNow() {
+    kept = {};
+    return createRemoteJWKSet(url, {
+      timeoutDuration: timeoutMs,
+      cacheMaxAge: maxAgeMs,
+      cooldownDuration: cooldownMs,
+      [jwksCache]: kept,
+    });
+  }
 
   return async (header, token) => {
-    if (failure === undefined || Date.now() - failure.at >= failureCooldownMs) {
+    // jose goes by the machine's clock. Where that was set back, it would take these keys for fresh until it is as late again.
+    if (Number(kept.uat ?? 0) > Date.now()) remote = fromNow();
+    if (failure === undefined || performance.now() - failure.atMs >= failureCooldownMs) {
       try {
         return await remote(header, token);
       } catch (error) {
         if (isAboutToken(error)) throw error;
-        failure = { at: Date.now(), error };
+        failure = { atMs: performance.now(), error };
       }
     }
     try {
@@ -116,6 +123,7 @@ export function remoteKeys(url: URL, options: RemoteKeysOptions = {}): JWTVerify
   };
 }
 
+/** By the machine's clock, since jose writes that time down by it. */
 function isUsable(kept: JWKSCacheInput, maxStaleMs: number): kept is ExportedJWKSCache {
   return typeof kept.uat === "number" && Date.now() - kept.uat < maxStaleMs;
 }

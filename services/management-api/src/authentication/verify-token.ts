@@ -12,7 +12,7 @@ import type { AuthenticationConfig } from "./settings.ts";
  */
 export type VerifyToken = (token: string) => Promise<JWTPayload>;
 
-/** How far the clocks of the token's issuer and of this machine may be apart. */
+/** How far the clocks of the token's issuer and of PostgreSQL may be apart. */
 const CLOCK_TOLERANCE_S = 5;
 const KEY_SERVER_RETRY_S = 5;
 
@@ -33,7 +33,7 @@ export function tokenVerifier(config: AuthenticationConfig, clock: Clock): Verif
       if (!isAccessToken(protectedHeader.typ)) {
         throw new errors.JWTClaimValidationFailed("a token of another type", payload, "typ");
       }
-      assertUsable(payload);
+      assertUsable(payload, clock.now());
       return payload;
     } catch (error) {
       throw problemOf(error);
@@ -50,13 +50,20 @@ function isAccessToken(typ: unknown): boolean {
   return typeof typ === "string" && ACCESS_TOKEN_TYPES.has(typ.toLowerCase().replace(/^application\//, ""));
 }
 
-/** The last second that a time of four digits for the year can say. A token that ends later ends never. */
-const LAST_END_S = Date.parse("9999-12-31T23:59:59Z") / 1_000;
+/** A right that is taken away ends with the token, and so does one that was stolen. A session of a month is as long as any. */
+const MAX_LIFE_S = 31 * 24 * 3_600;
+
+/** By what providers mark an ID token, which tells an application who somebody is and gives no access: OpenID Connect, Cognito, Keycloak. */
+function isIdToken({ at_hash, c_hash, token_use, typ }: JWTPayload): boolean {
+  return at_hash !== undefined || c_hash !== undefined || token_use === "id" || typ === "ID";
+}
 
 /** jose looks only whether the two claims are there, and that the end is a number. */
-function assertUsable(claims: JWTPayload): void {
+function assertUsable(claims: JWTPayload, now: Date): void {
   const [sub, exp]: [unknown, number] = [claims.sub, claims.exp ?? 0];
-  const claim = typeof sub !== "string" || sub === "" ? "sub" : exp > LAST_END_S ? "exp" : undefined;
+  const lastEndS = now.getTime() / 1_000 + MAX_LIFE_S + CLOCK_TOLERANCE_S;
+  const claim =
+    typeof sub !== "string" || sub === "" ? "sub" : exp > lastEndS ? "exp" : isIdToken(claims) ? "typ" : undefined;
   if (claim !== undefined) throw new errors.JWTClaimValidationFailed(`unusable ${claim}`, claims, claim);
 }
 
@@ -96,7 +103,9 @@ function whyInvalid(error: Error): string {
     if (error.claim === "aud") return "The token was made for another audience.";
     if (error.claim === "iss") return "The token was made by another issuer.";
     if (error.claim === "nbf") return "The token isn't valid yet.";
-    if (error.claim === "typ") return "The token's typ is not that of an access token (at+jwt, JWT or none).";
+    if (error.claim === "exp") return "The token ends more than 31 days from now.";
+    if (error.claim === "typ")
+      return "This is an ID token, or the token's typ is not that of an access token (at+jwt, JWT or none).";
     return `The token's claim ${error.claim} is missing or not valid.`;
   }
   if (error instanceof errors.JWSSignatureVerificationFailed) return "The token's signature doesn't match.";

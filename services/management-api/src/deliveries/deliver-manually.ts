@@ -1,4 +1,5 @@
 import type { Broker } from "@herald/common/broker/broker";
+import type { Author } from "@herald/common/database/endpoint-change";
 import type { PrismaClient } from "@herald/common/database/generated/client";
 import type { Queries } from "@herald/common/database/queries";
 import { toDeliverySummary } from "@herald/common/history/summary";
@@ -34,6 +35,7 @@ export async function deliverManually(
   { prisma, queries, clock, newId, requestAttempt, writeLimiter }: DeliverParts,
   key: EndpointKey,
   { eventType, payloadJson }: DeliverRequest,
+  author: Author,
 ): Promise<WebhookDeliverySummary> {
   const id = newId();
   const isStored = await writeLimiter.run(key.organizationId, () => {
@@ -44,13 +46,14 @@ export async function deliverManually(
       organizationId: key.organizationId,
       eventType,
       body: payloadJson,
+      author,
       createdAt,
       dueAt: new Date(createdAt.getTime() + REQUEST_LEASE_MS),
     });
   });
   if (!isStored) return await refuseDelivery(prisma, key, eventType);
   await requestAttempt({ deliveryId: id, endpointId: key.id, organizationId: key.organizationId });
-  const row = await deliverySummary(queries, id);
+  const row = await deliverySummary(queries, { id, organizationId: key.organizationId });
   // The endpoint was deleted while its receiver answered.
   if (row === null) throw new ProblemError("webhook_not_found");
   return toDeliverySummary(row);
@@ -73,8 +76,8 @@ export function attemptRequester(
   { timeoutMs }: { timeoutMs: number },
 ): (request: ManualRequest) => Promise<void> {
   const requester = broker.requester();
-  const queue = broker.names.manualQueue;
+  const { requestsExchange: exchange, manualQueue: routingKey } = broker.names;
   return async (request) => {
-    await requester.request({ queue, content: Buffer.from(JSON.stringify(request)), timeoutMs });
+    await requester.request({ exchange, routingKey, content: Buffer.from(JSON.stringify(request)), timeoutMs });
   };
 }

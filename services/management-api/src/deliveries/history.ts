@@ -88,8 +88,7 @@ async function seek(
   filter: DeliveryFilter,
   olderThan: string | null,
 ): Promise<Sought | null> {
-  const { eventId = null, entityId = null } = filter;
-  const only = filter.deliveryId?.toLowerCase() ?? null;
+  const { eventId = null, entityId = null, deliveryId: only = null } = filter;
   if (eventId === null && entityId === null) {
     return only === null ? null : { ids: olderThan === null || only < olderThan ? [only] : [], rest: null };
   }
@@ -131,7 +130,7 @@ export async function readDelivery(
       headers: pairs(sent),
     };
   });
-  return { ...toListItem(row), resendOf: row.resendOf, body, attempts };
+  return { ...toListItem(row), resendOf: row.resendOf, author: row.author, body, attempts };
 }
 
 function pairs(flat: string[]): [name: string, value: string][] {

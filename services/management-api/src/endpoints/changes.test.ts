@@ -1,6 +1,5 @@
 import { expect, test } from "@jest/globals";
 import type { ChangeRow, Settings } from "../sql/endpoint-changes.ts";
-import { NO_RESEND } from "./change-cursor.ts";
 import { toChange } from "./changes.ts";
 
 const settings: Settings = {
@@ -9,9 +8,11 @@ const settings: Settings = {
   enabled: true,
   events: ["WorkItemCompleted"],
 };
+const ENDPOINT = { endpointId: "0190a1b2-0000-7000-8000-0000000000e1", endpointName: "Billing" };
 const row: ChangeRow = {
+  id: "0190a1b2-0000-7000-8000-0000000000c1",
+  ...ENDPOINT,
   revision: 2n,
-  resendId: NO_RESEND,
   changedAt: new Date("2026-03-01T12:00:00Z"),
   changedBy: "admin",
   subject: "7",
@@ -20,12 +21,14 @@ const row: ChangeRow = {
   after: settings,
   secretReplaced: false,
   resent: null,
+  delivered: null,
 };
 const change = (after: Partial<Settings>, override: Partial<ChangeRow> = {}) =>
   toChange({ ...row, ...override, after: { ...settings, ...override.before, ...after } });
 
 test("a change has the settings that it touched, before and after, and no others", () => {
   expect(change({ name: "Payroll" })).toEqual({
+    ...ENDPOINT,
     version: "AAAAAAAAAAI=",
     changedAtUtc: "2026-03-01T12:00:00.000Z",
     kind: "edited",
@@ -36,6 +39,7 @@ test("a change has the settings that it touched, before and after, and no others
     after: { name: "Payroll" },
     secretReplaced: false,
     resent: null,
+    delivered: null,
   });
 });
 
@@ -60,11 +64,23 @@ test("a secret that was replaced leaves a mark, and no settings", () => {
 });
 
 test("a resend touches no setting, and says for how many deliveries it was", () => {
-  const none = {} as Settings;
-  expect(toChange({ ...row, before: none, after: none, resent: 412 })).toMatchObject({
+  expect(toChange({ ...row, before: null, after: null, resent: 412 })).toMatchObject({
     kind: "resent",
-    before: {},
-    after: {},
+    before: null,
+    after: null,
     resent: 412,
   });
+});
+
+test("a manual delivery touches no setting, and says which delivery it was, and as what it was sent", () => {
+  expect(toChange({ ...row, before: null, after: null, delivered: "RiskCreated" })).toMatchObject({
+    kind: "delivered",
+    before: null,
+    after: null,
+    delivered: { deliveryId: row.id, eventType: "RiskCreated" },
+  });
+});
+
+test("a deletion has all settings as they were, and nothing after", () => {
+  expect(toChange({ ...row, after: null })).toMatchObject({ kind: "deleted", before: settings, after: null });
 });

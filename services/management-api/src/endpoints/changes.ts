@@ -2,8 +2,8 @@ import type { PrismaClient } from "@herald/common/database/generated/client";
 import type { Reads } from "@herald/common/database/queries";
 import { toUtc } from "@herald/common/history/summary";
 import type { ChangedSettings, ChangeKind, EndpointChange, EndpointChangePage } from "@herald/contracts";
+import { cursorOf, parseCursor } from "../deliveries/cursor.ts";
 import { type ChangeRow, endpointChanges, type Settings } from "../sql/endpoint-changes.ts";
-import { changeCursorOf, parseChangeCursor } from "./change-cursor.ts";
 import { type EndpointKey, findEndpoint } from "./find-endpoint.ts";
 import { versionOf } from "./version.ts";
 
@@ -14,26 +14,49 @@ export interface ChangeFilter {
   cursor?: string;
 }
 
-/** @throws ProblemError `webhook_not_found` */
+/**
+ * One endpoint's trail.
+ *
+ * @throws ProblemError `webhook_not_found`
+ */
 export async function listChanges(
   { prisma, queries }: { prisma: PrismaClient; queries: Reads },
   key: EndpointKey,
-  { limit, cursor }: ChangeFilter,
+  filter: ChangeFilter,
 ): Promise<EndpointChangePage> {
   await findEndpoint(prisma, key);
-  const olderThan = cursor === undefined ? null : parseChangeCursor(cursor);
+  return await readTrail(queries, { organizationId: key.organizationId, endpointId: key.id }, filter);
+}
+
+/** The trail of all of an organization's endpoints. It outlives them. */
+export async function listAllChanges(
+  { queries }: { queries: Reads },
+  organizationId: string,
+  filter: ChangeFilter,
+): Promise<EndpointChangePage> {
+  return await readTrail(queries, { organizationId, endpointId: null }, filter);
+}
+
+async function readTrail(
+  queries: Reads,
+  of: { organizationId: string; endpointId: string | null },
+  { limit, cursor }: ChangeFilter,
+): Promise<EndpointChangePage> {
+  const olderThan = cursor === undefined ? null : parseCursor(cursor);
   // One more tells whether there is a next part.
-  const rows = await endpointChanges(queries, { endpointId: key.id, olderThan, limit: limit + 1 });
+  const rows = await endpointChanges(queries, { ...of, olderThan, limit: limit + 1 });
   const part = rows.slice(0, limit);
   const last = rows.length > limit ? part.at(-1) : undefined;
-  return { changes: part.map(toChange), nextCursor: last ? changeCursorOf(last) : null };
+  return { changes: part.map(toChange), nextCursor: last ? cursorOf(last.id) : null };
 }
 
 /** What a row says, with the settings that it changed and no others. */
 export function toChange(row: ChangeRow): EndpointChange {
   const { before, after } = row;
-  const touched = names.filter((name) => before === null || !isSame(before[name], after[name]));
+  const touched = names.filter((name) => before === null || after === null || !isSame(before[name], after[name]));
   return {
+    endpointId: row.endpointId,
+    endpointName: row.endpointName,
     version: versionOf(row.revision),
     changedAtUtc: toUtc(row.changedAt),
     kind: kindOf(row),
@@ -41,16 +64,19 @@ export function toChange(row: ChangeRow): EndpointChange {
     name: row.name,
     subject: row.subject,
     before: before && only(before, touched),
-    after: only(after, touched),
+    after: after && only(after, touched),
     secretReplaced: row.secretReplaced,
     resent: row.resent,
+    delivered: row.delivered && { deliveryId: row.id, eventType: row.delivered },
   };
 }
 
 const names = ["name", "url", "enabled", "events"] as const;
 
-function kindOf({ before, after, changedBy, resent }: ChangeRow): ChangeKind {
+function kindOf({ before, after, changedBy, resent, delivered }: ChangeRow): ChangeKind {
   if (resent !== null) return "resent";
+  if (delivered !== null) return "delivered";
+  if (after === null) return "deleted";
   if (before === null) return "created";
   if (before.enabled === after.enabled) return "edited";
   if (after.enabled) return "resumed";

@@ -11,8 +11,8 @@ export interface EndpointKey {
 export async function findEndpoint(
   prisma: PrismaClient,
   { id, organizationId }: EndpointKey,
-): Promise<{ enabled: boolean; events: string[] }> {
-  const select = { enabled: true, events: true };
+): Promise<{ id: string; enabled: boolean; events: string[] }> {
+  const select = { id: true, enabled: true, events: true };
   const endpoint = await prisma.webhookEndpoint.findFirst({ where: { id, organizationId }, select });
   if (endpoint === null) throw new ProblemError("webhook_not_found");
   return endpoint;

@@ -79,6 +79,7 @@ function toOverview(row: OverviewRow, hours: Date[]): EndpointOverview {
     nextTryAtUtc: toUtc(row.nextTryAt),
     cutOffSinceUtc: toUtc(row.cutOffSince),
     heldSinceUtc: toUtc(row.heldSince),
+    quarantinedAtUtc: toUtc(row.quarantinedAt),
     createdAtUtc: toUtc(row.createdAt),
     updatedAtUtc: toUtc(row.updatedAt),
     unfinished: row.enabled ? { pending: row.unfinished, parked: 0 } : { pending: 0, parked: row.unfinished },

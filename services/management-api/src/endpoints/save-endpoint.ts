@@ -1,4 +1,4 @@
-import type { Author } from "@herald/common/database/endpoint-change";
+import { type Author, changeId, nameOf } from "@herald/common/database/endpoint-change";
 import type { Prisma, PrismaClient } from "@herald/common/database/generated/client";
 import type { Queries } from "@herald/common/database/queries";
 import { catchUpAgainAt, updateEndpoint } from "@herald/common/database/update-endpoint";
@@ -9,7 +9,7 @@ import { newSigningSecret } from "@herald/common/security/signature";
 import type { SaveWebhookRequest, SaveWebhookResponse } from "@herald/contracts";
 import { ProblemError } from "../problems/problem-error.ts";
 import { recentDeliveries } from "../sql/delivery-summaries.ts";
-import { type EndpointKey, refuseVersion } from "./find-endpoint.ts";
+import { type EndpointKey, findEndpoint, refuseVersion } from "./find-endpoint.ts";
 import { toEndpointSummary } from "./summary.ts";
 import { parseVersion } from "./version.ts";
 
@@ -51,19 +51,21 @@ export async function createEndpoint(
     sealedSecret: secrets.seal(signingSecret, id),
     disabledReason: request.enabled ? null : ("paused" as const),
     disabledAt: request.enabled ? null : now,
-    disabledBy: request.enabled ? null : (author.name ?? author.subject),
+    disabledBy: request.enabled ? null : nameOf(author),
     createdAt: now,
     updatedAt: now,
   };
   const catchUp = { endpointId: id, dueAt: now, againAt: catchUpAgainAt(now, parts) };
   const { name, url, enabled, events } = row;
   const change = {
+    id: changeId(now, 1n),
+    organizationId,
     endpointId: id,
+    endpointName: name,
     revision: 1n,
     changedAt: now,
     ...author,
     after: { name, url, enabled, events },
-    secretReplaced: false,
   };
   if (!(await insertEndpoint(prisma, { row, catchUp, change, maxEndpoints }))) {
     throw new ProblemError("endpoint_limit_reached", {
@@ -85,6 +87,12 @@ export async function readCreated(
 ): Promise<SaveWebhookResponse | null> {
   const row = await prisma.webhookEndpoint.findFirst({ where: { id, organizationId }, select: SUMMARY_COLUMNS });
   return row && { endpoint: toEndpointSummary(row, []), signingSecret: null };
+}
+
+/** Whether an endpoint was created and deleted since. Its id must not come again: what it has left is still being erased. */
+export async function wasDeleted({ prisma }: SaveParts, { id, organizationId }: EndpointKey): Promise<boolean> {
+  const where = { endpointId: id, organizationId };
+  return (await prisma.endpointChange.findFirst({ where, select: { id: true } })) !== null;
 }
 
 /** All but the secret, which the management API's user may not read. */
@@ -126,7 +134,7 @@ async function insertEndpoint(
       if (count >= maxEndpoints) return false;
       await transaction.webhookEndpoint.create({ data: row, select: { id: true } });
       await transaction.catchUp.create({ data: catchUp, select: { endpointId: true } });
-      await transaction.endpointChange.create({ data: change, select: { endpointId: true } });
+      await transaction.endpointChange.create({ data: change, select: { id: true } });
       return true;
     },
     { timeout: TRANSACTION_TIMEOUT_MS },
@@ -147,11 +155,14 @@ const TRANSACTION_TIMEOUT_MS = 120_000;
  */
 export async function editEndpoint(
   parts: SaveParts,
-  { id, organizationId }: EndpointKey,
+  key: EndpointKey,
   request: SaveWebhookRequest,
   author: Author,
 ): Promise<SaveWebhookResponse> {
   const { prisma, queries, secrets, clock } = parts;
+  const { organizationId } = key;
+  // A secret is sealed to the id as the row has it, whatever the request wrote.
+  const { id } = request.rotateSecret ? await findEndpoint(prisma, key) : key;
   const signingSecret = request.rotateSecret ? newSigningSecret() : null;
   const now = clock.now();
   const row = await updateEndpoint(queries, {
@@ -167,7 +178,7 @@ export async function editEndpoint(
     now,
     catchUpAgainAt: catchUpAgainAt(now, parts),
   });
-  if (row === null) return await refuseVersion(prisma, { id, organizationId });
+  if (row === null) return await refuseVersion(prisma, key);
   const deliveries = await recentDeliveries(queries, { organizationId, endpointId: id, now });
   return { endpoint: toEndpointSummary(row, deliveries.map(toDeliverySummary)), signingSecret };
 }

@@ -43,13 +43,13 @@ export function exportDeliveries(parts: ExportParts, key: EndpointKey, query: Ex
 
   /** Ends with an error where the endpoint is gone, since what was sent of it is then not the whole. */
   async function* pieces(signal: AbortSignal): AsyncGenerator<string> {
-    const queries = byTurns(parts, signal);
+    const queries = byTurns(parts, key, signal);
     // What goes on is put behind what has arrived, and so has no head.
     let head = begin === null ? headOf(bodies) : "";
     let olderThan = begin;
     do {
       const { rows, next } = await readHistory({ ...parts, queries }, key, filter, { olderThan, limit: ROWS });
-      for await (const written of bodies ? withBodies(queries, rows) : [rows.map(toListItem)]) {
+      for await (const written of bodies ? withBodies(queries, key, rows) : [rows.map(toListItem)]) {
         if (written.length === 0) continue;
         const lines = written.map((row) => lineOf({ ...row, cursor: cursorOf(row.id) }, bodies));
         yield head + lines.join("");
@@ -67,11 +67,16 @@ export function exportDeliveries(parts: ExportParts, key: EndpointKey, query: Ex
 /** The rows with their bodies, some at a time. */
 async function* withBodies(
   queries: Reads,
+  { organizationId }: EndpointKey,
   rows: readonly HistoryRow[],
 ): AsyncGenerator<Omit<DeliveryExportRow, "cursor">[]> {
   let rest = rows;
   while (rest.length > 0) {
-    const bodies = await deliveryBodies(queries, { ids: rest.map(({ id }) => id), maxBytes: BODY_BYTES });
+    const bodies = await deliveryBodies(queries, {
+      organizationId,
+      ids: rest.map(({ id }) => id),
+      maxBytes: BODY_BYTES,
+    });
     yield bodies.map((body, index) => ({ ...toListItem(rest[index] as HistoryRow), body }));
     rest = rest.slice(bodies.length);
   }
@@ -81,10 +86,10 @@ async function* withBodies(
  * The exports of all organizations together hold one connection at the most, and only while a statement runs: however many there
  * are, everybody else finds connections. None begins for a client that has gone.
  */
-function byTurns({ queries, exportTurns }: ExportParts, signal: AbortSignal): Reads {
+function byTurns({ queries, exportTurns }: ExportParts, { organizationId }: EndpointKey, signal: AbortSignal): Reads {
   return {
     $queryRaw: <T>(statement: TemplateStringsArray, ...values: unknown[]) =>
-      exportTurns.run("", () => {
+      exportTurns.run(organizationId, () => {
         signal.throwIfAborted();
         return queries.$queryRaw<T>(statement, ...values);
       }),

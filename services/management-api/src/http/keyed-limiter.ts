@@ -1,61 +1,87 @@
-import { ProblemError } from "../problems/problem-error.ts";
+import type { ProblemError } from "../problems/problem-error.ts";
 
 export interface KeyedLimiterOptions {
-  /** How many tasks of one key run at once. */
-  concurrency: number;
+  /** How many tasks of one key run at once; as many as there are where it isn't set. */
+  perKey?: number;
+  /** How many tasks of all keys together run at once; as many as there are where it isn't set. */
+  together?: number;
   /** How long a task waits before it is refused. */
   maxWaitMs: number;
-  /** What a refused caller is told to wait. */
-  retryAfterS: number;
+  /** What a task is refused with. */
+  refusal: () => ProblemError;
 }
 
-/** Limits how many tasks of a key run at once. The others wait in the order of the calls, and hold nothing. */
+/** Limits how many tasks run at once. The others wait, and hold nothing. */
 export interface KeyedLimiter {
-  /** @throws ProblemError `too_many_requests` where the task has waited too long; it was not started then */
+  /** @throws ProblemError where the task has waited too long; it was not started then */
   run<T>(key: string, task: () => Promise<T>): Promise<T>;
 }
 
+interface TasksOfKey {
+  running: number;
+  /** How each that waits is started, oldest first, with its number in the order of all calls. */
+  waiting: Map<() => void, number>;
+}
+
 /**
- * Why the API needs it: creates of one organization wait for each other in PostgreSQL, and each holds a connection
- * meanwhile. A hundred at once would hold the whole pool, and every other organization would wait for them. A hundred slow
- * reads would do the same.
+ * Of the tasks that wait, the next is one of the key that has the fewest running: a key with a thousand waiting tasks holds up
+ * another one by no more than it has running. Tasks of one key run in the order of their calls.
  */
-export function createKeyedLimiter({ concurrency, maxWaitMs, retryAfterS }: KeyedLimiterOptions): KeyedLimiter {
-  // Holds only keys that have a running task, so it stays as small as the work under way.
-  const byKey = new Map<string, { running: number; waiting: Set<() => void> }>();
+export function createKeyedLimiter(options: KeyedLimiterOptions): KeyedLimiter {
+  const { perKey = Number.POSITIVE_INFINITY, together = Number.POSITIVE_INFINITY, maxWaitMs, refusal } = options;
+  // Holds only keys that have a task, so it stays as small as the work under way.
+  const byKey = new Map<string, TasksOfKey>();
+  let running = 0;
+  let calls = 0;
+
+  function tasksOf(key: string): TasksOfKey {
+    const known = byKey.get(key) ?? { running: 0, waiting: new Map() };
+    byKey.set(key, known);
+    return known;
+  }
+
+  function start(tasks: TasksOfKey): void {
+    tasks.running++;
+    running++;
+  }
 
   async function acquire(key: string): Promise<void> {
-    const tasks = byKey.get(key) ?? { running: 0, waiting: new Set() };
-    byKey.set(key, tasks);
-    if (tasks.running < concurrency) {
-      tasks.running++;
+    const tasks = tasksOf(key);
+    if (tasks.running < perKey && running < together) {
+      start(tasks);
       return;
     }
     await new Promise<void>((resolve, reject) => {
       const timer = setTimeout(() => {
-        tasks.waiting.delete(start);
-        reject(tooMany(retryAfterS));
+        tasks.waiting.delete(begin);
+        forgetIdle(key, tasks);
+        reject(refusal());
       }, maxWaitMs);
-      const start = () => {
+      const begin = () => {
         clearTimeout(timer);
         resolve();
       };
-      tasks.waiting.add(start);
+      tasks.waiting.set(begin, ++calls);
     });
   }
 
+  /** The place goes straight to a task that waits, so no later call can take it. */
   function release(key: string): void {
-    const tasks = byKey.get(key);
-    if (tasks === undefined) return;
-    const [next] = tasks.waiting;
-    if (next !== undefined) {
-      // The place goes straight to the next task, so no later call can take it.
-      tasks.waiting.delete(next);
-      next();
-      return;
+    const ended = tasksOf(key);
+    ended.running--;
+    running--;
+    const next = nextOf([...byKey.values()].filter((tasks) => tasks.waiting.size > 0 && tasks.running < perKey));
+    const [begin] = next?.waiting.keys() ?? [];
+    if (next !== undefined && begin !== undefined) {
+      next.waiting.delete(begin);
+      start(next);
+      begin();
     }
-    tasks.running--;
-    if (tasks.running === 0) byKey.delete(key);
+    forgetIdle(key, ended);
+  }
+
+  function forgetIdle(key: string, tasks: TasksOfKey): void {
+    if (tasks.running === 0 && tasks.waiting.size === 0) byKey.delete(key);
   }
 
   return {
@@ -70,9 +96,11 @@ export function createKeyedLimiter({ concurrency, maxWaitMs, retryAfterS }: Keye
   };
 }
 
-function tooMany(retryAfterS: number): ProblemError {
-  return new ProblemError("too_many_requests", {
-    detail: `The organization asks for more at once than can be done. Try again in ${retryAfterS} s, one after the other.`,
-    headers: { "Retry-After": String(retryAfterS) },
-  });
+/** Of the keys with waiting tasks, the one with the fewest running, and among those the one whose task came first. */
+function nextOf(candidates: readonly TasksOfKey[]): TasksOfKey | undefined {
+  const oldest = ({ waiting }: TasksOfKey) => waiting.values().next().value ?? 0;
+  return candidates.reduce<TasksOfKey | undefined>((best, tasks) => {
+    if (best === undefined || tasks.running < best.running) return tasks;
+    return tasks.running === best.running && oldest(tasks) < oldest(best) ? tasks : best;
+  }, undefined);
 }

@@ -1,3 +1,5 @@
+import { TimeUnknownError } from "@herald/common/database/database-clock";
+import type { Clock } from "@herald/common/runtime/clock";
 import type { Log } from "@herald/common/telemetry/log";
 import { Histogram, type Registry } from "@herald/common/telemetry/metrics";
 import compression from "compression";
@@ -74,11 +76,23 @@ export function securityHeaders(publicOrigin: string | undefined): RequestHandle
   };
 }
 
+/** The page shows times by the clock of this header, so it is that of the times themselves, and not the machine's. */
+export function dateHeader(clock: Clock): RequestHandler {
+  return (_request, response, next) => {
+    try {
+      response.set("Date", clock.now().toUTCString());
+    } catch (error) {
+      if (!(error instanceof TimeUnknownError)) throw error;
+    }
+    next();
+  };
+}
+
 const SMALLEST_COMPRESSED_BYTES = 1_024;
 
 /**
- * Compresses the answers to GET: an overview of 100 endpoints is 290 KB of text, and 15 KB compressed. Answers to changes
- * stay as they are, since they can hold a secret beside a text that the caller chose: the length of both, compressed
+ * Compresses the API's answers to GET: an overview of 100 endpoints is 290 KB of text, and 15 KB compressed. That costs milliseconds,
+ * and only callers with a token get answers so long; what is public was compressed before. Answers to changes stay as they are, since they can hold a secret beside a text that the caller chose: the length of both, compressed
  * together, would tell the one through the other.
  */
 export const compressReads: RequestHandler = compression({

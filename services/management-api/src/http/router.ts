@@ -3,11 +3,12 @@ import { type Request, type Response, Router } from "express";
 import type { Authenticate } from "../authentication/authenticate.ts";
 import type { ApiRequest, Handlers } from "../handlers.ts";
 import type { AnswerOnce } from "../idempotency/answer-once.ts";
-import { idempotencyKeyOf, requestHash } from "../idempotency/idempotency-key.ts";
+import { idempotencyKeyOf, ownKey, requestHash } from "../idempotency/idempotency-key.ts";
 import { type Operation, type OperationId, operationsByPath, pointsOf } from "../operations.ts";
 import type { ProblemCode } from "../problems/catalogue.ts";
 import { ProblemError } from "../problems/problem-error.ts";
 import type { ApiValidator } from "../validation/validator.ts";
+import type { ConnectionLimits } from "./connection-limits.ts";
 import { type Download, sendDownload } from "./download.ts";
 import type { KeyedLimiter } from "./keyed-limiter.ts";
 import { refuseOtherMethods } from "./methods.ts";
@@ -17,11 +18,7 @@ import { readJson } from "./read-json.ts";
 export interface RouterParts {
   authenticate: Authenticate;
   rateLimits: RateLimits;
-  /** Limit what one organization does at once: however long that takes, other organizations find connections. */
-  readLimiter: KeyedLimiter;
-  writeLimiter: KeyedLimiter;
-  /** Limits how many downloads of one organization are under way. */
-  exportLimiter: KeyedLimiter;
+  connections: ConnectionLimits;
   validator: ApiValidator;
   handlers: Handlers;
   answerOnce: AnswerOnce;
@@ -39,7 +36,7 @@ export function apiRouter(parts: RouterParts): Router {
         const admitted = await admit(request, response, operation, parts);
         const key = operation.takesIdempotencyKey && idempotencyKeyOf(request);
         const handle = () => (key ? handleOnce(id, key, admitted, response, parts) : parts.handlers[id](admitted));
-        const limiter = limiterOf(operation, parts);
+        const limiter = limiterOf(operation, request.query, parts.connections);
         if ("rows" in operation.success) {
           const send = async () => sendDownload(response, (await handle()) as Download);
           return await (limiter ? limiter.run(admitted.organizationId, send) : send());
@@ -57,12 +54,13 @@ export function apiRouter(parts: RouterParts): Router {
 
 /** A manual delivery takes turns by itself, since it waits for its receiver between its statements. The session reads nothing. */
 function limiterOf(
-  { rate, success }: Operation,
-  { readLimiter, writeLimiter, exportLimiter }: RouterParts,
+  operation: Operation,
+  query: object,
+  { simpleReads, dearReads, writes, exports }: ConnectionLimits,
 ): KeyedLimiter | undefined {
-  if ("rows" in success) return exportLimiter;
-  if (rate === "reads") return readLimiter;
-  return rate === "writes" ? writeLimiter : undefined;
+  if ("rows" in operation.success) return exports;
+  if (operation.rate === "reads") return pointsOf(operation, query) > 1 ? dearReads : simpleReads;
+  return operation.rate === "writes" ? writes : undefined;
 }
 
 /** Handles a request once, however often it comes with its idempotency key. */
@@ -74,8 +72,9 @@ async function handleOnce(
   { answerOnce, handlers }: RouterParts,
 ): Promise<unknown> {
   const { organizationId, caller, params, body } = admitted;
-  const hash = requestHash({ operation, params, subject: caller.subject, body });
-  const { answer, isReplayed } = await answerOnce({ organizationId, key, requestHash: hash }, (target) =>
+  const hash = requestHash({ operation, params, body });
+  const kept = ownKey(caller.subject, key);
+  const { answer, isReplayed } = await answerOnce({ organizationId, key: kept, requestHash: hash }, (target) =>
     handlers[operation]({ ...admitted, target }),
   );
   if (isReplayed) response.set("Idempotent-Replayed", "true");
@@ -100,8 +99,7 @@ async function admit(
     response.set(await rateLimits.consume(operation.rate, organizationId, pointsOf(operation, request.query)));
   }
 
-  const params = request.params as Record<string, string>;
-  assertIds(params);
+  const params = idsOf(request.params as Record<string, string>);
   response.locals.endpointId = params.id;
   const query = validator.query(operation.query, request.query);
   const body = operation.body ? await readJson(request, maxBodyBytes(operation, limits)) : undefined;
@@ -127,11 +125,19 @@ const NOT_FOUND: Partial<Record<string, ProblemCode>> = {
   resendId: "resend_not_found",
 };
 
-/** A text that isn't shaped like an id can't be the id of anything. */
-function assertIds(params: Record<string, string>): void {
-  for (const [name, value] of Object.entries(params)) {
-    if (!isUuid(value)) throw new ProblemError(NOT_FOUND[name] ?? "webhook_not_found");
-  }
+/**
+ * The ids of a path, in the spelling that PostgreSQL gives them: some clients write UUIDs in capitals. Behind here an id has one
+ * spelling, so it can be a key of a map, part of a hash, or the context of a sealed secret.
+ *
+ * @throws ProblemError where a text isn't shaped like an id: it can't be the id of anything
+ */
+function idsOf(params: Record<string, string>): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(params).map(([name, value]) => {
+      if (!isUuid(value)) throw new ProblemError(NOT_FOUND[name] ?? "webhook_not_found");
+      return [name, value.toLowerCase()];
+    }),
+  );
 }
 
 function invalidRequest(errors: FieldProblem[]): ProblemError {

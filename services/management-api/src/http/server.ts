@@ -3,6 +3,7 @@ import type { AddressInfo, Socket } from "node:net";
 import { v7 } from "uuid";
 import { catalogue, type ProblemCode } from "../problems/catalogue.ts";
 import { toProblem } from "../problems/problem-error.ts";
+import { boundConnections } from "./bound-connections.ts";
 import { SECURITY_HEADERS } from "./middleware.ts";
 
 export interface ApiServer {
@@ -39,8 +40,7 @@ export async function startServer(
     },
   );
   let stopping = false;
-  // Beyond them, a connection is closed as soon as it is made. Without a limit, open files would run out for everybody.
-  if (maxConnections !== undefined) server.maxConnections = maxConnections;
+  if (maxConnections !== undefined) boundConnections(server, maxConnections);
   server.on("clientError", (error: NodeJS.ErrnoException, socket) => refuse(error, socket as Socket));
   server.on("checkExpectation", refuseExpectation);
   await new Promise<void>((resolve, reject) => {

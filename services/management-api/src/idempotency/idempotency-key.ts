@@ -28,14 +28,19 @@ export interface Repeatable {
   operation: string;
   /** The parameters of its path. */
   params: Readonly<Record<string, string>>;
-  /** Who sends it: what one person asked for is not told to another. */
-  subject: string;
   body: unknown;
 }
 
 /** A hash that two requests share if, and only if, they ask for the same thing. */
-export function requestHash({ operation, params, subject, body }: Repeatable): Buffer {
-  return createHash("sha256")
-    .update(JSON.stringify([operation, params, subject, body]))
-    .digest();
+export function requestHash({ operation, params, body }: Repeatable): Buffer {
+  return sha256([operation, params, body]);
+}
+
+/** A caller's key as it is kept: others of the organization may use the same text, and learn nothing of it. */
+export function ownKey(subject: string, key: string): string {
+  return sha256([subject, key]).toString("base64url");
+}
+
+function sha256(value: unknown): Buffer {
+  return createHash("sha256").update(JSON.stringify(value)).digest();
 }

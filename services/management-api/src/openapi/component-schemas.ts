@@ -1,5 +1,4 @@
 import type { Schema, SchemaName } from "@herald/contracts/schemas";
-import { CHANGE_CURSOR_PATTERN } from "../endpoints/change-cursor.ts";
 import { VERSION_PATTERN } from "../endpoints/version.ts";
 import { operationEntries } from "../operations.ts";
 
@@ -13,7 +12,6 @@ export const FORMAT_PATTERNS: Readonly<Record<string, string>> = {
   "json-text": "\\S",
   "endpoint-version": VERSION_PATTERN,
   cursor: "^[A-Za-z0-9_-]{21}[AQgw]$",
-  "change-cursor": CHANGE_CURSOR_PATTERN,
 };
 
 /** The schemas as the document shows them. Those of query parameters are shown as parameters, one by one. */
@@ -39,8 +37,8 @@ export function withPatterns<Value>(value: Value): Value {
   return (pattern === undefined ? copy : { ...copy, pattern }) as Value;
 }
 
-/** The body of a request that is answered with what is wrong with it: each field may hold anything. */
-function anyValues({ properties, ...schema }: Schema): Schema {
+/** The body of a request that is answered with what is wrong with it: each field may hold anything, and there may be others. */
+function anyValues({ properties, additionalProperties: _none, ...schema }: Schema): Schema {
   const fields = Object.entries(properties as Record<string, Schema>);
   return {
     ...schema,

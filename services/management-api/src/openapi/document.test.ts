@@ -7,7 +7,6 @@ import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
 import ajvFormats from "ajv-formats";
 import fc from "fast-check";
 import { cursorOf } from "../deliveries/cursor.ts";
-import { changeCursorOf } from "../endpoints/change-cursor.ts";
 import { versionOf } from "../endpoints/version.ts";
 import { operationEntries } from "../operations.ts";
 import { apiFormats } from "../validation/formats.ts";
@@ -93,7 +92,6 @@ describe("formats of Herald's own", () => {
   const texts: Record<string, fc.Arbitrary<string>> = {
     "endpoint-version": fc.bigInt({ min: 0n, max: 2n ** 63n - 1n }).map(versionOf),
     cursor: fc.uuid().map(cursorOf),
-    "change-cursor": fc.uuid().map((resendId) => changeCursorOf({ revision: 7n, resendId })),
     "webhook-name": fc.constantFrom("Billing", " 財務 ", "-"),
     "json-text": fc.json().map((text) => ` ${text}\n`),
     "webhook-url": fc.constantFrom("https://example.com", "HTTPS://example.com/a?b", "hTTps://[2606:4700::1111]:8443/"),

@@ -101,6 +101,7 @@ const overview: EndpointOverview = {
   disabledBy: null,
   nextTryAtUtc: "2026-01-31T12:00:01.000Z",
   cutOffSinceUtc: null,
+  quarantinedAtUtc: null,
   heldSinceUtc: null,
   createdAtUtc: "2026-01-01T08:00:00.000Z",
   updatedAtUtc: "2026-01-01T08:00:00.000Z",
@@ -135,6 +136,8 @@ const details: EndpointDetails = {
 };
 
 const change: EndpointChange = {
+  endpointId: "0194b2f0-0000-7000-8000-000000000001",
+  endpointName: "Billing",
   version: "AAAAAAAAAAI=",
   changedAtUtc: "2026-01-31T08:00:00.000Z",
   kind: "edited",
@@ -145,6 +148,7 @@ const change: EndpointChange = {
   after: { name: "Billing" },
   secretReplaced: false,
   resent: null,
+  delivered: null,
 };
 
 const resend: Resend = {
@@ -193,6 +197,7 @@ function deliveryDetails(): DeliveryDetails {
   return {
     ...item,
     resendOf: null,
+    author: null,
     body,
     attempts: [
       {

@@ -1,6 +1,8 @@
+import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { type RequestHandler, Router } from "express";
 import { refuseOtherMethods } from "../http/methods.ts";
+import { publicFile } from "../http/public-file.ts";
 import type { OpenApiDocument } from "./document.ts";
 import { referencePage } from "./reference-page.ts";
 
@@ -9,19 +11,18 @@ const PAGE_POLICY = "default-src 'none'; style-src 'self'; base-uri 'none'; form
 
 /** What the API says of itself: for programs `/openapi.json`, for people `/reference`. Both hold nothing that is secret. */
 export function openApiRoutes(document: OpenApiDocument): Router {
-  const page = referencePage(document);
   const router = Router({ caseSensitive: true });
-  const serve = (path: string, handler: RequestHandler) =>
+  const serve = (path: string, ...handlers: RequestHandler[]) =>
     router
       .route(path)
-      .get(handler)
+      .get(...handlers)
       .all(refuseOtherMethods(["get"]));
-  serve("/openapi.json", (_request, response) => {
-    response.json(document);
-  });
-  serve("/reference", (_request, response) => {
-    response.set("Content-Security-Policy", PAGE_POLICY).type("html").send(page);
-  });
-  serve("/reference.css", (_request, response) => response.sendFile("reference.css", { root: ASSETS }));
+  const underPolicy: RequestHandler = (_request, response, next) => {
+    response.set("Content-Security-Policy", PAGE_POLICY);
+    next();
+  };
+  serve("/openapi.json", publicFile(JSON.stringify(document), { type: "application/json" }));
+  serve("/reference", underPolicy, publicFile(referencePage(document), { type: ".html" }));
+  serve("/reference.css", publicFile(readFileSync(`${ASSETS}reference.css`), { type: ".css" }));
   return router;
 }

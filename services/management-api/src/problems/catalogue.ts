@@ -14,7 +14,7 @@ export const catalogue = {
   invalid_request: {
     status: 400,
     title: "The request has fields that can't be accepted",
-    when: "A field of the body or a query parameter is missing, of the wrong type, or breaks a rule, or a query parameter is unknown.",
+    when: "A field of the body or a query parameter is missing, of the wrong type, or breaks a rule, or is unknown. The bodies of `/webhooks`, `/webhooks/{id}` and `/webhooks/{id}/deliver` may have further fields.",
     action: "Correct what `errors` lists, and send the request again.",
   },
   malformed_http: {
@@ -208,7 +208,7 @@ export const catalogue = {
   idempotency_key_reused: {
     status: 422,
     title: "The idempotency key belongs to another request",
-    when: "The `Idempotency-Key` came within the last 24 hours with another body, to another address or from another caller.",
+    when: "The `Idempotency-Key` came within the last 24 hours from the same caller with another body, or to another address.",
     action: "Send a new key with a new request; send a key again only with the request that it came with.",
   },
   too_many_requests: {
@@ -238,7 +238,7 @@ export const catalogue = {
   read_out_of_time: {
     status: 503,
     title: "Reading took too long",
-    when: "The database took longer than 5 s for a read: it is overloaded, or what was asked for is on a slow disk.",
+    when: "The database took longer than 5 s for a read, or the read waited 1 s for those of other organizations: the database is overloaded, or what was asked for is on a slow disk.",
     action:
       "Try again after as many seconds as the `Retry-After` header says; of a history, ask for less: a smaller `limit`, a " +
       "shorter time between `from` and `to`.",

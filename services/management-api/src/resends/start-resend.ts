@@ -18,7 +18,7 @@ export async function startResend(
   parts: HistoryParts & { newId: () => string },
   key: EndpointKey,
   filter: StartResendRequest,
-  { subject, name }: Author,
+  author: Author,
 ): Promise<Resend> {
   refusePeriod(filter);
   const { prisma, clock, newId, windowDays } = parts;
@@ -34,8 +34,7 @@ export async function startResend(
     endpointId: key.id,
     organizationId: key.organizationId,
     now,
-    subject,
-    name,
+    author,
     eventTypes: filter.eventType ?? [],
     statusCodes: filter.statusCode ?? [],
     from,

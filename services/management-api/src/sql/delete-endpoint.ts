@@ -1,4 +1,4 @@
-import { type Author, authorDetails } from "@herald/common/database/endpoint-change";
+import { type Author, authorDetails, changeId, settingsOf } from "@herald/common/database/endpoint-change";
 import { noticeId } from "@herald/common/database/notice-id";
 import type { Queries } from "@herald/common/database/queries";
 
@@ -14,7 +14,7 @@ export interface EndpointDeletion {
 }
 
 /**
- * Deletes an endpoint, ends its catch-up, tells the publisher to erase its history, and the product who did it. Its deliveries
+ * Deletes an endpoint, ends its catch-up, tells the publisher to erase its history, and the product and the trail who did it. Its deliveries
  * are out of reach from then on, since every read begins with the endpoint. Returns whether the organization had it in that
  * revision.
  *
@@ -25,9 +25,16 @@ export async function deleteEndpointRow(queries: Queries, deletion: EndpointDele
   const { id, organizationId, revision, author, now, eraseUntil } = deletion;
   const count = await queries.$executeRaw`
     with deleted as (
-      delete from webhook_endpoint
+      delete from webhook_endpoint as endpoint
       where id = ${id}::uuid and organization_id = ${organizationId} and revision = ${revision}
-      returning id, organization_id, name, url
+      returning id, organization_id, name, url, revision + 1 as revision, ${settingsOf("endpoint")} as settings
+    ), recorded as (
+      insert into endpoint_change (
+        id, organization_id, endpoint_id, endpoint_name, revision, changed_at, changed_by, subject, name, before
+      )
+      select ${changeId(now, revision + 1n)}::uuid, organization_id, id, name, revision, ${now}::timestamptz,
+        ${author.changedBy}::changed_by, ${author.subject}, ${author.name}, settings
+      from deleted
     ), ended as (
       delete from catch_up using deleted where endpoint_id = deleted.id
     ), noticed as (

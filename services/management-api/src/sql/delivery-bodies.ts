@@ -2,14 +2,14 @@ import type { Reads } from "@herald/common/database/queries";
 
 /**
  * The bodies of the first of these deliveries, in their order: of as many as have `maxBytes` together, and of the first in any
- * case. A body is null where the delivery, or its event, is no longer stored.
+ * case. A body is null where the organization has no such delivery, or its event is no longer stored.
  *
  * Locks nothing. Walks delivery_pkey and business_event_pkey once a delivery. The bodies that come after `maxBytes` are not read:
  * PostgreSQL knows the length of a text without it.
  */
 export async function deliveryBodies(
   queries: Reads,
-  { ids, maxBytes }: { ids: readonly string[]; maxBytes: number },
+  { organizationId, ids, maxBytes }: { organizationId: string; ids: readonly string[]; maxBytes: number },
 ): Promise<(string | null)[]> {
   const rows = await queries.$queryRaw<{ body: string | null }[]>`
     select body
@@ -23,7 +23,7 @@ export async function deliveryBodies(
                  where event.organization_id = delivery.organization_id and event.key = delivery.event_key
                )) as body
         from delivery
-        where delivery.id = sought.id
+        where delivery.id = sought.id and delivery.organization_id = ${organizationId}
         offset 0
       ) as found on true
     ) as sized

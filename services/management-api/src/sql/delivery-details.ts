@@ -8,6 +8,8 @@ export interface DetailsRow extends HistoryRow {
   body: string | null;
   /** The delivery that it sends again; null where it is no part of a resend. */
   resendOf: string | null;
+  /** Who sent it by hand, or started its resend. */
+  author: string | null;
   traceparent: string | null;
   attempts: AttemptRow[];
 }
@@ -35,7 +37,7 @@ export async function deliveryDetails(
 ): Promise<DetailsRow | null> {
   const [row] = await queries.$queryRaw<DetailsRow[]>`
     select ${historyColumns}, endpoint.enabled as "isEndpointEnabled", coalesce(delivery.body, event.body) as body,
-           delivery.resend_of as "resendOf",
+           delivery.resend_of as "resendOf", delivery.author,
            event.traceparent, attempts.list as attempts
     from delivery
     join webhook_endpoint as endpoint on endpoint.id = delivery.endpoint_id

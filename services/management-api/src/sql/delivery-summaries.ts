@@ -5,14 +5,18 @@ import { RECENT_DELIVERIES } from "@herald/contracts";
 import { newestDeliveries, ofAllTimes } from "./newest-deliveries.ts";
 
 /**
- * One delivery; null where no delivery of an endpoint that exists has this id. Locks nothing. Walks delivery_pkey,
+ * One delivery; null where the organization has none with this id, of an endpoint that exists. Locks nothing. Walks delivery_pkey,
  * webhook_endpoint_pkey and business_event_pkey.
  */
-export async function deliverySummary(queries: Queries, id: string): Promise<DeliveryRow | null> {
+export async function deliverySummary(
+  queries: Queries,
+  { id, organizationId }: { id: string; organizationId: string },
+): Promise<DeliveryRow | null> {
   const [row] = await queries.$queryRaw<DeliveryRow[]>`
     select ${summaryColumns}
     from delivery
-    where id = ${id}::uuid and exists (select from webhook_endpoint where id = delivery.endpoint_id)`;
+    where id = ${id}::uuid and organization_id = ${organizationId}
+      and exists (select from webhook_endpoint where id = delivery.endpoint_id)`;
   return row ?? null;
 }
 

@@ -1,6 +1,6 @@
+import { Prisma } from "@herald/common/database/generated/client";
 import type { Reads } from "@herald/common/database/queries";
 import type { ChangedBy, EventType } from "@herald/contracts";
-import { type ChangeCursor, NO_RESEND } from "../endpoints/change-cursor.ts";
 
 export interface Settings {
   name: string;
@@ -9,49 +9,50 @@ export interface Settings {
   events: EventType[];
 }
 
-/** An entry of the trail: a change of settings, or a resend, which touches none. */
-export interface ChangeRow extends ChangeCursor {
+/** An entry of the trail: a change of settings, a deletion, or what was sent, which touches no setting. */
+export interface ChangeRow {
+  id: string;
+  endpointId: string;
+  endpointName: string;
+  revision: bigint;
   changedAt: Date;
   changedBy: ChangedBy;
   subject: string | null;
   name: string | null;
   before: Settings | null;
-  after: Settings;
+  after: Settings | null;
   secretReplaced: boolean;
-  /** How many deliveries a resend was started for; null for a change. */
+  /** How many deliveries a resend was started for; null for all others. */
   resent: number | null;
+  /** The event of a manual delivery; null for all others. */
+  delivered: EventType | null;
+}
+
+export interface ChangesQuery {
+  organizationId: string;
+  /** Null for all endpoints of the organization, deleted ones too. */
+  endpointId: string | null;
+  /** Only entries older than this one; null for all. */
+  olderThan: string | null;
+  limit: number;
 }
 
 /**
- * The trail of an endpoint before a place in it, newest first: its changes, and between them its resends, each after the change that
- * made the revision of its time. The caller knows that the endpoint is the organization's.
+ * A part of an organization's trail, or of one endpoint's, newest first.
  *
- * Locks nothing. Walks endpoint_change_pkey and resend_endpoint_id_id_idx backwards.
+ * Locks nothing. Walks endpoint_change_organization_id_id_idx or endpoint_change_endpoint_id_id_idx backwards.
  */
 export async function endpointChanges(
   queries: Reads,
-  { endpointId, olderThan, limit }: { endpointId: string; olderThan: ChangeCursor | null; limit: number },
+  { organizationId, endpointId, olderThan, limit }: ChangesQuery,
 ): Promise<ChangeRow[]> {
-  const { revision, resendId } = olderThan ?? { revision: 2n ** 63n - 1n, resendId: NO_RESEND };
   return await queries.$queryRaw<ChangeRow[]>`
-    select * from (
-      (
-        select revision, ${NO_RESEND}::uuid as "resendId", changed_at as "changedAt", changed_by::text as "changedBy", subject, name,
-               before, after, secret_replaced as "secretReplaced", null::int as resent
-        from endpoint_change
-        where endpoint_id = ${endpointId}::uuid
-          and revision <= ${revision}::bigint
-          and (revision < ${revision}::bigint or ${resendId}::uuid > ${NO_RESEND}::uuid)
-        order by revision desc
-        limit ${limit}::int
-      ) union all (
-        select revision, id, started_at, 'admin', subject, name, '{}', '{}', false, total
-        from resend
-        where endpoint_id = ${endpointId}::uuid and (revision, id) < (${revision}::bigint, ${resendId}::uuid)
-        order by id desc
-        limit ${limit}::int
-      )
-    ) as entry
-    order by revision desc, "resendId" desc
-    limit ${limit}::int`;
+    select id, endpoint_id as "endpointId", endpoint_name as "endpointName", revision, changed_at as "changedAt",
+           changed_by::text as "changedBy", subject, name, before, after, secret_replaced as "secretReplaced", resent, delivered
+    from endpoint_change
+    where organization_id = ${organizationId}
+      ${endpointId === null ? Prisma.empty : Prisma.sql`and endpoint_id = ${endpointId}::uuid`}
+      ${olderThan === null ? Prisma.empty : Prisma.sql`and id < ${olderThan}::uuid`}
+    order by id desc
+    limit ${limit}`;
 }

@@ -16,6 +16,7 @@ export interface OverviewRow extends EndpointRow {
   nextTryAt: Date | null;
   cutOffSince: Date | null;
   heldSince: Date | null;
+  quarantinedAt: Date | null;
   unfinished: number;
   lastDelivery: DeliveryRow | null;
   /** The oldest delivery that was counted, where there may be older ones in the hours; else null. */
@@ -45,12 +46,15 @@ export interface OverviewQuery {
 }
 
 /**
- * The state of endpoints: their configuration, what is unfinished, when a failing one is tried again, the newest delivery, and
- * the hours' deliveries, by the time in their ids; and since when a dispatcher is cut off from all receivers.
+ * The state of endpoints: their configuration, what is unfinished, when a failing one is tried again, the delivery that was
+ * attempted last, and the hours' deliveries, by the time in their ids; and since when a dispatcher is cut off from all receivers.
+ *
+ * Nothing is indexed by the time of attempts, which changes. So the last attempt is looked for among the hours' deliveries, the
+ * last of the run of failures, and the newest delivery of all.
  *
  * Locks nothing. Walks, each with a bound: what {@link newestDeliveries} walks (or delivery_endpoint_id_id_idx for one
  * endpoint), in the partitions of the hours; due_endpoint_id_due_at_idx twice an endpoint; dispatcher,
- * which has a row for each process; for its newest delivery
+ * which has a row for each process; for its last delivery
  * delivery_endpoint_id_id_idx, in all partitions where the hours have none, delivery_pkey and business_event_pkey.
  */
 export async function endpointOverviews(queries: Reads, query: OverviewQuery): Promise<OverviewRow[]> {
@@ -88,13 +92,18 @@ export async function endpointOverviews(queries: Reads, query: OverviewQuery): P
                                         'exhausted', exhausted)) as hours
       from hour
       group by 1
+    ), attempted as (
+      select distinct on (endpoint_id) endpoint_id, id, attempted_at
+      from newest
+      where attempted_at is not null
+      order by endpoint_id, attempted_at desc, id desc
     )
     select endpoint.id, name, url, enabled, consecutive_failures as "consecutiveFailures", events, revision,
            disabled_reason::text as "disabledReason", disabled_at as "disabledAt", disabled_by as "disabledBy", endpoint.created_at as "createdAt",
            endpoint.updated_at as "updatedAt", failure_run as "failureRun", unfinished.count as unfinished,
            case when enabled and consecutive_failures > 0 then ${nextTryAt} end as "nextTryAt",
            ${cutOffSince} as "cutOffSince",
-           (select begun_at from restore) as "heldSince",
+           (select begun_at from restore) as "heldSince", endpoint.quarantined_at as "quarantinedAt",
            (select min(oldest) from hour having sum(total) >= ${maxDeliveries}::int) as "oldestCounted",
            last.delivery as "lastDelivery", coalesce(picture.hours, '[]') as hours
     from webhook_endpoint as endpoint
@@ -107,7 +116,19 @@ export async function endpointOverviews(queries: Reads, query: OverviewQuery): P
     left join lateral (
       select ${summaryObject} as delivery
       from delivery
-      where id = coalesce(${newestId(Prisma.sql`and id >= ${since}::uuid`)}, ${newestId(Prisma.empty)})
+      where id = (
+        select id
+        from (
+          select id, attempted_at from attempted where endpoint_id = endpoint.id
+          union all
+          select id, attempted_at from delivery where id = split_part(failure_run[cardinality(failure_run)], '/', 1)::uuid
+          union all
+          select id, attempted_at from delivery
+          where id = coalesce(${newestId(Prisma.sql`and id >= ${since}::uuid`)}, ${newestId(Prisma.empty)})
+        ) as candidate
+        order by attempted_at desc nulls last, id desc
+        limit 1
+      )
     ) as last on true
     where organization_id = ${organizationId}
       ${endpointId === null ? Prisma.empty : Prisma.sql`and endpoint.id = ${endpointId}::uuid`}

@@ -1,3 +1,4 @@
+import { type Author, nameOf } from "@herald/common/database/endpoint-change";
 import type { Queries } from "@herald/common/database/queries";
 
 export interface ManualDelivery {
@@ -7,30 +8,41 @@ export interface ManualDelivery {
   eventType: string;
   /** The payload, as it will be sent. */
   body: string;
+  author: Author;
   createdAt: Date;
   /** Until then it is left to the request that waits for it; later the look for what is due takes it. */
   dueAt: Date;
 }
 
 /**
- * Stores a manual delivery if its endpoint is enabled and subscribed to the event. Returns whether it did.
+ * Stores a manual delivery, and its entry in the trail, if its endpoint is enabled and subscribed to the event. Returns whether it did.
  *
  * Locks the endpoint for the statement, so that no edit and no deletion comes between check and insert. Walks
  * webhook_endpoint_pkey.
  */
 export async function insertManualDelivery(queries: Queries, delivery: ManualDelivery): Promise<boolean> {
-  const { id, endpointId, organizationId, eventType, body, createdAt, dueAt } = delivery;
+  const { id, endpointId, organizationId, eventType, body, author, createdAt, dueAt } = delivery;
   const count = await queries.$executeRaw`
-    with stored as (
-      insert into delivery (id, endpoint_id, organization_id, event_type, body, created_at)
-      select ${id}::uuid, endpoint.id, endpoint.organization_id, ${eventType}, ${body}, ${createdAt}::timestamptz
+    with subscribed as materialized (
+      select id, organization_id, name, revision
       from webhook_endpoint as endpoint
       where endpoint.id = ${endpointId}::uuid
         and endpoint.organization_id = ${organizationId}
         and endpoint.enabled
         and ${eventType} = any (endpoint.events)
       for share
+    ), stored as (
+      insert into delivery (id, endpoint_id, organization_id, event_type, body, author, created_at)
+      select ${id}::uuid, id, organization_id, ${eventType}, ${body}, ${nameOf(author)}, ${createdAt}::timestamptz
+      from subscribed
       returning id, endpoint_id
+    ), recorded as (
+      insert into endpoint_change (
+        id, organization_id, endpoint_id, endpoint_name, revision, changed_at, changed_by, subject, name, delivered
+      )
+      select ${id}::uuid, organization_id, id, name, revision, ${createdAt}::timestamptz, ${author.changedBy}::changed_by,
+        ${author.subject}, ${author.name}, ${eventType}
+      from subscribed
     )
     insert into due (delivery_id, endpoint_id, due_at)
     select id, endpoint_id, ${dueAt}::timestamptz from stored`;

@@ -1,5 +1,5 @@
 import type { Reads } from "@herald/common/database/queries";
-import { wasGivenUp, wasSentAgain } from "@herald/common/history/sql/never-got";
+import { neverSentAgain, wasGivenUp } from "@herald/common/history/sql/never-got";
 import type { Period } from "../deliveries/period.ts";
 
 export interface PreviewQuery extends Period {
@@ -30,8 +30,8 @@ export interface PreviewRow {
 /**
  * What an endpoint's receiver never got: the newest `maxTaken` of it among the newest `maxScanned` deliveries of a period.
  *
- * Locks nothing. Walks delivery_endpoint_id_id_idx from the period's end down, webhook_endpoint_pkey, what {@link wasSentAgain} walks for each that was
- * given up, and business_event_pkey once for each that is taken. The length of a body is known without reading it.
+ * Locks nothing. Walks delivery_endpoint_id_id_idx from the period's end down, webhook_endpoint_pkey, what {@link neverSentAgain} walks,
+ * and business_event_pkey once for each that is taken. The length of a body is known without reading it.
  */
 export async function previewResend(queries: Reads, query: PreviewQuery): Promise<PreviewRow> {
   const { organizationId, endpointId, now, eventTypes, statusCodes, from, to, maxScanned, maxTaken } = query;
@@ -52,15 +52,14 @@ export async function previewResend(queries: Reads, query: PreviewQuery): Promis
       offset ${maxScanned - 1}
       limit 1
     ), given_up as materialized (
-      select delivery.id, endpoint_id, organization_id, event_key, created_at, octet_length(body) as bytes
+      select delivery.id, event_key, event_type, created_at, octet_length(body) as bytes
       from delivery, filter
       where endpoint_id = (select id from endpoint)
         and id >= coalesce((select id from bound), ${firstId}::uuid)
         and id < ${endId}::uuid
         and ${wasGivenUp}
     ), taken as materialized (
-      select * from given_up as delivery
-      where not ${wasSentAgain}
+      select * from ${neverSentAgain} as delivery
       order by id desc
       limit ${maxTaken}
     )
@@ -78,7 +77,7 @@ export async function previewResend(queries: Reads, query: PreviewQuery): Promis
     from taken
     left join lateral (
       select octet_length(body) as bytes from business_event
-      where organization_id = taken.organization_id and key = taken.event_key
+      where organization_id = ${organizationId} and key = taken.event_key
       offset 0
     ) as event on true`;
   if (!row) throw new Error("PostgreSQL answered a select of aggregates with no row.");

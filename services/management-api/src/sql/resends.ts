@@ -62,7 +62,8 @@ export async function readResends(queries: Reads, query: ResendsQuery): Promise<
       where delivery.endpoint_id = resend.endpoint_id
         and delivery.id >= overlay(resend.id::text placing '0000-0000-000000000000' from 15)::uuid
         and delivery.id <= overlay(resend.id::text placing 'ffff-ffff-ffffffffffff' from 15)::uuid
-        and delivery.id = delivery_id(resend.id, delivery.resend_of)
+        -- Without coalesce, PostgreSQL might read all that the endpoint was sent again, by the index of it, for each resend.
+        and delivery.id = delivery_id(resend.id, coalesce(delivery.resend_of, resend.id))
     ) as made
     order by resend.id desc`;
 }

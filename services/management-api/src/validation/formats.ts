@@ -2,8 +2,8 @@ import type { AddressRules } from "@herald/common/security/address-rules";
 import { checkEndpointUrl } from "@herald/common/security/url-policy";
 import { type ApiLimits, isTime } from "@herald/contracts";
 import { parseCursor } from "../deliveries/cursor.ts";
-import { parseChangeCursor } from "../endpoints/change-cursor.ts";
 import { parseVersion } from "../endpoints/version.ts";
+import { hasInvisible } from "./invisible.ts";
 
 /** What is wrong with a text: a code for programs, a detail for people. */
 export interface Fault {
@@ -30,10 +30,6 @@ export function apiFormats(limits: ApiLimits, addresses: AddressRules): Record<s
             detail: "This is no version that Herald gave out: use the endpoint's as it was read.",
           }
         : null,
-    "change-cursor": (text) =>
-      parseChangeCursor(text) === null
-        ? { code: "not_a_cursor", detail: "This is no cursor that Herald gave out: use nextCursor as it was read." }
-        : null,
     cursor: (text) =>
       parseCursor(text) === null
         ? { code: "not_a_cursor", detail: "This is no cursor that Herald gave out: use a cursor as it was read." }
@@ -44,19 +40,13 @@ export function apiFormats(limits: ApiLimits, addresses: AddressRules): Record<s
 /** What people see of a character. Fillers count as letters, and the blank of Braille as a symbol. */
 const VISIBLE = /(?![\p{Default_Ignorable_Code_Point}\u2800])[\p{L}\p{N}\p{P}\p{S}]/u;
 
-/**
- * Characters that show as nothing, and change how the rest shows or hide text in it: direction marks, zero-width spaces, tags.
- * The two joiners stay: emoji, Persian and many scripts of India are written with them.
- */
-const INVISIBLE = /(?=\p{Cf})(?![\u200c\u200d])\p{Default_Ignorable_Code_Point}/u;
-
 /** Names go to the page, to logs and into notices, where none may pass for another one. */
 function nameFault(text: string): Fault | null {
   if (/[\p{Cc}\p{Cs}\p{Zl}\p{Zp}]/u.test(text)) {
     return { code: "control_characters", detail: "The name contains line breaks or control characters: remove them." };
   }
   if (!VISIBLE.test(text)) return { code: "blank", detail: "The name is blank: give the endpoint a name." };
-  if (INVISIBLE.test(text)) {
+  if (hasInvisible(text)) {
     return {
       code: "invisible_characters",
       detail: "The name contains characters that can't be seen, so it can look like another name: remove them.",

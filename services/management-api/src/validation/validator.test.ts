@@ -43,6 +43,24 @@ describe("§7 what is said of a body", () => {
     expect(validator.body("DeleteWebhookRequest", {})).toMatchObject([{ pointer: "/version", code: "missing" }]);
   });
 
+  test("regression: a filter with a slip in its name is refused, and the problem names the field that it resembles", () => {
+    expect(validator.body("StartResendRequest", { eventTypes: ["RiskCreated"], "a/b": 1 })).toEqual([
+      {
+        pointer: "/eventTypes",
+        code: "unknown_field",
+        detail: "Did you mean eventType? This takes eventType, statusCode, from, to.",
+      },
+      { pointer: "/a~1b", code: "unknown_field", detail: "This takes eventType, statusCode, from, to." },
+    ]);
+    expect(validator.body("CheckWebhookRequest", { URL: "https://hooks.example.com" })).toMatchObject([
+      { pointer: "/URL", code: "unknown_field", detail: expect.stringContaining("Did you mean url?") },
+    ]);
+  });
+
+  test("bodies of SPEC's operations may have further fields", () => {
+    expect(validator.body("CreateWebhookRequest", { ...valid, note: "of another client" })).toEqual([]);
+  });
+
   test("the validator reports fifty problems at most", () => {
     const events = Array.from({ length: 200 }, () => "x");
     expect(validator.body("CreateWebhookRequest", { ...valid, events })).toHaveLength(50);
@@ -155,6 +173,8 @@ describe("names", () => {
 
   test.each([
     ["an override of the direction", "\u202egnp.exe"],
+    ["a joiner that joins nothing", "Bill\u200cing"],
+    ["a joiner at its end", "Billing\u200d"],
     ["an isolate", "a\u2066b\u2069"],
     ["a mark of the direction", "Billing\u200e"],
     ["a zero-width space", "Bil\u200bling"],

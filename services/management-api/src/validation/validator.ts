@@ -3,7 +3,7 @@ import { apiSchemas, type Schema, type SchemaName } from "@herald/contracts/sche
 import type { ErrorObject, ValidateFunction } from "ajv";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import type { Fault, Format } from "./formats.ts";
-import { periodFault, type RawQuery, readQuery, unknownParameters } from "./query.ts";
+import { periodFault, type RawQuery, readQuery, unknownParameters, whatIsTaken } from "./query.ts";
 
 export interface ApiValidator {
   /** Finds every bad field of a body, by the schema of that name. Fills in defaults. */
@@ -62,16 +62,26 @@ function problemsOf(errors: ErrorObject[], formats: Record<string, Format>): Fou
   return [...byPointer.values()];
 }
 
-/** The pointer of a missing field is the one that the field would have. */
-function pointerOf(error: ErrorObject): string {
-  if (error.keyword !== "required") return error.instancePath;
-  return `${error.instancePath}/${String(error.params.missingProperty)}`;
+/** The pointer of a missing field is the one that the field would have; of an unknown one, its own. */
+function pointerOf({ keyword, instancePath, params }: ErrorObject): string {
+  const name = keyword === "required" ? params.missingProperty : params.additionalProperty;
+  return name === undefined ? instancePath : `${instancePath}/${escapePointer(String(name))}`;
+}
+
+/** A name as a JSON Pointer writes it (RFC 6901). */
+function escapePointer(name: string): string {
+  return name.replaceAll("~", "~0").replaceAll("/", "~1");
 }
 
 /** Says in words what one of ajv's errors means. The words never repeat a value: a URL may hold a password. */
 function faultOf(error: ErrorObject, formats: Record<string, Format>): Fault {
   const { keyword, params, data } = error;
   switch (keyword) {
+    case "additionalProperties":
+      return {
+        code: "unknown_field",
+        detail: whatIsTaken(params.additionalProperty, Object.keys(error.parentSchema?.properties ?? {}), "fields"),
+      };
     case "required":
       return { code: "missing", detail: "This field is missing." };
     case "type":

@@ -127,6 +127,7 @@ const needs: Record<OperationId, keyof CallerKind["outcome"]> = {
   exportDeliveries: "view",
   readDelivery: "view",
   listChanges: "view",
+  listAllChanges: "view",
   listResends: "view",
   previewResend: "view",
   startResend: "save",
@@ -144,6 +145,7 @@ const withoutId: OperationId[] = [
   "createWebhook",
   "listOverviews",
   "checkWebhook",
+  "listAllChanges",
   "findEvents",
   "listEventTypes",
 ];

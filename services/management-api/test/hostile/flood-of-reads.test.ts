@@ -2,9 +2,51 @@ import { openDatabase } from "@herald/common/database/open-database";
 import { eventually } from "@herald/testkit/harness/eventually";
 import { expect, test } from "@jest/globals";
 import { create } from "../support/endpoints.ts";
-import { useApi } from "../support/use-api.ts";
+import { type Client, useApi } from "../support/use-api.ts";
 
 const api = useApi();
+
+/** Holds a table against reads while `act` runs, so that each read of it waits, and burns no CPU. */
+async function whileLocked(
+  table: "due" | "resend",
+  act: (unlock: () => Promise<void>) => Promise<void>,
+): Promise<void> {
+  const holder = openDatabase(api.databaseUrl, { poolSize: 1 });
+  let release = () => {};
+  const released = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  try {
+    let locked = () => {};
+    const isLocked = new Promise<void>((resolve) => {
+      locked = resolve;
+    });
+    const held = holder.prisma.$transaction(
+      async (transaction) => {
+        await transaction.$executeRawUnsafe(`lock table ${table} in access exclusive mode`);
+        locked();
+        await released;
+      },
+      { maxWait: 100_000, timeout: 100_000 },
+    );
+    await Promise.race([isLocked, held]);
+    await act(async () => {
+      release();
+      await held;
+    });
+    release();
+    await held;
+  } finally {
+    release();
+    await holder.close();
+  }
+}
+
+async function waitingFor(table: string): Promise<number | undefined> {
+  const [row] = await api.prisma.$queryRaw<{ count: number }[]>`
+    select count(*)::int as "count" from pg_locks where not granted and relation = ${table}::regclass`;
+  return row?.count;
+}
 
 // Each read that waits for PostgreSQL holds a connection. Without a limit, a hundred of one organization were a 503 for every
 // other organization, for as long as PostgreSQL let them run.
@@ -13,46 +55,76 @@ test("a hundred slow reads of one organization leave connections to the others, 
   await create(calm);
   const busy = await api.as({ organizationId: "busy" });
   await create(busy);
-  // The test holds a table that overviews read, so all hundred have to wait.
-  const holder = openDatabase(api.databaseUrl, { poolSize: 1 });
-  let release = () => {};
-  const released = new Promise<void>((resolve) => {
-    release = resolve;
-  });
-  const waiting = async () => {
-    const [row] = await api.prisma.$queryRaw<{ count: number }[]>`
-      select count(*)::int as "count" from pg_locks where not granted and relation = 'due'::regclass`;
-    return row?.count;
-  };
-  try {
-    let locked = () => {};
-    const isLocked = new Promise<void>((resolve) => {
-      locked = resolve;
-    });
-    const held = holder.prisma.$transaction(
-      async (transaction) => {
-        await transaction.$executeRaw`lock table due in access exclusive mode`;
-        locked();
-        await released;
-      },
-      { maxWait: 100_000, timeout: 100_000 },
-    );
-    await Promise.race([isLocked, held]);
+  await whileLocked("due", async (unlock) => {
     const flood = Array.from({ length: 100 }, () =>
       busy.get("/webhooks/overview").then(({ status, body }) => `${status} ${body.code}`),
     );
-    await eventually(async () => expect(await waiting()).toBe(3));
+    await eventually(async () => expect(await waitingFor("due")).toBe(2));
     // Were all connections taken, the pool would give up after five seconds, and these would be a 503.
     for (let round = 0; round < 3; round++) await calm.get("/webhooks").expect(200);
     // The lock is held until all are answered: those that PostgreSQL began have no more than their five seconds, and those
     // that wait for a place no more either.
     const answers = new Set(await Promise.all(flood));
     expect([...answers].sort()).toEqual(["429 too_many_requests", "503 read_out_of_time"]);
-    release();
-    await held;
+    await unlock();
     await busy.get("/webhooks/overview").expect(200);
-  } finally {
-    release();
-    await holder.close();
+  });
+});
+
+// The bound on one organization's reads bounded nothing together: four organizations held every connection.
+test.each([4, 6, 12])(
+  "regression: slow reads of %i organizations leave connections to a stranger's reads and writes",
+  async (count) => {
+    const stranger = await api.as({ organizationId: `stranger-${count}` });
+    await create(stranger);
+    const flooders: { client: Client; id: string }[] = [];
+    for (let number = 0; number < count; number++) {
+      const client = await api.as({ organizationId: `flooder-${count}-${number}` });
+      flooders.push({ client, id: (await create(client)).endpoint.id });
+    }
+    await whileLocked("resend", async (unlock) => {
+      let isStopped = false;
+      const answers = new Set<string>();
+      const floods = flooders.flatMap(({ client, id }) =>
+        Array.from({ length: 3 }, async () => {
+          while (!isStopped) {
+            const { status, body } = await client.get(`/webhooks/${id}/resends`);
+            answers.add(`${status} ${body.code}`);
+          }
+        }),
+      );
+      try {
+        // All of the places that such reads share are taken, and stay so until PostgreSQL ends them.
+        await eventually(async () => expect(await waitingFor("resend")).toBe(3));
+        for (let round = 0; round < 3; round++) {
+          await stranger.get("/webhooks").expect(200);
+          await create(stranger);
+        }
+        // Who waited for a second in vain was told when to come again.
+        await eventually(() => expect(answers).toContain("503 read_out_of_time"));
+      } finally {
+        isStopped = true;
+        await unlock();
+        await Promise.all(floods);
+      }
+    });
+  },
+);
+
+test("a read that finds all places taken by other organizations is a 503 that says when to come again", async () => {
+  const ids: { client: Client; id: string }[] = [];
+  for (const organizationId of ["one", "two", "three"]) {
+    const client = await api.as({ organizationId });
+    ids.push({ client, id: (await create(client)).endpoint.id });
   }
+  const stranger = await api.as({ organizationId: "late" });
+  const { endpoint } = await create(stranger);
+  await whileLocked("resend", async (unlock) => {
+    const held = ids.map(({ client, id }) => client.get(`/webhooks/${id}/resends`).then(({ status }) => status));
+    await eventually(async () => expect(await waitingFor("resend")).toBe(3));
+    const { status, body, headers } = await stranger.get(`/webhooks/${endpoint.id}/resends`);
+    expect([status, body.code, headers["retry-after"]]).toEqual([503, "read_out_of_time", "1"]);
+    await unlock();
+    await Promise.all(held);
+  });
 });

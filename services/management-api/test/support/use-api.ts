@@ -1,6 +1,6 @@
 import { types } from "node:util";
 import type { PrismaClient } from "@herald/common/database/generated/client";
-import { type Clock, systemClock } from "@herald/common/runtime/clock";
+import { type Clock, machineClock } from "@herald/common/runtime/clock";
 import { newSealingKeys } from "@herald/common/security/sealing-keys";
 import type { Log, LogFields } from "@herald/common/telemetry/log";
 import { createRegistry } from "@herald/common/telemetry/metrics";
@@ -16,7 +16,7 @@ import { API_PREFIX } from "../../src/operations.ts";
 import { responseValidator, type SeenResponse } from "./response-validator.ts";
 import { AUDIENCE, ISSUER, JWT_SECRET, type TokenOptions, token } from "./tokens.ts";
 
-export const { SECRET_SEALING_KEY } = newSealingKeys("tests");
+export const { SECRET_KEYS, SECRET_SEALING_KEY } = newSealingKeys("tests");
 
 export interface ApiOptions {
   settings?: Record<string, string>;
@@ -81,7 +81,7 @@ export function useApi(options: ApiOptions = {}): Api {
       config,
       database: database.database,
       requestAttempt: options.requestAttempt ?? (async () => {}),
-      clock: options.clock ?? systemClock,
+      clock: options.clock ?? machineClock,
       log: recordingLog(logged),
       registry: createRegistry("management-api"),
     });

@@ -28,6 +28,8 @@ interface Parts {
   log: Log;
 }
 
+const MAX_REASON_CHARACTERS = 1_000;
+
 type FanOutPages = (items: readonly FanOutItem[]) => Promise<FanOutResult>;
 
 /**
@@ -105,12 +107,14 @@ export function batchStore(
    */
   function reject(held: Held, reason: string, told = reason): void {
     const { content, headers } = held.message;
-    log.warn("an event breaks the contract and was set aside", { queue: rejectedQueue, reason });
+    // It can quote a name of a field, which is as long as its emitter likes.
+    const shown = reason.slice(0, MAX_REASON_CHARACTERS);
+    log.warn("an event breaks the contract and was set aside", { queue: rejectedQueue, reason: shown });
     const copy = {
       exchange: "",
       routingKey: rejectedQueue,
       content,
-      headers: { ...carriedHeaders(headers), "x-herald-reason": reason.slice(0, 1_000) },
+      headers: { ...carriedHeaders(headers), "x-herald-reason": shown },
     };
     // The notice first: while PostgreSQL is away this is tried again and again, and must leave no copy each time.
     tellRejected(rejectionOf(content, told))

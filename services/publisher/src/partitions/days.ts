@@ -3,19 +3,13 @@ export const DAY_MS = 24 * 60 * 60_000;
 /** Days that are made ahead: for so long every publisher may be away, or a lock on the tables be held. */
 const DAYS_AHEAD = 8;
 
-/** How far this process's clock may be off, in days. Of a clock that is further off, no partition is made. */
-const DAYS_OFF = 7;
-
 /**
- * The days in UTC that need partitions: from the beginning of the window, and a day before it, to {@link DAYS_AHEAD}.
- *
- * Only days are named that both clocks allow, this process's and PostgreSQL's: with a wrong one there would be partitions of
- * the year 2099. Rows of days without partitions are not lost: `*_rest` takes them, and they move when their day is made.
+ * The days in UTC that need partitions: from the beginning of the window, and a day before it, to {@link DAYS_AHEAD}. Rows of days
+ * without partitions are not lost: `*_rest` takes them, and they move when their day is made.
  */
-export function daysToMake({ now, serverNow, windowMs }: { now: Date; serverNow: Date; windowMs: number }): string[] {
-  const back = windowMs + DAY_MS;
-  const from = Math.max(now.getTime() - back, serverNow.getTime() - back - DAYS_OFF * DAY_MS);
-  const to = Math.min(now.getTime() + DAYS_AHEAD * DAY_MS, serverNow.getTime() + (DAYS_AHEAD + DAYS_OFF) * DAY_MS);
+export function daysToMake({ now, windowMs }: { now: Date; windowMs: number }): string[] {
+  const from = now.getTime() - windowMs - DAY_MS;
+  const to = now.getTime() + DAYS_AHEAD * DAY_MS;
   const days: string[] = [];
   for (let start = startOf(dayOf(new Date(from))).getTime(); start <= to; start += DAY_MS) {
     days.push(dayOf(new Date(start)));

@@ -15,10 +15,10 @@ export async function makeAhead(
   signal: AbortSignal,
 ): Promise<void> {
   const { queries, clock } = parts;
-  const { days, serverNow } = await readPartitions(queries);
+  const days = await readPartitions(queries);
   const failed: string[] = [];
   let error: unknown;
-  for (const day of daysToMake({ now: clock.now(), serverNow, windowMs })) {
+  for (const day of daysToMake({ now: clock.now(), windowMs })) {
     if (days.includes(day)) continue;
     if (signal.aborted) return;
     try {

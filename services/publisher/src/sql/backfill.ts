@@ -43,6 +43,7 @@ export async function backfill(
     ), waiting as (
       insert into due (delivery_id, endpoint_id, due_at)
       select id, ${endpointId}::uuid, ${now}::timestamptz from backfilled
+      on conflict (delivery_id) do nothing
     ), progress as (
       select
         (select count(*) from page) < ${pageSize} as ended,

@@ -1,9 +1,10 @@
+import { firstIdAt } from "@herald/common/database/ids";
 import type { Queries } from "@herald/common/database/queries";
 
 /**
- * Erases changes of endpoints that were made before a time, the oldest first, and at the most so many. Returns how many.
+ * Erases entries of trails that were made before a time, the oldest first, and at the most so many. Returns how many.
  *
- * Locks what it erases. Walks endpoint_change_changed_at_idx.
+ * Locks what it erases. Walks endpoint_change_pkey, since ids begin with the time.
  */
 export async function eraseChanges(
   queries: Queries,
@@ -11,10 +12,10 @@ export async function eraseChanges(
 ): Promise<number> {
   return await queries.$executeRaw`
     delete from endpoint_change
-    where ctid = any (array (
-      select ctid from endpoint_change
-      where changed_at < ${changedBefore}::timestamptz
-      order by changed_at
+    where id = any (array (
+      select id from endpoint_change
+      where id < ${firstIdAt(changedBefore)}::uuid
+      order by id
       limit ${pageSize}
     ))`;
 }

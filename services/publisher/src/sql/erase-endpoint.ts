@@ -2,10 +2,12 @@ import type { Queries } from "@herald/common/database/queries";
 import type { PageBounds, Work, WorkPage } from "./work.ts";
 
 /**
- * Erases one page of what a deleted endpoint has left: its changes and resends, rows of `due`, and deliveries with their attempts. Renews the
+ * Erases one page of what a deleted endpoint has left: its resends, rows of `due`, and deliveries with their attempts. Renews the
  * lease. An erasure that finds nothing any more waits for its last look, and after that it is over.
  *
- * Locks what it erases, and the erasure's row at its end. Walks endpoint_change_pkey, resend_endpoint_id_id_idx and resend_pkey, due_endpoint_id_due_at_idx and due_pkey, delivery_endpoint_id_id_idx
+ * The organization's trail stays.
+ *
+ * Locks what it erases, and the erasure's row at its end. Walks resend_endpoint_id_id_idx and resend_pkey, due_endpoint_id_due_at_idx and due_pkey, delivery_endpoint_id_id_idx
  * for the page, and then the primary keys in the partitions that the page lies in.
  */
 export async function eraseEndpointPage(
@@ -16,13 +18,6 @@ export async function eraseEndpointPage(
   const [row] = await queries.$queryRaw<WorkPage[]>`
     with page as materialized (
       select id from delivery where endpoint_id = ${endpointId}::uuid order by id limit ${pageSize}
-    ), changes as (
-      delete from endpoint_change
-      where endpoint_id = ${endpointId}::uuid
-        and revision = any (array (
-          select revision from endpoint_change where endpoint_id = ${endpointId}::uuid order by revision limit ${pageSize}
-        ))
-      returning 1
     ), resends as (
       delete from resend
       where id = any (array (
@@ -48,8 +43,7 @@ export async function eraseEndpointPage(
     ), progress as (
       select
         (select count(*) from erased)::int as delivery_count,
-        (select count(*) from erased) + (select count(*) from waiting) + (select count(*) from changes)
-          + (select count(*) from resends) = 0 as ended
+        (select count(*) from erased) + (select count(*) from waiting) + (select count(*) from resends) = 0 as ended
     ), held as (
       update erasure set due_at = case when ended then until else ${renewedUntil}::timestamptz end
       from progress

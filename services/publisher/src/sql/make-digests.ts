@@ -8,7 +8,8 @@ import type { Queries } from "@herald/common/database/queries";
  * The time in `digest` is written by compare-and-set: of two publishers at once, the second waits for the first, sees its time,
  * and leaves the endpoint alone. One statement, so that a crash leaves all of it or nothing.
  *
- * Locks these rows of `exhaustion` and `digest`. Reads both tables, which are small: an hour of what was given up.
+ * Locks these rows of `exhaustion` and `digest`. Of `exhaustion` it reads one row for each endpoint, along its primary key: an endpoint that had its
+ * notice may have many rows, which wait for the next period. `digest` has a row for each endpoint that gave up deliveries in the last one.
  */
 export async function makeDigests(
   queries: Queries,
@@ -16,16 +17,26 @@ export async function makeDigests(
 ): Promise<number> {
   const ids = Array.from({ length: limit }, () => noticeId(now));
   return await queries.$executeRaw`
-    with waiting as materialized (
-      select distinct exhaustion.endpoint_id
-      from exhaustion left join digest on digest.endpoint_id = exhaustion.endpoint_id
+    with recursive given_up as (
+      (select endpoint_id from exhaustion order by endpoint_id limit 1)
+      union all
+      select next.endpoint_id from given_up
+      cross join lateral (
+        select endpoint_id from exhaustion
+        where exhaustion.endpoint_id > given_up.endpoint_id
+        order by endpoint_id
+        limit 1
+      ) as next
+    ), waiting as materialized (
+      select given_up.endpoint_id
+      from given_up left join digest on digest.endpoint_id = given_up.endpoint_id
       where digest.made_at is null or digest.made_at <= ${notAfter}::timestamptz
       -- So that two publishers never wait for each other.
-      order by exhaustion.endpoint_id
+      order by given_up.endpoint_id
       limit ${limit}
     ), forgotten as (
       delete from digest
-      where made_at <= ${notAfter}::timestamptz and endpoint_id not in (select endpoint_id from exhaustion)
+      where made_at <= ${notAfter}::timestamptz and endpoint_id not in (select endpoint_id from given_up)
     ), made as (
       insert into digest (endpoint_id, made_at)
       select endpoint_id, ${now}::timestamptz from waiting

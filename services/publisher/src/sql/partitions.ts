@@ -2,27 +2,19 @@ import type { Queries } from "@herald/common/database/queries";
 
 // The functions are in the migration, which says what they lock.
 
-export interface Partitions {
-  /** The days in UTC that have partitions, as "2026-11-21", earliest first. */
-  days: string[];
-  /** PostgreSQL's own clock. */
-  serverNow: Date;
-}
-
-/** Locks nothing. Walks pg_inherits by parent. */
-export async function readPartitions(queries: Queries): Promise<Partitions> {
-  const [row] = await queries.$queryRaw<Partitions[]>`
-    select
-      now() as "serverNow",
-      array(
-        select to_char(to_date(right(relname, 8), 'YYYYMMDD'), 'YYYY-MM-DD')
-        from pg_inherits
-        join pg_class on pg_class.oid = inhrelid
-        where inhparent = 'delivery'::regclass and relname ~ '_[0-9]{8}$'
-        order by 1
-      ) as "days"`;
-  if (!row) throw new Error("PostgreSQL answered a select without a table with no row.");
-  return row;
+/**
+ * The days in UTC that have partitions, as "2026-11-21", earliest first.
+ *
+ * Locks nothing. Walks pg_inherits by parent.
+ */
+export async function readPartitions(queries: Queries): Promise<string[]> {
+  const rows = await queries.$queryRaw<{ day: string }[]>`
+    select to_char(to_date(right(relname, 8), 'YYYYMMDD'), 'YYYY-MM-DD') as day
+    from pg_inherits
+    join pg_class on pg_class.oid = inhrelid
+    where inhparent = 'delivery'::regclass and relname ~ '_[0-9]{8}$'
+    order by 1`;
+  return rows.map(({ day }) => day);
 }
 
 /**

@@ -1,6 +1,6 @@
 import { firstIdAt, lastIdAt, timeOf } from "@herald/common/database/ids";
 import type { Queries } from "@herald/common/database/queries";
-import { wasGivenUp, wasSentAgain } from "@herald/common/history/sql/never-got";
+import { neverSentAgain, wasGivenUp } from "@herald/common/history/sql/never-got";
 import type { ResendState } from "@herald/contracts";
 import type { TakenResend } from "./take-resend.ts";
 
@@ -32,7 +32,7 @@ export interface MadePage {
  * Of an endpoint that is disabled, or gone, the resend ends. One that is paused at the same moment gets its rows, which wait like others.
  *
  * Locks the resend first, so that a stop comes before the page or after it, and what it inserts. Walks resend_pkey, webhook_endpoint_pkey,
- * due_pkey over one millisecond, delivery_endpoint_id_id_idx from the cursor on, what {@link wasSentAgain} walks, and for each delivery
+ * due_pkey over one millisecond, delivery_endpoint_id_id_idx from the cursor on, what {@link neverSentAgain} walks, and for each delivery
  * that it makes delivery_pkey and business_event_pkey; at the end resend_due_at_idx.
  */
 export async function makeResendPage(
@@ -67,16 +67,19 @@ export async function makeResendPage(
         and id <= (select end_id from taken)
       order by id
       limit ${pageSize}
+    ), given_up as materialized (
+      select delivery.id, event_key, event_type, created_at, null::int as bytes
+      from scanned as delivery, filter
+      where ${wasGivenUp}
     ), chosen as materialized (
-      select delivery.id, delivery.event_key, delivery.event_type
-      from (select delivery.* from scanned as delivery, filter where ${wasGivenUp} offset 0) as delivery
-      where not ${wasSentAgain}
-      order by delivery.id
+      select id, event_key, event_type
+      from ${neverSentAgain} as delivery
+      order by id
       limit (select places from room)
     ), made as (
-      insert into delivery (id, endpoint_id, organization_id, event_type, body, resend_of, created_at)
+      insert into delivery (id, endpoint_id, organization_id, event_type, body, resend_of, author, created_at)
       select delivery_id(${id}::uuid, chosen.id), endpoint.id, endpoint.organization_id, chosen.event_type,
-        coalesce(own.body, event.body), chosen.id, ${now}::timestamptz
+        coalesce(own.body, event.body), chosen.id, (select coalesce(name, subject) from taken), ${now}::timestamptz
       from endpoint
       cross join chosen
       cross join lateral (select body from delivery where id = chosen.id offset 0) as own

@@ -40,7 +40,8 @@ test(
     for (const { content, properties } of await inbox.takeRejected(await inbox.counted("rejected"))) {
       const number = Number(properties.headers?.number);
       expect(rejected.has(number)).toBe(false);
-      expect(content).toEqual(sample[number]?.content);
+      // toEqual goes byte by byte: thousands of these stop the process for so long that RabbitMQ takes its connection for dead.
+      expect(sample[number]?.content.equals(content)).toBe(true);
       rejected.set(number, properties.headers?.["x-herald-reason"]);
     }
     expect([...rejected.values()].filter((reason) => typeof reason !== "string" || reason.length < 10)).toEqual([]);

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { declareHints, names as namesOf } from "@herald/common/broker/topology";
 import type { PrismaClient } from "@herald/common/database/generated/client";
-import { systemClock } from "@herald/common/runtime/clock";
+import { machineClock } from "@herald/common/runtime/clock";
 import type { Service } from "@herald/common/service/run-service";
 import { type BusinessEvent, EVENT_TYPES } from "@herald/contracts";
 import { eventually } from "@herald/testkit/harness/eventually";
@@ -60,7 +60,7 @@ export function useInbox(brokerOptions: TestBrokerOptions = {}): Inbox {
         OPERATIONS_PORT: String(port),
         LOG_LEVEL: "error",
       },
-      { clock: { ...systemClock, now: () => INBOX_TIME } },
+      { clock: { ...machineClock, now: () => INBOX_TIME } },
     );
     connection = await connect(broker.url);
     connection.on("error", () => {});

@@ -8,6 +8,7 @@ import { Icon, type IconName } from "./Icon.tsx";
 const statusLook: Record<EndpointStatus, { icon: IconName; tone: string | undefined }> = {
   active: { icon: "check", tone: css.good },
   failing: { icon: "alert", tone: css.care },
+  quarantined: { icon: "clock", tone: css.care },
   paused: { icon: "pause", tone: css.plain },
   disabled: { icon: "stop", tone: css.bad },
 };

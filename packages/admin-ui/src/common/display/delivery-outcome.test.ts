@@ -31,9 +31,13 @@ test.each([
 
 test.each([
   [{ enabled: true, disabledReason: null, consecutiveFailures: 0 }, "Active"],
+  [
+    { enabled: true, disabledReason: null, consecutiveFailures: 2, quarantinedAtUtc: "2026-01-31T12:00:00Z" },
+    "Active, but waiting",
+  ],
   [{ enabled: true, disabledReason: null, consecutiveFailures: 2 }, "Active, failing"],
   [{ enabled: false, disabledReason: "paused", consecutiveFailures: 2 }, "Paused"],
   [{ enabled: false, disabledReason: "failures", consecutiveFailures: 5 }, "Disabled after five failures"],
 ] as const)("§3.1 the endpoint %j is called %s", (endpoint, words) => {
-  expect(statusWords(endpointStatus(endpoint), 5)).toBe(words);
+  expect(statusWords(endpointStatus({ quarantinedAtUtc: null, ...endpoint }), 5)).toBe(words);
 });

@@ -1,12 +1,21 @@
 import type { EndpointOverview } from "@herald/contracts";
 
-export type EndpointStatus = "active" | "failing" | "paused" | "disabled";
+export type EndpointStatus = "active" | "failing" | "paused" | "disabled" | "quarantined";
 
-type Judged = Pick<EndpointOverview, "enabled" | "disabledReason" | "consecutiveFailures">;
+type Judged = Pick<EndpointOverview, "enabled" | "disabledReason" | "consecutiveFailures" | "quarantinedAtUtc">;
 
-/** A webhook's status. Herald disabled a `disabled` one, an admin a `paused` one; a `failing` one is active, with failures since its last success. */
-export function endpointStatus({ enabled, disabledReason, consecutiveFailures }: Judged): EndpointStatus {
+/**
+ * A webhook's status. Herald disabled a `disabled` one, an admin a `paused` one; a `failing` one is active, with failures since its last
+ * success. A `quarantined` one is active too, and Herald can't open its signing secret.
+ */
+export function endpointStatus({
+  enabled,
+  disabledReason,
+  consecutiveFailures,
+  quarantinedAtUtc,
+}: Judged): EndpointStatus {
   if (!enabled) return disabledReason === "failures" ? "disabled" : "paused";
+  if (quarantinedAtUtc !== null) return "quarantined";
   return consecutiveFailures > 0 ? "failing" : "active";
 }
 
@@ -24,6 +33,8 @@ export function statusWords(status: EndpointStatus, limit: number): string {
       return "Active";
     case "failing":
       return "Active, failing";
+    case "quarantined":
+      return "Active, but waiting";
     case "paused":
       return "Paused";
     case "disabled":

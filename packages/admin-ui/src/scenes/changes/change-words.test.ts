@@ -3,6 +3,8 @@ import { expect, test } from "@jest/globals";
 import { changeAuthor, changedFields, changeTitle } from "./change-words.ts";
 
 const change: EndpointChange = {
+  endpointId: "0190a1b2-0000-7000-8000-0000000000e1",
+  endpointName: "Billing",
   version: "AAAAAAAAAAI=",
   changedAtUtc: "2026-03-01T12:00:00Z",
   kind: "edited",
@@ -13,6 +15,7 @@ const change: EndpointChange = {
   after: {},
   secretReplaced: false,
   resent: null,
+  delivered: null,
 };
 
 test("a change is titled by what was done", () => {

@@ -7,12 +7,15 @@ const WHAT = {
   paused: "Paused",
   resumed: "Resumed",
   disabled: "Disabled after failures",
+  deleted: "Deleted",
+  delivered: "Payload sent",
   resent: "Sent again",
 } as const;
 
 /** What was done, and by whom, in a line. */
-export function changeTitle({ kind, before, after, secretReplaced, resent }: EndpointChange): string {
+export function changeTitle({ kind, before, after, secretReplaced, resent, delivered }: EndpointChange): string {
   if (resent !== null) return `${WHAT.resent}: ${formats.number(resent)} ${resent === 1 ? "delivery" : "deliveries"}`;
+  if (delivered !== null) return `${WHAT.delivered} as ${delivered.eventType}`;
   const touchesSettings = Object.keys({ ...before, ...after }).length > 0;
   if (kind === "edited" && secretReplaced && !touchesSettings) return "Signing secret replaced";
   return WHAT[kind];
@@ -36,13 +39,13 @@ export interface ChangedField {
 export function changedFields({ kind, before, after, secretReplaced }: EndpointChange): ChangedField[] {
   const fields: ChangedField[] = [];
   const add = (name: string, wordsOf: (settings: ChangedSettings) => string | undefined): void => {
-    const now = wordsOf(after);
+    const now = after === null ? undefined : wordsOf(after);
     if (now !== undefined) fields.push({ name, before: (before && wordsOf(before)) ?? null, after: now });
   };
   add("Name", ({ name }) => name);
   add("Endpoint URL", ({ url }) => url);
   if (kind === "created") add("Active", ({ enabled }) => (enabled ? "Yes" : "No"));
-  if (before?.events && after.events) fields.push(...changedEvents(before.events, after.events));
+  if (before?.events && after?.events) fields.push(...changedEvents(before.events, after.events));
   else add("Events", ({ events }) => events?.join(", "));
   if (secretReplaced) fields.push({ name: "Signing secret", before: null, after: "Replaced" });
   return fields;

@@ -50,6 +50,7 @@ export function DeliveryDrawer({ webhook, deliveryId, onClose }: Props) {
             delivery={known}
             enabled={webhook.enabled}
             resendOf={delivery?.resendOf ?? null}
+            author={delivery?.author ?? null}
             webhookId={webhook.id}
           />
         ) : null}
@@ -80,9 +81,11 @@ interface SummaryProps {
   webhookId: string;
   /** The delivery that this one sends again. */
   resendOf: string | null;
+  /** Who sent it, or started its resend. */
+  author: string | null;
 }
 
-function Summary({ delivery, enabled, webhookId, resendOf }: SummaryProps) {
+function Summary({ delivery, enabled, webhookId, resendOf, author }: SummaryProps) {
   const { limits } = useSession();
   const outcome = outcomeOf(delivery);
   const next =
@@ -118,6 +121,7 @@ function Summary({ delivery, enabled, webhookId, resendOf }: SummaryProps) {
         ...(resendOf === null
           ? []
           : [["Sends again", <Earlier key="again" webhookId={webhookId} id={resendOf} />] satisfies Fact]),
+        ...(author === null ? [] : [["Sent by", author] satisfies Fact]),
         [
           "Created",
           <span key="created">

@@ -15,6 +15,7 @@ const delivery: DeliveryDetails = {
   state: "pending",
   inFlight: false,
   resendOf: null,
+  author: null,
   createdAtUtc: "2026-11-20T14:03:22.100Z",
   nextAttemptAtUtc: "2026-11-20T14:04:22.187Z",
   durationMs: 3,

@@ -11,6 +11,7 @@ import { countByStatus, type ListFilter, listFilterFromSearch, listFilterToSearc
 const words: Record<EndpointStatus, string> = {
   active: "Active",
   failing: "Failing",
+  quarantined: "Waiting",
   paused: "Paused",
   disabled: "Disabled",
 };

@@ -1,7 +1,13 @@
 import type { EndpointOverview } from "@herald/contracts";
 import { type EndpointStatus, endpointStatus } from "../../common/display/endpoint-status.ts";
 
-export const STATUSES = ["active", "failing", "paused", "disabled"] as const satisfies readonly EndpointStatus[];
+export const STATUSES = [
+  "active",
+  "failing",
+  "quarantined",
+  "paused",
+  "disabled",
+] as const satisfies readonly EndpointStatus[];
 
 export interface ListFilter {
   /** Part of a name or URL, in any case. */
@@ -32,7 +38,7 @@ export function listed(webhooks: readonly EndpointOverview[], { text, status }: 
 const byName = new Intl.Collator(undefined, { numeric: true });
 
 export function countByStatus(webhooks: readonly EndpointOverview[]): Record<EndpointStatus, number> {
-  const counts = { active: 0, failing: 0, paused: 0, disabled: 0 };
+  const counts = { active: 0, failing: 0, quarantined: 0, paused: 0, disabled: 0 };
   for (const webhook of webhooks) counts[endpointStatus(webhook)] += 1;
   return counts;
 }

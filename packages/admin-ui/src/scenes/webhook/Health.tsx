@@ -21,6 +21,7 @@ export function Health({ webhook }: { webhook: EndpointDetails }) {
   const status = endpointStatus(webhook);
   if (status === "active") return null;
   if (status === "paused") return <Paused webhook={webhook} />;
+  if (status === "quarantined") return <Quarantined since={webhook.quarantinedAtUtc ?? ""} />;
   return <Failing webhook={webhook} />;
 }
 
@@ -44,6 +45,27 @@ function Paused({ webhook }: { webhook: EndpointDetails }) {
           </p>
         </div>
         <ResumeButton webhook={webhook} />
+      </div>
+    </section>
+  );
+}
+
+/** Not the receiver's fault, so it is said as plainly as a pause. */
+function Quarantined({ since }: { since: string }) {
+  return (
+    <section className={classNames(css.health, css.care)} aria-label="Why nothing is sent">
+      <div className={css.head}>
+        <div className={css.words}>
+          <h2 className={css.title}>
+            <Icon name="alert" /> {product.name} can't open this webhook's signing secret
+          </h2>
+          <p>
+            It noticed so <Time iso={since} />. Nothing is sent meanwhile, and no failure is counted: a key of{" "}
+            {product.name}'s own is missing, which its operators see too. Deliveries wait, and go out by themselves when
+            the key is back.
+          </p>
+          <p>To go on without it, replace the signing secret under Settings, and give your receiver the new one.</p>
+        </div>
       </div>
     </section>
   );

@@ -69,7 +69,7 @@ const LARGE_TEXT_BYTES = 255 * 1024;
 
 /** @returns whom it hit, where that is not the planned target */
 async function strike(
-  { kind, target, durationMs }: PlannedFault,
+  { kind, target, durationMs, aheadMs = 0 }: PlannedFault,
   victims: Victims,
   load: LoadFaults,
 ): Promise<string | undefined> {
@@ -86,6 +86,9 @@ async function strike(
       return;
     case "freeze":
       await serviceOf(target, victims).freeze(durationMs);
+      return;
+    case "clock":
+      await serviceOf(target, victims).setClock(aheadMs, durationMs);
       return;
     case "cut":
       linkOf(target, victims).cut();

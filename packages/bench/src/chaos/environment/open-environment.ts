@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { bucketOf } from "@herald/common/broker/cell";
 import { migrate } from "@herald/common/database/migrate";
+import { type ServiceProcess, startServiceProcess } from "@herald/e2e/herald/processes";
 import { heraldSettings } from "@herald/e2e/herald/settings";
 import { type KeyPair, makeAuthority } from "@herald/testkit/certificates/authority";
 import { type Link, startLink } from "@herald/testkit/harness/link";
@@ -21,6 +22,8 @@ export interface ChaosEnvironment<S extends Servers = Servers> {
   servers: S;
   links: ReadonlyMap<string, Link>;
   services: ReadonlyMap<ServiceLabel, SupervisedService>;
+  /** Starts one more of them, or all three in one process, beside those; it is the caller's to end. */
+  startBeside(name: "dispatcher" | "serve"): Promise<ServiceProcess>;
   /** Says where every receiver is, to the dispatchers. */
   nameServer: NameServer;
   receiverCertificate: KeyPair;
@@ -94,6 +97,17 @@ export async function openEnvironment<S extends Servers>(options: EnvironmentOpt
     };
 
     progress("Starting two of each service");
+    const settingsOf = (label: string): Record<string, string> => ({
+      ...heraldSettings({
+        databaseUrl: throughLink(databaseUrlOf(label), `${label}>postgres`).href,
+        amqpUrl: amqpUrlOver(`${label}>rabbitmq`),
+        namespace: NAMESPACE,
+        caFile,
+      }),
+      ...chaosSettings(times),
+      ...settingsOfCell(cellOf(label)),
+      DNS_SERVERS: names.address,
+    });
     const services = new Map<ServiceLabel, SupervisedService>();
     const ownEnds: History["ownEnds"] = [];
     // One after the other: at once they would take each other's time to get ready.
@@ -101,17 +115,7 @@ export async function openEnvironment<S extends Servers>(options: EnvironmentOpt
       const log = createWriteStream(join(logFolder, `${label}.log`));
       const service = await superviseService({
         label,
-        settings: {
-          ...heraldSettings({
-            databaseUrl: throughLink(databaseUrlOf(label), `${label}>postgres`).href,
-            amqpUrl: amqpUrlOver(`${label}>rabbitmq`),
-            namespace: NAMESPACE,
-            caFile,
-          }),
-          ...chaosSettings(times),
-          ...settingsOfCell(cellOf(label)),
-          DNS_SERVERS: names.address,
-        },
+        settings: settingsOf(label),
         code,
         onLine: (line) => log.write(`${line}\n`),
         onOwnEnd: (lastLines) => ownEnds.push({ service: label, at: Date.now(), lastLines }),
@@ -124,12 +128,23 @@ export async function openEnvironment<S extends Servers>(options: EnvironmentOpt
       });
     }
     let asked = 0;
+    let beside = 1;
     return {
       folder,
       namespace: NAMESPACE,
       servers,
       links,
       services,
+      async startBeside(name) {
+        const log = createWriteStream(join(logFolder, `${name}-beside-${beside++}.log`));
+        const service = await startServiceProcess(name, settingsOf("dispatcher-1"), {
+          folder: code,
+          onLine: (line) => log.write(`${line}\n`),
+        });
+        void service.process.exited.then(() => log.end());
+        closers.push(service.stop);
+        return service;
+      },
       nameServer: names,
       receiverCertificate: await authority.issue({ names: ["*.receiver.test"] }),
       ownEnds,

@@ -4,7 +4,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { createServer, type Server } from "node:https";
 import type { AddressInfo, Socket } from "node:net";
 import { monitorEventLoopDelay } from "node:perf_hooks";
-import { verify } from "@herald/receiver";
+import { type RejectionReason, verify } from "@herald/receiver";
 import { answerParent } from "../../child.ts";
 import { type Behaviour, planBehaviour } from "../plan/behaviour.ts";
 import type { Character, Period } from "../plan/tenants.ts";
@@ -160,11 +160,13 @@ function judge(
 ): void {
   const verdict = verify({ secret: endpoint.secret, headers: request.headersDistinct, body });
   const deliveryId = request.headersDistinct["x-service-delivery-id"]?.[0] ?? "";
+  const untimely = !verdict.ok && UNTIMELY.has(verdict.reason) ? verdict.message : null;
   const record: ReceivedRequest = {
     endpointId: endpoint.id,
     deliveryId,
     at,
-    forgery: verdict.ok ? null : verdict.message,
+    forgery: verdict.ok || untimely ? null : verdict.message,
+    untimely,
     bodyHash: createHash("sha256").update(body).digest("base64"),
     outcome: "unanswered",
     endedAt: Number.MAX_SAFE_INTEGER,
@@ -178,11 +180,15 @@ function judge(
   seen.set(key, nth);
   const { character, number } = endpoint;
   const state = { endpoint: number, character, isOut: isOut(at), isSlow };
-  const behaviour = planBehaviour(plan.seed, state, delivery, nth);
+  const behaviour: Behaviour = untimely
+    ? { does: "answers", status: 401, afterMs: 0 }
+    : planBehaviour(plan.seed, state, delivery, nth);
   response.shouldKeepAlive = !forgets && listeners[number]?.server.listening === true;
   response.on("close", () => ended(record));
   act(behaviour, request, response, record, wasUsed);
 }
+
+const UNTIMELY: ReadonlySet<RejectionReason> = new Set(["timestamp_too_old", "timestamp_too_new"]);
 
 function isOut(at: number): boolean {
   return plan.outages.some(({ fromMs, untilMs }) => at >= begunAt + fromMs && at < begunAt + untilMs);

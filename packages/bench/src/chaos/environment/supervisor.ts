@@ -23,6 +23,8 @@ export interface SupervisedService {
   ready(): Promise<void>;
   /** Lets it stand still for the pause. */
   freeze(durationMs: number): Promise<void>;
+  /** Its machine's clock is so much ahead for the pause. */
+  setClock(aheadMs: number, durationMs: number): Promise<void>;
   /** Ends it for good. */
   stop(): Promise<void>;
 }
@@ -50,7 +52,7 @@ export async function superviseService(options: SupervisorOptions): Promise<Supe
   let current = await start(true);
 
   async function start(untilReady: boolean): Promise<ServiceProcess> {
-    const service = await startServiceProcess(name, settings, { onLine, untilReady, folder: code });
+    const service = await startServiceProcess(name, settings, { onLine, untilReady, folder: code, clockAheadMs: 0 });
     void service.process.exited.then(() => {
       if (expected.has(service)) return;
       onOwnEnd(service.process.lastLines());
@@ -102,6 +104,12 @@ export async function superviseService(options: SupervisorOptions): Promise<Supe
       process.kill(pid, "SIGSTOP");
       await pause(durationMs);
       process.kill(pid, "SIGCONT");
+    },
+    async setClock(aheadMs, durationMs) {
+      const process = current;
+      process.setClock(aheadMs);
+      await pause(durationMs);
+      process.setClock(0);
     },
     async stop() {
       stopped = true;

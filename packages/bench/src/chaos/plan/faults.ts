@@ -18,6 +18,8 @@ export type FaultKind =
   | "silent-server"
   /** The service's side is gone, and the server is not told. */
   | "silent-client"
+  /** The clock of a service's machine is wrong for the pause, and then right again. */
+  | "clock"
   /** A queue of hints is emptied. */
   | "purge"
   /** `kill -9` of RabbitMQ, and a new start on its data after the pause. */
@@ -50,6 +52,8 @@ export interface PlannedFault {
   /** A service (`dispatcher-1`), a link (`dispatcher-1>postgres`), a queue (`hints`), an endpoint by its place, the receivers, or the server itself. */
   target: string;
   durationMs: number;
+  /** Of a clock: by how much it is ahead. */
+  aheadMs?: number;
 }
 
 export const SERVICES = [
@@ -78,6 +82,7 @@ const DECK: readonly ShortFault[] = [
   ...repeated("stall", 3),
   ...repeated("silent-server", 2),
   "silent-client",
+  ...repeated("clock", 3),
   ...repeated("purge", 2),
   "rabbitmq-killed",
   ...repeated("postgres-crashed", 2),
@@ -108,6 +113,8 @@ const DURATION_MS: Readonly<Record<ShortFault, readonly [low: number, high: numb
   // How long it may take the other side to notice.
   "silent-server": [8_000, 8_000],
   "silent-client": [8_000, 8_000],
+  // Long enough for attempts that fail, and their retries.
+  clock: [5_000, 15_000],
   purge: [0, 0],
   "rabbitmq-killed": [0, 1_500],
   "postgres-crashed": [0, 1_500],
@@ -120,6 +127,9 @@ const DURATION_MS: Readonly<Record<ShortFault, readonly [low: number, high: numb
   flood: [0, 0],
   "large-bodies": [0, 0],
 };
+
+/** More than receivers tolerate (SPEC 4.4.3), and a day. */
+const CLOCKS_AHEAD_MS = [400_000, -400_000, 86_400_000, -86_400_000] as const;
 
 /** Where a fault can hurt more, it falls more often. */
 const SERVICE_WEIGHTS: Readonly<Record<ServiceLabel, number>> = {
@@ -145,7 +155,8 @@ export function planFaults(seed: number, seconds: number): PlannedFault[] {
     const durationMs = Math.round(drawBetween(low, high, seed, "duration", index));
     // By turns: two restarts of one receiver soon after each other are an outage that it may be disabled for.
     const target = kind === "receiver-restarts" ? String(restarts++) : targetOf(kind, seed, index);
-    faults.push({ atMs: Math.round(atMs), kind, target, durationMs });
+    const clock = kind === "clock" ? { aheadMs: drawOne(CLOCKS_AHEAD_MS, seed, "clock", index) } : {};
+    faults.push({ atMs: Math.round(atMs), kind, target, durationMs, ...clock });
   }
 }
 
@@ -166,6 +177,7 @@ function targetOf(kind: Exclude<ShortFault, "receiver-restarts">, seed: number, 
     case "kill":
     case "terminate":
     case "freeze":
+    case "clock":
       return drawWeighted(SERVICE_WEIGHTS, seed, "target", index);
     case "cut":
     case "stall":

@@ -1,5 +1,5 @@
 import { countBy } from "./count-by.ts";
-import { explainRepeat } from "./explain.ts";
+import { CLOCK_SLACK_MS, explainRepeat } from "./explain.ts";
 import type { History, ReceivedRequest, StoredAttempt } from "./history.ts";
 import type { Index } from "./run-index.ts";
 import { culpritOf } from "./whose-failure.ts";
@@ -68,9 +68,6 @@ function unrecordedOf(
   }
   return left;
 }
-
-/** Two processes of one machine read the same clock, each in whole milliseconds. */
-const CLOCK_SLACK_MS = 2;
 
 const RESENT_WITHIN_MS = 1_500;
 

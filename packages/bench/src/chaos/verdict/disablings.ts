@@ -71,8 +71,8 @@ function failuresOf({ attempts }: ReceivedNotice, known: Index): (StoredAttempt 
   });
 }
 
-/** Two processes of one machine read the same clock, each in whole milliseconds. */
-const CLOCK_SLACK_MS = 2;
+/** Times and durations are in whole milliseconds. */
+const ROUNDING_MS = 2;
 
 /** How many of the failures follow one another: each began when the one before had ended. Those without a time all do. */
 function countFollowing(failures: readonly (StoredAttempt | undefined)[]): number {
@@ -82,7 +82,7 @@ function countFollowing(failures: readonly (StoredAttempt | undefined)[]): numbe
   for (const { startedAt, durationMs } of timed.sort(
     (a, b) => a.startedAt + a.durationMs - b.startedAt - b.durationMs,
   )) {
-    if (startedAt < endedAt - CLOCK_SLACK_MS) continue;
+    if (startedAt < endedAt - ROUNDING_MS) continue;
     count++;
     endedAt = startedAt + durationMs;
   }

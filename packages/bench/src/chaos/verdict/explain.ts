@@ -21,6 +21,9 @@ function canRepeat({ kind, target, skipped }: InjectedFault): boolean {
 /** A fault's effects begin a moment before what the run saw of them, and clocks are read a moment late. */
 const SLACK_MS = 250;
 
+/** Attempts bear PostgreSQL's time, as exactly as round trips to it tell; receivers read the clock of the same machine themselves. */
+export const CLOCK_SLACK_MS = 20;
+
 /**
  * Names what made a delivery come once more though the receiver had accepted it, or was still at it; undefined where nothing
  * that happened between the two can have done so.
@@ -45,7 +48,7 @@ function cameTooLate(
   { at, endedAt }: ReceivedRequest,
 ): boolean {
   const attempt = delivery?.attempts
-    .filter(({ startedAt }) => startedAt <= at)
+    .filter(({ startedAt }) => startedAt <= at + CLOCK_SLACK_MS)
     .sort((a, b) => b.startedAt - a.startedAt)[0];
   return (
     attempt?.failureKind === "timed_out" &&

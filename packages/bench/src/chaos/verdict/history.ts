@@ -52,6 +52,8 @@ export interface ReceivedRequest {
   at: number;
   /** Why the verifier of `@herald/receiver` refused it; null where it was genuine. */
   forgery: string | null;
+  /** Why the receiver refused it for its timestamp alone (SPEC 4.4.3), by the true time; null where that was right. */
+  untimely: string | null;
   bodyHash: string;
   /** `accepted`: answered with 2xx, whatever the body did. `unanswered`: no response headers, or too late. */
   outcome: "accepted" | "refused" | "unanswered";

@@ -119,6 +119,17 @@ describe("attempts to a disabled endpoint", () => {
   });
 });
 
+test("a request that its receiver refuses for its timestamp is found, and is no forgery", () => {
+  const untimely = "the request was signed 400 s in the future, and 300 s are tolerated: check this machine's clock";
+  const refused = request({ untimely, outcome: "refused" });
+  const run = {
+    ...goodRun(),
+    requests: [refused, request({ at: T0 + 1_000 })],
+    deliveries: [delivery({ attemptCount: 2 })],
+  };
+  expect(found(run)).toEqual({ untimely: [`delivery delivery-1: ${untimely}`] });
+});
+
 describe("wrong signature or changed body", () => {
   test("a request that the verifier refuses is forged", () => {
     const run = { ...goodRun(), requests: [request({ forgery: "the signature fits no known secret" })] };

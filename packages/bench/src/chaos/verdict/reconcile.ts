@@ -17,6 +17,8 @@ export interface Findings {
   afterDisabling: string[];
   /** A request with a wrong signature, another body than was emitted, or of a delivery that there should not be. */
   forged: string[];
+  /** A request whose timestamp was more than five minutes off, so that a receiver that holds SPEC 4.4.3 refuses it. */
+  untimely: string[];
   /** A delivery that is still not finished, or is finished and still due, or a message that still lies in a queue. */
   unending: string[];
   /** A delivery that came again though it had been accepted, and no fault can have been the reason. */
@@ -68,6 +70,9 @@ export function reconcile(history: History): Verdict {
     tooManyAttempts: tooManyOf(history, known),
     afterDisabling,
     forged: forgedOf(history, known),
+    untimely: history.requests.flatMap(({ deliveryId, untimely }) =>
+      untimely === null ? [] : [`delivery ${deliveryId}: ${untimely}`],
+    ),
     unending: unendingOf(history),
     unexplainedDuplicates,
     ...wronglyDisabledOf(history, known),

@@ -33,6 +33,7 @@ export function request(override: Partial<ReceivedRequest>): ReceivedRequest {
     deliveryId: "delivery-1",
     at: T0,
     forgery: null,
+    untimely: null,
     bodyHash: "hash-1",
     outcome: "accepted",
     endedAt: (override.at ?? T0) + 10,

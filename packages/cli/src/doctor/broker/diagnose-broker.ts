@@ -1,4 +1,5 @@
 import { names } from "@herald/common/broker/topology";
+import type { ServiceName } from "@herald/common/database/rights";
 import { type BrokerAddress, closeBroker, openBroker } from "../../broker.ts";
 import { hostOf } from "../../database.ts";
 import { type OnCheck, runChecks } from "../check.ts";
@@ -14,7 +15,11 @@ import { brokerVersion } from "./version.ts";
 
 const CHECKS = [brokerVersion, brokerRights, queues, buckets, leftovers, limits];
 
-export async function diagnoseBroker(address: BrokerAddress, onCheck: OnCheck): Promise<NamedFinding[]> {
+export async function diagnoseBroker(
+  address: BrokerAddress,
+  service: ServiceName | undefined,
+  onCheck: OnCheck,
+): Promise<NamedFinding[]> {
   const { url, namespace, cell } = address;
   onCheck("RabbitMQ");
   const connection = await openBroker(address).catch((error: unknown) => refusalFinding(error, hostOf(url)));
@@ -24,7 +29,7 @@ export async function diagnoseBroker(address: BrokerAddress, onCheck: OnCheck): 
     const alarm = { check: "RabbitMQ", ...alarmFinding(blocked) };
     if (blocked) return [alarm];
     const vhost = decodeURIComponent(new URL(url).pathname.slice(1)) || "/";
-    const subject = { connection, names: names(namespace, cell), namespace, cell, vhost };
+    const subject = { connection, names: names(namespace, cell), namespace, cell, vhost, service };
     return [alarm, ...(await runChecks(CHECKS, subject, onCheck))];
   } finally {
     await closeBroker(connection);

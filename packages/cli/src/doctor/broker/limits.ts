@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { ChannelModel } from "amqplib";
 import type { Check } from "../check.ts";
-import { type Finding, fault, ok, warning } from "../finding.ts";
+import { type Finding, fault, ok, skipped, warning } from "../finding.ts";
 import { type BrokerSubject, confirmed, greetingOf, onChannel, PRECONDITION_FAILED, replyCodeOf } from "./subject.ts";
 
 /** An event has 256 KiB at the most, with its headers beside. */
@@ -19,7 +19,8 @@ export interface Limits {
 /** The limit on messages can't be asked for. So messages of two sizes are sent to a queue that does not exist, and dropped. */
 export const limits: Check<BrokerSubject> = {
   name: "broker's limits",
-  async examine({ connection }) {
+  async examine({ connection, service }) {
+    if (service === "management-api") return skipped("Its user may write to no queue; those of the others may.");
     const takesEvents = await takes(connection, EVENT_BYTES);
     const takesLargeMessages = takesEvents && (await takes(connection, MAX_MESSAGE_BYTES + 1));
     return limitsFindings({ takesEvents, takesLargeMessages, frameMax: greetingOf(connection).frameMax });
@@ -28,8 +29,8 @@ export const limits: Check<BrokerSubject> = {
 
 async function takes(connection: ChannelModel, bytes: number): Promise<boolean> {
   try {
-    const queue = `herald.doctor.${randomUUID()}`;
-    await onChannel(connection, (channel) => confirmed(channel, queue, Buffer.alloc(bytes)));
+    const message = { routingKey: `herald.doctor.${randomUUID()}`, content: Buffer.alloc(bytes) };
+    await onChannel(connection, (channel) => confirmed(channel, message));
     return true;
   } catch (error) {
     if (replyCodeOf(error) === PRECONDITION_FAILED) return false;

@@ -4,16 +4,29 @@ import { reasonOf } from "../../database.ts";
 import type { Check } from "../check.ts";
 import { type Finding, fault, ok } from "../finding.ts";
 import { plural } from "../report.ts";
-import { type BrokerSubject, NOT_FOUND, onChannel, PRECONDITION_FAILED, replyCodeOf } from "./subject.ts";
+import {
+  ACCESS_REFUSED,
+  type BrokerSubject,
+  NOT_FOUND,
+  onChannel,
+  PRECONDITION_FAILED,
+  replyCodeOf,
+} from "./subject.ts";
 
 export const queues: Check<BrokerSubject> = {
   name: "queues and exchanges",
   async examine({ connection, names, namespace, cell, vhost }) {
     const findings: Finding[] = [];
-    for (const exchange of [names.eventsExchange, names.noticesExchange]) {
+    const exchanges: [string, "topic" | "direct"][] = [
+      [names.eventsExchange, "topic"],
+      [names.noticesExchange, "topic"],
+      [names.dispatchExchange, "direct"],
+      [names.requestsExchange, "direct"],
+    ];
+    for (const [exchange, type] of exchanges) {
       const difference = await differenceOf(connection, {
         look: (channel) => channel.checkExchange(exchange),
-        declare: (channel) => channel.assertExchange(exchange, "topic", { durable: true }),
+        declare: (channel) => channel.assertExchange(exchange, type, { durable: true }),
       });
       if (difference) findings.push(exchangeFinding(exchange, difference));
     }
@@ -46,8 +59,10 @@ async function differenceOf(connection: ChannelModel, { look, declare }: Questio
     await onChannel(connection, declare);
     return undefined;
   } catch (error) {
-    if (replyCodeOf(error) === NOT_FOUND) return undefined;
-    if (replyCodeOf(error) === PRECONDITION_FAILED) return wordsOf(reasonOf(error));
+    const code = replyCodeOf(error);
+    // What this user may not declare, another service declares.
+    if (code === NOT_FOUND || code === ACCESS_REFUSED) return undefined;
+    if (code === PRECONDITION_FAILED) return wordsOf(reasonOf(error));
     throw error;
   }
 }

@@ -1,5 +1,6 @@
 import type { Cell } from "@herald/common/broker/cell";
 import type { Names } from "@herald/common/broker/topology";
+import type { ServiceName } from "@herald/common/database/rights";
 import type { ChannelModel, ConfirmChannel } from "amqplib";
 
 /** The broker as checks find it. */
@@ -11,6 +12,8 @@ export interface BrokerSubject {
   cell: Cell;
   /** The virtual host, as rabbitmqctl names it. */
   vhost: string;
+  /** Whose user it is; undefined for one user of all services. */
+  service: ServiceName | undefined;
 }
 
 /** What the broker says of itself, and what was agreed on at the start. Not in amqplib's types. */
@@ -47,14 +50,18 @@ export const NOT_FOUND = 404;
 export const PRECONDITION_FAILED = 406;
 
 /**
- * Publishes to a queue, which need not exist, and waits for the confirm.
+ * Publishes a message, by the default exchange to a queue unless another one is said, and waits for the confirm. A message that no queue
+ * takes is dropped.
  *
  * @throws the refusal, which closes the channel instead of a confirm
  */
-export function confirmed(channel: ConfirmChannel, queue: string, content: Buffer): Promise<void> {
+export function confirmed(
+  channel: ConfirmChannel,
+  { exchange = "", routingKey, content }: { exchange?: string; routingKey: string; content: Buffer },
+): Promise<void> {
   return new Promise((resolve, reject) => {
     channel.once("error", reject);
-    channel.sendToQueue(queue, content, {}, (error: unknown) => {
+    channel.publish(exchange, routingKey, content, {}, (error: unknown) => {
       if (error === null) resolve();
     });
   });

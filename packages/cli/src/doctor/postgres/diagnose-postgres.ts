@@ -10,6 +10,7 @@ import { connections } from "./connections.ts";
 import { defaults } from "./defaults.ts";
 import { durability } from "./durability.ts";
 import { keyRing } from "./key-ring.ts";
+import { ownerFunctions } from "./owner-functions.ts";
 import { partitions } from "./partitions.ts";
 import { pooler } from "./pooler.ts";
 import { refusalFinding } from "./refusal.ts";
@@ -20,7 +21,7 @@ import type { DatabaseSubject, StoredSubject } from "./subject.ts";
 import { postgresVersion } from "./version.ts";
 import { writable } from "./writable.ts";
 
-const CHECKS = [postgresVersion, writable, durability, pooler, connections, clocks, rights, schema];
+const CHECKS = [postgresVersion, writable, durability, pooler, connections, clocks, rights, ownerFunctions, schema];
 const STORED_CHECKS = [defaults, partitions, restore, bucketMoves, keyRing];
 const APPLICATION_NAME = "herald-doctor";
 
@@ -28,7 +29,7 @@ export type DatabaseGiven = { url: string; ca: string | undefined } & Pick<
   StoredSubject,
   "secretBox" | "statementTimeoutMs"
 > &
-  Pick<DatabaseSubject, "poolSize" | "processes" | "service" | "clock">;
+  Pick<DatabaseSubject, "poolSize" | "processes" | "service" | "machineClock">;
 
 /** Looks at PostgreSQL from outside first, and then over the connections that a service makes. */
 export async function diagnosePostgres(given: DatabaseGiven, onCheck: OnCheck): Promise<NamedFinding[]> {
@@ -62,7 +63,7 @@ async function overServiceConnection(
       (error: unknown) => refusalFinding(error, hostOf(url)),
     );
     if (refusal) return [{ check, ...refusal }];
-    const subject = { ...given, queries: database.queries };
+    const subject = { ...given, queries: database.queries, clock: database.clock };
     return [{ check, ...ok("It is made.") }, ...(await runChecks(STORED_CHECKS, subject, onCheck))];
   } finally {
     await database.close();

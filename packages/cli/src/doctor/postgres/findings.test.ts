@@ -5,6 +5,7 @@ import { connectionsFinding } from "./connections.ts";
 import { defaultsFinding } from "./defaults.ts";
 import { durabilityFinding } from "./durability.ts";
 import { keyRingFinding } from "./key-ring.ts";
+import { ownerFunctionsFindings } from "./owner-functions.ts";
 import { partitionsFinding } from "./partitions.ts";
 import { poolerFinding } from "./pooler.ts";
 import { refusalFinding } from "./refusal.ts";
@@ -51,9 +52,9 @@ test("each setting by which PostgreSQL does not wait for its disk is a fault", (
 test.each([
   [0, /^ok/],
   [999, /^ok/],
-  [-1_000, /^warning: This machine's clock is 1 s behind PostgreSQL's/],
-  [4_999, /^warning: .*5 s ahead of/],
-  [90_000, /^fault: .*90 s ahead of PostgreSQL's\. Dispatchers do not become ready\. .*time server/],
+  [-1_000, /^ok: This machine's clock is 1 s behind PostgreSQL's, which Herald goes by\./],
+  [59_000, /^ok: .*59 s ahead of/],
+  [90_000, /^warning: .*90 s ahead of PostgreSQL's, which Herald goes by\. Logs bear .*time server/],
 ])("of clocks that are %d ms apart the doctor says %s", (aheadMs, words) => {
   expect(say(clockFinding(aheadMs))).toMatch(words);
 });
@@ -166,16 +167,28 @@ describe("a user", () => {
 
   test("without one of them is a fault that names it and the grant", () => {
     expect(judge({ usesSchema: false })).toMatch(/^fault: .*schema public.*grant usage on schema public to herald_app/);
-    expect(judge({}, ["select on due"])).toMatch(/^fault: herald_app lacks: select on due\. .*grant select/);
-    expect(judge({}, ["select on due"], "publisher")).toMatch(/service-roles\.sql again/);
+    expect(judge({}, ["select on due"])).toMatch(/^fault: herald_app lacks: select on due\. Run herald migrate/);
+    expect(judge({}, ["select on due"], "publisher")).toMatch(/grant herald_publisher to herald_app$/);
     expect(judge({}, ["a", "b", "c", "d", "e", "f", "g"])).toContain("a; b; c; d; e, and 2 more.");
   });
 
   test("with more than it needs, or without a view of others, is a warning", () => {
-    expect(judge({ isSuperuser: true })).toMatch(/^warning: herald_app is a superuser.*herald_app of deploy/);
+    expect(judge({ isSuperuser: true })).toMatch(/^warning: herald_app is a superuser.*users of deploy/);
     expect(judge({ ownsTables: true })).toMatch(/^warning: herald_app owns the tables/);
     expect(judge({ seesOthers: false })).toMatch(/^warning: .*grant pg_read_all_stats to herald_app/);
   });
+});
+
+test("a function by which its callers become its owner is a fault, and temporary tables for everybody a warning", () => {
+  const judge = (open: string[], temporaryForAll: boolean) =>
+    ownerFunctionsFindings({ database: "herald", open, temporaryForAll }).map(say);
+  expect(judge([], false)).toEqual([expect.stringMatching(/^ok/)]);
+  expect(judge(["f(date)", "g()"], true)).toEqual([
+    expect.stringMatching(
+      /^fault: Who may call f\(date\), g\(\) can become its owner.*alter function f\(date\) set search_path/,
+    ),
+    expect.stringMatching(/^warning: .*revoke temporary on database "herald" from public/),
+  ]);
 });
 
 test.each([

@@ -1,4 +1,5 @@
-import { sqlStateOf } from "@herald/common/database/errors";
+import { isStatementLost, sqlStateOf } from "@herald/common/database/errors";
+import { KEEP_STATEMENTS } from "@herald/common/database/open-database";
 import type { Session } from "@herald/common/database/session";
 import type { Check } from "../check.ts";
 import { type Finding, fault, ok } from "../finding.ts";
@@ -43,9 +44,6 @@ async function poolingOf(session: Session, other: Session): Promise<Pooling> {
   return "sessions";
 }
 
-const NO_SUCH_STATEMENT = "26000";
-const STATEMENT_EXISTS = "42P05";
-
 /** Whether a statement that is prepared on one server connection can be run on the next one that the client gets. */
 async function keepsPrepared(session: Session, other: Session): Promise<boolean> {
   const run = () => session.query("select 1", [], "herald_doctor");
@@ -56,8 +54,7 @@ async function keepsPrepared(session: Session, other: Session): Promise<boolean>
     await run();
     return true;
   } catch (error) {
-    const state = sqlStateOf(error);
-    if (state === NO_SUCH_STATEMENT || state === STATEMENT_EXISTS) return false;
+    if (isStatementLost(sqlStateOf(error))) return false;
     throw error;
   } finally {
     await other.query("rollback").catch(() => undefined);
@@ -74,11 +71,7 @@ export function poolerFinding(pooling: Pooling, losesNone: boolean): Finding {
     );
   }
   if (!losesNone) {
-    return fault(
-      "A pooler of transactions stands before PostgreSQL, and loses prepared statements.",
-      "Add pgbouncer=true to the query of DATABASE_URL, that of herald migrate too, and run herald migrate; or in PgBouncer 1.21 or newer " +
-        "set max_prepared_statements = 200.",
-    );
+    return fault("A pooler of transactions stands before PostgreSQL, and loses prepared statements.", KEEP_STATEMENTS);
   }
   return ok(`A pooler of ${pooling} stands before PostgreSQL.`);
 }

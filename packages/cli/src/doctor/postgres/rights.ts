@@ -1,7 +1,8 @@
+import { NEEDED_RIGHTS, SERVICE_USERS, type ServiceName, USER_OF_ALL } from "@herald/common/database/rights";
 import type { Session } from "@herald/common/database/session";
 import type { Check } from "../check.ts";
 import { type Finding, fault, ok, warning } from "../finding.ts";
-import { NEEDED_RIGHTS, nameOf, type Right, rightsOf, type ServiceName } from "./needed-rights.ts";
+import { nameOf, type Right, rightsOf } from "./single-rights.ts";
 import type { DatabaseSubject } from "./subject.ts";
 
 export interface UserRights {
@@ -60,19 +61,15 @@ export function rightsFindings(
 ): Finding[] {
   if (!usesSchema) {
     return [
-      fault(
-        `${user} may not use the schema public.`,
-        `Run deploy/postgres/roles.sql as an administrator, or: grant usage on schema public to ${user}`,
-      ),
+      fault(`${user} may not use the schema public.`, `As an administrator: grant usage on schema public to ${user}`),
     ];
   }
   if (missing.length > 0) {
     const more = missing.length > NAMED_AT_MOST ? `, and ${missing.length - NAMED_AT_MOST} more` : "";
-    const remedy = service
-      ? "Run the grants of deploy/postgres/service-roles.sql again: they are due after each herald migrate."
-      : "Run deploy/postgres/roles.sql before the first herald migrate. Where the tables are there already, as their owner: " +
-        `grant select, insert, update, delete on all tables in schema public to ${user}; ` +
-        `grant execute on all functions in schema public to ${user}`;
+    const remedy =
+      "Run herald migrate as the owner of the tables: it gives the users of deploy/postgres/roles.sql and service-roles.sql their " +
+      "rights. Another user becomes a member of one of them: " +
+      `grant ${service ? SERVICE_USERS[service] : USER_OF_ALL} to ${user}`;
     return [fault(`${user} lacks: ${missing.slice(0, NAMED_AT_MOST).join("; ")}${more}.`, remedy)];
   }
   const findings: Finding[] = [];
@@ -80,7 +77,7 @@ export function rightsFindings(
     findings.push(
       warning(
         `${user} ${isSuperuser ? "is a superuser" : "owns the tables"}: a break-in into a service could drop or change them.`,
-        "Have the services connect as herald_app of deploy/postgres/roles.sql, and herald migrate alone as the owner.",
+        "Have the services connect as the users of deploy/postgres/service-roles.sql, and herald migrate alone as the owner.",
       ),
     );
   }

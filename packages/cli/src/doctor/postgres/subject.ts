@@ -1,8 +1,8 @@
 import type { Queries } from "@herald/common/database/queries";
+import type { ServiceName } from "@herald/common/database/rights";
 import type { Session } from "@herald/common/database/session";
 import type { Clock } from "@herald/common/runtime/clock";
 import type { SecretBox } from "@herald/common/security/secret-box";
-import type { ServiceName } from "./needed-rights.ts";
 
 /** The database as checks find it, and what they hold it against. */
 export interface DatabaseSubject {
@@ -17,12 +17,13 @@ export interface DatabaseSubject {
   processes: number;
   /** Whose user it is; undefined for one user of all services. */
   service: ServiceName | undefined;
-  clock: Clock;
+  machineClock: Clock;
 }
 
 /** What is read over the connections that a service makes. */
 export interface StoredSubject {
   queries: Queries;
+  /** PostgreSQL's. */
   clock: Clock;
   /** DATABASE_TIMEOUT_SECONDS, in milliseconds. */
   statementTimeoutMs: number;

@@ -18,16 +18,28 @@ export const wasGivenUp = Prisma.sql`(
 )`;
 
 /**
- * Whether a resend has sent the row `delivery` again: the id of the new delivery is a function of both. If that one is given up too,
- * it stands for the old one from then on. Walks resend_endpoint_id_id_idx, and delivery_pkey once for each resend that has passed
- * the row. A subquery with a limit, since for `exists` PostgreSQL might read all deliveries.
+ * Of the rows of a table expression `given_up` those that no resend has sent again: no delivery of the endpoint names them in
+ * `resend_of`. If the one that does is given up too, it stands for the old one from then on. It stands where a row `endpoint` has the
+ * endpoint's id. Of `given_up` it wants, in this order, `id`, `event_key`, `event_type`, `created_at` and `bytes`.
+ *
+ * Both sides are read once and sorted together, whatever PostgreSQL believes of their number: a join that it took for one of few rows
+ * would ask each row of the one side for all of the other. Walks delivery_endpoint_id_resend_of_idx over the ids of `given_up`, in the
+ * partitions from theirs on.
  */
-export const wasSentAgain = Prisma.sql`(
-  select resent.id
-  from resend as earlier
-  cross join lateral (
-    select id from delivery as newer where newer.id = delivery_id(earlier.id, delivery.id) offset 0
-  ) as resent
-  where earlier.endpoint_id = delivery.endpoint_id and delivery.id between earlier.begin_id and earlier.cursor_id
-  limit 1
-) is not null`;
+export const neverSentAgain = Prisma.sql`(
+  select id, event_key, event_type, created_at, bytes
+  from (
+    select entry.*, bool_or(is_newer) over (partition by id) as is_sent_again
+    from (
+      select id, event_key, event_type, created_at, bytes, false as is_newer from given_up
+      union all
+      select newer.resend_of, null, null, null, null, true
+      from delivery as newer
+      where newer.endpoint_id = (select id from endpoint)
+        and newer.id > (select id from given_up order by id limit 1)
+        and newer.resend_of >= (select id from given_up order by id limit 1)
+        and newer.resend_of <= (select id from given_up order by id desc limit 1)
+    ) as entry
+  ) as entry
+  where not is_newer and not is_sent_again
+)`;

@@ -135,28 +135,49 @@ describe("what is rendered", () => {
     const objects = render("everything.yaml");
     expect(of(objects, "Job", "migrate").metadata.annotations?.["helm.sh/hook"]).toBe("pre-install,pre-upgrade");
     const { initContainers, containers } = podOf(objects, "Job", "migrate");
-    expect(initContainers).toMatchObject([{ args: ["packages/cli/dist/main.js", "migrate"] }]);
+    const doctorOf = (service: string) => ({
+      args: ["packages/cli/dist/main.js", "doctor", "--service", service, "--processes", "52"],
+    });
+    expect(initContainers).toMatchObject([
+      { args: ["packages/cli/dist/main.js", "migrate"] },
+      // Three APIs, six publishers, forty dispatchers, and one more of each while an upgrade replaces them.
+      doctorOf("management-api"),
+      doctorOf("publisher"),
+    ]);
     expect(envOf(initContainers[0]).get("DATABASE_URL")).toEqual(secretKey("db", "owner-url"));
     expect(envOf(initContainers[0]).has("SECRET_KEYS")).toBe(false);
     expect(envOf(initContainers[0]).get("BROKER_NAMESPACE")).toEqual({ value: "tenant-a" });
-    // Three APIs, six publishers, forty dispatchers, and one more of each while an upgrade replaces them.
-    expect(containers).toMatchObject([{ args: ["packages/cli/dist/main.js", "doctor", "--processes", "52"] }]);
-    const doctor = envOf(containers[0]);
-    expect(doctor.get("DATABASE_URL")).toEqual(secretKey("db", "app-url"));
-    expect(doctor.get("AMQP_URL")).toEqual(secretKey("mq", "url"));
-    expect(doctor.get("SECRET_KEYS")).toEqual(secretKey("keys", "ring"));
-    expect(doctor.get("BROKER_NAMESPACE")).toEqual({ value: "tenant-a" });
+    expect(containers).toMatchObject([doctorOf("dispatcher")]);
+    expect(envOf(containers[0]).get("SECRET_KEYS")).toEqual(secretKey("keys", "ring"));
+  });
+
+  test("in the chart each service, and the doctor that looks at it, is the user that this service has in PostgreSQL and RabbitMQ", () => {
+    const objects = render("everything.yaml");
+    const job = podOf(objects, "Job", "migrate");
+    const containers = [
+      ...COMPONENTS.map((name) => podOf(objects, "Deployment", name).containers[0]),
+      ...[...job.initContainers, ...job.containers].filter(({ name }) => name !== "migrate"),
+    ];
+    expect(containers).toHaveLength(6);
+    for (const container of containers) {
+      const key = `${container.name.replace("doctor-", "").replace("management-", "")}-url`;
+      const env = envOf(container);
+      expect(env.get("DATABASE_URL")).toEqual(secretKey("db", key));
+      expect(env.get("AMQP_URL")).toEqual(secretKey("mq", key));
+      expect(env.get("BROKER_NAMESPACE")).toEqual({ value: "tenant-a" });
+    }
   });
 
   test("in the chart only dispatchers and the doctor have the private keys for signing secrets, and the API has the public one", () => {
     const objects = render("everything.yaml");
     const containers = [
       ...COMPONENTS.map((name) => podOf(objects, "Deployment", name).containers[0]),
-      podOf(objects, "Job", "migrate").containers[0],
+      ...podOf(objects, "Job", "migrate").initContainers,
+      ...podOf(objects, "Job", "migrate").containers,
     ];
     const having = (name: string) => containers.filter((each) => envOf(each).has(name)).map((each) => each.name);
-    expect(having("SECRET_KEYS")).toEqual(["dispatcher", "doctor"]);
-    expect(having("SECRET_SEALING_KEY")).toEqual(["management-api", "doctor"]);
+    expect(having("SECRET_KEYS")).toEqual(["dispatcher", "doctor-dispatcher"]);
+    expect(having("SECRET_SEALING_KEY")).toEqual(["management-api", "doctor-management-api", "doctor-dispatcher"]);
   });
 
   test("without the doctor the chart's job only migrates", () => {
@@ -170,7 +191,7 @@ describe("what is rendered", () => {
   test("in the chart DATABASE_URL is made of a Secret's parts, with the password apart from it", () => {
     const objects = render("minimal.yaml");
     for (const [container, secret] of [
-      [podOf(objects, "Deployment", "publisher").containers[0], "herald-postgres-app"],
+      [podOf(objects, "Deployment", "publisher").containers[0], "herald-postgres-publisher"],
       [podOf(objects, "Job", "migrate").initContainers[0], "herald-postgres-owner"],
     ]) {
       const env = envOf(container);
@@ -197,7 +218,7 @@ describe("what is rendered", () => {
         expect(env.get("DATABASE_CA_FILE")).toEqual({ value: "/etc/herald/ca/database/ca.crt" });
         const isMigration = container.name === "migrate";
         expect(env.get("AMQP_CA_FILE")).toEqual(isMigration ? undefined : { value: "/etc/herald/ca/broker/root.pem" });
-        const sends = ["dispatcher", "doctor"].includes(container.name);
+        const sends = ["dispatcher", "doctor-dispatcher"].includes(container.name);
         expect(env.get("EXTRA_CA_FILE")).toEqual(sends ? { value: "/etc/herald/ca/receivers/ca.pem" } : undefined);
         for (const { name: mounted } of container.volumeMounts) {
           expect([name, pod.volumes.map((volume: { name: string }) => volume.name)]).toEqual([
@@ -300,6 +321,8 @@ describe("what is rendered", () => {
     expect(metadata.annotations).toMatchObject({
       "helm.sh/hook": "pre-install,pre-upgrade",
       "helm.sh/hook-weight": "-5",
+      // Else it would stay when the release is removed.
+      "helm.sh/hook-delete-policy": "before-hook-creation,hook-succeeded",
     });
     const ports = spec.egress.map(({ ports: [{ port }] }: { ports: [{ port: unknown }] }) => port);
     expect(ports).toEqual([53, 5432, 5672, 443]);
@@ -339,7 +362,7 @@ describe("what is rendered", () => {
     expect(billing.readinessProbe.httpGet.path).toBe("/readyz");
     const env = envOf(billing);
     expect(env.get("OUTBOX_DATABASE_URL")).toEqual(secretKey("billing-db", "relay-url"));
-    expect(env.get("AMQP_URL")).toEqual(secretKey("mq", "url"));
+    expect(env.get("AMQP_URL")).toEqual(secretKey("mq", "emitter-url"));
     expect(env.get("AMQP_CA_FILE")).toEqual({ value: "/etc/herald/ca/broker/root.pem" });
     expect(env.get("OUTBOX_TABLE")).toEqual({ value: "billing.outbox" });
     expect(env.get("OUTBOX_KEEP_DAYS")).toEqual({ value: "30" });
@@ -369,8 +392,11 @@ describe("what is rendered", () => {
     ]);
   });
 
-  test("KEDA scales dispatchers by what waits for Herald, and publishers by what waits in the inbox", () => {
-    const objects = render("everything.yaml");
+  test("KEDA scales dispatchers by what waits for this Herald, and publishers by what waits in its inbox", () => {
+    const { status, stdout, stderr } = template(["everything.yaml"], "--namespace=prod", "--set=settings.CELL=a");
+    if (status !== 0) throw new Error(stderr);
+    const objects = parsed(stdout);
+    const own = 'namespace="prod",cell="a"';
     const scaled = (component: string) => {
       expect(of(objects, "Deployment", component).spec.replicas).toBeUndefined();
       const { triggers } = of(objects, "ScaledObject", component).spec;
@@ -378,20 +404,25 @@ describe("what is rendered", () => {
     };
     const serverAddress = "http://prometheus.monitoring:9090";
     expect(scaled("dispatcher")).toMatchObject([
-      { query: 'max(herald_deliveries_unfinished{state="due"})', threshold: "1000", serverAddress },
+      { query: `max(herald_deliveries_unfinished{${own},state="due"})`, threshold: "1000", serverAddress },
       {
-        query: 'min_over_time(max(herald_oldest_due_delivery_age_seconds{waits_for="herald"})[1m:15s])',
+        query: `min_over_time(max(herald_oldest_due_delivery_age_seconds{${own},waits_for="herald"})[1m:15s])`,
         threshold: "30",
         serverAddress,
       },
     ]);
-    const isThere = 'min(herald_dependency_up{service="publisher",dependency="database"})';
+    const isThere = `min(herald_dependency_up{${own},service="publisher",dependency="database"})`;
     const { triggers } = of(objects, "ScaledObject", "publisher").spec;
     expect(triggers[0].authenticationRef).toEqual({ name: "prometheus", kind: "ClusterTriggerAuthentication" });
     expect(triggers[0].metadata.authModes).toBe("bearer");
     expect(scaled("publisher")).toMatchObject([
-      { query: `max(herald_queue_messages{queue="inbox"}) * ${isThere}`, threshold: "2000", serverAddress },
+      { query: `max(herald_queue_messages{${own},queue="inbox"}) * ${isThere}`, threshold: "2000", serverAddress },
     ]);
+  });
+
+  test("KEDA asks for no cell where there is none", () => {
+    const { triggers } = of(render("everything.yaml"), "ScaledObject", "publisher").spec;
+    expect(triggers[0].metadata.query).toContain('{namespace="default",queue="inbox"}');
   });
 
   test("the chart's alerts are the deployed ones, with whole links", () => {
@@ -406,11 +437,16 @@ describe("values that are refused", () => {
   test("without any values the chart names everything that is missing, at once", () => {
     const { status, stderr } = template([]);
     expect(status).not.toBe(0);
-    for (const name of ["database", "databaseOwner", "broker", "secretKeys"]) {
+    const ofServices = ["managementApi", "publisher", "dispatcher"].flatMap((name) => [
+      `${name}.database`,
+      `${name}.broker`,
+    ]);
+    for (const name of [...ofServices, "databaseOwner", "secretKeys"]) {
       expect(stderr).toContain(`secrets.${name}.name: name an existing Secret that holds`);
     }
     expect(stderr).toContain("managementApi.settings: set AUTH_JWKS_URL");
     expect(stderr).toContain("managementApi.settings.SECRET_SEALING_KEY: say the public key");
+    expect(stderr).toContain("managementApi.settings.PUBLIC_ORIGIN: say where browsers see the admin page");
     expect(stderr).toContain("networkPolicy.database.peers: say where it is");
     expect(stderr).toContain("networkPolicy.apiClients: say who may call the management API");
   });
@@ -435,14 +471,18 @@ describe("values that are refused", () => {
     ["publisher.autoscaling.enabled=true", "publisher.autoscaling.prometheusUrl: say which Prometheus"],
     ["dispatcher.settings.DENIED_NETWORKS=8.8.8.8", "dispatcher.settings.DENIED_NETWORKS: put these into"],
     ["dispatcher.replica=3", "replica"],
-    ["secrets.database.name=Not A Name", "secrets/database/name|secrets.database.name"],
+    ["secrets.publisher.database.name=Not A Name", "secrets/publisher/database/name|secrets.publisher.database.name"],
     ["image.digest=latest", "image.digest|image/digest"],
     ["settings.logLevel=debug", "logLevel"],
-    ["secrets.database.host=", "secrets.database.host: say where PostgreSQL is"],
+    ["secrets.publisher.database.host=", "secrets.publisher.database.host: say where PostgreSQL is"],
     ["managementApi.ingress.enabled=true", "managementApi.ingress.host: say the name"],
     [
       "relay.outboxes[0].name=a,relay.outboxes[0].database.name=db,relay.outboxes[0].database.key=uri",
       "relay.outboxes[0].networkPolicy: say by peers and port where the database of a is",
+    ],
+    [
+      "relay.outboxes[0].name=a,relay.outboxes[0].database.name=db,relay.outboxes[0].database.key=uri",
+      "relay.broker.name: name an existing Secret",
     ],
     ["relay.outboxes[0].name=a", "database"],
     ["monitoring.podMonitor.enabled=true", "networkPolicy.scrapers: say where Prometheus is"],

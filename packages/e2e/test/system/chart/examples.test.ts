@@ -1,5 +1,4 @@
 import { execFile } from "node:child_process";
-import { randomBytes } from "node:crypto";
 import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -13,6 +12,7 @@ import { type RabbitmqNode, startRabbitmqNode } from "@herald/testkit/stack/rabb
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { parse } from "yaml";
 import { projectFile } from "../operations/queries.ts";
+import { type Passwords, USERS, WAYS } from "../privileges/make-broker-users.ts";
 import { type ReadMeCommands, runReadMeCommands } from "./read-me-commands.ts";
 
 interface Cluster {
@@ -20,24 +20,27 @@ interface Cluster {
     bootstrap: {
       initdb: { owner: string; database: string; secret: { name: string }; postInitApplicationSQL: string[] };
     };
-    managed: { roles: { name: string; inRoles: string[]; passwordSecret: { name: string } }[] };
+    managed: { roles: { name: string; inRoles?: string[]; passwordSecret: { name: string } }[] };
   };
 }
 interface RabbitmqCluster {
   metadata: { name: string };
   spec: { rabbitmq: { additionalConfig: string } };
 }
-interface Values {
-  secrets: Record<string, { name: string; key?: string; keys?: Record<string, string> }>;
+interface SecretValue {
+  name: string;
+  key?: string;
+  keys?: Record<string, string>;
 }
+interface Values {
+  secrets: Record<string, SecretValue | Record<"database" | "broker", SecretValue>>;
+}
+const SERVICES = ["api", "publisher", "dispatcher"] as const;
 
 const example = (name: string): unknown => parse(projectFile(`deploy/helm/examples/${name}`));
 const { initdb } = (example("postgres.yaml") as Cluster).spec.bootstrap;
 const { roles } = (example("postgres.yaml") as Cluster).spec.managed;
 const rabbitmq = example("rabbitmq.yaml") as RabbitmqCluster;
-
-/** As RabbitMQ's operator 2.16 makes it (internal/resource/default_user_secret.go). */
-const BROKER_SECRET = `${rabbitmq.metadata.name}-default-user`;
 
 const folder = mkdtempSync(join(tmpdir(), "herald-example-"));
 let commands: ReadMeCommands;
@@ -78,7 +81,7 @@ async function run(url: string, statements: readonly string[]): Promise<void> {
 }
 
 test("the commands beside the examples make each Secret that the examples want, for the users that they name, before they apply them", () => {
-  expect(commands.applied).toEqual(["postgres.yaml", "rabbitmq.yaml"]);
+  expect(commands.applied).toEqual(["postgres.yaml", "rabbitmq.yaml", "../../rabbitmq/topology-operator.yaml"]);
   for (const [name, user] of [
     [initdb.secret.name, initdb.owner],
     ...roles.map((role) => [role.passwordSecret.name, role.name]),
@@ -89,12 +92,21 @@ test("the commands beside the examples make each Secret that the examples want, 
 });
 
 test("the chart's smallest values name Secrets, and keys in them, that these commands and RabbitMQ's operator make", () => {
-  const made: Record<string, string[]> = { [BROKER_SECRET]: ["username", "password", "connection_string"] };
+  const made: Record<string, string[]> = {};
   for (const [name, content] of Object.entries(commands.secrets)) made[name] = Object.keys(content);
-  const defaults = (parse(projectFile("deploy/helm/herald/values.yaml")) as Values).secrets;
-  const { secrets } = parse(projectFile("deploy/helm/herald/ci/minimal.yaml")) as Values;
-  expect(Object.keys(secrets)).toEqual(["database", "databaseOwner", "broker", "secretKeys"]);
-  for (const [what, { name, key = defaults[what]?.key, keys }] of Object.entries(secrets)) {
+  const flat = (values: Values["secrets"]): [string, SecretValue][] =>
+    Object.entries(values).flatMap(([what, value]): [string, SecretValue][] =>
+      "database" in value
+        ? [
+            [`${what}.database`, value.database],
+            [`${what}.broker`, value.broker],
+          ]
+        : [[what, value as SecretValue]],
+    );
+  const defaults = new Map(flat((parse(projectFile("deploy/helm/herald/values.yaml")) as Values).secrets));
+  const named = flat((parse(projectFile("deploy/helm/herald/ci/minimal.yaml")) as Values).secrets);
+  expect(named).toHaveLength(8);
+  for (const [what, { name, key = defaults.get(what)?.key, keys }] of named) {
     const wanted = keys ? Object.values(keys) : [key];
     expect([name, made[name]]).toEqual([name, expect.arrayContaining(wanted)]);
   }
@@ -108,50 +120,56 @@ test("on the examples, set up in their operators' order with the Secrets of the 
     `create database application owner ${initdb.owner}`,
   ]);
   await run(urlOf(here), initdb.postInitApplicationSQL);
-  for (const { name, inRoles, passwordSecret } of roles) {
+  for (const { name, inRoles = [], passwordSecret } of roles) {
     const groups = inRoles.map((group) => `grant ${group} to ${name}`);
     await run(server.url, [`alter role ${name} login password '${secret(passwordSecret.name).password}'`, ...groups]);
   }
   const owner = secret(initdb.secret.name);
   await migrate(urlOf({ ...here, username: owner.username ?? "", password: owner.password ?? "" }));
 
-  const app = secret("herald-postgres-app");
-  await expect(run(urlOf({ ...here, ...app }), ["create table mine (x int)"])).rejects.toThrow("permission denied");
+  const intruder = secret("herald-postgres-publisher");
+  for (const sql of ["create table mine (x int)", "create temporary table mine (x int)"])
+    await expect(run(urlOf({ ...here, ...intruder }), [sql])).rejects.toThrow("permission denied");
 
-  // RabbitMQ's operator has the broker make this user, an administrator, at its first start; there is no guest then.
-  const [username, password] = [
-    `default_user_${randomBytes(8).toString("hex")}`,
-    randomBytes(24).toString("base64url"),
-  ];
-  await node.control(["add_user", username, password]);
-  await node.control(["set_user_tags", username, "administrator"]);
-  await node.control(["set_permissions", username, ".*", ".*", ".*"]);
-  await node.control(["delete_user", "guest"]);
-  const connectionString = `amqp://${username}:${password}@${new URL(node.url).host}/`;
-
-  // As the chart says it to the doctor: the password apart from the URL.
-  const complaints = await complaintsOf({
-    DATABASE_URL: urlOf({ ...here, username: app.username ?? "", password: "" }),
-    PGPASSWORD: app.password ?? "",
-    AMQP_URL: connectionString,
-    SECRET_KEYS: secret("herald-secret-keys")["secret-keys"] ?? "",
-    SECRET_SEALING_KEY: commands.keys.SECRET_SEALING_KEY ?? "",
-    ALLOW_PLAINTEXT: "amqp,postgres",
-  });
-  expect(complaints).toEqual([]);
+  await WAYS["topology-operator.yaml"]?.(
+    node,
+    Object.fromEntries(USERS.map((user) => [user, secret(`herald-broker-${user}`).password])) as Passwords,
+  );
+  for (const user of SERVICES) {
+    const own = secret(`herald-postgres-${user}`);
+    const address = new URL(secret(`herald-broker-${user}`).connection_string ?? "");
+    expect([address.hostname, address.username]).toEqual([rabbitmq.metadata.name, user]);
+    address.host = new URL(node.url).host;
+    // As the chart says it to the doctor: the password apart from the URL.
+    const settings: Record<string, string> = {
+      DATABASE_URL: urlOf({ ...here, username: own.username ?? "", password: "" }),
+      PGPASSWORD: own.password ?? "",
+      AMQP_URL: address.href,
+      ALLOW_PLAINTEXT: "amqp,postgres",
+    };
+    if (user !== "publisher") settings.SECRET_SEALING_KEY = commands.keys.SECRET_SEALING_KEY ?? "";
+    if (user === "dispatcher") settings.SECRET_KEYS = secret("herald-secret-keys")["secret-keys"] ?? "";
+    const service = user === "api" ? "management-api" : user;
+    expect([service, await complaintsOf(settings, service)]).toEqual([service, []]);
+  }
 });
 
 /** What the doctor complains about. */
-function complaintsOf(settings: Record<string, string>): Promise<string[]> {
+function complaintsOf(settings: Record<string, string>, service: string): Promise<string[]> {
   const main = join(projectFolder(), "packages/cli/dist/main.js");
   return new Promise((resolve) => {
-    execFile(process.execPath, [main, "doctor", "--json"], { env: settings }, (_error, stdout) => {
-      const { findings } = JSON.parse(stdout) as { findings: { status: string }[] };
-      resolve(
-        findings
-          .filter(({ status }) => status === "fault" || status === "warning")
-          .map((finding) => JSON.stringify(finding)),
-      );
-    });
+    execFile(
+      process.execPath,
+      [main, "doctor", "--json", "--service", service],
+      { env: settings },
+      (_error, stdout) => {
+        const { findings } = JSON.parse(stdout) as { findings: { status: string }[] };
+        resolve(
+          findings
+            .filter(({ status }) => status === "fault" || status === "warning")
+            .map((finding) => JSON.stringify(finding)),
+        );
+      },
+    );
   });
 }

@@ -162,7 +162,7 @@ class History {
     }
   }
 
-  /** A dispatcher claims what is due of every endpoint that ever was, and one interrupted delivery of each. */
+  /** A dispatcher claims what is due of every endpoint that ever was, and of each one delivery that was interrupted again. */
   async claim(dispatcher: number, count: number): Promise<void> {
     const all = Array.from({ length: this.#created }, (_, number) => number).filter((number) =>
       this.model.knows(number),

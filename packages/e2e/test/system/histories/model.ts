@@ -43,6 +43,8 @@ export interface ModelDelivery {
   endpoint: number;
   state: "pending" | "succeeded" | "exhausted";
   attempts: number;
+  /** How often a dispatcher died during an attempt of it. */
+  interruptions: number;
   dueAt: number;
   /** The claim that holds it, and until when. */
   claim: { id: string; until: number; byHint: boolean } | null;
@@ -116,20 +118,26 @@ export class Model {
     };
   }
 
-  /** What may be claimed now: what is due and free, or what was interrupted, its lease having run out. */
+  /**
+   * What may be claimed now: what is due and free, or interrupted for the first time, its lease having run out; or one at a time what
+   * was interrupted again.
+   */
   claimable(endpoint: number, kind: "due" | "interrupted", now: number): ModelDelivery[] {
     if (!this.endpoints.get(endpoint)?.enabled) return [];
     return [...this.deliveries.values()].filter(
-      ({ endpoint: of, state, claim, dueAt }) =>
+      ({ endpoint: of, state, claim, interruptions, dueAt }) =>
         of === endpoint &&
         state === "pending" &&
-        (kind === "due") === (claim === null || claim.byHint) &&
+        (kind === "due") === (claim === null || claim.byHint || interruptions === 0) &&
         dueTime({ claim, dueAt }) <= now,
     );
   }
 
   claim(key: string, id: string, now: number): void {
-    this.#delivery(key).claim = { id, until: now + LEASE, byHint: false };
+    const delivery = this.#delivery(key);
+    // A claim that is still there is that of a dispatcher that died.
+    if (delivery.claim !== null && !delivery.claim.byHint) delivery.interruptions += 1;
+    delivery.claim = { id, until: now + LEASE, byHint: false };
   }
 
   /** A hint was sent, and got lost or led to an attempt. */
@@ -144,6 +152,11 @@ export class Model {
     // The endpoint was deleted meanwhile.
     if (delivery === undefined) return;
     const isOurs = delivery.state === "pending" && delivery.claim?.id === claimId;
+    // What is exhausted stays so. That the receiver took it after all still counts for its endpoint.
+    if (succeeded && delivery.state === "exhausted") {
+      this.#count(delivery.endpoint, result);
+      return;
+    }
     if (succeeded ? delivery.state === "succeeded" : !isOurs) return;
     delivery.attempts += 1;
     delivery.claim = null;
@@ -175,7 +188,14 @@ export class Model {
     if (event.occurredAt < endpoint.createdAt || event.occurredAt < now - WINDOW) return;
     const key = `${number}/${endpointNumber}`;
     if (this.deliveries.has(key)) return;
-    const delivery = { event: number, endpoint: endpointNumber, attempts: 0, dueAt: now, claim: null };
+    const delivery = {
+      event: number,
+      endpoint: endpointNumber,
+      attempts: 0,
+      interruptions: 0,
+      dueAt: now,
+      claim: null,
+    };
     this.deliveries.set(key, { ...delivery, state: "pending" });
   }
 

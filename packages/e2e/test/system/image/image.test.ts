@@ -40,6 +40,7 @@ const folder = mkdtempSync(join(tmpdir(), "herald-image-"));
 const config = readDockerfile();
 const image: Image = { root: join(folder, "root"), config };
 const running: Container[] = [];
+const SERVICES = ["api", "publisher", "dispatcher"];
 // Without any table: the image's own migration makes them.
 const db = useDatabase({ migrated: false });
 const broker = useBroker();
@@ -48,9 +49,11 @@ let receiver: HttpsReceiver;
 beforeAll(async () => {
   const keys = newSealingKeys("image");
   await makeRootFileSystem(image.root, config, {
-    "owner-database-url": db.url,
-    "database-url": db.url,
-    "amqp-url": broker.url,
+    ...Object.fromEntries(["owner", "app", ...SERVICES].map((user) => [`${user}-database-url`, db.url])),
+    "herald-amqp-url": broker.url,
+    "api-amqp-url": broker.serviceUrls["management-api"],
+    "publisher-amqp-url": broker.serviceUrls.publisher,
+    "dispatcher-amqp-url": broker.serviceUrls.dispatcher,
     "secret-keys": keys.SECRET_KEYS,
     "sealing-key": keys.SECRET_SEALING_KEY,
     "auth-jwt-secret": JWT_SECRET,
@@ -165,7 +168,8 @@ test("with the Compose file's commands and settings the image migrates, its thre
 
 test("herald serve and herald relay of the image are ready, and what stands in an outbox arrives", async () => {
   const herald = "packages/cli/dist/main.js";
-  const serve = await start([herald, "serve"], environmentOf("management-api", "publisher", "dispatcher"));
+  // Settings of all three, and the users of the one process that does the work of all.
+  const serve = await start([herald, "serve"], environmentOf("management-api", "publisher", "dispatcher", "herald"));
   const admin = await apiClient(`http://127.0.0.1:${serve.port}`);
   await admin.create({ url: `${receiver.url}/outbox` });
   const client = new pg.Client({ connectionString: db.url });
@@ -177,8 +181,8 @@ test("herald serve and herald relay of the image are ready, and what stands in a
     await client.end();
   }
   await start([herald, "relay"], {
-    ...environmentOf("publisher"),
-    OUTBOX_DATABASE_URL_FILE: "/run/secrets/database-url",
+    ...environmentOf("herald"),
+    OUTBOX_DATABASE_URL_FILE: "/run/secrets/app-database-url",
   });
   await eventually(() => expect(receiver.requests.map(({ path }) => path)).toContain("/outbox"));
 });

@@ -66,6 +66,7 @@ test.each([
       "history succeeded, failure null",
       "event WorkItemCompleted at Billing 2: created_later",
       "rotated true",
+      "change delivered by admin: - to -",
       "change edited by admin: - to -",
       "change edited by admin: Billing to Billing 2",
       "change created by admin: - to Billing",

@@ -1,5 +1,7 @@
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
+import { createRegistry } from "@herald/common/telemetry/metrics";
+import { createMetrics } from "@herald/dispatcher";
 import { askForPrometheus, STACK_TIMEOUT_MS } from "@herald/testkit/harness/stack-client";
 import { projectFolder } from "@herald/testkit/stack/folders";
 import { expect, test } from "@jest/globals";
@@ -26,6 +28,49 @@ test("the dashboard shows every metric", () => {
     .map((name) => name.replace(/_(bucket|sum|count)$/, ""))
     .filter((name) => name.startsWith("herald_") && !shown.includes(name));
   expect([...new Set(notShown)]).toEqual([]);
+});
+
+test("the dashboard's queries are of the namespace and the cell that are chosen", () => {
+  for (const { expr } of dashboardQueries()) {
+    for (const [, selector = ""] of expr.matchAll(/\b(?:herald[_:]|process_)[\w:]+(\{[^}]*\})?/g)) {
+      expect([expr, selector]).toEqual([expr, expect.stringContaining('namespace=~"$namespace"')]);
+    }
+  }
+});
+
+test("the alerts and recordings are each of one namespace's Herald", () => {
+  for (const { expr } of rules()) {
+    expect([expr, /(by|group by) \(namespace, |^herald:\w+:\w+ /.test(expr)]).toEqual([expr, true]);
+  }
+});
+
+test("the tests of the rules feed the buckets that dispatchers export", async () => {
+  const registry = createRegistry("dispatcher");
+  createMetrics(registry);
+  const fed = [...projectFile("deploy/prometheus/rules.test.yml").matchAll(/'(herald_\w+)_bucket\{le="([\d.]+)"/g)];
+  expect(fed.length).toBeGreaterThan(0);
+  for (const [, name = "", bound] of fed) {
+    const histogram = registry.getSingleMetric(name) as unknown as { upperBounds: number[] };
+    expect([name, histogram.upperBounds]).toEqual([name, expect.arrayContaining([Number(bound)])]);
+  }
+});
+
+test("each alert on a quantile asks for a bound of its histogram", () => {
+  const registry = createRegistry("dispatcher");
+  createMetrics(registry);
+  const recorded = new Map(
+    rules().map(({ record, expr }) => [record, /histogram_quantile.*\((herald_\w+)_bucket\[/.exec(expr)?.[1]]),
+  );
+  const asked = rules().flatMap(({ alert, expr }) => {
+    const [, record = "", threshold] = /^(herald:\S+) > ([\d.]+)/.exec(expr) ?? [];
+    const histogram = recorded.get(record);
+    return alert && histogram ? [{ histogram, threshold: Number(threshold) }] : [];
+  });
+  expect(asked.length).toBeGreaterThan(0);
+  for (const { histogram, threshold } of asked) {
+    const { upperBounds } = registry.getSingleMetric(histogram) as unknown as { upperBounds: number[] };
+    expect(upperBounds).toContain(threshold);
+  }
 });
 
 test("a query for what is not exported is found", () => {

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { declareHints, names } from "@herald/common/broker/topology";
+import { declareHints, declareTopology, names } from "@herald/common/broker/topology";
 import { eventually } from "@herald/testkit/harness/eventually";
 import { projectFolder } from "@herald/testkit/stack/folders";
 import { expect, test } from "@jest/globals";
@@ -60,6 +60,7 @@ test("each real message is as docs/asyncapi.yaml says", async () => {
     const events = await tap(own.eventsExchange);
     const notices = await tap(own.noticesExchange);
     // A dispatcher declares it; none runs yet.
+    await declareTopology(channel, broker.namespace);
     await declareHints(channel, broker.namespace);
     const { endpoint } = await api.create({ url: receiver.url });
 
@@ -82,7 +83,7 @@ test("each real message is as docs/asyncapi.yaml says", async () => {
     await herald.startDispatcher();
     const answers: Message[] = [];
     await channel.consume("amq.rabbitmq.reply-to", (answer) => answer && answers.push(answer), { noAck: true });
-    channel.publish("", own.manualQueue, request.content, { replyTo: "amq.rabbitmq.reply-to" });
+    channel.publish(own.requestsExchange, own.manualQueue, request.content, { replyTo: "amq.rabbitmq.reply-to" });
     await eventually(() => expect(answers).toHaveLength(1));
     expectDocumented("manualReplies", answers[0] as Message);
     await delivering;

@@ -38,12 +38,7 @@ function leaves(node: Record<string, unknown>, path: string[] = []): string[] {
   return Object.entries(node).flatMap(([name, value]) => {
     const own = [...path, name];
     const isWhole =
-      typeof value !== "object" ||
-      value === null ||
-      Array.isArray(value) ||
-      name === "resources" ||
-      path[0] === "secrets" ||
-      path[0] === "caFiles";
+      typeof value !== "object" || value === null || Array.isArray(value) || name === "resources" || "key" in value;
     const inner = isWhole ? [] : Object.keys(value);
     return inner.length === 0 ? [own.join(".")] : leaves(value as Record<string, unknown>, own);
   });

@@ -16,6 +16,8 @@ const NOT_FIRED = {
   HeraldPartitionsMissing: "publishers make partitions sooner than an incident could miss them",
   HeraldCutOff: "it takes receivers of five hosts, and a name server that dies: the dispatcher's own tests have those",
   HeraldAttemptsHeld: "no fault begins it: an operator does, and the same operator ends it",
+  HeraldEndpointsQuarantined:
+    "the processes of these incidents have the keys; the dispatcher's own tests have one without",
   HeraldOutboxLate: "no relay runs in these incidents",
   HeraldOutboxRefused: "likewise",
   HeraldPartitionsHeld: "it takes thousands of unfinished deliveries of a day that is long over",
@@ -222,6 +224,22 @@ test(
     await follow(down, "broker-away");
     await follow(notices, "broker-away");
     await ends("HeraldDependencyDown", "HeraldNoticesWait");
+  },
+  TIMEOUT_MS,
+);
+
+test(
+  "an alarm of the broker is an alert while nothing is emitted, and its page shows which alarm it is",
+  async () => {
+    const { system } = environment;
+    await system.setMemoryAlarm(true);
+    try {
+      const blocked = await fires("HeraldBrokerBlocked");
+      expect(await follow(blocked, "broker-blocked")).toContain("memory");
+    } finally {
+      await system.setMemoryAlarm(false);
+    }
+    await ends("HeraldBrokerBlocked", "HeraldDependencyDown");
   },
   TIMEOUT_MS,
 );

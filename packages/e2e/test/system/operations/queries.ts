@@ -40,13 +40,19 @@ export function documentedMetrics(): Map<string, Set<string>> {
   return metrics;
 }
 
+/** Labels that tell several Heralds of one Prometheus apart; Prometheus adds the first. */
+const OF_ONE_HERALD = new Set(["namespace", "cell"]);
+
 /** What a query names that does not exist: metrics, and labels in selectors. */
 export function unknownIn(expr: string, known: ReadonlyMap<string, ReadonlySet<string>>): string[] {
   const unknown: string[] = [];
   for (const [, name = "", selector = ""] of expr.matchAll(/\b(herald[_:][\w:]+)(?:\{([^}]*)\})?/g)) {
     const labels = known.get(name);
     if (!labels) unknown.push(name);
-    else for (const [, label = ""] of selector.matchAll(/(\w+)\s*[=!]/g)) if (!labels.has(label)) unknown.push(label);
+    else {
+      const named = [...selector.matchAll(/(\w+)\s*[=!]/g)].map(([, label = ""]) => label);
+      unknown.push(...named.filter((label) => !labels.has(label) && !OF_ONE_HERALD.has(label)));
+    }
   }
   return unknown;
 }

@@ -33,6 +33,8 @@ export interface RunningSystem {
   /** Ends the server at once, with all its connections. */
   stopPostgres(): Promise<void>;
   stopRabbitmq(): Promise<void>;
+  /** Sets RabbitMQ's memory alarm, or ends it. */
+  setMemoryAlarm(isSet: boolean): Promise<void>;
   /** Resolves when every process is ready for work. */
   ready(): Promise<void>;
   /** What the runbook does to it. */
@@ -185,6 +187,10 @@ export async function startSystem(
         const node = rabbitmq;
         rabbitmq = undefined;
         await node?.stop();
+      },
+      async setMemoryAlarm(isSet) {
+        const limit = isSet ? ["absolute", "1MB"] : ["0.4"];
+        await rabbitmq?.control(["set_vm_memory_high_watermark", ...limit]);
       },
       compose,
       close,

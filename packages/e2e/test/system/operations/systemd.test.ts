@@ -1,6 +1,10 @@
+import { execFile } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { existsSync } from "node:fs";
+import { once } from "node:events";
+import { existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { readServeConfig } from "@herald/cli/serve/start-serve";
@@ -8,7 +12,7 @@ import { newSealingKeys } from "@herald/common/security/sealing-keys";
 import { projectFolder } from "@herald/testkit/stack/folders";
 import { findOrInstall } from "@herald/testkit/stack/install-package";
 import { findProgram, runProgram } from "@herald/testkit/stack/programs";
-import { afterAll, beforeAll, expect, test } from "@jest/globals";
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { projectFile } from "./queries.ts";
 import { SYSTEMD_FOLDER, unitCommand, unitEnvironment } from "./systemd-unit.ts";
 
@@ -26,7 +30,10 @@ beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "herald-systemd-"));
   for (const name of await units()) {
     const text = projectFile(`${SYSTEMD_FOLDER}/${name}`);
-    await writeFile(join(folder, name), text.replace(/\/usr\/bin\/(node|pg_dump|find)\b/g, process.execPath));
+    await writeFile(
+      join(folder, name),
+      text.replace(/\/usr\/bin\/(node|pg_dump|find)\b|\/usr\/local\/sbin\/herald-check\b/g, process.execPath),
+    );
   }
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));
@@ -56,7 +63,111 @@ test("the units run programs that the build makes, where the page of one machine
     expect([built, existsSync(built)]).toEqual([built, true]);
   }
   const page = projectFile("docs/operating/one-vm.md");
-  for (const name of await units()) expect(page).toContain(name.replace(/\.service$/, ""));
+  for (const name of await units()) expect(page).toContain(name.replace(/@?\.service$/, ""));
+});
+
+test("each unit that fails for good has a person told", async () => {
+  for (const name of (await units()).filter((each) => each.endsWith(".service") && !each.includes("@"))) {
+    expect(projectFile(`${SYSTEMD_FOLDER}/${name}`)).toContain("\nOnFailure=herald-alarm@%n.service\n");
+  }
+});
+
+/** An operations port that answers so; the requests' bodies that came. */
+async function answering(answers: Record<string, string>): Promise<{ url: string; bodies: string[] }> {
+  const bodies: string[] = [];
+  const server = createServer(async (request, response) => {
+    let body = "";
+    for await (const chunk of request) body += chunk;
+    bodies.push(body);
+    const answer = answers[request.url ?? ""];
+    response.writeHead(answer === undefined ? 503 : 200, { connection: "close" }).end(answer);
+  });
+  await once(server.listen(0, "127.0.0.1"), "listening");
+  servers.push(server);
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, bodies };
+}
+const servers: Server[] = [];
+afterAll(() => servers.forEach((server) => void server.close()));
+
+/** A program of the machine with other places, as a shell runs it. */
+function runScript(
+  name: string,
+  places: Record<string, string>,
+  args: string[] = [],
+): Promise<[code: number, text: string]> {
+  let text = projectFile(`${SYSTEMD_FOLDER}/${name}`);
+  for (const [place, here] of Object.entries(places)) text = text.replaceAll(place, here);
+  const file = join(folder, name);
+  writeFileSync(file, text);
+  const command = name.endsWith(".mjs") ? process.execPath : "sh";
+  const env = { ...process.env, PATH: `${folder}:${process.env.PATH}` };
+  return new Promise((resolve) => {
+    execFile(command, [file, ...args], { env }, (error, stdout, stderr) =>
+      resolve([Number(error?.code ?? 0), stdout + stderr]),
+    );
+  });
+}
+
+describe("herald-check", () => {
+  const backup = () => join(folder, "backup");
+  const calm = { "/readyz": "{}", "/metrics": 'herald_queue_messages{queue="rejected",service="publisher"} 0\n' };
+  const check = async (answers: Record<string, string>) => {
+    const { url } = await answering(answers);
+    return runScript("herald-check", {
+      "http://127.0.0.1:9464": url,
+      "/var/lib/herald-backup": backup(),
+      "/var/lib/postgresql": folder,
+      "/var/lib/rabbitmq": folder,
+      // The disk of the machine that runs this may be as full as it likes.
+      "-lt 85": "-lt 101",
+    });
+  };
+
+  test("finds nothing where all is well, and notes a backup on the database's disk", async () => {
+    mkdirSync(backup(), { recursive: true });
+    writeFileSync(join(backup(), "herald-2026-01-31T000000Z.dump"), "");
+    expect(await check(calm)).toEqual([0, expect.stringContaining("on the disk of the database")]);
+  });
+
+  test("fails with every problem: what is not ready, what waits, what was rejected, and a backup that is late", async () => {
+    rmSync(backup(), { recursive: true, force: true });
+    const [code, text] = await check({
+      "/metrics":
+        'herald_oldest_due_delivery_age_seconds{waits_for="herald",service="publisher"} 400\n' +
+        'herald_oldest_due_delivery_age_seconds{waits_for="receiver",service="publisher"} 9000\n' +
+        'herald_queue_messages{queue="inbox",service="publisher"} 1001\n' +
+        'herald_queue_messages{queue="rejected",service="publisher"} 3\n',
+    });
+    expect(code).toBe(1);
+    for (const problem of [
+      "Herald is not ready",
+      "A delivery has waited for Herald for 400 s",
+      "1001 events wait to be stored",
+      "3 events were rejected",
+      "no backup of the last two days",
+    ]) {
+      expect(text).toContain(problem);
+    }
+    expect(text).not.toContain("9000");
+  });
+
+  test("fails where a disk is nearly full", async () => {
+    const { url } = await answering(calm);
+    const places = { "http://127.0.0.1:9464": url, "/var/lib/postgresql": folder, "-lt 85": "-lt 0" };
+    expect(await runScript("herald-check", places)).toEqual([1, expect.stringContaining("% full")]);
+  });
+});
+
+test("herald-alarm posts what failed, with its last lines, and fails where nobody takes it", async () => {
+  const { url, bodies } = await answering({ "/hook": "ok" });
+  const places = { "/etc/herald/alarm-url": join(folder, "alarm-url") };
+  writeFileSync(join(folder, "journalctl"), "#!/bin/sh\necho the last line of $2\n", { mode: 0o755 });
+  writeFileSync(join(folder, "alarm-url"), `${url}/hook\n`);
+  expect(await runScript("herald-alarm.mjs", places, ["herald-backup.service"])).toEqual([0, ""]);
+  const { text } = JSON.parse(bodies[0] ?? "");
+  expect(text).toMatch(/^herald-backup\.service failed on .*:\nthe last line of herald-backup\.service\n$/);
+  writeFileSync(join(folder, "alarm-url"), `${url}/elsewhere\n`);
+  expect(await runScript("herald-alarm.mjs", places, ["herald.service"])).toEqual([1, expect.stringContaining("503")]);
 });
 
 test("the units' settings are settings of the services, and safe in production once their secrets are there", () => {

@@ -3,11 +3,13 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { names } from "@herald/common/broker/topology";
+import type { Hint, ManualRequest } from "@herald/contracts";
 import { createEmitter, newEvent } from "@herald/emitter";
 import { makeAuthority } from "@herald/testkit/certificates/authority";
 import { certificates } from "@herald/testkit/harness/certificates";
 import { eventually } from "@herald/testkit/harness/eventually";
 import { httpsReceiver } from "@herald/testkit/harness/https-receiver";
+import { insertDelivery } from "@herald/testkit/harness/rows";
 import { askForRabbitmqServer, STACK_TIMEOUT_MS } from "@herald/testkit/harness/stack-client";
 import { useDatabase } from "@herald/testkit/harness/use-database";
 import { type RabbitmqNode, startRabbitmqNode } from "@herald/testkit/stack/rabbitmq-node";
@@ -74,13 +76,18 @@ async function refusal(connection: ChannelModel, attempt: (channel: Channel) => 
   });
 }
 
+const FORGED = '{"forged":true}';
+
 test.each(Object.entries(WAYS))(
   "with the users of deploy/rabbitmq/%s all of Herald works over TLS with an authority of one's own, and nobody may do more",
   async (_, makeUsers) => {
     passwords = Object.fromEntries(USERS.map((user) => [user, randomBytes(12).toString("hex")])) as Passwords;
     await makeUsers(node, passwords);
     const herald = await startHerald(
-      { databaseUrl: db.url, amqpUrl: urlOf("herald"), namespace: "herald", caFile: receiversCa },
+      {
+        ...{ databaseUrl: db.url, amqpUrl: urlOf("herald"), namespace: "herald", caFile: receiversCa },
+        serviceUrls: { "management-api": urlOf("api"), publisher: urlOf("publisher"), dispatcher: urlOf("dispatcher") },
+      },
       { settings: { AMQP_CA_FILE: brokersCa } },
     );
     closing.push(() => herald.stop());
@@ -88,7 +95,9 @@ test.each(Object.entries(WAYS))(
     closing.push(() => receiver.close());
     const emitter = createEmitter({ url: urlOf("emitter"), ca, timeoutMs: 60_000 });
     closing.push(() => emitter.close());
-    const [heraldUser, emitterUser, productUser] = await Promise.all(USERS.map(connectAs));
+    const [heraldUser, emitterUser, productUser] = await Promise.all(
+      (["herald", "emitter", "product"] as const).map(connectAs),
+    );
     if (!heraldUser || !emitterUser || !productUser) throw new Error("Nobody connected.");
 
     // The product hears of an event that was rejected, which its emitter sent past the kit.
@@ -129,6 +138,67 @@ test.each(Object.entries(WAYS))(
     expect(await refusal(productUser, send(own.eventsExchange, "WorkItemCompleted"))).toMatch(refused);
     expect(await refusal(productUser, (channel) => channel.get(own.inboxQueues[0] as string))).toMatch(refused);
     expect(await refusal(heraldUser, (channel) => channel.assertQueue("product.other"))).toMatch(refused);
+
+    // What a break-in into one of them could send. The broker refuses it, or the dispatcher does.
+    const forgedId = "01a206f2-0000-8000-8000-0000000000ff";
+    const { organizationId } = api;
+    const named = { endpointId: endpoint.id, organizationId };
+    const { revision } = await db.database.prisma.webhookEndpoint.findUniqueOrThrow({ where: { id: endpoint.id } });
+    const hint: Hint = {
+      ...named,
+      delivery: {
+        ...{ deliveryId: forgedId, eventType: "WorkItemCompleted", body: FORGED, traceparent: null },
+        ...{ revision: String(revision), createdAtUtc: new Date().toISOString() },
+        leasedUntilUtc: new Date(Date.now() + 3_600_000).toISOString(),
+      },
+    };
+    const due = { dueAt: new Date(Date.now() + 3_600_000) };
+    const { id: deliveryId } = await insertDelivery(db.database.prisma, { id: endpoint.id, organizationId }, { due });
+    const request: ManualRequest = { ...named, deliveryId };
+    const forge = (exchange: string, key: string, message: object) => async (channel: Channel) =>
+      channel.publish(exchange, key, Buffer.from(JSON.stringify(message)));
+    const forgeries = {
+      hint: forge(own.dispatchExchange, own.hintsQueue, hint),
+      hintPastExchange: forge("", own.hintsQueue, hint),
+      request: forge(own.requestsExchange, own.manualQueue, request),
+      requestPastExchange: forge("", own.manualQueue, request),
+    };
+    const refusedTo: Record<string, (keyof typeof forgeries)[]> = {
+      api: ["hint", "hintPastExchange", "requestPastExchange"],
+      publisher: ["request"],
+      dispatcher: ["request"],
+      emitter: ["hint", "hintPastExchange", "request", "requestPastExchange"],
+      product: ["hint", "hintPastExchange", "request", "requestPastExchange"],
+    };
+    for (const [user, refusals] of Object.entries(refusedTo)) {
+      const connection = await connectAs(user as BrokerUser);
+      for (const what of refusals)
+        expect([user, what, await refusal(connection, forgeries[what])]).toEqual([
+          user,
+          what,
+          expect.stringMatching(refused),
+        ]);
+    }
+    const publisherUser = await connectAs("publisher");
+    const channel = await publisherUser.createConfirmChannel();
+    await forgeries.hintPastExchange(channel);
+    await forgeries.requestPastExchange(channel);
+    await channel.waitForConfirms();
+    // What comes later has passed them, in both queues.
+    await emitter.emit(
+      newEvent({
+        ...{ organizationId, type: "WorkItemCompleted", entityType: "WorkItem" },
+        ...{ entityId: "0190a1b2-0000-7000-8000-0000000000bb", data: {} },
+      }),
+    );
+    expect(await api.deliver(endpoint.id, "WorkItemCompleted", '{"last":true}')).toMatchObject({ succeeded: true });
+    await receiver.received(4);
+    expect(receiver.requests.map(({ body }) => String(body)).join()).not.toContain(FORGED);
+    expect(receiver.requests).toHaveLength(4);
+    // The forgery is one: what publishers may write is believed.
+    await forgeries.hint(channel);
+    await receiver.received(5);
+    expect(String(receiver.requests[4]?.body)).toBe(FORGED);
   },
   STACK_TIMEOUT_MS,
 );

@@ -1,12 +1,14 @@
 import { randomBytes } from "node:crypto";
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { names } from "@herald/common/broker/topology";
-import { openDatabase } from "@herald/common/database/open-database";
+import { readLag } from "@herald/common/database/lag";
+import { migrate } from "@herald/common/database/migrate";
+import { type Database, openDatabase } from "@herald/common/database/open-database";
 import { openSession } from "@herald/common/database/session";
 import type { Service } from "@herald/common/service/run-service";
-import type { Resend } from "@herald/contracts";
+import type { Notice, Resend } from "@herald/contracts";
 import { startDispatcher } from "@herald/dispatcher";
 import { createEmitter, newEvent } from "@herald/emitter";
 import { startManagementApi } from "@herald/management-api";
@@ -14,21 +16,18 @@ import { startPublisher } from "@herald/publisher";
 import { certificates } from "@herald/testkit/harness/certificates";
 import { eventually } from "@herald/testkit/harness/eventually";
 import { type HttpsReceiver, httpsReceiver } from "@herald/testkit/harness/https-receiver";
+import { useOwnPostgres } from "@herald/testkit/harness/own-postgres";
 import { askForRabbitmq } from "@herald/testkit/harness/stack-client";
 import { useBroker } from "@herald/testkit/harness/use-broker";
-import { useDatabase } from "@herald/testkit/harness/use-database";
-import { projectFolder } from "@herald/testkit/stack/folders";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { connect } from "amqplib";
 import { apiClient } from "../../../src/herald/api-client.ts";
 import { heraldSettings } from "../../../src/herald/settings.ts";
 import { type Permission, readPermissions } from "./permissions.ts";
 
-/** Roles belong to the whole server, so those of this file have a name of their own. */
+type Role = "herald_owner" | "herald_app" | "herald_api" | "herald_publisher" | "herald_dispatcher";
+const SERVICES: readonly Role[] = ["herald_app", "herald_api", "herald_publisher", "herald_dispatcher"];
 const mark = randomBytes(4).toString("hex");
-const roles = ["herald_owner", "herald_app", "herald_api", "herald_publisher", "herald_dispatcher"] as const;
-type Role = (typeof roles)[number];
-const own = (role: Role) => `${role}_${mark}`;
 
 const running: Service[] = [];
 let receiver: HttpsReceiver | undefined;
@@ -39,27 +38,19 @@ const brokerUsers = new Map<string, () => Promise<void>>();
 afterAll(async () => {
   await Promise.all(running.splice(0).map((service) => service.stop()));
   await receiver?.close();
-  for (const role of roles) {
-    await db.database.prisma.$executeRawUnsafe(`drop owned by ${own(role)}`).catch(() => {});
-    await db.database.prisma.$executeRawUnsafe(`drop role if exists ${own(role)}`);
-  }
+  await owner?.close();
   for (const remove of brokerUsers.values()) await remove();
   await rm(folder, { recursive: true, force: true });
 });
-const db = useDatabase();
+const postgres = useOwnPostgres();
 const broker = useBroker();
+let owner: Database;
 
 beforeAll(async () => {
+  owner = openDatabase(postgres.url("herald_owner"));
   folder = await mkdtemp(join(tmpdir(), "herald-roles-"));
   permissions = await readPermissions(folder);
   await writeFile(join(folder, "ca.pem"), (await certificates()).caPem);
-  await runSql("roles.sql");
-  await runSql("service-roles.sql");
-  // Tables and functions that were there before the roles; in production the owner makes them after.
-  await db.database.prisma.$executeRawUnsafe(
-    `grant select, insert, update, delete on all tables in schema public to ${own("herald_app")}`,
-  );
-  await db.database.prisma.$executeRawUnsafe(`grant execute on all functions in schema public to ${own("herald_app")}`);
 });
 
 /**
@@ -93,38 +84,30 @@ async function brokerUser(role: string): Promise<string> {
   return url.href;
 }
 
-/** Runs a file of deploy/postgres as psql would, each role under its name here, each password the role's name. */
-async function runSql(file: string): Promise<void> {
-  const text = await readFile(join(projectFolder(), "deploy/postgres", file), "utf8");
-  const sql = text
-    .replace(/:'\w+_password'/g, "'password'")
-    .replace(/\bherald_(owner|app|api|publisher|dispatcher)\b/g, (role) => own(role as Role));
-  const session = await openSession(db.url, { applicationName: "herald-test" });
-  await session.query(sql).finally(() => session.close());
+interface Users {
+  database: Role;
+  broker: string;
 }
+const ALL: Users = { database: "herald_app", broker: "herald" };
+const own = (service: "api" | "publisher" | "dispatcher"): Users => ({
+  database: `herald_${service}`,
+  broker: service,
+});
 
-function urlOf(role: Role): string {
-  const url = new URL(db.url);
-  url.username = own(role);
-  url.password = "password";
-  return url.href;
-}
-
-describe.each<[string, Record<"api" | "publisher" | "dispatcher", Role>]>([
-  ["one user for all services", { api: "herald_app", publisher: "herald_app", dispatcher: "herald_app" }],
-  ["a user for each service", { api: "herald_api", publisher: "herald_publisher", dispatcher: "herald_dispatcher" }],
+describe.each<[string, Record<"api" | "publisher" | "dispatcher", Users>]>([
+  ["one user for all services", { api: ALL, publisher: ALL, dispatcher: ALL }],
+  ["a user for each service", { api: own("api"), publisher: own("publisher"), dispatcher: own("dispatcher") }],
 ])("with %s", (name, users) => {
   test(`all that Herald does is done with ${name}`, async () => {
     receiver = await httpsReceiver();
     const { url } = receiver;
-    const servers = {
-      databaseUrl: "",
-      amqpUrl: await brokerUser("herald"),
-      namespace: broker.namespace,
-      caFile: join(folder, "ca.pem"),
-    };
-    const settingsOf = (role: Role): Record<string, string> => ({
-      ...heraldSettings({ ...servers, databaseUrl: urlOf(role) }),
+    const settingsOf = async (own: Users): Promise<Record<string, string>> => ({
+      ...heraldSettings({
+        databaseUrl: postgres.url(own.database),
+        amqpUrl: await brokerUser(own.broker),
+        namespace: broker.namespace,
+        caFile: join(folder, "ca.pem"),
+      }),
       DUE_SCAN_INTERVAL_SECONDS: "0.05",
       CATCH_UP_INTERVAL_SECONDS: "0.05",
       NOTICE_INTERVAL_SECONDS: "0.05",
@@ -134,12 +117,12 @@ describe.each<[string, Record<"api" | "publisher" | "dispatcher", Role>]>([
       PATIENCE_SECONDS: "0.05",
     });
     // It has no key that opens what it seals.
-    const { SECRET_KEYS: _keys, ...settingsOfApi } = settingsOf(users.api);
+    const { SECRET_KEYS: _keys, ...settingsOfApi } = await settingsOf(users.api);
     const api = await startManagementApi(settingsOfApi);
     running.push(
       api,
-      await startPublisher(settingsOf(users.publisher)),
-      await startDispatcher(settingsOf(users.dispatcher)),
+      await startPublisher(await settingsOf(users.publisher)),
+      await startDispatcher(await settingsOf(users.dispatcher)),
     );
     const emitter = createEmitter({ url: await brokerUser("emitter"), namespace: broker.namespace });
     const product = await connect(await brokerUser("product"));
@@ -148,13 +131,24 @@ describe.each<[string, Record<"api" | "publisher" | "dispatcher", Role>]>([
       const { queue } = await channel.assertQueue(`product.${mark}`, { exclusive: true });
       await eventually(() => channel.checkExchange(names(broker.namespace).noticesExchange));
       await channel.bindQueue(queue, names(broker.namespace).noticesExchange, "#");
+      // One that comes twice has the same id.
+      const notices = new Map<string, string>();
+      const toldOf = () => [...notices.values()].sort();
+      await channel.consume(
+        queue,
+        (message) => {
+          const { id, type } = JSON.parse(String(message?.content)) as Notice;
+          notices.set(id, type);
+        },
+        { noAck: true },
+      );
 
       // What retention erases: an endpoint's old delivery with its attempt, and an old event.
       const admin = await apiClient(`http://127.0.0.1:${api.port}`);
       const { organizationId } = admin;
       const { endpoint } = await admin.create({ url });
       const old = new Date(Date.now() - 90 * 24 * 60 * 60_000);
-      const { prisma } = db.database;
+      const { prisma } = owner;
       await prisma.$executeRaw`
         insert into business_event (organization_id, key, id, type, entity_id, occurred_at, received_at, body)
         values (${organizationId}, '01800000-0000-8000-8000-000000000001', gen_random_uuid(), 'RiskCreated', gen_random_uuid(), ${old}, ${old}, '{}')`;
@@ -184,11 +178,13 @@ describe.each<[string, Record<"api" | "publisher" | "dispatcher", Role>]>([
       });
       expect((await admin.find(`entityId=${ENTITY}`)).events).toHaveLength(2);
 
-      // Failures, retries, the end. Notices: resumed, new secret, failing, exhausted, disabled, and then deleted and rejected.
+      // Failures, retries, the end.
       receiver.answerWith({ status: 500 });
       await emit();
       await eventually(async () => expect((await admin.get(endpoint.id)).enabled).toBe(false));
-      await eventually(async () => expect((await channel.checkQueue(queue)).messageCount).toBe(5));
+      const failed = ["endpoint.disabled", "endpoint.exhausted", "endpoint.failing"];
+      const edited = ["endpoint.resumed", "endpoint.secret_replaced"];
+      await eventually(() => expect(toldOf()).toEqual([...failed, ...edited]));
       // What it never got, sent again.
       await eventually(async () =>
         expect(await prisma.delivery.count({ where: { organizationId, state: "exhausted" } })).toBe(1),
@@ -209,7 +205,9 @@ describe.each<[string, Record<"api" | "publisher" | "dispatcher", Role>]>([
       emitted.publish(names(broker.namespace).eventsExchange, "RiskCreated", Buffer.from("{"));
       await emitted.waitForConfirms();
       await emitting.close();
-      await eventually(async () => expect((await channel.checkQueue(queue)).messageCount).toBe(7));
+      // All of them, so that none comes while the next users are tried.
+      const after = ["endpoint.resumed", "endpoint.deleted", "event.rejected"];
+      await eventually(() => expect(toldOf()).toEqual([...failed, ...edited, ...after].sort()));
       await eventually(async () => {
         expect(await prisma.delivery.count({ where: { organizationId } })).toBe(0);
         expect(await prisma.due.count({ where: { endpointId: endpoint.id } })).toBe(0);
@@ -227,11 +225,17 @@ describe.each<[string, Record<"api" | "publisher" | "dispatcher", Role>]>([
 const ENTITY = "0190a1b2-0000-7000-8000-0000000000aa";
 
 const REFUSED: [Role, string, string][] = [
+  ...SERVICES.flatMap((role): [Role, string, string][] => [
+    [role, "make a temporary table", "create temporary table x (y int)"],
+    [role, "change what is recorded of migrations", "update _prisma_migrations set checksum = ''"],
+    [role, "forget a migration", "delete from _prisma_migrations"],
+    [role, "record a migration", "insert into _prisma_migrations default values"],
+    [role, "switch off a table's triggers", "alter table delivery disable trigger all"],
+  ]),
   ["herald_app", "change a table", "alter table delivery add column x int"],
   ["herald_app", "drop a table", "drop table delivery"],
   ["herald_app", "make a table", "create table x (y int)"],
   ["herald_app", "empty a table at once", "truncate delivery cascade"],
-  ["herald_app", "switch off a table's triggers", "alter table delivery disable trigger all"],
   ["herald_app", "read the server's files", "select pg_read_file('/etc/passwd')"],
   ["herald_app", "run programs", "copy webhook_endpoint to program 'cat'"],
   ["herald_app", "take another role", "set role pg_read_server_files"],
@@ -249,6 +253,8 @@ const REFUSED: [Role, string, string][] = [
   ["herald_dispatcher", "make deliveries due", "insert into due default values"],
   ["herald_dispatcher", "erase endpoints", "insert into erasure default values"],
   ["herald_dispatcher", "end a restore", "delete from restore"],
+  ["herald_api", "make partitions", "select make_partitions(current_date)"],
+  ["herald_dispatcher", "make partitions", "select make_partitions(current_date)"],
   ["herald_dispatcher", "drop a day of the history", "select drop_partitions(current_date, 0)"],
   ["herald_publisher", "read secrets", "select sealed_secret from webhook_endpoint"],
   ["herald_publisher", "read all of an endpoint", "select * from webhook_endpoint"],
@@ -281,7 +287,7 @@ const REFUSED: [Role, string, string][] = [
 ];
 
 test.each(REFUSED)("the role %s can't %s", async (role, _what, sql) => {
-  const database = openDatabase(urlOf(role), { poolSize: 1 });
+  const database = openDatabase(postgres.url(role), { poolSize: 1 });
   try {
     await expect(database.queries.$executeRaw([sql] as unknown as TemplateStringsArray)).rejects.toMatchObject({
       code: expect.stringMatching(/^42501$/),
@@ -292,10 +298,82 @@ test.each(REFUSED)("the role %s can't %s", async (role, _what, sql) => {
 });
 
 test("the role herald_api can read every column of an endpoint but its secret", async () => {
-  const unread = await db.database.prisma.$queryRaw`
+  const unread = await owner.prisma.$queryRaw`
     select attname::text as "column"
     from pg_attribute
     where attrelid = 'webhook_endpoint'::regclass and attnum > 0 and not attisdropped
-      and not has_column_privilege(${own("herald_api")}, attrelid, attnum, 'select')`;
+      and not has_column_privilege('herald_api', attrelid, attnum, 'select')`;
   expect(unread).toEqual([{ column: "sealed_secret" }]);
+});
+
+const refused = expect.objectContaining({ code: "42501" });
+
+/**
+ * A table of the caller's own before one of Herald's, with a trigger: where a function of the owner reads that one, the trigger runs as
+ * the owner.
+ */
+const attackOf = (role: Role, day: string) => `
+  create temporary table business_event_rest (like public.business_event_rest);
+  grant all on business_event_rest to public;
+  insert into business_event_rest (organization_id, key, id, type, entity_id, occurred_at, received_at, body)
+  values ('o', (lpad(to_hex(extract(epoch from date '${day}')::bigint * 1000), 12, '0') || repeat('0', 20))::uuid,
+    gen_random_uuid(), 'RiskCreated', gen_random_uuid(), now(), now(), '{}');
+  create function pg_temp.attack() returns trigger language plpgsql as $$ begin
+    execute 'alter table public.endpoint_change add column attacked int';
+    execute 'grant all on all tables in schema public to ${role}';
+    return old;
+  end $$;
+  create trigger attack before delete on business_event_rest for each row execute function pg_temp.attack();
+  select public.make_partitions(date '${day}')`;
+
+/** The error, if any. */
+async function attack(role: Role, day: string): Promise<unknown> {
+  const session = await openSession(postgres.url(role), { applicationName: "herald-test" });
+  try {
+    return await session.query(attackOf(role, day)).catch((error: unknown) => error);
+  } finally {
+    await session.close();
+  }
+}
+
+async function isAttacked(): Promise<boolean> {
+  const found = await owner.prisma.$queryRaw<unknown[]>`
+    select from pg_attribute where attrelid = 'endpoint_change'::regclass and attname = 'attacked' and not attisdropped`;
+  return found.length > 0;
+}
+
+test("no service becomes the tables' owner by a temporary table with a trigger, not even where it may make one", async () => {
+  for (const role of SERVICES) expect([role, await attack(role, "2031-01-01")]).toEqual([role, refused]);
+  await postgres.run("grant temporary on database herald to public");
+  try {
+    for (const role of ["herald_api", "herald_dispatcher"] as const)
+      expect([role, await attack(role, "2031-01-02")]).toEqual([role, refused]);
+    // Who may call the function makes a day's partitions with it, and no more.
+    for (const [role, day] of [
+      ["herald_app", "2031-01-03"],
+      ["herald_publisher", "2031-01-04"],
+    ] as const)
+      expect([role, await attack(role, day)]).toEqual([role, undefined]);
+    expect(await isAttacked()).toBe(false);
+    // The attack is one: it succeeds where temporary objects are searched first.
+    await postgres.run('alter function make_partitions(date) set search_path = "$user", public');
+    await attack("herald_publisher", "2031-01-05");
+    expect(await isAttacked()).toBe(true);
+  } finally {
+    await postgres.run("alter function make_partitions(date) set search_path = pg_catalog, public, pg_temp");
+    await postgres.run("alter table endpoint_change drop column if exists attacked");
+    await postgres.run("revoke temporary on database herald from public");
+    await postgres.run("revoke all on all tables in schema public from herald_publisher");
+    await migrate(postgres.url("herald_owner"));
+  }
+});
+
+test.each(["herald_publisher", "herald_app"])("%s may read how far behind Herald is, for its metrics", async (role) => {
+  const database = openDatabase(postgres.url(role), { poolSize: 1 });
+  try {
+    const lag = await readLag(database.queries, { now: new Date(), endpointConcurrency: 10 });
+    expect(lag.endpointsQuarantined).toBe(0);
+  } finally {
+    await database.close();
+  }
 });

@@ -1,13 +1,13 @@
-import { createHash, randomBytes } from "node:crypto";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { passwordHash } from "@herald/testkit/stack/broker-rights";
 import { projectFolder } from "@herald/testkit/stack/folders";
 import { runProgram } from "@herald/testkit/stack/programs";
 import type { RabbitmqNode } from "@herald/testkit/stack/rabbitmq-node";
 import { parseAllDocuments } from "yaml";
 
-export const USERS = ["herald", "emitter", "product"] as const;
+export const USERS = ["api", "publisher", "dispatcher", "herald", "emitter", "product"] as const;
 export type BrokerUser = (typeof USERS)[number];
 export type Passwords = Readonly<Record<BrokerUser, string>>;
 
@@ -68,11 +68,4 @@ interface Resource {
     userReference?: { name: string };
     permissions?: { configure?: string; write?: string; read?: string };
   };
-}
-
-/** As `rabbitmqctl hash_password` makes it, which RabbitMQ 3.10 does not have. */
-function passwordHash(password: string): string {
-  const salt = randomBytes(4);
-  const digest = createHash("sha256").update(salt).update(password).digest();
-  return Buffer.concat([salt, digest]).toString("base64");
 }

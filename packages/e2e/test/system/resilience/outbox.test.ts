@@ -117,24 +117,18 @@ describe.each(KILLABLE_DATABASES)("an outbox in $name", ({ start, rows }) => {
     );
   }
 
-  interface Arrived {
-    id: string;
-    entityId: string;
-    data: { number: number };
-  }
-
-  /** Everything that the broker was given, in its order. */
-  async function everything(): Promise<Arrived[]> {
+  /** The ids of everything that the broker was given. */
+  async function everything(): Promise<string[]> {
     const connection = await connect(rabbitmq.url);
     const channel = await connection.createChannel();
-    const arrived: Arrived[] = [];
+    const arrived: string[] = [];
     const { messageCount } = await channel.checkQueue(TAP);
     await new Promise<void>((resolve) => {
       void channel.consume(
         TAP,
         (message) => {
           if (message === null) return;
-          arrived.push(JSON.parse(message.content.toString()) as Arrived);
+          arrived.push((JSON.parse(message.content.toString()) as { id: string }).id);
           if (arrived.length === messageCount) resolve();
         },
         { noAck: true },
@@ -144,7 +138,7 @@ describe.each(KILLABLE_DATABASES)("an outbox in $name", ({ start, rows }) => {
     return arrived;
   }
 
-  test("while relays, broker, database and Herald are killed in turn, every event of an outbox reaches the broker, none overtakes another of its entity, and each has one effect at its receiver", async () => {
+  test("while relays, broker, database and Herald are killed in turn, every event of an outbox reaches the broker, and has one effect at its receiver", async () => {
     const connection = await connect(rabbitmq.url);
     const channel = await connection.createChannel();
     await declareTopology(channel, NAMESPACE);
@@ -182,19 +176,8 @@ describe.each(KILLABLE_DATABASES)("an outbox in $name", ({ start, rows }) => {
     startRelay();
     await marked(rows);
 
-    const arrived = await everything();
-    const seen = new Set<string>();
-    const lastOf = new Map<string, number>();
-    const overtaken: Arrived[] = [];
-    for (const event of arrived) {
-      // What was sent and not marked came again.
-      if (seen.has(event.id)) continue;
-      seen.add(event.id);
-      if ((lastOf.get(event.entityId) ?? 0) > event.data.number) overtaken.push(event);
-      lastOf.set(event.entityId, event.data.number);
-    }
-    expect(seen.size).toBe(rows);
-    expect(overtaken).toEqual([]);
+    // What was sent and not marked came again.
+    expect(new Set(await everything()).size).toBe(rows);
 
     await eventually(async () => expect(await service.countEffects()).toBeGreaterThanOrEqual(rows), {
       timeoutMs: 1_200_000,

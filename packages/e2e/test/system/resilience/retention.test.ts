@@ -1,5 +1,6 @@
 import { eventually } from "@herald/testkit/harness/eventually";
 import { expect, test } from "@jest/globals";
+import { apiClient } from "../../../src/herald/api-client.ts";
 import { useTestEnvironment } from "../../journeys/test-environment.ts";
 
 const DAY_MS = 24 * 60 * 60_000;
@@ -7,7 +8,8 @@ const DAY_MS = 24 * 60 * 60_000;
 const environment = useTestEnvironment({ settings: { RETENTION_DAYS: "1", RETENTION_INTERVAL_SECONDS: "1" } });
 
 test("what was delivered is not delivered again when its history is gone: not by a resume, nor when its event is emitted again", async () => {
-  const { api, receiver, emitter, clock, db } = environment;
+  const { receiver, emitter, clock, db } = environment;
+  const api = await apiClient(environment.herald.apiUrl, environment.api.organizationId, { tokenFor: "17d" });
   // Old is what PostgreSQL's clock calls old too, so the test begins in the past and ends in the present.
   const begin = clock.now().getTime() - 13 * DAY_MS;
   clock.set(new Date(begin));

@@ -126,7 +126,7 @@ export function mysqlStore(pool: MysqlPool, table: string): OutboxStore {
 /** While a batch is sent no transaction is open: the lock is the connection's. */
 function lockedOutbox({ run, runPrepared }: Session, table: string): LockedOutbox {
   return {
-    waiting: (limit, except) => run<Row>(waitingRows(table, except), limit),
+    waiting: (limit, after) => run<Row>(waitingRows(table, after), limit),
     markSent: async (numbers) => {
       if (numbers.length > 0) await transaction(run, () => run(markSent(table, numbers)));
     },

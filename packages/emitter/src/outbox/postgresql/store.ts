@@ -84,8 +84,8 @@ export function postgresqlStore(pool: Pool, table: string): OutboxStore {
 
 function lockedOutbox(client: Pick<PoolClient, "query">, table: string): LockedOutbox {
   return {
-    waiting: async (limit, except) => {
-      const rows = (await client.query(waitingRows(table), [limit, except])).rows as Row[];
+    waiting: async (limit, after) => {
+      const rows = (await client.query(waitingRows(table), [limit, after])).rows as Row[];
       await client.query(IDLE_LIMIT);
       return rows;
     },

@@ -2,7 +2,6 @@ import { EVENT_TYPES } from "@herald/contracts";
 import type { Schema } from "@herald/contracts/schemas";
 import fc, { type Arbitrary } from "fast-check";
 import { cursorOf } from "../../../src/deliveries/cursor.ts";
-import { changeCursorOf } from "../../../src/endpoints/change-cursor.ts";
 import { versionOf } from "../../../src/endpoints/version.ts";
 
 /** Texts for the formats that a schema can't say in full. */
@@ -17,7 +16,6 @@ const formats: Record<string, Arbitrary<string>> = {
   "json-text": fc.json(),
   "endpoint-version": fc.bigInt({ min: 0n, max: 2n ** 63n - 1n }).map(versionOf),
   cursor: fc.uuid().map(cursorOf),
-  "change-cursor": fc.uuid().map((resendId) => changeCursorOf({ revision: 7n, resendId })),
 };
 
 /** What is likely to trip a server, as any value of any field. */

@@ -1,19 +1,17 @@
 import { quoted } from "../table.ts";
-import { listOf } from "./list-of.ts";
 
 /**
- * The rows that wait, oldest first. Locks none of them: whoever reads them has the lock of the whole table. Walks the index of
+ * The rows that wait behind a number, oldest first. Locks none of them: whoever reads them has the lock of the whole table. Walks the index of
  * states.
  *
  * 1: how many.
  *
- * @param except the numbers of rows to pass over
+ * @param after the number. It stands in the statement, since MySQL compares text with a number by rounding both
  */
-export function waitingRows(table: string, except: readonly string[]): string {
-  const others = except.length === 0 ? "" : `and number not in (${listOf(except)})`;
+export function waitingRows(table: string, after: string): string {
   return `select cast(number as char) as number, event, traceparent
 from ${quoted(table)}
-where state = 0 ${others}
+where state = 0 and number > ${BigInt(after)}
 order by ${quoted(table)}.number
 limit ?`;
 }

@@ -3,11 +3,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { migrate } from "@herald/common/database/migrate";
 import { openSession } from "@herald/common/database/session";
-import { STACK_TIMEOUT_MS } from "@herald/testkit/harness/stack-client";
-import { projectFolder } from "@herald/testkit/stack/folders";
-import { type Postgres, startPostgres } from "@herald/testkit/stack/postgres";
-import { removePostgresData } from "@herald/testkit/stack/postgres-programs";
 import { afterAll, beforeAll } from "@jest/globals";
+import { projectFolder } from "../stack/folders.ts";
+import { type Postgres, startPostgres } from "../stack/postgres.ts";
+import { removePostgresData } from "../stack/postgres-programs.ts";
+import { STACK_TIMEOUT_MS } from "./stack-client.ts";
 
 const PASSWORD = "do-not-show";
 
@@ -18,17 +18,17 @@ export interface OwnPostgres {
   run(sql: string, database?: string): Promise<void>;
 }
 
-/** The administrator of a managed PostgreSQL owns Herald's database and is no superuser. */
+/** The administrator of a managed PostgreSQL owns Herald's database and is no superuser. Not each may give pg_read_all_stats. */
 const MANAGED = `create role administrator login createrole createdb password '${PASSWORD}';
-  grant pg_read_all_stats to administrator with admin option;
   alter database herald owner to administrator`;
+const READ_ALL_STATS = "grant pg_read_all_stats to herald_app, herald_publisher";
 
 /**
  * A PostgreSQL server of this file alone, which waits for its disk as in production, set up by deploy/postgres as a managed one is:
  * a test may change its users and its settings. Call it at the top of the file.
  */
 export function useOwnPostgres(): OwnPostgres {
-  const folder = mkdtempSync(join(tmpdir(), "herald-doctor-"));
+  const folder = mkdtempSync(join(tmpdir(), "herald-postgres-"));
   let server: Postgres | undefined;
 
   function url(user = "herald_app", database?: string): string {
@@ -49,8 +49,9 @@ export function useOwnPostgres(): OwnPostgres {
     server = await startPostgres({ folder, pidFolder: join(folder, "pids") });
     await run(MANAGED);
     await runAt(url("administrator"), deployed("roles.sql"));
-    await migrate(url("herald_owner"));
     await runAt(url("administrator"), deployed("service-roles.sql"));
+    await migrate(url("herald_owner"));
+    await run(READ_ALL_STATS);
   }, STACK_TIMEOUT_MS);
   afterAll(async () => {
     await server?.stop();

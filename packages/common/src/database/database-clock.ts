@@ -1,0 +1,101 @@
+import { type Clock, machineClock } from "../runtime/clock.ts";
+
+/** PostgreSQL's answer to the question for its time. All in milliseconds; the first and the last are of the monotonic clock. */
+export interface TimeReading {
+  askedMs: number;
+  /** Since 1970. PostgreSQL read it at some moment between question and answer. */
+  databaseMs: number;
+  answeredMs: number;
+}
+
+/** PostgreSQL was not reached since the process began, so nobody knows its time. */
+export class TimeUnknownError extends Error {
+  override name = "TimeUnknownError";
+  override message = "PostgreSQL has not said its time yet.";
+}
+
+/**
+ * PostgreSQL's time, in this process: the monotonic clock, and its offset to what PostgreSQL says. So all processes go by one
+ * clock, and it does not matter how wrong the time of day is on their machines, or that somebody sets it.
+ *
+ * What is known of the offset are bounds: PostgreSQL's time less the moment of the question, and less that of the answer. Each further
+ * answer can only narrow them. The offset is the middle of the best answer's; one that took longer moves it no further than its
+ * bounds demand.
+ *
+ * An answer outside of the bounds says that PostgreSQL's clock has been set, that another server has become the primary, or that this
+ * machine slept: the clock follows it at once. It never goes back by less than {@link STEP_BACK_MS}: it waits until that time has come.
+ */
+export interface DatabaseClock extends Clock {
+  /** Never waits. @throws TimeUnknownError before the first answer */
+  now(): Date;
+  /** Resolves with the first answer. */
+  readonly known: Promise<void>;
+  isKnown(): boolean;
+  /** Takes an answer of PostgreSQL's. */
+  heard(reading: TimeReading): void;
+  /** By how much the machine's time of day is ahead of PostgreSQL's, as far as that is certain; negative where it is behind. */
+  machineAheadMs(): number;
+}
+
+/** How much one clock may gain on another: 500 ppm, the most that the kernel lets NTP correct. So the bounds get wider with time. */
+const DRIFT = 500e-6;
+
+/** A clock that was set back by less is waited for; with more, times would stand still for too long. */
+const STEP_BACK_MS = 1_000;
+
+/** What is known of the offset between PostgreSQL's time and the monotonic clock. */
+interface Bounds {
+  low: number;
+  high: number;
+}
+
+/** @param machine a test's, where it is to be steered */
+export function createDatabaseClock(machine: Clock = machineClock): DatabaseClock {
+  let offset: (Bounds & { likely: number; atMs: number }) | undefined;
+  /** The latest time that was given. */
+  let latestMs = Number.NEGATIVE_INFINITY;
+  let becomeKnown = () => {};
+  const known = new Promise<void>((resolve) => {
+    becomeKnown = resolve;
+  });
+
+  function offsetAt(atMs: number): Bounds & { likely: number } {
+    if (offset === undefined) throw new TimeUnknownError();
+    const widerMs = (atMs - offset.atMs) * DRIFT;
+    return { low: offset.low - widerMs, high: offset.high + widerMs, likely: offset.likely };
+  }
+
+  return {
+    known,
+    isKnown: () => offset !== undefined,
+    monotonicMs: machine.monotonicMs,
+    now() {
+      const atMs = machine.monotonicMs();
+      const ms = atMs + offsetAt(atMs).likely;
+      if (ms > latestMs || ms < latestMs - STEP_BACK_MS) latestMs = ms;
+      return new Date(latestMs);
+    },
+    heard({ askedMs, databaseMs, answeredMs }) {
+      const told = { low: databaseMs - answeredMs, high: databaseMs - askedMs };
+      const known = offset && offsetAt(answeredMs);
+      const both = known && { low: Math.max(known.low, told.low), high: Math.min(known.high, told.high) };
+      if (known === undefined || both === undefined || both.low > both.high) {
+        offset = { ...told, likely: middle(told), atMs: answeredMs };
+      } else {
+        const best = width(told) < width(known) ? middle(told) : known.likely;
+        offset = { ...both, likely: Math.min(both.high, Math.max(both.low, best)), atMs: answeredMs };
+      }
+      becomeKnown();
+    },
+    machineAheadMs() {
+      const atMs = machine.monotonicMs();
+      const { low, high } = offsetAt(atMs);
+      const ofMachine = machine.now().getTime() - atMs;
+      // In whole milliseconds, so it may be ahead by what it leaves out.
+      return Math.min(0, ofMachine + 1 - low) + Math.max(0, ofMachine - high);
+    },
+  };
+}
+
+const width = ({ low, high }: Bounds) => high - low;
+const middle = ({ low, high }: Bounds) => (low + high) / 2;

@@ -1,0 +1,101 @@
+import type pg from "pg";
+
+export type ServiceName = "management-api" | "publisher" | "dispatcher";
+
+/** The users that deploy/postgres makes: one for each service, and one for `herald serve` and the command, which do the work of all. */
+export const SERVICE_USERS: Readonly<Record<ServiceName, string>> = {
+  "management-api": "herald_api",
+  publisher: "herald_publisher",
+  dispatcher: "herald_dispatcher",
+};
+export const USER_OF_ALL = "herald_app";
+
+const IDS =
+  "execute on function id_of(bytea, bytea), event_key(text, uuid, timestamptz), delivery_id(uuid, uuid)" as const;
+
+/** What each service's user has to be granted, in the words of `grant`, and no more than its work takes. */
+export const NEEDED_RIGHTS: Readonly<Record<ServiceName, readonly string[]>> = {
+  // Keeps endpoints, makes deliveries by hand, and tells publishers whom to catch up, what to send again and what to erase. What
+  // publishers and dispatchers have written it reads. Signing secrets it writes, sealed as they are, and never reads.
+  "management-api": [
+    IDS,
+    "select (id, organization_id, name, url, enabled, events, revision, consecutive_failures, failure_run, failed_at, paused_until, failing_told, failing_told_at, disabled_reason, disabled_at, disabled_by, quarantined_at, created_at, updated_at) on webhook_endpoint",
+    "insert, update, delete on webhook_endpoint",
+    "select, insert, update, delete on catch_up",
+    "insert on erasure, notice",
+    "select, insert on endpoint_change",
+    "select, insert on resend",
+    "update (state, stop_reason, stopped_by, ended_at, due_at) on resend",
+    "select, insert, update, delete on idempotency_key",
+    "select, insert on delivery, due",
+    "select on business_event, attempt, dispatcher, restore",
+  ],
+  // Stores events, makes deliveries of them, and erases what is old or of a deleted endpoint. It never sees a signing secret, sealed
+  // as it is, and changes no endpoint and no delivery. It alone makes and drops partitions, with the owner's rights.
+  publisher: [
+    IDS,
+    "execute on function make_partitions(date), drop_partitions(date, integer)",
+    "select (id, organization_id, enabled, events, created_at, revision, consecutive_failures, paused_until, disabled_reason, quarantined_at) on webhook_endpoint",
+    "select, insert, delete on business_event, delivery, due",
+    "select, delete on delivery_attempt, business_event_rest, delivery_rest, delivery_attempt_rest",
+    "select on attempt",
+    // While a restore holds attempts, it leases no delivery to a hint.
+    "select on restore",
+    "select, update, delete on catch_up, erasure",
+    "select, delete on endpoint_change",
+    "select, delete on resend",
+    "update (cursor_id, state, stop_reason, ended_at, due_at) on resend",
+    // It tells of events that it rejects, and of what dispatchers gave up.
+    "select, insert, delete on notice",
+    "update (publish_at) on notice",
+    "select, delete on exhaustion",
+    "select, insert, update, delete on digest",
+  ],
+  // Attempts and settles. It makes no endpoint and no delivery, erases nothing of the history, and can send an endpoint's deliveries
+  // nowhere else: of an endpoint it writes how it fares.
+  dispatcher: [
+    IDS,
+    "select on webhook_endpoint, business_event, delivery, delivery_attempt",
+    "update (consecutive_failures, failure_run, failed_at, paused_until, failing_told, failing_told_at, enabled, disabled_reason, disabled_at, quarantined_at, revision, updated_at) on webhook_endpoint",
+    "select, insert, update, delete on dispatcher",
+    "select on restore",
+    "select, delete on due",
+    "update (due_at, claim_id, attempts, interruptions) on due",
+    "update (state, attempt_count, attempted_at, duration_ms, status_code, error_summary, failure_kind, response_excerpt, traceparent) on delivery",
+    "insert on delivery_attempt",
+    "insert on notice, exhaustion, endpoint_change",
+  ],
+};
+
+/** All rows, and no table: it can't change one, and can't empty one at a stroke. What has been migrated it may only see. */
+const RIGHTS_OF_ALL: readonly string[] = [
+  "select, insert, update, delete on all tables in schema public",
+  "execute on all functions in schema public",
+];
+
+/**
+ * Grants each of Herald's users that exists what it needs, as part of a migration, since rights name tables and columns. Takes no
+ * right away: the version before may run on beside.
+ *
+ * @param client in a transaction. Two at once would meet each other on the tables' rows in the catalogue: the caller holds a lock
+ * @returns the users; none where this user does not own the tables
+ */
+export async function grantRights(client: pg.ClientBase): Promise<string[]> {
+  const { rows } = await client.query<{ name: string }>(
+    `select rolname as name from pg_roles
+     where rolname = any($1) and pg_has_role((select relowner from pg_class where oid = to_regclass('webhook_endpoint')), 'usage')
+     order by rolname`,
+    [[...Object.values(SERVICE_USERS), USER_OF_ALL]],
+  );
+  const users = rows.map(({ name }) => name);
+  for (const [service, user] of Object.entries(SERVICE_USERS)) {
+    if (!users.includes(user)) continue;
+    for (const right of NEEDED_RIGHTS[service as ServiceName]) await client.query(`grant ${right} to ${user}`);
+    await client.query(`grant select on _prisma_migrations to ${user}`);
+  }
+  if (users.includes(USER_OF_ALL)) {
+    for (const right of RIGHTS_OF_ALL) await client.query(`grant ${right} to ${USER_OF_ALL}`);
+    await client.query(`revoke insert, update, delete on _prisma_migrations from ${USER_OF_ALL}`);
+  }
+  return users;
+}

@@ -1,0 +1,179 @@
+import { eventually } from "@herald/testkit/harness/eventually";
+import { startLink } from "@herald/testkit/harness/link";
+import { afterEach, expect, test } from "@jest/globals";
+import { apiClient } from "../../src/herald/api-client.ts";
+import { type ServiceName, type ServiceProcess, startServiceProcess } from "../../src/herald/processes.ts";
+import { heraldSettings } from "../../src/herald/settings.ts";
+import { useTestEnvironment } from "./test-environment.ts";
+
+// The services are processes of their own, whose machines' clocks are wrong. The database's and the receiver's are right.
+const environment = useTestEnvironment({ dispatcher: false, publisher: false });
+const processes: ServiceProcess[] = [];
+
+afterEach(async () => {
+  await Promise.all(processes.splice(0).map((each) => each.stop()));
+});
+
+const SECOND_MS = 1_000;
+const MINUTE_MS = 60 * SECOND_MS;
+const DAY_MS = 24 * 60 * MINUTE_MS;
+
+async function start(name: ServiceName, clockAheadMs: number, settings: Record<string, string> = {}) {
+  const environmentOfAll = { ...heraldSettings(environment.servers), DUE_SCAN_INTERVAL_SECONDS: "0.2" };
+  const started = await startServiceProcess(name, { ...environmentOfAll, ...settings }, { clockAheadMs });
+  processes.push(started);
+  return started;
+}
+
+/** Answers as SPEC 4.4.3 recommends: what was not signed within five minutes of now is refused. */
+function refuseUntimely(): void {
+  environment.receiver.answerWith(({ headers }) => {
+    const offSeconds = Math.abs(Date.now() / SECOND_MS - Number(headers["x-service-timestamp"]));
+    return { status: offSeconds <= 300 ? 200 : 401 };
+  });
+}
+
+/** By how much its machine's clock is ahead, as it says itself. */
+async function aheadMsOf({ operationsUrl }: ServiceProcess): Promise<number> {
+  const metrics = await (await fetch(`${operationsUrl}/metrics`, { headers: { connection: "close" } })).text();
+  return Number(/^herald_clock_difference_seconds\{.*\} (\S+)$/m.exec(metrics)?.[1]) * SECOND_MS;
+}
+
+const CLOCKS = [
+  ["400 seconds ahead", 400 * SECOND_MS],
+  ["400 seconds behind", -400 * SECOND_MS],
+  ["a day ahead", DAY_MS],
+] as const;
+
+test.each(CLOCKS)(
+  "§4.4.3 §3.1/failures a dispatcher whose machine's clock is %s disables nobody, and delivers everything",
+  async (_words, aheadMs) => {
+    const { api, receiver, emitter, db } = environment;
+    refuseUntimely();
+    const urls = Array.from({ length: 5 }, (_, index) => `${receiver.url}/${index}`);
+    for (const url of urls) await api.create({ url });
+    await start("publisher", 0);
+    await start("dispatcher", aheadMs);
+    const events = Array.from({ length: 10 }, () => environment.event());
+    for (const event of events) await emitter.emit(event);
+    await eventually(
+      async () => {
+        const endpoints = await api.list();
+        expect(endpoints.filter(({ enabled }) => !enabled)).toEqual([]);
+        const where = { organizationId: api.organizationId, state: "succeeded" } as const;
+        expect(await db.database.prisma.delivery.count({ where })).toBe(events.length * urls.length);
+      },
+      { timeoutMs: 60_000 },
+    );
+    // By the first attempt each: none was refused for its time.
+    expect(receiver.requests).toHaveLength(events.length * urls.length);
+  },
+);
+
+test.each(CLOCKS)(
+  "§3.2/retry a dispatcher whose machine's clock is %s tries again a minute after the failure, by the true time",
+  async (_words, aheadMs) => {
+    const { api, receiver, emitter, db } = environment;
+    receiver.answerWith({ status: 500 });
+    const { endpoint } = await api.create({ url: receiver.url });
+    await start("publisher", 0);
+    await start("dispatcher", aheadMs);
+    await emitter.emit(environment.event());
+    const [request] = await receiver.received(1);
+    const dueAt = await eventually(async () => {
+      const due = await db.database.prisma.due.findFirstOrThrow({ where: { endpointId: endpoint.id, attempts: 1 } });
+      return due.dueAt.getTime();
+    });
+    // As far as two processes of one machine read the same moment.
+    const earliest = (request?.receivedAt.getTime() ?? 0) - SECOND_MS;
+    expect(dueAt).toBeGreaterThanOrEqual(earliest + MINUTE_MS);
+    expect(dueAt).toBeLessThanOrEqual(Date.now() + MINUTE_MS);
+    // Written a moment later.
+    await eventually(async () => {
+      const where = { id: endpoint.id };
+      const { failedAt, pausedUntil } = await db.database.prisma.webhookEndpoint.findUniqueOrThrow({ where });
+      for (const time of [failedAt, pausedUntil]) {
+        expect(time?.getTime()).toBeGreaterThanOrEqual(earliest);
+        expect(time?.getTime()).toBeLessThanOrEqual(Date.now() + MINUTE_MS);
+      }
+    });
+  },
+);
+
+test("§4.2 the timestamp of a signature is PostgreSQL's time, whatever the machine's clock is set to meanwhile", async () => {
+  const { api, receiver, emitter } = environment;
+  await api.create({ url: receiver.url });
+  await start("publisher", 0);
+  const dispatcher = await start("dispatcher", 0);
+  for (const [index, aheadMs] of [0, 400 * SECOND_MS, -400 * SECOND_MS, DAY_MS, -DAY_MS].entries()) {
+    dispatcher.setClock(aheadMs);
+    await eventually(async () => expect(Math.abs((await aheadMsOf(dispatcher)) - aheadMs)).toBeLessThan(SECOND_MS));
+    await emitter.emit(environment.event());
+    const requests = await receiver.received(index + 1);
+    const { receivedAt, headers } = requests[index] as (typeof requests)[number];
+    // In whole seconds; so long may the request have been under way on a slow machine.
+    const ageSeconds = receivedAt.getTime() / SECOND_MS - Number(headers["x-service-timestamp"]);
+    expect(ageSeconds).toBeGreaterThan(-1);
+    expect(ageSeconds).toBeLessThan(60);
+  }
+});
+
+test.each([
+  ["eight days ahead", 8 * DAY_MS],
+  ["62 minutes behind", -62 * MINUTE_MS],
+])("§6.1 a publisher whose machine's clock is %s stores every event", async (_words, aheadMs) => {
+  const { api, receiver, emitter, db } = environment;
+  await api.create({ url: receiver.url });
+  await start("publisher", aheadMs);
+  await start("dispatcher", 0);
+  const events = Array.from({ length: 20 }, () => environment.event({ occurredAtUtc: new Date().toISOString() }));
+  for (const event of events) await emitter.emit(event);
+  const { organizationId } = api;
+  await eventually(async () =>
+    expect(await db.database.prisma.businessEvent.count({ where: { organizationId } })).toBe(20),
+  );
+  await receiver.received(20);
+  expect(await db.database.prisma.notice.count()).toBe(0);
+});
+
+test("§6.1 an endpoint that an API makes whose machine's clock is a day ahead gets the next event, and the page is told the true time", async () => {
+  const { api: right, receiver, emitter } = environment;
+  const { port } = await start("management-api", DAY_MS);
+  const api = await apiClient(`http://127.0.0.1:${port}`, right.organizationId);
+  const { endpoint } = await api.create({ url: receiver.url });
+  await start("publisher", 0);
+  await start("dispatcher", 0);
+  await emitter.emit(environment.event({ occurredAtUtc: new Date().toISOString() }));
+  await eventually(async () => expect(await environment.states(endpoint.id)).toEqual({ succeeded: 1 }));
+  // By which the page shows times.
+  const { headers } = await fetch(`http://127.0.0.1:${port}/`, { headers: { connection: "close" } });
+  expect(Math.abs(Date.parse(headers.get("date") ?? "") - Date.now())).toBeLessThan(MINUTE_MS);
+});
+
+test("services that start before PostgreSQL take nothing until it has said its time, and then everything", async () => {
+  const { receiver, emitter, servers, api: right } = environment;
+  const target = new URL(servers.databaseUrl);
+  let isOpen = false;
+  const link = await startLink(() => (isOpen ? [target] : []));
+  const url = new URL(target);
+  url.host = `127.0.0.1:${link.port}`;
+  const settings = { ...heraldSettings(servers), DATABASE_URL: url.href };
+  try {
+    const names = ["management-api", "publisher", "dispatcher"] as const;
+    const [apiProcess, ...others] = await Promise.all(
+      names.map((name) => startServiceProcess(name, settings, { clockAheadMs: DAY_MS, untilReady: false })),
+    );
+    processes.push(...[apiProcess, ...others].filter((each) => each !== undefined));
+    const api = await apiClient(`http://127.0.0.1:${apiProcess?.port}`, right.organizationId);
+    await eventually(() => expect(api.list()).rejects.toThrow(/ 503: .*database_unavailable/));
+    await right.create({ url: receiver.url });
+    await emitter.emit(environment.event());
+    isOpen = true;
+    await receiver.received(1);
+    await eventually(async () => expect(await api.list()).toHaveLength(1));
+    for (const each of processes) await each.ready();
+  } finally {
+    await Promise.all(processes.splice(0).map((each) => each.stop()));
+    await link.close();
+  }
+});

@@ -1,0 +1,138 @@
+import type { Emitter } from "../emitter.ts";
+import { type Row, readRow, type Sendable } from "./read-row.ts";
+import { type SentRows, sendRows } from "./send-rows.ts";
+import type { LockedOutbox } from "./store-contract.ts";
+
+interface Parts {
+  emitter: Pick<Emitter, "emitJson">;
+  batchSize: number;
+  monotonicMs: () => number;
+  onBatch?: (batch: { sent: number; refused: number }) => void;
+}
+
+/** What a batch came to. */
+export interface BatchResult {
+  /** There may be more to send now. */
+  isMore: boolean;
+  /** The broker takes nothing, and not only nothing of some buckets. */
+  isBrokerAway: boolean;
+  failure: Error | undefined;
+}
+
+/** A bucket of which the broker has refused an event. */
+interface HeldBucket {
+  /** Up to this row nothing of it waits. */
+  after: string;
+  /** The broker has taken one of it since. */
+  isOpen: boolean;
+  /** When it is tried again. */
+  tryAtMs: number;
+}
+
+/** Before the first row. */
+const START = "0";
+
+const TRY_INTERVAL_MS = 1_000;
+/** Rows that are read to find the first one of a bucket, which is tried. */
+const TRIED_ROWS = 10;
+
+/** While buckets are held, no more than a tenth of the time goes into reading their rows to pass over them. */
+const TIMES_PASSED_OVER = 10;
+
+/**
+ * What a relay sends next. A bucket of which the broker refuses an event is held: its first row that waits is remembered, and the others'
+ * batches pass over its rows. So it holds up no other bucket, however many of its rows stand in front. One row of it is tried each
+ * second; when the broker takes that, what waits is sent from there on.
+ */
+export function outboxBatches({ emitter, batchSize, monotonicMs, onBatch }: Parts): {
+  /** A batch of the buckets that are not held, and then one of each that is to be tried. */
+  next(): ((outbox: LockedOutbox) => Promise<BatchResult>)[];
+} {
+  const held = new Map<string, HeldBucket>();
+  /** Up to this row there are those of buckets that are held, and those that have committed late. */
+  let after = START;
+  let beganAgainMs = monotonicMs();
+  /** How long it took since then to read rows that were passed over. */
+  let passedOverMs = 0;
+
+  async function sendOthers(outbox: LockedOutbox): Promise<BatchResult> {
+    const beganMs = monotonicMs();
+    const rows = await outbox.waiting(batchSize, after);
+    const { refused, isBrokerAway, failure } = await send(outbox, rows, (sendables) => {
+      const chosen = sendables.filter(({ bucket }) => !held.has(bucket));
+      if (rows.length > 0) passedOverMs += (monotonicMs() - beganMs) * (1 - chosen.length / rows.length);
+      return chosen;
+    });
+    for (const [bucket, number] of refused) hold(bucket, number);
+    // What was not sent for want of a broker is read again.
+    if (!isBrokerAway) after = rows.at(-1)?.number ?? after;
+    beginAgain();
+    return { isMore: rows.length === batchSize, isBrokerAway, failure };
+  }
+
+  /** What was sent is not read again, so without a bucket that is held all that waits is at the start. */
+  function beginAgain(): void {
+    const sinceMs = monotonicMs() - beganAgainMs;
+    if (held.size > 0 && sinceMs < Math.max(TRY_INTERVAL_MS, TIMES_PASSED_OVER * passedOverMs)) return;
+    after = START;
+    passedOverMs = 0;
+    beganAgainMs = monotonicMs();
+  }
+
+  /** Goes on with a bucket from its first row that waits. It is no longer held when none waits any more. */
+  async function sendHeld(outbox: LockedOutbox, bucket: string, own: HeldBucket): Promise<BatchResult> {
+    const limit = own.isOpen ? batchSize : TRIED_ROWS;
+    const rows = await outbox.waiting(limit, own.after);
+    let tried: readonly Sendable[] = [];
+    const { refused, isBrokerAway, failure } = await send(outbox, rows, (sendables) => {
+      const waiting = sendables.filter((each) => each.bucket === bucket);
+      tried = own.isOpen ? waiting : waiting.slice(0, 1);
+      return tried;
+    });
+    const first = refused.get(bucket);
+    if (isBrokerAway || first !== undefined) {
+      hold(bucket, first);
+      return { isMore: false, isBrokerAway, failure };
+    }
+    const isOnlyTried = !own.isOpen && tried.length > 0;
+    const isLast = rows.length < limit && !isOnlyTried;
+    if (isLast) held.delete(bucket);
+    own.after = (isOnlyTried ? tried[0] : rows.at(-1))?.number ?? own.after;
+    own.isOpen ||= isOnlyTried;
+    return { isMore: !isLast, isBrokerAway, failure };
+  }
+
+  /** @param number of its first row that waits; where absent, as before */
+  function hold(bucket: string, number?: string): void {
+    const before = number === undefined ? held.get(bucket)?.after : String(BigInt(number) - 1n);
+    held.set(bucket, { after: before ?? START, isOpen: false, tryAtMs: monotonicMs() + TRY_INTERVAL_MS });
+  }
+
+  async function send(
+    outbox: LockedOutbox,
+    rows: readonly Row[],
+    choose: (sendables: readonly Sendable[]) => readonly Sendable[],
+  ): Promise<SentRows> {
+    const readings = rows.map(readRow);
+    const broken = readings.filter((reading) => reading.kind === "refused");
+    const sendables = readings.flatMap((reading) => (reading.kind === "event" ? [reading.sendable] : []));
+    const result = await sendRows(choose(sendables), emitter);
+    await outbox.markSent(result.sent);
+    await outbox.setAside(broken);
+    onBatch?.({ sent: result.sent.length, refused: broken.length });
+    return result;
+  }
+
+  return {
+    next: () => [
+      sendOthers,
+      ...[...held]
+        .filter(([, { tryAtMs }]) => tryAtMs <= monotonicMs())
+        .map(
+          ([bucket, own]) =>
+            (outbox: LockedOutbox) =>
+              sendHeld(outbox, bucket, own),
+        ),
+    ],
+  };
+}

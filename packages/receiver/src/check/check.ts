@@ -1,0 +1,81 @@
+import type { OutgoingRequest } from "../send/signed-request.ts";
+import type { Deviation, RequestMaker } from "./request-maker.ts";
+
+/**
+ * What a receiver should do with a request.
+ *
+ * - `accept`: answer 2xx
+ * - `refuse`: answer 4xx
+ * - `refuse_or_close`: the same, or close the connection before all of the body has come
+ * - `answer`: answer 2xx or 4xx, as it likes, and not with an error of its own
+ * - `nothing`: it gets bytes that are no whole request, and no answer is waited for
+ */
+export type Expectation = "accept" | "refuse" | "refuse_or_close" | "answer" | "nothing";
+
+/** What is written to a connection as it stands, which then ends. */
+export interface RawBytes {
+  raw: (url: URL) => string;
+}
+
+export interface Step {
+  send: OutgoingRequest | RawBytes;
+  expect: Expectation;
+  /** What the answer can't show, as a question to the person who can look into the receiver's store. */
+  ask?: string;
+}
+
+/** One thing that is tried with a receiver: a row of the table of good and bad requests. */
+export interface Check {
+  /** Stable, for programs. */
+  id: string;
+  /** What a right receiver does, such as "refuses a request without a signature". */
+  title: string;
+  /** What to do where it does not. */
+  advice: string;
+  /** Requests that are sent one after the other, or all at once. */
+  steps: (make: RequestMaker) => Step[];
+  atOnce?: true;
+}
+
+/** Herald's own bound for an event. */
+export const LARGEST_EVENT_BYTES = 256 * 1024;
+/** Far beyond it, and beyond any limit that a receiver of events has a use for. */
+export const OVERSIZED_BYTES = 32 * LARGEST_EVENT_BYTES;
+
+export const accepts = (make: (make: RequestMaker) => OutgoingRequest) => one("accept", make);
+export const refuses = (make: (make: RequestMaker) => OutgoingRequest) => one("refuse", make);
+export const refusesSigned = (deviation: (make: RequestMaker) => Deviation) =>
+  refuses((make) => make.signed(deviation(make)));
+
+export function one(expect: Expectation, make: (make: RequestMaker) => OutgoingRequest): Check["steps"] {
+  return (maker) => [{ send: make(maker), expect }];
+}
+
+/** It is not enough that there is an answer: the next good request has to be accepted. */
+export function survives(step: (make: RequestMaker) => Step): Check["steps"] {
+  return (make) => [step(make), { send: make.signed(), expect: "accept" }];
+}
+
+/** An event of so many bytes. */
+export function eventOf(make: RequestMaker, bytes: number): Uint8Array {
+  const withNote = (note: string) => make.event({ data: { changes: {}, note } });
+  return withNote("a".repeat(bytes - withNote("").byteLength));
+}
+
+export const advice = {
+  bytes: "Verify the body's bytes as they came, before anything parses them.",
+  key: "The key of X-Service-Signature is the secret's text, not decoded; the key of webhook-signature is what the text decodes to from Base64, as libraries of Standard Webhooks do it.",
+  clock: "Take a timestamp that is at most 300 s away from your clock, in either direction, and refuse any other.",
+  signature:
+    'Compute HMAC-SHA256 over timestamp, dot and body with the secret\'s text, and compare all of "sha256=" and 64 lowercase hex digits, in constant time.',
+  standardSignature: "Let the library verify id, timestamp and body as they came, and refuse what it refuses.",
+  timestamp:
+    "Take a timestamp only if it is the usual text of a whole number: no sign, no leading zero, no fraction, at most 16 digits.",
+  once: "Refuse a request that has one of Herald's headers twice. Many frameworks join such headers with a comma: no value of Herald's has one.",
+  refusal: "Answer 401, and don't let a header that is missing or odd become an error of the program.",
+  size: "Stop reading at a limit of your own, 256 KiB or a little more, and answer 413.",
+  type: "Answer 2xx to a verified event that you have no use for: an admin may subscribe your webhook to more. After a failure, Herald sends it again, and disables the webhook in the end.",
+  duplicate: "Answer 2xx to an event that you have already, without repeating what it did.",
+  survive: "Answer 2xx or 4xx to a verified body that you can't use. After 5xx, Herald sends it again, four times.",
+  method: "Take POST only.",
+};

@@ -1,0 +1,88 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { newSealingKeys } from "@herald/common/security/sealing-keys";
+import { makeAuthority } from "@herald/testkit/certificates/authority";
+import { eventually } from "@herald/testkit/harness/eventually";
+import { type HttpsReceiver, httpsReceiver } from "@herald/testkit/harness/https-receiver";
+import { type NameServer, nameServer } from "@herald/testkit/harness/name-server";
+import { useBroker } from "@herald/testkit/harness/use-broker";
+import { useDatabase } from "@herald/testkit/harness/use-database";
+import { afterEach, beforeEach, expect, test } from "@jest/globals";
+import { useDispatchers } from "./dispatchers.ts";
+
+const db = useDatabase();
+const broker = useBroker();
+/** So many that each of two dispatchers is the first one for some of them. */
+const ENDPOINTS = 12;
+
+let folder: string;
+let names: NameServer;
+let receiver: HttpsReceiver;
+beforeEach(async () => {
+  const authority = await makeAuthority("Test authority");
+  folder = await mkdtemp(join(tmpdir(), "herald-unable-"));
+  await writeFile(join(folder, "ca.pem"), authority.cert);
+  receiver = await httpsReceiver({ certificate: await authority.issue({ names: ["*.receivers.example"] }) });
+  // Each attempt needs a look-up and a connection of its own.
+  receiver.answerWith({ status: 500, headers: { connection: "close" } });
+  names = await nameServer();
+});
+afterEach(async () => {
+  await Promise.all([receiver.close(), names.close(), rm(folder, { recursive: true })]);
+});
+const dispatchers = useDispatchers(db, broker);
+
+const settings = (more: Record<string, string> = {}) => ({
+  EXTRA_CA_FILE: join(folder, "ca.pem"),
+  DNS_SERVERS: names.address,
+  DUE_SCAN_INTERVAL_SECONDS: "0.1",
+  ATTEMPT_TIMEOUT_SECONDS: "10",
+  RETRY_DELAYS_SECONDS: "0.5,1,2,4",
+  PATIENCE_SECONDS: "0.1",
+  DISABLE_AFTER_FAILURES: "1000",
+  ...more,
+});
+
+const insertEndpoints = () =>
+  Promise.all(
+    Array.from({ length: ENDPOINTS }, (_, index) =>
+      dispatchers.insertEndpointAt(`https://r${index}.receivers.example:${receiver.port}/r${index}`),
+    ),
+  );
+
+/** All endpoints have failed, and are well from then on: what comes then arrives. */
+async function failAndMend(endpoints: readonly { id: string; organizationId: string }[]): Promise<void> {
+  const { prisma } = db.database;
+  for (const endpoint of endpoints) await dispatchers.insertDeliveries(endpoint, 1);
+  const failing = { id: { in: endpoints.map(({ id }) => id) }, consecutiveFailures: { gt: 0 } };
+  await eventually(async () => expect(await prisma.webhookEndpoint.count({ where: failing })).toBe(ENDPOINTS));
+  receiver.answerWith({ headers: { connection: "close" } });
+  const ids: string[] = [];
+  for (const endpoint of endpoints) ids.push(...(await dispatchers.insertDeliveries(endpoint, 1)));
+  const served = { id: { in: ids }, state: "succeeded" } as const;
+  await eventually(async () => expect(await prisma.delivery.count({ where: served })).toBe(ENDPOINTS));
+}
+
+test("endpoints that fail are not left to a dispatcher that is cut off", async () => {
+  const silent = await nameServer();
+  await silent.die();
+  try {
+    const endpoints = await insertEndpoints();
+    await dispatchers.start(settings({ DNS_SERVERS: silent.address }));
+    for (const endpoint of endpoints) await dispatchers.insertDeliveries(endpoint, 1);
+    await eventually(async () =>
+      expect(await db.database.prisma.dispatcher.count({ where: { cutOffSince: { not: null } } })).toBe(1),
+    );
+    await dispatchers.start(settings());
+    await failAndMend(endpoints);
+  } finally {
+    await silent.close();
+  }
+});
+
+test("endpoints that fail are not left to a dispatcher without their key", async () => {
+  const endpoints = await insertEndpoints();
+  await Promise.all([dispatchers.start(settings({ ...newSealingKeys("another") })), dispatchers.start(settings())]);
+  await failAndMend(endpoints);
+});

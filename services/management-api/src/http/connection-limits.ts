@@ -1,0 +1,69 @@
+import { ProblemError } from "../problems/problem-error.ts";
+import { createKeyedLimiter, type KeyedLimiter } from "./keyed-limiter.ts";
+
+/**
+ * Who may hold connections of the pool, by organization. A statement may take seconds: where PostgreSQL is overloaded, where a
+ * row is locked, and creates of one organization wait for each other. Whatever one organization does, and however many do it
+ * together, the others find connections.
+ */
+export interface ConnectionLimits {
+  /** Reads that look at a few rows. */
+  simpleReads: KeyedLimiter;
+  /** Reads that count as several against the allowance. They share places of their own, so simple reads get past them. */
+  dearReads: KeyedLimiter;
+  writes: KeyedLimiter;
+  /** Downloads under way. They hold a connection only while a statement of theirs has its turn. */
+  exports: KeyedLimiter;
+  exportTurns: KeyedLimiter;
+}
+
+/** What reads leave to writes, of all organizations together. */
+const LEFT_TO_WRITES = 2;
+/** The statements of all exports take turns over one connection; this is how long a turn is waited for. */
+const EXPORT_TURNS = { together: 1, maxWaitMs: 30_000 };
+/** Exports of one organization at once. A client that broke one off, and goes on at once, finds its place free within the wait. */
+const EXPORTS = { perKey: 2, maxWaitMs: 1_000 };
+/** How long a write waits for earlier writes of its organization; a hundred creates take a second or two. */
+const WRITE_WAIT_MS = 15_000;
+/** A read waits for other reads of its organization no longer than a person does. */
+const READ_WAIT_MS = 5_000;
+/** And for those of other organizations so long: who can't be served soon is told so. */
+const OTHERS_WAIT_MS = 1_000;
+
+/** @param poolSize the connections of this process */
+export function connectionLimits(poolSize: number): ConnectionLimits {
+  const forReads = poolSize - LEFT_TO_WRITES - EXPORT_TURNS.together;
+  const share = (part: number) => Math.max(1, Math.floor(poolSize / part));
+  /** No organization has all of the places that reads of a kind share. */
+  const reads = (places: number) =>
+    inTurn(
+      createKeyedLimiter({ perKey: Math.max(1, places - 1), maxWaitMs: READ_WAIT_MS, refusal: () => tooMany(1) }),
+      createKeyedLimiter({ together: Math.max(1, places), maxWaitMs: OTHERS_WAIT_MS, refusal: () => busy(1) }),
+    );
+  return {
+    simpleReads: reads(Math.ceil(forReads / 2)),
+    dearReads: reads(Math.floor(forReads / 2)),
+    writes: createKeyedLimiter({ perKey: share(3), maxWaitMs: WRITE_WAIT_MS, refusal: () => tooMany(5) }),
+    exports: createKeyedLimiter({ ...EXPORTS, refusal: () => tooMany(10) }),
+    exportTurns: createKeyedLimiter({ ...EXPORT_TURNS, refusal: () => busy(10) }),
+  };
+}
+
+/** Lets a task pass the first limiter, and then the second one. */
+function inTurn(first: KeyedLimiter, second: KeyedLimiter): KeyedLimiter {
+  return { run: (key, task) => first.run(key, () => second.run(key, task)) };
+}
+
+function tooMany(seconds: number): ProblemError {
+  return new ProblemError("too_many_requests", {
+    detail: `The organization asks for more at once than can be done. Try again in ${seconds} s, one after the other.`,
+    headers: { "Retry-After": String(seconds) },
+  });
+}
+
+function busy(seconds: number): ProblemError {
+  return new ProblemError("read_out_of_time", {
+    detail: `The database is busy with what others read. Try again in ${seconds} s.`,
+    headers: { "Retry-After": String(seconds) },
+  });
+}

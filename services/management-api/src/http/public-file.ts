@@ -1,0 +1,55 @@
+import { createHash } from "node:crypto";
+import { brotliCompressSync, constants, gzipSync } from "node:zlib";
+import type { RequestHandler } from "express";
+
+/** The encodings that a file may be sent in, the best first. */
+const ENCODINGS = ["br", "gzip"] as const;
+export type Encoding = (typeof ENCODINGS)[number];
+export type Encoded = Partial<Record<Encoding, Buffer>>;
+
+export interface PublicFileOptions {
+  /** A media type, or the file's ending, such as `.js`. */
+  type: string;
+  /** Unless said otherwise, a cache asks each time whether it has the latest one. */
+  cacheControl?: string;
+  /** What a build has compressed. */
+  encoded?: Encoded;
+}
+
+/** What is shorter fits into one packet as it is. */
+const SMALLEST_COMPRESSED_BYTES = 1_024;
+/** Some tens of milliseconds for the OpenAPI document, and a few per cent longer than the best. */
+const BROTLI_QUALITY = 5;
+const TEXT = /^\.(css|html|js|svg|txt)$|^text\/|[/+](json|xml)$/;
+
+/**
+ * Serves what is the same for everyone, and what anyone may ask for without a token. So a request costs no more than the bytes that it
+ * gets: they are compressed once, here or by a build, and a client that has them is told so (304).
+ */
+export function publicFile(content: string | Buffer, options: PublicFileOptions): RequestHandler {
+  const { type, cacheControl = "no-cache" } = options;
+  const bytes = Buffer.from(content);
+  const encoded = { ...compressed(bytes, options), ...options.encoded };
+  // Weak: one tag for the text, in whatever encoding it is sent.
+  const etag = `W/"${createHash("sha256").update(bytes).digest("base64url")}"`;
+  return (request, response) => {
+    response.set({ "Cache-Control": cacheControl, ETag: etag, Vary: "Accept-Encoding" }).type(type);
+    if (request.fresh) {
+      response.status(304).end();
+      return;
+    }
+    const encoding = ENCODINGS.find((each) => encoded[each] !== undefined && request.acceptsEncodings(each) === each);
+    const body = (encoding && encoded[encoding]) ?? bytes;
+    if (encoding !== undefined) response.set("Content-Encoding", encoding);
+    response.set("Content-Length", String(body.length)).end(body);
+  };
+}
+
+function compressed(bytes: Buffer, { type, encoded = {} }: PublicFileOptions): Encoded {
+  if (bytes.length < SMALLEST_COMPRESSED_BYTES || !TEXT.test(type)) return {};
+  const quality = { params: { [constants.BROTLI_PARAM_QUALITY]: BROTLI_QUALITY } };
+  return {
+    br: encoded.br ?? brotliCompressSync(bytes, quality),
+    gzip: encoded.gzip ?? gzipSync(bytes),
+  };
+}

@@ -1,0 +1,90 @@
+import { secretBox } from "@herald/common/security/secret-box";
+import type { ManualRequest, SaveWebhookResponse } from "@herald/contracts";
+import { beforeEach, expect, test } from "@jest/globals";
+import { states, storeDelivery } from "./support/deliveries.ts";
+import { create, settings } from "./support/endpoints.ts";
+import { type Client, SECRET_KEYS, useApi } from "./support/use-api.ts";
+
+// SQL Server, .NET and many Java clients write UUIDs in capitals. An id has one spelling behind the place where a request is
+// admitted; these tests ask for it wherever a text could be compared.
+
+const requests: ManualRequest[] = [];
+const api = useApi({
+  requestAttempt: async (request) => {
+    requests.push(request);
+  },
+});
+
+let organizationId: string;
+let client: Client;
+beforeEach(async () => {
+  requests.length = 0;
+  organizationId = api.newOrganization();
+  client = await api.as({ organizationId });
+});
+
+test("regression: a secret that is replaced under an id in capitals opens with the row's id", async () => {
+  const { endpoint } = await create(client);
+  const replacing = settings({ version: endpoint.version, rotateSecret: true });
+  const { body } = await client.put(`/webhooks/${endpoint.id.toUpperCase()}`, replacing).expect(200);
+  const { endpoint: saved, signingSecret } = body as SaveWebhookResponse;
+  const row = await api.prisma.webhookEndpoint.findUniqueOrThrow({ where: { id: endpoint.id } });
+  expect(secretBox(SECRET_KEYS).open(row.sealedSecret, row.id)).toBe(signingSecret);
+  expect(saved.id).toBe(row.id);
+});
+
+test("an edit under an id in capitals makes a version with which the other spelling conflicts", async () => {
+  const { endpoint } = await create(client);
+  const edit = settings({ version: endpoint.version, name: "Renamed" });
+  await client.put(`/webhooks/${endpoint.id.toUpperCase()}`, edit).expect(200);
+  await client.put(`/webhooks/${endpoint.id}`, edit).expect(409);
+  await client.put(`/webhooks/${endpoint.id.toUpperCase()}`, { ...edit, rotateSecret: true }).expect(409);
+});
+
+test("regression: a manual delivery asks dispatchers for the endpoint in one spelling, however the path writes it", async () => {
+  const { endpoint } = await create(client);
+  const payload = { eventType: "WorkItemCompleted", payloadJson: "{}" };
+  await client.post(`/webhooks/${endpoint.id.toUpperCase()}/deliver`, payload).expect(200);
+  await client.post(`/webhooks/${endpoint.id}/deliver`, payload).expect(200);
+  expect(requests.map(({ endpointId }) => endpointId)).toEqual([endpoint.id, endpoint.id]);
+});
+
+test("a request that comes again with its idempotency key and the id in capitals has the first one's answer", async () => {
+  const { endpoint } = await create(client);
+  const payload = { eventType: "WorkItemCompleted", payloadJson: "{}" };
+  const deliver = (id: string) =>
+    client.post(`/webhooks/${id}/deliver`, payload).set("Idempotency-Key", "the-same").expect(200);
+  const { body: first } = await deliver(endpoint.id);
+  const { body: again, headers } = await deliver(endpoint.id.toUpperCase());
+  expect(again).toEqual(first);
+  expect(headers["idempotent-replayed"]).toBe("true");
+  expect(requests).toHaveLength(1);
+});
+
+test("reads find endpoint, delivery and event by ids in capitals", async () => {
+  const { endpoint } = await create(client);
+  const key = { id: endpoint.id, organizationId };
+  const deliveryId = await storeDelivery(api.prisma, key, states.succeeded);
+  const [event] = await api.prisma.businessEvent.findMany({ where: { organizationId } });
+  const [id, delivery, eventId, entityId, eventKey] = [
+    endpoint.id,
+    deliveryId,
+    event?.id,
+    event?.entityId,
+    event?.key,
+  ].map((text) => String(text).toUpperCase());
+  for (const query of [`deliveryId=${delivery}`, `eventId=${eventId}`, `entityId=${entityId}`]) {
+    const { body } = await client.get(`/webhooks/${id}/deliveries?${query}`).expect(200);
+    expect(body.deliveries).toMatchObject([{ id: deliveryId }]);
+  }
+  for (const query of [
+    `deliveryId=${delivery}`,
+    `id=${eventId}`,
+    `deliveryId=${delivery}&id=${eventId}&entityId=${entityId}`,
+  ]) {
+    const { body } = await client.get(`/events?${query}`).expect(200);
+    expect(body.events).toMatchObject([{ key: event?.key }]);
+  }
+  expect((await client.get(`/webhooks/${id}/deliveries/${delivery}`).expect(200)).body.id).toBe(deliveryId);
+  expect((await client.get(`/events/${eventKey}`).expect(200)).body.key).toBe(event?.key);
+});
