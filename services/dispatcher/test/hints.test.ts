@@ -99,6 +99,21 @@ test("a delivery whose endpoint is not known well enough is given back, and clai
   expect(offered).toEqual([]);
 });
 
+test("of a hint that is delivered again, its acknowledgement lost, only the endpoint counts: another dispatcher may be at its delivery", async () => {
+  const first = connectBroker({ url: rabbitmq.url, namespace: rabbitmq.namespace, name: "test", log });
+  brokers.push(first);
+  let taken = 0;
+  const consumer = first.consume({ queue: first.names.hintsQueue, prefetch: 1, handle: () => void taken++ });
+  await first.ready();
+  const hint = newHint(60_000);
+  await send(hint);
+  await eventually(() => expect(taken).toBe(1));
+  const second = await dispatcher({ share: true });
+  await consumer.close({ drainTimeoutMs: 0 });
+  await eventually(() => expect(second.added).toEqual([{ endpointId: hint.endpointId, organizationId: "org-1" }]));
+  expect(second).toMatchObject({ offered: [], givenBack: [] });
+});
+
 test("a hint goes on from a dispatcher without a share of the endpoint's concurrency to one that has it", async () => {
   const without = await dispatcher({ share: false });
   const hint = newHint(60_000);

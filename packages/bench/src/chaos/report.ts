@@ -6,6 +6,7 @@ export const MUST_NOT_BE: readonly [keyof Findings, string][] = [
   ["lost", "lost"],
   ["wronglyExhausted", "given up, and no fault of the receiver's"],
   ["tooManyAttempts", "more than five attempts"],
+  ["unremembered", "attempts that the history lacks"],
   ["afterDisabling", "attempts to a disabled endpoint"],
   ["forged", "wrong signature or body"],
   ["untimely", "signed with a wrong time"],

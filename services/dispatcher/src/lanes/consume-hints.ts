@@ -25,8 +25,9 @@ const MAX_HOPS = 3;
 /**
  * Consumes the hints that an endpoint has work. One that brings a delivery with it may have that attempted without a claim; whatever is
  * unusual goes the ordinary way. A process without a share of the endpoint's concurrency sends the hint on, for another one to get it.
- * A hint that is lost or repeated does no harm: the rows say what is due. One that is forged would: what it brings is signed and sent. So it
- * counts only from the exchange to which publishers and dispatchers alone may write.
+ * A hint that is lost does no harm: the rows say what is due. Of one that the broker delivers again, only the endpoint counts: whoever had it
+ * before may be attempting what it brings, and its acknowledgement was lost with the connection. One that is forged would do harm: what it
+ * brings is signed and sent. So it counts only from the exchange to which publishers and dispatchers alone may write.
  */
 export function consumeHints({ broker, scheduler, hinted, hasShare, clock, log }: Parts): Consumer {
   const { dispatchExchange: exchange, hintsQueue: queue } = broker.names;
@@ -67,7 +68,7 @@ export function consumeHints({ broker, scheduler, hinted, hasShare, clock, log }
         return;
       }
       const hint = readHint(message.content);
-      if (hint) void follow(hint);
+      if (hint) void follow(message.redelivered ? endpointOf(hint) : hint);
       else log.warn("a hint can't be read and was dropped", { queue });
     },
   });
@@ -79,3 +80,5 @@ function readHint(content: Buffer): Hint | undefined {
   // As PostgreSQL writes ids: what is counted for an endpoint is counted by this text.
   return { ...(hint as Hint), endpointId: hint.endpointId.toLowerCase() };
 }
+
+const endpointOf = ({ endpointId, organizationId }: Hint): Hint => ({ endpointId, organizationId });

@@ -29,6 +29,16 @@ export function wronglyExhaustedOf(history: History, known: Index): string[] {
   return found;
 }
 
+/** Deliveries whose history lacks an attempt that was counted. More than were counted are another matter. */
+export function unrememberedOf({ deliveries }: History): string[] {
+  return deliveries
+    .filter(({ attempts, attemptCount }) => attempts.length < attemptCount)
+    .map(({ id, attempts, attemptCount }) => {
+      const numbers = attempts.map(({ number }) => number).join(", ");
+      return `delivery ${id} has counted ${attemptCount} attempts, and its history has only number ${numbers}`;
+    });
+}
+
 /** Deliveries with more attempts than they may have. */
 export function tooManyOf(history: History, known: Index): string[] {
   const { deliveries, settings } = history;

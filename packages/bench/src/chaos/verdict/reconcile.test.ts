@@ -101,6 +101,13 @@ describe("more than five attempts", () => {
   });
 });
 
+test("an attempt that was counted and is not in the history is found", () => {
+  const run = { ...goodRun(), deliveries: [delivery({ attemptCount: 2 })] };
+  run.requests.unshift(request({ at: T0 - 1_000, outcome: "refused" }));
+  run.deliveries[0]?.attempts.shift();
+  expect(found(run)).toEqual({ unremembered: [expect.stringContaining("counted 2 attempts")] });
+});
+
 describe("attempts to a disabled endpoint", () => {
   const disabling = { endpointId: "endpoint", by: "admin", from: T0 - 10_000, until: T0 + 10_000 } as const;
 

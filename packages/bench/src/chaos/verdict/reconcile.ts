@@ -1,4 +1,4 @@
-import { repeatsOf, tooManyOf, wronglyExhaustedOf } from "./attempts.ts";
+import { repeatsOf, tooManyOf, unrememberedOf, wronglyExhaustedOf } from "./attempts.ts";
 import { countBy } from "./count-by.ts";
 import { forgedOf, lostOf, unendingOf } from "./deliveries.ts";
 import { requestsWhileDisabled, wronglyDisabledOf } from "./disablings.ts";
@@ -13,6 +13,8 @@ export interface Findings {
   wronglyExhausted: string[];
   /** A delivery with more attempts than it may have, counted in the database and at the receiver. */
   tooManyAttempts: string[];
+  /** A delivery whose history lacks an attempt that was counted. */
+  unremembered: string[];
   /** A request that came when its endpoint had been disabled for longer than a claim is good for. */
   afterDisabling: string[];
   /** A request with a wrong signature, another body than was emitted, or of a delivery that there should not be. */
@@ -68,6 +70,7 @@ export function reconcile(history: History): Verdict {
     lost: lostOf(history, known),
     wronglyExhausted: wronglyExhaustedOf(history, known),
     tooManyAttempts: tooManyOf(history, known),
+    unremembered: unrememberedOf(history),
     afterDisabling,
     forged: forgedOf(history, known),
     untimely: history.requests.flatMap(({ deliveryId, untimely }) =>
