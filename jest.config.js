@@ -1,9 +1,10 @@
 /**
- * Three tiers of tests, told apart by where a file stands:
+ * Four tiers of tests, told apart by where a file stands:
  *
  * - unit: `src/**` beside the code. Pure rules; no build, no server.
  * - service: `test/**`. A real PostgreSQL and RabbitMQ, and the journeys through all of Herald.
- * - system: `test/system/**`. Browsers, compilers, packing, incidents, chaos, long fuzzing.
+ * - quick: `test/quick/**`. A browser, packing, a short chaos run: the dearest of what every change has to pass.
+ * - nightly: `test/nightly/**`. Compilers, downloads, incidents, long runs.
  */
 const shared = {
   // Nothing else holds sources: without this, jest also crawls the data of local servers.
@@ -36,14 +37,14 @@ export default {
       ...servers,
       displayName: "service",
       testMatch: ["<rootDir>/{packages,services}/*/test/**/*.test.ts"],
-      testPathIgnorePatterns: ["/node_modules/", "/test/system/"],
+      testPathIgnorePatterns: ["/node_modules/", "/test/(quick|nightly)/"],
     },
-    {
+    ...["quick", "nightly"].map((tier) => ({
       ...shared,
       ...servers,
-      displayName: "system",
-      testMatch: ["<rootDir>/{packages,services}/*/test/system/**/*.test.ts"],
-    },
+      displayName: tier,
+      testMatch: [`<rootDir>/{packages,services}/*/test/${tier}/**/*.test.ts`],
+    })),
   ],
   // The second one says which rules of docs/spec.md no passed test shows.
   reporters: ["default", "<rootDir>/packages/docs/src/spec-reporter.js"],

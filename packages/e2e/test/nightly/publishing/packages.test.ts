@@ -10,7 +10,7 @@ import { projectFolder } from "@herald/testkit/stack/folders";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { publint } from "publint";
 import { EMITTER_EXAMPLE, RECEIVER_EXAMPLE } from "./consumer.ts";
-import { PACKAGES, packPackages } from "./pack.ts";
+import { PACKAGES, packPackages } from "../../support/pack.ts";
 import { PRISMA_CONFIG, PRISMA_SERVICE, PRISMA_SERVICE_TEST, prismaSchema } from "./prisma-service.ts";
 import { SAME, SERVICE, SERVICE_TEST } from "./service.ts";
 

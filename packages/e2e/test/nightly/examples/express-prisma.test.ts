@@ -13,7 +13,7 @@ import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import pg from "pg";
 import { BUILD_TIMEOUT_MS, output, withoutPnpm } from "../../../src/receivers/output.ts";
 import { useTestEnvironment } from "../../journeys/test-environment.ts";
-import { packPackages } from "../publishing/pack.ts";
+import { packPackages } from "../../support/pack.ts";
 
 // The example as somebody has it who installed the published packages.
 

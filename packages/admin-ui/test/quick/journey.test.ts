@@ -1,7 +1,7 @@
 import { createHmac } from "node:crypto";
 import { eventually } from "@herald/testkit/harness/eventually";
 import { expect, test } from "@jest/globals";
-import { useTestEnvironment } from "./support/test-environment.ts";
+import { useTestEnvironment } from "../support/test-environment.ts";
 
 const environment = useTestEnvironment();
 

@@ -21,9 +21,9 @@ import { askForRabbitmq } from "@herald/testkit/harness/stack-client";
 import { useBroker } from "@herald/testkit/harness/use-broker";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { connect } from "amqplib";
-import { apiClient } from "../../../src/herald/api-client.ts";
-import { heraldSettings } from "../../../src/herald/settings.ts";
-import { type Permission, readPermissions } from "./permissions.ts";
+import { apiClient } from "../../src/herald/api-client.ts";
+import { heraldSettings } from "../../src/herald/settings.ts";
+import { type Permission, readPermissions } from "../support/permissions.ts";
 
 type Role = "herald_owner" | "herald_app" | "herald_api" | "herald_publisher" | "herald_dispatcher";
 const SERVICES: readonly Role[] = ["herald_app", "herald_api", "herald_publisher", "herald_dispatcher"];

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { names } from "@herald/common/broker/topology";
 import { projectFolder } from "@herald/testkit/stack/folders";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
-import { type Permission, readPermissions } from "./permissions.ts";
+import { type Permission, readPermissions } from "../../support/permissions.ts";
 
 let folder = "";
 let permissions: Permission[] = [];
