@@ -6,6 +6,12 @@
  * - quick: `test/quick/**`. A browser, packing, a short chaos run: the dearest of what every change has to pass.
  * - nightly: `test/nightly/**`. Compilers, downloads, incidents, long runs.
  */
+const swc = (parser) => ({
+  jsc: { target: "es2022", parser, transform: { react: { runtime: "automatic" } } },
+  module: { type: "es6" },
+  sourceMaps: "inline",
+});
+
 const shared = {
   // Nothing else holds sources: without this, jest also crawls the data of local servers.
   roots: ["<rootDir>/packages", "<rootDir>/services"],
@@ -13,11 +19,11 @@ const shared = {
   modulePathIgnorePatterns: ["<rootDir>/.*/dist/", "<rootDir>/.local/"],
   extensionsToTreatAsEsm: [".ts", ".tsx"],
   transform: {
-    "^.+\\.tsx?$": [
-      "@swc/jest",
-      { jsc: { target: "es2022", parser: { syntax: "typescript" } }, module: { type: "es6" }, sourceMaps: "inline" },
-    ],
+    "\\.ts$": ["@swc/jest", swc({ syntax: "typescript" })],
+    "\\.tsx$": ["@swc/jest", swc({ syntax: "typescript", tsx: true })],
   },
+  // A component's styles are of no interest to a test of its words.
+  moduleNameMapper: { "\\.css$": "<rootDir>/packages/testkit/jest/no-styles.js" },
   // Tests run on the sources of every package, so that no build can be stale.
   testEnvironmentOptions: { customExportConditions: ["herald-source", "node", "node-addons"] },
 };
@@ -31,7 +37,7 @@ const servers = {
 /** @type {import("jest").Config} */
 export default {
   projects: [
-    { ...shared, displayName: "unit", testMatch: ["<rootDir>/{packages,services}/*/src/**/*.test.ts"] },
+    { ...shared, displayName: "unit", testMatch: ["<rootDir>/{packages,services}/*/src/**/*.test.{ts,tsx}"] },
     {
       ...shared,
       ...servers,

@@ -1,13 +1,8 @@
-import { execFile } from "node:child_process";
-import { join } from "node:path";
 import { askForRabbitmqServer, STACK_TIMEOUT_MS } from "@herald/testkit/harness/stack-client";
-import { projectFolder } from "@herald/testkit/stack/folders";
 import { beforeAll, expect, test } from "@jest/globals";
 import { newestRelease } from "../../../src/chaos/version-before.ts";
+import { passes, TIMEOUT_MS } from "../../support/chaos-run.ts";
 
-const COMMAND = join(projectFolder(), "packages", "bench", "dist", "commands", "chaos.js");
-/** Of a machine that other tests keep busy. */
-const TIMEOUT_MS = 400_000;
 /** A version is built for it: once, some minutes. */
 const UPGRADE_TIMEOUT_MS = 2_400_000;
 
@@ -15,41 +10,11 @@ const UPGRADE_TIMEOUT_MS = 2_400_000;
 // All in one file, so that no two of these run at the same time.
 beforeAll(askForRabbitmqServer, STACK_TIMEOUT_MS);
 
-/**
- * Within fourteen seconds: PostgreSQL crashed, a receiver restarted, a dispatcher killed again and again and a service once, the name
- * server dead, a service frozen, the clock of another one's machine set, and RabbitMQ killed; and all the time an endpoint's row is
- * held and a transaction stays open. `pnpm chaos --seed 30599 --seconds 14` shows the same.
- */
-test(
-  "§4.4.10 whatever is killed, cut or frozen: nothing is lost, changed or unending, and what comes twice has a reason",
-  async () => {
-    const { figures } = await passes("--seed", "30599", "--seconds", "14", "--rate", "80");
-    expect(figures.faults).toMatchObject({
-      ...{ "postgres-crashed": 1, "rabbitmq-killed": 1, kill: 1, freeze: 1 },
-      ...{ "crash-loop": 1, "row-lock": 1, "long-transaction": 1 },
-      ...{ "receiver-restarts": 1, "resolver-dead": 1, clock: 1 },
-    });
-    expect(figures.confirmed).toBe(figures.events);
-    expect(figures.succeeded).toBeGreaterThan(500);
-  },
-  TIMEOUT_MS,
-);
-
 test(
   "of a RabbitMQ cluster the leader is killed, and then its successor: deliveries go on within seconds, each comes once",
   async () => {
     const { figures } = await passes("--scenario", "cluster", "--seconds", "10", "--rate", "60");
     expect(figures.faults).toEqual({ "leader-killed": 2 });
-    expect(figures.succeeded).toBe(figures.requests);
-  },
-  TIMEOUT_MS,
-);
-
-test(
-  "every service is restarted in turn under load: no attempt fails, and each delivery comes once",
-  async () => {
-    const { figures } = await passes("--scenario", "rolling-restart", "--seconds", "10", "--rate", "80");
-    expect(figures).toMatchObject({ faults: { terminate: 6 }, failedAttempts: 0 });
     expect(figures.succeeded).toBe(figures.requests);
   },
   TIMEOUT_MS,
@@ -108,43 +73,3 @@ test(
   },
   TIMEOUT_MS,
 );
-
-interface Report {
-  passed: boolean;
-  figures: Record<string, number> & { faults: Record<string, number> };
-}
-
-/** Runs the command and expects it to find nothing. */
-async function passes(...options: string[]): Promise<Report> {
-  const { code, stdout, stderr } = await run([...options, "--disposable", "--json"]);
-  if (!stdout.startsWith("{")) throw new Error(`The run ended with ${code} and no report:\n${stderr}`);
-  const report = JSON.parse(stdout) as Report;
-  expect({ code, ...report }).toMatchObject({
-    code: 0,
-    passed: true,
-    complaints: [],
-    verdict: {
-      lost: 0,
-      wronglyExhausted: 0,
-      tooManyAttempts: 0,
-      afterDisabling: 0,
-      forged: 0,
-      untimely: 0,
-      unending: 0,
-      unexplainedDuplicates: 0,
-      wronglyDisabled: 0,
-      disabledForOurFault: 0,
-      disabledByRestart: 0,
-      crashed: 0,
-    },
-  });
-  return report;
-}
-
-function run(options: readonly string[]): Promise<{ code: number | null; stdout: string; stderr: string }> {
-  return new Promise((resolve) => {
-    const child = execFile(process.execPath, [COMMAND, ...options], (_error, stdout, stderr) =>
-      resolve({ code: child.exitCode, stdout, stderr }),
-    );
-  });
-}
