@@ -7,7 +7,7 @@ import { askForRabbitmqServer, STACK_TIMEOUT_MS } from "@herald/testkit/harness/
 import { type RabbitmqNode, startRabbitmqNode } from "@herald/testkit/stack/rabbitmq-node";
 import { afterAll, expect, test } from "@jest/globals";
 import { connect } from "amqplib";
-import { createEmitter, newEvent } from "../src/index.ts";
+import { createEmitter, newEvent } from "../../src/index.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "herald-emitter-tls-"));
 let node: RabbitmqNode | undefined;

@@ -4,7 +4,7 @@ import { type HttpsReceiver, httpsReceiver } from "@herald/testkit/harness/https
 import { useBroker } from "@herald/testkit/harness/use-broker";
 import { useDatabase } from "@herald/testkit/harness/use-database";
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
-import { useDispatchers } from "./dispatchers.ts";
+import { useDispatchers } from "../dispatchers.ts";
 
 const db = useDatabase();
 const broker = useBroker();

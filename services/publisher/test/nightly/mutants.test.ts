@@ -2,8 +2,8 @@ import { isEventType } from "@herald/contracts";
 import { eventually } from "@herald/testkit/harness/eventually";
 import { expect, test } from "@jest/globals";
 import fc from "fast-check";
+import { INBOX_TIME, useInbox, WINDOW_MS } from "../hostile/use-inbox.ts";
 import { mutants } from "./mutants.ts";
-import { INBOX_TIME, useInbox, WINDOW_MS } from "./use-inbox.ts";
 
 const MESSAGES = Number(process.env.FUZZ_MESSAGES ?? 10_000);
 /** Always the same, so that a failure can be repeated. */

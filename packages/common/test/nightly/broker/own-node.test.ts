@@ -5,8 +5,8 @@ import { inbox, until } from "@herald/testkit/harness/client-environment";
 import { askForRabbitmqServer, STACK_TIMEOUT_MS } from "@herald/testkit/harness/stack-client";
 import { startRabbitmqNode } from "@herald/testkit/stack/rabbitmq-node";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "@jest/globals";
-import { NotSentError } from "../../src/broker/broker.ts";
-import { messageTo, useBrokerEnvironment } from "./use-broker-environment.ts";
+import { NotSentError } from "../../../src/broker/broker.ts";
+import { messageTo, useBrokerEnvironment } from "../../broker/use-broker-environment.ts";
 
 const enoughMemory = ["set_vm_memory_high_watermark", "0.4"];
 

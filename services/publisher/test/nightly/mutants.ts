@@ -1,7 +1,7 @@
 import { gzipSync } from "node:zlib";
 import { EVENT_TYPES } from "@herald/contracts";
 import fc, { type Arbitrary } from "fast-check";
-import { validEvent } from "./use-inbox.ts";
+import { validEvent } from "../hostile/use-inbox.ts";
 
 export interface Mutant {
   content: Buffer;
