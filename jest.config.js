@@ -1,10 +1,17 @@
 /**
- * Three tiers of tests, told apart by where a file stands:
+ * Four tiers of tests, told apart by where a file stands:
  *
  * - unit: `src/**` beside the code. Pure rules; no build, no server.
  * - service: `test/**`. A real PostgreSQL and RabbitMQ, and the journeys through all of Herald.
- * - system: `test/system/**`. Browsers, compilers, packing, incidents, chaos, long fuzzing.
+ * - quick: `test/quick/**`. A browser, packing, a short chaos run: the dearest of what every change has to pass.
+ * - nightly: `test/nightly/**`. Compilers, downloads, incidents, long runs.
  */
+const swc = (parser) => ({
+  jsc: { target: "es2022", parser, transform: { react: { runtime: "automatic" } } },
+  module: { type: "es6" },
+  sourceMaps: "inline",
+});
+
 const shared = {
   // Nothing else holds sources: without this, jest also crawls the data of local servers.
   roots: ["<rootDir>/packages", "<rootDir>/services"],
@@ -12,11 +19,11 @@ const shared = {
   modulePathIgnorePatterns: ["<rootDir>/.*/dist/", "<rootDir>/.local/"],
   extensionsToTreatAsEsm: [".ts", ".tsx"],
   transform: {
-    "^.+\\.tsx?$": [
-      "@swc/jest",
-      { jsc: { target: "es2022", parser: { syntax: "typescript" } }, module: { type: "es6" }, sourceMaps: "inline" },
-    ],
+    "\\.ts$": ["@swc/jest", swc({ syntax: "typescript" })],
+    "\\.tsx$": ["@swc/jest", swc({ syntax: "typescript", tsx: true })],
   },
+  // A component's styles are of no interest to a test of its words.
+  moduleNameMapper: { "\\.css$": "<rootDir>/packages/testkit/jest/no-styles.js" },
   // Tests run on the sources of every package, so that no build can be stale.
   testEnvironmentOptions: { customExportConditions: ["herald-source", "node", "node-addons"] },
 };
@@ -30,20 +37,20 @@ const servers = {
 /** @type {import("jest").Config} */
 export default {
   projects: [
-    { ...shared, displayName: "unit", testMatch: ["<rootDir>/{packages,services}/*/src/**/*.test.ts"] },
+    { ...shared, displayName: "unit", testMatch: ["<rootDir>/{packages,services}/*/src/**/*.test.{ts,tsx}"] },
     {
       ...shared,
       ...servers,
       displayName: "service",
       testMatch: ["<rootDir>/{packages,services}/*/test/**/*.test.ts"],
-      testPathIgnorePatterns: ["/node_modules/", "/test/system/"],
+      testPathIgnorePatterns: ["/node_modules/", "/test/(quick|nightly)/"],
     },
-    {
+    ...["quick", "nightly"].map((tier) => ({
       ...shared,
       ...servers,
-      displayName: "system",
-      testMatch: ["<rootDir>/{packages,services}/*/test/system/**/*.test.ts"],
-    },
+      displayName: tier,
+      testMatch: [`<rootDir>/{packages,services}/*/test/${tier}/**/*.test.ts`],
+    })),
   ],
   // The second one says which rules of docs/spec.md no passed test shows.
   reporters: ["default", "<rootDir>/packages/docs/src/spec-reporter.js"],

@@ -6,7 +6,6 @@ import { relaySettings } from "@herald/cli/relay/relay-settings";
 import { DEFAULT_API_LIMITS, type EventPayload, NO_DELIVERY_REASONS } from "@herald/contracts";
 import { escapeControls, eventSchemaFiles } from "@herald/contracts/schemas";
 import { dispatcherSettings } from "@herald/dispatcher";
-import { COMPATIBILITY, readCellRuns } from "@herald/e2e/compatibility/results";
 import { DEFAULT_OUTBOX_TABLE, outboxTable } from "@herald/emitter/outbox";
 import { errorsPage, eventTypes, managementApiSettings, openApiDocument } from "@herald/management-api";
 import { publisherSettings } from "@herald/publisher";
@@ -15,7 +14,6 @@ import { stringify } from "yaml";
 import { asyncApiDocument } from "./asyncapi.ts";
 import { brokerRightsFiles } from "./broker-rights.ts";
 import { CHAOS_RUNS, chaosBlocks } from "./chaos-runs.ts";
-import { compatibilityBlocks } from "./compatibility.ts";
 import { configurationDocument, envExample, knownSettings } from "./configuration.ts";
 import { emitterBlocks } from "./emitters.ts";
 import { layersTable } from "./layers.ts";
@@ -70,10 +68,6 @@ export function documents(): Record<string, string> {
     "examples/django/billing/verify.py": verifierModule(read("examples/verify-python/receiver.py")),
     "docs/scaling.md": withBlocks(read("docs/scaling.md"), scalingBlocks(measured)),
     ...scalingPlots(measured),
-    "docs/operating/compatibility.md": withBlocks(
-      read("docs/operating/compatibility.md"),
-      compatibilityBlocks(readCellRuns(join(projectFolder(), COMPATIBILITY))),
-    ),
     "docs/operating/sizing.md": withBlock(read("docs/operating/sizing.md"), "sizing", sizingTable(measured)),
     "docs/reliability.md": withBlocks(
       read("docs/reliability.md"),

@@ -5,17 +5,16 @@ import { readFileSync } from "node:fs";
  * A reporter for jest that holds the titles of passed tests against the rules of docs/spec.md. It is plain JavaScript, since
  * jest loads it without a build.
  *
- * It judges whole runs only: `pnpm test` (unit and service tests) and `pnpm test:system`. A run with a filter prints nothing.
+ * It judges whole runs of `pnpm test` only: unit and service tests show every rule. A run with a filter prints nothing.
  *
- * @typedef {{ id: string, tier: "test" | "system" }} Rule
  * @typedef {{ testPathPatterns?: { patterns: string[] }, testNamePattern?: string, onlyChanged?: boolean,
  *   onlyFailures?: boolean, findRelatedTests?: boolean, shard?: unknown }} Filters of jest's global configuration
  * @typedef {{ ancestorTitles: string[], title: string, status: string }} Result a test's, as jest reports it
  */
 const SPEC = new URL("../../../docs/spec.md", import.meta.url);
 
-/** The tiers of whole runs, by the names of the jest projects that take part. */
-const WHOLE_RUNS = /** @type {const} */ ({ "service,unit": "test", system: "system" });
+/** The names of the jest projects of `pnpm test`. */
+const TIERS = "service,unit";
 
 export default class SpecReporter {
   /** @param {Filters} globalConfig */
@@ -29,18 +28,17 @@ export default class SpecReporter {
    */
   onRunComplete(contexts, run) {
     const projects = [...contexts].map(({ config }) => config.displayName?.name ?? "").sort();
-    const tier = WHOLE_RUNS[/** @type {keyof typeof WHOLE_RUNS} */ (projects.join())];
-    if (!tier || run.wasInterrupted || isFiltered(this.globalConfig)) return;
+    if (projects.join() !== TIERS || run.wasInterrupted || isFiltered(this.globalConfig)) return;
     const rules = rulesOf(readFileSync(SPEC, "utf8"));
     const faults = specFaults(
       rules,
-      tier,
       run.testResults.flatMap(({ testResults }) => testResults),
     );
     if (faults.length > 0) this.error = new Error(`docs/spec.md and the tests disagree:\n${faults.join("\n")}`);
-    const count = rules.filter((rule) => rule.tier === tier).length;
     process.stderr.write(
-      this.error ? `\n${this.error.message}\n` : `\nA passed test shows each of ${count} rules of docs/spec.md.\n`,
+      this.error
+        ? `\n${this.error.message}\n`
+        : `\nA passed test shows each of ${rules.length} rules of docs/spec.md.\n`,
     );
   }
 
@@ -60,42 +58,58 @@ function isFiltered(config) {
 
 /**
  * @param {string} text of docs/spec.md
- * @returns {Rule[]}
+ * @returns {string[]} the ids of its rules
  */
 export function rulesOf(text) {
-  return [...text.matchAll(/^- \*\*(\S+)\*\*( \(system\))?/gm)].map(([, id = "", system]) => ({
-    id,
-    tier: system ? "system" : "test",
-  }));
+  return [...text.matchAll(/^- \*\*(\S+)\*\*/gm)].map(([, id = ""]) => id);
 }
 
 /**
  * What is wrong, each in a sentence that says what to do.
  *
- * @param {Rule[]} rules
- * @param {Rule["tier"]} tier the tier that ran
+ * @param {string[]} rules
  * @param {Result[]} results
  * @returns {string[]}
  */
-export function specFaults(rules, tier, results) {
-  const ids = new Set(rules.map(({ id }) => id));
-  /** A title may name a whole section: "3.1" where there is a rule "3.1/pause", "4" where there is "4.3.1". */
-  const isSection = (/** @type {string} */ name) =>
-    rules.some(({ id }) => id.startsWith(`${name}/`) || id.startsWith(`${name}.`));
-  const shown = new Set();
-  const faults = new Set();
-  for (const { ancestorTitles, title, status } of results) {
-    for (const name of [...ancestorTitles, title].flatMap(namesIn)) {
-      if (!ids.has(name) && !isSection(name))
-        faults.add(`"${title}" names §${name}, which docs/spec.md does not have.`);
-      else if (status === "passed") shown.add(name);
-    }
-  }
-  for (const rule of rules) {
-    if (rule.tier === tier && !shown.has(rule.id))
-      faults.add(`No passed test shows ${rule.id}: begin a title with "§${rule.id} ".`);
-  }
-  return [...faults];
+export function specFaults(rules, results) {
+  const titles = results.map((each) => ({ ...each, titles: [...each.ancestorTitles, each.title] }));
+  const passed = titles.filter(({ status }) => status === "passed");
+  const shown = new Set(passed.flatMap((each) => each.titles.flatMap(namesIn)));
+  return [
+    ...unknownNames(
+      rules,
+      titles.flatMap((each) => each.titles),
+    ),
+    ...rules.filter((id) => !shown.has(id)).map((id) => `No passed test shows ${id}: begin a title with "§${id} ".`),
+  ];
+}
+
+/**
+ * A title may name a rule, or a whole section: "3.1" where there is a rule "3.1/pause", "4" where there is "4.3.1".
+ *
+ * @param {string[]} rules
+ * @param {string[]} titles
+ * @returns {string[]} what is wrong, each in a sentence
+ */
+export function unknownNames(rules, titles) {
+  const isKnown = (/** @type {string} */ name) =>
+    rules.some((id) => id === name || id.startsWith(`${name}/`) || id.startsWith(`${name}.`));
+  const faults = titles.flatMap((title) =>
+    namesIn(title)
+      .filter((name) => !isKnown(name))
+      .map((name) => `"${title}" names §${name}, which docs/spec.md does not have.`),
+  );
+  return [...new Set(faults)];
+}
+
+/**
+ * What names a rule in a test file, found without running it.
+ *
+ * @param {string} source
+ * @returns {string[]}
+ */
+export function titlesIn(source) {
+  return [...source.matchAll(/(["'`])(\u00a7.*?)\1/g)].map(([, , title = ""]) => title);
 }
 
 /**

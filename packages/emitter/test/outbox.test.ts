@@ -224,7 +224,7 @@ describe.each(Object.entries(OUTBOX_DATABASES))("an outbox in %s", (_name, { dia
     const clock = { ms: 0 };
     let isFull = true;
     let refusals = 0;
-    await fill(6_000);
+    await fill(1_000);
     const free = Array.from({ length: 100 }, () => anEvent({ organizationId: FREE }));
     await transaction(free, "commit");
     const isRefused = (event: EmittedEvent) => {
@@ -233,7 +233,7 @@ describe.each(Object.entries(OUTBOX_DATABASES))("an outbox in %s", (_name, { dia
       return true;
     };
     start({ monotonicMs: () => clock.ms, emitter: refusing(isRefused) });
-    await eventually(async () => expect(await waiting()).toBe(6_000));
+    await eventually(async () => expect(await waiting()).toBe(1_000));
     expect((await arrivedIds()).sort()).toEqual(idsOf(free));
     // Only those of the batch in which it turned out.
     expect(refusals).toBe(200);
@@ -245,14 +245,14 @@ describe.each(Object.entries(OUTBOX_DATABASES))("an outbox in %s", (_name, { dia
     // What comes meanwhile is sent, with the clock at rest and no try.
     const later = anEvent({ organizationId: FREE });
     await transaction([later], "commit");
-    await eventually(async () => expect(await waiting()).toBe(6_000));
+    await eventually(async () => expect(await waiting()).toBe(1_000));
     expect(await arrivedIds()).toEqual([later.id]);
     expect(refusals).toBe(203);
 
     isFull = false;
     clock.ms += 1_000;
     await waitUntilSent();
-    await eventually(async () => expect(await queueLength()).toBe(6_000));
+    await eventually(async () => expect(await queueLength()).toBe(1_000));
   });
 
   test("a bucket that the broker takes some of, again and again, gets all of its events through", async () => {

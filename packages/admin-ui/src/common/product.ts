@@ -2,8 +2,9 @@ import type { PageProduct } from "@herald/contracts";
 
 const OWN: PageProduct = { name: "Herald", url: null, accent: null, hasLogo: false };
 
-/** What the server wrote into the page; Herald's own looks where it wrote nothing, as in the server of development. */
+/** What the server wrote into the page; Herald's own looks where it wrote nothing (the server of development), or there is no page (unit tests). */
 function readProduct(): PageProduct {
+  if (typeof document === "undefined") return OWN;
   const written = document.querySelector<HTMLMetaElement>('meta[name="product"]')?.content;
   return written ? (JSON.parse(written) as PageProduct) : OWN;
 }

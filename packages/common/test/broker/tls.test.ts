@@ -30,50 +30,40 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 }, STACK_TIMEOUT_MS);
 
-/** Prints "ready", or why the broker can't be used. */
+/** Prints of each broker "ready", or why it can't be used. */
 const CONNECT_ONCE = `
 import { connectBroker } from "@herald/common/broker/broker";
-const { url, ca } = JSON.parse(process.argv[1]);
 const ignore = () => undefined;
-const ended = (text) => process.stdout.write(text, () => process.exit());
-const warn = (message, { reason }) => ended(reason);
-const log = { debug: ignore, info: ignore, error: ignore, warn };
-await connectBroker({ url, ca, namespace: "tls", name: "test", log }).ready();
-ended("ready");
+const outcomeOf = ({ url, ca }) => new Promise((resolve) => {
+  const log = { debug: ignore, info: ignore, error: ignore, warn: (message, { reason }) => resolve(reason) };
+  connectBroker({ url, ca, namespace: "tls", name: "test", log }).ready().then(() => resolve("ready"));
+});
+const outcomes = await Promise.all(JSON.parse(process.argv[1]).map(outcomeOf));
+process.stdout.write(JSON.stringify(outcomes), () => process.exit());
 `;
 
 /** In a process of its own: to amqplib, jest's own kind of errors are none, and it takes their codes off. */
-async function outcome(url: string, ca: string): Promise<string> {
-  const args = ["--input-type=module", "--eval", CONNECT_ONCE, JSON.stringify({ url, ca })];
+async function outcomes(brokers: { url: string; ca: string }[]): Promise<string[]> {
+  const args = ["--input-type=module", "--eval", CONNECT_ONCE, JSON.stringify(brokers)];
   const { stdout } = await promisify(execFile)(process.execPath, args, {
     cwd: join(projectFolder(), "packages/common"),
   });
-  return stdout;
+  return JSON.parse(stdout);
 }
 
 const tlsUrl = (host = "localhost") => `amqps://guest:guest@${host}:${node.tlsPort}`;
 
-test("RabbitMQ with a certificate of the authority in the file is used over TLS", async () => {
-  expect(await outcome(tlsUrl(), authority.cert)).toBe("ready");
-});
-
-test("RabbitMQ with a certificate of another authority is refused, with what to do", async () => {
-  const words = await outcome(tlsUrl(), (await makeAuthority("Another authority")).cert);
-  expect(words).toContain("RabbitMQ's certificate is from an authority that is not trusted here");
-  expect(words).toContain("name it by AMQP_CA_FILE");
-});
-
-test("RabbitMQ with a certificate for another name is refused, with both names", async () => {
-  const words = await outcome(tlsUrl("127.0.0.1"), authority.cert);
-  expect(words).toContain("is for DNS:localhost, and not for 127.0.0.1");
-  expect(words).toContain("AMQP_URL");
-});
-
-test("RabbitMQ's port without TLS is refused for amqps://, with what to do", async () => {
-  const plain = new URL(node.url);
-  expect(await outcome(`amqps://guest:guest@localhost:${plain.port}`, authority.cert)).toContain(
-    "RabbitMQ does not speak TLS at this port",
-  );
+test("RabbitMQ is used over TLS with a certificate of the authority in the file; another one is refused, with what to do", async () => {
+  const [own, other] = [authority.cert, (await makeAuthority("Another authority")).cert];
+  const plain = `amqps://guest:guest@localhost:${new URL(node.url).port}`;
+  const cases: [url: string, ca: string, words: string[]][] = [
+    [tlsUrl(), own, ["ready"]],
+    [tlsUrl(), other, ["is from an authority that is not trusted here", "name it by AMQP_CA_FILE"]],
+    [tlsUrl("127.0.0.1"), own, ["is for DNS:localhost, and not for 127.0.0.1", "AMQP_URL"]],
+    [plain, own, ["RabbitMQ does not speak TLS at this port"]],
+  ];
+  const found = await outcomes(cases.map(([url, ca]) => ({ url, ca })));
+  for (const [index, [, , words]] of cases.entries()) for (const each of words) expect(found[index]).toContain(each);
 });
 
 test("RabbitMQ with a certificate that has expired is refused, with what to do", async () => {
@@ -87,7 +77,8 @@ test("RabbitMQ with a certificate that has expired is refused, with what to do",
   writeFileSync(join(folder, "server.key"), expired.key);
   // Else it uses what it has read for two minutes more.
   await node.control(["eval", "ssl:clear_pem_cache()."]);
-  expect(await outcome(tlsUrl(), authority.cert)).toContain("has expired. Renew it on the server");
+  const [words] = await outcomes([{ url: tlsUrl(), ca: authority.cert }]);
+  expect(words).toContain("has expired. Renew it on the server");
 });
 
 test("a URL without TLS beside a file of authorities is refused at the start", () => {

@@ -73,60 +73,6 @@ test("§3.1/several §3.1/failures §8/disabling §3.1/resume §6.4 five failure
   expect((await api.get(endpoint.id)).enabled).toBe(true);
 });
 
-test("§3.1/success any success resets the count", async () => {
-  const { api, receiver, emitter } = environment;
-  const { endpoint } = await api.create({ url: receiver.url });
-  for (const [status, failures] of [
-    [500, 1],
-    [500, 2],
-    [500, 3],
-    [500, 4],
-    [200, 0],
-    [500, 1],
-  ] as const) {
-    receiver.answerWith({ status });
-    const before = receiver.requests.length;
-    await emitter.emit(environment.event());
-    await receiver.received(before + 1);
-    await environment.settled();
-    await environment.rested(endpoint.id, failures);
-  }
-  await eventually(async () =>
-    expect(await api.get(endpoint.id)).toMatchObject({ enabled: true, consecutiveFailures: 1 }),
-  );
-});
-
-test("§3.1/pause a pause holds deliveries back, and re-enabling sends them", async () => {
-  const { api, receiver, emitter, clock } = environment;
-  const { endpoint } = await api.create({ url: receiver.url });
-  receiver.answerWith({ status: 500 });
-  await emitter.emit(environment.event());
-  await eventually(async () => expect((await api.get(endpoint.id)).consecutiveFailures).toBe(1));
-  await api.edit(endpoint.id, { enabled: false });
-  await emitter.emit(environment.event());
-  clock.advance(5 * 60_000);
-  await eventually(async () => expect(await environment.states(endpoint.id)).toEqual({ parked: 1 }));
-  expect(receiver.requests).toHaveLength(1);
-  receiver.answerWith({ status: 200 });
-  expect((await api.edit(endpoint.id, { enabled: true })).endpoint.consecutiveFailures).toBe(0);
-  await receiver.received(3);
-  await eventually(async () => expect(await environment.states(endpoint.id)).toEqual({ succeeded: 2 }));
-});
-
-test("§6.4 §6.1/window a new subscription brings the events of the last seven days since the endpoint's creation", async () => {
-  const { api, receiver, emitter } = environment;
-  const { endpoint } = await api.create({ url: receiver.url, events: ["RiskCreated"] });
-  const event = environment.event();
-  await emitter.emit(event);
-  await eventually(async () =>
-    expect(await environment.db.database.prisma.businessEvent.count({ where: { id: event.id } })).toBe(1),
-  );
-  expect(receiver.requests).toHaveLength(0);
-  await api.edit(endpoint.id, { events: ["RiskCreated", "WorkItemCompleted"] });
-  const [request] = await receiver.received(1);
-  expect(JSON.parse(request?.body.toString() ?? "{}").id).toBe(event.id);
-});
-
 test("§3.1/resume §6.4 an event whose fan-out began before a resume and ends after its catch-up is found by the second look", async () => {
   const { api, receiver, clock, db } = environment;
   const { organizationId } = api;

@@ -1,7 +1,5 @@
-import { names } from "@herald/common/broker/topology";
 import { eventually } from "@herald/testkit/harness/eventually";
 import { beforeAll, expect, test } from "@jest/globals";
-import { connect } from "amqplib";
 import { useTestEnvironment } from "./test-environment.ts";
 
 const environment = useTestEnvironment({ publisher: false });
@@ -67,35 +65,4 @@ test("§6.1/creation events from the future and from before the endpoint: the on
   await receiver.received(2);
   await environment.settled();
   expect(arrivedIds()).toEqual([future.id, last.id]);
-});
-
-test("an event that breaks the contract is set aside with the reason, and holds up no other", async () => {
-  const { api, receiver, emitter, herald, broker } = environment;
-  await herald.startPublisher();
-  await api.create({ url: receiver.url });
-  const { eventsExchange, rejectedQueue } = names(broker.namespace);
-  const connection = await connect(broker.url);
-  try {
-    const channel = await connection.createConfirmChannel();
-    const inTwoHours = new Date(environment.clock.now().getTime() + DAY_MS / 12).toISOString();
-    const broken = [
-      "{",
-      JSON.stringify({ ...environment.event(), entityId: 7 }),
-      JSON.stringify(environment.event({ occurredAtUtc: inTwoHours })),
-    ];
-    for (const body of broken) channel.publish(eventsExchange, "WorkItemCompleted", Buffer.from(body));
-    await channel.waitForConfirms();
-    await emitter.emit(environment.event());
-    await receiver.received(1);
-    for (const reason of ["not valid JSON", "/entityId", "/occurredAtUtc"]) {
-      const message = await eventually(async () => {
-        const found = await channel.get(rejectedQueue, { noAck: true });
-        if (!found) throw new Error("The rejected queue is empty.");
-        return found;
-      });
-      expect(message.properties.headers?.["x-herald-reason"]).toContain(reason);
-    }
-  } finally {
-    await connection.close();
-  }
 });

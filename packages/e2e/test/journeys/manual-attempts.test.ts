@@ -1,6 +1,5 @@
 import { createHmac } from "node:crypto";
-import type { DeliveryDetails, EndpointDetails, SaveWebhookResponse, WebhookDeliverySummary } from "@herald/contracts";
-import { eventually } from "@herald/testkit/harness/eventually";
+import type { DeliveryDetails, SaveWebhookResponse, WebhookDeliverySummary } from "@herald/contracts";
 import type { ReceivedRequest } from "@herald/testkit/harness/https-receiver";
 import { describe, expect, test } from "@jest/globals";
 import { useTestEnvironment } from "./test-environment.ts";
@@ -77,18 +76,6 @@ describe("with a dispatcher", () => {
     expect(Buffer.byteLength(payloads.at(-1)?.[1] ?? "")).toBe(256 * 1024);
   });
 
-  test("§4.1.3 §7/delivery §3.2/retry a manual delivery that fails is a 200 that says so, and has a retry after a minute", async () => {
-    environment.receiver.answerWith({ status: 500 });
-    const { endpoint } = await create();
-    const summary = await deliver(endpoint.id);
-    expect(summary).toMatchObject({ succeeded: false, statusCode: 500, attemptCount: 1 });
-    expect(summary.errorSummary).toEqual(expect.any(String));
-    const details = await deliveryOf(endpoint.id, summary);
-    expect(details.state).toBe("pending");
-    const endedAt = Date.parse(details.attempts[0]?.attemptedAtUtc ?? "") + (details.attempts[0]?.durationMs ?? 0);
-    expect(Date.parse(details.nextAttemptAtUtc ?? "") - endedAt).toBe(60_000);
-  });
-
   test("§2.3/current a manual attempt uses the current URL and the current secret", async () => {
     const { api, receiver } = environment;
     const { endpoint, signingSecret } = await create();
@@ -112,64 +99,6 @@ describe("with a dispatcher", () => {
     const requests = await receiver.received(1);
     expect(requests.map(({ body }) => body.toString())).toEqual(['"the first"']);
     expect(receiver.connections).toBe(1);
-  });
-
-  test("§3.1/failures §3.1/resume five failed manual deliveries disable the endpoint and change its version; enabling it resets the count", async () => {
-    const { api, receiver } = environment;
-    receiver.answerWith({ status: 500, body: "out of order" });
-    const { endpoint } = await create();
-    const deliveryIds: string[] = [];
-    for (let failures = 1; failures <= 5; failures++) {
-      // Well within the pause, for which a manual delivery does not wait.
-      environment.clock.advance(1);
-      deliveryIds.push((await deliver(endpoint.id)).id);
-      const listed = await eventually(async () => {
-        const found = await api.get(endpoint.id);
-        expect(found).toMatchObject({ consecutiveFailures: failures, enabled: failures < 5 });
-        return found;
-      });
-      // Counting failures doesn't change the version, disabling does.
-      if (failures < 5) expect(listed.version).toBe(endpoint.version);
-      else expect(listed.version).not.toBe(endpoint.version);
-    }
-    const disabled = await api.call<EndpointDetails>("GET", `/${endpoint.id}`);
-    expect(disabled).toMatchObject({ enabled: false, disabledReason: "failures", onResume: { missedEvents: 0 } });
-    expect(disabled.failureRun.map(({ deliveryId }) => deliveryId)).toEqual(deliveryIds);
-    expect(disabled.failureRun[0]).toMatchObject({
-      attemptNumber: 1,
-      statusCode: 500,
-      responseExcerpt: "out of order",
-    });
-    const { name, url, events, version } = endpoint;
-    const stale = { name, url, enabled: true, events, version };
-    await expect(api.call("PUT", `/${endpoint.id}`, stale)).rejects.toThrow("answered 409");
-
-    const edited = await api.edit(endpoint.id, { enabled: true });
-    expect(edited.endpoint).toMatchObject({ enabled: true, consecutiveFailures: 0 });
-    const resumed = await api.call<EndpointDetails>("GET", `/${endpoint.id}`);
-    expect(resumed).toMatchObject({ disabledReason: null, disabledAtUtc: null, failureRun: [], onResume: null });
-    receiver.answerWith({ status: 204 });
-    expect((await deliver(endpoint.id)).succeeded).toBe(true);
-  });
-
-  test("§3.1/success a manual delivery that succeeds resets the count of failures", async () => {
-    const { api, receiver } = environment;
-    const { endpoint } = await create();
-    receiver.answerWith({ status: 500 });
-    for (let failures = 1; failures <= 4; failures++) {
-      environment.clock.advance(1);
-      await deliver(endpoint.id);
-    }
-    await eventually(async () => expect((await api.get(endpoint.id)).consecutiveFailures).toBe(4));
-    receiver.answerWith({ status: 200 });
-    await deliver(endpoint.id);
-    await eventually(async () =>
-      expect(await api.get(endpoint.id)).toMatchObject({
-        consecutiveFailures: 0,
-        enabled: true,
-        version: endpoint.version,
-      }),
-    );
   });
 });
 

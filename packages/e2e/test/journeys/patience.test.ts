@@ -60,24 +60,6 @@ test("a receiver that is away for ten seconds while events keep coming has four 
   await arrived(endpoint.id, 11);
 });
 
-test("§3.1/failures §8/disabling a receiver that stays away is disabled after five failures that followed one another", async () => {
-  const { api, receiver, emitter } = environment;
-  const { endpoint } = await api.create({ url: receiver.url });
-  receiver.answerWith({ fault: "reset" });
-  // Many more than may be under way at once, so that enough are left when these have failed.
-  await Promise.all(Array.from({ length: 30 }, () => emitter.emit(environment.event())));
-  for (const failures of [1, 2, 3]) await environment.rested(endpoint.id, failures);
-  // The clock stands in the fourth pause, so there is no fifth failure yet.
-  await eventually(async () =>
-    expect(await api.get(endpoint.id)).toMatchObject({ enabled: true, consecutiveFailures: 4 }),
-  );
-  await environment.rested(endpoint.id, 4);
-  await eventually(async () =>
-    expect(await api.get(endpoint.id)).toMatchObject({ enabled: false, consecutiveFailures: 5 }),
-  );
-  expect(await environment.states(endpoint.id)).toEqual({ parked: 30 });
-});
-
 test("a receiver that answers 503 with Retry-After is left alone for so long, its retries and its new events", async () => {
   const { api, receiver, emitter, clock } = environment;
   const { endpoint } = await api.create({ url: receiver.url });

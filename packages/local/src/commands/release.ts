@@ -61,7 +61,7 @@ await runCommand(HELP, async () => {
 Made in ${out}: packages and chart. Image: ${image}.
 
 Left to do:
-  pnpm run docs && pnpm check && pnpm test && pnpm test:system
+  pnpm run docs && .ci/run && .ci/nightly
   git commit --all --message "release: ${version}" && git tag v${version} && git push --follow-tags
   publish the packages (pnpm publish FILE.tgz), push the image and the chart;
   name the image by the digest that the registry gives it: image.digest of the chart's values.

@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
-import { describe, expect, test } from "@jest/globals";
-import { type ChannelModel, type ConsumeMessage, connect } from "amqplib";
+import { expect, test } from "@jest/globals";
+import type { ConsumeMessage } from "amqplib";
+import { nestedLists, nestedTables, publishWith, withConnection } from "./amqp-frames.ts";
 import { useInbox, validEvent } from "./use-inbox.ts";
 
 const inbox = useInbox();
@@ -91,7 +92,7 @@ test("headers nested as deep as a frame of 16 KiB can hold do not end the publis
     const channel = await connection.createConfirmChannel();
     for (const table of [nestedLists(3_250), nestedTables(2_700)]) {
       const confirmed = new Promise((resolve) => channel.once("ack", resolve));
-      streamOf(connection).write(publishFrames(channelNumber(channel), inbox.names.eventsExchange, table, BROKEN));
+      publishWith({ connection, channel }, { exchange: inbox.names.eventsExchange, table, body: BROKEN });
       await confirmed;
       const [rejected] = await inbox.takeRejected(1);
       expect(reasonOf(rejected)).toMatch(/not valid JSON/);
@@ -100,100 +101,8 @@ test("headers nested as deep as a frame of 16 KiB can hold do not end the publis
   });
 });
 
-describe("on a node of its own, with the two limits of deploy/docker/rabbitmq.conf", () => {
-  const limited = useInbox({ ownNode: true });
-
-  test("the broker refuses a larger frame, and a message beyond 1 MiB", async () => {
-    await withConnection(limited.url, async (connection) => {
-      const channel = await connection.createConfirmChannel();
-      channel.on("error", () => {});
-      // With a reason, or by hanging up, as the network has it.
-      const refused = new Promise<void>((resolve) => connection.once("close", () => resolve()));
-      streamOf(connection).write(
-        publishFrames(channelNumber(channel), limited.names.eventsExchange, nestedLists(20_000), BROKEN),
-      );
-      await refused;
-    });
-    await withConnection(limited.url, async (connection) => {
-      const channel = await connection.createConfirmChannel();
-      const refused = new Promise<Error>((resolve) => channel.once("error", resolve));
-      channel.publish(limited.names.eventsExchange, "RiskCreated", Buffer.alloc(1024 * 1024 + 1));
-      expect((await refused).message).toMatch(/PRECONDITION_FAILED.*size/);
-    });
-    await limited.storeValid();
-  });
-});
-
-async function withConnection(url: string, task: (connection: ChannelModel) => Promise<void>): Promise<void> {
-  const connection = await connect(url);
-  connection.on("error", () => {});
-  try {
-    await task(connection);
-  } finally {
-    await connection.close().catch(() => {});
-  }
-}
-
 function nested(depth: number, wrap: (inner: unknown) => unknown): unknown {
   let value: unknown = "inside";
   for (let level = 0; level < depth; level++) value = wrap(value);
   return value;
 }
-
-/** A header table `{a: [[[...]]]}` as AMQP writes it. */
-function nestedLists(depth: number): Buffer {
-  const list = Buffer.alloc(depth * 5);
-  for (let level = 0; level < depth; level++) {
-    list.write("A", level * 5);
-    list.writeUInt32BE((depth - 1 - level) * 5, level * 5 + 1);
-  }
-  return Buffer.concat([uint32(2 + list.length), Buffer.from([1]), Buffer.from("a"), list]);
-}
-
-/** A header table `{"": {"": {...}}}`. */
-function nestedTables(depth: number): Buffer {
-  const table = Buffer.alloc(depth * 6);
-  for (let level = 0; level < depth; level++) {
-    table.write("F", level * 6 + 1);
-    table.writeUInt32BE((depth - 1 - level) * 6, level * 6 + 2);
-  }
-  return Buffer.concat([uint32(table.length), table]);
-}
-
-function publishFrames(channel: number, exchange: string, table: Buffer, body: string): Buffer {
-  const shortText = (text: string) => Buffer.concat([Buffer.from([Buffer.byteLength(text)]), Buffer.from(text)]);
-  const method = Buffer.concat([
-    Buffer.from([0, 60, 0, 40, 0, 0]),
-    shortText(exchange),
-    shortText("WorkItemCompleted"),
-    Buffer.from([0]),
-  ]);
-  // Of all properties only the headers.
-  const header = Buffer.concat([
-    Buffer.from([0, 60, 0, 0]),
-    uint32(0),
-    uint32(body.length),
-    Buffer.from([0x20, 0]),
-    table,
-  ]);
-  return Buffer.concat([frame(1, channel, method), frame(2, channel, header), frame(3, channel, Buffer.from(body))]);
-}
-
-function frame(type: number, channel: number, payload: Buffer): Buffer {
-  return Buffer.concat([
-    Buffer.from([type, channel >> 8, channel & 255]),
-    uint32(payload.length),
-    payload,
-    Buffer.from([0xce]),
-  ]);
-}
-
-function uint32(value: number): Buffer {
-  const bytes = Buffer.alloc(4);
-  bytes.writeUInt32BE(value);
-  return bytes;
-}
-
-const streamOf = (connection: ChannelModel) =>
-  (connection as unknown as { connection: { stream: NodeJS.WritableStream } }).connection.stream;
-const channelNumber = (channel: unknown) => (channel as { ch: number }).ch;

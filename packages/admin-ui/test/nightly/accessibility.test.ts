@@ -1,0 +1,200 @@
+import { afterEach, describe, expect, test } from "@jest/globals";
+import axe from "axe-core";
+import type { Locator } from "playwright-core";
+import { useScenes } from "../support/scenes.ts";
+import { useTestEnvironment } from "../support/test-environment.ts";
+import { violations, violationsInBothThemes } from "../support/violations.ts";
+
+const environment = useTestEnvironment({ sharedOrganization: true });
+const scenes = useScenes(environment);
+
+/** For a machine that is ten times slower. */
+const TIMEOUT_MS = 600_000;
+
+test(
+  "axe finds nothing on the screens beside the main ones, in either theme",
+  async () => {
+    expect(await scenes.onEach("other", violationsInBothThemes)).toEqual([]);
+  },
+  TIMEOUT_MS,
+);
+
+test(
+  "axe finds nothing in what opens on top, in either theme",
+  async () => {
+    const page = await environment.signIn(`/webhooks/${scenes.population.disabled.id}?outcome=failing`);
+    const found: string[] = [];
+    await page.getByRole("button", { name: "Resume…" }).click();
+    await page.getByRole("dialog").waitFor();
+    found.push(...(await violationsInBothThemes(page, "resume")));
+    await page.keyboard.press("Escape");
+    await page.getByRole("button", { name: "Export" }).click();
+    await page.getByRole("menu").waitFor();
+    found.push(...(await violationsInBothThemes(page, "export")));
+    await page.keyboard.press("Escape");
+    await page.getByRole("button", { name: "More actions" }).click();
+    await page.getByRole("menu").waitFor();
+    found.push(...(await violationsInBothThemes(page, "menu")));
+    await page.getByRole("menuitem", { name: "Delete webhook…" }).click();
+    await page.getByRole("dialog").waitFor();
+    found.push(...(await violationsInBothThemes(page, "delete")));
+    expect(found).toEqual([]);
+  },
+  TIMEOUT_MS,
+);
+
+/** The corners of what a screen can show, and what products choose. */
+const ACCENTS = ["#000000", "#ffffff", "#ff0000", "#ffff00", "#00ff00", "#00ffff", "#0000ff", "#ff00ff", "#ff6d00"];
+
+test(
+  "a product's accent can be read whatever colour it is, in either theme",
+  async () => {
+    const found: string[] = [];
+    const page = await environment.signIn("", { reducedMotion: "reduce" });
+    for (const place of ["", `/webhooks/${scenes.population.failing.id}?outcome=failing`, "/webhooks/new"]) {
+      await page.goto(environment.pageUrl + place);
+      await page.getByRole("heading", { level: 1 }).waitFor();
+      await page.getByRole("link").nth(1).waitFor();
+      await page.evaluate(axe.source);
+      for (const accent of ACCENTS) {
+        await page.evaluate((colour) => {
+          document.documentElement.style.setProperty("--accent", colour);
+          document.documentElement.dataset.accent = "";
+        }, accent);
+        for (const colorScheme of ["light", "dark"] as const) {
+          await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
+          const bad = await violations(page, ["color-contrast"]);
+          found.push(...bad.map((each) => `${accent} at ${place}, ${colorScheme}: ${each}`));
+        }
+      }
+    }
+    expect(found).toEqual([]);
+  },
+  TIMEOUT_MS,
+);
+
+test(
+  "axe finds nothing where something is wrong, asked or shown once, in either theme",
+  async () => {
+    const { endpoint } = await environment.api.create({ name: "Ledger", url: environment.receiver.url });
+    const page = await environment.signIn("/webhooks/new");
+    const found: string[] = [];
+    const look = async (name: string, ready: Locator): Promise<void> => {
+      await ready.filter({ visible: true }).first().waitFor();
+      found.push(...(await violationsInBothThemes(page, name)));
+    };
+    const save = page.getByRole("button", { name: "Save webhook" });
+
+    await save.click();
+    await look("a refused form", page.getByRole("alert"));
+    await page.getByLabel("Name").fill("Billing mirror");
+    await page.getByLabel("Endpoint URL").fill(environment.receiver.url);
+    await page.getByRole("checkbox", { name: "WorkItemCompleted" }).check();
+    await save.click();
+    await look("the secret", page.getByRole("dialog", { name: "Signing secret of Billing mirror" }));
+
+    await page.goto(`${environment.pageUrl}/webhooks/${endpoint.id}/settings`);
+    await page.getByLabel("Name").fill("Mine");
+    await page.getByRole("switch", { name: "Replace signing secret" }).click();
+    await environment.api.edit(endpoint.id, { name: "Theirs" });
+    await save.click();
+    await look("a conflict", page.getByRole("alert"));
+
+    await page.goto(`${environment.pageUrl}/webhooks/${endpoint.id}/manual`);
+    await page.getByLabel("JSON to send").fill("{");
+    await look("JSON that is none", page.getByText("Correct the JSON first."));
+    environment.receiver.answerWith({ status: 500 });
+    await page.getByLabel("JSON to send").fill("{}");
+    await page.getByRole("button", { name: "Send manual delivery" }).click();
+    await look("a failed manual delivery", page.getByText("Attempt 1 failed: 500."));
+
+    await page.route("**/api/**", (route) => route.abort("connectionrefused"));
+    await look("an API that is down", page.getByText("Herald's API can't be reached."));
+    await page.unroute("**/api/**");
+    await page.context().clearCookies();
+    await look("a session that has ended", page.getByText("Your session has ended."));
+    await page.reload();
+    await look("nobody signed in", page.getByRole("heading", { name: "You are not signed in" }));
+    expect(found).toEqual([]);
+    await environment.api.delete(endpoint.id);
+  },
+  TIMEOUT_MS,
+);
+
+test(
+  "nothing scrolls sideways on a phone, on a tablet, nor at 400 % zoom",
+  async () => {
+    // 1280 px at 400 % are 320 CSS px; a window zoomed like that is low as well.
+    const sizes = [
+      { width: 320, height: 568 },
+      { width: 320, height: 256 },
+      { width: 390, height: 844 },
+      { width: 768, height: 1024 },
+    ];
+    const found = await scenes.onEach("all", async (page, name) => {
+      const wide: string[] = [];
+      for (const size of sizes) {
+        await page.setViewportSize(size);
+        const wider = await page.evaluate(() =>
+          [document.documentElement, ...document.querySelectorAll("[role=dialog], [role=dialog] > div")]
+            .filter((element) => element.scrollWidth > element.clientWidth)
+            .map((element) => `${element.tagName} ${element.className}`),
+        );
+        for (const element of wider) wide.push(`${name} at ${size.width} x ${size.height}: ${element}`);
+      }
+      return wide;
+    });
+    expect(found).toEqual([]);
+  },
+  TIMEOUT_MS,
+);
+
+test("the theme is the system's until one chooses, and a choice stays", async () => {
+  const page = await environment.signIn("", { colorScheme: "dark" });
+  const isDark = async (): Promise<boolean> => {
+    const paper = await page.evaluate(() => getComputedStyle(document.documentElement).backgroundColor);
+    return Number(/[\d.]+/.exec(paper)?.[0]) < 0.5;
+  };
+  await page.getByRole("link", { name: "Risk radar" }).waitFor();
+  expect(await isDark()).toBe(true);
+  await page.getByRole("button", { name: "Appearance" }).click();
+  await page
+    .getByRole("menuitemradio", { name: "Light" })
+    .or(page.getByRole("menuitem", { name: "Light" }))
+    .click();
+  expect(await isDark()).toBe(false);
+  await page.reload();
+  await page.getByRole("link", { name: "Risk radar" }).waitFor();
+  expect(await isDark()).toBe(false);
+});
+
+test("a browser that asks for less motion gets none", async () => {
+  const { id, deliveryIds } = scenes.population.healthy;
+  const page = await environment.signIn(`/webhooks/${id}/deliveries/${deliveryIds[0]}`, { reducedMotion: "reduce" });
+  await page.getByRole("dialog").waitFor();
+  expect(await page.evaluate(() => document.getAnimations().length)).toBe(0);
+});
+
+describe("the content security policy", () => {
+  afterEach(() => {
+    environment.takeProblems();
+  });
+
+  test("the content security policy keeps a style attribute and an inline script out, and a test fails that meets it", async () => {
+    const page = await environment.signIn();
+    await page.getByRole("heading", { name: "Webhooks", level: 1 }).waitFor();
+    expect(environment.takeProblems()).toEqual([]);
+    await page
+      .evaluate(() => {
+        const element = document.createElement("p");
+        element.setAttribute("style", "color: red");
+        const script = document.createElement("script");
+        script.setAttribute("src", "data:text/javascript,0");
+        document.body.append(element, script);
+      })
+      .catch(() => {});
+    const problems = environment.takeProblems().join("\n");
+    expect(problems).toMatch(/style/);
+    expect(problems).toMatch(/Content Security Policy/);
+  });
+});

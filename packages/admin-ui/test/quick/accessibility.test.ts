@@ -1,0 +1,10 @@
+import { expect, test } from "@jest/globals";
+import { useScenes } from "../support/scenes.ts";
+import { useTestEnvironment } from "../support/test-environment.ts";
+import { violationsInBothThemes } from "../support/violations.ts";
+
+const scenes = useScenes(useTestEnvironment({ sharedOrganization: true }));
+
+test("axe finds nothing on the main screens, in either theme", async () => {
+  expect(await scenes.onEach("main", violationsInBothThemes)).toEqual([]);
+}, 600_000);

@@ -1,0 +1,189 @@
+import { idAt, insertDelivery, insertResend } from "@herald/testkit/harness/rows";
+import { beforeAll } from "@jest/globals";
+import type { Page } from "playwright-core";
+import { type Population, populate } from "./populate.ts";
+import type { TestEnvironment } from "./test-environment.ts";
+
+/** Pages that are looked at side by side. */
+const PAGES = 3;
+
+/** A place of the page, and what shows that it is there. */
+interface Scene {
+  name: string;
+  /** Whether an admin is there on most days: every change is tried on these. */
+  main?: true;
+  place: () => string;
+  ready: (page: Page) => Promise<unknown>;
+}
+
+interface Scenes {
+  /** What stands on the page. */
+  readonly population: Population;
+  /** Has some screens looked at, several at a time, and returns all that was found. */
+  onEach(which: "main" | "other" | "all", look: (page: Page, name: string) => Promise<string[]>): Promise<string[]>;
+}
+
+/** The screens of the page, with something to see on each. */
+export function useScenes(environment: TestEnvironment): Scenes {
+  let population: Population;
+  let eventKey: string;
+  beforeAll(async () => {
+    population = await populate(environment);
+    const id = population.healthy.deliveryIds[0] ?? "";
+    const delivery = await environment.db.database.prisma.delivery.findFirstOrThrow({ where: { id } });
+    eventKey = delivery.eventKey ?? "";
+    await storeResend(environment, population.healthy.id);
+  });
+  const scenes = scenesOf(
+    () => population,
+    () => eventKey,
+  );
+  return {
+    get population() {
+      return population;
+    },
+    async onEach(which, look) {
+      const rest = scenes.filter(({ main = false }) => which === "all" || main === (which === "main"));
+      const first = await environment.signIn("", { reducedMotion: "reduce" });
+      const pages = [first, ...(await Promise.all(Array.from({ length: PAGES - 1 }, () => first.context().newPage())))];
+      const found = await Promise.all(
+        pages.map(async (page) => {
+          const here: string[] = [];
+          for (let scene = rest.shift(); scene; scene = rest.shift()) {
+            await page.goto(environment.pageUrl + scene.place());
+            await scene.ready(page);
+            here.push(...(await look(page, scene.name)));
+          }
+          return here;
+        }),
+      );
+      return found.flat();
+    },
+  };
+}
+
+/** A delivery that was given up, and a resend that runs. The clock stands still, so no publisher takes it. */
+async function storeResend(environment: TestEnvironment, id: string): Promise<void> {
+  const { prisma } = environment.db.database;
+  const endpoint = { id, organizationId: environment.api.organizationId };
+  const { events } = await prisma.webhookEndpoint.findUniqueOrThrow({ where: { id } });
+  const now = environment.clock.now();
+  const createdAt = new Date(now.getTime() - 30 * 60_000);
+  const eventType = events[0] ?? "";
+  const attempted = { attemptCount: 5, attemptedAt: createdAt, statusCode: 503 };
+  await insertDelivery(prisma, endpoint, {
+    id: idAt(createdAt),
+    createdAt,
+    eventType,
+    state: "exhausted",
+    ...attempted,
+  });
+  await insertResend(prisma, endpoint, { startedAt: now, total: 1_000, dueAt: new Date(now.getTime() + 3_600_000) });
+}
+
+function scenesOf(population: () => Population, eventKey: () => string): Scene[] {
+  const deliveryOf = (story: "failing" | "healthy"): string => {
+    const { id, deliveryIds } = population()[story];
+    return `/webhooks/${id}/deliveries/${deliveryIds[0]}`;
+  };
+  return [
+    {
+      name: "the list",
+      main: true,
+      place: () => "",
+      ready: (page) => page.getByRole("link", { name: "Risk radar" }).waitFor(),
+    },
+    {
+      name: "a new webhook",
+      main: true,
+      place: () => "/webhooks/new",
+      ready: (page) => page.getByText("A project is created.").waitFor(),
+    },
+    {
+      name: "a healthy webhook",
+      main: true,
+      place: () => `/webhooks/${population().healthy.id}?period=1h`,
+      ready: async (page) => {
+        await page.locator(".uplot canvas").waitFor();
+        await page
+          .getByRole("link", { name: /^Succeeded, / })
+          .first()
+          .waitFor();
+      },
+    },
+    {
+      name: "a disabled webhook",
+      main: true,
+      place: () => `/webhooks/${population().disabled.id}?outcome=failing`,
+      ready: (page) => page.getByRole("button", { name: "Resume…" }).waitFor(),
+    },
+    {
+      name: "a paused webhook",
+      place: () => `/webhooks/${population().paused.id}?outcome=failing`,
+      ready: (page) => page.getByText("Paused by Ana Lindqvist").waitFor(),
+    },
+    {
+      name: "a webhook without deliveries",
+      place: () => `/webhooks/${population().new.id}`,
+      ready: (page) => page.getByText("No deliveries yet").waitFor(),
+    },
+    {
+      name: "a delivery",
+      main: true,
+      place: () => `${deliveryOf("failing")}?outcome=failing`,
+      ready: (page) => page.getByText("upstream timed out").waitFor(),
+    },
+    {
+      name: "manual delivery",
+      main: true,
+      place: () => `/webhooks/${population().healthy.id}/manual`,
+      ready: (page) => page.getByRole("button", { name: "Send manual delivery" }).waitFor(),
+    },
+    {
+      name: "signature",
+      place: () => `/webhooks/${population().healthy.id}/signature`,
+      ready: async (page) => {
+        await page.getByText("Expected X-Service-Signature").waitFor();
+        await page.getByText("timingSafeEqual").first().waitFor();
+      },
+    },
+    {
+      name: "settings",
+      place: () => `/webhooks/${population().healthy.id}/settings`,
+      ready: (page) => page.getByText("A project is created.").waitFor(),
+    },
+    {
+      name: "changes",
+      place: () => `/webhooks/${population().healthy.id}/changes`,
+      ready: (page) => page.getByText("Created by Ana Lindqvist").waitFor(),
+    },
+    {
+      name: "what a receiver never got",
+      place: () => `/webhooks/${population().healthy.id}/never-got`,
+      ready: async (page) => {
+        await page.getByRole("button", { name: "Send again…" }).waitFor();
+        await page.getByRole("button", { name: "Stop" }).waitFor();
+      },
+    },
+    {
+      name: "what a search found",
+      place: () => `/search?q=${population().healthy.deliveryIds[0]}`,
+      ready: (page) => page.getByRole("link", { name: "event with its body" }).first().waitFor(),
+    },
+    {
+      name: "webhooks that a search found",
+      place: () => "/search?q=radar",
+      ready: (page) => page.getByRole("link", { name: "Risk radar" }).waitFor(),
+    },
+    {
+      name: "an event",
+      place: () => `/events/${eventKey()}`,
+      ready: (page) => page.getByText("Body, as receivers get it").waitFor(),
+    },
+    {
+      name: "nothing",
+      place: () => "/nowhere",
+      ready: (page) => page.getByText("There is nothing at this address").waitFor(),
+    },
+  ];
+}

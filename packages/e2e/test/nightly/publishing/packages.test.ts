@@ -1,0 +1,220 @@
+import { execFile } from "node:child_process";
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { EVENT_TYPES } from "@herald/contracts";
+import { useBroker } from "@herald/testkit/harness/use-broker";
+import { useDatabase } from "@herald/testkit/harness/use-database";
+import { projectFolder } from "@herald/testkit/stack/folders";
+import { afterAll, beforeAll, expect, test } from "@jest/globals";
+import { entriesOf, PACKAGES, packPackages } from "../../support/pack.ts";
+import { EMITTER_EXAMPLE, RECEIVER_EXAMPLE } from "./consumer.ts";
+import { PRISMA_CONFIG, PRISMA_SERVICE, PRISMA_SERVICE_TEST, prismaSchema } from "./prisma-service.ts";
+import { SAME, SERVICE, SERVICE_TEST } from "./service.ts";
+
+// The packages that others install, as they would get them: packed, installed by npm into an empty folder, used as their
+// READMEs say.
+
+/** For packing, installing and compiling on a slow machine with cold caches. */
+const INSTALL_TIMEOUT_MS = 900_000;
+
+const broker = useBroker();
+const db = useDatabase({ migrated: false });
+const databases = { commonjs: useDatabase({ migrated: false }), module: useDatabase({ migrated: false }) };
+const folder = mkdtempSync(join(tmpdir(), "herald-consumer-"));
+const packed = join(folder, "packed");
+const consumer = join(folder, "consumer");
+/** Projects as npm makes them, with the TypeScript that most projects have. */
+const projects = { commonjs: join(folder, "commonjs"), module: join(folder, "module") };
+/** The last one that finds packages as Node did before `exports`. */
+const TYPESCRIPT = "typescript@5.9.3";
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+async function run(
+  cwd: string,
+  command: string,
+  args: string[],
+  env: NodeJS.ProcessEnv = process.env,
+): Promise<string> {
+  try {
+    return (await promisify(execFile)(command, args, { cwd, env })).stdout;
+  } catch (error) {
+    const { stdout = "", stderr = "" } = error as { stdout?: string; stderr?: string };
+    throw new Error(`${command} ${args.join(" ")} failed:\n${stdout}${stderr}`, { cause: error });
+  }
+}
+
+/** What a consumer has: none of what pnpm tells the programs that it runs. */
+function plainEnvironment(more: Record<string, string> = {}): NodeJS.ProcessEnv {
+  const own = Object.entries(process.env).filter(
+    ([name]) => !/^(npm_config_(?!registry|cache)|NODE_OPTIONS|INIT_CWD)/i.test(name),
+  );
+  return { ...Object.fromEntries(own), ...more };
+}
+
+function versionOf(dependency: string): string {
+  const catalog = readFileSync(join(projectFolder(), "pnpm-workspace.yaml"), "utf8");
+  return new RegExp(`^ +"?${dependency}"?: (\\S+)$`, "m").exec(catalog)?.[1] ?? "";
+}
+
+beforeAll(async () => {
+  mkdirSync(consumer);
+  const tarballs = await packPackages(packed);
+  const others = ["express", "pg", "typescript", "@types/node", "@types/express", "@types/pg"];
+  writeFileSync(join(consumer, "package.json"), JSON.stringify({ name: "consumer", private: true, type: "module" }));
+  const wanted = [...tarballs, ...others.map((name) => `${name}@${versionOf(name)}`)];
+  await run(consumer, "npm", ["install", "--no-audit", "--no-fund", "--prefer-offline", ...wanted], plainEnvironment());
+  writeFileSync(
+    join(consumer, "tsconfig.json"),
+    JSON.stringify({
+      // Declarations are checked too: they are part of what is published.
+      compilerOptions: {
+        module: "NodeNext",
+        target: "ES2022",
+        strict: true,
+        exactOptionalPropertyTypes: true,
+        skipLibCheck: false,
+        types: ["node"],
+        outDir: "out",
+        rootDir: ".",
+      },
+      include: ["*.ts"],
+    }),
+  );
+  writeFileSync(join(consumer, "emits.ts"), EMITTER_EXAMPLE);
+  writeFileSync(join(consumer, "receives.ts"), RECEIVER_EXAMPLE);
+  await makeProjects(tarballs);
+}, INSTALL_TIMEOUT_MS);
+
+/** By `npm init -y`; the ES modules' project is the same with one more line in its package.json. */
+async function makeProjects(tarballs: string[]): Promise<void> {
+  const { commonjs, module } = projects;
+  mkdirSync(commonjs);
+  await run(commonjs, "npm", ["init", "-y"], plainEnvironment());
+  const named = ["jest", "@jest/globals", "@types/node", "prisma", "@prisma/client", "@prisma/adapter-pg"];
+  const others = named.map((name) => `${name}@${versionOf(name)}`);
+  // The scripts of Prisma's packages download engines that these projects do not need.
+  const quiet = ["--no-audit", "--no-fund", "--prefer-offline", "--ignore-scripts"];
+  const args = ["install", ...quiet, ...tarballs, TYPESCRIPT, ...others];
+  await run(commonjs, "npm", args, plainEnvironment());
+  writeFileSync(join(commonjs, "service.ts"), SERVICE);
+  writeFileSync(join(commonjs, "service.test.ts"), SERVICE_TEST);
+  writeFileSync(join(commonjs, "prisma-service.ts"), PRISMA_SERVICE);
+  writeFileSync(join(commonjs, "prisma-service.test.ts"), PRISMA_SERVICE_TEST);
+  writeFileSync(join(commonjs, "prisma.config.ts"), PRISMA_CONFIG);
+  writeFileSync(join(commonjs, "same.cjs"), SAME);
+  cpSync(commonjs, module, { recursive: true });
+  await run(commonjs, "npm", ["pkg", "set", "type=commonjs"], plainEnvironment());
+  await run(module, "npm", ["pkg", "set", "type=module"], plainEnvironment());
+}
+
+test(
+  "the published packages' declarations and READMEs type-check and compile at a consumer's",
+  async () => {
+    await run(consumer, "node_modules/.bin/tsc", ["-p", "."], plainEnvironment());
+  },
+  INSTALL_TIMEOUT_MS,
+);
+
+test("the emitter's README works: events reach the exchange, directly and by the outbox", async () => {
+  const env = plainEnvironment({ AMQP_URL: broker.url, DATABASE_URL: db.url });
+  const seen = JSON.parse(await run(consumer, process.execPath, ["out/emits.js"], env)) as { type: string }[];
+  expect(seen.map(({ type }) => type)).toEqual(["WorkItemCompleted", "WorkItemCompleted"]);
+});
+
+test("the receiver's README works: it verifies, refuses and accepts once", async () => {
+  const env = plainEnvironment({ DATABASE_URL: db.url, WEBHOOK_SECRET: "a secret" });
+  expect(JSON.parse(await run(consumer, process.execPath, ["out/receives.js"], env))).toEqual({
+    statuses: [204, 401, 204, 204],
+    saved: ["WorkItemCompleted"],
+    inbox: 1,
+    refused: "signature_mismatch",
+  });
+});
+
+test("herald-listen starts where the receiver's package is installed", async () => {
+  const printed = await run(consumer, "node_modules/.bin/herald-listen", ["--help"], plainEnvironment());
+  expect(printed).toContain("herald-listen");
+});
+
+test("require and import give the very same in Node, so that an error of one is an error of the other", async () => {
+  const installed = join(consumer, "node_modules", "@herald");
+  const entries = PACKAGES.flatMap((name) =>
+    entriesOf(join(installed, name)).map((entry) => entry.replace(".", `@herald/${name}`)),
+  );
+  expect(entries).toContain("@herald/emitter/outbox");
+  const same = JSON.parse(await run(projects.commonjs, process.execPath, ["same.cjs", ...entries], plainEnvironment()));
+  expect(same).toEqual(Object.fromEntries(entries.map((entry) => [entry, true])));
+});
+
+test("the JSON Schema of each event is in the package of contracts, for require and for validators of files", async () => {
+  const names = EVENT_TYPES.flatMap((type) => [`events/${type}`, `requests/${type}`]);
+  const program = `for (const name of process.argv.slice(1)) console.log(require("@herald/contracts/schemas/" + name + ".json").$id)`;
+  for (const project of Object.values(projects)) {
+    const ids = await run(
+      project,
+      process.execPath,
+      ["--input-type=commonjs", "-e", program, ...names],
+      plainEnvironment(),
+    );
+    expect(ids.trim().split("\n")).toEqual(names.map((name) => `urn:herald:schemas:${name.replace("/", ":")}`));
+  }
+});
+
+test.each<[keyof typeof projects, string, string]>([
+  ["commonjs", "commonjs", "node10"],
+  ["commonjs", "node16", "node16"],
+  ["commonjs", "nodenext", "nodenext"],
+  ["commonjs", "esnext", "bundler"],
+  ["module", "node16", "node16"],
+  ["module", "nodenext", "nodenext"],
+  ["module", "esnext", "bundler"],
+])(
+  "the types are found in a project of type %s, by module %s and moduleResolution %s",
+  async (type, module, resolution) => {
+    await run(projects[type], "node_modules/.bin/tsc", [
+      ...["--module", module, "--moduleResolution", resolution, "--target", "es2022", "--types", "node"],
+      ...["--strict", "--skipLibCheck", "--noEmit", "service.ts", "service.test.ts"],
+    ]);
+  },
+  INSTALL_TIMEOUT_MS,
+);
+
+test.each<[keyof typeof projects, string, NodeJS.ProcessEnv]>([
+  ["commonjs", "commonjs", {}],
+  ["module", "nodenext", { NODE_OPTIONS: "--experimental-vm-modules" }],
+])(
+  "a service of type %s tests its events with jest",
+  async (type, module, env) => {
+    const resolution = module === "commonjs" ? "node10" : module;
+    const project = projects[type];
+    await run(project, "node_modules/.bin/tsc", [
+      ...["--module", module, "--moduleResolution", resolution, "--target", "es2022", "--types", "node"],
+      ...["--strict", "--skipLibCheck", "--outDir", "out", "service.ts", "service.test.ts"],
+    ]);
+    await run(project, "node_modules/.bin/jest", ["--rootDir", "out"], { ...plainEnvironment(), ...env });
+  },
+  INSTALL_TIMEOUT_MS,
+);
+
+test.each<[keyof typeof projects, string, string, NodeJS.ProcessEnv]>([
+  ["commonjs", "commonjs", "node10", {}],
+  ["module", "nodenext", "nodenext", { NODE_OPTIONS: "--experimental-vm-modules" }],
+])(
+  "a service of type %s emits inside a transaction of Prisma, as the page on emitting says, and tests it with jest",
+  async (type, module, resolution, env) => {
+    const project = projects[type];
+    // `generate` needs no engine of Prisma's migrations, which would have to be downloaded.
+    const own = plainEnvironment({ DATABASE_URL: databases[type].url, PRISMA_SCHEMA_ENGINE_BINARY: "/bin/false" });
+    mkdirSync(join(project, "prisma"));
+    writeFileSync(join(project, "prisma", "schema.prisma"), prismaSchema(type));
+    await run(project, "node_modules/.bin/prisma", ["generate", "--no-hints"], own);
+    await run(project, "node_modules/.bin/tsc", [
+      ...["--module", module, "--moduleResolution", resolution, "--target", "es2022", "--types", "node", "--strict"],
+      ...["--skipLibCheck", "--outDir", "prisma-out", "prisma-service.ts", "prisma-service.test.ts"],
+    ]);
+    await run(project, "node_modules/.bin/jest", ["--rootDir", "prisma-out"], { ...own, ...env });
+  },
+  INSTALL_TIMEOUT_MS,
+);

@@ -1,3 +1,0 @@
-// The tests of crash.test.ts once more, through a pooler of transactions that keeps no prepared statements.
-process.env.POSTGRES_POOLER = "pgbouncer";
-await import("../../journeys/crash.test.ts");

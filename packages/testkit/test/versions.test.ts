@@ -1,0 +1,28 @@
+import { expect, test } from "@jest/globals";
+import { connect } from "amqplib";
+import { STACK_TIMEOUT_MS } from "../src/harness/stack-client.ts";
+import { isPoolerAsked } from "../src/harness/test-pooler.ts";
+import { useBroker } from "../src/harness/use-broker.ts";
+import { useDatabase } from "../src/harness/use-database.ts";
+import { postgresVersion } from "../src/stack/postgres-versions.ts";
+
+const db = useDatabase();
+const broker = useBroker();
+
+test(
+  "tests run on the versions of PostgreSQL and RabbitMQ that they were asked to, and through a pooler only where they were",
+  async () => {
+    const [row] = await db.database.prisma.$queryRaw<{ version: string; port: number }[]>`
+      select current_setting('server_version') as version, current_setting('port')::int as port`;
+    if (!process.env.DATABASE_URL) expect(row?.version.split(".")[0]).toBe(postgresVersion());
+    // A pooler has a port of its own.
+    expect(row?.port !== Number(new URL(db.url).port)).toBe(isPoolerAsked());
+
+    const connection = await connect(broker.url);
+    const { serverProperties } = connection.connection as unknown as { serverProperties: { version: string } };
+    await connection.close();
+    const { RABBITMQ_VERSION: asked } = process.env;
+    if (asked && asked !== "installed") expect(`${serverProperties.version}.`.startsWith(`${asked}.`)).toBe(true);
+  },
+  STACK_TIMEOUT_MS,
+);

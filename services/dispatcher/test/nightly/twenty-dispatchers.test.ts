@@ -1,0 +1,70 @@
+import type { Service } from "@herald/common/service/run-service";
+import { eventually } from "@herald/testkit/harness/eventually";
+import { type HttpsReceiver, httpsReceiver } from "@herald/testkit/harness/https-receiver";
+import { useBroker } from "@herald/testkit/harness/use-broker";
+import { useDatabase } from "@herald/testkit/harness/use-database";
+import { afterEach, beforeEach, expect, test } from "@jest/globals";
+import { useDispatchers } from "../dispatchers.ts";
+
+const db = useDatabase();
+const broker = useBroker();
+let receiver: HttpsReceiver;
+beforeEach(async () => {
+  receiver = await httpsReceiver();
+});
+// First the receiver: its connections end, and with them the attempts that wait for an answer.
+afterEach(() => receiver.close());
+const dispatchers = useDispatchers(db, broker);
+
+/** Small ones: only that they are many matters. */
+const LIGHT = { DATABASE_POOL_SIZE: "2", DUE_SCAN_INTERVAL_SECONDS: "0.25", ENDPOINT_CONCURRENCY: "10" };
+
+const start = (count: number): Promise<Service[]> =>
+  Promise.all(Array.from({ length: count }, () => dispatchers.start(LIGHT)));
+
+test("twenty dispatchers together never have more attempts to an endpoint than its concurrency, while some come and others end", async () => {
+  let inFlight = 0;
+  let most = 0;
+  let release = () => {};
+  const released = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  let answers = 0;
+  receiver.answerWith(async () => {
+    most = Math.max(most, ++inFlight);
+    await released;
+    // Now and then one that is slower, so that those who come must wait for it.
+    await new Promise((resolve) => setTimeout(resolve, answers++ % 20 === 0 ? 300 : 20));
+    inFlight--;
+    return { status: 200 };
+  });
+  const endpoint = await dispatchers.insertEndpointAt(receiver.url);
+  // Before there is anything to attempt: one that begins alone has all ten, and the others would wait until its receiver answers.
+  const first = await start(17);
+  const deliveryIds = await dispatchers.insertDeliveries(endpoint, 500);
+  await eventually(() => expect(inFlight).toBe(10));
+  // They come while ten attempts wait for their answer, and have to wait until none is above its share.
+  const [, ...others] = await Promise.all([
+    ...first.slice(0, 2).map(dispatchers.stop),
+    start(1),
+    releaseLater(),
+    start(4),
+  ]);
+  expect(others.flat().length).toBeGreaterThan(0);
+  for (const dispatcher of first.slice(2, 6)) {
+    await Promise.all([dispatchers.stop(dispatcher), start(1)]);
+  }
+  await eventually(async () =>
+    expect(await db.database.prisma.delivery.count({ where: { state: "succeeded" } })).toBe(500),
+  );
+  expect(most).toBe(10);
+  const received = receiver.requests.map(({ headers }) => headers["x-service-delivery-id"]);
+  expect(received.sort()).toEqual([...deliveryIds].sort());
+
+  async function releaseLater(): Promise<void> {
+    // A fixed wait, to show an absence: nobody who came meanwhile begins an eleventh attempt.
+    await new Promise((resolve) => setTimeout(resolve, 2_000));
+    expect(inFlight).toBe(10);
+    release();
+  }
+});

@@ -1,3 +1,0 @@
-// The tests of claim.test.ts once more, through a pooler of transactions that keeps no prepared statements.
-process.env.POSTGRES_POOLER = "pgbouncer";
-await import("../../claim.test.ts");

@@ -1,0 +1,84 @@
+import { beforeAll, expect, test } from "@jest/globals";
+import type { OpenApiDocument } from "../../src/openapi/document.ts";
+import { states, storeDelivery } from "../support/deliveries.ts";
+import { create, settings } from "../support/endpoints.ts";
+import { type Client, useApi } from "../support/use-api.ts";
+
+const api = useApi();
+/** Each text of the other organization holds it. No answer may. */
+const MARK = "PROPERTY-OF-THE-OTHER";
+const METHODS = ["get", "post", "put", "delete"] as const;
+let document: OpenApiDocument;
+let own: Client;
+let other: Client;
+/** Of an endpoint, a delivery, an event by its key, its id and its entity, and a resend. */
+let otherIds: string[];
+let ownId: string;
+let bodies: Record<string, unknown>;
+
+beforeAll(async () => {
+  document = (await (await fetch(`${api.origin}/openapi.json`)).json()) as OpenApiDocument;
+  own = await api.as({ organizationId: "own" });
+  other = await api.as({ organizationId: "other" });
+  ownId = (await create(own)).endpoint.id;
+  const { endpoint } = await create(other, { name: MARK, url: `https://other.example.com/${MARK}` });
+  const place = { id: endpoint.id, organizationId: "other" };
+  const delivery = await storeDelivery(api.prisma, place, { ...states.exhausted, errorSummary: MARK });
+  await api.prisma.businessEvent.updateMany({ data: { body: JSON.stringify(MARK) } });
+  const { body: resend } = await other.post(`/webhooks/${endpoint.id}/resends`, {}).expect(200);
+  const event = await api.prisma.businessEvent.findFirstOrThrow();
+  otherIds = [endpoint.id, delivery, event.key, event.id, event.entityId, resend.id];
+  const { version } = endpoint;
+  bodies = {
+    createWebhook: settings(),
+    checkWebhook: { url: "https://own.example.com" },
+    editWebhook: settings({ version }),
+    deleteWebhook: { version },
+    deliverManually: { eventType: "WorkItemCompleted", payloadJson: "{}" },
+    startResend: {},
+  };
+});
+
+const isOthers = (text: string): boolean => text.includes(MARK) || otherIds.some((id) => text.includes(id));
+
+/** Each operation of the document with each of the other organization's ids wherever it takes one. */
+function* requests(): Generator<[(typeof METHODS)[number], path: string, body: unknown]> {
+  for (const [path, operations] of Object.entries(document.paths)) {
+    for (const method of METHODS) {
+      const operation = operations[method];
+      // The schemas' files are not under the API's prefix, and read nothing.
+      if (operation === undefined || operation.servers !== undefined) continue;
+      const sought = (operation.parameters ?? []).filter(
+        (each) => each.in === "query" && /id$/i.test(String(each.name)),
+      );
+      for (const id of otherIds) {
+        const paths = new Set([path.replace("{id}", ownId), path].map((each) => each.replace(/\{\w+\}/g, id)));
+        for (const each of paths) {
+          yield [method, each, bodies[operation.operationId]];
+          for (const { name } of sought) yield [method, `${each}?${name}=${id}`, undefined];
+        }
+      }
+    }
+  }
+}
+
+test("no operation shows, changes or erases anything of another organization, whichever of its ids it is asked with", async () => {
+  const everything = async () => ({
+    endpoints: await api.prisma.webhookEndpoint.findMany({ where: { organizationId: "other" } }),
+    deliveries: await api.prisma.delivery.findMany({ where: { organizationId: "other" } }),
+    resends: await api.prisma.resend.findMany(),
+  });
+  const [before, shown] = [await everything(), [] as string[]];
+  let count = 0;
+  for (const [method, path, body] of requests()) {
+    const { text = "" } = await own[method](path, body);
+    count += 1;
+    if (isOthers(text)) shown.push(`${method} ${path} showed ${text}`);
+  }
+  expect(count).toBeGreaterThan(200);
+  expect(shown).toEqual([]);
+  expect(await everything()).toEqual(before);
+  // Its owner sees it by the same ids.
+  for (const path of [`/webhooks/${otherIds[0]}`, `/events?entityId=${otherIds[4]}`, `/events/${otherIds[2]}`])
+    expect(isOthers((await other.get(path).expect(200)).text)).toBe(true);
+});
