@@ -6,7 +6,6 @@ import { doctorCommand } from "./doctor/doctor-command.ts";
 import { endpointsCommand } from "./endpoints/endpoints-command.ts";
 import { eventsCommand } from "./events/events-command.ts";
 import { findCommand } from "./find/find-command.ts";
-import { assertSafe } from "./judged-settings.ts";
 import { lagCommand } from "./lag-command.ts";
 import { makeKeysCommand } from "./make-keys-command.ts";
 import { migrateCommand } from "./migrate-command.ts";
@@ -16,6 +15,7 @@ import { relayCommand } from "./relay/relay-command.ts";
 import { restoreCommand } from "./restore/restore-command.ts";
 import { rotateKeysCommand } from "./rotate-keys/rotate-keys-command.ts";
 import { serveCommand } from "./serve/serve-command.ts";
+import { assertSafe } from "./settings.ts";
 
 const commands: Record<string, Command> = {
   doctor: doctorCommand,

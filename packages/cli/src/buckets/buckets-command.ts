@@ -10,7 +10,7 @@ import { readCaFile } from "@herald/common/security/server-certificate";
 import { brokerAddress, depthOf, withBroker } from "../broker.ts";
 import { type Command, type CommandContext, type RunContext, UsageError } from "../command.ts";
 import { databaseAddress, withQueries } from "../database.ts";
-import { plural } from "../doctor/report.ts";
+import { plural } from "../doctor/finding.ts";
 import { table } from "../output.ts";
 import { readSecretBox } from "../rotate-keys/read-secret-box.ts";
 import { countEndpoints, type Databases } from "./bucket-rows.ts";

@@ -41,6 +41,12 @@ const RULES: readonly Rule[] = [
   { setting: "ALLOWED_PRIVATE_NETWORKS", judge: openMachine },
 ];
 
+/** Every setting that is judged, or that says how another one is. */
+export const JUDGED_SETTINGS: readonly string[] = [
+  ...new Set(RULES.map(({ setting }) => setting)),
+  ...["DATABASE_CA_FILE", "FROM_DATABASE_CA_FILE", "AUTH_ISSUER", "AUTH_AUDIENCE", "DENIED_NETWORKS"],
+];
+
 /**
  * What of these settings production must not run with: a sentence for each fault, which names the setting and says what to do. Values
  * that can't be read at all are left to those who read them.

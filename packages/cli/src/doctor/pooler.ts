@@ -1,9 +1,8 @@
 import { isStatementLost, sqlStateOf } from "@herald/common/database/errors";
 import { KEEP_STATEMENTS } from "@herald/common/database/open-database";
 import type { Session } from "@herald/common/database/session";
-import type { Check } from "../check.ts";
-import { type Finding, fault, ok } from "../finding.ts";
-import type { DatabaseSubject } from "./subject.ts";
+import { type Check, type Finding, fault, ok } from "./finding.ts";
+import type { DatabaseSubject } from "./postgres.ts";
 
 /** What stands between Herald and PostgreSQL, and how long one of its clients keeps a server's connection. */
 export type Pooling = "none" | "sessions" | "transactions" | "statements";
