@@ -30,7 +30,7 @@ export function settingsFindings(environment: Environment, service: ServiceName 
     readConfig(settings, environment, (given) => {
       const config = given as Parameters<typeof problemsOfLease>[0] & Parameters<typeof problemsOfManagementApi>[0];
       const { AUTH_JWKS_URL, AUTH_PUBLIC_KEY, AUTH_JWT_SECRET } = config;
-      const isOfApi = service === "management-api" || AUTH_JWKS_URL || AUTH_PUBLIC_KEY || AUTH_JWT_SECRET;
+      const isOfApi = AUTH_JWKS_URL || AUTH_PUBLIC_KEY || AUTH_JWT_SECRET;
       return [...problemsOfLease(config), ...(isOfApi ? problemsOfManagementApi(config) : [])];
     }),
   );
