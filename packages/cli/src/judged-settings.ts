@@ -1,7 +1,6 @@
 import { networkSettings, secretSettings, serviceSettings } from "@herald/common/config/common-settings";
 import { type Environment, readConfig } from "@herald/common/config/read-config";
 import type { Setting, Settings } from "@herald/common/config/settings";
-import { givingSettings } from "./buckets/giving-settings.ts";
 import { outboxSettings } from "./relay/relay-settings.ts";
 
 /** Settings of the management API, which says what they mean. */
@@ -24,7 +23,7 @@ export const ofManagementApi = {
 export function assertSafe(environment: Environment): void {
   const { DATABASE_URL, DATABASE_CA_FILE, AMQP_URL } = serviceSettings;
   const { OUTBOX_DATABASE_URL } = outboxSettings;
-  const addresses = { DATABASE_URL, DATABASE_CA_FILE, AMQP_URL, OUTBOX_DATABASE_URL, ...givingSettings };
+  const addresses = { DATABASE_URL, DATABASE_CA_FILE, AMQP_URL, OUTBOX_DATABASE_URL };
   const judged = { ...addresses, ...secretSettings, ...networkSettings, ...ofManagementApi };
   const optional = ([name, { required: _required, ...setting }]: [string, Setting]) => [name, setting] as const;
   readConfig(Object.fromEntries(Object.entries<Setting>(judged).map(optional)), environment);

@@ -4,7 +4,6 @@ import { dispatcherSettings, problemsOfLease } from "@herald/dispatcher";
 import { managementApiSettings } from "@herald/management-api";
 import { publisherSettings } from "@herald/publisher";
 import { distance } from "fastest-levenshtein";
-import { givingSettings } from "../buckets/giving-settings.ts";
 import { relaySettings } from "../relay/relay-settings.ts";
 import { type Finding, warning } from "./finding.ts";
 
@@ -14,7 +13,6 @@ const allSettings: Settings = {
   ...publisherSettings,
   ...managementApiSettings,
   ...relaySettings,
-  ...givingSettings,
 };
 
 /**

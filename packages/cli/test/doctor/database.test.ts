@@ -191,21 +191,6 @@ test("the doctor finds that a restore is not ended", async () => {
   );
 });
 
-test.each([
-  ["9998-01-01", /A move is not over of these buckets: 6\./, /herald buckets cancel/],
-  ["9999-01-01", /moved to another cell is still here: 6\./, /herald buckets forget/],
-])("the doctor finds what a move of a bucket has left, as of %s", async (pausedUntil, said, remedy) => {
-  const id = "00000000-0000-4000-8000-000000000001";
-  const secret = secretBox(sealingKeys.SECRET_KEYS).seal("s", id);
-  const found = await withSql(
-    `insert into webhook_endpoint (id, organization_id, name, url, enabled, events, sealed_secret, paused_until, created_at, updated_at)
-     values ('${id}', 'o', 'n', 'https://r.example', false, '{}', '${secret}', '${pausedUntil}T00:00:00Z', now(), now())`,
-    "delete from webhook_endpoint",
-    () => complaints(),
-  );
-  expect(found).toEqual(only("warning", "moves of buckets", said, remedy));
-});
-
 test("the doctor counts the secrets that no key opens", async () => {
   const other = secretSealer(newSealingKeys("lost").SECRET_SEALING_KEY);
   const id = (number: number) => `00000000-0000-4000-8000-00000000000${number}`;

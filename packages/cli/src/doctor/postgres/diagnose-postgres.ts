@@ -4,7 +4,6 @@ import { openSession } from "@herald/common/database/session";
 import { hostOf } from "../../database.ts";
 import { type OnCheck, runChecks } from "../check.ts";
 import { type NamedFinding, ok } from "../finding.ts";
-import { bucketMoves } from "./bucket-moves.ts";
 import { clocks } from "./clocks.ts";
 import { connections } from "./connections.ts";
 import { defaults } from "./defaults.ts";
@@ -22,7 +21,7 @@ import { postgresVersion } from "./version.ts";
 import { writable } from "./writable.ts";
 
 const CHECKS = [postgresVersion, writable, durability, pooler, connections, clocks, rights, ownerFunctions, schema];
-const STORED_CHECKS = [defaults, partitions, restore, bucketMoves, keyRing];
+const STORED_CHECKS = [defaults, partitions, restore, keyRing];
 const APPLICATION_NAME = "herald-doctor";
 
 export type DatabaseGiven = { url: string; ca: string | undefined } & Pick<
