@@ -36,7 +36,6 @@ test.each([
   ["upgrade", "chaos upgrades"],
   ["restore", "chaos restores"],
   ["postgres-failover", "chaos fail-overs"],
-  ["second-region", "chaos second region"],
   ["cells", "chaos cells"],
 ])("a run of %s stands apart, with what was measured of it", (scenario, name) => {
   const blocks = chaosBlocks({ runs: [savedRun(scenario, { "promotion, ms": 200 })] });

@@ -13,7 +13,6 @@ import { postgresFailoverScenario } from "../chaos/scenarios/postgres-failover.t
 import { restoreScenario } from "../chaos/scenarios/restore.ts";
 import { rollingRestartScenario } from "../chaos/scenarios/rolling-restart.ts";
 import type { Scenario } from "../chaos/scenarios/scenario.ts";
-import { secondRegionScenario } from "../chaos/scenarios/second-region.ts";
 import { upgradeScenario } from "../chaos/scenarios/upgrade.ts";
 import { buildVersionBefore, NoUpgradeError } from "../chaos/version-before.ts";
 
@@ -25,7 +24,6 @@ const SCENARIOS: Readonly<Record<string, Scenario>> = {
   restore: restoreScenario,
   upgrade: upgradeScenario,
   "postgres-failover": postgresFailoverScenario,
-  "second-region": secondRegionScenario,
   cells: cellsScenario,
 };
 

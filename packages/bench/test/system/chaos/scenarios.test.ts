@@ -90,16 +90,6 @@ test(
 );
 
 test(
-  "a region is lost: its replica, copies by federation and the outbox make the second one whole, and nothing is lost",
-  async () => {
-    const { figures } = await passes("--scenario", "second-region", "--seconds", "8", "--rate", "60");
-    expect(figures.faults).toEqual({ "region-lost": 1, "attempts-held": 1 });
-    expect(figures.succeeded).toBe(figures.deliveries);
-  },
-  TIMEOUT_MS,
-);
-
-test(
   "two Heralds share a broker, one of them is killed and comes back: each has the events of its own organizations alone",
   async () => {
     const { figures } = await passes("--scenario", "cells", "--seconds", "8", "--rate", "60");
