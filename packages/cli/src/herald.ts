@@ -15,6 +15,7 @@ import { relayCommand } from "./relay/relay-command.ts";
 import { restoreCommand } from "./restore/restore-command.ts";
 import { rotateKeysCommand } from "./rotate-keys/rotate-keys-command.ts";
 import { serveCommand } from "./serve/serve-command.ts";
+import { splitCommand } from "./split/split-command.ts";
 
 const commands: Record<string, Command> = {
   doctor: doctorCommand,
@@ -28,6 +29,7 @@ const commands: Record<string, Command> = {
   events: eventsCommand,
   relay: relayCommand,
   restore: restoreCommand,
+  split: splitCommand,
   serve: serveCommand,
 };
 
@@ -43,7 +45,7 @@ ${Object.entries(commands)
 It reads the same environment variables as the services: DATABASE_URL, DATABASE_CA_FILE, AMQP_URL, AMQP_CA_FILE,
 BROKER_NAMESPACE, INBOX_BUCKETS, CELL, SECRET_KEYS, SECRET_SEALING_KEY, DATABASE_TIMEOUT_SECONDS, ENDPOINT_CONCURRENCY, PUBLICATION_WINDOW_DAYS, and
 HERALD_ENV and ALLOW_PLAINTEXT: it refuses what is not safe in production. doctor reads those that it judges too,
-serve reads those of all services, and those of relay are in its help. A value that holds a secret may also come from a file that
+serve reads those of all services, and those of relay and split are in their help. A value that holds a secret may also come from a file that
 <NAME>_FILE names.
 
 Exit code: 0 done, 1 failed or faults found, 2 wrong arguments, 78 settings that can't be used.

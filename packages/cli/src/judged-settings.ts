@@ -2,6 +2,7 @@ import { networkSettings, secretSettings, serviceSettings } from "@herald/common
 import { type Environment, readConfig } from "@herald/common/config/read-config";
 import type { Setting, Settings } from "@herald/common/config/settings";
 import { outboxSettings } from "./relay/relay-settings.ts";
+import { splitSettings } from "./split/split-command.ts";
 
 /** Settings of the management API, which says what they mean. */
 export const ofManagementApi = {
@@ -23,7 +24,7 @@ export const ofManagementApi = {
 export function assertSafe(environment: Environment): void {
   const { DATABASE_URL, DATABASE_CA_FILE, AMQP_URL } = serviceSettings;
   const { OUTBOX_DATABASE_URL } = outboxSettings;
-  const addresses = { DATABASE_URL, DATABASE_CA_FILE, AMQP_URL, OUTBOX_DATABASE_URL };
+  const addresses = { DATABASE_URL, DATABASE_CA_FILE, AMQP_URL, OUTBOX_DATABASE_URL, ...splitSettings };
   const judged = { ...addresses, ...secretSettings, ...networkSettings, ...ofManagementApi };
   const optional = ([name, { required: _required, ...setting }]: [string, Setting]) => [name, setting] as const;
   readConfig(Object.fromEntries(Object.entries<Setting>(judged).map(optional)), environment);

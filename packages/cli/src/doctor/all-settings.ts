@@ -5,6 +5,7 @@ import { managementApiSettings } from "@herald/management-api";
 import { publisherSettings } from "@herald/publisher";
 import { distance } from "fastest-levenshtein";
 import { relaySettings } from "../relay/relay-settings.ts";
+import { splitSettings } from "../split/split-command.ts";
 import { type Finding, warning } from "./finding.ts";
 
 /** Every setting of every program, by the schema of the program that reads it. */
@@ -13,6 +14,7 @@ const allSettings: Settings = {
   ...publisherSettings,
   ...managementApiSettings,
   ...relaySettings,
+  ...splitSettings,
 };
 
 /**
