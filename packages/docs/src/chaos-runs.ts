@@ -40,6 +40,7 @@ export function chaosBlocks({ runs }: SavedRuns): Record<string, string> {
     "chaos restores": measuredIn("restore", runs),
     "chaos fail-overs": measuredIn("postgres-failover", runs),
     "chaos cells": measuredIn("cells", runs),
+    "chaos splits": measuredIn("split", runs),
   };
 }
 

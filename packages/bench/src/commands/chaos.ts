@@ -13,6 +13,7 @@ import { postgresFailoverScenario } from "../chaos/scenarios/postgres-failover.t
 import { restoreScenario } from "../chaos/scenarios/restore.ts";
 import { rollingRestartScenario } from "../chaos/scenarios/rolling-restart.ts";
 import type { Scenario } from "../chaos/scenarios/scenario.ts";
+import { splitScenario } from "../chaos/scenarios/split.ts";
 import { upgradeScenario } from "../chaos/scenarios/upgrade.ts";
 import { buildVersionBefore, NoUpgradeError } from "../chaos/version-before.ts";
 
@@ -25,6 +26,7 @@ const SCENARIOS: Readonly<Record<string, Scenario>> = {
   upgrade: upgradeScenario,
   "postgres-failover": postgresFailoverScenario,
   cells: cellsScenario,
+  split: splitScenario,
 };
 
 const USAGE = `pnpm chaos [options]: breaks a Herald of its own while events flow, and counts what was lost.

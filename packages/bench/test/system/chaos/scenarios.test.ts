@@ -99,6 +99,16 @@ test(
   TIMEOUT_MS,
 );
 
+test(
+  "a cell is split by its PostgreSQL's standby: nothing is lost, nothing comes twice, and each side has its own alone",
+  async () => {
+    const { figures } = await passes("--scenario", "split", "--seconds", "8", "--rate", "60");
+    expect(figures.faults).toEqual({ "cell-split": 1 });
+    expect(figures.succeeded).toBe(figures.requests);
+  },
+  TIMEOUT_MS,
+);
+
 interface Report {
   passed: boolean;
   figures: Record<string, number> & { faults: Record<string, number> };
