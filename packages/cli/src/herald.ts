@@ -1,6 +1,5 @@
 import { ConfigError } from "@herald/common/config/read-config";
 import { machineClock } from "@herald/common/runtime/clock";
-import { bucketsCommand } from "./buckets/buckets-command.ts";
 import { type Command, type CommandContext, EXIT, UsageError } from "./command.ts";
 import { doctorCommand } from "./doctor/doctor-command.ts";
 import { endpointsCommand } from "./endpoints/endpoints-command.ts";
@@ -29,7 +28,7 @@ const commands: Record<string, Command> = {
   events: eventsCommand,
   relay: relayCommand,
   restore: restoreCommand,
-  buckets: bucketsCommand,
+  split: splitCommand,
   serve: serveCommand,
 };
 
@@ -45,7 +44,7 @@ ${Object.entries(commands)
 It reads the same environment variables as the services: DATABASE_URL, DATABASE_CA_FILE, AMQP_URL, AMQP_CA_FILE,
 BROKER_NAMESPACE, INBOX_BUCKETS, CELL, SECRET_KEYS, SECRET_SEALING_KEY, DATABASE_TIMEOUT_SECONDS, ENDPOINT_CONCURRENCY, PUBLICATION_WINDOW_DAYS, and
 HERALD_ENV and ALLOW_PLAINTEXT: it refuses what is not safe in production. doctor reads those that it judges too,
-serve reads those of all services, and those of relay and buckets are in their help. A value that holds a secret may also come from a file that
+serve reads those of all services, and those of relay and split are in their help. A value that holds a secret may also come from a file that
 <NAME>_FILE names.
 
 Exit code: 0 done, 1 failed or faults found, 2 wrong arguments, 78 settings that can't be used.
