@@ -1,4 +1,6 @@
-import { ConfigError } from "@herald/common/config/read-config";
+import { ConfigError, type Environment, readConfig } from "@herald/common/config/read-config";
+import type { Setting } from "@herald/common/config/settings";
+import { JUDGED_SETTINGS } from "@herald/common/config/unsafe-settings";
 import { machineClock } from "@herald/common/runtime/clock";
 import { type Command, type CommandContext, EXIT, UsageError } from "./command.ts";
 import { doctorCommand } from "./doctor/doctor-command.ts";
@@ -14,7 +16,7 @@ import { relayCommand } from "./relay/relay-command.ts";
 import { restoreCommand } from "./restore/restore-command.ts";
 import { rotateKeysCommand } from "./rotate-keys/rotate-keys-command.ts";
 import { serveCommand } from "./serve/serve-command.ts";
-import { assertSafe } from "./settings.ts";
+import { splitCommand } from "./split/split-command.ts";
 
 const commands: Record<string, Command> = {
   doctor: doctorCommand,
@@ -104,6 +106,17 @@ export async function herald(args: readonly string[], context: CommandContext): 
     clearInterval(ticking);
     progress.clear();
   }
+}
+
+/**
+ * Refuses what production must not run with, whatever a command needs of it: so all faults of an environment are shown at once.
+ *
+ * @throws ConfigError
+ */
+function assertSafe(environment: Environment): void {
+  // Whether a value is right otherwise, its reader says. As secrets they may come from files, and are never shown.
+  const judged: Setting = { type: "string", secret: true, description: "" };
+  readConfig(Object.fromEntries(JUDGED_SETTINGS.map((name) => [name, judged])), environment);
 }
 
 function isHelp(argument: string): boolean {

@@ -35,7 +35,7 @@ function build() {
   if (existsSync(built) && existsSync(stamp) && readFileSync(stamp, "utf8") === sources) return;
   console.error("Building ...");
   try {
-    execFileSync("pnpm", ["-s", "build"], { cwd: root, stdio: ["ignore", "inherit", "inherit"] });
+    execFileSync("pnpm", ["--silent", "run", "build"], { cwd: root, stdio: ["ignore", "inherit", "inherit"] });
   } catch {
     // The compiler has said why.
     process.exit(1);

@@ -5,7 +5,7 @@ import type { ServiceName } from "@herald/common/database/rights";
 import type { Channel, ChannelModel, ConfirmChannel } from "amqplib";
 import type { BrokerAddress } from "../broker.ts";
 import { reasonOf } from "../database.ts";
-import { type Check, type Finding, fault, ok, plural, skipped, warning } from "./finding.ts";
+import { type Check, type Finding, fault, ok, plural } from "./finding.ts";
 
 /** The broker as checks find it. */
 export interface BrokerSubject extends Pick<BrokerAddress, "namespace" | "cell"> {
@@ -17,12 +17,9 @@ export interface BrokerSubject extends Pick<BrokerAddress, "namespace" | "cell">
   service: ServiceName | undefined;
 }
 
-/** What the broker says of itself, and what was agreed on at the start. Not in amqplib's types. */
-export function greetingOf({ connection }: ChannelModel): {
-  serverProperties: { product?: string; version?: string };
-  frameMax: number;
-} {
-  return connection as unknown as ReturnType<typeof greetingOf>;
+/** What the broker says of itself. Not in amqplib's types. */
+export function greetingOf({ connection }: ChannelModel): { product?: string; version?: string } {
+  return (connection as unknown as { serverProperties: ReturnType<typeof greetingOf> }).serverProperties;
 }
 
 const OLDEST = { major: 3, minor: 10 };
@@ -115,6 +112,8 @@ function confirmed(
 /** Where RabbitMQ puts replies to what a channel asks for. */
 const REPLIES = "amq.rabbitmq.reply-to";
 const DEFAULT_EXCHANGE = "";
+/** As deploy/docker/rabbitmq.conf has it. */
+const MAX_MESSAGE_BYTES = 1024 ** 2;
 /** An event has 256 KiB at the most, with its headers beside. */
 const EVENT_BYTES = 300 * 1024;
 const PROBE_MESSAGES = 3;
@@ -282,34 +281,3 @@ export function wordsOf(reason: string): string {
 function plain(value = "unknown"): string {
   return value.replace(/^the value /, "").replace(/ of type .*$/, "");
 }
-
-/** As deploy/docker/rabbitmq.conf has both. */
-const MAX_MESSAGE_BYTES = 1024 ** 2;
-const MAX_FRAME_BYTES = 16_384;
-const PROVIDER = "Where the provider sets it, let only services that you trust publish.";
-
-/** What is wider than Herald needs. The limit on messages can't be asked for: one is sent that no queue takes. */
-export const limits: Check<BrokerSubject> = {
-  name: "broker's limits",
-  async examine({ connection, service }) {
-    if (service === "management-api") return skipped("Its user may write to no queue; those of the others may.");
-    const isRefused = await onChannel(connection, (channel) =>
-      confirmed(channel, DEFAULT_EXCHANGE, `herald.doctor.${randomUUID()}`, Buffer.alloc(MAX_MESSAGE_BYTES + 1)),
-    ).then(
-      () => false,
-      (error: unknown) => replyCodeOf(error) === PRECONDITION_FAILED,
-    );
-    const findings: Finding[] = [];
-    if (!isRefused) {
-      const what =
-        "The broker takes messages of more than 1 MiB: any program that may publish could fill the publishers' memory.";
-      findings.push(warning(what, `Set max_message_size = ${MAX_MESSAGE_BYTES} in rabbitmq.conf. ${PROVIDER}`));
-    }
-    const { frameMax } = greetingOf(connection);
-    if (frameMax > MAX_FRAME_BYTES) {
-      const what = `A frame may have ${frameMax} bytes: headers as large can be nested so deep that they end a publisher's connection.`;
-      findings.push(warning(what, `Set frame_max = ${MAX_FRAME_BYTES} in rabbitmq.conf. ${PROVIDER}`));
-    }
-    return findings.length > 0 ? findings : ok("max_message_size and frame_max are as Herald wants them.");
-  },
-};

@@ -11,7 +11,7 @@ import { readCaFile } from "@herald/common/security/server-certificate";
 import { type BrokerAddress, brokerAddress, closeBroker, openBroker } from "../broker.ts";
 import { type CommandContext, UsageError } from "../command.ts";
 import { databaseAddress, hostOf } from "../database.ts";
-import { BLOCKED, brokerFinding, greetingOf, isBlocked, limits, probe, queues } from "./broker.ts";
+import { BLOCKED, brokerFinding, greetingOf, isBlocked, probe, queues } from "./broker.ts";
 import { schema } from "./catalogue.ts";
 import { type NamedFinding, type OnCheck, runChecks } from "./finding.ts";
 import { keyRing, sealingKey } from "./keys.ts";
@@ -154,8 +154,8 @@ async function diagnoseBroker(
   try {
     if (await isBlocked(connection)) return [{ check, ...BLOCKED }];
     const subject = { connection, names: names(namespace, cell), namespace, cell, vhost, service };
-    const found = await runChecks([probe, queues, limits], subject, onCheck);
-    return [{ check, ...brokerFinding(greetingOf(connection).serverProperties) }, ...found];
+    const found = await runChecks([probe, queues], subject, onCheck);
+    return [{ check, ...brokerFinding(greetingOf(connection)) }, ...found];
   } finally {
     await closeBroker(connection);
   }

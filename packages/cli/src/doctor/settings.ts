@@ -6,6 +6,7 @@ import { managementApiSettings, problemsOfManagementApi } from "@herald/manageme
 import { publisherSettings } from "@herald/publisher";
 import { distance } from "fastest-levenshtein";
 import { relaySettings } from "../relay/relay-settings.ts";
+import { splitSettings } from "../split/split-command.ts";
 import { fault, type NamedFinding, warning } from "./finding.ts";
 
 const SERVICE_SETTINGS = {
@@ -14,7 +15,13 @@ const SERVICE_SETTINGS = {
   "management-api": managementApiSettings,
 } satisfies Record<ServiceName, Settings>;
 
-const allSettings = { ...dispatcherSettings, ...publisherSettings, ...managementApiSettings, ...relaySettings };
+const allSettings = {
+  ...dispatcherSettings,
+  ...publisherSettings,
+  ...managementApiSettings,
+  ...relaySettings,
+  ...splitSettings,
+};
 
 /** Settings of any service, none of which has to be there: an environment may be that of one service. */
 const optionalSettings = Object.fromEntries(
