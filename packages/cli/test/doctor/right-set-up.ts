@@ -137,8 +137,3 @@ export function useRightSetUp(): RightSetUp {
     onBroker,
   };
 }
-
-/** One finding, whose words match. */
-export function only(status: "fault" | "warning", check: string, what: RegExp, remedy: RegExp): unknown[] {
-  return [{ status, check, what: expect.stringMatching(what), remedy: expect.stringMatching(remedy) }];
-}
