@@ -1,3 +1,4 @@
+import { BUCKETS, bucketOf } from "@herald/common/broker/cell";
 import { deliveryId, eventKey } from "@herald/common/database/ids";
 import { insertEndpoint } from "@herald/testkit/harness/rows";
 import { type TestDatabase, useDatabase } from "@herald/testkit/harness/use-database";
@@ -21,7 +22,7 @@ test("a stored backlog is due, has the ids that Herald would give it, and its fa
   for (const kind of ["new", "failed"] as const) {
     await storeUnfinished(herald(stored), { endpointIds: [endpoint.id], deliveries: 3, kind });
   }
-  const deliveries = await storedDeliveries(prisma);
+  const deliveries = await storedDeliveries(prisma, BUCKETS);
   expect(deliveries.map(({ attempts }) => attempts.length).sort()).toEqual([0, 0, 0, 1, 1, 1]);
   const events = new Map((await prisma.businessEvent.findMany()).map((event) => [event.id, event]));
   for (const { id, eventId, isDue } of deliveries) {
@@ -30,7 +31,9 @@ test("a stored backlog is due, has the ids that Herald would give it, and its fa
     expect(event.key).toBe(eventKey(endpoint.organizationId, event.id, event.occurredAt));
     expect({ id, isDue }).toEqual({ id: deliveryId(event.key, endpoint.id), isDue: true });
   }
-  expect(await progressOf(prisma)).toEqual({ finished: 0, unfinished: 12, notices: 0 });
+  expect(await progressOf(prisma, BUCKETS)).toEqual({ finished: 0, unfinished: 12, notices: 0 });
+  const others = BUCKETS.filter((bucket) => bucket !== bucketOf(endpoint.organizationId));
+  expect(await storedDeliveries(prisma, others)).toEqual([]);
 });
 
 test("a stored history lies in partitions of days, and one delivery in twenty had an attempt that failed", async () => {

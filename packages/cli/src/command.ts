@@ -1,6 +1,14 @@
 import type { Environment } from "@herald/common/config/read-config";
 import type { Clock } from "@herald/common/runtime/clock";
 
+/** A disk of this machine. */
+export interface Disk {
+  /** Where it is mounted. */
+  path: string;
+  bytes: number;
+  freeBytes: number;
+}
+
 /** What a command works with, besides its arguments. */
 export interface CommandContext {
   environment: Environment;
@@ -12,6 +20,8 @@ export interface CommandContext {
   isTerminal?: boolean;
   /** That of the machine that it runs on; what is written goes by PostgreSQL's. */
   machineClock?: Clock;
+  /** Those of the machine that it runs on. */
+  disks?: () => readonly Disk[];
 }
 
 /** The same while a command runs. */

@@ -1,12 +1,12 @@
-import { ConfigError } from "@herald/common/config/read-config";
+import { ConfigError, type Environment, readConfig } from "@herald/common/config/read-config";
+import type { Setting } from "@herald/common/config/settings";
+import { JUDGED_SETTINGS } from "@herald/common/config/unsafe-settings";
 import { machineClock } from "@herald/common/runtime/clock";
-import { bucketsCommand } from "./buckets/buckets-command.ts";
 import { type Command, type CommandContext, EXIT, UsageError } from "./command.ts";
 import { doctorCommand } from "./doctor/doctor-command.ts";
 import { endpointsCommand } from "./endpoints/endpoints-command.ts";
 import { eventsCommand } from "./events/events-command.ts";
 import { findCommand } from "./find/find-command.ts";
-import { assertSafe } from "./judged-settings.ts";
 import { lagCommand } from "./lag-command.ts";
 import { makeKeysCommand } from "./make-keys-command.ts";
 import { migrateCommand } from "./migrate-command.ts";
@@ -16,6 +16,7 @@ import { relayCommand } from "./relay/relay-command.ts";
 import { restoreCommand } from "./restore/restore-command.ts";
 import { rotateKeysCommand } from "./rotate-keys/rotate-keys-command.ts";
 import { serveCommand } from "./serve/serve-command.ts";
+import { splitCommand } from "./split/split-command.ts";
 
 const commands: Record<string, Command> = {
   doctor: doctorCommand,
@@ -29,7 +30,7 @@ const commands: Record<string, Command> = {
   events: eventsCommand,
   relay: relayCommand,
   restore: restoreCommand,
-  buckets: bucketsCommand,
+  split: splitCommand,
   serve: serveCommand,
 };
 
@@ -45,7 +46,7 @@ ${Object.entries(commands)
 It reads the same environment variables as the services: DATABASE_URL, DATABASE_CA_FILE, AMQP_URL, AMQP_CA_FILE,
 BROKER_NAMESPACE, INBOX_BUCKETS, CELL, SECRET_KEYS, SECRET_SEALING_KEY, DATABASE_TIMEOUT_SECONDS, ENDPOINT_CONCURRENCY, PUBLICATION_WINDOW_DAYS, and
 HERALD_ENV and ALLOW_PLAINTEXT: it refuses what is not safe in production. doctor reads those that it judges too,
-serve reads those of all services, and those of relay and buckets are in their help. A value that holds a secret may also come from a file that
+serve reads those of all services, and those of relay and split are in their help. A value that holds a secret may also come from a file that
 <NAME>_FILE names.
 
 Exit code: 0 done, 1 failed or faults found, 2 wrong arguments, 78 settings that can't be used.
@@ -105,6 +106,17 @@ export async function herald(args: readonly string[], context: CommandContext): 
     clearInterval(ticking);
     progress.clear();
   }
+}
+
+/**
+ * Refuses what production must not run with, whatever a command needs of it: so all faults of an environment are shown at once.
+ *
+ * @throws ConfigError
+ */
+function assertSafe(environment: Environment): void {
+  // Whether a value is right otherwise, its reader says. As secrets they may come from files, and are never shown.
+  const judged: Setting = { type: "string", secret: true, description: "" };
+  readConfig(Object.fromEntries(JUDGED_SETTINGS.map((name) => [name, judged])), environment);
 }
 
 function isHelp(argument: string): boolean {

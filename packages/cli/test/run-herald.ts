@@ -38,7 +38,7 @@ export async function runHerald(args: readonly string[], environment: Record<str
 export async function callHerald(
   args: readonly string[],
   environment: Record<string, string> = {},
-  more: Pick<CommandContext, "machineClock"> = {},
+  more: Pick<CommandContext, "machineClock" | "disks"> = {},
 ): Promise<Outcome> {
   const texts = { stdout: "", stderr: "" };
   const code = await herald(args, {

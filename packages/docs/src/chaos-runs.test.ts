@@ -36,8 +36,8 @@ test.each([
   ["upgrade", "chaos upgrades"],
   ["restore", "chaos restores"],
   ["postgres-failover", "chaos fail-overs"],
-  ["second-region", "chaos second region"],
   ["cells", "chaos cells"],
+  ["split", "chaos splits"],
 ])("a run of %s stands apart, with what was measured of it", (scenario, name) => {
   const blocks = chaosBlocks({ runs: [savedRun(scenario, { "promotion, ms": 200 })] });
   expect(blocks["chaos runs"]).not.toContain("`abc`");

@@ -39,8 +39,8 @@ export function chaosBlocks({ runs }: SavedRuns): Record<string, string> {
     "chaos upgrades": measuredIn("upgrade", runs),
     "chaos restores": measuredIn("restore", runs),
     "chaos fail-overs": measuredIn("postgres-failover", runs),
-    "chaos second region": measuredIn("second-region", runs),
     "chaos cells": measuredIn("cells", runs),
+    "chaos splits": measuredIn("split", runs),
   };
 }
 

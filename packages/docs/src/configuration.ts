@@ -89,7 +89,7 @@ Besides the required settings, the management API needs \`PUBLIC_ORIGIN\` in pro
 \`herald serve\` reads the settings of all three services. \`DATABASE_POOL_SIZE\` is then the size of the one pool that they share, and each other setting means what it means to them.
 
 The \`herald\` command reads \`DATABASE_URL\`, \`AMQP_URL\`, \`BROKER_NAMESPACE\`, \`SECRET_KEYS\` and \`SECRET_SEALING_KEY\`, as far as a command needs them,
-\`HERALD_ENV\` and \`ALLOW_PLAINTEXT\`, and \`herald relay\` settings of its own. \`herald buckets\` reads \`FROM_DATABASE_URL\` and \`FROM_DATABASE_CA_FILE\` besides, of [the cell that gives a bucket](operating/cells.md#move-a-bucket).
+\`HERALD_ENV\` and \`ALLOW_PLAINTEXT\`, and \`herald relay\` settings of its own. \`herald split\` reads \`STANDBY_DATABASE_URL\` besides, of [the standby that it promotes](operating/cells.md#split-a-cell).
 
 This document is made of the services' own schemas: \`pnpm run docs\` writes it.
 `;

@@ -6,7 +6,7 @@ import { type Child, startChild } from "../child.ts";
 import { type AdminEndpoint, startAdmin } from "./environment/admin.ts";
 import { progressOf, storedDeliveries } from "./environment/database.ts";
 import type { EmitterRequest } from "./environment/emitter-process.ts";
-import { type ChaosEnvironment, databaseUrlsOf } from "./environment/open-environment.ts";
+import { type ChaosEnvironment, databasesOf } from "./environment/open-environment.ts";
 import { collectNotices, countMessages, readNotices } from "./environment/queues.ts";
 import type { ReceiverRequest } from "./environment/receiver-process.ts";
 import { type ChaosTimes, DISABLE_AFTER, MAX_ATTEMPTS } from "./environment/settings.ts";
@@ -59,7 +59,7 @@ export async function runUnderLoad(environment: ChaosEnvironment, options: RunOp
     receivers: <T>(request: ReceiverRequest) => receivers.ask<T>(request),
     emitter: <T>(request: EmitterRequest) => emitter.ask<T>(request),
   };
-  let databases: Database[] = [];
+  let databases: CellDatabase[] = [];
   try {
     const ports = await ask.receivers<number[]>({
       type: "listen",
@@ -112,7 +112,7 @@ export async function runUnderLoad(environment: ChaosEnvironment, options: RunOp
       manual: admin.manual,
       endpoints,
       requests: await ask.receivers<ReceivedRequest[]>({ type: "requests" }),
-      deliveries: (await Promise.all(databases.map(({ prisma }) => storedDeliveries(prisma)))).flat(),
+      deliveries: (await Promise.all(databases.map(({ prisma, buckets }) => storedDeliveries(prisma, buckets)))).flat(),
       disablings: admin.disablings,
       // The others say nothing that is judged.
       notices: notices
@@ -141,8 +141,11 @@ export async function runUnderLoad(environment: ChaosEnvironment, options: RunOp
   }
 
   /** Not before the faults are over: a restart of PostgreSQL moves it. */
-  function openHere(): Database[] {
-    return databaseUrlsOf(servers).map(({ href }) => openDatabase(href, { applicationName: "herald-bench" }));
+  function openHere(): CellDatabase[] {
+    return databasesOf(servers).map(({ url, buckets }) => ({
+      ...openDatabase(url.href, { applicationName: "herald-bench" }),
+      buckets,
+    }));
   }
 
   /** Nothing is under way and nothing is missing; gives up when nothing ends any more, and the verdict says what is left. */
@@ -152,7 +155,7 @@ export async function runUnderLoad(environment: ChaosEnvironment, options: RunOp
       let deadline = 0;
       let finishedBefore = -1;
       do {
-        const progresses = await Promise.all(databases.map(({ prisma }) => progressOf(prisma)));
+        const progresses = await Promise.all(databases.map(({ prisma, buckets }) => progressOf(prisma, buckets)));
         const [finished, unfinished, notices] = (["finished", "unfinished", "notices"] as const).map((what) =>
           progresses.reduce((sum, progress) => sum + progress[what], 0),
         ) as [number, number, number];
@@ -167,6 +170,8 @@ export async function runUnderLoad(environment: ChaosEnvironment, options: RunOp
     }
   }
 }
+
+type CellDatabase = Database & { buckets: readonly string[] };
 
 interface RunEndpoint extends AdminEndpoint {
   types: readonly string[];

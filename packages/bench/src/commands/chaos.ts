@@ -13,7 +13,7 @@ import { postgresFailoverScenario } from "../chaos/scenarios/postgres-failover.t
 import { restoreScenario } from "../chaos/scenarios/restore.ts";
 import { rollingRestartScenario } from "../chaos/scenarios/rolling-restart.ts";
 import type { Scenario } from "../chaos/scenarios/scenario.ts";
-import { secondRegionScenario } from "../chaos/scenarios/second-region.ts";
+import { splitScenario } from "../chaos/scenarios/split.ts";
 import { upgradeScenario } from "../chaos/scenarios/upgrade.ts";
 import { buildVersionBefore, NoUpgradeError } from "../chaos/version-before.ts";
 
@@ -25,8 +25,8 @@ const SCENARIOS: Readonly<Record<string, Scenario>> = {
   restore: restoreScenario,
   upgrade: upgradeScenario,
   "postgres-failover": postgresFailoverScenario,
-  "second-region": secondRegionScenario,
   cells: cellsScenario,
+  split: splitScenario,
 };
 
 const USAGE = `pnpm chaos [options]: breaks a Herald of its own while events flow, and counts what was lost.

@@ -1,28 +1,35 @@
-import {
-  networkSettings,
-  sealingSettings,
-  secretSettings,
-  serviceSettings,
-} from "@herald/common/config/common-settings";
-import { ConfigError, type Environment, readConfig, readSetting } from "@herald/common/config/read-config";
-import type { Settings } from "@herald/common/config/settings";
+import { names } from "@herald/common/broker/topology";
+import { readSetting } from "@herald/common/config/read-config";
+import { preparesStatements } from "@herald/common/database/client";
 import type { ServiceName } from "@herald/common/database/rights";
+import { openSession } from "@herald/common/database/session";
 import { machineClock as ownClock } from "@herald/common/runtime/clock";
 import { addressRules } from "@herald/common/security/address-rules";
 import { createNameResolver } from "@herald/common/security/name-resolver";
-import { type SecretBox, type SecretSealer, secretBox, secretSealer } from "@herald/common/security/secret-box";
+import { secretBox, secretSealer } from "@herald/common/security/secret-box";
 import { readCaFile } from "@herald/common/security/server-certificate";
-import { brokerAddress } from "../broker.ts";
+import { type BrokerAddress, brokerAddress, closeBroker, openBroker } from "../broker.ts";
 import { type CommandContext, UsageError } from "../command.ts";
-import { databaseAddress } from "../database.ts";
-import { ofManagementApi } from "../judged-settings.ts";
-import { diagnoseBroker } from "./broker/diagnose-broker.ts";
-import { type OnCheck, runChecks } from "./check.ts";
-import { fault, type NamedFinding } from "./finding.ts";
-import { jwks } from "./jwks.ts";
-import { diagnosePostgres } from "./postgres/diagnose-postgres.ts";
-import { sealingKey } from "./sealing-key.ts";
-import { type WayOutSubject, wayOut } from "./way-out.ts";
+import { databaseAddress, hostOf } from "../database.ts";
+import { BLOCKED, brokerFinding, greetingOf, isBlocked, probe, queues } from "./broker.ts";
+import { schema } from "./catalogue.ts";
+import { type NamedFinding, type OnCheck, runChecks } from "./finding.ts";
+import { keyRing, sealingKey } from "./keys.ts";
+import { disks, disksOfThisMachine, jwks, wayOut } from "./outside.ts";
+import { pooler } from "./pooler.ts";
+import {
+  clocks,
+  connections,
+  type DatabaseSubject,
+  partitions,
+  replicationSlots,
+  restore,
+  server,
+  sessionSettings,
+} from "./postgres.ts";
+import { brokerRefusal, postgresRefusal } from "./refusals.ts";
+import { rights } from "./rights.ts";
+import { findingsOf, readSome, settingsFindings } from "./settings.ts";
 
 export interface DiagnosisOptions {
   url: URL | undefined;
@@ -31,12 +38,6 @@ export interface DiagnosisOptions {
   onCheck: OnCheck;
 }
 
-/** Settings of the dispatcher, which says what they mean. */
-const ofDispatcher = {
-  DNS_SERVERS: { type: "string", description: "Of the dispatcher." },
-  EXTRA_CA_FILE: { type: "string", description: "Of the dispatcher." },
-} as const satisfies Settings;
-
 /**
  * Looks at everything that Herald needs, one thing after the other. A setting that can't be used is a finding, and stops only what
  * depends on it.
@@ -44,81 +45,122 @@ const ofDispatcher = {
  * @throws UsageError where no setting says what to look at
  */
 export async function diagnose(context: CommandContext, options: DiagnosisOptions): Promise<NamedFinding[]> {
-  const { machineClock = ownClock } = context;
-  const { onCheck, processes, service } = options;
+  const { machineClock = ownClock, disks: readDisks = disksOfThisMachine } = context;
+  const { onCheck, processes, service, url } = options;
   if (!["DATABASE_URL", "AMQP_URL"].some((name) => context.environment[name] || context.environment[`${name}_FILE`])) {
     throw new UsageError("Give it the services' settings, DATABASE_URL and AMQP_URL first of all.");
   }
-  const findings: NamedFinding[] = [];
-  // Loaded now, since no other command needs the services' settings.
-  const { assertUsable, misspelt } = await import("./all-settings.ts");
-  read(findings, () => assertUsable(context.environment));
-  findings.push(...misspelt(context.environment).map((finding) => ({ check: "settings", ...finding })));
-  // What is not safe is told by now, and can be looked at all the same.
-  const environment = { ...context.environment, HERALD_ENV: "development" };
-  const box = read(findings, () => readKeyRing(environment));
-  const sealer = read(findings, () => readSealer(environment));
-  const database = read(findings, () => ({
-    ...databaseAddress({ ...context, environment }),
-    ...readDatabaseUse(environment),
-  }));
-  const broker = read(findings, () => brokerAddress({ ...context, environment }));
-  const identity = read(findings, () => readConfig({ AUTH_JWKS_URL: ofManagementApi.AUTH_JWKS_URL }, environment));
-  const outside = read(findings, () => readWayOut(environment, options.url));
+  const findings = settingsFindings(context.environment, service);
 
-  if (database)
-    findings.push(
-      ...(await diagnosePostgres({ ...database, processes, service, machineClock, secretBox: box }, onCheck)),
-    );
+  /** What a reading gives; undefined where settings can't be used, each of which is then among the findings. */
+  function read<T>(reading: () => T): T | undefined {
+    let value: T | undefined;
+    const problems = findingsOf(() => {
+      value = reading();
+    });
+    findings.push(...problems.filter(({ what }) => findings.every((finding) => finding.what !== what)));
+    return value;
+  }
+
+  // What is not safe is among the findings by now, and can be looked at all the same.
+  const environment = { ...context.environment, HERALD_ENV: "development" };
+  const box =
+    read(() => {
+      const { SECRET_KEYS } = readSome(environment, ["SECRET_KEYS"]);
+      return SECRET_KEYS && readSetting("SECRET_KEYS", () => secretBox(SECRET_KEYS));
+    }) || undefined;
+  const sealer =
+    read(() => {
+      const { SECRET_SEALING_KEY } = readSome(environment, ["SECRET_SEALING_KEY"]);
+      return SECRET_SEALING_KEY && readSetting("SECRET_SEALING_KEY", () => secretSealer(SECRET_SEALING_KEY));
+    }) || undefined;
+  const database = read(() => {
+    const address = databaseAddress({ ...context, environment });
+    const config = readSome(environment, ["DATABASE_POOL_SIZE", "DATABASE_TIMEOUT_SECONDS"]);
+    return {
+      ...address,
+      poolSize: config.DATABASE_POOL_SIZE,
+      statementTimeoutMs: config.DATABASE_TIMEOUT_SECONDS * 1_000,
+    };
+  });
+  const broker = read(() => brokerAddress({ ...context, environment }));
+  const identity = read(() => readSome(environment, ["AUTH_JWKS_URL"]));
+  const outside = read(() => {
+    const networks = ["ALLOWED_PRIVATE_NETWORKS", "DENIED_NETWORKS", "NAT64_PREFIXES"] as const;
+    const config = readSome(environment, ["DNS_SERVERS", "EXTRA_CA_FILE", ...networks]);
+    const servers = config.DNS_SERVERS?.split(",").map((server) => server.trim());
+    return {
+      url,
+      resolve: readSetting("DNS_SERVERS", () => createNameResolver({ servers })),
+      extraCa: readCaFile("EXTRA_CA_FILE", config.EXTRA_CA_FILE),
+      addresses: addressRules(config),
+    };
+  });
+
+  if (database) {
+    const given = { ...database, processes, service, machineClock, secretBox: box };
+    findings.push(...(await diagnosePostgres(given, onCheck)));
+  }
   findings.push(...(await runChecks([sealingKey], { sealer, secretBox: box }, onCheck)));
   if (broker) findings.push(...(await diagnoseBroker(broker, service, onCheck)));
-  if (identity) findings.push(...(await runChecks([jwks], { jwksUrl: identity.AUTH_JWKS_URL }, onCheck)));
+  const here = [database?.url, broker?.url].some((address) => address !== undefined && isOfThisMachine(address));
+  findings.push(...(await runChecks([disks], here ? readDisks() : [], onCheck)));
+  if (identity) findings.push(...(await runChecks([jwks], identity.AUTH_JWKS_URL, onCheck)));
   if (outside) findings.push(...(await runChecks([wayOut], outside, onCheck)));
   return findings;
 }
 
-/** What a reading gives; undefined where settings can't be used, each of which is then among the findings. */
-function read<T>(findings: NamedFinding[], reading: () => T): T | undefined {
+type DatabaseGiven = Omit<DatabaseSubject, "session" | "openSession" | "preparesStatements">;
+
+const OF_POSTGRES = [
+  server,
+  pooler,
+  sessionSettings,
+  connections,
+  replicationSlots,
+  clocks,
+  rights,
+  schema,
+  partitions,
+  restore,
+  keyRing,
+];
+
+async function diagnosePostgres(given: DatabaseGiven, onCheck: OnCheck): Promise<NamedFinding[]> {
+  const { url, ca } = given;
+  const open = () => openSession(url, { ca, applicationName: "herald-doctor" });
+  onCheck(server.name);
+  const session = await open().catch((error: unknown) => postgresRefusal(error, hostOf(url)));
+  if ("status" in session) return [{ check: server.name, ...session }];
   try {
-    return reading();
-  } catch (error) {
-    if (!(error instanceof ConfigError)) throw error;
-    const remedy = "Correct it for the services too: they do not start with it.";
-    const told = new Set(findings.map(({ what }) => what));
-    const problems = error.problems.filter((problem) => !told.has(problem));
-    findings.push(...problems.map((problem) => ({ check: "settings", ...fault(problem, remedy) })));
-    return undefined;
+    const subject = { ...given, session, openSession: open, preparesStatements: preparesStatements(url) };
+    return await runChecks(OF_POSTGRES, subject, onCheck);
+  } finally {
+    await session.close();
   }
 }
 
-function readKeyRing(environment: Environment): SecretBox | undefined {
-  // Only dispatchers have it.
-  const { required: _required, ...SECRET_KEYS } = secretSettings.SECRET_KEYS;
-  const keys = readConfig({ SECRET_KEYS }, environment).SECRET_KEYS;
-  return keys === undefined ? undefined : readSetting("SECRET_KEYS", () => secretBox(keys));
+async function diagnoseBroker(
+  address: BrokerAddress,
+  service: ServiceName | undefined,
+  onCheck: OnCheck,
+): Promise<NamedFinding[]> {
+  const { url, namespace, cell } = address;
+  const vhost = decodeURIComponent(new URL(url).pathname.slice(1)) || "/";
+  const check = "RabbitMQ";
+  onCheck(check);
+  const connection = await openBroker(address).catch((error: unknown) => brokerRefusal(error, hostOf(url), vhost));
+  if ("status" in connection) return [{ check, ...connection }];
+  try {
+    if (await isBlocked(connection)) return [{ check, ...BLOCKED }];
+    const subject = { connection, names: names(namespace, cell), namespace, cell, vhost, service };
+    const found = await runChecks([probe, queues], subject, onCheck);
+    return [{ check, ...brokerFinding(greetingOf(connection)) }, ...found];
+  } finally {
+    await closeBroker(connection);
+  }
 }
 
-function readSealer(environment: Environment): SecretSealer | undefined {
-  // Only the management API has it.
-  const { required: _required, ...SECRET_SEALING_KEY } = sealingSettings.SECRET_SEALING_KEY;
-  const key = readConfig({ SECRET_SEALING_KEY }, environment).SECRET_SEALING_KEY;
-  return key === undefined ? undefined : readSetting("SECRET_SEALING_KEY", () => secretSealer(key));
-}
-
-function readDatabaseUse(environment: Environment): { poolSize: number; statementTimeoutMs: number } {
-  const { DATABASE_POOL_SIZE, DATABASE_TIMEOUT_SECONDS } = serviceSettings;
-  const config = readConfig({ DATABASE_POOL_SIZE, DATABASE_TIMEOUT_SECONDS }, environment);
-  return { poolSize: config.DATABASE_POOL_SIZE, statementTimeoutMs: config.DATABASE_TIMEOUT_SECONDS * 1_000 };
-}
-
-function readWayOut(environment: Environment, url: URL | undefined): WayOutSubject {
-  const { DNS_SERVERS, EXTRA_CA_FILE } = ofDispatcher;
-  const config = readConfig({ DNS_SERVERS, EXTRA_CA_FILE, ...networkSettings }, environment);
-  const servers = config.DNS_SERVERS?.split(",").map((server) => server.trim());
-  return {
-    url,
-    resolve: readSetting("DNS_SERVERS", () => createNameResolver({ servers })),
-    extraCa: readCaFile("EXTRA_CA_FILE", config.EXTRA_CA_FILE),
-    addresses: addressRules(config),
-  };
+function isOfThisMachine(url: string): boolean {
+  return URL.canParse(url) && /^(localhost|127\..*|\[::1\]|)$/.test(new URL(url).hostname);
 }

@@ -1,8 +1,8 @@
 import { parseArgs } from "node:util";
 import { NEEDED_RIGHTS, type ServiceName } from "@herald/common/database/rights";
 import { type Command, positiveInteger, UsageError } from "../command.ts";
-import { diagnose } from "./diagnose.ts";
-import { count, plural, reportJson, reportText } from "./report.ts";
+import { plural } from "./finding.ts";
+import { count, reportJson, reportText } from "./report.ts";
 
 const SERVICES = Object.keys(NEEDED_RIGHTS) as ServiceName[];
 
@@ -17,9 +17,10 @@ export const doctorCommand: Command = {
   --service NAME   where each service has a user of its own, whose environment this is: ${SERVICES.join(", ")}
   --json           one JSON object instead of a table
 
-Give it the environment variables of the services, and run it where they run. It looks at PostgreSQL and RabbitMQ (versions, rights,
-limits, schema, queues, clocks, pooler), at SECRET_KEYS and SECRET_SEALING_KEY, and at the identity provider's keys. It changes
-nothing: a queue that it makes to try its rights is its own, and goes with it. It sees neither disks nor firewalls, nor the other machines.
+Give it the environment variables of the services, and run it where they run. It reads them as each service would. It looks at
+PostgreSQL (settings, rights, tables and indexes, connections, clocks, pooler), at RabbitMQ (rights, limits, queues, policies), at
+SECRET_KEYS and SECRET_SEALING_KEY, at this machine's disks where a server runs on it, and at the identity provider's keys. It changes
+nothing: the queue that it makes to try rights and policies is its own, and goes with it. It sees neither firewalls nor other machines.
 
 "ok" needs nothing. "warning": Herald works, and should be made safer. "fault": Herald does not work, or may lose something.
 
@@ -35,6 +36,8 @@ Exit code: 0 no faults, 1 faults, 2 it could not run.
         json: { type: "boolean", default: false },
       },
     });
+    // Loaded now, since no other command needs the settings of all services.
+    const { diagnose } = await import("./diagnose.ts");
     const findings = await diagnose(context, {
       url: urlOf(values.url),
       processes: positiveInteger("--processes", values.processes),

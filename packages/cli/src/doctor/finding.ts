@@ -1,3 +1,6 @@
+import { sqlStateOf } from "@herald/common/database/errors";
+import { reasonOf } from "../database.ts";
+
 /**
  * How something that Herald needs was found. `warning`: Herald works, but not as safely or for as long as it could. `fault`: Herald
  * doesn't work, or loses what it was given. `skipped`: it could not be looked at, and why.
@@ -29,4 +32,43 @@ export function warning(what: string, remedy: string): Finding {
 
 export function fault(what: string, remedy: string): Finding {
   return { status: "fault", what, remedy };
+}
+
+export function plural(number: number, noun: string): string {
+  return `${number} ${noun}${number === 1 ? "" : "s"}`;
+}
+
+/** Looks at one thing, and leaves nothing changed. */
+export interface Check<Subject> {
+  /** As the report calls it. */
+  name: string;
+  examine(subject: Subject): Promise<Finding | Finding[]>;
+}
+
+/** Is called with what is looked at, for the person who waits. */
+export type OnCheck = (name: string) => void;
+
+/** Runs checks one after the other. One that can't be finished is a finding too, and stops no other. */
+export async function runChecks<Subject>(
+  checks: readonly Check<Subject>[],
+  subject: Subject,
+  onCheck: OnCheck,
+): Promise<NamedFinding[]> {
+  const findings: NamedFinding[] = [];
+  for (const { name, examine } of checks) {
+    onCheck(name);
+    const found = await examine(subject).catch(unfinished);
+    findings.push(...[found].flat().map((finding) => ({ ...finding, check: name })));
+  }
+  return findings;
+}
+
+const INSUFFICIENT_PRIVILEGE = "42501";
+const UNDEFINED = ["42P01", "42703"];
+
+function unfinished(error: unknown): Finding {
+  const state = sqlStateOf(error);
+  if (state === INSUFFICIENT_PRIVILEGE) return skipped("This user may not look at it.");
+  if (UNDEFINED.includes(state ?? "")) return skipped("The schema is not there, or not up to date.");
+  return fault(`It can't be examined: ${reasonOf(error)}`, "Look for this message in the log of the server.");
 }

@@ -1,5 +1,5 @@
 import { printable, table } from "../output.ts";
-import type { Finding, NamedFinding } from "./finding.ts";
+import { type Finding, type NamedFinding, plural } from "./finding.ts";
 
 /** Findings for a person, each remedy beside what it is for. */
 export function reportText(findings: readonly NamedFinding[]): string {
@@ -7,26 +7,18 @@ export function reportText(findings: readonly NamedFinding[]): string {
     [status, check, printable(what)],
     ...(remedy === null ? [] : [["", "", `-> ${printable(remedy)}`]]),
   ]);
-  return `${table(["STATUS", "CHECK", "FINDING"], rows)}\n${summary(findings)}\n`;
+  const { faults, warnings } = count(findings);
+  const summary =
+    faults + warnings === 0 ? "Nothing to do." : `${plural(faults, "fault")}, ${plural(warnings, "warning")}.`;
+  return `${table(["STATUS", "CHECK", "FINDING"], rows)}\n${summary}\n`;
 }
 
 /** The same as one JSON object. */
 export function reportJson(findings: readonly NamedFinding[]): string {
-  const { faults, warnings } = count(findings);
-  return `${JSON.stringify({ faults, warnings, findings })}\n`;
+  return `${JSON.stringify({ ...count(findings), findings })}\n`;
 }
 
 export function count(findings: readonly Finding[]): { faults: number; warnings: number } {
   const of = (status: Finding["status"]) => findings.filter((finding) => finding.status === status).length;
   return { faults: of("fault"), warnings: of("warning") };
-}
-
-function summary(findings: readonly Finding[]): string {
-  const { faults, warnings } = count(findings);
-  if (faults + warnings === 0) return "Nothing to do.";
-  return `${plural(faults, "fault")}, ${plural(warnings, "warning")}.`;
-}
-
-export function plural(number: number, noun: string): string {
-  return `${number} ${noun}${number === 1 ? "" : "s"}`;
 }

@@ -4,7 +4,7 @@ import { runService } from "@herald/common/service/run-service";
 import { isUtcTime } from "@herald/contracts";
 import { replayOutbox } from "@herald/emitter/outbox";
 import { type Command, type CommandContext, UsageError } from "../command.ts";
-import { withOutboxDatabase } from "./open-outbox-database.ts";
+import { withOutboxDatabase } from "./outbox-database.ts";
 import { outboxSettings, relaySettings } from "./relay-settings.ts";
 import { startRelayService } from "./start-relay-service.ts";
 

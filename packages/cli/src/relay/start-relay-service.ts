@@ -8,7 +8,7 @@ import { createRegistry } from "@herald/common/telemetry/metrics";
 import { startOperationsServer } from "@herald/common/telemetry/operations-server";
 import { createEmitter } from "@herald/emitter";
 import { readOutboxLag, startRelay } from "@herald/emitter/outbox";
-import { openOutboxDatabase } from "./open-outbox-database.ts";
+import { openOutboxDatabase } from "./outbox-database.ts";
 import { relayMetrics } from "./relay-metrics.ts";
 import type { relaySettings } from "./relay-settings.ts";
 

@@ -1,7 +1,9 @@
 import { parseArgs } from "node:util";
+import { secretSettings } from "@herald/common/config/common-settings";
+import { readConfig, readSetting } from "@herald/common/config/read-config";
+import { secretBox } from "@herald/common/security/secret-box";
 import { type Command, positiveInteger } from "../command.ts";
 import { withDatabase } from "../database.ts";
-import { readSecretBox } from "./read-secret-box.ts";
 import { rotateKeys } from "./rotate-keys.ts";
 
 const MAX_UNREADABLE_SHOWN = 20;
@@ -32,7 +34,8 @@ It fails where a secret can't be opened. It names those, and seals the others al
       options: { "dry-run": { type: "boolean", default: false }, "page-size": { type: "string", default: "500" } },
     });
     const options = { dryRun: values["dry-run"], pageSize: positiveInteger("--page-size", values["page-size"]) };
-    const box = readSecretBox(context);
+    const { SECRET_KEYS } = readConfig(secretSettings, context.environment);
+    const box = readSetting("SECRET_KEYS", () => secretBox(SECRET_KEYS));
     const { stdout, progress } = context;
     const { endpoints, resealed, overtaken, unreadable } = await withDatabase(context, (prisma) =>
       rotateKeys(prisma, box, options, (soFar) =>

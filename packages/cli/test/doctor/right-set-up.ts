@@ -18,12 +18,16 @@ import { type ConfirmChannel, connect } from "amqplib";
 import type { NamedFinding } from "../../src/doctor/finding.ts";
 import { callHerald } from "../run-herald.ts";
 
+const DISK_BYTES = 1024 ** 3;
+
 /** What is other than in the set-up that is right. */
-interface Change {
+export interface Change {
   settings?: Record<string, string>;
   args?: string[];
   /** By how much this machine's clock is ahead of the true one. */
   aheadMs?: number;
+  /** How much of this machine's disk is free. */
+  freeShare?: number;
 }
 
 /** A set-up of which nothing is wrong. */
@@ -90,17 +94,21 @@ export function useRightSetUp(): RightSetUp {
     AMQP_URL: broker.url,
     BROKER_NAMESPACE: broker.namespace,
     ...sealingKeys,
+    AUTH_ISSUER: "issuer",
+    AUTH_AUDIENCE: "herald",
     AUTH_JWKS_URL: `http://127.0.0.1:${(keyServer.address() as AddressInfo).port}/jwks`,
     ALLOWED_PRIVATE_NETWORKS: "127.0.0.0/8,::1/128",
     EXTRA_CA_FILE: caFile,
   });
 
-  async function complaints({ settings: changed = {}, args = [], aheadMs = 0 }: Change = {}): Promise<NamedFinding[]> {
+  async function complaints(change: Change = {}): Promise<NamedFinding[]> {
+    const { settings: changed = {}, args = [], aheadMs = 0, freeShare = 0.5 } = change;
     const wrong = { ...machineClock, now: () => new Date(Date.now() + aheadMs) };
+    const disks = () => [{ path: "/data", bytes: DISK_BYTES, freeBytes: DISK_BYTES * freeShare }];
     const { code, stdout, stderr } = await callHerald(
       ["doctor", "--json", "--url", receiver.url, ...args],
       { ...settings(), ...changed },
-      { machineClock: wrong },
+      { machineClock: wrong, disks },
     );
     expect(stdout + stderr).not.toMatch(/do-not-show|guest:guest/);
     expect(stdout + stderr).not.toContain(sealingKeys.SECRET_KEYS.split(":")[1]);
@@ -128,9 +136,4 @@ export function useRightSetUp(): RightSetUp {
     complaints,
     onBroker,
   };
-}
-
-/** One finding, whose words match. */
-export function only(status: "fault" | "warning", check: string, what: RegExp, remedy: RegExp): unknown[] {
-  return [{ status, check, what: expect.stringMatching(what), remedy: expect.stringMatching(remedy) }];
 }

@@ -42,11 +42,9 @@ async function migrateFor(query: string): Promise<void> {
   for (const statement of leftToOwner) await postgres.run(statement);
 }
 
-/** The checks that run statements, over a session of the doctor's own and over a service's connection. */
+/** The checks that run statements, over a session of the doctor's own and, the last one, over a service's connection. */
 function expectWorking(findings: Map<string, NamedFinding>): void {
-  const ofSession = ["pooler", "connections", "clocks", "schema"];
-  const ofService = ["service's connection", "database's defaults", "partitions"];
-  for (const check of [...ofSession, ...ofService]) {
+  for (const check of ["pooler", "sessions' settings", "connections", "clocks", "schema", "partitions", "key ring"]) {
     expect([check, findings.get(check)?.status]).toEqual([check, "ok"]);
   }
 }
@@ -68,7 +66,7 @@ test("the doctor finds that a pooler of transactions loses prepared statements",
 test("where no statement is prepared a pooler of transactions is right, once the database was migrated for it", async () => {
   const before = await findingsBehind("transaction", UNPREPARED);
   expect(before.get("pooler")).toMatchObject({ status: "ok", what: expect.stringMatching(/pooler of transactions/) });
-  expect(before.get("database's defaults")).toMatchObject({
+  expect(before.get("sessions' settings")).toMatchObject({
     status: "warning",
     what: expect.stringMatching(/plan_cache_mode is force_generic_plan and not auto/),
     remedy: expect.stringMatching(/herald migrate/),

@@ -21,9 +21,9 @@ const RULES: readonly Rule[] = [
   { setting: "DATABASE_URL", judge: guessableLogin },
   { setting: "DATABASE_URL", judge: openDatabaseLogin },
   { setting: "DATABASE_URL", judge: (url, settings) => plaintextDatabase(url, settings, "DATABASE_CA_FILE") },
-  { setting: "FROM_DATABASE_URL", judge: guessableLogin },
-  { setting: "FROM_DATABASE_URL", judge: openDatabaseLogin },
-  { setting: "FROM_DATABASE_URL", judge: (url, settings) => plaintextDatabase(url, settings, "FROM_DATABASE_CA_FILE") },
+  { setting: "STANDBY_DATABASE_URL", judge: guessableLogin },
+  { setting: "STANDBY_DATABASE_URL", judge: openDatabaseLogin },
+  { setting: "STANDBY_DATABASE_URL", judge: (url, settings) => plaintextDatabase(url, settings, "DATABASE_CA_FILE") },
   { setting: "OUTBOX_DATABASE_URL", judge: guessableLogin },
   { setting: "OUTBOX_DATABASE_URL", judge: openDatabaseLogin },
   { setting: "OUTBOX_DATABASE_URL", judge: (url, settings) => plaintextDatabase(url, settings) },
@@ -39,6 +39,12 @@ const RULES: readonly Rule[] = [
   { setting: "PAGE_FRAME_ANCESTORS", judge: anybodysFrame },
   { setting: "ALLOWED_PRIVATE_NETWORKS", judge: openGuard },
   { setting: "ALLOWED_PRIVATE_NETWORKS", judge: openMachine },
+];
+
+/** Every setting that is judged, or that says how another one is. */
+export const JUDGED_SETTINGS: readonly string[] = [
+  ...new Set(RULES.map(({ setting }) => setting)),
+  ...["DATABASE_CA_FILE", "AUTH_ISSUER", "AUTH_AUDIENCE", "DENIED_NETWORKS"],
 ];
 
 /**

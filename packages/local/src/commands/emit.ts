@@ -6,24 +6,9 @@ import { localFolder } from "@herald/testkit/stack/folders";
 import { brokerNamespace, readRunFile } from "../start/local-files.ts";
 import { changesOf, eventFrom, eventsOfFile } from "./events.ts";
 
-const HELP = `Publishes business events to the broker of the Herald that runs here, as a product service would, and waits until
-the broker has confirmed them.
-
-  pnpm emit <EventName> [options]
-  pnpm emit [EventName] --file events.ndjson
-
-  --organization ID         whose event it is (the one of "pnpm start" by default)
-  --entity-type T           what kind of entity it is about (by the event's name where absent)
-  --entity-id UUID          which one (a new one where absent)
-  --change Field=old:new    a changed field; more than once for more; an empty side is null
-  --file FILE               one event a line as JSON, "-" for standard input; what a line does not say is filled in as above
-
-Herald delivers ${EVENT_TYPES.slice(0, 4).join(", ")},
-${EVENT_TYPES.slice(4).join(", ")}. Other names are acknowledged, counted and dropped.`;
-
 const AT_ONCE = 400;
 
-await runCommand(HELP, async () => {
+await runCommand(null, async () => {
   const { values, positionals } = parseArgs({
     allowPositionals: true,
     options: {

@@ -12,14 +12,7 @@ import { startHerald } from "../start/start.ts";
 
 const EXAMPLES = [expressPrisma, django];
 
-const HELP = `Starts Herald, and an app of examples/ beside it. Completes a work item, and shows what comes of it.
-
-  pnpm example [express-prisma]   an app on Express and Prisma, in TypeScript
-  pnpm example django             the same on Django, in Python; it needs Python 3.10 or later, with pip
-
-ctrl-C ends all of it.`;
-
-await runCommand(HELP, async () => {
+await runCommand(null, async () => {
   const { positionals } = parseArgs({ allowPositionals: true });
   const [name = expressPrisma.name, ...more] = positionals;
   const example = EXAMPLES.find((each) => each.name === name);

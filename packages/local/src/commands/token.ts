@@ -4,21 +4,7 @@ import { localFolder } from "@herald/testkit/stack/folders";
 import { DEFAULT_LIFE, developmentToken, FULL_ACCESS } from "../start/development-token.ts";
 import { localSecrets, readRunFile } from "../start/local-files.ts";
 
-const HELP = `Mints a token for the Herald that runs here, and prints it. Without options it may do everything.
-
-  pnpm -s run token [options]
-
-  --organization ID     whose webhooks it is about (the one of "pnpm start" by default)
-  --permissions a,b     ${FULL_ACCESS.permissions.join(",")} by default
-  --entitlements a,b    ${FULL_ACCESS.entitlements.join(",")} by default
-  --subscription S      ${FULL_ACCESS.subscription} by default
-  --modules a,b         ${FULL_ACCESS.modules.join(",")} by default
-  --expires-in 1h       how long it is good for: a number and s, m, h or d (${DEFAULT_LIFE} by default)
-
-An empty list takes rights away: pnpm -s run token --permissions integrations.view --entitlements ""
-Use it as: curl -H "Authorization: Bearer $(pnpm -s run token)" ...`;
-
-await runCommand(HELP, async () => {
+await runCommand(null, async () => {
   const { values } = parseArgs({
     options: {
       organization: { type: "string" },

@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { cpSync, mkdtempSync, readdirSync, rmSync, statSync, utimesSync } from "node:fs";
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, utimesSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -209,14 +209,30 @@ describe("pnpm start", () => {
   });
 });
 
-test.each(["emit", "token"])("on a fresh clone, where nothing is built, pnpm %s says how to start", (command) => {
+describe("on a fresh clone, where nothing is built", () => {
   const clone = mkdtempSync(join(tmpdir(), "herald-clone-"));
-  try {
-    cpSync(join(projectFolder(), "packages", "local", "bin"), join(clone, "bin"), { recursive: true });
-    const { status, stderr } = spawnSync(process.execPath, [join(clone, "bin", "command.js"), command]);
+  const text = readFileSync(join(projectFolder(), "package.json"), "utf8");
+  const { scripts } = JSON.parse(text) as { scripts: Record<string, string> };
+  // As git has it, and no more.
+  beforeAll(() => {
+    for (const folder of ["packages/local/bin", "packages/local/src/commands", "packages/testkit/src/commands"])
+      cpSync(join(projectFolder(), folder), join(clone, folder), { recursive: true });
+  });
+  afterAll(() => rmSync(clone, { recursive: true }));
+  const run = (script: string, ...args: string[]) => {
+    const [, command = ""] = /node (.*)$/.exec(scripts[script] ?? "") ?? [];
+    return spawnSync(process.execPath, [...command.split(" "), ...args], { cwd: clone, encoding: "utf8" });
+  };
+
+  test.each(["start", "example", "emit", "token", "stack"])("pnpm %s --help answers, and builds nothing", (script) => {
+    const { status, stdout, stderr } = run(script, "--help");
+    expect([status, stderr]).toEqual([0, ""]);
+    expect(stdout).toMatch(new RegExp(`^ {2}pnpm (-s run )?${script}`, "m"));
+  });
+
+  test.each(["emit", "token"])("pnpm %s says how to start", (script) => {
+    const { status, stderr } = run(script);
     expect(status).toBe(1);
-    expect(stderr.toString()).toContain('Start it with "pnpm start"');
-  } finally {
-    rmSync(clone, { recursive: true });
-  }
+    expect(stderr).toContain('Start it with "pnpm start"');
+  });
 });

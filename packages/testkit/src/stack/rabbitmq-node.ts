@@ -20,8 +20,6 @@ export interface RabbitmqOptions {
   management?: boolean;
   /** For data that is not needed afterwards: ends the broker without time to write everything to disk. */
   disposable?: boolean;
-  /** Plugins besides that of the management API. */
-  plugins?: readonly string[];
   /** Takes TLS too, at a port of its own, with this certificate. */
   tls?: { cert: string; key: string };
   /** Makes a broker user for each service of the Herald of this namespace, whose password is its name, besides `guest`. */
@@ -164,7 +162,7 @@ interface NodePorts {
 }
 
 function writeConfiguration(
-  { folder, usersOf, cluster, tls, plugins = [], configuration = [] }: RabbitmqOptions,
+  { folder, usersOf, cluster, tls, configuration = [] }: RabbitmqOptions,
   ports: NodePorts,
   ofVersion: readonly string[],
 ): void {
@@ -212,8 +210,7 @@ function writeConfiguration(
   const named = new Map([...lines, ...ofVersion, ...configuration].map((line) => [line.split(" = ")[0], line]));
   writeFileSync(join(folder, "rabbitmq.conf"), `${[...named.values()].join("\n")}\n`);
   writeFileSync(join(folder, "rabbitmq-env.conf"), "");
-  const enabled = [...(ports.management === undefined ? [] : ["rabbitmq_management"]), ...plugins];
-  writeFileSync(join(folder, "enabled_plugins"), `[${enabled.join(",")}].\n`);
+  writeFileSync(join(folder, "enabled_plugins"), ports.management === undefined ? "[].\n" : "[rabbitmq_management].\n");
 }
 
 function nodeEnvironment(folder: string, ports: NodePorts): NodeJS.ProcessEnv {

@@ -2,7 +2,7 @@ import { createWriteStream } from "node:fs";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { bucketOf } from "@herald/common/broker/cell";
+import { BUCKETS, bucketOf } from "@herald/common/broker/cell";
 import { migrate } from "@herald/common/database/migrate";
 import { type ServiceProcess, startServiceProcess } from "@herald/e2e/herald/processes";
 import { heraldSettings } from "@herald/e2e/herald/settings";
@@ -68,7 +68,7 @@ export async function openEnvironment<S extends Servers>(options: EnvironmentOpt
     const { cells = [] } = servers;
     const cellOf = (label: string) => cells[Number(/-(\d+)/.exec(label)?.[1]) - 1];
     const databaseUrlOf = (label: string) => cellOf(label)?.databaseUrl() ?? servers.databaseUrl();
-    for (const url of databaseUrlsOf(servers)) {
+    for (const { url } of databasesOf(servers)) {
       await migrate(url.href, {
         statementTimeoutMs: times.databaseTimeoutMs,
         ...(code !== undefined && { folder: join(code, "prisma", "migrations") }),
@@ -163,9 +163,10 @@ export async function openEnvironment<S extends Servers>(options: EnvironmentOpt
   }
 }
 
-/** The databases of all cells; else the only one. */
-export function databaseUrlsOf({ cells, databaseUrl }: Servers): URL[] {
-  return cells?.map((cell) => cell.databaseUrl()) ?? [databaseUrl()];
+/** The databases of all cells, with the buckets that they serve; else the only one. */
+export function databasesOf({ cells = [], databaseUrl }: Servers): { url: URL; buckets: readonly string[] }[] {
+  if (cells.length === 0) return [{ url: databaseUrl(), buckets: BUCKETS }];
+  return cells.map((cell) => ({ url: cell.databaseUrl(), buckets: cell.buckets }));
 }
 
 function settingsOfCell(cell: ServedCell | undefined): Record<string, string> {

@@ -16,7 +16,7 @@ export interface ServersOptions {
 /** What a Herald of a chaos run stands on. Addresses change with each start. */
 export interface Servers {
   databaseUrl(): URL;
-  /** The Heralds that share the broker, where there are several: the nth process of each service belongs to the nth of them. */
+  /** The Heralds that share the broker, as soon as there are several: the nth process of each service belongs to the nth of them. */
   readonly cells?: readonly ServedCell[];
   /** Of each node that runs; to be tried in this order. */
   amqpUrls(): readonly URL[];

@@ -7,8 +7,6 @@ import type { ServedCell, Servers, ServersOptions } from "./servers.ts";
 /** A RabbitMQ, and two Heralds with eight buckets and a PostgreSQL each. */
 export interface CellServers extends Servers {
   readonly cells: readonly [ServedCell, ServedCell];
-  /** From now on the second one has this bucket of the first one's, as far as those are concerned who lead requests by `cells`. */
-  giveToSecond(bucket: string): void;
 }
 
 export async function startCellServers({ folder, pidFolder, disposable }: ServersOptions): Promise<CellServers> {
@@ -21,7 +19,7 @@ export async function startCellServers({ folder, pidFolder, disposable }: Server
     for (const postgres of databases) await postgres.remove();
   }
 
-  async function startCell(name: string, digits: string): Promise<ServedCell & { buckets: string[] }> {
+  async function startCell(name: string, digits: string): Promise<ServedCell> {
     const postgres = await startPostgres({
       folder: join(folder, `postgres-${name}`),
       // Its files are named after what runs.
@@ -38,10 +36,6 @@ export async function startCellServers({ folder, pidFolder, disposable }: Server
     rabbitmq = broker;
     return {
       cells,
-      giveToSecond(bucket) {
-        cells[0].buckets = cells[0].buckets.filter((each) => each !== bucket);
-        cells[1].buckets = [...cells[1].buckets, bucket];
-      },
       databaseUrl: cells[0].databaseUrl,
       amqpUrls: () => [new URL(broker.url)],
       close,

@@ -5,20 +5,15 @@ import { type CellServers, startCellServers } from "../environment/two-cells.ts"
 import { planTenantsOfAllBuckets } from "../plan/tenants.ts";
 import type { InjectedFault } from "../verdict/history.ts";
 import { inEnvironment } from "./in-environment.ts";
-import { moveBucket } from "./move-bucket.ts";
 import type { Scenario } from "./scenario.ts";
 
 /** How long the services of the killed cell stay away. */
 const AWAY_MS = 2_000;
-/** The bucket that moves from the first Herald to the second. */
-const MOVED = "7";
-/** How long events go on after the move. */
-const AFTERWARDS_MS = 2_000;
 
 /**
  * Two Heralds share a broker, with eight buckets and a database each. In the middle of the load all services of the second one are
- * killed and come back; then a bucket of the first one moves to it. Nothing is lost, each organization's events are in its own database
- * alone, and the first Herald is not held up by the death of the second.
+ * killed and come back. Nothing is lost, each organization's events are in its own database alone, and the first Herald is not held up
+ * by the death of the second.
  */
 export const cellsScenario: Scenario = (options) =>
   inEnvironment(options, { startServers: startCellServers, times: USUAL_TIMES }, async (environment, run) => {
@@ -32,19 +27,11 @@ export const cellsScenario: Scenario = (options) =>
       const from = Date.now();
       await Promise.all(killed.map((service) => service.kill(AWAY_MS)));
       await Promise.all(killed.map((service) => service.ready()));
-      const kills = killed.map(({ label }) => ({ kind: "kill", target: label, from, until: Date.now() }));
-      const move = await moveBucket(environment, MOVED, options);
-      await pause(AFTERWARDS_MS);
-      return [...kills, move];
+      return killed.map(({ label }) => ({ kind: "kill", target: label, from, until: Date.now() }));
     }
 
     const result = await run({ tenants: planTenantsOfAllBuckets(seed), outages: [], pauses: [], disturb });
     const { endpoints, requests, faults } = result.history;
-    const move = faults.at(-1) as InjectedFault;
-    const ofMoved = new Set(
-      endpoints.flatMap(({ id, organizationId }) => (bucketOf(organizationId) === MOVED ? [id] : [])),
-    );
-    const afterMove = requests.filter(({ at, endpointId }) => at > move.until && ofMoved.has(endpointId)).length;
     const placed = await eventsPlaced(cells);
     const complaints: string[] = [];
     const { failedAttempts } = result.verdict.figures;
@@ -62,7 +49,6 @@ export const cellsScenario: Scenario = (options) =>
     const meanwhile = requests.filter(
       ({ at, endpointId }) => at > from && at < until && ofFirst.has(endpointId),
     ).length;
-    if (afterMove === 0) complaints.push("the second Herald delivered nothing of the bucket that was moved to it");
     if (meanwhile === 0) complaints.push("the first Herald delivered nothing while the second one was away");
     return {
       ...result,
@@ -71,8 +57,6 @@ export const cellsScenario: Scenario = (options) =>
         "events in the wrong database": placed.reduce((sum, each) => sum + each.astray, 0),
         "the second Herald was away for, ms": until - from,
         "delivered by the first one meanwhile": meanwhile,
-        "a bucket moved in, ms": move.until - move.from,
-        "delivered of it afterwards": afterMove,
       },
       complaints,
     };

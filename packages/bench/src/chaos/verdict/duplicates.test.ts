@@ -22,7 +22,6 @@ describe("duplicates", () => {
       fault({ kind: "postgres-crashed", target: "postgres" }),
       fault({ kind: "postgres-failed-over", target: "postgres" }),
       fault({ kind: "database-restored", target: "postgres" }),
-      fault({ kind: "region-lost", target: "first region" }),
       fault({ kind: "stall", target: "dispatcher-2>postgres" }),
     ]) {
       const run = { ...twice(), faults: [some] };

@@ -6,7 +6,7 @@ import type { History, InjectedFault, ReceivedRequest, StoredDelivery } from "./
  */
 const PARTS_DISPATCHER = new Set(["kill", "crash-loop", "freeze"]);
 /** After these the database knows less than the receivers. */
-const FORGETS = new Set(["postgres-crashed", "postgres-failed-over", "database-restored", "region-lost"]);
+const FORGETS = new Set(["postgres-crashed", "postgres-failed-over", "database-restored"]);
 /** PostgreSQL ends all connections, so that a result may be written later than its lease lasts. */
 const DATABASE_AWAY = new Set(["database-copied"]);
 const PARTS_FROM_DATABASE = new Set(["cut", "stall", "silent-server", "silent-client"]);

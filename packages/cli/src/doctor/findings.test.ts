@@ -1,0 +1,214 @@
+import { generateKeyPairSync } from "node:crypto";
+import { expect, test } from "@jest/globals";
+import { brokerFinding, probeFinding, wordsOf } from "./broker.ts";
+import { catalogueFindings, migrationsFinding } from "./catalogue.ts";
+import type { Finding } from "./finding.ts";
+import { keysFinding, wayOutFinding } from "./outside.ts";
+import { poolerFinding } from "./pooler.ts";
+import { clockFinding, connectionsFinding, partitionsFinding, serverFinding } from "./postgres.ts";
+import { brokerRefusal, postgresRefusal } from "./refusals.ts";
+import { reportJson, reportText } from "./report.ts";
+import { nameOf, rightsOf } from "./rights.ts";
+
+// What no test can make on every machine: other versions, other clocks, servers that fall silent. The rest is in test/doctor.
+
+const error = (given: object) => Object.assign(new Error(), given);
+const right = { number: 180_004, text: "18.4", isStandby: false, encoding: "UTF8" };
+const limits = { server: 97, others: 3, role: -1, database: -1 };
+const six = { poolSize: 10, processes: 6 };
+const migrations = [
+  { name: "1_init", checksum: "a" },
+  { name: "2_more", checksum: "b" },
+];
+const applied = migrations.map((migration) => ({ ...migration, finished: true }));
+const jwkOf = (bits: number) => generateKeyPairSync("rsa", { modulusLength: bits }).publicKey.export({ format: "jwk" });
+const keys = (all: unknown, status = 200) =>
+  keysFinding({ host: "identity", status, text: JSON.stringify({ keys: all }) });
+
+test.each<[string, Finding | undefined, RegExp]>([
+  ["PostgreSQL 18", serverFinding(right), /^ok: PostgreSQL 18\.4/],
+  [
+    "PostgreSQL 14",
+    serverFinding({ ...right, number: 140_012, text: "14.12" }),
+    /^fault: .*14\.12; Herald needs 15 or newer\. Upgrade/,
+  ],
+  ["a standby", serverFinding({ ...right, isStandby: true }), /^fault: It is a standby.*at the primary/],
+  [
+    "PostgreSQL that is frozen",
+    postgresRefusal(error({ message: "timeout expired" }), "db:5432"),
+    /^fault: PostgreSQL at db:5432 does not answer.*overloaded/,
+  ],
+  [
+    "a certificate that has expired",
+    postgresRefusal(error({ code: "CERT_HAS_EXPIRED" }), "db:5432"),
+    /^fault: .*expired/,
+  ],
+  [
+    "another authority",
+    postgresRefusal(error({ code: "SELF_SIGNED_CERT_IN_CHAIN" }), "db:5432"),
+    /^fault: .*not trusted.*DATABASE_CA_FILE/,
+  ],
+  [
+    "a server that asks for TLS",
+    postgresRefusal(error({ code: "28000", message: "no encryption" }), "db"),
+    /^fault: .*asks for TLS\. Name its/,
+  ],
+  [
+    "a server without a connection left",
+    postgresRefusal(error({ code: "53300", message: "too many" }), "db"),
+    /^fault: .*no connection left.*max_connections/,
+  ],
+  [
+    "a pooler that knows no parameter",
+    postgresRefusal(error({ message: "unsupported startup parameter: x" }), "db"),
+    /^fault: A pooler.*Remove it from DATABASE_URL/,
+  ],
+  [
+    "a refusal that is not known",
+    postgresRefusal(error({ message: "strange" }), "db"),
+    /^fault: .*strange.*server's log/,
+  ],
+  [
+    "a name that is not known",
+    postgresRefusal(error({ code: "ENOTFOUND" }), "db:5432"),
+    /^fault: The name.*db:5432.*getent hosts/,
+  ],
+  [
+    "no way to the server",
+    postgresRefusal(error({ code: "EHOSTUNREACH" }), "db:5432"),
+    /^fault: .*\(EHOSTUNREACH\).*network policy/,
+  ],
+  ["clocks that agree", clockFinding(999), /^ok/],
+  ["a clock that is behind", clockFinding(-1_000), /^ok: .*1 s behind PostgreSQL's, which Herald goes by/],
+  ["a clock that is far ahead", clockFinding(90_000), /^warning: .*90 s ahead of.*time server/],
+  [
+    "as many connections as are needed",
+    connectionsFinding({ ...limits, others: 29 }, six),
+    /^ok: .*may open 68 connections; 68 are free/,
+  ],
+  [
+    "one connection less",
+    connectionsFinding({ ...limits, others: 30 }, six),
+    /^fault: .*the server leaves 67\. Raise max_connections/,
+  ],
+  [
+    "a user's limit",
+    connectionsFinding({ ...limits, role: 20, database: 30 }, six),
+    /^fault: .*this user's limit leaves 20/,
+  ],
+  [
+    "a database's limit",
+    connectionsFinding({ ...limits, database: 5 }, six),
+    /^fault: .*the database's limit leaves 5/,
+  ],
+  ["all migrations", migrationsFinding(migrations, applied), /^nothing/],
+  [
+    "no migration",
+    migrationsFinding(migrations, []),
+    /^fault: 2 of 2 migrations missing: 1_init, 2_more.*herald migrate/,
+  ],
+  [
+    "a migration with another text",
+    migrationsFinding(
+      migrations,
+      applied.map((each) => ({ ...each, checksum: "b" })),
+    ),
+    /^fault: Migration 1_init was applied with another text/,
+  ],
+  ["an index of one's own", catalogueFindings({ "index a": ["x"] }, { "index a": ["x"], "index b": ["y"] })[0], /^ok/],
+  ["no partition yet", partitionsFinding({ all: 0, ahead: 0 }), /^ok: None yet/],
+  ["no day ahead", partitionsFinding({ all: 2, ahead: 0 }), /^fault: No day ahead.*make_partitions/],
+  ["one day ahead", partitionsFinding({ all: 2, ahead: 1 }), /^warning: Only 1 day ahead has/],
+  ["four days ahead", partitionsFinding({ all: 5, ahead: 4 }), /^ok: 4 days ahead/],
+  ["no pooler", poolerFinding("none", true), /^ok/],
+  ["a pooler of sessions", poolerFinding("sessions", true), /^ok: A pooler of sessions/],
+  [
+    "a pooler that loses statements",
+    poolerFinding("transactions", false),
+    /^fault: .*loses prepared statements.*pgbouncer=true/,
+  ],
+  ["a pooler of statements", poolerFinding("statements", true), /^fault: .*pool_mode = transaction/],
+  ["RabbitMQ 4", brokerFinding({ product: "RabbitMQ", version: "4.1.0-rc.2" }), /^ok: RabbitMQ 4\.1\.0-rc\.2/],
+  ["RabbitMQ 3.9", brokerFinding({ product: "RabbitMQ", version: "3.9.29" }), /^fault: .*needs 3\.10 or newer/],
+  [
+    "another broker",
+    brokerFinding({ product: "LavinMQ", version: "2.0.0" }),
+    /^fault: The broker is LavinMQ 2\.0\.0, and not RabbitMQ/,
+  ],
+  [
+    "RabbitMQ that is frozen",
+    brokerRefusal(error({ message: "connect ETIMEDOUT" }), "mq:5672", "/"),
+    /^fault: RabbitMQ at mq:5672 does not answer.*firewall/,
+  ],
+  [
+    "a port that is no broker's",
+    brokerRefusal(error({ message: "Socket closed abruptly" }), "mq:80", "/"),
+    /^fault: .*ends the connection at once.*5671/,
+  ],
+  [
+    "a broker of another authority",
+    brokerRefusal(error({ code: "SELF_SIGNED_CERT_IN_CHAIN" }), "mq", "/"),
+    /^fault: .*not trusted.*AMQP_CA_FILE/,
+  ],
+  [
+    "a broker that takes no event",
+    probeFinding(error({ code: 406, message: "message size 307200 is larger than max" }), "/"),
+    /^fault: .*refuses messages of 300 KiB.*max_message_size/,
+  ],
+  ["keys that sign", keys([jwkOf(2048)]), /^ok: identity has 1 key/],
+  ["a key for encryption", keys([{ ...jwkOf(2048), use: "enc" }]), /^fault: identity has 1 key, and none/],
+  ["a short key", keys([jwkOf(1024)]), /^fault: .*none that tokens.*2048 bits/],
+  [
+    "keys of other kinds",
+    keys([{ kty: "oct", k: "c2VjcmV0" }, { kty: "RSA", n: "x" }, "text"]),
+    /^fault: identity has 3 keys, and none/,
+  ],
+  ["an answer without keys", keys(undefined), /^fault: .*openid-configuration/],
+  ["an answer that is an error", keys([], 404), /^fault: identity answers 404/],
+  [
+    "a receiver without an address",
+    wayOutFinding(error({ code: "ENODATA" }), "r.example"),
+    /^fault: The name r\.example has no address/,
+  ],
+  [
+    "a receiver that falls silent",
+    wayOutFinding(error({ message: "timeout" }), "r.example"),
+    /^fault: the receiver at r\.example does not answer/,
+  ],
+])("of %s the doctor says what it is", (_name, finding, words) => {
+  expect(finding ? `${finding.status}: ${finding.what} ${finding.remedy ?? ""}` : "nothing").toMatch(words);
+});
+
+test("the broker's words about another argument are put shortly", () => {
+  const said = (rest: string) => wordsOf(`406 (PRECONDITION-FAILED) with message "inequivalent arg ${rest}"`);
+  expect(said("'x-queue-type' for queue 'q' in vhost '/': received 'quorum' but current is 'classic'")).toBe(
+    "x-queue-type is 'classic', and Herald declares 'quorum'",
+  );
+  expect(said("'x-max-length' for queue 'q': received the value '20000' of type 'signedint' but current is none")).toBe(
+    "x-max-length is none, and Herald declares '20000'",
+  );
+  expect(wordsOf("something else")).toBe("something else");
+});
+
+test("grants fall apart into single rights, each once", () => {
+  const grants = ["select (id, name), insert on a, b", "insert on b", "execute on function f(uuid, text), g()"];
+  expect(rightsOf(grants).map(nameOf).sort()).toEqual([
+    "execute on function f(uuid, text)",
+    "execute on function g()",
+    ...["insert on a", "insert on b"],
+    ...["select (id) on a", "select (id) on b", "select (name) on a", "select (name) on b"],
+  ]);
+});
+
+test("a report has a remedy below its finding, counts both kinds, and sends nothing to a terminal", () => {
+  const findings = [
+    { check: "one", status: "fault", what: "It is \u001b[2Jwrong.", remedy: "Mend it." },
+    { check: "two", status: "warning", what: "It is bad.", remedy: "Better it." },
+    { check: "three", status: "ok", what: "It is right.", remedy: null },
+  ] as const;
+  const text = reportText(findings);
+  expect(text).toMatch(/^STATUS +CHECK +FINDING\nfault +one +It is \\u001b\[2Jwrong\.\n +-> Mend it\.\nwarning +two/);
+  expect(text).toMatch(/\n\n1 fault, 1 warning\.\n$/);
+  expect(reportText(findings.slice(2))).toMatch(/\nNothing to do\.\n$/);
+  expect(JSON.parse(reportJson(findings))).toEqual({ faults: 1, warnings: 1, findings });
+});
