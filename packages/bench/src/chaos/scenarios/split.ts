@@ -66,8 +66,11 @@ export const splitScenario: Scenario = (options) =>
         const { name, buckets } = cells[service.label.endsWith("-1") ? 0 : 1] as ServedCell;
         service.runWith({ CELL: name, INBOX_BUCKETS: buckets.join(",") });
       }
-      await Promise.all(all.map((service) => service.resume()));
-      await Promise.all(all.map((service) => service.ready()));
+      // One after the other: at once they would take each other's time to get ready.
+      for (const service of all) {
+        await service.resume();
+        await service.ready();
+      }
       const until = Date.now();
       await pause(AFTERWARDS_MS);
       return [{ kind: "cell-split", target: "postgres", from, until }];
