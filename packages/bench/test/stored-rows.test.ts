@@ -1,4 +1,5 @@
 import { deliveryId, eventKey } from "@herald/common/database/ids";
+import { progressOf, storedDeliveries } from "@herald/e2e/chaos/environment/database";
 import { insertEndpoint } from "@herald/testkit/harness/rows";
 import { type TestDatabase, useDatabase } from "@herald/testkit/harness/use-database";
 import { expect, test } from "@jest/globals";
@@ -7,7 +8,6 @@ import { dropOldDay } from "../src/bench/rows/partition.ts";
 import { inDatabase, storeUnfinished } from "../src/bench/rows/stored-backlog.ts";
 import { storeFinished, storeFinishedDay } from "../src/bench/rows/stored-history.ts";
 import { serverWork } from "../src/bench/server-work.ts";
-import { progressOf, storedDeliveries } from "../src/chaos/environment/database.ts";
 
 const stored = useDatabase();
 const past = useDatabase();

@@ -1,5 +1,5 @@
-import { MUST_NOT_BE } from "@herald/bench/chaos/report";
-import type { SavedRun } from "@herald/bench/chaos/results";
+import { MUST_NOT_BE } from "@herald/e2e/chaos/report";
+import type { SavedRun } from "@herald/e2e/chaos/results";
 import { expect, test } from "@jest/globals";
 import { chaosBlocks } from "./chaos-runs.ts";
 

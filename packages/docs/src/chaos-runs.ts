@@ -1,5 +1,5 @@
-import { MUST_NOT_BE } from "@herald/bench/chaos/report";
-import type { SavedRun, SavedRuns } from "@herald/bench/chaos/results";
+import { MUST_NOT_BE } from "@herald/e2e/chaos/report";
+import type { SavedRun, SavedRuns } from "@herald/e2e/chaos/results";
 import { table } from "./table.ts";
 
 /** Where chaos runs are kept: `pnpm chaos --seed 1 --save docs/chaos.json`. */

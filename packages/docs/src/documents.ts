@@ -1,11 +1,11 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { readResults } from "@herald/bench/bench/results";
-import { readRuns } from "@herald/bench/chaos/results";
 import { relaySettings } from "@herald/cli/relay/relay-settings";
 import { DEFAULT_API_LIMITS, type EventPayload, NO_DELIVERY_REASONS } from "@herald/contracts";
 import { escapeControls, eventSchemaFiles } from "@herald/contracts/schemas";
 import { dispatcherSettings } from "@herald/dispatcher";
+import { readRuns } from "@herald/e2e/chaos/results";
 import { COMPATIBILITY, readCellRuns } from "@herald/e2e/compatibility/results";
 import { DEFAULT_OUTBOX_TABLE, outboxTable } from "@herald/emitter/outbox";
 import { errorsPage, eventTypes, managementApiSettings, openApiDocument } from "@herald/management-api";

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { type Child, startChild } from "@herald/e2e/child";
 import { type ApiClient, apiClient } from "@herald/e2e/herald/api-client";
 import type { ServiceProcess } from "@herald/e2e/herald/processes";
-import { type Child, startChild } from "../child.ts";
 import type { BenchEnvironment, BenchHerald } from "./environment.ts";
 import type { EmitterRequest } from "./processes/emitter.ts";
 import type { Arrivals, Behaviour, ReceiverRequest, Watched } from "./processes/receiver.ts";

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { answerParent } from "@herald/e2e/child";
 import { createEmitter, type Emitter, newEvent } from "@herald/emitter";
-import { answerParent } from "../../child.ts";
 import { busyPercent, sharedNow } from "./busy.ts";
 
 export type EmitterRequest =

@@ -2,7 +2,7 @@ import type { ServerResponse } from "node:http";
 import { createServer, type ServerOptions } from "node:https";
 import type { AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
-import { answerParent } from "../../child.ts";
+import { answerParent } from "@herald/e2e/child";
 import { busyPercent, sharedNow } from "./busy.ts";
 
 /** What the parent may ask of the receiver. It answers 204 at once, unless told otherwise. */

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { startChild } from "../../child.ts";
+import { startChild } from "@herald/e2e/child";
 import { serverCpu } from "../cpu.ts";
 import type { GotLoopRequest, GotLoopResult } from "../processes/got-loop.ts";
 import { BENCH_LOAD, EXACTLY_ONCE, type Row } from "../row.ts";

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { type ApiClient, apiClient } from "@herald/e2e/herald/api-client";
+import { type ApiClient, apiClient } from "../../herald/api-client.ts";
 import { type Character, type Period, repairMs } from "../plan/tenants.ts";
 import type { Disabling, History } from "../verdict/history.ts";
 

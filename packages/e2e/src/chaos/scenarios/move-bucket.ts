@@ -1,5 +1,5 @@
-import { heraldSettings } from "@herald/e2e/herald/settings";
 import { withClient } from "@herald/testkit/stack/postgres";
+import { heraldSettings } from "../../herald/settings.ts";
 import type { ChaosEnvironment } from "../environment/open-environment.ts";
 import type { SupervisedService } from "../environment/supervisor.ts";
 import type { CellServers } from "../environment/two-cells.ts";

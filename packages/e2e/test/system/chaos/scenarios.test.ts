@@ -5,7 +5,7 @@ import { projectFolder } from "@herald/testkit/stack/folders";
 import { beforeAll, expect, test } from "@jest/globals";
 import { newestRelease } from "../../../src/chaos/version-before.ts";
 
-const COMMAND = join(projectFolder(), "packages", "bench", "dist", "commands", "chaos.js");
+const COMMAND = join(projectFolder(), "packages", "e2e", "dist", "commands", "chaos.js");
 /** Of a machine that other tests keep busy. */
 const TIMEOUT_MS = 400_000;
 /** A version is built for it: once, some minutes. */
@@ -108,6 +108,14 @@ test(
   },
   TIMEOUT_MS,
 );
+
+test("pnpm chaos says how it is used, and starts nothing, where it is asked for help", async () => {
+  const { code, stdout, stderr } = await run(["--help"]);
+  const [usage = "", ...options] = stdout.trimEnd().split("\n");
+  expect(usage).toMatch(/^pnpm chaos \[options\]: /);
+  expect(options.filter((line) => line.startsWith("  --"))).toHaveLength(options.length - 1);
+  expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+});
 
 interface Report {
   passed: boolean;

@@ -2,7 +2,7 @@ import { setMaxListeners } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import { currentCommit } from "@herald/testkit/stack/current-commit";
-import { NoSuchCommitError } from "../bench/baseline.ts";
+import { NoSuchCommitError } from "../baseline.ts";
 import { hasPassed, reportOf, tableOf } from "../chaos/report.ts";
 import { saveRun } from "../chaos/results.ts";
 import { cellsScenario } from "../chaos/scenarios/cells.ts";

@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { type Migration, migrationsFolder, readMigrations } from "@herald/common/database/migrations-folder";
 import { projectFolder } from "@herald/testkit/stack/folders";
 import { runProgram } from "@herald/testkit/stack/programs";
-import { buildBaseline } from "../bench/baseline.ts";
+import { buildBaseline } from "../baseline.ts";
 
 /** What an upgrade begins with, built. */
 export interface VersionBefore {

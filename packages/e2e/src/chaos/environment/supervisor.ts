@@ -1,4 +1,4 @@
-import { type ServiceName, type ServiceProcess, startServiceProcess } from "@herald/e2e/herald/processes";
+import { type ServiceName, type ServiceProcess, startServiceProcess } from "../../herald/processes.ts";
 import type { ServiceLabel } from "../plan/faults.ts";
 
 /** One service of the run, that is started again whenever it has ended, as an orchestrator would. */

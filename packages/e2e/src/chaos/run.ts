@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { names } from "@herald/common/broker/topology";
 import { type Database, openDatabase } from "@herald/common/database/open-database";
-import { apiClient } from "@herald/e2e/herald/api-client";
 import { type Child, startChild } from "../child.ts";
+import { apiClient } from "../herald/api-client.ts";
 import { type AdminEndpoint, startAdmin } from "./environment/admin.ts";
 import { progressOf, storedDeliveries } from "./environment/database.ts";
 import type { EmitterRequest } from "./environment/emitter-process.ts";
