@@ -5,7 +5,6 @@ import { relaySettings } from "@herald/cli/relay/relay-settings";
 import { DEFAULT_API_LIMITS, type EventPayload, NO_DELIVERY_REASONS } from "@herald/contracts";
 import { escapeControls, eventSchemaFiles } from "@herald/contracts/schemas";
 import { dispatcherSettings } from "@herald/dispatcher";
-import { readRuns } from "@herald/e2e/chaos/results";
 import { COMPATIBILITY, readCellRuns } from "@herald/e2e/compatibility/results";
 import { DEFAULT_OUTBOX_TABLE, outboxTable } from "@herald/emitter/outbox";
 import { errorsPage, eventTypes, managementApiSettings, openApiDocument } from "@herald/management-api";
@@ -14,7 +13,6 @@ import { projectFolder } from "@herald/testkit/stack/folders";
 import { stringify } from "yaml";
 import { asyncApiDocument } from "./asyncapi.ts";
 import { brokerRightsFiles } from "./broker-rights.ts";
-import { CHAOS_RUNS, chaosBlocks } from "./chaos-runs.ts";
 import { compatibilityBlocks } from "./compatibility.ts";
 import { configurationDocument, envExample, knownSettings } from "./configuration.ts";
 import { emitterBlocks } from "./emitters.ts";
@@ -75,10 +73,6 @@ export function documents(): Record<string, string> {
       compatibilityBlocks(readCellRuns(join(projectFolder(), COMPATIBILITY))),
     ),
     "docs/operating/sizing.md": withBlock(read("docs/operating/sizing.md"), "sizing", sizingTable(measured)),
-    "docs/reliability.md": withBlocks(
-      read("docs/reliability.md"),
-      chaosBlocks(readRuns(join(projectFolder(), CHAOS_RUNS))),
-    ),
     "packages/receiver/src/events.ts": receiverEvents(),
     "packages/admin-ui/src/scenes/signature/receiver-examples.ts": receiverExamples(),
     "docs/receiving-webhooks.md": withBlocks(read("docs/receiving-webhooks.md"), receiverBlocks()),

@@ -1,7 +1,7 @@
+import { quantile } from "@herald/e2e/statistics";
 import { BENCH_LOAD, type BenchOptions, EXACTLY_ONCE, type FigureKind, type Row } from "./row.ts";
 import { type RunningHerald, startHerald } from "./running-herald.ts";
 import { SAMPLE_BODY } from "./sample-body.ts";
-import { quantile } from "./statistics.ts";
 import { measureSteady, type Steady } from "./steady-traffic.ts";
 
 /** What a disturbance came to, beside which the steady traffic went on. */

@@ -1,7 +1,7 @@
 import { open, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { median } from "./statistics.ts";
+import { median } from "@herald/e2e/statistics";
 
 const FLUSHES = 50;
 const PAGE_BYTES = 8_192;

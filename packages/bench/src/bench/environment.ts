@@ -3,12 +3,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { migrate } from "@herald/common/database/migrate";
 import { openDatabase } from "@herald/common/database/open-database";
-import { settingsOfBaseline } from "@herald/e2e/baseline";
 import { type ServiceName, type ServiceProcess, startServiceProcess } from "@herald/e2e/herald/processes";
 import { type HeraldEnvironment, heraldSettings } from "@herald/e2e/herald/settings";
 import { type KeyPair, makeAuthority } from "@herald/testkit/certificates/authority";
 import { startPostgres } from "@herald/testkit/stack/postgres";
 import { type Rabbitmq, startRabbitmq } from "@herald/testkit/stack/rabbitmq";
+import { settingsOfBaseline } from "./baseline.ts";
 import { type ServerWork, serverWork } from "./server-work.ts";
 
 /** The servers of one run: everything real, everything its own, on this machine. */

@@ -1,6 +1,6 @@
+import { median } from "@herald/e2e/statistics";
 import type { BenchEnvironment } from "./environment.ts";
 import type { BenchOptions, FigureKind, OpenRow, Row } from "./row.ts";
-import { median } from "./statistics.ts";
 
 export interface Figure extends FigureKind {
   name: string;

@@ -1,6 +1,6 @@
 import { parseArgs } from "node:util";
-import { buildBaseline, NoSuchCommitError } from "@herald/e2e/baseline";
 import { currentCommit } from "@herald/testkit/stack/current-commit";
+import { buildBaseline, NoSuchCommitError } from "../bench/baseline.ts";
 import { openBenchEnvironment } from "../bench/environment.ts";
 import { machine } from "../bench/machine.ts";
 import { type BenchReport, mergeResults, readResults, writeResults } from "../bench/results.ts";

@@ -8,8 +8,8 @@ import { expect, test } from "@jest/globals";
 const FOLDER = join(projectFolder(), "packages", "bench", "dist", "commands");
 const COMMANDS = readdirSync(FOLDER).filter((file) => file.endsWith(".js"));
 
-test("the commands are bench and soak", () => {
-  expect(COMMANDS).toEqual(["bench.js", "soak.js"]);
+test("the only command is bench", () => {
+  expect(COMMANDS).toEqual(["bench.js"]);
 });
 
 test.each(COMMANDS)("%s says how it is used, and starts nothing, where it is asked for help", async (command) => {

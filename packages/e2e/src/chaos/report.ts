@@ -29,8 +29,6 @@ export function hasPassed({ verdict, complaints }: ScenarioResult): boolean {
   return verdict.passed && complaints.length === 0;
 }
 
-export type ChaosReport = ReturnType<typeof reportOf>;
-
 /** The report of a run for programs. */
 export function reportOf(head: ReportHead, result: ScenarioResult) {
   const { verdict, history, quietAfterMs, extra, complaints } = result;

@@ -43,7 +43,7 @@ export interface RunResult {
 }
 
 /** Where the run collects what Herald tells the product. */
-export const NOTICES_QUEUE = "herald-bench.notices";
+export const NOTICES_QUEUE = "herald-chaos.notices";
 /** For the emitter to get rid of what it holds. */
 const CONFIRM_WITHIN_MS = 60_000;
 /** From one delivery's end to the next one's: a resumed endpoint is looked at again after a minute, and a slow machine needs longer. */
@@ -142,7 +142,7 @@ export async function runUnderLoad(environment: ChaosEnvironment, options: RunOp
 
   /** Not before the faults are over: a restart of PostgreSQL moves it. */
   function openHere(): Database[] {
-    return databaseUrlsOf(servers).map(({ href }) => openDatabase(href, { applicationName: "herald-bench" }));
+    return databaseUrlsOf(servers).map(({ href }) => openDatabase(href, { applicationName: "herald-chaos" }));
   }
 
   /** Nothing is under way and nothing is missing; gives up when nothing ends any more, and the verdict says what is left. */

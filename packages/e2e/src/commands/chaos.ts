@@ -1,21 +1,17 @@
 import { setMaxListeners } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
-import { currentCommit } from "@herald/testkit/stack/current-commit";
-import { NoSuchCommitError } from "../baseline.ts";
 import { hasPassed, reportOf, tableOf } from "../chaos/report.ts";
-import { saveRun } from "../chaos/results.ts";
 import { cellsScenario } from "../chaos/scenarios/cells.ts";
 import { clusterScenario } from "../chaos/scenarios/cluster.ts";
 import { faultsScenario } from "../chaos/scenarios/faults.ts";
+import { flatScenario } from "../chaos/scenarios/flat.ts";
 import { operatorsScenario } from "../chaos/scenarios/operators.ts";
 import { postgresFailoverScenario } from "../chaos/scenarios/postgres-failover.ts";
 import { restoreScenario } from "../chaos/scenarios/restore.ts";
 import { rollingRestartScenario } from "../chaos/scenarios/rolling-restart.ts";
 import type { Scenario } from "../chaos/scenarios/scenario.ts";
 import { secondRegionScenario } from "../chaos/scenarios/second-region.ts";
-import { upgradeScenario } from "../chaos/scenarios/upgrade.ts";
-import { buildVersionBefore, NoUpgradeError } from "../chaos/version-before.ts";
 
 const SCENARIOS: Readonly<Record<string, Scenario>> = {
   faults: faultsScenario,
@@ -23,10 +19,10 @@ const SCENARIOS: Readonly<Record<string, Scenario>> = {
   "rolling-restart": rollingRestartScenario,
   operators: operatorsScenario,
   restore: restoreScenario,
-  upgrade: upgradeScenario,
   "postgres-failover": postgresFailoverScenario,
   "second-region": secondRegionScenario,
   cells: cellsScenario,
+  flat: flatScenario,
 };
 
 const USAGE = `pnpm chaos [options]: breaks a Herald of its own while events flow, and counts what was lost.
@@ -35,8 +31,6 @@ const USAGE = `pnpm chaos [options]: breaks a Herald of its own while events flo
   --seed N           a whole number that repeats a run (another one each time)
   --seconds N        how long events are emitted and faults injected (60)
   --rate N           events a second (400)
-  --baseline COMMIT  the version that "upgrade" begins with, built into .local (the newest release)
-  --save FILE        puts the run into this file, in the place of its own of the same scenario and seed
   --json             prints everything as JSON
   --disposable       PostgreSQL doesn't wait for the disk`;
 
@@ -46,8 +40,6 @@ const { values } = parseArgs({
     seed: { type: "string" },
     seconds: { type: "string", default: "60" },
     rate: { type: "string", default: "400" },
-    baseline: { type: "string" },
-    save: { type: "string" },
     json: { type: "boolean", default: false },
     disposable: { type: "boolean", default: false },
     help: { type: "boolean", default: false },
@@ -63,11 +55,6 @@ const rate = Number(values.rate);
 const scenario = SCENARIOS[values.scenario];
 if (!scenario || !Number.isInteger(seed) || !(seconds > 0) || !(rate > 0)) {
   console.error(USAGE);
-  process.exit(2);
-}
-
-if (values.baseline !== undefined && scenario !== upgradeScenario) {
-  console.error(`Only --scenario upgrade begins with another version; ${values.scenario} has no use for --baseline.`);
   process.exit(2);
 }
 
@@ -93,19 +80,10 @@ const result = await scenario({
   disposable: values.disposable,
   pause,
   progress,
-  versionBefore: () => buildVersionBefore(values.baseline, progress),
   onOpened: (closeWorld) => {
     close = closeWorld;
   },
-}).catch((error: unknown) => {
-  if (!(error instanceof NoUpgradeError || error instanceof NoSuchCommitError)) throw error;
-  console.error(error.message);
-  process.exit(2);
 });
-if (values.save) {
-  const date = new Date().toISOString().slice(0, 10);
-  saveRun(values.save, { ...reportOf(head, result), commit: await currentCommit(), date });
-}
 console.log(values.json ? JSON.stringify(reportOf(head, result), null, 2) : tableOf(head, result));
 if (!hasPassed(result)) {
   if (values.json) console.error(tableOf(head, result));

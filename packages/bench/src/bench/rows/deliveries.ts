@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { startChild } from "@herald/e2e/child";
+import { readService } from "@herald/e2e/herald/service-readings";
 import { serverCpu } from "../cpu.ts";
 import type { GotLoopRequest, GotLoopResult } from "../processes/got-loop.ts";
 import { BENCH_LOAD, EXACTLY_ONCE, type Row } from "../row.ts";
 import { startHerald } from "../running-herald.ts";
 import { SAMPLE_BODY } from "../sample-body.ts";
 import type { ServerWork } from "../server-work.ts";
-import { readService } from "../service-readings.ts";
 
 const ENDPOINTS = 20;
 const WARM_UP_EVENTS = 4_000;

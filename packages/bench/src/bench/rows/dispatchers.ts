@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { ServiceProcess } from "@herald/e2e/herald/processes";
+import { readService } from "@herald/e2e/herald/service-readings";
 import { serverCpu } from "../cpu.ts";
 import { BENCH_LOAD, EXACTLY_ONCE, type FigureKind, type Row } from "../row.ts";
 import { startHerald } from "../running-herald.ts";
 import { SAMPLE_BODY } from "../sample-body.ts";
-import { readService } from "../service-readings.ts";
 
 /** Few, and slow: then a dispatcher is limited by its places, and four of them leave room on two cores. */
 const ENDPOINTS = 3;

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { readService } from "@herald/e2e/herald/service-readings";
 import { BENCH_LOAD, EXACTLY_ONCE, type Row } from "../row.ts";
 import { startHerald } from "../running-herald.ts";
 import { SAMPLE_BODY } from "../sample-body.ts";
-import { readService } from "../service-readings.ts";
 import { forgetDeliveries } from "./stored-backlog.ts";
 
 const DISPATCHERS = 4;

@@ -5,12 +5,12 @@ import { claim } from "@herald/dispatcher/sql/claim";
 import { findDueEndpoints } from "@herald/dispatcher/sql/find-due-endpoints";
 import { settle } from "@herald/dispatcher/sql/settle";
 import { type ApiClient, apiClient } from "@herald/e2e/herald/api-client";
+import { median, quantile } from "@herald/e2e/statistics";
 import { backfill } from "@herald/publisher/sql/backfill";
 import { FIRST_ENDPOINT, storeEvents } from "@herald/publisher/sql/store-events";
 import type { BenchEnvironment } from "../environment.ts";
 import type { FigureKind, Row } from "../row.ts";
 import { SAMPLE_BODY } from "../sample-body.ts";
-import { median, quantile } from "../statistics.ts";
 import { inDatabase } from "./stored-backlog.ts";
 import { storeFinished } from "./stored-history.ts";
 

@@ -1,10 +1,10 @@
+import { readService } from "@herald/e2e/herald/service-readings";
+import { quantile } from "@herald/e2e/statistics";
 import { serverCpu } from "../cpu.ts";
 import { diskFlushMs } from "../disk-flush.ts";
 import { BENCH_LOAD, EXACTLY_ONCE, type Row } from "../row.ts";
 import { startHerald } from "../running-herald.ts";
 import { SAMPLE_BODY } from "../sample-body.ts";
-import { readService } from "../service-readings.ts";
-import { quantile } from "../statistics.ts";
 import { measureSteady } from "../steady-traffic.ts";
 
 const ENDPOINTS = 20;

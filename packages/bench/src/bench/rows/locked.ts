@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { readService } from "@herald/e2e/herald/service-readings";
 import { besideRow } from "../beside-row.ts";
 import type { BenchHerald } from "../environment.ts";
-import { readService } from "../service-readings.ts";
 import { inDatabase } from "./stored-backlog.ts";
 
 const HEALTH_TIMEOUT_MS = 30_000;

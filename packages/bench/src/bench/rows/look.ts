@@ -1,7 +1,7 @@
 import { openDatabase } from "@herald/common/database/open-database";
 import { findDueEndpoints } from "@herald/dispatcher/sql/find-due-endpoints";
+import { median } from "@herald/e2e/statistics";
 import type { Row } from "../row.ts";
-import { median } from "../statistics.ts";
 import { inDatabase, storeUnfinished } from "./stored-backlog.ts";
 import { storeFinished } from "./stored-history.ts";
 

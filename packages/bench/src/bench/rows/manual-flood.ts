@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { quantile } from "@herald/e2e/statistics";
 import { addManualEndpoints, deliverManually, floodManually } from "../manual-traffic.ts";
 import type { Row } from "../row.ts";
 import { startHerald } from "../running-herald.ts";
 import { SAMPLE_BODY } from "../sample-body.ts";
-import { quantile } from "../statistics.ts";
 import type { AddedEndpoint } from "../traffic.ts";
 import { CROWD_SETTINGS, SLOW_ANSWER } from "./crowd.ts";
 import { untilNothingIsDue } from "./stored-backlog.ts";

@@ -1,11 +1,11 @@
 import { Agent } from "node:https";
 import { apiClient } from "@herald/e2e/herald/api-client";
+import { median, quantile } from "@herald/e2e/statistics";
 import { got } from "got";
 import { diskFlushMs } from "../disk-flush.ts";
 import type { Row } from "../row.ts";
 import { startHerald } from "../running-herald.ts";
 import { SAMPLE_BODY } from "../sample-body.ts";
-import { median, quantile } from "../statistics.ts";
 
 const WARM_UP = 50;
 

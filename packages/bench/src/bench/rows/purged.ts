@@ -1,11 +1,11 @@
 import { names } from "@herald/common/broker/topology";
+import { readService } from "@herald/e2e/herald/service-readings";
+import { quantile } from "@herald/e2e/statistics";
 import type { BenchHerald } from "../environment.ts";
 import { onChannel } from "../on-channel.ts";
 import { BENCH_LOAD, EXACTLY_ONCE, type Row } from "../row.ts";
 import { startHerald } from "../running-herald.ts";
 import { SAMPLE_BODY } from "../sample-body.ts";
-import { readService } from "../service-readings.ts";
-import { quantile } from "../statistics.ts";
 import { measureSteady } from "../steady-traffic.ts";
 
 const ENDPOINTS = 20;

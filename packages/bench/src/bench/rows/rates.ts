@@ -1,7 +1,7 @@
+import { quantile } from "@herald/e2e/statistics";
 import { BENCH_LOAD, EXACTLY_ONCE, type FigureKind, type Row } from "../row.ts";
 import { startHerald } from "../running-herald.ts";
 import { SAMPLE_BODY } from "../sample-body.ts";
-import { quantile } from "../statistics.ts";
 import { measureSteady } from "../steady-traffic.ts";
 
 const ENDPOINTS = 20;

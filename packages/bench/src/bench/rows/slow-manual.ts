@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { quantile } from "@herald/e2e/statistics";
 import { addManualEndpoints, deliverManually, floodManually } from "../manual-traffic.ts";
 import { BENCH_LOAD, EXACTLY_ONCE, type Row } from "../row.ts";
 import { startHerald } from "../running-herald.ts";
 import { SAMPLE_BODY } from "../sample-body.ts";
-import { quantile } from "../statistics.ts";
 import { measureSteady } from "../steady-traffic.ts";
 import { addCrowd, CROWD_CONDITIONS, CROWD_SETTINGS, SLOW_ANSWER } from "./crowd.ts";
 

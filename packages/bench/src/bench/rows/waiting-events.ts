@@ -1,13 +1,13 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { declareHints, names } from "@herald/common/broker/topology";
 import type { ServiceProcess } from "@herald/e2e/herald/processes";
+import { readService } from "@herald/e2e/herald/service-readings";
 import { type ServerCpu, serverCpu } from "../cpu.ts";
 import type { BenchEnvironment, BenchHerald } from "../environment.ts";
 import { onChannel } from "../on-channel.ts";
 import type { BenchOptions, OpenRow } from "../row.ts";
 import { startHerald } from "../running-herald.ts";
 import { SAMPLE_BODY } from "../sample-body.ts";
-import { readService } from "../service-readings.ts";
 import type { Traffic } from "../traffic.ts";
 import { inDatabase } from "./stored-backlog.ts";
 

@@ -43,14 +43,12 @@ export interface EnvironmentOptions<S extends Servers> {
   disposable: boolean;
   pause: (durationMs: number) => Promise<void>;
   progress: (text: string) => void;
-  /** Where the built code of the services is, if not in this checkout. The schema is of that code too. */
-  code?: string | undefined;
 }
 
 const NAMESPACE = "herald";
 
 export async function openEnvironment<S extends Servers>(options: EnvironmentOptions<S>): Promise<ChaosEnvironment<S>> {
-  const { times, disposable, pause, progress, code } = options;
+  const { times, disposable, pause, progress } = options;
   const folder = await mkdtemp(join(tmpdir(), "herald-chaos-"));
   const pidFolder = join(folder, "processes");
   const logFolder = join(folder, "log");
@@ -69,10 +67,7 @@ export async function openEnvironment<S extends Servers>(options: EnvironmentOpt
     const cellOf = (label: string) => cells[Number(/-(\d+)/.exec(label)?.[1]) - 1];
     const databaseUrlOf = (label: string) => cellOf(label)?.databaseUrl() ?? servers.databaseUrl();
     for (const url of databaseUrlsOf(servers)) {
-      await migrate(url.href, {
-        statementTimeoutMs: times.databaseTimeoutMs,
-        ...(code !== undefined && { folder: join(code, "prisma", "migrations") }),
-      });
+      await migrate(url.href, { statementTimeoutMs: times.databaseTimeoutMs });
     }
     const names = await nameServer();
     closers.push(names.close);
@@ -116,7 +111,6 @@ export async function openEnvironment<S extends Servers>(options: EnvironmentOpt
       const service = await superviseService({
         label,
         settings: settingsOf(label),
-        code,
         onLine: (line) => log.write(`${line}\n`),
         onOwnEnd: (lastLines) => ownEnds.push({ service: label, at: Date.now(), lastLines }),
         pause,
@@ -138,7 +132,6 @@ export async function openEnvironment<S extends Servers>(options: EnvironmentOpt
       async startBeside(name) {
         const log = createWriteStream(join(logFolder, `${name}-beside-${beside++}.log`));
         const service = await startServiceProcess(name, settingsOf("dispatcher-1"), {
-          folder: code,
           onLine: (line) => log.write(`${line}\n`),
         });
         void service.process.exited.then(() => log.end());

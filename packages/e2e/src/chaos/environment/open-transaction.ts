@@ -23,7 +23,7 @@ export function keepTransactionOpen(servers: Servers, durationMs: number, pause:
 async function holdTransaction(servers: Servers, statements: string[], durationMs: number, pause: Pause) {
   const end = Date.now() + durationMs;
   while (Date.now() < end) {
-    const client = new pg.Client({ connectionString: servers.databaseUrl().href, application_name: "herald-bench" });
+    const client = new pg.Client({ connectionString: servers.databaseUrl().href, application_name: "herald-chaos" });
     const lost = new Promise<void>((resolve) => client.on("error", () => resolve()));
     try {
       await client.connect();

@@ -112,7 +112,7 @@ export async function startServers({ folder, pidFolder, disposable, pause }: Ser
     const url = new URL((postgres as Postgres).url);
     const name = url.pathname.slice(1);
     url.pathname = "/postgres";
-    const client = new pg.Client({ connectionString: url.href, application_name: "herald-bench" });
+    const client = new pg.Client({ connectionString: url.href, application_name: "herald-chaos" });
     await client.connect();
     try {
       await task(client, name);

@@ -15,8 +15,6 @@ export interface SupervisedService {
   /** Ends it with `kill -9`. The next one starts with {@link resume}. */
   die(): Promise<void>;
   resume(): Promise<void>;
-  /** Has the next process run the built code of this folder; of this checkout where undefined. */
-  runFrom(code: string | undefined): void;
   /** Has the next process run with these settings, besides those that it has. */
   runWith(settings: Record<string, string>): void;
   /** Resolves when the latest process can work. */
@@ -32,8 +30,6 @@ export interface SupervisedService {
 export interface SupervisorOptions {
   label: ServiceLabel;
   settings: Record<string, string>;
-  /** Where its built code is, if not in this checkout. */
-  code?: string | undefined;
   onLine: (line: string) => void;
   /** It ended though nobody ended it. */
   onOwnEnd: (lastLines: string[]) => void;
@@ -44,7 +40,7 @@ export interface SupervisorOptions {
 /** Starts a service and resolves when it is ready; later ones are not waited for, since what they need may be away. */
 export async function superviseService(options: SupervisorOptions): Promise<SupervisedService> {
   const { label, onLine, onOwnEnd, pause } = options;
-  let { code, settings } = options;
+  let { settings } = options;
   const name = label.replace(/-\d+$/, "") as ServiceName;
   /** Ended by the supervisor, or about to be. */
   const expected = new WeakSet<ServiceProcess>();
@@ -52,7 +48,7 @@ export async function superviseService(options: SupervisorOptions): Promise<Supe
   let current = await start(true);
 
   async function start(untilReady: boolean): Promise<ServiceProcess> {
-    const service = await startServiceProcess(name, settings, { onLine, untilReady, folder: code, clockAheadMs: 0 });
+    const service = await startServiceProcess(name, settings, { onLine, untilReady, clockAheadMs: 0 });
     void service.process.exited.then(() => {
       if (expected.has(service)) return;
       onOwnEnd(service.process.lastLines());
@@ -92,9 +88,6 @@ export async function superviseService(options: SupervisorOptions): Promise<Supe
       await current.kill();
     },
     resume: next,
-    runFrom(folder) {
-      code = folder;
-    },
     runWith(more) {
       settings = { ...settings, ...more };
     },

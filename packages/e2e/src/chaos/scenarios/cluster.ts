@@ -4,6 +4,7 @@ import { USUAL_TIMES } from "../environment/settings.ts";
 import { planSteadyTenants } from "../plan/tenants.ts";
 import type { InjectedFault } from "../verdict/history.ts";
 import { longestPauseAfter } from "../verdict/pauses.ts";
+import { noticed } from "../verdict/unnoticed.ts";
 import { inEnvironment } from "./in-environment.ts";
 import type { Scenario } from "./scenario.ts";
 
@@ -44,10 +45,7 @@ export const clusterScenario: Scenario = (options) =>
     const { requests, faults } = result.history;
     const arrivals = requests.map(({ at }) => at);
     const pauses = faults.map(({ from, until }) => longestPauseAfter(arrivals, from, until));
-    const { deliveries, failedAttempts } = result.verdict.figures;
-    const complaints: string[] = [];
-    if (failedAttempts > 0) complaints.push(`${failedAttempts} attempts failed, none for a reason of the receiver's`);
-    if (requests.length !== deliveries) complaints.push(`${deliveries} deliveries came as ${requests.length} requests`);
+    const complaints = noticed(result.verdict, { mayRepeat: false });
     for (const [index, pauseMs] of pauses.entries()) {
       if (pauseMs > RESUMES_WITHIN_MS)
         complaints.push(`nothing was delivered for ${pauseMs} ms after kill ${index + 1}`);

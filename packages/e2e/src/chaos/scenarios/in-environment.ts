@@ -11,18 +11,16 @@ type Run = (parts: Pick<RunOptions, "tenants" | "outages" | "pauses" | "disturb"
 interface Place<S extends Servers> {
   startServers: (options: ServersOptions) => Promise<S>;
   times: ChaosTimes;
-  /** Where the built code of the services is, if not in this checkout. */
-  code?: string | undefined;
 }
 
 /** Opens an environment, lets a scenario happen in it, and ends it; where something was found, its logs and history stay. */
 export async function inEnvironment<S extends Servers>(
   options: ScenarioOptions,
-  { startServers, times, code }: Place<S>,
+  { startServers, times }: Place<S>,
   happen: (environment: ChaosEnvironment<S>, run: Run) => Promise<Omit<ScenarioResult, "folder">>,
 ): Promise<ScenarioResult> {
   const { disposable, pause, progress, onOpened } = options;
-  const environment = await openEnvironment({ startServers, times, code, disposable, pause, progress });
+  const environment = await openEnvironment({ startServers, times, disposable, pause, progress });
   onOpened(() => environment.close({ keepFolder: false }));
   let keepFolder = false;
   try {

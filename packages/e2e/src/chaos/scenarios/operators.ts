@@ -6,6 +6,7 @@ import type { Load } from "../load.ts";
 import { planSteadyTenants } from "../plan/tenants.ts";
 import type { InjectedFault } from "../verdict/history.ts";
 import { longestPauseAfter } from "../verdict/pauses.ts";
+import { noticed } from "../verdict/unnoticed.ts";
 import { inEnvironment } from "./in-environment.ts";
 import type { Scenario } from "./scenario.ts";
 
@@ -87,12 +88,9 @@ export const operatorsScenario: Scenario = (options) =>
 
     const result = await run({ tenants: planSteadyTenants(seed), outages: [], pauses: [], disturb });
     const { requests, faults } = result.history;
-    const { deliveries, failedAttempts } = result.verdict.figures;
     const arrivals = requests.map(({ at }) => at);
     const pauses = faults.map(({ kind, from, until }) => [kind, longestPauseAfter(arrivals, from, until)] as const);
-    const complaints: string[] = [];
-    if (failedAttempts > 0) complaints.push(`${failedAttempts} attempts failed, none for a reason of the receiver's`);
-    if (requests.length !== deliveries) complaints.push(`${deliveries} deliveries came as ${requests.length} requests`);
+    const complaints = noticed(result.verdict, { mayRepeat: false });
     const extra = Object.fromEntries(pauses.map(([kind, ms]) => [`longest pause, ms: ${kind}`, ms]));
     return { ...result, extra, complaints };
   });

@@ -3,6 +3,7 @@ import { USUAL_TIMES } from "../environment/settings.ts";
 import { planSteadyTenants } from "../plan/tenants.ts";
 import type { InjectedFault } from "../verdict/history.ts";
 import { longestPauseAfter } from "../verdict/pauses.ts";
+import { noticed } from "../verdict/unnoticed.ts";
 import { inEnvironment } from "./in-environment.ts";
 import type { Scenario } from "./scenario.ts";
 
@@ -42,9 +43,7 @@ export const postgresFailoverScenario: Scenario = (options) =>
     const { requests, faults } = result.history;
     const arrivals = requests.map(({ at }) => at);
     const [{ from, until }] = faults as [InjectedFault];
-    const complaints: string[] = [];
-    const { failedAttempts } = result.verdict.figures;
-    if (failedAttempts > 0) complaints.push(`${failedAttempts} attempts failed, none for a reason of the receiver's`);
+    const complaints = noticed(result.verdict, { mayRepeat: true });
     if (!arrivals.some((at) => at > until)) complaints.push("nothing was delivered after the fail-over");
     return {
       ...result,

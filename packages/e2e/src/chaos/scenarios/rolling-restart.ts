@@ -2,6 +2,7 @@ import { startServers } from "../environment/servers.ts";
 import { USUAL_TIMES } from "../environment/settings.ts";
 import { planSteadyTenants } from "../plan/tenants.ts";
 import type { InjectedFault } from "../verdict/history.ts";
+import { noticed } from "../verdict/unnoticed.ts";
 import { inEnvironment } from "./in-environment.ts";
 import type { Scenario } from "./scenario.ts";
 
@@ -29,9 +30,6 @@ export const rollingRestartScenario: Scenario = (options) =>
     }
 
     const result = await run({ tenants: planSteadyTenants(seed), outages: [], pauses: [], disturb });
-    const { requests, deliveries, failedAttempts } = result.verdict.figures;
-    const complaints: string[] = [];
-    if (failedAttempts > 0) complaints.push(`${failedAttempts} attempts failed, none for a reason of the receiver's`);
-    if (requests !== deliveries) complaints.push(`${deliveries} deliveries came as ${requests} requests`);
-    return { ...result, extra: { "longest stop, ms": longestStopMs, "failed attempts": failedAttempts }, complaints };
+    const complaints = noticed(result.verdict, { mayRepeat: false });
+    return { ...result, extra: { "longest stop, ms": longestStopMs }, complaints };
   });

@@ -1,5 +1,4 @@
 import type { RunResult } from "../run.ts";
-import type { VersionBefore } from "../version-before.ts";
 
 export interface ScenarioOptions {
   seed: number;
@@ -9,8 +8,6 @@ export interface ScenarioOptions {
   disposable: boolean;
   pause: (durationMs: number) => Promise<void>;
   progress: (text: string) => void;
-  /** What an upgrade begins with, built. @throws NoUpgradeError where there is nothing to begin with */
-  versionBefore: () => Promise<VersionBefore>;
   /** Told how to end everything that the scenario has started, for when it's interrupted. */
   onOpened: (close: () => Promise<void>) => void;
 }

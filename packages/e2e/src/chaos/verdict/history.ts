@@ -22,7 +22,7 @@ export interface History {
   ownEnds: { service: string; at: number; lastLines: string[] }[];
   /** Messages that lie in a queue although nothing is going on any more. */
   leftInQueues: Record<string, number>;
-  /** The longest time for which the machine was seen to do nothing for one of the bench's processes. */
+  /** The longest time for which the machine was seen to do nothing for one of the run's processes. */
   stoodStillMs: number;
   settings: { leaseMs: number; attemptTimeoutMs: number; maxAttempts: number; disableAfter: number };
 }
@@ -90,7 +90,7 @@ export interface StoredAttempt {
 
 export interface Disabling {
   endpointId: string;
-  /** Herald itself after failures, the bench's admin, or one of both. */
+  /** Herald itself after failures, the run's admin, or one of both. */
   by: "herald" | "admin" | "either";
   /** From then on the admin knew it from an answer of the API. */
   from: number;

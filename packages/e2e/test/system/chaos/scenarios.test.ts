@@ -3,13 +3,10 @@ import { join } from "node:path";
 import { askForRabbitmqServer, STACK_TIMEOUT_MS } from "@herald/testkit/harness/stack-client";
 import { projectFolder } from "@herald/testkit/stack/folders";
 import { beforeAll, expect, test } from "@jest/globals";
-import { newestRelease } from "../../../src/chaos/version-before.ts";
 
 const COMMAND = join(projectFolder(), "packages", "e2e", "dist", "commands", "chaos.js");
 /** Of a machine that other tests keep busy. */
 const TIMEOUT_MS = 400_000;
-/** A version is built for it: once, some minutes. */
-const UPGRADE_TIMEOUT_MS = 2_400_000;
 
 // Only a RabbitMQ of one's own can be killed, so it has to be installed even where AMQP_URL or Docker would give one.
 // All in one file, so that no two of these run at the same time.
@@ -63,20 +60,6 @@ test(
     expect(figures.succeeded).toBe(figures.deliveries);
   },
   TIMEOUT_MS,
-);
-
-// Before the first release, and in a clone without tags, there is only this commit: it is built from git all the same, and what runs here are
-// the changes that are not committed.
-test(
-  "the newest release, or else this commit, works beside the code that is here, there and back: no attempt fails, and each delivery comes once",
-  async () => {
-    const baseline = (await newestRelease()) ?? "HEAD";
-    const options = ["--baseline", baseline, "--seconds", "10", "--rate", "80"];
-    const { figures } = await passes("--scenario", "upgrade", ...options);
-    expect(figures).toMatchObject({ faults: { migrated: 1, upgraded: 6, "rolled-back": 6 }, failedAttempts: 0 });
-    expect(figures.succeeded).toBe(figures.requests);
-  },
-  UPGRADE_TIMEOUT_MS,
 );
 
 test(

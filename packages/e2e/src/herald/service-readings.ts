@@ -1,4 +1,4 @@
-import type { ServiceProcess } from "@herald/e2e/herald/processes";
+import type { ServiceProcess } from "./processes.ts";
 
 /** What a service's /metrics says at a moment. */
 export interface Reading {

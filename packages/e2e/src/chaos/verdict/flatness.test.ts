@@ -1,7 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
 import { courseOf } from "./flatness.ts";
 
-describe("a figure over the time of a soak", () => {
+describe("a figure over the time of a run", () => {
   test("is told by its quarters", () => {
     expect(courseOf([1, 2, 3, 4, 5, 6, 7, 8], 0)).toMatchObject({ quarters: [1.5, 3.5, 5.5, 7.5], highest: 8 });
   });

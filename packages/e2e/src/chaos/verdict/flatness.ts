@@ -1,6 +1,6 @@
-import { median } from "../bench/statistics.ts";
+import { median } from "../../statistics.ts";
 
-/** One figure over the time of a soak, and whether it grew. */
+/** One figure over the time of a run, and whether it grew. */
 export interface Course {
   /** Medians of the run's quarters, the first of which warms up. */
   quarters: [number, number, number, number];
