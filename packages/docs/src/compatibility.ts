@@ -1,7 +1,7 @@
 import { AXES, type Cell, nameOf } from "@herald/e2e/compatibility/cells";
 import type { CellRun, CellRuns } from "@herald/e2e/compatibility/results";
 import { TIERS } from "@herald/e2e/compatibility/tiers";
-import { table } from "./table.ts";
+import { table } from "./blocks.ts";
 
 /** The generated blocks of docs/operating/compatibility.md, by name. */
 export function compatibilityBlocks({ runs }: CellRuns): Record<string, string> {

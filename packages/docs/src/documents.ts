@@ -1,6 +1,5 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { readResults } from "@herald/bench/bench/results";
 import { relaySettings } from "@herald/cli/relay/relay-settings";
 import { DEFAULT_API_LIMITS, type EventPayload, NO_DELIVERY_REASONS } from "@herald/contracts";
 import { escapeControls, eventSchemaFiles } from "@herald/contracts/schemas";
@@ -12,6 +11,7 @@ import { publisherSettings } from "@herald/publisher";
 import { projectFolder } from "@herald/testkit/stack/folders";
 import { stringify } from "yaml";
 import { asyncApiDocument } from "./asyncapi.ts";
+import { withBlock, withBlocks } from "./blocks.ts";
 import { brokerRightsFiles } from "./broker-rights.ts";
 import { compatibilityBlocks } from "./compatibility.ts";
 import { configurationDocument, envExample, knownSettings } from "./configuration.ts";
@@ -20,8 +20,6 @@ import { layersTable } from "./layers.ts";
 import { heraldMetrics, metricsDocument } from "./metrics.ts";
 import { receiverEvents } from "./receiver-events.ts";
 import { receiverBlocks, receiverExamples, verifierModule } from "./receivers.ts";
-import { RESULTS, scalingBlocks, scalingPlots } from "./scaling/scaling.ts";
-import { sizingTable } from "./sizing.ts";
 
 /** What a person types to write every generated document. `pnpm docs` alone is a command of pnpm itself. */
 export const COMMAND = "pnpm run docs";
@@ -42,7 +40,6 @@ export function documents(): Record<string, string> {
     ({ services: [first] }) => first === "relay",
   );
   const openApi = openApiDocument({ limits: DEFAULT_API_LIMITS, basePath: "", cookieName: "herald_session" });
-  const measured = readResults(join(projectFolder(), RESULTS));
   return {
     ".env.example": envExample(settings),
     "docs/configuration.md": configurationDocument(settings, Object.keys(services), settingsOfRelay),
@@ -66,23 +63,16 @@ export function documents(): Record<string, string> {
     "packages/emitter/sql/outbox.mysql.sql": outboxTable(DEFAULT_OUTBOX_TABLE, "mysql"),
     "examples/django/work_items/migrations/outbox.sql": outboxTable(),
     "examples/django/billing/verify.py": verifierModule(read("examples/verify-python/receiver.py")),
-    "docs/scaling.md": withBlocks(read("docs/scaling.md"), scalingBlocks(measured)),
-    ...scalingPlots(measured),
     "docs/operating/compatibility.md": withBlocks(
       read("docs/operating/compatibility.md"),
       compatibilityBlocks(readCellRuns(join(projectFolder(), COMPATIBILITY))),
     ),
-    "docs/operating/sizing.md": withBlock(read("docs/operating/sizing.md"), "sizing", sizingTable(measured)),
     "packages/receiver/src/events.ts": receiverEvents(),
     "packages/admin-ui/src/scenes/signature/receiver-examples.ts": receiverExamples(),
     "docs/receiving-webhooks.md": withBlocks(read("docs/receiving-webhooks.md"), receiverBlocks()),
     ...brokerRightsFiles(),
     "docs/architecture.md": withBlock(read("docs/architecture.md"), "layers", layersTable()),
   };
-}
-
-function withBlocks(text: string, blocks: Record<string, string>): string {
-  return Object.entries(blocks).reduce((page, [name, block]) => withBlock(page, name, block), text);
 }
 
 function read(file: string): string {
@@ -104,17 +94,4 @@ function eventTypesTable(): string {
 function reasonsTable(): string {
   const rows = Object.entries(NO_DELIVERY_REASONS).map(([reason, sentence]) => `| \`${reason}\` | ${sentence} |`);
   return ["| reason | meaning |", "|---|---|", ...rows].join("\n");
-}
-
-/**
- * Replaces the generated block of a hand-written document.
- *
- * @param name as in the comments around the block, `<!-- generated: layers -->` and `<!-- end of layers -->`
- */
-export function withBlock(text: string, name: string, block: string): string {
-  const [begin, end] = [`<!-- generated: ${name} -->\n`, `\n<!-- end of ${name} -->`];
-  const [before, rest] = text.split(begin);
-  const after = rest?.split(end)[1];
-  if (after === undefined) throw new Error(`The document has no block between ${begin.trim()} and ${end.trim()}.`);
-  return `${before}${begin}${block}${end}${after}`;
 }

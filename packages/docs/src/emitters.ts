@@ -1,8 +1,8 @@
 import { EMITTERS, type EmitterLanguage } from "@herald/e2e/emitters/languages";
 import { TRIED_EMITTERS } from "@herald/e2e/emitters/try-emitter";
 import type { Tried } from "@herald/e2e/receivers/tried";
+import { table } from "./blocks.ts";
 import { programText, readFile, triedOn } from "./programs.ts";
-import { table } from "./table.ts";
 
 /** The generated blocks of docs/emitting-events.md that show the emitters of the examples, by name. */
 export function emitterBlocks(): Record<string, string> {

@@ -35,7 +35,6 @@ test.each([
   ["services/publisher/test/a.test.ts", "../src/config.ts"],
   ["packages/emitter/test/a.test.ts", "@herald/emitter/outbox"],
   ["packages/admin-ui/test/support/a.ts", "@herald/e2e/herald/start-herald"],
-  ["packages/bench/src/a.ts", "@herald/dispatcher"],
 ])("%s may import %s", (file, target) => {
   expect(forbiddenImports(file, `import { a } from "${target}";`)).toEqual([]);
 });

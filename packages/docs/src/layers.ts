@@ -81,7 +81,6 @@ export const LAYERS: readonly Layer[] = [
     holds: "tests of Herald as a whole: journeys, operations, publishing, the chart, chaos",
     imports: "any above",
   },
-  { folder: "packages/bench", holds: "benchmark", imports: "any above" },
   {
     folder: "packages/docs",
     holds: "generators of documents, and checks of documents and layers",

@@ -2,8 +2,8 @@ import { FRAMEWORKS } from "@herald/e2e/receivers/frameworks";
 import { LANGUAGES } from "@herald/e2e/receivers/languages";
 import { STANDARD_WEBHOOKS } from "@herald/e2e/receivers/standard-webhooks";
 import { type AllTried, TRIED_RECEIVERS, type Tried } from "@herald/e2e/receivers/tried";
+import { table } from "./blocks.ts";
 import { programText, readFile, triedOn } from "./programs.ts";
-import { table } from "./table.ts";
 
 /** The generated blocks of docs/receiving-webhooks.md, by name. */
 export function receiverBlocks(): Record<string, string> {

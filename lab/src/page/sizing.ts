@@ -1,7 +1,7 @@
-import type { StoredResults } from "@herald/bench/bench/results";
+import { table } from "@herald/docs/blocks";
 import { SERVE_MEBIBYTES } from "@herald/e2e/herald/serve-memory";
-import { measuredOf } from "./scaling/measured.ts";
-import { table } from "./table.ts";
+import type { StoredResults } from "../results.ts";
+import { measuredOf } from "./measured.ts";
 
 /** Events a second, each with one delivery. */
 const RATES = [10, 100, 1_000, 10_000];

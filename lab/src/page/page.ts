@@ -1,10 +1,12 @@
-import type { StoredResults } from "@herald/bench/bench/results";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { withBlocks } from "@herald/docs/blocks";
+import { projectFolder } from "@herald/testkit/stack/folders";
+import type { StoredResults } from "../results.ts";
 import { PALETTES } from "./plot.ts";
 import { fairnessPlot, historyPlot, latencyPlot } from "./plots.ts";
+import { sizingTable } from "./sizing.ts";
 import { figuresTable, missedList, runsTable, type Shown } from "./tables.ts";
-
-/** Where the bench's results are kept: `pnpm bench --save docs/bench.json`. */
-export const RESULTS = "docs/bench.json";
 
 const SPEED: readonly Shown[] = [
   ["deliveries", "perSecond", "deliveries of one dispatcher, 20 endpoints"],
@@ -74,9 +76,9 @@ const PROCESSES: readonly Shown[] = [
   ["publishers", "publisherRatio", "CPU an event, publishers, two to one"],
 ];
 
-/** The generated blocks of docs/scaling.md, by name. */
-export function scalingBlocks(results: StoredResults): Record<string, string> {
-  return {
+/** Writes the tables of docs/scaling.md and docs/operating/sizing.md, and the plots, each for a light and a dark background. */
+export function writePages(results: StoredResults): void {
+  rewrite("docs/scaling.md", {
     runs: runsTable(results),
     speed: figuresTable(results, SPEED),
     "cost of a delivery": figuresTable(results, COST),
@@ -84,15 +86,20 @@ export function scalingBlocks(results: StoredResults): Record<string, string> {
     fairness: figuresTable(results, FAIRNESS),
     processes: figuresTable(results, PROCESSES),
     missed: missedList(results),
-  };
+  });
+  rewrite("docs/operating/sizing.md", { sizing: sizingTable(results) });
+  for (const [theme, palette] of Object.entries(PALETTES)) {
+    const plots = {
+      latency: latencyPlot(results, palette),
+      history: historyPlot(results, palette),
+      fairness: fairnessPlot(results, FAIRNESS, palette),
+    };
+    for (const [name, plot] of Object.entries(plots))
+      writeFileSync(join(projectFolder(), `docs/images/bench-${name}-${theme}.svg`), plot);
+  }
 }
 
-/** Its plots, by file, each for a light and a dark background. */
-export function scalingPlots(results: StoredResults): Record<string, string> {
-  const plots = Object.entries(PALETTES).flatMap(([theme, palette]) => [
-    [`docs/images/bench-latency-${theme}.svg`, latencyPlot(results, palette)],
-    [`docs/images/bench-history-${theme}.svg`, historyPlot(results, palette)],
-    [`docs/images/bench-fairness-${theme}.svg`, fairnessPlot(results, FAIRNESS, palette)],
-  ]);
-  return Object.fromEntries(plots);
+function rewrite(page: string, blocks: Record<string, string>): void {
+  const path = join(projectFolder(), page);
+  writeFileSync(path, withBlocks(readFileSync(path, "utf8"), blocks));
 }

@@ -1,12 +1,18 @@
+import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { currentCommit } from "@herald/testkit/stack/current-commit";
-import { buildBaseline, NoSuchCommitError } from "../bench/baseline.ts";
-import { openBenchEnvironment } from "../bench/environment.ts";
-import { machine } from "../bench/machine.ts";
-import { type BenchReport, mergeResults, readResults, writeResults } from "../bench/results.ts";
-import { ROWS } from "../bench/rows/index.ts";
-import { type RowResult, runRow } from "../bench/run-row.ts";
-import { table } from "../bench/table.ts";
+import { projectFolder } from "@herald/testkit/stack/folders";
+import { buildBaseline, NoSuchCommitError } from "./baseline.ts";
+import { openBenchEnvironment } from "./environment.ts";
+import { machine } from "./machine.ts";
+import { writePages } from "./page/page.ts";
+import { type BenchReport, mergeResults, readResults, writeResults } from "./results.ts";
+import { ROWS } from "./rows/index.ts";
+import { type RowResult, runRow } from "./run-row.ts";
+import { table } from "./table.ts";
+
+/** What was measured last of each row, as docs/scaling.md shows it. */
+const MEASURED = join(projectFolder(), "docs", "bench.json");
 
 const COMPARED = ROWS.filter(({ compared }) => compared)
   .map(({ name }) => name)
@@ -20,6 +26,7 @@ const USAGE = `pnpm bench [options]: measures Herald on this machine, with a Pos
   --baseline COMMIT  builds this commit into .local, and measures with it too, by turns, what is compared: ${COMPARED}
   --profile DIR      writes CPU profiles of the services there
   --save FILE        puts the results into this file, in the place of those that it has of the same rows
+  --pages            measures nothing: makes the tables and plots of docs/scaling.md and docs/operating/sizing.md of --save's file
   --json             prints everything as JSON`;
 
 const { values } = parseArgs({
@@ -31,12 +38,17 @@ const { values } = parseArgs({
     baseline: { type: "string" },
     profile: { type: "string" },
     save: { type: "string" },
+    pages: { type: "boolean", default: false },
     json: { type: "boolean", default: false },
     help: { type: "boolean", default: false },
   },
 });
 if (values.help) {
   console.log(USAGE);
+  process.exit();
+}
+if (values.pages) {
+  writePages(readResults(values.save ?? MEASURED));
   process.exit();
 }
 const only = values.only?.split(",");

@@ -1,6 +1,6 @@
-import type { BenchReport, StoredResults } from "@herald/bench/bench/results";
-import type { FigureKind } from "@herald/bench/bench/row";
-import { type Figure, otherName, type RowResult } from "@herald/bench/bench/run-row";
+import type { BenchReport, StoredResults } from "../results.ts";
+import type { FigureKind } from "../row.ts";
+import { type Figure, otherName, type RowResult } from "../run-row.ts";
 
 /** A figure of the stored results, with where it comes from. */
 export interface Measured extends Figure {

@@ -1,5 +1,5 @@
-import type { StoredResults } from "@herald/bench/bench/results";
-import { table } from "../table.ts";
+import { table } from "@herald/docs/blocks";
+import type { StoredResults } from "../results.ts";
 import { allMeasured, amount, type Measured, measuredOf } from "./measured.ts";
 
 /** A figure of the page: its row and name in the results, and what the page calls it. */

@@ -1,4 +1,4 @@
-import type { StoredResults } from "@herald/bench/bench/results";
+import type { StoredResults } from "../results.ts";
 import { allMeasured, amount, type Measured, measuredOf } from "./measured.ts";
 import { axis, drawSvg, legendOf, type Palette, titleOf } from "./plot.ts";
 import type { Shown } from "./tables.ts";
