@@ -1,4 +1,3 @@
-import { randomBytes } from "node:crypto";
 import { existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { localFolder, projectFolder } from "@herald/testkit/stack/folders";
@@ -13,23 +12,15 @@ export class NoSuchCommitError extends Error {}
  * Builds an earlier commit beside this one, in the local folder, once: what rows are compared with.
  *
  * @param commit of this repository, whose processes take the same settings and speak to the same servers
- * @param check is given the folder of its code before that is built, and throws where it would be of no use
  * @returns the folder of its code
  * @throws NoSuchCommitError where this clone has no such commit
  */
-export async function buildBaseline(
-  commit: string,
-  progress: (text: string) => void,
-  check: (folder: string) => void = () => {},
-): Promise<string> {
+export async function buildBaseline(commit: string, progress: (text: string) => void): Promise<string> {
   const git = (args: string[], what: string) => runProgram("git", args, { what, cwd: projectFolder() });
   const hash = await hashOf(commit);
   const folder = join(localFolder(), "baseline", hash.slice(0, 12));
   const built = join(folder, ".built");
-  if (existsSync(built)) {
-    check(folder);
-    return folder;
-  }
+  if (existsSync(built)) return folder;
   progress(`Building ${commit}, which takes some minutes`);
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });
@@ -38,12 +29,6 @@ export async function buildBaseline(
   await git(["archive", "--output", archive, hash], `Reading ${commit}`);
   const inside = { cwd: folder, timeoutMs: BUILD_TIMEOUT_MS };
   await runProgram("tar", ["-xf", archive], { what: `Unpacking ${commit}`, ...inside });
-  try {
-    check(folder);
-  } catch (error) {
-    rmSync(folder, { recursive: true });
-    throw error;
-  }
   const pnpm = (args: string[], what: string) => runProgram("npx", ["-y", "pnpm@12", ...args], { what, ...inside });
   await pnpm(["install", "--frozen-lockfile"], `Installing ${commit}`);
   await pnpm(["build"], `Building ${commit}`);
@@ -65,13 +50,4 @@ async function hashOf(commit: string): Promise<string> {
       );
     },
   );
-}
-
-/** Seals and opens alike, as a key of SECRET_KEYS once did. */
-const OLD_SECRET_KEYS = `bench:${randomBytes(32).toString("base64")}`;
-
-/** What a commit reads in another form than this one. */
-export function settingsOfBaseline(folder: string): Record<string, string> {
-  const sealsToPublicKeys = existsSync(join(folder, "packages", "common", "src", "security", "sealing-keys.ts"));
-  return sealsToPublicKeys ? {} : { SECRET_KEYS: OLD_SECRET_KEYS };
 }

@@ -27,8 +27,6 @@ export interface BesideRowOptions {
   perSecond: number;
   /** Figures of this row alone. */
   figures?: Readonly<Record<string, FigureKind>>;
-  /** The longest measurement that makes sense. */
-  maxSeconds?: number;
   /** What the figures hold for, besides what all such rows say. */
   conditions: Readonly<Record<string, string | number>>;
   /**
@@ -41,7 +39,7 @@ export interface BesideRowOptions {
   ): Promise<{
     /** Before the steady traffic is measured alone. */
     before?: () => Promise<void>;
-    disturb(measure: () => Promise<Steady>): Promise<Beside>;
+    disturb(measure: () => Promise<Steady>, alone: Steady): Promise<Beside>;
   }>;
 }
 
@@ -52,7 +50,7 @@ const WARM_UP_SECONDS = 5;
  * later beside the disturbance, in each round.
  */
 export function besideRow(row: BesideRowOptions): Row {
-  const { name, title, beside, atMost, endpoints, perSecond, maxSeconds = Number.POSITIVE_INFINITY } = row;
+  const { name, title, beside, atMost, endpoints, perSecond } = row;
   return {
     name,
     title,
@@ -66,12 +64,12 @@ export function besideRow(row: BesideRowOptions): Row {
       ...BENCH_LOAD,
       ...EXACTLY_ONCE,
     },
-    compared: { ratio: "shown" },
+    compared: { ratio: "shown", ...Object.fromEntries(Object.keys(row.figures ?? {}).map((name) => [name, "shown"])) },
     async open(environment, options) {
-      const seconds = Math.min(options.seconds, maxSeconds);
+      const { seconds } = options;
       const running = await startHerald(environment, { name, endpoints });
       const { traffic } = running;
-      const { before, disturb } = await row.prepare(running, { ...options, seconds });
+      const { before, disturb } = await row.prepare(running, options);
       options.progress("Warming up");
       await traffic.untilReceived(await traffic.emitEvenly(perSecond, WARM_UP_SECONDS));
       const measure = () => measureSteady(traffic, { perSecond, seconds });
@@ -90,7 +88,7 @@ export function besideRow(row: BesideRowOptions): Row {
           const alone = await measure();
           await traffic.untilReceived(alone.emitted);
           const first = await traffic.arrivals();
-          const { steady, lost, repeated, figures } = await disturb(measure);
+          const { steady, lost, repeated, figures } = await disturb(measure, alone);
           const [aloneP95, besideP95] = [quantile(alone.delays, 0.95), quantile(steady.delays, 0.95)];
           return {
             aloneP95,

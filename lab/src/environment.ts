@@ -8,7 +8,6 @@ import { type HeraldEnvironment, heraldSettings } from "@herald/e2e/herald/setti
 import { type KeyPair, makeAuthority } from "@herald/testkit/certificates/authority";
 import { startPostgres } from "@herald/testkit/stack/postgres";
 import { type Rabbitmq, startRabbitmq } from "@herald/testkit/stack/rabbitmq";
-import { settingsOfBaseline } from "./baseline.ts";
 import { type ServerWork, serverWork } from "./server-work.ts";
 
 /** The servers of one run: everything real, everything its own, on this machine. */
@@ -116,7 +115,7 @@ async function openHerald(
       const profiling = profileFolder ? ["--cpu-prof", `--cpu-prof-dir=${profileFolder}`] : [];
       const service = await startServiceProcess(
         name,
-        { ...heraldSettings(own), ...(code === undefined ? {} : settingsOfBaseline(code)), ...settings },
+        { ...heraldSettings(own), ...settings },
         { folder: code, nodeArgs: [...profiling, ...nodeArgs] },
       );
       services.add(service);

@@ -1,5 +1,4 @@
 import type { ServiceName, ServiceProcess } from "@herald/e2e/herald/processes";
-import { chartHeapArgs } from "./chart-limits.ts";
 import type { BenchEnvironment, BenchHerald } from "./environment.ts";
 import { startTraffic, type Traffic } from "./traffic.ts";
 
@@ -21,23 +20,14 @@ export interface RunningHeraldOptions {
   services?: readonly ServiceName[];
   /** Environment variables of a service that differ from the defaults. */
   settings?: Partial<Record<ServiceName, Record<string, string>>>;
-  /** Whether the services have no more memory than the chart gives them. */
-  withinChartLimits?: boolean;
 }
 
 export async function startHerald(
   environment: BenchEnvironment,
-  {
-    name,
-    endpoints,
-    services = ["dispatcher", "publisher"],
-    settings = {},
-    withinChartLimits = false,
-  }: RunningHeraldOptions,
+  { name, endpoints, services = ["dispatcher", "publisher"], settings = {} }: RunningHeraldOptions,
 ): Promise<RunningHerald> {
   const herald = await environment.openHerald(name);
-  const start = (service: ServiceName) =>
-    herald.start(service, settings[service], withinChartLimits ? chartHeapArgs(service) : []);
+  const start = (service: ServiceName) => herald.start(service, settings[service]);
   const processes = new Map<ServiceName, ServiceProcess>();
   const api = await start("management-api");
   processes.set("management-api", api);

@@ -7,6 +7,8 @@ export interface Steady {
   delays: number[];
   /** When the events of these delays were planned. */
   plannedAt: number[];
+  /** Where these events arrived. */
+  paths: string[];
   busy: Busy;
 }
 
@@ -20,6 +22,6 @@ export async function measureSteady(
   const emitted = await traffic.emitEvenly(perSecond, seconds);
   const busy = await traffic.busy();
   await sleep(500);
-  const { delays, plannedAt } = await traffic.arrivals();
-  return { emitted, delays, plannedAt, busy };
+  const { delays, plannedAt, paths } = await traffic.arrivals();
+  return { emitted, delays, plannedAt, paths, busy };
 }

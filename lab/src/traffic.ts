@@ -4,7 +4,7 @@ import { type ApiClient, apiClient } from "@herald/e2e/herald/api-client";
 import type { ServiceProcess } from "@herald/e2e/herald/processes";
 import type { BenchEnvironment, BenchHerald } from "./environment.ts";
 import type { EmitterRequest } from "./processes/emitter.ts";
-import type { Arrivals, Behaviour, ReceiverRequest, Watched } from "./processes/receiver.ts";
+import type { Arrivals, Behaviour, ReceiverRequest } from "./processes/receiver.ts";
 
 /** The two ends of Herald, each a process of its own: an emitter of business events, and a receiver of their deliveries. */
 export interface Traffic {
@@ -23,18 +23,12 @@ export interface Traffic {
   /** Forgets what arrived so far. */
   reset(): Promise<void>;
   arrivals(): Promise<TrafficArrivals>;
-  /** Lets the endpoints of these places in `organizationIds` hang, and all others answer. */
-  hang(endpoints: readonly number[]): Promise<void>;
-  /** From now on the receiver closes each connection with its answer. */
-  keepNoConnections(): Promise<void>;
   /** How long the receiver takes on average to answer the endpoints of `organizationIds` from now on. */
   answerAfter(milliseconds: number): Promise<void>;
   /** Creates an endpoint, with an organization of its own, that gets nothing of what is emitted here. */
-  addEndpoint(name: string): Promise<AddedEndpoint>;
-  /** Creates an organization with so many such endpoints: an event of it is a delivery to each of them. */
-  addOrganization(name: string, endpoints: number): Promise<AddedEndpoint[]>;
-  /** Starts another emitter, a process of its own, of events for an added endpoint whose way is not measured. */
-  addEmitter(endpoint: AddedEndpoint): Promise<AddedEmitter>;
+  addEndpoint(name: string, organizationId?: string): Promise<AddedEndpoint>;
+  /** Starts another emitter, a process of its own, of events for added endpoints by turns, whose way is not measured. */
+  addEmitter(...endpoints: readonly AddedEndpoint[]): Promise<AddedEmitter>;
   /** Share of the time since the last call that the emitter's and the receiver's threads worked, in percent. */
   busy(): Promise<Busy>;
   close(): Promise<void>;
@@ -56,6 +50,8 @@ export interface TrafficArrivals {
   delays: number[];
   /** When each of these events was planned, in milliseconds of the clock that all processes share. */
   plannedAt: number[];
+  /** Where each of these events arrived: "/0" is the endpoint of the first of `organizationIds`. */
+  paths: string[];
 }
 
 export interface AddedEmitter {
@@ -74,9 +70,6 @@ export interface AddedEndpoint {
   readonly admin: ApiClient;
   /** How the receiver answers it from now on; with 204 at once unless told otherwise. */
   answer(behaviour: Partial<Behaviour>): Promise<void>;
-  /** Begins to note how many of its requests the receiver has at once. */
-  watch(): Promise<void>;
-  watched(): Promise<Watched[]>;
 }
 
 /** Events that are ahead of the receiver: enough to keep the dispatcher busy, too few to be a backlog of its own. */
@@ -114,7 +107,7 @@ export async function startTraffic(
     const askReceiver = <T>(request: ReceiverRequest) => receiver.ask<T>(request);
     const port = await askReceiver<number>({ type: "listen", ...environment.receiverCertificate });
     const receiverUrl = `https://${HOST}:${port}`;
-    const newAdmin = () => apiClient(`http://127.0.0.1:${api.port}`);
+    const newAdmin = (organizationId?: string) => apiClient(`http://127.0.0.1:${api.port}`, organizationId);
     const createEndpoint = async (path: string, admin: ApiClient, host = HOST) => {
       const { endpoint } = await admin.create({ url: `https://${host}:${port}${path}` });
       return { admin, id: endpoint.id };
@@ -122,9 +115,7 @@ export async function startTraffic(
     const addEndpoint = async (path: string, admin: ApiClient): Promise<AddedEndpoint> => ({
       ...(await createEndpoint(path, admin)),
       path,
-      answer: (behaviour) => askReceiver({ type: "answer", path, behaviour }),
-      watch: () => askReceiver({ type: "watch", path }),
-      watched: () => askReceiver({ type: "watched" }),
+      answer: (behaviour) => askReceiver({ type: "answer", paths: [path], behaviour }),
     });
     const startEmitter = async (organizationIds: readonly string[], timed: boolean) => {
       const emitter = await start("./processes/emitter.js");
@@ -184,20 +175,13 @@ export async function startTraffic(
         const { different, ...arrivals } = await askReceiver<Arrivals>({ type: "arrivals" });
         return { ...arrivals, different: sum(different), differentOf: ({ path }) => different[path] ?? 0 };
       },
-      hang: (indexes) => askReceiver({ type: "hang", paths: indexes.map((index) => `/${index}`) }),
-      keepNoConnections: () => askReceiver({ type: "keepNoConnections" }),
-      async answerAfter(afterMs) {
-        for (const path of paths) await askReceiver({ type: "answer", path, behaviour: { afterMs } });
-      },
-      addEndpoint: async (name) => await addEndpoint(`/${name}`, await newAdmin()),
-      async addOrganization(name, count) {
-        const admin = await newAdmin();
-        const added: AddedEndpoint[] = [];
-        while (added.length < count) added.push(await addEndpoint(`/${name}-${added.length}`, admin));
-        return added;
-      },
-      async addEmitter({ admin }) {
-        const ask = await startEmitter([admin.organizationId], false);
+      answerAfter: (afterMs) => askReceiver({ type: "answer", paths, behaviour: { afterMs } }),
+      addEndpoint: async (name, organizationId) => await addEndpoint(`/${name}`, await newAdmin(organizationId)),
+      async addEmitter(...endpoints) {
+        const ask = await startEmitter(
+          endpoints.map(({ admin }) => admin.organizationId),
+          false,
+        );
         return { emit: (count, textBytes = 0) => ask({ type: "emit", count, textBytes }) };
       },
       busy: async () => ({

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { besideRow } from "../beside-row.ts";
+import { serverCpu } from "../cpu.ts";
 import { checkpoint, forgetDeliveries, storeUnfinished } from "./stored-backlog.ts";
 
 const BACKLOG = 100_000;
@@ -19,6 +20,8 @@ export const backlogRow = besideRow({
   perSecond: 200,
   figures: {
     backlogRate: { label: "of the backlog meanwhile, of what its slots allow", unit: "x", bar: { atLeast: 0.5 } },
+    drainRate: { label: "of the backlog alone, answered at once", unit: "/s" },
+    drainCpu: { label: "  CPU of PostgreSQL a delivery", unit: "us" },
   },
   conditions: {
     "due deliveries of one more endpoint": BACKLOG,
@@ -27,6 +30,26 @@ export const backlogRow = besideRow({
   async prepare({ herald, traffic }, { seconds }) {
     const slow = await traffic.addEndpoint("slow");
     await slow.answer({ afterMs: ANSWER_AFTER_MS });
+
+    async function drain() {
+      await slow.answer({ afterMs: 0 });
+      await sleep(SETTLING_MS);
+      const reading = async () => ({
+        at: performance.now(),
+        count: await traffic.received(slow),
+        cpu: serverCpu().postgres,
+      });
+      const before = await reading();
+      await sleep(seconds * 1_000);
+      const after = await reading();
+      await slow.answer({ afterMs: ANSWER_AFTER_MS });
+      const deliveries = after.count - before.count;
+      return {
+        drainRate: (deliveries * 1_000) / (after.at - before.at),
+        drainCpu: ((after.cpu - before.cpu) * 1_000_000) / deliveries,
+      };
+    }
+
     return {
       before: () => checkpoint(herald),
       async disturb(measure) {
@@ -36,13 +59,14 @@ export const backlogRow = besideRow({
         const steady = await measure();
         await traffic.untilReceived(steady.emitted);
         const { different, differentOf, repeated } = await traffic.arrivals();
+        const drained = await drain();
         await forgetDeliveries(herald);
         const allowed = (ENDPOINT_CONCURRENCY * 1_000 * seconds) / ANSWER_AFTER_MS;
         return {
           steady,
           lost: steady.emitted - different,
           repeated,
-          figures: { backlogRate: differentOf(slow) / allowed },
+          figures: { backlogRate: differentOf(slow) / allowed, ...drained },
         };
       },
     };

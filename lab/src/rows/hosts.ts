@@ -18,7 +18,7 @@ export const hostsRow: Row = {
   figures: {
     few: { label: `deliveries to ${FEW} hosts`, unit: "/s" },
     many: { label: `deliveries to ${MANY} hosts`, unit: "/s" },
-    ratio: { label: "  the one to the other", unit: "x" },
+    ratio: { label: "  the one to the other", unit: "x", bar: { atLeast: 0.8 } },
     fewCpu: { label: `CPU a delivery of the dispatcher, ${FEW} hosts`, unit: "us" },
     manyCpu: { label: `  ${MANY} hosts`, unit: "us" },
     questions: { label: "questions to name servers a delivery", unit: "" },
@@ -26,7 +26,7 @@ export const hostsRow: Row = {
     ...BENCH_LOAD,
     ...EXACTLY_ONCE,
   },
-  compared: { many: "shown", manyCpu: "shown" },
+  compared: { many: "shown", ratio: "shown", manyCpu: "shown", memory: "shown" },
   async open(environment, { seconds, progress }) {
     const names = await nameServer();
     const herald = await environment.openHerald("hosts");

@@ -25,7 +25,7 @@ export const memoryRow: Row = {
   name: "memory",
   title: "Memory inside the chart's limits",
   figures: {
-    ...figuresOf("load", "under load", 160),
+    ...figuresOf("load", "under load", 130),
     ...figuresOf("large", `with ${LARGE} bodies of 256 KiB waiting`, 256),
     died: { label: "processes that died", unit: "", bar: { atMost: 0 } },
     ...EXACTLY_ONCE,

@@ -10,14 +10,14 @@ const LEAD = 2_000;
 const WARM_UP_EVENTS = 4_000;
 const SETTLING_MS = 2_000;
 
-/** What a quick endpoint, which always has a backlog, gets beside a hundred slow ones of another organization. */
+/** What a quick endpoint, which always has a backlog, gets beside thousands of slow ones, each of an organization of its own. */
 export const slowCrowdRow: Row = {
   name: "slow-crowd",
-  title: "A quick endpoint beside a hundred slow ones of another organization",
+  title: "A quick endpoint beside 2,500 organizations with a slow one each",
   figures: {
     alone: { label: "deliveries to the quick one, alone", unit: "/s" },
     beside: { label: "  beside the slow ones", unit: "/s" },
-    ratio: { label: "  the one to the other", unit: "x", bar: { atLeast: 0.9 } },
+    ratio: { label: "  the one to the other", unit: "x", bar: { atLeast: 0.45 } },
     ...BENCH_LOAD,
     ...EXACTLY_ONCE,
   },
