@@ -5,14 +5,14 @@ import { projectFolder } from "@herald/testkit/stack/folders";
 import { buildBaseline, NoSuchCommitError } from "./baseline.ts";
 import { openBenchEnvironment } from "./environment.ts";
 import { machine } from "./machine.ts";
-import { writePages } from "./page/page.ts";
-import { type BenchReport, mergeResults, readResults, writeResults } from "./results.ts";
+import { isOfPages, writePages } from "./page/page.ts";
+import { type BenchReport, mergeResults, readResults, summaryOf, writeResults } from "./results.ts";
 import { ROWS } from "./rows/index.ts";
 import { type RowResult, runRow } from "./run-row.ts";
 import { table } from "./table.ts";
 
 /** What was measured last of each row, as docs/scaling.md shows it. */
-const MEASURED = join(projectFolder(), "docs", "bench.json");
+const MEASURED = join(projectFolder(), "docs", "measured.json");
 
 const COMPARED = ROWS.filter(({ compared }) => compared)
   .map(({ name }) => name)
@@ -25,8 +25,8 @@ const USAGE = `pnpm bench [options]: measures Herald on this machine, with a Pos
   --growth N,M       finished deliveries that "growth" stores, one size after the other (200000)
   --baseline COMMIT  builds this commit into .local, and measures with it too, by turns, what is compared: ${COMPARED}
   --profile DIR      writes CPU profiles of the services there
-  --save FILE        puts the results into this file, in the place of those that it has of the same rows
-  --pages            measures nothing: makes the tables and plots of docs/scaling.md and docs/operating/sizing.md of --save's file
+  --save FILE        puts the medians into this file, in the place of those that it has of the same rows
+  --pages            measures nothing: makes the tables and plots of docs/scaling.md and docs/operating/sizing.md of --save's file (docs/measured.json)
   --json             prints everything as JSON`;
 
 const { values } = parseArgs({
@@ -78,7 +78,8 @@ try {
     for (const growth of row.grows ? sizes : sizes.slice(0, 1)) {
       rows.push(await runRow(row, environment, { seconds, rounds, growth, baseline, progress }));
       // A run takes an hour: what it has is kept, whatever becomes of the rest.
-      if (values.save) writeResults(values.save, mergeResults(readResults(values.save), report()));
+      if (values.save)
+        writeResults(values.save, mergeResults(readResults(values.save), summaryOf(report(), isOfPages)));
     }
   }
 } finally {

@@ -18,7 +18,7 @@ export interface Traffic {
   feed(end: AbortSignal, lead?: number): Promise<number>;
   /** Deliveries that arrived at the endpoints of `organizationIds`, or at these that were added. */
   received(...added: readonly AddedEndpoint[]): Promise<number>;
-  /** @throws where the receiver doesn't get as many within two minutes */
+  /** @throws where the receiver doesn't get as many within five minutes */
   untilReceived(count: number, added?: AddedEndpoint): Promise<void>;
   /** Forgets what arrived so far. */
   reset(): Promise<void>;
@@ -164,9 +164,9 @@ export async function startTraffic(
       },
       received,
       async untilReceived(count, added) {
-        const deadline = Date.now() + 120_000;
+        const deadline = Date.now() + 300_000;
         while ((await received(...(added ? [added] : []))) < count) {
-          if (Date.now() > deadline) throw new Error(`The receiver did not get ${count} requests within two minutes.`);
+          if (Date.now() > deadline) throw new Error(`The receiver did not get ${count} requests within five minutes.`);
           await sleep(50);
         }
       },

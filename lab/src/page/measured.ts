@@ -1,13 +1,12 @@
-import type { BenchReport, StoredResults } from "../results.ts";
+import type { KeptFigure, KeptRow, StoredResults } from "../results.ts";
 import type { FigureKind } from "../row.ts";
-import { type Figure, otherName, type RowResult } from "../run-row.ts";
+import { otherName } from "../run-row.ts";
 
 /** A figure of the stored results, with where it comes from. */
-export interface Measured extends Figure {
-  row: RowResult;
-  run: BenchReport;
+export interface Measured extends KeptFigure {
+  row: KeptRow;
   /** The same figure of the baseline, in the same run; undefined where it was not measured. */
-  before: Figure | undefined;
+  before: KeptFigure | undefined;
 }
 
 /** What the stored results say of a row's figure; undefined where it was not measured. */
@@ -21,18 +20,10 @@ export function allMeasured({ runs }: StoredResults): Measured[] {
     run.rows.flatMap((row) => {
       const known = new Map(row.figures.map((figure) => [figure.name, figure]));
       return row.figures
-        .filter(({ name, median }) => isNumber(median) && !name.endsWith(otherName("")))
-        .map((figure) => {
-          const before = known.get(otherName(figure.name));
-          return { ...figure, row, run, before: before && isNumber(before.median) ? before : undefined };
-        });
+        .filter(({ name }) => !name.endsWith(otherName("")))
+        .map((figure) => ({ ...figure, row, before: known.get(otherName(figure.name)) }));
     }),
   );
-}
-
-/** What was not measured is null in JSON. */
-function isNumber(value: number | null): value is number {
-  return value !== null && !Number.isNaN(value);
 }
 
 /** A value as a person reads it, with its unit. */

@@ -3,23 +3,32 @@ import { join } from "node:path";
 import { withBlocks } from "@herald/docs/blocks";
 import { projectFolder } from "@herald/testkit/stack/folders";
 import type { StoredResults } from "../results.ts";
+import { otherName } from "../run-row.ts";
 import { PALETTES } from "./plot.ts";
 import { fairnessPlot, historyPlot, latencyPlot } from "./plots.ts";
 import { sizingTable } from "./sizing.ts";
-import { figuresTable, missedList, runsTable, type Shown } from "./tables.ts";
+import { figuresTable, runsTable, type Shown } from "./tables.ts";
 
 const SPEED: readonly Shown[] = [
   ["deliveries", "perSecond", "deliveries of one dispatcher, 20 endpoints"],
   ["deliveries", "bare", "requests of a bare `got` loop"],
   ["deliveries", "ratio", "the one to the other"],
-  ["deliveries", "perSecondToBaseline", "deliveries, to those before"],
   ["fan-out", "perSecond", "events of one publisher, stored with their deliveries and hinted"],
   ["latency", "p50", "emitter to receiver at 200/s, half within"],
   ["latency", "p95", "95 % within"],
   ["latency", "p99", "99 % within"],
-  ["manual", "added", "a manual delivery, added to the receiver's own time"],
   ["hosts", "ratio", "deliveries to 5,000 receiver hosts, to those to 20"],
 ];
+
+/** Of the plots, and of the table of sizing. */
+const UNSHOWN = /^(rates\/p(50|95)At\d+|growth\/\w+(?<!Held)Ratio|latency\/cpu)$/;
+
+/** Whether the pages are made of a row's figure. */
+export function isOfPages(row: string, figure: string): boolean {
+  const name = figure.replace(new RegExp(`${otherName("")}$`), "");
+  const shown = [...SPEED, ...COST, ...MEMORY, ...FAIRNESS, ...PROCESSES];
+  return UNSHOWN.test(`${row}/${name}`) || shown.some((each) => each[0] === row && each[1] === name);
+}
 
 const COST: readonly Shown[] = [
   ["deliveries", "dispatcherCpu", "CPU of the dispatcher"],
@@ -46,7 +55,10 @@ const MEMORY: readonly Shown[] = [
 
 const FAIRNESS: readonly Shown[] = [
   ["flood", "ratio", "another organization floods: others' p95"],
-  ["slow-crowd", "ratio", "100 endpoints of another take 14 s: a quick one's rate"],
+  ["flood", "ownRatio", "the same, in the flooder's bucket"],
+  ["flood", "worstToMiddle", "the same: the worst organization's p95 to the middle one's"],
+  ["slow-crowd", "ratio", "2,500 organizations take 14 s: a quick one's rate"],
+  ["slow-endpoints", "ratio", "100 endpoints of another take 14 s: a quick one's rate"],
   ["slow-manual", "ratio", "the same, and a manual delivery hangs: others' p95"],
   ["slow-manual", "manualRatio", "the same: others' manual deliveries, p95"],
   ["manual-flood", "ratioP50", "two flood their manual deliveries: a third's, p50"],
@@ -54,7 +66,6 @@ const FAIRNESS: readonly Shown[] = [
   ["fairness", "ratio", "10 % of the endpoints hang: others' p95"],
   ["backlog", "ratio", "an endpoint has a backlog of 100,000: others' p95"],
   ["retries", "ratio", "5,000 retries come due at once: others' p95"],
-  ["resend", "ratio", "another organization sends 1,000 again: others' p95"],
   ["locked", "ratio", "an endpoint's row is locked: all deliveries' p95"],
   ["flaky", "ratio", "an endpoint fails half of its attempts: others' rate"],
   ["partition", "ratio", "a day of a million deliveries is dropped: others' p95"],
@@ -71,9 +82,6 @@ const PROCESSES: readonly Shown[] = [
   ["dispatchers", "fourRatio", "four to one"],
   ["dispatchers", "dispatcherRatio", "CPU a delivery, dispatchers, four to one"],
   ["dispatchers", "postgresRatio", "CPU a delivery, PostgreSQL, four to one"],
-  ["publishers", "one", "events fanned out by one publisher"],
-  ["publishers", "two", "by two, on the same cores"],
-  ["publishers", "publisherRatio", "CPU an event, publishers, two to one"],
 ];
 
 /** Writes the tables of docs/scaling.md and docs/operating/sizing.md, and the plots, each for a light and a dark background. */
@@ -85,7 +93,6 @@ export function writePages(results: StoredResults): void {
     memory: figuresTable(results, MEMORY),
     fairness: figuresTable(results, FAIRNESS),
     processes: figuresTable(results, PROCESSES),
-    missed: missedList(results),
   });
   rewrite("docs/operating/sizing.md", { sizing: sizingTable(results) });
   for (const [theme, palette] of Object.entries(PALETTES)) {

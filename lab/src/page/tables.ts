@@ -1,6 +1,6 @@
 import { table } from "@herald/docs/blocks";
 import type { StoredResults } from "../results.ts";
-import { allMeasured, amount, type Measured, measuredOf } from "./measured.ts";
+import { amount, type Measured, measuredOf } from "./measured.ts";
 
 /** A figure of the page: its row and name in the results, and what the page calls it. */
 export type Shown = readonly [row: string, figure: string, words: string];
@@ -30,32 +30,6 @@ function barOf({ bar, met, unit }: Measured): string {
   if (!bar) return "";
   const asked = "atLeast" in bar ? `>= ${amount(bar.atLeast, unit)}` : `<= ${amount(bar.atMost, unit)}`;
   return met ? asked : `${asked}, **missed**`;
-}
-
-/** Every figure of any row that is not within its bar. */
-export function missedList(results: StoredResults): string {
-  const missed = allMeasured(results).filter(({ met }) => met === false);
-  if (missed.length === 0) return "Nothing of what was measured.";
-  return table(
-    ["row", "figure", "median", "bar"],
-    missed.map((measured) => {
-      const { row, median, unit, bar } = measured;
-      const size = row.growth === undefined ? "" : `, ${row.growth.toLocaleString("en")}`;
-      const asked = bar && ("atLeast" in bar ? `>= ${amount(bar.atLeast, unit)}` : `<= ${amount(bar.atMost, unit)}`);
-      return [`\`${row.name}\`${size}`, aloneLabel(measured), amount(median, unit), asked ?? ""];
-    }),
-  );
-}
-
-/** What the bench indents, or calls "the one to the other", continues a line above it, which here is missing. */
-function aloneLabel({ row, name, label }: Measured): string {
-  const above = row.figures.slice(
-    0,
-    row.figures.findIndex((figure) => figure.name === name),
-  );
-  const continues = (text: string) => text.startsWith("  ") || text === "the one to the other";
-  const head = continues(label) ? above.findLast((figure) => !continues(figure.label)) : undefined;
-  return head ? `${head.label}: ${label.trim()}` : label;
 }
 
 /** Where and when each row was measured. */

@@ -15,11 +15,9 @@ import { withBlock, withBlocks } from "./blocks.ts";
 import { brokerRightsFiles } from "./broker-rights.ts";
 import { compatibilityBlocks } from "./compatibility.ts";
 import { configurationDocument, envExample, knownSettings } from "./configuration.ts";
-import { emitterBlocks } from "./emitters.ts";
 import { layersTable } from "./layers.ts";
 import { heraldMetrics, metricsDocument } from "./metrics.ts";
 import { receiverEvents } from "./receiver-events.ts";
-import { receiverBlocks, receiverExamples, verifierModule } from "./receivers.ts";
 
 /** What a person types to write every generated document. `pnpm docs` alone is a command of pnpm itself. */
 export const COMMAND = "pnpm run docs";
@@ -57,7 +55,6 @@ export function documents(): Record<string, string> {
       "event types": eventTypesTable(),
       "outbox table": `\`\`\`sql\n${outboxTable()}\`\`\``,
       "outbox table of mysql": `\`\`\`sql\n${outboxTable(DEFAULT_OUTBOX_TABLE, "mysql")}\`\`\``,
-      ...emitterBlocks(),
     }),
     "packages/emitter/sql/outbox.postgresql.sql": outboxTable(),
     "packages/emitter/sql/outbox.mysql.sql": outboxTable(DEFAULT_OUTBOX_TABLE, "mysql"),
@@ -68,8 +65,6 @@ export function documents(): Record<string, string> {
       compatibilityBlocks(readCellRuns(join(projectFolder(), COMPATIBILITY))),
     ),
     "packages/receiver/src/events.ts": receiverEvents(),
-    "packages/admin-ui/src/scenes/signature/receiver-examples.ts": receiverExamples(),
-    "docs/receiving-webhooks.md": withBlocks(read("docs/receiving-webhooks.md"), receiverBlocks()),
     ...brokerRightsFiles(),
     "docs/architecture.md": withBlock(read("docs/architecture.md"), "layers", layersTable()),
   };
@@ -94,4 +89,18 @@ function eventTypesTable(): string {
 function reasonsTable(): string {
   const rows = Object.entries(NO_DELIVERY_REASONS).map(([reason, sentence]) => `| \`${reason}\` | ${sentence} |`);
   return ["| reason | meaning |", "|---|---|", ...rows].join("\n");
+}
+
+/** The verifier of the receiver in Python, without its server: a module of examples/django. */
+function verifierModule(receiver: string): string {
+  const [, verifier] = /^(TOLERANCE_SECONDS[\s\S]*?\n)\n\ndef store/m.exec(receiver) ?? [];
+  if (verifier === undefined)
+    throw new Error("The receiver in Python has no verifier between its constants and store.");
+  return `# Made by \`pnpm run docs\` of examples/verify-python. Change that.
+import hashlib
+import hmac
+import re
+import time
+
+${verifier}`;
 }
