@@ -1,5 +1,7 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { projectFolder } from "@herald/testkit/stack/folders";
 import { stringify } from "yaml";
-import { readFile } from "./programs.ts";
 
 /** A user of RabbitMQ, and what it may configure, write to and read from, as regular expressions. */
 interface Rights {
@@ -18,7 +20,7 @@ const CLUSTER = { name: "herald-rabbitmq" };
 
 /** The rights of {@link SOURCE} as a file for each kind of broker. */
 export function brokerRightsFiles(): Record<string, string> {
-  const rights = JSON.parse(readFile(SOURCE)) as Rights[];
+  const rights = JSON.parse(readFileSync(join(projectFolder(), SOURCE), "utf8")) as Rights[];
   return {
     [`${FOLDER}/definitions.json`]: `${JSON.stringify(definitions(rights), null, 2)}\n`,
     [`${FOLDER}/topology-operator.yaml`]: topologyOperator(rights),

@@ -1,7 +1,5 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { readResults } from "@herald/bench/bench/results";
-import { readRuns } from "@herald/bench/chaos/results";
 import { relaySettings } from "@herald/cli/relay/relay-settings";
 import { DEFAULT_API_LIMITS, type EventPayload, NO_DELIVERY_REASONS } from "@herald/contracts";
 import { escapeControls, eventSchemaFiles } from "@herald/contracts/schemas";
@@ -12,16 +10,12 @@ import { publisherSettings } from "@herald/publisher";
 import { projectFolder } from "@herald/testkit/stack/folders";
 import { stringify } from "yaml";
 import { asyncApiDocument } from "./asyncapi.ts";
+import { withBlock, withBlocks } from "./blocks.ts";
 import { brokerRightsFiles } from "./broker-rights.ts";
-import { CHAOS_RUNS, chaosBlocks } from "./chaos-runs.ts";
 import { configurationDocument, envExample, knownSettings } from "./configuration.ts";
-import { emitterBlocks } from "./emitters.ts";
 import { layersTable } from "./layers.ts";
 import { heraldMetrics, metricsDocument } from "./metrics.ts";
 import { receiverEvents } from "./receiver-events.ts";
-import { receiverBlocks, receiverExamples, verifierModule } from "./receivers.ts";
-import { RESULTS, scalingBlocks, scalingPlots } from "./scaling/scaling.ts";
-import { sizingTable } from "./sizing.ts";
 
 /** What a person types to write every generated document. `pnpm docs` alone is a command of pnpm itself. */
 export const COMMAND = "pnpm run docs";
@@ -42,7 +36,6 @@ export function documents(): Record<string, string> {
     ({ services: [first] }) => first === "relay",
   );
   const openApi = openApiDocument({ limits: DEFAULT_API_LIMITS, basePath: "", cookieName: "herald_session" });
-  const measured = readResults(join(projectFolder(), RESULTS));
   return {
     ".env.example": envExample(settings),
     "docs/configuration.md": configurationDocument(settings, Object.keys(services), settingsOfRelay),
@@ -60,29 +53,15 @@ export function documents(): Record<string, string> {
       "event types": eventTypesTable(),
       "outbox table": `\`\`\`sql\n${outboxTable()}\`\`\``,
       "outbox table of mysql": `\`\`\`sql\n${outboxTable(DEFAULT_OUTBOX_TABLE, "mysql")}\`\`\``,
-      ...emitterBlocks(),
     }),
     "packages/emitter/sql/outbox.postgresql.sql": outboxTable(),
     "packages/emitter/sql/outbox.mysql.sql": outboxTable(DEFAULT_OUTBOX_TABLE, "mysql"),
     "examples/django/work_items/migrations/outbox.sql": outboxTable(),
     "examples/django/billing/verify.py": verifierModule(read("examples/verify-python/receiver.py")),
-    "docs/scaling.md": withBlocks(read("docs/scaling.md"), scalingBlocks(measured)),
-    ...scalingPlots(measured),
-    "docs/operating/sizing.md": withBlock(read("docs/operating/sizing.md"), "sizing", sizingTable(measured)),
-    "docs/reliability.md": withBlocks(
-      read("docs/reliability.md"),
-      chaosBlocks(readRuns(join(projectFolder(), CHAOS_RUNS))),
-    ),
     "packages/receiver/src/events.ts": receiverEvents(),
-    "packages/admin-ui/src/scenes/signature/receiver-examples.ts": receiverExamples(),
-    "docs/receiving-webhooks.md": withBlocks(read("docs/receiving-webhooks.md"), receiverBlocks()),
     ...brokerRightsFiles(),
     "docs/architecture.md": withBlock(read("docs/architecture.md"), "layers", layersTable()),
   };
-}
-
-function withBlocks(text: string, blocks: Record<string, string>): string {
-  return Object.entries(blocks).reduce((page, [name, block]) => withBlock(page, name, block), text);
 }
 
 function read(file: string): string {
@@ -106,15 +85,16 @@ function reasonsTable(): string {
   return ["| reason | meaning |", "|---|---|", ...rows].join("\n");
 }
 
-/**
- * Replaces the generated block of a hand-written document.
- *
- * @param name as in the comments around the block, `<!-- generated: layers -->` and `<!-- end of layers -->`
- */
-export function withBlock(text: string, name: string, block: string): string {
-  const [begin, end] = [`<!-- generated: ${name} -->\n`, `\n<!-- end of ${name} -->`];
-  const [before, rest] = text.split(begin);
-  const after = rest?.split(end)[1];
-  if (after === undefined) throw new Error(`The document has no block between ${begin.trim()} and ${end.trim()}.`);
-  return `${before}${begin}${block}${end}${after}`;
+/** The verifier of the receiver in Python, without its server: a module of examples/django. */
+function verifierModule(receiver: string): string {
+  const [, verifier] = /^(TOLERANCE_SECONDS[\s\S]*?\n)\n\ndef store/m.exec(receiver) ?? [];
+  if (verifier === undefined)
+    throw new Error("The receiver in Python has no verifier between its constants and store.");
+  return `# Made by \`pnpm run docs\` of examples/verify-python. Change that.
+import hashlib
+import hmac
+import re
+import time
+
+${verifier}`;
 }

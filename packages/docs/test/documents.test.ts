@@ -2,8 +2,9 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { projectFolder } from "@herald/testkit/stack/folders";
 import { expect, test } from "@jest/globals";
+import { withBlock } from "../src/blocks.ts";
 import { knownSettings } from "../src/configuration.ts";
-import { COMMAND, documents, withBlock } from "../src/documents.ts";
+import { COMMAND, documents } from "../src/documents.ts";
 import { heraldMetrics } from "../src/metrics.ts";
 
 test.each(Object.entries(documents()))("%s is what the code makes", (file, text) => {

@@ -8,8 +8,8 @@ const HELP = `Writes every document that is made of the code.
 
   ${COMMAND}
 
-A test compares each with the code. docs/scaling.md and its plots are made of docs/bench.json, tables of docs/reliability.md of
-docs/chaos.json: pnpm bench and pnpm chaos write them by --save. The pictures of the admin page are no texts: pnpm screenshots takes them.`;
+A test compares each with the code. The tables and plots of docs/scaling.md are made by pnpm bench --pages. The pictures of the admin page are
+no texts: pnpm screenshots takes them.`;
 
 await runCommand(HELP, async () => {
   for (const [file, text] of Object.entries(documents())) {

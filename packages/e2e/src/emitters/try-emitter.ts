@@ -15,9 +15,6 @@ import type { EmitterLanguage, StartableEmitter } from "./languages.ts";
 import { type RunningEmitter, startEmitter } from "./start-emitter.ts";
 import { startTlsFront } from "./tls-front.ts";
 
-/** Where it is kept which emitters ran: `pnpm emitters` writes it. */
-export const TRIED_EMITTERS = "docs/emitters.json";
-
 /** A broker for a trial, where no Herald has to be. */
 export interface TrialBroker {
   /** Of a user who may do everything. */

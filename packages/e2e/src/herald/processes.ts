@@ -69,8 +69,6 @@ export async function startServiceProcess(
       ...clock?.settings,
       PORT: String(port),
       OPERATIONS_PORT: String(metricsPort),
-      // The same in earlier commits.
-      METRICS_PORT: String(metricsPort),
     },
     pidFolder: join(tmpdir(), "herald-e2e-processes"),
     mark: main,

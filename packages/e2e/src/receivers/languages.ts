@@ -15,13 +15,10 @@ export interface Programs {
 
 /** A language that the project has a receiver in. */
 export interface Language {
-  /** As documents and the admin page call it. */
+  /** As documents call it. */
   name: string;
-  /** The folder in examples/, and the program in it. */
+  /** The folder in examples/. */
   folder: string;
-  file: string;
-  /** How Markdown names the language of a block of code. */
-  fence: string;
   /** Compiles a copy of the folder, where that is needed. */
   build: (folder: string, programs: Programs) => Promise<Startable & { version: string }>;
 }
@@ -39,8 +36,6 @@ export const LANGUAGES: readonly Language[] = [
   {
     name: "Node.js",
     folder: "verify-node",
-    file: "receiver.mjs",
-    fence: "js",
     build: async () => ({
       command: () => [process.execPath, "receiver.mjs"],
       version: `Node.js ${process.versions.node}`,
@@ -49,8 +44,6 @@ export const LANGUAGES: readonly Language[] = [
   {
     name: "Python",
     folder: "verify-python",
-    file: "receiver.py",
-    fence: "python",
     build: async (copy, programs) => {
       const python = await programs.language("python3");
       return { command: () => [python, "-B", "receiver.py"], version: await output(python, ["--version"], copy) };
@@ -59,8 +52,6 @@ export const LANGUAGES: readonly Language[] = [
   {
     name: "Go",
     folder: "verify-go",
-    file: "main.go",
-    fence: "go",
     build: async (copy, programs) => {
       const go = await programs.go();
       await output(go, ["build", "-o", "receiver", "."], copy);
@@ -70,8 +61,6 @@ export const LANGUAGES: readonly Language[] = [
   {
     name: "C#",
     folder: "verify-csharp",
-    file: "Webhook.cs",
-    fence: "csharp",
     // Mono's compiler knows the C# of .NET Framework, so what it takes, every later one takes.
     build: async (copy, programs) => {
       const { compiler, runtime } = await programs.mono();
@@ -85,8 +74,6 @@ export const LANGUAGES: readonly Language[] = [
   {
     name: "Java",
     folder: "verify-java",
-    file: "Receiver.java",
-    fence: "java",
     build: async (copy, programs) => {
       const compiler = await programs.language("javac");
       await output(compiler, ["-Xlint:all", "-Werror", "Receiver.java"], copy);
@@ -96,8 +83,6 @@ export const LANGUAGES: readonly Language[] = [
   {
     name: "PHP",
     folder: "verify-php",
-    file: "receiver.php",
-    fence: "php",
     build: async (copy, programs) => {
       const php = await programs.language("php");
       const version = await output(php, ["-r", "echo PHP_VERSION;"], copy);
@@ -107,8 +92,6 @@ export const LANGUAGES: readonly Language[] = [
   {
     name: "Ruby",
     folder: "verify-ruby",
-    file: "receiver.rb",
-    fence: "ruby",
     build: async (copy, programs) => {
       const ruby = await programs.language("ruby");
       const version = await output(ruby, ["-e", "print RUBY_VERSION"], copy);
@@ -118,8 +101,6 @@ export const LANGUAGES: readonly Language[] = [
   {
     name: "Rust",
     folder: "verify-rust",
-    file: "src/main.rs",
-    fence: "rust",
     build: async (copy, programs) => {
       const cargo = await programs.language("cargo");
       await output(cargo, ["build", "--quiet"], copy);

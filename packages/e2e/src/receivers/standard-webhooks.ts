@@ -11,8 +11,6 @@ import { withCopy } from "./with-copy.ts";
 export interface StandardWebhooks {
   name: string;
   folder: string;
-  file: string;
-  fence: string;
   /** Fetches the library and compiles; absent where the library can't be fetched here, so that it is not tried. */
   build?: (copy: string, programs: Programs) => Promise<Verifier>;
 }
@@ -31,8 +29,6 @@ export const STANDARD_WEBHOOKS: readonly StandardWebhooks[] = [
   {
     name: "Node.js",
     folder: "node",
-    file: "verify.mjs",
-    fence: "js",
     build: async (copy) => {
       await output(
         "npm",
@@ -47,8 +43,6 @@ export const STANDARD_WEBHOOKS: readonly StandardWebhooks[] = [
   {
     name: "Python",
     folder: "python",
-    file: "verify.py",
-    fence: "python",
     build: async (copy, programs) => {
       const python = await programs.language("python3");
       const install = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--root-user-action=ignore"];
@@ -60,8 +54,6 @@ export const STANDARD_WEBHOOKS: readonly StandardWebhooks[] = [
   {
     name: "Go",
     folder: "go",
-    file: "main.go",
-    fence: "go",
     build: async (copy, programs) => {
       const go = await programs.go();
       await output(go, ["mod", "tidy"], copy);
@@ -70,12 +62,10 @@ export const STANDARD_WEBHOOKS: readonly StandardWebhooks[] = [
       return { command: [join(copy, "verify")], version };
     },
   },
-  { name: "C#", folder: "csharp", file: "Verify.cs", fence: "csharp" },
+  { name: "C#", folder: "csharp" },
   {
     name: "Java",
     folder: "java",
-    file: "Verify.java",
-    fence: "java",
     build: async (copy, programs) => {
       const [compiler, maven] = [await programs.language("javac"), await programs.language("mvn")];
       const artifact = `com.standardwebhooks:standardwebhooks:${VERSIONS.java}`;
@@ -86,13 +76,11 @@ export const STANDARD_WEBHOOKS: readonly StandardWebhooks[] = [
       return { command: ["java", "-cp", `${library}:.`, "Verify"], version };
     },
   },
-  { name: "PHP", folder: "php", file: "verify.php", fence: "php" },
-  { name: "Ruby", folder: "ruby", file: "verify.rb", fence: "ruby" },
+  { name: "PHP", folder: "php" },
+  { name: "Ruby", folder: "ruby" },
   {
     name: "Rust",
     folder: "rust",
-    file: "src/main.rs",
-    fence: "rust",
     build: async (copy, programs) => {
       const cargo = await programs.language("cargo");
       await output(cargo, ["build", "--quiet"], copy);

@@ -1,9 +1,6 @@
 import { checkReceiver } from "@herald/receiver/listen";
 import { type Startable, startProgram } from "./start-program.ts";
 
-/** Where it is kept what ran: `pnpm receivers` writes it. */
-export const TRIED_RECEIVERS = "docs/receivers.json";
-
 /** Something of the examples that did right. */
 export interface Tried {
   /** The language, or the framework. */
@@ -12,10 +9,15 @@ export interface Tried {
   version: string;
 }
 
-export interface AllTried {
-  receivers: Tried[];
-  frameworks: Tried[];
-  standardWebhooks: Tried[];
+/**
+ * The names in a page's table that it says ran: those of the rows of which it does not say "not tried".
+ *
+ * @param head of the table's first column
+ */
+export function namesTried(page: string, head: string): string[] {
+  const [, table = ""] = page.split(`\n| ${head} |`);
+  const rows = (table.split("\n\n")[0] ?? "").split("\n").filter((line) => !line.includes("| not tried |"));
+  return rows.flatMap((line) => /^\| \[(.+?)\]\(/.exec(line)?.slice(1) ?? []);
 }
 
 /** Used by nobody else: Base64 like a real one, which a wrong verifier would decode. */

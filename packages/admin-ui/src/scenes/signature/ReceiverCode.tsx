@@ -3,8 +3,12 @@ import { Code } from "../../common/display/Code.tsx";
 import { Choices } from "../../common/form/Choices.tsx";
 import { Panel } from "../../common/page/Panel.tsx";
 import { useSession } from "../../common/session.tsx";
-import { LANGUAGES, type Language, receiverCode } from "./receiver-code.ts";
+import { receiverCode } from "./receiver-code.ts";
+import { RECEIVER_EXAMPLES } from "./receiver-examples.ts";
 import css from "./Signature.module.css";
+
+type Language = keyof typeof RECEIVER_EXAMPLES;
+const LANGUAGES = Object.keys(RECEIVER_EXAMPLES) as Language[];
 
 export default function ReceiverCode() {
   const { headerPrefix } = useSession();
@@ -27,7 +31,12 @@ export default function ReceiverCode() {
         Verify the raw bytes, then parse; store the event durably, once for each <code>id</code>; answer 2xx well within
         15 s; work afterwards.
       </p>
-      <Code what={`code in ${language}`} text={receiverCode(language, headerPrefix)} wrap={false} tall />
+      <Code
+        what={`code in ${language}`}
+        text={receiverCode(RECEIVER_EXAMPLES[language], headerPrefix)}
+        wrap={false}
+        tall
+      />
     </Panel>
   );
 }

@@ -1,0 +1,107 @@
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { currentCommit } from "@herald/testkit/stack/current-commit";
+import { projectFolder } from "@herald/testkit/stack/folders";
+import { buildBaseline, NoSuchCommitError } from "./baseline.ts";
+import { openBenchEnvironment } from "./environment.ts";
+import { machine } from "./machine.ts";
+import { isOfPages, writePages } from "./page/page.ts";
+import { type BenchReport, mergeResults, readResults, summaryOf, writeResults } from "./results.ts";
+import { ROWS } from "./rows/index.ts";
+import { type RowResult, runRow } from "./run-row.ts";
+import { table } from "./table.ts";
+
+/** What was measured last of each row, as docs/scaling.md shows it. */
+const MEASURED = join(projectFolder(), "docs", "measured.json");
+
+const COMPARED = ROWS.filter(({ compared }) => compared)
+  .map(({ name }) => name)
+  .join(", ");
+const USAGE = `pnpm bench [options]: measures Herald on this machine, with a PostgreSQL, a RabbitMQ and a receiver of its own.
+
+  --only a,b         rows to measure: ${ROWS.map(({ name }) => name).join(", ")}
+  --seconds N        how long each figure is measured in a round (5)
+  --rounds N         rounds; the table shows their medians and spread (3)
+  --growth N,M       finished deliveries that "growth" stores, one size after the other (200000)
+  --baseline COMMIT  builds this commit into .local, and measures with it too, by turns, what is compared: ${COMPARED}
+  --profile DIR      writes CPU profiles of the services there
+  --save FILE        puts the medians into this file, in the place of those that it has of the same rows
+  --pages            measures nothing: makes the tables and plots of docs/scaling.md and docs/operating/sizing.md of --save's file (docs/measured.json)
+  --json             prints everything as JSON`;
+
+const { values } = parseArgs({
+  options: {
+    only: { type: "string" },
+    seconds: { type: "string", default: "5" },
+    rounds: { type: "string", default: "3" },
+    growth: { type: "string", default: "200000" },
+    baseline: { type: "string" },
+    profile: { type: "string" },
+    save: { type: "string" },
+    pages: { type: "boolean", default: false },
+    json: { type: "boolean", default: false },
+    help: { type: "boolean", default: false },
+  },
+});
+if (values.help) {
+  console.log(USAGE);
+  process.exit();
+}
+if (values.pages) {
+  writePages(readResults(values.save ?? MEASURED));
+  process.exit();
+}
+const only = values.only?.split(",");
+const unknown = only?.filter((name) => !ROWS.some((row) => row.name === name)) ?? [];
+const [seconds, rounds, sizes] = [Number(values.seconds), Number(values.rounds), values.growth.split(",").map(Number)];
+if (unknown.length > 0 || !(seconds > 0) || !(rounds >= 1) || !sizes.every((size) => size >= 1)) {
+  console.error(unknown.length > 0 ? `There is no row "${unknown.join('", "')}".\n\n${USAGE}` : USAGE);
+  process.exit(2);
+}
+
+const progress = (text: string) => console.error(`${text} ...`);
+const baselineFolder =
+  values.baseline &&
+  (await buildBaseline(values.baseline, progress).catch((error: unknown) => {
+    if (!(error instanceof NoSuchCommitError)) throw error;
+    console.error(error.message);
+    process.exit(2);
+  }));
+const commit = await currentCommit();
+const measuredOn = machine();
+const environment = await openBenchEnvironment({ progress, profileFolder: values.profile });
+const baseline = baselineFolder ? environment.withCode(baselineFolder) : undefined;
+const rows: RowResult[] = [];
+try {
+  for (const row of ROWS) {
+    if (only && !only.includes(row.name)) continue;
+    for (const growth of row.grows ? sizes : sizes.slice(0, 1)) {
+      rows.push(await runRow(row, environment, { seconds, rounds, growth, baseline, progress }));
+      // A run takes an hour: what it has is kept, whatever becomes of the rest.
+      if (values.save)
+        writeResults(values.save, mergeResults(readResults(values.save), summaryOf(report(), isOfPages)));
+    }
+  }
+} finally {
+  await environment.close();
+}
+
+function report(): BenchReport {
+  const date = new Date().toISOString().slice(0, 10);
+  return { machine: measuredOn, commit, date, seconds, rounds, baseline: values.baseline, rows };
+}
+
+if (values.json) {
+  console.log(JSON.stringify(report(), null, 2));
+} else {
+  const { cores, processor, memoryGibibytes, node, loadBefore } = measuredOn;
+  console.log(`\n${cores} x ${processor}, ${memoryGibibytes} GiB, node ${node}, load before: ${loadBefore}`);
+  console.log(`Medians of ${rounds} rounds, and lowest and highest.\n`);
+  console.log(table(rows));
+}
+// A bar that was missed is a finding; an event that was lost is a fault, and makes the other figures worthless.
+const faulty = rows.some(({ figures }) =>
+  figures.some(({ bar, met }) => bar && "atMost" in bar && bar.atMost === 0 && !met),
+);
+// A baseline that could not be measured may have left something open.
+process.exit(faulty ? 1 : 0);

@@ -1,0 +1,140 @@
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { migrate } from "@herald/common/database/migrate";
+import { openDatabase } from "@herald/common/database/open-database";
+import { type ServiceName, type ServiceProcess, startServiceProcess } from "@herald/e2e/herald/processes";
+import { type HeraldEnvironment, heraldSettings } from "@herald/e2e/herald/settings";
+import { type KeyPair, makeAuthority } from "@herald/testkit/certificates/authority";
+import { startPostgres } from "@herald/testkit/stack/postgres";
+import { type Rabbitmq, startRabbitmq } from "@herald/testkit/stack/rabbitmq";
+import { type ServerWork, serverWork } from "./server-work.ts";
+
+/** The servers of one run: everything real, everything its own, on this machine. */
+export interface BenchEnvironment {
+  /** PEM of the authority behind `receiverCertificate`, which is for this machine and for all of receivers.example. */
+  readonly ca: string;
+  readonly receiverCertificate: KeyPair;
+  /** A Herald of its own on these servers: an empty database and names of its own on the broker. */
+  openHerald(name: string): Promise<BenchHerald>;
+  /** The same servers, with the services and migrations of another commit's code. */
+  withCode(folder: string): BenchEnvironment;
+  /** Ends everything and deletes the data. */
+  close(): Promise<void>;
+}
+
+export interface BenchHerald extends HeraldEnvironment {
+  /** What the servers have done so far for everybody. */
+  serverWork(): Promise<ServerWork>;
+  /** @param nodeArgs node's own arguments */
+  start(name: ServiceName, settings?: Record<string, string>, nodeArgs?: readonly string[]): Promise<ServiceProcess>;
+  /** Stops its services and drops its database; does nothing the second time. */
+  close(): Promise<void>;
+}
+
+export interface BenchEnvironmentOptions {
+  progress: (text: string) => void;
+  /** Where each service writes a CPU profile when it stops; none where absent. */
+  profileFolder?: string | undefined;
+}
+
+export async function openBenchEnvironment({
+  progress,
+  profileFolder,
+}: BenchEnvironmentOptions): Promise<BenchEnvironment> {
+  const folder = await mkdtemp(join(tmpdir(), "herald-bench-"));
+  const pidFolder = join(folder, "processes");
+  await mkdir(pidFolder, { recursive: true });
+  const closers: (() => Promise<unknown>)[] = [() => rm(folder, { recursive: true, force: true })];
+  const close = async () => {
+    for (const closer of closers.reverse()) await closer();
+  };
+  try {
+    progress("Bringing up PostgreSQL and RabbitMQ");
+    // Not disposable: a measurement that doesn't wait for the disk measures another system.
+    const postgres = await startPostgres({ folder: join(folder, "postgres"), pidFolder });
+    closers.push(postgres.remove);
+    const rabbitmq = await startRabbitmq({ folder: join(folder, "rabbitmq"), pidFolder });
+    closers.push(rabbitmq.stop);
+    const authority = await makeAuthority("Herald bench authority");
+    const caFile = join(folder, "ca.pem");
+    await writeFile(caFile, authority.cert);
+    const receiverCertificate = await authority.issue({ names: ["localhost", "127.0.0.1", "*.receivers.example"] });
+    let opened = 0;
+    const withCode = (code?: string): BenchEnvironment => ({
+      ca: authority.cert,
+      receiverCertificate,
+      async openHerald(name) {
+        opened += 1;
+        const herald = await openHerald(
+          { databaseUrl: postgres.url, amqpUrl: rabbitmq.url, namespace: `bench-${name}-${opened}`, caFile },
+          { code, profileFolder, control: rabbitmq.control },
+        );
+        // Of a measurement that failed in the middle.
+        closers.push(herald.close);
+        return herald;
+      },
+      withCode,
+      close,
+    });
+    return withCode();
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+interface OpenOptions {
+  /** Another commit's folder; this one's where it is absent. */
+  code: string | undefined;
+  profileFolder: string | undefined;
+  control: Rabbitmq["control"];
+}
+
+/** @param environment with the URL of any database of the server */
+async function openHerald(
+  environment: HeraldEnvironment,
+  { code, profileFolder, control }: OpenOptions,
+): Promise<BenchHerald> {
+  const database = `"${environment.namespace}"`;
+  await onServer(environment.databaseUrl, `create database ${database}`);
+  const url = new URL(environment.databaseUrl);
+  url.pathname = `/${environment.namespace}`;
+  const own = { ...environment, databaseUrl: url.href };
+  // Measurements count whole tables, on connections that the services' own limit would end.
+  await migrate(own.databaseUrl, {
+    statementTimeoutMs: 600_000,
+    ...(code !== undefined && { folder: join(code, "prisma", "migrations") }),
+  });
+  const services = new Set<ServiceProcess>();
+  let closed = false;
+  return {
+    ...own,
+    serverWork: () => serverWork(own.databaseUrl, control),
+    async start(name, settings = {}, nodeArgs = []) {
+      const profiling = profileFolder ? ["--cpu-prof", `--cpu-prof-dir=${profileFolder}`] : [];
+      const service = await startServiceProcess(
+        name,
+        { ...heraldSettings(own), ...settings },
+        { folder: code, nodeArgs: [...profiling, ...nodeArgs] },
+      );
+      services.add(service);
+      return service;
+    },
+    async close() {
+      if (closed) return;
+      closed = true;
+      await Promise.all([...services].map((service) => service.stop()));
+      await onServer(environment.databaseUrl, `drop database ${database} with (force)`);
+    },
+  };
+}
+
+async function onServer(url: string, statement: string): Promise<void> {
+  const server = openDatabase(url, { statementTimeoutMs: 60_000 });
+  try {
+    await server.prisma.$executeRawUnsafe(statement);
+  } finally {
+    await server.close();
+  }
+}

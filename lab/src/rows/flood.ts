@@ -1,0 +1,81 @@
+import { randomUUID } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
+import { bucketOf } from "@herald/common/broker/cell";
+import { quantile } from "@herald/e2e/statistics";
+import { besideRow } from "../beside-row.ts";
+import { worstToMiddle } from "../spread.ts";
+import { forgetDeliveries } from "./stored-backlog.ts";
+
+const FLOOD = 5_000;
+const FLOOD_EVERY_MS = 2_500;
+
+/** What others notice of an organization that emits thousands of events at once, again and again: in other buckets, and in its own. */
+export const floodRow = besideRow({
+  name: "flood",
+  title: "Organizations while another one floods",
+  beside: "in other buckets, while another one floods",
+  atMost: 2,
+  endpoints: 20,
+  perSecond: 200,
+  figures: {
+    ownP95: { label: "95 % within, in the flooder's bucket meanwhile", unit: "ms" },
+    ownRatio: { label: "to 95 % within, alone", unit: "x", bar: { atMost: 10 } },
+    worstToMiddle: { label: "p95 of the worst organization, to the middle one's", unit: "x", bar: { atMost: 3 } },
+  },
+  conditions: { "events at once of another organization": FLOOD, "at intervals of": `${FLOOD_EVERY_MS} ms` },
+  async prepare({ herald, traffic }, { seconds }) {
+    const bucket = bucketOf(traffic.organizationIds[0] as string);
+    const ownPaths = new Set(
+      traffic.organizationIds.flatMap((id, index) => (bucketOf(id) === bucket ? [`/${index}`] : [])),
+    );
+    const flooded = await traffic.addEndpoint("flooded", organizationOf(bucket));
+    const flooder = await traffic.addEmitter(flooded);
+    await flooder.emit(FLOOD);
+    await traffic.untilReceived(FLOOD, flooded);
+
+    async function flood(): Promise<number> {
+      const floods = Math.ceil((seconds * 1_000) / FLOOD_EVERY_MS);
+      const confirms: Promise<void>[] = [];
+      for (let index = 0; index < floods; index++) {
+        if (index > 0) await sleep(FLOOD_EVERY_MS);
+        confirms.push(flooder.emit(FLOOD));
+      }
+      await Promise.all(confirms);
+      return floods * FLOOD;
+    }
+
+    return {
+      async disturb(measure, alone) {
+        const [steady, flooding] = await Promise.all([measure(), flood()]);
+        await traffic.untilReceived(steady.emitted);
+        await traffic.untilReceived(flooding, flooded);
+        // Of the latest too, which in the flooder's bucket come behind the flood.
+        const { different, differentOf, repeated, delays, paths } = await traffic.arrivals();
+        await forgetDeliveries(herald);
+        const isOwn = (index: number) => ownPaths.has(paths[index] as string);
+        const ownP95 = quantile(
+          delays.filter((_, index) => isOwn(index)),
+          0.95,
+        );
+        return {
+          steady: { ...steady, delays: delays.filter((_, index) => !isOwn(index)) },
+          lost: steady.emitted + flooding - different - differentOf(flooded),
+          repeated,
+          figures: {
+            ownP95,
+            ownRatio: ownP95 / quantile(alone.delays, 0.95),
+            worstToMiddle: worstToMiddle({ delays, paths }),
+          },
+        };
+      },
+    };
+  },
+});
+
+/** The id of an organization whose events go through this bucket. */
+function organizationOf(bucket: string): string {
+  for (;;) {
+    const id = randomUUID();
+    if (bucketOf(id) === bucket) return id;
+  }
+}

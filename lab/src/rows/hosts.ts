@@ -1,0 +1,110 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { readService } from "@herald/e2e/herald/service-readings";
+import { nameServer } from "@herald/testkit/harness/name-server";
+import { BENCH_LOAD, EXACTLY_ONCE, type Row } from "../row.ts";
+import { SAMPLE_BODY } from "../sample-body.ts";
+import { startTraffic, type Traffic } from "../traffic.ts";
+
+const FEW = 20;
+const MANY = 5_000;
+/** Each host is delivered to at least once before anything is measured. */
+const WARM_UP_EVENTS = MANY;
+const SETTLING_MS = 2_000;
+
+/** What it costs that the receivers are thousands of hosts: look-ups, connections and TLS sessions for each of them. */
+export const hostsRow: Row = {
+  name: "hosts",
+  title: "Deliveries to thousands of hosts",
+  figures: {
+    few: { label: `deliveries to ${FEW} hosts`, unit: "/s" },
+    many: { label: `deliveries to ${MANY} hosts`, unit: "/s" },
+    ratio: { label: "  the one to the other", unit: "x", bar: { atLeast: 0.8 } },
+    fewCpu: { label: `CPU a delivery of the dispatcher, ${FEW} hosts`, unit: "us" },
+    manyCpu: { label: `  ${MANY} hosts`, unit: "us" },
+    questions: { label: "questions to name servers a delivery", unit: "" },
+    memory: { label: "resident memory of the dispatcher", unit: "MiB", bar: { atMost: 256 } },
+    ...BENCH_LOAD,
+    ...EXACTLY_ONCE,
+  },
+  compared: { many: "shown", ratio: "shown", manyCpu: "shown", memory: "shown" },
+  async open(environment, { seconds, progress }) {
+    const names = await nameServer();
+    const herald = await environment.openHerald("hosts");
+    const api = await herald.start("management-api");
+    const dispatcher = await herald.start("dispatcher", { DNS_SERVERS: names.address });
+    await herald.start("publisher");
+    const traffics: Traffic[] = [];
+    const startTo = async (hosts: number) => {
+      progress(`Creating ${hosts} endpoints`);
+      const hostOf = (index: number) => `h${index}-of-${hosts}.receivers.example`;
+      const traffic = await startTraffic(environment, herald, { api, endpoints: hosts, hostOf });
+      traffics.push(traffic);
+      await traffic.emit(WARM_UP_EVENTS);
+      await traffic.untilReceived(WARM_UP_EVENTS);
+      return traffic;
+    };
+    const few = await startTo(FEW);
+    const many = await startTo(MANY);
+
+    async function measure(traffic: Traffic) {
+      await traffic.reset();
+      const feeding = traffic.feed(AbortSignal.timeout(seconds * 1_000 + SETTLING_MS + 1_000));
+      await sleep(SETTLING_MS);
+      await traffic.busy();
+      const reading = async () => ({
+        at: performance.now(),
+        count: await traffic.received(),
+        cpuSeconds: (await readService(dispatcher)).cpuSeconds,
+        questions: names.questions.splice(0).length,
+      });
+      const before = await reading();
+      await sleep(seconds * 1_000);
+      const after = await reading();
+      const busy = await traffic.busy();
+      const emitted = await feeding;
+      await traffic.untilReceived(emitted);
+      const { different, repeated } = await traffic.arrivals();
+      const deliveries = after.count - before.count;
+      return {
+        perSecond: (deliveries * 1_000) / (after.at - before.at),
+        cpu: ((after.cpuSeconds - before.cpuSeconds) * 1_000_000) / deliveries,
+        questions: after.questions / deliveries,
+        busy,
+        lost: emitted - different,
+        repeated,
+      };
+    }
+
+    return {
+      conditions: {
+        "hosts, each of one endpoint": `${FEW}, and ${MANY}`,
+        "look-ups": "by a name server in the bench's own process",
+        "receiver answers after": "0 ms",
+        "body bytes": SAMPLE_BODY.length,
+        seconds,
+      },
+      async round() {
+        const toFew = await measure(few);
+        const toMany = await measure(many);
+        return {
+          few: toFew.perSecond,
+          many: toMany.perSecond,
+          ratio: toMany.perSecond / toFew.perSecond,
+          fewCpu: toFew.cpu,
+          manyCpu: toMany.cpu,
+          questions: toMany.questions,
+          memory: (await readService(dispatcher)).residentMebibytes,
+          receiverBusy: Math.max(toFew.busy.receiver, toMany.busy.receiver),
+          emitterBusy: Math.max(toFew.busy.emitter, toMany.busy.emitter),
+          lost: toFew.lost + toMany.lost,
+          repeated: toFew.repeated + toMany.repeated,
+        };
+      },
+      async close() {
+        await Promise.all(traffics.map((traffic) => traffic.close()));
+        await herald.close();
+        await names.close();
+      },
+    };
+  },
+};

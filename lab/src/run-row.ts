@@ -1,0 +1,106 @@
+import { median } from "@herald/e2e/statistics";
+import type { BenchEnvironment } from "./environment.ts";
+import type { BenchOptions, FigureKind, OpenRow, Row } from "./row.ts";
+
+export interface Figure extends FigureKind {
+  name: string;
+  /** One a round. In JSON, what was not measured is null. */
+  values: number[];
+  median: number;
+  lowest: number;
+  highest: number;
+  /** Whether the median is within the bar; absent where there is none. */
+  met?: boolean;
+}
+
+export interface RowResult {
+  name: string;
+  /** The history's size, of a row that is measured for several. */
+  growth?: number;
+  title: string;
+  conditions: Readonly<Record<string, string | number>>;
+  figures: Figure[];
+}
+
+/**
+ * Measures a row so many times over, on services that run through. With a baseline, its compared figures are measured with the
+ * other code too, by turns, so that whatever else the machine does hits both. An earlier commit may lack what a row asks for, a
+ * table or a metric: then the row has its own figures alone, and it is said why.
+ */
+export async function runRow(
+  row: Row,
+  environment: BenchEnvironment,
+  { rounds, baseline, ...options }: BenchOptions & { rounds: number; baseline?: BenchEnvironment | undefined },
+): Promise<RowResult> {
+  const open = await row.open(environment, options);
+  const measured: Record<string, number>[] = [];
+  let beside: OpenRow | undefined;
+  const ofBaseline = async <T>(task: () => Promise<T>): Promise<T | undefined> => {
+    try {
+      return await task();
+    } catch (error) {
+      options.progress(`The baseline can't be measured: ${(error as Error).message}`);
+      await beside?.close();
+      beside = undefined;
+      return undefined;
+    }
+  };
+  let isCompared = false;
+  try {
+    if (baseline && row.compared) beside = await ofBaseline(() => row.open(baseline, options));
+    for (let round = 1; round <= rounds; round++) {
+      options.progress(`${row.title}: round ${round} of ${rounds}`);
+      const own = await open.round();
+      const other = await ofBaseline(async () => await beside?.round());
+      measured.push({ ...own, ...(other && besides(own, other)) });
+    }
+    isCompared = beside !== undefined;
+  } finally {
+    await beside?.close();
+    await open.close();
+  }
+  const size = row.grows && { growth: options.growth };
+  const figures = kindsOf(row, isCompared).map(([name, kind]) =>
+    figureOf(
+      name,
+      kind,
+      measured.map((round) => round[name] ?? Number.NaN),
+    ),
+  );
+  return { name: row.name, ...size, title: row.title, conditions: open.conditions, figures };
+}
+
+/** A row's figures, each compared one with the baseline's behind it, and with their ratio where that has a bar. */
+function kindsOf(row: Row, isCompared: boolean): [string, FigureKind][] {
+  return Object.entries(row.figures).flatMap(([name, kind]): [string, FigureKind][] => {
+    const bar = isCompared && row.compared?.[name];
+    if (!bar) return [[name, kind]];
+    const beside: [string, FigureKind] = [otherName(name), { label: "  the baseline's", unit: kind.unit }];
+    if (bar === "shown") return [[name, kind], beside];
+    return [[name, kind], beside, [ratioName(name), { label: "  to the baseline's", unit: "x", bar }]];
+  });
+}
+
+/** What the baseline's figure of this name is called. */
+export const otherName = (name: string) => `${name}Baseline`;
+const ratioName = (name: string) => `${name}ToBaseline`;
+
+function besides(own: Record<string, number>, other: Record<string, number>): Record<string, number> {
+  return Object.fromEntries(
+    Object.entries(other).flatMap(([name, value]) => [
+      [otherName(name), value],
+      [ratioName(name), (own[name] ?? Number.NaN) / value],
+    ]),
+  );
+}
+
+function figureOf(name: string, kind: FigureKind, values: number[]): Figure {
+  const figure = { name, ...kind, values, lowest: Math.min(...values), highest: Math.max(...values) };
+  // Of what must never happen, one round in which it did is enough.
+  const middle = kind.bar && "atMost" in kind.bar && kind.bar.atMost === 0 ? figure.highest : median(values);
+  return { ...figure, median: middle, ...(kind.bar && { met: isMet(middle, kind.bar) }) };
+}
+
+function isMet(value: number, bar: NonNullable<FigureKind["bar"]>): boolean {
+  return "atLeast" in bar ? value >= bar.atLeast : value <= bar.atMost;
+}

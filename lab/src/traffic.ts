@@ -1,0 +1,197 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { type Child, startChild } from "@herald/e2e/child";
+import { type ApiClient, apiClient } from "@herald/e2e/herald/api-client";
+import type { ServiceProcess } from "@herald/e2e/herald/processes";
+import type { BenchEnvironment, BenchHerald } from "./environment.ts";
+import type { EmitterRequest } from "./processes/emitter.ts";
+import type { Arrivals, Behaviour, ReceiverRequest } from "./processes/receiver.ts";
+
+/** The two ends of Herald, each a process of its own: an emitter of business events, and a receiver of their deliveries. */
+export interface Traffic {
+  readonly receiverUrl: string;
+  /** One for each endpoint, so that an event is one delivery. */
+  readonly organizationIds: readonly string[];
+  emit: AddedEmitter["emit"];
+  /** Emits at an even rate, whatever becomes of the events; resolves with how many when all are confirmed. */
+  emitEvenly(perSecond: number, seconds: number): Promise<number>;
+  /** Keeps so many events ahead of the receiver until told to end; resolves with how many it emitted. */
+  feed(end: AbortSignal, lead?: number): Promise<number>;
+  /** Deliveries that arrived at the endpoints of `organizationIds`, or at these that were added. */
+  received(...added: readonly AddedEndpoint[]): Promise<number>;
+  /** @throws where the receiver doesn't get as many within five minutes */
+  untilReceived(count: number, added?: AddedEndpoint): Promise<void>;
+  /** Forgets what arrived so far. */
+  reset(): Promise<void>;
+  arrivals(): Promise<TrafficArrivals>;
+  /** How long the receiver takes on average to answer the endpoints of `organizationIds` from now on. */
+  answerAfter(milliseconds: number): Promise<void>;
+  /** Creates an endpoint, with an organization of its own, that gets nothing of what is emitted here. */
+  addEndpoint(name: string, organizationId?: string): Promise<AddedEndpoint>;
+  /** Starts another emitter, a process of its own, of events for added endpoints by turns, whose way is not measured. */
+  addEmitter(...endpoints: readonly AddedEndpoint[]): Promise<AddedEmitter>;
+  /** Share of the time since the last call that the emitter's and the receiver's threads worked, in percent. */
+  busy(): Promise<Busy>;
+  close(): Promise<void>;
+}
+
+export interface Busy {
+  emitter: number;
+  receiver: number;
+}
+
+export interface TrafficArrivals {
+  /** Different events at the endpoints of `organizationIds`. */
+  different: number;
+  /** Different events at an added endpoint. */
+  differentOf(added: AddedEndpoint): number;
+  /** Anywhere. */
+  repeated: number;
+  /** Of the events that were emitted here. */
+  delays: number[];
+  /** When each of these events was planned, in milliseconds of the clock that all processes share. */
+  plannedAt: number[];
+  /** Where each of these events arrived: "/0" is the endpoint of the first of `organizationIds`. */
+  paths: string[];
+}
+
+export interface AddedEmitter {
+  /**
+   * Emits so many events as fast as it can; resolves when all are confirmed.
+   *
+   * @param textBytes that each of them carries besides what all do
+   */
+  emit(count: number, textBytes?: number): Promise<void>;
+}
+
+/** An endpoint for what goes on beside the measured traffic. */
+export interface AddedEndpoint {
+  readonly id: string;
+  readonly path: string;
+  readonly admin: ApiClient;
+  /** How the receiver answers it from now on; with 204 at once unless told otherwise. */
+  answer(behaviour: Partial<Behaviour>): Promise<void>;
+}
+
+/** Events that are ahead of the receiver: enough to keep the dispatcher busy, too few to be a backlog of its own. */
+const LEAD = 2_000;
+const CHUNK = 250;
+
+export interface TrafficOptions {
+  api: ServiceProcess;
+  endpoints: number;
+  /** The host of each endpoint's URL: this machine by its address, unless said otherwise. */
+  hostOf?: (index: number) => string;
+}
+
+const HOST = "127.0.0.1";
+/** Endpoints that are created at once, where there are very many. */
+const CREATED_AT_ONCE = 4;
+
+/** Creates the endpoints through the management API; the publisher must run before anything is emitted. */
+export async function startTraffic(
+  environment: BenchEnvironment,
+  herald: BenchHerald,
+  { api, endpoints, hostOf = () => HOST }: TrafficOptions,
+): Promise<Traffic> {
+  const children: Child[] = [];
+  const close = async () => {
+    await Promise.all(children.map((child) => child.stop()));
+  };
+  const start = async (module: string) => {
+    const child = await startChild(new URL(module, import.meta.url));
+    children.push(child);
+    return child;
+  };
+  try {
+    const receiver = await start("./processes/receiver.js");
+    const askReceiver = <T>(request: ReceiverRequest) => receiver.ask<T>(request);
+    const port = await askReceiver<number>({ type: "listen", ...environment.receiverCertificate });
+    const receiverUrl = `https://${HOST}:${port}`;
+    const newAdmin = (organizationId?: string) => apiClient(`http://127.0.0.1:${api.port}`, organizationId);
+    const createEndpoint = async (path: string, admin: ApiClient, host = HOST) => {
+      const { endpoint } = await admin.create({ url: `https://${host}:${port}${path}` });
+      return { admin, id: endpoint.id };
+    };
+    const addEndpoint = async (path: string, admin: ApiClient): Promise<AddedEndpoint> => ({
+      ...(await createEndpoint(path, admin)),
+      path,
+      answer: (behaviour) => askReceiver({ type: "answer", paths: [path], behaviour }),
+    });
+    const startEmitter = async (organizationIds: readonly string[], timed: boolean) => {
+      const emitter = await start("./processes/emitter.js");
+      const ask = <T>(request: EmitterRequest) => emitter.ask<T>(request);
+      await ask({ type: "connect", url: herald.amqpUrl, namespace: herald.namespace, organizationIds, timed });
+      return ask;
+    };
+
+    const paths = Array.from({ length: endpoints }, (_, index) => `/${index}`);
+    const organizationIds: string[] = [];
+    while (organizationIds.length < endpoints) {
+      const first = organizationIds.length;
+      const created = await Promise.all(
+        paths
+          .slice(first, first + CREATED_AT_ONCE)
+          .map(async (path, index) => await createEndpoint(path, await newAdmin(), hostOf(first + index))),
+      );
+      organizationIds.push(...created.map(({ admin }) => admin.organizationId));
+    }
+    const askEmitter = await startEmitter(organizationIds, true);
+    const sum = (of: Record<string, number>) => paths.reduce((total, path) => total + (of[path] ?? 0), 0);
+
+    async function received(...added: readonly AddedEndpoint[]): Promise<number> {
+      const counts = await askReceiver<Record<string, number>>({ type: "counts" });
+      if (added.length === 0) return sum(counts);
+      return added.reduce((total, { path }) => total + (counts[path] ?? 0), 0);
+    }
+
+    const emit = (count: number, textBytes = 0) => askEmitter<void>({ type: "emit", count, textBytes });
+    return {
+      receiverUrl,
+      organizationIds,
+      emit,
+      emitEvenly: (perSecond, seconds) => askEmitter({ type: "emitEvenly", perSecond, seconds }),
+      async feed(end, lead = LEAD) {
+        let emitted = 0;
+        while (!end.aborted) {
+          if (emitted - (await received()) > lead) {
+            await sleep(10);
+            continue;
+          }
+          await emit(CHUNK);
+          emitted += CHUNK;
+        }
+        return emitted;
+      },
+      received,
+      async untilReceived(count, added) {
+        const deadline = Date.now() + 300_000;
+        while ((await received(...(added ? [added] : []))) < count) {
+          if (Date.now() > deadline) throw new Error(`The receiver did not get ${count} requests within five minutes.`);
+          await sleep(50);
+        }
+      },
+      reset: () => askReceiver({ type: "reset" }),
+      async arrivals() {
+        const { different, ...arrivals } = await askReceiver<Arrivals>({ type: "arrivals" });
+        return { ...arrivals, different: sum(different), differentOf: ({ path }) => different[path] ?? 0 };
+      },
+      answerAfter: (afterMs) => askReceiver({ type: "answer", paths, behaviour: { afterMs } }),
+      addEndpoint: async (name, organizationId) => await addEndpoint(`/${name}`, await newAdmin(organizationId)),
+      async addEmitter(...endpoints) {
+        const ask = await startEmitter(
+          endpoints.map(({ admin }) => admin.organizationId),
+          false,
+        );
+        return { emit: (count, textBytes = 0) => ask({ type: "emit", count, textBytes }) };
+      },
+      busy: async () => ({
+        emitter: await askEmitter<number>({ type: "busy" }),
+        receiver: await askReceiver<number>({ type: "busy" }),
+      }),
+      close,
+    };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}

@@ -1,0 +1,167 @@
+import { createWriteStream } from "node:fs";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { BUCKETS, bucketOf } from "@herald/common/broker/cell";
+import { migrate } from "@herald/common/database/migrate";
+import { type KeyPair, makeAuthority } from "@herald/testkit/certificates/authority";
+import { type Link, startLink } from "@herald/testkit/harness/link";
+import { type NameServer, nameServer } from "@herald/testkit/harness/name-server";
+import { type ServiceProcess, startServiceProcess } from "../../herald/processes.ts";
+import { heraldSettings } from "../../herald/settings.ts";
+import { LINKS, SERVICES, type ServiceLabel } from "../plan/faults.ts";
+import type { History } from "../verdict/history.ts";
+import type { ServedCell, Servers, ServersOptions } from "./servers.ts";
+import { type ChaosTimes, chaosSettings } from "./settings.ts";
+import { type SupervisedService, superviseService } from "./supervisor.ts";
+
+/** A whole Herald, two of each service, every connection through a proxy of its own. */
+export interface ChaosEnvironment<S extends Servers = Servers> {
+  folder: string;
+  namespace: string;
+  servers: S;
+  links: ReadonlyMap<string, Link>;
+  services: ReadonlyMap<ServiceLabel, SupervisedService>;
+  /** Starts one more of them, or all three in one process, beside those; it is the caller's to end. */
+  startBeside(name: "dispatcher" | "serve"): Promise<ServiceProcess>;
+  /** Says where every receiver is, to the dispatchers. */
+  nameServer: NameServer;
+  receiverCertificate: KeyPair;
+  ownEnds: History["ownEnds"];
+  /** Where somebody who connects over this link finds the broker. */
+  amqpUrlOver(link: string): string;
+  /** One of the management APIs that serve the organization, another one each time. */
+  apiUrl(organizationId: string): string;
+  /** Ends everything. */
+  close(options: { keepFolder: boolean }): Promise<void>;
+}
+
+export interface EnvironmentOptions<S extends Servers> {
+  startServers: (options: ServersOptions) => Promise<S>;
+  times: ChaosTimes;
+  /** PostgreSQL needn't wait for the disk. */
+  disposable: boolean;
+  pause: (durationMs: number) => Promise<void>;
+  progress: (text: string) => void;
+}
+
+const NAMESPACE = "herald";
+
+export async function openEnvironment<S extends Servers>(options: EnvironmentOptions<S>): Promise<ChaosEnvironment<S>> {
+  const { times, disposable, pause, progress } = options;
+  const folder = await mkdtemp(join(tmpdir(), "herald-chaos-"));
+  const pidFolder = join(folder, "processes");
+  const logFolder = join(folder, "log");
+  await mkdir(pidFolder);
+  await mkdir(logFolder);
+  const closers: (() => Promise<unknown>)[] = [];
+  const close = async ({ keepFolder }: { keepFolder: boolean }) => {
+    for (const closer of closers.reverse()) await closer();
+    if (!keepFolder) await rm(folder, { recursive: true, force: true });
+  };
+  try {
+    progress("Bringing up PostgreSQL and RabbitMQ");
+    const servers = await options.startServers({ folder, pidFolder, disposable, pause });
+    closers.push(servers.close);
+    const { cells = [] } = servers;
+    const cellOf = (label: string) => cells[Number(/-(\d+)/.exec(label)?.[1]) - 1];
+    const databaseUrlOf = (label: string) => cellOf(label)?.databaseUrl() ?? servers.databaseUrl();
+    for (const { url } of databasesOf(servers)) {
+      await migrate(url.href, { statementTimeoutMs: times.databaseTimeoutMs });
+    }
+    const names = await nameServer();
+    closers.push(names.close);
+    const authority = await makeAuthority("Herald chaos authority");
+    const caFile = join(folder, "ca.pem");
+    await writeFile(caFile, authority.cert);
+
+    const links = new Map<string, Link>();
+    for (const label of LINKS) {
+      const link = await startLink(label.endsWith(">postgres") ? () => [databaseUrlOf(label)] : servers.amqpUrls);
+      links.set(label, link);
+      closers.push(link.close);
+    }
+    const throughLink = (url: URL, link: string) => {
+      url.port = String(links.get(link)?.port);
+      return url;
+    };
+    const amqpUrlOver = (link: string) => {
+      const url = throughLink(new URL((servers.amqpUrls()[0] as URL).href), link);
+      url.searchParams.set("heartbeat", String(times.heartbeatSeconds));
+      return url.href;
+    };
+
+    progress("Starting two of each service");
+    const settingsOf = (label: string): Record<string, string> => ({
+      ...heraldSettings({
+        databaseUrl: throughLink(databaseUrlOf(label), `${label}>postgres`).href,
+        amqpUrl: amqpUrlOver(`${label}>rabbitmq`),
+        namespace: NAMESPACE,
+        caFile,
+      }),
+      ...chaosSettings(times),
+      ...settingsOfCell(cellOf(label)),
+      DNS_SERVERS: names.address,
+    });
+    const services = new Map<ServiceLabel, SupervisedService>();
+    const ownEnds: History["ownEnds"] = [];
+    // One after the other: at once they would take each other's time to get ready.
+    for (const label of SERVICES) {
+      const log = createWriteStream(join(logFolder, `${label}.log`));
+      const service = await superviseService({
+        label,
+        settings: settingsOf(label),
+        onLine: (line) => log.write(`${line}\n`),
+        onOwnEnd: (lastLines) => ownEnds.push({ service: label, at: Date.now(), lastLines }),
+        pause,
+      });
+      services.set(label, service);
+      closers.push(async () => {
+        await service.stop();
+        log.end();
+      });
+    }
+    let asked = 0;
+    let beside = 1;
+    return {
+      folder,
+      namespace: NAMESPACE,
+      servers,
+      links,
+      services,
+      async startBeside(name) {
+        const log = createWriteStream(join(logFolder, `${name}-beside-${beside++}.log`));
+        const service = await startServiceProcess(name, settingsOf("dispatcher-1"), {
+          onLine: (line) => log.write(`${line}\n`),
+        });
+        void service.process.exited.then(() => log.end());
+        closers.push(service.stop);
+        return service;
+      },
+      nameServer: names,
+      receiverCertificate: await authority.issue({ names: ["*.receiver.test"] }),
+      ownEnds,
+      amqpUrlOver,
+      apiUrl(organizationId) {
+        const cell = cells.findIndex(({ buckets }) => buckets.includes(bucketOf(organizationId)));
+        const label = ["management-api-1", "management-api-2"] as const;
+        const service = services.get(label[cell === -1 ? asked++ % 2 : cell] as ServiceLabel);
+        return `http://127.0.0.1:${service?.current().port}`;
+      },
+      close,
+    };
+  } catch (error) {
+    await close({ keepFolder: false });
+    throw error;
+  }
+}
+
+/** The databases of all cells, with the buckets that they serve; else the only one. */
+export function databasesOf({ cells = [], databaseUrl }: Servers): { url: URL; buckets: readonly string[] }[] {
+  if (cells.length === 0) return [{ url: databaseUrl(), buckets: BUCKETS }];
+  return cells.map((cell) => ({ url: cell.databaseUrl(), buckets: cell.buckets }));
+}
+
+function settingsOfCell(cell: ServedCell | undefined): Record<string, string> {
+  return cell === undefined ? {} : { CELL: cell.name, INBOX_BUCKETS: cell.buckets.join(",") };
+}

@@ -1,0 +1,123 @@
+import { join } from "node:path";
+import type { Cell } from "@herald/common/broker/cell";
+import { type Postgres, startPostgres } from "@herald/testkit/stack/postgres";
+import { findOrInstallRabbitmq } from "@herald/testkit/stack/rabbitmq";
+import { type RabbitmqNode, startRabbitmqNode } from "@herald/testkit/stack/rabbitmq-node";
+import pg from "pg";
+
+export interface ServersOptions {
+  folder: string;
+  pidFolder: string;
+  /** Skips waiting for the disk, which only a power cut would need. */
+  disposable: boolean;
+  pause: (durationMs: number) => Promise<void>;
+}
+
+/** What a Herald of a chaos run stands on. Addresses change with each start. */
+export interface Servers {
+  databaseUrl(): URL;
+  /** The Heralds that share the broker, as soon as there are several: the nth process of each service belongs to the nth of them. */
+  readonly cells?: readonly ServedCell[];
+  /** Of each node that runs; to be tried in this order. */
+  amqpUrls(): readonly URL[];
+  close(): Promise<void>;
+}
+
+/** A Herald with a database and buckets of its own. */
+export interface ServedCell extends Cell {
+  name: string;
+  databaseUrl(): URL;
+}
+
+/** A PostgreSQL and a RabbitMQ of one's own, to be treated badly. */
+export interface FragileServers extends Servers {
+  /** `immediate`: no session is ended, nothing is written down; it recovers from its log at the next start. */
+  crashPostgres(pauseMs: number): Promise<void>;
+  /** `kill -9`, and a start on what it had written. */
+  killRabbitmq(pauseMs: number): Promise<void>;
+  /** Makes RabbitMQ believe that it is out of memory. */
+  alarmMemory(durationMs: number): Promise<void>;
+  /** Makes a copy of the database as it is at this moment. Its connections break for it. */
+  copyDatabase(): Promise<void>;
+  /** Puts the copy in the place of the database. Nobody may be connected who must not notice. */
+  restoreDatabase(): Promise<void>;
+}
+
+const COPY = "herald_copy";
+
+/** @throws where no RabbitMQ is installed or can be: only a node of one's own can be killed */
+export async function startServers({ folder, pidFolder, disposable, pause }: ServersOptions): Promise<FragileServers> {
+  const program = await findOrInstallRabbitmq();
+  const postgresOptions = { folder: join(folder, "postgres"), pidFolder, disposable };
+  // Not told to write everything down at its end: an end is to be a hard one.
+  const rabbitmqOptions = { folder: join(folder, "rabbitmq"), pidFolder, disposable: true };
+  let postgres: Postgres | undefined;
+  let rabbitmq: RabbitmqNode | undefined;
+
+  async function close(): Promise<void> {
+    await rabbitmq?.stop();
+    await postgres?.remove();
+  }
+
+  try {
+    postgres = await startPostgres(postgresOptions);
+    rabbitmq = await startRabbitmqNode(program, rabbitmqOptions);
+  } catch (error) {
+    await close();
+    throw error;
+  }
+  return {
+    databaseUrl: () => new URL((postgres as Postgres).url),
+    amqpUrls: () => [new URL((rabbitmq as RabbitmqNode).url)],
+    async crashPostgres(pauseMs) {
+      const child = (postgres as Postgres).process;
+      process.kill(child.pid, "SIGQUIT");
+      await child.exited;
+      await pause(pauseMs);
+      postgres = await startPostgres(postgresOptions);
+    },
+    async killRabbitmq(pauseMs) {
+      await rabbitmq?.stop();
+      await pause(pauseMs);
+      rabbitmq = await startRabbitmqNode(program, rabbitmqOptions);
+    },
+    async alarmMemory(durationMs) {
+      await rabbitmq?.control(["set_vm_memory_high_watermark", "absolute", "1MB"]);
+      await pause(durationMs);
+      await rabbitmq?.control(["set_vm_memory_high_watermark", "0.4"]);
+    },
+    async copyDatabase() {
+      await onServer(async (client, name) => {
+        // Only a database that nobody is connected to can be copied.
+        await client.query(`alter database "${name}" with allow_connections false`);
+        try {
+          await client.query("select pg_terminate_backend(pid) from pg_stat_activity where datname = $1", [name]);
+          await client.query(`create database ${COPY} template "${name}"`);
+        } finally {
+          await client.query(`alter database "${name}" with allow_connections true`);
+        }
+      });
+    },
+    async restoreDatabase() {
+      await onServer(async (client, name) => {
+        await client.query(`drop database "${name}" with (force)`);
+        await client.query(`alter database ${COPY} rename to "${name}"`);
+      });
+    },
+    close,
+  };
+
+  /** On another database of the same server. */
+  async function onServer(task: (client: pg.Client, name: string) => Promise<void>): Promise<void> {
+    const url = new URL((postgres as Postgres).url);
+    const name = url.pathname.slice(1);
+    url.pathname = "/postgres";
+    const client = new pg.Client({ connectionString: url.href, application_name: "herald-chaos" });
+    await client.connect();
+    try {
+      await task(client, name);
+    } finally {
+      await client.end();
+    }
+  }
+}

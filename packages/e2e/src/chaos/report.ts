@@ -1,0 +1,87 @@
+import type { ScenarioResult } from "./scenarios/scenario.ts";
+import type { Findings } from "./verdict/reconcile.ts";
+
+/** What must not be, each with its words. */
+export const MUST_NOT_BE: readonly [keyof Findings, string][] = [
+  ["lost", "lost"],
+  ["wronglyExhausted", "given up, and no fault of the receiver's"],
+  ["tooManyAttempts", "more than five attempts"],
+  ["unremembered", "attempts that the history lacks"],
+  ["afterDisabling", "attempts to a disabled endpoint"],
+  ["forged", "wrong signature or body"],
+  ["untimely", "signed with a wrong time"],
+  ["unending", "without an end"],
+  ["unexplainedDuplicates", "duplicates that nothing explains"],
+  ["wronglyDisabled", "wrongly or silently disabled"],
+  ["disabledForOurFault", "disabled for our fault"],
+  ["disabledByRestart", "disabled by a restart"],
+  ["crashed", "services that ended by themselves"],
+];
+
+export interface ReportHead {
+  scenario: string;
+  seed: number;
+  seconds: number;
+  rate: number;
+}
+
+/** Nothing was found, neither by the verdict nor by what the scenario itself demands. */
+export function hasPassed({ verdict, complaints }: ScenarioResult): boolean {
+  return verdict.passed && complaints.length === 0;
+}
+
+/** The report of a run for programs. */
+export function reportOf(head: ReportHead, result: ScenarioResult) {
+  const { verdict, history, quietAfterMs, extra, complaints } = result;
+  const { findings, figures } = verdict;
+  const counts = Object.fromEntries(MUST_NOT_BE.map(([name]) => [name, findings[name].length])) as Record<
+    keyof Findings,
+    number
+  >;
+  return {
+    ...head,
+    passed: hasPassed(result),
+    verdict: counts,
+    complaints,
+    extra,
+    figures: { ...figures, quietAfterMs, stoodStillMs: history.stoodStillMs },
+  };
+}
+
+const EXAMPLES = 10;
+
+/** The same for people. */
+export function tableOf(head: ReportHead, result: ScenarioResult): string {
+  const { verdict, history, quietAfterMs, extra, complaints } = result;
+  const { findings, figures } = verdict;
+  const list = (counts: Record<string, number>) =>
+    Object.entries(counts)
+      .map(([name, count]) => `${name} ${count}`)
+      .join(", ");
+  const duplicates = Object.values(figures.duplicates).reduce((sum, count) => sum + count, 0);
+  const rows: [string, string][] = [
+    ["scenario, seed", `${head.scenario}, ${head.seed}`],
+    ["load", `${head.rate} events/s for ${head.seconds} s`],
+    ["faults", list(figures.faults)],
+    ["events emitted, confirmed", `${figures.events}, ${figures.confirmed}`],
+    ["deliveries succeeded, exhausted", `${figures.succeeded}, ${figures.exhausted}`],
+    ["requests received", String(figures.requests)],
+    ["attempts failed", String(figures.failedAttempts)],
+    ["accepted, yet exhausted", String(figures.acceptedYetExhausted)],
+    ["endpoints disabled by Herald", String(figures.disabledByHerald)],
+    [
+      "under way when disabled",
+      `${figures.underWayWhenDisabled}, the latest after ${figures.latestAfterDisablingMs} ms`,
+    ],
+    ["quiet after", `${(quietAfterMs / 1_000).toFixed(1)} s`],
+    ["duplicates", duplicates === 0 ? "0" : `${duplicates}: ${list(figures.duplicates)}`],
+    ["the machine stood still for up to", `${history.stoodStillMs} ms`],
+    ...MUST_NOT_BE.map(([key, name]): [string, string] => [`${name} (must be 0)`, String(findings[key].length)]),
+    ...Object.entries(extra).map(([name, value]): [string, string] => [name, String(value)]),
+    ["verdict", hasPassed(result) ? "passed" : "FAILED"],
+  ];
+  const examples = MUST_NOT_BE.flatMap(([key, name]) =>
+    findings[key].slice(0, EXAMPLES).map((example) => `${name}: ${example}`),
+  );
+  return [...rows.map(([name, value]) => `${name.padEnd(48)} ${value}`), ...examples, ...complaints].join("\n");
+}

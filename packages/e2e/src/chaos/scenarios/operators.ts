@@ -1,0 +1,96 @@
+import { migrate } from "@herald/common/database/migrate";
+import { startServers } from "../environment/servers.ts";
+import { USUAL_TIMES } from "../environment/settings.ts";
+import type { SupervisedService } from "../environment/supervisor.ts";
+import type { Load } from "../load.ts";
+import { planSteadyTenants } from "../plan/tenants.ts";
+import type { InjectedFault } from "../verdict/history.ts";
+import { longestPauseAfter } from "../verdict/pauses.ts";
+import { noticed } from "../verdict/unnoticed.ts";
+import { inEnvironment } from "./in-environment.ts";
+import type { Scenario } from "./scenario.ts";
+
+/** Between two works, for the load to go on. */
+const SETTLE_MS = 2_000;
+/** Longer than a dispatcher keeps a name server's answers, and than an attempt may take: some end with it, and some after it. */
+const NAMES_STALL_MS = 20_000;
+const MORE_DISPATCHERS = 7;
+
+/**
+ * What operators do to a Herald under load, and what happens to it beside them: migrations while services run, a restart in the
+ * worst order, dispatchers from two to nine to one, RabbitMQ started anew, a name server that stands still, and all work done by
+ * `herald serve` for a while. No receiver may notice: every delivery comes once, and no attempt fails.
+ */
+export const operatorsScenario: Scenario = (options) =>
+  inEnvironment(options, { startServers, times: USUAL_TIMES }, async (environment, run) => {
+    const { seed, pause, progress } = options;
+    const { servers, services, nameServer } = environment;
+    const called = (...names: string[]) =>
+      [...services.values()].filter(({ label }) => names.some((name) => label.startsWith(name)));
+    const restart = async (service: SupervisedService) => {
+      await service.restart(0);
+      await service.ready();
+    };
+
+    const works: Record<string, (load: Load) => Promise<unknown>> = {
+      "migrations, twice at once": () =>
+        Promise.all(
+          [1, 2].map(() => migrate(servers.databaseUrl().href, { statementTimeoutMs: USUAL_TIMES.databaseTimeoutMs })),
+        ),
+      "a restart in the worst order": async () => {
+        // All of what attempts at once, then what stores, while the others are not there yet.
+        await Promise.all(called("dispatcher", "publisher-1").map(restart));
+        await Promise.all(called("publisher-2", "management-api-1").map(restart));
+        await restart(called("management-api-2")[0] as SupervisedService);
+      },
+      "seven dispatchers more, and then but one": async () => {
+        const [kept, given] = called("dispatcher") as [SupervisedService, SupervisedService];
+        const more = await Promise.all(
+          Array.from({ length: MORE_DISPATCHERS }, () => environment.startBeside("dispatcher")),
+        );
+        await pause(SETTLE_MS);
+        await Promise.all([...more.map((service) => service.stop()), given.hold()]);
+        await pause(SETTLE_MS);
+        await given.resume();
+        await Promise.all([given.ready(), kept.ready()]);
+      },
+      "RabbitMQ started anew": async () => {
+        await servers.killRabbitmq(0);
+        await Promise.all([...services.values()].map((service) => service.ready()));
+      },
+      "a name server that stands still": async (load) => {
+        nameServer.answerWith("silence");
+        await load.forgetConnections(() => pause(NAMES_STALL_MS));
+        nameServer.answerWith(["127.0.0.1"]);
+      },
+      "herald serve in place of publishers and dispatchers": async () => {
+        const serve = await environment.startBeside("serve");
+        const apart = called("publisher", "dispatcher");
+        await Promise.all(apart.map((service) => service.hold()));
+        await pause(2 * SETTLE_MS);
+        await Promise.all(apart.map((service) => service.resume()));
+        await Promise.all(apart.map((service) => service.ready()));
+        await serve.stop();
+      },
+    };
+
+    async function disturb(load: Load): Promise<InjectedFault[]> {
+      const done: InjectedFault[] = [];
+      for (const [kind, work] of Object.entries(works)) {
+        await pause(SETTLE_MS);
+        progress(`Operators: ${kind}`);
+        const from = Date.now();
+        await work(load);
+        done.push({ kind, target: "herald", from, until: Date.now() });
+      }
+      return done;
+    }
+
+    const result = await run({ tenants: planSteadyTenants(seed), outages: [], pauses: [], disturb });
+    const { requests, faults } = result.history;
+    const arrivals = requests.map(({ at }) => at);
+    const pauses = faults.map(({ kind, from, until }) => [kind, longestPauseAfter(arrivals, from, until)] as const);
+    const complaints = noticed(result.verdict, { mayRepeat: false });
+    const extra = Object.fromEntries(pauses.map(([kind, ms]) => [`longest pause, ms: ${kind}`, ms]));
+    return { ...result, extra, complaints };
+  });

@@ -1,0 +1,65 @@
+import { askForRabbitmqServer, STACK_TIMEOUT_MS } from "@herald/testkit/harness/stack-client";
+import { beforeAll, expect, test } from "@jest/globals";
+import { passes, run, TIMEOUT_MS } from "../../support/chaos-run.ts";
+
+// Only a RabbitMQ of one's own can be killed, so it has to be installed even where AMQP_URL or Docker would give one.
+// All in one file, so that no two of these run at the same time.
+beforeAll(askForRabbitmqServer, STACK_TIMEOUT_MS);
+
+test(
+  "of a RabbitMQ cluster the leader is killed, and then its successor: deliveries go on within seconds, each comes once",
+  async () => {
+    const { figures } = await passes("--scenario", "cluster", "--seconds", "10", "--rate", "60");
+    expect(figures.faults).toEqual({ "leader-killed": 2 });
+    expect(figures.succeeded).toBe(figures.requests);
+  },
+  TIMEOUT_MS,
+);
+
+test(
+  "the database is put back to an earlier copy, attempts are held while the same events come again, and then receivers know every delivery id that comes",
+  async () => {
+    const { figures } = await passes("--scenario", "restore", "--seconds", "10", "--rate", "60");
+    expect(figures.faults).toEqual({ "database-copied": 1, "database-restored": 1, "attempts-held": 1 });
+    expect(figures.succeeded).toBe(figures.deliveries);
+  },
+  TIMEOUT_MS,
+);
+
+test(
+  "PostgreSQL fails over to its synchronous standby under load: nothing is lost, and deliveries go on",
+  async () => {
+    const { figures } = await passes("--scenario", "postgres-failover", "--seconds", "10", "--rate", "60");
+    expect(figures.faults).toEqual({ "postgres-failed-over": 1 });
+    expect(figures.succeeded).toBe(figures.deliveries);
+  },
+  TIMEOUT_MS,
+);
+
+test(
+  "two Heralds share a broker, one of them is killed and comes back: each has the events of its own organizations alone",
+  async () => {
+    const { figures } = await passes("--scenario", "cells", "--seconds", "8", "--rate", "60");
+    expect(figures.faults).toEqual({ kill: 3 });
+    expect(figures.succeeded).toBe(figures.deliveries);
+  },
+  TIMEOUT_MS,
+);
+
+test(
+  "a cell is split by its PostgreSQL's standby: nothing is lost, nothing comes twice, and each side has its own alone",
+  async () => {
+    const { figures } = await passes("--scenario", "split", "--seconds", "8", "--rate", "60");
+    expect(figures.faults).toEqual({ "cell-split": 1 });
+    expect(figures.succeeded).toBe(figures.requests);
+  },
+  TIMEOUT_MS,
+);
+
+test("pnpm chaos says how it is used, and starts nothing, where it is asked for help", async () => {
+  const { code, stdout, stderr } = await run(["--help"]);
+  const [usage = "", ...options] = stdout.trimEnd().split("\n");
+  expect(usage).toMatch(/^pnpm chaos \[options\]: /);
+  expect(options.filter((line) => line.startsWith("  --"))).toHaveLength(options.length - 1);
+  expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+});

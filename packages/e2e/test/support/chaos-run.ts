@@ -1,0 +1,50 @@
+import { execFile } from "node:child_process";
+import { join } from "node:path";
+import { projectFolder } from "@herald/testkit/stack/folders";
+import { expect } from "@jest/globals";
+
+const COMMAND = join(projectFolder(), "packages", "e2e", "dist", "commands", "chaos.js");
+/** Of a machine that other tests keep busy. */
+export const TIMEOUT_MS = 400_000;
+
+interface Report {
+  passed: boolean;
+  figures: Record<string, number> & { faults: Record<string, number> };
+}
+
+/** Runs the command and expects it to find nothing. */
+export async function passes(...options: string[]): Promise<Report> {
+  const { code, stdout, stderr } = await run([...options, "--disposable", "--json"]);
+  if (!stdout.startsWith("{")) throw new Error(`The run ended with ${code} and no report:\n${stderr}`);
+  const report = JSON.parse(stdout) as Report;
+  expect({ code, ...report }).toMatchObject({
+    code: 0,
+    passed: true,
+    complaints: [],
+    verdict: {
+      lost: 0,
+      wronglyExhausted: 0,
+      tooManyAttempts: 0,
+      afterDisabling: 0,
+      forged: 0,
+      untimely: 0,
+      unremembered: 0,
+      unending: 0,
+      unexplainedDuplicates: 0,
+      wronglyDisabled: 0,
+      disabledForOurFault: 0,
+      disabledByRestart: 0,
+      crashed: 0,
+    },
+  });
+  return report;
+}
+
+/** What the command says, and how it ends. */
+export function run(options: readonly string[]): Promise<{ code: number | null; stdout: string; stderr: string }> {
+  return new Promise((resolve) => {
+    const child = execFile(process.execPath, [COMMAND, ...options], (_error, stdout, stderr) =>
+      resolve({ code: child.exitCode, stdout, stderr }),
+    );
+  });
+}
