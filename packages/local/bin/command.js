@@ -36,8 +36,9 @@ function build() {
   console.error("Building ...");
   try {
     execFileSync("pnpm", ["--silent", "run", "build"], { cwd: root, stdio: ["ignore", "inherit", "inherit"] });
-  } catch {
-    // The compiler has said why.
+  } catch (error) {
+    // What ran has said why it failed.
+    if (error.status == null) console.error(`pnpm can't be run: ${error.message}. Start this by pnpm.`);
     process.exit(1);
   }
   writeFileSync(stamp, sources);

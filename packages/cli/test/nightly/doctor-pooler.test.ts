@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { migrate } from "@herald/common/database/migrate";
+import { newSealingKeys } from "@herald/common/security/sealing-keys";
 import { useOwnPostgres } from "@herald/testkit/harness/own-postgres";
 import { askForPgbouncer, STACK_TIMEOUT_MS } from "@herald/testkit/harness/stack-client";
 import { type PgbouncerOptions, startPgbouncer } from "@herald/testkit/stack/pgbouncer";
@@ -27,6 +28,7 @@ async function findingsBehind(poolMode: PgbouncerOptions["poolMode"], query = ""
     const { stdout } = await callHerald(["doctor", "--json"], {
       DATABASE_URL: pgbouncer.url + query,
       AMQP_URL: "amqp://127.0.0.1:1",
+      ...newSealingKeys("k1"),
     });
     const { findings } = JSON.parse(stdout) as { findings: NamedFinding[] };
     return new Map(findings.map((finding) => [finding.check, finding]));
