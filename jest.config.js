@@ -7,7 +7,7 @@
  */
 const shared = {
   // Nothing else holds sources: without this, jest also crawls the data of local servers.
-  roots: ["<rootDir>/packages", "<rootDir>/services"],
+  roots: ["<rootDir>/packages", "<rootDir>/services", "<rootDir>/scripts"],
   watchPathIgnorePatterns: ["/dist/", "/generated/"],
   modulePathIgnorePatterns: ["<rootDir>/.*/dist/", "<rootDir>/.local/"],
   extensionsToTreatAsEsm: [".ts", ".tsx"],
@@ -30,23 +30,23 @@ const servers = {
 /** @type {import("jest").Config} */
 export default {
   projects: [
-    { ...shared, displayName: "unit", testMatch: ["<rootDir>/{packages,services}/*/src/**/*.test.ts"] },
+    { ...shared, displayName: "unit", testMatch: ["<rootDir>/{packages,services,scripts}/*/src/**/*.test.ts"] },
     {
       ...shared,
       ...servers,
       displayName: "service",
-      testMatch: ["<rootDir>/{packages,services}/*/test/**/*.test.ts"],
+      testMatch: ["<rootDir>/{packages,services,scripts}/*/test/**/*.test.ts"],
       testPathIgnorePatterns: ["/node_modules/", "/test/system/"],
     },
     {
       ...shared,
       ...servers,
       displayName: "system",
-      testMatch: ["<rootDir>/{packages,services}/*/test/system/**/*.test.ts"],
+      testMatch: ["<rootDir>/{packages,services,scripts}/*/test/system/**/*.test.ts"],
     },
   ],
   // The second one says which rules of docs/spec.md no passed test shows.
-  reporters: ["default", "<rootDir>/packages/docs/src/spec-reporter.js"],
+  reporters: ["default", "<rootDir>/scripts/docs/src/spec-reporter.js"],
   // Two cores; PostgreSQL, RabbitMQ and the receivers of the tests share them.
   maxWorkers: 2,
   // A worker that has grown beyond this is replaced between two files.
