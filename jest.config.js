@@ -14,7 +14,7 @@ const swc = (parser) => ({
 
 const shared = {
   // Nothing else holds sources: without this, jest also crawls the data of local servers.
-  roots: ["<rootDir>/packages", "<rootDir>/services"],
+  roots: ["<rootDir>/packages", "<rootDir>/services", "<rootDir>/scripts"],
   watchPathIgnorePatterns: ["/dist/", "/generated/"],
   modulePathIgnorePatterns: ["<rootDir>/.*/dist/", "<rootDir>/.local/"],
   extensionsToTreatAsEsm: [".ts", ".tsx"],
@@ -37,23 +37,23 @@ const servers = {
 /** @type {import("jest").Config} */
 export default {
   projects: [
-    { ...shared, displayName: "unit", testMatch: ["<rootDir>/{packages,services}/*/src/**/*.test.{ts,tsx}"] },
+    { ...shared, displayName: "unit", testMatch: ["<rootDir>/{packages,services,scripts}/*/src/**/*.test.{ts,tsx}"] },
     {
       ...shared,
       ...servers,
       displayName: "service",
-      testMatch: ["<rootDir>/{packages,services}/*/test/**/*.test.ts"],
+      testMatch: ["<rootDir>/{packages,services,scripts}/*/test/**/*.test.ts"],
       testPathIgnorePatterns: ["/node_modules/", "/test/(quick|nightly)/"],
     },
     ...["quick", "nightly"].map((tier) => ({
       ...shared,
       ...servers,
       displayName: tier,
-      testMatch: [`<rootDir>/{packages,services}/*/test/${tier}/**/*.test.ts`],
+      testMatch: [`<rootDir>/{packages,services,scripts}/*/test/${tier}/**/*.test.ts`],
     })),
   ],
   // The second one says which rules of docs/spec.md no passed test shows.
-  reporters: ["default", "<rootDir>/packages/docs/src/spec-reporter.js"],
+  reporters: ["default", "<rootDir>/scripts/docs/src/spec-reporter.js"],
   // Two cores; PostgreSQL, RabbitMQ and the receivers of the tests share them.
   maxWorkers: 2,
   // A worker that has grown beyond this is replaced between two files.

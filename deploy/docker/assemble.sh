@@ -7,7 +7,9 @@ cd "$(dirname "$0")/../.."
 root=$PWD
 mkdir -p "$target"
 
-for manifest in package.json pnpm-lock.yaml pnpm-workspace.yaml packages/*/package.json services/*/package.json; do
+# The lock file names each of them.
+for manifest in package.json pnpm-lock.yaml pnpm-workspace.yaml packages/*/package.json services/*/package.json \
+  scripts/*/package.json lab/package.json; do
   mkdir -p "$target/$(dirname "$manifest")"
   cp "$manifest" "$target/$manifest"
 done
@@ -32,6 +34,7 @@ find packages services -path '*/dist/*' \( -name '*.d.ts' -o -name '.tsbuildinfo
 # What pnpm notes for its next run holds times and folders; without it, two builds of a commit are the same files.
 rm -f node_modules/.modules.yaml node_modules/.pnpm-workspace-state*.json
 # Manifests of parts that are not here.
+rm -r scripts lab
 for manifest in packages/*/package.json; do
   [ -d "$(dirname "$manifest")/dist" ] || rm -r "$(dirname "$manifest")"
 done

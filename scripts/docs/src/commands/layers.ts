@@ -4,7 +4,7 @@ import { layerFaults } from "../layers.ts";
 
 const HELP = `Checks that each package imports only what its layer may import; a part of pnpm check.
 
-  node packages/docs/dist/commands/layers.js`;
+  node scripts/docs/dist/commands/layers.js`;
 
 await runCommand(HELP, async () => {
   const faults = layerFaults(projectFolder());

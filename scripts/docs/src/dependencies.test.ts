@@ -9,7 +9,7 @@ const read = (file: string) => readFileSync(join(ROOT, file), "utf8");
 
 const { catalog } = parse(read("pnpm-workspace.yaml")) as { catalog: Record<string, string> };
 const lockFile = parse(read("pnpm-lock.yaml")) as { packages: Record<string, { resolution: { integrity?: string } }> };
-const workspaces = ["packages", "services"].flatMap((group) =>
+const workspaces = ["packages", "services", "scripts"].flatMap((group) =>
   readdirSync(join(ROOT, group)).map((name) => `${group}/${name}/package.json`),
 );
 

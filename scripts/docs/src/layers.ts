@@ -82,7 +82,7 @@ export const LAYERS: readonly Layer[] = [
     imports: "any above",
   },
   {
-    folder: "packages/docs",
+    folder: "scripts/docs",
     holds: "generators of documents, and checks of documents and layers",
     imports: "any above",
   },
@@ -117,7 +117,7 @@ const IMPORT = /\b(?:from|import)\s*\(?\s*"(@herald\/[\w-]+|\.[^"]*)/g;
  */
 export function forbiddenImports(file: string, source: string): string[] {
   const layer = LAYERS.find(({ folder }) => file.startsWith(`${folder}/`));
-  if (!layer) return [`${file} is in no package of packages/docs/src/layers.ts.`];
+  if (!layer) return [`${file} is in no package of scripts/docs/src/layers.ts.`];
   const isTest = !file.startsWith(`${layer.folder}/src/`) || /\.test\.tsx?$/.test(file);
   const allowed = [nameOf(layer), ...importsOf(layer), ...(isTest ? ["testkit", ...(layer.tests ?? [])] : [])];
   const forbidden: string[] = [];
@@ -133,7 +133,7 @@ export function forbiddenImports(file: string, source: string): string[] {
 
 /** What breaks the rules in a checkout: imports, and packages that the list of layers lacks or has too much. */
 export function layerFaults(root: string): string[] {
-  const folders = ["packages", "services"].flatMap((group) =>
+  const folders = ["packages", "services", "scripts"].flatMap((group) =>
     readdirSync(join(root, group)).map((name) => `${group}/${name}`),
   );
   const packages = folders.filter((folder) => existsSync(join(root, folder, "package.json")));

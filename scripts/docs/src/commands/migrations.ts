@@ -4,7 +4,7 @@ import { migrationFaults } from "../migrations/faults.ts";
 
 const HELP = `Checks that the version before can work on with each migration; a part of pnpm check.
 
-  node packages/docs/dist/commands/migrations.js`;
+  node scripts/docs/dist/commands/migrations.js`;
 
 await runCommand(HELP, async () => {
   const faults = migrationFaults(readMigrations(migrationsFolder()));
