@@ -13,6 +13,7 @@ const WARM_UP_SECONDS = 5;
 const HANGING_MS = 14_000;
 const IN_FLIGHT_MS = 3_000;
 const ANSWER_AFTER_MS = 50;
+const ENDS_WITHIN_MS = 300_000;
 /** From the kill to the end of the traffic beside it: longer than the killed one's endpoints wait for another. */
 const AFTER_KILL_SECONDS = 15;
 
@@ -26,11 +27,7 @@ export const crashRow: Row = {
       unit: "ms",
       bar: { atMost: 8_000 },
     },
-    alone: {
-      label: "alone and started again: from its being ready to its first attempt",
-      unit: "ms",
-      bar: { atMost: 1_000 },
-    },
+    alone: { label: "alone and started again: from its process's start to its first attempt", unit: "ms" },
     interrupted: {
       label: `  to the last of ${INTERRUPTED} interrupted deliveries`,
       unit: "ms",
@@ -48,6 +45,12 @@ export const crashRow: Row = {
     progress("Warming up");
     await traffic.untilReceived(await traffic.emitEvenly(PER_SECOND, WARM_UP_SECONDS));
 
+    /** Requests are more than deliveries, where some come twice. */
+    async function untilDifferent(count: number): Promise<void> {
+      const deadline = performance.now() + ENDS_WITHIN_MS;
+      while ((await traffic.arrivals()).different < count && performance.now() < deadline) await sleep(50);
+    }
+
     /** One of two is killed. */
     async function beside() {
       const other = await herald.start("dispatcher");
@@ -60,7 +63,7 @@ export const crashRow: Row = {
       await dispatcher.kill();
       const killedAt = sharedNow();
       const emitted = await emitting;
-      await traffic.untilReceived(emitted);
+      await untilDifferent(emitted);
       const { different, delays, plannedAt } = await traffic.arrivals();
       dispatcher = other;
       return {
@@ -78,15 +81,15 @@ export const crashRow: Row = {
       await traffic.answerAfter(ANSWER_AFTER_MS);
       await traffic.reset();
       await freshEmitter.emit(1);
+      const startedAt = performance.now();
       dispatcher = await herald.start("dispatcher");
-      const readyAt = performance.now();
       await traffic.untilReceived(1, fresh);
       const begunAt = performance.now();
-      await traffic.untilReceived(INTERRUPTED);
+      await untilDifferent(INTERRUPTED);
       const endedAt = performance.now();
       await traffic.answerAfter(0);
       const { different } = await traffic.arrivals();
-      return { alone: begunAt - readyAt, interrupted: endedAt - readyAt, lost: INTERRUPTED - different };
+      return { alone: begunAt - startedAt, interrupted: endedAt - startedAt, lost: INTERRUPTED - different };
     }
 
     return {
