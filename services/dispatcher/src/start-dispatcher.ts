@@ -6,6 +6,7 @@ import { openService, type StartOptions } from "@herald/common/service/open-serv
 import type { Service } from "@herald/common/service/run-service";
 import { readDispatcherConfig } from "./config.ts";
 import { createCutOff } from "./cut-off/cut-off.ts";
+import { someReceivers } from "./cut-off/some-receivers.ts";
 import { createBodies } from "./delivery/bodies.ts";
 import { createClaims } from "./delivery/claim-queue.ts";
 import { createReconfigure } from "./delivery/configurations.ts";
@@ -65,7 +66,7 @@ export async function startDispatcher(
     interrupted.wake();
     scanning.wake();
   }
-  const cutOff = createCutOff({ ...parts, probe, onReturn: wake });
+  const cutOff = createCutOff({ ...parts, probe, others: someReceivers(parts), onReturn: wake });
   const hold = createHold({ ...parts, onEnd: wake });
   const dueScan = createDueScan(parts);
   const leaseMs = config.CLAIM_LEASE_SECONDS * 1_000;

@@ -15,6 +15,8 @@ let cutOffMetric: () => Promise<number | undefined>;
 let network: (host: string) => ProbeResult | Promise<ProbeResult>;
 /** Whether name servers answer a question for nobody's name. */
 let namesAnswered: boolean;
+/** Enabled receivers that were not attempted yet, by their numbers. */
+let strangers: number[];
 let probed: string[];
 let returns: number;
 /** Ends the probes that have no answer. */
@@ -27,6 +29,7 @@ beforeEach(() => {
   clock = steeredClock();
   network = () => "reached";
   namesAnswered = true;
+  strangers = [];
   probed = [];
   returns = 0;
   const metrics = createMetrics(createRegistry("test"));
@@ -40,6 +43,7 @@ beforeEach(() => {
       },
       areNamesAnswered: async () => namesAnswered,
     },
+    others: async () => strangers.map(delivery),
     metrics,
     log: { debug() {}, info() {}, warn() {}, error() {}, isDebug: false },
     onReturn: () => void returns++,
@@ -97,6 +101,16 @@ describe("whose fault it is that a receiver was not reached", () => {
     "%s of many endpoints is their own, where a receiver that was reached lately still can be",
     async (kind) => {
       await ends(99, null);
+      expect(new Set(await many(10, kind))).toEqual(new Set(["theirs"]));
+      expect(cutOff.isCutOff()).toBe(false);
+    },
+  );
+
+  test.each<FailureKind>(["resolver_failed", "unreachable", "connection_refused"])(
+    "%s of many endpoints is their own, where any other receiver can be reached: no dead ones stop all the rest",
+    async (kind) => {
+      network = (host) => (host === "99.example" ? "reached" : "failed");
+      strangers = [99];
       expect(new Set(await many(10, kind))).toEqual(new Set(["theirs"]));
       expect(cutOff.isCutOff()).toBe(false);
     },

@@ -5,13 +5,15 @@ import { isAskedFor, LAYERS, type Layer, type Probe } from "../attempt/probe.ts"
 import type { AttemptResult } from "../attempt/sender.ts";
 import { createTargets } from "../attempt/target.ts";
 import type { DispatcherMetrics } from "../metrics.ts";
-import type { ClaimedDelivery } from "../sql/claimed-delivery.ts";
+import type { KnownReceiver } from "../sql/read-receivers.ts";
 import type { Receiver } from "./sense.ts";
 import { type Fault, type Watch, watchLayer } from "./watch.ts";
 
 interface Parts {
   clock: Clock;
   probe: Probe;
+  /** So many enabled receivers at the most, other ones each time. Never rejects. */
+  others: (count: number) => Promise<KnownReceiver[]>;
   metrics: Pick<DispatcherMetrics, "cutOff" | "givenBack">;
   log: Log;
   /** Herald is no longer cut off. */
@@ -25,15 +27,13 @@ interface Parts {
  */
 export interface CutOff {
   /** Says whose fault an attempt's result is. Where that can't be told yet, it takes some seconds. Never rejects. */
-  judge(delivery: Attempted, result: Pick<AttemptResult, "durationMs" | "failureKind" | "reached">): Promise<Fault>;
+  judge(delivery: KnownReceiver, result: Pick<AttemptResult, "durationMs" | "failureKind" | "reached">): Promise<Fault>;
   isCutOff(): boolean;
   /** Since when; null while it is not. */
   since(): Date | null;
   /** Ends the probes. From now on, what can't be told at once is Herald's. */
   stop(): Promise<void>;
 }
-
-type Attempted = Pick<ClaimedDelivery, "endpointId" | "organizationId" | "url">;
 
 const PROBE_EVERY_MS = 1_000;
 
@@ -57,11 +57,19 @@ const IN_THE_WAY: Partial<Record<FailureKind, { layer: Layer; others: number }>>
  * Names and connections are watched apart: while the name servers are dead, receivers are still reached over connections that
  * were open before.
  */
-export function createCutOff({ clock, probe, metrics, log, onReturn, probeEveryMs = PROBE_EVERY_MS }: Parts): CutOff {
+export function createCutOff({
+  clock,
+  probe,
+  others,
+  metrics,
+  log,
+  onReturn,
+  probeEveryMs = PROBE_EVERY_MS,
+}: Parts): CutOff {
   const stopping = new AbortController();
   const targetOf = createTargets();
   /** By organization, the last one at the end. */
-  const reached = new Map<string, Attempted>();
+  const reached = new Map<string, KnownReceiver>();
   const watches = Object.fromEntries(LAYERS.map((layer) => [layer, watch(layer)])) as Record<Layer, Watch>;
   const isCutOff = () => LAYERS.some((layer) => watches[layer].isCutOff());
   let since: Date | null = null;
@@ -70,17 +78,19 @@ export function createCutOff({ clock, probe, metrics, log, onReturn, probeEveryM
 
   function watch(layer: Layer): Watch {
     const all = () => [...reached.values()].reverse().flatMap((each) => receiverOf(each) ?? []);
+    const some = async (count: number) => (await others(count)).flatMap((each) => receiverOf(each) ?? []);
     const common = { layer, probe: probe.reach, clock, probeEveryMs, onChange, signal: stopping.signal };
-    if (layer === "connections") return watchLayer({ ...common, lately: all, isDead: async () => false });
-    const lately = () => all().filter(({ host }) => isAskedFor(host));
+    if (layer === "connections") return watchLayer({ ...common, lately: all, others: some, isDead: async () => false });
+    const areAskedFor = (receivers: Receiver[]) => receivers.filter(({ host }) => isAskedFor(host));
+    const lately = () => areAskedFor(all());
     // However few the receivers are, name servers that have answered and now answer nobody are no fault of theirs. It is not
     // looked at where receivers are reached without a name: they would wait as well.
     const needNames = () => reached.size > 0 && lately().length === reached.size;
     const isDead = async () => needNames() && !(await probe.areNamesAnswered());
-    return watchLayer({ ...common, lately, isDead });
+    return watchLayer({ ...common, lately, others: async (count) => areAskedFor(await some(count)), isDead });
   }
 
-  function receiverOf({ endpointId, organizationId, url }: Attempted): Receiver | undefined {
+  function receiverOf({ endpointId, organizationId, url }: KnownReceiver): Receiver | undefined {
     const target = targetOf(url);
     return target ? { endpointId, organizationId, host: target.host, port: target.port } : undefined;
   }
@@ -104,7 +114,7 @@ export function createCutOff({ clock, probe, metrics, log, onReturn, probeEveryM
   /** An attempt of now that began then overlaps an outage: what broke it, at its begin or its end, may be Herald's. */
   const overlapsOutage = (startedMs: number) => isCutOff() || startedMs <= endedAtMs;
 
-  async function faultOf(delivery: Attempted, failureKind: FailureKind, startedMs: number): Promise<Fault> {
+  async function faultOf(delivery: KnownReceiver, failureKind: FailureKind, startedMs: number): Promise<Fault> {
     const inTheWay = IN_THE_WAY[failureKind];
     const receiver = receiverOf(delivery);
     if (!inTheWay || !receiver) return "theirs";

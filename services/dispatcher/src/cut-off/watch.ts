@@ -13,6 +13,8 @@ export interface WatchOptions {
   probeEveryMs: number;
   /** Receivers that were reached lately, the last one first, of as many organizations as there are. */
   lately: () => Receiver[];
+  /** Some enabled receivers, other ones each time: whoever starts in an outage, or on a quiet night, knows none lately. Never rejects. */
+  others: (count: number) => Promise<Receiver[]>;
   /** Herald is cut off by this layer, or is no longer. */
   onChange: () => void;
   /** Ends the probes. */
@@ -56,7 +58,7 @@ const ROUNDS = 3;
  * that it is cut off also at night, when there is little to deliver, and does not blame five receivers of one provider.
  */
 export function watchLayer(options: WatchOptions): Watch {
-  const { layer, probe, isDead, clock, probeEveryMs, lately, onChange, signal } = options;
+  const { layer, probe, isDead, clock, probeEveryMs, lately, others, onChange, signal } = options;
   const sense = createCutOffSense();
   const held = new Set<Held>();
   let cutOff = false;
@@ -98,7 +100,7 @@ export function watchLayer(options: WatchOptions): Watch {
       await sleep(probeEveryMs, undefined, { signal }).catch(() => {});
       for (const one of held) if (!isDoubted(one)) one.tell("theirs");
       if (signal.aborted || (held.size === 0 && !cutOff)) return;
-      const [dead, ...results] = await Promise.all([isDead(), ...candidates().map(probeOne)]);
+      const [dead, ...results] = await Promise.all([isDead(), ...(await candidates()).map(probeOne)]);
       if (signal.aborted) return;
       // What failed since these probes began is for the next round to tell.
       const isNow = (dead || sense.isCutOff()) && !results.includes("reached");
@@ -119,21 +121,22 @@ export function watchLayer(options: WatchOptions): Watch {
     return hosts.size >= others;
   }
 
-  /** Those that were reached lately and have not failed since; while Herald is cut off, all in turn. */
-  function candidates(): Receiver[] {
+  /**
+   * Those that were reached lately and have not failed since; while Herald is cut off, all in turn. Where these are few, others
+   * too: five receivers that are dead while nothing else is due must not stop all the rest.
+   */
+  async function candidates(): Promise<Receiver[]> {
     const failing = sense.failing();
-    if (!cutOff) {
-      const hosts = new Set(failing.map(({ host }) => host));
-      return lately()
-        .filter(({ host }) => !hosts.has(host))
-        .slice(0, PROBES);
-    }
-    const all = [...lately(), ...failing];
-    turn += PROBES;
-    return Array.from(
-      { length: Math.min(PROBES, all.length) },
-      (_, index) => all[(turn + index) % all.length] as Receiver,
+    const hosts = new Set(failing.map(({ host }) => host));
+    const known = cutOff ? [...lately(), ...failing] : lately().filter(({ host }) => !hosts.has(host));
+    if (cutOff) turn += PROBES;
+    const chosen = Array.from(
+      { length: Math.min(PROBES, known.length) },
+      (_, index) => known[(turn + index) % known.length] as Receiver,
     );
+    const fewAreKnown = lately().length < PROBES;
+    const strangers = fewAreKnown ? await others(PROBES) : [];
+    return [...chosen, ...strangers.filter(({ host }) => !hosts.has(host))];
   }
 
   async function probeOne(receiver: Receiver): Promise<ProbeResult> {
