@@ -52,7 +52,6 @@ export function documents(): Record<string, string> {
     "docs/emitting-events.md": withBlocks(read("docs/emitting-events.md"), {
       "event types": eventTypesTable(),
       "outbox table": `\`\`\`sql\n${outboxTable()}\`\`\``,
-      "outbox table of mysql": `\`\`\`sql\n${outboxTable(DEFAULT_OUTBOX_TABLE, "mysql")}\`\`\``,
     }),
     "packages/emitter/sql/outbox.postgresql.sql": outboxTable(),
     "packages/emitter/sql/outbox.mysql.sql": outboxTable(DEFAULT_OUTBOX_TABLE, "mysql"),
