@@ -1,2 +1,2 @@
 #!/usr/bin/env node
-import "../dist/listen/listen-command.js";
+import "../dist/listen-command.js";
