@@ -1,11 +1,19 @@
 import { expect, test } from "@jest/globals";
-import { EVENT_TYPES, type HeraldEvent, SAMPLES } from "./events.ts";
+import { EVENT_TYPES, type EventOf, type HeraldEvent } from "./events.ts";
 import { readEvent } from "./read-event.ts";
 
-const sample = SAMPLES.WorkItemCompleted;
+const sample: EventOf<"WorkItemCompleted"> = {
+  id: "00000000-0000-4000-8000-000000000001",
+  type: "WorkItemCompleted",
+  occurredAtUtc: "2026-01-31T12:00:00.000Z",
+  entityType: "WorkItem",
+  entityId: "00000000-0000-4000-8000-000000000002",
+  data: { changes: { Status: { oldValue: "InProgress", newValue: "Done" } } },
+};
 
-test.each(EVENT_TYPES)("the sample of %s is an event", (type) => {
-  expect(readEvent(SAMPLES[type])).toBe(SAMPLES[type]);
+test.each(EVENT_TYPES)("%s is an event", (type) => {
+  const event = { ...sample, type };
+  expect(readEvent(event)).toBe(event);
 });
 
 test("§2.4/tolerant an event may have fields that are not known, at every depth", () => {
@@ -49,5 +57,5 @@ test("the type of an event tells its data apart", () => {
     }
   };
   expect(describe(sample)).toBe("WorkItemCompleted Done");
-  expect(describe(SAMPLES.RiskCreated)).toBe("RiskCreated");
+  expect(describe({ ...sample, type: "RiskCreated" })).toBe("RiskCreated");
 });

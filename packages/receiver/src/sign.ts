@@ -25,12 +25,3 @@ export function parseTimestamp(text: string): number | null {
   const seconds = Number(text);
   return Number.isSafeInteger(seconds) && String(seconds) === text ? seconds : null;
 }
-
-/**
- * The value of `webhook-signature`, as libraries of Standard Webhooks verify it. They decode the secret from Base64, so
- * the same text is another key than in {@link sign}.
- */
-export function signStandardWebhooks(secret: string, id: string, timestamp: number, body: Uint8Array): string {
-  const key = Buffer.from(secret, "base64");
-  return `v1,${createHmac("sha256", key).update(`${id}.${timestamp}.`, "utf8").update(body).digest("base64")}`;
-}

@@ -15,7 +15,7 @@ import { brokerRightsFiles } from "./broker-rights.ts";
 import { configurationDocument, envExample, knownSettings } from "./configuration.ts";
 import { layersTable } from "./layers.ts";
 import { heraldMetrics, metricsDocument } from "./metrics.ts";
-import { receiverEvents } from "./receiver-events.ts";
+import { receiverEvents, sampleEvents } from "./receiver-events.ts";
 
 /** What a person types to write every generated document. `pnpm docs` alone is a command of pnpm itself. */
 export const COMMAND = "pnpm run docs";
@@ -58,6 +58,7 @@ export function documents(): Record<string, string> {
     "examples/django/work_items/migrations/outbox.sql": outboxTable(),
     "examples/django/billing/verify.py": verifierModule(read("examples/verify-python/receiver.py")),
     "packages/receiver/src/events.ts": receiverEvents(),
+    "packages/listen/src/samples.ts": sampleEvents(),
     ...brokerRightsFiles(),
     "docs/architecture.md": withBlock(read("docs/architecture.md"), "layers", layersTable()),
   };

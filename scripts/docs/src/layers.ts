@@ -27,8 +27,13 @@ export const LAYERS: readonly Layer[] = [
   },
   {
     folder: "packages/receiver",
-    holds: "published: what a receiver installs: verifier, adapters, deduplication, `herald-listen`",
+    holds: "published: what a receiver installs: verifier, adapters, deduplication, types of events",
     imports: [],
+  },
+  {
+    folder: "packages/listen",
+    holds: "published: what developers of receivers run, `herald-listen`: listen, send, check",
+    imports: ["receiver"],
   },
   {
     folder: "packages/emitter",

@@ -2,12 +2,11 @@ import { EVENT_TYPES, samplePayload } from "@herald/contracts";
 import { eventPayloadSchema, type Schema } from "@herald/contracts/schemas";
 
 /**
- * The module of the receiver's package that knows the events: names, types and samples. It is made of the contract, because
- * what receivers install needs no other package.
+ * The module of the receiver's package that knows the events: names and types. It is made of the contract, because what
+ * receivers install needs no other package.
  */
 export function receiverEvents(): string {
   const names = EVENT_TYPES.map((name) => `  ${JSON.stringify(name)},`).join("\n");
-  const samples = EVENT_TYPES.map((name) => `  ${name}: ${literal(samplePayload(name), "  ")},`).join("\n");
   const { properties } = eventPayloadSchema as object as { properties: Record<string, Schema> };
   const event = objectType(
     {
@@ -16,7 +15,7 @@ export function receiverEvents(): string {
     },
     "",
   );
-  return `// Made by \`pnpm run docs\` of the schema and the samples in packages/contracts. Change those.
+  return `// Made by \`pnpm run docs\` of the schema in packages/contracts. Change that.
 
 /** The names of the events (SPEC 6). */
 export const EVENT_TYPES = [
@@ -30,6 +29,14 @@ export interface EventOf<Type extends EventType> ${event}
 
 /** The body of an automatic event; its \`type\` tells the others apart. */
 export type HeraldEvent = { [Type in EventType]: EventOf<Type> }[EventType];
+`;
+}
+
+/** The module of the listener's package that has an event of each type to send. */
+export function sampleEvents(): string {
+  const samples = EVENT_TYPES.map((name) => `  ${name}: ${literal(samplePayload(name), "  ")},`).join("\n");
+  return `// Made by \`pnpm run docs\` of the samples in packages/contracts. Change those.
+import type { EventOf, EventType } from "@herald/receiver";
 
 /** An event of each type, as receivers get it. */
 export const SAMPLES: { readonly [Type in EventType]: EventOf<Type> } = {

@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
-import { signedRequest } from "@herald/receiver/listen";
+import { signedRequest } from "@herald/listen";
 import { goVersion, javaVersion, type Programs, rustVersion } from "./languages.ts";
 import { output, withoutPnpm } from "./output.ts";
 import { EXAMPLE_SECRET, type Tried } from "./tried.ts";

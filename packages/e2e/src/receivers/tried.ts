@@ -1,4 +1,4 @@
-import { checkReceiver } from "@herald/receiver/listen";
+import { checkReceiver } from "@herald/listen";
 import { type Startable, startProgram } from "./start-program.ts";
 
 /** Something of the examples that did right. */

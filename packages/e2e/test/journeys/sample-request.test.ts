@@ -1,5 +1,5 @@
 import { attemptHeaders } from "@herald/common/security/attempt-headers";
-import { signedRequest } from "@herald/receiver/listen";
+import { signedRequest } from "@herald/listen";
 import { expect, test } from "@jest/globals";
 
 test("§4.2/headers §4.3.3 a sample that herald-listen sends has the headers of an attempt, one by one", () => {

@@ -5,7 +5,7 @@ import { projectFolder } from "@herald/testkit/stack/folders";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { publint } from "publint";
 import { BUILD_TIMEOUT_MS, output } from "../../src/receivers/output.ts";
-import { entriesOf, PACKAGES, packPackages } from "../support/pack.ts";
+import { entriesOf, LIBRARIES, PACKAGES, packPackages } from "../support/pack.ts";
 
 // What is published, as it is packed. Its users' projects are in ../nightly/publishing.
 
@@ -43,12 +43,20 @@ describe.each(PACKAGES)("the published package of %s", (name) => {
     // A suggestion is to name the repository, which is unknown before the packages are published.
     expect(messages.filter(({ type }) => type !== "suggestion")).toEqual([]);
   });
+});
 
-  test("has nothing that @arethetypeswrong finds", async () => {
-    const attw = join(projectFolder(), "packages", "e2e", "node_modules", ".bin", "attw");
-    const entries = entriesOf(unpacked(name));
-    expect(entries).toContain(".");
-    const options = ["--no-emoji", "--no-color", "--entrypoints", ...entries];
-    await output(attw, [tarballs.get(name) as string, ...options], folder);
-  });
+test.each(LIBRARIES)("@arethetypeswrong finds nothing in the published package of %s", async (name) => {
+  const attw = join(projectFolder(), "packages", "e2e", "node_modules", ".bin", "attw");
+  const entries = entriesOf(unpacked(name));
+  expect(entries).toContain(".");
+  const options = ["--no-emoji", "--no-color", "--entrypoints", ...entries];
+  await output(attw, [tarballs.get(name) as string, ...options], folder);
+});
+
+test("the receiver's package has no command, and the listener's is a command alone", () => {
+  const commandsOf = (name: string) => JSON.parse(readFileSync(join(unpacked(name), "package.json"), "utf8")).bin;
+  expect(commandsOf("receiver")).toBeUndefined();
+  // A single one is what `npx @herald/listen` runs, whatever it is called.
+  expect(commandsOf("listen")).toEqual({ "herald-listen": "./bin/herald-listen.js" });
+  expect(entriesOf(unpacked("listen"))).toEqual([]);
 });

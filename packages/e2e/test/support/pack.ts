@@ -11,6 +11,9 @@ export const PACKAGES = readdirSync(join(projectFolder(), "packages")).filter((n
   return existsSync(manifest) && !JSON.parse(readFileSync(manifest, "utf8")).private;
 });
 
+/** Those that others import. The other one is a command, and promises nothing but that. */
+export const LIBRARIES = PACKAGES.filter((name) => name !== "listen");
+
 /** Packs what is published, as others get it. Returns the tarballs in the folder. */
 export async function packPackages(folder: string): Promise<string[]> {
   mkdirSync(folder, { recursive: true });

@@ -1,4 +1,4 @@
-import type { ReceivedRequest } from "@herald/receiver/listen";
+import type { ReceivedRequest } from "@herald/listen";
 
 /** How the demo receiver treats a delivery. */
 export interface Behaviour {

@@ -2,13 +2,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { createServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
-import {
-  describeRequest,
-  type ReceivedRequest,
-  type Refused,
-  receiveRequest,
-  verdictOn,
-} from "@herald/receiver/listen";
+import { describeRequest, type ReceivedRequest, type Refused, receiveRequest, verdictOn } from "@herald/listen";
 import { attemptCounter, type Plan, planFor, politeBehaviour } from "./behaviour.ts";
 import { type Controlled, control, help, isControl, tellSecret } from "./control-api.ts";
 import { knownSecrets } from "./known-secrets.ts";

@@ -1,4 +1,4 @@
-import type { ReceivedRequest } from "@herald/receiver/listen";
+import type { ReceivedRequest } from "@herald/listen";
 
 /** A request as `GET /requests` tells it. */
 export interface LoggedRequest {

@@ -1,9 +1,9 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { checkReceiver } from "@herald/listen";
 import { DJANGO_REQUIREMENTS, startDjango } from "@herald/local/example/django";
 import type { RunningApp } from "@herald/local/example/example";
-import { checkReceiver } from "@herald/receiver/listen";
 import { certificates } from "@herald/testkit/harness/certificates";
 import { eventually } from "@herald/testkit/harness/eventually";
 import { askForLanguage, STACK_TIMEOUT_MS } from "@herald/testkit/harness/stack-client";

@@ -8,7 +8,7 @@ import { useBroker } from "@herald/testkit/harness/use-broker";
 import { useDatabase } from "@herald/testkit/harness/use-database";
 import { projectFolder } from "@herald/testkit/stack/folders";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
-import { entriesOf, PACKAGES, packPackages } from "../../support/pack.ts";
+import { entriesOf, LIBRARIES, packPackages } from "../../support/pack.ts";
 import { EMITTER_EXAMPLE, RECEIVER_EXAMPLE } from "./consumer.ts";
 import { PRISMA_CONFIG, PRISMA_SERVICE, PRISMA_SERVICE_TEST, prismaSchema } from "./prisma-service.ts";
 import { SAME, SERVICE, SERVICE_TEST } from "./service.ts";
@@ -135,14 +135,18 @@ test("the receiver's README works: it verifies, refuses and accepts once", async
   });
 });
 
-test("herald-listen starts where the receiver's package is installed", async () => {
-  const printed = await run(consumer, "node_modules/.bin/herald-listen", ["--help"], plainEnvironment());
-  expect(printed).toContain("herald-listen");
+test("npx @herald/listen runs herald-listen, as the documents write it", async () => {
+  // --no fetches nothing: it is the one that is installed here.
+  const help = await run(consumer, "npx", ["--no", "@herald/listen", "send", "--help"], plainEnvironment());
+  expect(help).toContain("herald-listen send TYPE");
+  expect(await run(consumer, "node_modules/.bin/herald-listen", ["--help"], plainEnvironment())).toContain(
+    "herald-listen [--port 8080]",
+  );
 });
 
 test("require and import give the very same in Node, so that an error of one is an error of the other", async () => {
   const installed = join(consumer, "node_modules", "@herald");
-  const entries = PACKAGES.flatMap((name) =>
+  const entries = LIBRARIES.flatMap((name) =>
     entriesOf(join(installed, name)).map((entry) => entry.replace(".", `@herald/${name}`)),
   );
   expect(entries).toContain("@herald/emitter/outbox");

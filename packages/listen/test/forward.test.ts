@@ -7,10 +7,10 @@ import {
 } from "node:http";
 import { createServer as createTlsServer } from "node:https";
 import type { AddressInfo } from "node:net";
+import { sign } from "@herald/receiver";
 import { makeSelfSigned } from "@herald/testkit/certificates/authority";
 import { afterEach, expect, test } from "@jest/globals";
-import { sign } from "../src/index.ts";
-import { type Listener, startListener } from "../src/listen/index.ts";
+import { type Listener, startListener } from "../src/index.ts";
 
 const secret = "a signing secret";
 /** Bytes that a parser would not give back. */

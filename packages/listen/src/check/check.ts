@@ -1,4 +1,4 @@
-import type { OutgoingRequest } from "../send/signed-request.ts";
+import { LARGEST_EVENT_BYTES, type OutgoingRequest } from "../send/signed-request.ts";
 import type { Deviation, RequestMaker } from "./request-maker.ts";
 
 /**
@@ -37,9 +37,7 @@ export interface Check {
   atOnce?: true;
 }
 
-/** Herald's own bound for an event. */
-export const LARGEST_EVENT_BYTES = 256 * 1024;
-/** Far beyond it, and beyond any limit that a receiver of events has a use for. */
+/** Far beyond what Herald sends, and beyond any limit that a receiver of events has a use for. */
 export const OVERSIZED_BYTES = 32 * LARGEST_EVENT_BYTES;
 
 export const accepts = (make: (make: RequestMaker) => OutgoingRequest) => one("accept", make);

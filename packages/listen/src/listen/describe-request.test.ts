@@ -1,5 +1,5 @@
+import { sign } from "@herald/receiver";
 import { expect, test } from "@jest/globals";
-import { sign } from "../sign.ts";
 import { describeRequest } from "./describe-request.ts";
 import { type ReceivedRequest, verdictOn } from "./received-request.ts";
 

@@ -1,9 +1,9 @@
 import { readFileSync } from "node:fs";
 import { parseArgs } from "node:util";
-import { runCheck } from "../check/check-command.ts";
-import { runSend } from "../send/send-command.ts";
 import { DEFAULT_TIMEOUT_SECONDS, httpUrl, integer, milliseconds, secretsOf } from "./arguments.ts";
-import { type ListenerOptions, startListener } from "./listener.ts";
+import { runCheck } from "./check/check-command.ts";
+import { type ListenerOptions, startListener } from "./listen/listener.ts";
+import { runSend } from "./send/send-command.ts";
 
 const usage = `herald-listen: tries a receiver of webhooks on your own machine
 

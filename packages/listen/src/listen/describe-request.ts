@@ -1,5 +1,4 @@
-import { readHeader } from "../headers.ts";
-import { printable } from "./printable.ts";
+import { printable } from "../printable.ts";
 import type { ReceivedRequest } from "./received-request.ts";
 
 export interface DescribeOptions {
@@ -19,8 +18,9 @@ export function describeRequest(request: ReceivedRequest, options: DescribeOptio
   const { answer, answered, headerPrefix = "X-Service", colour = false } = options;
   const { verdict } = request;
   const header = (suffix: string) => {
-    const reading = readHeader(request.headers, `${headerPrefix}-${suffix}`);
-    return reading.state === "once" ? printable(reading.value) : null;
+    const wanted = `${headerPrefix}-${suffix}`.toLowerCase();
+    const values = request.headers.filter(([name]) => name.toLowerCase() === wanted).map(([, value]) => value);
+    return values.length > 0 ? printable(values.join(", ")) : null;
   };
   const paint = (code: number, text: string) => (colour ? `\u001b[${code}m${text}\u001b[0m` : text);
 

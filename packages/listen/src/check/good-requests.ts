@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
-import { accepts, advice, type Check, eventOf, LARGEST_EVENT_BYTES } from "./check.ts";
+import { LARGEST_EVENT_BYTES } from "../send/signed-request.ts";
+import { accepts, advice, type Check, eventOf } from "./check.ts";
 import { withNames } from "./request-maker.ts";
 
 /** A minute within the 300 s, so that a slow machine and a slow request change no verdict. */

@@ -1,9 +1,10 @@
 import { randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { parseArgs } from "node:util";
-import { EVENT_TYPES, type EventType, SAMPLES } from "../events.ts";
-import { ArgumentError, DEFAULT_TIMEOUT_SECONDS, httpUrl, milliseconds, secretOf } from "../listen/arguments.ts";
-import { printable } from "../listen/printable.ts";
+import { EVENT_TYPES, type EventType } from "@herald/receiver";
+import { ArgumentError, DEFAULT_TIMEOUT_SECONDS, httpUrl, milliseconds, secretOf } from "../arguments.ts";
+import { printable } from "../printable.ts";
+import { SAMPLES } from "../samples.ts";
 import { ExchangeError, exchange } from "./exchange.ts";
 import { signedRequest } from "./signed-request.ts";
 

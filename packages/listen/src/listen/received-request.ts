@@ -1,7 +1,6 @@
 import type { IncomingMessage } from "node:http";
-import { DEFAULT_BODY_LIMIT_BYTES } from "../accept.ts";
-import { readRawBody } from "../raw-body.ts";
-import { type Rejected, type Verified, verify } from "../verify.ts";
+import { type Rejected, type Verified, verify } from "@herald/receiver";
+import { LARGEST_EVENT_BYTES } from "../send/signed-request.ts";
 
 /** A request with all that is worth showing about it. */
 export interface ReceivedRequest {
@@ -34,10 +33,10 @@ export interface ReceiveOptions {
 
 /** Reads a request to its end and verifies it. Rejects where the sender hangs up in the middle. */
 export async function receiveRequest(request: IncomingMessage, options: ReceiveOptions): Promise<ReceivedRequest> {
-  const { now = () => new Date(), bodyLimitBytes = DEFAULT_BODY_LIMIT_BYTES } = options;
+  const { now = () => new Date(), bodyLimitBytes = LARGEST_EVENT_BYTES } = options;
   const receivedAt = now();
   const headers = pairs(request.rawHeaders);
-  const body = await readRawBody(request, bodyLimitBytes);
+  const body = await readBody(request, bodyLimitBytes);
   return {
     receivedAt,
     method: request.method ?? "",
@@ -48,6 +47,17 @@ export async function receiveRequest(request: IncomingMessage, options: ReceiveO
       ? verdictOn({ headers, body }, options, receivedAt)
       : { ok: false, reason: "body_too_large", message: `the body is larger than ${bodyLimitBytes} bytes` },
   };
+}
+
+/** Null where it is too large: it is read to its end, since the sender reads the answer when it has finished writing. */
+async function readBody(request: IncomingMessage, limitBytes: number): Promise<Uint8Array | null> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    bytes += chunk.byteLength;
+    if (bytes <= limitBytes) chunks.push(chunk);
+  }
+  return bytes <= limitBytes ? Buffer.concat(chunks) : null;
 }
 
 /** Judges a received request, also a second time when more secrets are known. */

@@ -1,12 +1,12 @@
 import { createHmac } from "node:crypto";
+import { verify } from "@herald/receiver";
 import { afterEach, describe, expect, test } from "@jest/globals";
 import { Webhook } from "standardwebhooks";
 import { forgedRequests } from "../src/check/forged-requests.ts";
 import { GOOD_REQUESTS } from "../src/check/good-requests.ts";
 import { ODD_REQUESTS } from "../src/check/odd-requests.ts";
 import type { Scheme } from "../src/check/request-maker.ts";
-import { verify } from "../src/index.ts";
-import { type CheckOptions, type CheckResult, checkReceiver } from "../src/listen/index.ts";
+import { type CheckOptions, type CheckResult, checkReceiver } from "../src/index.ts";
 import { idOf, type Parts, RIGHT, SECRET, type SmallReceiver, startReceiver } from "./small-receiver.ts";
 
 let receiver: SmallReceiver | undefined;

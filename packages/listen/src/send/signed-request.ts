@@ -1,4 +1,8 @@
-import { sign, signStandardWebhooks } from "../sign.ts";
+import { createHmac } from "node:crypto";
+import { sign } from "@herald/receiver";
+
+/** The most that Herald takes of an event, and so the largest body that it sends. */
+export const LARGEST_EVENT_BYTES = 256 * 1024;
 
 /** A request that is ready to be sent. */
 export interface OutgoingRequest {
@@ -39,4 +43,13 @@ export function signedRequest({ body, eventType, deliveryId, secret, now, header
     ],
     body,
   };
+}
+
+/**
+ * The value of `webhook-signature`, as libraries of Standard Webhooks verify it. They decode the secret from Base64, so
+ * the same text is another key than that of `X-Service-Signature`.
+ */
+export function signStandardWebhooks(secret: string, id: string, timestamp: number, body: Uint8Array): string {
+  const key = Buffer.from(secret, "base64");
+  return `v1,${createHmac("sha256", key).update(`${id}.${timestamp}.`, "utf8").update(body).digest("base64")}`;
 }

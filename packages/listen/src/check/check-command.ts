@@ -1,6 +1,6 @@
 import { parseArgs } from "node:util";
-import { EVENT_TYPES } from "../events.ts";
-import { ArgumentError, DEFAULT_TIMEOUT_SECONDS, httpUrl, milliseconds, secretOf } from "../listen/arguments.ts";
+import { EVENT_TYPES } from "@herald/receiver";
+import { ArgumentError, DEFAULT_TIMEOUT_SECONDS, httpUrl, milliseconds, secretOf } from "../arguments.ts";
 import { ExchangeError } from "../send/exchange.ts";
 import { type CheckOptions, checkReceiver } from "./check-receiver.ts";
 import { describeResult, describeResults } from "./report.ts";

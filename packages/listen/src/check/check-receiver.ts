@@ -1,6 +1,6 @@
 import { connect, isIP } from "node:net";
 import { connect as connectTls } from "node:tls";
-import type { EventType } from "../events.ts";
+import type { EventType } from "@herald/receiver";
 import { ExchangeError, exchange } from "../send/exchange.ts";
 import type { Check, RawBytes, Step } from "./check.ts";
 import { forgedRequests } from "./forged-requests.ts";

@@ -5,11 +5,11 @@ import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { sign } from "@herald/receiver";
 import { makeAuthority } from "@herald/testkit/certificates/authority";
 import { eventually } from "@herald/testkit/harness/eventually";
 import { afterEach, describe, expect, test } from "@jest/globals";
-import { sign } from "../src/index.ts";
-import { type CheckResult, type Listener, type ListenerOptions, startListener } from "../src/listen/index.ts";
+import { type CheckResult, type Listener, type ListenerOptions, startListener } from "../src/index.ts";
 import { SECRET, startReceiver } from "./small-receiver.ts";
 
 const secret = "a signing secret";

@@ -1,0 +1,13 @@
+export { type CheckOptions, type CheckResult, checkReceiver } from "./check/check-receiver.ts";
+export { type DescribeOptions, describeRequest } from "./listen/describe-request.ts";
+export type { ForwardOptions } from "./listen/forward.ts";
+export { type Listener, type ListenerOptions, startListener } from "./listen/listener.ts";
+export {
+  type ReceivedRequest,
+  type ReceiveOptions,
+  type Refused,
+  receiveRequest,
+  verdictOn,
+} from "./listen/received-request.ts";
+export { ExchangeError, exchange, type ReceiverAnswer } from "./send/exchange.ts";
+export { type OutgoingRequest, signedRequest, type ToSign } from "./send/signed-request.ts";
