@@ -23,15 +23,15 @@ const shared = {
     "\\.tsx$": ["@swc/jest", swc({ syntax: "typescript", tsx: true })],
   },
   // A component's styles are of no interest to a test of its words.
-  moduleNameMapper: { "\\.css$": "<rootDir>/packages/testkit/jest/no-styles.js" },
+  moduleNameMapper: { "\\.css$": "<rootDir>/packages/dev/jest/no-styles.js" },
   // Tests run on the sources of every package, so that no build can be stale.
   testEnvironmentOptions: { customExportConditions: ["herald-source", "node", "node-addons"] },
 };
 
 // Start PostgreSQL and RabbitMQ for the test files that ask for them.
 const servers = {
-  globalSetup: "<rootDir>/packages/testkit/jest/global-setup.js",
-  globalTeardown: "<rootDir>/packages/testkit/jest/global-teardown.js",
+  globalSetup: "<rootDir>/packages/dev/jest/global-setup.js",
+  globalTeardown: "<rootDir>/packages/dev/jest/global-teardown.js",
 };
 
 /** @type {import("jest").Config} */

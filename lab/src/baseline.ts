@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { localFolder, projectFolder } from "@herald/testkit/stack/folders";
-import { runProgram } from "@herald/testkit/stack/programs";
+import { localFolder, projectFolder } from "@herald/dev/stack/folders";
+import { runProgram } from "@herald/dev/stack/programs";
 
 const BUILD_TIMEOUT_MS = 30 * 60_000;
 

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { currentCommit } from "@herald/testkit/stack/current-commit";
-import { projectFolder } from "@herald/testkit/stack/folders";
+import { currentCommit } from "@herald/dev/stack/current-commit";
+import { projectFolder } from "@herald/dev/stack/folders";
 import { buildBaseline, NoSuchCommitError } from "./baseline.ts";
 import { openBenchEnvironment } from "./environment.ts";
 import { machine } from "./machine.ts";

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { projectFolder } from "@herald/dev/stack/folders";
 import type { ServiceName } from "@herald/e2e/herald/processes";
-import { projectFolder } from "@herald/testkit/stack/folders";
 import { parse } from "yaml";
 
 /** The chart's names of the services. */

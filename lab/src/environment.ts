@@ -3,11 +3,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { migrate } from "@herald/common/database/migrate";
 import { openDatabase } from "@herald/common/database/open-database";
+import { type KeyPair, makeAuthority } from "@herald/dev/certificates/authority";
+import { startPostgres } from "@herald/dev/stack/postgres";
+import { type Rabbitmq, startRabbitmq } from "@herald/dev/stack/rabbitmq";
 import { type ServiceName, type ServiceProcess, startServiceProcess } from "@herald/e2e/herald/processes";
 import { type HeraldEnvironment, heraldSettings } from "@herald/e2e/herald/settings";
-import { type KeyPair, makeAuthority } from "@herald/testkit/certificates/authority";
-import { startPostgres } from "@herald/testkit/stack/postgres";
-import { type Rabbitmq, startRabbitmq } from "@herald/testkit/stack/rabbitmq";
 import { type ServerWork, serverWork } from "./server-work.ts";
 
 /** The servers of one run: everything real, everything its own, on this machine. */

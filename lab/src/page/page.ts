@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { projectFolder } from "@herald/dev/stack/folders";
 import { withBlocks } from "@herald/docs/blocks";
-import { projectFolder } from "@herald/testkit/stack/folders";
 import type { StoredResults } from "../results.ts";
 import { otherName } from "../run-row.ts";
 import { PALETTES } from "./plot.ts";

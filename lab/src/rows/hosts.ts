@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { nameServer } from "@herald/dev/harness/name-server";
 import { readService } from "@herald/e2e/herald/service-readings";
-import { nameServer } from "@herald/testkit/harness/name-server";
 import { BENCH_LOAD, EXACTLY_ONCE, type Row } from "../row.ts";
 import { SAMPLE_BODY } from "../sample-body.ts";
 import { startTraffic, type Traffic } from "../traffic.ts";

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { type Link, startLink } from "@herald/dev/harness/link";
 import type { ServiceName, ServiceProcess } from "@herald/e2e/herald/processes";
-import { type Link, startLink } from "@herald/testkit/harness/link";
 import { chartHeapArgs, chartLimitMebibytes } from "../chart-limits.ts";
 import type { BenchHerald } from "../environment.ts";
 import { peakMemoryMebibytes, resetPeakMemory } from "../peak-memory.ts";

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer } from "node:net";
-import { inbox, until } from "@herald/testkit/harness/client-environment";
-import { useBroker } from "@herald/testkit/harness/use-broker";
+import { inbox, until } from "@herald/dev/harness/client-environment";
+import { useBroker } from "@herald/dev/harness/use-broker";
 import { expect, test } from "@jest/globals";
 import { messageTo, useScopeEnvironment } from "./use-scope-environment.ts";
 

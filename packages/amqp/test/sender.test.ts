@@ -1,7 +1,7 @@
 import { setImmediate as turn } from "node:timers/promises";
-import { bogusAck } from "@herald/testkit/harness/broker-proxy";
-import { until } from "@herald/testkit/harness/client-environment";
-import { useBroker } from "@herald/testkit/harness/use-broker";
+import { bogusAck } from "@herald/dev/harness/broker-proxy";
+import { until } from "@herald/dev/harness/client-environment";
+import { useBroker } from "@herald/dev/harness/use-broker";
 import { describe, expect, test } from "@jest/globals";
 import { messageTo, useScopeEnvironment } from "./use-scope-environment.ts";
 

@@ -1,5 +1,5 @@
-import { insertDelivery, insertEndpoint } from "@herald/testkit/harness/rows";
-import { useDatabase } from "@herald/testkit/harness/use-database";
+import { insertDelivery, insertEndpoint } from "@herald/dev/harness/rows";
+import { useDatabase } from "@herald/dev/harness/use-database";
 import { beforeEach, expect, test } from "@jest/globals";
 import { callHerald, runHerald } from "./run-herald.ts";
 

@@ -1,6 +1,6 @@
-import { storeHistory } from "@herald/testkit/harness/history";
-import { expectWalks } from "@herald/testkit/harness/plans";
-import { useDatabase } from "@herald/testkit/harness/use-database";
+import { storeHistory } from "@herald/dev/harness/history";
+import { expectWalks } from "@herald/dev/harness/plans";
+import { useDatabase } from "@herald/dev/harness/use-database";
 import { beforeAll, test } from "@jest/globals";
 import { organizationsWith } from "../src/find/organizations-with.ts";
 

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { deliveryId } from "@herald/common/database/ids";
-import { insertDelivery, insertEndpoint, insertEvent } from "@herald/testkit/harness/rows";
-import { useDatabase } from "@herald/testkit/harness/use-database";
+import { insertDelivery, insertEndpoint, insertEvent } from "@herald/dev/harness/rows";
+import { useDatabase } from "@herald/dev/harness/use-database";
 import { beforeEach, expect, test } from "@jest/globals";
 import { callHerald, runHerald } from "./run-herald.ts";
 

@@ -1,7 +1,7 @@
 import { declareHints, declareTopology, names } from "@herald/common/broker/topology";
-import { insertDelivery, insertEndpoint } from "@herald/testkit/harness/rows";
-import { useBroker } from "@herald/testkit/harness/use-broker";
-import { useDatabase } from "@herald/testkit/harness/use-database";
+import { insertDelivery, insertEndpoint } from "@herald/dev/harness/rows";
+import { useBroker } from "@herald/dev/harness/use-broker";
+import { useDatabase } from "@herald/dev/harness/use-database";
 import { expect, test } from "@jest/globals";
 import { connect } from "amqplib";
 import { runHerald } from "./run-herald.ts";

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { openDatabase } from "@herald/common/database/open-database";
-import { useDatabase } from "@herald/testkit/harness/use-database";
+import { useDatabase } from "@herald/dev/harness/use-database";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { runHerald } from "./run-herald.ts";
 

@@ -1,6 +1,6 @@
+import { useDatabase } from "@herald/dev/harness/use-database";
+import { useMariadb } from "@herald/dev/harness/use-mariadb";
 import { outboxTable } from "@herald/emitter/outbox";
-import { useDatabase } from "@herald/testkit/harness/use-database";
-import { useMariadb } from "@herald/testkit/harness/use-mariadb";
 import { createPool } from "mysql2/promise";
 import pg from "pg";
 

@@ -1,6 +1,6 @@
 import { declareTopology, names } from "@herald/common/broker/topology";
-import { eventually } from "@herald/testkit/harness/eventually";
-import { useBroker } from "@herald/testkit/harness/use-broker";
+import { eventually } from "@herald/dev/harness/eventually";
+import { useBroker } from "@herald/dev/harness/use-broker";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { type ChannelModel, type ConfirmChannel, connect } from "amqplib";
 import { callHerald, runHerald } from "./run-herald.ts";

@@ -1,10 +1,10 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { makeAuthority } from "@herald/dev/certificates/authority";
+import { askForMariadbPrograms, STACK_TIMEOUT_MS } from "@herald/dev/harness/stack-client";
+import { type Mariadb, startMariadb } from "@herald/dev/stack/mariadb";
 import { outboxTable } from "@herald/emitter/outbox";
-import { makeAuthority } from "@herald/testkit/certificates/authority";
-import { askForMariadbPrograms, STACK_TIMEOUT_MS } from "@herald/testkit/harness/stack-client";
-import { type Mariadb, startMariadb } from "@herald/testkit/stack/mariadb";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { createConnection } from "mysql2/promise";
 import { callHerald } from "./run-herald.ts";

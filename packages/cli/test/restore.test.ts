@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { declareTopology, names } from "@herald/common/broker/topology";
-import { insertDelivery, insertEndpoint } from "@herald/testkit/harness/rows";
-import { useBroker } from "@herald/testkit/harness/use-broker";
-import { useDatabase } from "@herald/testkit/harness/use-database";
+import { insertDelivery, insertEndpoint } from "@herald/dev/harness/rows";
+import { useBroker } from "@herald/dev/harness/use-broker";
+import { useDatabase } from "@herald/dev/harness/use-database";
 import { afterEach, expect, test } from "@jest/globals";
 import { connect } from "amqplib";
 import { readRestoreState } from "../src/restore/restore-state.ts";

@@ -1,7 +1,7 @@
 import { newSealingKeys } from "@herald/common/security/sealing-keys";
 import { secretBox } from "@herald/common/security/secret-box";
-import { insertEndpoint } from "@herald/testkit/harness/rows";
-import { useDatabase } from "@herald/testkit/harness/use-database";
+import { insertEndpoint } from "@herald/dev/harness/rows";
+import { useDatabase } from "@herald/dev/harness/use-database";
 import { beforeEach, expect, test } from "@jest/globals";
 import { rotateKeys } from "../src/rotate-keys/rotate-keys.ts";
 import { runHerald } from "./run-herald.ts";

@@ -1,4 +1,4 @@
-import type { useBroker } from "@herald/testkit/harness/use-broker";
+import type { useBroker } from "@herald/dev/harness/use-broker";
 import { afterEach, beforeEach } from "@jest/globals";
 import { type Channel, type ChannelModel, connect } from "amqplib";
 import type { Emitter } from "../src/index.ts";

@@ -1,6 +1,6 @@
-import { type BrokerProxy, startProxy } from "@herald/testkit/harness/broker-proxy";
-import { eventually } from "@herald/testkit/harness/eventually";
-import { useBroker } from "@herald/testkit/harness/use-broker";
+import { type BrokerProxy, startProxy } from "@herald/dev/harness/broker-proxy";
+import { eventually } from "@herald/dev/harness/eventually";
+import { useBroker } from "@herald/dev/harness/use-broker";
 import { afterEach, describe, expect, test } from "@jest/globals";
 import { connect, type GetMessage } from "amqplib";
 import {

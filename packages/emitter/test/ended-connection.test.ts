@@ -1,5 +1,5 @@
-import { startEndingPostgres } from "@herald/testkit/harness/ending-postgres";
-import { eventually } from "@herald/testkit/harness/eventually";
+import { startEndingPostgres } from "@herald/dev/harness/ending-postgres";
+import { eventually } from "@herald/dev/harness/eventually";
 import { expect, test } from "@jest/globals";
 import { Pool } from "pg";
 import { startRelay } from "../src/outbox/index.ts";

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
-import { useMariadb } from "@herald/testkit/harness/use-mariadb";
+import { useMariadb } from "@herald/dev/harness/use-mariadb";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { sql as drizzleSql } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/mysql2";

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
-import { useDatabase } from "@herald/testkit/harness/use-database";
+import { useDatabase } from "@herald/dev/harness/use-database";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { sql as drizzleSql } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/node-postgres";

@@ -1,5 +1,5 @@
-import { useDatabase } from "@herald/testkit/harness/use-database";
-import { useMariadb } from "@herald/testkit/harness/use-mariadb";
+import { useDatabase } from "@herald/dev/harness/use-database";
+import { useMariadb } from "@herald/dev/harness/use-mariadb";
 import { createPool } from "mysql2/promise";
 import { Pool } from "pg";
 import { type Dialect, type OutboxPool, outboxTable, type StatementRunner } from "../src/outbox/index.ts";

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
-import { eventually } from "@herald/testkit/harness/eventually";
-import { useMariadb } from "@herald/testkit/harness/use-mariadb";
+import { eventually } from "@herald/dev/harness/eventually";
+import { useMariadb } from "@herald/dev/harness/use-mariadb";
 import { afterAll, afterEach, beforeAll, expect, test } from "@jest/globals";
 import { createPool, type Pool, type PoolOptions } from "mysql2/promise";
 import { type EmittedEvent, eventJson, newEvent } from "../src/index.ts";

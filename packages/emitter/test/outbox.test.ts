@@ -1,8 +1,8 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
-import { eventually } from "@herald/testkit/harness/eventually";
-import { useBroker } from "@herald/testkit/harness/use-broker";
+import { eventually } from "@herald/dev/harness/eventually";
+import { useBroker } from "@herald/dev/harness/use-broker";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "@jest/globals";
 import { type Channel, type ChannelModel, connect } from "amqplib";
 import { createEmitter, type EmittedEvent, type Emitter, NotSentError, newEvent } from "../src/index.ts";

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
-import { eventually } from "@herald/testkit/harness/eventually";
-import { useBroker } from "@herald/testkit/harness/use-broker";
+import { eventually } from "@herald/dev/harness/eventually";
+import { useBroker } from "@herald/dev/harness/use-broker";
 import { expect, test } from "@jest/globals";
 import { connect } from "amqplib";
 import { createEmitter, type Emitter, type RejectedEvent } from "../src/index.ts";

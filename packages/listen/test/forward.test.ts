@@ -7,8 +7,8 @@ import {
 } from "node:http";
 import { createServer as createTlsServer } from "node:https";
 import type { AddressInfo } from "node:net";
+import { makeSelfSigned } from "@herald/dev/certificates/authority";
 import { sign } from "@herald/receiver";
-import { makeSelfSigned } from "@herald/testkit/certificates/authority";
 import { afterEach, expect, test } from "@jest/globals";
 import { type Listener, startListener } from "../src/index.ts";
 

@@ -1,5 +1,5 @@
-import { startEndingPostgres } from "@herald/testkit/harness/ending-postgres";
-import { useDatabase } from "@herald/testkit/harness/use-database";
+import { startEndingPostgres } from "@herald/dev/harness/ending-postgres";
+import { useDatabase } from "@herald/dev/harness/use-database";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { Pool } from "pg";
 import { deduplicator, postgresStore, receivedEventTable } from "../src/index.ts";

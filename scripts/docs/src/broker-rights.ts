@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { projectFolder } from "@herald/testkit/stack/folders";
+import { projectFolder } from "@herald/dev/stack/folders";
 import { stringify } from "yaml";
 
 /** A user of RabbitMQ, and what it may configure, write to and read from, as regular expressions. */

@@ -9,11 +9,11 @@ test("each package may import only packages above it in the list, so that there 
 });
 
 test.each([
-  ["a lower layer imports a higher one", "packages/common/src/a.ts", "@herald/testkit/harness/use-broker"],
+  ["a lower layer imports a higher one", "packages/common/src/a.ts", "@herald/dev/harness/use-broker"],
   ["a service imports another one", "services/publisher/src/a.ts", "@herald/dispatcher"],
   ["a service's test imports another service", "services/publisher/test/support/a.ts", "@herald/dispatcher"],
   ["a published package imports common", "packages/emitter/src/a.ts", "@herald/common"],
-  ["product code imports the testkit", "services/publisher/src/a.ts", "@herald/testkit/harness/use-broker"],
+  ["product code imports what tests start", "services/publisher/src/a.ts", "@herald/dev/harness/use-broker"],
   ["a path leads into another package", "packages/common/src/runtime/a.ts", "../../../contracts/src/index.ts"],
 ])("it is found when %s", (_, file, target) => {
   for (const source of [
@@ -30,8 +30,8 @@ test.each([
 test.each([
   ["packages/common/src/a.ts", "@herald/contracts"],
   ["packages/common/src/runtime/a.ts", "../database/queries.ts"],
-  ["services/publisher/test/a.test.ts", "@herald/testkit/harness/use-broker"],
-  ["services/publisher/src/a.test.ts", "@herald/testkit/harness/steered-clock"],
+  ["services/publisher/test/a.test.ts", "@herald/dev/harness/use-broker"],
+  ["services/publisher/src/a.test.ts", "@herald/dev/harness/steered-clock"],
   ["services/publisher/test/a.test.ts", "../src/config.ts"],
   ["packages/emitter/test/a.test.ts", "@herald/emitter/outbox"],
   ["packages/admin-ui/src/a.ts", "../../../examples/verify-go/main.go?raw"],

@@ -8,7 +8,7 @@ export interface Layer {
   holds: string;
   /** Names of the packages that it may import. All of them stand above it in the list, so that no circle can arise. */
   imports: readonly string[] | "any above";
-  /** What its tests may import besides, apart from the testkit. */
+  /** What its tests may import besides, apart from packages/dev. */
   tests?: readonly string[];
 }
 
@@ -72,13 +72,9 @@ export const LAYERS: readonly Layer[] = [
     imports: ["contracts", "emitter", "common", "publisher", "dispatcher", "management-api"],
   },
   {
-    folder: "packages/testkit",
-    holds: "what every package tests with: PostgreSQL, RabbitMQ and MariaDB, certificates, harness",
-    imports: ["common"],
-  },
-  {
-    folder: "packages/local",
-    holds: "what developers start: `pnpm start`, `example`, `emit`, `token`, the demo receiver",
+    folder: "packages/dev",
+    holds:
+      "what developers and tests start: PostgreSQL, RabbitMQ, `pnpm start`, `emit`, `token`, the demo receiver; a harness",
     imports: "any above",
   },
   {
@@ -124,7 +120,7 @@ export function forbiddenImports(file: string, source: string): string[] {
   const layer = LAYERS.find(({ folder }) => file.startsWith(`${folder}/`));
   if (!layer) return [`${file} is in no package of scripts/docs/src/layers.ts.`];
   const isTest = !file.startsWith(`${layer.folder}/src/`) || /\.test\.tsx?$/.test(file);
-  const allowed = [nameOf(layer), ...importsOf(layer), ...(isTest ? ["testkit", ...(layer.tests ?? [])] : [])];
+  const allowed = [nameOf(layer), ...importsOf(layer), ...(isTest ? ["dev", ...(layer.tests ?? [])] : [])];
   const forbidden: string[] = [];
   for (const [, target = ""] of source.matchAll(IMPORT)) {
     if (target.endsWith(TEXT)) continue;

@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { projectFolder } from "@herald/testkit/stack/folders";
+import { projectFolder } from "@herald/dev/stack/folders";
 import { describe, expect, test } from "@jest/globals";
 import SpecReporter, { rulesOf, specFaults, titlesIn, unknownNames } from "./spec-reporter.js";
 

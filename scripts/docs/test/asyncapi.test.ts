@@ -9,7 +9,7 @@ import {
   manualRequestSchema,
   noticeSchema,
 } from "@herald/contracts/schemas";
-import { projectFolder } from "@herald/testkit/stack/folders";
+import { projectFolder } from "@herald/dev/stack/folders";
 import { expect, test } from "@jest/globals";
 import { Ajv } from "ajv";
 import addFormatsModule from "ajv-formats";

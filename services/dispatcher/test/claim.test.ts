@@ -1,9 +1,9 @@
 import { randomUUID } from "node:crypto";
 import type { Queries } from "@herald/common/database/queries";
 import { createRegistry } from "@herald/common/telemetry/metrics";
-import { insertDelivery, insertEndpoint, insertEvent, ROW_TIME } from "@herald/testkit/harness/rows";
-import { steeredClock } from "@herald/testkit/harness/steered-clock";
-import { useDatabase } from "@herald/testkit/harness/use-database";
+import { insertDelivery, insertEndpoint, insertEvent, ROW_TIME } from "@herald/dev/harness/rows";
+import { steeredClock } from "@herald/dev/harness/steered-clock";
+import { useDatabase } from "@herald/dev/harness/use-database";
 import { beforeEach, describe, expect, test } from "@jest/globals";
 import { createClaims } from "../src/delivery/claim-queue.ts";
 import { createMetrics } from "../src/metrics.ts";

@@ -1,11 +1,11 @@
 import { createHmac } from "node:crypto";
 import { type Broker, connectBroker } from "@herald/common/broker/broker";
 import { secretBox } from "@herald/common/security/secret-box";
-import { eventually } from "@herald/testkit/harness/eventually";
-import { type HttpsReceiver, httpsReceiver } from "@herald/testkit/harness/https-receiver";
-import { insertDelivery } from "@herald/testkit/harness/rows";
-import { useBroker } from "@herald/testkit/harness/use-broker";
-import { useDatabase } from "@herald/testkit/harness/use-database";
+import { eventually } from "@herald/dev/harness/eventually";
+import { type HttpsReceiver, httpsReceiver } from "@herald/dev/harness/https-receiver";
+import { insertDelivery } from "@herald/dev/harness/rows";
+import { useBroker } from "@herald/dev/harness/use-broker";
+import { useDatabase } from "@herald/dev/harness/use-database";
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
 import { SECRET_KEYS, useDispatchers } from "./dispatchers.ts";
 

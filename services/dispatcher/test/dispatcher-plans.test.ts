@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 import type { Queries } from "@herald/common/database/queries";
-import { type Statistics, type StoredHistory, storeHistory } from "@herald/testkit/harness/history";
-import { expectOneProbe, expectWalks } from "@herald/testkit/harness/plans";
-import { useDatabase } from "@herald/testkit/harness/use-database";
+import { type Statistics, type StoredHistory, storeHistory } from "@herald/dev/harness/history";
+import { expectOneProbe, expectWalks } from "@herald/dev/harness/plans";
+import { useDatabase } from "@herald/dev/harness/use-database";
 import { beforeAll, describe, test } from "@jest/globals";
 import { claim } from "../src/sql/claim.ts";
 import { claimInterrupted } from "../src/sql/claim-interrupted.ts";

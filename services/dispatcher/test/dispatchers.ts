@@ -4,10 +4,10 @@ import { join } from "node:path";
 import { newSealingKeys } from "@herald/common/security/sealing-keys";
 import { secretBox } from "@herald/common/security/secret-box";
 import type { Service } from "@herald/common/service/run-service";
-import { certificates } from "@herald/testkit/harness/certificates";
-import { insertDelivery, insertEndpoint } from "@herald/testkit/harness/rows";
-import type { TestBroker } from "@herald/testkit/harness/use-broker";
-import type { TestDatabase } from "@herald/testkit/harness/use-database";
+import { certificates } from "@herald/dev/harness/certificates";
+import { insertDelivery, insertEndpoint } from "@herald/dev/harness/rows";
+import type { TestBroker } from "@herald/dev/harness/use-broker";
+import type { TestDatabase } from "@herald/dev/harness/use-database";
 import { afterAll, afterEach, beforeAll } from "@jest/globals";
 import { startDispatcher } from "../src/start-dispatcher.ts";
 

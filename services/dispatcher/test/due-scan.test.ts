@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 import type { Queries } from "@herald/common/database/queries";
-import { insertDelivery, insertEndpoint, ROW_TIME } from "@herald/testkit/harness/rows";
-import { steeredClock } from "@herald/testkit/harness/steered-clock";
-import { useDatabase } from "@herald/testkit/harness/use-database";
+import { insertDelivery, insertEndpoint, ROW_TIME } from "@herald/dev/harness/rows";
+import { steeredClock } from "@herald/dev/harness/steered-clock";
+import { useDatabase } from "@herald/dev/harness/use-database";
 import { beforeEach, expect, test } from "@jest/globals";
 import { createDueScan } from "../src/lanes/due-scan.ts";
 import { claim } from "../src/sql/claim.ts";

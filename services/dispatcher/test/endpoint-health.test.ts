@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
-import { insertEndpoint, ROW_TIME } from "@herald/testkit/harness/rows";
-import { useDatabase } from "@herald/testkit/harness/use-database";
+import { insertEndpoint, ROW_TIME } from "@herald/dev/harness/rows";
+import { useDatabase } from "@herald/dev/harness/use-database";
 import { expect, test } from "@jest/globals";
 import fc from "fast-check";
 import { DISABLE_AFTER, NOW, settlement, settling } from "./settling.ts";

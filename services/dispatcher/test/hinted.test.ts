@@ -1,9 +1,9 @@
 import { randomUUID } from "node:crypto";
 import type { HintedDelivery } from "@herald/contracts";
-import { eventually } from "@herald/testkit/harness/eventually";
-import { insertDelivery, insertEndpoint, ROW_TIME } from "@herald/testkit/harness/rows";
-import { steeredClock } from "@herald/testkit/harness/steered-clock";
-import { useDatabase } from "@herald/testkit/harness/use-database";
+import { eventually } from "@herald/dev/harness/eventually";
+import { insertDelivery, insertEndpoint, ROW_TIME } from "@herald/dev/harness/rows";
+import { steeredClock } from "@herald/dev/harness/steered-clock";
+import { useDatabase } from "@herald/dev/harness/use-database";
 import { expect, test } from "@jest/globals";
 import { createHinted } from "../src/lanes/hinted.ts";
 import type { ClaimedDelivery } from "../src/sql/claimed-delivery.ts";

@@ -1,9 +1,9 @@
 import { randomUUID } from "node:crypto";
 import { type Broker, connectBroker } from "@herald/common/broker/broker";
 import type { Hint } from "@herald/contracts";
-import { eventually } from "@herald/testkit/harness/eventually";
-import { steeredClock } from "@herald/testkit/harness/steered-clock";
-import { useBroker } from "@herald/testkit/harness/use-broker";
+import { eventually } from "@herald/dev/harness/eventually";
+import { steeredClock } from "@herald/dev/harness/steered-clock";
+import { useBroker } from "@herald/dev/harness/use-broker";
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
 import { consumeHints } from "../src/lanes/consume-hints.ts";
 import type { Endpoint } from "../src/lanes/turns.ts";

@@ -1,10 +1,10 @@
 import { type Broker, connectBroker } from "@herald/common/broker/broker";
 import type { Requester } from "@herald/common/broker/requester";
 import type { ManualReply, ManualRequest } from "@herald/contracts";
-import { eventually } from "@herald/testkit/harness/eventually";
-import { type HttpsReceiver, httpsReceiver } from "@herald/testkit/harness/https-receiver";
-import { useBroker } from "@herald/testkit/harness/use-broker";
-import { useDatabase } from "@herald/testkit/harness/use-database";
+import { eventually } from "@herald/dev/harness/eventually";
+import { type HttpsReceiver, httpsReceiver } from "@herald/dev/harness/https-receiver";
+import { useBroker } from "@herald/dev/harness/use-broker";
+import { useDatabase } from "@herald/dev/harness/use-database";
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
 import { handOverManual } from "../src/sql/hand-over-manual.ts";
 import { useDispatchers } from "./dispatchers.ts";

@@ -1,6 +1,6 @@
 import { createRegistry } from "@herald/common/telemetry/metrics";
-import { eventually } from "@herald/testkit/harness/eventually";
-import { useDatabase } from "@herald/testkit/harness/use-database";
+import { eventually } from "@herald/dev/harness/eventually";
+import { useDatabase } from "@herald/dev/harness/use-database";
 import { afterEach, expect, test } from "@jest/globals";
 import { joinMembers, type Members, type MembersOptions } from "../src/members/members.ts";
 import { createMetrics } from "../src/metrics.ts";

@@ -1,7 +1,7 @@
-import { eventually } from "@herald/testkit/harness/eventually";
-import { type HttpsReceiver, httpsReceiver } from "@herald/testkit/harness/https-receiver";
-import { useBroker } from "@herald/testkit/harness/use-broker";
-import { useDatabase } from "@herald/testkit/harness/use-database";
+import { eventually } from "@herald/dev/harness/eventually";
+import { type HttpsReceiver, httpsReceiver } from "@herald/dev/harness/https-receiver";
+import { useBroker } from "@herald/dev/harness/use-broker";
+import { useDatabase } from "@herald/dev/harness/use-database";
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
 import { useDispatchers } from "./dispatchers.ts";
 

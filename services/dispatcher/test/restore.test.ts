@@ -1,10 +1,10 @@
 import { randomUUID } from "node:crypto";
-import { eventually } from "@herald/testkit/harness/eventually";
-import { type HttpsReceiver, httpsReceiver } from "@herald/testkit/harness/https-receiver";
-import { insertDelivery, insertEndpoint, ROW_TIME } from "@herald/testkit/harness/rows";
-import { useBroker } from "@herald/testkit/harness/use-broker";
-import { useDatabase } from "@herald/testkit/harness/use-database";
-import { freePort } from "@herald/testkit/stack/ports";
+import { eventually } from "@herald/dev/harness/eventually";
+import { type HttpsReceiver, httpsReceiver } from "@herald/dev/harness/https-receiver";
+import { insertDelivery, insertEndpoint, ROW_TIME } from "@herald/dev/harness/rows";
+import { useBroker } from "@herald/dev/harness/use-broker";
+import { useDatabase } from "@herald/dev/harness/use-database";
+import { freePort } from "@herald/dev/stack/ports";
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
 import { claim } from "../src/sql/claim.ts";
 import { claimInterrupted } from "../src/sql/claim-interrupted.ts";

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
-import { eventually } from "@herald/testkit/harness/eventually";
-import { insertEndpoint, ROW_TIME } from "@herald/testkit/harness/rows";
-import { useDatabase } from "@herald/testkit/harness/use-database";
+import { eventually } from "@herald/dev/harness/eventually";
+import { insertEndpoint, ROW_TIME } from "@herald/dev/harness/rows";
+import { useDatabase } from "@herald/dev/harness/use-database";
 import { describe, expect, test } from "@jest/globals";
 import { LEASED_UNTIL, losingAnswers, NOW, RETRY_AT, settlement, settling } from "./settling.ts";
 

@@ -1,9 +1,9 @@
 import { randomUUID } from "node:crypto";
 import type { Queries } from "@herald/common/database/queries";
 import { createRegistry } from "@herald/common/telemetry/metrics";
-import { insertDelivery, type insertEndpoint, ROW_TIME } from "@herald/testkit/harness/rows";
-import { steeredClock } from "@herald/testkit/harness/steered-clock";
-import type { TestDatabase } from "@herald/testkit/harness/use-database";
+import { insertDelivery, type insertEndpoint, ROW_TIME } from "@herald/dev/harness/rows";
+import { steeredClock } from "@herald/dev/harness/steered-clock";
+import type { TestDatabase } from "@herald/dev/harness/use-database";
 import { createSettleQueue } from "../src/delivery/settle-queue.ts";
 import { createHealthQueue } from "../src/health/health-queue.ts";
 import { createMetrics } from "../src/metrics.ts";

@@ -8,12 +8,12 @@ import { newSealingKeys } from "@herald/common/security/sealing-keys";
 import { secretBox } from "@herald/common/security/secret-box";
 import type { Service } from "@herald/common/service/run-service";
 import type { Hint } from "@herald/contracts";
-import { certificates } from "@herald/testkit/harness/certificates";
-import { eventually } from "@herald/testkit/harness/eventually";
-import { type HttpsReceiver, httpsReceiver } from "@herald/testkit/harness/https-receiver";
-import { insertDelivery, insertEndpoint } from "@herald/testkit/harness/rows";
-import { useBroker } from "@herald/testkit/harness/use-broker";
-import { useDatabase } from "@herald/testkit/harness/use-database";
+import { certificates } from "@herald/dev/harness/certificates";
+import { eventually } from "@herald/dev/harness/eventually";
+import { type HttpsReceiver, httpsReceiver } from "@herald/dev/harness/https-receiver";
+import { insertDelivery, insertEndpoint } from "@herald/dev/harness/rows";
+import { useBroker } from "@herald/dev/harness/use-broker";
+import { useDatabase } from "@herald/dev/harness/use-database";
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
 import { startDispatcher } from "../src/start-dispatcher.ts";
 

@@ -2,12 +2,12 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { newSealingKeys } from "@herald/common/security/sealing-keys";
-import { makeAuthority } from "@herald/testkit/certificates/authority";
-import { eventually } from "@herald/testkit/harness/eventually";
-import { type HttpsReceiver, httpsReceiver } from "@herald/testkit/harness/https-receiver";
-import { type NameServer, nameServer } from "@herald/testkit/harness/name-server";
-import { useBroker } from "@herald/testkit/harness/use-broker";
-import { useDatabase } from "@herald/testkit/harness/use-database";
+import { makeAuthority } from "@herald/dev/certificates/authority";
+import { eventually } from "@herald/dev/harness/eventually";
+import { type HttpsReceiver, httpsReceiver } from "@herald/dev/harness/https-receiver";
+import { type NameServer, nameServer } from "@herald/dev/harness/name-server";
+import { useBroker } from "@herald/dev/harness/use-broker";
+import { useDatabase } from "@herald/dev/harness/use-database";
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
 import { useDispatchers } from "./dispatchers.ts";
 

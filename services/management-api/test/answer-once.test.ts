@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
-import { plansOf } from "@herald/testkit/harness/plans";
-import { steeredClock } from "@herald/testkit/harness/steered-clock";
-import { useDatabase } from "@herald/testkit/harness/use-database";
+import { plansOf } from "@herald/dev/harness/plans";
+import { steeredClock } from "@herald/dev/harness/steered-clock";
+import { useDatabase } from "@herald/dev/harness/use-database";
 import { beforeEach, describe, expect, test } from "@jest/globals";
 import { createAnswerOnce, KEPT_MS, type Target } from "../src/idempotency/answer-once.ts";
 import { forgetKeys } from "../src/idempotency/forget-keys.ts";

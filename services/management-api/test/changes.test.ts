@@ -1,4 +1,4 @@
-import { steeredClock } from "@herald/testkit/harness/steered-clock";
+import { steeredClock } from "@herald/dev/harness/steered-clock";
 import { beforeEach, expect, test } from "@jest/globals";
 import { create, settings } from "./support/endpoints.ts";
 import { type Client, useApi } from "./support/use-api.ts";

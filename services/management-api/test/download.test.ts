@@ -1,6 +1,6 @@
 import { createServer } from "node:http";
 import { type AddressInfo, connect } from "node:net";
-import { eventually } from "@herald/testkit/harness/eventually";
+import { eventually } from "@herald/dev/harness/eventually";
 import { afterEach, expect, test } from "@jest/globals";
 import express from "express";
 import { breakOff, type Download, sendDownload } from "../src/http/download.ts";

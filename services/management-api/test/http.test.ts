@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import type { RequestListener } from "node:http";
 import { connect, type Socket } from "node:net";
-import { eventually } from "@herald/testkit/harness/eventually";
+import { eventually } from "@herald/dev/harness/eventually";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { type ApiServer, startServer } from "../src/http/server.ts";
 import { API_PREFIX } from "../src/operations.ts";

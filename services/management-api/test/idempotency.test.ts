@@ -1,6 +1,6 @@
 import type { ManualRequest, SaveWebhookResponse } from "@herald/contracts";
-import { idAt, insertDelivery, insertEndpoint } from "@herald/testkit/harness/rows";
-import { steeredClock } from "@herald/testkit/harness/steered-clock";
+import { idAt, insertDelivery, insertEndpoint } from "@herald/dev/harness/rows";
+import { steeredClock } from "@herald/dev/harness/steered-clock";
 import { beforeEach, describe, expect, test } from "@jest/globals";
 import { KEPT_MS } from "../src/idempotency/answer-once.ts";
 import { ownKey, requestHash } from "../src/idempotency/idempotency-key.ts";

@@ -4,10 +4,10 @@ import { deliveriesAtEndpoints } from "@herald/common/history/sql/deliveries-at-
 import { eventKeys } from "@herald/common/history/sql/event-keys";
 import { findDelivery } from "@herald/common/history/sql/find-delivery";
 import { readEvents } from "@herald/common/history/sql/read-events";
-import { type Statistics, type StoredHistory, storeHistory } from "@herald/testkit/harness/history";
-import { expectWalks, pagesRead, tablesRead } from "@herald/testkit/harness/plans";
-import { insertDelivery, insertEndpoint, insertResend } from "@herald/testkit/harness/rows";
-import { useDatabase } from "@herald/testkit/harness/use-database";
+import { type Statistics, type StoredHistory, storeHistory } from "@herald/dev/harness/history";
+import { expectWalks, pagesRead, tablesRead } from "@herald/dev/harness/plans";
+import { insertDelivery, insertEndpoint, insertResend } from "@herald/dev/harness/rows";
+import { useDatabase } from "@herald/dev/harness/use-database";
 import { beforeAll, describe, expect, test } from "@jest/globals";
 import { MAX_SCANNED } from "../src/deliveries/history.ts";
 import { MAX_EVENTS, ofAll, ofOne } from "../src/endpoints/overview.ts";

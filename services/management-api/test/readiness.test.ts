@@ -1,8 +1,8 @@
 import type { Service } from "@herald/common/service/run-service";
-import { eventually } from "@herald/testkit/harness/eventually";
-import { type Link, startLink } from "@herald/testkit/harness/link";
-import { useDatabase } from "@herald/testkit/harness/use-database";
-import { freePort } from "@herald/testkit/stack/ports";
+import { eventually } from "@herald/dev/harness/eventually";
+import { type Link, startLink } from "@herald/dev/harness/link";
+import { useDatabase } from "@herald/dev/harness/use-database";
+import { freePort } from "@herald/dev/stack/ports";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { API_PREFIX } from "../src/operations.ts";
 import { startManagementApi } from "../src/start-management-api.ts";

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { deliveryId } from "@herald/common/database/ids";
-import { insertDelivery, insertEvent } from "@herald/testkit/harness/rows";
-import { steeredClock } from "@herald/testkit/harness/steered-clock";
+import { insertDelivery, insertEvent } from "@herald/dev/harness/rows";
+import { steeredClock } from "@herald/dev/harness/steered-clock";
 import { beforeEach, describe, expect, test } from "@jest/globals";
 import { states, storeDelivery, storeFirstAttempt, storeMany } from "./support/deliveries.ts";
 import { create } from "./support/endpoints.ts";

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
-import { insertEvent } from "@herald/testkit/harness/rows";
-import { steeredClock } from "@herald/testkit/harness/steered-clock";
+import { insertEvent } from "@herald/dev/harness/rows";
+import { steeredClock } from "@herald/dev/harness/steered-clock";
 import { beforeEach, describe, expect, test } from "@jest/globals";
 import { states, storeDelivery, storeFirstAttempt, storeMany } from "./support/deliveries.ts";
 import { create, settings } from "./support/endpoints.ts";

@@ -1,7 +1,7 @@
 import { deliveryId } from "@herald/common/database/ids";
 import type { Resend } from "@herald/contracts";
-import { insertDelivery, insertResend } from "@herald/testkit/harness/rows";
-import { steeredClock } from "@herald/testkit/harness/steered-clock";
+import { insertDelivery, insertResend } from "@herald/dev/harness/rows";
+import { steeredClock } from "@herald/dev/harness/steered-clock";
 import { beforeEach, describe, expect, test } from "@jest/globals";
 import { states, storeDelivery } from "./support/deliveries.ts";
 import { create, settings } from "./support/endpoints.ts";

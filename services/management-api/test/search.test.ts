@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { deliveryId } from "@herald/common/database/ids";
 import type { EndpointDelivery, EventListItem } from "@herald/contracts";
-import { insertDelivery, insertEndpoint, insertEvent } from "@herald/testkit/harness/rows";
-import { steeredClock } from "@herald/testkit/harness/steered-clock";
+import { insertDelivery, insertEndpoint, insertEvent } from "@herald/dev/harness/rows";
+import { steeredClock } from "@herald/dev/harness/steered-clock";
 import { beforeEach, describe, expect, test } from "@jest/globals";
 import { states, storeDelivery } from "./support/deliveries.ts";
 import { create, settings } from "./support/endpoints.ts";

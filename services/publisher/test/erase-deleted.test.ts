@@ -1,7 +1,7 @@
 import { Registry } from "@herald/common/telemetry/metrics";
-import { idAt, insertDelivery, insertEndpoint, insertResend, ROW_TIME } from "@herald/testkit/harness/rows";
-import { steeredClock } from "@herald/testkit/harness/steered-clock";
-import { useDatabase } from "@herald/testkit/harness/use-database";
+import { idAt, insertDelivery, insertEndpoint, insertResend, ROW_TIME } from "@herald/dev/harness/rows";
+import { steeredClock } from "@herald/dev/harness/steered-clock";
+import { useDatabase } from "@herald/dev/harness/use-database";
 import { beforeEach, expect, test } from "@jest/globals";
 import { createErasure } from "../src/erase-deleted.ts";
 import { createMetrics } from "../src/metrics.ts";

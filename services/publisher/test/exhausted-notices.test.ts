@@ -3,11 +3,11 @@ import { type Broker, connectBroker, type Publisher } from "@herald/common/broke
 import { names } from "@herald/common/broker/topology";
 import type { Queries } from "@herald/common/database/queries";
 import { Registry } from "@herald/common/telemetry/metrics";
-import { eventually } from "@herald/testkit/harness/eventually";
-import { ROW_TIME } from "@herald/testkit/harness/rows";
-import { steeredClock } from "@herald/testkit/harness/steered-clock";
-import { useBroker } from "@herald/testkit/harness/use-broker";
-import { useDatabase } from "@herald/testkit/harness/use-database";
+import { eventually } from "@herald/dev/harness/eventually";
+import { ROW_TIME } from "@herald/dev/harness/rows";
+import { steeredClock } from "@herald/dev/harness/steered-clock";
+import { useBroker } from "@herald/dev/harness/use-broker";
+import { useDatabase } from "@herald/dev/harness/use-database";
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
 import { createMetrics } from "../src/metrics.ts";
 import { publishNotices } from "../src/publish-notices.ts";

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { Log } from "@herald/common/telemetry/log";
-import { insertEndpoint } from "@herald/testkit/harness/rows";
-import { useDatabase } from "@herald/testkit/harness/use-database";
+import { insertEndpoint } from "@herald/dev/harness/rows";
+import { useDatabase } from "@herald/dev/harness/use-database";
 import { afterEach, expect, test } from "@jest/globals";
 import { createFanOut, type FanOut, type FanOutItem } from "../src/fan-out.ts";
 import { incomingEvent, NOW } from "./incoming-events.ts";

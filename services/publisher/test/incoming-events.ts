@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { eventKey } from "@herald/common/database/ids";
-import { ROW_TIME } from "@herald/testkit/harness/rows";
+import { ROW_TIME } from "@herald/dev/harness/rows";
 import type { IncomingEvent } from "../src/ingest/read-event.ts";
 
 /** A minute after the rows of the tests were made. */

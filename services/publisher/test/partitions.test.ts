@@ -1,9 +1,9 @@
 import { randomUUID } from "node:crypto";
 import { firstIdAt } from "@herald/common/database/ids";
 import { Registry } from "@herald/common/telemetry/metrics";
-import { idAt, insertDelivery, insertEndpoint, insertEvent } from "@herald/testkit/harness/rows";
-import { steeredClock } from "@herald/testkit/harness/steered-clock";
-import { useDatabase } from "@herald/testkit/harness/use-database";
+import { idAt, insertDelivery, insertEndpoint, insertEvent } from "@herald/dev/harness/rows";
+import { steeredClock } from "@herald/dev/harness/steered-clock";
+import { useDatabase } from "@herald/dev/harness/use-database";
 import { beforeEach, expect, test } from "@jest/globals";
 import { createMetrics } from "../src/metrics.ts";
 import { DAY_MS, dayOf, startOf } from "../src/partitions/days.ts";

@@ -1,9 +1,9 @@
 import { randomUUID } from "node:crypto";
 import { firstIdAt, timeOf } from "@herald/common/database/ids";
-import { type Statistics, type StoredHistory, storeHistory } from "@herald/testkit/harness/history";
-import { expectOneProbe, expectWalks, tablesRead } from "@herald/testkit/harness/plans";
-import { insertResend } from "@herald/testkit/harness/rows";
-import { useDatabase } from "@herald/testkit/harness/use-database";
+import { type Statistics, type StoredHistory, storeHistory } from "@herald/dev/harness/history";
+import { expectOneProbe, expectWalks, tablesRead } from "@herald/dev/harness/plans";
+import { insertResend } from "@herald/dev/harness/rows";
+import { useDatabase } from "@herald/dev/harness/use-database";
 import { beforeAll, describe, expect, test } from "@jest/globals";
 import { DAY_MS, dayOf } from "../src/partitions/days.ts";
 import { backfill } from "../src/sql/backfill.ts";

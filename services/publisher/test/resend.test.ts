@@ -3,16 +3,9 @@ import { deliveryId } from "@herald/common/database/ids";
 import type { Queries } from "@herald/common/database/queries";
 import { Registry } from "@herald/common/telemetry/metrics";
 import type { Hint } from "@herald/contracts";
-import {
-  idAt,
-  insertDelivery,
-  insertEndpoint,
-  insertEvent,
-  insertResend,
-  ROW_TIME,
-} from "@herald/testkit/harness/rows";
-import { steeredClock } from "@herald/testkit/harness/steered-clock";
-import { useDatabase } from "@herald/testkit/harness/use-database";
+import { idAt, insertDelivery, insertEndpoint, insertEvent, insertResend, ROW_TIME } from "@herald/dev/harness/rows";
+import { steeredClock } from "@herald/dev/harness/steered-clock";
+import { useDatabase } from "@herald/dev/harness/use-database";
 import { beforeEach, describe, expect, test } from "@jest/globals";
 import { createMetrics } from "../src/metrics.ts";
 import { createResend, MAX_WAITING } from "../src/resend.ts";

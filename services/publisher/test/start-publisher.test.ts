@@ -1,7 +1,7 @@
 import { openDatabase } from "@herald/common/database/open-database";
-import { steeredClock } from "@herald/testkit/harness/steered-clock";
-import { useBroker } from "@herald/testkit/harness/use-broker";
-import { useDatabase } from "@herald/testkit/harness/use-database";
+import { steeredClock } from "@herald/dev/harness/steered-clock";
+import { useBroker } from "@herald/dev/harness/use-broker";
+import { useDatabase } from "@herald/dev/harness/use-database";
 import { expect, test } from "@jest/globals";
 import { startPublisher } from "../src/index.ts";
 import { readPartitions } from "../src/sql/partitions.ts";

@@ -1,9 +1,9 @@
 import { randomUUID } from "node:crypto";
 import { deliveryId } from "@herald/common/database/ids";
-import { eventually } from "@herald/testkit/harness/eventually";
-import { lockWaiters } from "@herald/testkit/harness/lock-waiters";
-import { insertEndpoint } from "@herald/testkit/harness/rows";
-import { useDatabase } from "@herald/testkit/harness/use-database";
+import { eventually } from "@herald/dev/harness/eventually";
+import { lockWaiters } from "@herald/dev/harness/lock-waiters";
+import { insertEndpoint } from "@herald/dev/harness/rows";
+import { useDatabase } from "@herald/dev/harness/use-database";
 import { expect, test } from "@jest/globals";
 import type { IncomingEvent } from "../src/ingest/read-event.ts";
 import { FIRST_ENDPOINT, type StoredEvents, storeEvents } from "../src/sql/store-events.ts";

@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import type { DeliveryExportRow } from "@herald/contracts";
-import { insertDelivery, insertEndpoint } from "@herald/testkit/harness/rows";
+import { insertDelivery, insertEndpoint } from "@herald/dev/harness/rows";
 import { beforeAll, expect, test } from "@jest/globals";
 import type { Page } from "playwright-core";
 import { useTestEnvironment } from "../support/test-environment.ts";

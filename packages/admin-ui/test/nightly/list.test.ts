@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { eventually } from "@herald/testkit/harness/eventually";
+import { eventually } from "@herald/dev/harness/eventually";
 import { beforeAll, expect, test } from "@jest/globals";
 import type { Locator } from "playwright-core";
 import { type Population, populate } from "../support/populate.ts";

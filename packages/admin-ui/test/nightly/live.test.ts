@@ -1,4 +1,4 @@
-import { eventually } from "@herald/testkit/harness/eventually";
+import { eventually } from "@herald/dev/harness/eventually";
 import { beforeEach, expect, test } from "@jest/globals";
 import type { Locator, Page } from "playwright-core";
 import { uuidv7 } from "../support/history.ts";

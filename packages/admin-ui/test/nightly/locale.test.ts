@@ -1,4 +1,4 @@
-import { insertDelivery, insertEndpoint } from "@herald/testkit/harness/rows";
+import { insertDelivery, insertEndpoint } from "@herald/dev/harness/rows";
 import { beforeAll, expect, test } from "@jest/globals";
 import { useTestEnvironment } from "../support/test-environment.ts";
 

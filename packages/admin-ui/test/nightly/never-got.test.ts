@@ -1,6 +1,6 @@
 import type { ResendPage } from "@herald/contracts";
-import { eventually } from "@herald/testkit/harness/eventually";
-import { idAt, insertDelivery } from "@herald/testkit/harness/rows";
+import { eventually } from "@herald/dev/harness/eventually";
+import { idAt, insertDelivery } from "@herald/dev/harness/rows";
 import { expect, test } from "@jest/globals";
 import type { Page } from "playwright-core";
 import { useTestEnvironment } from "../support/test-environment.ts";

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { insertDelivery, insertEndpoint, insertEvent } from "@herald/testkit/harness/rows";
+import { insertDelivery, insertEndpoint, insertEvent } from "@herald/dev/harness/rows";
 import { beforeAll, expect, test } from "@jest/globals";
 import type { Page } from "playwright-core";
 import { useTestEnvironment } from "../support/test-environment.ts";

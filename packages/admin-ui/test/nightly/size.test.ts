@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { gzipSync } from "node:zlib";
 import { EVENT_TYPES } from "@herald/contracts";
-import { eventually } from "@herald/testkit/harness/eventually";
+import { eventually } from "@herald/dev/harness/eventually";
 import { describe, expect, test } from "@jest/globals";
 import type { Page } from "playwright-core";
 import { useTestEnvironment } from "../support/test-environment.ts";

@@ -1,5 +1,5 @@
 import { createHmac } from "node:crypto";
-import { eventually } from "@herald/testkit/harness/eventually";
+import { eventually } from "@herald/dev/harness/eventually";
 import { expect, test } from "@jest/globals";
 import { useTestEnvironment } from "../support/test-environment.ts";
 

@@ -1,5 +1,5 @@
 import type { EventType } from "@herald/contracts";
-import { idAt } from "@herald/testkit/harness/rows";
+import { idAt } from "@herald/dev/harness/rows";
 import { bodyOf, entityIdOf, eventIdOf } from "./bodies.ts";
 import { type ScenarioKey, scenarios, type WebhookScenario } from "./fixtures.ts";
 import { historyOf, missedBy, type Past, randomFrom, uuidv7 } from "./history.ts";

@@ -1,4 +1,4 @@
-import { idAt, insertDelivery, insertResend } from "@herald/testkit/harness/rows";
+import { idAt, insertDelivery, insertResend } from "@herald/dev/harness/rows";
 import { beforeAll } from "@jest/globals";
 import type { Page } from "playwright-core";
 import { type Population, populate } from "./populate.ts";

@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { openSession } from "@herald/common/database/session";
-import { useDatabase } from "@herald/testkit/harness/use-database";
+import { useDatabase } from "@herald/dev/harness/use-database";
 import { expect, test } from "@jest/globals";
 import { catalogueFile, catalogueText, readCatalogue } from "../../src/doctor/catalogue.ts";
 

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { projectFolder } from "@herald/testkit/stack/folders";
+import { projectFolder } from "@herald/dev/stack/folders";
 import { describe, expect, test } from "@jest/globals";
 import { connect } from "amqplib";
 import { depthOf } from "../../src/broker.ts";

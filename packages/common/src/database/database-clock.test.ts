@@ -1,4 +1,4 @@
-import { steeredClock } from "@herald/testkit/harness/steered-clock";
+import { steeredClock } from "@herald/dev/harness/steered-clock";
 import { beforeEach, expect, test } from "@jest/globals";
 import { createDatabaseClock, type DatabaseClock, TimeUnknownError } from "./database-clock.ts";
 

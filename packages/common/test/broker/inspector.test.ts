@@ -1,5 +1,5 @@
-import { until } from "@herald/testkit/harness/client-environment";
-import { useBroker } from "@herald/testkit/harness/use-broker";
+import { until } from "@herald/dev/harness/client-environment";
+import { useBroker } from "@herald/dev/harness/use-broker";
 import { expect, test } from "@jest/globals";
 import { useBrokerEnvironment } from "./use-broker-environment.ts";
 

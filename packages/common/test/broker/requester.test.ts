@@ -1,6 +1,6 @@
-import { bogusAck } from "@herald/testkit/harness/broker-proxy";
-import { inbox, until } from "@herald/testkit/harness/client-environment";
-import { useBroker } from "@herald/testkit/harness/use-broker";
+import { bogusAck } from "@herald/dev/harness/broker-proxy";
+import { inbox, until } from "@herald/dev/harness/client-environment";
+import { useBroker } from "@herald/dev/harness/use-broker";
 import { describe, expect, test } from "@jest/globals";
 import { useBrokerEnvironment } from "./use-broker-environment.ts";
 

@@ -1,5 +1,5 @@
-import { inbox, until } from "@herald/testkit/harness/client-environment";
-import { useBroker } from "@herald/testkit/harness/use-broker";
+import { inbox, until } from "@herald/dev/harness/client-environment";
+import { useBroker } from "@herald/dev/harness/use-broker";
 import { describe, expect, test } from "@jest/globals";
 import { declareHints, declareTopology } from "../../src/broker/topology.ts";
 import { messageTo, useBrokerEnvironment } from "./use-broker-environment.ts";

@@ -1,4 +1,4 @@
-import { type ClientEnvironment, useClientEnvironment } from "@herald/testkit/harness/client-environment";
+import { type ClientEnvironment, useClientEnvironment } from "@herald/dev/harness/client-environment";
 import { type Broker, connectBroker } from "../../src/broker/broker.ts";
 import { type Names, names } from "../../src/broker/topology.ts";
 

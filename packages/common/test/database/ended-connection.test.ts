@@ -1,4 +1,4 @@
-import { startEndingPostgres } from "@herald/testkit/harness/ending-postgres";
+import { startEndingPostgres } from "@herald/dev/harness/ending-postgres";
 import { expect, test } from "@jest/globals";
 import { isDatabaseOutage } from "../../src/database/errors.ts";
 import { openDatabase } from "../../src/database/open-database.ts";

@@ -1,4 +1,4 @@
-import { useDatabase } from "@herald/testkit/harness/use-database";
+import { useDatabase } from "@herald/dev/harness/use-database";
 import { expect, test } from "@jest/globals";
 import fc from "fast-check";
 import { deliveryId, eventKey } from "../../src/database/ids.ts";

@@ -1,4 +1,4 @@
-import { useDatabase } from "@herald/testkit/harness/use-database";
+import { useDatabase } from "@herald/dev/harness/use-database";
 import { expect, test } from "@jest/globals";
 import { openDatabase } from "../../src/database/open-database.ts";
 

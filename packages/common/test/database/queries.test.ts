@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
-import { eventually } from "@herald/testkit/harness/eventually";
-import { useDatabase } from "@herald/testkit/harness/use-database";
+import { eventually } from "@herald/dev/harness/eventually";
+import { useDatabase } from "@herald/dev/harness/use-database";
 import { expect, test } from "@jest/globals";
 import { isDatabaseOutage, isOutOfTime, sqlStateOf } from "../../src/database/errors.ts";
 import { Prisma } from "../../src/database/generated/client.ts";

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { diffSchemas } from "@herald/testkit/harness/schema-engine";
-import { useDatabase } from "@herald/testkit/harness/use-database";
+import { diffSchemas } from "@herald/dev/harness/schema-engine";
+import { useDatabase } from "@herald/dev/harness/use-database";
 import { expect, test } from "@jest/globals";
 import { migrationsFolder } from "../../src/database/migrations-folder.ts";
 

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
-import { eventually } from "@herald/testkit/harness/eventually";
-import { useDatabase } from "@herald/testkit/harness/use-database";
+import { eventually } from "@herald/dev/harness/eventually";
+import { useDatabase } from "@herald/dev/harness/use-database";
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
 import { isDatabaseOutage } from "../../src/database/errors.ts";
 import { type Database, openDatabase } from "../../src/database/open-database.ts";

@@ -1,12 +1,12 @@
 import { mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type KeyPair, makeAuthority } from "@herald/testkit/certificates/authority";
-import { certificates, type TestCertificates } from "@herald/testkit/harness/certificates";
-import { eventually } from "@herald/testkit/harness/eventually";
-import { STACK_TIMEOUT_MS } from "@herald/testkit/harness/stack-client";
-import { type Postgres, startPostgres } from "@herald/testkit/stack/postgres";
-import { removePostgresData } from "@herald/testkit/stack/postgres-programs";
+import { type KeyPair, makeAuthority } from "@herald/dev/certificates/authority";
+import { certificates, type TestCertificates } from "@herald/dev/harness/certificates";
+import { eventually } from "@herald/dev/harness/eventually";
+import { STACK_TIMEOUT_MS } from "@herald/dev/harness/stack-client";
+import { type Postgres, startPostgres } from "@herald/dev/stack/postgres";
+import { removePostgresData } from "@herald/dev/stack/postgres-programs";
 import { afterAll, afterEach, beforeAll, expect, test } from "@jest/globals";
 import pg from "pg";
 import { ConfigError } from "../../src/config/read-config.ts";

@@ -1,4 +1,4 @@
-import { type NameAnswer, type NameServer, nameServer } from "@herald/testkit/harness/name-server";
+import { type NameAnswer, type NameServer, nameServer } from "@herald/dev/harness/name-server";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { createNameResolver, type NameResolverOptions } from "../../src/security/name-resolver.ts";
 

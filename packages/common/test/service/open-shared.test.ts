@@ -1,5 +1,5 @@
-import { useBroker } from "@herald/testkit/harness/use-broker";
-import { useDatabase } from "@herald/testkit/harness/use-database";
+import { useBroker } from "@herald/dev/harness/use-broker";
+import { useDatabase } from "@herald/dev/harness/use-database";
 import { afterEach, expect, test } from "@jest/globals";
 import type { ServiceConfig } from "../../src/service/open-service.ts";
 import { openShared, type SharedProcess } from "../../src/service/open-shared.ts";

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { type AddressInfo, connect, type Socket } from "node:net";
 import { createServer } from "node:tls";
-import type { KeyPair } from "@herald/testkit/certificates/authority";
+import type { KeyPair } from "@herald/dev/certificates/authority";
 
 /** A broker's address that speaks TLS, in front of one that does not. */
 export interface TlsFront {

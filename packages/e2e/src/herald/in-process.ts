@@ -1,10 +1,10 @@
 import { startServe } from "@herald/cli/serve/start-serve";
 import type { Clock } from "@herald/common/runtime/clock";
 import type { Service } from "@herald/common/service/run-service";
+import type { BrokerUrls } from "@herald/dev/stack/broker-rights";
 import { startDispatcher } from "@herald/dispatcher";
 import { startManagementApi } from "@herald/management-api";
 import { startPublisher } from "@herald/publisher";
-import type { BrokerUrls } from "@herald/testkit/stack/broker-rights";
 import { type HeraldEnvironment, heraldSettings } from "./settings.ts";
 
 export interface HeraldOptions {

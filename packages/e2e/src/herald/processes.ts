@@ -3,9 +3,9 @@ import { mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { projectFolder } from "@herald/testkit/stack/folders";
-import { freePort } from "@herald/testkit/stack/ports";
-import { type RunningProcess, startProcess } from "@herald/testkit/stack/processes";
+import { projectFolder } from "@herald/dev/stack/folders";
+import { freePort } from "@herald/dev/stack/ports";
+import { type RunningProcess, startProcess } from "@herald/dev/stack/processes";
 
 export type ServiceName = "management-api" | "publisher" | "dispatcher";
 
@@ -118,7 +118,7 @@ async function untilReady(child: RunningProcess, url: string): Promise<void> {
   );
 }
 
-/** What makes the machine's clock of a process wrong: see wrong-clock.ts of the testkit. */
+/** What makes the machine's clock of a process wrong: see wrong-clock.ts of packages/dev. */
 function wrongClock(aheadMs: number) {
   const folder = mkdtempSync(join(tmpdir(), "herald-clock-"));
   const file = join(folder, "ahead-ms");
@@ -128,7 +128,7 @@ function wrongClock(aheadMs: number) {
   }
   set(aheadMs);
   return {
-    nodeArgs: ["--import", join(projectFolder(), "packages", "testkit", "dist", "harness", "wrong-clock.js")],
+    nodeArgs: ["--import", join(projectFolder(), "packages", "dev", "dist", "harness", "wrong-clock.js")],
     settings: { CLOCK_AHEAD_FILE: file },
     set,
     remove: () => rmSync(folder, { recursive: true, force: true }),

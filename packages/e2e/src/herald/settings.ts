@@ -1,5 +1,5 @@
 import { newSealingKeys } from "@herald/common/security/sealing-keys";
-import type { BrokerUrls } from "@herald/testkit/stack/broker-rights";
+import type { BrokerUrls } from "@herald/dev/stack/broker-rights";
 
 /** The servers and files that a Herald of tests and measurements runs on. */
 export interface HeraldEnvironment {

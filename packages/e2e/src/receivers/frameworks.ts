@@ -1,6 +1,6 @@
 import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { projectFolder } from "@herald/testkit/stack/folders";
+import { projectFolder } from "@herald/dev/stack/folders";
 import { output, withoutPnpm } from "./output.ts";
 import { type Tried, tryReceiver } from "./tried.ts";
 import { withCopy } from "./with-copy.ts";

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import type { LanguageProgram } from "@herald/testkit/stack/test-programs";
+import type { LanguageProgram } from "@herald/dev/stack/test-programs";
 import { writeAskingProgram } from "./csharp-server.ts";
 import { output } from "./output.ts";
 import type { Startable } from "./start-program.ts";

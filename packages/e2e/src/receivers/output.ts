@@ -1,7 +1,7 @@
 import { delimiter, dirname } from "node:path";
-import { runProgram } from "@herald/testkit/stack/programs";
+import { runProgram } from "@herald/dev/stack/programs";
 
-export { withoutPnpm } from "@herald/testkit/stack/programs";
+export { withoutPnpm } from "@herald/dev/stack/programs";
 
 /** A first compilation fills caches of hundreds of megabytes, or fetches packages. */
 export const BUILD_TIMEOUT_MS = 600_000;

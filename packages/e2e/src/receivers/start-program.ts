@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { eventually } from "@herald/testkit/harness/eventually";
-import { answers, freePort } from "@herald/testkit/stack/ports";
+import { eventually } from "@herald/dev/harness/eventually";
+import { answers, freePort } from "@herald/dev/stack/ports";
 import { startVerifyingServer } from "./csharp-server.ts";
 
 /** What starts a receiver, which finds its port in PORT. */

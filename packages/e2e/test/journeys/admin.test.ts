@@ -1,5 +1,5 @@
 import { names } from "@herald/common/broker/topology";
-import { eventually } from "@herald/testkit/harness/eventually";
+import { eventually } from "@herald/dev/harness/eventually";
 import { expect, test } from "@jest/globals";
 import { connect } from "amqplib";
 import { useTestEnvironment } from "./test-environment.ts";

@@ -1,5 +1,5 @@
 import type { DeliveryDetails } from "@herald/contracts";
-import type { ReceivedRequest } from "@herald/testkit/harness/https-receiver";
+import type { ReceivedRequest } from "@herald/dev/harness/https-receiver";
 import { expect, test } from "@jest/globals";
 import { type TestEnvironment, useTestEnvironment } from "./test-environment.ts";
 

@@ -1,10 +1,10 @@
 import { randomUUID } from "node:crypto";
 import { bucketOf } from "@herald/common/broker/cell";
 import { names } from "@herald/common/broker/topology";
+import { eventually } from "@herald/dev/harness/eventually";
+import { type HttpsReceiver, httpsReceiver } from "@herald/dev/harness/https-receiver";
+import { useDatabase } from "@herald/dev/harness/use-database";
 import { newEvent } from "@herald/emitter";
-import { eventually } from "@herald/testkit/harness/eventually";
-import { type HttpsReceiver, httpsReceiver } from "@herald/testkit/harness/https-receiver";
-import { useDatabase } from "@herald/testkit/harness/use-database";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "@jest/globals";
 import { type ConfirmChannel, connect } from "amqplib";
 import { type ApiClient, apiClient } from "../../src/herald/api-client.ts";

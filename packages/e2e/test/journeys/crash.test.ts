@@ -1,5 +1,5 @@
 import type { DeliveryDetails } from "@herald/contracts";
-import { eventually } from "@herald/testkit/harness/eventually";
+import { eventually } from "@herald/dev/harness/eventually";
 import { afterEach, expect, test } from "@jest/globals";
 import { type ServiceName, type ServiceProcess, startServiceProcess } from "../../src/herald/processes.ts";
 import { heraldSettings } from "../../src/herald/settings.ts";

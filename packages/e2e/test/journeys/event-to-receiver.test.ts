@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { DeliveryDetails } from "@herald/contracts";
+import { eventually } from "@herald/dev/harness/eventually";
 import { verify } from "@herald/receiver";
-import { eventually } from "@herald/testkit/harness/eventually";
 import { describe, expect, test } from "@jest/globals";
 import { Webhook } from "standardwebhooks";
 import { useTestEnvironment } from "./test-environment.ts";

@@ -3,7 +3,7 @@ import { names } from "@herald/common/broker/topology";
 import { eventKey } from "@herald/common/database/ids";
 import type { EndpointNotice } from "@herald/contracts";
 import { noticeSchema } from "@herald/contracts/schemas";
-import { eventually } from "@herald/testkit/harness/eventually";
+import { eventually } from "@herald/dev/harness/eventually";
 import { expect, test } from "@jest/globals";
 import { Ajv } from "ajv";
 import addFormatsModule from "ajv-formats";

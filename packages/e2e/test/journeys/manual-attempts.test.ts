@@ -1,6 +1,6 @@
 import { createHmac } from "node:crypto";
 import type { DeliveryDetails, SaveWebhookResponse, WebhookDeliverySummary } from "@herald/contracts";
-import type { ReceivedRequest } from "@herald/testkit/harness/https-receiver";
+import type { ReceivedRequest } from "@herald/dev/harness/https-receiver";
 import { describe, expect, test } from "@jest/globals";
 import { useTestEnvironment } from "./test-environment.ts";
 

@@ -1,7 +1,7 @@
 import { names } from "@herald/common/broker/topology";
 import type { Notice, NoticeType } from "@herald/contracts";
 import { noticeSchema } from "@herald/contracts/schemas";
-import { eventually } from "@herald/testkit/harness/eventually";
+import { eventually } from "@herald/dev/harness/eventually";
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
 import { Ajv } from "ajv";
 import addFormatsModule from "ajv-formats";

@@ -1,4 +1,4 @@
-import { eventually } from "@herald/testkit/harness/eventually";
+import { eventually } from "@herald/dev/harness/eventually";
 import { expect, test } from "@jest/globals";
 import { useTestEnvironment } from "./test-environment.ts";
 

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { DeliveryDetails } from "@herald/contracts";
-import { eventually } from "@herald/testkit/harness/eventually";
+import { eventually } from "@herald/dev/harness/eventually";
 import { afterEach, expect, test } from "@jest/globals";
 import { useTestEnvironment } from "./test-environment.ts";
 

@@ -1,6 +1,6 @@
 import { EVENT_TYPES, type EventType } from "@herald/contracts";
 import { eventSchema } from "@herald/contracts/schemas";
-import type { ReceivedRequest } from "@herald/testkit/harness/https-receiver";
+import type { ReceivedRequest } from "@herald/dev/harness/https-receiver";
 import { expect, test } from "@jest/globals";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import addFormatsModule from "ajv-formats";

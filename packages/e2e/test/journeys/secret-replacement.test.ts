@@ -1,5 +1,5 @@
+import { eventually } from "@herald/dev/harness/eventually";
 import { verify } from "@herald/receiver";
-import { eventually } from "@herald/testkit/harness/eventually";
 import { expect, test } from "@jest/globals";
 import { useTestEnvironment } from "./test-environment.ts";
 

@@ -1,4 +1,4 @@
-import { eventually } from "@herald/testkit/harness/eventually";
+import { eventually } from "@herald/dev/harness/eventually";
 import { afterEach, expect, test } from "@jest/globals";
 import { apiClient } from "../../src/herald/api-client.ts";
 import { type ServiceName, type ServiceProcess, startServiceProcess } from "../../src/herald/processes.ts";

@@ -1,5 +1,5 @@
-import { startProxy } from "@herald/testkit/harness/broker-proxy";
-import { eventually } from "@herald/testkit/harness/eventually";
+import { startProxy } from "@herald/dev/harness/broker-proxy";
+import { eventually } from "@herald/dev/harness/eventually";
 import { afterEach, expect, test } from "@jest/globals";
 import { type ApiClient, apiClient } from "../../src/herald/api-client.ts";
 import { type ServiceProcess, type ServiceProcessOptions, startServiceProcess } from "../../src/herald/processes.ts";

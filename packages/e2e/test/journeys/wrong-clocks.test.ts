@@ -1,5 +1,5 @@
-import { eventually } from "@herald/testkit/harness/eventually";
-import { startLink } from "@herald/testkit/harness/link";
+import { eventually } from "@herald/dev/harness/eventually";
+import { startLink } from "@herald/dev/harness/link";
 import { afterEach, expect, test } from "@jest/globals";
 import { apiClient } from "../../src/herald/api-client.ts";
 import { type ServiceName, type ServiceProcess, startServiceProcess } from "../../src/herald/processes.ts";

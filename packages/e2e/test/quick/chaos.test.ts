@@ -1,4 +1,4 @@
-import { askForRabbitmqServer, STACK_TIMEOUT_MS } from "@herald/testkit/harness/stack-client";
+import { askForRabbitmqServer, STACK_TIMEOUT_MS } from "@herald/dev/harness/stack-client";
 import { beforeAll, expect, test } from "@jest/globals";
 import { passes, TIMEOUT_MS } from "../support/chaos-run.ts";
 

@@ -1,7 +1,7 @@
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { projectFolder } from "@herald/testkit/stack/folders";
+import { projectFolder } from "@herald/dev/stack/folders";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { publint } from "publint";
 import { BUILD_TIMEOUT_MS, output } from "../../src/receivers/output.ts";

@@ -1,6 +1,6 @@
 import { execFile } from "node:child_process";
 import { join } from "node:path";
-import { projectFolder } from "@herald/testkit/stack/folders";
+import { projectFolder } from "@herald/dev/stack/folders";
 import { expect } from "@jest/globals";
 
 const COMMAND = join(projectFolder(), "packages", "e2e", "dist", "commands", "chaos.js");

@@ -1,8 +1,8 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { eventually } from "@herald/testkit/harness/eventually";
-import { localFolder, projectFolder } from "@herald/testkit/stack/folders";
-import { acquireLock, releaseLock } from "@herald/testkit/stack/lock-file";
+import { eventually } from "@herald/dev/harness/eventually";
+import { localFolder, projectFolder } from "@herald/dev/stack/folders";
+import { acquireLock, releaseLock } from "@herald/dev/stack/lock-file";
 import { BUILD_TIMEOUT_MS, output } from "../../src/receivers/output.ts";
 
 /** The folders of packages that are published: those that don't say that they are private. */

@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { runCommand } from "@herald/testkit/commands/run-command";
-import { projectFolder } from "@herald/testkit/stack/folders";
+import { runCommand } from "@herald/dev/commands/run-command";
+import { projectFolder } from "@herald/dev/stack/folders";
 import { COMMAND, documents } from "../documents.ts";
 
 const HELP = `Writes every document that is made of the code.

@@ -1,5 +1,5 @@
-import { runCommand } from "@herald/testkit/commands/run-command";
-import { projectFolder } from "@herald/testkit/stack/folders";
+import { runCommand } from "@herald/dev/commands/run-command";
+import { projectFolder } from "@herald/dev/stack/folders";
 import { layerFaults } from "../layers.ts";
 
 const HELP = `Checks that each package imports only what its layer may import; a part of pnpm check.

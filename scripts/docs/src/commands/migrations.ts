@@ -1,5 +1,5 @@
 import { migrationsFolder, readMigrations } from "@herald/common/database/migrations-folder";
-import { runCommand } from "@herald/testkit/commands/run-command";
+import { runCommand } from "@herald/dev/commands/run-command";
 import { migrationFaults } from "../migrations/faults.ts";
 
 const HELP = `Checks that the version before can work on with each migration; a part of pnpm check.

@@ -1,7 +1,7 @@
 import { createRegistry } from "@herald/common/telemetry/metrics";
 import type { FailureKind } from "@herald/contracts";
-import { eventually } from "@herald/testkit/harness/eventually";
-import { type SteeredClock, steeredClock } from "@herald/testkit/harness/steered-clock";
+import { eventually } from "@herald/dev/harness/eventually";
+import { type SteeredClock, steeredClock } from "@herald/dev/harness/steered-clock";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import type { ProbeResult } from "../attempt/probe.ts";
 import { createMetrics } from "../metrics.ts";

@@ -1,7 +1,7 @@
 import { newSealingKeys } from "@herald/common/security/sealing-keys";
 import { secretBox } from "@herald/common/security/secret-box";
 import { createRegistry } from "@herald/common/telemetry/metrics";
-import { steeredClock } from "@herald/testkit/harness/steered-clock";
+import { steeredClock } from "@herald/dev/harness/steered-clock";
 import { describe, expect, test } from "@jest/globals";
 import { createMetrics } from "../metrics.ts";
 import type { ReadyDelivery } from "../sql/claimed-delivery.ts";

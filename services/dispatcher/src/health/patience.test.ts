@@ -1,4 +1,4 @@
-import { type SteeredClock, steeredClock } from "@herald/testkit/harness/steered-clock";
+import { type SteeredClock, steeredClock } from "@herald/dev/harness/steered-clock";
 import { afterEach, beforeEach, expect, jest, test } from "@jest/globals";
 import type { Failure } from "./failure-run.ts";
 import { createPatience, type Patience } from "./patience.ts";

@@ -1,4 +1,4 @@
-import { steeredClock } from "@herald/testkit/harness/steered-clock";
+import { steeredClock } from "@herald/dev/harness/steered-clock";
 import { describe, expect, test } from "@jest/globals";
 import { endpointSlots } from "./endpoint-slots.ts";
 import { createRate } from "./rate.ts";

@@ -1,4 +1,4 @@
-import { steeredClock } from "@herald/testkit/harness/steered-clock";
+import { steeredClock } from "@herald/dev/harness/steered-clock";
 import { afterEach, beforeEach, describe, expect, jest, test } from "@jest/globals";
 import { createRate, type Rate } from "./rate.ts";
 

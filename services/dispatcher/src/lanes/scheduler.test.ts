@@ -1,4 +1,4 @@
-import { eventually } from "@herald/testkit/harness/eventually";
+import { eventually } from "@herald/dev/harness/eventually";
 import { afterEach, describe, expect, jest, test } from "@jest/globals";
 import type { ClaimedDelivery } from "../sql/claimed-delivery.ts";
 import { createBudget } from "./budget.ts";

@@ -1,8 +1,8 @@
 import { createHmac } from "node:crypto";
 import { machineClock } from "@herald/common/runtime/clock";
-import { type KeyPair, makeAuthority } from "@herald/testkit/certificates/authority";
-import { eventually } from "@herald/testkit/harness/eventually";
-import { steeredClock } from "@herald/testkit/harness/steered-clock";
+import { type KeyPair, makeAuthority } from "@herald/dev/certificates/authority";
+import { eventually } from "@herald/dev/harness/eventually";
+import { steeredClock } from "@herald/dev/harness/steered-clock";
 import { afterEach, beforeAll, describe, expect, test } from "@jest/globals";
 
 import { Webhook } from "standardwebhooks";

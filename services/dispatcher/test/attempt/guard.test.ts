@@ -2,7 +2,7 @@ import type { LookupAddress } from "node:dns";
 import { isIP } from "node:net";
 import type { Resolve } from "@herald/common/security/address-guard";
 import { addressRules, PUBLIC_ONLY } from "@herald/common/security/address-rules";
-import { type KeyPair, makeAuthority } from "@herald/testkit/certificates/authority";
+import { type KeyPair, makeAuthority } from "@herald/dev/certificates/authority";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
 import type { Sender } from "../../src/attempt/sender.ts";

@@ -1,8 +1,8 @@
 import { randomBytes } from "node:crypto";
 import type { TLSSocket } from "node:tls";
 import { gzipSync } from "node:zlib";
-import { type KeyPair, makeAuthority } from "@herald/testkit/certificates/authority";
-import { eventually } from "@herald/testkit/harness/eventually";
+import { type KeyPair, makeAuthority } from "@herald/dev/certificates/authority";
+import { eventually } from "@herald/dev/harness/eventually";
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import type { AttemptRequest, Sender } from "../../src/attempt/sender.ts";
 import { type Receiver, rawReceiver, scriptedReceiver, tcpReceiver } from "./receivers.ts";

@@ -1,5 +1,5 @@
 import { addressRules } from "@herald/common/security/address-rules";
-import { type NameAnswer, type NameServer, NO_ROUTE, nameServer } from "@herald/testkit/harness/name-server";
+import { type NameAnswer, type NameServer, NO_ROUTE, nameServer } from "@herald/dev/harness/name-server";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { createProbe, type Probe, type ProbeResult } from "../../src/attempt/probe.ts";
 import { type Receiver, tcpReceiver } from "./receivers.ts";

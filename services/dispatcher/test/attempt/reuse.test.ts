@@ -1,7 +1,7 @@
 import { addressRules } from "@herald/common/security/address-rules";
-import { type KeyPair, makeAuthority } from "@herald/testkit/certificates/authority";
-import { eventually } from "@herald/testkit/harness/eventually";
-import { steeredClock } from "@herald/testkit/harness/steered-clock";
+import { type KeyPair, makeAuthority } from "@herald/dev/certificates/authority";
+import { eventually } from "@herald/dev/harness/eventually";
+import { steeredClock } from "@herald/dev/harness/steered-clock";
 import { afterEach, beforeAll, describe, expect, test } from "@jest/globals";
 import type { AttemptRequest, Sender, SenderOptions } from "../../src/attempt/sender.ts";
 import { type Receiver, scriptedReceiver, wellBehavedReceiver } from "./receivers.ts";

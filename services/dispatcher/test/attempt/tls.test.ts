@@ -1,6 +1,6 @@
 import type { TlsOptions } from "node:tls";
-import { type CertificateAuthority, makeAuthority, makeSelfSigned } from "@herald/testkit/certificates/authority";
-import { eventually } from "@herald/testkit/harness/eventually";
+import { type CertificateAuthority, makeAuthority, makeSelfSigned } from "@herald/dev/certificates/authority";
+import { eventually } from "@herald/dev/harness/eventually";
 import { afterEach, beforeAll, describe, expect, test } from "@jest/globals";
 import type { Sender } from "../../src/attempt/sender.ts";
 import { type Receiver, tcpReceiver, wellBehavedReceiver } from "./receivers.ts";

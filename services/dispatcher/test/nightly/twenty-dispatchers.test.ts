@@ -1,8 +1,8 @@
 import type { Service } from "@herald/common/service/run-service";
-import { eventually } from "@herald/testkit/harness/eventually";
-import { type HttpsReceiver, httpsReceiver } from "@herald/testkit/harness/https-receiver";
-import { useBroker } from "@herald/testkit/harness/use-broker";
-import { useDatabase } from "@herald/testkit/harness/use-database";
+import { eventually } from "@herald/dev/harness/eventually";
+import { type HttpsReceiver, httpsReceiver } from "@herald/dev/harness/https-receiver";
+import { useBroker } from "@herald/dev/harness/use-broker";
+import { useDatabase } from "@herald/dev/harness/use-database";
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
 import { useDispatchers } from "../dispatchers.ts";
 

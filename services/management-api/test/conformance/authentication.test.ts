@@ -1,4 +1,4 @@
-import { insertEvent, insertResend } from "@herald/testkit/harness/rows";
+import { insertEvent, insertResend } from "@herald/dev/harness/rows";
 import { beforeAll, describe, expect, test } from "@jest/globals";
 import { permissionsFor } from "../../src/authentication/access.ts";
 import { type OperationId, operations } from "../../src/operations.ts";

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
-import { eventually } from "@herald/testkit/harness/eventually";
-import { steeredClock } from "@herald/testkit/harness/steered-clock";
+import { eventually } from "@herald/dev/harness/eventually";
+import { steeredClock } from "@herald/dev/harness/steered-clock";
 import { beforeEach, describe, expect, test } from "@jest/globals";
 import { states, storeDelivery, storeMany } from "../support/deliveries.ts";
 import { create, settings } from "../support/endpoints.ts";

@@ -1,4 +1,4 @@
-import { eventually } from "@herald/testkit/harness/eventually";
+import { eventually } from "@herald/dev/harness/eventually";
 import { beforeAll, describe, expect, test } from "@jest/globals";
 import { API_PREFIX } from "../../src/operations.ts";
 import { create, settings } from "../support/endpoints.ts";

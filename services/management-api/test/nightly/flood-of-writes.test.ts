@@ -1,5 +1,5 @@
 import { openDatabase } from "@herald/common/database/open-database";
-import { eventually } from "@herald/testkit/harness/eventually";
+import { eventually } from "@herald/dev/harness/eventually";
 import { expect, test } from "@jest/globals";
 import { create, settings } from "../support/endpoints.ts";
 import { useApi } from "../support/use-api.ts";

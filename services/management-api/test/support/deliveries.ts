@@ -1,6 +1,6 @@
 import type { Prisma, PrismaClient } from "@herald/common/database/generated/client";
 import { deliveryId } from "@herald/common/database/ids";
-import { idAt, insertDelivery, insertEvent } from "@herald/testkit/harness/rows";
+import { idAt, insertDelivery, insertEvent } from "@herald/dev/harness/rows";
 
 type Row = Partial<Prisma.DeliveryUncheckedCreateInput> & { due?: Partial<Prisma.DueUncheckedCreateInput> };
 

@@ -5,7 +5,7 @@ import { newSealingKeys } from "@herald/common/security/sealing-keys";
 import type { Log, LogFields } from "@herald/common/telemetry/log";
 import { createRegistry } from "@herald/common/telemetry/metrics";
 import type { ManualRequest } from "@herald/contracts";
-import { useDatabase } from "@herald/testkit/harness/use-database";
+import { useDatabase } from "@herald/dev/harness/use-database";
 import { afterAll, afterEach, beforeAll } from "@jest/globals";
 import { agent, type Response, type Test } from "supertest";
 import { createApp } from "../../src/app.ts";

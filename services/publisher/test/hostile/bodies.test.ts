@@ -1,6 +1,6 @@
 import { gzipSync } from "node:zlib";
 import { MAX_EVENT_BYTES } from "@herald/contracts";
-import { eventually } from "@herald/testkit/harness/eventually";
+import { eventually } from "@herald/dev/harness/eventually";
 import { expect, test } from "@jest/globals";
 import { INBOX_TIME, useInbox, validEvent } from "./use-inbox.ts";
 

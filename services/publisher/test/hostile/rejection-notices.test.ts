@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { eventually } from "@herald/testkit/harness/eventually";
+import { eventually } from "@herald/dev/harness/eventually";
 import { beforeEach, expect, test } from "@jest/globals";
 import { INBOX_TIME, useInbox, validEvent } from "./use-inbox.ts";
 

@@ -1,6 +1,6 @@
 import { deliveryId, eventKey } from "@herald/common/database/ids";
-import { eventually } from "@herald/testkit/harness/eventually";
-import { insertEndpoint } from "@herald/testkit/harness/rows";
+import { eventually } from "@herald/dev/harness/eventually";
+import { insertEndpoint } from "@herald/dev/harness/rows";
 import { afterEach, expect, test } from "@jest/globals";
 import { refuseDeliveries } from "../refusals.ts";
 import { INBOX_TIME, useInbox, validEvent } from "./use-inbox.ts";

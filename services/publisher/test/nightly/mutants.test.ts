@@ -1,5 +1,5 @@
 import { isEventType } from "@herald/contracts";
-import { eventually } from "@herald/testkit/harness/eventually";
+import { eventually } from "@herald/dev/harness/eventually";
 import { expect, test } from "@jest/globals";
 import fc from "fast-check";
 import { INBOX_TIME, useInbox, WINDOW_MS } from "../hostile/use-inbox.ts";

@@ -1,9 +1,9 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { inbox, until } from "@herald/testkit/harness/client-environment";
-import { askForRabbitmqServer, STACK_TIMEOUT_MS } from "@herald/testkit/harness/stack-client";
-import { startRabbitmqNode } from "@herald/testkit/stack/rabbitmq-node";
+import { inbox, until } from "@herald/dev/harness/client-environment";
+import { askForRabbitmqServer, STACK_TIMEOUT_MS } from "@herald/dev/harness/stack-client";
+import { startRabbitmqNode } from "@herald/dev/stack/rabbitmq-node";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "@jest/globals";
 import { NotSentError } from "../../../src/broker/broker.ts";
 import { messageTo, useBrokerEnvironment } from "../../broker/use-broker-environment.ts";

@@ -1,9 +1,9 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { STACK_TIMEOUT_MS } from "@herald/testkit/harness/stack-client";
-import { startTestPooler, type TestPooler } from "@herald/testkit/harness/test-pooler";
-import { useDatabase } from "@herald/testkit/harness/use-database";
+import { STACK_TIMEOUT_MS } from "@herald/dev/harness/stack-client";
+import { startTestPooler, type TestPooler } from "@herald/dev/harness/test-pooler";
+import { useDatabase } from "@herald/dev/harness/use-database";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { migrate } from "../../../src/database/migrate.ts";
 import { migrationsFolder, readMigrations } from "../../../src/database/migrations-folder.ts";

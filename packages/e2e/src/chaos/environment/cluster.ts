@@ -1,9 +1,9 @@
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
-import { freePort } from "@herald/testkit/stack/ports";
-import { type Postgres, startPostgres } from "@herald/testkit/stack/postgres";
-import { findOrInstallRabbitmq } from "@herald/testkit/stack/rabbitmq";
-import { type RabbitmqNode, startPortMapper, startRabbitmqNode } from "@herald/testkit/stack/rabbitmq-node";
+import { freePort } from "@herald/dev/stack/ports";
+import { type Postgres, startPostgres } from "@herald/dev/stack/postgres";
+import { findOrInstallRabbitmq } from "@herald/dev/stack/rabbitmq";
+import { type RabbitmqNode, startPortMapper, startRabbitmqNode } from "@herald/dev/stack/rabbitmq-node";
 import type { Servers, ServersOptions } from "./servers.ts";
 
 /** A RabbitMQ cluster of three nodes on this machine, and a PostgreSQL. */

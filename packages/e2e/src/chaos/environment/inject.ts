@@ -1,6 +1,6 @@
 import { names } from "@herald/common/broker/topology";
-import type { Link } from "@herald/testkit/harness/link";
-import { type NameServer, NO_ROUTE } from "@herald/testkit/harness/name-server";
+import type { Link } from "@herald/dev/harness/link";
+import { type NameServer, NO_ROUTE } from "@herald/dev/harness/name-server";
 import type { LoadFaults } from "../load.ts";
 import type { FaultKind, PlannedFault, ServiceLabel } from "../plan/faults.ts";
 import type { InjectedFault } from "../verdict/history.ts";

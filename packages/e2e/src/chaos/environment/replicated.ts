@@ -1,8 +1,8 @@
 import { join } from "node:path";
-import type { Postgres } from "@herald/testkit/stack/postgres";
-import { isInSync, type PostgresPair, promoteStandby, startPostgresPair } from "@herald/testkit/stack/postgres-pair";
-import { findOrInstallRabbitmq } from "@herald/testkit/stack/rabbitmq";
-import { type RabbitmqNode, startRabbitmqNode } from "@herald/testkit/stack/rabbitmq-node";
+import type { Postgres } from "@herald/dev/stack/postgres";
+import { isInSync, type PostgresPair, promoteStandby, startPostgresPair } from "@herald/dev/stack/postgres-pair";
+import { findOrInstallRabbitmq } from "@herald/dev/stack/rabbitmq";
+import { type RabbitmqNode, startRabbitmqNode } from "@herald/dev/stack/rabbitmq-node";
 import type { Servers, ServersOptions } from "./servers.ts";
 
 /** A PostgreSQL with a synchronous standby, and a RabbitMQ. */

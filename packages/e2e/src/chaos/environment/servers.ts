@@ -1,8 +1,8 @@
 import { join } from "node:path";
 import type { Cell } from "@herald/common/broker/cell";
-import { type Postgres, startPostgres } from "@herald/testkit/stack/postgres";
-import { findOrInstallRabbitmq } from "@herald/testkit/stack/rabbitmq";
-import { type RabbitmqNode, startRabbitmqNode } from "@herald/testkit/stack/rabbitmq-node";
+import { type Postgres, startPostgres } from "@herald/dev/stack/postgres";
+import { findOrInstallRabbitmq } from "@herald/dev/stack/rabbitmq";
+import { type RabbitmqNode, startRabbitmqNode } from "@herald/dev/stack/rabbitmq-node";
 import pg from "pg";
 
 export interface ServersOptions {

@@ -1,7 +1,7 @@
 import { join } from "node:path";
-import { type Postgres, startPostgres } from "@herald/testkit/stack/postgres";
-import { findOrInstallRabbitmq } from "@herald/testkit/stack/rabbitmq";
-import { type RabbitmqNode, startRabbitmqNode } from "@herald/testkit/stack/rabbitmq-node";
+import { type Postgres, startPostgres } from "@herald/dev/stack/postgres";
+import { findOrInstallRabbitmq } from "@herald/dev/stack/rabbitmq";
+import { type RabbitmqNode, startRabbitmqNode } from "@herald/dev/stack/rabbitmq-node";
 import type { ServedCell, Servers, ServersOptions } from "./servers.ts";
 
 /** A RabbitMQ, and two Heralds with eight buckets and a PostgreSQL each. */

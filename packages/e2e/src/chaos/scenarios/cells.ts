@@ -1,5 +1,5 @@
 import { bucketOf } from "@herald/common/broker/cell";
-import { withClient } from "@herald/testkit/stack/postgres";
+import { withClient } from "@herald/dev/stack/postgres";
 import { USUAL_TIMES } from "../environment/settings.ts";
 import { type CellServers, startCellServers } from "../environment/two-cells.ts";
 import { planTenantsOfAllBuckets } from "../plan/tenants.ts";

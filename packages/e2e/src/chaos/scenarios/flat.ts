@@ -1,4 +1,4 @@
-import { withClient } from "@herald/testkit/stack/postgres";
+import { withClient } from "@herald/dev/stack/postgres";
 import { readService } from "../../herald/service-readings.ts";
 import type { ChaosEnvironment } from "../environment/open-environment.ts";
 import { startServers } from "../environment/servers.ts";

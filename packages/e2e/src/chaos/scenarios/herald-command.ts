@@ -1,6 +1,6 @@
 import { join } from "node:path";
-import { projectFolder } from "@herald/testkit/stack/folders";
-import { runProgram } from "@herald/testkit/stack/programs";
+import { projectFolder } from "@herald/dev/stack/folders";
+import { runProgram } from "@herald/dev/stack/programs";
 import type { ChaosEnvironment } from "../environment/open-environment.ts";
 
 /** Runs the command of this checkout on the broker of the run, as an operator does, with these settings besides. Returns what it says. */

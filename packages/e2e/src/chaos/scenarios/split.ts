@@ -1,9 +1,9 @@
 import { join } from "node:path";
 import { BUCKETS, bucketOf } from "@herald/common/broker/cell";
-import { withClient } from "@herald/testkit/stack/postgres";
-import { type PostgresPair, startPostgresPair } from "@herald/testkit/stack/postgres-pair";
-import { findOrInstallRabbitmq } from "@herald/testkit/stack/rabbitmq";
-import { type RabbitmqNode, startRabbitmqNode } from "@herald/testkit/stack/rabbitmq-node";
+import { withClient } from "@herald/dev/stack/postgres";
+import { type PostgresPair, startPostgresPair } from "@herald/dev/stack/postgres-pair";
+import { findOrInstallRabbitmq } from "@herald/dev/stack/rabbitmq";
+import { type RabbitmqNode, startRabbitmqNode } from "@herald/dev/stack/rabbitmq-node";
 import type { ServedCell, Servers, ServersOptions } from "../environment/servers.ts";
 import { USUAL_TIMES } from "../environment/settings.ts";
 import { planTenantsOfAllBuckets } from "../plan/tenants.ts";

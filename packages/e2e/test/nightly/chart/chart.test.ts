@@ -2,7 +2,7 @@ import { spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { projectFolder } from "@herald/testkit/stack/folders";
+import { projectFolder } from "@herald/dev/stack/folders";
 import { beforeAll, describe, expect, test } from "@jest/globals";
 import { parseAllDocuments } from "yaml";
 import { loadSchemas, type Schemas } from "./schemas.ts";

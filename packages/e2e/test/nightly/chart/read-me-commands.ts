@@ -2,7 +2,7 @@ import { execFile } from "node:child_process";
 import { mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { projectFolder } from "@herald/testkit/stack/folders";
+import { projectFolder } from "@herald/dev/stack/folders";
 import { projectFile } from "../operations/queries.ts";
 
 /** What the commands of deploy/helm/examples/README.md did. */

@@ -2,8 +2,8 @@ import { execFile } from "node:child_process";
 import { existsSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { askForGo } from "@herald/testkit/harness/stack-client";
-import { projectFolder } from "@herald/testkit/stack/folders";
+import { askForGo } from "@herald/dev/harness/stack-client";
+import { projectFolder } from "@herald/dev/stack/folders";
 
 /** The versions that the chart is tried with. */
 const HELM = "helm.sh/helm/v3/cmd/helm@v3.18.6";

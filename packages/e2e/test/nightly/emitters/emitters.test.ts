@@ -3,16 +3,16 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { names } from "@herald/common/broker/topology";
 import type { EventPayload } from "@herald/contracts";
-import { startProxy } from "@herald/testkit/harness/broker-proxy";
-import { eventually } from "@herald/testkit/harness/eventually";
+import { startProxy } from "@herald/dev/harness/broker-proxy";
+import { eventually } from "@herald/dev/harness/eventually";
 import {
   askForGo,
   askForLanguage,
   askForMono,
   askForRabbitmq,
   STACK_TIMEOUT_MS,
-} from "@herald/testkit/harness/stack-client";
-import { projectFolder } from "@herald/testkit/stack/folders";
+} from "@herald/dev/harness/stack-client";
+import { projectFolder } from "@herald/dev/stack/folders";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { type Channel, type ChannelModel, connect } from "amqplib";
 import { type EmitterUser, makeEmitterUser } from "../../../src/emitters/emitter-user.ts";

@@ -6,6 +6,8 @@ import { updateEndpoint } from "@herald/common/database/update-endpoint";
 import type { Log } from "@herald/common/telemetry/log";
 import { createRegistry } from "@herald/common/telemetry/metrics";
 import type { Hint } from "@herald/contracts";
+import { insertEndpoint } from "@herald/dev/harness/rows";
+import type { SteeredClock } from "@herald/dev/harness/steered-clock";
 import { createClaims } from "@herald/dispatcher/delivery/claim-queue";
 import { retrySchedule } from "@herald/dispatcher/delivery/retry-schedule";
 import { createSettleQueue } from "@herald/dispatcher/delivery/settle-queue";
@@ -19,8 +21,6 @@ import { createCatchUp } from "@herald/publisher/catch-up";
 import { createFanOut, type FanOut } from "@herald/publisher/fan-out";
 import type { IncomingEvent } from "@herald/publisher/ingest/read-event";
 import { createMetrics as publisherMetrics } from "@herald/publisher/metrics";
-import { insertEndpoint } from "@herald/testkit/harness/rows";
-import type { SteeredClock } from "@herald/testkit/harness/steered-clock";
 import { DISABLE_AFTER, LEASE, type ModelEvent, PATIENCE } from "./model.ts";
 
 const WINDOW_MS = 7 * 24 * 60 * 60_000;

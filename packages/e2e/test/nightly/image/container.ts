@@ -1,11 +1,11 @@
 import { randomUUID } from "node:crypto";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { eventually } from "@herald/testkit/harness/eventually";
-import { findOrInstall } from "@herald/testkit/stack/install-package";
-import { freePort } from "@herald/testkit/stack/ports";
-import { type RunningProcess, startProcess } from "@herald/testkit/stack/processes";
-import { findProgram, runProgram, succeeds } from "@herald/testkit/stack/programs";
+import { eventually } from "@herald/dev/harness/eventually";
+import { findOrInstall } from "@herald/dev/stack/install-package";
+import { freePort } from "@herald/dev/stack/ports";
+import { type RunningProcess, startProcess } from "@herald/dev/stack/processes";
+import { findProgram, runProgram, succeeds } from "@herald/dev/stack/programs";
 import type { ImageConfig } from "./dockerfile.ts";
 
 const UNSHARE = { title: "unshare (util-linux)", apt: "util-linux", brew: [] };

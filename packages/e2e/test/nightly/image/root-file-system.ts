@@ -1,7 +1,7 @@
 import { chmodSync, copyFileSync, mkdirSync, realpathSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { projectFolder } from "@herald/testkit/stack/folders";
-import { runProgram } from "@herald/testkit/stack/programs";
+import { projectFolder } from "@herald/dev/stack/folders";
+import { runProgram } from "@herald/dev/stack/programs";
 import type { ImageConfig } from "./dockerfile.ts";
 
 const ASSEMBLE_TIMEOUT_MS = 10 * 60_000;

@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { eventually } from "@herald/testkit/harness/eventually";
-import { STACK_TIMEOUT_MS } from "@herald/testkit/harness/stack-client";
-import { projectFolder } from "@herald/testkit/stack/folders";
+import { eventually } from "@herald/dev/harness/eventually";
+import { STACK_TIMEOUT_MS } from "@herald/dev/harness/stack-client";
+import { projectFolder } from "@herald/dev/stack/folders";
 import { expect, test } from "@jest/globals";
 import { adminToken } from "../../../src/herald/api-client.ts";
 import { BUILD_TIMEOUT_MS, output, withoutPnpm } from "../../../src/receivers/output.ts";

@@ -1,8 +1,8 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { STACK_TIMEOUT_MS } from "@herald/testkit/harness/stack-client";
-import { projectFolder } from "@herald/testkit/stack/folders";
+import { STACK_TIMEOUT_MS } from "@herald/dev/harness/stack-client";
+import { projectFolder } from "@herald/dev/stack/folders";
 import { afterAll, expect, test } from "@jest/globals";
 import { BUILD_TIMEOUT_MS, withoutPnpm } from "../../../src/receivers/output.ts";
 import { findings, npmPackages } from "./tools.ts";

@@ -2,9 +2,9 @@ import { spawn } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
-import { askForLanguage } from "@herald/testkit/harness/stack-client";
-import { fetchOnce } from "@herald/testkit/stack/fetch-once";
-import { installPythonPackages, type PythonPackages } from "@herald/testkit/stack/python-packages";
+import { askForLanguage } from "@herald/dev/harness/stack-client";
+import { fetchOnce } from "@herald/dev/stack/fetch-once";
+import { installPythonPackages, type PythonPackages } from "@herald/dev/stack/python-packages";
 import { output, withoutPnpm } from "../../../src/receivers/output.ts";
 
 // Programs that only these tests run. They are fetched when a test first needs them, so that no install carries them.

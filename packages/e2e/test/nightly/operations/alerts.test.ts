@@ -1,9 +1,9 @@
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { createRegistry } from "@herald/common/telemetry/metrics";
+import { askForPrometheus, STACK_TIMEOUT_MS } from "@herald/dev/harness/stack-client";
+import { projectFolder } from "@herald/dev/stack/folders";
 import { createMetrics } from "@herald/dispatcher";
-import { askForPrometheus, STACK_TIMEOUT_MS } from "@herald/testkit/harness/stack-client";
-import { projectFolder } from "@herald/testkit/stack/folders";
 import { expect, test } from "@jest/globals";
 import { dashboardQueries, documentedMetrics, projectFile, rules, unknownIn } from "./queries.ts";
 import { anchorOf } from "./runbook.ts";

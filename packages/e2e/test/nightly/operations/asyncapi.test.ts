@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { declareHints, declareTopology, names } from "@herald/common/broker/topology";
-import { eventually } from "@herald/testkit/harness/eventually";
-import { projectFolder } from "@herald/testkit/stack/folders";
+import { eventually } from "@herald/dev/harness/eventually";
+import { projectFolder } from "@herald/dev/stack/folders";
 import { expect, test } from "@jest/globals";
 import { Ajv } from "ajv";
 import addFormatsModule from "ajv-formats";

@@ -1,5 +1,5 @@
 import type { EndpointDetails } from "@herald/contracts";
-import { eventually } from "@herald/testkit/harness/eventually";
+import { eventually } from "@herald/dev/harness/eventually";
 import { expect, test } from "@jest/globals";
 import { connect } from "amqplib";
 import { useIncidents } from "./incident-environment.ts";

@@ -1,9 +1,9 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { eventually } from "@herald/testkit/harness/eventually";
-import { useBroker } from "@herald/testkit/harness/use-broker";
-import { useDatabase } from "@herald/testkit/harness/use-database";
-import { projectFolder } from "@herald/testkit/stack/folders";
+import { eventually } from "@herald/dev/harness/eventually";
+import { useBroker } from "@herald/dev/harness/use-broker";
+import { useDatabase } from "@herald/dev/harness/use-database";
+import { projectFolder } from "@herald/dev/stack/folders";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { apiClient } from "../../../src/herald/api-client.ts";
 import { type ServiceName, type ServiceProcess, startServiceProcess } from "../../../src/herald/processes.ts";

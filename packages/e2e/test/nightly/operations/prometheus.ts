@@ -1,10 +1,10 @@
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { eventually } from "@herald/testkit/harness/eventually";
-import { askForPrometheus } from "@herald/testkit/harness/stack-client";
-import { projectFolder } from "@herald/testkit/stack/folders";
-import { freePort } from "@herald/testkit/stack/ports";
-import { startProcess } from "@herald/testkit/stack/processes";
+import { eventually } from "@herald/dev/harness/eventually";
+import { askForPrometheus } from "@herald/dev/harness/stack-client";
+import { projectFolder } from "@herald/dev/stack/folders";
+import { freePort } from "@herald/dev/stack/ports";
+import { startProcess } from "@herald/dev/stack/processes";
 
 /** A minute of the rules takes a second here: less, and a busy machine scrapes too seldom for the shortest range. */
 const SHORTER = 60;

@@ -1,10 +1,10 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { askForPgbouncer, STACK_TIMEOUT_MS } from "@herald/testkit/harness/stack-client";
-import { useBroker } from "@herald/testkit/harness/use-broker";
-import { useDatabase } from "@herald/testkit/harness/use-database";
-import { startPgbouncer } from "@herald/testkit/stack/pgbouncer";
+import { askForPgbouncer, STACK_TIMEOUT_MS } from "@herald/dev/harness/stack-client";
+import { useBroker } from "@herald/dev/harness/use-broker";
+import { useDatabase } from "@herald/dev/harness/use-database";
+import { startPgbouncer } from "@herald/dev/stack/pgbouncer";
 import { expect, test } from "@jest/globals";
 import { startServiceProcess } from "../../../src/herald/processes.ts";
 import { heraldSettings } from "../../../src/herald/settings.ts";

@@ -2,7 +2,7 @@ import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { names } from "@herald/common/broker/topology";
-import { projectFolder } from "@herald/testkit/stack/folders";
+import { projectFolder } from "@herald/dev/stack/folders";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { type Permission, readPermissions } from "../../support/permissions.ts";
 

@@ -1,10 +1,10 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { passwordHash } from "@herald/testkit/stack/broker-rights";
-import { projectFolder } from "@herald/testkit/stack/folders";
-import { runProgram } from "@herald/testkit/stack/programs";
-import type { RabbitmqNode } from "@herald/testkit/stack/rabbitmq-node";
+import { passwordHash } from "@herald/dev/stack/broker-rights";
+import { projectFolder } from "@herald/dev/stack/folders";
+import { runProgram } from "@herald/dev/stack/programs";
+import type { RabbitmqNode } from "@herald/dev/stack/rabbitmq-node";
 import { parseAllDocuments } from "yaml";
 
 export const USERS = ["api", "publisher", "dispatcher", "herald", "emitter", "product"] as const;

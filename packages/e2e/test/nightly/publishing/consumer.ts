@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { projectFolder } from "@herald/testkit/stack/folders";
+import { projectFolder } from "@herald/dev/stack/folders";
 
 /** The blocks of ```ts of a package's README, in their order, its imports apart from the rest. */
 function blocksOf(name: string): { imports: string; code: string }[] {

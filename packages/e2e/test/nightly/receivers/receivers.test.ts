@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { askForGo, askForLanguage, askForMono, STACK_TIMEOUT_MS } from "@herald/testkit/harness/stack-client";
-import { projectFolder } from "@herald/testkit/stack/folders";
+import { askForGo, askForLanguage, askForMono, STACK_TIMEOUT_MS } from "@herald/dev/harness/stack-client";
+import { projectFolder } from "@herald/dev/stack/folders";
 import { expect, test } from "@jest/globals";
 import { FRAMEWORKS, tryFrameworks } from "../../../src/receivers/frameworks.ts";
 import { LANGUAGES, type Programs, tryLanguage } from "../../../src/receivers/languages.ts";

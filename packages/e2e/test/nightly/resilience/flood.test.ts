@@ -1,5 +1,5 @@
-import { eventually } from "@herald/testkit/harness/eventually";
-import { httpsReceiver } from "@herald/testkit/harness/https-receiver";
+import { eventually } from "@herald/dev/harness/eventually";
+import { httpsReceiver } from "@herald/dev/harness/https-receiver";
 import { expect, test } from "@jest/globals";
 import { apiClient } from "../../../src/herald/api-client.ts";
 import { useTestEnvironment } from "../../journeys/test-environment.ts";

@@ -1,6 +1,6 @@
 import { declareHints, names } from "@herald/common/broker/topology";
+import { eventually } from "@herald/dev/harness/eventually";
 import { HINT_LEASE_MS } from "@herald/publisher/sql/store-events";
-import { eventually } from "@herald/testkit/harness/eventually";
 import { expect, test } from "@jest/globals";
 import { connect } from "amqplib";
 import { useTestEnvironment } from "../../journeys/test-environment.ts";

@@ -1,10 +1,10 @@
 import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { askForMariadbPrograms } from "@herald/dev/harness/stack-client";
+import { startMariadb } from "@herald/dev/stack/mariadb";
+import { startPostgres } from "@herald/dev/stack/postgres";
 import { outboxTable } from "@herald/emitter/outbox";
-import { askForMariadbPrograms } from "@herald/testkit/harness/stack-client";
-import { startMariadb } from "@herald/testkit/stack/mariadb";
-import { startPostgres } from "@herald/testkit/stack/postgres";
 import { createPool, type Pool } from "mysql2/promise";
 import pg from "pg";
 

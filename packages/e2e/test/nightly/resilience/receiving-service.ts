@@ -1,5 +1,5 @@
+import { type HttpsReceiver, httpsReceiver } from "@herald/dev/harness/https-receiver";
 import { deduplicator, postgresStore, receivedEventTable, verify } from "@herald/receiver";
-import { type HttpsReceiver, httpsReceiver } from "@herald/testkit/harness/https-receiver";
 import pg from "pg";
 
 /** Every so many requests, the answer is lost on its way, after the effect was written down. */

@@ -3,9 +3,9 @@ import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 import { eventSchemaFiles } from "@herald/contracts/schemas";
-import { askForLanguage, STACK_TIMEOUT_MS } from "@herald/testkit/harness/stack-client";
-import { projectFolder } from "@herald/testkit/stack/folders";
-import { installPythonPackages } from "@herald/testkit/stack/python-packages";
+import { askForLanguage, STACK_TIMEOUT_MS } from "@herald/dev/harness/stack-client";
+import { projectFolder } from "@herald/dev/stack/folders";
+import { installPythonPackages } from "@herald/dev/stack/python-packages";
 import { expect, test } from "@jest/globals";
 import { BUILD_TIMEOUT_MS } from "../../../src/receivers/output.ts";
 

@@ -1,0 +1,83 @@
+import { parseArgs } from "node:util";
+import { EVENT_TYPES, isEventType } from "@herald/contracts";
+import { runCommand, UsageError } from "@herald/dev/commands/run-command";
+import { localFolder } from "@herald/dev/stack/folders";
+import { createEmitter, type EmittedEvent, type Emitter } from "@herald/emitter";
+import { brokerNamespace, readRunFile } from "../start/local-files.ts";
+import { changesOf, eventFrom, eventsOfFile } from "./events.ts";
+
+const AT_ONCE = 400;
+
+await runCommand(null, async () => {
+  const { values, positionals } = parseArgs({
+    allowPositionals: true,
+    options: {
+      organization: { type: "string" },
+      "entity-type": { type: "string" },
+      "entity-id": { type: "string" },
+      change: { type: "string", multiple: true },
+      file: { type: "string" },
+      help: { type: "boolean", short: "h" },
+    },
+  });
+  if (positionals.length > 1) throw new UsageError(`Only one event name can be given, not ${positionals.join(" ")}.`);
+  const local = localFolder();
+  const run = readRunFile(local);
+  const changes = changesOf(values.change ?? []);
+  const defaults = {
+    ...(positionals[0] !== undefined && { type: positionals[0] }),
+    organizationId: values.organization ?? run.organizationId,
+    ...(values["entity-type"] !== undefined && { entityType: values["entity-type"] }),
+    ...(values["entity-id"] !== undefined && { entityId: values["entity-id"] }),
+    ...(changes !== undefined && { data: { changes } }),
+  };
+  if (values.file === undefined && defaults.type === undefined) {
+    throw new UsageError(`Which event? One of ${EVENT_TYPES.join(", ")}.`);
+  }
+  const events = values.file === undefined ? [eventFrom({}, defaults)] : await eventsOfFile(values.file, defaults);
+  warnOfUnknown(events);
+  await emitAll(events, run.amqpUrl, brokerNamespace(local));
+});
+
+async function emitAll(events: EmittedEvent[], url: string, namespace: string): Promise<void> {
+  const emitter = createEmitter({ url, namespace, connectionName: "herald-emit" });
+  const begun = Date.now();
+  try {
+    const failures = await emitEach(emitter, events);
+    const confirmed = events.length - failures.length;
+    if (events.length === 1 && confirmed === 1) {
+      const [event] = events;
+      console.log(`${event?.type} ${event?.id} of ${event?.organizationId} is with the broker.`);
+    } else {
+      console.log(`${confirmed} of ${events.length} events are with the broker, in ${Date.now() - begun} ms.`);
+    }
+    if (failures.length > 0) {
+      const shown = failures.slice(0, 10).join("\n");
+      throw new Error(`${failures.length} were not sent:\n${shown}${failures.length > 10 ? "\n..." : ""}`);
+    }
+  } finally {
+    await emitter.close();
+  }
+}
+
+/** Not all at once: an event's time to be confirmed begins with its call. */
+async function emitEach(emitter: Emitter, events: EmittedEvent[]): Promise<string[]> {
+  const failures: string[] = [];
+  const queue = events.values();
+  const emitNext = async () => {
+    for (const event of queue) {
+      await emitter.emit(event).catch((error: Error) => failures.push(`${event.type} ${event.id}: ${error.message}`));
+    }
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, emitNext));
+  return failures;
+}
+
+function warnOfUnknown(events: EmittedEvent[]): void {
+  const unknown = new Set(events.map((event) => event.type).filter((type) => !isEventType(type)));
+  for (const type of unknown) {
+    console.error(
+      `Herald does not deliver "${type}": it will count it and drop it. It knows ${EVENT_TYPES.join(", ")}.`,
+    );
+  }
+}

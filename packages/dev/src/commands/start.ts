@@ -1,0 +1,38 @@
+import { parseArgs } from "node:util";
+import { runCommand } from "@herald/dev/commands/run-command";
+import { type StopRequest, stopRequest } from "@herald/dev/stack/stop-request";
+import { becomeOnlyOne } from "../start/only-one.ts";
+import { progressOn } from "../start/progress.ts";
+import { startHerald } from "../start/start.ts";
+
+await runCommand(null, async () => {
+  const { values } = parseArgs({
+    options: { watch: { type: "boolean" }, inspect: { type: "boolean" }, help: { type: "boolean", short: "h" } },
+  });
+  becomeOnlyOne();
+  process.exit(await run(stopRequest(), values));
+});
+
+async function run(stop: StopRequest, options: { watch?: boolean; inspect?: boolean }): Promise<number> {
+  const begun = Date.now();
+  try {
+    const herald = await startHerald({
+      ...options,
+      progress: progressOn(console.error),
+      print: console.log,
+      signal: stop.signal,
+    });
+    console.log(herald.panel);
+    const end = await Promise.race([stop.asked, herald.broken]);
+    if (end instanceof Error) console.error(end.message);
+    await herald.stop();
+    console.error("Everything is stopped.");
+    // An end that was asked for is a success.
+    return end instanceof Error ? 1 : 0;
+  } catch (error) {
+    if (stop.signal.aborted) return await stop.asked;
+    console.error(`\nHerald did not start (after ${Math.round((Date.now() - begun) / 1000)} s).\n`);
+    console.error(error instanceof Error ? error.message : error);
+    return 1;
+  }
+}

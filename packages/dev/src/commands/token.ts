@@ -1,0 +1,38 @@
+import { parseArgs } from "node:util";
+import { runCommand, UsageError } from "@herald/dev/commands/run-command";
+import { localFolder } from "@herald/dev/stack/folders";
+import { DEFAULT_LIFE, developmentToken, FULL_ACCESS } from "../start/development-token.ts";
+import { localSecrets, readRunFile } from "../start/local-files.ts";
+
+await runCommand(null, async () => {
+  const { values } = parseArgs({
+    options: {
+      organization: { type: "string" },
+      permissions: { type: "string" },
+      entitlements: { type: "string" },
+      subscription: { type: "string" },
+      modules: { type: "string" },
+      "expires-in": { type: "string" },
+      help: { type: "boolean", short: "h" },
+    },
+  });
+  const life = values["expires-in"] ?? DEFAULT_LIFE;
+  if (!/^\d+\s*[smhd]$/.test(life)) {
+    throw new UsageError(`--expires-in takes a number and s, m, h or d, such as 1h; "${life}" is none.`);
+  }
+  const local = localFolder();
+  const { organizationId } = readRunFile(local);
+  const { jwtSecret } = localSecrets(local);
+  const claims = {
+    organizationId: values.organization ?? organizationId,
+    permissions: list(values.permissions) ?? FULL_ACCESS.permissions,
+    entitlements: list(values.entitlements) ?? FULL_ACCESS.entitlements,
+    subscription: values.subscription ?? FULL_ACCESS.subscription,
+    modules: list(values.modules) ?? FULL_ACCESS.modules,
+  };
+  console.log(await developmentToken(jwtSecret, claims, life));
+});
+
+function list(text: string | undefined): string[] | undefined {
+  return text?.split(",").filter((part) => part !== "");
+}

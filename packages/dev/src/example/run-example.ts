@@ -1,0 +1,65 @@
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { eventually } from "@herald/dev/harness/eventually";
+import { cloneDatabase, dropDatabase } from "@herald/dev/harness/template-database";
+import { freePort } from "@herald/dev/stack/ports";
+import { localCertificates } from "../start/local-certificates.ts";
+import { brokerNamespace, readRunFile } from "../start/local-files.ts";
+import { call, makeEndpoint } from "./api.ts";
+import type { StartApp } from "./example.ts";
+
+export interface RunningExample {
+  /** The product's API. */
+  url: string;
+  stop(): Promise<void>;
+}
+
+/**
+ * Starts a built example beside the Herald that runs here, with a new database of its own and a webhook endpoint.
+ *
+ * @param name its folder in examples/
+ */
+export async function startExample(name: string, startApp: StartApp, local: string): Promise<RunningExample> {
+  const info = readRunFile(local);
+  const database = name.replaceAll("-", "_");
+  await dropDatabase(info.databaseUrl, database);
+  const databaseUrl = await cloneDatabase(info.databaseUrl, "template0", database);
+  const [port, webhookPort] = [await freePort(3000), await freePort(8444)];
+  const secret = await makeEndpoint(info, `Billing of examples/${name}`, `https://127.0.0.1:${webhookPort}/webhooks`);
+  const app = await startApp({
+    DATABASE_URL: databaseUrl,
+    AMQP_URL: info.amqpUrl,
+    NAMESPACE: brokerNamespace(local),
+    ORGANIZATION_ID: info.organizationId,
+    PORT: String(port),
+    WEBHOOK_PORT: String(webhookPort),
+    WEBHOOK_SECRET: secret,
+    ...(await writeCertificate(local)),
+  });
+  return { url: `http://127.0.0.1:${port}`, stop: app.stop };
+}
+
+/** A certificate for billing, of the authority that this Herald trusts. */
+async function writeCertificate(local: string): Promise<{ TLS_CERT_FILE: string; TLS_KEY_FILE: string }> {
+  const { receiver } = await localCertificates(join(local, "certificates"), process.env.EXTRA_CA_FILE);
+  const folder = join(local, "example");
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const files = { TLS_CERT_FILE: join(folder, "billing.pem"), TLS_KEY_FILE: join(folder, "billing-key.pem") };
+  writeFileSync(files.TLS_CERT_FILE, receiver.cert);
+  writeFileSync(files.TLS_KEY_FILE, receiver.key, { mode: 0o600 });
+  return files;
+}
+
+/** Completes a work item, and waits for what billing makes of it. Tells each step. */
+export async function showEffect(url: string, print: (line: string) => void): Promise<void> {
+  const workItem = await call<{ id: string }>("", "POST", `${url}/work-items`, { title: "Write the report" });
+  print(`The product has a work item: ${workItem.id}`);
+  await call("", "POST", `${url}/work-items/${workItem.id}/complete`);
+  print("It is completed: its status and the event are in the product's database.");
+  const invoices = await eventually(async () => {
+    const found = await call<object[]>("", "GET", `${url}/work-items/${workItem.id}/invoices`);
+    if (found.length === 0) throw new Error(`Billing has written no invoice for the work item ${workItem.id}.`);
+    return found;
+  });
+  print(`Herald told billing, which has written an invoice: ${JSON.stringify(invoices[0])}`);
+}

@@ -1,0 +1,64 @@
+import { join } from "node:path";
+import type { BrokerUrls } from "@herald/dev/stack/broker-rights";
+import { startPostgres } from "@herald/dev/stack/postgres";
+import { apartByVersion } from "@herald/dev/stack/postgres-versions";
+import { startRabbitmq } from "@herald/dev/stack/rabbitmq";
+import { apartByRabbitmqVersion } from "@herald/dev/stack/rabbitmq-versions";
+import type { Closing } from "./closing.ts";
+import type { Progress } from "./progress.ts";
+
+export interface Backends {
+  databaseUrl: string;
+  amqpUrl: string;
+  /** Of the user that each service has, as in production; undefined for a broker that others run. */
+  serviceUrls: BrokerUrls | undefined;
+  /** Resolves when a server of ours has ended by itself. */
+  ended: Promise<Error>;
+}
+
+/**
+ * Starts PostgreSQL and RabbitMQ at the same time, or takes the ones that DATABASE_URL and AMQP_URL name. Where one fails,
+ * it still waits for the start of the other, so that `parts` can end it.
+ */
+export async function startBackends(
+  { local, pidFolder, namespace }: { local: string; pidFolder: string; namespace: string },
+  parts: Closing,
+  progress: Progress,
+): Promise<Backends> {
+  let reportEnd: (error: Error) => void = () => {};
+  const ended = new Promise<Error>((resolve) => {
+    reportEnd = resolve;
+  });
+  const watch = (name: string, exited: Promise<unknown> | undefined) =>
+    exited?.then(() => reportEnd(new Error(`${name} ended by itself. Its data is kept; start again.`)));
+
+  const startDatabase = async () => {
+    if (process.env.DATABASE_URL) {
+      progress.say("PostgreSQL: the one that DATABASE_URL names");
+      return process.env.DATABASE_URL;
+    }
+    return await progress.step("PostgreSQL", async () => {
+      const postgres = await startPostgres({
+        folder: join(local, apartByVersion("postgres")),
+        pidFolder,
+        preferredPort: 5432,
+      });
+      parts.addLast(() => postgres.stop());
+      void watch("PostgreSQL", postgres.process.exited);
+      return postgres.url;
+    });
+  };
+  const startBroker = () =>
+    progress.step("RabbitMQ", async (onProgress) => {
+      const folder = join(local, apartByRabbitmqVersion("rabbitmq"));
+      const rabbitmq = await startRabbitmq({ folder, pidFolder, usersOf: namespace, preferredPort: 5672, onProgress });
+      parts.addLast(() => rabbitmq.stop());
+      void watch("RabbitMQ", rabbitmq.exited);
+      return rabbitmq;
+    });
+
+  const [database, broker] = await Promise.allSettled([startDatabase(), startBroker()]);
+  if (database.status === "rejected") throw database.reason;
+  if (broker.status === "rejected") throw broker.reason;
+  return { databaseUrl: database.value, amqpUrl: broker.value.url, serviceUrls: broker.value.serviceUrls, ended };
+}

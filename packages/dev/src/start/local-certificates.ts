@@ -1,0 +1,46 @@
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { type KeyPair, makeAuthority, openAuthority } from "@herald/dev/certificates/authority";
+
+export interface LocalCertificates {
+  /** For HTTPS on localhost, 127.0.0.1 and ::1. */
+  receiver: KeyPair;
+  /** PEM file of what the dispatcher trusts besides the system's roots: the local authority, and what EXTRA_CA_FILE names. */
+  trustedFile: string;
+  /** PEM file of the local authority alone, for curl and the like. */
+  authorityFile: string;
+}
+
+/**
+ * The certificates of a local stack. The authority is made once, so that a tool that trusts it need not be told again. Only
+ * this stack trusts it.
+ *
+ * @param extraFile a PEM file of further roots to trust
+ * @throws where that file cannot be read
+ */
+export async function localCertificates(folder: string, extraFile?: string): Promise<LocalCertificates> {
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const authorityFile = join(folder, "authority.pem");
+  const keyFile = join(folder, "authority-key.pem");
+  const known = existsSync(authorityFile) && existsSync(keyFile);
+  const authority = known
+    ? await openAuthority({ cert: readFileSync(authorityFile, "utf8"), key: readFileSync(keyFile, "utf8") })
+    : await makeAuthority("Herald local development");
+  if (!known) {
+    writeFileSync(keyFile, authority.key, { mode: 0o600 });
+    writeFileSync(authorityFile, authority.cert);
+  }
+  const trustedFile = join(folder, "trusted.pem");
+  writeFileSync(trustedFile, [authority.cert, ...readExtra(extraFile)].join("\n"));
+  const receiver = await authority.issue({ names: ["localhost", "127.0.0.1", "::1"] });
+  return { receiver, trustedFile, authorityFile };
+}
+
+function readExtra(file: string | undefined): string[] {
+  if (!file) return [];
+  try {
+    return [readFileSync(file, "utf8")];
+  } catch (error) {
+    throw new Error(`EXTRA_CA_FILE names ${file}, which cannot be read: ${(error as Error).message}`, { cause: error });
+  }
+}

@@ -1,0 +1,202 @@
+import { createWriteStream, existsSync, mkdirSync } from "node:fs";
+import { get } from "node:http";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { type ProcessExit, type RunningProcess, startProcess } from "@herald/dev/stack/processes";
+import { forTheTerminal } from "./service-lines.ts";
+
+export interface ServiceSpec {
+  name: string;
+  /** The built entry point. */
+  main: string;
+  env: NodeJS.ProcessEnv;
+  /** Where its /readyz is. */
+  metricsUrl: string;
+  /** Where a debugger can attach; none where absent. */
+  inspectPort?: number;
+}
+
+export interface ServiceContext {
+  pidFolder: string;
+  logFolder: string;
+  /** Told what happens to services, and their warnings, for the person at the terminal. */
+  print: (text: string) => void;
+  /** A service that keeps crashing waits for `restart` instead of being given up. */
+  waitForChange: boolean;
+}
+
+export interface SupervisedService {
+  name: string;
+  /** Resolves when it has crashed for good. */
+  givenUp: Promise<Error>;
+  /** Ends it in an orderly way and starts it again. */
+  restart(why: string): Promise<void>;
+  stop(): Promise<void>;
+}
+
+const READY_TIMEOUT_MS = 60_000;
+/** So many crashes within this time mean that another start does not help. */
+const CRASH_WINDOW_MS = 30_000;
+const CRASHES_TOO_MANY = 3;
+/** A service takes 20 s at most to finish what is in flight. */
+const STOP_GRACE_MS = 25_000;
+
+/**
+ * Starts a service and waits until it is ready. One that ends by itself later is started again, as an orchestrator would;
+ * one that keeps ending is given up.
+ *
+ * @throws with its last lines, where it does not become ready
+ */
+export async function superviseService(spec: ServiceSpec, context: ServiceContext): Promise<SupervisedService> {
+  if (!existsSync(spec.main)) throw new Error(`${spec.name} is not built: there is no ${spec.main}. Run "pnpm build".`);
+  mkdirSync(context.logFolder, { recursive: true });
+  const logFile = join(context.logFolder, `${spec.name}.log`);
+  const log = createWriteStream(logFile, { flags: "a" });
+  const launch = () =>
+    startProcess({
+      name: spec.name,
+      command: process.execPath,
+      args: [
+        "--enable-source-maps",
+        ...(spec.inspectPort ? [`--inspect=127.0.0.1:${spec.inspectPort}`] : []),
+        spec.main,
+      ],
+      env: spec.env,
+      pidFolder: context.pidFolder,
+      mark: spec.main,
+      onLine: (line) => {
+        log.write(`${line}\n`);
+        const text = forTheTerminal(spec.name, line);
+        if (text !== undefined) context.print(text);
+      },
+    });
+
+  let child = await launch();
+  let stopping = false;
+  let changed: (() => void) | undefined;
+  let restarting = "";
+  let crashes: number[] = [];
+  let giveUp: (error: Error) => void = () => {};
+  const givenUp = new Promise<Error>((resolve) => {
+    giveUp = resolve;
+  });
+
+  const watch = async () => {
+    for (;;) {
+      const exit = await child.exited;
+      if (stopping) return;
+      if (restarting !== "") {
+        context.print(`${spec.name}: ${restarting}, starting it again.`);
+        restarting = "";
+        crashes = [];
+      } else if (!(await afterCrash(describeExit(exit)))) return;
+      if (stopping) return;
+      child = await launch();
+    }
+  };
+
+  /** Whether to start it again. */
+  async function afterCrash(exit: string): Promise<boolean> {
+    const text = `${spec.name} ended by itself (${exit}). Its last lines, of ${logFile}:\n${tail(child)}`;
+    const now = Date.now();
+    crashes.push(now);
+    if (crashes.filter((time) => time > now - CRASH_WINDOW_MS).length < CRASHES_TOO_MANY) {
+      context.print(`${text}\nStarting ${spec.name} again.`);
+      await sleep(500);
+      return true;
+    }
+    if (!context.waitForChange) {
+      giveUp(new Error(`${text}\nThat was crash ${crashes.length}; it is not started again.`));
+      return false;
+    }
+    context.print(`${text}\nThat was crash ${crashes.length}; it is started again when its code changes.`);
+    await new Promise<void>((resolve) => {
+      changed = resolve;
+    });
+    changed = undefined;
+    restarting = "";
+    return true;
+  }
+
+  try {
+    await untilReady(spec, child);
+  } catch (error) {
+    await child.stop(1_000);
+    throw error;
+  }
+  const watching = watch();
+  return {
+    name: spec.name,
+    givenUp,
+    restart: async (why) => {
+      if (stopping) return;
+      restarting = why;
+      changed?.();
+      await child.stop(STOP_GRACE_MS);
+    },
+    stop: async () => {
+      stopping = true;
+      changed?.();
+      await child.stop(STOP_GRACE_MS);
+      await watching;
+      log.end();
+    },
+  };
+}
+
+async function untilReady(spec: ServiceSpec, child: RunningProcess): Promise<void> {
+  let exit: ProcessExit | undefined;
+  void child.exited.then((how) => {
+    exit = how;
+  });
+  const deadline = Date.now() + READY_TIMEOUT_MS;
+  for (;;) {
+    const answer = await readiness(`${spec.metricsUrl}/readyz`);
+    if (answer?.status === 200 && answer.isComplete && exit === undefined) return;
+    if (exit !== undefined) {
+      throw new Error(
+        `${spec.name} ended while it was starting (${describeExit(exit)}). Its last lines:\n${tail(child)}`,
+      );
+    }
+    if (Date.now() > deadline) {
+      throw new Error(
+        `${spec.name} is not ready after ${READY_TIMEOUT_MS / 1000} s: ${spec.metricsUrl}/readyz ` +
+          `${answer === undefined ? "does not answer" : `answers ${answer.status} ${answer.text}`}. Its last lines:\n${tail(child)}`,
+      );
+    }
+    await sleep(100);
+  }
+}
+
+interface Readiness {
+  status: number | undefined;
+  text: string;
+  /** Every part is there, also those without which a service is ready. */
+  isComplete: boolean;
+}
+
+function readiness(url: string): Promise<Readiness | undefined> {
+  return new Promise((resolve) => {
+    const request = get(url, { agent: false, timeout: 5_000 }, (response) => {
+      let text = "";
+      response.setEncoding("utf8").on("data", (chunk: string) => {
+        text += chunk;
+      });
+      response.on("end", () => resolve({ status: response.statusCode, text, isComplete: !text.includes(":false") }));
+    });
+    request.once("timeout", () => request.destroy());
+    request.once("error", () => resolve(undefined));
+  });
+}
+
+function describeExit({ code, signal }: ProcessExit): string {
+  return signal === null ? `exit code ${code}` : `signal ${signal}`;
+}
+
+function tail(child: RunningProcess): string {
+  return child
+    .lastLines()
+    .slice(-20)
+    .map((line) => `    ${line}`)
+    .join("\n");
+}

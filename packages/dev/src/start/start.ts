@@ -1,0 +1,121 @@
+import { join } from "node:path";
+import { migrate } from "@herald/common/database/migrate";
+import { sealingKeyOf } from "@herald/common/security/sealing-keys";
+import { localFolder } from "@herald/dev/stack/folders";
+import { endStaleProcesses } from "@herald/dev/stack/processes";
+import { startBackends } from "./backends.ts";
+import { type Closing, closing } from "./closing.ts";
+import { DEMO_ORGANIZATION, developmentToken, FULL_ACCESS } from "./development-token.ts";
+import { localCertificates } from "./local-certificates.ts";
+import {
+  DEFAULT_NAMESPACE,
+  keepBrokerNamespace,
+  localSecrets,
+  type RunInfo,
+  removeRunFile,
+  writeRunFile,
+} from "./local-files.ts";
+import { startLocalReceiver } from "./local-receiver.ts";
+import { panel } from "./panel.ts";
+import type { Progress } from "./progress.ts";
+import { restartOnBuild } from "./restart-on-build.ts";
+import { serviceSpecs } from "./service-specs.ts";
+import { superviseService } from "./services.ts";
+
+export interface StartOptions {
+  progress: Progress;
+  /** For what happens afterwards: requests to the demo receiver, warnings of the services. */
+  print: (text: string) => void;
+  /** Ends the start when it is aborted; what was started by then is ended. */
+  signal: AbortSignal;
+  /** Compiles sources when they change, and restarts the services that they are part of. */
+  watch?: boolean;
+  /** Lets debuggers attach to the services. */
+  inspect?: boolean;
+}
+
+export interface RunningHerald {
+  /** What to show to a person. */
+  panel: string;
+  /** Resolves with the reason when a part has ended for good. */
+  broken: Promise<Error>;
+  stop(): Promise<void>;
+}
+
+/**
+ * Starts all of Herald on this machine: PostgreSQL, RabbitMQ, the three services, the demo receiver.
+ *
+ * @throws where a part does not start; nothing is left running then
+ */
+export async function startHerald(options: StartOptions): Promise<RunningHerald> {
+  const local = localFolder();
+  const parts = closing();
+  const stop = async () => {
+    removeRunFile(local);
+    await parts.close();
+  };
+  try {
+    return { ...(await startParts(local, parts, options)), stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+async function startParts(local: string, parts: Closing, options: StartOptions): Promise<Omit<RunningHerald, "stop">> {
+  const { progress, print, signal } = options;
+  const folders = { pids: join(local, "pids"), logs: join(local, "logs") };
+  removeRunFile(local);
+  const stale = await endStaleProcesses(folders.pids);
+  if (stale.length > 0) progress.say(`Ended what an earlier run had left running: ${stale.join(", ")}.`);
+
+  const secrets = localSecrets(local);
+  const secretKeys = process.env.SECRET_KEYS || secrets.secretKeys;
+  const sealingKey = process.env.SECRET_SEALING_KEY || sealingKeyOf(secretKeys);
+  const namespace = process.env.BROKER_NAMESPACE || DEFAULT_NAMESPACE;
+  keepBrokerNamespace(local, namespace);
+  const certificates = await localCertificates(join(local, "certificates"), process.env.EXTRA_CA_FILE);
+  const given = { local, pidFolder: folders.pids, namespace };
+  const { databaseUrl, amqpUrl, serviceUrls, ended } = await startBackends(given, parts, progress);
+  signal.throwIfAborted();
+
+  await progress.step("Migrations", () => migrate(databaseUrl));
+  const receiver = await startLocalReceiver(databaseUrl, secretKeys, certificates.receiver, print);
+  parts.add(() => receiver.close());
+  const { jwtSecret } = secrets;
+  const { trustedFile } = certificates;
+  const { specs, origin, metricsUrls } = await serviceSpecs(
+    { databaseUrl, amqpUrl, serviceUrls, namespace, secretKeys, sealingKey, jwtSecret, trustedFile },
+    options.inspect,
+  );
+  const context = { pidFolder: folders.pids, logFolder: folders.logs, print, waitForChange: options.watch ?? false };
+  const services = await progress.step("Services", () =>
+    Promise.all(
+      specs.map(async (spec) => {
+        const service = await superviseService(spec, context);
+        parts.add(() => service.stop());
+        return service;
+      }),
+    ),
+  );
+  if (options.watch) parts.add(restartOnBuild(services, print));
+  signal.throwIfAborted();
+
+  const token = await developmentToken(jwtSecret, { organizationId: DEMO_ORGANIZATION, ...FULL_ACCESS });
+  const info: RunInfo = {
+    apiUrl: origin,
+    adminUrl: `${origin}/administration/integrations`,
+    adminSignInUrl: `${origin}/administration/sign-in#${token}`,
+    token,
+    organizationId: DEMO_ORGANIZATION,
+    amqpUrl,
+    databaseUrl,
+    receiverUrl: receiver.url,
+    metricsUrls,
+  };
+  writeRunFile(local, info);
+  return {
+    panel: panel(info, certificates.authorityFile, receiver.controlUrl),
+    broken: Promise.race([ended, ...services.map((service) => service.givenUp)]),
+  };
+}

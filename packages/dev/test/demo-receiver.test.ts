@@ -1,0 +1,184 @@
+import { randomBytes } from "node:crypto";
+import { request as httpsRequest } from "node:https";
+import type { KeyPair } from "@herald/dev/certificates/authority";
+import { certificates } from "@herald/dev/harness/certificates";
+import { eventually } from "@herald/dev/harness/eventually";
+import { sign } from "@herald/receiver";
+import { afterEach, beforeAll, expect, test } from "@jest/globals";
+import { type DemoReceiver, startDemoReceiver } from "../src/demo-receiver/demo-receiver.ts";
+import type { LoggedRequest } from "../src/demo-receiver/request-log.ts";
+
+let tls: KeyPair;
+let ca: string;
+beforeAll(async () => {
+  const { trusted, caPem } = await certificates();
+  tls = trusted;
+  ca = caPem;
+});
+
+let receiver: DemoReceiver | undefined;
+let printed: string[] = [];
+afterEach(async () => {
+  await receiver?.close();
+  receiver = undefined;
+  printed = [];
+});
+
+async function start(secrets: () => Promise<string[]>): Promise<DemoReceiver> {
+  receiver = await startDemoReceiver({ host: "127.0.0.1", port: 0, tls, secrets, print: (text) => printed.push(text) });
+  return receiver;
+}
+
+const aSecret = () => randomBytes(32).toString("base64");
+const event = { id: "5f0c9a52-3d51-4f0e-8a35-0d9f7c1be111", type: "RiskCreated", data: {} };
+
+/** One request, over a connection of its own. */
+function call(url: string, method: string, body = "", headers: Record<string, string> = {}, timeoutMs = 5000) {
+  return new Promise<{ status: number | undefined; text: string }>((resolve, reject) => {
+    const options = { method, headers, ca, agent: false, timeout: timeoutMs };
+    const request = httpsRequest(url, options, (response) => {
+      let text = "";
+      response.setEncoding("utf8").on("data", (chunk) => {
+        text += chunk;
+      });
+      response.on("end", () => resolve({ status: response.statusCode, text }));
+    });
+    request.on("error", reject);
+    request.on("timeout", () => request.destroy(new Error("no answer in time")));
+    request.end(body);
+  });
+}
+
+/** What a dispatcher sends. */
+function deliver(url: string, secret: string, { deliveryId = "delivery-1", timeoutMs = 5000 } = {}) {
+  const body = JSON.stringify(event);
+  const timestamp = Math.floor(Date.now() / 1000);
+  const headers = {
+    "X-Service-Signature": sign(secret, timestamp, Buffer.from(body)),
+    "X-Service-Timestamp": String(timestamp),
+    "X-Service-Event": event.type,
+    "X-Service-Delivery-Id": deliveryId,
+  };
+  return call(url, "POST", body, headers, timeoutMs);
+}
+
+const json = { "Content-Type": "application/json" };
+const requestsOf = async ({ controlUrl }: DemoReceiver, after = 0) =>
+  (JSON.parse((await call(`${controlUrl}/requests?after=${after}`, "GET")).text) as { requests: LoggedRequest[] })
+    .requests;
+
+test("§5.5 a request of a new endpoint verifies, although the receiver was not told its secret", async () => {
+  const stored: string[] = [];
+  let readings = 0;
+  const { url } = await start(async () => {
+    readings++;
+    return [...stored];
+  });
+  for (let i = 0; i < 3; i++) {
+    stored.push(aSecret());
+    expect((await deliver(url, stored[i] ?? "")).status).toBe(200);
+    expect((await deliver(url, stored[0] ?? "")).status).toBe(200);
+  }
+  expect(readings).toBe(3);
+  expect(printed).toHaveLength(6);
+  expect(printed[0]).toContain("RiskCreated  verified");
+});
+
+test("§4.4.2 what no known secret fits is refused, and the receiver says what to run", async () => {
+  const secret = aSecret();
+  const { url, controlUrl } = await start(async () => []);
+  const refused = await deliver(url, secret);
+  expect(refused.status).toBe(401);
+  expect(printed[0]).toContain("NOT VERIFIED (no_secret)");
+  expect(printed[0]).toContain(`curl -k ${controlUrl}/secrets`);
+  expect((await call(`${controlUrl}/secrets`, "POST", JSON.stringify({ secret }), json)).status).toBe(204);
+  expect((await deliver(url, secret)).status).toBe(200);
+  expect(printed.join()).not.toContain(secret);
+});
+
+test("the receiver works on when secrets cannot be read", async () => {
+  const { url } = await start(() => Promise.reject(new Error("the database is away")));
+  expect((await deliver(url, aSecret())).status).toBe(401);
+  expect(printed[0]).toContain("secrets cannot be read: the database is away");
+});
+
+test("an endpoint's URL says how its deliveries are treated", async () => {
+  const secret = aSecret();
+  const { url } = await start(async () => [secret]);
+  const begun = Date.now();
+  expect((await deliver(`${url}?status=500&delayMs=200`, secret)).status).toBe(500);
+  expect(Date.now() - begun).toBeGreaterThanOrEqual(195);
+  expect((await deliver(`${url}?status=302`, secret)).status).toBe(302);
+  await expect(deliver(`${url}/cut`, secret)).rejects.toThrow("socket hang up");
+  await expect(deliver(`${url}/hang`, secret, { timeoutMs: 300 })).rejects.toThrow("no answer in time");
+  expect(await deliver(`${url}?status=1000`, secret)).toEqual({
+    status: 400,
+    text: "status must be a whole number from 200 to 599\n",
+  });
+});
+
+test("each delivery fails as often as it is told to, and then succeeds", async () => {
+  const secret = aSecret();
+  const { url } = await start(async () => [secret]);
+  const statuses: Record<string, (number | undefined)[]> = { a: [], b: [] };
+  for (let attempt = 0; attempt < 3; attempt++) {
+    for (const deliveryId of ["a", "b"]) {
+      statuses[deliveryId]?.push((await deliver(`${url}?failTimes=2`, secret, { deliveryId })).status);
+    }
+  }
+  expect(statuses).toEqual({ a: [503, 503, 200], b: [503, 503, 200] });
+});
+
+test("PUT /control says how deliveries are treated whose URL asks for nothing", async () => {
+  const secret = aSecret();
+  const { url, controlUrl } = await start(async () => [secret]);
+  const put = (behaviour: object) => call(`${controlUrl}/control`, "PUT", JSON.stringify(behaviour), json);
+  expect((await put({ status: 503 })).status).toBe(200);
+  expect((await deliver(url, secret)).status).toBe(503);
+  expect((await deliver(`${url}?status=200`, secret)).status).toBe(200);
+  expect(JSON.parse((await put({})).text)).toEqual({ mode: "answer", status: 200, delayMs: 0, failTimes: 0 });
+  expect((await deliver(url, secret)).status).toBe(200);
+  expect((await put({ mode: "sulk" })).status).toBe(400);
+  expect((await call(`${controlUrl}/control`, "PUT", "{", json)).status).toBe(400);
+  expect((await call(`${controlUrl}/control`, "PUT", "{}")).status).toBe(400);
+});
+
+test("scripts read the requests that arrived", async () => {
+  const secret = aSecret();
+  const started = await start(async () => [secret]);
+  await deliver(started.url, secret);
+  await deliver(`${started.url}?status=500`, "another");
+  const [first, second, ...others] = await requestsOf(started);
+  expect(others).toEqual([]);
+  expect(first).toMatchObject({
+    number: 1,
+    method: "POST",
+    path: "/hooks",
+    verified: true,
+    reason: null,
+    event: "RiskCreated",
+    eventId: event.id,
+    status: 200,
+    headers: expect.arrayContaining([["X-Service-Delivery-Id", "delivery-1"]]),
+  });
+  expect(JSON.parse(Buffer.from(first?.bodyBase64 ?? "", "base64").toString())).toEqual(event);
+  expect(second).toMatchObject({ number: 2, verified: false, reason: "signature_mismatch", event: null, status: 401 });
+  expect(await requestsOf(started, 1)).toHaveLength(1);
+  expect((await call(`${started.controlUrl}/requests`, "DELETE")).status).toBe(204);
+  expect(await requestsOf(started)).toEqual([]);
+});
+
+test("a browser gets the help text of the demo receiver", async () => {
+  const { controlUrl } = await start(async () => []);
+  expect((await call(`${controlUrl}/`, "GET")).text).toContain(`${controlUrl}/hooks?failTimes=2`);
+});
+
+test("the demo receiver ends while a delivery hangs", async () => {
+  const secret = aSecret();
+  const started = await start(async () => [secret]);
+  const hanging = expect(deliver(`${started.url}/hang`, secret)).rejects.toThrow();
+  const slow = expect(deliver(`${started.url}?delayMs=60000`, secret)).rejects.toThrow();
+  await eventually(() => expect(printed).toHaveLength(2));
+  await started.close();
+  await Promise.all([hanging, slow]);
+});

@@ -1,0 +1,238 @@
+import { spawnSync } from "node:child_process";
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, utimesSync } from "node:fs";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { eventually } from "@herald/dev/harness/eventually";
+import { projectFolder } from "@herald/dev/stack/folders";
+import { freePort } from "@herald/dev/stack/ports";
+import { removePostgresData } from "@herald/dev/stack/postgres-programs";
+import { identify } from "@herald/dev/stack/process-identity";
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { decodeJwt } from "jose";
+import type { RunInfo } from "../../src/start/local-files.ts";
+import { type HeraldProcess, pidFiles, runCommand, START_TIMEOUT_MS, startHerald } from "../herald-process.ts";
+
+// Real processes, with their own PostgreSQL and RabbitMQ, as a person starts them.
+const STACK = ["dispatcher", "epmd", "management-api", "postgres", "publisher", "rabbitmq"];
+
+const local = mkdtempSync(join(tmpdir(), "herald-start-"));
+let herald: HeraldProcess;
+let info: RunInfo;
+
+afterAll(() => {
+  removePostgresData(join(local, "postgres"));
+  removePostgresData(local);
+});
+
+function api(path: string, init: { method?: string; body?: object; token?: string } = {}): Promise<Response> {
+  return fetch(`${info.apiUrl}/api/organization/integration-operations${path}`, {
+    method: init.method ?? "GET",
+    headers: {
+      authorization: `Bearer ${init.token ?? info.token}`,
+      "content-type": "application/json",
+      connection: "close",
+    },
+    ...(init.body && { body: JSON.stringify(init.body) }),
+  });
+}
+
+async function expectAllGone(pids: Record<string, number>): Promise<void> {
+  await eventually(() => expect(Object.entries(pids).filter(([, pid]) => identify(pid) !== undefined)).toEqual([]));
+}
+
+describe("pnpm start", () => {
+  const taken = createServer();
+  let takenPort: number;
+
+  beforeAll(async () => {
+    takenPort = await freePort();
+    await new Promise<void>((resolve) => taken.listen(takenPort, "127.0.0.1", resolve));
+    herald = startHerald(local, [], { PORT: `${takenPort}` });
+    info = await herald.ready();
+  }, START_TIMEOUT_MS);
+
+  afterAll(async () => {
+    taken.close();
+    herald.child.kill("SIGTERM");
+    await herald.ended;
+  }, START_TIMEOUT_MS);
+
+  test("run.json says where everything is, and nothing else", () => {
+    expect(info).toEqual({
+      apiUrl: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/),
+      adminUrl: `${info.apiUrl}/administration/integrations`,
+      adminSignInUrl: expect.stringContaining(`${info.apiUrl}/administration/`),
+      token: expect.any(String),
+      organizationId: expect.any(String),
+      amqpUrl: expect.stringMatching(/^amqp:/),
+      databaseUrl: expect.stringMatching(/^postgresql:/),
+      receiverUrl: expect.stringMatching(/^https:\/\/127\.0\.0\.1:\d+\/hooks$/),
+      metricsUrls: {
+        "management-api": expect.any(String),
+        publisher: expect.any(String),
+        dispatcher: expect.any(String),
+      },
+    });
+  });
+
+  test("the panel holds what a person needs", async () => {
+    // It is printed behind run.json, for which this file has waited.
+    for (const text of [info.adminSignInUrl, info.token, info.amqpUrl, info.receiverUrl, "emit WorkItemCompleted"]) {
+      await eventually(() => expect(herald.text()).toContain(text));
+    }
+  });
+
+  test("only the owner can read files that hold secrets", () => {
+    for (const file of ["run.json", "secrets.json"]) expect(statSync(join(local, file)).mode & 0o077).toBe(0);
+  });
+
+  test("the API takes the next free port where PORT is taken", () => {
+    expect(Number(new URL(info.apiUrl).port)).toBeGreaterThan(takenPort);
+  });
+
+  test("every service shows its metrics", async () => {
+    for (const url of Object.values(info.metricsUrls)) {
+      expect(await (await fetch(url, { headers: { connection: "close" } })).text()).toContain("process_cpu");
+    }
+  });
+
+  test("an event that is emitted arrives at the demo receiver, verified", async () => {
+    const endpoint = { name: "Demo", url: info.receiverUrl, enabled: true, events: ["WorkItemCompleted"] };
+    expect((await api("/webhooks", { method: "POST", body: endpoint })).status).toBe(200);
+    const emitted = await runCommand("emit", ["WorkItemCompleted", "--change", "Status=Open:Done"], local);
+    expect(emitted).toMatchObject({ code: 0, stderr: "" });
+    const id = /WorkItemCompleted (\S+) of/.exec(emitted.stdout)?.[1] ?? "none";
+    await eventually(() => expect(herald.text()).toMatch(new RegExp(`verified[\\s\\S]*event ${id}`)));
+  });
+
+  test("pnpm token mints rights as asked for", async () => {
+    const { stdout, code } = await runCommand("token", [], local);
+    expect(code).toBe(0);
+    expect((await api("/webhooks", { token: stdout.trim() })).status).toBe(200);
+
+    const args = ["--organization", "other", "--permissions", "", "--expires-in", "1h"];
+    const narrow = (await runCommand("token", args, local)).stdout.trim();
+    const { organization_id, permissions, exp = 0, iat = 0 } = decodeJwt(narrow);
+    expect({ organization_id, permissions, life: exp - iat }).toEqual({
+      organization_id: "other",
+      permissions: [],
+      life: 3600,
+    });
+    expect((await api("/webhooks", { token: narrow })).status).toBe(403);
+  });
+
+  test.each([
+    ["emit", [], 2, /Which event\?.*WorkItemCompleted/],
+    ["emit", ["RiskCreated", "--change", "x"], 2, /Field=old:new/],
+    ["emit", ["RiskCreated", "--colour", "red"], 2, /--colour/],
+    ["emit", ["RiskCreated", "--entity-id", "7"], 1, /entityId/],
+    ["token", ["--expires-in", "soon"], 2, /such as 1h/],
+  ] as const)("wrong arguments are explained: %s %j", async (command, args, code, message) => {
+    const result = await runCommand(command, [...args], local);
+    expect(result.code).toBe(code);
+    expect(result.stderr).toMatch(message);
+    expect(result.stderr).not.toMatch(/\n\s+at /);
+  });
+
+  test("a second pnpm start says that Herald runs already, and where", async () => {
+    const second = await runCommand("start", [], local);
+    expect(second.code).toBe(1);
+    expect(second.stderr).toContain(`process ${herald.child.pid}`);
+    expect(second.stderr).toContain(info.apiUrl);
+  });
+
+  test("a service that crashes is reported with its last lines, and started again", async () => {
+    const before = pidFiles(local).dispatcher ?? 0;
+    process.kill(before, "SIGKILL");
+    await eventually(() =>
+      expect(herald.text()).toMatch(/dispatcher ended by itself \(signal SIGKILL\)[\s\S]*"started"/),
+    );
+    await eventually(async () => {
+      expect(pidFiles(local).dispatcher ?? before).not.toBe(before);
+      expect((await fetch(info.metricsUrls.dispatcher as string, { headers: { connection: "close" } })).status).toBe(
+        200,
+      );
+    });
+  });
+
+  test(
+    "after a kill -9 nothing is left running, and the next start recovers by itself, with the same data",
+    async () => {
+      const pids = pidFiles(local);
+      expect(Object.keys(pids).sort()).toEqual(STACK);
+      herald.child.kill("SIGKILL");
+      await herald.ended;
+      await expectAllGone(pids);
+      expect(readdirSync(local)).toContain("run.json");
+
+      herald = startHerald(local, ["--watch"]);
+      await eventually(() => expect(readdirSync(local)).not.toContain("run.json"));
+      info = await herald.ready();
+      expect(await (await api("/webhooks")).json()).toEqual([expect.objectContaining({ name: "Demo" })]);
+    },
+    START_TIMEOUT_MS,
+  );
+
+  test("with --watch a service restarts when it was compiled again, and the others go on", async () => {
+    const before = pidFiles(local);
+    // The compiler writes this file last. A new time of it is what a compilation changes.
+    const time = new Date();
+    utimesSync(join(projectFolder(), "services", "publisher", "dist", ".tsbuildinfo"), time, time);
+    await eventually(() => expect(herald.text()).toContain("publisher: it was compiled again, starting it again."));
+    await eventually(() => expect(pidFiles(local).publisher ?? before.publisher).not.toBe(before.publisher));
+    await eventually(async () => {
+      const metrics = await fetch(info.metricsUrls.publisher as string, { headers: { connection: "close" } });
+      expect(metrics.status).toBe(200);
+    });
+    expect(pidFiles(local)).toEqual({ ...before, publisher: expect.any(Number) });
+  });
+
+  test(
+    "SIGTERM ends pnpm start and everything that it started",
+    async () => {
+      const pids = pidFiles(local);
+      expect(Object.keys(pids).sort()).toEqual(STACK);
+      herald.child.kill("SIGTERM");
+      expect(await herald.ended).toBe(0);
+      await expectAllGone(pids);
+      expect(readdirSync(local)).not.toContain("run.json");
+    },
+    START_TIMEOUT_MS,
+  );
+
+  test("when Herald does not run, pnpm emit and pnpm token say how to start it", async () => {
+    for (const [command, ...args] of [["emit", "RiskCreated"], ["token"]] as const) {
+      const result = await runCommand(command, args, local);
+      expect(result).toMatchObject({ code: 1, stderr: expect.stringContaining('Start it with "pnpm start"') });
+    }
+  });
+});
+
+describe("on a fresh clone, where nothing is built", () => {
+  const clone = mkdtempSync(join(tmpdir(), "herald-clone-"));
+  const text = readFileSync(join(projectFolder(), "package.json"), "utf8");
+  const { scripts } = JSON.parse(text) as { scripts: Record<string, string> };
+  // As git has it, and no more.
+  beforeAll(() => {
+    for (const folder of ["packages/dev/bin", "packages/dev/src/commands", "packages/dev/src/commands"])
+      cpSync(join(projectFolder(), folder), join(clone, folder), { recursive: true });
+  });
+  afterAll(() => rmSync(clone, { recursive: true }));
+  const run = (script: string, ...args: string[]) => {
+    const [, command = ""] = /node (.*)$/.exec(scripts[script] ?? "") ?? [];
+    return spawnSync(process.execPath, [...command.split(" "), ...args], { cwd: clone, encoding: "utf8" });
+  };
+
+  test.each(["start", "example", "emit", "token", "stack"])("pnpm %s --help answers, and builds nothing", (script) => {
+    const { status, stdout, stderr } = run(script, "--help");
+    expect([status, stderr]).toEqual([0, ""]);
+    expect(stdout).toMatch(new RegExp(`^ {2}pnpm (-s run )?${script}`, "m"));
+  });
+
+  test.each(["emit", "token"])("pnpm %s says how to start", (script) => {
+    const { status, stderr } = run(script);
+    expect(status).toBe(1);
+    expect(stderr).toContain('Start it with "pnpm start"');
+  });
+});
