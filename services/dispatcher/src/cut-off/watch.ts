@@ -128,14 +128,14 @@ export function watchLayer(options: WatchOptions): Watch {
   async function candidates(): Promise<Receiver[]> {
     const failing = sense.failing();
     const hosts = new Set(failing.map(({ host }) => host));
-    const known = cutOff ? [...lately(), ...failing] : lately().filter(({ host }) => !hosts.has(host));
+    const reachedLately = lately();
+    const known = cutOff ? [...reachedLately, ...failing] : reachedLately.filter(({ host }) => !hosts.has(host));
     if (cutOff) turn += PROBES;
     const chosen = Array.from(
       { length: Math.min(PROBES, known.length) },
       (_, index) => known[(turn + index) % known.length] as Receiver,
     );
-    const fewAreKnown = lately().length < PROBES;
-    const strangers = fewAreKnown ? await others(PROBES) : [];
+    const strangers = reachedLately.length < PROBES ? await others(PROBES) : [];
     return [...chosen, ...strangers.filter(({ host }) => !hosts.has(host))];
   }
 
