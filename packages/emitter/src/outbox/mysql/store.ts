@@ -1,11 +1,17 @@
 import type { Row } from "../read-row.ts";
 import { COUNTED_AT_MOST, type LockedOutbox, type OutboxStore } from "../store-contract.ts";
-import { outboxLag } from "./sql/lag.ts";
-import { LOCK, RELEASE } from "./sql/lock.ts";
-import { markSent } from "./sql/mark-sent.ts";
-import { erase, replay, sentBefore, sentWithin } from "./sql/sent.ts";
-import { setAside } from "./sql/set-aside.ts";
-import { waitingRows } from "./sql/waiting.ts";
+import {
+  erase,
+  LOCK,
+  markSent,
+  outboxLag,
+  RELEASE,
+  replay,
+  sentBefore,
+  sentWithin,
+  setAside,
+  waitingRows,
+} from "./statements.ts";
 
 /** A pool of connections, as of `mysql2/promise`. */
 export interface MysqlPool {

@@ -1,12 +1,6 @@
 import type { Row } from "../read-row.ts";
 import { COUNTED_AT_MOST, type LockedOutbox, type OutboxLag, type OutboxStore } from "../store-contract.ts";
-import { eraseSent } from "./sql/erase-sent.ts";
-import { outboxLag } from "./sql/lag.ts";
-import { LOCK } from "./sql/lock.ts";
-import { markSent } from "./sql/mark-sent.ts";
-import { replaySent } from "./sql/replay-sent.ts";
-import { setAside } from "./sql/set-aside.ts";
-import { waitingRows } from "./sql/waiting.ts";
+import { eraseSent, LOCK, markSent, outboxLag, replaySent, setAside, waitingRows } from "./statements.ts";
 import { quoted } from "./table.ts";
 
 /** A pool of clients, as of `pg`. */
