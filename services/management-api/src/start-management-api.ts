@@ -7,7 +7,7 @@ import { createApp } from "./app.ts";
 import { readManagementApiConfig } from "./config.ts";
 import { attemptRequester } from "./deliveries/deliver-manually.ts";
 import { startServer } from "./http/server.ts";
-import { forgetKeys } from "./idempotency/forget-keys.ts";
+import { forgetKeys } from "./idempotency/answer-once.ts";
 
 /** How long a stop waits for the requests under way, and then for the requests that waited for the broker: 20 s in all. */
 const ANSWER_TIMEOUT_MS = 15_000;

@@ -3,10 +3,8 @@ import { plansOf } from "@herald/dev/harness/plans";
 import { steeredClock } from "@herald/dev/harness/steered-clock";
 import { useDatabase } from "@herald/dev/harness/use-database";
 import { beforeEach, describe, expect, test } from "@jest/globals";
-import { createAnswerOnce, KEPT_MS, type Target } from "../src/idempotency/answer-once.ts";
-import { forgetKeys } from "../src/idempotency/forget-keys.ts";
-import { eraseIdempotencyKeys } from "../src/sql/erase-idempotency-keys.ts";
-import { takeIdempotencyKey } from "../src/sql/take-idempotency-key.ts";
+import { createAnswerOnce, forgetKeys, KEPT_MS, type Target } from "../src/idempotency/answer-once.ts";
+import { eraseIdempotencyKeys, takeIdempotencyKey } from "../src/sql/idempotency-keys.ts";
 
 const db = useDatabase();
 const clock = steeredClock();

@@ -4,7 +4,7 @@ import { steeredClock } from "@herald/dev/harness/steered-clock";
 import { beforeEach, describe, expect, test } from "@jest/globals";
 import { KEPT_MS } from "../src/idempotency/answer-once.ts";
 import { ownKey, requestHash } from "../src/idempotency/idempotency-key.ts";
-import { takeIdempotencyKey } from "../src/sql/take-idempotency-key.ts";
+import { takeIdempotencyKey } from "../src/sql/idempotency-keys.ts";
 import { ATTEMPTED_AT, states } from "./support/deliveries.ts";
 import { create, settings } from "./support/endpoints.ts";
 import { type Client, useApi } from "./support/use-api.ts";

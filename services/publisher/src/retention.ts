@@ -1,6 +1,6 @@
 import { shrinkingPages } from "@herald/common/database/shrinking";
 import { endOf } from "./partitions/days.ts";
-import { retryLocked } from "./partitions/retry-locked.ts";
+import { retryLocked } from "./partitions/make-ahead.ts";
 import { eraseChanges } from "./sql/erase-changes.ts";
 import { eraseResends } from "./sql/erase-resends.ts";
 import { type ErasedPage, type ErasePage, eraseRestOfDeliveries, eraseRestOfEvents } from "./sql/erase-rest.ts";

@@ -1,15 +1,18 @@
-import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
+import { QueryClient, QueryClientProvider, useQuery } from "@tanstack/react-query";
+import type { ReactNode } from "react";
 import { lazy, Suspense } from "react";
 import { Route, Router, Switch } from "wouter";
 import { addressesFrom } from "../api/addresses.ts";
+import { sessionQuery } from "../api/queries.ts";
+import { LoadError, NotAllowed } from "../common/feedback/LoadError.tsx";
 import { Skeleton } from "../common/feedback/Skeleton.tsx";
 import { Hint } from "../common/overlay/Hint.tsx";
+import { SessionContext } from "../common/session.tsx";
 import { NotFound } from "../scenes/not-found/NotFound.tsx";
 import { RevealedSecret } from "../scenes/webhook-form/RevealedSecret.tsx";
 import { WebhookList } from "../scenes/webhook-list/WebhookList.tsx";
 import { ConnectionBanner } from "./ConnectionBanner.tsx";
 import { prefetch } from "./prefetch.ts";
-import { SessionGate } from "./SessionGate.tsx";
 import { Shell } from "./Shell.tsx";
 
 const NewWebhook = lazy(() => import("../scenes/webhook-form/NewWebhook.tsx"));
@@ -55,4 +58,13 @@ export function App() {
       </Router>
     </QueryClientProvider>
   );
+}
+
+/** Shows its children to accounts that may view webhooks; tells others what is missing. */
+function SessionGate({ children }: { children: ReactNode }) {
+  const { data, error } = useQuery(sessionQuery);
+  if (data?.mayView) return <SessionContext value={data}>{children}</SessionContext>;
+  if (data) return <NotAllowed missing={data.missing} />;
+  if (error) return <LoadError error={error} what="your session" />;
+  return <Skeleton rows={6} what="your session" />;
 }

@@ -1,6 +1,6 @@
 import { isOrganizationId } from "@herald/contracts";
 import type { JWTPayload } from "jose";
-import { hasInvisible } from "../validation/invisible.ts";
+import { hasInvisible } from "../validation/formats.ts";
 import type { AuthenticationConfig } from "./settings.ts";
 
 /** Who sent a request, by the claims of the token. */

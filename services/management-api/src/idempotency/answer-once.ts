@@ -2,9 +2,7 @@ import { isUniqueViolation } from "@herald/common/database/errors";
 import type { Queries } from "@herald/common/database/queries";
 import type { Clock } from "@herald/common/runtime/clock";
 import { ProblemError } from "../problems/problem-error.ts";
-import { endIdempotencyKey } from "../sql/end-idempotency-key.ts";
-import { takeIdempotencyKey } from "../sql/take-idempotency-key.ts";
-import { keptAnswer } from "./kept-answer.ts";
+import { endIdempotencyKey, eraseIdempotencyKeys, takeIdempotencyKey } from "../sql/idempotency-keys.ts";
 
 /** What a request with an idempotency key makes. */
 export interface Target {
@@ -89,4 +87,29 @@ export function createAnswerOnce({ queries, clock, newId }: AnswerOnceParts): An
 function inProgress(lockedMs = 1_000): ProblemError {
   const seconds = Math.min(MAX_RETRY_S, Math.max(1, Math.ceil(lockedMs / 1_000)));
   return new ProblemError("idempotency_in_progress", { headers: { "Retry-After": String(seconds) } });
+}
+
+/**
+ * What is kept of an answer for the repetitions of its request: all but a signing secret. Kept so that it can be shown again, a
+ * secret would lie open in the database, or under a key that this service would have to hold.
+ */
+export function keptAnswer(answer: unknown): unknown {
+  if (typeof answer !== "object" || answer === null || !("signingSecret" in answer)) return answer;
+  return { ...answer, signingSecret: null };
+}
+
+const PAGE_SIZE = 1_000;
+
+/** Erases the idempotency keys that are no longer known, page by page. Several processes may do this at once. */
+export async function forgetKeys(
+  { queries, clock }: { queries: Queries; clock: Clock },
+  signal: AbortSignal,
+): Promise<number> {
+  const forgottenAt = new Date(clock.now().getTime() - KEPT_MS);
+  let total = 0;
+  for (let erased = PAGE_SIZE; erased === PAGE_SIZE && !signal.aborted; ) {
+    erased = await eraseIdempotencyKeys(queries, { forgottenAt, pageSize: PAGE_SIZE });
+    total += erased;
+  }
+  return total;
 }

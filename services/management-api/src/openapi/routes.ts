@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
+import { eventSchemaFiles } from "@herald/contracts/schemas";
 import { type RequestHandler, Router } from "express";
 import { refuseOtherMethods } from "../http/methods.ts";
 import { publicFile } from "../http/public-file.ts";
@@ -24,5 +25,17 @@ export function openApiRoutes(document: OpenApiDocument): Router {
   serve("/openapi.json", publicFile(JSON.stringify(document), { type: "application/json" }));
   serve("/reference", underPolicy, publicFile(referencePage(document), { type: ".html" }));
   serve("/reference.css", publicFile(readFileSync(`${ASSETS}reference.css`), { type: ".css" }));
+  return router;
+}
+
+/** The JSON Schema of each event, for anyone: `/schemas/events/RiskCreated.json`, `/schemas/requests/RiskCreated.json`. */
+export function schemaRoutes(): Router {
+  const router = Router({ caseSensitive: true });
+  for (const [path, text] of Object.entries(eventSchemaFiles())) {
+    router
+      .route(`/schemas/${path}`)
+      .get(publicFile(text, { type: "application/schema+json", cacheControl: "public, max-age=3600" }))
+      .all(refuseOtherMethods(["get"]));
+  }
   return router;
 }

@@ -7,8 +7,7 @@ import type { Resend, ResendPage } from "@herald/contracts";
 import { cursorOf, parseCursor } from "../deliveries/cursor.ts";
 import { type EndpointKey, findEndpoint } from "../endpoints/find-endpoint.ts";
 import { ProblemError } from "../problems/problem-error.ts";
-import { type ResendRow, readResends } from "../sql/resends.ts";
-import { stopResend } from "../sql/stop-resend.ts";
+import { type ResendRow, readResends, stopResend } from "../sql/resends.ts";
 
 interface Parts {
   prisma: PrismaClient;

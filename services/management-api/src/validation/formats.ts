@@ -3,7 +3,6 @@ import { checkEndpointUrl } from "@herald/common/security/url-policy";
 import { type ApiLimits, isTime } from "@herald/contracts";
 import { parseCursor } from "../deliveries/cursor.ts";
 import { parseVersion } from "../endpoints/version.ts";
-import { hasInvisible } from "./invisible.ts";
 
 /** What is wrong with a text: a code for programs, a detail for people. */
 export interface Fault {
@@ -89,4 +88,18 @@ function payloadFault(text: string, maxBytes: number): Fault | null {
 function jsonFault(error: unknown): string {
   const position = /at position \d+( \(line \d+ column \d+\))?/.exec((error as Error).message)?.[0];
   return position ? `there is a mistake ${position}.` : "it ends too early, or isn't JSON at all.";
+}
+
+/**
+ * Characters that show as nothing, and change how the rest shows or hide text in it: direction marks, zero-width spaces, tags.
+ * The two joiners stay where they join: emoji, Persian and many scripts of India are written with them. Beside a Latin, Greek or
+ * Cyrillic letter, a digit, a space or an end they join nothing.
+ */
+const INVISIBLE = /(?=\p{Cf})(?![\u200c\u200d])\p{Default_Ignorable_Code_Point}/u;
+const JOINS_NOTHING =
+  /(?:^|[\p{Script=Latin}\p{Script=Greek}\p{Script=Cyrillic}\p{Nd}\s\u200c\u200d])[\u200c\u200d]|[\u200c\u200d](?:$|[\p{Script=Latin}\p{Script=Greek}\p{Script=Cyrillic}\p{Nd}\s])/u;
+
+/** Whether a name could pass for another one by characters that nobody sees. */
+export function hasInvisible(text: string): boolean {
+  return INVISIBLE.test(text) || JOINS_NOTHING.test(text);
 }

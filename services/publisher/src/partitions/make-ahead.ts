@@ -1,7 +1,8 @@
+import { isTooMuch } from "@herald/common/database/errors";
+import { retry } from "@herald/common/runtime/retry";
 import { makePartitions, readPartitions } from "../sql/partitions.ts";
 import { stepFailed, type TaskParts } from "../task.ts";
 import { daysToMake } from "./days.ts";
-import { retryLocked } from "./retry-locked.ts";
 
 /**
  * Makes the partitions that are missing, a day at a time, so that no lock is held for long. A day that can't be made now, for
@@ -30,4 +31,22 @@ export async function makeAhead(
   }
   const failure = "partitions can't be made now; the next pass tries again";
   if (failed.length > 0) stepFailed(parts, "partitions", failure, { days: failed, error });
+}
+
+const TRIES = 5;
+
+/**
+ * Runs a step that locks whole tables. It waits for a lock only very shortly, since everybody waits behind it; so it is tried
+ * some times, with pauses in which the others go on.
+ *
+ * @throws the step's error after the last try, or another one than a lock's at once
+ */
+export async function retryLocked<T>(step: () => Promise<T>, signal: AbortSignal): Promise<T> {
+  let tries = 0;
+  return await retry(step, {
+    shouldRetry: (error) => isTooMuch(error) && ++tries < TRIES,
+    onFirstFailure: () => {},
+    signal,
+    firstDelayMs: 200,
+  });
 }

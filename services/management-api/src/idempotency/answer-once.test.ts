@@ -1,5 +1,5 @@
 import { expect, test } from "@jest/globals";
-import { keptAnswer } from "./kept-answer.ts";
+import { keptAnswer } from "./answer-once.ts";
 
 test("of the answer to a create all is kept but the signing secret, whose place is empty", () => {
   const answer = { endpoint: { id: "1", name: "Billing" }, signingSecret: "a secret" };

@@ -1,6 +1,6 @@
 import { expect, test } from "@jest/globals";
-import { joinMetrics } from "./join-metrics.ts";
 import { Counter, Gauge, Histogram, Registry } from "./metrics.ts";
+import { joinMetrics } from "./operations-server.ts";
 
 function registryOf(service: string): Registry {
   const registry = new Registry();

@@ -61,3 +61,43 @@ export async function takeIdempotencyKey(queries: Queries, take: KeyToTake): Pro
     where organization_id = ${organizationId} and key = ${key} and not exists (select from taken)`;
   return row ?? null;
 }
+
+export interface KeyToEnd {
+  organizationId: string;
+  key: string;
+  /** Of the work that ended; a key that was taken anew since has another. */
+  targetId: string;
+  now: Date;
+  /** As JSON; null where the work failed, so that the same request may try again at once. */
+  answer: string | null;
+}
+
+/** Ends the work on an idempotency key's request. Locks the key's row. Walks idempotency_key_pkey. */
+export async function endIdempotencyKey(
+  queries: Queries,
+  { organizationId, key, targetId, now, answer }: KeyToEnd,
+): Promise<void> {
+  await queries.$executeRaw`
+    update idempotency_key set answer = ${answer}, locked_until = ${now}::timestamptz
+    where organization_id = ${organizationId} and key = ${key} and target_id = ${targetId}::uuid and answer is null`;
+}
+
+/**
+ * Erases a page of the idempotency keys of that time or earlier. Returns how many there were.
+ *
+ * Locks what it erases, and skips what others lock. Walks idempotency_key_created_at_idx, and idempotency_key_pkey for each.
+ */
+export async function eraseIdempotencyKeys(
+  queries: Queries,
+  { forgottenAt, pageSize }: { forgottenAt: Date; pageSize: number },
+): Promise<number> {
+  return await queries.$executeRaw`
+    delete from idempotency_key
+    where (organization_id, key) in (
+      select organization_id, key from idempotency_key
+      where created_at <= ${forgottenAt}::timestamptz
+      order by created_at
+      limit ${pageSize}
+      for update skip locked
+    )`;
+}
