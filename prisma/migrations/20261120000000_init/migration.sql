@@ -224,7 +224,7 @@ CREATE TABLE "dispatcher" (
     "joined_at" TIMESTAMPTZ(3) NOT NULL,
     "seen_at" TIMESTAMPTZ(3) NOT NULL,
     "agreed_at" TIMESTAMPTZ(3),
-    "cut_off_since" TIMESTAMPTZ(3),
+    "outage_since" TIMESTAMPTZ(3),
 
     CONSTRAINT "dispatcher_pkey" PRIMARY KEY ("id")
 );

@@ -5,8 +5,6 @@ import { repeat } from "@herald/common/runtime/repeat";
 import { openService, type StartOptions } from "@herald/common/service/open-service";
 import type { Service } from "@herald/common/service/run-service";
 import { readDispatcherConfig } from "./config.ts";
-import { createCutOff } from "./cut-off/cut-off.ts";
-import { someReceivers } from "./cut-off/some-receivers.ts";
 import { createBodies } from "./delivery/bodies.ts";
 import { createClaims } from "./delivery/claim-queue.ts";
 import { createReconfigure } from "./delivery/configurations.ts";
@@ -27,6 +25,8 @@ import { createScheduler } from "./lanes/scheduler.ts";
 import { createHold } from "./members/hold.ts";
 import { joinMembers } from "./members/members.ts";
 import { createMetrics } from "./metrics.ts";
+import { createOutage } from "./outage/outage.ts";
+import { someReceivers } from "./outage/some-receivers.ts";
 import { handOverManual } from "./sql/hand-over-manual.ts";
 
 /** An attempt may take its whole time, and then its settlement: within the 20 s that a stop has. */
@@ -51,7 +51,7 @@ export async function startDispatcher(
     clock: steered,
     conditions: {
       share: () => members.hasBegun(),
-      network: () => !cutOff.isCutOff(),
+      network: () => !outage.isOn(),
       restore: () => !hold.isHeld(),
     },
   });
@@ -66,7 +66,7 @@ export async function startDispatcher(
     interrupted.wake();
     scanning.wake();
   }
-  const cutOff = createCutOff({ ...parts, probe, others: someReceivers(parts), onReturn: wake });
+  const outage = createOutage({ ...parts, probe, others: someReceivers(parts), onReturn: wake });
   const hold = createHold({ ...parts, onEnd: wake });
   const dueScan = createDueScan(parts);
   const leaseMs = config.CLAIM_LEASE_SECONDS * 1_000;
@@ -82,7 +82,7 @@ export async function startDispatcher(
   const members = joinMembers(parts, {
     cap,
     isWithin: (capOf) => slots.isWithin(capOf),
-    cutOffSince: cutOff.since,
+    outageSince: outage.since,
     onHold: hold.heard,
   });
   const shareOf = (endpointId: string) => members.shareOf(endpointId).count;
@@ -104,7 +104,7 @@ export async function startDispatcher(
       ...parts,
       sender,
       patience,
-      cutOff,
+      outage,
       quarantine,
       secrets,
       schedule,
@@ -116,7 +116,7 @@ export async function startDispatcher(
   );
 
   const budget = createBudget({ maxInFlight: config.MAX_IN_FLIGHT });
-  const mayClaim = () => !cutOff.isCutOff() && !hold.isHeld();
+  const mayClaim = () => !outage.isOn() && !hold.isHeld();
   const limits = { slots, quarantine, mayClaim, isHeldBack: bodies.areAwaitedBy };
   const onFailure = (error: unknown) =>
     log.error("deliveries can't be claimed; the due scan comes back to them", { error });
@@ -197,7 +197,7 @@ export async function startDispatcher(
       bodies.close();
       // All at once: while one still ends its work, another must not begin new work.
       await Promise.all([
-        cutOff.stop(),
+        outage.stop(),
         scanning.stop(),
         scheduler.stop(),
         interrupted.stop(),

@@ -21,7 +21,7 @@ export interface MembersOptions {
   /** Whether no endpoint has more attempts under way in this process than this says. */
   isWithin: (capOf: (endpointId: string) => number) => boolean;
   /** Since when this process reaches no receiver at all; null while it does. */
-  cutOffSince: () => Date | null;
+  outageSince: () => Date | null;
   /** Told with each beat whether a restore holds all attempts. */
   onHold: (isHeld: boolean) => void;
 }
@@ -45,7 +45,7 @@ const UNSETTLED_INTERVAL_MS = 250;
 /** A stop doesn't wait longer than this for PostgreSQL. */
 const LEAVE_TIMEOUT_MS = 1_000;
 
-export function joinMembers(parts: Parts, { cap, isWithin, cutOffSince, onHold }: MembersOptions): Members {
+export function joinMembers(parts: Parts, { cap, isWithin, outageSince, onHold }: MembersOptions): Members {
   const { queries, metrics, log } = parts;
   const id = randomUUID();
   const membership = createMembership(id, cap);
@@ -61,9 +61,9 @@ export function joinMembers(parts: Parts, { cap, isWithin, cutOffSince, onHold }
     const sentMs = elapsedMs();
     const unseenMs = membership.unseenMs(sentMs);
     // The others take over its share, so first its last attempt ends, and nothing begins from here on.
-    const since = cutOffSince();
+    const since = outageSince();
     outSince = since !== null && isWithin(() => 0) ? since : null;
-    const answer = await beat(queries, { id, agreedAt: membership.agreedAt(), cutOffSince: outSince, unseenMs });
+    const answer = await beat(queries, { id, agreedAt: membership.agreedAt(), outageSince: outSince, unseenMs });
     // Before the first share: nothing begins without one.
     onHold(answer.isHeld);
     const had = membership.hasBegun();

@@ -11,12 +11,12 @@ export function StandstillNotice({ webhook }: { webhook: Standstill | undefined 
   return (
     <div className={css.region} role="status">
       {webhook?.heldSinceUtc ? <Held since={webhook.heldSinceUtc} /> : null}
-      {webhook?.cutOffSinceUtc && !webhook.heldSinceUtc ? <CutOff since={webhook.cutOffSinceUtc} /> : null}
+      {webhook?.cutOffSinceUtc && !webhook.heldSinceUtc ? <Outage since={webhook.cutOffSinceUtc} /> : null}
     </div>
   );
 }
 
-function CutOff({ since }: { since: string }) {
+function Outage({ since }: { since: string }) {
   return (
     <Notice tone="care" icon="offline" title={`${product.name}'s network is disturbed; nothing is counted.`}>
       <p>
