@@ -1,5 +1,5 @@
 import pg from "pg";
-import { holds, isWiderThanAnyPrivate, type Networks, overlap, parseNetworks } from "../security/networks.ts";
+import { contains, isWiderThanAnyPrivate, type Networks, overlap, parseNetworks } from "../security/networks.ts";
 
 /** Settings by their names, as far as a program reads them. */
 export type SettingValues = Readonly<Record<string, unknown>>;
@@ -232,7 +232,7 @@ function openMachine(text: string, { DENIED_NETWORKS }: SettingValues): string |
     const allowed = parseNetworks("ALLOWED_PRIVATE_NETWORKS", text).filter((each) => !isWiderThanAnyPrivate(each));
     const denied = parseNetworks("DENIED_NETWORKS", typeof DENIED_NETWORKS === "string" ? DENIED_NETWORKS : "");
     const isDenied = ([first, bits]: Networks[number]) =>
-      holds(
+      contains(
         denied.filter(([, deniedBits]) => deniedBits <= bits),
         first,
       );

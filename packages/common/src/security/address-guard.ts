@@ -2,7 +2,7 @@ import type { LookupAddress } from "node:dns";
 import { isIP, type LookupFunction } from "node:net";
 import ipaddr from "ipaddr.js";
 import type { AddressRules } from "./address-rules.ts";
-import { holds, type IpAddress, type Networks } from "./networks.ts";
+import { contains, type IpAddress, type Networks } from "./networks.ts";
 
 /**
  * All addresses of a host name, in the order in which they should be tried. Rejects with an error that has one of
@@ -79,8 +79,8 @@ export function isAllowedAddress(ip: string, { allowed, denied, nat64Prefixes }:
   if (family === 0) return false;
   const given = ipaddr.parse(family === 6 ? inHexadecimal(ip) : ip);
   const address = unwrap(given, nat64Prefixes);
-  if (holds(denied, given) || holds(denied, address)) return false;
-  return isPublicUnicast(address) || holds(allowed, address);
+  if (contains(denied, given) || contains(denied, address)) return false;
+  return isPublicUnicast(address) || contains(allowed, address);
 }
 
 /** True for the names that mean this machine: `localhost` and everything under it (RFC 6761). */
@@ -103,7 +103,7 @@ function inHexadecimal(ipv6: string): string {
 function unwrap(address: IpAddress, nat64Prefixes: Networks): IpAddress {
   if (!(address instanceof ipaddr.IPv6)) return address;
   if (address.isIPv4MappedAddress()) return address.toIPv4Address();
-  const prefix = [...nat64Prefixes, WELL_KNOWN_NAT64].find((network) => holds([network], address));
+  const prefix = [...nat64Prefixes, WELL_KNOWN_NAT64].find((network) => contains([network], address));
   return prefix === undefined ? address : carriedBy(address, prefix[1]);
 }
 

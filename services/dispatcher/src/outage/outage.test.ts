@@ -165,12 +165,12 @@ describe("whose fault it is that a receiver was not reached", () => {
     expect(probed).toEqual([]);
   });
 
-  test("a held failure is the receiver's as soon as an attempt that began later reaches somebody", async () => {
+  test("an undecided failure is the receiver's as soon as an attempt that began later reaches somebody", async () => {
     await ends(1, null);
     network = () => new Promise(() => {});
-    const held = ends(2, "unreachable");
+    const undecided = ends(2, "unreachable");
     await ends(3, null);
-    expect(await held).toBe("theirs");
+    expect(await undecided).toBe("theirs");
   });
 
   describe("around an outage that is known", () => {
@@ -223,20 +223,20 @@ describe("whose fault it is that a receiver was not reached", () => {
 
   test("receivers that are reached over open connections do not hide that name servers are dead", async () => {
     network = () => "failed";
-    const held = many(10, "resolver_failed");
+    const undecided = many(10, "resolver_failed");
     await ends(20, null);
-    expect(new Set(await held)).toEqual(new Set(["ours"]));
+    expect(new Set(await undecided)).toEqual(new Set(["ours"]));
     await ends(20, null);
     expect(outage.isOn()).toBe(true);
   });
 
-  test("a stop gives back what is held", async () => {
+  test("a stop gives back what is undecided", async () => {
     await ends(1, null);
     network = () => new Promise(() => {});
-    const held = ends(2, "resolver_failed");
+    const undecided = ends(2, "resolver_failed");
     await eventually(() => expect(probed).toHaveLength(1));
     const stopped = outage.stop();
-    expect(await held).toBe("ours");
+    expect(await undecided).toBe("ours");
     endProbes();
     await stopped;
   });

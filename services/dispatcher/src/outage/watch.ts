@@ -40,7 +40,7 @@ export interface Watch {
 }
 
 /** A result that waits for its verdict. */
-interface Held {
+interface Undecided {
   unreached: Unreached;
   others: number;
   roundsLeft: number;
@@ -49,39 +49,39 @@ interface Held {
 
 /** Receivers that one round of probes asks. */
 const PROBES = 5;
-/** A result is held for so many rounds, since look-ups of one moment fail seconds apart. */
+/** A result waits for so many rounds, since look-ups of one moment fail seconds apart. */
 const ROUNDS = 3;
 
 /**
- * A result is held until it is known whose fault it is. Meanwhile receivers that were reached lately are probed. If one of
+ * A result waits until it is known whose fault it is. Meanwhile receivers that were reached lately are probed. If one of
  * them can be reached now, the failures are their receivers' own. Those that can't count as failures too: so Herald learns
  * of an outage also at night, when there is little to deliver, and does not blame five receivers of one provider.
  */
 export function watchLayer(options: WatchOptions): Watch {
   const { layer, probe, isDead, clock, probeEveryMs, lately, others, onChange, signal } = options;
   const sense = createOutageSense();
-  const held = new Set<Held>();
+  const undecided = new Set<Undecided>();
   let outage = false;
   let turn = 0;
   let examining: Promise<void> | undefined;
 
   signal.addEventListener("abort", () => {
     // What is not known now goes back: another dispatcher finds it out.
-    for (const { tell } of held) tell("ours");
+    for (const { tell } of undecided) tell("ours");
   });
 
-  function hold(unreached: Unreached, others: number): Promise<Fault> {
+  function decideLater(unreached: Unreached, others: number): Promise<Fault> {
     return new Promise((resolve) => {
-      const one: Held = {
+      const one: Undecided = {
         unreached,
         others,
         roundsLeft: ROUNDS,
         tell(fault) {
-          held.delete(one);
+          undecided.delete(one);
           resolve(fault);
         },
       };
-      held.add(one);
+      undecided.add(one);
       start();
     });
   }
@@ -89,17 +89,17 @@ export function watchLayer(options: WatchOptions): Watch {
   function start(): void {
     examining ??= examine().finally(() => {
       examining = undefined;
-      if (held.size > 0) start();
+      if (undecided.size > 0) start();
     });
   }
 
-  /** Probes, round after round, until nothing is held and there is no outage. */
+  /** Probes, round after round, until all is decided and there is no outage. */
   async function examine(): Promise<void> {
-    while (!signal.aborted && (held.size > 0 || outage)) {
+    while (!signal.aborted && (undecided.size > 0 || outage)) {
       // What the same fault fails is heard of by then, or an attempt that began later has reached somebody, and nothing is to be probed.
       await sleep(probeEveryMs, undefined, { signal }).catch(() => {});
-      for (const one of held) if (!isDoubted(one)) one.tell("theirs");
-      if (signal.aborted || (held.size === 0 && !outage)) return;
+      for (const one of undecided) if (!isDoubted(one)) one.tell("theirs");
+      if (signal.aborted || (undecided.size === 0 && !outage)) return;
       const [dead, ...results] = await Promise.all([isDead(), ...(await candidates()).map(probeOne)]);
       if (signal.aborted) return;
       // What failed since these probes began is for the next round to tell.
@@ -108,14 +108,14 @@ export function watchLayer(options: WatchOptions): Watch {
         outage = isNow;
         onChange();
       }
-      for (const one of held) {
+      for (const one of undecided) {
         if (outage) one.tell("ours");
         else if (--one.roundsLeft === 0) one.tell("theirs");
       }
     }
   }
 
-  function isDoubted({ unreached, others }: Held): boolean {
+  function isDoubted({ unreached, others }: Undecided): boolean {
     const hosts = new Set(sense.failing().map(({ host }) => host));
     hosts.delete(unreached.host);
     return hosts.size >= others;
@@ -152,14 +152,14 @@ export function watchLayer(options: WatchOptions): Watch {
 
   function reached(startedMs: number): void {
     sense.reached(startedMs);
-    for (const { unreached, tell } of held) if (sense.isContradicted(unreached)) tell("theirs");
+    for (const { unreached, tell } of undecided) if (sense.isContradicted(unreached)) tell("theirs");
   }
 
   return {
     async judge(unreached, others) {
       sense.failed(unreached);
       if (sense.isContradicted(unreached)) return "theirs";
-      return outage || signal.aborted ? "ours" : await hold(unreached, others);
+      return outage || signal.aborted ? "ours" : await decideLater(unreached, others);
     },
     reached,
     isOn: () => outage,

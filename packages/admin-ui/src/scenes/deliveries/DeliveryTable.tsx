@@ -9,8 +9,8 @@ import { besideStatus } from "../../common/display/response-words.ts";
 import table from "../../common/display/table.module.css";
 import { announce } from "../../common/feedback/announce.ts";
 import { useSession } from "../../common/session.tsx";
-import { useHeldRows } from "../../common/steady/held-rows.ts";
-import { useHold, useSteadyPlace } from "../../common/steady/use-hold.ts";
+import { useHoverOrFocus, useSteadyPlace } from "../../common/steady/hover-or-focus.ts";
+import { useSteadyRows } from "../../common/steady/steady-rows.ts";
 import { Countdown, Time } from "../../common/time/Time.tsx";
 import { duration } from "../../common/time/words.ts";
 import css from "./DeliveryTable.module.css";
@@ -26,13 +26,13 @@ interface Props {
 
 /** New rows are added at the top, unless the pointer or the focus is in the table: then they wait behind a button. */
 export function DeliveryTable({ rows: fresh, list, enabled, hrefOf }: Props) {
-  const { held, pointer, focus } = useHold();
-  const { rows, waiting, release } = useHeldRows(fresh, held, list);
+  const { isActive, pointer, focus } = useHoverOrFocus();
+  const { rows, waiting, release } = useSteadyRows(fresh, isActive, list);
   const place = useRef<HTMLDivElement>(null);
-  useSteadyPlace(place, held);
+  useSteadyPlace(place, isActive);
   useAnnounced(waiting);
   return (
-    <div ref={place} className={css.held} {...pointer}>
+    <div ref={place} className={css.isActive} {...pointer}>
       {waiting > 0 ? (
         <div className={css.pillPlace}>
           <button type="button" className={css.pill} onClick={release}>

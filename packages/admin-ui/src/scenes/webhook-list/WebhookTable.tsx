@@ -9,8 +9,8 @@ import { nextTryWords } from "../../common/display/next-try.ts";
 import { Pips } from "../../common/display/Pips.tsx";
 import table from "../../common/display/table.module.css";
 import { useSession } from "../../common/session.tsx";
-import { useHeldRows } from "../../common/steady/held-rows.ts";
-import { useHold, useSteadyPlace } from "../../common/steady/use-hold.ts";
+import { useHoverOrFocus, useSteadyPlace } from "../../common/steady/hover-or-focus.ts";
+import { useSteadyRows } from "../../common/steady/steady-rows.ts";
 import { Time } from "../../common/time/Time.tsx";
 import { useTicking } from "../../common/time/ticker.ts";
 import css from "./WebhookTable.module.css";
@@ -23,10 +23,10 @@ interface Props {
 
 /** Rows appear and go, unless the pointer or the focus is in the table; their content is always the newest. */
 export function WebhookTable({ webhooks, list }: Props) {
-  const { held, pointer, focus } = useHold();
-  const { rows } = useHeldRows(webhooks, held, list);
+  const { isActive, pointer, focus } = useHoverOrFocus();
+  const { rows } = useSteadyRows(webhooks, isActive, list);
   const place = useRef<HTMLTableElement>(null);
-  useSteadyPlace(place, held);
+  useSteadyPlace(place, isActive);
   return (
     <table ref={place} className={`${table.table} ${css.table}`}>
       <caption className={table.unseen}>Webhooks, by name</caption>

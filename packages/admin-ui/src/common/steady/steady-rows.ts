@@ -4,18 +4,18 @@ interface Row {
   id: string;
 }
 
-interface HeldRows<T> {
+interface SteadyRows<T> {
   rows: readonly T[];
-  /** New rows that are held back. */
+  /** New rows that are not shown yet. */
   waiting: number;
 }
 
 /**
- * What a list shows next, when `fresh` arrives while it shows `shown`. While it is held no row moves: shown rows stay where they
+ * What a list shows next, when `fresh` arrives while it shows `shown`. While it is to be steady no row moves: shown rows stay where they
  * are, with their newest content, also where they no longer belong. New rows after the last one are added; others wait.
  */
-export function nextRows<T extends Row>(shown: readonly T[], fresh: readonly T[], held: boolean): HeldRows<T> {
-  if (!held || shown.length === 0) return { rows: fresh, waiting: 0 };
+export function nextRows<T extends Row>(shown: readonly T[], fresh: readonly T[], steady: boolean): SteadyRows<T> {
+  if (!steady || shown.length === 0) return { rows: fresh, waiting: 0 };
   const freshById = new Map(fresh.map((row) => [row.id, row]));
   const shownIds = new Set(shown.map((row) => row.id));
   const lastShown = fresh.findLastIndex((row) => shownIds.has(row.id));
@@ -28,16 +28,16 @@ export function nextRows<T extends Row>(shown: readonly T[], fresh: readonly T[]
 }
 
 /**
- * Rows that don't move while `held`.
- * @param list names what is listed; another list is shown at once, held or not.
+ * Rows that don't move while `steady`.
+ * @param list names what is listed; another list is shown at once, steady or not.
  */
-export function useHeldRows<T extends Row>(
+export function useSteadyRows<T extends Row>(
   fresh: readonly T[],
-  held: boolean,
+  steady: boolean,
   list: string,
-): HeldRows<T> & { release: () => void } {
+): SteadyRows<T> & { release: () => void } {
   const [state, setState] = useState({ list, rows: fresh });
-  const next = nextRows(state.rows, fresh, held && state.list === list);
+  const next = nextRows(state.rows, fresh, steady && state.list === list);
   if (state.list !== list || !sameRows(state.rows, next.rows)) setState({ list, rows: next.rows });
   return { ...next, release: () => setState({ list, rows: fresh }) };
 }

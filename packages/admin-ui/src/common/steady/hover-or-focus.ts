@@ -1,19 +1,19 @@
 import { type FocusEvent, type RefObject, useLayoutEffect, useState } from "react";
 
-interface Hold {
-  /** The pointer or the keyboard's focus is in the held element. */
-  held: boolean;
-  /** For what the pointer holds: the element and the button of its waiting rows, which must not go while one moves to it. */
+interface HoverOrFocus {
+  /** The pointer or the keyboard's focus is in the element. */
+  isActive: boolean;
+  /** For the pointer: the element and the button of its waiting rows, which must not go while one moves to it. */
   pointer: { onPointerEnter: () => void; onPointerLeave: () => void };
-  /** For what the keyboard's focus holds. */
+  /** For the keyboard's focus. */
   focus: { onFocus: () => void; onBlur: (event: FocusEvent<HTMLElement>) => void };
 }
 
-export function useHold(): Hold {
+export function useHoverOrFocus(): HoverOrFocus {
   const [pointed, setPointed] = useState(false);
   const [focused, setFocused] = useState(false);
   return {
-    held: pointed || focused,
+    isActive: pointed || focused,
     pointer: { onPointerEnter: () => setPointed(true), onPointerLeave: () => setPointed(false) },
     focus: {
       onFocus: () => setFocused(true),
@@ -25,15 +25,15 @@ export function useHold(): Hold {
 }
 
 /**
- * Keeps an element at its place in the window while `held`, when something appears or goes above it: a row under the pointer must
- * not move. What appears is scrolled past; where something goes and there is nothing to scroll back, a gap stays. Both end with
- * the hold.
+ * Keeps an element at its place in the window while `steady`, when something appears or goes above it: a row under the pointer must
+ * not move. What appears is scrolled past; where something goes and there is nothing to scroll back, a gap stays. Both end when it
+ * need not be steady any longer.
  */
-export function useSteadyPlace(element: RefObject<HTMLElement | null>, held: boolean): void {
+export function useSteadyPlace(element: RefObject<HTMLElement | null>, steady: boolean): void {
   useLayoutEffect(() => {
     const place = element.current;
     const page = document.getElementById("root");
-    if (!held || !place || !page) return;
+    if (!steady || !place || !page) return;
     const { documentElement: root, body } = document;
     const top = (): number => place.getBoundingClientRect().top;
     let wanted = top();
@@ -74,5 +74,5 @@ export function useSteadyPlace(element: RefObject<HTMLElement | null>, held: boo
       body.style.minHeight = "";
       place.style.marginBlockStart = "";
     };
-  }, [element, held]);
+  }, [element, steady]);
 }
