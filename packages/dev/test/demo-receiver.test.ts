@@ -1,12 +1,12 @@
 import { randomBytes } from "node:crypto";
 import { request as httpsRequest } from "node:https";
-import type { KeyPair } from "@herald/dev/certificates/authority";
-import { certificates } from "@herald/dev/harness/certificates";
-import { eventually } from "@herald/dev/harness/eventually";
 import { sign } from "@herald/receiver";
 import { afterEach, beforeAll, expect, test } from "@jest/globals";
+import type { KeyPair } from "../src/certificates/authority.ts";
 import { type DemoReceiver, startDemoReceiver } from "../src/demo-receiver/demo-receiver.ts";
 import type { LoggedRequest } from "../src/demo-receiver/request-log.ts";
+import { certificates } from "../src/harness/certificates.ts";
+import { eventually } from "../src/harness/eventually.ts";
 
 let tls: KeyPair;
 let ca: string;

@@ -1,8 +1,8 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { eventually } from "@herald/dev/harness/eventually";
-import { projectFolder } from "@herald/dev/stack/folders";
+import { eventually } from "../src/harness/eventually.ts";
+import { projectFolder } from "../src/stack/folders.ts";
 import type { RunInfo } from "../src/start/local-files.ts";
 
 const COMMANDS = join(projectFolder(), "packages", "local", "dist", "commands");

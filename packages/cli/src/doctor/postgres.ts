@@ -208,7 +208,7 @@ export const clocks: Check<DatabaseSubject> = {
     const [row] = await session.query<{ ms: number }>(
       "select extract(epoch from clock_timestamp())::float8 * 1000 as ms",
     );
-    clock.heard({ askedMs, databaseMs: (row as { ms: number }).ms, answeredMs: clock.monotonicMs() });
+    clock.update({ askedMs, databaseMs: (row as { ms: number }).ms, answeredMs: clock.monotonicMs() });
     return clockFinding(clock.machineAheadMs());
   },
 };

@@ -27,7 +27,7 @@ function ask({
   machine.advance(there);
   const said = databaseMs + there;
   machine.advance(back);
-  clock.heard({ askedMs, databaseMs: said, answeredMs: machine.monotonicMs() });
+  clock.update({ askedMs, databaseMs: said, answeredMs: machine.monotonicMs() });
 }
 
 /** PostgreSQL's time, where nobody sets its clock. */

@@ -32,7 +32,7 @@ export interface DatabaseClock extends Clock {
   readonly known: Promise<void>;
   isKnown(): boolean;
   /** Takes an answer of PostgreSQL's. */
-  heard(reading: TimeReading): void;
+  update(reading: TimeReading): void;
   /** By how much the machine's time of day is ahead of PostgreSQL's, as far as that is certain; negative where it is behind. */
   machineAheadMs(): number;
 }
@@ -75,14 +75,14 @@ export function createDatabaseClock(machine: Clock = machineClock): DatabaseCloc
       if (ms > latestMs || ms < latestMs - STEP_BACK_MS) latestMs = ms;
       return new Date(latestMs);
     },
-    heard({ askedMs, databaseMs, answeredMs }) {
-      const told = { low: databaseMs - answeredMs, high: databaseMs - askedMs };
+    update({ askedMs, databaseMs, answeredMs }) {
+      const read = { low: databaseMs - answeredMs, high: databaseMs - askedMs };
       const known = offset && offsetAt(answeredMs);
-      const both = known && { low: Math.max(known.low, told.low), high: Math.min(known.high, told.high) };
+      const both = known && { low: Math.max(known.low, read.low), high: Math.min(known.high, read.high) };
       if (known === undefined || both === undefined || both.low > both.high) {
-        offset = { ...told, likely: middle(told), atMs: answeredMs };
+        offset = { ...read, likely: middle(read), atMs: answeredMs };
       } else {
-        const best = width(told) < width(known) ? middle(told) : known.likely;
+        const best = width(read) < width(known) ? middle(read) : known.likely;
         offset = { ...both, likely: Math.min(both.high, Math.max(both.low, best)), atMs: answeredMs };
       }
       becomeKnown();

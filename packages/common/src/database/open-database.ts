@@ -102,7 +102,7 @@ export function openDatabase(url: string, options: DatabaseOptions = {}): Databa
   });
   pingPool.on("error", connectionLost);
   const clock = createDatabaseClock();
-  const ping = atMostEach(PING_MS, async () => clock.heard(await readTime(pingPool, clock)));
+  const ping = atMostEach(PING_MS, async () => clock.update(await readTime(pingPool, clock)));
   const statementName = preparesStatements(url) ? preparedStatementNames() : () => "";
   const prisma = new PrismaClient({
     adapter: new PrismaPg(pool, {

@@ -1,10 +1,10 @@
 import { parseArgs } from "node:util";
 import { EVENT_TYPES, isEventType } from "@herald/contracts";
-import { runCommand, UsageError } from "@herald/dev/commands/run-command";
-import { localFolder } from "@herald/dev/stack/folders";
 import { createEmitter, type EmittedEvent, type Emitter } from "@herald/emitter";
+import { localFolder } from "../stack/folders.ts";
 import { brokerNamespace, readRunFile } from "../start/local-files.ts";
 import { changesOf, eventFrom, eventsOfFile } from "./events.ts";
+import { runCommand, UsageError } from "./run-command.ts";
 
 const AT_ONCE = 400;
 

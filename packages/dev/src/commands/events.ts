@@ -2,8 +2,8 @@ import { randomUUID } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { createInterface } from "node:readline";
 import { ENTITY_TYPE_OF, type EventType, type FieldChange, isEventType } from "@herald/contracts";
-import { UsageError } from "@herald/dev/commands/run-command";
 import { type EmittedEvent, type NewEvent, newEvent } from "@herald/emitter";
+import { UsageError } from "./run-command.ts";
 
 /** What events have where neither the command line nor their own line says otherwise. */
 export type EventDefaults = Partial<Pick<NewEvent, "type" | "entityType" | "entityId" | "data">> &

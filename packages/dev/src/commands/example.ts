@@ -1,14 +1,14 @@
 import { parseArgs } from "node:util";
-import { runCommand, UsageError } from "@herald/dev/commands/run-command";
-import { localFolder } from "@herald/dev/stack/folders";
-import { type StopRequest, stopRequest } from "@herald/dev/stack/stop-request";
 import { django } from "../example/django.ts";
 import type { Example } from "../example/example.ts";
 import { expressPrisma } from "../example/express-prisma.ts";
 import { showEffect, startExample } from "../example/run-example.ts";
+import { localFolder } from "../stack/folders.ts";
+import { type StopRequest, stopRequest } from "../stack/stop-request.ts";
 import { becomeOnlyOne } from "../start/only-one.ts";
 import { progressOn } from "../start/progress.ts";
 import { startHerald } from "../start/start.ts";
+import { runCommand, UsageError } from "./run-command.ts";
 
 const EXAMPLES = [expressPrisma, django];
 

@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { EVENT_TYPES } from "@herald/contracts";
-import { projectFolder } from "@herald/dev/stack/folders";
 import { expect, test } from "@jest/globals";
+import { projectFolder } from "../stack/folders.ts";
 import { DEFAULT_LIFE, FULL_ACCESS } from "../start/development-token.ts";
 
 const help = (name: string) => readFileSync(join(projectFolder(), `packages/dev/src/commands/${name}.txt`), "utf8");

@@ -2,9 +2,9 @@ import { execFileSync, spawnSync } from "node:child_process";
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { parseArgs } from "node:util";
-import { runCommand, UsageError } from "@herald/dev/commands/run-command";
-import { localFolder, projectFolder } from "@herald/dev/stack/folders";
 import { mayFollow, withRelease, withVersion } from "../release/versions.ts";
+import { localFolder, projectFolder } from "../stack/folders.ts";
+import { runCommand, UsageError } from "./run-command.ts";
 
 const HELP = `Prepares a release: sets the version everywhere, closes the changelog, packs what others install.
 

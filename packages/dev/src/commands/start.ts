@@ -1,9 +1,9 @@
 import { parseArgs } from "node:util";
-import { runCommand } from "@herald/dev/commands/run-command";
-import { type StopRequest, stopRequest } from "@herald/dev/stack/stop-request";
+import { type StopRequest, stopRequest } from "../stack/stop-request.ts";
 import { becomeOnlyOne } from "../start/only-one.ts";
 import { progressOn } from "../start/progress.ts";
 import { startHerald } from "../start/start.ts";
+import { runCommand } from "./run-command.ts";
 
 await runCommand(null, async () => {
   const { values } = parseArgs({

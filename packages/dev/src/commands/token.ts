@@ -1,8 +1,8 @@
 import { parseArgs } from "node:util";
-import { runCommand, UsageError } from "@herald/dev/commands/run-command";
-import { localFolder } from "@herald/dev/stack/folders";
+import { localFolder } from "../stack/folders.ts";
 import { DEFAULT_LIFE, developmentToken, FULL_ACCESS } from "../start/development-token.ts";
 import { localSecrets, readRunFile } from "../start/local-files.ts";
+import { runCommand, UsageError } from "./run-command.ts";
 
 await runCommand(null, async () => {
   const { values } = parseArgs({

@@ -1,10 +1,10 @@
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { projectFolder } from "@herald/dev/stack/folders";
-import { type RunningProcess, startProcess } from "@herald/dev/stack/processes";
-import { runProgram } from "@herald/dev/stack/programs";
-import { installPythonPackages, type PythonPackages } from "@herald/dev/stack/python-packages";
-import { findOrInstallLanguage } from "@herald/dev/stack/test-programs";
+import { projectFolder } from "../stack/folders.ts";
+import { type RunningProcess, startProcess } from "../stack/processes.ts";
+import { runProgram } from "../stack/programs.ts";
+import { installPythonPackages, type PythonPackages } from "../stack/python-packages.ts";
+import { findOrInstallLanguage } from "../stack/test-programs.ts";
 import type { AppSettings, Example, RunningApp } from "./example.ts";
 
 const FOLDER = join(projectFolder(), "examples", "django");

@@ -3,8 +3,8 @@ import { once } from "node:events";
 import { mkdirSync, rmSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { projectFolder } from "@herald/dev/stack/folders";
-import { runProgram, withoutPnpm } from "@herald/dev/stack/programs";
+import { projectFolder } from "../stack/folders.ts";
+import { runProgram, withoutPnpm } from "../stack/programs.ts";
 import type { AppSettings, Example, RunningApp } from "./example.ts";
 
 /** Installing on a slow machine with cold caches. */

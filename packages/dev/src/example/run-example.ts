@@ -1,8 +1,8 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { eventually } from "@herald/dev/harness/eventually";
-import { cloneDatabase, dropDatabase } from "@herald/dev/harness/template-database";
-import { freePort } from "@herald/dev/stack/ports";
+import { eventually } from "../harness/eventually.ts";
+import { cloneDatabase, dropDatabase } from "../harness/template-database.ts";
+import { freePort } from "../stack/ports.ts";
 import { localCertificates } from "../start/local-certificates.ts";
 import { brokerNamespace, readRunFile } from "../start/local-files.ts";
 import { call, makeEndpoint } from "./api.ts";

@@ -1,9 +1,9 @@
 import { join } from "node:path";
-import type { BrokerUrls } from "@herald/dev/stack/broker-rights";
-import { startPostgres } from "@herald/dev/stack/postgres";
-import { apartByVersion } from "@herald/dev/stack/postgres-versions";
-import { startRabbitmq } from "@herald/dev/stack/rabbitmq";
-import { apartByRabbitmqVersion } from "@herald/dev/stack/rabbitmq-versions";
+import type { BrokerUrls } from "../stack/broker-rights.ts";
+import { startPostgres } from "../stack/postgres.ts";
+import { apartByVersion } from "../stack/postgres-versions.ts";
+import { startRabbitmq } from "../stack/rabbitmq.ts";
+import { apartByRabbitmqVersion } from "../stack/rabbitmq-versions.ts";
 import type { Closing } from "./closing.ts";
 import type { Progress } from "./progress.ts";
 

@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { type KeyPair, makeAuthority, openAuthority } from "@herald/dev/certificates/authority";
+import { type KeyPair, makeAuthority, openAuthority } from "../certificates/authority.ts";
 
 export interface LocalCertificates {
   /** For HTTPS on localhost, 127.0.0.1 and ::1. */

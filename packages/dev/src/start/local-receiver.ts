@@ -1,8 +1,8 @@
 import { openDatabase } from "@herald/common/database/open-database";
 import { secretBox } from "@herald/common/security/secret-box";
-import type { KeyPair } from "@herald/dev/certificates/authority";
-import { freePort } from "@herald/dev/stack/ports";
+import type { KeyPair } from "../certificates/authority.ts";
 import { type DemoReceiver, startDemoReceiver } from "../demo-receiver/demo-receiver.ts";
+import { freePort } from "../stack/ports.ts";
 
 /** Starts the demo receiver. It reads the signing secrets of all endpoints, so that it can verify every delivery. */
 export async function startLocalReceiver(

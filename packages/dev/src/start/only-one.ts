@@ -1,6 +1,6 @@
 import { join } from "node:path";
-import { localFolder } from "@herald/dev/stack/folders";
-import { acquireLock, releaseLock } from "@herald/dev/stack/lock-file";
+import { localFolder } from "../stack/folders.ts";
+import { acquireLock, releaseLock } from "../stack/lock-file.ts";
 import { readRunFile } from "./local-files.ts";
 
 /** Makes this process the only one of this checkout that starts Herald, until it ends. @throws where another one does */

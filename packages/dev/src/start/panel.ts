@@ -1,5 +1,5 @@
 import { delimiter, join } from "node:path";
-import { isExecutable } from "@herald/dev/stack/programs";
+import { isExecutable } from "../stack/programs.ts";
 import type { RunInfo } from "./local-files.ts";
 
 /** How this person runs pnpm: many have only npm. What npx itself put on the path does not count. */

@@ -1,7 +1,7 @@
 import { existsSync, unwatchFile, watch, watchFile } from "node:fs";
 import { join } from "node:path";
-import { projectFolder } from "@herald/dev/stack/folders";
-import { runProgram } from "@herald/dev/stack/programs";
+import { projectFolder } from "../stack/folders.ts";
+import { runProgram } from "../stack/programs.ts";
 import type { SupervisedService } from "./services.ts";
 
 /** What every service is made of, besides its own folder. */

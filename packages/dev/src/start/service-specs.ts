@@ -1,7 +1,7 @@
 import { join } from "node:path";
-import type { BrokerUrls } from "@herald/dev/stack/broker-rights";
-import { projectFolder } from "@herald/dev/stack/folders";
-import { freePort } from "@herald/dev/stack/ports";
+import type { BrokerUrls } from "../stack/broker-rights.ts";
+import { projectFolder } from "../stack/folders.ts";
+import { freePort } from "../stack/ports.ts";
 import { DEVELOPMENT_AUDIENCE, DEVELOPMENT_ISSUER } from "./development-token.ts";
 import type { ServiceSpec } from "./services.ts";
 

@@ -2,7 +2,7 @@ import { createWriteStream, existsSync, mkdirSync } from "node:fs";
 import { get } from "node:http";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { type ProcessExit, type RunningProcess, startProcess } from "@herald/dev/stack/processes";
+import { type ProcessExit, type RunningProcess, startProcess } from "../stack/processes.ts";
 import { forTheTerminal } from "./service-lines.ts";
 
 export interface ServiceSpec {

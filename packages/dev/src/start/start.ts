@@ -1,8 +1,8 @@
 import { join } from "node:path";
 import { migrate } from "@herald/common/database/migrate";
 import { sealingKeyOf } from "@herald/common/security/sealing-keys";
-import { localFolder } from "@herald/dev/stack/folders";
-import { endStaleProcesses } from "@herald/dev/stack/processes";
+import { localFolder } from "../stack/folders.ts";
+import { endStaleProcesses } from "../stack/processes.ts";
 import { startBackends } from "./backends.ts";
 import { type Closing, closing } from "./closing.ts";
 import { DEMO_ORGANIZATION, developmentToken, FULL_ACCESS } from "./development-token.ts";

@@ -2,9 +2,9 @@ import { spawnSync } from "node:child_process";
 import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { projectFolder } from "@herald/dev/stack/folders";
-import { withoutPnpm } from "@herald/dev/stack/programs";
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
+import { projectFolder } from "../../src/stack/folders.ts";
+import { withoutPnpm } from "../../src/stack/programs.ts";
 
 const { packageManager } = JSON.parse(readFileSync(join(projectFolder(), "package.json"), "utf8")) as {
   packageManager: string;

@@ -2,8 +2,8 @@ import { spawnSync } from "node:child_process";
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
-import { projectFolder } from "@herald/dev/stack/folders";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
+import { projectFolder } from "../../src/stack/folders.ts";
 
 // The real command in a clone of this repository, where it may change files. It publishes nothing.
 const INSTALL_AND_BUILD_TIMEOUT_MS = 15 * 60_000;

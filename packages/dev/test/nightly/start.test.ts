@@ -3,13 +3,13 @@ import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, utime
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { eventually } from "@herald/dev/harness/eventually";
-import { projectFolder } from "@herald/dev/stack/folders";
-import { freePort } from "@herald/dev/stack/ports";
-import { removePostgresData } from "@herald/dev/stack/postgres-programs";
-import { identify } from "@herald/dev/stack/process-identity";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { decodeJwt } from "jose";
+import { eventually } from "../../src/harness/eventually.ts";
+import { projectFolder } from "../../src/stack/folders.ts";
+import { freePort } from "../../src/stack/ports.ts";
+import { removePostgresData } from "../../src/stack/postgres-programs.ts";
+import { identify } from "../../src/stack/process-identity.ts";
 import type { RunInfo } from "../../src/start/local-files.ts";
 import { type HeraldProcess, pidFiles, runCommand, START_TIMEOUT_MS, startHerald } from "../herald-process.ts";
 
