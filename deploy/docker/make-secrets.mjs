@@ -27,7 +27,7 @@ for (const role of ["owner", "app", ...SERVICES]) {
 for (const user of [...SERVICES, "herald", "emitter", "product"]) write(`${user}-amqp-url`, amqpUrl(user));
 write("rabbitmq-operator-password", users.operator);
 write("grafana-admin-password", password());
-// As herald make-keys makes them, which is not built here.
+// As herald keys make makes them, which is not built here.
 const { privateKey, publicKey } = generateKeyPairSync("x25519");
 write("secret-keys", `k1:${privateKey.export({ format: "der", type: "pkcs8" }).toString("base64")}`);
 write("sealing-key", `k1:${publicKey.export({ format: "der", type: "spki" }).toString("base64")}`);

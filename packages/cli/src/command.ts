@@ -1,5 +1,7 @@
+import { type ParseArgsConfig, parseArgs } from "node:util";
 import type { Environment } from "@herald/common/config/read-config";
 import type { Clock } from "@herald/common/runtime/clock";
+import { isTime } from "@herald/contracts";
 
 /** A disk of this machine. */
 export interface Disk {
@@ -34,13 +36,50 @@ export interface RunContext extends CommandContext {
 export interface Command {
   /** One line for the list of commands. */
   summary: string;
+  /** By the word behind the command's; "" for what it does without one. */
+  actions: Record<string, Action>;
+  /** What follows the usage of the actions. */
   help: string;
+}
+
+export interface Action {
+  /** Its arguments, as the help shows them. */
+  usage: string;
   /**
-   * @throws UsageError for arguments that it can't use, ConfigError for settings that it can't use, any other error where
-   *   it failed
+   * @throws UsageError, or what parseArgs throws, for arguments that it can't use; ConfigError for settings that it can't use; any
+   *   other error where it failed
    */
   run(args: string[], context: RunContext): Promise<void>;
 }
+
+type Options = NonNullable<ParseArgsConfig["options"]>;
+
+type Parsed<Given extends Options> = ReturnType<typeof parseArgs<{ options: Given; allowPositionals: true }>>;
+
+/** What the options of one action are, as parseArgs takes them, and what it does with them. */
+export function action<const Given extends Options>({
+  usage = "",
+  options,
+  words = false,
+  run,
+}: {
+  usage?: string;
+  options?: Given;
+  /** Whether it takes arguments that are no options. */
+  words?: boolean;
+  run(values: Parsed<Given>["values"], context: RunContext, words: string[]): Promise<void> | void;
+}): Action {
+  return {
+    usage,
+    async run(args, context) {
+      const parsed = parseArgs({ args, options: options ?? {}, allowPositionals: words }) as Parsed<Given>;
+      await run(parsed.values, context, parsed.positionals);
+    },
+  };
+}
+
+/** Options that several commands have. */
+export const JSON_OPTION = { json: { type: "boolean", default: false } } as const;
 
 /** The arguments can't be used; the text says what was expected. */
 export class UsageError extends Error {}
@@ -54,4 +93,28 @@ export function positiveInteger(option: string, text: string): number {
   if (!/^\d+$/.test(text) || value < 1)
     throw new UsageError(`${option} takes a whole number from 1 on, not "${text}".`);
   return value;
+}
+
+/** Reads a time from an option. With a time zone: an operator's and a server's are seldom the same. */
+export function timeOf(option: string, text: string | undefined): Date {
+  if (!isTime(text)) throw new UsageError(`${option} takes a time such as 2026-01-31T12:00:00Z.`);
+  return new Date(text);
+}
+
+/** Reads one of several words from an option; undefined where the option is not there. */
+export function oneOf<Word extends string>(
+  option: string,
+  words: readonly Word[],
+  text: string | undefined,
+): Word | undefined {
+  const word = words.find((each) => each === text);
+  if (text !== undefined && word === undefined) throw new UsageError(`${option} takes one of ${words.join(", ")}.`);
+  return word;
+}
+
+/** @throws UsageError unless there is exactly one */
+export function onlyWord(words: readonly string[], what: string): string {
+  const [word, ...more] = words;
+  if (word === undefined || more.length > 0) throw new UsageError(`It takes ${what}.`);
+  return word;
 }

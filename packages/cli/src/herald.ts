@@ -1,37 +1,34 @@
 import { ConfigError, type Environment, readConfig } from "@herald/common/config/read-config";
 import type { Setting } from "@herald/common/config/settings";
 import { JUDGED_SETTINGS } from "@herald/common/config/unsafe-settings";
-import { machineClock } from "@herald/common/runtime/clock";
-import { type Command, type CommandContext, EXIT, UsageError } from "./command.ts";
+import { type Command, type CommandContext, EXIT, type RunContext, UsageError } from "./command.ts";
 import { doctorCommand } from "./doctor/doctor-command.ts";
-import { endpointsCommand } from "./endpoints/endpoints-command.ts";
-import { eventsCommand } from "./events/events-command.ts";
+import { endpointsCommand } from "./endpoints-command.ts";
+import { eventsCommand } from "./events-command.ts";
 import { findCommand } from "./find/find-command.ts";
+import { keysCommand } from "./keys/keys-command.ts";
 import { lagCommand } from "./lag-command.ts";
-import { makeKeysCommand } from "./make-keys-command.ts";
 import { migrateCommand } from "./migrate-command.ts";
 import { createProgress } from "./progress.ts";
 import { rejectedCommand } from "./rejected/rejected-command.ts";
 import { relayCommand } from "./relay/relay-command.ts";
 import { restoreCommand } from "./restore/restore-command.ts";
-import { rotateKeysCommand } from "./rotate-keys/rotate-keys-command.ts";
 import { serveCommand } from "./serve/serve-command.ts";
 import { splitCommand } from "./split/split-command.ts";
 
 const commands: Record<string, Command> = {
-  doctor: doctorCommand,
+  serve: serveCommand,
   migrate: migrateCommand,
-  "make-keys": makeKeysCommand,
-  "rotate-keys": rotateKeysCommand,
-  rejected: rejectedCommand,
-  lag: lagCommand,
+  keys: keysCommand,
+  doctor: doctorCommand,
   endpoints: endpointsCommand,
   find: findCommand,
-  events: eventsCommand,
+  lag: lagCommand,
+  rejected: rejectedCommand,
   relay: relayCommand,
+  events: eventsCommand,
   restore: restoreCommand,
   split: splitCommand,
-  serve: serveCommand,
 };
 
 const HELP = `herald: what an operator does by hand
@@ -43,16 +40,18 @@ ${Object.entries(commands)
   .map(([name, { summary }]) => `  ${name.padEnd(13)} ${summary}`)
   .join("\n")}
 
-It reads the same environment variables as the services: DATABASE_URL, DATABASE_CA_FILE, AMQP_URL, AMQP_CA_FILE,
-BROKER_NAMESPACE, INBOX_BUCKETS, CELL, SECRET_KEYS, SECRET_SEALING_KEY, DATABASE_TIMEOUT_SECONDS, ENDPOINT_CONCURRENCY, PUBLICATION_WINDOW_DAYS, and
-HERALD_ENV and ALLOW_PLAINTEXT: it refuses what is not safe in production. doctor reads those that it judges too,
-serve reads those of all services, and those of relay and split are in their help. A value that holds a secret may also come from a file that
-<NAME>_FILE names.
+It reads the same environment variables as the services, and refuses what is not safe in production; serve and doctor read those of all
+services, and what only relay and split read is in their help. A value that holds a secret may also come from a file that <NAME>_FILE names.
 
 Exit code: 0 done, 1 failed or faults found, 2 wrong arguments, 78 settings that can't be used.
 `;
 
-const TICK_MS = 200;
+function helpOf(name: string, { summary, actions, help }: Command): string {
+  const lines = Object.entries(actions).map(([word, { usage }]) =>
+    ["  herald", name, word, usage].filter(Boolean).join(" "),
+  );
+  return `herald ${name}: ${summary}\n\n${lines.join("\n")}\n\n${help}`;
+}
 
 /** Runs the command that the arguments name. Returns the process's exit code; by then it has written all problems to stderr. */
 export async function herald(args: readonly string[], context: CommandContext): Promise<number> {
@@ -68,31 +67,25 @@ export async function herald(args: readonly string[], context: CommandContext): 
     return EXIT.usage;
   }
   if (rest.some(isHelp)) {
-    stdout(command.help);
+    stdout(helpOf(name, command));
     return EXIT.done;
   }
-  const { monotonicMs } = context.machineClock ?? machineClock;
-  const progress = createProgress({
-    name: `herald ${name}`,
-    write: stderr,
-    isTerminal: context.isTerminal ?? false,
-    nowMs: monotonicMs,
-  });
-  const ticking = setInterval(progress.tick, TICK_MS);
+  const progress = createProgress(`herald ${name}`, stderr, context.isTerminal ?? false);
+  const ticking = setInterval(progress.tick, 1_000);
+  const clearing =
+    <Text>(write: (text: Text) => void) =>
+    (text: Text) => {
+      progress.clear();
+      write(text);
+    };
   try {
     // The doctor tells it as findings, and serve with all that is wrong with its settings.
     if (command !== doctorCommand && command !== serveCommand) assertSafe(context.environment);
-    await command.run(rest, {
+    await run(command, rest, {
       ...context,
       progress: progress.say,
-      stdout: (text) => {
-        progress.clear();
-        stdout(text);
-      },
-      stderr: (text) => {
-        progress.clear();
-        stderr(text);
-      },
+      stdout: clearing(stdout),
+      stderr: clearing(stderr),
     });
     return EXIT.done;
   } catch (error) {
@@ -106,6 +99,14 @@ export async function herald(args: readonly string[], context: CommandContext): 
     clearInterval(ticking);
     progress.clear();
   }
+}
+
+async function run({ actions }: Command, args: string[], context: RunContext): Promise<void> {
+  const [word = ""] = args;
+  const named = Object.hasOwn(actions, word) && word !== "" ? actions[word] : undefined;
+  if (named) return await named.run(args.slice(1), context);
+  if (!actions[""]) throw new UsageError(`It takes one of ${Object.keys(actions).join(", ")}.`);
+  await actions[""].run(args, context);
 }
 
 /**

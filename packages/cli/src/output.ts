@@ -1,17 +1,9 @@
 /** Rows under their headings, in columns as wide as their longest text, each line with its line break. */
 export function table(headings: readonly string[], rows: readonly (readonly string[])[]): string {
-  const widths = headings.map((heading, column) =>
-    Math.max(heading.length, ...rows.map((row) => row[column]?.length ?? 0)),
-  );
-  return [headings, ...rows]
-    .map(
-      (row) =>
-        `${row
-          .map((text, column) => text.padEnd(widths[column] ?? 0))
-          .join("  ")
-          .trimEnd()}\n`,
-    )
-    .join("");
+  const lines = [headings, ...rows];
+  const widths = headings.map((_, column) => Math.max(...lines.map((row) => row[column]?.length ?? 0)));
+  const lineOf = (row: readonly string[]) => row.map((text, column) => text.padEnd(widths[column] ?? 0)).join("  ");
+  return lines.map((row) => `${lineOf(row).trimEnd()}\n`).join("");
 }
 
 /** A text for a cell of a table: without line breaks, and at most 120 characters. */
@@ -26,4 +18,13 @@ export function printable(text: string): string {
   return text.replaceAll(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g, (character) => {
     return `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
   });
+}
+
+export function plural(number: number, noun: string): string {
+  return `${number} ${noun}${number === 1 ? "" : "s"}`;
+}
+
+/** A count that was not counted further than `most`. */
+export function counted(count: number, most: number): string {
+  return count >= most ? `${count} or more` : String(count);
 }

@@ -7,8 +7,7 @@ import { callHerald, runHerald } from "./run-herald.ts";
 const COMMANDS = [
   "doctor",
   "migrate",
-  "make-keys",
-  "rotate-keys",
+  "keys",
   "rejected",
   "lag",
   "endpoints",
@@ -58,9 +57,9 @@ test.each([
   [["rejected", "replay"]],
   [["rejected", "replay", "abcdef", "--all"]],
   [["rejected", "discard"]],
-  [["rotate-keys", "--page-size", "many"]],
-  [["make-keys", "now"]],
-  [["make-keys", "--id", "a b"]],
+  [["keys", "rotate", "--page-size", "many"]],
+  [["keys", "make", "now"]],
+  [["keys", "make", "--id", "a b"]],
   [["endpoints"]],
   [["events"]],
   [["events", "check"]],
@@ -100,7 +99,7 @@ test.each([
   [["rejected", "list"], ["AMQP_URL"]],
   [["endpoints", "list", "--disabled-since", "2026-01-31T12:00:00Z"], ["DATABASE_URL"]],
   [["find", "--event", ID], ["DATABASE_URL"]],
-  [["rotate-keys"], ["SECRET_KEYS"]],
+  [["keys", "rotate"], ["SECRET_KEYS"]],
   [["relay"], ["OUTBOX_DATABASE_URL", "AMQP_URL"]],
   [["serve"], ["DATABASE_URL", "AMQP_URL", "SECRET_KEYS", "SECRET_SEALING_KEY"]],
   [["relay", "replay", "--since", "2026-01-31T12:00:00Z"], ["OUTBOX_DATABASE_URL"]],
@@ -110,23 +109,23 @@ test.each([
   for (const name of missing) expect(stderr).toContain(`${name} is missing`);
 });
 
-test("herald rotate-keys refuses a key ring that can't be used, and does not show it", async () => {
-  const { code, stderr } = await callHerald(["rotate-keys"], { ...UNREACHABLE, SECRET_KEYS: "a:do-not-show" });
+test("herald keys rotate refuses a key ring that can't be used, and does not show it", async () => {
+  const { code, stderr } = await callHerald(["keys", "rotate"], { ...UNREACHABLE, SECRET_KEYS: "a:do-not-show" });
   expect(code).toBe(78);
   expect(stderr).toContain("SECRET_KEYS");
   expect(stderr).not.toContain("do-not-show");
 });
 
-test("herald make-keys prints a pair as two settings, of which the private one opens what is sealed to the public one", async () => {
+test("herald keys make prints a pair as two settings, of which the private one opens what is sealed to the public one", async () => {
   const clock = { ...machineClock, now: () => new Date("2026-01-31T23:59:59.999Z") };
-  const { code, stdout, stderr } = await callHerald(["make-keys"], {}, { machineClock: clock });
+  const { code, stdout, stderr } = await callHerald(["keys", "make"], {}, { machineClock: clock });
   expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
   const made = parseEnv(stdout);
   expect(Object.keys(made)).toEqual(["SECRET_KEYS", "SECRET_SEALING_KEY"]);
   const sealed = secretSealer(made.SECRET_SEALING_KEY ?? "").seal("secret", ID);
   expect(sealed).toMatch(/^2026-01-31\./);
   expect(secretBox(made.SECRET_KEYS ?? "").open(sealed, ID)).toBe("secret");
-  const again = await callHerald(["make-keys", "--id", "k2"]);
+  const again = await callHerald(["keys", "make", "--id", "k2"]);
   expect(again.stdout).toMatch(/^SECRET_KEYS=k2:/m);
   expect(again.stdout).not.toContain(made.SECRET_KEYS?.split(":")[1]);
 });
@@ -144,7 +143,7 @@ test.each([
 });
 
 test("a herald command refuses in production all that is not safe, at once, and shows no secret", async () => {
-  const { code, stderr } = await callHerald(["rotate-keys"], {
+  const { code, stderr } = await callHerald(["keys", "rotate"], {
     HERALD_ENV: "production",
     DATABASE_URL: "postgresql://herald:do-not-show@db.example.com/herald",
     AMQP_URL: "amqp://do-not-show:do-not-show@127.0.0.1",

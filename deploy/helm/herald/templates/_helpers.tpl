@@ -113,7 +113,7 @@ priorityClassName: {{ . }}
 {{- $problems = append $problems "managementApi.settings: set AUTH_JWKS_URL (with AUTH_ISSUER and AUTH_AUDIENCE) or AUTH_PUBLIC_KEY, to verify tokens with; or name secrets.authJwtSecret for a trial" }}
 {{- end }}
 {{- if not (get $api "SECRET_SEALING_KEY") }}
-{{- $problems = append $problems "managementApi.settings.SECRET_SEALING_KEY: say the public key of the newest of SECRET_KEYS; herald make-keys prints both" }}
+{{- $problems = append $problems "managementApi.settings.SECRET_SEALING_KEY: say the public key of the newest of SECRET_KEYS; herald keys make prints both" }}
 {{- end }}
 {{- if not (or (get $api "PUBLIC_ORIGIN") (eq (toString (get $api "HERALD_ENV")) "development")) }}
 {{- $problems = append $problems "managementApi.settings.PUBLIC_ORIGIN: say where browsers see the admin page, as https://herald.example.com" }}

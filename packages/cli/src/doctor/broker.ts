@@ -2,13 +2,13 @@ import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { declaredQueues, type Names } from "@herald/common/broker/topology";
 import type { ServiceName } from "@herald/common/database/rights";
-import type { Channel, ChannelModel, ConfirmChannel } from "amqplib";
-import type { BrokerAddress } from "../broker.ts";
-import { reasonOf } from "../database.ts";
-import { type Check, type Finding, fault, ok, plural } from "./finding.ts";
+import type { ChannelModel, ConfirmChannel } from "amqplib";
+import { type BrokerAddress, reasonOf } from "../connections.ts";
+import { plural } from "../output.ts";
+import { type Check, type Finding, fault, ok } from "./finding.ts";
 
 /** The broker as checks find it. */
-export interface BrokerSubject extends Pick<BrokerAddress, "namespace" | "cell"> {
+interface BrokerSubject extends Pick<BrokerAddress, "namespace" | "cell"> {
   connection: ChannelModel;
   names: Names;
   /** The virtual host, as rabbitmqctl names it. */
@@ -51,20 +51,16 @@ const CONFIRM_TIMEOUT_MS = 10_000;
  */
 export async function isBlocked(connection: ChannelModel): Promise<boolean> {
   const channel = await connection.createConfirmChannel();
-  let onBlocked = () => {};
-  let timer: NodeJS.Timeout | undefined;
-  const blocked = await new Promise<boolean>((resolve) => {
-    onBlocked = () => resolve(true);
-    connection.once("blocked", onBlocked);
-    timer = setTimeout(onBlocked, CONFIRM_TIMEOUT_MS);
+  const confirm = confirmed(channel, DEFAULT_EXCHANGE, `herald.doctor.${randomUUID()}`).then(
+    () => false,
     // A user without the right to publish is another check's matter.
-    channel.once("error", () => resolve(false));
-    channel.sendToQueue(`herald.doctor.${randomUUID()}`, Buffer.alloc(0), {}, () => resolve(false));
-  });
-  connection.off("blocked", onBlocked);
-  clearTimeout(timer);
-  if (!blocked) await channel.close().catch(() => undefined);
-  return blocked;
+    () => false,
+  );
+  const blocked = new Promise<true>((resolve) => connection.once("blocked", () => resolve(true)));
+  const silent = sleep(CONFIRM_TIMEOUT_MS, true as const, { ref: false });
+  const isIt = await Promise.race([confirm, blocked, silent]);
+  if (!isIt) await channel.close().catch(() => undefined);
+  return isIt;
 }
 
 /** Runs one question on a channel of its own, since the broker answers "no" by closing the channel. */
@@ -79,30 +75,25 @@ async function onChannel<T>(connection: ChannelModel, question: (channel: Confir
   }
 }
 
+const ACCESS_REFUSED = 403;
+const NOT_FOUND = 404;
+const PRECONDITION_FAILED = 406;
+
 /** AMQP's number for why the broker refused something; undefined for other errors. */
 function replyCodeOf(error: unknown): number | undefined {
   const { code } = (error ?? {}) as { code?: unknown };
   return typeof code === "number" ? code : undefined;
 }
 
-const ACCESS_REFUSED = 403;
-const NOT_FOUND = 404;
-const PRECONDITION_FAILED = 406;
-
 /**
  * Publishes a message and waits for the confirm. One that no queue takes is dropped.
  *
  * @throws the refusal, which closes the channel instead of a confirm; where a queue refuses the message
  */
-function confirmed(
-  channel: ConfirmChannel,
-  exchange: string,
-  routingKey: string,
-  content = Buffer.from("doctor"),
-): Promise<void> {
+function confirmed(channel: ConfirmChannel, exchange: string, key: string, bytes = 1): Promise<void> {
   return new Promise((resolve, reject) => {
     channel.once("error", reject);
-    channel.publish(exchange, routingKey, content, {}, (error: unknown) => {
+    channel.publish(exchange, key, Buffer.alloc(bytes), {}, (error: unknown) => {
       if (error === null) resolve();
       else reject(error);
     });
@@ -126,45 +117,40 @@ export const probe: Check<BrokerSubject> = {
     if (service !== undefined) return await serviceRights(connection, names, service);
     // Its name begins as those of the inbox, so that the same policies and the same rights are for it.
     const queue = `${namespace}.events.doctor.${randomUUID()}`;
-    const isThere = await onChannel(connection, async (channel): Promise<Finding> => {
-      const steps: [string, () => Promise<unknown>][] = [
-        // It goes by itself, where this process ends in the middle.
-        [
-          "configure",
-          () => channel.assertQueue(queue, { arguments: { "x-queue-type": "quorum", "x-expires": 60_000 } }),
-        ],
-        ["write to the default exchange", () => sendAll(channel, queue)],
+    const found = await onChannel(connection, async (channel): Promise<Finding> => {
+      let there = 0;
+      // It goes by itself, where this process ends in the middle.
+      const options = { arguments: { "x-queue-type": "quorum", "x-expires": 60_000 } };
+      const steps: [right: string, step: () => Promise<unknown>][] = [
+        ["configure", () => channel.assertQueue(queue, options)],
+        ...Array.from({ length: PROBE_MESSAGES }, (): (typeof steps)[number] => [
+          "write to the default exchange",
+          () => confirmed(channel, DEFAULT_EXCHANGE, queue, EVENT_BYTES),
+        ]),
         ["read replies", () => channel.consume(REPLIES, () => undefined, { noAck: true })],
+        [
+          "read",
+          async () => {
+            await sleep(PROBE_MS);
+            while (there < PROBE_MESSAGES && (await channel.get(queue, { noAck: true }))) there++;
+          },
+        ],
       ];
       for (const [right, step] of steps) {
         try {
           await step();
         } catch (error) {
-          if (replyCodeOf(error) !== ACCESS_REFUSED) return probeFinding(error, vhost);
-          return rightsFinding(right, { namespace, vhost });
+          return probeFinding(error, { right, namespace, vhost });
         }
       }
-      await sleep(PROBE_MS);
-      let found = 0;
-      try {
-        while (found < PROBE_MESSAGES && (await channel.get(queue, { noAck: true }))) found++;
-      } catch (error) {
-        if (replyCodeOf(error) === ACCESS_REFUSED) return rightsFinding("read", { namespace, vhost });
-        return probeFinding(error, vhost);
-      }
-      return found === PROBE_MESSAGES
-        ? ok(`The user may use what begins with "${namespace}.", and no policy takes messages out at once.`)
-        : policyFinding(`of ${PROBE_MESSAGES} that were sent to a queue, ${found} were there after a second`, vhost);
+      if (there === PROBE_MESSAGES)
+        return ok(`The user may use what begins with "${namespace}.", and no policy takes messages out at once.`);
+      return policyFinding(`of ${PROBE_MESSAGES} that were sent to a queue, ${there} were there after a second`, vhost);
     });
     await onChannel(connection, (channel) => channel.deleteQueue(queue)).catch(() => undefined);
-    return isThere;
+    return found;
   },
 };
-
-async function sendAll(channel: ConfirmChannel, queue: string): Promise<void> {
-  for (let sent = 0; sent < PROBE_MESSAGES; sent++)
-    await confirmed(channel, DEFAULT_EXCHANGE, queue, Buffer.alloc(EVENT_BYTES));
-}
 
 function policyFinding(what: string, vhost: string): Finding {
   return fault(
@@ -173,8 +159,18 @@ function policyFinding(what: string, vhost: string): Finding {
   );
 }
 
-export function probeFinding(error: unknown, vhost: string): Finding {
+/** @param step what was refused, by the right that it takes */
+export function probeFinding(error: unknown, step: { right: string; namespace: string; vhost: string }): Finding {
+  const { right, namespace, vhost } = step;
+  const code = replyCodeOf(error);
   const reason = reasonOf(error);
+  if (code === ACCESS_REFUSED) {
+    const name = namespace.replaceAll(".", "\\.");
+    return fault(
+      `The user of AMQP_URL lacks the right to ${right}, on what begins with "${namespace}.".`,
+      `rabbitmqctl set_permissions --vhost ${vhost} USER '^${name}\\.' '^(${name}\\..*|amq\\.default)$' '^(${name}\\..*|amq\\.rabbitmq\\.reply-to.*)$'`,
+    );
+  }
   if (/limit in vhost|queue limit/i.test(reason)) {
     return fault(
       `The virtual host ${vhost} may have no more queues: ${reason}.`,
@@ -188,30 +184,20 @@ export function probeFinding(error: unknown, vhost: string): Finding {
     );
   }
   // A nack says nothing.
-  if (replyCodeOf(error) === undefined) return policyFinding("the broker refused one that was sent to a queue", vhost);
+  if (code === undefined) return policyFinding("the broker refused one that was sent to a queue", vhost);
   return fault(`A queue of the doctor's own can't be used: ${reason}.`, "Look for this message in the broker's log.");
-}
-
-function rightsFinding(refused: string, { namespace, vhost }: { namespace: string; vhost: string }): Finding {
-  const name = namespace.replaceAll(".", "\\.");
-  return fault(
-    `The user of AMQP_URL lacks the right to ${refused}, on what begins with "${namespace}.".`,
-    `rabbitmqctl set_permissions --vhost ${vhost} USER '^${name}\\.' '^(${name}\\..*|amq\\.default)$' '^(${name}\\..*|amq\\.rabbitmq\\.reply-to.*)$'`,
-  );
 }
 
 /** What a service writes to. What it reads can't be tried without taking it. */
 async function serviceRights(connection: ChannelModel, names: Names, service: ServiceName): Promise<Finding[]> {
-  const exchanges =
-    service === "management-api" ? [names.requestsExchange] : [DEFAULT_EXCHANGE, names.dispatchExchange];
+  const isApi = service === "management-api";
   const findings: Finding[] = [];
-  for (const exchange of exchanges) {
-    const refused = await onChannel(connection, (channel) => confirmed(channel, exchange, randomUUID())).then(
-      () => false,
-      // An exchange that is not there yet is not refused for want of a right.
-      (error: unknown) => replyCodeOf(error) === ACCESS_REFUSED,
+  for (const exchange of isApi ? [names.requestsExchange] : [DEFAULT_EXCHANGE, names.dispatchExchange]) {
+    const error = await onChannel(connection, (channel) => confirmed(channel, exchange, randomUUID())).catch(
+      (error: unknown) => error,
     );
-    if (!refused) continue;
+    // An exchange that is not there yet is not refused for want of a right.
+    if (replyCodeOf(error) !== ACCESS_REFUSED) continue;
     findings.push(
       fault(
         `The broker user of the ${service} may not write to ${exchange || "the default exchange"}.`,
@@ -226,35 +212,36 @@ export const queues: Check<BrokerSubject> = {
   name: "queues and exchanges",
   async examine({ connection, names, namespace, cell, vhost }) {
     const declared = declaredQueues(namespace, cell);
-    const exchanges = [
-      { exchange: names.eventsExchange, type: "topic" },
-      { exchange: names.noticesExchange, type: "topic" },
-      { exchange: names.dispatchExchange, type: "direct" },
-      { exchange: names.requestsExchange, type: "direct" },
-    ];
-    const things = [
-      ...exchanges.map(({ exchange, type }) => ({
-        what: `exchange ${exchange}`,
-        remedy:
-          "Delete it in RabbitMQ's management; the next start makes it anew. Bindings of others to it have to be made again.",
-        look: (channel: Channel): Promise<unknown> => channel.checkExchange(exchange),
-        declare: (channel: Channel): Promise<unknown> => channel.assertExchange(exchange, type, { durable: true }),
-      })),
-      ...declared.map(({ queue, options }) => ({
-        what: `queue ${queue}`,
-        remedy:
-          "Let what declared it empty it (herald lag shows what waits there), then delete it; the next start makes it anew: " +
-          `rabbitmqctl delete_queue --vhost ${vhost} --if-empty ${queue}`,
-        look: (channel: Channel): Promise<unknown> => channel.checkQueue(queue),
-        declare: (channel: Channel): Promise<unknown> => channel.assertQueue(queue, options),
-      })),
+    const exchanges = {
+      [names.eventsExchange]: "topic",
+      [names.noticesExchange]: "topic",
+      [names.dispatchExchange]: "direct",
+      [names.requestsExchange]: "direct",
+    };
+    const ofExchange =
+      "Delete it in RabbitMQ's management; the next start makes it anew. Bindings of others to it have to be made again.";
+    const ofQueue =
+      "Let what declared it empty it (herald lag shows what waits there), then delete it; the next start makes it anew: " +
+      `rabbitmqctl delete_queue --vhost ${vhost} --if-empty`;
+    // What is not there at all stays so: services make it.
+    const things: [what: string, remedy: string, ...steps: ((channel: ConfirmChannel) => Promise<unknown>)[]][] = [
+      ...Object.entries(exchanges).map(([name, type]): (typeof things)[number] => [
+        `exchange ${name}`,
+        ofExchange,
+        (channel) => channel.checkExchange(name),
+        (channel) => channel.assertExchange(name, type, { durable: true }),
+      ]),
+      ...declared.map(({ queue, options }): (typeof things)[number] => [
+        `queue ${queue}`,
+        `${ofQueue} ${queue}`,
+        (channel) => channel.checkQueue(queue),
+        (channel) => channel.assertQueue(queue, options),
+      ]),
     ];
     const findings: Finding[] = [];
-    for (const { what, remedy, look, declare } of things) {
+    for (const [what, remedy, ...steps] of things) {
       try {
-        // What is not there at all stays so: services make it.
-        await onChannel(connection, look);
-        await onChannel(connection, declare);
+        for (const step of steps) await onChannel(connection, step);
       } catch (error) {
         const code = replyCodeOf(error);
         // What this user may not declare, another service declares.
@@ -275,9 +262,6 @@ export function wordsOf(reason: string): string {
   const [, argument, received, current] =
     /inequivalent arg '([^']+)'.*: received (.*) but current is (.*?)"?$/.exec(reason) ?? [];
   if (argument === undefined) return reason;
+  const plain = (value = "unknown") => value.replace(/^the value /, "").replace(/ of type .*$/, "");
   return `${argument} is ${plain(current)}, and Herald declares ${plain(received)}`;
-}
-
-function plain(value = "unknown"): string {
-  return value.replace(/^the value /, "").replace(/ of type .*$/, "");
 }

@@ -3,13 +3,14 @@ import { join } from "node:path";
 import { sqlStateOf } from "@herald/common/database/errors";
 import { migrationsFolder, readMigrations } from "@herald/common/database/migrations-folder";
 import type { Session } from "@herald/common/database/session";
-import { type Check, type Finding, fault, ok, plural, skipped } from "./finding.ts";
+import { plural } from "../output.ts";
+import { type Check, type Finding, fault, ok, skipped } from "./finding.ts";
 import type { DatabaseSubject } from "./postgres.ts";
 
 /** Tables, columns, indexes, partitions, functions and types by their names, each with its parts in PostgreSQL's own words. */
-export type Catalogue = Readonly<Record<string, readonly string[]>>;
+type Catalogue = Readonly<Record<string, readonly string[]>>;
 
-export interface AppliedMigration {
+interface AppliedMigration {
   name: string;
   checksum: string;
   finished: boolean;
@@ -37,7 +38,7 @@ export const schema: Check<DatabaseSubject> = {
     if (problem) return problem;
     const newer = applied.length - migrations.length;
     if (newer > 0) return ok(`Up to date, and ${plural(newer, "migration")} newer than this Herald.`);
-    return catalogueFindings(migratedCatalogue(), await readCatalogue(session));
+    return catalogueFindings(catalogueOf(readFileSync(catalogueFile(), "utf8")), await readCatalogue(session));
   },
 };
 
@@ -68,12 +69,10 @@ export function migrationsFinding(
   );
 }
 
-/** What a database has after all migrations of this Herald. A test holds the file against a database that was just migrated. */
-export function migratedCatalogue(): Catalogue {
-  return catalogueOf(readFileSync(catalogueFile(), "utf8"));
-}
-
-/** Beside the migrations, since it is made by them: in an image too. */
+/**
+ * What a database has after all migrations of this Herald; a test holds it against one that was just migrated. Beside the migrations,
+ * so that it is in an image too.
+ */
 export function catalogueFile(): string {
   return join(migrationsFolder(), "catalogue.txt");
 }

@@ -1,5 +1,5 @@
 import { names } from "@herald/common/broker/topology";
-import { readSetting } from "@herald/common/config/read-config";
+import { ConfigError, readSetting } from "@herald/common/config/read-config";
 import { preparesStatements } from "@herald/common/database/client";
 import type { ServiceName } from "@herald/common/database/rights";
 import { openSession } from "@herald/common/database/session";
@@ -8,12 +8,11 @@ import { addressRules } from "@herald/common/security/address-rules";
 import { createNameResolver } from "@herald/common/security/name-resolver";
 import { secretBox, secretSealer } from "@herald/common/security/secret-box";
 import { readCaFile } from "@herald/common/security/server-certificate";
-import { type BrokerAddress, brokerAddress, closeBroker, openBroker } from "../broker.ts";
 import { type CommandContext, UsageError } from "../command.ts";
-import { databaseAddress, hostOf } from "../database.ts";
+import { type BrokerAddress, brokerAddress, closeBroker, databaseAddress, hostOf, openBroker } from "../connections.ts";
 import { BLOCKED, brokerFinding, greetingOf, isBlocked, probe, queues } from "./broker.ts";
 import { schema } from "./catalogue.ts";
-import { type NamedFinding, type OnCheck, runChecks } from "./finding.ts";
+import { type Finding, fault, type NamedFinding, type OnCheck, runChecks } from "./finding.ts";
 import { keyRing, sealingKey } from "./keys.ts";
 import { disks, disksOfThisMachine, jwks, wayOut } from "./outside.ts";
 import { pooler } from "./pooler.ts";
@@ -27,11 +26,11 @@ import {
   server,
   sessionSettings,
 } from "./postgres.ts";
-import { brokerRefusal, postgresRefusal } from "./refusals.ts";
+import { BROKER, POSTGRES, refusal } from "./refusals.ts";
 import { rights } from "./rights.ts";
-import { findingsOf, readSome, settingsFindings } from "./settings.ts";
+import { misspelt, readAll, readSome } from "./settings.ts";
 
-export interface DiagnosisOptions {
+interface DiagnosisOptions {
   url: URL | undefined;
   processes: number;
   service: ServiceName | undefined;
@@ -50,44 +49,45 @@ export async function diagnose(context: CommandContext, options: DiagnosisOption
   if (!["DATABASE_URL", "AMQP_URL"].some((name) => context.environment[name] || context.environment[`${name}_FILE`])) {
     throw new UsageError("Give it the services' settings, DATABASE_URL and AMQP_URL first of all.");
   }
-  const findings = settingsFindings(context.environment, service);
+  const findings: NamedFinding[] = [];
+  const ofSettings = (found: Finding) => findings.push({ check: "settings", ...found });
 
   /** What a reading gives; undefined where settings can't be used, each of which is then among the findings. */
   function read<T>(reading: () => T): T | undefined {
-    let value: T | undefined;
-    const problems = findingsOf(() => {
-      value = reading();
-    });
-    findings.push(...problems.filter(({ what }) => findings.every((finding) => finding.what !== what)));
-    return value;
+    try {
+      return reading();
+    } catch (error) {
+      if (!(error instanceof ConfigError)) throw error;
+      const problems = error.problems.filter((problem) => findings.every(({ what }) => what !== problem));
+      for (const problem of problems)
+        ofSettings(fault(problem, "Correct it for the services too: they do not start with it."));
+      return undefined;
+    }
   }
 
+  read(() => readAll(context.environment, service));
+  misspelt(context.environment).forEach(ofSettings);
   // What is not safe is among the findings by now, and can be looked at all the same.
   const environment = { ...context.environment, HERALD_ENV: "development" };
-  const box =
-    read(() => {
-      const { SECRET_KEYS } = readSome(environment, ["SECRET_KEYS"]);
-      return SECRET_KEYS && readSetting("SECRET_KEYS", () => secretBox(SECRET_KEYS));
-    }) || undefined;
-  const sealer =
-    read(() => {
-      const { SECRET_SEALING_KEY } = readSome(environment, ["SECRET_SEALING_KEY"]);
-      return SECRET_SEALING_KEY && readSetting("SECRET_SEALING_KEY", () => secretSealer(SECRET_SEALING_KEY));
-    }) || undefined;
-  const database = read(() => {
-    const address = databaseAddress({ ...context, environment });
-    const config = readSome(environment, ["DATABASE_POOL_SIZE", "DATABASE_TIMEOUT_SECONDS"]);
-    return {
-      ...address,
-      poolSize: config.DATABASE_POOL_SIZE,
-      statementTimeoutMs: config.DATABASE_TIMEOUT_SECONDS * 1_000,
-    };
+  const box = read(() => {
+    const { SECRET_KEYS } = readSome(environment, "SECRET_KEYS");
+    return SECRET_KEYS ? readSetting("SECRET_KEYS", () => secretBox(SECRET_KEYS)) : undefined;
   });
-  const broker = read(() => brokerAddress({ ...context, environment }));
-  const identity = read(() => readSome(environment, ["AUTH_JWKS_URL"]));
+  const sealer = read(() => {
+    const { SECRET_SEALING_KEY } = readSome(environment, "SECRET_SEALING_KEY");
+    return SECRET_SEALING_KEY ? readSetting("SECRET_SEALING_KEY", () => secretSealer(SECRET_SEALING_KEY)) : undefined;
+  });
+  const database = read(() => {
+    const address = databaseAddress({ environment });
+    const config = readSome(environment, "DATABASE_POOL_SIZE", "DATABASE_TIMEOUT_SECONDS");
+    const { DATABASE_POOL_SIZE: poolSize, DATABASE_TIMEOUT_SECONDS: seconds } = config;
+    return { ...address, poolSize, statementTimeoutMs: seconds * 1_000 };
+  });
+  const broker = read(() => brokerAddress({ environment }));
+  const identity = read(() => readSome(environment, "AUTH_JWKS_URL"));
   const outside = read(() => {
     const networks = ["ALLOWED_PRIVATE_NETWORKS", "DENIED_NETWORKS", "NAT64_PREFIXES"] as const;
-    const config = readSome(environment, ["DNS_SERVERS", "EXTRA_CA_FILE", ...networks]);
+    const config = readSome(environment, "DNS_SERVERS", "EXTRA_CA_FILE", ...networks);
     const servers = config.DNS_SERVERS?.split(",").map((server) => server.trim());
     return {
       url,
@@ -110,27 +110,19 @@ export async function diagnose(context: CommandContext, options: DiagnosisOption
   return findings;
 }
 
-type DatabaseGiven = Omit<DatabaseSubject, "session" | "openSession" | "preparesStatements">;
-
 const OF_POSTGRES = [
-  server,
-  pooler,
-  sessionSettings,
-  connections,
-  replicationSlots,
-  clocks,
-  rights,
-  schema,
-  partitions,
-  restore,
-  keyRing,
+  ...[server, pooler, sessionSettings, connections, replicationSlots, clocks],
+  ...[rights, schema, partitions, restore, keyRing],
 ];
 
-async function diagnosePostgres(given: DatabaseGiven, onCheck: OnCheck): Promise<NamedFinding[]> {
+async function diagnosePostgres(
+  given: Omit<DatabaseSubject, "session" | "openSession" | "preparesStatements">,
+  onCheck: OnCheck,
+): Promise<NamedFinding[]> {
   const { url, ca } = given;
   const open = () => openSession(url, { ca, applicationName: "herald-doctor" });
   onCheck(server.name);
-  const session = await open().catch((error: unknown) => postgresRefusal(error, hostOf(url)));
+  const session = await open().catch((error: unknown) => refusal(error, POSTGRES, hostOf(url)));
   if ("status" in session) return [{ check: server.name, ...session }];
   try {
     const subject = { ...given, session, openSession: open, preparesStatements: preparesStatements(url) };
@@ -149,7 +141,7 @@ async function diagnoseBroker(
   const vhost = decodeURIComponent(new URL(url).pathname.slice(1)) || "/";
   const check = "RabbitMQ";
   onCheck(check);
-  const connection = await openBroker(address).catch((error: unknown) => brokerRefusal(error, hostOf(url), vhost));
+  const connection = await openBroker(address).catch((error: unknown) => refusal(error, BROKER, hostOf(url), vhost));
   if ("status" in connection) return [{ check, ...connection }];
   try {
     if (await isBlocked(connection)) return [{ check, ...BLOCKED }];

@@ -1,18 +1,13 @@
-import { parseArgs } from "node:util";
 import { NEEDED_RIGHTS, type ServiceName } from "@herald/common/database/rights";
-import { type Command, positiveInteger, UsageError } from "../command.ts";
-import { plural } from "./finding.ts";
-import { count, reportJson, reportText } from "./report.ts";
+import { action, type Command, JSON_OPTION, oneOf, positiveInteger, UsageError } from "../command.ts";
+import { plural } from "../output.ts";
+import { countOf, report } from "./finding.ts";
 
 const SERVICES = Object.keys(NEEDED_RIGHTS) as ServiceName[];
 
 export const doctorCommand: Command = {
   summary: "says what of a set-up is wrong, and what to do about it",
-  help: `herald doctor: says what of a set-up is wrong, and what to do about it
-
-  herald doctor [--url URL] [--processes 6] [--service NAME] [--json]
-
-  --url URL        a receiver's https URL: its name is looked up and TLS tried, as a dispatcher would
+  help: `  --url URL        a receiver's https URL: its name is looked up and TLS tried, as a dispatcher would
   --processes N    how many processes of Herald's run or shall run, for the count of connections
   --service NAME   where each service has a user of its own, whose environment this is: ${SERVICES.join(", ")}
   --json           one JSON object instead of a table
@@ -26,27 +21,29 @@ nothing: the queue that it makes to try rights and policies is its own, and goes
 
 Exit code: 0 no faults, 1 faults, 2 it could not run.
 `,
-  async run(args, context) {
-    const { values } = parseArgs({
-      args,
+  actions: {
+    "": action({
+      usage: "[--url URL] [--processes 6] [--service NAME] [--json]",
       options: {
         url: { type: "string" },
         processes: { type: "string", default: "6" },
         service: { type: "string" },
-        json: { type: "boolean", default: false },
+        ...JSON_OPTION,
       },
-    });
-    // Loaded now, since no other command needs the settings of all services.
-    const { diagnose } = await import("./diagnose.ts");
-    const findings = await diagnose(context, {
-      url: urlOf(values.url),
-      processes: positiveInteger("--processes", values.processes),
-      service: serviceOf(values.service),
-      onCheck: (check) => context.progress(`looks at: ${check}`),
-    });
-    context.stdout(values.json ? reportJson(findings) : reportText(findings));
-    const { faults } = count(findings);
-    if (faults > 0) throw new Error(`${plural(faults, "fault")} found.`);
+      async run(values, context) {
+        // Loaded now, since no other command needs the settings of all services.
+        const { diagnose } = await import("./diagnose.ts");
+        const findings = await diagnose(context, {
+          url: urlOf(values.url),
+          processes: positiveInteger("--processes", values.processes),
+          service: oneOf("--service", SERVICES, values.service),
+          onCheck: (check) => context.progress(`looks at: ${check}`),
+        });
+        context.stdout(report(findings, values.json));
+        const faults = countOf("fault", findings);
+        if (faults > 0) throw new Error(`${plural(faults, "fault")} found.`);
+      },
+    }),
   },
 };
 
@@ -56,11 +53,4 @@ function urlOf(text: string | undefined): URL | undefined {
     throw new UsageError("--url takes a receiver's URL, as https://receiver.example.com/hooks.");
   }
   return new URL(text);
-}
-
-function serviceOf(text: string | undefined): ServiceName | undefined {
-  if (text === undefined) return undefined;
-  const service = SERVICES.find((each) => each === text);
-  if (service === undefined) throw new UsageError(`--service takes one of ${SERVICES.join(", ")}.`);
-  return service;
 }

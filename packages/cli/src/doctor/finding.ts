@@ -1,5 +1,6 @@
 import { sqlStateOf } from "@herald/common/database/errors";
-import { reasonOf } from "../database.ts";
+import { reasonOf } from "../connections.ts";
+import { plural, printable, table } from "../output.ts";
 
 /**
  * How something that Herald needs was found. `warning`: Herald works, but not as safely or for as long as it could. `fault`: Herald
@@ -18,25 +19,10 @@ export interface NamedFinding extends Finding {
   check: string;
 }
 
-export function ok(what: string): Finding {
-  return { status: "ok", what, remedy: null };
-}
-
-export function skipped(what: string): Finding {
-  return { status: "skipped", what, remedy: null };
-}
-
-export function warning(what: string, remedy: string): Finding {
-  return { status: "warning", what, remedy };
-}
-
-export function fault(what: string, remedy: string): Finding {
-  return { status: "fault", what, remedy };
-}
-
-export function plural(number: number, noun: string): string {
-  return `${number} ${noun}${number === 1 ? "" : "s"}`;
-}
+export const ok = (what: string): Finding => ({ status: "ok", what, remedy: null });
+export const skipped = (what: string): Finding => ({ status: "skipped", what, remedy: null });
+export const warning = (what: string, remedy: string): Finding => ({ status: "warning", what, remedy });
+export const fault = (what: string, remedy: string): Finding => ({ status: "fault", what, remedy });
 
 /** Looks at one thing, and leaves nothing changed. */
 export interface Check<Subject> {
@@ -71,4 +57,21 @@ function unfinished(error: unknown): Finding {
   if (state === INSUFFICIENT_PRIVILEGE) return skipped("This user may not look at it.");
   if (UNDEFINED.includes(state ?? "")) return skipped("The schema is not there, or not up to date.");
   return fault(`It can't be examined: ${reasonOf(error)}`, "Look for this message in the log of the server.");
+}
+
+/** Findings for a person, each remedy beside what it is for; or as one JSON object. */
+export function report(findings: readonly NamedFinding[], asJson: boolean): string {
+  const [faults, warnings] = [countOf("fault", findings), countOf("warning", findings)];
+  if (asJson) return `${JSON.stringify({ faults, warnings, findings })}\n`;
+  const rows = findings.flatMap(({ status, check, what, remedy }) => [
+    [status, check, printable(what)],
+    ...(remedy === null ? [] : [["", "", `-> ${printable(remedy)}`]]),
+  ]);
+  const summary =
+    faults + warnings === 0 ? "Nothing to do." : `${plural(faults, "fault")}, ${plural(warnings, "warning")}.`;
+  return `${table(["STATUS", "CHECK", "FINDING"], rows)}\n${summary}\n`;
+}
+
+export function countOf(status: Finding["status"], findings: readonly Finding[]): number {
+  return findings.filter((finding) => finding.status === status).length;
 }

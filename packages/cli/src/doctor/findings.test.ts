@@ -2,12 +2,11 @@ import { generateKeyPairSync } from "node:crypto";
 import { expect, test } from "@jest/globals";
 import { brokerFinding, probeFinding, wordsOf } from "./broker.ts";
 import { catalogueFindings, migrationsFinding } from "./catalogue.ts";
-import type { Finding } from "./finding.ts";
-import { keysFinding, wayOutFinding } from "./outside.ts";
+import { type Finding, report } from "./finding.ts";
+import { keysFinding } from "./outside.ts";
 import { poolerFinding } from "./pooler.ts";
-import { clockFinding, connectionsFinding, partitionsFinding, serverFinding } from "./postgres.ts";
-import { brokerRefusal, postgresRefusal } from "./refusals.ts";
-import { reportJson, reportText } from "./report.ts";
+import { clockFinding, connections, partitions, server } from "./postgres.ts";
+import { BROKER, POSTGRES, RECEIVER, refusal } from "./refusals.ts";
 import { nameOf, rightsOf } from "./rights.ts";
 
 // What no test can make on every machine: other versions, other clocks, servers that fall silent. The rest is in test/doctor.
@@ -16,6 +15,9 @@ const error = (given: object) => Object.assign(new Error(), given);
 const right = { number: 180_004, text: "18.4", isStandby: false, encoding: "UTF8" };
 const limits = { server: 97, others: 3, role: -1, database: -1 };
 const six = { poolSize: 10, processes: 6 };
+/** What a check says of the one row that PostgreSQL answers. */
+const judged = <Row>(check: { judge(rows: Row[], given: typeof six): Finding | Finding[] }, row: Row) =>
+  check.judge([row], six) as Finding;
 const migrations = [
   { name: "1_init", checksum: "a" },
   { name: "2_more", checksum: "b" },
@@ -26,56 +28,56 @@ const keys = (all: unknown, status = 200) =>
   keysFinding({ host: "identity", status, text: JSON.stringify({ keys: all }) });
 
 test.each<[string, Finding | undefined, RegExp]>([
-  ["PostgreSQL 18", serverFinding(right), /^ok: PostgreSQL 18\.4/],
+  ["PostgreSQL 18", judged(server, right), /^ok: PostgreSQL 18\.4/],
   [
     "PostgreSQL 14",
-    serverFinding({ ...right, number: 140_012, text: "14.12" }),
+    judged(server, { ...right, number: 140_012, text: "14.12" }),
     /^fault: .*14\.12; Herald needs 15 or newer\. Upgrade/,
   ],
-  ["a standby", serverFinding({ ...right, isStandby: true }), /^fault: It is a standby.*at the primary/],
+  ["a standby", judged(server, { ...right, isStandby: true }), /^fault: It is a standby.*at the primary/],
   [
     "PostgreSQL that is frozen",
-    postgresRefusal(error({ message: "timeout expired" }), "db:5432"),
+    refusal(error({ message: "timeout expired" }), POSTGRES, "db:5432"),
     /^fault: PostgreSQL at db:5432 does not answer.*overloaded/,
   ],
   [
     "a certificate that has expired",
-    postgresRefusal(error({ code: "CERT_HAS_EXPIRED" }), "db:5432"),
+    refusal(error({ code: "CERT_HAS_EXPIRED" }), POSTGRES, "db:5432"),
     /^fault: .*expired/,
   ],
   [
     "another authority",
-    postgresRefusal(error({ code: "SELF_SIGNED_CERT_IN_CHAIN" }), "db:5432"),
+    refusal(error({ code: "SELF_SIGNED_CERT_IN_CHAIN" }), POSTGRES, "db:5432"),
     /^fault: .*not trusted.*DATABASE_CA_FILE/,
   ],
   [
     "a server that asks for TLS",
-    postgresRefusal(error({ code: "28000", message: "no encryption" }), "db"),
+    refusal(error({ code: "28000", message: "no encryption" }), POSTGRES, "db"),
     /^fault: .*asks for TLS\. Name its/,
   ],
   [
     "a server without a connection left",
-    postgresRefusal(error({ code: "53300", message: "too many" }), "db"),
+    refusal(error({ code: "53300", message: "too many" }), POSTGRES, "db"),
     /^fault: .*no connection left.*max_connections/,
   ],
   [
     "a pooler that knows no parameter",
-    postgresRefusal(error({ message: "unsupported startup parameter: x" }), "db"),
+    refusal(error({ message: "unsupported startup parameter: x" }), POSTGRES, "db"),
     /^fault: A pooler.*Remove it from DATABASE_URL/,
   ],
   [
     "a refusal that is not known",
-    postgresRefusal(error({ message: "strange" }), "db"),
+    refusal(error({ message: "strange" }), POSTGRES, "db"),
     /^fault: .*strange.*server's log/,
   ],
   [
     "a name that is not known",
-    postgresRefusal(error({ code: "ENOTFOUND" }), "db:5432"),
+    refusal(error({ code: "ENOTFOUND" }), POSTGRES, "db:5432"),
     /^fault: The name.*db:5432.*getent hosts/,
   ],
   [
     "no way to the server",
-    postgresRefusal(error({ code: "EHOSTUNREACH" }), "db:5432"),
+    refusal(error({ code: "EHOSTUNREACH" }), POSTGRES, "db:5432"),
     /^fault: .*\(EHOSTUNREACH\).*network policy/,
   ],
   ["clocks that agree", clockFinding(999), /^ok/],
@@ -83,24 +85,20 @@ test.each<[string, Finding | undefined, RegExp]>([
   ["a clock that is far ahead", clockFinding(90_000), /^warning: .*90 s ahead of.*time server/],
   [
     "as many connections as are needed",
-    connectionsFinding({ ...limits, others: 29 }, six),
+    judged(connections, { ...limits, others: 29 }),
     /^ok: .*may open 68 connections; 68 are free/,
   ],
   [
     "one connection less",
-    connectionsFinding({ ...limits, others: 30 }, six),
+    judged(connections, { ...limits, others: 30 }),
     /^fault: .*the server leaves 67\. Raise max_connections/,
   ],
   [
     "a user's limit",
-    connectionsFinding({ ...limits, role: 20, database: 30 }, six),
+    judged(connections, { ...limits, role: 20, database: 30 }),
     /^fault: .*this user's limit leaves 20/,
   ],
-  [
-    "a database's limit",
-    connectionsFinding({ ...limits, database: 5 }, six),
-    /^fault: .*the database's limit leaves 5/,
-  ],
+  ["a database's limit", judged(connections, { ...limits, database: 5 }), /^fault: .*the database's limit leaves 5/],
   ["all migrations", migrationsFinding(migrations, applied), /^nothing/],
   [
     "no migration",
@@ -116,10 +114,10 @@ test.each<[string, Finding | undefined, RegExp]>([
     /^fault: Migration 1_init was applied with another text/,
   ],
   ["an index of one's own", catalogueFindings({ "index a": ["x"] }, { "index a": ["x"], "index b": ["y"] })[0], /^ok/],
-  ["no partition yet", partitionsFinding({ all: 0, ahead: 0 }), /^ok: None yet/],
-  ["no day ahead", partitionsFinding({ all: 2, ahead: 0 }), /^fault: No day ahead.*make_partitions/],
-  ["one day ahead", partitionsFinding({ all: 2, ahead: 1 }), /^warning: Only 1 day ahead has/],
-  ["four days ahead", partitionsFinding({ all: 5, ahead: 4 }), /^ok: 4 days ahead/],
+  ["no partition yet", judged(partitions, { all: 0, ahead: 0 }), /^ok: None yet/],
+  ["no day ahead", judged(partitions, { all: 2, ahead: 0 }), /^fault: No day ahead.*make_partitions/],
+  ["one day ahead", judged(partitions, { all: 2, ahead: 1 }), /^warning: Only 1 day ahead has/],
+  ["four days ahead", judged(partitions, { all: 5, ahead: 4 }), /^ok: 4 days ahead/],
   ["no pooler", poolerFinding("none", true), /^ok/],
   ["a pooler of sessions", poolerFinding("sessions", true), /^ok: A pooler of sessions/],
   [
@@ -137,22 +135,26 @@ test.each<[string, Finding | undefined, RegExp]>([
   ],
   [
     "RabbitMQ that is frozen",
-    brokerRefusal(error({ message: "connect ETIMEDOUT" }), "mq:5672", "/"),
+    refusal(error({ message: "connect ETIMEDOUT" }), BROKER, "mq:5672", "/"),
     /^fault: RabbitMQ at mq:5672 does not answer.*firewall/,
   ],
   [
     "a port that is no broker's",
-    brokerRefusal(error({ message: "Socket closed abruptly" }), "mq:80", "/"),
+    refusal(error({ message: "Socket closed abruptly" }), BROKER, "mq:80", "/"),
     /^fault: .*ends the connection at once.*5671/,
   ],
   [
     "a broker of another authority",
-    brokerRefusal(error({ code: "SELF_SIGNED_CERT_IN_CHAIN" }), "mq", "/"),
+    refusal(error({ code: "SELF_SIGNED_CERT_IN_CHAIN" }), BROKER, "mq", "/"),
     /^fault: .*not trusted.*AMQP_CA_FILE/,
   ],
   [
     "a broker that takes no event",
-    probeFinding(error({ code: 406, message: "message size 307200 is larger than max" }), "/"),
+    probeFinding(error({ code: 406, message: "message size 307200 is larger than max" }), {
+      right: "write",
+      namespace: "herald",
+      vhost: "/",
+    }),
     /^fault: .*refuses messages of 300 KiB.*max_message_size/,
   ],
   ["keys that sign", keys([jwkOf(2048)]), /^ok: identity has 1 key/],
@@ -167,12 +169,12 @@ test.each<[string, Finding | undefined, RegExp]>([
   ["an answer that is an error", keys([], 404), /^fault: identity answers 404/],
   [
     "a receiver without an address",
-    wayOutFinding(error({ code: "ENODATA" }), "r.example"),
+    refusal(error({ code: "ENODATA" }), RECEIVER, "r.example"),
     /^fault: The name r\.example has no address/,
   ],
   [
     "a receiver that falls silent",
-    wayOutFinding(error({ message: "timeout" }), "r.example"),
+    refusal(error({ message: "timeout" }), RECEIVER, "r.example"),
     /^fault: the receiver at r\.example does not answer/,
   ],
 ])("of %s the doctor says what it is", (_name, finding, words) => {
@@ -206,9 +208,9 @@ test("a report has a remedy below its finding, counts both kinds, and sends noth
     { check: "two", status: "warning", what: "It is bad.", remedy: "Better it." },
     { check: "three", status: "ok", what: "It is right.", remedy: null },
   ] as const;
-  const text = reportText(findings);
+  const text = report(findings, false);
   expect(text).toMatch(/^STATUS +CHECK +FINDING\nfault +one +It is \\u001b\[2Jwrong\.\n +-> Mend it\.\nwarning +two/);
   expect(text).toMatch(/\n\n1 fault, 1 warning\.\n$/);
-  expect(reportText(findings.slice(2))).toMatch(/\nNothing to do\.\n$/);
-  expect(JSON.parse(reportJson(findings))).toEqual({ faults: 1, warnings: 1, findings });
+  expect(report(findings.slice(2), false)).toMatch(/\nNothing to do\.\n$/);
+  expect(JSON.parse(report(findings, true))).toEqual({ faults: 1, warnings: 1, findings });
 });

@@ -1,14 +1,14 @@
 import { createPublicKey, type JsonWebKey } from "node:crypto";
+import { once } from "node:events";
 import { readFileSync, statfsSync } from "node:fs";
 import { isIP } from "node:net";
 import { connect, rootCertificates, type TLSSocket } from "node:tls";
 import { createAddressGuard, type Resolve } from "@herald/common/security/address-guard";
 import type { AddressRules } from "@herald/common/security/address-rules";
-import { explainTlsFailure } from "@herald/common/security/server-certificate";
 import type { Disk } from "../command.ts";
-import { reasonOf } from "../database.ts";
-import { type Check, type Finding, fault, ok, plural, skipped, warning } from "./finding.ts";
-import { unreachable } from "./refusals.ts";
+import { plural } from "../output.ts";
+import { type Check, type Finding, fault, ok, skipped, warning } from "./finding.ts";
+import { KEY_SERVER, RECEIVER, refusal } from "./refusals.ts";
 
 const TIMEOUT_MS = 10_000;
 
@@ -27,40 +27,21 @@ export const jwks: Check<string | undefined> = {
       });
       return keysFinding({ host, status: response.status, text: await response.text() });
     } catch (error) {
-      return connectionFinding((error as { cause?: unknown }).cause ?? error, {
-        name: "the key server",
-        host,
-        urlSetting: "AUTH_JWKS_URL",
-        caSetting: "NODE_EXTRA_CA_CERTS",
-      });
+      return refusal((error as { cause?: unknown }).cause ?? error, KEY_SERVER, host);
     }
   },
 };
 
-interface Server {
-  name: string;
-  host: string;
-  urlSetting: string;
-  caSetting: string;
-}
-
-function connectionFinding(error: unknown, server: Server): Finding {
-  const tls = explainTlsFailure(error, server);
-  if (tls) return fault(tls.what, tls.remedy);
-  return (
-    unreachable(error, server) ??
-    fault(
-      `${server.name} at ${server.host} can't be reached: ${reasonOf(error)}.`,
-      `Correct ${server.urlSetting}, or open the way to it: port 443.`,
-    )
-  );
-}
-
 export function keysFinding({ host, status, text }: { host: string; status: number; text: string }): Finding {
   const remedy = "Correct AUTH_JWKS_URL: the provider names it as jwks_uri in /.well-known/openid-configuration.";
   if (status !== 200) return fault(`${host} answers ${status} instead of keys.`, remedy);
-  const keys = readKeys(text);
-  if (keys === undefined) return fault(`What ${host} answers is no JSON with keys.`, remedy);
+  let keys: unknown;
+  try {
+    ({ keys } = JSON.parse(text));
+  } catch {
+    // As an answer without keys.
+  }
+  if (!Array.isArray(keys)) return fault(`What ${host} answers is no JSON with keys.`, remedy);
   const usable = keys.filter(isUsable).length;
   if (usable > 0) return ok(`${host} has ${plural(usable, "key")} that tokens can be verified with.`);
   return fault(
@@ -69,22 +50,13 @@ export function keysFinding({ host, status, text }: { host: string; status: numb
   );
 }
 
-function readKeys(text: string): Record<string, unknown>[] | undefined {
-  try {
-    const { keys } = JSON.parse(text) as { keys?: unknown };
-    return Array.isArray(keys) ? keys : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
 const LEAST_RSA_BITS = 2048;
 const KINDS = ["rsa", "rsa-pss", "ec", "ed25519"];
 
-function isUsable(jwk: Record<string, unknown>): boolean {
+function isUsable(jwk: JsonWebKey): boolean {
   try {
     if (jwk.use !== undefined && jwk.use !== "sig") return false;
-    const { asymmetricKeyType = "", asymmetricKeyDetails } = createPublicKey({ key: jwk as JsonWebKey, format: "jwk" });
+    const { asymmetricKeyType = "", asymmetricKeyDetails } = createPublicKey({ key: jwk, format: "jwk" });
     return (
       KINDS.includes(asymmetricKeyType) && (asymmetricKeyDetails?.modulusLength ?? LEAST_RSA_BITS) >= LEAST_RSA_BITS
     );
@@ -94,7 +66,7 @@ function isUsable(jwk: Record<string, unknown>): boolean {
 }
 
 /** The way that a dispatcher's attempts take. */
-export interface WayOutSubject {
+interface WayOutSubject {
   /** A receiver's; undefined where none was named. */
   url: URL | undefined;
   /** Asks the name servers that dispatchers ask. */
@@ -129,42 +101,15 @@ export const wayOut: Check<WayOutSubject> = {
       socket.destroy();
       return ok(`${host} answers at ${remoteAddress} with ${protocol}.`);
     } catch (error) {
-      return wayOutFinding(error, host);
+      return refusal(error, RECEIVER, host);
     }
   },
 };
 
-function secured(socket: TLSSocket): Promise<TLSSocket> {
-  return new Promise((resolve, reject) => {
-    const fail = (error: Error) => {
-      socket.destroy();
-      reject(error);
-    };
-    socket.setTimeout(TIMEOUT_MS, () => fail(new Error("timeout")));
-    socket.once("error", fail);
-    socket.once("secureConnect", () => resolve(socket));
-  });
-}
-
-/** What c-ares says where a name server can't be asked, or can't answer. */
-const NO_NAME_SERVER = new Set(["ETIMEOUT", "ESERVFAIL", "EREFUSED", "ECONNREFUSED", "ECANCELLED", "EBADRESP"]);
-
-export function wayOutFinding(error: unknown, host: string): Finding {
-  const { code = "", syscall = "" } = error as { code?: string; syscall?: string };
-  if (code === "ERR_ADDRESS_NOT_ALLOWED") {
-    return fault(
-      `${host} has an address that is not public, or that DENIED_NETWORKS closes, and Herald sends nothing there.`,
-      "Name a public receiver. For development, ALLOWED_PRIVATE_NETWORKS opens networks of your own.",
-    );
-  }
-  if (syscall.startsWith("query") && NO_NAME_SERVER.has(code)) {
-    return fault(
-      `The name servers do not say where ${host} is (${code}).`,
-      "Open UDP and TCP port 53 to the name servers of this machine, or name others by DNS_SERVERS.",
-    );
-  }
-  if (code === "ENODATA") return fault(`The name ${host} has no address.`, "Correct the URL that --url names.");
-  return connectionFinding(error, { name: "the receiver", host, urlSetting: "--url", caSetting: "EXTRA_CA_FILE" });
+async function secured(socket: TLSSocket): Promise<TLSSocket> {
+  socket.setTimeout(TIMEOUT_MS, () => socket.destroy(new Error("timeout")));
+  await once(socket, "secureConnect");
+  return socket;
 }
 
 /** Those of this machine, where a server runs on it. */

@@ -5,40 +5,44 @@ import { type Check, type Finding, fault, ok } from "./finding.ts";
 import type { DatabaseSubject } from "./postgres.ts";
 
 /** What stands between Herald and PostgreSQL, and how long one of its clients keeps a server's connection. */
-export type Pooling = "none" | "sessions" | "transactions" | "statements";
+type Pooling = "none" | "sessions" | "transactions" | "statements";
 
 export const pooler: Check<DatabaseSubject> = {
   name: "pooler",
   async examine({ session, openSession, preparesStatements }) {
-    const [row] = await session.query<{ pid: number }>("select pg_backend_pid() as pid");
     // A pooler gives its clients numbers of its own.
-    if (row?.pid === session.processId) return poolerFinding("none", true);
+    if ((await serverOf(session)) === session.processId) return poolerFinding("none");
     const other = await openSession();
     try {
       const pooling = await poolingOf(session, other);
-      const losesNone = pooling !== "transactions" || !preparesStatements || (await keepsPrepared(session, other));
-      return poolerFinding(pooling, losesNone);
+      const tries = pooling === "transactions" && preparesStatements;
+      return poolerFinding(pooling, !tries || (await keepsPrepared(session, other)));
     } finally {
       await other.close();
     }
   },
 };
 
+async function serverOf(session: Session): Promise<number | undefined> {
+  const [row] = await session.query<{ pid: number }>("select pg_backend_pid() as pid");
+  return row?.pid;
+}
+
 /** Between its transactions, a client of a pooler of transactions has no server connection: another client gets the same one. */
 const TRIES = 5;
 
 async function poolingOf(session: Session, other: Session): Promise<Pooling> {
   for (let tries = 0; tries < TRIES; tries++) {
-    const [mine] = await session.query<{ pid: number }>("select pg_backend_pid() as pid");
+    const mine = await serverOf(session);
     try {
       await other.query("begin");
     } catch {
       // A pooler of statements takes no transaction.
       return "statements";
     }
-    const [theirs] = await other.query<{ pid: number }>("select pg_backend_pid() as pid");
+    const theirs = await serverOf(other);
     await other.query("rollback");
-    if (mine?.pid === theirs?.pid) return "transactions";
+    if (mine === theirs) return "transactions";
   }
   return "sessions";
 }
@@ -61,7 +65,7 @@ async function keepsPrepared(session: Session, other: Session): Promise<boolean>
 }
 
 /** @param losesNone whether all prepared statements are kept, or none is made */
-export function poolerFinding(pooling: Pooling, losesNone: boolean): Finding {
+export function poolerFinding(pooling: Pooling, losesNone = true): Finding {
   if (pooling === "none") return ok("None: connections go to PostgreSQL directly.");
   if (pooling === "statements") {
     return fault(
@@ -69,8 +73,6 @@ export function poolerFinding(pooling: Pooling, losesNone: boolean): Finding {
       "In PgBouncer set pool_mode = transaction, or session.",
     );
   }
-  if (!losesNone) {
-    return fault("A pooler of transactions stands before PostgreSQL, and loses prepared statements.", KEEP_STATEMENTS);
-  }
-  return ok(`A pooler of ${pooling} stands before PostgreSQL.`);
+  if (losesNone) return ok(`A pooler of ${pooling} stands before PostgreSQL.`);
+  return fault("A pooler of transactions stands before PostgreSQL, and loses prepared statements.", KEEP_STATEMENTS);
 }

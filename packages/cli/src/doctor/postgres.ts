@@ -5,7 +5,8 @@ import type { ServiceName } from "@herald/common/database/rights";
 import type { Session } from "@herald/common/database/session";
 import type { Clock } from "@herald/common/runtime/clock";
 import type { SecretBox } from "@herald/common/security/secret-box";
-import { type Check, type Finding, fault, ok, plural, warning } from "./finding.ts";
+import { plural } from "../output.ts";
+import { type Check, type Finding, fault, ok, warning } from "./finding.ts";
 
 /** The database as checks find it, and what they hold it against. */
 export interface DatabaseSubject {
@@ -29,53 +30,46 @@ export interface DatabaseSubject {
   secretBox: SecretBox | undefined;
 }
 
-export const server: Check<DatabaseSubject> = {
-  name: "PostgreSQL",
-  async examine({ session }) {
-    const [row] = await session.query<Server>(
-      `select current_setting('server_version_num')::int as number, current_setting('server_version') as text,
-              pg_is_in_recovery() as "isStandby", current_setting('server_encoding') as encoding`,
-    );
-    return serverFinding(row as Server);
+/** A check that asks one thing, and judges the answer. */
+interface Asked<Row> extends Check<DatabaseSubject> {
+  judge(rows: readonly Row[], subject: Pick<DatabaseSubject, "poolSize" | "processes">): Finding | Finding[];
+}
+
+function asked<Row>(name: string, sql: string, judge: Asked<Row>["judge"]): Asked<Row> {
+  return {
+    name,
+    judge,
+    examine: async (subject) => judge(await subject.session.query<Row>(sql), subject),
+  };
+}
+
+/** `number` is as `server_version_num` has it: 180004 for 18.4. */
+export const server = asked<{ number: number; text: string; isStandby: boolean; encoding: string }>(
+  "PostgreSQL",
+  `select current_setting('server_version_num')::int as number, current_setting('server_version') as text,
+     pg_is_in_recovery() as "isStandby", current_setting('server_encoding') as encoding`,
+  ([{ number, text, isStandby, encoding } = { number: 0, text: "", isStandby: false, encoding: "" }]) => {
+    if (number < OLDEST_POSTGRES * 10_000) {
+      return fault(
+        `It is PostgreSQL ${text}; Herald needs ${OLDEST_POSTGRES} or newer.`,
+        "Upgrade the server, or point DATABASE_URL at a newer one.",
+      );
+    }
+    if (isStandby) {
+      return fault(
+        "It is a standby, which takes no writes.",
+        "Point DATABASE_URL at the primary, by a name that follows it when it fails over.",
+      );
+    }
+    if (encoding !== "UTF8") {
+      return fault(
+        `Its encoding is ${encoding}, which can't hold every text of an event.`,
+        "Make a new database with encoding UTF8, and migrate that.",
+      );
+    }
+    return ok(`PostgreSQL ${text}, in UTF8.`);
   },
-};
-
-export interface Server {
-  /** As `server_version_num` has it: 180004 for 18.4. */
-  number: number;
-  text: string;
-  isStandby: boolean;
-  encoding: string;
-}
-
-export function serverFinding({ number, text, isStandby, encoding }: Server): Finding {
-  if (number < OLDEST_POSTGRES * 10_000) {
-    return fault(
-      `It is PostgreSQL ${text}; Herald needs ${OLDEST_POSTGRES} or newer.`,
-      "Upgrade the server, or point DATABASE_URL at a newer one.",
-    );
-  }
-  if (isStandby) {
-    return fault(
-      "It is a standby, which takes no writes.",
-      "Point DATABASE_URL at the primary, by a name that follows it when it fails over.",
-    );
-  }
-  if (encoding !== "UTF8") {
-    return fault(
-      `Its encoding is ${encoding}, which can't hold every text of an event.`,
-      "Make a new database with encoding UTF8, and migrate that.",
-    );
-  }
-  return ok(`PostgreSQL ${text}, in UTF8.`);
-}
-
-/** A setting of a session, and where it comes from, as pg_settings says it. */
-export interface SessionSetting {
-  name: string;
-  setting: string;
-  source: string;
-}
+);
 
 const LOSES = "a power cut loses events that Herald has acknowledged";
 
@@ -93,112 +87,88 @@ const SESSION_SETTINGS: Readonly<Record<string, readonly [RegExp, string]>> = {
   synchronous_commit: [/^(?!off$)/, LOSES],
 };
 
+const MIGRATE =
+  "Run herald migrate with the services' DATABASE_TIMEOUT_SECONDS, and with pgbouncer=true in its DATABASE_URL where they have it. " +
+  "Where it prints statements, run them as the owner of the database. A pooler's open connections keep what they had: let it connect anew.";
+
 export const sessionSettings: Check<DatabaseSubject> = {
   name: "sessions' settings",
   async examine({ session, statementTimeoutMs, preparesStatements }) {
     const defaults = databaseDefaults({ statementTimeoutMs, preparesStatements });
     // A path may be written in many ways: what counts is the first schema of it that is there. A database without tables gets its
     // defaults with them.
-    const found = await session.query<SessionSetting & { user: string; hasTables: boolean }>(
+    const found = await session.query<Record<"name" | "setting" | "source" | "user", string> & { hasTables: boolean }>(
       `select name, case name when 'search_path' then coalesce(current_schema(), setting) else setting end as setting, source,
          current_user as user, to_regclass('public.due') is not null as "hasTables"
        from pg_settings where name = any($1::text[])`,
       [Object.keys({ ...SESSION_SETTINGS, ...defaults })],
     );
-    return sessionFindings(found, found[0]?.hasTables ? defaults : {}, found[0]?.user ?? "USER");
-  },
-};
-
-const MIGRATE =
-  "Run herald migrate with the services' DATABASE_TIMEOUT_SECONDS, and with pgbouncer=true in its DATABASE_URL where they have it. " +
-  "Where it prints statements, run them as the owner of the database. A pooler's open connections keep what they had: let it connect anew.";
-
-/** @param defaults those of the database, which a migration sets */
-export function sessionFindings(
-  found: readonly SessionSetting[],
-  defaults: Readonly<Record<string, string>>,
-  user: string,
-): Finding[] {
-  const findings = found.flatMap(({ name, setting, source }) => {
-    const remedy = source.includes("user")
-      ? `alter role ${user} reset ${name}, or where it is of one database: alter role ${user} in database NAME reset ${name}`
-      : `Change it where it comes from, which is: ${source}.`;
-    const [right, otherwise] = SESSION_SETTINGS[name] ?? [];
-    if (right && !right.test(setting)) return [fault(`${name} is ${setting}: ${otherwise}.`, remedy)];
-    const wanted = defaults[name] ?? setting;
-    if (wanted === setting) return [];
-    const what = `${name} is ${setting} and not ${wanted}: statements take longer, or run without a limit.`;
-    return [warning(what, source.includes("user") ? remedy : MIGRATE)];
-  });
-  return findings.length > 0 ? findings : [ok("They are those that Herald's statements are made for.")];
-}
-
-export interface ConnectionLimits {
-  /** max_connections, without those that are kept for administrators. */
-  server: number;
-  /** Connections of others than Herald's. */
-  others: number;
-  /** -1 where there is none. */
-  role: number;
-  /** Likewise. */
-  database: number;
-}
-
-export const connections: Check<DatabaseSubject> = {
-  name: "connections",
-  async examine({ session, poolSize, processes }) {
-    // Of another user's connection, anybody may see that it is there and what it is called.
-    const [row] = await session.query<ConnectionLimits>(
-      `select
-         current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int
-           - coalesce(current_setting('reserved_connections', true), '0')::int as server,
-         (select count(*) from pg_stat_activity where usesysid is not null and application_name not like 'herald%')::int as others,
-         (select rolconnlimit from pg_roles where rolname = current_user) as role,
-         (select datconnlimit from pg_database where datname = current_database()) as database`,
-    );
-    return connectionsFinding(row as ConnectionLimits, { poolSize, processes });
+    const findings = found.flatMap(({ name, setting, source, user, hasTables }) => {
+      const isOfUser = source.includes("user");
+      const remedy = isOfUser
+        ? `alter role ${user} reset ${name}, or where it is of one database: alter role ${user} in database NAME reset ${name}`
+        : `Change it where it comes from, which is: ${source}.`;
+      const [right, otherwise] = SESSION_SETTINGS[name] ?? [];
+      if (right && !right.test(setting)) return [fault(`${name} is ${setting}: ${otherwise}.`, remedy)];
+      const wanted = (hasTables && defaults[name as keyof typeof defaults]) || setting;
+      if (wanted === setting) return [];
+      const what = `${name} is ${setting} and not ${wanted}: statements take longer, or run without a limit.`;
+      return [warning(what, isOfUser ? remedy : MIGRATE)];
+    });
+    return findings.length > 0 ? findings : ok("They are those that Herald's statements are made for.");
   },
 };
 
 /** For a migration or a command beside the services. */
 const SPARE = 2;
 
-export function connectionsFinding(
-  { server, others, role, database }: ConnectionLimits,
-  { poolSize, processes }: { poolSize: number; processes: number },
-): Finding {
-  // One more than the pool: /readyz has its own.
-  const needed = processes * (poolSize + 1) + SPARE;
-  const limits = [
-    { free: Math.max(0, server - others), what: "the server", raise: "max_connections" },
-    { free: role, what: "this user's limit", raise: "the user's connection limit" },
-    { free: database, what: "the database's limit", raise: "the database's connection limit" },
-  ].filter(({ free }) => free >= 0);
-  const tightest = limits.reduce((least, each) => (each.free < least.free ? each : least));
-  const wanted = `${processes} processes with DATABASE_POOL_SIZE=${poolSize} may open ${needed} connections`;
-  if (needed <= tightest.free) return ok(`${wanted}; ${tightest.free} are free.`);
-  return fault(
-    `${wanted}; ${tightest.what} leaves ${tightest.free}.`,
-    `Raise ${tightest.raise}, or lower DATABASE_POOL_SIZE. --processes says how many processes run.`,
-  );
-}
-
-export const replicationSlots: Check<DatabaseSubject> = {
-  name: "replication slots",
-  async examine({ session }) {
-    const abandoned = await session.query<{ name: string; mib: number }>(
-      `select slot_name as name, (pg_wal_lsn_diff(pg_current_wal_lsn(), restart_lsn) / 1048576)::int as mib
-       from pg_replication_slots where not active and restart_lsn is not null order by 1`,
-    );
-    if (abandoned.length === 0) return ok("Each that there is has a reader.");
-    return abandoned.map(({ name, mib }) =>
-      warning(
-        `Nobody reads the replication slot ${name}: PostgreSQL keeps all its log since then, ${mib} MiB, until the disk is full.`,
-        `Start the standby that reads it, or as an administrator: select pg_drop_replication_slot('${name}')`,
-      ),
+/**
+ * `server` is max_connections, without those that are kept for administrators; `others` are connections of others than Herald's: of
+ * another user's, anybody may see that it is there and what it is called. A limit is -1 where there is none.
+ */
+export const connections = asked<Record<"server" | "others" | "role" | "database", number>>(
+  "connections",
+  `select
+     current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int
+       - coalesce(current_setting('reserved_connections', true), '0')::int as server,
+     (select count(*) from pg_stat_activity where usesysid is not null and application_name not like 'herald%')::int as others,
+     (select rolconnlimit from pg_roles where rolname = current_user) as role,
+     (select datconnlimit from pg_database where datname = current_database()) as database`,
+  (
+    [{ server, others, role, database } = { server: 0, others: 0, role: -1, database: -1 }],
+    { poolSize, processes },
+  ) => {
+    // One more than the pool: /readyz has its own.
+    const needed = processes * (poolSize + 1) + SPARE;
+    const limits = [
+      { free: Math.max(0, server - others), what: "the server", raise: "max_connections" },
+      { free: role, what: "this user's limit", raise: "the user's connection limit" },
+      { free: database, what: "the database's limit", raise: "the database's connection limit" },
+    ].filter(({ free }) => free >= 0);
+    const tightest = limits.reduce((least, each) => (each.free < least.free ? each : least));
+    const wanted = `${processes} processes with DATABASE_POOL_SIZE=${poolSize} may open ${needed} connections`;
+    if (needed <= tightest.free) return ok(`${wanted}; ${tightest.free} are free.`);
+    return fault(
+      `${wanted}; ${tightest.what} leaves ${tightest.free}.`,
+      `Raise ${tightest.raise}, or lower DATABASE_POOL_SIZE. --processes says how many processes run.`,
     );
   },
-};
+);
+
+export const replicationSlots = asked<{ name: string; mib: number }>(
+  "replication slots",
+  `select slot_name as name, (pg_wal_lsn_diff(pg_current_wal_lsn(), restart_lsn) / 1048576)::int as mib
+   from pg_replication_slots where not active and restart_lsn is not null order by 1`,
+  (abandoned) =>
+    abandoned.length === 0
+      ? ok("Each that there is has a reader.")
+      : abandoned.map(({ name, mib }) =>
+          warning(
+            `Nobody reads the replication slot ${name}: PostgreSQL keeps all its log since then, ${mib} MiB, until the disk is full.`,
+            `Start the standby that reads it, or as an administrator: select pg_drop_replication_slot('${name}')`,
+          ),
+        ),
+);
 
 export const clocks: Check<DatabaseSubject> = {
   name: "clocks",
@@ -229,43 +199,34 @@ export function clockFinding(aheadMs: number): Finding {
   );
 }
 
-export const partitions: Check<DatabaseSubject> = {
-  name: "partitions",
-  async examine({ session }) {
-    const [row] = await session.query<{ all: number; ahead: number }>(
-      `select count(*)::int as all,
-         (count(*) filter (where right(relname, 8) > to_char(now() at time zone 'utc', 'YYYYMMDD')))::int as ahead
-       from pg_inherits join pg_class on pg_class.oid = inhrelid
-       where inhparent = 'delivery'::regclass and relname ~ '_[0-9]{8}$'`,
-    );
-    return partitionsFinding(row as { all: number; ahead: number });
-  },
-};
-
 /** Publishers make eight days ahead, and look each hour. */
 const FEW_DAYS = 4;
 
-export function partitionsFinding({ all, ahead }: { all: number; ahead: number }): Finding {
-  if (all === 0) return ok("None yet; a publisher makes them when it starts.");
-  if (ahead >= FEW_DAYS) return ok(`${ahead} days ahead have theirs.`);
-  const remedy =
-    "Start a publisher, which makes them each hour, and read its log. Its user has to be allowed to execute make_partitions(date).";
-  if (ahead > 0)
-    return warning(`Only ${plural(ahead, "day")} ahead ${ahead === 1 ? "has" : "have"} partitions.`, remedy);
-  return fault(
-    "No day ahead has partitions: what comes is stored without a day of its own, and retention can't drop it.",
-    remedy,
-  );
-}
-
-export const restore: Check<DatabaseSubject> = {
-  name: "restore",
-  async examine({ session }) {
-    const [begun] = await session.query<{ at: Date }>("select begun_at as at from restore");
-    if (begun === undefined) return ok("None is under way.");
-    return warning(
-      `One is under way since ${begun.at.toISOString()}: no attempt begins.`,
-      'Close its gap, as docs/operating/restore.md says; then "herald restore end".',
+export const partitions = asked<{ all: number; ahead: number }>(
+  "partitions",
+  `select count(*)::int as all,
+     (count(*) filter (where right(relname, 8) > to_char(now() at time zone 'utc', 'YYYYMMDD')))::int as ahead
+   from pg_inherits join pg_class on pg_class.oid = inhrelid
+   where inhparent = 'delivery'::regclass and relname ~ '_[0-9]{8}$'`,
+  ([{ all, ahead } = { all: 0, ahead: 0 }]) => {
+    if (all === 0) return ok("None yet; a publisher makes them when it starts.");
+    if (ahead >= FEW_DAYS) return ok(`${ahead} days ahead have theirs.`);
+    const remedy =
+      "Start a publisher, which makes them each hour, and read its log. Its user has to be allowed to execute make_partitions(date).";
+    if (ahead > 0)
+      return warning(`Only ${plural(ahead, "day")} ahead ${ahead === 1 ? "has" : "have"} partitions.`, remedy);
+    return fault(
+      "No day ahead has partitions: what comes is stored without a day of its own, and retention can't drop it.",
+      remedy,
     );
   },
-};
+);
+
+export const restore = asked<{ at: Date }>("restore", "select begun_at as at from restore", ([begun]) =>
+  begun === undefined
+    ? ok("None is under way.")
+    : warning(
+        `One is under way since ${begun.at.toISOString()}: no attempt begins.`,
+        'Close its gap, as docs/operating/restore.md says; then "herald restore end".',
+      ),
+);

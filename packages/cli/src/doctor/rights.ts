@@ -15,6 +15,8 @@ interface UserRights {
   temporaryForAll: boolean;
 }
 
+const NAMED_AT_MOST = 5;
+
 export const rights: Check<DatabaseSubject> = {
   name: "user's rights",
   async examine({ session, service }) {
@@ -29,76 +31,60 @@ export const rights: Check<DatabaseSubject> = {
          ) as "temporaryForAll"`,
     );
     const { user, database, usesSchema, isSuperuser, ownsTables, seesOthers, temporaryForAll } = found as UserRights;
-    if (!usesSchema) {
+    if (!usesSchema)
       return fault(
         `${user} may not use the schema public.`,
         `As an administrator: grant usage on schema public to ${user}`,
       );
-    }
     const needed = rightsOf(service ? NEEDED_RIGHTS[service] : Object.values(NEEDED_RIGHTS).flat());
     // What is not there at all lacks no right: the schema's check names it.
-    const lacks = await session.query<{ number: number }>(
-      `select number::int from unnest($1::text[], $2::text[], $3::text[]) with ordinality as needed (privilege, object, of_column, number)
+    const lacks = await session.query<Right>(
+      `select * from json_to_recordset($1) as needed (privilege text, object text, of_column text)
        where not case
          when object like '%(%' then has_function_privilege(to_regprocedure('public.' || object), privilege)
          when of_column is null then has_table_privilege(to_regclass('public.' || object), privilege)
          else has_column_privilege(to_regclass('public.' || object), of_column, privilege)
        end`,
-      [
-        needed.map(({ privilege }) => privilege),
-        needed.map(({ object }) => object),
-        needed.map(({ column }) => column),
-      ],
+      [JSON.stringify(needed)],
     );
     if (lacks.length > 0) {
-      const names = lacks.map(({ number }) => nameOf(needed[number - 1] as Right));
-      const more = names.length > NAMED_AT_MOST ? `, and ${names.length - NAMED_AT_MOST} more` : "";
+      const more = lacks.length > NAMED_AT_MOST ? `, and ${lacks.length - NAMED_AT_MOST} more` : "";
       return fault(
-        `${user} lacks: ${names.slice(0, NAMED_AT_MOST).join("; ")}${more}.`,
+        `${user} lacks: ${lacks.slice(0, NAMED_AT_MOST).map(nameOf).join("; ")}${more}.`,
         "Run herald migrate as the owner of the tables: it gives the users of deploy/postgres/roles.sql and service-roles.sql their " +
           `rights. Another user becomes a member of one of them: grant ${service ? SERVICE_USERS[service] : USER_OF_ALL} to ${user}`,
       );
     }
-    const findings: Finding[] = [];
-    if (isSuperuser || ownsTables) {
-      findings.push(
-        warning(
-          `${user} ${isSuperuser ? "is a superuser" : "owns the tables"}: a break-in into a service could drop or change them.`,
-          "Have the services connect as the users of deploy/postgres/service-roles.sql, and herald migrate alone as the owner.",
-        ),
-      );
-    }
-    if (!seesOthers && (service === undefined || service === "publisher")) {
-      findings.push(
-        warning(
-          `${user} can't see the transactions of others, so herald_oldest_transaction_age_seconds and herald lag tell too little.`,
-          `As an administrator: grant pg_read_all_stats to ${user}`,
-        ),
-      );
-    }
-    if (temporaryForAll) {
-      findings.push(
-        warning(
-          "Everybody may make temporary tables in this database, which Herald never does.",
-          `As the owner of the database: revoke temporary on database "${database}" from public`,
-        ),
-      );
-    }
-    return findings.length > 0
-      ? findings
-      : ok(`${user} may do what ${service ?? "the services"} need${service ? "s" : ""}.`);
+    const warnings: [isSo: boolean, what: string, remedy: string][] = [
+      [
+        isSuperuser || ownsTables,
+        `${user} ${isSuperuser ? "is a superuser" : "owns the tables"}: a break-in into a service could drop or change them.`,
+        "Have the services connect as the users of deploy/postgres/service-roles.sql, and herald migrate alone as the owner.",
+      ],
+      [
+        !seesOthers && (service ?? "publisher") === "publisher",
+        `${user} can't see the transactions of others, so herald_oldest_transaction_age_seconds and herald lag tell too little.`,
+        `As an administrator: grant pg_read_all_stats to ${user}`,
+      ],
+      [
+        temporaryForAll,
+        "Everybody may make temporary tables in this database, which Herald never does.",
+        `As the owner of the database: revoke temporary on database "${database}" from public`,
+      ],
+    ];
+    const findings: Finding[] = warnings.flatMap(([isSo, what, remedy]) => (isSo ? [warning(what, remedy)] : []));
+    if (findings.length > 0) return findings;
+    return ok(`${user} may do what ${service ?? "the services"} need${service ? "s" : ""}.`);
   },
 };
 
-const NAMED_AT_MOST = 5;
-
 /** A right on one table, on one column of it, or on one function. */
-export interface Right {
+interface Right {
   privilege: string;
   /** A table's name, or a function's signature. */
   object: string;
   /** Null for the whole table. */
-  column: string | null;
+  of_column: string | null;
 }
 
 /** The single rights of grants, each once. */
@@ -107,14 +93,16 @@ export function rightsOf(grants: readonly string[]): Right[] {
     const [privileges = "", objects = ""] = grant.split(/ on (?:function )?/);
     const names = objects.match(grant.includes(" on function ") ? /\w+\([^)]*\)/g : /\w+/g) ?? [];
     return [...privileges.matchAll(/(\w+)(?: \(([^)]*)\))?/g)].flatMap(([, privilege = "", columns]) =>
-      names.flatMap((object) => (columns?.split(", ") ?? [null]).map((column) => ({ privilege, object, column }))),
+      names.flatMap((object) =>
+        (columns?.split(", ") ?? [null]).map((of_column) => ({ privilege, object, of_column })),
+      ),
     );
   });
   return [...new Map(rights.map((right) => [nameOf(right), right])).values()];
 }
 
 /** As a person would grant it: "update (publish_at) on notice". */
-export function nameOf({ privilege, object, column }: Right): string {
-  const columns = column === null ? "" : ` (${column})`;
+export function nameOf({ privilege, object, of_column }: Right): string {
+  const columns = of_column === null ? "" : ` (${of_column})`;
   return `${privilege}${columns} on ${object.includes("(") ? "function " : ""}${object}`;
 }

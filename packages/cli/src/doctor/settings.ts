@@ -1,4 +1,4 @@
-import { ConfigError, type Environment, readConfig } from "@herald/common/config/read-config";
+import { type Environment, readConfig } from "@herald/common/config/read-config";
 import type { Config, Setting, Settings } from "@herald/common/config/settings";
 import type { ServiceName } from "@herald/common/database/rights";
 import { dispatcherSettings, problemsOfLease } from "@herald/dispatcher";
@@ -7,13 +7,13 @@ import { publisherSettings } from "@herald/publisher";
 import { distance } from "fastest-levenshtein";
 import { relaySettings } from "../relay/relay-settings.ts";
 import { splitSettings } from "../split/split-command.ts";
-import { fault, type NamedFinding, warning } from "./finding.ts";
+import { type Finding, warning } from "./finding.ts";
 
-const SERVICE_SETTINGS = {
+const SERVICE_SETTINGS: Record<ServiceName, Settings> = {
   dispatcher: dispatcherSettings,
   publisher: publisherSettings,
   "management-api": managementApiSettings,
-} satisfies Record<ServiceName, Settings>;
+};
 
 const allSettings = {
   ...dispatcherSettings,
@@ -28,45 +28,31 @@ const optionalSettings = Object.fromEntries(
   Object.entries<Setting>(allSettings).map(([name, { required: _required, ...setting }]) => [name, setting]),
 ) as unknown as { [Name in keyof typeof allSettings]: Omit<(typeof allSettings)[Name], "required"> };
 
-export type AnySettings = Config<typeof optionalSettings>;
-
-/** What a service does not start with, by its own schema. With `service` its required settings have to be there too. */
-export function settingsFindings(environment: Environment, service: ServiceName | undefined): NamedFinding[] {
-  const settings = { ...optionalSettings, ...(service && SERVICE_SETTINGS[service]) };
-  const findings = findingsOf(() =>
-    readConfig(settings, environment, (given) => {
-      const config = given as Parameters<typeof problemsOfLease>[0] & Parameters<typeof problemsOfManagementApi>[0];
-      const { AUTH_JWKS_URL, AUTH_PUBLIC_KEY, AUTH_JWT_SECRET } = config;
-      const isOfApi = AUTH_JWKS_URL || AUTH_PUBLIC_KEY || AUTH_JWT_SECRET;
-      return [...problemsOfLease(config), ...(isOfApi ? problemsOfManagementApi(config) : [])];
-    }),
-  );
-  return [...findings, ...misspelt(environment)];
+/**
+ * Reads all settings, each service's by its own schema. With `service` its required settings have to be there too.
+ *
+ * @throws ConfigError with all that a service does not start with
+ */
+export function readAll(environment: Environment, service: ServiceName | undefined): void {
+  readConfig({ ...optionalSettings, ...(service && SERVICE_SETTINGS[service]) }, environment, (given) => {
+    const config = given as Parameters<typeof problemsOfLease>[0] & Parameters<typeof problemsOfManagementApi>[0];
+    const { AUTH_JWKS_URL, AUTH_PUBLIC_KEY, AUTH_JWT_SECRET } = config;
+    const isOfApi = AUTH_JWKS_URL || AUTH_PUBLIC_KEY || AUTH_JWT_SECRET;
+    return [...problemsOfLease(config), ...(isOfApi ? problemsOfManagementApi(config) : [])];
+  });
 }
 
 /**
- * Reads some settings as they are, safe or not, for a check.
+ * Reads some settings for a check.
  *
  * @throws ConfigError where one of them can't be used
  */
 export function readSome<const Name extends keyof typeof optionalSettings>(
   environment: Environment,
-  names: readonly Name[],
-): Pick<AnySettings, Name> {
-  const some = Object.fromEntries(names.map((name) => [name, optionalSettings[name]])) as Settings;
-  return readConfig(some, { ...environment, HERALD_ENV: "development" }) as Pick<AnySettings, Name>;
-}
-
-/** The problems that a reading of settings throws. */
-export function findingsOf(reading: () => unknown): NamedFinding[] {
-  try {
-    reading();
-    return [];
-  } catch (error) {
-    if (!(error instanceof ConfigError)) throw error;
-    const remedy = "Correct it for the services too: they do not start with it.";
-    return error.problems.map((problem) => ({ check: "settings", ...fault(problem, remedy) }));
-  }
+  ...names: readonly Name[]
+): Pick<Config<typeof optionalSettings>, Name> {
+  const some: Settings = Object.fromEntries(names.map((name) => [name, optionalSettings[name]]));
+  return readConfig(some, environment) as Pick<Config<typeof optionalSettings>, Name>;
 }
 
 /** Two slips of the finger. A short name is like too many others. */
@@ -74,14 +60,14 @@ const MOST_EDITS = 2;
 const SHORTEST_NAME = 6;
 
 /** Warns of what is no setting and is written like one: nobody reads it, and the setting that was meant has its default. */
-function misspelt(environment: Environment): NamedFinding[] {
-  const known = new Set(Object.keys(allSettings).flatMap((name) => [name, `${name}_FILE`]));
+export function misspelt(environment: Environment): Finding[] {
+  const known = Object.keys(allSettings).flatMap((name) => [name, `${name}_FILE`]);
   return Object.keys(environment).flatMap((name) => {
-    if (known.has(name) || name.length < SHORTEST_NAME) return [];
-    const meant = [...known].find((each) => each.length >= SHORTEST_NAME && distance(name, each) <= MOST_EDITS);
-    const meantInCase = known.has(name.toUpperCase()) ? name.toUpperCase() : meant;
-    if (meantInCase === undefined) return [];
-    const finding = warning(`${name} is no setting, and nothing reads it.`, `If ${meantInCase} is meant, write it so.`);
-    return [{ check: "settings", ...finding }];
+    if (known.includes(name) || name.length < SHORTEST_NAME) return [];
+    const meant =
+      known.find((each) => each === name.toUpperCase()) ??
+      known.find((each) => each.length >= SHORTEST_NAME && distance(name, each) <= MOST_EDITS);
+    if (meant === undefined) return [];
+    return [warning(`${name} is no setting, and nothing reads it.`, `If ${meant} is meant, write it so.`)];
   });
 }

@@ -1,11 +1,10 @@
-import { parseArgs } from "node:util";
 import { sharedSettings } from "@herald/common/config/common-settings";
 import { readConfig } from "@herald/common/config/read-config";
 import type { Reads } from "@herald/common/database/queries";
 import { type EventSearch, type FoundEvents, searchEvents } from "@herald/common/history/search-events";
 import { isUuid, NO_DELIVERY_REASONS } from "@herald/contracts";
-import { type Command, type CommandContext, positiveInteger, UsageError } from "../command.ts";
-import { withDatabase } from "../database.ts";
+import { action, type Command, type CommandContext, JSON_OPTION, positiveInteger, UsageError } from "../command.ts";
+import { withDatabase } from "../connections.ts";
 import { describeEvent, describeManualDelivery, traceIdOf } from "./describe-event.ts";
 import { organizationOfDelivery, organizationsWith } from "./organizations-with.ts";
 
@@ -14,13 +13,7 @@ const DAY_MS = 24 * 60 * 60_000;
 
 export const findCommand: Command = {
   summary: "says what became of an event at each endpoint",
-  help: `herald find: says what became of an event at each endpoint, or why an endpoint has no delivery of it
-
-  herald find --event ID    [--organization ID] [--limit 10] [--json]
-  herald find --entity ID   [--organization ID] [--limit 10] [--json]
-  herald find --delivery ID [--organization ID] [--json]
-
-  --event ID          the event with this id, as the product service named it and receivers get it
+  help: `  --event ID          the event with this id, as the product service named it and receivers get it
   --entity ID         the events about this entity, newest first
   --delivery ID       the event of this delivery; a manual delivery is shown itself, since it is of no event
   --organization ID   only this organization's; without it, those of all organizations that have an endpoint
@@ -37,32 +30,34 @@ Events are found as long as their day is kept (RETENTION_DAYS). An event that wa
 no endpoint can subscribe to, one that was older than the window when it came, and one that broke the contract, which
 "herald rejected list" shows.
 `,
-  async run(args, context) {
-    const { values } = parseArgs({
-      args,
+  actions: {
+    "": action({
+      usage: "--event ID | --entity ID | --delivery ID [--organization ID] [--limit 10] [--json]",
       options: {
         event: { type: "string" },
         entity: { type: "string" },
         delivery: { type: "string" },
         organization: { type: "string" },
         limit: { type: "string", default: "10" },
-        json: { type: "boolean", default: false },
+        ...JSON_OPTION,
       },
-    });
-    const search = { ...idOf(values), before: null, limit: positiveInteger("--limit", values.limit) };
-    const config = readConfig({ PUBLICATION_WINDOW_DAYS }, context.environment);
-    const windowMs = config.PUBLICATION_WINDOW_DAYS * DAY_MS;
-    let count = 0;
-    await withDatabase(context, async (queries, clock) => {
-      const now = clock.now();
-      const organizations =
-        values.organization === undefined ? await organizationsOf(queries, search) : [values.organization];
-      for (const organizationId of organizations) {
-        const found = await searchEvents({ queries, now, windowMs }, { ...search, organizationId });
-        count += print(context, organizationId, found, values.json);
-      }
-    });
-    if (count === 0) context.stderr('Nothing was found. "herald find --help" says what can be.\n');
+      async run(values, context) {
+        const search = { ...idOf(values), before: null, limit: positiveInteger("--limit", values.limit) };
+        const config = readConfig({ PUBLICATION_WINDOW_DAYS }, context.environment);
+        const windowMs = config.PUBLICATION_WINDOW_DAYS * DAY_MS;
+        let count = 0;
+        await withDatabase(context, async (queries, clock) => {
+          const now = clock.now();
+          const organizations =
+            values.organization === undefined ? await organizationsOf(queries, search) : [values.organization];
+          for (const organizationId of organizations) {
+            const found = await searchEvents({ queries, now, windowMs }, { ...search, organizationId });
+            count += print(context, organizationId, found, values.json);
+          }
+        });
+        if (count === 0) context.stderr('Nothing was found. "herald find --help" says what can be.\n');
+      },
+    }),
   },
 };
 

@@ -1,7 +1,8 @@
+import { createHash } from "node:crypto";
+import { carriedHeaders } from "@herald/common/broker/carried-headers";
 import type { Names } from "@herald/common/broker/topology";
 import type { ChannelModel, ConfirmChannel, GetMessage } from "amqplib";
-import { depthOf } from "../broker.ts";
-import { originalHeaders, type RejectedMessage, rejectedMessage } from "./rejected-message.ts";
+import { depthOf } from "../connections.ts";
 
 /** A message that this process holds. One that is neither replayed nor discarded goes back to its queue at the end. */
 export interface HeldMessage extends RejectedMessage {
@@ -90,4 +91,48 @@ function publish(channel: ConfirmChannel, queue: string, message: RejectedMessag
       },
     );
   });
+}
+
+/** An event that broke the contract, as the rejected queue holds it. */
+interface RejectedMessage {
+  /** The same for the same content, however often the queue is read: quorum queues may change their order. */
+  id: string;
+  content: Buffer;
+  headers: Readonly<Record<string, unknown>>;
+  reason: string;
+}
+
+/** Headers that were added on the way into the rejected queue, by Herald and by the broker. */
+const ADDED_HEADERS = /^(x-herald-reason|x-death|x-first-death-.*|x-last-death-.*|x-delivery-count|x-acquired-count)$/;
+
+function rejectedMessage(content: Buffer, headers: Record<string, unknown>): RejectedMessage {
+  const id = createHash("sha256").update(content).digest("hex").slice(0, 12);
+  return { id, content, headers, reason: reasonOf(headers) };
+}
+
+function reasonOf(headers: Record<string, unknown>): string {
+  if (typeof headers["x-herald-reason"] === "string") return headers["x-herald-reason"];
+  const death = headers["x-first-death-reason"];
+  if (death === "delivery_limit") return "it came back to the inbox too often: each publisher that handled it ended";
+  return typeof death === "string" ? `RabbitMQ moved it here: ${death}` : "none is given";
+}
+
+/** The headers that the product service set, as far as they may go along. */
+export function originalHeaders({ headers }: RejectedMessage): Record<string, string> {
+  return Object.fromEntries(Object.entries(carriedHeaders(headers)).filter(([name]) => !ADDED_HEADERS.test(name)));
+}
+
+/** What can be read of a content that breaks the contract; null where it says nothing. */
+export function factsOf({ content }: RejectedMessage): Record<"eventId" | "type" | "organizationId", string | null> {
+  const value = parse(content);
+  const text = (name: string) => (typeof value?.[name] === "string" ? value[name] : null);
+  return { eventId: text("id"), type: text("type"), organizationId: text("organizationId") };
+}
+
+function parse(content: Buffer): Record<string, unknown> | null {
+  try {
+    return JSON.parse(content.toString("utf8"));
+  } catch {
+    return null;
+  }
 }

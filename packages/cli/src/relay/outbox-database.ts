@@ -3,7 +3,7 @@ import { readCaFile } from "@herald/common/security/server-certificate";
 import type { OutboxPool } from "@herald/emitter/outbox";
 import { createPool, type SslOptions } from "mysql2/promise";
 import pg from "pg";
-import { hostOf, reasonOf } from "../database.ts";
+import { hostOf, reasonOf } from "../connections.ts";
 
 /** A product service's database, which holds an outbox. */
 interface OutboxDatabase {

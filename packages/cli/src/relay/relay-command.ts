@@ -1,21 +1,36 @@
-import { parseArgs } from "node:util";
 import { readConfig } from "@herald/common/config/read-config";
 import { runService } from "@herald/common/service/run-service";
-import { isUtcTime } from "@herald/contracts";
 import { replayOutbox } from "@herald/emitter/outbox";
-import { type Command, type CommandContext, UsageError } from "../command.ts";
+import { action, type Command, timeOf } from "../command.ts";
 import { withOutboxDatabase } from "./outbox-database.ts";
 import { outboxSettings, relaySettings } from "./relay-settings.ts";
 import { startRelayService } from "./start-relay-service.ts";
 
+const replay = action({
+  usage: "--since TIME",
+  options: { since: { type: "string" } },
+  async run(values, { environment, stdout, stderr }) {
+    const since = timeOf("--since", values.since);
+    const { OUTBOX_DATABASE_URL, OUTBOX_TABLE: table } = readConfig(outboxSettings, environment);
+    const count = await withOutboxDatabase(OUTBOX_DATABASE_URL, (pool) =>
+      replayOutbox({ pool, table, since, onStep: (rows) => stderr(`${rows} events\n`) }),
+    );
+    stdout(`${count} ${count === 1 ? "event waits" : "events wait"} again in ${table}.\n`);
+  },
+});
+
 export const relayCommand: Command = {
   summary: "sends what services write into an outbox",
-  help: `herald relay: sends what services write into an outbox
-
-  herald relay
-  herald relay replay --since TIME
-
-Without more words it runs until it is stopped. It sends the events of the table OUTBOX_TABLE (herald_outbox) in the database
+  actions: {
+    "": action({
+      async run(_, { environment }) {
+        const config = readConfig(relaySettings, environment);
+        await runService("relay", () => startRelayService(config));
+      },
+    }),
+    replay,
+  },
+  help: `Without more words it runs until it is stopped. It sends the events of the table OUTBOX_TABLE (herald_outbox) in the database
 OUTBOX_DATABASE_URL (postgres://, or mysql:// for MySQL and MariaDB) to the broker AMQP_URL, oldest first, and keeps what the broker has confirmed for
 OUTBOX_KEEP_DAYS (7). Any number of relays may run for a table: one at a time sends, and another goes on where it ends. It serves /healthz,
 /readyz and /metrics on OPERATIONS_PORT (9464). It also reads AMQP_CA_FILE, BROKER_NAMESPACE, HTTP_HOST, LOG_LEVEL, HERALD_ENV and ALLOW_PLAINTEXT.
@@ -24,23 +39,4 @@ OUTBOX_KEEP_DAYS (7). Any number of relays may run for a table: one at a time se
            relays send them, before what is new. Herald delivers the same event once, so a TIME that is too early does no harm. For a
            broker, or a Herald, that was restored from a backup
 `,
-  async run(args, context) {
-    const [action, ...rest] = args;
-    if (action === undefined) {
-      const config = readConfig(relaySettings, context.environment);
-      await runService("relay", () => startRelayService(config));
-    } else if (action === "replay") await replay(rest, context);
-    else throw new UsageError("It takes nothing, or replay.");
-  },
 };
-
-async function replay(args: string[], { environment, stdout, stderr }: CommandContext): Promise<void> {
-  const { values } = parseArgs({ args, options: { since: { type: "string" } } });
-  if (!isUtcTime(values.since)) throw new UsageError("It takes --since and a time such as 2026-01-31T12:00:00Z.");
-  const since = new Date(values.since);
-  const { OUTBOX_DATABASE_URL, OUTBOX_TABLE: table } = readConfig(outboxSettings, environment);
-  const count = await withOutboxDatabase(OUTBOX_DATABASE_URL, (pool) =>
-    replayOutbox({ pool, table, since, onStep: (rows) => stderr(`${rows} events\n`) }),
-  );
-  stdout(`${count} ${count === 1 ? "event waits" : "events wait"} again in ${table}.\n`);
-}

@@ -1,11 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { parseArgs } from "node:util";
 import type { Queries } from "@herald/common/database/queries";
-import { isUtcTime } from "@herald/contracts";
-import { depthOf, withBroker } from "../broker.ts";
-import { type Command, type RunContext, UsageError } from "../command.ts";
-import { withDatabase } from "../database.ts";
-import { table } from "../output.ts";
+import { action, type Command, JSON_OPTION, type RunContext, timeOf, UsageError } from "../command.ts";
+import { depthOf, withBroker, withDatabase } from "../connections.ts";
+import { counted, table } from "../output.ts";
 import {
   beginRestore,
   COUNTED_AT_MOST,
@@ -15,15 +12,57 @@ import {
   timeOfDatabase,
 } from "./restore-state.ts";
 
+/** How often dispatchers are asked for. */
+const LOOK_EVERY_MS = 500;
+
+const begin = action({
+  usage: "--restored-to TIME",
+  options: { "restored-to": { type: "string" } },
+  async run(values, context) {
+    const restoredTo = timeOf("--restored-to", values["restored-to"]);
+    const since = restoredTo.toISOString();
+    const { underWay } = await withDatabase(context, async (queries) => {
+      if (restoredTo > (await timeOfDatabase(queries)))
+        throw new UsageError(`--restored-to is in the future: ${since}.`);
+      await beginRestore(queries, restoredTo);
+      return await untilHeard(queries, context);
+    });
+    context.stdout(
+      `No attempt begins. What came since ${since} is missing: let each outbox send it again (herald relay replay --since ${since}), ` +
+        'and look through what admins changed. Then: "herald restore end".\n',
+    );
+    if (underWay > 0) context.stderr(`${some(underWay)} attempts had begun before, and end by themselves.\n`);
+  },
+});
+
+const status = action({
+  usage: "[--json]",
+  options: JSON_OPTION,
+  async run({ json }, context) {
+    context.progress("asks PostgreSQL");
+    const state = await withDatabase(context, (queries) => readRestoreState(queries));
+    context.progress("asks RabbitMQ");
+    const inbox = await withBroker(context, async (connection, { inboxQueues }) => {
+      let messages = 0;
+      for (const queue of inboxQueues) messages += (await depthOf(connection, queue)).messages ?? 0;
+      return messages;
+    });
+    context.stdout(json ? `${JSON.stringify({ ...state, inbox })}\n` : describe(state, inbox));
+  },
+});
+
+const end = action({
+  async run(_, context) {
+    const ended = await withDatabase(context, endRestore);
+    if (ended) context.stdout(`The restore to ${ended.restoredTo.toISOString()} has ended: attempts begin.\n`);
+    else context.stdout("No restore was under way.\n");
+  },
+});
+
 export const restoreCommand: Command = {
   summary: "holds all attempts after a restore of PostgreSQL, until its gap is closed",
-  help: `herald restore: holds all attempts after a restore of PostgreSQL, until its gap is closed
-
-  herald restore begin --restored-to TIME
-  herald restore status [--json]
-  herald restore end
-
-  begin    for a database that was put back to a backup, before its dispatchers start: no attempt begins from now on. Events are
+  actions: { begin, status, end },
+  help: `  begin    for a database that was put back to a backup, before its dispatchers start: no attempt begins from now on. Events are
            taken, and their deliveries made. Returns when each dispatcher that runs has heard of it. Another TIME corrects the first one
   status   since when attempts are held, who has heard of it, and what waits in RabbitMQ and PostgreSQL
   end      says that the gap is closed: attempts begin within a second
@@ -34,34 +73,7 @@ export const restoreCommand: Command = {
 While it lasts, /readyz of dispatchers answers 503, manual deliveries wait, and herald_attempts_held is 1. docs/operating/restore.md has the whole way.
 Counts of deliveries end at ${COUNTED_AT_MOST}.
 `,
-  async run([action, ...args], context) {
-    if (action === "begin") return await begin(args, context);
-    if (action === "status") return await status(args, context);
-    if (action === "end") return await end(args, context);
-    throw new UsageError("It takes one of begin, status, end.");
-  },
 };
-
-/** How often dispatchers are asked for. */
-const LOOK_EVERY_MS = 500;
-
-async function begin(args: string[], context: RunContext): Promise<void> {
-  const { values } = parseArgs({ args, options: { "restored-to": { type: "string" } } });
-  const text = values["restored-to"];
-  if (!isUtcTime(text)) throw new UsageError("--restored-to takes a time such as 2026-01-31T12:00:00Z.");
-  const restoredTo = new Date(text);
-  const { underWay } = await withDatabase(context, async (prisma) => {
-    if (restoredTo > (await timeOfDatabase(prisma))) throw new UsageError(`--restored-to is in the future: ${text}.`);
-    await beginRestore(prisma, restoredTo);
-    return await untilHeard(prisma, context);
-  });
-  const since = restoredTo.toISOString();
-  context.stdout(
-    `No attempt begins. What came since ${since} is missing: let each outbox send it again (herald relay replay --since ${since}), ` +
-      'and look through what admins changed. Then: "herald restore end".\n',
-  );
-  if (underWay > 0) context.stderr(`${counted(underWay)} attempts had begun before, and end by themselves.\n`);
-}
 
 /** Whoever asked PostgreSQL after the row was there has heard of it. */
 async function untilHeard(queries: Queries, { progress }: RunContext): Promise<RestoreState> {
@@ -74,27 +86,6 @@ async function untilHeard(queries: Queries, { progress }: RunContext): Promise<R
   }
 }
 
-async function status(args: string[], context: RunContext): Promise<void> {
-  const { values } = parseArgs({ args, options: { json: { type: "boolean", default: false } } });
-  context.progress("asks PostgreSQL");
-  const state = await withDatabase(context, (prisma) => readRestoreState(prisma));
-  context.progress("asks RabbitMQ");
-  const inbox = await withBroker(context, async (connection, { inboxQueues }) => {
-    let messages = 0;
-    for (const queue of inboxQueues) messages += (await depthOf(connection, queue)).messages ?? 0;
-    return messages;
-  });
-  if (values.json) context.stdout(`${JSON.stringify({ ...state, inbox })}\n`);
-  else context.stdout(describe(state, inbox));
-}
-
-async function end(args: string[], context: RunContext): Promise<void> {
-  parseArgs({ args, options: {} });
-  const ended = await withDatabase(context, endRestore);
-  if (ended) context.stdout(`The restore to ${ended.restoredTo.toISOString()} has ended: attempts begin.\n`);
-  else context.stdout("No restore was under way.\n");
-}
-
 function describe({ restore, dispatchers, unheard, underWay, waiting }: RestoreState, inbox: number): string {
   if (!restore) return "No restore is under way: attempts begin.\n";
   return table(
@@ -103,13 +94,13 @@ function describe({ restore, dispatchers, unheard, underWay, waiting }: RestoreS
       ["restored to", restore.restoredTo.toISOString(), "what came later is missing, until it comes again"],
       ["attempts held since", restore.begunAt.toISOString(), ""],
       ["dispatchers", String(dispatchers), unheard > 0 ? `${unheard} have not heard of it yet` : ""],
-      ["attempts under way", counted(underWay), "had begun before, and end by themselves"],
+      ["attempts under way", some(underWay), "had begun before, and end by themselves"],
       ["events in RabbitMQ", String(inbox), "wait to be stored"],
-      ["deliveries that wait", counted(waiting), "for the end of the restore"],
+      ["deliveries that wait", some(waiting), "for the end of the restore"],
     ],
   );
 }
 
-function counted(count: number): string {
-  return count >= COUNTED_AT_MOST ? `${count} or more` : String(count);
+function some(count: number): string {
+  return counted(count, COUNTED_AT_MOST);
 }

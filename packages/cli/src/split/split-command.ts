@@ -1,11 +1,9 @@
-import { parseArgs } from "node:util";
 import { BUCKETS, readBuckets } from "@herald/common/broker/cell";
 import { names } from "@herald/common/broker/topology";
 import { readConfig } from "@herald/common/config/read-config";
 import type { Settings } from "@herald/common/config/settings";
-import { brokerAddress, depthOf, withBroker } from "../broker.ts";
-import { type Command, type RunContext, UsageError } from "../command.ts";
-import { databaseAddress, withQueries } from "../database.ts";
+import { action, type Command, onlyWord, type RunContext, UsageError } from "../command.ts";
+import { brokerAddress, databaseAddress, depthOf, withBroker, withDatabase } from "../connections.ts";
 import { split } from "./split.ts";
 
 export const splitSettings = {
@@ -20,11 +18,7 @@ export const splitSettings = {
 
 export const splitCommand: Command = {
   summary: "splits a cell: its PostgreSQL standby becomes the database of a new one",
-  help: `herald split: splits a cell: its PostgreSQL standby becomes the database of a new one
-
-  herald split BUCKETS [--by-hand]
-
-  BUCKETS    what the new cell gets, as 8-f or 8,a-c. INBOX_BUCKETS are those that this cell keeps
+  help: `  BUCKETS    what the new cell gets, as 8-f or 8,a-c. INBOX_BUCKETS are those that this cell keeps
   --by-hand  waits until you have promoted the standby, where no user may call pg_promote
 
 All services of the cell are stopped, and start on both sides afterwards. It holds attempts, waits until the standby has everything, promotes it,
@@ -34,52 +28,49 @@ Cut off at any moment, it is called again: it goes on, or says what to do. docs/
 It takes the cell's settings, with the INBOX_BUCKETS and the CELL that it has from now on, and STANDBY_DATABASE_URL, which may come from a file that
 STANDBY_DATABASE_URL_FILE names. DATABASE_CA_FILE is for both.
 `,
-  async run(args, context) {
-    const { values, positionals } = parseArgs({
-      args,
+  actions: {
+    "": action({
+      usage: "BUCKETS [--by-hand]",
       options: { "by-hand": { type: "boolean", default: false } },
-      allowPositionals: true,
-    });
-    const given = givenBuckets(positionals);
-    const { STANDBY_DATABASE_URL } = readConfig(splitSettings, context.environment);
-    const { cell } = brokerAddress(context);
-    const twice = given.filter((bucket) => cell.buckets.includes(bucket));
-    if (twice.length > 0) {
-      throw new Error(
-        `INBOX_BUCKETS has ${twice.join(", ")} too. Take what the new cell gets out of it, for all processes of this cell, and call this again with that.`,
-      );
-    }
-    const address = databaseAddress(context);
-    context.progress("looks at both databases");
-    const heldMs = await withQueries(address, (primary) =>
-      withQueries({ ...address, url: STANDBY_DATABASE_URL }, (standby) =>
-        split(
-          { primary, standby },
-          {
-            kept: cell.buckets,
-            given,
-            byHand: values["by-hand"],
-            assertUnserved: () => assertUnserved([...cell.buckets, ...given], context),
-            onProgress: context.progress,
-          },
-        ),
-      ),
-    );
-    context.stdout(
-      heldMs === undefined
-        ? "The cell had been split before. What was left over is forgotten.\n"
-        : `The cell is split. Attempts were held for ${(heldMs / 1_000).toFixed(2)} s.\n`,
-    );
-    context.stdout(
-      `Now start this cell with INBOX_BUCKETS=${cell.buckets.join(",")}, and the new one with INBOX_BUCKETS=${given.join(",")}, a CELL of its own and the ` +
-        "promoted server as its DATABASE_URL. Drop the standby's replication slot on the primary.\n",
-    );
+      words: true,
+      async run(values, context, words) {
+        const given = givenBuckets(words);
+        const { STANDBY_DATABASE_URL } = readConfig(splitSettings, context.environment);
+        const { cell } = brokerAddress(context);
+        const twice = given.filter((bucket) => cell.buckets.includes(bucket));
+        if (twice.length > 0) {
+          throw new Error(
+            `INBOX_BUCKETS has ${twice.join(", ")} too. Take what the new cell gets out of it, for all processes of this cell, and call this again with that.`,
+          );
+        }
+        const address = databaseAddress(context);
+        const options = {
+          kept: cell.buckets,
+          given,
+          byHand: values["by-hand"],
+          assertUnserved: () => assertUnserved([...cell.buckets, ...given], context),
+          onProgress: context.progress,
+        };
+        context.progress("looks at both databases");
+        const heldMs = await withDatabase(address, (primary) =>
+          withDatabase({ ...address, url: STANDBY_DATABASE_URL }, (standby) => split({ primary, standby }, options)),
+        );
+        context.stdout(
+          heldMs === undefined
+            ? "The cell had been split before. What was left over is forgotten.\n"
+            : `The cell is split. Attempts were held for ${(heldMs / 1_000).toFixed(2)} s.\n`,
+        );
+        context.stdout(
+          `Now start this cell with INBOX_BUCKETS=${cell.buckets.join(",")}, and the new one with INBOX_BUCKETS=${given.join(",")}, a CELL of its own and the ` +
+            "promoted server as its DATABASE_URL. Drop the standby's replication slot on the primary.\n",
+        );
+      },
+    }),
   },
 };
 
 function givenBuckets(positionals: readonly string[]): string[] {
-  const [text, ...more] = positionals;
-  if (text === undefined || more.length > 0) throw new UsageError("It takes the buckets of the new cell, such as 8-f.");
+  const text = onlyWord(positionals, "the buckets of the new cell, such as 8-f");
   try {
     return readBuckets(text);
   } catch (error) {

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { projectFolder } from "@herald/dev/stack/folders";
 import { describe, expect, test } from "@jest/globals";
 import { connect } from "amqplib";
-import { depthOf } from "../../src/broker.ts";
+import { depthOf } from "../../src/connections.ts";
 import { callHerald, runHerald } from "../run-herald.ts";
 import { useRightSetUp } from "./right-set-up.ts";
 

@@ -14,18 +14,19 @@ import type { NamedFinding } from "../../src/doctor/finding.ts";
 import { callHerald } from "../run-herald.ts";
 import { type Change, useRightSetUp } from "./right-set-up.ts";
 
-const { broker, postgres, caFile, sealingKeys, answerKeys, complaints, onBroker } = useRightSetUp();
-
 const folder = mkdtempSync(join(tmpdir(), "herald-doctor-broker-"));
 /** A node whose users, limits and policies a test may change. */
 let node: RabbitmqNode;
+let starting: Promise<RabbitmqNode>;
+// It starts while the set-up does.
+beforeAll(() => {
+  starting = askForRabbitmqServer().then(({ executable }) =>
+    startRabbitmqNode(executable, { folder, pidFolder: join(folder, "pids"), disposable: true }),
+  );
+});
+const { broker, postgres, caFile, sealingKeys, answerKeys, complaints, onBroker } = useRightSetUp();
 beforeAll(async () => {
-  const { executable } = await askForRabbitmqServer();
-  node = await startRabbitmqNode(executable, {
-    folder,
-    pidFolder: join(folder, "pids"),
-    disposable: true,
-  });
+  node = await starting;
 }, STACK_TIMEOUT_MS);
 afterAll(async () => {
   await node?.stop();
@@ -386,47 +387,46 @@ interface VirtualHost {
   limits?: object;
 }
 
+const inProbe = (what: RegExp, remedy: RegExp) =>
+  new RegExp(`^fault, rights and policies: .*${what.source}.* -> .*${remedy.source}`);
+
 /** What is done to a virtual host of the row's own, and what the doctor says. */
 const BROKER_FAULTS: [name: string, done: VirtualHost, words: RegExp][] = [
   [
     "no-configure",
     { rights: ["^$", write, read] },
-    /^fault, rights and policies: .*lacks the right to configure.* -> .*rabbitmqctl set_permissions/,
+    inProbe(/lacks the right to configure/, /rabbitmqctl set_permissions/),
   ],
   [
     "no-write",
     { rights: [configure, "^herald\\.", read] },
-    /^fault, rights and policies: .*lacks the right to write to the default exchange.* -> .*set_permissions/,
+    inProbe(/lacks the right to write to the default exchange/, /set_permissions/),
   ],
   [
     "no-read",
     { rights: [configure, write, "^amq\\.rabbitmq"] },
-    /^fault, rights and policies: .*lacks the right to read,.* -> .*set_permissions/,
+    inProbe(/lacks the right to read,/, /set_permissions/),
   ],
   [
     "write-nothing",
     { rights: [configure, "^$", read] },
-    /^fault, rights and policies: .*lacks the right to write to the default exchange.* -> .*set_permissions/,
+    inProbe(/lacks the right to write to the default exchange/, /set_permissions/),
   ],
   [
     "message-ttl",
     { policy: { "message-ttl": 100 } },
-    /^fault, rights and policies: .*policy loses messages: of 3 .* 0 were there.* -> .*list_policies.*message-ttl/,
+    inProbe(/policy loses messages: of 3 .* 0 were there/, /list_policies.*message-ttl/),
   ],
-  [
-    "max-length",
-    { policy: { "max-length": 1 } },
-    /^fault, rights and policies: .*policy loses messages: of 3 .* 1 were there.* -> .*max-length/,
-  ],
+  ["max-length", { policy: { "max-length": 1 } }, inProbe(/policy loses messages: of 3 .* 1 were there/, /max-length/)],
   [
     "reject-publish",
     { policy: { "max-length": 1, overflow: "reject-publish" } },
-    /^fault, rights and policies: .*policy loses messages: the broker refused one.* -> .*list_policies/,
+    inProbe(/policy loses messages: the broker refused one/, /list_policies/),
   ],
   [
     "max-queues",
     { limits: { "max-queues": 0 } },
-    /^fault, rights and policies: .*virtual host max-queues may have no more queues.* -> .*set_vhost_limits.*max-queues/,
+    inProbe(/virtual host max-queues may have no more queues/, /set_vhost_limits.*max-queues/),
   ],
   [
     "max-connections",
@@ -434,6 +434,29 @@ const BROKER_FAULTS: [name: string, done: VirtualHost, words: RegExp][] = [
     /^fault, RabbitMQ: .*or a limit of connections is reached.* -> .*list_vhost_limits --vhost max-connections/,
   ],
 ];
+
+/** What a user says of itself in a virtual host where nothing is wrong. */
+const WRONG_ADDRESSES: [name: string, url: Partial<URL>, namespace: string, words: RegExp][] = [
+  [
+    "a virtual host that does not exist",
+    { pathname: "/nowhere" },
+    "herald",
+    /^fault, RabbitMQ: .*refuses the virtual host nowhere.* -> .*virtual host in AMQP_URL/,
+  ],
+  [
+    "a wrong password",
+    { password: "do-not-show-either" },
+    "herald",
+    /^fault, RabbitMQ: .*refuses this user.* -> .*user and password in AMQP_URL/,
+  ],
+  ["a misspelt namespace, as a right that lacks", {}, "harald", inProbe(/begins with "harald\."/, /set_permissions/)],
+];
+
+const SERVICE_FAULTS = [
+  ["management-api", /may not write to herald\.requests/],
+  ["publisher", /may not write to herald\.dispatch/],
+  ["dispatcher", /may not write to the default exchange/],
+] as const;
 
 /** The user "weak" has the rights of Herald's in each virtual host, unless a row says otherwise. */
 function definitions(): object {
@@ -458,60 +481,47 @@ function permission(user: string, vhost: string, [configure, write, read]: NonNu
 }
 
 describe("of a broker", () => {
-  const urlOf = (vhost: string) =>
-    changedUrl(node.url, { username: "weak", password: "do-not-show", pathname: `/${vhost}` });
+  const urlOf = (vhost: string, change: Partial<URL> = {}) =>
+    changedUrl(node.url, { username: "weak", password: "do-not-show", pathname: `/${vhost}`, ...change });
+  /** By the row's name. The rows share no virtual host, so the doctor looks at all of them at once. */
+  const found = new Map<string, string[]>();
+
+  async function look(name: string, url: string, namespace = "herald"): Promise<void> {
+    found.set(name, await complaintsOf("RabbitMQ", { settings: { AMQP_URL: url, BROKER_NAMESPACE: namespace } }));
+  }
+
+  async function lookAs(service: string): Promise<void> {
+    const settings = { AMQP_URL: urlOf("write-nothing"), BROKER_NAMESPACE: "herald" };
+    found.set(service, (await complaints({ settings, args: ["--service", service] })).map(inWords));
+  }
+
   beforeAll(async () => {
     await node.control(["add_user", "weak", "do-not-show"]);
     const file = join(folder, "definitions.json");
     writeFileSync(file, JSON.stringify(definitions()));
     await node.control(["import_definitions", file]);
+    const connection = await connect(changedUrl(node.url, { pathname: "/write-nothing" }));
+    await declareTopology(await connection.createChannel(), "herald");
+    await connection.close();
+    await Promise.all([
+      look("right", urlOf("right")),
+      ...BROKER_FAULTS.map(([vhost]) => look(vhost, urlOf(vhost))),
+      ...WRONG_ADDRESSES.map(([name, change, namespace]) => look(name, urlOf("right", change), namespace)),
+      ...SERVICE_FAULTS.map(([service]) => lookAs(service)),
+    ]);
   }, STACK_TIMEOUT_MS);
 
-  test("the doctor finds nothing wrong with a broker that has RabbitMQ's own limits", async () => {
-    const settings = { AMQP_URL: urlOf("right"), BROKER_NAMESPACE: "herald" };
-    expect(await complaintsOf("RabbitMQ", { settings })).toEqual([]);
+  test("the doctor finds nothing wrong with a broker that has RabbitMQ's own limits", () => {
+    expect(found.get("right")).toEqual([]);
   });
 
-  test.each(BROKER_FAULTS)("the doctor finds in RabbitMQ: %s", async (vhost, _done, words) => {
-    const found = await complaintsOf("RabbitMQ", { settings: { AMQP_URL: urlOf(vhost), BROKER_NAMESPACE: "herald" } });
-    expect(found).toEqual(only(words));
+  const rows = [...BROKER_FAULTS, ...WRONG_ADDRESSES].map((row) => [row[0], row.at(-1) as RegExp] as const);
+  test.each(rows)("the doctor finds in RabbitMQ: %s", (name, words) => {
+    expect(found.get(name)).toEqual(only(words));
   });
 
-  test.each<[string, () => Record<string, string>, RegExp]>([
-    [
-      "a virtual host that does not exist",
-      () => ({ AMQP_URL: urlOf("nowhere") }),
-      /^fault, RabbitMQ: .*refuses the virtual host nowhere.* -> .*virtual host in AMQP_URL/,
-    ],
-    [
-      "a wrong password",
-      () => ({ AMQP_URL: changedUrl(urlOf("right"), { password: "do-not-show-either" }) }),
-      /^fault, RabbitMQ: .*refuses this user.* -> .*user and password in AMQP_URL/,
-    ],
-    [
-      "a misspelt namespace, as a right that lacks",
-      () => ({ AMQP_URL: urlOf("right"), BROKER_NAMESPACE: "harald" }),
-      /^fault, rights and policies: .*begins with "harald\.".* -> .*set_permissions/,
-    ],
-  ])("the doctor finds in RabbitMQ: %s", async (_name, settings, words) => {
-    const found = await complaintsOf("RabbitMQ", { settings: settings() });
-    expect(found).toEqual(only(words));
-  });
-
-  test.each([
-    ["management-api", /may not write to herald\.requests/],
-    ["publisher", /may not write to herald\.dispatch/],
-    ["dispatcher", /may not write to the default exchange/],
-  ] as const)("the doctor finds what the broker user of a %s lacks", async (service, lacked) => {
-    const connection = await connect(changedUrl(node.url, { pathname: "/write-nothing" }));
-    const channel = await connection.createChannel();
-    await declareTopology(channel, "herald");
-    await connection.close();
-    const settings = { AMQP_URL: urlOf("write-nothing"), BROKER_NAMESPACE: "herald" };
-    const found = await complaints({ settings, args: ["--service", service] });
-    expect(found.map(inWords)).toContainEqual(
-      only(new RegExp(`^fault, rights and policies: .*${lacked.source}.* -> .*rights\\.json`))[0],
-    );
+  test.each(SERVICE_FAULTS)("the doctor finds what the broker user of a %s lacks", (service, lacked) => {
+    expect(found.get(service)).toContainEqual(only(inProbe(lacked, /rights\.json/))[0]);
   });
 
   test("the doctor finds that the broker takes no messages", async () => {

@@ -123,7 +123,7 @@ export const sealingSettings = {
     required: true,
     fromFile: true,
     description:
-      "Public key that signing secrets are sealed to: id:base64. Dispatchers have its private key in SECRET_KEYS; herald make-keys makes both.",
+      "Public key that signing secrets are sealed to: id:base64. Dispatchers have its private key in SECRET_KEYS; herald keys make makes both.",
   },
 } as const satisfies Settings;
 
@@ -134,7 +134,7 @@ export const secretSettings = {
     required: true,
     secret: true,
     description:
-      "Private keys that open the signing secrets, newest first: id:base64, separated by commas. herald make-keys makes them.",
+      "Private keys that open the signing secrets, newest first: id:base64, separated by commas. herald keys make makes them.",
   },
 } as const satisfies Settings;
 

@@ -174,7 +174,7 @@ function trivialKeys(ring: string): string | undefined {
     return bytes.length === SECRET_BYTES && isTrivial(bytes) ? [id] : [];
   });
   if (trivial.length === 0) return undefined;
-  return `the keys of these ids are not random: ${trivial.join(", ")}. Make a pair with herald make-keys, and rotate to it.`;
+  return `the keys of these ids are not random: ${trivial.join(", ")}. Make a pair with herald keys make, and rotate to it.`;
 }
 
 function weakSecret(secret: string): string | undefined {

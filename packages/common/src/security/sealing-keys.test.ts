@@ -44,7 +44,7 @@ describe("setting SECRET_KEYS", () => {
   ])("SECRET_KEYS number %# is refused with what is wrong", (setting, problem) => {
     const message = messageOf(() => readSecretKeys(setting));
     expect(message).toContain(problem);
-    expect(message).toContain("herald make-keys");
+    expect(message).toContain("herald keys make");
   });
 
   test("an error lists every problem of SECRET_KEYS at once, and never a key", () => {
@@ -77,7 +77,7 @@ describe("setting SECRET_SEALING_KEY", () => {
   ])("SECRET_SEALING_KEY number %# is refused with what is wrong, and shows no key", (setting, problem) => {
     const message = messageOf(() => readSealingKey(setting));
     expect(message).toContain(problem);
-    expect(message).toContain("herald make-keys");
+    expect(message).toContain("herald keys make");
     for (const each of [key, publicKey]) expect(message).not.toContain(each.slice(24, 40));
   });
 

@@ -20,7 +20,7 @@ export interface NamedKey {
 }
 
 export const KEY_ID = /^[A-Za-z0-9_-]{1,32}$/;
-const HOW_TO = 'write it as "id:key", as herald make-keys prints it';
+const HOW_TO = 'write it as "id:key", as herald keys make prints it';
 
 /** A new pair. An id must stay with its pair for as long as anything is sealed to it. */
 export function newSealingKeys(id: string): SealingKeys {

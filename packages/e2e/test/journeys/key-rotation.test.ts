@@ -95,7 +95,7 @@ test("§2.3 the keys are rotated under running services: cut off by kill -9, fin
   /** Runs the command, which says now and then how far it is, in pages of one endpoint here. Kills it once it has said that. */
   async function rotate(killAt?: RegExp): Promise<{ code: number | null; signal: string | null; printed: string }> {
     const main = join(projectFolder(), "packages/cli/dist/main.js");
-    const child = spawn(process.execPath, [main, "rotate-keys", "--page-size", "1"], {
+    const child = spawn(process.execPath, [main, "keys", "rotate", "--page-size", "1"], {
       env: { PATH: process.env.PATH, DATABASE_URL: db.url, SECRET_KEYS: NEW_AND_OLD },
       stdio: ["ignore", "ignore", "pipe"],
     });

@@ -5,16 +5,20 @@ import { findOrInstallRabbitmq } from "@herald/dev/stack/rabbitmq";
 import { type RabbitmqNode, startRabbitmqNode } from "@herald/dev/stack/rabbitmq-node";
 import type { Servers, ServersOptions } from "./servers.ts";
 
-/** A PostgreSQL with a synchronous standby, and a RabbitMQ. */
+/** A PostgreSQL with a standby, and a RabbitMQ. */
 export interface ReplicatedServers extends Servers {
+  readonly standbyUrl: URL;
   /** `kill -9` of the primary, as if its machine were gone. It does not come back. */
   killPrimary(): Promise<void>;
   /** Makes the standby the database, at its own address. Resolves when it takes writes. */
   promote(): Promise<void>;
 }
 
-export async function startReplicatedServers(options: ServersOptions): Promise<ReplicatedServers> {
-  const { folder, pidFolder, disposable } = options;
+/** @param synchronous whether commits wait for the standby */
+export async function startReplicatedServers(
+  { folder, pidFolder, disposable }: ServersOptions,
+  synchronous: boolean,
+): Promise<ReplicatedServers> {
   const program = await findOrInstallRabbitmq();
   let pair: PostgresPair | undefined;
   let rabbitmq: RabbitmqNode | undefined;
@@ -27,12 +31,13 @@ export async function startReplicatedServers(options: ServersOptions): Promise<R
   }
 
   try {
-    pair = await startPostgresPair({ folder: join(folder, "postgres"), pidFolder, disposable });
+    pair = await startPostgresPair({ folder: join(folder, "postgres"), pidFolder, disposable, synchronous });
     const { primary, standby } = pair;
     const broker = await startRabbitmqNode(program, { folder: join(folder, "rabbitmq"), pidFolder, disposable: true });
     rabbitmq = broker;
     let current: Postgres = primary;
     return {
+      standbyUrl: new URL(standby.url),
       databaseUrl: () => new URL(current.url),
       amqpUrls: () => [new URL(broker.url)],
       async killPrimary() {

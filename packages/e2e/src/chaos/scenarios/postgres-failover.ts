@@ -16,7 +16,7 @@ const DETECTED_AFTER_MS = 2_000;
  * so that an attempt that was under way may be made twice.
  */
 export const postgresFailoverScenario: Scenario = (options) =>
-  inEnvironment(options, { startServers: startReplicatedServers, times: USUAL_TIMES }, async (environment, run) => {
+  inEnvironment(options, { startServers: (given) => startReplicatedServers(given, true), times: USUAL_TIMES }, async (environment, run) => {
     const { seed, seconds, pause, progress } = options;
     const { servers, links } = environment;
     const services = [...environment.services.values()];

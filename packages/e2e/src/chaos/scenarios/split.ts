@@ -1,10 +1,7 @@
-import { join } from "node:path";
 import { BUCKETS, bucketOf } from "@herald/common/broker/cell";
 import { withClient } from "@herald/dev/stack/postgres";
-import { type PostgresPair, startPostgresPair } from "@herald/dev/stack/postgres-pair";
-import { findOrInstallRabbitmq } from "@herald/dev/stack/rabbitmq";
-import { type RabbitmqNode, startRabbitmqNode } from "@herald/dev/stack/rabbitmq-node";
-import type { ServedCell, Servers, ServersOptions } from "../environment/servers.ts";
+import { type ReplicatedServers, startReplicatedServers } from "../environment/replicated.ts";
+import type { ServedCell, ServersOptions } from "../environment/servers.ts";
 import { USUAL_TIMES } from "../environment/settings.ts";
 import { planTenantsOfAllBuckets } from "../plan/tenants.ts";
 import type { InjectedFault } from "../verdict/history.ts";
@@ -20,8 +17,7 @@ const BACKLOG_MS = 1_500;
 const AFTERWARDS_MS = 3_000;
 
 /** A Herald whose PostgreSQL has a standby, from which a second cell comes. */
-interface SplitServers extends Servers {
-  readonly standbyUrl: URL;
+interface SplitServers extends ReplicatedServers {
   /** Half of the processes belong to the second cell from now on, when they start again. */
   becomeTwo(): readonly [ServedCell, ServedCell];
 }
@@ -110,42 +106,21 @@ export const splitScenario: Scenario = (options) =>
     };
   });
 
-async function startSplitServers({ folder, pidFolder, disposable }: ServersOptions): Promise<SplitServers> {
-  const program = await findOrInstallRabbitmq();
-  let pair: PostgresPair | undefined;
-  let rabbitmq: RabbitmqNode | undefined;
-
-  async function close(): Promise<void> {
-    await rabbitmq?.stop();
-    await pair?.standby.remove();
-    await pair?.primary.remove();
-  }
-
-  try {
-    pair = await startPostgresPair({ folder: join(folder, "postgres"), pidFolder, disposable, synchronous: false });
-    const { primary, standby } = pair;
-    const broker = await startRabbitmqNode(program, { folder: join(folder, "rabbitmq"), pidFolder, disposable: true });
-    rabbitmq = broker;
-    const cells: ServedCell[] = [];
-    return {
-      cells,
-      databaseUrl: () => new URL(primary.url),
-      standbyUrl: new URL(standby.url),
-      amqpUrls: () => [new URL(broker.url)],
-      becomeTwo() {
-        const two = [
-          { name: "a", buckets: KEPT, databaseUrl: () => new URL(primary.url) },
-          { name: "b", buckets: GIVEN, databaseUrl: () => new URL(standby.url) },
-        ] as const;
-        cells.push(...two);
-        return two;
-      },
-      close,
-    };
-  } catch (error) {
-    await close();
-    throw error;
-  }
+async function startSplitServers(options: ServersOptions): Promise<SplitServers> {
+  const servers = await startReplicatedServers(options, false);
+  const cells: ServedCell[] = [];
+  return {
+    ...servers,
+    cells,
+    becomeTwo() {
+      const two = [
+        { name: "a", buckets: KEPT, databaseUrl: servers.databaseUrl },
+        { name: "b", buckets: GIVEN, databaseUrl: () => servers.standbyUrl },
+      ] as const;
+      cells.push(...two);
+      return two;
+    },
+  };
 }
 
 /** Rows of organizations of other buckets: endpoints, what waits, and events and deliveries that came after the split. */

@@ -13,7 +13,7 @@ export interface ReadMeCommands {
   secretsBefore: string[];
   /** The files that were applied. */
   applied: string[];
-  /** What `herald make-keys` printed, as settings. */
+  /** What `herald keys make` printed, as settings. */
   keys: Record<string, string>;
 }
 

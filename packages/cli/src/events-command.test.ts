@@ -1,5 +1,5 @@
 import { expect, test } from "@jest/globals";
-import { readEvents } from "./read-events.ts";
+import { readEvents } from "./events-command.ts";
 
 const read = (text: string | Buffer) =>
   [...readEvents(Buffer.from(text))].map(({ place, content }) => [place, Buffer.from(content).toString()]);

@@ -1,30 +1,77 @@
 import type { Duplex } from "node:stream";
+import { setTimeout as sleep } from "node:timers/promises";
 import { type Cell, readCell } from "@herald/common/broker/cell";
 import { assertTls, explainBrokerTls } from "@herald/common/broker/tls";
 import { type Names, names } from "@herald/common/broker/topology";
 import { serviceSettings } from "@herald/common/config/common-settings";
 import { readConfig } from "@herald/common/config/read-config";
+import { openDatabase } from "@herald/common/database/open-database";
+import type { Queries } from "@herald/common/database/queries";
+import type { Clock } from "@herald/common/runtime/clock";
 import { readCaFile } from "@herald/common/security/server-certificate";
 import { type ChannelModel, connect } from "amqplib";
 import type { CommandContext } from "./command.ts";
-import { hostOf, reasonOf } from "./database.ts";
 
-const { AMQP_URL, AMQP_CA_FILE, BROKER_NAMESPACE, INBOX_BUCKETS, CELL } = serviceSettings;
+const { DATABASE_URL, DATABASE_CA_FILE, AMQP_URL, AMQP_CA_FILE, BROKER_NAMESPACE, INBOX_BUCKETS, CELL } =
+  serviceSettings;
+
+/** Where a server is, and the authorities that its certificate may come from. */
+export interface Address {
+  url: string;
+  ca: string | undefined;
+}
+
+/** @throws ConfigError */
+export function databaseAddress({ environment }: Pick<CommandContext, "environment">): Address {
+  const config = readConfig({ DATABASE_URL, DATABASE_CA_FILE }, environment);
+  return { url: config.DATABASE_URL, ca: readCaFile("DATABASE_CA_FILE", config.DATABASE_CA_FILE) };
+}
+
+/**
+ * Runs a task on a database, and closes the connections afterwards. The services wait for a server that is away; a command fails
+ * instead, since an operator waits for it.
+ *
+ * @param at the database, or whose settings name it
+ * @param task gets PostgreSQL's time besides, which is that of all that is written there
+ */
+export async function withDatabase<T>(
+  at: Address | CommandContext,
+  task: (queries: Queries, clock: Clock) => Promise<T>,
+): Promise<T> {
+  const { url, ca } = "url" in at ? at : databaseAddress(at);
+  const database = openDatabase(url, { ca, poolSize: 2, applicationName: "herald-cli" });
+  try {
+    await database.ping().catch((cause) => {
+      throw new Error(`PostgreSQL at ${hostOf(url)} can't be used: ${reasonOf(cause)}`, { cause });
+    });
+    return await task(database.queries, database.clock);
+  } finally {
+    await database.close();
+  }
+}
+
+/** Where a URL points, without its credentials. */
+export function hostOf(url: string): string {
+  return URL.canParse(url) ? new URL(url).host : "an address that is no URL";
+}
+
+/** The last line of an error, where Prisma puts the cause. Node's own errors may have a code and no message. */
+export function reasonOf(error: unknown): string {
+  const { message, code } = error as { message?: string; code?: string };
+  return message?.trim().split("\n").at(-1) || code || String(error);
+}
 
 const CONNECT_TIMEOUT_MS = 10_000;
 const CLOSE_TIMEOUT_MS = 2_000;
 
-export interface BrokerAddress {
-  url: string;
-  /** The authorities that its certificate may come from. */
-  ca: string | undefined;
+export interface BrokerAddress extends Address {
   namespace: string;
   /** Which of the Heralds that share the namespace's events. */
   cell: Cell;
 }
 
 /** @throws ConfigError */
-export function brokerAddress({ environment }: CommandContext): BrokerAddress {
+export function brokerAddress({ environment }: Pick<CommandContext, "environment">): BrokerAddress {
   const config = readConfig({ AMQP_URL, AMQP_CA_FILE, BROKER_NAMESPACE, INBOX_BUCKETS, CELL }, environment);
   const ca = readCaFile("AMQP_CA_FILE", config.AMQP_CA_FILE);
   assertTls(config.AMQP_URL, ca);
@@ -45,19 +92,12 @@ export async function openBroker({ url, ca }: BrokerAddress): Promise<ChannelMod
 
 /** A broker that is short of memory or disk stops reading, and would never answer the close. */
 export async function closeBroker(connection: ChannelModel): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, CLOSE_TIMEOUT_MS);
-  });
-  await Promise.race([connection.close().catch(() => undefined), late]);
-  clearTimeout(timer);
+  await Promise.race([connection.close().catch(() => undefined), sleep(CLOSE_TIMEOUT_MS, undefined, { ref: false })]);
   // Not in amqplib's types.
   (connection.connection as { stream?: Duplex }).stream?.destroy();
 }
-/**
- * Runs a task on a connection to RabbitMQ, and closes the connection afterwards. The services wait for a broker that is
- * away; a command fails instead, since an operator waits for it.
- */
+
+/** Runs a task on a connection to RabbitMQ, and closes the connection afterwards. */
 export async function withBroker<T>(
   context: CommandContext,
   task: (connection: ChannelModel, names: Names) => Promise<T>,

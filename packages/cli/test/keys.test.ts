@@ -3,7 +3,7 @@ import { secretBox } from "@herald/common/security/secret-box";
 import { insertEndpoint } from "@herald/dev/harness/rows";
 import { useDatabase } from "@herald/dev/harness/use-database";
 import { beforeEach, expect, test } from "@jest/globals";
-import { rotateKeys } from "../src/rotate-keys/rotate-keys.ts";
+import { rotateKeys } from "../src/keys/rotate-keys.ts";
 import { runHerald } from "./run-herald.ts";
 
 const db = useDatabase();
@@ -27,9 +27,9 @@ const sealedOf = async (id: string) =>
   (await db.database.prisma.webhookEndpoint.findUniqueOrThrow({ where: { id } })).sealedSecret;
 
 const run = (args: string[], settings: Record<string, string> = ring) =>
-  runHerald(["rotate-keys", ...args], { DATABASE_URL: db.url, ...settings });
+  runHerald(["keys", "rotate", ...args], { DATABASE_URL: db.url, ...settings });
 
-test("herald rotate-keys seals every secret to the newest key, and changes neither secret nor version", async () => {
+test("herald keys rotate seals every secret to the newest key, and changes neither secret nor version", async () => {
   const endpoints = [];
   for (let index = 0; index < 7; index++) endpoints.push(await endpointWithSecret(`secret ${index}`));
   expect(await run(["--page-size", "3"])).toMatchObject({
@@ -86,18 +86,18 @@ test("a secret that is replaced during a key rotation stays replaced", async () 
 
 test("an interrupted key rotation is finished by the next one", async () => {
   for (let index = 0; index < 6; index++) await endpointWithSecret(`${index}`);
-  const cutOff = rotateKeys(db.database.prisma, ringBox, { pageSize: 2, dryRun: false }, ({ endpoints }) => {
+  const cutOff = rotateKeys(db.database.queries, ringBox, { pageSize: 2, dryRun: false }, ({ endpoints }) => {
     if (endpoints === 4) throw new Error("cut off");
   });
   await expect(cutOff).rejects.toThrow("cut off");
-  const rest = await rotateKeys(db.database.prisma, ringBox, { pageSize: 2, dryRun: false }, () => {});
+  const rest = await rotateKeys(db.database.queries, ringBox, { pageSize: 2, dryRun: false }, () => {});
   expect(rest).toMatchObject({ endpoints: 6, resealed: 2, overtaken: 0 });
 });
 
 test("two key rotations at once seal each secret once", async () => {
   const endpoints = [];
   for (let index = 0; index < 20; index++) endpoints.push(await endpointWithSecret(`secret ${index}`));
-  const rotate = () => rotateKeys(db.database.prisma, ringBox, { pageSize: 4, dryRun: false }, () => {});
+  const rotate = () => rotateKeys(db.database.queries, ringBox, { pageSize: 4, dryRun: false }, () => {});
   const results = await Promise.all([rotate(), rotate()]);
   expect(results.reduce((sum, { resealed }) => sum + resealed, 0)).toBe(20);
   for (const [index, { id }] of endpoints.entries()) {
