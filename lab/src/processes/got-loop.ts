@@ -1,6 +1,6 @@
 import { Agent } from "node:https";
 import { answerParent } from "@herald/e2e/child";
-import { got } from "got";
+import got from "got";
 
 /** A loop of got requests with nothing around it: what the dispatcher could do if all but sending were free. */
 export interface GotLoopRequest {

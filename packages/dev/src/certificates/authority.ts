@@ -1,6 +1,5 @@
 // What @peculiar/x509 is built on wants this loaded before it.
 import "reflect-metadata";
-import { webcrypto } from "node:crypto";
 import { isIP } from "node:net";
 import * as x509 from "@peculiar/x509";
 
@@ -46,7 +45,7 @@ export async function makeAuthority(commonName: string): Promise<CertificateAuth
 /** An authority that was made earlier, from its two PEM texts. */
 export async function openAuthority(pair: KeyPair): Promise<CertificateAuthority> {
   const bytes = x509.PemConverter.decodeFirst(pair.key);
-  const key = await webcrypto.subtle.importKey("pkcs8", bytes, ALGORITHM, false, ["sign"]);
+  const key = await crypto.subtle.importKey("pkcs8", bytes, ALGORITHM, false, ["sign"]);
   return authority(pair, new x509.X509Certificate(pair.cert), key);
 }
 
@@ -67,7 +66,7 @@ export async function makeSelfSigned(leaf: LeafOptions): Promise<KeyPair> {
 function authority(
   pair: KeyPair,
   certificate: x509.X509Certificate,
-  signingKey: webcrypto.CryptoKey,
+  signingKey: Keys["privateKey"],
 ): CertificateAuthority {
   return {
     ...pair,
@@ -130,16 +129,18 @@ function validity(leaf: Partial<LeafOptions>): { notBefore: Date; notAfter: Date
   };
 }
 
-async function newKeys(): Promise<webcrypto.CryptoKeyPair> {
-  return await webcrypto.subtle.generateKey(ALGORITHM, true, ["sign", "verify"]);
+type Keys = Awaited<ReturnType<typeof newKeys>>;
+
+function newKeys() {
+  return crypto.subtle.generateKey(ALGORITHM, true, ["sign", "verify"]);
 }
 
-async function privateKeyPem(keys: webcrypto.CryptoKeyPair): Promise<string> {
-  return x509.PemConverter.encode(await webcrypto.subtle.exportKey("pkcs8", keys.privateKey), "PRIVATE KEY");
+async function privateKeyPem(keys: Keys): Promise<string> {
+  return x509.PemConverter.encode(await crypto.subtle.exportKey("pkcs8", keys.privateKey), "PRIVATE KEY");
 }
 
 /** Positive and of 16 bytes, as the standard asks. */
 function serialNumber(): string {
-  const bytes = Buffer.from(webcrypto.getRandomValues(new Uint8Array(16)));
+  const bytes = Buffer.from(crypto.getRandomValues(new Uint8Array(16)));
   return `4${bytes.toString("hex").slice(1)}`;
 }

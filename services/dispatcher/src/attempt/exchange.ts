@@ -2,7 +2,7 @@ import type { ClientRequest, IncomingMessage } from "node:http";
 import { type Agent, request as httpsRequest } from "node:https";
 import type { Socket } from "node:net";
 import type { Clock } from "@herald/common/runtime/clock";
-import { got } from "got";
+import got from "got";
 import { type AttemptError, TIMED_OUT, TOO_MANY_INTERIM } from "./failure.ts";
 import { EXCERPT_BYTES } from "./response-excerpt.ts";
 import type { Target } from "./target.ts";

@@ -32,7 +32,10 @@ beforeAll(async () => {
     const text = projectFile(`${SYSTEMD_FOLDER}/${name}`);
     await writeFile(
       join(folder, name),
-      text.replace(/\/usr\/bin\/(node|pg_dump|find)\b|\/usr\/local\/sbin\/herald-check\b/g, process.execPath),
+      text.replace(
+        /\/opt\/herald\/node\b|\/usr\/bin\/(pg_dump|find)\b|\/usr\/local\/sbin\/herald-check\b/g,
+        process.execPath,
+      ),
     );
   }
 });
