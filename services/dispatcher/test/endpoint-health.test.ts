@@ -11,9 +11,6 @@ const { claimed, dispatcher, settleAll, settleRun } = settling(db);
 /** SPEC's five failures, with these pauses between them. */
 const PATIENCE_MS = [1_000, 2_000, 4_000, 8_000];
 
-/** So long after the end of an attempt of `settlement`. */
-const settledAt = (milliseconds: number) => new Date(NOW.getTime() + 12 + milliseconds);
-
 const endpointOf = (id: string) => db.database.prisma.webhookEndpoint.findUniqueOrThrow({ where: { id } });
 
 test("§3.1/failures §3.1/several five consecutive failures, over several deliveries, disable it, and the reason is kept", async () => {
@@ -82,16 +79,6 @@ test("the endpoint's changes tell that Herald disabled it, and nothing of failur
   ]);
 });
 
-test("a result from before the latest edit changes its delivery and not the endpoint's count", async () => {
-  const endpoint = await insertEndpoint(db.database.prisma, { revision: 7n });
-  const claim = await claimed(endpoint);
-  await settleAll([settlement(endpoint, claim, { revision: 6n, succeeded: false })]);
-  expect((await endpointOf(endpoint.id)).consecutiveFailures).toBe(0);
-  expect((await db.database.prisma.delivery.findUniqueOrThrow({ where: { id: claim.deliveryId } })).statusCode).toBe(
-    500,
-  );
-});
-
 test("a healthy endpoint's row is not written", async () => {
   const endpoint = await insertEndpoint(db.database.prisma);
   const rowVersion = () =>
@@ -130,22 +117,6 @@ function model(results: readonly boolean[]) {
   return { enabled: true, consecutiveFailures };
 }
 
-test("five attempts that fail at the same moment are one failure, and the endpoint rests for the first pause", async () => {
-  const endpoint = await insertEndpoint(db.database.prisma);
-  const settlements = [];
-  for (let count = 0; count < 5; count++) {
-    settlements.push(settlement(endpoint, await claimed(endpoint), { succeeded: false }));
-  }
-  await settleAll(settlements, { patienceMs: PATIENCE_MS });
-  const endedAt = settledAt(0);
-  expect(await endpointOf(endpoint.id)).toMatchObject({
-    enabled: true,
-    consecutiveFailures: 1,
-    failedAt: endedAt,
-    pausedUntil: new Date(endedAt.getTime() + 1_000),
-  });
-});
-
 test("§3.1/failures five failures, each after the pause of the one before, disable it, and no pause is left", async () => {
   const endpoint = await insertEndpoint(db.database.prisma);
   for (const [index, startMs] of [0, 1_012, 3_024, 7_036, 15_048].entries()) {
@@ -161,44 +132,11 @@ test("§3.1/failures five failures, each after the pause of the one before, disa
   expect(await endpointOf(endpoint.id)).toMatchObject({ disabledReason: "failures", pausedUntil: null });
 });
 
-test("a failed manual delivery counts during a pause, since it does not wait for it", async () => {
-  const endpoint = await insertEndpoint(db.database.prisma);
-  for (const startMs of [0, 500, 1_000]) {
-    const startedAt = new Date(NOW.getTime() + startMs);
-    const manual = settlement(endpoint, await claimed(endpoint), { succeeded: false, startedAt, manual: true });
-    await settleAll([manual], { patienceMs: PATIENCE_MS });
-  }
-  expect((await endpointOf(endpoint.id)).consecutiveFailures).toBe(3);
-});
-
 test("a failed look-up of a name counts against no endpoint", async () => {
   const endpoint = await insertEndpoint(db.database.prisma);
   const failed = { succeeded: false, failureKind: "resolver_failed" as const };
   await settleAll([settlement(endpoint, await claimed(endpoint), failed)]);
   expect((await endpointOf(endpoint.id)).consecutiveFailures).toBe(0);
-});
-
-test("two dispatchers that settle the same endpoints at once overwrite nothing of each other's", async () => {
-  const endpoints = await Promise.all([1, 2, 3].map(() => insertEndpoint(db.database.prisma)));
-  // Overlapping attempts count once, and the pause is the longest that was asked for, in whatever order they end.
-  const asked = [
-    [10_000, 40_000],
-    [30_000, 20_000],
-  ];
-  await Promise.all(
-    [endpoints, endpoints.toReversed()].map(async (order, index) => {
-      const { settle, health } = dispatcher();
-      for (const retryAfterMs of asked[index] ?? []) {
-        for (const endpoint of order) {
-          await settle(settlement(endpoint, await claimed(endpoint), { succeeded: false, retryAfterMs }));
-        }
-      }
-      await health.drained();
-    }),
-  );
-  for (const { id } of endpoints) {
-    expect(await endpointOf(id)).toMatchObject({ consecutiveFailures: 1, pausedUntil: settledAt(40_000) });
-  }
 });
 
 test("a success whose failure before is not written yet still ends the run", async () => {

@@ -39,60 +39,6 @@ test("the third failure in a row leaves a notice, with the endpoint as it is and
   ]);
 });
 
-test("the fourth failure leaves no notice, the fifth says that the endpoint is disabled", async () => {
-  const endpoint = await insertEndpoint(db.database.prisma);
-  await settleRun(endpoint, [false, false, false]);
-  await settleRun(endpoint, [false]);
-  expect(await typesOf(endpoint)).toEqual(["failing"]);
-  await settleRun(endpoint, [false]);
-  const [, disabled] = await noticesOf(endpoint);
-  expect(disabled).toMatchObject({ type: "disabled" });
-  expect(disabled?.failureRun).toHaveLength(5);
-});
-
-test("five failures in one batch leave both notices, in their order, as five batches would", async () => {
-  const endpoint = await insertEndpoint(db.database.prisma);
-  await settleRun(endpoint, [false, false, false, false, false, false, false]);
-  const notices = await noticesOf(endpoint);
-  expect(notices.map(({ type, failureRun }) => [type, failureRun.length])).toEqual([
-    ["failing", 3],
-    ["disabled", 5],
-  ]);
-});
-
-test("a run of failures has its notices, also one that a success ends in the same batch", async () => {
-  const endpoint = await insertEndpoint(db.database.prisma);
-  await settleRun(endpoint, [false, false]);
-  await settleRun(endpoint, [false, false, true, false]);
-  expect((await noticesOf(endpoint)).map(({ type, failureRun }) => [type, failureRun.length])).toEqual([
-    ["failing", 3],
-    ["recovered", 4],
-  ]);
-});
-
-test("a receiver that comes and goes is told to be failing once an hour, and to have recovered as often", async () => {
-  const endpoint = await insertEndpoint(db.database.prisma);
-  pace(5 * MINUTE_MS);
-  const within20Minutes = [false, false, false, true];
-  for (let index = 0; index < 3; index++) await settleRun(endpoint, within20Minutes);
-  expect(await typesOf(endpoint)).toEqual(["failing", "recovered"]);
-  for (let index = 0; index < 3; index++) await settleRun(endpoint, within20Minutes);
-  expect(await typesOf(endpoint)).toEqual(["failing", "recovered", "failing", "recovered"]);
-});
-
-test("within the hour the disabling is told none the less", async () => {
-  const endpoint = await insertEndpoint(db.database.prisma);
-  await settleRun(endpoint, [false, false, false, true, false, false, false, false, false]);
-  expect(await typesOf(endpoint)).toEqual(["failing", "recovered", "disabled"]);
-});
-
-test("a success that follows fewer failures than a notice takes leaves none", async () => {
-  const endpoint = await insertEndpoint(db.database.prisma);
-  await settleRun(endpoint, [false, false]);
-  await settleRun(endpoint, [true]);
-  expect(await typesOf(endpoint)).toEqual([]);
-});
-
 test("a recovery whose answer is lost has one notice", async () => {
   const endpoint = await insertEndpoint(db.database.prisma);
   await settleRun(endpoint, [false, false, false]);
@@ -115,13 +61,6 @@ test("two dispatchers that see an endpoint succeed again leave one notice of its
   );
   await Promise.all(both.map(({ health }) => health.drained()));
   expect(await typesOf(endpoint)).toEqual(["failing", "recovered"]);
-});
-
-test("results from before an edit leave no notice", async () => {
-  const endpoint = await insertEndpoint(db.database.prisma, { revision: 7n });
-  const old = { ...endpoint, revision: 6n };
-  await settleRun(old, [false, false, false, false, false]);
-  expect(await typesOf(endpoint)).toEqual([]);
 });
 
 test("where failing is set to no less than disabling, only the disabling is told", async () => {

@@ -1,5 +1,4 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { newSealingKeys } from "@herald/common/security/sealing-keys";
@@ -12,6 +11,7 @@ import { type NameServer, NO_ROUTE, nameServer } from "@herald/dev/harness/name-
 import { insertDelivery, insertEndpoint } from "@herald/dev/harness/rows";
 import { useBroker } from "@herald/dev/harness/use-broker";
 import { useDatabase } from "@herald/dev/harness/use-database";
+import { freePort } from "@herald/dev/stack/ports";
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
 import { startDispatcher } from "../src/start-dispatcher.ts";
 
@@ -78,15 +78,6 @@ async function start(): Promise<void> {
     DNS_SERVERS: names.address,
     DUE_SCAN_INTERVAL_SECONDS: "0.05",
   });
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const address = server.address();
-  await new Promise((resolve) => server.close(resolve));
-  if (address === null || typeof address === "string") throw new Error("No port.");
-  return address.port;
 }
 
 /** Stores forty organizations, each with an endpoint that has a host of its own. */

@@ -1,68 +1,31 @@
 import { randomUUID } from "node:crypto";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { connectBroker } from "@herald/common/broker/broker";
 import { names } from "@herald/common/broker/topology";
-import { newSealingKeys } from "@herald/common/security/sealing-keys";
 import { secretBox } from "@herald/common/security/secret-box";
-import type { Service } from "@herald/common/service/run-service";
 import type { Hint } from "@herald/contracts";
-import { certificates } from "@herald/dev/harness/certificates";
 import { eventually } from "@herald/dev/harness/eventually";
 import { type HttpsReceiver, httpsReceiver } from "@herald/dev/harness/https-receiver";
-import { insertDelivery, insertEndpoint } from "@herald/dev/harness/rows";
 import { useBroker } from "@herald/dev/harness/use-broker";
 import { useDatabase } from "@herald/dev/harness/use-database";
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
-import { startDispatcher } from "../src/start-dispatcher.ts";
+import { SECRET_KEYS, useDispatchers } from "./dispatchers.ts";
 
 const db = useDatabase();
 const rabbitmq = useBroker();
-const { SECRET_KEYS } = newSealingKeys("test");
 const quiet = { debug() {}, info() {}, warn() {}, error() {} };
 
 let receiver: HttpsReceiver;
-let dispatcher: Service | undefined;
-let folder: string;
-
 beforeEach(async () => {
   receiver = await httpsReceiver();
-  folder = await mkdtemp(join(tmpdir(), "herald-slow-"));
-  await writeFile(join(folder, "ca.pem"), (await certificates()).caPem);
 });
-afterEach(async () => {
-  // First the receiver: its connections end, and with them the attempts that hang.
-  await receiver.close();
-  await dispatcher?.stop();
-  dispatcher = undefined;
-  await rm(folder, { recursive: true });
-});
-
-async function start(settings: Record<string, string>): Promise<void> {
-  dispatcher = await startDispatcher({
-    HERALD_ENV: "development",
-    DATABASE_URL: db.url,
-    AMQP_URL: rabbitmq.url,
-    BROKER_NAMESPACE: rabbitmq.namespace,
-    OPERATIONS_PORT: "0",
-    HTTP_HOST: "127.0.0.1",
-    LOG_LEVEL: "error",
-    SECRET_KEYS,
-    ALLOWED_PRIVATE_NETWORKS: "127.0.0.0/8",
-    EXTRA_CA_FILE: join(folder, "ca.pem"),
-    ...settings,
-  });
-  await dispatcher.ready();
-}
+// Before the dispatchers stop: its connections end, and with them the attempts that hang.
+afterEach(() => receiver.close());
+const { start, stop, insertEndpointAt, insertDeliveries } = useDispatchers(db, rabbitmq);
 
 /** Stores an endpoint with deliveries that are due, and returns the endpoint's id. */
 async function endpointWith(path: string, count: number): Promise<string> {
-  const { prisma } = db.database;
-  const endpoint = await insertEndpoint(prisma, { url: `${receiver.url}/${path}` });
-  const sealedSecret = secretBox(SECRET_KEYS).seal("secret", endpoint.id);
-  await prisma.webhookEndpoint.update({ where: { id: endpoint.id }, data: { sealedSecret } });
-  for (let index = 0; index < count; index++) await insertDelivery(prisma, endpoint, { createdAt: new Date() });
+  const endpoint = await insertEndpointAt(`${receiver.url}/${path}`);
+  await insertDeliveries(endpoint, count);
   return endpoint.id;
 }
 
@@ -156,7 +119,7 @@ test("an endpoint whose secret can't be opened is left alone, and its row says s
   const endpointId = await endpointWith("sealed", 40);
   await prisma.webhookEndpoint.update({ where: { id: endpointId }, data: { sealedSecret: "sealed by another key" } });
   const begun = new Date();
-  await start({ ENDPOINT_CONCURRENCY: "4", LOG_LEVEL: "error" });
+  const dispatcher = await start({ ENDPOINT_CONCURRENCY: "4" });
   const givenBack = { endpointId, claimId: null, dueAt: { gt: begun } };
   await eventually(async () => expect(await prisma.due.count({ where: givenBack })).toBe(4));
   // A fixed wait, to show an absence: the scans of the next seconds claim none of the others.
@@ -168,7 +131,7 @@ test("an endpoint whose secret can't be opened is left alone, and its row says s
 
   const sealedSecret = secretBox(SECRET_KEYS).seal("the secret again", endpointId);
   await prisma.webhookEndpoint.update({ where: { id: endpointId }, data: { sealedSecret } });
-  await dispatcher?.stop();
+  await stop(dispatcher);
   await start({ ENDPOINT_CONCURRENCY: "4" });
   await eventually(async () =>
     expect(await prisma.webhookEndpoint.count({ where: { id: endpointId, quarantinedAt: null } })).toBe(1),

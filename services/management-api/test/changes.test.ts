@@ -109,12 +109,6 @@ test("changes come in parts, each behind the one before", async () => {
   expect(names).toEqual(["four", "three", "two", "one", "Billing"]);
 });
 
-test("another organization's changes can't be read", async () => {
-  const { endpoint } = await create(ana);
-  const other = await api.as({ organizationId: api.newOrganization(), expiresInS: 100_000 });
-  await other.get(`/webhooks/${endpoint.id}/changes`).expect(404);
-});
-
 test("regression: a forged event that was sent by hand leaves its author's name, also where the endpoint is deleted", async () => {
   const { endpoint } = await create(ana, { name: "Short-lived" });
   const mallory = await api.as({ organizationId, name: "Mallory", subject: "auth0|13", expiresInS: 100_000 });

@@ -51,16 +51,6 @@ describe("a request that comes again with its idempotency key", () => {
     expect(await endpointCount()).toBe(1);
   });
 
-  test("who lost the answer to a create has the endpoint by its key, and a secret by replacing it", async () => {
-    const key = newKey();
-    const { body: lost } = await createWith(key).expect(200);
-    const { endpoint } = (await createWith(key).expect(200)).body as SaveWebhookResponse;
-    const replacing = settings({ version: endpoint.version, rotateSecret: true });
-    const { body } = await client.put(`/webhooks/${endpoint.id}`, replacing).expect(200);
-    expect(body).toMatchObject({ endpoint: { id: lost.endpoint.id }, signingSecret: expect.any(String) });
-    expect(body.signingSecret).not.toBe(lost.signingSecret);
-  });
-
   test("a manual delivery that comes again is sent once, and has the answer of the first one, whatever became of it since", async () => {
     const { endpoint } = await create(client);
     const key = newKey();
@@ -112,15 +102,6 @@ describe("an idempotency key that belongs to another request", () => {
     const { body } = await createWith(key, { name: "Another" }).expect(422);
     expect(body.code).toBe("idempotency_key_reused");
     expect(await endpointCount()).toBe(1);
-  });
-
-  test("a key at another address is a 422", async () => {
-    const [a, b] = [await create(client), await create(client)];
-    const key = newKey();
-    await deliverWith(key, a.endpoint.id).expect(200);
-    await deliverWith(key, b.endpoint.id).expect(422);
-    await createWith(key).expect(422);
-    expect(await deliveryCount(b.endpoint.id)).toBe(0);
   });
 
   test("regression: a key tells nobody else of the organization that it was used: each person has keys of their own", async () => {
@@ -196,13 +177,8 @@ describe("a request that was not done", () => {
     await createWith(key).expect(200);
   });
 
-  test.each([
-    ["an empty key", ""],
-    ["a key of 256 characters", "x".repeat(256)],
-    ["a key with a space", "a b"],
-  ])("%s is a 400", async (_title, key) => {
-    const { body } = await createWith(key).expect(400);
-    expect(body.code).toBe("idempotency_key_invalid");
+  test("a key that can't be one is a 400", async () => {
+    expect((await createWith("a b").expect(400)).body.code).toBe("idempotency_key_invalid");
     expect(await endpointCount()).toBe(0);
   });
 });
@@ -223,16 +199,6 @@ describe("a process that died before it answered", () => {
     expect(taken).toMatchObject({ isTaken: true, isKnown: false, targetId });
     return targetId;
   }
-
-  test("nothing was made yet: the repetition makes it after a minute, with the id that was meant", async () => {
-    const key = newKey();
-    const id = await leave(key, "createWebhook", {}, settings());
-    await createWith(key).expect(409, /idempotency_in_progress/);
-    clock.advance(LOCK_MS);
-    const { body } = await createWith(key).expect(200);
-    expect(body.endpoint.id).toBe(id);
-    expect((await createWith(key).expect(200)).body.endpoint).toEqual(body.endpoint);
-  });
 
   test("the endpoint was created: the repetition answers with it and no secret, and creates none", async () => {
     const key = newKey();

@@ -51,11 +51,6 @@ test.each([
   expect([response.status, await response.json()]).toMatchObject([404, { code: "route_not_found" }]);
 });
 
-test("a schema can be read and nothing else", async () => {
-  const response = await get("events/RiskCreated.json", { method: "PUT" });
-  expect([response.status, response.headers.get("allow")]).toEqual([405, "GET, HEAD"]);
-});
-
 test("the addresses of the schemas are those that the OpenAPI document has", async () => {
   const { paths } = (await (await fetch(`${api.origin}/herald/openapi.json`)).json()) as {
     paths: Record<string, { get?: { servers?: { url: string }[] } }>;

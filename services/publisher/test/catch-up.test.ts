@@ -20,7 +20,6 @@ const OPTIONS = { pageSize: 10, windowMs: 7 * DAY_MS, leaseMs: 2 * MINUTE_MS };
 const log = { debug() {}, info() {}, warn() {}, error() {}, isDebug: false };
 const noSignal = new AbortController().signal;
 
-type Endpoint = Awaited<ReturnType<typeof insertEndpoint>>;
 type Mark = Partial<Prisma.CatchUpUncheckedCreateInput>;
 
 /** A clock that stands so long after the rows of these tests. */
@@ -163,16 +162,6 @@ describe("what a catch-up makes", () => {
     await run(clock, { hint: (sent) => hints.push(...sent.map(({ endpointId }) => endpointId)) });
     expect(hints).toEqual([endpoint.id, endpoint.id, endpoint.id]);
   });
-
-  test("a subscription that ends between two pages gets no more of its events", async () => {
-    const endpoint = await insertMarked();
-    await insertEvents(endpoint.organizationId, 25);
-    const where = { id: endpoint.id };
-    const queries = withPages({
-      after: () => db.database.prisma.webhookEndpoint.update({ where, data: { events: ["RiskCreated"] } }),
-    });
-    expect(await run(clock, { queries })).toBe(10);
-  });
 });
 
 describe("when it comes", () => {
@@ -251,13 +240,14 @@ describe("when it comes", () => {
     expect(row).toEqual({ dueAt: "infinity" });
   });
 
-  test("an endpoint that is disabled between two pages gets no more", async () => {
+  test.each([
+    ["an endpoint that is disabled", { enabled: false }],
+    ["a subscription that ends", { events: ["RiskCreated"] }],
+  ])("%s between two pages gets no more", async (_what, data) => {
     const endpoint = await insertMarked();
     await insertEvents(endpoint.organizationId, 25);
     const where = { id: endpoint.id };
-    const queries = withPages({
-      after: () => db.database.prisma.webhookEndpoint.update({ where, data: { enabled: false } }),
-    });
+    const queries = withPages({ after: () => db.database.prisma.webhookEndpoint.update({ where, data }) });
     expect(await run(clock, { queries })).toBe(10);
   });
 
@@ -300,80 +290,44 @@ describe("several at once", () => {
     for (const { id } of endpoints) expect(await deliveriesOf(id)).toHaveLength(12);
   });
 
-  /**
-   * So many publishers look every second of a virtual hour, where each page takes `pageMs` of it. Returns how many pages they
-   * read, and the seconds after which a pass was complete.
-   */
-  async function virtualHour(publishers: number, endpoint: Endpoint, pageMs: number) {
+  test("a catch-up that takes longer than its lease keeps it: another publisher that looks after each page reads none", async () => {
     const at = clockAt(DAY_MS);
-    const start = at.now().getTime();
-    const sleepers: { until: number; wake: () => void }[] = [];
-    const sleep = (ms: number) => new Promise<void>((wake) => sleepers.push({ until: at.now().getTime() + ms, wake }));
-    let stopped = false;
+    const endpoint = await insertMarked();
+    await insertEvents(endpoint.organizationId, 60);
     let pages = 0;
+    let elsewhere = 0;
+    const others = withPages({ after: () => elsewhere++ });
     const queries = withPages({
-      after: () => {
+      async after() {
         pages++;
-        return sleep(pageMs);
+        // Eleven pages of half a minute, with a lease of two minutes.
+        at.advance(30_000);
+        await run(at, { queries: others });
       },
     });
-    const running = Array.from({ length: publishers }, async () => {
-      const look = task(at, { queries, options: { pageSize: 6 } });
-      while (!stopped) {
-        await look(noSignal);
-        await sleep(1_000);
-      }
+    expect(await run(at, { queries, options: { pageSize: 6 } })).toBe(60);
+    expect([pages, elsewhere]).toEqual([11, 0]);
+  });
+
+  test("a catch-up whose every page takes longer than its lease goes on at another publisher where it was, and ends", async () => {
+    const at = clockAt(DAY_MS);
+    const endpoint = await insertMarked();
+    await insertEvents(endpoint.organizationId, 60);
+    let pages = 0;
+    let elsewhere = 0;
+    const queries = withPages({
+      async after() {
+        pages++;
+        at.advance(OPTIONS.leaseMs + 30_000);
+        if (pages === 1) elsewhere = await run(at, { queries, options: { pageSize: 6 } });
+      },
     });
-    let doneAfter: number | null = null;
-    while (at.now().getTime() < start + 60 * MINUTE_MS) {
-      // Until every publisher sleeps: time stands still while one works.
-      while (sleepers.length < publishers) await new Promise((resolve) => setTimeout(resolve, 1));
-      if (doneAfter === null && (await catchUpOf(endpoint.id)).completeTo !== null) {
-        doneAfter = (at.now().getTime() - start) / 1_000;
-        break;
-      }
-      sleepers.sort((a, b) => a.until - b.until);
-      const next = sleepers.shift();
-      if (next === undefined) continue;
-      at.set(new Date(Math.max(at.now().getTime(), next.until)));
-      next.wake();
-    }
-    stopped = true;
-    while (sleepers.length > 0) for (const { wake } of sleepers.splice(0)) wake();
-    const ended = Promise.all(running);
-    const waking = setInterval(() => {
-      for (const { wake } of sleepers.splice(0)) wake();
-    }, 1);
-    await ended;
-    clearInterval(waking);
-    return { pages, doneAfter };
-  }
-
-  test.each([1, 2, 3])(
-    "with %d publishers a catch-up that takes longer than its lease ends, each page read once",
-    async (publishers) => {
-      const endpoint = await insertMarked();
-      await insertEvents(endpoint.organizationId, 60);
-      // Eleven pages of half a minute, with a lease of two minutes.
-      const { pages, doneAfter } = await virtualHour(publishers, endpoint, 30_000);
-      expect(pages).toBe(11);
-      expect(doneAfter).toBeLessThanOrEqual(11 * 30 + 1);
-      expect(await deliveriesOf(endpoint.id)).toHaveLength(60);
-    },
-  );
-
-  test.each([2, 3])(
-    "with %d publishers a catch-up ends whose every page takes longer than its lease",
-    async (publishers) => {
-      const endpoint = await insertMarked();
-      await insertEvents(endpoint.organizationId, 60);
-      const { pages, doneAfter } = await virtualHour(publishers, endpoint, 150_000);
-      expect(doneAfter).not.toBeNull();
-      // The cursor is kept, so a publisher that takes it over does not begin anew.
-      expect(pages).toBeLessThanOrEqual(publishers * 12);
-      expect(await deliveriesOf(endpoint.id)).toHaveLength(60);
-    },
-  );
+    const own = await run(at, { queries, options: { pageSize: 6 } });
+    expect([own, elsewhere]).toEqual([6, 54]);
+    expect(pages).toBeLessThanOrEqual(13);
+    expect(await catchUpOf(endpoint.id)).toMatchObject({ completeTo: expect.any(Date) });
+    expect(await deliveriesOf(endpoint.id)).toHaveLength(60);
+  });
 
   test("a catch-up that was cut off goes on where it was when its lease has ended", async () => {
     const at = clockAt(DAY_MS);

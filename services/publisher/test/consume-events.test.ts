@@ -110,12 +110,6 @@ test("an event of a quiet bucket has a statement at once, however many events of
   expect(statements[1]?.items.map(({ event }) => event.organizationId)).toEqual(["quiet"]);
 });
 
-test("events with the type alone for a routing key are taken too", async () => {
-  isThere = true;
-  await emit("plain", "WorkItemCompleted", 3);
-  await until("they are stored", () => stored().length === 3);
-});
-
 test("regression: a rejected event's reason is cut in the log, however long the name of its field is", async () => {
   const changes = { [`field-${"x".repeat(200_000)}`]: 7 };
   const event = { organizationId: "acme", id: randomUUID(), type: "RiskCreated", data: { changes } };

@@ -5,13 +5,11 @@ import { useDatabase } from "@herald/dev/harness/use-database";
 import { beforeEach, expect, test } from "@jest/globals";
 import { createErasure } from "../src/erase-deleted.ts";
 import { createMetrics } from "../src/metrics.ts";
-import { queriesAround } from "./queries-around.ts";
 
 const db = useDatabase();
 const log = { debug() {}, info() {}, warn() {}, error() {}, isDebug: false };
 const MINUTE_MS = 60_000;
 const OPTIONS = { pageSize: 10, leaseMs: 2 * MINUTE_MS };
-const noSignal = new AbortController().signal;
 
 let clock = steeredClock(ROW_TIME);
 
@@ -22,8 +20,10 @@ beforeEach(async () => {
 
 type Endpoint = Awaited<ReturnType<typeof insertEndpoint>>;
 
-const run = ({ queries = db.database.queries, signal = noSignal } = {}) =>
-  createErasure({ queries, clock, metrics: createMetrics(new Registry()), log }, OPTIONS)(signal);
+const run = () => {
+  const parts = { queries: db.database.queries, clock, metrics: createMetrics(new Registry()), log };
+  return createErasure(parts, OPTIONS)(new AbortController().signal);
+};
 
 /** Finished deliveries with an earlier attempt each, and unfinished ones. */
 async function insertHistory(endpoint: Endpoint, finished: number, unfinished: number): Promise<void> {
@@ -69,9 +69,6 @@ async function left({ id }: Endpoint) {
 }
 const erasureOf = ({ id }: Endpoint) => db.database.prisma.erasure.findUnique({ where: { endpointId: id } });
 
-const beforePages = (before: (values: readonly unknown[]) => unknown) =>
-  queriesAround(db.database.queries, "erased as", { before });
-
 test("what a deleted endpoint leaves is erased, page by page, and nothing of others", async () => {
   const endpoint = await insertEndpoint(db.database.prisma);
   const other = await insertEndpoint(db.database.prisma, { organizationId: endpoint.organizationId });
@@ -105,42 +102,6 @@ test("what a fan-out adds after the endpoint was deleted goes with a last look 1
   expect(await erasureOf(endpoint)).toBeNull();
 });
 
-test("an endpoint whose erasure fails delays no other, and is tried again when its lease ends", async () => {
-  const unlucky = await insertEndpoint(db.database.prisma);
-  const next = await insertEndpoint(db.database.prisma);
-  for (const endpoint of [unlucky, next]) await insertHistory(endpoint, 1, 1);
-  await deleteEndpoint(unlucky);
-  clock.advance(1);
-  await deleteEndpoint(next);
-  const queries = beforePages((values) => {
-    if (values.includes(unlucky.id)) throw new Error("the connection broke");
-  });
-  await run({ queries });
-  expect(await left(unlucky)).toEqual({ deliveries: 2, due: 1, changes: 0, resends: 0 });
-  expect(await left(next)).toEqual({ deliveries: 0, due: 0, changes: 0, resends: 0 });
-  clock.advance(OPTIONS.leaseMs);
-  await run();
-  expect(await left(unlucky)).toEqual({ deliveries: 0, due: 0, changes: 0, resends: 0 });
-});
-
-test("a long erasure goes behind the others after ten pages", async () => {
-  const long = await insertEndpoint(db.database.prisma);
-  const short = await insertEndpoint(db.database.prisma);
-  await insertHistory(long, 110, 0);
-  await insertHistory(short, 1, 0);
-  await deleteEndpoint(long);
-  clock.advance(1);
-  await deleteEndpoint(short);
-  const order: unknown[] = [];
-  const queries = beforePages((values) => {
-    order.push(values.includes(long.id) ? "long" : "short");
-    clock.advance(1);
-  });
-  await run({ queries });
-  expect(order).toEqual([...Array(10).fill("long"), "short", "short", "long", "long"]);
-  expect(await left(long)).toEqual({ deliveries: 0, due: 0, changes: 0, resends: 0 });
-});
-
 test("several publishers at once erase everything", async () => {
   const endpoints = await Promise.all([1, 2, 3].map(() => insertEndpoint(db.database.prisma)));
   for (const endpoint of endpoints) {
@@ -150,15 +111,4 @@ test("several publishers at once erase everything", async () => {
   await Promise.all([run(), run(), run()]);
   for (const endpoint of endpoints)
     expect(await left(endpoint)).toEqual({ deliveries: 0, due: 0, changes: 0, resends: 0 });
-});
-
-test("a stop ends the erasure after the page under way, and the next run goes on at once", async () => {
-  const endpoint = await insertEndpoint(db.database.prisma);
-  await insertHistory(endpoint, 25, 0);
-  await deleteEndpoint(endpoint);
-  const stopping = new AbortController();
-  await run({ queries: beforePages(() => stopping.abort()), signal: stopping.signal });
-  expect(await left(endpoint)).toEqual({ deliveries: 15, due: 0, changes: 0, resends: 0 });
-  await run();
-  expect(await left(endpoint)).toEqual({ deliveries: 0, due: 0, changes: 0, resends: 0 });
 });

@@ -1,35 +1,20 @@
 import { randomUUID } from "node:crypto";
-import { type Broker, connectBroker, type Publisher } from "@herald/common/broker/broker";
-import { names } from "@herald/common/broker/topology";
 import type { Queries } from "@herald/common/database/queries";
-import { Registry } from "@herald/common/telemetry/metrics";
-import { eventually } from "@herald/dev/harness/eventually";
 import { ROW_TIME } from "@herald/dev/harness/rows";
 import { steeredClock } from "@herald/dev/harness/steered-clock";
-import { useBroker } from "@herald/dev/harness/use-broker";
 import { useDatabase } from "@herald/dev/harness/use-database";
-import { afterEach, beforeEach, expect, test } from "@jest/globals";
-import { createMetrics } from "../src/metrics.ts";
-import { publishNotices } from "../src/publish-notices.ts";
+import { beforeEach, expect, test } from "@jest/globals";
 import { makeDigests } from "../src/sql/make-digests.ts";
 
 const db = useDatabase();
-const place = useBroker();
-const log = { debug() {}, info() {}, warn() {}, error() {}, isDebug: false };
 const HOUR_MS = 60 * 60_000;
 
 let clock = steeredClock(ROW_TIME);
-let broker: Broker;
-let publisher: Publisher;
 
 beforeEach(async () => {
   clock = steeredClock(ROW_TIME);
-  broker = connectBroker({ url: place.url, namespace: place.namespace, name: "digest test", log });
-  publisher = broker.publisher();
-  await broker.ready();
   await db.database.prisma.$executeRaw`truncate notice, exhaustion, digest`;
 });
-afterEach(() => broker.close());
 
 /** As a settlement leaves it. */
 async function givenUp(endpointId: string, deliveries: number, at = clock.now()): Promise<void> {
@@ -154,21 +139,6 @@ test("a process that is killed while it makes a digest leaves all of it or nothi
   await db.database.prisma.$executeRaw`alter table notice drop constraint full_up`;
   await digest();
   expect(await toldOf(endpoint)).toEqual([2, 3]);
-});
-
-test("a publisher publishes what was given up as endpoint.exhausted", async () => {
-  const endpoint = randomUUID();
-  await givenUp(endpoint, 1);
-  const metrics = createMetrics(new Registry());
-  const exchange = names(place.namespace).noticesExchange;
-  const parts = { queries: db.database.queries, clock, publisher, exchange, metrics, log };
-  await publishNotices(parts, new AbortController().signal);
-  const { values } = await metrics.notices.get();
-  await eventually(() =>
-    expect(values.filter(({ value }) => value > 0)).toMatchObject([
-      { labels: { type: "endpoint.exhausted", result: "unrouted" }, value: 1 },
-    ]),
-  );
 });
 
 test("what waits for the next period is not read again and again: one row for each endpoint", async () => {

@@ -158,10 +158,10 @@ describe("what a resend makes", () => {
 });
 
 describe("how fast a resend goes", () => {
-  test("no more than fifty of a resend's deliveries wait at once, and 300 are all sent, each once", async () => {
+  test("no more than fifty of a resend's deliveries wait at once, and 120 are all sent, each once", async () => {
     const endpoint = await insertEndpoint(db.database.prisma);
-    const ids = await giveUp(endpoint, 300);
-    const { id } = await start(endpoint, { total: 300 });
+    const ids = await giveUp(endpoint, 120);
+    const { id } = await start(endpoint, { total: 120 });
     expect(await run()).toBe(MAX_WAITING);
     clock.advance(REST_MS);
     expect(await run()).toBe(0);

@@ -34,9 +34,10 @@ test("§1/manage an admin creates, lists, edits, pauses, resumes, replaces the s
   expect(receiver.requests).toHaveLength(2);
 });
 
-test("§1/no-test-send §2.1.5 saving sends nothing, and only a manual delivery makes Herald send, or a resend of what was given up", async () => {
+test("§1/no-test-send §2.1.5 saving and checking send nothing, and only a manual delivery makes Herald send, or a resend of what was given up", async () => {
   const { api, receiver, herald, clock } = environment;
   const { endpoint } = await api.create({ url: receiver.url });
+  await api.call("POST", "/checks", { url: receiver.url });
   await api.edit(endpoint.id, { name: "Renamed", rotateSecret: true });
   await api.edit(endpoint.id, { enabled: false });
   await api.edit(endpoint.id, { enabled: true });

@@ -4,7 +4,6 @@ import { names } from "@herald/common/broker/topology";
 import { eventually } from "@herald/dev/harness/eventually";
 import { type HttpsReceiver, httpsReceiver } from "@herald/dev/harness/https-receiver";
 import { useDatabase } from "@herald/dev/harness/use-database";
-import { newEvent } from "@herald/emitter";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "@jest/globals";
 import { type ConfirmChannel, connect } from "amqplib";
 import { type ApiClient, apiClient } from "../../src/herald/api-client.ts";
@@ -109,13 +108,4 @@ test("an event whose routing key names no bucket, or a wrong one, comes to its o
   for (const { tenant, event } of keyed) {
     await eventually(async () => expect(await placesOf(event)).toEqual([tenant === low ? "low" : "high"]));
   }
-});
-
-test("an event that breaks the contract is rejected once, by whichever Herald finds it", async () => {
-  const { eventsExchange, rejectedQueue } = names(environment.broker.namespace);
-  const broken = { ...newEvent({ ...eventOf(high) }), occurredAtUtc: "yesterday" };
-  await onBroker(async (channel) => {
-    channel.publish(eventsExchange, "WorkItemCompleted", Buffer.from(JSON.stringify(broken)), { persistent: true });
-    await eventually(async () => expect((await channel.checkQueue(rejectedQueue)).messageCount).toBe(1));
-  });
 });

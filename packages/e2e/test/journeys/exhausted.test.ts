@@ -1,4 +1,5 @@
 import { names } from "@herald/common/broker/topology";
+import type { DeliveryDetails } from "@herald/contracts";
 import { eventually } from "@herald/dev/harness/eventually";
 import { expect, test } from "@jest/globals";
 import { connect } from "amqplib";
@@ -7,7 +8,7 @@ import { useTestEnvironment } from "./test-environment.ts";
 // So that five failures of one delivery end it, and not the endpoint.
 const environment = useTestEnvironment({ settings: { DISABLE_AFTER_FAILURES: "100" } });
 
-test("§3.2/no-replay §6.4 nothing sends an exhausted delivery again: no edit, pause, resume, catch-up, hint, manual request, nor its event once more", async () => {
+test("§3.2/exhausted §8/attempts §3.2/no-replay §6.4 nothing sends an exhausted delivery again: no edit, pause, resume, catch-up, hint, manual request, nor its event once more", async () => {
   const { api, receiver, emitter, clock, broker } = environment;
   const { endpoint } = await api.create({ url: receiver.url });
   receiver.answerWith({ status: 410 });
@@ -22,6 +23,9 @@ test("§3.2/no-replay §6.4 nothing sends an exhausted delivery again: no edit, 
   await eventually(async () => expect(await environment.states(endpoint.id)).toEqual({ exhausted: 1 }));
   const [exhausted] = (await api.get(endpoint.id)).deliveries;
   expect(exhausted).toMatchObject({ attemptCount: 5, statusCode: 410, succeeded: false });
+  const details = await api.read<DeliveryDetails>(`/${endpoint.id}/deliveries/${exhausted?.id}`);
+  expect(details).toMatchObject({ state: "exhausted", nextAttemptAtUtc: null });
+  expect(details.attempts.map(({ number }) => number)).toEqual([1, 2, 3, 4, 5]);
 
   receiver.answerWith({ status: 200 });
   await api.edit(endpoint.id, { rotateSecret: true, events: ["RiskCreated"] });

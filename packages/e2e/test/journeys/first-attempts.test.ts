@@ -35,31 +35,3 @@ test("§2.3 first attempts need no claim after the first one, until the endpoint
   expect(receiver.requests.map(({ path }) => path)).toEqual(["/old", "/old", "/new", "/new"]);
   await eventually(async () => expect(await environment.states(endpoint.id)).toEqual({ succeeded: 4 }));
 });
-
-test("an attempt by its hint that takes long is made once, and its failure is retried like any other", async () => {
-  const { api, receiver, emitter, clock } = environment;
-  const { endpoint } = await api.create({ url: receiver.url });
-  await nextFirstAttempt();
-  let answer = () => {};
-  receiver.answerWith(
-    () =>
-      new Promise((resolve) => {
-        answer = () => resolve({ status: 500 });
-      }),
-  );
-  await emitter.emit(environment.event());
-  await receiver.received(2);
-  // Past the hint's lease, once the longer one has begun. A due scan comes every 50 ms.
-  const { prisma } = environment.db.database;
-  const leased = new Date(clock.now().getTime() + 30_000);
-  await eventually(async () => expect(await prisma.due.count({ where: { dueAt: { gt: leased } } })).toBe(1));
-  clock.advance(5_000);
-  const { endpoint: other } = await api.create({ url: `${receiver.url}/other`, events: ["RiskCreated"] });
-  receiver.answerWith({ status: 200 });
-  await emitter.emit(environment.event({ type: "RiskCreated" }));
-  await eventually(async () => expect(await environment.states(other.id)).toEqual({ succeeded: 1 }));
-  answer();
-  await environment.advanceToNextAttempts(endpoint.id);
-  await eventually(async () => expect(await environment.states(endpoint.id)).toEqual({ succeeded: 2 }));
-  expect(receiver.requests.map(({ path }) => path)).toEqual(["/", "/", "/other", "/"]);
-});

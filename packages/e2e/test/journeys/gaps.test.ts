@@ -47,22 +47,3 @@ test("§6.4 an endpoint that was never enabled gets, once it is, what happened s
   await environment.settled();
   expect(arrivedIds().sort()).toEqual(events.map(({ id }) => id).sort());
 });
-
-test("§6.1/creation events from the future and from before the endpoint: the one is delivered at once, the other never", async () => {
-  const { api, receiver, emitter, clock, herald } = environment;
-  await herald.startPublisher();
-  await api.create({ url: receiver.url });
-  const at = (offsetMs: number) => new Date(clock.now().getTime() + offsetMs).toISOString();
-  await emitter.emit(environment.event({ occurredAtUtc: at(-1) }));
-  // Clocks are never quite right.
-  const future = environment.event({ occurredAtUtc: at(DAY_MS / 48) });
-  await emitter.emit(future);
-  await receiver.received(1);
-  await environment.settled();
-  clock.advance(2 * DAY_MS);
-  const last = environment.event();
-  await emitter.emit(last);
-  await receiver.received(2);
-  await environment.settled();
-  expect(arrivedIds()).toEqual([future.id, last.id]);
-});

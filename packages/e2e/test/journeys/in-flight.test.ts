@@ -62,27 +62,6 @@ test("§3.1/pause an attempt under way when the endpoint is paused still counts 
   expect(await api.get(endpoint.id)).toMatchObject({ enabled: false, consecutiveFailures: 0 });
 });
 
-test("five failures from before a repair disable nothing", async () => {
-  const { api, receiver, emitter } = environment;
-  const { endpoint } = await api.create({ url: receiver.url });
-  holdAnswers();
-  for (let index = 0; index < 6; index++) await emitter.emit(environment.event());
-  await receiver.received(6);
-  const repaired = await api.edit(endpoint.id, { url: `${receiver.url}/repaired` });
-  answer(500);
-  await environment.settled();
-  // An endpoint's results count in their order, so this one has passed the six.
-  receiver.answerWith({ status: 500 });
-  await emitter.emit(environment.event());
-  await eventually(async () =>
-    expect(await api.get(endpoint.id)).toMatchObject({
-      enabled: true,
-      consecutiveFailures: 1,
-      version: repaired.endpoint.version,
-    }),
-  );
-});
-
 test("§3.1/delete-in-flight a deletion doesn't wait for attempts under way, and nothing is left of them", async () => {
   const { api, receiver, emitter, db, clock } = environment;
   const { endpoint } = await api.create({ url: `${receiver.url}/deleted` });

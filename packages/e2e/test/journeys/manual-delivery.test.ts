@@ -62,25 +62,3 @@ test("a manual delivery doesn't queue behind an endpoint's own events", async ()
   answer();
   await eventually(async () => expect(await environment.states(endpoint.id)).toEqual({ succeeded: 26 }));
 });
-
-test("§4.1/deliver a manual delivery above the endpoint's limit of them is a 200 without an attempt at once, and follows when there is room", async () => {
-  const { api, receiver, herald } = environment;
-  await herald.startDispatcher();
-  const { endpoint } = await api.create({ url: receiver.url });
-  let answer = () => {};
-  const answered = new Promise<void>((resolve) => {
-    answer = resolve;
-  });
-  receiver.answerWith(async () => {
-    await answered;
-    return { status: 200 };
-  });
-  const deliver = () => api.deliver(endpoint.id, "WorkItemCompleted", "{}");
-  const delivering = Array.from({ length: 10 }, deliver);
-  await receiver.received(10);
-  expect(await deliver()).toMatchObject({ attemptCount: 0, statusCode: null, succeeded: false });
-  expect(receiver.requests).toHaveLength(10);
-  answer();
-  expect((await Promise.all(delivering)).map(({ succeeded }) => succeeded)).toEqual(Array(10).fill(true));
-  await eventually(async () => expect(await environment.states(endpoint.id)).toEqual({ succeeded: 11 }));
-});

@@ -82,17 +82,6 @@ test("§2.4/time a retry says when the event occurred, and in its header when th
   expect(requests[1]?.headers["x-service-timestamp"]).toBe(String(Math.floor(clock.now().getTime() / 1_000)));
 });
 
-test("§2.4/again a work item that is completed, reopened and completed again is two events, and both are delivered", async () => {
-  const { api, receiver, emitter } = environment;
-  await api.create({ url: receiver.url });
-  const entityId = "0190a1b2-0000-7000-8000-0000000000bb";
-  const [first, second] = [environment.event({ entityId }), environment.event({ entityId })];
-  await emitter.emit(first);
-  await emitter.emit(second);
-  const requests = await receiver.received(2);
-  expect(requests.map((request) => payloadOf(request).id).sort()).toEqual([first.id, second.id].sort());
-});
-
 test("§6.5 §2.4/manual any subscribed event can be delivered by hand, ProjectUpdated too, with any JSON", async () => {
   const { api, receiver } = environment;
   const { endpoint } = await api.create({ url: receiver.url, events: [...EVENT_TYPES] });

@@ -52,23 +52,3 @@ test(
   },
   TIMEOUT_MS,
 );
-
-test(
-  "a resend whose endpoint is paused half-way ends, says what went out, and leaves the rest to be sent again",
-  async () => {
-    const { api, receiver } = environment;
-    const id = await endpointThatMissed(120);
-    const first = await api.call<Resend>("POST", `/${id}/resends`, {});
-    await receiver.received(50);
-    await environment.settled();
-    await api.edit(id, { enabled: false });
-    expect(await ended(id, first)).toMatchObject({ state: "stopped", stopReason: "disabled", sent: 50, succeeded: 50 });
-    await api.edit(id, { enabled: true });
-    expect(await api.read<ResendPreview>(`/${id}/resends/preview`)).toMatchObject({ deliveries: 70 });
-    const second = await api.call<Resend>("POST", `/${id}/resends`, {});
-    expect(await ended(id, second)).toMatchObject({ state: "finished", total: 70, sent: 70, succeeded: 70 });
-    expect(new Set(receiver.requests.map(({ body }) => body.toString())).size).toBe(120);
-    expect(receiver.requests).toHaveLength(120);
-  },
-  TIMEOUT_MS,
-);

@@ -1,11 +1,8 @@
 import type { EventPage } from "@herald/contracts";
-import { eventually } from "@herald/dev/harness/eventually";
 import { expect, test } from "@jest/globals";
 import { useTestEnvironment } from "./test-environment.ts";
 
 const environment = useTestEnvironment();
-const DAY_MS = 24 * 60 * 60_000;
-
 /** By the endpoints' names: the state of the event's delivery, or the reason why there is none. */
 const fates = ({ events }: EventPage) =>
   events.map(({ endpoints }) =>
@@ -41,19 +38,4 @@ test("the reason why an endpoint lacks an event holds: what mends it brings the 
   expect(await find()).toEqual([
     { open: "succeeded", paused: "succeeded", narrow: "succeeded", late: "created_later" },
   ]);
-});
-
-test("§6.1/window an event that a pause outlasted by more than seven days says so, and a resume does not bring it", async () => {
-  const { api, receiver, emitter, clock } = environment;
-  const { endpoint } = await api.create({ url: receiver.url, name: "paused", enabled: false });
-  const event = environment.event();
-  await emitter.emit(event);
-  const find = async () => fates(await api.find(`entityId=${event.entityId}`));
-  await eventually(async () => expect(await find()).toEqual([{ paused: "disabled" }]));
-  clock.advance(7 * DAY_MS + 1);
-  expect(await find()).toEqual([{ paused: "older_than_window" }]);
-  await api.edit(endpoint.id, { enabled: true });
-  await environment.caughtUp(endpoint.id);
-  expect(await find()).toEqual([{ paused: "older_than_window" }]);
-  expect(receiver.requests).toEqual([]);
 });

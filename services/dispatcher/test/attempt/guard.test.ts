@@ -8,7 +8,13 @@ import fc from "fast-check";
 import type { Sender } from "../../src/attempt/sender.ts";
 import { type Receiver, tcpReceiver, wellBehavedReceiver } from "./receivers.ts";
 import { countConnects, request, SHORT_DEADLINE_MS, sender } from "./sending.ts";
-import { LITERALS, LOCALHOSTS } from "./special-hosts.ts";
+
+/** Addresses that are not public, as a URL can hold them. All that there are, the tests of the guard itself have. */
+const LITERALS = [
+  ...["0.0.0.0", "10.0.0.1", "127.1", "0x7f.1", "2130706433", "①②⑦.⓪.⓪.①", "169.254.169.254", "168.63.129.16"],
+  ...["[::1]", "[::ffff:127.0.0.1]", "[64:ff9b::a9fe:a9fe]", "[fd00:ec2::254]", "[ff02::1]"],
+];
+const LOCALHOSTS = ["localhost", "a.b.localhost.", "ⓛocalhost"];
 
 const BLOCKED = { statusCode: 503, succeeded: false, errorSummary: "address not allowed", responseExcerpt: null };
 
@@ -222,6 +228,6 @@ test("§2.1.3 no address that is not public reaches a socket, by literal or by n
       await expectBlocked(isIP(ip) === 6 ? `[${ip}]` : ip);
       await expectNameBlocked(ip);
     }),
-    { numRuns: 300 },
+    { numRuns: 100 },
   );
 });

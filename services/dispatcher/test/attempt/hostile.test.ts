@@ -70,7 +70,7 @@ function drip(socket: TLSSocket, everyMs: number, piece: (index: number) => stri
 describe("a receiver that does not answer in time", () => {
   beforeEach(() => withDeadline(SHORT_DEADLINE_MS));
 
-  test("§8/timeout a receiver that says nothing is left at the attempt's deadline", async () => {
+  test("§8/timeout §2.2/503 a receiver that says nothing is left at the attempt's deadline", async () => {
     receiver = await scriptedReceiver(tls, () => {});
     const result = await send();
     expect(result).toMatchObject(TIMED_OUT);

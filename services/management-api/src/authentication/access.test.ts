@@ -32,6 +32,7 @@ describe("access", () => {
     expect(missing("view", viewer)).toEqual([]);
     expect(missing("manage", viewer)).toEqual(["permission integrations.manage"]);
     expect(missing("manage", { permissions: ["integrations.manage"] })).toEqual(["permission integrations.view"]);
+    expect(missing("manage", { permissions: "integrations.view integrations.manage" })).toEqual([]);
   });
 
   test("§5.3 saving and delivering need the entitlement, and deleting doesn't", () => {

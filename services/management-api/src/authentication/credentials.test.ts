@@ -29,11 +29,13 @@ describe("§5.1 credentials of a request", () => {
     ],
     [{ "x-api-key": "k" }, { kind: "api-key", header: "x-api-key" }],
     [{ "api-key": "k" }, { kind: "api-key", header: "api-key" }],
+    [{ "x-api-token": "k" }, { kind: "api-key", header: "x-api-token" }],
     [{ authorization: "" }, { kind: "none" }],
     [{ authorization: "Bearer" }, { kind: "api-key", header: "Authorization" }],
     [{ authorization: "Bearer key" }, { kind: "api-key", header: "Authorization" }],
     [{ authorization: `Bearer ${JWT} ${JWT}` }, { kind: "api-key", header: "Authorization" }],
     [{ authorization: "Basic a2V5Og==" }, { kind: "api-key", header: "Authorization" }],
+    [{ authorization: "ApiKey 0123456789" }, { kind: "api-key", header: "Authorization" }],
     [{ authorization: JWT }, { kind: "api-key", header: "Authorization" }],
   ])("the headers %j hold the right credentials", (headers, expected) => {
     expect(find(headers as Record<string, string>)).toEqual(expected);

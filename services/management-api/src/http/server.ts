@@ -22,11 +22,16 @@ const KEEP_ALIVE_TIMEOUT_MS = 65_000;
 
 export async function startServer(
   app: RequestListener,
-  { host, port, maxConnections }: { host: string; port: number; maxConnections?: number },
+  {
+    host,
+    port,
+    maxConnections,
+    headersTimeoutMs = HEADERS_TIMEOUT_MS,
+  }: { host: string; port: number; maxConnections?: number; headersTimeoutMs?: number },
 ): Promise<ApiServer> {
   const server = createServer(
     {
-      headersTimeout: HEADERS_TIMEOUT_MS,
+      headersTimeout: headersTimeoutMs,
       requestTimeout: REQUEST_TIMEOUT_MS,
       keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
       // Slow requests are looked for each second; the default is each half minute.

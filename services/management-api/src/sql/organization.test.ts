@@ -54,10 +54,3 @@ function statementsWithoutOrganization(): string[] {
 test("every statement of the API names the organization that it is for, but for those that are listed with their reason", () => {
   expect(statementsWithoutOrganization()).toEqual(Object.keys(WITHOUT).sort());
 });
-
-test("a statement without an organization would be found", () => {
-  const text = "export async function leak(queries) {\n  return queries.$queryRaw<Row[]>`select * from delivery`;\n}\n";
-  const declarations = declarationsIn(text);
-  expect([...declarations.keys()]).toEqual(["leak"]);
-  expect(WITH_STATEMENT.test(text) && !NAMES_ORGANIZATION.test(withUsed("leak", declarations))).toBe(true);
-});

@@ -87,6 +87,8 @@ describe("payloads", () => {
     (text) => expect(codeOf(text)).toBe("not_json"),
   );
 
+  test("a payload that has no UTF-8 is refused", () => expect(codeOf('"\ud800"')).toBe("not_unicode"));
+
   test("the detail of a payload that isn't JSON doesn't repeat the payload", () => {
     const [problem] = validator.body("DeliverRequest", { eventType: "RiskCreated", payloadJson: '{"pin":1234 5678}' });
     expect(problem?.detail).toMatch(/at position \d+/);
@@ -125,17 +127,12 @@ describe("query parameters", () => {
     "2026-01-31T24:00:00Z",
     "0000-01-01T00:00:00Z",
     "0001-01-01T00:00:00+23:59",
+    "9999-12-31T23:59:59-00:01",
     "2026-01-31T12:00:60Z",
     "now",
     "1",
   ])("the query parameter %s isn't a time", (from) =>
     expect(read({ from }).problems).toMatchObject([{ parameter: "from", code: "not_a_time" }]),
-  );
-
-  test.each(["0x10", "1e1", "1.0", " 1", ""])("the query parameter %j isn't an integer", (limit) =>
-    expect(read({ limit }).problems).toEqual([
-      { parameter: "limit", code: "wrong_type", detail: "This must be an integer, but is a string." },
-    ]),
   );
 
   test("the problem of a repeated query parameter has its name once", () => {

@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, test } from "@jest/globals";
 import { permissionsFor } from "../../src/authentication/access.ts";
 import { type OperationId, operations } from "../../src/operations.ts";
 import { create, settings } from "../support/endpoints.ts";
-import { ISSUER, type TokenOptions, token } from "../support/tokens.ts";
+import { type TokenOptions, token } from "../support/tokens.ts";
 import { type Client, useApi } from "../support/use-api.ts";
 
 const api = useApi();
@@ -12,7 +12,6 @@ const api = useApi();
 type Outcome = "ok" | `${number} ${string}`;
 
 const VIEW = "integrations.view";
-const MANAGE = "integrations.manage";
 
 interface CallerKind {
   headers: (organizationId: string) => Promise<Record<string, string>>;
@@ -34,8 +33,6 @@ const header = (name: string, value: string) => async () => ({ [name]: value });
 
 const callers: Record<string, CallerKind> = {
   "everything allowed": { headers: bearer({}), outcome: everywhere("ok") },
-  "a trialing subscription": { headers: bearer({ subscription: "trialing" }), outcome: everywhere("ok") },
-  "permissions as text": { headers: bearer({ permissions: `${VIEW} ${MANAGE}` }), outcome: everywhere("ok") },
   "a token and an API key": {
     headers: async (organizationId) => ({ ...(await bearer({})(organizationId)), "X-API-Key": "key" }),
     outcome: everywhere("ok"),
@@ -43,65 +40,25 @@ const callers: Record<string, CallerKind> = {
 
   "no token": { headers: async () => ({}), outcome: everywhere("401 authentication_required") },
   "an expired token": { headers: bearer({ expiresInS: -60 }), outcome: everywhere("401 token_expired") },
-  "a token for later": { headers: bearer({ notBeforeInS: 600 }), outcome: everywhere("401 token_invalid") },
-  "another audience": { headers: bearer({ audience: "another" }), outcome: everywhere("401 token_invalid") },
-  "another issuer": { headers: bearer({ issuer: `${ISSUER}/x` }), outcome: everywhere("401 token_invalid") },
-  "another key": { headers: bearer({ secret: "x".repeat(40) }), outcome: everywhere("401 token_invalid") },
-  "a token without end": { headers: bearer({ omit: "exp" }), outcome: everywhere("401 token_invalid") },
-  "a token without subject": { headers: bearer({ omit: "sub" }), outcome: everywhere("401 token_invalid") },
-  "an unsigned token": {
-    headers: header("Authorization", `Bearer ${unsigned()}`),
-    outcome: everywhere("401 token_invalid"),
-  },
-  "a damaged token": {
-    headers: async (organizationId) => ({
-      Authorization: `Bearer ${(await token({ organizationId })).replace(/.{5}$/, "AAAAA")}`,
-    }),
-    outcome: everywhere("401 token_invalid"),
-  },
   "a token in the query only": { headers: async () => ({}), outcome: everywhere("401 authentication_required") },
 
   "an API key as X-API-Key": { headers: header("X-API-Key", "key"), outcome: everywhere("401 api_key_not_accepted") },
-  "an API key as Api-Key": { headers: header("Api-Key", "key"), outcome: everywhere("401 api_key_not_accepted") },
-  "an API key as X-Api-Token": { headers: header("X-Api-Token", "k"), outcome: everywhere("401 api_key_not_accepted") },
-  "an API key as bearer": {
-    headers: header("Authorization", "Bearer sk_live_0123456789"),
-    outcome: everywhere("401 api_key_not_accepted"),
-  },
-  "an API key as Authorization: ApiKey": {
-    headers: header("Authorization", "ApiKey 0123456789"),
-    outcome: everywhere("401 api_key_not_accepted"),
-  },
-  "an API key as basic authentication": {
-    headers: header("Authorization", `Basic ${Buffer.from("key:").toString("base64")}`),
-    outcome: everywhere("401 api_key_not_accepted"),
-  },
 
   "no permission": { headers: bearer({ permissions: [] }), outcome: notAllowed("403 permission_missing") },
   "view only": {
     headers: bearer({ permissions: [VIEW] }),
     outcome: { session: "ok", view: "ok", manage: "403 permission_missing", save: "403 permission_missing" },
   },
-  "manage without view": { headers: bearer({ permissions: [MANAGE] }), outcome: notAllowed("403 permission_missing") },
-  "a permission with more behind it": {
-    headers: bearer({ permissions: [`${VIEW}.x`, `${MANAGE}.x`] }),
-    outcome: notAllowed("403 permission_missing"),
-  },
   "a cancelled subscription": {
     headers: bearer({ subscription: "canceled" }),
     outcome: notAllowed("403 subscription_inactive"),
   },
-  "no subscription": { headers: bearer({ subscription: 0 }), outcome: notAllowed("403 subscription_inactive") },
   "a missing module": { headers: bearer({ modules: ["projects"] }), outcome: notAllowed("403 module_missing") },
   "no entitlement": {
     headers: bearer({ entitlements: [] }),
     outcome: { session: "ok", view: "ok", manage: "ok", save: "403 entitlement_missing" },
   },
   "no organization": { headers: bearer({ organizationId: null }), outcome: notAllowed("403 organization_missing") },
-  "an organization that is no text": {
-    headers: bearer({ organizationId: "x".repeat(129) }),
-    outcome: notAllowed("403 organization_missing"),
-  },
   "another organization": {
     headers: bearer({ organizationId: "elsewhere" }),
     outcome: {
@@ -228,11 +185,6 @@ function send(
     deliverManually: { eventType: "WorkItemCompleted", payloadJson: "{}" },
   };
   return client[operations[operation].method](query.size === 0 ? path : `${path}?${query}`, bodies[operation]);
-}
-
-function unsigned(): string {
-  const part = (value: object) => Buffer.from(JSON.stringify(value)).toString("base64url");
-  return `${part({ alg: "none" })}.${part({ sub: "user-1", exp: 4_000_000_000 })}.AA`;
 }
 
 describe("what a refusal says", () => {

@@ -45,7 +45,7 @@ describe("a delivery in the listing", () => {
 });
 
 describe("recent deliveries", () => {
-  test("§2.1/deliveries the newest of many endpoints are listed, however unevenly they are spread", async () => {
+  test("§2.1/deliveries §8/recent the 200 newest of many endpoints are listed, however unevenly they are spread", async () => {
     const endpoints: { id: string; organizationId: string }[] = [];
     for (let index = 0; index < 12; index++) endpoints.push(await newEndpoint());
     // The first endpoint is quiet, the last one gets a hundred times as much.
@@ -58,6 +58,7 @@ describe("recent deliveries", () => {
       take: 200,
     });
     const listed: { id: string; deliveries: { id: string }[] }[] = (await client.get("/webhooks").expect(200)).body;
+    expect(listed.flatMap(({ deliveries }) => deliveries)).toHaveLength(200);
     for (const { id, deliveries } of listed) {
       expect(deliveries.map((delivery) => delivery.id)).toEqual(
         stored.filter(({ endpointId }) => endpointId === id).map((delivery) => delivery.id),
@@ -75,27 +76,6 @@ describe("recent deliveries", () => {
       { id: recent },
       { id: caughtUp },
     ]);
-  });
-
-  test("§2.1/deliveries §8/recent at most 200 across the whole organization, the newest, each with its endpoint", async () => {
-    const [first, second] = [await newEndpoint(), await newEndpoint()];
-    const ids: Record<string, string[]> = { [first.id]: [], [second.id]: [] };
-    for (let index = 0; index < 210; index++) {
-      const endpoint = index % 3 === 0 ? first : second;
-      ids[endpoint.id]?.unshift(await storeDelivery(api.prisma, endpoint, states.succeeded));
-    }
-    const { body } = await client.get("/webhooks").expect(200);
-    const listed = body.map((endpoint: { deliveries: { id: string }[] }) => endpoint.deliveries.map(({ id }) => id));
-    expect(listed[0]).toEqual(ids[first.id]?.slice(0, 66));
-    expect(listed[1]).toEqual(ids[second.id]?.slice(0, 134));
-  });
-
-  test("§2.1/deliveries a busy endpoint can take all of the 200", async () => {
-    const [quiet, busy] = [await newEndpoint(), await newEndpoint()];
-    await storeDelivery(api.prisma, quiet);
-    await storeMany(api.prisma, busy, 200);
-    const { body } = await client.get("/webhooks").expect(200);
-    expect(body.map((endpoint: { deliveries: unknown[] }) => endpoint.deliveries.length)).toEqual([0, 200]);
   });
 
   test("§2.1/deliveries other organizations' deliveries take none of the places", async () => {

@@ -105,23 +105,8 @@ describe("what a manual delivery is refused for", () => {
 
   test.each([
     ["no such event", { eventType: "workitemcompleted", payloadJson: "{}" }, "/eventType", "unknown_value"],
-    ["a wildcard", { eventType: "*", payloadJson: "{}" }, "/eventType", "unknown_value"],
     ["no payload", { eventType: "WorkItemCompleted" }, "/payloadJson", "missing"],
-    ["a payload that is an object", { eventType: "WorkItemCompleted", payloadJson: {} }, "/payloadJson", "wrong_type"],
     ["a payload that isn't JSON", { eventType: "WorkItemCompleted", payloadJson: "{a:1}" }, "/payloadJson", "not_json"],
-    ["an empty payload", { eventType: "WorkItemCompleted", payloadJson: "" }, "/payloadJson", "not_json"],
-    [
-      "a payload that has no UTF-8",
-      { eventType: "WorkItemCompleted", payloadJson: '"\ud800"' },
-      "/payloadJson",
-      "not_unicode",
-    ],
-    [
-      "a payload that is too long",
-      { eventType: "WorkItemCompleted", payloadJson: JSON.stringify("a".repeat(256 * 1024 - 1)) },
-      "/payloadJson",
-      "too_long",
-    ],
   ])(
     "§4.1/body §7/400 %s in a manual delivery is a 400 that names the field",
     async (_name, request, pointer, code) => {

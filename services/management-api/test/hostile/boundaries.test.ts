@@ -47,16 +47,6 @@ describe("credentials", () => {
     expect([status, body.code]).toEqual([431, "headers_too_large"]);
   });
 
-  test("the Authorization header wins over the cookie, whether its token is right or wrong", async () => {
-    const cookie = `Cookie: herald_session=${await token({ organizationId: "other" })}`;
-    const [own] = await sendRaw(api.origin, head(`GET ${WEBHOOKS} HTTP/1.1`, bearer, cookie, "Connection: close"));
-    expect([own?.status, own?.text.includes(MARK)]).toEqual([200, false]);
-    const wrong = "Authorization: Bearer a.b.c";
-    expect(
-      (await sendRaw(api.origin, head(`GET ${WEBHOOKS} HTTP/1.1`, wrong, cookie, "Connection: close")))[0]?.status,
-    ).toBe(401);
-  });
-
   test.each([
     "null",
     "",

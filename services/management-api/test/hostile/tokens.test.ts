@@ -151,6 +151,8 @@ const forged: Record<string, () => string> = {
   "a signature with a bit turned": () => good.replace(/.{2}$/, (end) => (end === "AA" ? "BB" : "AA")),
   "expired a minute ago": () => token({ alg: "RS256", kid: "rsa" }, rs256, claims({ exp: now - 60 })),
   "not valid yet": () => token({ alg: "RS256", kid: "rsa" }, rs256, claims({ nbf: now + 60 })),
+  "an end that is absent": () => token({ alg: "RS256", kid: "rsa" }, rs256, claims({ exp: undefined })),
+  "a subject that is absent": () => token({ alg: "RS256", kid: "rsa" }, rs256, claims({ sub: undefined })),
   "an end that is text": () => token({ alg: "RS256", kid: "rsa" }, rs256, claims({ exp: "9999999999" })),
   "an end that is null": () => token({ alg: "RS256", kid: "rsa" }, rs256, claims({ exp: null })),
   "an end after the last date of JavaScript": () =>

@@ -42,18 +42,6 @@ test("an event that PostgreSQL can't store in time waits, others are stored, and
   expect((await inbox.channel.checkQueue(names.rejectedQueue)).messageCount).toBe(0);
 });
 
-test("an event with more deliveries than PostgreSQL can store at once gets all of them, and is taken once", async () => {
-  const { prisma } = inbox;
-  const { organizationId } = await insertEndpoint(prisma, { createdAt });
-  for (let more = 0; more < 9; more++) await insertEndpoint(prisma, { organizationId, createdAt });
-  const before = await inbox.counted("received");
-  stopRefusing = await refuseDeliveries(prisma, "(select count(*) from made) > 3", "57014");
-  await inbox.publish(JSON.stringify(validEvent({ organizationId })));
-  await eventually(async () => expect(await prisma.delivery.count({ where: { organizationId } })).toBe(10));
-  await eventually(async () => expect(await inbox.counted("received")).toBe(before + 1));
-  await stopRefusing();
-});
-
 test("a new delivery is sent to dispatchers with a transient hint", async () => {
   const { prisma, names, channel } = inbox;
   await channel.purgeQueue(names.hintsQueue);
