@@ -94,8 +94,16 @@ export function createNameResolver(options: NameResolverOptions = {}): NameResol
     const name = nameOf(hostname);
     const inHosts = system.hosts.get(name);
     if (inHosts) return inHosts;
+    const earlier = current(name);
+    if (earlier === undefined) return ask(name);
+    // A question that was put before, and fails, says nothing about the name servers of now: they may have come back meanwhile.
+    return earlier.catch(() => current(name) ?? ask(name));
+  }
+
+  /** The answer that is known, or that is waited for. */
+  function current(name: string): Promise<LookupAddress[]> | undefined {
     const kept = answers.get(name);
-    return kept && kept.untilMs > nowMs() ? kept.addresses : ask(name);
+    return kept && kept.untilMs > nowMs() ? kept.addresses : undefined;
   }
 
   return Object.assign(resolve, {

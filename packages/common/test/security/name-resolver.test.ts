@@ -1,3 +1,4 @@
+import { eventually } from "@herald/dev/harness/eventually";
 import { type NameAnswer, type NameServer, nameServer } from "@herald/dev/harness/name-server";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { createNameResolver, type NameResolverOptions } from "../../src/security/name-resolver.ts";
@@ -88,6 +89,18 @@ describe("name resolver", () => {
     nowMs = 5_000;
     await expect(resolve("a.example")).resolves.toEqual([{ address: "1.1.1.1", family: 4 }]);
     expect(server.questions).toHaveLength(4);
+  });
+
+  test("a question that was put during an outage and fails after it is no answer to who came after the outage", async () => {
+    zone = { "A a.example": "silence", "AAAA a.example": "silence" };
+    const resolve = resolver({ timeoutMs: 300 });
+    const during = resolve("a.example");
+    const late = expect(during).rejects.toMatchObject({ code: "ETIMEOUT" });
+    // Both questions, each a second time: nothing more is asked for the first look-up.
+    await eventually(() => expect(server.questions).toHaveLength(4));
+    zone = { "A a.example": [V4.address], "AAAA a.example": NONE };
+    await expect(Promise.all([resolve("a.example"), resolve("a.example")])).resolves.toEqual([[V4], [V4]]);
+    await late;
   });
 
   test("an answer that turned out to be of no use is forgotten", async () => {
