@@ -17,28 +17,6 @@ test("nothing but text is an organization id, a UUID or a UTC time", () => {
 });
 
 describe("organization ids", () => {
-  test.each([
-    ["one letter", "a"],
-    ["a space", " "],
-    ["128 letters", "x".repeat(128)],
-    ["128 characters of two UTF-16 units each", "😀".repeat(128)],
-    ["letters that look alike but differ", "acme\u0301"],
-    ["the replacement character itself", "\ufffdx"],
-  ])("%s may be an organization id", (_title, id) => expect(isOrganizationId(id)).toBe(true));
-
-  test.each([
-    ["an empty text", ""],
-    ["a text of 129 letters", "x".repeat(129)],
-    ["a text of 129 characters of two UTF-16 units each", "😀".repeat(129)],
-    ["a text with U+0000", "a\u0000"],
-    ["a text with a line break at the end", "acme\n"],
-    ["a text with DEL", "a\u007fb"],
-    ["a text with a control character of C1", "a\u0085b"],
-    ["a text with the first half of a surrogate pair", "\ud800x"],
-    ["a text with the second half of a surrogate pair", "x\udc00"],
-    ["a text with the halves of a pair in the wrong order", "\udc00\ud800"],
-  ])("%s is no organization id", (_title, id) => expect(isOrganizationId(id)).toBe(false));
-
   test("an organization id has 1 to 128 code points, is well-formed, and holds no control character", () => {
     fc.assert(
       fc.property(fc.oneof(anyText, anyUnits), (text) => {
@@ -68,11 +46,6 @@ describe("UUIDs", () => {
     const wrong = fc.tuple(fc.uuid(), fc.nat(35), fc.constantFrom("", "g", " ", "\n", "aa", "--"));
     fc.assert(fc.property(wrong, ([id, at, other]) => !isUuid(id.slice(0, at) + other + id.slice(at + 1))));
   });
-
-  const id = "5f0c9a52-3d51-4f0e-8a35-0d9f7c1be111";
-  test.each([`{${id}}`, `urn:uuid:${id}`, id.replaceAll("-", ""), ` ${id}`, `${id}\n`, ""])("%j is no UUID", (value) =>
-    expect(isUuid(value)).toBe(false),
-  );
 });
 
 describe("UTC times", () => {
@@ -108,25 +81,6 @@ describe("UTC times", () => {
       { numRuns: 500 },
     );
   });
-
-  test.each([
-    "2026-03-01T12:00:00",
-    "2026-03-01T12:00:00+00:00",
-    "2026-03-01T12:00:00z",
-    "2026-03-01 12:00:00Z",
-    "2026-03-01",
-    "2026-03-01T12:00Z",
-    "2026-03-01T24:00:00Z",
-    "2026-03-01T12:60:00Z",
-    "2026-06-30T23:59:60Z",
-    "2026-03-01T12:00:00.Z",
-    "2026-03-01T12:00:00.0123456789Z",
-    "0000-01-01T00:00:00Z",
-    "+010000-01-01T00:00:00Z",
-    "２０２６-03-01T12:00:00Z",
-    "2026-03-01T12:00:00Z\n",
-    "",
-  ])("%j is no UTC time", (value) => expect(isUtcTime(value)).toBe(false));
 });
 
 describe("times with an offset", () => {

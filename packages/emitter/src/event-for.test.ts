@@ -66,14 +66,6 @@ describe("which change means which event", () => {
     }
   });
 
-  test("§6/project-updated a project edit means no event", () => {
-    expect(eventFor({ entity: "Project", change: "edited" })).toBeNull();
-  });
-
-  test("§6/emitted a work item that is saved as Done once more completes nothing", () => {
-    expect(eventFor({ entity: "WorkItem", change: "status", from: "Done", to: "Done" })).toBeNull();
-  });
-
   test("§2.4/again a work item that is completed again after it was reopened is completed again", () => {
     expect(eventFor({ entity: "WorkItem", change: "status", from: "In progress", to: "Done" })).toBe(
       "WorkItemCompleted",

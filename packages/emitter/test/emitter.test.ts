@@ -1,7 +1,6 @@
-import { type BrokerProxy, startProxy } from "@herald/dev/harness/broker-proxy";
 import { eventually } from "@herald/dev/harness/eventually";
 import { useBroker } from "@herald/dev/harness/use-broker";
-import { afterEach, describe, expect, test } from "@jest/globals";
+import { describe, expect, test } from "@jest/globals";
 import { connect, type GetMessage } from "amqplib";
 import {
   createEmitter,
@@ -18,11 +17,6 @@ const exchange = `${broker.namespace}.events`;
 const queue = `${broker.namespace}.inbox`;
 
 const admin = useAdminChannel(broker, { exchange, queue });
-const proxies: BrokerProxy[] = [];
-
-afterEach(async () => {
-  await Promise.all(proxies.splice(0).map((proxy) => proxy.close()));
-});
 
 /** Herald's side: the exchange, and a queue that takes everything. */
 async function declareInbox(queueArguments: Record<string, unknown> = {}): Promise<void> {
@@ -97,11 +91,6 @@ describe("emit", () => {
     expect((await takeAll()).map(idOf)).toEqual(events.map(({ id }) => id));
   });
 
-  test("emit refuses an event that breaks the contract, without the broker", async () => {
-    const emitter = start({ url: "amqp://127.0.0.1:1" });
-    await expect(emitter.emit(anEvent({ entityId: "7" }))).rejects.toThrow("entityId must be a UUID");
-  });
-
   test("emit rejects where no queue takes the event", async () => {
     await admin.declareExchange();
     expect(await reasonOf(start().emit(anEvent()))).toBe("unroutable");
@@ -152,8 +141,8 @@ describe("without Herald's exchange", () => {
 describe("when the broker goes away", () => {
   test("every emitted event arrives, over several lost connections", async () => {
     await declareInbox();
-    const emitter = start({ maxUnconfirmed: 50, timeoutMs: 100_000 });
-    const events = Array.from({ length: 2000 }, () => anEvent());
+    const emitter = start({ maxUnconfirmed: 20, timeoutMs: 100_000 });
+    const events = Array.from({ length: 600 }, () => anEvent());
     let sent = 0;
     const emissions = Promise.all(
       events.map(async (event) => {
@@ -161,7 +150,7 @@ describe("when the broker goes away", () => {
         sent++;
       }),
     );
-    for (const share of [200, 800, 1400]) {
+    for (const share of [60, 240, 420]) {
       await eventually(() => expect(sent).toBeGreaterThan(share));
       await broker.closeConnections();
     }
@@ -181,23 +170,6 @@ describe("when the broker goes away", () => {
       /the broker can't be reached .*ECONNREFUSED.* Emitting it again with the same id and time is safe/,
     );
     expect(error?.message).not.toContain("hunter2");
-  });
-
-  test("emit rejects where a silent broker does not confirm, and sends no more than the window", async () => {
-    await declareInbox();
-    const proxy = await startProxy(() => broker.url);
-    proxies.push(proxy);
-    const emitter = start({ url: proxy.url, maxUnconfirmed: 5, timeoutMs: 1000 });
-    const [connected, again] = [anEvent(), anEvent()];
-    await eventually(() => emitter.emit(connected));
-    await takeAll();
-    proxy.holdAnswers();
-    const reasons = await Promise.all(Array.from({ length: 8 }, () => reasonOf(emitter.emit(anEvent()))));
-    expect(reasons).toEqual([...Array(5).fill("unconfirmed"), ...Array(3).fill("unavailable")]);
-    // It was stored all the same: this is why Herald goes by id and time.
-    expect(await takeAll()).toHaveLength(5);
-    proxy.release();
-    await eventually(() => emitter.emit(again));
   });
 });
 
@@ -221,8 +193,4 @@ describe("close", () => {
   test("close ends before the connection is made", async () => {
     await start().close();
   });
-});
-
-test.each(["127.0.0.1:5672", "http://127.0.0.1", "amqp://", "amqp:5672"])("%s is refused as a broker's url", (url) => {
-  expect(() => createEmitter({ url })).toThrow(/must be of the form amqp:/);
 });

@@ -1,91 +1,161 @@
 import { randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { useDatabase } from "@herald/dev/harness/use-database";
-import { afterAll, beforeAll, expect, test } from "@jest/globals";
-import { sql as drizzleSql } from "drizzle-orm";
+import { useMariadb } from "@herald/dev/harness/use-mariadb";
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { sql as drizzleSql, type SQL } from "drizzle-orm";
+import { drizzle as drizzleMysql } from "drizzle-orm/mysql2";
 import { drizzle } from "drizzle-orm/node-postgres";
 import knex, { type Knex } from "knex";
-import { Kysely, sql as kyselySql, PostgresDialect } from "kysely";
+import { Kysely, sql as kyselySql, MysqlDialect, PostgresDialect } from "kysely";
+import { createPool as createCallbackPool } from "mysql2";
+import { createPool, type Pool as MysqlPool } from "mysql2/promise";
 import { Pool } from "pg";
 import { DataSource } from "typeorm";
 import { type EmittedEvent, eventJson, newEvent } from "../src/index.ts";
-import { createOutbox, outboxTable } from "../src/outbox/index.ts";
+import { createOutbox, type Outbox, outboxTable } from "../src/outbox/index.ts";
 
-// The page on emitting shows how each library fills the outbox inside of its own transaction. Here each of them does.
+// The page on emitting shows how each library fills the outbox inside of its own transaction. Here each of them does, in PostgreSQL
+// and in MariaDB.
+
+interface Handles {
+  outbox: Outbox;
+  byDrizzle: { transaction(run: (tx: { execute(query: SQL): PromiseLike<unknown> }) => Promise<void>): Promise<void> };
+  byKnex: Knex;
+  byKysely: Kysely<object>;
+  dataSource: DataSource;
+}
 
 // Hooks run in their order: this one runs before those of the harness, which fail on connections that are left open.
 afterAll(async () => {
-  await dataSource.destroy();
-  await byKnex.destroy();
+  for (const { byKnex, dataSource } of [postgres, mariadb]) {
+    await dataSource.destroy();
+    await byKnex.destroy();
+  }
+  await mariadb.byKysely.destroy();
   await pool.end();
+  await mysqlPool.end();
 });
 
 const at = useDatabase();
-const outbox = createOutbox();
+const atMariadb = useMariadb();
 
 let pool: Pool;
-let byKnex: Knex;
-let dataSource: DataSource;
+let mysqlPool: MysqlPool;
+let postgres: Handles;
+let mariadb: Handles;
 
 beforeAll(async () => {
   pool = new Pool({ connectionString: at.url });
   await pool.query(outboxTable());
-  byKnex = knex({ client: "pg", connection: at.url, pool: { min: 0, max: 1 } });
-  dataSource = await new DataSource({ type: "postgres", url: at.url }).initialize();
+  postgres = {
+    outbox: createOutbox(),
+    byDrizzle: drizzle(pool),
+    byKnex: knex({ client: "pg", connection: at.url, pool: { min: 0, max: 1 } }),
+    byKysely: new Kysely<object>({ dialect: new PostgresDialect({ pool }) }),
+    dataSource: await new DataSource({ type: "postgres", url: at.url }).initialize(),
+  };
+  const { url } = atMariadb;
+  mysqlPool = createPool(url);
+  await mysqlPool.query(outboxTable("herald_outbox", "mysql"));
+  mariadb = {
+    outbox: createOutbox({ dialect: "mysql" }),
+    byDrizzle: drizzleMysql({ client: mysqlPool }),
+    byKnex: knex({ client: "mysql2", connection: url, pool: { min: 0, max: 1 } }),
+    byKysely: new Kysely<object>({ dialect: new MysqlDialect({ pool: createCallbackPool(url) }) }),
+    dataSource: await new DataSource({ type: "mariadb", url }).initialize(),
+  };
 });
 
-type Transaction = (event: EmittedEvent, end: () => void) => Promise<unknown>;
+/** A library's transaction, with the line that the page shows in it. `end` throws where the transaction is to be rolled back. */
+type Transaction = (handles: Handles, event: EmittedEvent, end: () => void) => Promise<unknown>;
 
-/** Each library's transaction, with the line that the page shows in it. `end` throws where the transaction is to be rolled back. */
-const libraries: Record<string, Transaction> = {
-  Prisma: (event, end) =>
-    at.database.prisma.$transaction(async (tx) => {
-      await tx.$executeRaw`insert into herald_outbox (event) values (${eventJson(event)})`;
-      end();
-    }),
-  Drizzle: (event, end) => {
+const ofBoth: Record<string, Transaction> = {
+  Drizzle: ({ byDrizzle }, event, end) => {
     const sql = drizzleSql;
-    return drizzle(pool).transaction(async (tx) => {
+    return byDrizzle.transaction(async (tx) => {
       await tx.execute(sql`insert into herald_outbox (event) values (${eventJson(event)})`);
       end();
     });
   },
-  Kysely: (event, end) => {
+  Kysely: ({ byKysely }, event, end) => {
     const sql = kyselySql;
-    const db = new Kysely<object>({ dialect: new PostgresDialect({ pool }) });
-    return db.transaction().execute(async (trx) => {
+    return byKysely.transaction().execute(async (trx) => {
       await sql`insert into herald_outbox (event) values (${eventJson(event)})`.execute(trx);
       end();
     });
   },
-  Knex: (event, end) =>
+  Knex: ({ byKnex }, event, end) =>
     byKnex.transaction(async (trx) => {
       await trx("herald_outbox").insert({ event: eventJson(event) });
       end();
     }),
-  TypeORM: (event, end) =>
+  TypeORM: ({ dataSource, outbox }, event, end) =>
     dataSource.transaction(async (manager) => {
       await outbox.add(manager, event);
       end();
     }),
 };
 
-test.each(Object.entries(libraries))(
-  "%s fills the outbox if its transaction commits, and only then",
-  async (_name, run) => {
-    await pool.query("truncate herald_outbox");
-    const anEvent = () =>
-      newEvent({ organizationId: "org-1", type: "RiskCreated", entityType: "Risk", entityId: randomUUID() });
-    const [committed, rolledBack] = [anEvent(), anEvent()];
-    await run(committed, () => undefined);
-    const end = () => {
-      throw new Error("roll back");
-    };
-    await expect(run(rolledBack, end)).rejects.toThrow("roll back");
-    const { rows } = await pool.query<{ event: string }>("select event from herald_outbox");
-    expect(rows.map(({ event }) => JSON.parse(event))).toEqual([committed]);
+const ofPostgres: Record<string, Transaction> = {
+  Prisma: (_handles, event, end) =>
+    at.database.prisma.$transaction(async (tx) => {
+      await tx.$executeRaw`insert into herald_outbox (event) values (${eventJson(event)})`;
+      end();
+    }),
+  ...ofBoth,
+};
+
+const ofMariadb: Record<string, Transaction> = {
+  mysql2: async ({ outbox }, event, end) => {
+    const connection = await mysqlPool.getConnection();
+    await connection.beginTransaction();
+    try {
+      await outbox.add(connection, event);
+      end();
+      await connection.commit();
+    } catch (error) {
+      await connection.rollback();
+      throw error;
+    } finally {
+      connection.release();
+    }
   },
-);
+  ...ofBoth,
+};
+
+/** What the outbox holds after a transaction that commits and one that is rolled back; and the event of the first one. */
+async function storedBy(run: (event: EmittedEvent, end: () => void) => Promise<unknown>) {
+  const anEvent = () =>
+    newEvent({
+      organizationId: "org-1",
+      type: "RiskCreated",
+      entityType: "Risk",
+      entityId: randomUUID(),
+      data: { changes: { Title: { oldValue: null, newValue: `It's "new" \\ 100 % 🎉?` } } },
+    });
+  const [committed, rolledBack] = [anEvent(), anEvent()];
+  await run(committed, () => undefined);
+  const end = () => {
+    throw new Error("roll back");
+  };
+  await expect(run(rolledBack, end)).rejects.toThrow("roll back");
+  return eventJson(committed);
+}
+
+describe("the outbox is filled if the transaction commits, and only then", () => {
+  test.each(Object.entries(ofPostgres))("in PostgreSQL by %s", async (_name, run) => {
+    await pool.query("truncate herald_outbox");
+    const committed = await storedBy((event, end) => run(postgres, event, end));
+    expect((await pool.query("select event from herald_outbox")).rows).toEqual([{ event: committed }]);
+  });
+
+  test.each(Object.entries(ofMariadb))("in MariaDB by %s", async (_name, run) => {
+    await mysqlPool.query("truncate table herald_outbox");
+    const committed = await storedBy((event, end) => run(mariadb, event, end));
+    expect((await mysqlPool.query("select event from herald_outbox"))[0]).toEqual([{ event: committed }]);
+  });
+});
 
 test("the page on emitting shows these lines", () => {
   const page = readFileSync(new URL("../../../docs/emitting-events.md", import.meta.url), "utf8");
@@ -94,6 +164,6 @@ test("the page on emitting shows these lines", () => {
     name,
     line,
   ]);
-  expect(shown.map(([name]) => name)).toEqual(Object.keys(libraries));
+  expect(shown.map(([name]) => name)).toEqual(Object.keys(ofPostgres));
   for (const [, line = ""] of shown) expect(source).toContain(line);
 });

@@ -1,5 +1,5 @@
 import { expect, test } from "@jest/globals";
-import { EVENT_TYPES, type EventOf, type HeraldEvent } from "./events.ts";
+import { EVENT_TYPES, type EventOf } from "./events.ts";
 import { readEvent } from "./read-event.ts";
 
 const sample: EventOf<"WorkItemCompleted"> = {
@@ -42,20 +42,4 @@ test.each<[string, unknown]>([
   ["a change with a number in it", { ...sample, data: { changes: { Hours: { oldValue: 1, newValue: "2" } } } }],
 ])("%s is no event", (_what, payload) => {
   expect(readEvent(payload)).toBeNull();
-});
-
-test("the type of an event tells its data apart", () => {
-  // The compiler checks this one: in each branch the event is of that type alone.
-  const describe = (event: HeraldEvent): string => {
-    switch (event.type) {
-      case "WorkItemCompleted": {
-        const type: "WorkItemCompleted" = event.type;
-        return `${type} ${event.data.changes?.Status?.newValue}`;
-      }
-      default:
-        return event.type satisfies Exclude<HeraldEvent["type"], "WorkItemCompleted">;
-    }
-  };
-  expect(describe(sample)).toBe("WorkItemCompleted Done");
-  expect(describe({ ...sample, type: "RiskCreated" })).toBe("RiskCreated");
 });

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "@jest/globals";
-import { anchorsOf, brokenLinks, markdownFiles } from "./links.ts";
+import { brokenLinks, markdownFiles } from "./links.ts";
 
 const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
 
@@ -34,11 +34,4 @@ test("links to missing files, headings and paths are found, in prose and not in 
   } finally {
     rmSync(folder, { recursive: true });
   }
-});
-
-test("anchors are those that GitHub makes", () => {
-  expect([...anchorsOf("# A `b` heading, twice\n## PostgreSQL or RabbitMQ can't be used\n")]).toEqual([
-    "a-b-heading-twice",
-    "postgresql-or-rabbitmq-cant-be-used",
-  ]);
 });

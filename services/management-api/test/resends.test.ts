@@ -243,20 +243,14 @@ describe("a resend under way", () => {
   });
 });
 
-test("another organization's endpoint and another endpoint's resend are a 404", async () => {
+test("another endpoint's resend is a 404", async () => {
   await giveUp(1);
   const { body } = await start().expect(200);
-  const other = await api.as({ organizationId: api.newOrganization(), expiresInS: 100_000 });
-  const own = await create(other);
-  const paths = [`/webhooks/${id}/resends`, `/webhooks/${id}/resends/preview`, `/webhooks/${id}/resends/${body.id}`];
-  for (const path of paths) expect((await other.get(path).expect(404)).body.code).toBe("webhook_not_found");
-  for (const path of [`/webhooks/${id}/resends`, `/webhooks/${id}/resends/${body.id}/stop`]) {
-    expect((await other.post(path, {}).expect(404)).body.code).toBe("webhook_not_found");
-  }
+  const other = (await create(ana)).endpoint;
   for (const resendId of [body.id, "no-id"]) {
-    const { body: problem } = await other.get(`/webhooks/${own.endpoint.id}/resends/${resendId}`).expect(404);
+    const { body: problem } = await ana.get(`/webhooks/${other.id}/resends/${resendId}`).expect(404);
     expect(problem.code).toBe("resend_not_found");
-    await other.post(`/webhooks/${own.endpoint.id}/resends/${resendId}/stop`, {}).expect(404);
+    await ana.post(`/webhooks/${other.id}/resends/${resendId}/stop`, {}).expect(404);
   }
   expect(await read(body.id)).toMatchObject({ state: "running" });
 });

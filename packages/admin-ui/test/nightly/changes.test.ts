@@ -16,12 +16,3 @@ test("the changes of a webhook say what was done, by whom, and what was before",
   expect(words).toContain("Payroll");
   await changes.nth(1).getByText("Created").waitFor();
 });
-
-test("a webhook that Herald disabled says so among its changes", async () => {
-  environment.receiver.answerWith({ status: 500 });
-  const { endpoint } = await environment.api.create({ url: environment.receiver.url, name: "Billing" });
-  await environment.emitRefused(5);
-  const page = await environment.signIn(`/webhooks/${endpoint.id}/changes`);
-  await page.getByText("Disabled after failures").waitFor();
-  await page.getByText("by the service itself").waitFor();
-});

@@ -150,15 +150,3 @@ test("§4.1.5 deleting takes the webhook's name and says that the history goes",
   await page.getByText("No webhooks yet").waitFor();
   expect(await environment.api.list()).toHaveLength(0);
 });
-
-test("§3.1/pause a pause from the page stops deliveries and says so", async () => {
-  const { id } = await webhook();
-  const page = await environment.signIn(`/webhooks/${id}`);
-  await page.getByRole("button", { name: "Pause…" }).click();
-  await page
-    .getByRole("dialog", { name: "Pause Billing mirror?" })
-    .getByRole("button", { name: "Pause", exact: true })
-    .click();
-  await page.getByText("Paused by an admin").waitFor();
-  expect(await environment.api.get(id)).toMatchObject({ enabled: false });
-});

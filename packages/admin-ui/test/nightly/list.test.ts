@@ -153,21 +153,3 @@ test("a delivery's drawer has an address of its own, and its next attempt counts
     return Number(minutes) * 60 + Number(seconds) < before;
   }, first);
 });
-
-test("the signature panel has a receiver in each language, to copy", async () => {
-  const page = await environment.signIn(`/webhooks/${population.healthy.id}/signature`);
-  const telling: Record<string, string> = {
-    "Node.js": "timingSafeEqual",
-    Python: "hmac.compare_digest",
-    Go: "hmac.Equal",
-    "C#": "new HMACSHA256",
-    Java: "MessageDigest.isEqual",
-    PHP: "hash_equals",
-    Ruby: "fixed_length_secure_compare",
-    Rust: "verify_slice",
-  };
-  for (const [language, words] of Object.entries(telling)) {
-    await page.getByRole("radio", { name: language }).check();
-    await page.getByText(words).first().waitFor();
-  }
-});

@@ -1,7 +1,7 @@
 import { eventually } from "@herald/dev/harness/eventually";
+import { idAt } from "@herald/dev/harness/rows";
 import { beforeEach, expect, test } from "@jest/globals";
 import type { Locator, Page } from "playwright-core";
-import { uuidv7 } from "../support/history.ts";
 import { type Population, populate } from "../support/populate.ts";
 import { useTestEnvironment } from "../support/test-environment.ts";
 
@@ -160,19 +160,6 @@ test("no row moves under the keyboard's focus; when the focus leaves, new rows c
   await eventually(async () => expect(await rowIds(page)).toHaveLength(2));
 });
 
-test("a row that is pointed at still takes its newest content", async () => {
-  environment.receiver.answerWith({ status: 500 });
-  await environment.emit();
-  const page = await environment.signIn(`/webhooks/${id}`);
-  await page.getByRole("link", { name: /^Failing/ }).hover();
-  await page.getByText("1 of 5", { exact: true }).first().waitFor();
-  environment.receiver.answerWith({ status: 200 });
-  // A minute after the first attempt's end, whose duration is real time.
-  environment.clock.advance(10 * 60_000);
-  await page.getByRole("link", { name: /^Succeeded/ }).waitFor();
-  await page.getByText("2 of 5", { exact: true }).first().waitFor();
-});
-
 test("filters live in the address, and an address brings them back", async () => {
   await environment.emit();
   await environment.emit("RiskCreated");
@@ -209,7 +196,7 @@ test("older deliveries come as one scrolls, each once", async () => {
   await page.getByText("That is all that is kept.").waitFor();
 
   // A new delivery shows at once, however many pages were loaded.
-  const newest = uuidv7(environment.clock.now().getTime(), Math.random);
+  const newest = idAt(environment.clock.now());
   await environment.db.database.prisma.delivery.create({
     data: {
       id: newest,

@@ -33,20 +33,6 @@ describe("with a dispatcher", () => {
     expect(request?.headers["x-service-event"]).toBe("RiskCreated");
   });
 
-  test("§4.1.3 a failed manual delivery is told as failed although the API answered 200", async () => {
-    const { endpoint } = await webhook();
-    environment.receiver.answerWith({ status: 500 });
-    const page = await environment.signIn(`/webhooks/${endpoint.id}/manual`);
-    await page.getByRole("button", { name: "Send manual delivery" }).click();
-    await page.getByText("Attempt 1 failed: 500.").waitFor();
-    await page.getByText("It is retried like any other delivery").waitFor();
-    await page.getByRole("link", { name: "Show the delivery" }).click();
-    await page
-      .getByRole("dialog", { name: "WorkItemCompleted delivery" })
-      .getByText("None: a manual delivery")
-      .waitFor();
-  });
-
   test("§4.1.2 what an older delivery carried is sent again byte for byte, line ends included", async () => {
     const { endpoint } = await webhook();
     const payload = '{\r\n  "id": 1,\r\n  "name": "\\u00dcber"\r\n}\r\n';
@@ -98,17 +84,5 @@ describe("with a dispatcher", () => {
     await got.fill(expected ? String(request?.headers["x-service-signature"]) : "");
     await page.getByText("It is the right one.").waitFor();
     expect(requests.filter((each) => each.includes(signingSecret ?? "-"))).toEqual([]);
-  });
-});
-
-describe("without a dispatcher", () => {
-  const environment = useTestEnvironment({ dispatcher: false, settings: { MANUAL_DELIVERY_TIMEOUT_MS: "300" } });
-
-  test("§4.1.3 a delivery that could not be attempted in time is queued, and no more is claimed", async () => {
-    const { endpoint } = await environment.api.create({ name: "Billing mirror", url: environment.receiver.url });
-    const page = await environment.signIn(`/webhooks/${endpoint.id}/manual`);
-    await page.getByRole("button", { name: "Send manual delivery" }).click();
-    await page.getByText("Queued, not attempted yet.").waitFor();
-    expect(await page.getByText("Succeeded").count()).toBe(0);
   });
 });

@@ -1,6 +1,5 @@
-import type { EventType } from "@herald/contracts";
+import { type EventType, samplePayload } from "@herald/contracts";
 import { idAt } from "@herald/dev/harness/rows";
-import { bodyOf, entityIdOf, eventIdOf } from "./bodies.ts";
 import { type ScenarioKey, scenarios, type WebhookScenario } from "./fixtures.ts";
 import { historyOf, missedBy, type Past, randomFrom, uuidv7 } from "./history.ts";
 import type { TestEnvironment } from "./test-environment.ts";
@@ -190,9 +189,17 @@ function eventOf(
     entityId: entityIdOf(id),
     occurredAt,
     receivedAt: occurredAt,
-    body: bodyOf(id, eventType, createdMs),
+    body: JSON.stringify({
+      ...samplePayload(eventType),
+      id: eventIdOf(id),
+      occurredAtUtc: occurredAt.toISOString(),
+      entityId: entityIdOf(id),
+    }),
   };
 }
+
+const eventIdOf = (seed: string) => seed.replace(/.{4}$/, "00ee");
+const entityIdOf = (seed: string) => seed.replace(/^.{8}/, "018f6c2a");
 
 /** The keys of events, and the ids of their deliveries to an endpoint, in the order of their seeds. */
 async function idsOf(

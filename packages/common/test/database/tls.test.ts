@@ -5,9 +5,10 @@ import { type KeyPair, makeAuthority } from "@herald/dev/certificates/authority"
 import { certificates, type TestCertificates } from "@herald/dev/harness/certificates";
 import { eventually } from "@herald/dev/harness/eventually";
 import { STACK_TIMEOUT_MS } from "@herald/dev/harness/stack-client";
+import { useDatabase } from "@herald/dev/harness/use-database";
 import { type Postgres, startPostgres } from "@herald/dev/stack/postgres";
 import { removePostgresData } from "@herald/dev/stack/postgres-programs";
-import { afterAll, afterEach, beforeAll, expect, test } from "@jest/globals";
+import { afterAll, beforeAll, beforeEach, expect, test } from "@jest/globals";
 import pg from "pg";
 import { ConfigError } from "../../src/config/read-config.ts";
 import { isDatabaseOutage } from "../../src/database/errors.ts";
@@ -16,22 +17,34 @@ import { openDatabase } from "../../src/database/open-database.ts";
 import { openService } from "../../src/service/open-service.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "herald-tls-"));
+const plain = useDatabase({ migrated: false });
 let made: TestCertificates;
-let server: Postgres | undefined;
+let server: Postgres;
+let url: string;
 
 beforeAll(async () => {
   made = await certificates();
+  server = await startPostgres({ folder, pidFolder: join(folder, "pids"), disposable: true, tls: made.trusted });
+  url = server.url;
 }, STACK_TIMEOUT_MS);
-afterEach(async () => {
+beforeEach(() => present(made.trusted));
+afterAll(async () => {
   await server?.stop();
-  server = undefined;
+  removePostgresData(folder);
 });
-afterAll(() => removePostgresData(folder));
 
-/** Starts the same server anew, with this certificate or without TLS. Returns its URL. */
-async function serverWith(tls?: KeyPair): Promise<string> {
-  server = await startPostgres({ folder, pidFolder: join(folder, "pids"), disposable: true, ...(tls && { tls }) });
-  return server.url;
+/** Gives the server another certificate, as a person does it who renews one, or forgot to. */
+async function present(certificate: KeyPair): Promise<void> {
+  const admin = new pg.Client({ connectionString: url, ssl: { rejectUnauthorized: false } });
+  await admin.connect();
+  const { rows } = await admin.query(
+    "select current_setting('ssl_cert_file') as cert, current_setting('ssl_key_file') as key",
+  );
+  // In place: the files keep their owner and rights.
+  writeFileSync(rows[0].cert, certificate.cert);
+  writeFileSync(rows[0].key, certificate.key);
+  await admin.query("select pg_reload_conf()");
+  await admin.end();
 }
 
 /** Why the server can't be used, or whether the connection is encrypted. */
@@ -51,56 +64,38 @@ async function outcome(url: string, ca: string): Promise<unknown> {
   }
 }
 
-const withHost = (url: string, host: string) => Object.assign(new URL(url), { hostname: host }).href;
+const at = (host: string) => Object.assign(new URL(url), { hostname: host }).href;
 
 test("PostgreSQL with a certificate of the authority in the file is used over TLS, by name and by address", async () => {
-  const url = await serverWith(made.trusted);
-  expect(await outcome(url, made.caPem)).toBe(true);
-  expect(await outcome(withHost(url, "localhost"), made.caPem)).toBe(true);
+  await eventually(async () => expect(await outcome(url, made.caPem)).toBe(true));
+  expect(await outcome(at("localhost"), made.caPem)).toBe(true);
   expect(await outcome(`${url}?sslmode=require`, made.caPem)).toBe(true);
   await migrate(url, { ca: made.caPem });
 });
 
-test("PostgreSQL with a certificate of another authority is refused, with what to do", async () => {
-  const url = await serverWith(made.trusted);
-  const other = await makeAuthority("Another authority");
-  const words = await outcome(url, other.cert);
-  expect(words).toContain("PostgreSQL's certificate is from an authority that is not trusted here");
-  expect(words).toContain("name it by DATABASE_CA_FILE");
-  await expect(migrate(url, { ca: other.cert })).rejects.toThrow("name it by DATABASE_CA_FILE");
-});
-
-test("PostgreSQL with a certificate for another name is refused, with both names", async () => {
-  const url = await serverWith(made.wrongName);
-  const words = await outcome(withHost(url, "localhost"), made.caPem);
-  expect(words).toContain("is for DNS:receiver.invalid, and not for localhost");
-  expect(words).toContain("Write a name of the certificate into DATABASE_URL");
-  expect(await outcome(url, made.caPem)).toContain("and not for 127.0.0.1");
-});
-
-test("PostgreSQL with a certificate that has expired is refused, with what to do", async () => {
-  const url = await serverWith(made.expired);
-  expect(await outcome(url, made.caPem)).toContain("has expired. Renew it on the server");
+test("PostgreSQL with a certificate of another authority, or for another name, is refused, with what to do", async () => {
+  const other = (await makeAuthority("Another authority")).cert;
+  const authority = ["PostgreSQL's certificate is from an authority that is not trusted here", "by DATABASE_CA_FILE"];
+  const name = ["is for DNS:receiver.invalid, and not for localhost", "a name of the certificate into DATABASE_URL"];
+  const refusals: [certificate: KeyPair, host: string, ca: string, words: string[]][] = [
+    [made.trusted, "127.0.0.1", other, authority],
+    [made.wrongName, "localhost", made.caPem, name],
+    [made.wrongName, "127.0.0.1", made.caPem, ["and not for 127.0.0.1"]],
+  ];
+  for (const [certificate, host, ca, words] of refusals) {
+    await present(certificate);
+    await eventually(async () => {
+      const found = await outcome(at(host), ca);
+      for (const each of words) expect(found).toContain(each);
+    });
+  }
+  await expect(migrate(url, { ca: other })).rejects.toThrow("name it by DATABASE_CA_FILE");
 });
 
 test("a certificate that expires while a service runs stops new connections only, in words, until it is renewed", async () => {
-  const url = await serverWith(made.trusted);
   const database = openDatabase(url, { ca: made.caPem, poolSize: 1 });
-  /** As a person does it who renews a certificate, or forgot to. */
-  const present = async (certificate: KeyPair) => {
-    const admin = new pg.Client({ connectionString: url, ssl: { rejectUnauthorized: false } });
-    await admin.connect();
-    const { rows } = await admin.query(
-      "select current_setting('ssl_cert_file') as cert, current_setting('ssl_key_file') as key",
-    );
-    // In place: the files keep their owner and rights.
-    writeFileSync(rows[0].cert, certificate.cert);
-    writeFileSync(rows[0].key, certificate.key);
-    await admin.query("select pg_reload_conf()");
-    await admin.end();
-  };
   try {
-    await database.queries.$queryRaw`select 1`;
+    await eventually(() => database.queries.$queryRaw`select 1`);
     await present(made.expired);
     // What is connected stays connected.
     await database.queries.$queryRaw`select 1`;
@@ -116,8 +111,7 @@ test("a certificate that expires while a service runs stops new connections only
 });
 
 test("PostgreSQL without TLS is refused where there is a file of authorities", async () => {
-  const url = await serverWith();
-  expect(await outcome(url, made.caPem)).toContain("PostgreSQL does not speak TLS at this port");
+  expect(await outcome(plain.url, made.caPem)).toContain("PostgreSQL does not speak TLS at this port");
 });
 
 test("a service does not start with a file of authorities that can't be used", async () => {

@@ -78,28 +78,27 @@ describe("a receiver that does not answer in time", () => {
     await expectFreed();
   });
 
-  test("§8/timeout a receiver that never finishes its TLS handshake is left at the attempt's deadline", async () => {
-    receiver = await tcpReceiver(() => {});
-    expect(await send()).toMatchObject(TIMED_OUT);
-    await expectFreed();
-  });
-
-  test("§8/timeout a receiver that drips its headers is left at the attempt's deadline", async () => {
-    const text = `HTTP/1.1 200 OK\r\nX-Long: ${"a".repeat(10_000)}`;
-    receiver = await scriptedReceiver(tls, (socket) => drip(socket, 10, (index) => text[index] ?? "a"));
-    expect(await send()).toMatchObject(TIMED_OUT);
-    await expectFreed();
-  });
-
-  test("§8/timeout a receiver that says again and again that it is at work is left at the attempt's deadline", async () => {
-    receiver = await scriptedReceiver(tls, (socket) => drip(socket, 30, () => "HTTP/1.1 102 Processing\r\n\r\n"));
-    expect(await send()).toMatchObject(TIMED_OUT);
-    await expectFreed();
-  });
-
-  test("§8/timeout a receiver that never reads the request is left at the attempt's deadline", async () => {
-    receiver = await rawReceiver(tls, (socket) => socket.pause());
-    expect(await send({ body: JSON.stringify("x".repeat(20_000_000)) })).toMatchObject(TIMED_OUT);
+  test.each<[string, () => Promise<Receiver>, Partial<AttemptRequest>?]>([
+    ["never finishes its TLS handshake", () => tcpReceiver(() => {})],
+    [
+      "drips its headers",
+      () => {
+        const text = `HTTP/1.1 200 OK\r\nX-Long: ${"a".repeat(10_000)}`;
+        return scriptedReceiver(tls, (socket) => drip(socket, 10, (index) => text[index] ?? "a"));
+      },
+    ],
+    [
+      "says again and again that it is at work",
+      () => scriptedReceiver(tls, (socket) => drip(socket, 30, () => "HTTP/1.1 102 Processing\r\n\r\n")),
+    ],
+    [
+      "never reads the request",
+      () => rawReceiver(tls, (socket) => socket.pause()),
+      { body: JSON.stringify("x".repeat(20_000_000)) },
+    ],
+  ])("§8/timeout a receiver that %s is left at the attempt's deadline", async (_what, start, changes = {}) => {
+    receiver = await start();
+    expect(await send(changes)).toMatchObject(TIMED_OUT);
     await expectFreed();
   });
 });
