@@ -46,9 +46,7 @@ async function complaintsOf(server: "PostgreSQL" | "RabbitMQ", { settings, ...ch
       ? { AMQP_URL: "amqp://herald:do-not-show@127.0.0.1:1" }
       : { DATABASE_URL: "postgres://herald:do-not-show@127.0.0.1:1/herald" };
   const found = await complaints({ ...change, settings: { ...away, ...settings } });
-  return found
-    .filter(({ check, what }) => check === server || !what.includes("Nothing listens at 127.0.0.1:1,"))
-    .map(inWords);
+  return found.filter(({ check, what }) => check === server || !/127\.0\.0\.1:1\b/.test(what)).map(inWords);
 }
 
 test.each<[string, string, RegExp]>([
@@ -462,6 +460,7 @@ const SERVICE_FAULTS = [
 function definitions(): object {
   const vhosts = BROKER_FAULTS.map(([vhost, done]) => ({ vhost, done }));
   return {
+    users: [{ name: "weak", password: "do-not-show", tags: "" }],
     vhosts: ["right", ...BROKER_FAULTS.map(([vhost]) => vhost)].map((name) => ({ name })),
     permissions: [{ vhost: "right", done: {} as VirtualHost }, ...vhosts].flatMap(({ vhost, done }) => [
       permission("weak", vhost, done.rights ?? [configure, write, read]),
@@ -483,7 +482,7 @@ function permission(user: string, vhost: string, [configure, write, read]: NonNu
 describe("of a broker", () => {
   const urlOf = (vhost: string, change: Partial<URL> = {}) =>
     changedUrl(node.url, { username: "weak", password: "do-not-show", pathname: `/${vhost}`, ...change });
-  /** By the row's name. The rows share no virtual host, so the doctor looks at all of them at once. */
+  /** By the row's name. The rows share no virtual host, so the doctor looks at several at once. */
   const found = new Map<string, string[]>();
 
   async function look(name: string, url: string, namespace = "herald"): Promise<void> {
@@ -496,19 +495,35 @@ describe("of a broker", () => {
   }
 
   beforeAll(async () => {
-    await node.control(["add_user", "weak", "do-not-show"]);
     const file = join(folder, "definitions.json");
     writeFileSync(file, JSON.stringify(definitions()));
     await node.control(["import_definitions", file]);
     const connection = await connect(changedUrl(node.url, { pathname: "/write-nothing" }));
     await declareTopology(await connection.createChannel(), "herald");
     await connection.close();
-    await Promise.all([
-      look("right", urlOf("right")),
-      ...BROKER_FAULTS.map(([vhost]) => look(vhost, urlOf(vhost))),
-      ...WRONG_ADDRESSES.map(([name, change, namespace]) => look(name, urlOf("right", change), namespace)),
-      ...SERVICE_FAULTS.map(([service]) => lookAs(service)),
-    ]);
+    const looks = [
+      () => look("right", urlOf("right")),
+      ...BROKER_FAULTS.map(
+        ([vhost]) =>
+          () =>
+            look(vhost, urlOf(vhost)),
+      ),
+      ...WRONG_ADDRESSES.map(
+        ([name, change, namespace]) =>
+          () =>
+            look(name, urlOf("right", change), namespace),
+      ),
+      ...SERVICE_FAULTS.map(
+        ([service]) =>
+          () =>
+            lookAs(service),
+      ),
+    ];
+    await Promise.all(
+      Array.from({ length: 4 }, async () => {
+        for (let next = looks.shift(); next; next = looks.shift()) await next();
+      }),
+    );
   }, STACK_TIMEOUT_MS);
 
   test("the doctor finds nothing wrong with a broker that has RabbitMQ's own limits", () => {
@@ -526,12 +541,13 @@ describe("of a broker", () => {
 
   test("the doctor finds that the broker takes no messages", async () => {
     await node.control(["set_vm_memory_high_watermark", "absolute", "1MB"]);
+    const settings = { AMQP_URL: node.url, BROKER_NAMESPACE: "alarmed" };
+    // It looks at its memory now and then.
     await eventually(async () =>
-      expect(await node.control(["eval", "rabbit_alarm:get_alarms()."])).toContain("memory"),
+      expect(await complaintsOf("RabbitMQ", { settings })).toEqual(
+        only(/^fault, RabbitMQ: .*memory or disk alarm.* -> .*rabbitmq-diagnostics alarms/),
+      ),
     );
-    const found = await complaintsOf("RabbitMQ", { settings: { AMQP_URL: node.url, BROKER_NAMESPACE: "alarmed" } });
-    await node.control(["set_vm_memory_high_watermark", "0.4"]);
-    expect(found).toEqual(only(/^fault, RabbitMQ: .*memory or disk alarm.* -> .*rabbitmq-diagnostics alarms/));
   });
 
   test("the doctor finds a queue and an exchange that are others than Herald declares", async () => {

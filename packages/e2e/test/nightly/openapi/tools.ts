@@ -2,10 +2,10 @@ import { spawn } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
-import { askForLanguage } from "@herald/dev/harness/stack-client";
+import { askForPython } from "@herald/dev/harness/stack-client";
 import { fetchOnce } from "@herald/dev/stack/fetch-once";
 import { installPythonPackages, type PythonPackages } from "@herald/dev/stack/python-packages";
-import { output, withoutPnpm } from "../../../src/receivers/output.ts";
+import { output, withoutPnpm } from "../../../src/examples/output.ts";
 
 // Programs that only these tests run. They are fetched when a test first needs them, so that no install carries them.
 
@@ -22,7 +22,7 @@ export async function npmPackages(...packages: string[]): Promise<string> {
 
 /** Installs what a file of requirements lists. */
 export async function pythonPackages(requirements: string): Promise<PythonPackages> {
-  const { executable } = await askForLanguage("python3");
+  const { executable } = await askForPython();
   return await installPythonPackages(executable, requirements);
 }
 
