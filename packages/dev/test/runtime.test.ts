@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { projectFolder } from "@herald/dev/stack/folders";
+import { projectFolder } from "../src/stack/folders.ts";
 import { expect, test } from "@jest/globals";
 
 const read = (file: string) => readFileSync(join(projectFolder(), file), "utf8");

@@ -12,10 +12,8 @@ export const doctorCommand: Command = {
   --service NAME   where each service has a user of its own, whose environment this is: ${SERVICES.join(", ")}
   --json           one JSON object instead of a table
 
-Give it the environment variables of the services, and run it where they run. It reads them as each service would. It looks at
-PostgreSQL (settings, rights, tables and indexes, connections, clocks, pooler), at RabbitMQ (rights, limits, queues, policies), at
-SECRET_KEYS and SECRET_SEALING_KEY, at this machine's disks where a server runs on it, and at the identity provider's keys. It changes
-nothing: the queue that it makes to try rights and policies is its own, and goes with it. It sees neither firewalls nor other machines.
+Give it the environment variables of the services, and run it where they run: it reads them and tries things as each service would.
+It changes nothing: the queue that it makes to try rights and policies is its own, and goes with it. docs/operating/doctor.md lists its checks.
 
 "ok" needs nothing. "warning": Herald works, and should be made safer. "fault": Herald does not work, or may lose something.
 

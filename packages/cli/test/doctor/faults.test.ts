@@ -46,9 +46,7 @@ async function complaintsOf(server: "PostgreSQL" | "RabbitMQ", { settings, ...ch
       ? { AMQP_URL: "amqp://herald:do-not-show@127.0.0.1:1" }
       : { DATABASE_URL: "postgres://herald:do-not-show@127.0.0.1:1/herald" };
   const found = await complaints({ ...change, settings: { ...away, ...settings } });
-  return found
-    .filter(({ check, what }) => check === server || !what.includes("Nothing listens at 127.0.0.1:1,"))
-    .map(inWords);
+  return found.filter(({ check, what }) => check === server || !/127\.0\.0\.1:1\b/.test(what)).map(inWords);
 }
 
 test.each<[string, string, RegExp]>([
@@ -109,127 +107,155 @@ function ofSchema(name: string, done: [string, string], what: RegExp, remedy: Re
   return [name, done, new RegExp(`^fault, schema: .*${what.source}.* -> .*${remedy.source}`)];
 }
 
-test.each<DatabaseFault>([
-  ofRole("statement_timeout = '5s'", "warning", /statement_timeout is 5000 and not 30000/),
-  ofRole("random_page_cost = 4", "warning", /random_page_cost is 4 and not 1\.1/),
-  ofRole("lock_timeout = '1ms'", "fault", /lock_timeout is 1: statements fail/),
-  ofRole("idle_session_timeout = '10s'", "fault", /idle_session_timeout is 10000: connections end/),
-  ofRole("search_path = pg_catalog", "fault", /search_path is pg_catalog: Herald's tables/),
-  ofRole("synchronous_commit = off", "fault", /synchronous_commit is off: a power cut/),
-  ofRole("default_transaction_read_only = on", "fault", /default_transaction_read_only is on: nothing can be written/),
-  [
-    "autovacuum of the server is off",
-    [autovacuum("off"), autovacuum("on")],
-    /^fault, sessions' settings: .*autovacuum is off: dead rows stay.* -> .*configuration file/,
-  ],
-  [
-    "defaults that were not migrated",
-    ["alter database herald reset random_page_cost", "alter database herald set random_page_cost = '1.1'"],
-    /^warning, sessions' settings: .*random_page_cost is 4 and not 1\.1.* -> .*Run herald migrate/,
-  ],
-  [
-    "connection limit of the role",
-    ["alter role herald_app connection limit 20", "alter role herald_app connection limit -1"],
-    /^fault, connections: .*user's limit leaves 20.* -> .*Raise the user's connection limit/,
-  ],
-  [
-    "connection limit of the database",
-    ["alter database herald connection limit 20", "alter database herald connection limit -1"],
-    /^fault, connections: .*database's limit leaves 20.* -> .*Raise the database's connection limit/,
-  ],
-  [
-    "a replication slot that nobody reads",
-    ["select pg_create_physical_replication_slot('gone', true)", "select pg_drop_replication_slot('gone')"],
-    /^warning, replication slots: .*Nobody reads .* slot gone.* -> .*pg_drop_replication_slot\('gone'\)/,
-  ],
-  [
-    "a right on a table that lacks",
-    ["revoke delete on due from herald_app", "grant delete on due to herald_app"],
-    /^fault, user's rights: .*herald_app lacks: delete on due\..* -> .*Run herald migrate/,
-  ],
-  [
-    "a right on a function that lacks",
-    [
-      "revoke execute on function make_partitions(date) from herald_app",
-      "grant execute on function make_partitions(date) to herald_app",
-    ],
-    /^fault, user's rights: .*execute on function make_partitions\(date\).* -> .*Run herald migrate/,
-  ],
-  [
-    "temporary tables for all",
-    ["grant temporary on database herald to public", "revoke temporary on database herald from public"],
-    /^warning, user's rights: .*temporary tables.* -> .*revoke temporary on database "herald"/,
-  ],
+const ofSearchPath = (other: string) =>
   ofSchema(
-    "a migration that was cut off",
-    ["update _prisma_migrations set finished_at = null", "update _prisma_migrations set finished_at = now()"],
-    /_init failed, or was cut off/,
-    /Run herald migrate/,
-  ),
-  ofSchema(
-    "an index that was dropped",
-    [`drop index ${OF_DUE}`, `create index ${OF_DUE} on due (endpoint_id, due_at)`],
-    /no index due_endpoint_id_due_at_idx/,
-    /CREATE INDEX due_endpoint_id_due_at_idx ON public\.due/,
-  ),
-  ofSchema(
-    "an index that is invalid",
-    [valid(false), valid(true)],
-    /index due_endpoint_id_due_at_idx .* has "invalid"/,
-    /CREATE INDEX due_endpoint_id_due_at_idx/,
-  ),
-  ofSchema(
-    "a default partition that is detached",
-    [
-      "alter table delivery detach partition delivery_rest",
-      "alter table delivery attach partition delivery_rest default",
-    ],
-    /table delivery_rest .* lacks "partition of delivery DEFAULT"/,
-    /prisma\/migrations/,
-  ),
-  ofSchema(
-    "row level security",
-    ["alter table due enable row level security", "alter table due disable row level security"],
-    /table due .* has "row level security"/,
-    /prisma\/migrations/,
-  ),
-  ofSchema(
-    "a table that is not vacuumed",
-    ["alter table due set (autovacuum_enabled = false)", "alter table due reset (autovacuum_enabled)"],
-    /table due .* has "autovacuum_enabled=false"/,
-    /fillfactor=70/,
-  ),
-  ofSchema(
-    "a column of another type",
-    ["alter table digest alter made_at type timestamptz(0)", "alter table digest alter made_at type timestamptz(3)"],
-    /columns of digest .* lacks "made_at timestamp\(3\)/,
-    /made_at timestamp\(3\)/,
-  ),
-  ...['"$user", public', "pg_temp, public", "''"].map((other) =>
-    ofSchema(
-      `a function whose search_path is ${other}`,
-      [path(other), path(PATH)],
-      /make_partitions\(date\) .* lacks "search_path=/,
-      /security definer/,
+    `a function whose search_path is ${other}`,
+    [path(other), path(PATH)],
+    /make_partitions\(date\) .* lacks "search_path=/,
+    /security definer/,
+  );
+
+/** Each round is wrong at once: none of its faults hides another one. */
+const ROUNDS: DatabaseFault[][] = [
+  [
+    ofRole("statement_timeout = '5s'", "warning", /statement_timeout is 5000 and not 30000/),
+    ofRole("random_page_cost = 4", "warning", /random_page_cost is 4 and not 1\.1/),
+    ofRole("lock_timeout = '1ms'", "fault", /lock_timeout is 1: statements fail/),
+    ofRole("idle_session_timeout = '10s'", "fault", /idle_session_timeout is 10000: connections end/),
+    ofRole("synchronous_commit = off", "fault", /synchronous_commit is off: a power cut/),
+    ofRole(
+      "default_transaction_read_only = on",
+      "fault",
+      /default_transaction_read_only is on: nothing can be written/,
     ),
-  ),
-  [
-    "no publisher that makes partitions",
-    ["select make_partitions('2020-01-01')", "select drop_partitions('2020-01-01', 10)"],
-    /^fault, partitions: .*No day ahead has partitions.* -> .*Start a publisher/,
+    [
+      "autovacuum of the server is off",
+      [autovacuum("off"), autovacuum("on")],
+      /^fault, sessions' settings: .*autovacuum is off: dead rows stay.* -> .*configuration file/,
+    ],
+    [
+      "connection limit of the role",
+      ["alter role herald_app connection limit 20", "alter role herald_app connection limit -1"],
+      /^fault, connections: .*user's limit leaves 20.* -> .*Raise the user's connection limit/,
+    ],
+    [
+      "a replication slot that nobody reads",
+      ["select pg_create_physical_replication_slot('gone', true)", "select pg_drop_replication_slot('gone')"],
+      /^warning, replication slots: .*Nobody reads .* slot gone.* -> .*pg_drop_replication_slot\('gone'\)/,
+    ],
+    [
+      "a right on a table that lacks",
+      ["revoke delete on due from herald_app", "grant delete on due to herald_app"],
+      /^fault, user's rights: .*herald_app lacks: delete on due\..* -> .*Run herald migrate/,
+    ],
+    ofSchema(
+      "an index that was dropped",
+      [`drop index ${OF_DUE}`, `create index ${OF_DUE} on due (endpoint_id, due_at)`],
+      /no index due_endpoint_id_due_at_idx/,
+      /CREATE INDEX due_endpoint_id_due_at_idx ON public\.due/,
+    ),
+    ofSchema(
+      "row level security",
+      ["alter table due enable row level security", "alter table due disable row level security"],
+      /table due .* has "row level security"/,
+      /prisma\/migrations/,
+    ),
+    ofSchema(
+      "a column of another type",
+      ["alter table digest alter made_at type timestamptz(0)", "alter table digest alter made_at type timestamptz(3)"],
+      /columns of digest .* lacks "made_at timestamp\(3\)/,
+      /made_at timestamp\(3\)/,
+    ),
+    ofSearchPath('"$user", public'),
+    [
+      "no publisher that makes partitions",
+      ["select make_partitions('2020-01-01')", "select drop_partitions('2020-01-01', 10)"],
+      /^fault, partitions: .*No day ahead has partitions.* -> .*Start a publisher/,
+    ],
+    [
+      "a restore that is not ended",
+      ["insert into restore (restored_to, begun_at) values (now(), '2026-01-31T12:00:00Z')", "delete from restore"],
+      /^warning, restore: .*since 2026-01-31T12:00:00\.000Z: no attempt begins.* -> .*herald restore end/,
+    ],
   ],
   [
-    "a restore that is not ended",
-    ["insert into restore (restored_to, begun_at) values (now(), '2026-01-31T12:00:00Z')", "delete from restore"],
-    /^warning, restore: .*since 2026-01-31T12:00:00\.000Z: no attempt begins.* -> .*herald restore end/,
+    ofRole("search_path = pg_catalog", "fault", /search_path is pg_catalog: Herald's tables/),
+    [
+      "connection limit of the database",
+      ["alter database herald connection limit 20", "alter database herald connection limit -1"],
+      /^fault, connections: .*database's limit leaves 20.* -> .*Raise the database's connection limit/,
+    ],
+    [
+      "a right on a function that lacks",
+      [
+        "revoke execute on function make_partitions(date) from herald_app",
+        "grant execute on function make_partitions(date) to herald_app",
+      ],
+      /^fault, user's rights: .*execute on function make_partitions\(date\).* -> .*Run herald migrate/,
+    ],
   ],
-])("the doctor finds in PostgreSQL: %s", async (_name, [make, undo], words) => {
-  const run = async (statements: string) => {
-    for (const statement of statements.split("; ")) await postgres.run(statement);
+  [
+    [
+      "defaults that were not migrated",
+      ["alter database herald reset random_page_cost", "alter database herald set random_page_cost = '1.1'"],
+      /^warning, sessions' settings: .*random_page_cost is 4 and not 1\.1.* -> .*Run herald migrate/,
+    ],
+    [
+      "temporary tables for all",
+      ["grant temporary on database herald to public", "revoke temporary on database herald from public"],
+      /^warning, user's rights: .*temporary tables.* -> .*revoke temporary on database "herald"/,
+    ],
+    ofSchema(
+      "an index that is invalid",
+      [valid(false), valid(true)],
+      /index due_endpoint_id_due_at_idx .* has "invalid"/,
+      /CREATE INDEX due_endpoint_id_due_at_idx/,
+    ),
+    ofSchema(
+      "a default partition that is detached",
+      [
+        "alter table delivery detach partition delivery_rest",
+        "alter table delivery attach partition delivery_rest default",
+      ],
+      /table delivery_rest .* lacks "partition of delivery DEFAULT"/,
+      /prisma\/migrations/,
+    ),
+    ofSchema(
+      "a table that is not vacuumed",
+      ["alter table due set (autovacuum_enabled = false)", "alter table due reset (autovacuum_enabled)"],
+      /table due .* has "autovacuum_enabled=false"/,
+      /fillfactor=70/,
+    ),
+    ofSearchPath("pg_temp, public"),
+  ],
+  [
+    ofSchema(
+      "a migration that was cut off",
+      ["update _prisma_migrations set finished_at = null", "update _prisma_migrations set finished_at = now()"],
+      /_init failed, or was cut off/,
+      /Run herald migrate/,
+    ),
+  ],
+  [ofSearchPath("''")],
+];
+
+describe.each(ROUNDS.map((rows) => ({ rows })))("of PostgreSQL, in round %#", ({ rows }) => {
+  let found: string[] = [];
+  const run = async (all: string[]) => {
+    for (const statement of all.flatMap((statements) => statements.split("; "))) await postgres.run(statement);
   };
-  await run(make);
-  const found = await complaintsOf("PostgreSQL").finally(() => run(undo));
-  expect(found).toEqual(only(words));
+  beforeAll(async () => {
+    await run(rows.map(([, [make]]) => make));
+    found = await complaintsOf("PostgreSQL").finally(() => run(rows.map(([, [, undo]]) => undo)));
+  }, STACK_TIMEOUT_MS);
+
+  test.each(rows)("the doctor finds in PostgreSQL: %s", (_name, _done, words) => {
+    expect(found).toContainEqual(only(words)[0]);
+  });
+
+  test("the doctor finds nothing else", () => {
+    expect(found).toHaveLength(rows.length);
+  });
 });
 
 test("the doctor finds a right on a column that a service's own user lacks", async () => {
@@ -462,6 +488,7 @@ const SERVICE_FAULTS = [
 function definitions(): object {
   const vhosts = BROKER_FAULTS.map(([vhost, done]) => ({ vhost, done }));
   return {
+    users: [{ name: "weak", password: "do-not-show", tags: "" }],
     vhosts: ["right", ...BROKER_FAULTS.map(([vhost]) => vhost)].map((name) => ({ name })),
     permissions: [{ vhost: "right", done: {} as VirtualHost }, ...vhosts].flatMap(({ vhost, done }) => [
       permission("weak", vhost, done.rights ?? [configure, write, read]),
@@ -483,7 +510,7 @@ function permission(user: string, vhost: string, [configure, write, read]: NonNu
 describe("of a broker", () => {
   const urlOf = (vhost: string, change: Partial<URL> = {}) =>
     changedUrl(node.url, { username: "weak", password: "do-not-show", pathname: `/${vhost}`, ...change });
-  /** By the row's name. The rows share no virtual host, so the doctor looks at all of them at once. */
+  /** By the row's name. The rows share no virtual host, so the doctor looks at several at once. */
   const found = new Map<string, string[]>();
 
   async function look(name: string, url: string, namespace = "herald"): Promise<void> {
@@ -496,19 +523,35 @@ describe("of a broker", () => {
   }
 
   beforeAll(async () => {
-    await node.control(["add_user", "weak", "do-not-show"]);
     const file = join(folder, "definitions.json");
     writeFileSync(file, JSON.stringify(definitions()));
     await node.control(["import_definitions", file]);
     const connection = await connect(changedUrl(node.url, { pathname: "/write-nothing" }));
     await declareTopology(await connection.createChannel(), "herald");
     await connection.close();
-    await Promise.all([
-      look("right", urlOf("right")),
-      ...BROKER_FAULTS.map(([vhost]) => look(vhost, urlOf(vhost))),
-      ...WRONG_ADDRESSES.map(([name, change, namespace]) => look(name, urlOf("right", change), namespace)),
-      ...SERVICE_FAULTS.map(([service]) => lookAs(service)),
-    ]);
+    const looks = [
+      () => look("right", urlOf("right")),
+      ...BROKER_FAULTS.map(
+        ([vhost]) =>
+          () =>
+            look(vhost, urlOf(vhost)),
+      ),
+      ...WRONG_ADDRESSES.map(
+        ([name, change, namespace]) =>
+          () =>
+            look(name, urlOf("right", change), namespace),
+      ),
+      ...SERVICE_FAULTS.map(
+        ([service]) =>
+          () =>
+            lookAs(service),
+      ),
+    ];
+    await Promise.all(
+      Array.from({ length: 4 }, async () => {
+        for (let next = looks.shift(); next; next = looks.shift()) await next();
+      }),
+    );
   }, STACK_TIMEOUT_MS);
 
   test("the doctor finds nothing wrong with a broker that has RabbitMQ's own limits", () => {
@@ -526,12 +569,13 @@ describe("of a broker", () => {
 
   test("the doctor finds that the broker takes no messages", async () => {
     await node.control(["set_vm_memory_high_watermark", "absolute", "1MB"]);
+    const settings = { AMQP_URL: node.url, BROKER_NAMESPACE: "alarmed" };
+    // It looks at its memory now and then.
     await eventually(async () =>
-      expect(await node.control(["eval", "rabbit_alarm:get_alarms()."])).toContain("memory"),
+      expect(await complaintsOf("RabbitMQ", { settings })).toEqual(
+        only(/^fault, RabbitMQ: .*memory or disk alarm.* -> .*rabbitmq-diagnostics alarms/),
+      ),
     );
-    const found = await complaintsOf("RabbitMQ", { settings: { AMQP_URL: node.url, BROKER_NAMESPACE: "alarmed" } });
-    await node.control(["set_vm_memory_high_watermark", "0.4"]);
-    expect(found).toEqual(only(/^fault, RabbitMQ: .*memory or disk alarm.* -> .*rabbitmq-diagnostics alarms/));
   });
 
   test("the doctor finds a queue and an exchange that are others than Herald declares", async () => {

@@ -1,37 +1,29 @@
 import { parseArgs } from "node:util";
-import { django } from "../example/django.ts";
-import type { Example } from "../example/example.ts";
-import { expressPrisma } from "../example/express-prisma.ts";
-import { showEffect, startExample } from "../example/run-example.ts";
+import { runCommand, UsageError } from "./run-command.ts";
 import { localFolder } from "../stack/folders.ts";
 import { type StopRequest, stopRequest } from "../stack/stop-request.ts";
+import { showEffect, startExample } from "../example/run-example.ts";
 import { becomeOnlyOne } from "../start/only-one.ts";
 import { progressOn } from "../start/progress.ts";
 import { startHerald } from "../start/start.ts";
-import { runCommand, UsageError } from "./run-command.ts";
 
-const EXAMPLES = [expressPrisma, django];
+const EXAMPLES = ["express-prisma", "django"];
 
 await runCommand(null, async () => {
   const { positionals } = parseArgs({ allowPositionals: true });
-  const [name = expressPrisma.name, ...more] = positionals;
-  const example = EXAMPLES.find((each) => each.name === name);
-  if (example === undefined || more.length > 0) {
-    throw new UsageError(
-      `There is no example ${positionals.join(" ")}: it is one of ${EXAMPLES.map((each) => each.name).join(", ")}.`,
-    );
-  }
+  const [name = "express-prisma", ...more] = positionals;
+  if (!EXAMPLES.includes(name) || more.length > 0)
+    throw new UsageError(`There is no example ${positionals.join(" ")}: it is one of ${EXAMPLES.join(", ")}.`);
   becomeOnlyOne();
   const stop = stopRequest();
-  process.exit(await run(example, stop).catch((error: Error) => failure(error, stop)));
+  process.exit(await run(name, stop).catch((error: Error) => failure(error, stop)));
 });
 
-async function run({ name, build }: Example, stop: StopRequest): Promise<number> {
+async function run(name: string, stop: StopRequest): Promise<number> {
   const progress = progressOn(console.error);
-  const startApp = await progress.step("Example", build);
   const herald = await startHerald({ progress, print: () => {}, signal: stop.signal });
   try {
-    const example = await startExample(name, startApp, localFolder());
+    const example = await progress.step("Example", () => startExample(name, localFolder()));
     try {
       await Promise.race([showEffect(example.url, console.log), stop.asked]);
       console.log(`\nThe product is at ${example.url}. More is in examples/${name}/README.md. ctrl-C ends it.`);

@@ -1,12 +1,12 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import type { SaveWebhookResponse, WebhookEndpointSummary } from "@herald/contracts";
 import { eventually } from "../harness/eventually.ts";
 import { cloneDatabase, dropDatabase } from "../harness/template-database.ts";
 import { freePort } from "../stack/ports.ts";
 import { localCertificates } from "../start/local-certificates.ts";
-import { brokerNamespace, readRunFile } from "../start/local-files.ts";
-import { call, makeEndpoint } from "./api.ts";
-import type { StartApp } from "./example.ts";
+import { brokerNamespace, type RunInfo, readRunFile } from "../start/local-files.ts";
+import { startApp } from "./start-app.ts";
 
 export interface RunningExample {
   /** The product's API. */
@@ -15,18 +15,18 @@ export interface RunningExample {
 }
 
 /**
- * Starts a built example beside the Herald that runs here, with a new database of its own and a webhook endpoint.
+ * Starts an example beside the Herald that runs here, with a new database of its own and a webhook endpoint.
  *
  * @param name its folder in examples/
  */
-export async function startExample(name: string, startApp: StartApp, local: string): Promise<RunningExample> {
+export async function startExample(name: string, local: string): Promise<RunningExample> {
   const info = readRunFile(local);
   const database = name.replaceAll("-", "_");
   await dropDatabase(info.databaseUrl, database);
   const databaseUrl = await cloneDatabase(info.databaseUrl, "template0", database);
   const [port, webhookPort] = [await freePort(3000), await freePort(8444)];
   const secret = await makeEndpoint(info, `Billing of examples/${name}`, `https://127.0.0.1:${webhookPort}/webhooks`);
-  const app = await startApp({
+  const app = await startApp(name, {
     DATABASE_URL: databaseUrl,
     AMQP_URL: info.amqpUrl,
     NAMESPACE: brokerNamespace(local),
@@ -62,4 +62,31 @@ export async function showEffect(url: string, print: (line: string) => void): Pr
     return found;
   });
   print(`Herald told billing, which has written an invoice: ${JSON.stringify(invoices[0])}`);
+}
+
+/** Makes the webhook endpoint of the example, in place of one that an earlier run left. Returns its signing secret. */
+async function makeEndpoint(info: RunInfo, name: string, url: string): Promise<string> {
+  const webhooks = `${info.apiUrl}/api/organization/integration-operations/webhooks`;
+  for (const earlier of await call<WebhookEndpointSummary[]>(info.token, "GET", webhooks)) {
+    if (earlier.name !== name) continue;
+    await call(info.token, "DELETE", `${webhooks}/${earlier.id}`, { version: earlier.version });
+  }
+  const settings = { name, url, enabled: true, rotateSecret: false, events: ["WorkItemCompleted"], version: null };
+  const { signingSecret } = await call<SaveWebhookResponse>(info.token, "POST", webhooks, settings);
+  return signingSecret as string;
+}
+
+/** @throws with what the server says, on any status but success */
+async function call<Answer>(token: string, method: string, url: string, body?: object): Promise<Answer> {
+  const response = await fetch(url, {
+    method,
+    headers: {
+      ...(token && { authorization: `Bearer ${token}` }),
+      ...(body && { "content-type": "application/json" }),
+    },
+    ...(body && { body: JSON.stringify(body) }),
+  });
+  const text = await response.text();
+  if (!response.ok) throw new Error(`${method} ${url} answered ${response.status}: ${text}`);
+  return (text === "" ? undefined : JSON.parse(text)) as Answer;
 }

@@ -5,7 +5,7 @@ import type { MariadbPrograms } from "../stack/mariadb.ts";
 import { apartByVersion } from "../stack/postgres-versions.ts";
 import type { PrometheusPrograms } from "../stack/prometheus.ts";
 import { rabbitmqVersion } from "../stack/rabbitmq-versions.ts";
-import type { GoProgram, LanguageProgram, MonoPrograms } from "../stack/test-programs.ts";
+import type { GoProgram } from "../stack/test-programs.ts";
 import type { TestMariadbServer, TestPostgres, TestProgram, TestRabbitmq } from "./test-stack.ts";
 
 /** The environment variable in which a run tells its test files where its stack is. */
@@ -56,13 +56,9 @@ export function askForGo(): Promise<GoProgram> {
   return ask("/go") as Promise<GoProgram>;
 }
 
-/** Compiles and runs C#. */
-export function askForMono(): Promise<MonoPrograms> {
-  return ask("/mono") as Promise<MonoPrograms>;
-}
-
-export function askForLanguage(name: LanguageProgram): Promise<TestProgram> {
-  return ask(`/languages/${name}`) as Promise<TestProgram>;
+/** With pip. */
+export function askForPython(): Promise<TestProgram> {
+  return ask("/python") as Promise<TestProgram>;
 }
 
 async function ask(path: string): Promise<unknown> {

@@ -14,11 +14,9 @@ import { RABBITMQ_VERSIONS, type RabbitmqVersion } from "../stack/rabbitmq-versi
 import {
   findOrInstallChromium,
   findOrInstallGo,
-  findOrInstallLanguage,
   findOrInstallMariadb,
-  findOrInstallMono,
   findOrInstallPgbouncer,
-  LANGUAGE_PROGRAMS,
+  findOrInstallPython,
 } from "../stack/test-programs.ts";
 import { makeTemplateDatabase } from "./template-database.ts";
 
@@ -87,12 +85,8 @@ export async function startTestStack(folder: string): Promise<TestStack> {
   const mariadb = once(async () =>
     startMariadb(await mariadbPrograms.get(), { folder: mariadbFolder, pidFolder: join(folder, "pids") }),
   );
-  const chromium = once(findOrInstallChromium);
   const prometheus = once(() => findOrFetchPrometheus());
-  const pgbouncer = once(findOrInstallPgbouncer);
   const go = once(findOrInstallGo);
-  const mono = once(findOrInstallMono);
-  const languages = LANGUAGE_PROGRAMS.map((name) => ({ name, program: once(() => findOrInstallLanguage(name)) }));
   const server = await serve({
     "/": async () => ({}),
     "/postgres": async (): Promise<TestPostgres> => {
@@ -114,16 +108,10 @@ export async function startTestStack(folder: string): Promise<TestStack> {
     "/mariadb": async (): Promise<TestMariadbServer> => ({ serverUrl: (await mariadb.get()).url }),
     "/mariadb-programs": (): Promise<MariadbPrograms> => mariadbPrograms.get(),
     "/prometheus": () => prometheus.get(),
-    "/pgbouncer": async (): Promise<TestProgram> => ({ executable: await pgbouncer.get() }),
+    ...program("chromium", findOrInstallChromium),
+    ...program("pgbouncer", findOrInstallPgbouncer),
+    ...program("python", findOrInstallPython),
     "/go": () => go.get(),
-    "/mono": () => mono.get(),
-    ...Object.fromEntries(
-      languages.map(({ name, program }) => [
-        `/languages/${name}`,
-        async (): Promise<TestProgram> => ({ executable: await program.get() }),
-      ]),
-    ),
-    "/chromium": async (): Promise<TestProgram> => ({ executable: await chromium.get() }),
   });
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
@@ -147,6 +135,12 @@ export async function startTestStack(folder: string): Promise<TestStack> {
       for (const path of [folder, mariadbFolder]) rmSync(path, { recursive: true, force: true });
     },
   };
+}
+
+/** The route of a program that is one file. */
+function program(name: string, find: () => Promise<string>): Record<string, () => Promise<TestProgram>> {
+  const found = once(find);
+  return { [`/${name}`]: async () => ({ executable: await found.get() }) };
 }
 
 /** Ends what a killed run left running of its stack in this folder, and removes the folder. */

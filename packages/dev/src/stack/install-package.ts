@@ -1,4 +1,5 @@
 import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { createInterface } from "node:readline/promises";
 import { findProgram, succeeds } from "./programs.ts";
 
@@ -12,17 +13,12 @@ export interface Installable {
   brew: string[];
 }
 
+/** A package manager that can install something here. */
 export interface WayToInstall {
   /** As a person would say it: "apt-get". */
   name: string;
   command: string;
   args: string[];
-}
-
-export interface WaysToInstall {
-  usable?: WayToInstall;
-  /** Why there is none, for the person who has to do it. */
-  whyNone: string;
 }
 
 const INSTALL_TIMEOUT_MS = 15 * 60_000;
@@ -42,24 +38,23 @@ apt-get update || echo 'The package lists could not be refreshed; trying with th
 DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends -o DPkg::Lock::Timeout=120 ${name}
 `;
 
-/** The package manager that can install something here, with the rights that this process has or gets without a password. */
-export async function waysToInstall({ apt, brew: brewArgs }: Installable): Promise<WaysToInstall> {
+/**
+ * The package manager that can install something here, with the rights that this process has or gets without a password.
+ *
+ * @returns why there is none, for the person who has to do it, in place of one
+ */
+export async function wayToInstall({ apt, brew: brewArgs }: Installable): Promise<WayToInstall | string> {
   const script = aptScript(apt);
   const isRoot = process.getuid?.() === 0;
   if (findProgram("apt-get") !== undefined) {
-    if (isRoot) return usable({ name: "apt-get", command: "/bin/sh", args: ["-c", script] });
-    if (await succeeds("sudo", ["-n", "true"])) {
-      return usable({ name: "sudo apt-get", command: "sudo", args: ["-n", "/bin/sh", "-c", script] });
-    }
-    return { whyNone: "apt-get could install it, but this user is not root and sudo wants a password." };
+    if (isRoot) return { name: "apt-get", command: "/bin/sh", args: ["-c", script] };
+    if (await succeeds("sudo", ["-n", "true"]))
+      return { name: "sudo apt-get", command: "sudo", args: ["-n", "/bin/sh", "-c", script] };
+    return "apt-get could install it, but this user is not root and sudo wants a password.";
   }
   const brew = findProgram("brew", ["/opt/homebrew/bin", "/usr/local/bin"]);
-  if (brew !== undefined && !isRoot) return usable({ name: "Homebrew", command: brew, args: ["install", ...brewArgs] });
-  return { whyNone: "No apt-get or Homebrew is here to install it with." };
-}
-
-function usable(way: WayToInstall): WaysToInstall {
-  return { usable: way, whyNone: "" };
+  if (brew !== undefined && !isRoot) return { name: "Homebrew", command: brew, args: ["install", ...brewArgs] };
+  return "No apt-get or Homebrew is here to install it with.";
 }
 
 let installing: Promise<unknown> = Promise.resolve();
@@ -88,11 +83,12 @@ export async function findOrInstall<T>(
 ): Promise<T> {
   const installed = await find();
   if (installed !== undefined) return installed;
-  const { usable, whyNone } = await waysToInstall(what);
-  let failure = whyNone;
-  if (usable !== undefined) {
-    failure = `${usable.name} installed it, but it still cannot be found.`;
-    await installPackage(what, usable).catch((error: Error) => {
+  const way = await wayToInstall(what);
+  let failure = "";
+  if (typeof way === "string") failure = way;
+  else {
+    failure = `${way.name} installed it, but it still cannot be found.`;
+    await installPackage(what, way).catch((error: Error) => {
       failure = error.message;
     });
   }
@@ -126,19 +122,12 @@ async function mayInstall({ title, apt }: Installable, way: WayToInstall): Promi
 async function run(way: WayToInstall, onProgress: (text: string) => void): Promise<void> {
   const child = spawn(way.command, way.args, { stdio: ["ignore", "pipe", "pipe"], timeout: INSTALL_TIMEOUT_MS });
   const lines: string[] = [];
-  for (const stream of [child.stdout, child.stderr]) {
-    void forEachLine(stream, (line) => {
+  for (const input of [child.stdout, child.stderr]) {
+    createInterface({ input }).on("line", (line) => {
       lines.push(line);
       if (/^(Get|Setting up|Unpacking|==>)/.test(line)) onProgress(line.slice(0, 100));
     });
   }
-  const code = await new Promise<number | null>((resolve, reject) => {
-    child.once("error", reject);
-    child.once("close", resolve);
-  });
+  const [code] = (await once(child, "close")) as [number | null];
   if (code !== 0) throw new Error(`Installing it with ${way.name} failed:\n${lines.slice(-8).join("\n")}`);
-}
-
-async function forEachLine(stream: NodeJS.ReadableStream, onLine: (line: string) => void): Promise<void> {
-  for await (const line of createInterface({ input: stream })) onLine(line);
 }

@@ -3,8 +3,8 @@ import { chownSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync }
 import { join } from "node:path";
 import { createConnection } from "mysql2/promise";
 import { freePort } from "./ports.ts";
-import { unprivilegedUser } from "./postgres-programs.ts";
-import { type RunningProcess, startProcess } from "./processes.ts";
+import { unprivilegedUser, writeOwn } from "./postgres-programs.ts";
+import { type RunningProcess, startProcess, untilReady } from "./processes.ts";
 import { runProgram } from "./programs.ts";
 
 export interface MariadbPrograms {
@@ -42,11 +42,7 @@ export async function startMariadb(programs: MariadbPrograms, options: MariadbOp
   ];
   // It refuses to run as root.
   const user = process.getuid?.() === 0 ? unprivilegedUser() : undefined;
-  const write = (file: string, text: string) => {
-    rmSync(file, { force: true });
-    writeFileSync(file, text, { mode: 0o600 });
-    if (user) chownSync(file, user.uid, user.gid);
-  };
+  const write = (file: string, text: string) => writeOwn(file, text, user);
   mkdirSync(folder, { recursive: true });
   if (user) chownSync(folder, user.uid, user.gid);
   if (!existsSync(passwordFile)) write(passwordFile, randomBytes(18).toString("base64url"));
@@ -99,7 +95,8 @@ export async function startMariadb(programs: MariadbPrograms, options: MariadbOp
   });
   const url = `mysql://${NAME}:${password}@127.0.0.1:${port}/${NAME}`;
   try {
-    await untilReady(child, url);
+    const ask = async () => (await createConnection({ uri: url, connectTimeout: 5_000 })).end();
+    await untilReady("MariaDB", ask, { timeoutMs: START_TIMEOUT_MS, child });
   } catch (error) {
     await child.stop();
     throw error;
@@ -121,25 +118,4 @@ async function initialize(programs: MariadbPrograms, data: string, user?: { uid:
     ["--no-defaults", `--datadir=${data}`, "--auth-root-authentication-method=normal", "--skip-test-db"],
     { what: "Creating the MariaDB data folder", cwd: "/", ...(user && { user }) },
   );
-}
-
-async function untilReady(child: RunningProcess, url: string): Promise<void> {
-  let ended = false;
-  void child.exited.then(() => {
-    ended = true;
-  });
-  const deadline = Date.now() + START_TIMEOUT_MS;
-  for (;;) {
-    try {
-      const connection = await createConnection({ uri: url, connectTimeout: 5_000 });
-      await connection.end();
-      return;
-    } catch (error) {
-      const lines = () => `Its last lines:\n${child.lastLines().join("\n")}`;
-      if (ended) throw new Error(`MariaDB ended at once. ${lines()}`);
-      if (Date.now() > deadline)
-        throw new Error(`MariaDB is not ready: ${String(error)}. ${lines()}`, { cause: error });
-    }
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
 }

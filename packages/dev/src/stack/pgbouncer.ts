@@ -1,9 +1,8 @@
 import { chownSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
 import { answers, freePort } from "./ports.ts";
 import { unprivilegedUser } from "./postgres-programs.ts";
-import { type RunningProcess, startProcess } from "./processes.ts";
+import { startProcess, untilReady } from "./processes.ts";
 
 export interface PgbouncerOptions {
   /** Where its files live; made if it does not exist. Absolute. */
@@ -59,18 +58,13 @@ export async function startPgbouncer(program: string, options: PgbouncerOptions)
     pidFolder: join(folder, "pids"),
     mark: file,
   });
-  await untilItAnswers(port, running);
+  const ask = async () => {
+    if (!(await answers(port))) throw new Error("nothing listens");
+  };
+  await untilReady("PgBouncer", ask, { timeoutMs: START_TIMEOUT_MS, child: running }).catch(async (error) => {
+    await running.stop();
+    throw error;
+  });
   database.host = `127.0.0.1:${port}`;
   return { url: database.href, stop: () => running.stop() };
-}
-
-async function untilItAnswers(port: number, running: RunningProcess): Promise<void> {
-  const deadline = Date.now() + START_TIMEOUT_MS;
-  while (!(await answers(port))) {
-    if (Date.now() > deadline) {
-      await running.stop();
-      throw new Error(`PgBouncer does not answer. Its last lines:\n${running.lastLines().join("\n")}`);
-    }
-    await sleep(50);
-  }
 }

@@ -80,6 +80,13 @@ export function unprivilegedUser(): SystemUser {
   );
 }
 
+/** Writes a file that only the server may read. */
+export function writeOwn(file: string, text: string, user: SystemUser | undefined): void {
+  rmSync(file, { force: true });
+  writeFileSync(file, text, { mode: 0o600 });
+  if (user) chownSync(file, user.uid, user.gid);
+}
+
 /** Asks the system instead of reading modes: every folder above counts. */
 async function canUse(user: SystemUser, program: string, folder: string): Promise<boolean> {
   const test = 'test -x "$1" && cd "$2" && test -w .';

@@ -1,10 +1,10 @@
 import { randomBytes } from "node:crypto";
-import { chownSync, copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import pg from "pg";
 import { freePort } from "./ports.ts";
-import { type PostgresPrograms, postgresPrograms, removePostgresData } from "./postgres-programs.ts";
-import { type RunningProcess, startProcess } from "./processes.ts";
+import { type PostgresPrograms, postgresPrograms, removePostgresData, writeOwn } from "./postgres-programs.ts";
+import { type RunningProcess, startProcess, untilReady } from "./processes.ts";
 import { runProgram } from "./programs.ts";
 
 export interface PostgresOptions {
@@ -50,8 +50,7 @@ export async function startPostgres(options: PostgresOptions): Promise<Postgres>
 
 async function initialize(programs: PostgresPrograms, data: string, password: string): Promise<void> {
   const passwordFile = join(programs.dataParent, "initdb-password");
-  writeFileSync(passwordFile, password, { mode: 0o600 });
-  if (programs.user) chownSync(passwordFile, programs.user.uid, programs.user.gid);
+  writeOwn(passwordFile, password, programs.user);
   const flags = {
     pgdata: data,
     username: USER,
@@ -100,8 +99,8 @@ async function launch(
   });
   const server = `postgresql://${USER}:${password}@127.0.0.1:${port}`;
   try {
-    await untilReady(child, `${server}/postgres`);
-    await makeDatabase(`${server}/postgres`);
+    const ask = () => withClient(`${server}/postgres`, makeDatabase);
+    await untilReady("PostgreSQL", ask, { timeoutMs: START_TIMEOUT_MS, child });
   } catch (error) {
     await child.stop();
     throw error;
@@ -115,28 +114,6 @@ async function launch(
       removePostgresData(options.folder);
     },
   };
-}
-
-async function untilReady(child: RunningProcess, url: string): Promise<void> {
-  let ended = false;
-  void child.exited.then(() => {
-    ended = true;
-  });
-  const deadline = Date.now() + START_TIMEOUT_MS;
-  for (;;) {
-    try {
-      await withClient(url, (client) => client.query("SELECT 1"));
-      return;
-    } catch (error) {
-      if (ended) throw new Error(`PostgreSQL ended at once. Its last lines:\n${child.lastLines().join("\n")}`);
-      if (Date.now() > deadline) {
-        throw new Error(`PostgreSQL is not ready after ${START_TIMEOUT_MS / 1000} s: ${String(error)}`, {
-          cause: error,
-        });
-      }
-    }
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
 }
 
 /**
@@ -154,11 +131,9 @@ export async function copyPostgresData(from: string, to: string): Promise<string
   return data;
 }
 
-async function makeDatabase(url: string): Promise<void> {
-  await withClient(url, async (client) => {
-    const { rowCount } = await client.query("SELECT 1 FROM pg_database WHERE datname = $1", [DATABASE]);
-    if (rowCount === 0) await client.query(`CREATE DATABASE ${DATABASE}`);
-  });
+async function makeDatabase(client: pg.Client): Promise<void> {
+  const { rowCount } = await client.query("SELECT 1 FROM pg_database WHERE datname = $1", [DATABASE]);
+  if (rowCount === 0) await client.query(`CREATE DATABASE ${DATABASE}`);
 }
 
 /** Runs a task over one connection, and closes it. */
@@ -185,13 +160,7 @@ function readOrMakePassword(folder: string): string {
 /** Returns the settings that go with it. PostgreSQL refuses a key that others may read. */
 function writeCertificate({ dataParent, user }: PostgresPrograms, { cert, key }: { cert: string; key: string }) {
   const files = { ssl_cert_file: join(dataParent, "server.crt"), ssl_key_file: join(dataParent, "server.key") };
-  for (const [file, text] of [
-    [files.ssl_cert_file, cert],
-    [files.ssl_key_file, key],
-  ] as const) {
-    rmSync(file, { force: true });
-    writeFileSync(file, text, { mode: 0o600 });
-    if (user) chownSync(file, user.uid, user.gid);
-  }
+  writeOwn(files.ssl_cert_file, cert, user);
+  writeOwn(files.ssl_key_file, key, user);
   return { ssl: "on", ...files };
 }

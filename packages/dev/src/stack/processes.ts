@@ -110,6 +110,39 @@ export async function startProcess(spec: ProcessSpec): Promise<RunningProcess> {
   };
 }
 
+/**
+ * Asks again and again, until what was started is ready.
+ *
+ * @param ask throws as long as it is not
+ * @param child the process that should answer: once it has ended, waiting is pointless
+ * @throws with its last lines of output, where it has ended, or after so long
+ */
+export async function untilReady(
+  name: string,
+  ask: () => Promise<unknown>,
+  { timeoutMs, child }: { timeoutMs: number; child?: RunningProcess | undefined },
+): Promise<void> {
+  let ended = false;
+  void child?.exited.then(() => {
+    ended = true;
+  });
+  const deadline = Date.now() + timeoutMs;
+  for (;;) {
+    try {
+      await ask();
+      return;
+    } catch (error) {
+      const lines = child ? `Its last lines:\n${child.lastLines().join("\n")}` : "";
+      if (ended) throw new Error(`${name} ended while it was starting. ${lines}`);
+      if (Date.now() > deadline) {
+        const reason = error instanceof Error ? error.message : String(error);
+        throw new Error(`${name} does not answer after ${timeoutMs / 1000} s: ${reason}. ${lines}`, { cause: error });
+      }
+    }
+    await sleep(50);
+  }
+}
+
 /** Ends every process that this one started, at once, also those that are still starting. */
 export async function endAllNow(): Promise<void> {
   const children = [...running];

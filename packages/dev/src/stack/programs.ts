@@ -50,30 +50,8 @@ export async function succeeds(
 
 /** Where a program is: on the PATH, or in one of the further folders. */
 export function findProgram(name: string, furtherFolders: string[] = []): string | undefined {
-  return placesOf(name, furtherFolders)[0];
-}
-
-/**
- * The same, but only where it works: what is found may be a proxy for a toolchain that is not there, as rustup's `cargo` is
- * for a user without one.
- *
- * @param args ask it for its version
- */
-export async function findWorkingProgram(
-  name: string,
-  args: string[],
-  furtherFolders: string[] = [],
-): Promise<string | undefined> {
-  for (const place of placesOf(name, furtherFolders)) {
-    // A machine that is busy with other things starts a JVM slowly.
-    if (await succeeds(place, args, { timeoutMs: 60_000 })) return place;
-  }
-  return undefined;
-}
-
-function placesOf(name: string, furtherFolders: string[]): string[] {
   const folders = [...(process.env.PATH ?? "").split(delimiter), ...furtherFolders];
-  return folders.map((folder) => join(folder, name)).filter((file) => isExecutable(file));
+  return folders.map((folder) => join(folder, name)).find(isExecutable);
 }
 
 export function isExecutable(file: string): boolean {

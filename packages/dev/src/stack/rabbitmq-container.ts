@@ -59,7 +59,7 @@ export async function startRabbitmqContainer(options: RabbitmqOptions): Promise<
     await child.stop();
   };
   try {
-    await untilBrokerAnswers(url, { timeoutMs: START_TIMEOUT_MS, process: child });
+    await untilBrokerAnswers(url, { timeoutMs: START_TIMEOUT_MS, child });
   } catch (error) {
     await stop();
     throw error;

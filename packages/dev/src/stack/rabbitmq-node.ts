@@ -5,7 +5,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { connect } from "amqplib";
 import { type BrokerUrls, developmentDefinitions, serviceUrls } from "./broker-rights.ts";
 import { answers, freePort } from "./ports.ts";
-import { type RunningProcess, startProcess } from "./processes.ts";
+import { type RunningProcess, startProcess, untilReady } from "./processes.ts";
 import { findProgram, isExecutable, runProgram } from "./programs.ts";
 import { findRabbitmq4 } from "./rabbitmq-4.ts";
 import { type RabbitmqVersion, rabbitmqVersion } from "./rabbitmq-versions.ts";
@@ -127,7 +127,7 @@ export async function startRabbitmqNode(server: string, options: RabbitmqOptions
       mark: options.folder,
       ...(options.onLine && { onLine: options.onLine }),
     });
-    await untilBrokerAnswers(url, { timeoutMs: START_TIMEOUT_MS, process: node });
+    await untilBrokerAnswers(url, { timeoutMs: START_TIMEOUT_MS, child: node });
   } catch (error) {
     await node?.stop();
     await mapper?.stop();
@@ -276,41 +276,18 @@ export async function startPortMapper(
   return mapper;
 }
 
-export interface ReadyOptions {
-  timeoutMs: number;
-  /** The process that should answer: once it has ended, waiting is pointless. */
-  process?: RunningProcess;
-}
-
 /** Resolves when the broker takes a connection; rejects with its last lines of output at the deadline. */
-export async function untilBrokerAnswers(url: string, options: ReadyOptions): Promise<void> {
-  const deadline = Date.now() + options.timeoutMs;
-  let ended = false;
-  void options.process?.exited.then(() => {
-    ended = true;
-  });
-  for (;;) {
-    const problem = await tryConnection(url);
-    if (problem === undefined) return;
-    const lines = options.process?.lastLines().join("\n") ?? "";
-    if (ended) throw new Error(`RabbitMQ ended while it was starting. Its last lines:\n${lines}`);
-    if (Date.now() > deadline) {
-      const where = new URL(url);
-      throw new Error(
-        `RabbitMQ at ${where.host} does not answer after ${options.timeoutMs / 1000} s: ${problem.message}\n${lines}`,
-      );
-    }
-    await sleep(200);
-  }
-}
-
-async function tryConnection(url: string): Promise<Error | undefined> {
-  try {
-    const connection = await connect(url, { timeout: 5_000 });
-    connection.on("error", () => {});
-    await connection.close();
-    return undefined;
-  } catch (error) {
-    return error instanceof Error ? error : new Error(String(error));
-  }
+export async function untilBrokerAnswers(
+  url: string,
+  options: { timeoutMs: number; child?: RunningProcess },
+): Promise<void> {
+  await untilReady(
+    `RabbitMQ at ${new URL(url).host}`,
+    async () => {
+      const connection = await connect(url, { timeout: 5_000 });
+      connection.on("error", () => {});
+      await connection.close();
+    },
+    options,
+  );
 }

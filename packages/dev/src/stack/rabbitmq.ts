@@ -1,4 +1,4 @@
-import { findOrInstall, installPackage, waysToInstall } from "./install-package.ts";
+import { findOrInstall, installPackage, wayToInstall } from "./install-package.ts";
 import { findOrUnpackRabbitmq4 } from "./rabbitmq-4.ts";
 import { dockerWorks, startRabbitmqContainer } from "./rabbitmq-container.ts";
 import {
@@ -54,8 +54,8 @@ export async function prepareRabbitmq(onProgress: (text: string) => void): Promi
   // This one asks nobody, and installs nothing.
   if (rabbitmqVersion() === "4") return;
   if (process.env.AMQP_URL || findRabbitmqServer() !== undefined || (await dockerWorks())) return;
-  const { usable } = await waysToInstall(RABBITMQ);
-  if (usable !== undefined) await installPackage(RABBITMQ, usable, onProgress).catch(() => {});
+  const way = await wayToInstall(RABBITMQ);
+  if (typeof way !== "string") await installPackage(RABBITMQ, way, onProgress).catch(() => {});
 }
 
 /**
@@ -90,12 +90,12 @@ async function startInDocker(options: RabbitmqOptions, tried: string[]): Promise
 }
 
 async function installAndStart(options: RabbitmqOptions, tried: string[]): Promise<Rabbitmq | undefined> {
-  const { usable, whyNone } = await waysToInstall(RABBITMQ);
-  if (usable === undefined) {
-    tried.push(whyNone);
+  const way = await wayToInstall(RABBITMQ);
+  if (typeof way === "string") {
+    tried.push(way);
     return undefined;
   }
-  await installPackage(RABBITMQ, usable, options.onProgress);
+  await installPackage(RABBITMQ, way, options.onProgress);
   options.onProgress?.("installed, starting a node");
   return await startInstalled(options, tried);
 }

@@ -1,8 +1,7 @@
 import { createWriteStream, existsSync, mkdirSync } from "node:fs";
-import { get } from "node:http";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { type ProcessExit, type RunningProcess, startProcess } from "../stack/processes.ts";
+import { type ProcessExit, type RunningProcess, startProcess, untilReady } from "../stack/processes.ts";
 import { forTheTerminal } from "./service-lines.ts";
 
 export interface ServiceSpec {
@@ -119,7 +118,8 @@ export async function superviseService(spec: ServiceSpec, context: ServiceContex
   }
 
   try {
-    await untilReady(spec, child);
+    const ask = () => assertReady(`${spec.metricsUrl}/readyz`);
+    await untilReady(spec.name, ask, { timeoutMs: READY_TIMEOUT_MS, child });
   } catch (error) {
     await child.stop(1_000);
     throw error;
@@ -144,49 +144,13 @@ export async function superviseService(spec: ServiceSpec, context: ServiceContex
   };
 }
 
-async function untilReady(spec: ServiceSpec, child: RunningProcess): Promise<void> {
-  let exit: ProcessExit | undefined;
-  void child.exited.then((how) => {
-    exit = how;
-  });
-  const deadline = Date.now() + READY_TIMEOUT_MS;
-  for (;;) {
-    const answer = await readiness(`${spec.metricsUrl}/readyz`);
-    if (answer?.status === 200 && answer.isComplete && exit === undefined) return;
-    if (exit !== undefined) {
-      throw new Error(
-        `${spec.name} ended while it was starting (${describeExit(exit)}). Its last lines:\n${tail(child)}`,
-      );
-    }
-    if (Date.now() > deadline) {
-      throw new Error(
-        `${spec.name} is not ready after ${READY_TIMEOUT_MS / 1000} s: ${spec.metricsUrl}/readyz ` +
-          `${answer === undefined ? "does not answer" : `answers ${answer.status} ${answer.text}`}. Its last lines:\n${tail(child)}`,
-      );
-    }
-    await sleep(100);
+/** Ready is who has every part, also those without which a service is ready. */
+async function assertReady(url: string): Promise<void> {
+  const response = await fetch(url, { headers: { connection: "close" }, signal: AbortSignal.timeout(5_000) });
+  const text = await response.text();
+  if (response.status !== 200 || text.includes(":false")) {
+    throw new Error(`${url} answers ${response.status} ${text}`);
   }
-}
-
-interface Readiness {
-  status: number | undefined;
-  text: string;
-  /** Every part is there, also those without which a service is ready. */
-  isComplete: boolean;
-}
-
-function readiness(url: string): Promise<Readiness | undefined> {
-  return new Promise((resolve) => {
-    const request = get(url, { agent: false, timeout: 5_000 }, (response) => {
-      let text = "";
-      response.setEncoding("utf8").on("data", (chunk: string) => {
-        text += chunk;
-      });
-      response.on("end", () => resolve({ status: response.statusCode, text, isComplete: !text.includes(":false") }));
-    });
-    request.once("timeout", () => request.destroy());
-    request.once("error", () => resolve(undefined));
-  });
 }
 
 function describeExit({ code, signal }: ProcessExit): string {

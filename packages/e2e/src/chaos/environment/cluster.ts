@@ -1,10 +1,10 @@
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
 import { freePort } from "@herald/dev/stack/ports";
-import { type Postgres, startPostgres } from "@herald/dev/stack/postgres";
+import { startPostgres } from "@herald/dev/stack/postgres";
 import { findOrInstallRabbitmq } from "@herald/dev/stack/rabbitmq";
 import { type RabbitmqNode, startPortMapper, startRabbitmqNode } from "@herald/dev/stack/rabbitmq-node";
-import type { Servers, ServersOptions } from "./servers.ts";
+import { type Servers, type ServersOptions, startInTurn } from "./servers.ts";
 
 /** A RabbitMQ cluster of three nodes on this machine, and a PostgreSQL. */
 export interface ClusterServers extends Servers {
@@ -24,12 +24,6 @@ export async function startClusterServers({ folder, pidFolder, disposable }: Ser
   const cookie = randomBytes(12).toString("hex");
   const folders = new Map<string, string>();
   const running = new Map<string, RabbitmqNode>();
-  const closers: (() => Promise<unknown>)[] = [];
-
-  async function close(): Promise<void> {
-    await Promise.all([...running.values()].map((node) => node.stop()));
-    for (const closer of closers.reverse()) await closer();
-  }
 
   async function start(nodeFolder: string): Promise<RabbitmqNode> {
     const node = await startRabbitmqNode(program, {
@@ -44,11 +38,12 @@ export async function startClusterServers({ folder, pidFolder, disposable }: Ser
     return node;
   }
 
-  try {
-    const postgres: Postgres = await startPostgres({ folder: join(folder, "postgres"), pidFolder, disposable });
-    closers.push(postgres.remove);
+  return await startInTurn(async (stopWith) => {
+    const postgres = await startPostgres({ folder: join(folder, "postgres"), pidFolder, disposable });
+    stopWith(() => postgres.remove());
     const mapper = await startPortMapper(program, pidFolder, mapperPort);
-    if (mapper) closers.push(() => mapper.stop());
+    if (mapper) stopWith(() => mapper.stop());
+    stopWith(() => Promise.all([...running.values()].map((node) => node.stop())));
     // One after the other: each new one joins those that are there.
     for (let number = 1; number <= SIZE; number++) await start(join(folder, `rabbitmq-${number}`));
     return {
@@ -70,10 +65,6 @@ export async function startClusterServers({ folder, pidFolder, disposable }: Ser
       async startNode(name) {
         await start(folders.get(name) ?? "");
       },
-      close,
     };
-  } catch (error) {
-    await close();
-    throw error;
-  }
+  });
 }

@@ -1,9 +1,9 @@
 import { join } from "node:path";
 import type { Postgres } from "@herald/dev/stack/postgres";
-import { isInSync, type PostgresPair, promoteStandby, startPostgresPair } from "@herald/dev/stack/postgres-pair";
+import { isInSync, promoteStandby, startPostgresPair } from "@herald/dev/stack/postgres-pair";
 import { findOrInstallRabbitmq } from "@herald/dev/stack/rabbitmq";
-import { type RabbitmqNode, startRabbitmqNode } from "@herald/dev/stack/rabbitmq-node";
-import type { Servers, ServersOptions } from "./servers.ts";
+import { startRabbitmqNode } from "@herald/dev/stack/rabbitmq-node";
+import { type Servers, type ServersOptions, startInTurn } from "./servers.ts";
 
 /** A PostgreSQL with a standby, and a RabbitMQ. */
 export interface ReplicatedServers extends Servers {
@@ -20,21 +20,18 @@ export async function startReplicatedServers(
   synchronous: boolean,
 ): Promise<ReplicatedServers> {
   const program = await findOrInstallRabbitmq();
-  let pair: PostgresPair | undefined;
-  let rabbitmq: RabbitmqNode | undefined;
-
-  async function close(): Promise<void> {
-    await rabbitmq?.stop();
-    // The standby first: without its primary's end it would look for another one.
-    await pair?.standby.remove();
-    await pair?.primary.remove();
-  }
-
-  try {
-    pair = await startPostgresPair({ folder: join(folder, "postgres"), pidFolder, disposable, synchronous });
-    const { primary, standby } = pair;
+  return await startInTurn(async (stopWith) => {
+    const { primary, standby } = await startPostgresPair({
+      folder: join(folder, "postgres"),
+      pidFolder,
+      disposable,
+      synchronous,
+    });
+    stopWith(() => primary.remove());
+    // Before its primary: without that one's end it would look for another one.
+    stopWith(() => standby.remove());
     const broker = await startRabbitmqNode(program, { folder: join(folder, "rabbitmq"), pidFolder, disposable: true });
-    rabbitmq = broker;
+    stopWith(() => broker.stop());
     let current: Postgres = primary;
     return {
       standbyUrl: new URL(standby.url),
@@ -50,10 +47,6 @@ export async function startReplicatedServers(
         await promoteStandby(standby);
         current = standby;
       },
-      close,
     };
-  } catch (error) {
-    await close();
-    throw error;
-  }
+  });
 }

@@ -23,6 +23,26 @@ export interface Servers {
   close(): Promise<void>;
 }
 
+/**
+ * Starts servers one after the other. Where one does not start, those before it are stopped.
+ *
+ * @param start tells how each of them is stopped as soon as it runs; the last one is stopped first
+ */
+export async function startInTurn<Started extends Omit<Servers, "close">>(
+  start: (stopWith: (stop: () => Promise<unknown>) => void) => Promise<Started>,
+): Promise<Started & Pick<Servers, "close">> {
+  const stops: (() => Promise<unknown>)[] = [];
+  const close = async () => {
+    for (const stop of stops.reverse()) await stop();
+  };
+  try {
+    return { ...(await start((stop) => stops.push(stop))), close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
 /** A Herald with a database and buckets of its own. */
 export interface ServedCell extends Cell {
   name: string;
@@ -51,73 +71,63 @@ export async function startServers({ folder, pidFolder, disposable, pause }: Ser
   const postgresOptions = { folder: join(folder, "postgres"), pidFolder, disposable };
   // Not told to write everything down at its end: an end is to be a hard one.
   const rabbitmqOptions = { folder: join(folder, "rabbitmq"), pidFolder, disposable: true };
-  let postgres: Postgres | undefined;
-  let rabbitmq: RabbitmqNode | undefined;
+  return await startInTurn(async (stopWith) => {
+    let postgres: Postgres = await startPostgres(postgresOptions);
+    stopWith(() => postgres.remove());
+    let rabbitmq: RabbitmqNode = await startRabbitmqNode(program, rabbitmqOptions);
+    stopWith(() => rabbitmq.stop());
+    return {
+      databaseUrl: () => new URL(postgres.url),
+      amqpUrls: () => [new URL(rabbitmq.url)],
+      async crashPostgres(pauseMs) {
+        const child = postgres.process;
+        process.kill(child.pid, "SIGQUIT");
+        await child.exited;
+        await pause(pauseMs);
+        postgres = await startPostgres(postgresOptions);
+      },
+      async killRabbitmq(pauseMs) {
+        await rabbitmq.stop();
+        await pause(pauseMs);
+        rabbitmq = await startRabbitmqNode(program, rabbitmqOptions);
+      },
+      async alarmMemory(durationMs) {
+        await rabbitmq.control(["set_vm_memory_high_watermark", "absolute", "1MB"]);
+        await pause(durationMs);
+        await rabbitmq.control(["set_vm_memory_high_watermark", "0.4"]);
+      },
+      async copyDatabase() {
+        await onServer(async (client, name) => {
+          // Only a database that nobody is connected to can be copied.
+          await client.query(`alter database "${name}" with allow_connections false`);
+          try {
+            await client.query("select pg_terminate_backend(pid) from pg_stat_activity where datname = $1", [name]);
+            await client.query(`create database ${COPY} template "${name}"`);
+          } finally {
+            await client.query(`alter database "${name}" with allow_connections true`);
+          }
+        });
+      },
+      async restoreDatabase() {
+        await onServer(async (client, name) => {
+          await client.query(`drop database "${name}" with (force)`);
+          await client.query(`alter database ${COPY} rename to "${name}"`);
+        });
+      },
+    };
 
-  async function close(): Promise<void> {
-    await rabbitmq?.stop();
-    await postgres?.remove();
-  }
-
-  try {
-    postgres = await startPostgres(postgresOptions);
-    rabbitmq = await startRabbitmqNode(program, rabbitmqOptions);
-  } catch (error) {
-    await close();
-    throw error;
-  }
-  return {
-    databaseUrl: () => new URL((postgres as Postgres).url),
-    amqpUrls: () => [new URL((rabbitmq as RabbitmqNode).url)],
-    async crashPostgres(pauseMs) {
-      const child = (postgres as Postgres).process;
-      process.kill(child.pid, "SIGQUIT");
-      await child.exited;
-      await pause(pauseMs);
-      postgres = await startPostgres(postgresOptions);
-    },
-    async killRabbitmq(pauseMs) {
-      await rabbitmq?.stop();
-      await pause(pauseMs);
-      rabbitmq = await startRabbitmqNode(program, rabbitmqOptions);
-    },
-    async alarmMemory(durationMs) {
-      await rabbitmq?.control(["set_vm_memory_high_watermark", "absolute", "1MB"]);
-      await pause(durationMs);
-      await rabbitmq?.control(["set_vm_memory_high_watermark", "0.4"]);
-    },
-    async copyDatabase() {
-      await onServer(async (client, name) => {
-        // Only a database that nobody is connected to can be copied.
-        await client.query(`alter database "${name}" with allow_connections false`);
-        try {
-          await client.query("select pg_terminate_backend(pid) from pg_stat_activity where datname = $1", [name]);
-          await client.query(`create database ${COPY} template "${name}"`);
-        } finally {
-          await client.query(`alter database "${name}" with allow_connections true`);
-        }
-      });
-    },
-    async restoreDatabase() {
-      await onServer(async (client, name) => {
-        await client.query(`drop database "${name}" with (force)`);
-        await client.query(`alter database ${COPY} rename to "${name}"`);
-      });
-    },
-    close,
-  };
-
-  /** On another database of the same server. */
-  async function onServer(task: (client: pg.Client, name: string) => Promise<void>): Promise<void> {
-    const url = new URL((postgres as Postgres).url);
-    const name = url.pathname.slice(1);
-    url.pathname = "/postgres";
-    const client = new pg.Client({ connectionString: url.href, application_name: "herald-chaos" });
-    await client.connect();
-    try {
-      await task(client, name);
-    } finally {
-      await client.end();
+    /** On another database of the same server. */
+    async function onServer(task: (client: pg.Client, name: string) => Promise<void>): Promise<void> {
+      const url = new URL(postgres.url);
+      const name = url.pathname.slice(1);
+      url.pathname = "/postgres";
+      const client = new pg.Client({ connectionString: url.href, application_name: "herald-chaos" });
+      await client.connect();
+      try {
+        await task(client, name);
+      } finally {
+        await client.end();
+      }
     }
-  }
+  });
 }

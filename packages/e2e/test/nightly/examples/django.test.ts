@@ -1,24 +1,21 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { DJANGO_REQUIREMENTS, startDjango } from "@herald/dev/example/django";
-import type { RunningApp } from "@herald/dev/example/example";
+import { type RunningApp, startApp } from "@herald/dev/example/start-app";
 import { certificates } from "@herald/dev/harness/certificates";
 import { eventually } from "@herald/dev/harness/eventually";
-import { askForLanguage, STACK_TIMEOUT_MS } from "@herald/dev/harness/stack-client";
+import { STACK_TIMEOUT_MS } from "@herald/dev/harness/stack-client";
 import { useDatabase } from "@herald/dev/harness/use-database";
 import { freePort } from "@herald/dev/stack/ports";
-import { installPythonPackages, type PythonPackages } from "@herald/dev/stack/python-packages";
 import { checkReceiver } from "@herald/listen";
 import { afterAll, afterEach, beforeAll, expect, test } from "@jest/globals";
 import pg from "pg";
-import { BUILD_TIMEOUT_MS } from "../../../src/receivers/output.ts";
+import { BUILD_TIMEOUT_MS } from "../../../src/examples/output.ts";
 import { useTestEnvironment } from "../../journeys/test-environment.ts";
 
 // examples/django as it is, with herald relay beside it.
 
 const folder = mkdtempSync(join(tmpdir(), "herald-django-"));
-let packages: PythonPackages;
 let app: RunningApp | undefined;
 let pool: pg.Pool | undefined;
 let product = "";
@@ -35,12 +32,10 @@ const environment = useTestEnvironment();
 const own = useDatabase({ migrated: false });
 
 beforeAll(async () => {
-  const { executable } = await askForLanguage("python3");
-  packages = await installPythonPackages(executable, DJANGO_REQUIREMENTS);
   product = `http://127.0.0.1:${await freePort()}`;
   billing = `https://127.0.0.1:${await freePort()}/webhooks`;
   pool = new pg.Pool({ connectionString: own.url });
-}, STACK_TIMEOUT_MS + BUILD_TIMEOUT_MS);
+});
 
 /** Starts the example for the organization of a test. */
 async function start(secret: string): Promise<void> {
@@ -48,7 +43,7 @@ async function start(secret: string): Promise<void> {
   const files = { TLS_CERT_FILE: join(folder, "billing.pem"), TLS_KEY_FILE: join(folder, "billing-key.pem") };
   writeFileSync(files.TLS_CERT_FILE, cert);
   writeFileSync(files.TLS_KEY_FILE, key);
-  app = await startDjango(packages, {
+  app = await startApp("django", {
     ...files,
     DATABASE_URL: own.url,
     AMQP_URL: environment.broker.url,
@@ -106,7 +101,7 @@ test(
     }
     expect((await call("GET", `${path}/invoices`)).json).toEqual(invoices);
   },
-  STACK_TIMEOUT_MS,
+  STACK_TIMEOUT_MS + BUILD_TIMEOUT_MS,
 );
 
 /** The transaction does all of its work, and its commit fails. */
@@ -136,5 +131,5 @@ test(
     const results = await checkReceiver({ url: new URL(`${product}/webhooks`), secret });
     expect(results.filter(({ passed }) => !passed)).toEqual([]);
   },
-  STACK_TIMEOUT_MS,
+  STACK_TIMEOUT_MS + BUILD_TIMEOUT_MS,
 );

@@ -1,11 +1,11 @@
 import { spawn } from "node:child_process";
-import { writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { createHash } from "node:crypto";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { delimiter, dirname, join } from "node:path";
 import { text } from "node:stream/consumers";
-import { askForLanguage } from "@herald/dev/harness/stack-client";
-import { fetchOnce } from "@herald/dev/stack/fetch-once";
-import { installPythonPackages, type PythonPackages } from "@herald/dev/stack/python-packages";
-import { output, withoutPnpm } from "../../../src/receivers/output.ts";
+import { askForPython } from "@herald/dev/harness/stack-client";
+import { localFolder } from "@herald/dev/stack/folders";
+import { output, withoutPnpm } from "../../../src/examples/output.ts";
 
 // Programs that only these tests run. They are fetched when a test first needs them, so that no install carries them.
 
@@ -20,10 +20,47 @@ export async function npmPackages(...packages: string[]): Promise<string> {
   return join(folder, "node_modules", ".bin");
 }
 
-/** Installs what a file of requirements lists. */
+/** Python, and an environment in which it finds its packages. */
+export interface PythonPackages {
+  python: string;
+  env: NodeJS.ProcessEnv;
+  /** Where the packages' commands are. */
+  commands: string;
+}
+
+/** Installs what a file of requirements lists. A folder of their own does what a virtual environment does, with pip alone. */
 export async function pythonPackages(requirements: string): Promise<PythonPackages> {
-  const { executable } = await askForLanguage("python3");
-  return await installPythonPackages(executable, requirements);
+  const { executable: python } = await askForPython();
+  const run = (args: string[]) => output(python, args, dirname(requirements));
+  const args = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--root-user-action=ignore"];
+  const what = `${await run(["--version"])}\n${readFileSync(requirements, "utf8")}`;
+  const folder = await fetchOnce(what, async (work) => {
+    await run([...args, "--target", work, "--requirement", requirements]);
+  });
+  const commands = join(folder, "bin");
+  const env = { ...process.env, PYTHONPATH: folder, PATH: `${commands}${delimiter}${process.env.PATH}` };
+  return { python, env, commands };
+}
+
+/**
+ * Keeps what `fetch` puts into a folder in `.local`, by what it is: whole or not at all, whatever ends the run.
+ *
+ * @param what names it exactly, versions included
+ * @returns the folder
+ */
+async function fetchOnce(what: string, fetch: (folder: string) => Promise<void>): Promise<string> {
+  const folder = join(localFolder(), "tools", createHash("sha256").update(what).digest("hex").slice(0, 16));
+  if (existsSync(folder)) return folder;
+  mkdirSync(dirname(folder), { recursive: true });
+  const work = mkdtempSync(`${folder}-`);
+  try {
+    await fetch(work);
+    // Another process may have been quicker.
+    if (!existsSync(folder)) renameSync(work, folder);
+  } finally {
+    rmSync(work, { recursive: true, force: true });
+  }
+  return folder;
 }
 
 /** Runs a program to its end, whatever its exit code is: what it finds is in what it prints. */

@@ -3,11 +3,11 @@ import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 import { eventSchemaFiles } from "@herald/contracts/schemas";
-import { askForLanguage, STACK_TIMEOUT_MS } from "@herald/dev/harness/stack-client";
+import { STACK_TIMEOUT_MS } from "@herald/dev/harness/stack-client";
 import { projectFolder } from "@herald/dev/stack/folders";
-import { installPythonPackages } from "@herald/dev/stack/python-packages";
 import { expect, test } from "@jest/globals";
-import { BUILD_TIMEOUT_MS } from "../../../src/receivers/output.ts";
+import { BUILD_TIMEOUT_MS } from "../../../src/examples/output.ts";
+import { pythonPackages } from "../openapi/tools.ts";
 
 const HERE = fileURLToPath(new URL("./", import.meta.url));
 
@@ -29,8 +29,7 @@ const CHANGES: [change: object, verdicts: [withFormats: boolean, without: boolea
 test(
   "jsonschema for Python reads the schema of each event and request, and says of each body what it has to",
   async () => {
-    const { executable } = await askForLanguage("python3");
-    const { python, env } = await installPythonPackages(executable, join(HERE, "jsonschema.txt"));
+    const { python, env } = await pythonPackages(join(HERE, "jsonschema.txt"));
     const folder = join(projectFolder(), "packages", "contracts", "schemas");
     const child = spawn(python, ["-B", join(HERE, "validate.py"), folder], { env, stdio: ["pipe", "pipe", "inherit"] });
     child.stdin.end(`${JSON.stringify(CHANGES.map(([change]) => change))}\n`);

@@ -1,6 +1,5 @@
 import { spawn } from "node:child_process";
 import { createInterface } from "node:readline";
-import type { StartableEmitter } from "./languages.ts";
 
 /** An emitter of the examples that runs. */
 export interface RunningEmitter {
@@ -14,10 +13,10 @@ export interface RunningEmitter {
 
 /** Starts an emitter, with settings in its environment. */
 export function startEmitter(
-  { command: [program, ...args], env, folder }: StartableEmitter & { folder: string },
+  [program = "", ...args]: readonly string[],
   settings: Record<string, string>,
 ): RunningEmitter {
-  const child = spawn(program, args, { cwd: folder, env: { ...process.env, ...env, ...settings } });
+  const child = spawn(program, args, { env: { ...process.env, ...settings } });
   let waiting: { resolve(line: string): void; reject(error: Error): void } | undefined;
   let errors = "";
   let failure: Error | undefined;

@@ -1,4 +1,7 @@
-import { delimiter, dirname } from "node:path";
+import { cpSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { delimiter, dirname, join } from "node:path";
+import { projectFolder } from "@herald/dev/stack/folders";
 import { runProgram } from "@herald/dev/stack/programs";
 
 export { withoutPnpm } from "@herald/dev/stack/programs";
@@ -12,4 +15,15 @@ export async function output(program: string, args: string[], cwd: string, env =
   // A compiler calls others of its own folder, and may find another one's by their names first: cargo, rustc.
   const own = { ...env, PATH: [dirname(program), env.PATH].join(delimiter) };
   return (await runProgram(program, args, { what, cwd, env: own, timeoutMs: BUILD_TIMEOUT_MS })).trim();
+}
+
+/** Works on a copy of an example's folder, so that the checkout stays as it is. */
+export async function withCopy<Result>(example: string, work: (folder: string) => Promise<Result>): Promise<Result> {
+  const folder = mkdtempSync(join(tmpdir(), "herald-example-"));
+  try {
+    cpSync(join(projectFolder(), "examples", example), folder, { recursive: true });
+    return await work(folder);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
 }

@@ -8,31 +8,18 @@ import { startProxy } from "@herald/dev/harness/broker-proxy";
 import { eventually } from "@herald/dev/harness/eventually";
 import { routingKey } from "@herald/emitter";
 import { type Channel, connect, type GetMessage, type Options } from "amqplib";
-import type { Programs } from "../receivers/languages.ts";
-import type { Tried } from "../receivers/tried.ts";
-import { withCopy } from "../receivers/with-copy.ts";
-import type { EmitterLanguage, StartableEmitter } from "./languages.ts";
 import { type RunningEmitter, startEmitter } from "./start-emitter.ts";
 import { startTlsFront } from "./tls-front.ts";
 
 /** A broker for a trial, where no Herald has to be. */
-export interface TrialBroker {
+interface TrialBroker {
   /** Of a user who may do everything. */
   url: string;
   /** Of a user with the rights of an emitter. */
   emitterUrl: string;
 }
 
-/** An emitter in a copy of its folder, ready to be started. */
-export interface BuiltEmitter extends StartableEmitter {
-  folder: string;
-  /** The environment in which it trusts the authority of a file as well. */
-  trusting(authorityFile: string): Promise<Record<string, string>>;
-  tried: Tried;
-}
-
 interface Trial extends TrialBroker {
-  built: BuiltEmitter;
   channel: Channel;
   start(settings: Record<string, string>): RunningEmitter;
 }
@@ -44,31 +31,17 @@ const EMITTED = /^emitted [0-9a-f-]{36}$/;
 /** For what must succeed: long enough for a machine that is ten times slower. */
 const PATIENT = { TIMEOUT_SECONDS: "120" };
 
-/** Builds an emitter in a copy of its folder, which is there until the work is done. */
-export function withEmitter<Result>(
-  { name, folder, build, trusting }: EmitterLanguage,
-  programs: Programs,
-  work: (built: BuiltEmitter) => Promise<Result>,
-): Promise<Result> {
-  return withCopy(folder, async (copy) => {
-    if (!build) throw new Error(`The library for ${name} can't be fetched here.`);
-    const { version, ...startable } = await build(copy, programs);
-    return await work({
-      ...startable,
-      folder: copy,
-      trusting: async (file) => (await trusting?.(file, copy, programs)) ?? { SSL_CERT_FILE: file },
-      tried: { name, version },
-    });
-  });
-}
-
-/** Tries all that an emitter has to do. @throws where it does something wrong */
-export async function tryEmitter(built: BuiltEmitter, broker: TrialBroker): Promise<void> {
+/**
+ * Tries all that an emitter has to do. Where SSL_CERT_FILE is set, it has to trust the authority of that file.
+ *
+ * @throws where it does something wrong
+ */
+export async function tryEmitter(command: readonly string[], broker: TrialBroker): Promise<void> {
   const started: RunningEmitter[] = [];
   const start: Trial["start"] = (settings) => {
     // Java reads its environment in the locale's encoding.
     const environment = { ORGANIZATION_ID, LC_ALL: "C.UTF-8", ...PATIENT, ...settings };
-    const emitter = startEmitter(built, environment);
+    const emitter = startEmitter(command, environment);
     started.push(emitter);
     return emitter;
   };
@@ -78,7 +51,7 @@ export async function tryEmitter(built: BuiltEmitter, broker: TrialBroker): Prom
   try {
     const channel = await connection.createChannel();
     channel.on("error", () => undefined);
-    const trial = { ...broker, built, channel, start };
+    const trial = { ...broker, channel, start };
     const inTurn = async () => {
       await publishesByTheContract(trial);
       await tellsWhatNoQueueTook(trial);
@@ -88,8 +61,6 @@ export async function tryEmitter(built: BuiltEmitter, broker: TrialBroker): Prom
     };
     // The last one only waits, up to half a minute, until its library gives the broker up.
     await Promise.all([inTurn(), tellsWhatWasNotConfirmed(trial)]);
-  } catch (error) {
-    throw new Error(`The emitter in ${built.tried.name} fails: ${(error as Error).message}`, { cause: error });
   } finally {
     for (const emitter of started) await emitter.kill();
     await connection.close();
@@ -194,16 +165,16 @@ async function sendsAgainWhatWasNotConfirmed({ channel, emitterUrl, start }: Tri
   }
 }
 
-async function checksTheCertificate({ channel, emitterUrl, start, built }: Trial): Promise<void> {
+async function checksTheCertificate({ channel, emitterUrl, start }: Trial): Promise<void> {
   const authority = await makeAuthority("The company's own");
-  const authorityFile = join(built.folder, "authority.pem");
+  const authorityFile = join(process.cwd(), "authority.pem");
   writeFileSync(authorityFile, authority.cert);
   const front = await startTlsFront(emitterUrl, await authority.issue({ names: ["localhost"] }));
   const other = await startTlsFront(emitterUrl, await authority.issue({ names: ["broker.invalid"] }));
   try {
     await withExchange(channel, {}, async ({ namespace }) => {
       const settings = { AMQP_URL: front.url, NAMESPACE: namespace };
-      const trust = await built.trusting(authorityFile);
+      const trust = { SSL_CERT_FILE: authorityFile };
       assert.match(await start({ ...settings, ...trust }).emit(randomUUID()), EMITTED);
       for (const wrong of [settings, { ...settings, ...trust, AMQP_URL: other.url }]) {
         const told = await start({ ...wrong, TIMEOUT_SECONDS: "1" }).emit(randomUUID());

@@ -1,0 +1,4 @@
+#!/bin/sh
+# Run by packages/e2e/test/nightly/examples in a copy of this folder; $TRY is what it tries programs with.
+set -eu
+$TRY receiver python3 -B receiver.py

@@ -1,0 +1,23 @@
+import { tryEmitter } from "../examples/try-emitter.ts";
+import { tryReceiver } from "../examples/try-receiver.ts";
+import { tryVerifier } from "../examples/try-verifier.ts";
+
+// What each examples/*/test.sh calls by $TRY: what the program is, and the command that starts it.
+const [kind, ...command] = process.argv.slice(2);
+const { AMQP_URL: emitterUrl = "", BROKER_URL: url = "" } = process.env;
+
+const trials: Record<string, () => Promise<void>> = {
+  receiver: () => tryReceiver(command),
+  verifier: () => tryVerifier(command),
+  emitter: () => tryEmitter(command, { url, emitterUrl }),
+};
+
+const trial = trials[kind ?? ""];
+if (trial === undefined || command.length === 0) {
+  console.error(`It takes one of ${Object.keys(trials).join(", ")}, and the command that starts it.`);
+  process.exit(2);
+}
+await trial().catch((error: Error) => {
+  console.error(`${command.join(" ")} fails: ${error.message}`);
+  process.exitCode = 1;
+});

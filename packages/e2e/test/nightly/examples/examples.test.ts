@@ -1,0 +1,58 @@
+import { execFileSync } from "node:child_process";
+import { existsSync, readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { askForRabbitmq, STACK_TIMEOUT_MS } from "@herald/dev/harness/stack-client";
+import { useBroker } from "@herald/dev/harness/use-broker";
+import { projectFolder } from "@herald/dev/stack/folders";
+import { afterAll, beforeAll, expect, test } from "@jest/globals";
+import { type EmitterUser, makeEmitterUser } from "../../../src/examples/emitter-user.ts";
+import { BUILD_TIMEOUT_MS, output, withCopy, withoutPnpm } from "../../../src/examples/output.ts";
+
+// Each test.sh needs the tools of its language: where one is missing, the shell says which.
+
+const broker = useBroker();
+let user: EmitterUser | undefined;
+beforeAll(async () => {
+  user = await makeEmitterUser(broker.url, (await askForRabbitmq()).managementUrl);
+}, STACK_TIMEOUT_MS);
+afterAll(() => user?.remove());
+
+const scripts = execFileSync("git", ["ls-files", "-co", "--exclude-standard", "examples/*test.sh"], {
+  cwd: projectFolder(),
+  encoding: "utf8",
+});
+const folders = scripts
+  .trim()
+  .split("\n")
+  .map((file) => dirname(file).replace("examples/", ""));
+
+test.each(folders)(
+  "examples/%s does what its test.sh asks of it",
+  async (folder) => {
+    const command = [process.execPath, join(projectFolder(), "packages/dev/bin/command.js")];
+    const env = {
+      ...withoutPnpm(),
+      HERALD: projectFolder(),
+      TRY: [...command, "packages/e2e/src/commands/try-example"].join(" "),
+      BROKER_URL: broker.url,
+      AMQP_URL: user?.url,
+    };
+    await withCopy(folder, (copy) => output("sh", ["test.sh"], copy, env));
+  },
+  3 * BUILD_TIMEOUT_MS,
+);
+
+test.each(["receiving-webhooks", "emitting-events"])(
+  "docs/%s.md calls tried what has a test.sh, and nothing else",
+  (page) => {
+    const text = readFileSync(join(projectFolder(), "docs", `${page}.md`), "utf8");
+    const rows = [...text.matchAll(/^\| \[[^\]]+\]\(\.\.\/examples\/([^)]+)\).*$/gm)];
+    expect(rows.length).toBeGreaterThan(4);
+    const wrong = rows.filter(([row, file = ""]) => {
+      const [first = "", second = ""] = file.split("/");
+      const folder = first === "standard-webhooks" ? join(first, second) : first;
+      return existsSync(join(projectFolder(), "examples", folder, "test.sh")) === row.includes("| not tried |");
+    });
+    expect(wrong.map(([row]) => row)).toEqual([]);
+  },
+);
