@@ -5,19 +5,17 @@ import { runProgram } from "@herald/dev/stack/programs";
 
 const BUILD_TIMEOUT_MS = 30 * 60_000;
 
-/** `--baseline` names nothing that this clone has. */
-export class NoSuchCommitError extends Error {}
-
 /**
  * Builds an earlier commit beside this one, in the local folder, once: what rows are compared with.
  *
  * @param commit of this repository, whose processes take the same settings and speak to the same servers
  * @returns the folder of its code
- * @throws NoSuchCommitError where this clone has no such commit
  */
 export async function buildBaseline(commit: string, progress: (text: string) => void): Promise<string> {
   const git = (args: string[], what: string) => runProgram("git", args, { what, cwd: projectFolder() });
-  const hash = await hashOf(commit);
+  const hash = (
+    await git(["rev-parse", "--verify", "--end-of-options", `${commit}^{commit}`], `Looking for the commit ${commit}`)
+  ).trim();
   const folder = join(localFolder(), "baseline", hash.slice(0, 12));
   const built = join(folder, ".built");
   if (existsSync(built)) return folder;
@@ -35,19 +33,4 @@ export async function buildBaseline(commit: string, progress: (text: string) => 
   rmSync(archive);
   writeFileSync(built, "");
   return folder;
-}
-
-async function hashOf(commit: string): Promise<string> {
-  const args = ["rev-parse", "--verify", "--end-of-options", `${commit}^{commit}`];
-  const options = { what: `Looking for the commit ${commit}`, cwd: projectFolder() };
-  return await runProgram("git", args, options).then(
-    (hash) => hash.trim(),
-    (error: Error) => {
-      throw new NoSuchCommitError(
-        `This clone has no commit "${commit}": --baseline takes what git takes, such as HEAD~1, a hash or a tag. ` +
-          "Where it is a release, its tag may be missing here: git fetch --tags.",
-        { cause: error },
-      );
-    },
-  );
 }

@@ -2,14 +2,13 @@ import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { currentCommit } from "@herald/dev/stack/current-commit";
 import { projectFolder } from "@herald/dev/stack/folders";
-import { buildBaseline, NoSuchCommitError } from "./baseline.ts";
+import { buildBaseline } from "./baseline.ts";
 import { openBenchEnvironment } from "./environment.ts";
-import { machine } from "./machine.ts";
-import { isOfPages, writePages } from "./page/page.ts";
-import { type BenchReport, mergeResults, readResults, summaryOf, writeResults } from "./results.ts";
+import { isOfPage, writePage } from "./page/page.ts";
+import { type BenchReport, machine, mergeResults, readResults, writeResults } from "./results.ts";
 import { ROWS } from "./rows/index.ts";
 import { type RowResult, runRow } from "./run-row.ts";
-import { table } from "./table.ts";
+import { resultsText } from "./table.ts";
 
 /** What was measured last of each row, as docs/scaling.md shows it. */
 const MEASURED = join(projectFolder(), "docs", "measured.json");
@@ -26,7 +25,7 @@ const USAGE = `pnpm bench [options]: measures Herald on this machine, with a Pos
   --baseline COMMIT  builds this commit into .local, and measures with it too, by turns, what is compared: ${COMPARED}
   --profile DIR      writes CPU profiles of the services there
   --save FILE        puts the medians into this file, in the place of those that it has of the same rows
-  --pages            measures nothing: makes the tables and plots of docs/scaling.md and docs/operating/sizing.md of --save's file (docs/measured.json)
+  --pages            measures nothing: makes the tables and plots of docs/scaling.md of --save's file (docs/measured.json)
   --json             prints everything as JSON`;
 
 const { values } = parseArgs({
@@ -48,7 +47,7 @@ if (values.help) {
   process.exit();
 }
 if (values.pages) {
-  writePages(readResults(values.save ?? MEASURED));
+  writePage(readResults(values.save ?? MEASURED));
   process.exit();
 }
 const only = values.only?.split(",");
@@ -60,13 +59,7 @@ if (unknown.length > 0 || !(seconds > 0) || !(rounds >= 1) || !sizes.every((size
 }
 
 const progress = (text: string) => console.error(`${text} ...`);
-const baselineFolder =
-  values.baseline &&
-  (await buildBaseline(values.baseline, progress).catch((error: unknown) => {
-    if (!(error instanceof NoSuchCommitError)) throw error;
-    console.error(error.message);
-    process.exit(2);
-  }));
+const baselineFolder = values.baseline && (await buildBaseline(values.baseline, progress));
 const commit = await currentCommit();
 const measuredOn = machine();
 const environment = await openBenchEnvironment({ progress, profileFolder: values.profile });
@@ -78,8 +71,7 @@ try {
     for (const growth of row.grows ? sizes : sizes.slice(0, 1)) {
       rows.push(await runRow(row, environment, { seconds, rounds, growth, baseline, progress }));
       // A run takes an hour: what it has is kept, whatever becomes of the rest.
-      if (values.save)
-        writeResults(values.save, mergeResults(readResults(values.save), summaryOf(report(), isOfPages)));
+      if (values.save) writeResults(values.save, mergeResults(readResults(values.save), report(), isOfPage));
     }
   }
 } finally {
@@ -97,7 +89,7 @@ if (values.json) {
   const { cores, processor, memoryGibibytes, node, loadBefore } = measuredOn;
   console.log(`\n${cores} x ${processor}, ${memoryGibibytes} GiB, node ${node}, load before: ${loadBefore}`);
   console.log(`Medians of ${rounds} rounds, and lowest and highest.\n`);
-  console.log(table(rows));
+  console.log(resultsText(rows));
 }
 // A bar that was missed is a finding; an event that was lost is a fault, and makes the other figures worthless.
 const faulty = rows.some(({ figures }) =>

@@ -1,110 +1,121 @@
 import { quantile } from "@herald/e2e/statistics";
-import { BENCH_LOAD, type BenchOptions, EXACTLY_ONCE, type FigureKind, type Row } from "./row.ts";
+import { measureSteady, type Steady } from "./measuring.ts";
+import { BENCH_LOAD, type BenchOptions, EXACTLY_ONCE, type FigureKind, type Row, worseOf } from "./row.ts";
 import { type RunningHerald, startHerald } from "./running-herald.ts";
 import { SAMPLE_BODY } from "./sample-body.ts";
-import { measureSteady, type Steady } from "./steady-traffic.ts";
 
-/** What a disturbance came to, beside which the steady traffic went on. */
+/** Something that concerns others than the steady traffic, beside which that goes on. */
+export interface Disturbance {
+  /** As in "while 10 % hang". */
+  beside: string;
+  /** The most that the 95th percentile may grow by. */
+  atMost: number;
+  /** Figures of this disturbance alone. */
+  figures?: Readonly<Record<string, FigureKind>>;
+  /** Prepares it once; returns what one round of it does. */
+  prepare(running: RunningHerald, options: BenchOptions): Promise<DisturbanceRounds>;
+}
+
+export interface DisturbanceRounds {
+  /** Before the steady traffic is measured alone. */
+  before?(): Promise<void>;
+  /** `measure` measures the steady traffic, and is called while the disturbance goes on. */
+  disturb(measure: () => Promise<Steady>, alone: Steady): Promise<Beside>;
+}
+
+/** What a disturbance came to. */
 export interface Beside {
   /** The steady traffic meanwhile. */
   steady: Steady;
   /** Events that never arrived, and those that arrived again, from the disturbance's begin to its end. */
   lost: number;
   repeated: number;
-  /** Figures of this row alone. */
+  /** Figures of this disturbance alone. */
   figures?: Record<string, number>;
 }
 
-export interface BesideRowOptions {
-  name: string;
-  title: string;
-  /** Names the disturbance, as in "while 10 % hang". */
-  beside: string;
-  /** The most that the 95th percentile may grow by. */
-  atMost: number;
-  /** Of the steady traffic. */
-  endpoints: number;
-  perSecond: number;
-  /** Figures of this row alone. */
-  figures?: Readonly<Record<string, FigureKind>>;
-  /** What the figures hold for, besides what all such rows say. */
-  conditions: Readonly<Record<string, string | number>>;
-  /**
-   * Prepares the disturbance once; returns what one round of it does. `measure` measures the steady traffic, and is called
-   * while the disturbance goes on.
-   */
-  prepare(
-    running: RunningHerald,
-    options: BenchOptions,
-  ): Promise<{
-    /** Before the steady traffic is measured alone. */
-    before?: () => Promise<void>;
-    disturb(measure: () => Promise<Steady>, alone: Steady): Promise<Beside>;
-  }>;
-}
-
+export const STEADY_PER_SECOND = 200;
+const ENDPOINTS = 20;
 const WARM_UP_SECONDS = 5;
+
+/** Resolves when the steady traffic has gone on for some seconds, unmeasured. */
+export async function warmUp({ traffic }: RunningHerald): Promise<void> {
+  await traffic.untilReceived(await traffic.emitEvenly(STEADY_PER_SECOND, WARM_UP_SECONDS));
+}
 
 /**
  * A row that asks what steady traffic notices of something that concerns others: the same traffic alone, and a moment
- * later beside the disturbance, in each round.
+ * later beside the disturbance, for each disturbance in each round.
+ *
+ * @param row with its disturbances by the names that their figures begin with
  */
-export function besideRow(row: BesideRowOptions): Row {
-  const { name, title, beside, atMost, endpoints, perSecond } = row;
+export function besideRow(row: {
+  name: string;
+  title: string;
+  /** What the figures hold for, besides what all such rows say. */
+  conditions: string;
+  disturbances: Readonly<Record<string, Disturbance>>;
+}): Row {
+  const disturbances = Object.entries(row.disturbances);
   return {
-    name,
-    title,
+    name: row.name,
+    title: row.title,
     figures: {
-      aloneP95: { label: "95 % within, alone", unit: "ms" },
-      besideP95: { label: `95 % within, ${beside}`, unit: "ms" },
-      ratio: { label: "the one to the other", unit: "x", bar: { atMost } },
-      aloneP50: { label: "half within, alone", unit: "ms" },
-      besideP50: { label: `half within, ${beside}`, unit: "ms" },
-      ...row.figures,
+      ...Object.assign({}, ...disturbances.map(([name, disturbance]) => figuresOf(name, disturbance))),
       ...BENCH_LOAD,
       ...EXACTLY_ONCE,
     },
-    compared: { ratio: "shown", ...Object.fromEntries(Object.keys(row.figures ?? {}).map((name) => [name, "shown"])) },
+    compared: Object.fromEntries(
+      disturbances.flatMap(([name, { figures = {} }]) =>
+        [`${name}Ratio`, ...Object.keys(figures)].map((figure) => [figure, "shown" as const]),
+      ),
+    ),
     async open(environment, options) {
       const { seconds } = options;
-      const running = await startHerald(environment, { name, endpoints });
+      const running = await startHerald(environment, { name: row.name, endpoints: ENDPOINTS });
       const { traffic } = running;
-      const { before, disturb } = await row.prepare(running, options);
+      const rounds: [string, DisturbanceRounds][] = [];
+      for (const [name, { prepare }] of disturbances) rounds.push([name, await prepare(running, options)]);
       options.progress("Warming up");
-      await traffic.untilReceived(await traffic.emitEvenly(perSecond, WARM_UP_SECONDS));
-      const measure = () => measureSteady(traffic, { perSecond, seconds });
+      await warmUp(running);
+      const measure = () => measureSteady(traffic, { perSecond: STEADY_PER_SECOND, seconds });
+
+      async function roundOf(name: string, { before, disturb }: DisturbanceRounds): Promise<Record<string, number>> {
+        await before?.();
+        const alone = await measure();
+        await traffic.untilReceived(alone.emitted);
+        const first = await traffic.arrivals();
+        const { steady, lost, repeated, figures } = await disturb(measure, alone);
+        const [aloneP95, besideP95] = [quantile(alone.delays, 0.95), quantile(steady.delays, 0.95)];
+        return {
+          [`${name}Alone`]: aloneP95,
+          [`${name}Beside`]: besideP95,
+          [`${name}Ratio`]: besideP95 / aloneP95,
+          ...worseOf([{ ...alone.busy }, { ...steady.busy }]),
+          ...figures,
+          lost: alone.emitted - first.different + lost,
+          repeated: first.repeated + repeated,
+        };
+      }
+
       return {
-        conditions: {
-          "processes of each service": 1,
-          endpoints,
-          "events a second, of all": perSecond,
-          "receiver answers after": "0 ms",
-          ...row.conditions,
-          "body bytes": SAMPLE_BODY.length,
-          seconds,
-        },
+        conditions: `one process of each service, ${ENDPOINTS} endpoints that answer at once and get ${STEADY_PER_SECOND} events a second together, ${row.conditions}, bodies of ${SAMPLE_BODY.length} bytes, ${seconds} s`,
         async round() {
-          await before?.();
-          const alone = await measure();
-          await traffic.untilReceived(alone.emitted);
-          const first = await traffic.arrivals();
-          const { steady, lost, repeated, figures } = await disturb(measure, alone);
-          const [aloneP95, besideP95] = [quantile(alone.delays, 0.95), quantile(steady.delays, 0.95)];
-          return {
-            aloneP95,
-            besideP95,
-            ratio: besideP95 / aloneP95,
-            aloneP50: quantile(alone.delays, 0.5),
-            besideP50: quantile(steady.delays, 0.5),
-            receiverBusy: Math.max(alone.busy.receiver, steady.busy.receiver),
-            emitterBusy: Math.max(alone.busy.emitter, steady.busy.emitter),
-            ...figures,
-            lost: alone.emitted - first.different + lost,
-            repeated: first.repeated + repeated,
-          };
+          const measured: Record<string, number>[] = [];
+          for (const [name, each] of rounds) measured.push(await roundOf(name, each));
+          return worseOf(measured);
         },
         close: running.close,
       };
     },
+  };
+}
+
+function figuresOf(name: string, { beside, atMost, figures }: Disturbance): Record<string, FigureKind> {
+  return {
+    [`${name}Alone`]: { label: "95 % within, alone", unit: "ms" },
+    [`${name}Beside`]: { label: `  ${beside}`, unit: "ms" },
+    [`${name}Ratio`]: { label: "  the one to the other", unit: "x", bar: { atMost } },
+    ...figures,
   };
 }

@@ -5,10 +5,9 @@ import { migrate } from "@herald/common/database/migrate";
 import { openDatabase } from "@herald/common/database/open-database";
 import { type KeyPair, makeAuthority } from "@herald/dev/certificates/authority";
 import { startPostgres } from "@herald/dev/stack/postgres";
-import { type Rabbitmq, startRabbitmq } from "@herald/dev/stack/rabbitmq";
+import { startRabbitmq } from "@herald/dev/stack/rabbitmq";
 import { type ServiceName, type ServiceProcess, startServiceProcess } from "@herald/e2e/herald/processes";
 import { type HeraldEnvironment, heraldSettings } from "@herald/e2e/herald/settings";
-import { type ServerWork, serverWork } from "./server-work.ts";
 
 /** The servers of one run: everything real, everything its own, on this machine. */
 export interface BenchEnvironment {
@@ -24,8 +23,6 @@ export interface BenchEnvironment {
 }
 
 export interface BenchHerald extends HeraldEnvironment {
-  /** What the servers have done so far for everybody. */
-  serverWork(): Promise<ServerWork>;
   /** @param nodeArgs node's own arguments */
   start(name: ServiceName, settings?: Record<string, string>, nodeArgs?: readonly string[]): Promise<ServiceProcess>;
   /** Stops its services and drops its database; does nothing the second time. */
@@ -68,7 +65,7 @@ export async function openBenchEnvironment({
         opened += 1;
         const herald = await openHerald(
           { databaseUrl: postgres.url, amqpUrl: rabbitmq.url, namespace: `bench-${name}-${opened}`, caFile },
-          { code, profileFolder, control: rabbitmq.control },
+          { code, profileFolder },
         );
         // Of a measurement that failed in the middle.
         closers.push(herald.close);
@@ -88,14 +85,10 @@ interface OpenOptions {
   /** Another commit's folder; this one's where it is absent. */
   code: string | undefined;
   profileFolder: string | undefined;
-  control: Rabbitmq["control"];
 }
 
 /** @param environment with the URL of any database of the server */
-async function openHerald(
-  environment: HeraldEnvironment,
-  { code, profileFolder, control }: OpenOptions,
-): Promise<BenchHerald> {
+async function openHerald(environment: HeraldEnvironment, { code, profileFolder }: OpenOptions): Promise<BenchHerald> {
   const database = `"${environment.namespace}"`;
   await onServer(environment.databaseUrl, `create database ${database}`);
   const url = new URL(environment.databaseUrl);
@@ -110,7 +103,6 @@ async function openHerald(
   let closed = false;
   return {
     ...own,
-    serverWork: () => serverWork(own.databaseUrl, control),
     async start(name, settings = {}, nodeArgs = []) {
       const profiling = profileFolder ? ["--cpu-prof", `--cpu-prof-dir=${profileFolder}`] : [];
       const service = await startServiceProcess(

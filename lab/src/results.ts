@@ -1,6 +1,26 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
-import type { Machine } from "./machine.ts";
+import { cpus, loadavg, totalmem } from "node:os";
 import type { Figure, RowResult } from "./run-row.ts";
+
+/** What the figures were measured on. `loadBefore` above zero means that others worked on it too. */
+export interface Machine {
+  cores: number;
+  processor: string;
+  memoryGibibytes: number;
+  node: string;
+  /** Mean number of processes that wanted a core in the minute before the run. */
+  loadBefore: number;
+}
+
+export function machine(): Machine {
+  return {
+    cores: cpus().length,
+    processor: cpus()[0]?.model ?? "unknown",
+    memoryGibibytes: Math.round(totalmem() / 1024 ** 3),
+    node: process.version,
+    loadBefore: Number((loadavg()[0] ?? 0).toFixed(1)),
+  };
+}
 
 interface Run<Row> {
   machine: Machine;
@@ -25,11 +45,9 @@ export interface KeptRow extends Pick<RowResult, "name" | "growth"> {
   figures: KeptFigure[];
 }
 
-export type KeptRun = Run<KeptRow>;
-
 /** What a file of `--save` holds: medians of the latest result of each row, with the run that it is from. */
 export interface StoredResults {
-  runs: KeptRun[];
+  runs: Run<KeptRow>[];
 }
 
 export function readResults(file: string): StoredResults {
@@ -38,26 +56,19 @@ export function readResults(file: string): StoredResults {
 
 /** One line a figure, so that a change can be read. */
 export function writeResults(file: string, { runs }: StoredResults): void {
-  const block = (object: object, name: string, items: string[]) =>
-    `${JSON.stringify(object).slice(0, -1)},"${name}":[\n${items.join(",\n")}\n]}`;
-  const lines = runs.map(({ rows, ...run }) =>
-    block(
-      run,
-      "rows",
-      rows.map(({ figures, ...row }) =>
-        block(
-          row,
-          "figures",
-          figures.map((figure) => JSON.stringify(figure)),
-        ),
-      ),
-    ),
+  const lines = JSON.stringify({ of: "pnpm bench", runs }).replaceAll(
+    /(?<=\[)(?=\{)|(?<=\},)(?=\{"name")|(?<=\},)(?=\{"machine")/g,
+    "\n",
   );
-  writeFileSync(file, `${block({ of: "pnpm bench" }, "runs", lines)}\n`);
+  writeFileSync(file, `${lines}\n`);
 }
 
-/** What of a run is kept: figures of the pages, each to six digits. Pure. */
-export function summaryOf({ rows, ...run }: Run<KeptRow>, isKept: (row: string, figure: string) => boolean): KeptRun {
+/** Puts what is kept of a run's rows in the place of those that the results have; a run of which no row is left goes. Pure. */
+export function mergeResults(
+  { runs }: StoredResults,
+  { rows, ...run }: BenchReport,
+  isKept: (row: string, figure: string) => boolean,
+): StoredResults {
   const digits = (value: number) => Number(value.toPrecision(6));
   const kept = rows.map(({ name, growth, figures }) => ({
     ...{ name, ...(growth !== undefined && { growth }) },
@@ -68,16 +79,9 @@ export function summaryOf({ rows, ...run }: Run<KeptRow>, isKept: (row: string, 
         ...(bar && met !== undefined && { bar, met }),
       })),
   }));
-  return { ...run, rows: kept.filter(({ figures }) => figures.length > 0) };
-}
-
-/** Puts a run's rows in the place of those that the results have; a run of which no row is left goes. Pure. */
-export function mergeResults({ runs }: StoredResults, run: KeptRun): StoredResults {
-  const fresh = new Set(run.rows.map(keyOf));
-  const kept = runs.map((earlier) => ({ ...earlier, rows: earlier.rows.filter((row) => !fresh.has(keyOf(row))) }));
-  return { runs: [...kept.filter(({ rows }) => rows.length > 0), run] };
-}
-
-function keyOf({ name, growth }: KeptRow): string {
-  return `${name}/${growth ?? ""}`;
+  const keyOf = ({ name, growth }: KeptRow) => `${name}/${growth ?? ""}`;
+  const fresh = new Set(kept.map(keyOf));
+  const earlier = runs.map((each) => ({ ...each, rows: each.rows.filter((row) => !fresh.has(keyOf(row))) }));
+  const all = [...earlier, { ...run, rows: kept.filter(({ figures }) => figures.length > 0) }];
+  return { runs: all.filter(({ rows }) => rows.length > 0) };
 }

@@ -17,7 +17,7 @@ export interface Row {
 
 export interface OpenRow {
   /** What the figures hold for: how many endpoints, what the receiver does, and the like. */
-  readonly conditions: Readonly<Record<string, string | number>>;
+  readonly conditions: string;
   /** One measurement of each figure, and of its ceiling right beside it, so that both see the same machine. */
   round(): Promise<Record<string, number>>;
   close(): Promise<void>;
@@ -51,3 +51,13 @@ export const EXACTLY_ONCE = {
   lost: { label: "events that never arrived", unit: "", bar: { atMost: 0 } },
   repeated: { label: "events that arrived again", unit: "", bar: { atMost: 0 } },
 } as const satisfies Record<string, FigureKind>;
+
+/** Figures of several measurements of a round in one: of what two of them have, what the bench got to, the worse one. */
+export function worseOf(measured: readonly Record<string, number>[]): Record<string, number> {
+  const all: Record<string, number> = {};
+  for (const figures of measured) {
+    for (const [name, value] of Object.entries(figures))
+      all[name] = Math.max(all[name] ?? Number.NEGATIVE_INFINITY, value);
+  }
+  return all;
+}

@@ -18,7 +18,7 @@ export interface RowResult {
   /** The history's size, of a row that is measured for several. */
   growth?: number;
   title: string;
-  conditions: Readonly<Record<string, string | number>>;
+  conditions: string;
   figures: Figure[];
 }
 

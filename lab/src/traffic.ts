@@ -34,9 +34,10 @@ export interface Traffic {
   close(): Promise<void>;
 }
 
+/** As figures of a row. */
 export interface Busy {
-  emitter: number;
-  receiver: number;
+  emitterBusy: number;
+  receiverBusy: number;
 }
 
 export interface TrafficArrivals {
@@ -185,8 +186,8 @@ export async function startTraffic(
         return { emit: (count, textBytes = 0) => ask({ type: "emit", count, textBytes }) };
       },
       busy: async () => ({
-        emitter: await askEmitter<number>({ type: "busy" }),
-        receiver: await askReceiver<number>({ type: "busy" }),
+        emitterBusy: await askEmitter<number>({ type: "busy" }),
+        receiverBusy: await askReceiver<number>({ type: "busy" }),
       }),
       close,
     };

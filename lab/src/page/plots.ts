@@ -1,74 +1,83 @@
+import { LineChart } from "echarts/charts";
+import { GridComponent, LegendComponent, MarkLineComponent, TitleComponent } from "echarts/components";
+import { init, use } from "echarts/core";
+import { SVGRenderer } from "echarts/renderers";
 import type { StoredResults } from "../results.ts";
-import { allMeasured, amount, type Measured, measuredOf } from "./measured.ts";
-import { axis, drawSvg, legendOf, type Palette, titleOf } from "./plot.ts";
-import type { Shown } from "./tables.ts";
+import { allMeasured, type Measured } from "./tables.ts";
+
+use([LineChart, GridComponent, LegendComponent, MarkLineComponent, TitleComponent, SVGRenderer]);
+
+/** Colours for one background of whoever shows the page. */
+interface Palette {
+  readonly ink: string;
+  readonly muted: string;
+  readonly grid: string;
+  /** For series, in their order: each is told from its neighbours by people who see no red or no green, too. */
+  readonly series: readonly string[];
+  readonly bar: string;
+}
+
+export const PALETTES = {
+  light: {
+    ink: "#1f2328",
+    muted: "#59636e",
+    grid: "#d1d9e0",
+    series: ["#0b66c2", "#b35900", "#1a7f5a", "#8250df", "#a8326b", "#6b7280"],
+    bar: "#cf222e",
+  },
+  dark: {
+    ink: "#f0f6fc",
+    muted: "#9198a1",
+    grid: "#3d444d",
+    series: ["#58a6ff", "#f0a04b", "#4ac38f", "#b392f0", "#f47ab0", "#9da7b3"],
+    bar: "#ff7b72",
+  },
+} as const satisfies Record<string, Palette>;
+
+const SIZE = { width: 860, height: 380 };
+const FONT = "system-ui, -apple-system, 'Segoe UI', Helvetica, Arial, sans-serif";
+
+interface Line {
+  name: string;
+  color: string | undefined;
+  isBefore?: boolean;
+  /** Values over what the axis calls them. */
+  data: [string, number][];
+}
+
+interface Plot {
+  title: string;
+  lines: readonly Line[];
+  /** What was measured is spread evenly, with nothing between. */
+  x: { name: string; data: readonly string[] };
+  y: { name: string; min: number; max?: number };
+  bar?: number;
+}
 
 const RATE = /^p(50|95)At(\d+)$/;
 
 /** Latency over the rate of events, of half and of 95 % of them, and the same before. */
 export function latencyPlot(results: StoredResults, palette: Palette): string {
-  const measured = allMeasured(results).filter(({ row, name }) => row.name === "rates" && RATE.test(name));
   const rateOf = ({ name }: Measured) => RATE.exec(name)?.[2] ?? "";
-  const lines = ["50", "95"].flatMap((share, index) => {
+  const measured = allMeasured(results)
+    .filter(({ row, name }) => row.name === "latency" && RATE.test(name))
+    .sort((one, other) => Number(rateOf(one)) - Number(rateOf(other)));
+  const lines = ["50", "95"].flatMap((share, index): Line[] => {
     const own = measured.filter(({ name }) => RATE.exec(name)?.[1] === share);
     const name = share === "50" ? "half within" : "95 % within";
     const color = palette.series[index];
-    const before = own.flatMap((each) => (each.before ? [[rateOf(each), each.before.median]] : []));
     return [
-      { ...LINE, name, color, data: own.map((each) => [rateOf(each), each.median]), lineStyle: { width: 2.5 } },
-      { ...LINE, ...BEFORE, name: `${name}, before`, color, data: before },
-    ].filter(({ data }) => data.length > 0);
+      { name, color, data: own.map((each) => [rateOf(each), each.median]) },
+      {
+        name: `${name}, before`,
+        color,
+        isBefore: true,
+        data: own.flatMap((each): [string, number][] => (each.before ? [[rateOf(each), each.before.median]] : [])),
+      },
+    ];
   });
-  return drawSvg(
-    {
-      title: titleOf(palette, "From the emitter to the receiver"),
-      legend: legendOf(palette, names(lines)),
-      grid: { left: 64, right: 28, top: 76, bottom: 56 },
-      xAxis: { ...categories(palette, "events a second"), data: [...new Set(measured.map(rateOf))] },
-      yAxis: { type: "value", min: 0, ...axis(palette, "ms"), nameGap: 44 },
-      series: lines,
-    },
-    { palette, height: 380 },
-  );
-}
-
-const LINE = { type: "line" as const, symbol: "circle", symbolSize: 8 };
-const BEFORE = { symbol: "diamond", lineStyle: { width: 1.5, type: "dashed" as const } };
-
-/** What was measured is spread evenly, with nothing between. */
-function categories(palette: Palette, name: string) {
-  return { type: "category" as const, boundaryGap: false, ...axis(palette, name), nameGap: 32 };
-}
-
-const names = (series: readonly { name: string }[]) => series.map(({ name }) => name);
-
-/** Each hot statement with a long history, as a multiple of the same with a short one, over the history's size. */
-export function historyPlot(results: StoredResults, palette: Palette): string {
-  const ratios = allMeasured(results)
-    .filter(({ row, name }) => row.name === "growth" && name.endsWith("Ratio") && !name.endsWith("HeldRatio"))
-    .sort((one, other) => (one.row.growth ?? 0) - (other.row.growth ?? 0));
-  const steps = [...new Set(ratios.map(({ name }) => name))];
-  const sizeOf = ({ row }: Measured) => (row.growth ?? 0).toLocaleString("en");
-  const lines = steps.map((step, index) => ({
-    ...LINE,
-    name: STEPS[step] ?? step,
-    color: palette.series[index],
-    data: ratios.filter(({ name }) => name === step).map((each) => [sizeOf(each), each.median]),
-    lineStyle: { width: 2 },
-    ...(index === 0 && { markLine: barLine(palette, ratios[0]) }),
-  }));
-  const highest = Math.max(1.4, ...ratios.map(({ median }) => median));
-  return drawSvg(
-    {
-      title: titleOf(palette, "The same statement with a long history, to a short one"),
-      legend: legendOf(palette, names(lines)),
-      grid: { left: 64, right: 44, top: 76, bottom: 56 },
-      xAxis: { ...categories(palette, "finished deliveries stored"), data: [...new Set(ratios.map(sizeOf))] },
-      yAxis: { type: "value", min: 0.6, max: Math.ceil(highest * 5) / 5, ...axis(palette, "times"), nameGap: 44 },
-      series: lines,
-    },
-    { palette, height: 380 },
-  );
+  const x = { name: "events a second", data: [...new Set(measured.map(rateOf))] };
+  return drawSvg({ title: "From the emitter to the receiver", lines, x, y: { name: "ms", min: 0 } }, palette);
 }
 
 const STEPS: Readonly<Record<string, string>> = {
@@ -80,71 +89,73 @@ const STEPS: Readonly<Record<string, string>> = {
   listRatio: "GET /webhooks",
 };
 
-function barLine(palette: Palette, figure: Measured | undefined) {
-  const bar = figure?.bar && "atMost" in figure.bar ? figure.bar.atMost : undefined;
-  return {
+/** Each hot statement with a long history, as a multiple of the same with a short one, over the history's size. */
+export function historyPlot(results: StoredResults, palette: Palette): string {
+  const ratios = allMeasured(results)
+    .filter(({ row, name }) => row.name === "growth" && name in STEPS)
+    .sort((one, other) => (one.row.growth ?? 0) - (other.row.growth ?? 0));
+  const sizeOf = ({ row }: Measured) => (row.growth ?? 0).toLocaleString("en");
+  const lines = Object.entries(STEPS).map(([step, name], index): Line => {
+    const own = ratios.filter((each) => each.name === step);
+    return { name, color: palette.series[index], data: own.map((each) => [sizeOf(each), each.median]) };
+  });
+  const highest = Math.max(1.4, ...ratios.map(({ median }) => median));
+  const bar = ratios[0]?.bar;
+  return drawSvg(
+    {
+      title: "The same statement with a long history, to a short one",
+      lines,
+      x: { name: "finished deliveries stored", data: [...new Set(ratios.map(sizeOf))] },
+      y: { name: "times", min: 0.6, max: Math.ceil(highest * 5) / 5 },
+      ...(bar && "atMost" in bar && { bar: bar.atMost }),
+    },
+    palette,
+  );
+}
+
+/** Draws lines as an SVG, the same text for the same plot; its background is the page's. */
+function drawSvg({ title, lines, x, y, bar }: Plot, palette: Palette): string {
+  const shown = lines.filter(({ data }) => data.length > 0);
+  const chart = init(null, null, { renderer: "svg", ssr: true, ...SIZE });
+  const axis = {
+    nameLocation: "middle" as const,
+    nameTextStyle: { color: palette.muted, fontSize: 13 },
+    axisLabel: { color: palette.ink, fontSize: 13 },
+    axisLine: { lineStyle: { color: palette.muted } },
+    axisTick: { lineStyle: { color: palette.muted } },
+    splitLine: { lineStyle: { color: palette.grid } },
+  };
+  const markLine = {
     silent: true,
     symbol: "none",
     label: { formatter: "bar", color: palette.bar },
     lineStyle: { color: palette.bar, type: "dotted" as const, width: 1.5 },
-    data: bar === undefined ? [] : [{ yAxis: bar }],
+    data: [{ yAxis: bar }],
   };
-}
-
-/** Who is twice as quick as alone was measured in a noisy minute. */
-const LEAST = 0.5;
-
-/** How much worse off others are beside each disturbance: now, before, and at the most. To the right is worse. */
-export function fairnessPlot(results: StoredResults, shown: readonly Shown[], palette: Palette): string {
-  const rows = shown.flatMap(([row, figure, words]) => {
-    const measured = measuredOf(results, row, figure);
-    return measured?.unit === "x" && measured.bar ? [{ measured, words }] : [];
-  });
-  /** Of a rate that should stay, its inverse: as much slower. */
-  const worse = ({ bar }: Measured, ratio: number) => (bar && "atLeast" in bar ? 1 / ratio : ratio);
-  const points = (value: (measured: Measured) => number | undefined) =>
-    rows.flatMap(({ measured, words }) => {
-      const ratio = value(measured);
-      return ratio === undefined ? [] : [[Math.max(LEAST, worse(measured, ratio)), words]];
-    });
-  const before = points((measured) => measured.before?.median);
-  const now = points((measured) => measured.median);
-  const bars = points(({ bar }) => bar && ("atLeast" in bar ? bar.atLeast : bar.atMost));
-  const series = [
-    { name: "before", symbol: "circle", symbolSize: 11, data: before, color: palette.before },
-    { name: "now", symbol: "circle", symbolSize: 13, data: now, color: palette.series[0] },
-    { name: "at the most", symbol: "rect", symbolSize: [3, 22], data: bars, color: palette.bar },
-  ].filter(({ data }) => data.length > 0);
-  const highest = Math.max(...[...before, ...now, ...bars].map(([value]) => Number(value)), 2);
-  return drawSvg(
-    {
-      title: titleOf(palette, "What others notice: how many times slower they are than alone"),
-      legend: legendOf(palette, names(series)),
-      grid: { left: 390, right: 40, top: 76, bottom: 52 },
-      xAxis: {
-        type: "log",
-        logBase: 2,
-        min: LEAST,
-        max: 2 ** Math.ceil(Math.log2(highest)),
-        ...axis(palette, "times"),
-        nameGap: 30,
-        axisLabel: { color: palette.ink, fontSize: 13, formatter: (value: number) => amount(value, "x") },
-      },
-      yAxis: {
-        type: "category",
-        inverse: true,
-        data: rows.map(({ words }) => words),
-        ...axis(palette, ""),
-        axisTick: { show: false },
-        splitLine: { show: true, lineStyle: { color: palette.grid } },
-        axisLabel: { color: palette.ink, fontSize: 13, width: 372, overflow: "break" as const },
-      },
-      series: series.map((each) => ({
-        type: "scatter" as const,
-        ...each,
-        itemStyle: { color: each.color, opacity: 1 },
-      })),
+  chart.setOption({
+    animation: false,
+    backgroundColor: "transparent",
+    textStyle: { fontFamily: FONT, color: palette.ink },
+    title: { text: title, left: 8, top: 6, textStyle: { color: palette.ink, fontSize: 16, fontWeight: 600 } },
+    legend: {
+      data: shown.map(({ name }) => name),
+      ...{ left: 8, top: 34, itemGap: 18, textStyle: { color: palette.ink, fontSize: 13 } },
     },
-    { palette, height: 132 + rows.length * 34 },
-  );
+    grid: { left: 64, right: 44, top: 76, bottom: 56 },
+    xAxis: { type: "category", boundaryGap: false, ...axis, ...x, nameGap: 32 },
+    yAxis: { type: "value", ...axis, ...y, nameGap: 44 },
+    series: shown.map(({ isBefore, ...line }, index) => ({
+      type: "line",
+      symbol: isBefore ? "diamond" : "circle",
+      symbolSize: 8,
+      lineStyle: isBefore ? { width: 1.5, type: "dashed" } : { width: 2.5 },
+      ...line,
+      ...(index === 0 && bar !== undefined && { markLine }),
+    })),
+  });
+  const svg = chart.renderToSVGString();
+  chart.dispose();
+  // The library numbers its charts and their classes as they are made, and a document must not depend on how many were made
+  // before it. Its classes are for a mouse that hovers.
+  return `${svg.replaceAll(/zr\d+-/g, "zr-").replaceAll(/ class="[^"]*"|<style >.*?<\/style>\n?/gs, "")}\n`;
 }

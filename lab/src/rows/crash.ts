@@ -93,12 +93,7 @@ export const crashRow: Row = {
     }
 
     return {
-      conditions: {
-        endpoints: ENDPOINTS,
-        "events a second beside the kill": PER_SECOND,
-        "receivers of the interrupted ones answer after": `${ANSWER_AFTER_MS} ms, more or less a half`,
-        "body bytes": SAMPLE_BODY.length,
-      },
+      conditions: `${ENDPOINTS} endpoints, ${PER_SECOND} events a second beside the kill; receivers of the interrupted ones answer after ${ANSWER_AFTER_MS} ms, more or less a half; bodies of ${SAMPLE_BODY.length} bytes`,
       async round() {
         const ofBeside = await beside();
         const ofAlone = await alone();

@@ -1,13 +1,12 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { startChild } from "@herald/e2e/child";
 import { readService } from "@herald/e2e/herald/service-readings";
-import { serverCpu } from "../cpu.ts";
+import { cpuSoFar, measureRate, untilArrived, worstToMiddle } from "../measuring.ts";
 import type { GotLoopRequest, GotLoopResult } from "../processes/got-loop.ts";
 import { BENCH_LOAD, EXACTLY_ONCE, type Row } from "../row.ts";
 import { startHerald } from "../running-herald.ts";
 import { SAMPLE_BODY } from "../sample-body.ts";
-import type { ServerWork } from "../server-work.ts";
-import { worstToMiddle } from "../spread.ts";
+import { type PostgresWork, postgresWork } from "../servers.ts";
 
 const ENDPOINTS = 20;
 const WARM_UP_EVENTS = 4_000;
@@ -27,17 +26,13 @@ export const deliveriesRow: Row = {
     publisherCpu: { label: "CPU a delivery, publisher", unit: "us" },
     postgresCpu: { label: "CPU a delivery, PostgreSQL", unit: "us" },
     rabbitmqCpu: { label: "CPU a delivery, RabbitMQ", unit: "us" },
-    worstToMiddle: { label: "p95 of the worst organization, to the middle one's", unit: "x", bar: { atMost: 3 } },
     bareCpu: { label: "CPU a request, bare got loop", unit: "us" },
+    worstToMiddle: { label: "p95 of the worst organization, to the middle one's", unit: "x", bar: { atMost: 3 } },
     dispatcherMemory: { label: "resident memory, dispatcher", unit: "MiB", bar: { atMost: 130 } },
     publisherMemory: { label: "resident memory, publisher", unit: "MiB", bar: { atMost: 130 } },
     apiMemory: { label: "resident memory, management API", unit: "MiB", bar: { atMost: 130 } },
     wal: { label: "log of PostgreSQL a delivery", unit: "B", bar: { atMost: 1_700 } },
     indexInsertions: { label: "index entries a delivery", unit: "", bar: { atMost: 6 } },
-    hotUpdates: { label: "updates that were HOT", unit: "%" },
-    transactions: { label: "transactions of PostgreSQL a delivery", unit: "" },
-    brokerIn: { label: "sent to RabbitMQ a delivery", unit: "B" },
-    brokerOut: { label: "sent by RabbitMQ a delivery", unit: "B" },
     ...BENCH_LOAD,
     ...EXACTLY_ONCE,
   },
@@ -53,47 +48,31 @@ export const deliveriesRow: Row = {
   },
   async open(environment, { seconds, progress }) {
     const running = await startHerald(environment, { name: "deliveries", endpoints: ENDPOINTS });
-    const { herald, traffic } = running;
-    const api = running.service("management-api");
-    const dispatcher = running.service("dispatcher");
-    const publisher = running.service("publisher");
+    const { herald, traffic, service } = running;
     const gotLoop = await startChild(new URL("../processes/got-loop.js", import.meta.url));
     progress("Warming up");
     await traffic.emit(WARM_UP_EVENTS);
     await traffic.untilReceived(WARM_UP_EVENTS);
-
-    async function reading() {
-      const [servers, ofDispatcher, ofPublisher] = [
-        serverCpu(),
-        await readService(dispatcher),
-        await readService(publisher),
-      ];
-      return { at: performance.now(), count: await traffic.received(), servers, ofDispatcher, ofPublisher };
-    }
-
+    const memoryOf = async (name: Parameters<typeof service>[0]) =>
+      (await readService(service(name))).residentMebibytes;
     return {
-      conditions: {
-        endpoints: ENDPOINTS,
-        "deliveries an event": 1,
-        "receiver answers after": "0 ms",
-        "body bytes": SAMPLE_BODY.length,
-        "bare requests in flight": BARE_CONCURRENCY,
-        seconds,
-      },
+      conditions: `${ENDPOINTS} endpoints that answer at once, one delivery an event, bodies of ${SAMPLE_BODY.length} bytes, ${BARE_CONCURRENCY} bare requests in flight, ${seconds} s`,
       async round() {
         await traffic.reset();
-        const workBefore = await herald.serverWork();
+        const before = await postgresWork(herald.databaseUrl);
         const feeding = traffic.feed(AbortSignal.timeout(seconds * 1_000 + SETTLING_MS + 1_000));
         await sleep(SETTLING_MS);
-        await traffic.busy();
-        const before = await reading();
-        await sleep(seconds * 1_000);
-        const after = await reading();
-        const busy = await traffic.busy();
+        const { perSecond, each, busy } = await measureRate(traffic, seconds, () =>
+          cpuSoFar([service("dispatcher")], service("publisher")),
+        );
+        const memory = {
+          dispatcherMemory: await memoryOf("dispatcher"),
+          publisherMemory: await memoryOf("publisher"),
+          apiMemory: await memoryOf("management-api"),
+        };
         const emitted = await feeding;
-        await traffic.untilReceived(emitted);
-        const workAfter = await herald.serverWork();
-        const { different, repeated, ...arrived } = await traffic.arrivals();
+        const { lost, repeated, ...arrived } = await untilArrived(traffic, emitted);
+        const after = await postgresWork(herald.databaseUrl);
         const bare = await gotLoop.ask<GotLoopResult>({
           url: traffic.receiverUrl,
           ca: environment.ca,
@@ -101,33 +80,20 @@ export const deliveriesRow: Row = {
           seconds,
           body: SAMPLE_BODY,
         } satisfies GotLoopRequest);
-        const deliveries = after.count - before.count;
-        const perSecond = deliveries / ((after.at - before.at) / 1_000);
-        const each = (read: (at: typeof before) => number) => ((read(after) - read(before)) * 1_000_000) / deliveries;
-        const work = (name: keyof ServerWork) => (workAfter[name] - workBefore[name]) / emitted;
+        const work = (name: keyof PostgresWork) => (after[name] - before[name]) / emitted;
         return {
           perSecond,
           bare: bare.perSecond,
           ratio: perSecond / bare.perSecond,
-          dispatcherCpu: each((at) => at.ofDispatcher.cpuSeconds),
-          publisherCpu: each((at) => at.ofPublisher.cpuSeconds),
-          postgresCpu: each((at) => at.servers.postgres),
-          rabbitmqCpu: each((at) => at.servers.rabbitmq),
-          worstToMiddle: worstToMiddle(arrived),
+          ...each,
           bareCpu: bare.cpuMicroseconds,
-          dispatcherMemory: after.ofDispatcher.residentMebibytes,
-          publisherMemory: after.ofPublisher.residentMebibytes,
-          apiMemory: (await readService(api)).residentMebibytes,
+          worstToMiddle: worstToMiddle(arrived),
+          ...memory,
           wal: work("walBytes"),
           // To a tenth: an endpoint's rows, which come once, are no part of a delivery.
           indexInsertions: Math.round(work("indexInsertions") * 10) / 10,
-          hotUpdates: (100 * work("hotUpdates")) / work("updates"),
-          transactions: work("transactions"),
-          brokerIn: work("brokerBytesIn"),
-          brokerOut: work("brokerBytesOut"),
-          receiverBusy: busy.receiver,
-          emitterBusy: busy.emitter,
-          lost: emitted - different,
+          ...busy,
+          lost,
           repeated,
         };
       },

@@ -1,8 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { ServiceProcess } from "@herald/e2e/herald/processes";
-import { readService } from "@herald/e2e/herald/service-readings";
-import { serverCpu } from "../cpu.ts";
-import { BENCH_LOAD, EXACTLY_ONCE, type FigureKind, type Row } from "../row.ts";
+import { cpuSoFar, measureRate, untilArrived } from "../measuring.ts";
+import { BENCH_LOAD, EXACTLY_ONCE, type Row, worseOf } from "../row.ts";
 import { startHerald } from "../running-herald.ts";
 import { SAMPLE_BODY } from "../sample-body.ts";
 
@@ -22,9 +20,6 @@ const WARM_UP_EVENTS = 4_000;
 const WARM_UP_MS = 3_000;
 const SETTLING_MS = 2_000;
 
-const PARTS = { dispatcher: "dispatchers", publisher: "publisher", postgres: "PostgreSQL", rabbitmq: "RabbitMQ" };
-type Part = keyof typeof PARTS;
-
 /** Whether two and four dispatchers deliver twice and four times as much, and what a delivery costs then. */
 export const dispatchersRow: Row = {
   name: "dispatchers",
@@ -35,32 +30,19 @@ export const dispatchersRow: Row = {
     four: { label: "  of four", unit: "/s" },
     twoRatio: { label: "two to one", unit: "x", bar: { atLeast: 1.8 } },
     fourRatio: { label: "four to one", unit: "x", bar: { atLeast: 3.2 } },
-    ...Object.fromEntries(Object.entries(PARTS).flatMap(([part, label]) => cpuFigures(part, label))),
+    dispatcherRatio: { label: "CPU a delivery, dispatchers, four to one", unit: "x", bar: { atMost: 1.3 } },
+    postgresRatio: { label: "CPU a delivery, PostgreSQL, four to one", unit: "x", bar: { atMost: 1.3 } },
     ...BENCH_LOAD,
     ...EXACTLY_ONCE,
   },
   async open(environment, { seconds, progress }) {
-    const running = await startHerald(environment, {
-      name: "dispatchers",
-      endpoints: ENDPOINTS,
-      settings: { dispatcher: SETTINGS },
-    });
+    const settings = { dispatcher: SETTINGS };
+    const running = await startHerald(environment, { name: "dispatchers", endpoints: ENDPOINTS, settings });
     const { herald, traffic, close } = running;
-    const publisher = running.service("publisher");
     const dispatchers = [running.service("dispatcher")];
     progress("Warming up");
     await traffic.emit(WARM_UP_EVENTS);
     await traffic.untilReceived(WARM_UP_EVENTS);
-
-    async function reading() {
-      const servers = serverCpu();
-      const cpu: Record<Part, number> = {
-        dispatcher: await cpuOf(dispatchers),
-        publisher: await cpuOf([publisher]),
-        ...servers,
-      };
-      return { at: performance.now(), count: await traffic.received(), cpu };
-    }
 
     /** With so many, once they are at it. */
     async function measure(count: number) {
@@ -71,28 +53,11 @@ export const dispatchersRow: Row = {
         await traffic.answerAfter(ANSWER_AFTER_MS);
       }
       await sleep(SETTLING_MS);
-      await traffic.busy();
-      const before = await reading();
-      await sleep(seconds * 1_000);
-      const after = await reading();
-      const deliveries = after.count - before.count;
-      return {
-        perSecond: deliveries / ((after.at - before.at) / 1_000),
-        cpu: (part: Part) => ((after.cpu[part] - before.cpu[part]) * 1_000_000) / deliveries,
-        busy: await traffic.busy(),
-      };
+      return await measureRate(traffic, seconds, () => cpuSoFar(dispatchers, running.service("publisher")));
     }
 
     return {
-      conditions: {
-        endpoints: ENDPOINTS,
-        "places of a dispatcher": PLACES,
-        "deliveries an event": 1,
-        "receiver answers after": `${ANSWER_AFTER_MS} ms, more or less a half`,
-        "so a dispatcher can do at most": `${(PLACES * 1_000) / ANSWER_AFTER_MS}/s`,
-        "body bytes": SAMPLE_BODY.length,
-        seconds,
-      },
+      conditions: `${ENDPOINTS} endpoints that answer after ${ANSWER_AFTER_MS} ms, more or less a half, and ${PLACES} places of a dispatcher, which can so do ${(PLACES * 1_000) / ANSWER_AFTER_MS}/s at most; bodies of ${SAMPLE_BODY.length} bytes, ${seconds} s`,
       async round() {
         await traffic.answerAfter(ANSWER_AFTER_MS);
         await traffic.reset();
@@ -103,26 +68,17 @@ export const dispatchersRow: Row = {
         const emitted = await feeding;
         await traffic.answerAfter(0);
         await Promise.all(dispatchers.splice(1).map((dispatcher) => dispatcher.stop()));
-        await traffic.untilReceived(emitted);
-        const { different, repeated } = await traffic.arrivals();
-        const all = [one, two, four];
+        const { lost, repeated } = await untilArrived(traffic, emitted);
         return {
           one: one.perSecond,
           two: two.perSecond,
           four: four.perSecond,
           twoRatio: two.perSecond / one.perSecond,
           fourRatio: four.perSecond / one.perSecond,
-          ...Object.fromEntries(
-            (Object.keys(PARTS) as Part[]).flatMap((part) => [
-              [`${part}One`, one.cpu(part)],
-              [`${part}Two`, two.cpu(part)],
-              [`${part}Four`, four.cpu(part)],
-              [`${part}Ratio`, four.cpu(part) / one.cpu(part)],
-            ]),
-          ),
-          receiverBusy: Math.max(...all.map(({ busy }) => busy.receiver)),
-          emitterBusy: Math.max(...all.map(({ busy }) => busy.emitter)),
-          lost: emitted - different,
+          dispatcherRatio: four.each.dispatcherCpu / one.each.dispatcherCpu,
+          postgresRatio: four.each.postgresCpu / one.each.postgresCpu,
+          ...worseOf([one, two, four].map(({ busy }) => ({ ...busy }))),
+          lost,
           repeated,
         };
       },
@@ -130,17 +86,3 @@ export const dispatchersRow: Row = {
     };
   },
 };
-
-function cpuFigures(part: string, label: string): [string, FigureKind][] {
-  return [
-    [`${part}One`, { label: `CPU a delivery, ${label}, with one`, unit: "us" }],
-    [`${part}Two`, { label: "  with two", unit: "us" }],
-    [`${part}Four`, { label: "  with four", unit: "us" }],
-    [`${part}Ratio`, { label: "  four to one", unit: "x", bar: { atMost: 1.3 } }],
-  ];
-}
-
-async function cpuOf(services: readonly ServiceProcess[]): Promise<number> {
-  const readings = await Promise.all(services.map(readService));
-  return readings.reduce((sum, { cpuSeconds }) => sum + cpuSeconds, 0);
-}

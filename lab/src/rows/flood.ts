@@ -2,27 +2,22 @@ import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { bucketOf } from "@herald/common/broker/cell";
 import { quantile } from "@herald/e2e/statistics";
-import { besideRow } from "../beside-row.ts";
-import { worstToMiddle } from "../spread.ts";
-import { forgetDeliveries } from "./stored-backlog.ts";
+import { besideRow, type Disturbance } from "../beside-row.ts";
+import { worstToMiddle } from "../measuring.ts";
+import { forgetDeliveries } from "./stored.ts";
 
 const FLOOD = 5_000;
 const FLOOD_EVERY_MS = 2_500;
 
-/** What others notice of an organization that emits thousands of events at once, again and again: in other buckets, and in its own. */
-export const floodRow = besideRow({
-  name: "flood",
-  title: "Organizations while another one floods",
+/** An organization emits thousands of events at once, again and again. */
+const flood: Disturbance = {
   beside: "in other buckets, while another one floods",
   atMost: 2,
-  endpoints: 20,
-  perSecond: 200,
   figures: {
     ownP95: { label: "95 % within, in the flooder's bucket meanwhile", unit: "ms" },
     ownRatio: { label: "to 95 % within, alone", unit: "x", bar: { atMost: 10 } },
     worstToMiddle: { label: "p95 of the worst organization, to the middle one's", unit: "x", bar: { atMost: 3 } },
   },
-  conditions: { "events at once of another organization": FLOOD, "at intervals of": `${FLOOD_EVERY_MS} ms` },
   async prepare({ herald, traffic }, { seconds }) {
     const bucket = bucketOf(traffic.organizationIds[0] as string);
     const ownPaths = new Set(
@@ -33,7 +28,7 @@ export const floodRow = besideRow({
     await flooder.emit(FLOOD);
     await traffic.untilReceived(FLOOD, flooded);
 
-    async function flood(): Promise<number> {
+    async function emitFloods(): Promise<number> {
       const floods = Math.ceil((seconds * 1_000) / FLOOD_EVERY_MS);
       const confirms: Promise<void>[] = [];
       for (let index = 0; index < floods; index++) {
@@ -46,7 +41,7 @@ export const floodRow = besideRow({
 
     return {
       async disturb(measure, alone) {
-        const [steady, flooding] = await Promise.all([measure(), flood()]);
+        const [steady, flooding] = await Promise.all([measure(), emitFloods()]);
         await traffic.untilReceived(steady.emitted);
         await traffic.untilReceived(flooding, flooded);
         // Of the latest too, which in the flooder's bucket come behind the flood.
@@ -70,6 +65,14 @@ export const floodRow = besideRow({
       },
     };
   },
+};
+
+/** What others notice of it: in other buckets, and in its own. */
+export const floodRow = besideRow({
+  name: "flood",
+  title: "Organizations while another one floods",
+  conditions: `${FLOOD} events at once of another organization each ${FLOOD_EVERY_MS} ms`,
+  disturbances: { flood },
 });
 
 /** The id of an organization whose events go through this bucket. */

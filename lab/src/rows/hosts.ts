@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { nameServer } from "@herald/dev/harness/name-server";
 import { readService } from "@herald/e2e/herald/service-readings";
-import { BENCH_LOAD, EXACTLY_ONCE, type Row } from "../row.ts";
+import { measureRate, untilArrived } from "../measuring.ts";
+import { BENCH_LOAD, EXACTLY_ONCE, type Row, worseOf } from "../row.ts";
 import { SAMPLE_BODY } from "../sample-body.ts";
 import { startTraffic, type Traffic } from "../traffic.ts";
 
@@ -33,12 +34,10 @@ export const hostsRow: Row = {
     const api = await herald.start("management-api");
     const dispatcher = await herald.start("dispatcher", { DNS_SERVERS: names.address });
     await herald.start("publisher");
-    const traffics: Traffic[] = [];
     const startTo = async (hosts: number) => {
       progress(`Creating ${hosts} endpoints`);
       const hostOf = (index: number) => `h${index}-of-${hosts}.receivers.example`;
       const traffic = await startTraffic(environment, herald, { api, endpoints: hosts, hostOf });
-      traffics.push(traffic);
       await traffic.emit(WARM_UP_EVENTS);
       await traffic.untilReceived(WARM_UP_EVENTS);
       return traffic;
@@ -50,39 +49,16 @@ export const hostsRow: Row = {
       await traffic.reset();
       const feeding = traffic.feed(AbortSignal.timeout(seconds * 1_000 + SETTLING_MS + 1_000));
       await sleep(SETTLING_MS);
-      await traffic.busy();
-      const reading = async () => ({
-        at: performance.now(),
-        count: await traffic.received(),
-        cpuSeconds: (await readService(dispatcher)).cpuSeconds,
-        questions: names.questions.splice(0).length,
-      });
-      const before = await reading();
-      await sleep(seconds * 1_000);
-      const after = await reading();
-      const busy = await traffic.busy();
-      const emitted = await feeding;
-      await traffic.untilReceived(emitted);
-      const { different, repeated } = await traffic.arrivals();
-      const deliveries = after.count - before.count;
-      return {
-        perSecond: (deliveries * 1_000) / (after.at - before.at),
-        cpu: ((after.cpuSeconds - before.cpuSeconds) * 1_000_000) / deliveries,
-        questions: after.questions / deliveries,
-        busy,
-        lost: emitted - different,
-        repeated,
-      };
+      const measured = await measureRate(traffic, seconds, async () => ({
+        cpu: (await readService(dispatcher)).cpuSeconds * 1_000_000,
+        questions: names.questions.length,
+      }));
+      const { lost, repeated } = await untilArrived(traffic, await feeding);
+      return { ...measured, figures: { ...measured.busy, lost, repeated } };
     }
 
     return {
-      conditions: {
-        "hosts, each of one endpoint": `${FEW}, and ${MANY}`,
-        "look-ups": "by a name server in the bench's own process",
-        "receiver answers after": "0 ms",
-        "body bytes": SAMPLE_BODY.length,
-        seconds,
-      },
+      conditions: `${FEW} and ${MANY} hosts of one endpoint each, found by a name server in the bench's own process, which answer at once; bodies of ${SAMPLE_BODY.length} bytes, ${seconds} s`,
       async round() {
         const toFew = await measure(few);
         const toMany = await measure(many);
@@ -90,18 +66,15 @@ export const hostsRow: Row = {
           few: toFew.perSecond,
           many: toMany.perSecond,
           ratio: toMany.perSecond / toFew.perSecond,
-          fewCpu: toFew.cpu,
-          manyCpu: toMany.cpu,
-          questions: toMany.questions,
+          fewCpu: toFew.each.cpu,
+          manyCpu: toMany.each.cpu,
+          questions: toMany.each.questions,
           memory: (await readService(dispatcher)).residentMebibytes,
-          receiverBusy: Math.max(toFew.busy.receiver, toMany.busy.receiver),
-          emitterBusy: Math.max(toFew.busy.emitter, toMany.busy.emitter),
-          lost: toFew.lost + toMany.lost,
-          repeated: toFew.repeated + toMany.repeated,
+          ...worseOf([toFew.figures, toMany.figures]),
         };
       },
       async close() {
-        await Promise.all(traffics.map((traffic) => traffic.close()));
+        await Promise.all([few, many].map((traffic) => traffic.close()));
         await herald.close();
         await names.close();
       },

@@ -1,10 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { ServiceProcess } from "@herald/e2e/herald/processes";
 import { readService } from "@herald/e2e/herald/service-readings";
-import { serverCpu } from "../cpu.ts";
 import type { Row } from "../row.ts";
-import { checkpoint } from "./stored-backlog.ts";
-import { storeFinished } from "./stored-history.ts";
+import { serverCpu } from "../servers.ts";
+import { checkpoint, storeFinished } from "./stored.ts";
 
 const ENDPOINTS = 100_000;
 const DISPATCHERS = 2;
@@ -40,7 +39,7 @@ export const idleRow: Row = {
     }
 
     return {
-      conditions: { endpoints: ENDPOINTS, dispatchers: DISPATCHERS, seconds },
+      conditions: `${ENDPOINTS.toLocaleString("en")} endpoints, ${DISPATCHERS} dispatchers, ${seconds} s`,
       async round() {
         const before = await reading();
         await sleep(seconds * 1_000);

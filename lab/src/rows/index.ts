@@ -8,22 +8,16 @@ import { growthRow } from "./growth.ts";
 import { hostsRow } from "./hosts.ts";
 import { idleRow } from "./idle.ts";
 import { latencyRow } from "./latency.ts";
-import { lockedRow } from "./locked.ts";
 import { memoryRow } from "./memory.ts";
 import { partitionRow } from "./partition.ts";
-import { ratesRow } from "./rates.ts";
-import { retriesRow } from "./retries.ts";
 import { slowCrowdRow } from "./slow-crowd.ts";
 
 /** What `pnpm bench` measures, in this order. */
 export const ROWS: readonly Row[] = [
   latencyRow,
-  ratesRow,
   deliveriesRow,
   dispatchersRow,
   backlogRow,
-  retriesRow,
-  lockedRow,
   floodRow,
   slowCrowdRow,
   crashRow,

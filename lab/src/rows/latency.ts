@@ -1,36 +1,34 @@
-import { readService } from "@herald/e2e/herald/service-readings";
 import { quantile } from "@herald/e2e/statistics";
-import { serverCpu } from "../cpu.ts";
-import { diskFlushMs } from "../disk-flush.ts";
-import { BENCH_LOAD, EXACTLY_ONCE, type Row } from "../row.ts";
+import { cpuSoFar, measureSteady, untilArrived } from "../measuring.ts";
+import { BENCH_LOAD, EXACTLY_ONCE, type FigureKind, type Row, worseOf } from "../row.ts";
 import { startHerald } from "../running-herald.ts";
 import { SAMPLE_BODY } from "../sample-body.ts";
-import { measureSteady } from "../steady-traffic.ts";
 
 const ENDPOINTS = 20;
-const PER_SECOND = 200;
 const WARM_UP_SECONDS = 5;
+const RATES = [50, 100, 200, 400, 800] as const;
+/** A middling load, at which nothing has to wait for anything. */
+const MIDDLING = 200;
 
-/** How long an event is on its way at a middling load, when nothing has to wait for anything. */
+/** How long an event is on its way at growing loads, and what it costs at a middling one. */
 export const latencyRow: Row = {
   name: "latency",
   title: "From the emitter to the receiver",
   figures: {
-    p50: { label: "half of the events within", unit: "ms" },
-    p95: { label: "95 % within", unit: "ms" },
-    p99: { label: "99 % within", unit: "ms" },
-    cpu: { label: "CPU an event, of all processes", unit: "us" },
-    dispatcherCpu: { label: "  of the dispatcher", unit: "us" },
-    publisherCpu: { label: "  of the publisher", unit: "us" },
-    postgresCpu: { label: "  of PostgreSQL", unit: "us" },
-    rabbitmqCpu: { label: "  of RabbitMQ", unit: "us" },
-    flush: { label: "one flush of the disk, half within", unit: "ms" },
+    ...Object.fromEntries(RATES.flatMap(figuresOf)),
+    p99: { label: `at ${MIDDLING}/s: 99 % within`, unit: "ms" },
+    cpu: { label: "  CPU an event, of all processes", unit: "us" },
+    dispatcherCpu: { label: "    of the dispatcher", unit: "us" },
+    publisherCpu: { label: "    of the publisher", unit: "us" },
+    postgresCpu: { label: "    of PostgreSQL", unit: "us" },
+    rabbitmqCpu: { label: "    of RabbitMQ", unit: "us" },
     ...BENCH_LOAD,
     ...EXACTLY_ONCE,
   },
   compared: {
-    p50: { atMost: 0.55 },
-    p95: { atMost: 0.55 },
+    ...Object.fromEntries(RATES.flatMap((rate) => figuresOf(rate).map(([name]) => [name, "shown" as const]))),
+    [`p50At${MIDDLING}`]: { atMost: 0.55 },
+    [`p95At${MIDDLING}`]: { atMost: 0.55 },
     p99: "shown",
     cpu: { atMost: 0.7 },
     dispatcherCpu: "shown",
@@ -39,50 +37,45 @@ export const latencyRow: Row = {
     rabbitmqCpu: "shown",
   },
   async open(environment, { seconds, progress }) {
-    const running = await startHerald(environment, { name: "latency", endpoints: ENDPOINTS });
-    const { traffic, close } = running;
-    const [dispatcher, publisher] = [running.service("dispatcher"), running.service("publisher")];
-    /** In seconds so far. */
-    async function cpu(): Promise<Record<"dispatcher" | "publisher" | "postgres" | "rabbitmq", number>> {
-      const [ofDispatcher, ofPublisher] = [await readService(dispatcher), await readService(publisher)];
-      return { dispatcher: ofDispatcher.cpuSeconds, publisher: ofPublisher.cpuSeconds, ...serverCpu() };
-    }
+    const { traffic, service, close } = await startHerald(environment, { name: "latency", endpoints: ENDPOINTS });
     progress("Warming up");
-    await traffic.untilReceived(await traffic.emitEvenly(PER_SECOND, Math.min(WARM_UP_SECONDS, seconds)));
+    await traffic.untilReceived(await traffic.emitEvenly(MIDDLING, WARM_UP_SECONDS));
+
+    async function at(perSecond: number): Promise<Record<string, number>> {
+      const cpu = () => cpuSoFar([service("dispatcher")], service("publisher"));
+      const before = await cpu();
+      const { emitted, busy } = await measureSteady(traffic, { perSecond, seconds });
+      const { lost, repeated, delays } = await untilArrived(traffic, emitted);
+      const after = await cpu();
+      const measured = {
+        [`p50At${perSecond}`]: quantile(delays, 0.5),
+        [`p95At${perSecond}`]: quantile(delays, 0.95),
+        ...busy,
+        lost,
+        repeated,
+      };
+      if (perSecond !== MIDDLING) return measured;
+      const names = Object.keys(after) as (keyof typeof after)[];
+      const each = Object.fromEntries(names.map((name) => [name, (after[name] - before[name]) / emitted]));
+      const cpuOfAll = Object.values(each).reduce((sum, cpu) => sum + cpu, 0);
+      return { ...measured, p99: quantile(delays, 0.99), cpu: cpuOfAll, ...each };
+    }
+
     return {
-      conditions: {
-        "processes of each service": 1,
-        endpoints: ENDPOINTS,
-        "events a second": PER_SECOND,
-        "receiver answers after": "0 ms",
-        "body bytes": SAMPLE_BODY.length,
-        seconds,
-      },
+      conditions: `one process of each service, ${ENDPOINTS} endpoints that answer at once, bodies of ${SAMPLE_BODY.length} bytes, ${seconds} s`,
       async round() {
-        const flush = await diskFlushMs();
-        const cpuBefore = await cpu();
-        const { emitted, busy } = await measureSteady(traffic, { perSecond: PER_SECOND, seconds });
-        await traffic.untilReceived(emitted);
-        const cpuAfter = await cpu();
-        const { different, repeated, delays } = await traffic.arrivals();
-        const each = (part: keyof typeof cpuAfter) => ((cpuAfter[part] - cpuBefore[part]) * 1_000_000) / emitted;
-        return {
-          flush,
-          cpu: each("dispatcher") + each("publisher") + each("postgres") + each("rabbitmq"),
-          dispatcherCpu: each("dispatcher"),
-          publisherCpu: each("publisher"),
-          postgresCpu: each("postgres"),
-          rabbitmqCpu: each("rabbitmq"),
-          p50: quantile(delays, 0.5),
-          p95: quantile(delays, 0.95),
-          p99: quantile(delays, 0.99),
-          receiverBusy: busy.receiver,
-          emitterBusy: busy.emitter,
-          lost: emitted - different,
-          repeated,
-        };
+        const measured: Record<string, number>[] = [];
+        for (const perSecond of RATES) measured.push(await at(perSecond));
+        return worseOf(measured);
       },
       close,
     };
   },
 };
+
+function figuresOf(perSecond: number): [string, FigureKind][] {
+  return [
+    [`p50At${perSecond}`, { label: `at ${perSecond}/s, half within`, unit: "ms" }],
+    [`p95At${perSecond}`, { label: "  95 % within", unit: "ms" }],
+  ];
+}

@@ -1,26 +1,21 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { readService } from "@herald/e2e/herald/service-readings";
-import { besideRow } from "../beside-row.ts";
+import type { Disturbance } from "../beside-row.ts";
 import type { BenchHerald } from "../environment.ts";
-import { inDatabase } from "./stored-backlog.ts";
+import { inDatabase } from "./stored.ts";
 
 const HEALTH_TIMEOUT_MS = 30_000;
 
-/** What is late while another program holds the row of one of the endpoints: its health, and nothing else. */
-export const lockedRow = besideRow({
-  name: "locked",
-  title: "Deliveries while an endpoint's row is locked",
+/** Another program holds the row of one of the endpoints: its health is late, and nothing else. */
+export const locked: Disturbance = {
   beside: "while one endpoint's row is locked",
   atMost: 1.2,
-  endpoints: 20,
-  perSecond: 200,
   figures: {
     // A delivery that waits for the lock waits for seconds; those of one endpoint are too few for the 95th percentile.
     longest: { label: "longest way of an event meanwhile", unit: "ms", bar: { atMost: 1_000 } },
     healthRetries: { label: "tries to write that endpoint's health meanwhile", unit: "", bar: { atLeast: 1 } },
     health: { label: "its health is written, after the lock's end, within", unit: "ms", bar: { atMost: 3_000 } },
   },
-  conditions: { "of them locked, which had failed before": 1 },
   async prepare({ herald, traffic, service }) {
     const organizationId = traffic.organizationIds[0] as string;
     const dispatcher = service("dispatcher");
@@ -47,7 +42,7 @@ export const lockedRow = besideRow({
       },
     };
   },
-});
+};
 
 async function setFailing(herald: BenchHerald, organizationId: string): Promise<void> {
   const statement = `

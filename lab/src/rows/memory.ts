@@ -1,14 +1,18 @@
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { type Link, startLink } from "@herald/dev/harness/link";
+import { startLink } from "@herald/dev/harness/link";
+import { projectFolder } from "@herald/dev/stack/folders";
 import type { ServiceName, ServiceProcess } from "@herald/e2e/herald/processes";
-import { chartHeapArgs, chartLimitMebibytes } from "../chart-limits.ts";
-import type { BenchHerald } from "../environment.ts";
-import { peakMemoryMebibytes, resetPeakMemory } from "../peak-memory.ts";
+import { parse } from "yaml";
+import { untilArrived } from "../measuring.ts";
 import { EXACTLY_ONCE, type FigureKind, type Row } from "../row.ts";
 import { startTraffic } from "../traffic.ts";
 
 const SERVICES = { dispatcher: "dispatcher", publisher: "publisher", "management-api": "management API" } as const;
 const NAMES = Object.keys(SERVICES) as ServiceName[];
+/** The chart's names of them. */
+const IN_CHART = { "management-api": "managementApi", publisher: "publisher", dispatcher: "dispatcher" } as const;
 /** As many slots as a dispatcher has for deliveries, and as many again: it may have all of them in flight. */
 const ENDPOINTS = 100;
 const ANSWER_AFTER_MS = 500;
@@ -34,11 +38,23 @@ export const memoryRow: Row = {
   async open(environment, { seconds, progress }) {
     const herald = await environment.openHerald("memory");
     const database = await startLink(() => [new URL(herald.databaseUrl)]);
-    const services = await keepRunning(herald, database);
-    const traffic = await startTraffic(environment, herald, {
-      api: services.current("management-api"),
-      endpoints: ENDPOINTS,
-    });
+    const url = new URL(herald.databaseUrl);
+    url.port = String(database.port);
+    const services = new Map<ServiceName, ServiceProcess>();
+    const limits = chartLimits();
+    let died = 0;
+    for (const name of NAMES) {
+      // The heap that V8 takes by itself in a container of the limit.
+      const service = await herald.start(name, { DATABASE_URL: url.href }, [
+        `--max-old-space-size=${limits[name] / 2}`,
+      ]);
+      services.set(name, service);
+      void service.process.exited.then(() => {
+        died += 1;
+      });
+    }
+    const api = services.get("management-api") as ServiceProcess;
+    const traffic = await startTraffic(environment, herald, { api, endpoints: ENDPOINTS });
     progress("Warming up");
     await traffic.emit(WARM_UP_EVENTS);
     await traffic.untilReceived(WARM_UP_EVENTS);
@@ -61,30 +77,23 @@ export const memoryRow: Row = {
     }
 
     return {
-      conditions: {
-        ...Object.fromEntries(NAMES.map((name) => [`limit of ${name}`, `${chartLimitMebibytes(name)} MiB`])),
-        "of it for V8's heap": "half",
-        endpoints: ENDPOINTS,
-        "large bodies": LARGE,
-        "PostgreSQL says nothing for": `${STALL_MS / 1_000} s`,
-        "receiver answers large ones after": `${ANSWER_AFTER_MS} ms, more or less a half`,
-        seconds,
-      },
+      conditions: `${NAMES.map((name) => `${limits[name]} MiB for the ${SERVICES[name]}`).join(", ")}, half of it for V8's heap; ${ENDPOINTS} endpoints; PostgreSQL says nothing for ${STALL_MS / 1_000} s, and large bodies are answered after ${ANSWER_AFTER_MS} ms, more or less a half; ${seconds} s`,
       async round() {
         await traffic.reset();
         const measured: Record<string, number> = {};
         let emitted = 0;
         for (const [when, work] of Object.entries({ load: underLoad, large })) {
-          services.resetPeaks();
+          for (const service of services.values()) resetPeakMemory(service.process.pid);
           emitted += await work();
+          // One that has died is not started again: then this fails, and says so.
           await traffic.untilReceived(emitted);
-          for (const name of NAMES) measured[`${when}-${name}`] = services.peak(name);
+          for (const [name, service] of services)
+            measured[`${when}-${name}`] = peakMemoryMebibytes(service.process.pid);
         }
-        const { different, repeated } = await traffic.arrivals();
-        return { ...measured, died: services.takeDeaths(), lost: emitted - different, repeated };
+        const { lost, repeated } = await untilArrived(traffic, emitted);
+        return { ...measured, died, lost, repeated };
       },
       async close() {
-        services.letEnd();
         await traffic.close();
         await herald.close();
         await database.close();
@@ -101,49 +110,27 @@ function figuresOf(when: string, words: string, atMost: number): Record<string, 
   return Object.fromEntries(figures);
 }
 
-/** One of each service, started again when it dies, as an orchestrator does; they reach PostgreSQL over the link. */
-async function keepRunning(herald: BenchHerald, database: Link) {
-  const running = new Map<ServiceName, ServiceProcess>();
-  /** Of those that have died since the last reset. */
-  const peaks = new Map<ServiceName, number>();
-  let deaths = 0;
-  let mayEnd = false;
-
-  async function start(name: ServiceName): Promise<void> {
-    const url = new URL(herald.databaseUrl);
-    url.port = String(database.port);
-    const service = await herald.start(name, { DATABASE_URL: url.href }, chartHeapArgs(name));
-    running.set(name, service);
-    /** It is ready only when PostgreSQL answers, and may die again before that. */
-    const again = (): Promise<void> => start(name).catch(() => (mayEnd ? undefined : again()));
-    void service.process.exited.then(() => {
-      if (mayEnd) return;
-      deaths += 1;
-      // What it had at the end nobody knows; it was more than it may have.
-      peaks.set(name, chartLimitMebibytes(name));
-      void again();
-    });
-  }
-
-  for (const name of NAMES) await start(name);
-  return {
-    current(name: ServiceName): ServiceProcess {
-      return running.get(name) as ServiceProcess;
-    },
-    resetPeaks() {
-      peaks.clear();
-      for (const service of running.values()) resetPeakMemory(service.process.pid);
-    },
-    peak(name: ServiceName): number {
-      return peaks.get(name) ?? peakMemoryMebibytes((running.get(name) as ServiceProcess).process.pid);
-    },
-    takeDeaths(): number {
-      const taken = deaths;
-      deaths = 0;
-      return taken;
-    },
-    letEnd() {
-      mayEnd = true;
-    },
+/** The memory that the chart gives each service, in MiB. */
+function chartLimits(): Record<ServiceName, number> {
+  const text = readFileSync(join(projectFolder(), "deploy", "helm", "herald", "values.yaml"), "utf8");
+  const values = parse(text) as Record<string, { resources: { limits: { memory: string } } }>;
+  const limitOf = (name: ServiceName) => {
+    const [, count, unit] = /^(\d+)(Mi|Gi)$/.exec(values[IN_CHART[name]]?.resources.limits.memory ?? "") ?? [];
+    return Number(count) * (unit === "Gi" ? 1_024 : 1);
   };
+  return {
+    dispatcher: limitOf("dispatcher"),
+    publisher: limitOf("publisher"),
+    "management-api": limitOf("management-api"),
+  };
+}
+
+/** Forgets how much memory a process has had at the most; fails where there is no /proc. */
+function resetPeakMemory(pid: number): void {
+  writeFileSync(`/proc/${pid}/clear_refs`, "5");
+}
+
+/** The most resident memory that a process has had since the last reset, in MiB. */
+function peakMemoryMebibytes(pid: number): number {
+  return Number(/^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1]) / 1_024;
 }

@@ -2,14 +2,11 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { isTooMuch } from "@herald/common/database/errors";
 import { openDatabase } from "@herald/common/database/open-database";
 import { dropPartitions } from "@herald/publisher/sql/partitions";
-import { besideRow } from "../beside-row.ts";
+import { besideRow, type Disturbance, warmUp } from "../beside-row.ts";
 import type { BenchHerald } from "../environment.ts";
 import { sharedNow } from "../processes/busy.ts";
-import { checkpoint } from "./stored-backlog.ts";
-import { dayOf, storeFinishedDay } from "./stored-history.ts";
+import { checkpoint, dayOf, storeFinishedDay } from "./stored.ts";
 
-const PER_SECOND = 200;
-const WARM_UP_SECONDS = 5;
 const DELIVERIES = 1_000_000;
 /** Behind the window, so that publishers don't make that day, and within the retention, so that they don't drop it. */
 const DAYS_AGO = 20;
@@ -19,24 +16,17 @@ const DURING_MS = 1_000;
 const PAUSE_MS = 200;
 const MAX_TRIES = 50;
 
-/** What retention's drop of a day takes, and what steady traffic of others notices of the locks that it needs. */
-export const partitionRow = besideRow({
-  name: "partition",
-  title: "Dropping an old day",
+/** Retention's drop of a day, and the locks that it needs. */
+const partition: Disturbance = {
   beside: "in the second of the drop",
   atMost: 1.5,
-  endpoints: 20,
-  perSecond: PER_SECOND,
   figures: {
     drop: { label: "the drop", unit: "ms", bar: { atMost: 1_000 } },
     tries: { label: "tries, until the locks were free", unit: "" },
     longest: { label: "longest way of an event, in the second of the drop", unit: "ms" },
   },
-  conditions: {
-    "finished deliveries of that day, of another organization, each with its event": DELIVERIES,
-    "attempts of each": 1.05,
-  },
-  async prepare({ herald, traffic }, { seconds, progress }) {
+  async prepare(running, { seconds, progress }) {
+    const { herald, traffic } = running;
     const { organizationId } = (await traffic.addEndpoint("old")).admin;
     const day = dayOf(new Date(Date.now() - DAYS_AGO * 24 * 60 * 60_000));
     return {
@@ -45,7 +35,7 @@ export const partitionRow = besideRow({
         await checkpoint(herald);
         // Storing took a minute, in which everything else was idle and the disk busy.
         await traffic.reset();
-        await traffic.untilReceived(await traffic.emitEvenly(PER_SECOND, WARM_UP_SECONDS));
+        await warmUp(running);
       },
       async disturb(measure) {
         const [steady, dropped] = await Promise.all([
@@ -68,6 +58,13 @@ export const partitionRow = besideRow({
       },
     };
   },
+};
+
+export const partitionRow = besideRow({
+  name: "partition",
+  title: "Dropping an old day",
+  conditions: `that day has ${DELIVERIES.toLocaleString("en")} finished deliveries of another organization, each with its event and 1.05 attempts`,
+  disturbances: { partition },
 });
 
 /**

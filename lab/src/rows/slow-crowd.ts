@@ -1,14 +1,29 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { BENCH_LOAD, EXACTLY_ONCE, type Row } from "../row.ts";
+import { measureRate, untilArrived } from "../measuring.ts";
+import { BENCH_LOAD, EXACTLY_ONCE, type Row, worseOf } from "../row.ts";
 import { startHerald } from "../running-herald.ts";
 import { SAMPLE_BODY } from "../sample-body.ts";
-import { addCrowd, CROWD_CONDITIONS, CROWD_SETTINGS } from "./crowd.ts";
+import type { AddedEndpoint, Traffic } from "../traffic.ts";
+import { untilNothingIsDue } from "./stored.ts";
 
 /** So the quick one is limited by its own slots, and not by what is left of two cores. */
 const QUICK_ANSWERS_AFTER_MS = 10;
 const LEAD = 2_000;
 const WARM_UP_EVENTS = 4_000;
 const SETTLING_MS = 2_000;
+
+const CROWD = 2_500;
+/** Endpoints that are created at once. */
+const CREATED_AT_ONCE = 4;
+/** Just within the time that an attempt may take by default: it succeeds, and holds its slot for as long as anything can. */
+const SLOW_ANSWER = { afterMs: 14_000, exact: true };
+/** An attempt that a busy machine makes longer by a moment must not fail: it would come again in the next round. */
+const SETTINGS = { ATTEMPT_TIMEOUT_SECONDS: "19" };
+/** Of each: together more than the dispatcher may have in flight. */
+const EVENTS = 2;
+/** Its slots are full when nothing has arrived for so long, which they can't have been for longer than the slow answer takes. */
+const QUIET_MS = 1_000;
+const FILLING_MS = SLOW_ANSWER.afterMs - 2 * QUIET_MS;
 
 /** What a quick endpoint, which always has a backlog, gets beside thousands of slow ones, each of an organization of its own. */
 export const slowCrowdRow: Row = {
@@ -23,56 +38,63 @@ export const slowCrowdRow: Row = {
   },
   compared: { ratio: "shown" },
   async open(environment, { seconds, progress }) {
-    const settings = CROWD_SETTINGS;
-    const running = await startHerald(environment, { name: "slow-crowd", endpoints: 1, settings });
-    const { traffic } = running;
-    const crowd = await addCrowd(running);
+    const settings = { dispatcher: SETTINGS, "management-api": SETTINGS };
+    const { herald, traffic, close } = await startHerald(environment, { name: "slow-crowd", endpoints: 1, settings });
+    const crowd = await addCrowd(traffic);
+    const emitter = await traffic.addEmitter(...crowd);
     progress("Warming up");
     await traffic.emit(WARM_UP_EVENTS);
     await traffic.untilReceived(WARM_UP_EVENTS);
 
-    async function measure() {
-      await traffic.busy();
-      const [before, from] = [await traffic.received(), performance.now()];
-      await sleep(seconds * 1_000);
-      const [after, until] = [await traffic.received(), performance.now()];
-      return { perSecond: (after - before) / ((until - from) / 1_000), busy: await traffic.busy() };
+    /** Gives each slow endpoint a backlog; resolves when no more of it is begun. */
+    async function fillSlots(): Promise<void> {
+      await Promise.all(crowd.map((endpoint) => endpoint.answer(SLOW_ANSWER)));
+      await emitter.emit(EVENTS * CROWD);
+      const deadline = performance.now() + FILLING_MS;
+      for (let before = -1, now = 0; (now === 0 || now !== before) && performance.now() < deadline; ) {
+        before = now;
+        await sleep(QUIET_MS);
+        now = await traffic.received(...crowd);
+      }
     }
 
     return {
-      conditions: {
-        "quick endpoint answers after": `${QUICK_ANSWERS_AFTER_MS} ms, more or less a half`,
-        "events ahead of it": LEAD,
-        ...CROWD_CONDITIONS,
-        "body bytes": SAMPLE_BODY.length,
-        seconds,
-      },
+      conditions: `the quick endpoint answers after ${QUICK_ANSWERS_AFTER_MS} ms, more or less a half, with ${LEAD} events ahead of it; the others after ${SLOW_ANSWER.afterMs / 1_000} s, with ${EVENTS} deliveries each; bodies of ${SAMPLE_BODY.length} bytes, ${seconds} s`,
       async round() {
         await traffic.reset();
         await traffic.answerAfter(QUICK_ANSWERS_AFTER_MS);
         const end = new AbortController();
         const feeding = traffic.feed(end.signal, LEAD);
         await sleep(SETTLING_MS);
-        const alone = await measure();
-        await crowd.begin();
-        const beside = await measure();
+        const alone = await measureRate(traffic, seconds);
+        await fillSlots();
+        const beside = await measureRate(traffic, seconds);
         end.abort();
         const emitted = await feeding;
         await traffic.answerAfter(0);
-        await crowd.end();
-        await traffic.untilReceived(emitted);
-        const { different, repeated } = await traffic.arrivals();
+        // The rest is taken at once.
+        await Promise.all(crowd.map((endpoint) => endpoint.answer({ afterMs: 0 })));
+        await untilNothingIsDue(herald);
+        const { lost, repeated } = await untilArrived(traffic, emitted);
         return {
           alone: alone.perSecond,
           beside: beside.perSecond,
           ratio: beside.perSecond / alone.perSecond,
-          receiverBusy: Math.max(alone.busy.receiver, beside.busy.receiver),
-          emitterBusy: Math.max(alone.busy.emitter, beside.busy.emitter),
-          lost: emitted - different,
+          ...worseOf([{ ...alone.busy }, { ...beside.busy }]),
+          lost,
           repeated,
         };
       },
-      close: running.close,
+      close,
     };
   },
 };
+
+async function addCrowd(traffic: Traffic): Promise<AddedEndpoint[]> {
+  const endpoints: AddedEndpoint[] = [];
+  while (endpoints.length < CROWD) {
+    const names = Array.from({ length: CREATED_AT_ONCE }, (_, index) => `crowd-${endpoints.length + index}`);
+    endpoints.push(...(await Promise.all(names.map((name) => traffic.addEndpoint(name)))));
+  }
+  return endpoints;
+}

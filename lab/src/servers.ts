@@ -1,4 +1,5 @@
 import { readdirSync, readFileSync } from "node:fs";
+import pg from "pg";
 
 /** CPU seconds so far of the servers that this run started. */
 export interface ServerCpu {
@@ -51,4 +52,33 @@ function statOf(pid: string): Stat[] {
 function descendantsOf(pid: number, processes: readonly Stat[]): Stat[] {
   const children = processes.filter((each) => each.parent === pid);
   return children.flatMap((child) => [child, ...descendantsOf(child.pid, processes)]);
+}
+
+/** What PostgreSQL did so far, in totals that only grow. */
+export interface PostgresWork {
+  /** What it wrote to its log: what a standby would have to be sent. */
+  walBytes: number;
+  /** Entries that were put into indexes of this database: one for each index of a row that is new, or whose update was not HOT. */
+  indexInsertions: number;
+}
+
+/** Longer than a session of PostgreSQL that has become idle keeps its counts to itself. */
+const COUNTS_SECONDS = 10.5;
+
+export async function postgresWork(databaseUrl: string): Promise<PostgresWork> {
+  const client = new pg.Client({ connectionString: databaseUrl });
+  await client.connect();
+  try {
+    await client.query("select pg_sleep($1)", [COUNTS_SECONDS]);
+    const { rows } = await client.query<Record<keyof PostgresWork, string>>(
+      `select
+        pg_current_wal_insert_lsn() - '0/0' as "walBytes",
+        sum((n_tup_ins + n_tup_upd - n_tup_hot_upd) * (select count(*) from pg_index where indrelid = relid))
+          as "indexInsertions"
+      from pg_stat_user_tables`,
+    );
+    return { walBytes: Number(rows[0]?.walBytes), indexInsertions: Number(rows[0]?.indexInsertions) };
+  } finally {
+    await client.end();
+  }
 }
