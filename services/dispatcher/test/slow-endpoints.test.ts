@@ -15,6 +15,7 @@ import { insertDelivery, insertEndpoint } from "@herald/dev/harness/rows";
 import { useBroker } from "@herald/dev/harness/use-broker";
 import { useDatabase } from "@herald/dev/harness/use-database";
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
+import type { DispatcherTuning } from "../src/config.ts";
 import { startDispatcher } from "../src/start-dispatcher.ts";
 
 const db = useDatabase();
@@ -39,8 +40,8 @@ afterEach(async () => {
   await rm(folder, { recursive: true });
 });
 
-async function start(settings: Record<string, string>): Promise<void> {
-  dispatcher = await startDispatcher({
+async function start(settings: Record<string, string>, tuning: Partial<DispatcherTuning> = {}): Promise<void> {
+  const environment = {
     HERALD_ENV: "development",
     DATABASE_URL: db.url,
     AMQP_URL: rabbitmq.url,
@@ -52,7 +53,8 @@ async function start(settings: Record<string, string>): Promise<void> {
     ALLOWED_PRIVATE_NETWORKS: "127.0.0.0/8",
     EXTRA_CA_FILE: join(folder, "ca.pem"),
     ...settings,
-  });
+  };
+  dispatcher = await startDispatcher(environment, { tuning });
   await dispatcher.ready();
 }
 
@@ -112,8 +114,7 @@ test("an endpoint never has more attempts in flight than its cap, and its backlo
 test("endpoints that hang delay no delivery of the others, though they take all places", async () => {
   receiver.answerWith(({ path }) => (path.startsWith("/hangs") ? { fault: "hang" } : { status: 200 }));
   // Places that are held up would be freed by the timeout, and come too late for this test.
-  const timeouts = { ATTEMPT_TIMEOUT_SECONDS: "60", CLAIM_LEASE_SECONDS: "120" };
-  await start({ DELIVERY_CONCURRENCY: "12", ENDPOINT_CONCURRENCY: "4", ...timeouts });
+  await start({ ENDPOINT_CONCURRENCY: "4", ATTEMPT_TIMEOUT_SECONDS: "60" }, { bounds: { deliveries: 12 } });
   for (const path of ["hangs-1", "hangs-2", "hangs-3", "hangs-4"]) await hint(await endpointWith(path, 10));
   await eventually(() => expect(receiver.requests.length).toBeGreaterThanOrEqual(12));
   await hint(await endpointWith("healthy", 20));

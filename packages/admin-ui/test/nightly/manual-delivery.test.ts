@@ -102,7 +102,7 @@ describe("with a dispatcher", () => {
 });
 
 describe("without a dispatcher", () => {
-  const environment = useTestEnvironment({ dispatcher: false, settings: { MANUAL_DELIVERY_TIMEOUT_MS: "300" } });
+  const environment = useTestEnvironment({ dispatcher: false, tuning: { manualTimeoutMs: 300 } });
 
   test("§4.1.3 a delivery that could not be attempted in time is queued, and no more is claimed", async () => {
     const { endpoint } = await environment.api.create({ name: "Billing mirror", url: environment.receiver.url });

@@ -52,7 +52,7 @@ async function complaintsOf(server: "PostgreSQL" | "RabbitMQ", { settings, ...ch
 
 test.each<[string, string, RegExp]>([
   ["RETRY_DELAYS_SECONDS", "60,abc", /^fault, settings: RETRY_DELAYS_SECONDS must match pattern.* -> .*do not start/],
-  ["CLAIM_LEASE_SECONDS", "5", /^fault, settings: CLAIM_LEASE_SECONDS: must be more than ATTEMPT_TIMEOUT_SECONDS/],
+  ["MEMORY_MIB", "64", /^fault, settings: MEMORY_MIB must be >= 176/],
   ["READS_PER_MINUTE", "0", /^fault, settings: READS_PER_MINUTE must be >= 1/],
   ["OUTBOX_KEEP_DAYS", "-1", /^fault, settings: OUTBOX_KEEP_DAYS must be >= 0/],
   ["AUTH_ISSUER", "", /^fault, settings: AUTH_ISSUER is missing/],

@@ -44,10 +44,12 @@ export type ServiceOpener = (
 ) => Promise<OpenService>;
 
 /** What the start of a service takes besides its environment; PostgreSQL's time and a process of its own where absent. */
-export interface StartOptions {
+export interface StartOptions<Tuning = object> {
   /** In place of PostgreSQL's time, for tests that steer it. */
   clock?: Clock | undefined;
   open?: ServiceOpener;
+  /** For tests that can't wait for Herald's own intervals, or want small batches. */
+  tuning?: Partial<Tuning> | undefined;
 }
 
 /**

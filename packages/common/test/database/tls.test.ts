@@ -129,6 +129,7 @@ test("a service does not start with a file of authorities that can't be used", a
     DATABASE_URL: "postgres://herald@127.0.0.1:1/herald",
     DATABASE_POOL_SIZE: 1,
     DATABASE_TIMEOUT_SECONDS: 1,
+    MEMORY_MIB: undefined,
     AMQP_URL: "amqp://127.0.0.1:1",
     BROKER_NAMESPACE: "herald",
     INBOX_BUCKETS: "0-f",

@@ -19,6 +19,7 @@ const config = (): ServiceConfig => ({
   DATABASE_CA_FILE: undefined,
   DATABASE_POOL_SIZE: 2,
   DATABASE_TIMEOUT_SECONDS: 30,
+  MEMORY_MIB: undefined,
   AMQP_URL: broker.url,
   AMQP_CA_FILE: undefined,
   BROKER_NAMESPACE: broker.namespace,

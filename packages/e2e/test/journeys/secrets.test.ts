@@ -14,11 +14,7 @@ afterEach(async () => {
 
 test("§7/secrets at the most talkative log level, no secret, token, payload or receiver's word is printed, nor is one in the metrics", async () => {
   const { receiver, emitter, servers } = environment;
-  const settings: Record<string, string> = {
-    ...heraldSettings(servers),
-    LOG_LEVEL: "debug",
-    DUE_SCAN_INTERVAL_SECONDS: "0.1",
-  };
+  const settings: Record<string, string> = { ...heraldSettings(servers), LOG_LEVEL: "debug" };
   const lines: string[] = [];
   async function start(name: ServiceName): Promise<ServiceProcess> {
     const started = await startServiceProcess(name, settings, { onLine: (line) => lines.push(line) });
