@@ -3,8 +3,9 @@ import type { Environment } from "@herald/common/config/read-config";
 import { batcher } from "@herald/common/runtime/batcher";
 import { repeat } from "@herald/common/runtime/repeat";
 import { openService, type StartOptions } from "@herald/common/service/open-service";
+import { factsOf } from "@herald/common/service/processes";
 import type { Service } from "@herald/common/service/run-service";
-import { type DispatcherTuning, FAILING_AFTER_FAILURES, readDispatcherConfig } from "./config.ts";
+import { type DispatcherTuning, dispatcherSettings, FAILING_AFTER_FAILURES, readDispatcherConfig } from "./config.ts";
 import { createCutOff } from "./cut-off/cut-off.ts";
 import { someReceivers } from "./cut-off/some-receivers.ts";
 import { createBodies } from "./delivery/bodies.ts";
@@ -47,6 +48,7 @@ export async function startDispatcher(
     readDispatcherConfig(environment, { now: () => clock.now(), monotonicMs: () => clock.monotonicMs() }, tuning);
   const service = await open("dispatcher", config, {
     clock: steered,
+    facts: factsOf(dispatcherSettings, config),
     conditions: {
       share: () => members.hasBegun(),
       network: () => !cutOff.isCutOff(),
@@ -76,6 +78,7 @@ export async function startDispatcher(
   });
   const { ENDPOINT_CONCURRENCY: cap, ENDPOINT_RATE: attemptsPerSecond } = config;
   const members = joinMembers(parts, {
+    id: service.id,
     cap,
     isWithin: (capOf) => slots.isWithin(capOf),
     cutOffSince: cutOff.since,

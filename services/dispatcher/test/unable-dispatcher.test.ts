@@ -72,7 +72,7 @@ test("endpoints that fail are not left to a dispatcher that is cut off", async (
     await dispatchers.start(settings({ DNS_SERVERS: silent.address }), TUNING);
     for (const endpoint of endpoints) await dispatchers.insertDeliveries(endpoint, 1);
     await eventually(async () =>
-      expect(await db.database.prisma.dispatcher.count({ where: { cutOffSince: { not: null } } })).toBe(1),
+      expect(await db.database.prisma.process.count({ where: { cutOffSince: { not: null } } })).toBe(1),
     );
     await dispatchers.start(settings(), TUNING);
     await failAndMend(endpoints);

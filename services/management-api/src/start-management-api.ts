@@ -3,9 +3,10 @@ import type { Environment } from "@herald/common/config/read-config";
 import { repeat } from "@herald/common/runtime/repeat";
 import { memoryBounds } from "@herald/common/service/memory";
 import { openService, type StartOptions } from "@herald/common/service/open-service";
+import { factsOf } from "@herald/common/service/processes";
 import type { Service } from "@herald/common/service/run-service";
 import { createApp } from "./app.ts";
-import { type ManagementApiTuning, manualTimeoutMs, readManagementApiConfig } from "./config.ts";
+import { type ManagementApiTuning, managementApiSettings, manualTimeoutMs, readManagementApiConfig } from "./config.ts";
 import { attemptRequester } from "./deliveries/deliver-manually.ts";
 import { startServer } from "./http/server.ts";
 import { forgetKeys } from "./idempotency/forget-keys.ts";
@@ -24,7 +25,8 @@ export async function startManagementApi(
   const config = readManagementApiConfig(environment);
   const { clients } = memoryBounds(config);
   // Without the broker only manual deliveries wait, and say so.
-  const service = await open("management-api", config, { clock: steered, worksWithout: ["broker"] });
+  const facts = factsOf(managementApiSettings, config);
+  const service = await open("management-api", config, { clock: steered, facts, worksWithout: ["broker"] });
   const { broker, clock, log, registry } = service;
   const app = createApp({
     config,

@@ -3,6 +3,7 @@ import { type Environment, readConfig } from "@herald/common/config/read-config"
 import { repeat } from "@herald/common/runtime/repeat";
 import { memoryBounds } from "@herald/common/service/memory";
 import { openService, type StartOptions } from "@herald/common/service/open-service";
+import { factsOf } from "@herald/common/service/processes";
 import type { Service } from "@herald/common/service/run-service";
 import type { Hint } from "@herald/contracts";
 import { createCatchUp } from "./catch-up.ts";
@@ -42,7 +43,7 @@ export async function startPublisher(
   const config = readConfig(publisherSettings, environment);
   const tuning = { ...PUBLISHER_TUNING, ...ownTuning };
   const { inboxBytes } = { ...memoryBounds(config), ...tuning.bounds };
-  const service = await open("publisher", config, { clock: steered });
+  const service = await open("publisher", config, { clock: steered, facts: factsOf(publisherSettings, config) });
   const { broker, clock, log, registry, tracing } = service;
   const { names } = broker;
   const { queries } = service.database;

@@ -26,6 +26,7 @@ import {
   restore,
   server,
   sessionSettings,
+  toldAlike,
 } from "./postgres.ts";
 import { brokerRefusal, postgresRefusal } from "./refusals.ts";
 import { rights } from "./rights.ts";
@@ -122,6 +123,7 @@ const OF_POSTGRES = [
   rights,
   schema,
   partitions,
+  toldAlike,
   restore,
   keyRing,
 ];

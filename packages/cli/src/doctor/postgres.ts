@@ -5,6 +5,7 @@ import type { ServiceName } from "@herald/common/database/rights";
 import type { Session } from "@herald/common/database/session";
 import type { Clock } from "@herald/common/runtime/clock";
 import type { SecretBox } from "@herald/common/security/secret-box";
+import { differencesOf, type Process, SILENT_SECONDS } from "@herald/common/service/processes";
 import { type Check, type Finding, fault, ok, plural, warning } from "./finding.ts";
 
 /** The database as checks find it, and what they hold it against. */
@@ -257,6 +258,22 @@ export function partitionsFinding({ all, ahead }: { all: number; ahead: number }
     remedy,
   );
 }
+
+/** Old ones, which run beside new ones for a while, may differ from them. */
+export const toldAlike: Check<DatabaseSubject> = {
+  name: "processes' settings",
+  async examine({ session }) {
+    const living = await session.query<Process>(
+      "select id, service, name, facts from process where said_at > now() - $1::int * interval '1 second'",
+      [SILENT_SECONDS],
+    );
+    const differences = differencesOf(living);
+    if (differences.length === 0) return ok(`${plural(living.length, "service")} at work were told alike what they share.`);
+    return differences.map(({ what }) =>
+      warning(what, "Give all of them the right value, and restart those that have another one."),
+    );
+  },
+};
 
 export const restore: Check<DatabaseSubject> = {
   name: "restore",

@@ -140,6 +140,7 @@ export const sealingSettings = {
     type: "string",
     required: true,
     fromFile: true,
+    shared: true,
     description:
       "Public key that signing secrets are sealed to: id:base64. Dispatchers have its private key in SECRET_KEYS; herald make-keys makes both.",
   },
@@ -151,6 +152,7 @@ export const secretSettings = {
     type: "string",
     required: true,
     secret: true,
+    shared: true,
     description:
       "Private keys that open the signing secrets, newest first: id:base64, separated by commas. herald make-keys makes them.",
   },

@@ -144,7 +144,7 @@ test("a service does not start with a file of authorities that can't be used", a
     ["DATABASE_CA_FILE", key],
     ["AMQP_CA_FILE", join(folder, "absent.pem")],
   ] as const) {
-    const starting = openService("publisher", { ...config, [name]: file });
+    const starting = openService("publisher", { ...config, [name]: file }, { facts: {} });
     await expect(starting).rejects.toThrow(ConfigError);
     await expect(starting).rejects.toThrow(name);
   }

@@ -5,9 +5,10 @@ import type { ServiceConfig } from "../../src/service/open-service.ts";
 import { openShared, type SharedProcess } from "../../src/service/open-shared.ts";
 import { Counter } from "../../src/telemetry/metrics.ts";
 
-const opened: SharedProcess[] = [];
+const opened: { close(): Promise<void> }[] = [];
 afterEach(async () => {
-  await Promise.all(opened.splice(0).map((shared) => shared.close()));
+  // The services before what they share.
+  for (const each of opened.splice(0).reverse()) await each.close();
 });
 const db = useDatabase();
 const broker = useBroker();
@@ -33,7 +34,14 @@ const config = (): ServiceConfig => ({
 async function open(): Promise<SharedProcess> {
   const shared = await openShared("serve", config(), ["publisher", "dispatcher"]);
   opened.push(shared);
-  return shared;
+  return {
+    ...shared,
+    async open(...of: Parameters<SharedProcess["open"]>) {
+      const service = await shared.open(...of);
+      opened.push(service);
+      return service;
+    },
+  };
 }
 
 async function ask({ operationsPort }: SharedProcess, path: string): Promise<{ status: number; text: string }> {
@@ -44,8 +52,8 @@ async function ask({ operationsPort }: SharedProcess, path: string): Promise<{ s
 test("a process of several services is ready when each has started and the conditions of each hold", async () => {
   const shared = await open();
   let isCutOff = true;
-  const publisher = await shared.open("publisher", config());
-  await shared.open("dispatcher", config(), { conditions: { network: () => !isCutOff } });
+  const publisher = await shared.open("publisher", config(), { facts: {} });
+  await shared.open("dispatcher", config(), { facts: {}, conditions: { network: () => !isCutOff } });
   await publisher.broker.ready();
   const readiness = async () => {
     const { status, text } = await ask(shared, "/readyz");
@@ -62,8 +70,8 @@ test("a process of several services is ready when each has started and the condi
 
 test("a service that closes leaves to the others what they share, and its metrics bear its own name", async () => {
   const shared = await open();
-  const publisher = await shared.open("publisher", config());
-  const dispatcher = await shared.open("dispatcher", config());
+  const publisher = await shared.open("publisher", config(), { facts: {} });
+  const dispatcher = await shared.open("dispatcher", config(), { facts: {} });
   new Counter({ name: "attempts_total", help: "Attempts.", registers: [dispatcher.registry] }).inc(3);
   await publisher.close();
   expect(await dispatcher.database.queries.$queryRaw`select 1 as one`).toEqual([{ one: 1 }]);
@@ -72,5 +80,5 @@ test("a service that closes leaves to the others what they share, and its metric
   expect(text).toContain('attempts_total{service="dispatcher"} 3\n');
   expect(text).toContain('herald_dependency_up{dependency="database",service="publisher"} 1\n');
   expect(text).toMatch(/^process_resident_memory_bytes\{service="serve"\} \d+$/m);
-  await expect(shared.open("management-api", config())).rejects.toThrow("management-api is none of");
+  await expect(shared.open("management-api", config(), { facts: {} })).rejects.toThrow("management-api is none of");
 });
