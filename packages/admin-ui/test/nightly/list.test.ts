@@ -68,7 +68,9 @@ test("the page says that Herald's own network is disturbed, for as long as a dis
   expect(await words.count()).toBe(0);
   const id = randomUUID();
   const later = new Date(Date.now() + 3_600_000);
-  await prisma.process.create({ data: { id, service: "dispatcher", joinedAt: later, seenAt: later, cutOffSince: new Date() } });
+  await prisma.process.create({
+    data: { id, service: "dispatcher", joinedAt: later, seenAt: later, cutOffSince: new Date() },
+  });
   await words.waitFor();
   await page.getByRole("link", { name: "Timesheet export" }).click();
   await words.waitFor();

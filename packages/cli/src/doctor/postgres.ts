@@ -268,7 +268,8 @@ export const toldAlike: Check<DatabaseSubject> = {
       [SILENT_SECONDS],
     );
     const differences = differencesOf(living);
-    if (differences.length === 0) return ok(`${plural(living.length, "service")} at work were told alike what they share.`);
+    if (differences.length === 0)
+      return ok(`${plural(living.length, "service")} at work were told alike what they share.`);
     return differences.map(({ what }) =>
       warning(what, "Give all of them the right value, and restart those that have another one."),
     );

@@ -137,6 +137,16 @@ test.each<DatabaseFault>([
     /^fault, connections: .*database's limit leaves 20.* -> .*Raise the database's connection limit/,
   ],
   [
+    "services that were told a setting differently",
+    [
+      `insert into process (id, service, name, facts, said_at) values
+         (gen_random_uuid(), 'publisher', 'a:1', '{"RETENTION_DAYS": 30}', now() + interval '1 hour'),
+         (gen_random_uuid(), 'management-api', 'b:1', '{"RETENTION_DAYS": 8}', now() + interval '1 hour')`,
+      "delete from process",
+    ],
+    /^warning, processes' settings: RETENTION_DAYS is 8 in management-api b:1, and 30 in publisher a:1\. -> Give all/,
+  ],
+  [
     "a replication slot that nobody reads",
     ["select pg_create_physical_replication_slot('gone', true)", "select pg_drop_replication_slot('gone')"],
     /^warning, replication slots: .*Nobody reads .* slot gone.* -> .*pg_drop_replication_slot\('gone'\)/,

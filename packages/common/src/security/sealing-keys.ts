@@ -1,4 +1,11 @@
-import { createHash, createPrivateKey, createPublicKey, diffieHellman, generateKeyPairSync, type KeyObject } from "node:crypto";
+import {
+  createHash,
+  createPrivateKey,
+  createPublicKey,
+  diffieHellman,
+  generateKeyPairSync,
+  type KeyObject,
+} from "node:crypto";
 
 /** Says what is wrong with keys or a sealed text; never holds a key or a secret. */
 export class SecretBoxError extends Error {

@@ -52,7 +52,9 @@ describe("what processes were told differently", () => {
   ])("is said with who has it: %s", (_what, processes, words) => {
     const known = processes.map((each) => ({
       ...each,
-      facts: Object.fromEntries(Object.entries(each.facts).filter(([name, value]) => name === "CELL" || value !== null)),
+      facts: Object.fromEntries(
+        Object.entries(each.facts).filter(([name, value]) => name === "CELL" || value !== null),
+      ),
     }));
     expect(differencesOf(known).map(({ what }) => what)).toEqual(words);
   });
