@@ -88,6 +88,14 @@ function calledOf({ service, name }: Process): string {
   return `${service} ${name}`;
 }
 
+export function exportDifferences(registry: Registry): Gauge {
+  return new Gauge({
+    name: "herald_settings_differ",
+    help: "Settings that this process and another one were told differently, and have to be told alike.",
+    registers: [registry],
+  });
+}
+
 /**
  * Says a process's facts in its row every ten seconds, and compares them with those of the others: a difference is a log line when it
  * comes, and counts in `herald_settings_differ` for as long as it lasts.
@@ -97,11 +105,7 @@ export function sayFacts(
   { id, service, facts }: Omit<Process, "name">,
 ): { stop(): Promise<void> } {
   const own: Process = { id, service, name: `${hostname()}:${process.pid}`, facts };
-  const gauge = new Gauge({
-    name: "herald_settings_differ",
-    help: "Settings that this process and another one were told differently, and have to be told alike.",
-    registers: [registry],
-  });
+  const gauge = exportDifferences(registry);
   let said: readonly string[] = [];
 
   async function say(): Promise<void> {
