@@ -228,7 +228,7 @@ CREATE TABLE "process" (
     "joined_at" TIMESTAMPTZ(3),
     "seen_at" TIMESTAMPTZ(3),
     "agreed_at" TIMESTAMPTZ(3),
-    "cut_off_since" TIMESTAMPTZ(3),
+    "outage_since" TIMESTAMPTZ(3),
 
     CONSTRAINT "process_pkey" PRIMARY KEY ("id")
 );

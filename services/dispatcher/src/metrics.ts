@@ -88,8 +88,8 @@ export function createMetrics(registry: Registry) {
       help: "Times that an endpoint's health was tried again: its row was locked, just changed, or PostgreSQL was away.",
       registers,
     }),
-    cutOff: new Gauge({
-      name: "herald_cut_off",
+    outage: new Gauge({
+      name: "herald_outage",
       help: "1 while this process can reach no receiver: deliveries wait, and no failure counts for its receiver.",
       registers,
     }),
@@ -100,7 +100,7 @@ export function createMetrics(registry: Registry) {
     }),
     givenBack: new Counter({
       name: "herald_attempts_given_back_total",
-      help: "Attempts that count for nothing, since Herald itself was cut off from its receivers; they are made again.",
+      help: "Attempts that count for nothing, since Herald itself had an outage; they are made again.",
       registers,
     }),
     settleBatchSize: new Histogram({

@@ -6,8 +6,8 @@ import { openService, type StartOptions } from "@herald/common/service/open-serv
 import { factsOf } from "@herald/common/service/processes";
 import type { Service } from "@herald/common/service/run-service";
 import { type DispatcherTuning, dispatcherSettings, FAILING_AFTER_FAILURES, readDispatcherConfig } from "./config.ts";
-import { createCutOff } from "./cut-off/cut-off.ts";
-import { someReceivers } from "./cut-off/some-receivers.ts";
+import { createOutage } from "./outage/outage.ts";
+import { someReceivers } from "./outage/some-receivers.ts";
 import { createBodies } from "./delivery/bodies.ts";
 import { createClaims } from "./delivery/claim-queue.ts";
 import { createReconfigure } from "./delivery/configurations.ts";
@@ -51,7 +51,7 @@ export async function startDispatcher(
     facts: factsOf(dispatcherSettings, config),
     conditions: {
       share: () => members.hasBegun(),
-      network: () => !cutOff.isCutOff(),
+      network: () => !outage.isOn(),
       restore: () => !hold.isHeld(),
     },
   });
@@ -66,7 +66,7 @@ export async function startDispatcher(
     interrupted.wake();
     scanning.wake();
   }
-  const cutOff = createCutOff({ ...parts, probe, others: someReceivers(parts), onReturn: wake });
+  const outage = createOutage({ ...parts, probe, others: someReceivers(parts), onReturn: wake });
   const hold = createHold({ ...parts, onEnd: wake });
   const dueScan = createDueScan(parts);
   const claims = createClaims(parts, { leaseMs, since: dueScan.since });
@@ -81,7 +81,7 @@ export async function startDispatcher(
     id: service.id,
     cap,
     isWithin: (capOf) => slots.isWithin(capOf),
-    cutOffSince: cutOff.since,
+    outageSince: outage.since,
     onHold: hold.heard,
   });
   const shareOf = (endpointId: string) => members.shareOf(endpointId).count;
@@ -100,7 +100,7 @@ export async function startDispatcher(
       ...parts,
       sender,
       patience,
-      cutOff,
+      outage,
       quarantine,
       secrets,
       schedule,
@@ -112,7 +112,7 @@ export async function startDispatcher(
   );
 
   const budget = createBudget({ maxInFlight: bounds.inFlight });
-  const mayClaim = () => !cutOff.isCutOff() && !hold.isHeld();
+  const mayClaim = () => !outage.isOn() && !hold.isHeld();
   const limits = { slots, quarantine, mayClaim, isHeldBack: bodies.areAwaitedBy };
   const onFailure = (error: unknown) =>
     log.error("deliveries can't be claimed; the due scan comes back to them", { error });
@@ -193,7 +193,7 @@ export async function startDispatcher(
       bodies.close();
       // All at once: while one still ends its work, another must not begin new work.
       await Promise.all([
-        cutOff.stop(),
+        outage.stop(),
         scanning.stop(),
         scheduler.stop(),
         interrupted.stop(),

@@ -22,7 +22,7 @@ function join(options: Partial<MembersOptions> = {}) {
     id: randomUUID(),
     cap: 10,
     isWithin: () => true,
-    cutOffSince: () => null,
+    outageSince: () => null,
     onHold() {},
     ...options,
   });
@@ -72,7 +72,7 @@ test("a newcomer waits until another dispatcher's attempts are within its new sh
 
 test("a dispatcher that was killed is left out after some seconds", async () => {
   const killed = "0190a1b2-0000-7000-8000-0000000000dd";
-  await beat(db.database.queries, { id: killed, agreedAt: null, cutOffSince: null, unseenMs: 60_000 });
+  await beat(db.database.queries, { id: killed, agreedAt: null, outageSince: null, unseenMs: 60_000 });
   const { members } = join();
   await members.begun;
   expect(members.shareOf("endpoint").count).toBe(10);
@@ -89,9 +89,9 @@ test("a dispatcher whose row was removed while it lives joins again, and says so
   await eventually(() => expect(members.shareOf("endpoint").count).toBe(10));
 });
 
-test("the others have the share of a dispatcher that is cut off, until it is back and they have counted it", async () => {
+test("the others have the share of a dispatcher in an outage, until it is back and they have counted it", async () => {
   let since: Date | null = null;
-  const { members: ill, warnings } = join({ cutOffSince: () => since });
+  const { members: ill, warnings } = join({ outageSince: () => since });
   const { members: well } = join();
   await Promise.all([ill.begun, well.begun]);
   const counts = () => [ill, well].map((members) => members.shareOf("endpoint").count);
@@ -104,10 +104,10 @@ test("the others have the share of a dispatcher that is cut off, until it is bac
   expect(warnings).toEqual([]);
 });
 
-test("a dispatcher that is cut off keeps its share until its last attempt has ended, so that all together stay within the cap", async () => {
+test("a dispatcher in an outage keeps its share until its last attempt has ended, so that all together stay within the cap", async () => {
   let since: Date | null = null;
   let taken = 0;
-  const { members: ill } = join({ cutOffSince: () => since, isWithin: (capOf) => taken <= capOf("endpoint") });
+  const { members: ill } = join({ outageSince: () => since, isWithin: (capOf) => taken <= capOf("endpoint") });
   const { members: well } = join();
   await Promise.all([ill.begun, well.begun]);
   await eventually(() => expect(countsOf([ill, well])).toEqual([5, 5]));
@@ -120,13 +120,13 @@ test("a dispatcher that is cut off keeps its share until its last attempt has en
   await eventually(() => expect(well.shareOf("endpoint").count).toBe(10));
 });
 
-test("since when a dispatcher is cut off stands in its row", async () => {
+test("since when a dispatcher has an outage stands in its row", async () => {
   const since = new Date("2026-03-01T12:00:00.000Z");
-  let cutOffSince: Date | null = null;
-  await join({ cutOffSince: () => cutOffSince }).members.begun;
-  const stored = async () => (await db.database.prisma.process.findFirstOrThrow()).cutOffSince;
-  cutOffSince = since;
+  let outageSince: Date | null = null;
+  await join({ outageSince: () => outageSince }).members.begun;
+  const stored = async () => (await db.database.prisma.process.findFirstOrThrow()).outageSince;
+  outageSince = since;
   await eventually(async () => expect(await stored()).toEqual(since));
-  cutOffSince = null;
+  outageSince = null;
   await eventually(async () => expect(await stored()).toBeNull());
 });

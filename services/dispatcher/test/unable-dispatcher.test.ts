@@ -64,7 +64,7 @@ async function failAndMend(endpoints: readonly { id: string; organizationId: str
   await eventually(async () => expect(await prisma.delivery.count({ where: served })).toBe(ENDPOINTS));
 }
 
-test("endpoints that fail are not left to a dispatcher that is cut off", async () => {
+test("endpoints that fail are not left to a dispatcher in an outage", async () => {
   const silent = await nameServer();
   await silent.die();
   try {
@@ -72,7 +72,7 @@ test("endpoints that fail are not left to a dispatcher that is cut off", async (
     await dispatchers.start(settings({ DNS_SERVERS: silent.address }), TUNING);
     for (const endpoint of endpoints) await dispatchers.insertDeliveries(endpoint, 1);
     await eventually(async () =>
-      expect(await db.database.prisma.process.count({ where: { cutOffSince: { not: null } } })).toBe(1),
+      expect(await db.database.prisma.process.count({ where: { outageSince: { not: null } } })).toBe(1),
     );
     await dispatchers.start(settings(), TUNING);
     await failAndMend(endpoints);

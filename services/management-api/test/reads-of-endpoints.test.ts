@@ -176,26 +176,26 @@ describe("a failing endpoint", () => {
 });
 
 describe("Herald's own network", () => {
-  const dispatcher = (seenSecondsAgo: number, cutOffSince: Date | null) =>
+  const dispatcher = (seenSecondsAgo: number, outageSince: Date | null) =>
     api.prisma.$executeRaw`
-      insert into process (id, service, joined_at, seen_at, cut_off_since)
-      values (gen_random_uuid(), 'dispatcher', now(), now() - ${seenSecondsAgo} * interval '1 second', ${cutOffSince}::timestamptz)`;
-  const cutOffSince = async () => {
+      insert into process (id, service, joined_at, seen_at, outage_since)
+      values (gen_random_uuid(), 'dispatcher', now(), now() - ${seenSecondsAgo} * interval '1 second', ${outageSince}::timestamptz)`;
+  const outageSince = async () => {
     const [row] = (await client.get("/webhooks/overview").expect(200)).body;
     const details = (await client.get(`/webhooks/${endpoint.id}`).expect(200)).body;
     expect(details.cutOffSinceUtc).toBe(row.cutOffSinceUtc);
     return row.cutOffSinceUtc;
   };
 
-  test("an endpoint's state says since when a dispatcher is cut off, unless that dispatcher is gone", async () => {
+  test("an endpoint's state says since when a dispatcher has an outage, unless that dispatcher is gone", async () => {
     const since = new Date("2026-05-01T12:00:00.000Z");
     await dispatcher(0, null);
-    expect(await cutOffSince()).toBe(null);
+    expect(await outageSince()).toBe(null);
     await dispatcher(60, hoursAgo(9));
-    expect(await cutOffSince()).toBe(null);
+    expect(await outageSince()).toBe(null);
     await dispatcher(-3_600, since);
     await dispatcher(-3_600, hoursAgo(-1));
-    expect(await cutOffSince()).toBe(since.toISOString());
+    expect(await outageSince()).toBe(since.toISOString());
     await api.prisma.process.deleteMany();
   });
 });

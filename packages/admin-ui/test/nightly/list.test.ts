@@ -69,7 +69,7 @@ test("the page says that Herald's own network is disturbed, for as long as a dis
   const id = randomUUID();
   const later = new Date(Date.now() + 3_600_000);
   await prisma.process.create({
-    data: { id, service: "dispatcher", joinedAt: later, seenAt: later, cutOffSince: new Date() },
+    data: { id, service: "dispatcher", joinedAt: later, seenAt: later, outageSince: new Date() },
   });
   await words.waitFor();
   await page.getByRole("link", { name: "Timesheet export" }).click();

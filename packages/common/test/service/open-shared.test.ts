@@ -51,9 +51,9 @@ async function ask({ operationsPort }: SharedProcess, path: string): Promise<{ s
 
 test("a process of several services is ready when each has started and the conditions of each hold", async () => {
   const shared = await open();
-  let isCutOff = true;
+  let isOutage = true;
   const publisher = await shared.open("publisher", config(), { facts: {} });
-  await shared.open("dispatcher", config(), { facts: {}, conditions: { network: () => !isCutOff } });
+  await shared.open("dispatcher", config(), { facts: {}, conditions: { network: () => !isOutage } });
   await publisher.broker.ready();
   const readiness = async () => {
     const { status, text } = await ask(shared, "/readyz");
@@ -64,7 +64,7 @@ test("a process of several services is ready when each has started and the condi
   expect(await readiness()).toEqual({ status: 503, ...servers, publisher: true, dispatcher: false, network: false });
   shared.markStarted("dispatcher");
   expect(await readiness()).toEqual({ status: 503, ...servers, publisher: true, dispatcher: true, network: false });
-  isCutOff = false;
+  isOutage = false;
   expect(await readiness()).toEqual({ status: 200, ...servers, publisher: true, dispatcher: true, network: true });
 });
 

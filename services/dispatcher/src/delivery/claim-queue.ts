@@ -106,7 +106,7 @@ export function createClaims(parts: Parts, { leaseMs, since }: ClaimOptions): Cl
     return claimed;
   }
 
-  // While Herald is cut off, all that is in flight goes back within a moment.
+  // During an outage, all that is in flight goes back within a moment.
   const undo = batcher<Unclaim, void>(
     async (undone) => {
       await untilAnswered(() => unclaim(queries, undone));

@@ -62,7 +62,7 @@ async function deliverWithLease(
         return () => void seen.told.push("settled");
       },
     },
-    cutOff: { judge: async () => whose },
+    outage: { judge: async () => whose },
     quarantine: {
       begin: (endpointId) => void seen.quarantined.push(`begin ${endpointId}`),
       end: (endpointId) => void seen.quarantined.push(`end ${endpointId}`),

@@ -2,7 +2,7 @@ import type { Clock } from "@herald/common/runtime/clock";
 import type { Log } from "@herald/common/telemetry/log";
 import type { Tracing } from "@herald/common/telemetry/tracing";
 import type { AttemptResult, Sender } from "../attempt/sender.ts";
-import type { CutOff } from "../cut-off/cut-off.ts";
+import type { Outage } from "../outage/outage.ts";
 import { endOf } from "../health/failure-run.ts";
 import { isEndpointsFailure } from "../health/health.ts";
 import type { Patience } from "../health/patience.ts";
@@ -28,7 +28,7 @@ export type DeliverReady = (delivery: ReadyDelivery, onEnd?: () => void) => Prom
 interface Parts {
   sender: Sender;
   patience: Pick<Patience, "begin" | "failed" | "succeeded">;
-  cutOff: Pick<CutOff, "judge">;
+  outage: Pick<Outage, "judge">;
   quarantine: Pick<Quarantine, "begin" | "end">;
   secrets: SecretOpener;
   schedule: RetrySchedule;
@@ -45,13 +45,13 @@ interface Parts {
 }
 
 /** When a delivery is due again whose attempt ended in Herald's own network. */
-const CUT_OFF_MS = 1_000;
+const OUTAGE_MS = 1_000;
 
 /** So often a delivery's attempt may be cut off. The next time nothing is sent: it may be what ends its dispatchers. */
 export const MAX_INTERRUPTIONS = 20;
 
 export function createDeliver(parts: Parts): DeliverReady {
-  const { sender, patience, cutOff, quarantine, secrets, schedule, reconfigure, settle, unclaim, clock, deadlineMs } =
+  const { sender, patience, outage, quarantine, secrets, schedule, reconfigure, settle, unclaim, clock, deadlineMs } =
     parts;
   const { metrics, tracing, log } = parts;
   // PostgreSQL's answer took long. If the lease ended during the attempt, another process could make the same attempt at the same time.
@@ -91,9 +91,9 @@ export function createDeliver(parts: Parts): DeliverReady {
         traceparent: traceparent ?? undefined,
       });
       span?.end(spanEndOf(result));
-      if ((await cutOff.judge(delivery, result)) === "ours") {
+      if ((await outage.judge(delivery, result)) === "ours") {
         onEnd?.();
-        return await unclaim(delivery, CUT_OFF_MS);
+        return await unclaim(delivery, OUTAGE_MS);
       }
       // Before the slot is free again, since what is next may have to wait.
       const settled = tellPatience(delivery, result);

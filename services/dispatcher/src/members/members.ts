@@ -22,7 +22,7 @@ export interface MembersOptions {
   /** Whether no endpoint has more attempts under way in this process than this says. */
   isWithin: (capOf: (endpointId: string) => number) => boolean;
   /** Since when this process reaches no receiver at all; null while it does. */
-  cutOffSince: () => Date | null;
+  outageSince: () => Date | null;
   /** Told with each beat whether a restore holds all attempts. */
   onHold: (isHeld: boolean) => void;
 }
@@ -46,7 +46,7 @@ const UNSETTLED_INTERVAL_MS = 250;
 /** A stop doesn't wait longer than this for PostgreSQL. */
 const LEAVE_TIMEOUT_MS = 1_000;
 
-export function joinMembers(parts: Parts, { id, cap, isWithin, cutOffSince, onHold }: MembersOptions): Members {
+export function joinMembers(parts: Parts, { id, cap, isWithin, outageSince, onHold }: MembersOptions): Members {
   const { queries, metrics, log } = parts;
   const membership = createMembership(id, cap);
   // What lapses while PostgreSQL does not answer, lapses in real time: the others watch it by PostgreSQL's clock.
@@ -61,9 +61,9 @@ export function joinMembers(parts: Parts, { id, cap, isWithin, cutOffSince, onHo
     const sentMs = elapsedMs();
     const unseenMs = membership.unseenMs(sentMs);
     // The others take over its share, so first its last attempt ends, and nothing begins from here on.
-    const since = cutOffSince();
+    const since = outageSince();
     outSince = since !== null && isWithin(() => 0) ? since : null;
-    const answer = await beat(queries, { id, agreedAt: membership.agreedAt(), cutOffSince: outSince, unseenMs });
+    const answer = await beat(queries, { id, agreedAt: membership.agreedAt(), outageSince: outSince, unseenMs });
     // Before the first share: nothing begins without one.
     onHold(answer.isHeld);
     const had = membership.hasBegun();

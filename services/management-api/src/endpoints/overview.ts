@@ -77,7 +77,7 @@ function toOverview(row: OverviewRow, hours: Date[]): EndpointOverview {
     disabledAtUtc: toUtc(row.disabledAt),
     disabledBy: row.disabledBy,
     nextTryAtUtc: toUtc(row.nextTryAt),
-    cutOffSinceUtc: toUtc(row.cutOffSince),
+    cutOffSinceUtc: toUtc(row.outageSince),
     heldSinceUtc: toUtc(row.heldSince),
     quarantinedAtUtc: toUtc(row.quarantinedAt),
     createdAtUtc: toUtc(row.createdAt),

@@ -14,7 +14,7 @@ export interface OverviewRow extends EndpointRow {
   updatedAt: Date;
   failureRun: string[];
   nextTryAt: Date | null;
-  cutOffSince: Date | null;
+  outageSince: Date | null;
   heldSince: Date | null;
   quarantinedAt: Date | null;
   unfinished: number;
@@ -47,7 +47,7 @@ export interface OverviewQuery {
 
 /**
  * The state of endpoints: their configuration, what is unfinished, when a failing one is tried again, the delivery that was
- * attempted last, and the hours' deliveries, by the time in their ids; and since when a dispatcher is cut off from all receivers.
+ * attempted last, and the hours' deliveries, by the time in their ids; and since when a dispatcher can reach no receiver.
  *
  * Nothing is indexed by the time of attempts, which changes. So the last attempt is looked for among the hours' deliveries, the
  * last of the run of failures, and the newest delivery of all.
@@ -102,7 +102,7 @@ export async function endpointOverviews(queries: Reads, query: OverviewQuery): P
            disabled_reason::text as "disabledReason", disabled_at as "disabledAt", disabled_by as "disabledBy", endpoint.created_at as "createdAt",
            endpoint.updated_at as "updatedAt", failure_run as "failureRun", unfinished.count as unfinished,
            case when enabled and consecutive_failures > 0 then ${nextTryAt} end as "nextTryAt",
-           ${cutOffSince} as "cutOffSince",
+           ${outageSince} as "outageSince",
            (select begun_at from restore) as "heldSince", endpoint.quarantined_at as "quarantinedAt",
            (select min(oldest) from hour having sum(total) >= ${maxDeliveries}::int) as "oldestCounted",
            last.delivery as "lastDelivery", coalesce(picture.hours, '[]') as hours
@@ -145,8 +145,8 @@ const nextTryAt = Prisma.sql`(
 )`;
 
 /** Dispatchers renew their rows each second, by this clock. One that was killed leaves its row behind for a few. */
-const cutOffSince = Prisma.sql`(
-  select min(cut_off_since) from process where seen_at > now() - interval '10 seconds'
+const outageSince = Prisma.sql`(
+  select min(outage_since) from process where seen_at > now() - interval '10 seconds'
 )`;
 
 function newestId(condition: Prisma.Sql): Prisma.Sql {

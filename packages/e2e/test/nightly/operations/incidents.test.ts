@@ -14,7 +14,7 @@ const NOT_FIRED = {
   HeraldTransactionOpen: "its hour is a number in the query, likewise",
   HeraldClockWrong: "all processes of these incidents have one clock",
   HeraldPartitionsMissing: "publishers make partitions sooner than an incident could miss them",
-  HeraldCutOff: "it takes receivers of five hosts, and a name server that dies: the dispatcher's own tests have those",
+  HeraldOutage: "it takes receivers of five hosts, and a name server that dies: the dispatcher's own tests have those",
   HeraldAttemptsHeld: "no fault begins it: an operator does, and the same operator ends it",
   HeraldEndpointsQuarantined:
     "the processes of these incidents have the keys; the dispatcher's own tests have one without",
@@ -28,9 +28,9 @@ const NOT_FIRED = {
 const NOT_MEASURED = {
   herald_partitions_held: NOT_FIRED.HeraldPartitionsHeld,
   herald_clock_difference_seconds: NOT_FIRED.HeraldClockWrong,
-  herald_cut_off: NOT_FIRED.HeraldCutOff,
+  herald_outage: NOT_FIRED.HeraldOutage,
   herald_attempts_held: NOT_FIRED.HeraldAttemptsHeld,
-  herald_attempts_given_back_total: NOT_FIRED.HeraldCutOff,
+  herald_attempts_given_back_total: NOT_FIRED.HeraldOutage,
   herald_outbox_waiting: NOT_FIRED.HeraldOutboxLate,
   herald_outbox_oldest_age_seconds: NOT_FIRED.HeraldOutboxLate,
   herald_outbox_refused: NOT_FIRED.HeraldOutboxLate,

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
-import { createCutOffSense, MIN_HOSTS, MIN_ORGANIZATIONS, type Unreached, WINDOW_MS } from "./sense.ts";
+import { createOutageSense, MIN_HOSTS, MIN_ORGANIZATIONS, type Unreached, WINDOW_MS } from "./sense.ts";
 
 /** A failure of an endpoint that has a host of its own. */
 const failure = (index: number, startedMs: number, override: Partial<Unreached> = {}): Unreached => ({
@@ -13,47 +13,47 @@ const failure = (index: number, startedMs: number, override: Partial<Unreached> 
   ...override,
 });
 
-/** Tells of these failures, and says whether Herald is cut off then. */
-function isCutOffBy(...failures: Unreached[]): boolean {
-  const sense = createCutOffSense();
+/** Tells of these failures, and says whether that is an outage. */
+function isOutageBy(...failures: Unreached[]): boolean {
+  const sense = createOutageSense();
   for (const each of failures) sense.failed(each);
-  return sense.isCutOff();
+  return sense.isOn();
 }
 
 const indexes = (count: number) => Array.from({ length: count }, (_, index) => index);
 
-describe("Herald is cut off", () => {
+describe("there is an outage", () => {
   test("by failures of five hosts of three organizations, and not by fewer", () => {
-    expect(isCutOffBy(...indexes(5).map((index) => failure(index, index)))).toBe(true);
-    expect(isCutOffBy(...indexes(4).map((index) => failure(index, index)))).toBe(false);
+    expect(isOutageBy(...indexes(5).map((index) => failure(index, index)))).toBe(true);
+    expect(isOutageBy(...indexes(4).map((index) => failure(index, index)))).toBe(false);
   });
 
   test("not by failures of many endpoints at one host, of two organizations, or of one endpoint", () => {
     const by = (override: (index: number) => Partial<Unreached>) =>
-      isCutOffBy(...indexes(40).map((index) => failure(index, index, override(index))));
+      isOutageBy(...indexes(40).map((index) => failure(index, index, override(index))));
     expect(by((index) => ({ host: `${index % 4}.example` }))).toBe(false);
     expect(by((index) => ({ organizationId: `organization ${index % 2}` }))).toBe(false);
     expect(by(() => ({ endpointId: "endpoint" }))).toBe(false);
   });
 
   test("not by failures that lie apart", () => {
-    expect(isCutOffBy(...indexes(40).map((index) => failure(index, index * (WINDOW_MS / 4))))).toBe(false);
+    expect(isOutageBy(...indexes(40).map((index) => failure(index, index * (WINDOW_MS / 4))))).toBe(false);
   });
 
   test("until an attempt that began after its failures reaches somebody", () => {
-    const sense = createCutOffSense();
+    const sense = createOutageSense();
     for (const index of indexes(5)) sense.failed(failure(index, 100 + index));
     sense.reached(99);
-    expect(sense.isCutOff()).toBe(true);
+    expect(sense.isOn()).toBe(true);
     sense.reached(104);
-    expect(sense.isCutOff()).toBe(false);
+    expect(sense.isOn()).toBe(false);
   });
 
   test("for as long as nobody is reached, also when nothing is attempted", () => {
-    const sense = createCutOffSense();
+    const sense = createOutageSense();
     for (const index of indexes(5)) sense.failed(failure(index, index));
     sense.failed(failure(0, 10 * WINDOW_MS));
-    expect(sense.isCutOff()).toBe(true);
+    expect(sense.isOn()).toBe(true);
   });
 });
 
@@ -81,15 +81,15 @@ const isEnough = (failures: readonly Unreached[]) =>
   new Set(failures.map(({ host }) => host)).size >= MIN_HOSTS &&
   new Set(failures.map(({ organizationId }) => organizationId)).size >= MIN_ORGANIZATIONS;
 
-test("whatever attempts see, in whatever order they end: it takes many failures, and nobody reached since, to be cut off", () => {
+test("whatever attempts see, in whatever order they end: it takes many failures, and nobody reached since, to make an outage", () => {
   fc.assert(
     fc.property(fc.array(told, { maxLength: 60 }), (all) => {
-      const sense = createCutOffSense();
+      const sense = createOutageSense();
       const failures = new Map<string, Unreached>();
       let nowMs = 0;
       let reachedMs = Number.NEGATIVE_INFINITY;
       for (const { endpoint, durationMs, afterMs } of all) {
-        const before = sense.isCutOff();
+        const before = sense.isOn();
         nowMs += afterMs;
         const startedMs = nowMs - durationMs;
         if (endpoint === null) {
@@ -102,9 +102,9 @@ test("whatever attempts see, in whatever order they end: it takes many failures,
         }
         const standing = [...failures.values()].filter((each) => each.startedMs > reachedMs);
         const recent = standing.filter(({ endedMs }) => endedMs > nowMs - WINDOW_MS);
-        if (sense.isCutOff()) expect(isEnough(before ? standing : recent)).toBe(true);
-        if (isEnough(recent)) expect(sense.isCutOff()).toBe(true);
-        if (standing.length === 0) expect(sense.isCutOff()).toBe(false);
+        if (sense.isOn()) expect(isEnough(before ? standing : recent)).toBe(true);
+        if (isEnough(recent)) expect(sense.isOn()).toBe(true);
+        if (standing.length === 0) expect(sense.isOn()).toBe(false);
       }
     }),
     { numRuns: 2_000 },

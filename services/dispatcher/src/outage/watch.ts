@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Clock } from "@herald/common/runtime/clock";
 import type { Layer, Probe, ProbeResult } from "../attempt/probe.ts";
-import { createCutOffSense, type Receiver, type Unreached } from "./sense.ts";
+import { createOutageSense, type Receiver, type Unreached } from "./sense.ts";
 
 export interface WatchOptions {
   layer: Layer;
@@ -15,7 +15,7 @@ export interface WatchOptions {
   lately: () => Receiver[];
   /** Some enabled receivers, other ones each time: whoever starts in an outage, or on a quiet night, knows none lately. Never rejects. */
   others: (count: number) => Promise<Receiver[]>;
-  /** Herald is cut off by this layer, or is no longer. */
+  /** An outage of this layer begins or ends. */
   onChange: () => void;
   /** Ends the probes. */
   signal: AbortSignal;
@@ -34,7 +34,7 @@ export interface Watch {
   judge(unreached: Unreached, others: number): Promise<Fault>;
   /** An attempt that began then reached a receiver. */
   reached(startedMs: number): void;
-  isCutOff(): boolean;
+  isOn(): boolean;
   /** Resolves when the last probe has ended. */
   stopped(): Promise<void>;
 }
@@ -55,13 +55,13 @@ const ROUNDS = 3;
 /**
  * A result is held until it is known whose fault it is. Meanwhile receivers that were reached lately are probed. If one of
  * them can be reached now, the failures are their receivers' own. Those that can't count as failures too: so Herald learns
- * that it is cut off also at night, when there is little to deliver, and does not blame five receivers of one provider.
+ * of an outage also at night, when there is little to deliver, and does not blame five receivers of one provider.
  */
 export function watchLayer(options: WatchOptions): Watch {
   const { layer, probe, isDead, clock, probeEveryMs, lately, others, onChange, signal } = options;
-  const sense = createCutOffSense();
+  const sense = createOutageSense();
   const held = new Set<Held>();
-  let cutOff = false;
+  let outage = false;
   let turn = 0;
   let examining: Promise<void> | undefined;
 
@@ -93,23 +93,23 @@ export function watchLayer(options: WatchOptions): Watch {
     });
   }
 
-  /** Probes, round after round, until nothing is held and Herald is not cut off. */
+  /** Probes, round after round, until nothing is held and there is no outage. */
   async function examine(): Promise<void> {
-    while (!signal.aborted && (held.size > 0 || cutOff)) {
+    while (!signal.aborted && (held.size > 0 || outage)) {
       // What the same fault fails is heard of by then, or an attempt that began later has reached somebody, and nothing is to be probed.
       await sleep(probeEveryMs, undefined, { signal }).catch(() => {});
       for (const one of held) if (!isDoubted(one)) one.tell("theirs");
-      if (signal.aborted || (held.size === 0 && !cutOff)) return;
+      if (signal.aborted || (held.size === 0 && !outage)) return;
       const [dead, ...results] = await Promise.all([isDead(), ...(await candidates()).map(probeOne)]);
       if (signal.aborted) return;
       // What failed since these probes began is for the next round to tell.
-      const isNow = (dead || sense.isCutOff()) && !results.includes("reached");
-      if (isNow !== cutOff) {
-        cutOff = isNow;
+      const isNow = (dead || sense.isOn()) && !results.includes("reached");
+      if (isNow !== outage) {
+        outage = isNow;
         onChange();
       }
       for (const one of held) {
-        if (cutOff) one.tell("ours");
+        if (outage) one.tell("ours");
         else if (--one.roundsLeft === 0) one.tell("theirs");
       }
     }
@@ -122,14 +122,14 @@ export function watchLayer(options: WatchOptions): Watch {
   }
 
   /**
-   * Those that were reached lately and have not failed since; while Herald is cut off, all in turn. Where these are few, others
+   * Those that were reached lately and have not failed since; during an outage, all in turn. Where these are few, others
    * too: five receivers that are dead while nothing else is due must not stop all the rest.
    */
   async function candidates(): Promise<Receiver[]> {
     const failing = sense.failing();
     const hosts = new Set(failing.map(({ host }) => host));
-    const known = cutOff ? [...lately(), ...failing] : lately().filter(({ host }) => !hosts.has(host));
-    if (cutOff) turn += PROBES;
+    const known = outage ? [...lately(), ...failing] : lately().filter(({ host }) => !hosts.has(host));
+    if (outage) turn += PROBES;
     const chosen = Array.from(
       { length: Math.min(PROBES, known.length) },
       (_, index) => known[(turn + index) % known.length] as Receiver,
@@ -159,10 +159,10 @@ export function watchLayer(options: WatchOptions): Watch {
     async judge(unreached, others) {
       sense.failed(unreached);
       if (sense.isContradicted(unreached)) return "theirs";
-      return cutOff || signal.aborted ? "ours" : await hold(unreached, others);
+      return outage || signal.aborted ? "ours" : await hold(unreached, others);
     },
     reached,
-    isCutOff: () => cutOff,
+    isOn: () => outage,
     async stopped() {
       await examining;
     },

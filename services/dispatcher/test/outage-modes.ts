@@ -42,7 +42,7 @@ let operations: string;
 beforeEach(async () => {
   const authority = await makeAuthority("Test authority");
   const certificate = await authority.issue({ names: ["*.receivers.example"] });
-  folder = await mkdtemp(join(tmpdir(), "herald-cut-off-"));
+  folder = await mkdtemp(join(tmpdir(), "herald-outage-"));
   await writeFile(join(folder, "ca.pem"), authority.cert);
   receiver = await httpsReceiver({ certificate });
   // Each attempt needs a connection of its own.
@@ -111,10 +111,10 @@ async function storeDeliveries(endpoints: Awaited<ReturnType<typeof storeEndpoin
 }
 
 /** What operators see: whether the dispatcher is ready, and the metric. */
-async function seen(): Promise<{ network: boolean; cutOff: string | undefined }> {
+async function seen(): Promise<{ network: boolean; outage: string | undefined }> {
   const [readiness, metrics] = await Promise.all([fetch(`${operations}/readyz`), fetch(`${operations}/metrics`)]);
   const { network } = (await readiness.json()) as { network: boolean };
-  return { network, cutOff: /^herald_cut_off\S* (\d)$/m.exec(await metrics.text())?.[1] };
+  return { network, outage: /^herald_outage\S* (\d)$/m.exec(await metrics.text())?.[1] };
 }
 
 async function expectNothingRecorded(): Promise<void> {
@@ -127,13 +127,13 @@ async function expectNothingRecorded(): Promise<void> {
 }
 
 /** Tests one of the modes. Each costs the seconds that Herald needs to be sure. */
-export function testCutOff(mode: keyof typeof MODES): void {
+export function testOutage(mode: keyof typeof MODES): void {
   const { breakIt, mendIt } = MODES[mode];
   test(`forty organizations, no way to their receivers, ${mode}: no failure is recorded or counted, and all arrives when Herald is back`, async () => {
     await breakIt(names);
     await storeDeliveries(await storeEndpoints());
     await start();
-    await eventually(async () => expect(await seen()).toEqual({ network: false, cutOff: "1" }));
+    await eventually(async () => expect(await seen()).toEqual({ network: false, outage: "1" }));
     await expectNothingRecorded();
     await mendIt(names);
     await receiver.received(ORGANIZATIONS * DELIVERIES);
@@ -142,6 +142,6 @@ export function testCutOff(mode: keyof typeof MODES): void {
       expect(await db.database.prisma.delivery.count({ where: succeeded })).toBe(ORGANIZATIONS * DELIVERIES);
     });
     expect(receiver.requests).toHaveLength(ORGANIZATIONS * DELIVERIES);
-    expect(await seen()).toEqual({ network: true, cutOff: "0" });
+    expect(await seen()).toEqual({ network: true, outage: "0" });
   });
 }

@@ -14,21 +14,21 @@ interface Parts {
   probe: Probe;
   /** So many enabled receivers at the most, other ones each time. Never rejects. */
   others: (count: number) => Promise<KnownReceiver[]>;
-  metrics: Pick<DispatcherMetrics, "cutOff" | "givenBack">;
+  metrics: Pick<DispatcherMetrics, "outage" | "givenBack">;
   log: Log;
-  /** Herald is no longer cut off. */
+  /** The outage is over. */
   onReturn: () => void;
   probeEveryMs?: number;
 }
 
 /**
- * Knows whether Herald is cut off from its receivers: its name servers are dead, it has no route, its way out is closed.
+ * Knows whether there is an outage of Herald's own: its name servers are dead, it has no route, its way out is closed.
  * An attempt that got no answer and overlaps an outage of Herald's own is nobody's failure.
  */
-export interface CutOff {
+export interface Outage {
   /** Says whose fault an attempt's result is. Where that can't be told yet, it takes some seconds. Never rejects. */
   judge(delivery: KnownReceiver, result: Pick<AttemptResult, "durationMs" | "failureKind" | "reached">): Promise<Fault>;
-  isCutOff(): boolean;
+  isOn(): boolean;
   /** Since when; null while it is not. */
   since(): Date | null;
   /** Ends the probes. From now on, what can't be told at once is Herald's. */
@@ -57,7 +57,7 @@ const IN_THE_WAY: Partial<Record<FailureKind, { layer: Layer; others: number }>>
  * Names and connections are watched apart: while the name servers are dead, receivers are still reached over connections that
  * were open before.
  */
-export function createCutOff({
+export function createOutage({
   clock,
   probe,
   others,
@@ -65,13 +65,13 @@ export function createCutOff({
   log,
   onReturn,
   probeEveryMs = PROBE_EVERY_MS,
-}: Parts): CutOff {
+}: Parts): Outage {
   const stopping = new AbortController();
   const targetOf = createTargets();
   /** By organization, the last one at the end. */
   const reached = new Map<string, KnownReceiver>();
   const watches = Object.fromEntries(LAYERS.map((layer) => [layer, watch(layer)])) as Record<Layer, Watch>;
-  const isCutOff = () => LAYERS.some((layer) => watches[layer].isCutOff());
+  const isOn = () => LAYERS.some((layer) => watches[layer].isOn());
   let since: Date | null = null;
   /** When the last outage ended, by the monotonic clock. */
   let endedAtMs = Number.NEGATIVE_INFINITY;
@@ -96,12 +96,12 @@ export function createCutOff({
   }
 
   function onChange(): void {
-    const is = isCutOff();
+    const is = isOn();
     if (is === (since !== null)) return;
-    metrics.cutOff.set(Number(is));
+    metrics.outage.set(Number(is));
     if (is) {
       since = clock.now();
-      const layers = LAYERS.filter((layer) => watches[layer].isCutOff());
+      const layers = LAYERS.filter((layer) => watches[layer].isOn());
       log.error("no receiver can be reached: deliveries wait, and no failure counts for its receiver", { layers });
     } else {
       log.warn("receivers can be reached again; deliveries go on", { since });
@@ -112,7 +112,7 @@ export function createCutOff({
   }
 
   /** An attempt of now that began then overlaps an outage: what broke it, at its begin or its end, may be Herald's. */
-  const overlapsOutage = (startedMs: number) => isCutOff() || startedMs <= endedAtMs;
+  const overlapsOutage = (startedMs: number) => isOn() || startedMs <= endedAtMs;
 
   async function faultOf(delivery: KnownReceiver, failureKind: FailureKind, startedMs: number): Promise<Fault> {
     const inTheWay = IN_THE_WAY[failureKind];
@@ -139,7 +139,7 @@ export function createCutOff({
       metrics.givenBack.inc();
       return "ours";
     },
-    isCutOff,
+    isOn,
     since: () => since,
     async stop() {
       stopping.abort();

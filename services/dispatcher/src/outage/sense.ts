@@ -13,19 +13,19 @@ export interface Unreached extends Receiver {
 }
 
 /**
- * Tells whether Herald is cut off, by what attempts and probes saw. No I/O and no timers: what it tells follows from what
+ * Tells whether there is an outage, by what attempts and probes saw. No I/O and no timers: what it tells follows from what
  * went in.
  *
- * Herald is cut off when attempts to many unrelated endpoints failed in the network's way, and no attempt that began since
+ * There is an outage when attempts to many unrelated endpoints failed in the network's way, and no attempt that began since
  * then reached anybody. Then it is Herald that is ill, and none of these receivers.
  */
-export interface CutOffSense {
+export interface OutageSense {
   failed(unreached: Unreached): void;
   /** An attempt that began then reached somebody: what failed of attempts that began earlier is the receivers' own. */
   reached(startedMs: number): void;
   /** Whether an attempt that began when this one did, or later, reached somebody. */
   isContradicted(unreached: Unreached): boolean;
-  isCutOff(): boolean;
+  isOn(): boolean;
   /** The failures that nothing has contradicted, the latest of each endpoint. */
   failing(): Unreached[];
 }
@@ -33,19 +33,19 @@ export interface CutOffSense {
 /** So many hosts, of so many organizations: fewer may be one provider's, or one customer's, bad minute. */
 export const MIN_HOSTS = 5;
 export const MIN_ORGANIZATIONS = 3;
-/** Failures that lie further apart have nothing to do with each other. While Herald is cut off, none is forgotten. */
+/** Failures that lie further apart have nothing to do with each other. During an outage, none is forgotten. */
 export const WINDOW_MS = 10_000;
 /** More than enough to tell. */
 const MAX_FAILING = 1_000;
 
-export function createCutOffSense(): CutOffSense {
+export function createOutageSense(): OutageSense {
   /** By endpoint, in the order in which they were told. */
   const failing = new Map<string, Unreached>();
   let reachedMs = Number.NEGATIVE_INFINITY;
 
   const isContradicted = ({ startedMs }: Unreached) => startedMs <= reachedMs;
 
-  function isCutOff(): boolean {
+  function isOn(): boolean {
     const hosts = new Set<string>();
     const organizations = new Set<string>();
     for (const { host, organizationId } of failing.values()) {
@@ -63,7 +63,7 @@ export function createCutOffSense(): CutOffSense {
   return {
     failed(unreached) {
       if (isContradicted(unreached)) return;
-      if (!isCutOff()) forget(({ endedMs }) => endedMs <= unreached.endedMs - WINDOW_MS);
+      if (!isOn()) forget(({ endedMs }) => endedMs <= unreached.endedMs - WINDOW_MS);
       failing.delete(unreached.endpointId);
       failing.set(unreached.endpointId, unreached);
       if (failing.size > MAX_FAILING) failing.delete(failing.keys().next().value as string);
@@ -74,7 +74,7 @@ export function createCutOffSense(): CutOffSense {
       forget(isContradicted);
     },
     isContradicted,
-    isCutOff,
+    isOn,
     failing: () => [...failing.values()],
   };
 }

@@ -5,12 +5,12 @@ import { type SteeredClock, steeredClock } from "@herald/dev/harness/steered-clo
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import type { ProbeResult } from "../attempt/probe.ts";
 import { createMetrics } from "../metrics.ts";
-import { type CutOff, createCutOff } from "./cut-off.ts";
+import { type Outage, createOutage } from "./outage.ts";
 import type { Fault } from "./watch.ts";
 
 let clock: SteeredClock;
-let cutOff: CutOff;
-let cutOffMetric: () => Promise<number | undefined>;
+let outage: Outage;
+let outageMetric: () => Promise<number | undefined>;
 /** What a probe of a host says. */
 let network: (host: string) => ProbeResult | Promise<ProbeResult>;
 /** Whether name servers answer a question for nobody's name. */
@@ -33,8 +33,8 @@ beforeEach(() => {
   probed = [];
   returns = 0;
   const metrics = createMetrics(createRegistry("test"));
-  cutOffMetric = async () => (await metrics.cutOff.get()).values[0]?.value;
-  cutOff = createCutOff({
+  outageMetric = async () => (await metrics.outage.get()).values[0]?.value;
+  outage = createOutage({
     clock,
     probe: {
       async reach(layer, { host }) {
@@ -52,7 +52,7 @@ beforeEach(() => {
 });
 afterEach(async () => {
   endProbes();
-  await cutOff.stop();
+  await outage.stop();
 });
 
 const delivery = (index: number) => ({
@@ -64,7 +64,7 @@ const delivery = (index: number) => ({
 /** An attempt that began a moment ago, and reached somebody or failed so. */
 function ends(index: number, failureKind: FailureKind | null): Promise<Fault> {
   clock.advance(10);
-  return cutOff.judge(delivery(index), { durationMs: 5, failureKind, reached: failureKind === null });
+  return outage.judge(delivery(index), { durationMs: 5, failureKind, reached: failureKind === null });
 }
 
 const many = (count: number, failureKind: FailureKind) =>
@@ -84,15 +84,15 @@ describe("whose fault it is that a receiver was not reached", () => {
     async (kind) => {
       network = () => "failed";
       expect(new Set(await many(10, kind))).toEqual(new Set(["ours"]));
-      expect(cutOff.isCutOff()).toBe(true);
-      expect(cutOff.since()).toEqual(clock.now());
-      expect(await cutOffMetric()).toBe(1);
+      expect(outage.isOn()).toBe(true);
+      expect(outage.since()).toEqual(clock.now());
+      expect(await outageMetric()).toBe(1);
       expect(await ends(11, kind)).toBe("ours");
       clock.advance(1);
       network = () => "reached";
-      await eventually(() => expect(cutOff.isCutOff()).toBe(false));
-      expect(cutOff.since()).toBeNull();
-      expect(await cutOffMetric()).toBe(0);
+      await eventually(() => expect(outage.isOn()).toBe(false));
+      expect(outage.since()).toBeNull();
+      expect(await outageMetric()).toBe(0);
       expect(returns).toBe(1);
     },
   );
@@ -102,7 +102,7 @@ describe("whose fault it is that a receiver was not reached", () => {
     async (kind) => {
       await ends(99, null);
       expect(new Set(await many(10, kind))).toEqual(new Set(["theirs"]));
-      expect(cutOff.isCutOff()).toBe(false);
+      expect(outage.isOn()).toBe(false);
     },
   );
 
@@ -112,7 +112,7 @@ describe("whose fault it is that a receiver was not reached", () => {
       network = (host) => (host === "99.example" ? "reached" : "failed");
       strangers = [99];
       expect(new Set(await many(10, kind))).toEqual(new Set(["theirs"]));
-      expect(cutOff.isCutOff()).toBe(false);
+      expect(outage.isOn()).toBe(false);
     },
   );
 
@@ -120,14 +120,14 @@ describe("whose fault it is that a receiver was not reached", () => {
     for (const index of [1, 2, 3, 4]) await ends(index, null);
     network = () => "failed";
     expect(await ends(5, "resolver_failed")).toBe("ours");
-    expect(cutOff.isCutOff()).toBe(true);
+    expect(outage.isOn()).toBe(true);
   });
 
   test("where too few are known to tell, a failure is the receiver's", async () => {
     await ends(1, null);
     network = () => "failed";
     expect(await ends(5, "resolver_failed")).toBe("theirs");
-    expect(cutOff.isCutOff()).toBe(false);
+    expect(outage.isOn()).toBe(false);
   });
 
   describe("name servers that answer nobody", () => {
@@ -139,11 +139,11 @@ describe("whose fault it is that a receiver was not reached", () => {
     test("are Herald's own outage, however few receivers there are", async () => {
       await ends(1, null);
       expect(await ends(1, "resolver_failed")).toBe("ours");
-      expect(cutOff.isCutOff()).toBe(true);
+      expect(outage.isOn()).toBe(true);
       clock.advance(1);
       namesAnswered = true;
       network = () => "reached";
-      await eventually(() => expect(cutOff.isCutOff()).toBe(false));
+      await eventually(() => expect(outage.isOn()).toBe(false));
     });
 
     test("are as they ever were, where they have never answered", async () => {
@@ -153,7 +153,7 @@ describe("whose fault it is that a receiver was not reached", () => {
     test("stop nothing where a receiver is reached without a name", async () => {
       await ends(1, null);
       const byAddress = { ...delivery(2), url: "https://192.0.2.1/hooks" };
-      await cutOff.judge(byAddress, { durationMs: 5, failureKind: null, reached: true });
+      await outage.judge(byAddress, { durationMs: 5, failureKind: null, reached: true });
       expect(await ends(1, "resolver_failed")).toBe("theirs");
     });
   });
@@ -176,19 +176,19 @@ describe("whose fault it is that a receiver was not reached", () => {
   describe("around an outage that is known", () => {
     /** An attempt that ends now and took so long. */
     const endsAfter = (index: number, durationMs: number, failureKind: FailureKind | null, reached = false) =>
-      cutOff.judge(delivery(index), { durationMs, failureKind, reached });
+      outage.judge(delivery(index), { durationMs, failureKind, reached });
 
     beforeEach(async () => {
       network = () => "failed";
       clock.advance(20_000);
       await many(10, "unreachable");
-      expect(cutOff.isCutOff()).toBe(true);
+      expect(outage.isOn()).toBe(true);
     });
 
     async function end(): Promise<void> {
       clock.advance(1_000);
       network = () => "reached";
-      await eventually(() => expect(cutOff.isCutOff()).toBe(false));
+      await eventually(() => expect(outage.isOn()).toBe(false));
       clock.advance(1_000);
     }
 
@@ -198,7 +198,7 @@ describe("whose fault it is that a receiver was not reached", () => {
         await end();
         const faults = await Promise.all(Array.from({ length: 10 }, (_, index) => endsAfter(20 + index, 1_500, kind)));
         expect(new Set(faults)).toEqual(new Set(["ours"]));
-        expect(cutOff.isCutOff()).toBe(false);
+        expect(outage.isOn()).toBe(false);
       },
     );
 
@@ -227,7 +227,7 @@ describe("whose fault it is that a receiver was not reached", () => {
     await ends(20, null);
     expect(new Set(await held)).toEqual(new Set(["ours"]));
     await ends(20, null);
-    expect(cutOff.isCutOff()).toBe(true);
+    expect(outage.isOn()).toBe(true);
   });
 
   test("a stop gives back what is held", async () => {
@@ -235,13 +235,13 @@ describe("whose fault it is that a receiver was not reached", () => {
     network = () => new Promise(() => {});
     const held = ends(2, "resolver_failed");
     await eventually(() => expect(probed).toHaveLength(1));
-    const stopped = cutOff.stop();
+    const stopped = outage.stop();
     expect(await held).toBe("ours");
     endProbes();
     await stopped;
   });
 
-  test("while Herald is cut off, all receivers are probed in turn", async () => {
+  test("in an outage, all receivers are probed in turn", async () => {
     network = () => "failed";
     await many(20, "unreachable");
     await eventually(() => expect(new Set(probed).size).toBe(20));
