@@ -1,4 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { memorySettings } from "@herald/common/config/common-settings";
+import { memoryBounds } from "@herald/common/service/memory";
 import { cpuSoFar, measureRate, untilArrived } from "../measuring.ts";
 import { BENCH_LOAD, EXACTLY_ONCE, type Row, worseOf } from "../row.ts";
 import { startHerald } from "../running-herald.ts";
@@ -6,13 +8,14 @@ import { SAMPLE_BODY } from "../sample-body.ts";
 
 /** Few, and slow: then a dispatcher is limited by its places, and four of them leave room on two cores. */
 const ENDPOINTS = 3;
-const ANSWER_AFTER_MS = 100;
-/** Attempts that a dispatcher may make at once. */
-const PLACES = 30;
+const ANSWER_AFTER_MS = 200;
+const MEMORY_MIB = memorySettings.MEMORY_MIB.minimum;
+/** Attempts that a dispatcher makes at once with so little memory. */
+const PLACES = memoryBounds({ MEMORY_MIB }).deliveries;
 const SETTINGS = {
-  DELIVERY_CONCURRENCY: String(PLACES),
+  MEMORY_MIB: String(MEMORY_MIB),
   // Over all dispatchers: four of them fill it.
-  ENDPOINT_CONCURRENCY: String((4 * PLACES) / ENDPOINTS),
+  ENDPOINT_CONCURRENCY: String(Math.ceil((4 * PLACES) / ENDPOINTS)),
 };
 const LEAD = 1_000;
 const WARM_UP_EVENTS = 4_000;

@@ -23,15 +23,15 @@ const begin = () => run("begin", "--restored-to", RESTORED_TO);
 afterEach(async () => {
   const { prisma } = db.database;
   await prisma.restore.deleteMany();
-  await prisma.dispatcher.deleteMany();
+  await prisma.process.deleteMany();
   await prisma.due.deleteMany();
 });
 
 /** A dispatcher that asked PostgreSQL so long ago. One that asks in the future is alive however slow the test is. */
 async function insertDispatcher(secondsAgo: number): Promise<void> {
   await db.database.prisma.$executeRaw`
-    insert into dispatcher (id, joined_at, seen_at)
-    values (gen_random_uuid(), now(), now() - ${secondsAgo}::float8 * interval '1 second')`;
+    insert into process (id, service, joined_at, seen_at)
+    values (gen_random_uuid(), 'dispatcher', now(), now() - ${secondsAgo}::float8 * interval '1 second')`;
 }
 
 test("herald restore begin holds attempts, says what to do, and may be said again with another time", async () => {

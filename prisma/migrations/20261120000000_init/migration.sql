@@ -219,14 +219,18 @@ CREATE TABLE "resend" (
 );
 
 -- CreateTable
-CREATE TABLE "dispatcher" (
+CREATE TABLE "process" (
     "id" UUID NOT NULL,
-    "joined_at" TIMESTAMPTZ(3) NOT NULL,
-    "seen_at" TIMESTAMPTZ(3) NOT NULL,
+    "service" TEXT NOT NULL,
+    "name" TEXT NOT NULL DEFAULT '',
+    "facts" JSONB NOT NULL DEFAULT '{}',
+    "said_at" TIMESTAMPTZ(3),
+    "joined_at" TIMESTAMPTZ(3),
+    "seen_at" TIMESTAMPTZ(3),
     "agreed_at" TIMESTAMPTZ(3),
     "outage_since" TIMESTAMPTZ(3),
 
-    CONSTRAINT "dispatcher_pkey" PRIMARY KEY ("id")
+    CONSTRAINT "process_pkey" PRIMARY KEY ("id")
 );
 
 -- CreateTable

@@ -61,7 +61,7 @@ export function configurationDocument(
   const ofSome = settings.filter(({ services }) => services.length > 1 && services.length < allServices.length);
   const sections = [
     `## All services\n\n${table(ofAll, false)}`,
-    `## Several services\n\nSet these alike for all of their services. Otherwise the admin page says one thing and Herald does another.\n\n${table(ofSome, true)}`,
+    `## Several services\n\n${table(ofSome, true)}`,
     ...allServices.map((service) => {
       const own = settings.filter(({ services }) => services.length === 1 && services[0] === service);
       return `## ${service}\n\n${table(own, false)}`;
@@ -86,6 +86,11 @@ with the machine itself in them, a page without TLS or in anybody's frame, and P
 Besides the required settings, the management API needs \`PUBLIC_ORIGIN\` in production, and a key that verifies tokens: \`AUTH_JWKS_URL\` or \`AUTH_PUBLIC_KEY\`, with
 \`AUTH_ISSUER\` and \`AUTH_AUDIENCE\`; or \`AUTH_JWT_SECRET\`, for development.
 
+All processes that read a setting that is marked **alike** have to be told the same value. They compare it, and say a difference in the log, by \`herald_settings_differ\`
+and the alert \`HeraldSettingsDiffer\`; so does \`herald doctor\`.
+
+\`MEMORY_MIB\` bounds what a process holds at once: events, bodies, attempts, clients' connections. [memory.ts](../packages/common/src/service/memory.ts) shares it out.
+
 \`herald serve\` reads the settings of all three services. \`DATABASE_POOL_SIZE\` is then the size of the one pool that they share, and each other setting means what it means to them.
 
 The \`herald\` command reads \`DATABASE_URL\`, \`AMQP_URL\`, \`BROKER_NAMESPACE\`, \`SECRET_KEYS\` and \`SECRET_SEALING_KEY\`, as far as a command needs them,
@@ -104,7 +109,7 @@ function table(settings: readonly KnownSetting[], withServices: boolean): string
     valuesOf(setting),
     defaultOf(setting),
     ...(withServices ? [services.join(", ")] : []),
-    setting.secret ? `${setting.description} Secret.` : setting.description,
+    [setting.description, setting.secret && "Secret.", setting.shared && "**Alike.**"].filter(Boolean).join(" "),
   ]);
   return [heads, heads.map(() => "---"), ...rows]
     .map((cells) => `| ${cells.map((cell) => cell.replaceAll("|", "\\|")).join(" | ")} |`)

@@ -1,5 +1,6 @@
 import { relayMetrics } from "@herald/cli/relay/relay-metrics";
 import { exportConnections } from "@herald/common/service/open-service";
+import { exportDifferences } from "@herald/common/service/processes";
 import { createRegistry } from "@herald/common/telemetry/metrics";
 import { exportDependencies } from "@herald/common/telemetry/operations-server";
 import { createMetrics as createDispatcherMetrics } from "@herald/dispatcher";
@@ -43,6 +44,7 @@ export function heraldMetrics(): ExportedMetric[] {
     exportDependencies(registry, {});
     if (service !== "relay") {
       exportConnections(registry, { broker: unread, database: unread });
+      exportDifferences(registry);
     }
     register(registry);
     // prom-client's metrics have their label names and a type in words; its types don't say so.

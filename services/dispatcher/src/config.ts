@@ -7,11 +7,12 @@ import {
   tracingSettings,
 } from "@herald/common/config/common-settings";
 import { type Environment, readConfig, readSetting } from "@herald/common/config/read-config";
-import type { Config, Settings } from "@herald/common/config/settings";
+import type { Settings } from "@herald/common/config/settings";
 import type { Clock } from "@herald/common/runtime/clock";
 import { addressRules } from "@herald/common/security/address-rules";
 import { createNameResolver } from "@herald/common/security/name-resolver";
 import { secretBox } from "@herald/common/security/secret-box";
+import { type MemoryBounds, memoryBounds } from "@herald/common/service/memory";
 import { createProbe } from "./attempt/probe.ts";
 import { createSender } from "./attempt/sender.ts";
 import { keepOpened } from "./delivery/opened-secrets.ts";
@@ -37,110 +38,71 @@ export const dispatcherSettings = {
   },
   ATTEMPT_TIMEOUT_SECONDS: sharedSettings.ATTEMPT_TIMEOUT_SECONDS,
   RETRY_DELAYS_SECONDS: sharedSettings.RETRY_DELAYS_SECONDS,
-  FAILING_AFTER_FAILURES: {
-    type: "integer",
-    default: 3,
-    minimum: 1,
-    maximum: 1000,
-    description:
-      "Consecutive failures after which the product is told that an endpoint is failing; fewer than disable it.",
-  },
   DISABLE_AFTER_FAILURES: sharedSettings.DISABLE_AFTER_FAILURES,
-  PATIENCE_SECONDS: {
-    type: "string",
-    default: "1,2,4,8",
-    pattern: "^[0-9]+(\\.[0-9]+)?(,[0-9]+(\\.[0-9]+)?)*$",
-    description:
-      "Pauses of an endpoint after its first consecutive failure, after the second, and so on; the last one is that of all further ones.",
-  },
-  DELIVERY_CONCURRENCY: {
-    type: "integer",
-    default: 500,
-    minimum: 1,
-    maximum: 10_000,
-    description:
-      "Attempts that this process makes at once. Manual deliveries, and attempts that are slow, do not count.",
-  },
-  MANUAL_CONCURRENCY: {
-    type: "integer",
-    default: 100,
-    minimum: 1,
-    maximum: 10_000,
-    description:
-      "Attempts of manual deliveries that this process makes at once, slow ones apart; a tenth of it to one endpoint, a fifth for one organization.",
-  },
-  MAX_IN_FLIGHT: {
-    type: "integer",
-    default: 2000,
-    minimum: 1,
-    maximum: 100_000,
-    description:
-      "Attempts in flight at once, slow ones and manual deliveries included; a connection takes some 70 KB of memory.",
-  },
-  BODIES_MIB: {
-    type: "integer",
-    default: 32,
-    minimum: 1,
-    maximum: 4096,
-    description: "Memory for the bodies of attempts in flight, those above 8 KiB; a delivery waits for its part of it.",
-  },
   ENDPOINT_CONCURRENCY: sharedSettings.ENDPOINT_CONCURRENCY,
   ENDPOINT_RATE: {
     type: "number",
+    shared: true,
     minimum: 0.01,
     maximum: 100_000,
     description:
       "Attempts a second to one endpoint, over all dispatchers together; no limit where it isn't set. After a quiet time, those of one second come at once.",
   },
-  DUE_SCAN_INTERVAL_SECONDS: {
-    type: "number",
-    default: 1,
-    minimum: 0.05,
-    maximum: 600,
-    description: "Pause between two due scans: searches of PostgreSQL for deliveries that are due.",
-  },
-  CLAIM_LEASE_SECONDS: {
-    type: "number",
-    default: 60,
-    minimum: 1,
-    maximum: 3600,
-    description:
-      "When a claimed delivery is due again if its dispatcher died; longer than an attempt and its settlement.",
-  },
   HEADER_PREFIX: sharedSettings.HEADER_PREFIX,
   STANDARD_WEBHOOKS: sharedSettings.STANDARD_WEBHOOKS,
 } as const satisfies Settings;
 
-/** Problems of several settings together: an attempt must have ended when its claim does. */
-export function problemsOfLease({
-  CLAIM_LEASE_SECONDS,
-  ATTEMPT_TIMEOUT_SECONDS,
-}: Pick<Config<typeof dispatcherSettings>, "CLAIM_LEASE_SECONDS" | "ATTEMPT_TIMEOUT_SECONDS">): string[] {
-  if (CLAIM_LEASE_SECONDS > ATTEMPT_TIMEOUT_SECONDS) return [];
-  return ["CLAIM_LEASE_SECONDS: must be more than ATTEMPT_TIMEOUT_SECONDS"];
+/** What no operator could set better, and tests set: given to {@link startDispatcher}. */
+export interface DispatcherTuning {
+  /** Pause between two due scans: searches of PostgreSQL for deliveries that are due. */
+  dueScanIntervalMs: number;
+  /** How long a claim holds: when its delivery is due again if the dispatcher died. Longer than an attempt and its settlement. */
+  leaseMs: number;
+  /** Pauses of an endpoint after its first consecutive failure, after the second, and so on; the last one is that of all further ones. */
+  patienceMs: readonly number[];
+  /** How much is held at once, in place of what follows from MEMORY_MIB. */
+  bounds: Partial<MemoryBounds>;
 }
+
+export const DISPATCHER_TUNING = {
+  dueScanIntervalMs: 1_000,
+  patienceMs: [1_000, 2_000, 4_000, 8_000],
+  bounds: {},
+} satisfies Partial<DispatcherTuning>;
+
+/** For PostgreSQL to settle what has ended, also where it is away for a while. */
+const SETTLEMENT_MS = 45_000;
+
+/** Consecutive failures after which the product is told that an endpoint is failing, before it is disabled. */
+export const FAILING_AFTER_FAILURES = 3;
 
 /**
  * Reads the dispatcher's configuration, and makes what its settings describe.
  *
  * @throws ConfigError
  */
-export function readDispatcherConfig(environment: Environment, clock: Clock) {
-  const config = readConfig(dispatcherSettings, environment, problemsOfLease);
+export function readDispatcherConfig(environment: Environment, clock: Clock, own: Partial<DispatcherTuning> = {}) {
+  const config = readConfig(dispatcherSettings, environment);
+  const deadlineMs = config.ATTEMPT_TIMEOUT_SECONDS * 1_000;
+  const tuning = { leaseMs: deadlineMs + SETTLEMENT_MS, ...DISPATCHER_TUNING, ...own };
   const addresses = addressRules(config);
   const servers = config.DNS_SERVERS?.split(",").map((server) => server.trim());
   return {
     config,
+    bounds: { ...memoryBounds(config), ...tuning.bounds },
+    deadlineMs,
+    leaseMs: tuning.leaseMs,
+    dueScanIntervalMs: tuning.dueScanIntervalMs,
+    patienceMs: tuning.patienceMs,
     probe: readSetting("DNS_SERVERS", () => createProbe({ addresses, servers })),
     secrets: keepOpened(
       readSetting("SECRET_KEYS", () => secretBox(config.SECRET_KEYS)),
       MAX_OPENED_SECRETS,
     ),
-    schedule: retrySchedule(milliseconds(config.RETRY_DELAYS_SECONDS)),
-    patienceMs: milliseconds(config.PATIENCE_SECONDS),
+    schedule: retrySchedule(config.RETRY_DELAYS_SECONDS.split(",").map((seconds) => Number(seconds) * 1_000)),
     sender: readSetting("EXTRA_CA_FILE", () =>
       createSender({
-        deadlineMs: config.ATTEMPT_TIMEOUT_SECONDS * 1_000,
+        deadlineMs,
         headerPrefix: config.HEADER_PREFIX,
         standardWebhooks: config.STANDARD_WEBHOOKS,
         addresses,
@@ -150,8 +112,4 @@ export function readDispatcherConfig(environment: Environment, clock: Clock) {
       }),
     ),
   };
-}
-
-function milliseconds(seconds: string): number[] {
-  return seconds.split(",").map((each) => Number(each) * 1_000);
 }

@@ -1,3 +1,3 @@
-export { dispatcherSettings, problemsOfLease } from "./config.ts";
+export { type DispatcherTuning, dispatcherSettings } from "./config.ts";
 export { createMetrics } from "./metrics.ts";
 export { startDispatcher } from "./start-dispatcher.ts";

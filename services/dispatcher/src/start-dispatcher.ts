@@ -3,8 +3,9 @@ import type { Environment } from "@herald/common/config/read-config";
 import { batcher } from "@herald/common/runtime/batcher";
 import { repeat } from "@herald/common/runtime/repeat";
 import { openService, type StartOptions } from "@herald/common/service/open-service";
+import { factsOf } from "@herald/common/service/processes";
 import type { Service } from "@herald/common/service/run-service";
-import { readDispatcherConfig } from "./config.ts";
+import { type DispatcherTuning, dispatcherSettings, FAILING_AFTER_FAILURES, readDispatcherConfig } from "./config.ts";
 import { createBodies } from "./delivery/bodies.ts";
 import { createClaims } from "./delivery/claim-queue.ts";
 import { createReconfigure } from "./delivery/configurations.ts";
@@ -41,14 +42,13 @@ const MAX_HANDED_OVER = 500;
  */
 export async function startDispatcher(
   environment: Environment = process.env,
-  { clock: steered, open = openService }: StartOptions = {},
+  { clock: steered, open = openService, tuning }: StartOptions<DispatcherTuning> = {},
 ): Promise<Service> {
-  const { config, probe, sender, secrets, schedule, patienceMs } = readDispatcherConfig(environment, {
-    now: () => clock.now(),
-    monotonicMs: () => clock.monotonicMs(),
-  });
+  const { config, bounds, deadlineMs, leaseMs, dueScanIntervalMs, patienceMs, probe, sender, secrets, schedule } =
+    readDispatcherConfig(environment, { now: () => clock.now(), monotonicMs: () => clock.monotonicMs() }, tuning);
   const service = await open("dispatcher", config, {
     clock: steered,
+    facts: factsOf(dispatcherSettings, config),
     conditions: {
       share: () => members.hasBegun(),
       network: () => !outage.isOn(),
@@ -69,17 +69,16 @@ export async function startDispatcher(
   const outage = createOutage({ ...parts, probe, others: someReceivers(parts), onReturn: wake });
   const hold = createHold({ ...parts, onEnd: wake });
   const dueScan = createDueScan(parts);
-  const leaseMs = config.CLAIM_LEASE_SECONDS * 1_000;
-  const deadlineMs = config.ATTEMPT_TIMEOUT_SECONDS * 1_000;
   const claims = createClaims(parts, { leaseMs, since: dueScan.since });
   const hinted = createHinted(parts, { leaseMs });
   const health = createHealthQueue(parts, {
     patienceMs,
-    failingAfter: config.FAILING_AFTER_FAILURES,
+    failingAfter: FAILING_AFTER_FAILURES,
     disableAfter: config.DISABLE_AFTER_FAILURES,
   });
   const { ENDPOINT_CONCURRENCY: cap, ENDPOINT_RATE: attemptsPerSecond } = config;
   const members = joinMembers(parts, {
+    id: service.id,
     cap,
     isWithin: (capOf) => slots.isWithin(capOf),
     outageSince: outage.since,
@@ -95,10 +94,7 @@ export async function startDispatcher(
   );
   const slots = endpointSlots((endpointId) => patience.limit(endpointId, members.shareOf(endpointId)), rate);
   const quarantine = createQuarantine(parts);
-  const bodies = createBodies(
-    { ...parts, unclaim: claims.undo },
-    { budgetBytes: config.BODIES_MIB * 1024 ** 2, deadlineMs },
-  );
+  const bodies = createBodies({ ...parts, unclaim: claims.undo }, { budgetBytes: bounds.bodiesBytes, deadlineMs });
   const deliver = bodies.held(
     createDeliver({
       ...parts,
@@ -115,14 +111,14 @@ export async function startDispatcher(
     }),
   );
 
-  const budget = createBudget({ maxInFlight: config.MAX_IN_FLIGHT });
+  const budget = createBudget({ maxInFlight: bounds.inFlight });
   const mayClaim = () => !outage.isOn() && !hold.isHeld();
   const limits = { slots, quarantine, mayClaim, isHeldBack: bodies.areAwaitedBy };
   const onFailure = (error: unknown) =>
     log.error("deliveries can't be claimed; the due scan comes back to them", { error });
   const scheduler = createScheduler({
     ...limits,
-    lane: budget.lane(config.DELIVERY_CONCURRENCY),
+    lane: budget.lane(bounds.deliveries),
     async claim(demands) {
       const claimed = await claims.due(demands);
       hinted.learn(claimed);
@@ -149,7 +145,7 @@ export async function startDispatcher(
         scheduler.add(endpoint);
       }, signal),
     {
-      intervalMs: config.DUE_SCAN_INTERVAL_SECONDS * 1_000,
+      intervalMs: dueScanIntervalMs,
       onFailure: (error) => log.error("a due scan failed; the next one comes", { error }),
     },
   );
@@ -164,7 +160,7 @@ export async function startDispatcher(
   const manualRequests = consumeManualRequests(
     {
       broker,
-      lane: budget.lane(config.MANUAL_CONCURRENCY),
+      lane: budget.lane(bounds.manualDeliveries),
       scheduler,
       slots,
       claim: claims.manual,
@@ -178,7 +174,7 @@ export async function startDispatcher(
       deliver: metrics.counted("manual", deliver),
       log,
     },
-    { concurrency: config.MANUAL_CONCURRENCY },
+    { concurrency: bounds.manualDeliveries },
   );
   let isStopping = false;
 

@@ -9,6 +9,7 @@ import { insertDelivery, insertEndpoint } from "@herald/dev/harness/rows";
 import type { TestBroker } from "@herald/dev/harness/use-broker";
 import type { TestDatabase } from "@herald/dev/harness/use-database";
 import { afterAll, afterEach, beforeAll } from "@jest/globals";
+import type { DispatcherTuning } from "../src/config.ts";
 import { startDispatcher } from "../src/start-dispatcher.ts";
 
 export const { SECRET_KEYS } = newSealingKeys("test");
@@ -27,8 +28,11 @@ export function useDispatchers(db: TestDatabase, broker: TestBroker) {
     await Promise.all([...running].map(stop));
   });
 
-  async function start(settings: Record<string, string> = {}): Promise<Service> {
-    const dispatcher = await startDispatcher({
+  async function start(
+    settings: Record<string, string> = {},
+    tuning: Partial<DispatcherTuning> = {},
+  ): Promise<Service> {
+    const environment = {
       HERALD_ENV: "development",
       DATABASE_URL: db.url,
       AMQP_URL: broker.url,
@@ -40,7 +44,8 @@ export function useDispatchers(db: TestDatabase, broker: TestBroker) {
       ALLOWED_PRIVATE_NETWORKS: "127.0.0.0/8",
       EXTRA_CA_FILE: join(folder, "ca.pem"),
       ...settings,
-    });
+    };
+    const dispatcher = await startDispatcher(environment, { tuning });
     running.add(dispatcher);
     await dispatcher.ready();
     return dispatcher;

@@ -38,7 +38,7 @@ afterEach(async () => {
 const dispatchers = useDispatchers(db, rabbitmq);
 
 /** Attempts that hang end long after the test. */
-const PATIENT = { ATTEMPT_TIMEOUT_SECONDS: "60", CLAIM_LEASE_SECONDS: "120" };
+const PATIENT = { ATTEMPT_TIMEOUT_SECONDS: "60" };
 
 interface Endpoint {
   id: string;
@@ -67,7 +67,7 @@ const hanging = () => receiver.requests.filter(({ path }) => path.startsWith("/h
 const succeeded = () => db.database.prisma.delivery.count({ where: { state: "succeeded" } });
 
 test("two organizations with sixty manual deliveries each to receivers that hang keep no other organization's waiting", async () => {
-  await dispatchers.start({ ...PATIENT, DUE_SCAN_INTERVAL_SECONDS: "0.25" });
+  await dispatchers.start(PATIENT, { dueScanIntervalMs: 250 });
   const one = await dispatchers.insertEndpointAt(`${receiver.url}/hangs-1`);
   const other = await dispatchers.insertEndpointAt(`${receiver.url}/hangs-2`);
   const third = await dispatchers.insertEndpointAt(`${receiver.url}/healthy`);
@@ -89,7 +89,7 @@ test("two organizations with sixty manual deliveries each to receivers that hang
 });
 
 test("a lane full of manual deliveries that hang lets others in, since slow ones leave it", async () => {
-  await dispatchers.start({ ...PATIENT, MANUAL_CONCURRENCY: "4" });
+  await dispatchers.start(PATIENT, { bounds: { manualDeliveries: 4 } });
   const flood: Promise<boolean | undefined>[] = [];
   for (let index = 0; index < 12; index++) {
     flood.push(deliver(await dispatchers.insertEndpointAt(`${receiver.url}/hangs-${index}`)));
@@ -102,7 +102,7 @@ test("a lane full of manual deliveries that hang lets others in, since slow ones
 });
 
 test("a stop waits for the manual deliveries that have left the lane", async () => {
-  const dispatcher = await dispatchers.start({ ...PATIENT, MANUAL_CONCURRENCY: "1" });
+  const dispatcher = await dispatchers.start(PATIENT, { bounds: { manualDeliveries: 1 } });
   const endpoints = [
     await dispatchers.insertEndpointAt(`${receiver.url}/hangs-1`),
     await dispatchers.insertEndpointAt(`${receiver.url}/hangs-2`),

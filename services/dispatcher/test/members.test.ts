@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { createRegistry } from "@herald/common/telemetry/metrics";
 import { eventually } from "@herald/dev/harness/eventually";
 import { useDatabase } from "@herald/dev/harness/use-database";
@@ -10,7 +11,7 @@ const db = useDatabase();
 const joined: Members[] = [];
 afterEach(async () => {
   await Promise.all(joined.splice(0).map((each) => each.leave()));
-  await db.database.prisma.dispatcher.deleteMany();
+  await db.database.prisma.process.deleteMany();
 });
 
 function join(options: Partial<MembersOptions> = {}) {
@@ -18,6 +19,7 @@ function join(options: Partial<MembersOptions> = {}) {
   const log = { debug() {}, info() {}, warn: (line: string) => warnings.push(line), error() {}, isDebug: false };
   const parts = { queries: db.database.queries, metrics: createMetrics(createRegistry("test")), log };
   const members = joinMembers(parts, {
+    id: randomUUID(),
     cap: 10,
     isWithin: () => true,
     outageSince: () => null,
@@ -74,13 +76,13 @@ test("a dispatcher that was killed is left out after some seconds", async () => 
   const { members } = join();
   await members.begun;
   expect(members.shareOf("endpoint").count).toBe(10);
-  expect(await db.database.prisma.dispatcher.count({ where: { id: killed } })).toBe(0);
+  expect(await db.database.prisma.process.count({ where: { id: killed } })).toBe(0);
 });
 
 test("a dispatcher whose row was removed while it lives joins again, and says so", async () => {
   const { members, warnings } = join();
   await members.begun;
-  await db.database.prisma.dispatcher.deleteMany();
+  await db.database.prisma.process.deleteMany();
   await eventually(() =>
     expect(warnings).toEqual(["the other dispatchers took this one for dead; it joins them again"]),
   );
@@ -122,7 +124,7 @@ test("since when a dispatcher has an outage stands in its row", async () => {
   const since = new Date("2026-03-01T12:00:00.000Z");
   let outageSince: Date | null = null;
   await join({ outageSince: () => outageSince }).members.begun;
-  const stored = async () => (await db.database.prisma.dispatcher.findFirstOrThrow()).outageSince;
+  const stored = async () => (await db.database.prisma.process.findFirstOrThrow()).outageSince;
   outageSince = since;
   await eventually(async () => expect(await stored()).toEqual(since));
   outageSince = null;

@@ -64,7 +64,7 @@ afterEach(async () => {
 async function start(): Promise<void> {
   const port = await freePort();
   operations = `http://127.0.0.1:${port}`;
-  dispatcher = await startDispatcher({
+  const environment = {
     HERALD_ENV: "development",
     DATABASE_URL: db.url,
     AMQP_URL: rabbitmq.url,
@@ -76,8 +76,8 @@ async function start(): Promise<void> {
     ALLOWED_PRIVATE_NETWORKS: "127.0.0.0/8",
     EXTRA_CA_FILE: join(folder, "ca.pem"),
     DNS_SERVERS: names.address,
-    DUE_SCAN_INTERVAL_SECONDS: "0.05",
-  });
+  };
+  dispatcher = await startDispatcher(environment, { tuning: { dueScanIntervalMs: 50 } });
 }
 
 /** Stores forty organizations, each with an endpoint that has a host of its own. */

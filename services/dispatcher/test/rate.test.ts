@@ -17,7 +17,7 @@ const dispatchers = useDispatchers(db, broker);
 test("with a rate, all dispatchers together begin no more attempts a second to an endpoint, and the whole backlog arrives", async () => {
   const { prisma } = db.database;
   // The due scan comes too seldom to help: what goes on does so because tokens come.
-  const settings = { ENDPOINT_RATE: "10", DUE_SCAN_INTERVAL_SECONDS: "5" };
+  const settings = { ENDPOINT_RATE: "10" };
   const endpoint = await dispatchers.insertEndpointAt(receiver.url);
   await dispatchers.insertDeliveries(endpoint, 50);
   const begun = Date.now();

@@ -75,8 +75,7 @@ test("an endpoint never has more attempts in flight than its cap, and its backlo
 test("endpoints that hang delay no delivery of the others, though they take all places", async () => {
   receiver.answerWith(({ path }) => (path.startsWith("/hangs") ? { fault: "hang" } : { status: 200 }));
   // Places that are held up would be freed by the timeout, and come too late for this test.
-  const timeouts = { ATTEMPT_TIMEOUT_SECONDS: "60", CLAIM_LEASE_SECONDS: "120" };
-  await start({ DELIVERY_CONCURRENCY: "12", ENDPOINT_CONCURRENCY: "4", ...timeouts });
+  await start({ ENDPOINT_CONCURRENCY: "4", ATTEMPT_TIMEOUT_SECONDS: "60" }, { bounds: { deliveries: 12 } });
   for (const path of ["hangs-1", "hangs-2", "hangs-3", "hangs-4"]) await hint(await endpointWith(path, 10));
   await eventually(() => expect(receiver.requests.length).toBeGreaterThanOrEqual(12));
   await hint(await endpointWith("healthy", 20));

@@ -36,13 +36,13 @@ const dispatchers = useDispatchers(db, broker);
 const settings = (more: Record<string, string> = {}) => ({
   EXTRA_CA_FILE: join(folder, "ca.pem"),
   DNS_SERVERS: names.address,
-  DUE_SCAN_INTERVAL_SECONDS: "0.1",
   ATTEMPT_TIMEOUT_SECONDS: "10",
   RETRY_DELAYS_SECONDS: "0.5,1,2,4",
-  PATIENCE_SECONDS: "0.1",
   DISABLE_AFTER_FAILURES: "1000",
   ...more,
 });
+
+const TUNING = { dueScanIntervalMs: 100, patienceMs: [100] };
 
 const insertEndpoints = () =>
   Promise.all(
@@ -69,12 +69,12 @@ test("endpoints that fail are not left to a dispatcher in an outage", async () =
   await silent.die();
   try {
     const endpoints = await insertEndpoints();
-    await dispatchers.start(settings({ DNS_SERVERS: silent.address }));
+    await dispatchers.start(settings({ DNS_SERVERS: silent.address }), TUNING);
     for (const endpoint of endpoints) await dispatchers.insertDeliveries(endpoint, 1);
     await eventually(async () =>
-      expect(await db.database.prisma.dispatcher.count({ where: { outageSince: { not: null } } })).toBe(1),
+      expect(await db.database.prisma.process.count({ where: { outageSince: { not: null } } })).toBe(1),
     );
-    await dispatchers.start(settings());
+    await dispatchers.start(settings(), TUNING);
     await failAndMend(endpoints);
   } finally {
     await silent.close();
@@ -83,6 +83,9 @@ test("endpoints that fail are not left to a dispatcher in an outage", async () =
 
 test("endpoints that fail are not left to a dispatcher without their key", async () => {
   const endpoints = await insertEndpoints();
-  await Promise.all([dispatchers.start(settings({ ...newSealingKeys("another") })), dispatchers.start(settings())]);
+  await Promise.all([
+    dispatchers.start(settings({ ...newSealingKeys("another") }), TUNING),
+    dispatchers.start(settings(), TUNING),
+  ]);
   await failAndMend(endpoints);
 });

@@ -26,6 +26,8 @@ import { apiValidator } from "./validation/validator.ts";
 export interface AppParts extends Omit<HandlerParts, "secrets" | "writeLimiter" | "exportTurns" | "newId"> {
   log: Log;
   registry: Registry;
+  /** Where the built admin page is; that of this checkout where absent. */
+  pageFolder?: string | undefined;
 }
 
 /**
@@ -33,7 +35,8 @@ export interface AppParts extends Omit<HandlerParts, "secrets" | "writeLimiter" 
  *
  * @throws ConfigError where a setting can't be read
  */
-export function createApp({ config, database, requestAttempt, clock, log, registry }: AppParts): Express {
+export function createApp(parts: AppParts): Express {
+  const { config, database, requestAttempt, clock, log, registry, pageFolder } = parts;
   const addresses = addressRules(config);
   const secrets = readSetting("SECRET_SEALING_KEY", () => secretSealer(config.SECRET_SEALING_KEY));
   const limits = limitsOf(config);
@@ -81,7 +84,12 @@ export function createApp({ config, database, requestAttempt, clock, log, regist
     cookieName: config.AUTH_COOKIE_NAME,
     headers: { headerPrefix: config.HEADER_PREFIX, standardWebhooks: config.STANDARD_WEBHOOKS },
   });
-  app.use(config.BASE_PATH, openApiRoutes(document), schemaRoutes(), administrationRoutes(config, verifyToken));
+  app.use(
+    config.BASE_PATH,
+    openApiRoutes(document),
+    schemaRoutes(),
+    administrationRoutes(config, verifyToken, pageFolder),
+  );
   app.use(() => {
     throw new ProblemError("route_not_found");
   });

@@ -17,14 +17,6 @@ const ownSettings = {
     maximum: 65535,
     description: "Port of the management API and the admin page.",
   },
-  MAX_CONNECTIONS: {
-    type: "integer",
-    default: 5_000,
-    minimum: 10,
-    maximum: 1_000_000,
-    description:
-      "Connections of clients that this process holds at the most; one more takes the place of an idle one of the address that has the most.",
-  },
   BASE_PATH: {
     type: "string",
     default: "",
@@ -36,10 +28,6 @@ const ownSettings = {
     pattern: "^https?://[^/]+$",
     description:
       "Where browsers see the admin page, as https://herald.example.com. Required in production, and where a proxy changes the Host header. Where it is https, browsers are told to use nothing else for a year (HSTS).",
-  },
-  ADMIN_UI_DIR: {
-    type: "string",
-    description: "Folder of the built admin page; that of this checkout where it isn't set.",
   },
   PAGE_FRAME_ANCESTORS: {
     type: "string",
@@ -71,27 +59,6 @@ const ownSettings = {
     pattern: "\\.(svg|png)$",
     description: "Picture that the admin page shows in place of Herald's, an SVG or PNG file; 22 pixels high.",
   },
-  MAX_NAME_CHARACTERS: {
-    type: "integer",
-    default: DEFAULT_API_LIMITS.nameCharacters,
-    minimum: 1,
-    maximum: 1_000,
-    description: "Longest name of an endpoint.",
-  },
-  MAX_URL_CHARACTERS: {
-    type: "integer",
-    default: DEFAULT_API_LIMITS.urlCharacters,
-    minimum: 20,
-    maximum: 8_192,
-    description: "Longest URL of an endpoint.",
-  },
-  MAX_PAYLOAD_BYTES: {
-    type: "integer",
-    default: DEFAULT_API_LIMITS.payloadBytes,
-    minimum: 2,
-    maximum: 4 * 1024 * 1024,
-    description: "Largest payload of a manual delivery, in bytes of UTF-8.",
-  },
   MAX_ENDPOINTS: {
     type: "integer",
     default: DEFAULT_API_LIMITS.endpoints,
@@ -119,15 +86,20 @@ const ownSettings = {
     minimum: 1,
     description: "Manual deliveries that an organization may make in a minute, in each process of this service.",
   },
-  MANUAL_DELIVERY_TIMEOUT_MS: {
-    type: "integer",
-    default: 20_000,
-    minimum: 100,
-    maximum: 60_000,
-    description:
-      "How long a manual delivery's request waits for the first attempt: more than ATTEMPT_TIMEOUT_SECONDS. An attempt that takes longer goes on, and the answer says attemptCount 0.",
-  },
 } as const satisfies Settings;
+
+/** What no operator could set better, and tests set: given to {@link startManagementApi}. */
+export interface ManagementApiTuning {
+  /** How long a manual delivery's request waits for the first attempt. One that takes longer goes on, and the answer says attemptCount 0. */
+  manualTimeoutMs: number;
+}
+
+/** For the request's way to a dispatcher and back, beside the attempt. */
+const MANUAL_WAY_MS = 5_000;
+
+export function manualTimeoutMs({ ATTEMPT_TIMEOUT_SECONDS }: ManagementApiConfig): number {
+  return ATTEMPT_TIMEOUT_SECONDS * 1_000 + MANUAL_WAY_MS;
+}
 
 /** The management API's settings. */
 export const managementApiSettings = {
@@ -160,11 +132,6 @@ function problemsOfPage({ HERALD_ENV, PUBLIC_ORIGIN }: ManagementApiConfig): str
   ];
 }
 
-export function limitsOf(config: ManagementApiConfig): ApiLimits {
-  return {
-    nameCharacters: config.MAX_NAME_CHARACTERS,
-    urlCharacters: config.MAX_URL_CHARACTERS,
-    payloadBytes: config.MAX_PAYLOAD_BYTES,
-    endpoints: config.MAX_ENDPOINTS,
-  };
+export function limitsOf({ MAX_ENDPOINTS }: ManagementApiConfig): ApiLimits {
+  return { ...DEFAULT_API_LIMITS, endpoints: MAX_ENDPOINTS };
 }

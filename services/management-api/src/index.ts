@@ -1,4 +1,4 @@
-export { managementApiSettings, problemsOfManagementApi } from "./config.ts";
+export { type ManagementApiTuning, managementApiSettings, problemsOfManagementApi } from "./config.ts";
 export { eventTypes } from "./event-types.ts";
 export { observe } from "./http/middleware.ts";
 export { openApiDocument } from "./openapi/document.ts";

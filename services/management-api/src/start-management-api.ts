@@ -1,10 +1,12 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Environment } from "@herald/common/config/read-config";
 import { repeat } from "@herald/common/runtime/repeat";
+import { memoryBounds } from "@herald/common/service/memory";
 import { openService, type StartOptions } from "@herald/common/service/open-service";
+import { factsOf } from "@herald/common/service/processes";
 import type { Service } from "@herald/common/service/run-service";
 import { createApp } from "./app.ts";
-import { readManagementApiConfig } from "./config.ts";
+import { type ManagementApiTuning, managementApiSettings, manualTimeoutMs, readManagementApiConfig } from "./config.ts";
 import { attemptRequester } from "./deliveries/deliver-manually.ts";
 import { startServer } from "./http/server.ts";
 import { forgetKeys } from "./idempotency/answer-once.ts";
@@ -18,25 +20,23 @@ const FORGET_INTERVAL_MS = 60_000;
 /** Starts the management API: HTTP in front, PostgreSQL behind it, and the broker to ask dispatchers over. */
 export async function startManagementApi(
   environment: Environment = process.env,
-  { clock: steered, open = openService }: StartOptions = {},
+  { clock: steered, open = openService, tuning }: StartOptions<ManagementApiTuning> = {},
 ): Promise<Service & { port: number }> {
   const config = readManagementApiConfig(environment);
+  const { clients } = memoryBounds(config);
   // Without the broker only manual deliveries wait, and say so.
-  const service = await open("management-api", config, { clock: steered, worksWithout: ["broker"] });
+  const facts = factsOf(managementApiSettings, config);
+  const service = await open("management-api", config, { clock: steered, facts, worksWithout: ["broker"] });
   const { broker, clock, log, registry } = service;
   const app = createApp({
     config,
     database: service.database,
-    requestAttempt: attemptRequester(broker, { timeoutMs: config.MANUAL_DELIVERY_TIMEOUT_MS }),
+    requestAttempt: attemptRequester(broker, { timeoutMs: tuning?.manualTimeoutMs ?? manualTimeoutMs(config) }),
     clock,
     log,
     registry,
   });
-  const server = await startServer(app, {
-    host: config.HTTP_HOST,
-    port: config.PORT,
-    maxConnections: config.MAX_CONNECTIONS,
-  });
+  const server = await startServer(app, { host: config.HTTP_HOST, port: config.PORT, maxConnections: clients });
   const { queries } = service.database;
   const forgetting = repeat((signal) => forgetKeys({ queries, clock }, signal), {
     intervalMs: FORGET_INTERVAL_MS,

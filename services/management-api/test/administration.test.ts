@@ -19,7 +19,7 @@ writeFileSync(join(folder, "mark.svg"), "<svg/>");
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 const BASE = "/tools/herald";
-const api = useApi({ settings: { ADMIN_UI_DIR: folder, BASE_PATH: BASE, SIGN_IN_LINKS: "true" } });
+const api = useApi({ pageFolder: folder, settings: { BASE_PATH: BASE, SIGN_IN_LINKS: "true" } });
 const request = (path: string, options: RequestInit = {}) =>
   fetch(api.origin + BASE + path, { redirect: "manual", ...options });
 
@@ -164,8 +164,8 @@ describe("the page's session", () => {
 
 describe("without sign-in links and without a built page", () => {
   const plain = useApi({
+    pageFolder: join(folder, "nothing"),
     settings: {
-      ADMIN_UI_DIR: join(folder, "nothing"),
       PUBLIC_ORIGIN: "https://herald.example.com",
       SIGN_IN_URL: "https://login.example.com/start",
     },
@@ -220,8 +220,8 @@ describe("the admin page as a part of the product", () => {
   const logo = join(folder, "logo.svg");
   writeFileSync(logo, "<svg>the product's</svg>");
   const own = useApi({
+    pageFolder: folder,
     settings: {
-      ADMIN_UI_DIR: folder,
       PAGE_FRAME_ANCESTORS: "https://app.example.com https://admin.example.com",
       PAGE_PRODUCT_NAME: `Pro<ject> "&' $&`,
       PAGE_PRODUCT_URL: "https://app.example.com/settings",

@@ -178,8 +178,8 @@ describe("a failing endpoint", () => {
 describe("Herald's own network", () => {
   const dispatcher = (seenSecondsAgo: number, outageSince: Date | null) =>
     api.prisma.$executeRaw`
-      insert into dispatcher (id, joined_at, seen_at, outage_since)
-      values (gen_random_uuid(), now(), now() - ${seenSecondsAgo} * interval '1 second', ${outageSince}::timestamptz)`;
+      insert into process (id, service, joined_at, seen_at, outage_since)
+      values (gen_random_uuid(), 'dispatcher', now(), now() - ${seenSecondsAgo} * interval '1 second', ${outageSince}::timestamptz)`;
   const outageSince = async () => {
     const [row] = (await client.get("/webhooks/overview").expect(200)).body;
     const details = (await client.get(`/webhooks/${endpoint.id}`).expect(200)).body;
@@ -196,7 +196,7 @@ describe("Herald's own network", () => {
     await dispatcher(-3_600, since);
     await dispatcher(-3_600, hoursAgo(-1));
     expect(await outageSince()).toBe(since.toISOString());
-    await api.prisma.dispatcher.deleteMany();
+    await api.prisma.process.deleteMany();
   });
 });
 

@@ -1,11 +1,13 @@
 import type { Consumer } from "@herald/common/broker/broker";
 import { type Environment, readConfig } from "@herald/common/config/read-config";
 import { repeat } from "@herald/common/runtime/repeat";
+import { memoryBounds } from "@herald/common/service/memory";
 import { openService, type StartOptions } from "@herald/common/service/open-service";
+import { factsOf } from "@herald/common/service/processes";
 import type { Service } from "@herald/common/service/run-service";
 import type { Hint } from "@herald/contracts";
 import { createCatchUp } from "./catch-up.ts";
-import { publisherSettings } from "./config.ts";
+import { ERASED_ROWS, PUBLISHER_TUNING, type PublisherTuning, publisherSettings } from "./config.ts";
 import { createErasure } from "./erase-deleted.ts";
 import { createFanOut } from "./fan-out.ts";
 import { consumeEvents } from "./ingest/consume-events.ts";
@@ -26,9 +28,9 @@ const DRAIN_TIMEOUT_MS = 10_000;
 /** How long a start waits for the partitions of these days. Without them the `*_rest` partitions take the rows for a while. */
 const PARTITIONS_TIMEOUT_MS = 5_000;
 
-const PARTITIONS_INTERVAL_SECONDS = 60;
-const RESEND_INTERVAL_SECONDS = 1;
-const ERASURE_INTERVAL_SECONDS = 5;
+const PARTITIONS_INTERVAL_MS = 60_000;
+const RESEND_INTERVAL_MS = 1_000;
+const ERASURE_INTERVAL_MS = 5_000;
 
 /** The shortest lease of a task's work. In any case it is longer than some statements that run into their limit. */
 const LEASE_MS = 2 * 60_000;
@@ -36,10 +38,12 @@ const LEASE_MS = 2 * 60_000;
 /** Starts the publisher: takes events in, sends hints out, and repeats its tasks. */
 export async function startPublisher(
   environment: Environment = process.env,
-  { clock: steered, open = openService }: StartOptions = {},
+  { clock: steered, open = openService, tuning: ownTuning }: StartOptions<PublisherTuning> = {},
 ): Promise<Service> {
   const config = readConfig(publisherSettings, environment);
-  const service = await open("publisher", config, { clock: steered });
+  const tuning = { ...PUBLISHER_TUNING, ...ownTuning };
+  const { inboxBytes } = { ...memoryBounds(config), ...tuning.bounds };
+  const service = await open("publisher", config, { clock: steered, facts: factsOf(publisherSettings, config) });
   const { broker, clock, log, registry, tracing } = service;
   const { names } = broker;
   const { queries } = service.database;
@@ -51,8 +55,8 @@ export async function startPublisher(
 
   type Task = (typeof TASKS)[number];
   const failed = (task: Task, failure: string) => (error: unknown) => stepFailed(parts, task, failure, { error });
-  const repeated = (task: Task, seconds: number, failure: string, pass: (signal: AbortSignal) => Promise<unknown>) =>
-    repeat(pass, { intervalMs: seconds * 1_000, onFailure: failed(task, failure) });
+  const repeated = (task: Task, intervalMs: number, failure: string, pass: (signal: AbortSignal) => Promise<unknown>) =>
+    repeat(pass, { intervalMs, onFailure: failed(task, failure) });
 
   const noPartitions = "partitions can't be made now; the next pass tries again";
   const makePartitions = (signal: AbortSignal) => makeAhead(parts, { windowMs }, signal);
@@ -65,10 +69,7 @@ export async function startPublisher(
   );
   const sender = broker.sender();
   const hint = (hints: readonly Hint[]) => sendHints({ sender, names, metrics }, hints);
-  const fanOut = createFanOut(
-    { queries, clock, log, signal: stopping.signal },
-    { maxEvents: config.FAN_OUT_BATCH_SIZE },
-  );
+  const fanOut = createFanOut({ queries, clock, log, signal: stopping.signal }, { maxEvents: tuning.batchSize });
   const tellRejected = createTellRejections(parts);
   let isStopping = false;
   let events: Consumer | undefined;
@@ -77,47 +78,44 @@ export async function startPublisher(
     if (isStopping) return;
     events = consumeEvents(
       { broker, names, publisher, hint, tellRejected, fanOut, clock, metrics, tracing, log },
-      { inboxBytes: config.INBOX_MIB * 1024 ** 2, batchSize: config.FAN_OUT_BATCH_SIZE, windowMs },
+      { inboxBytes, batchSize: tuning.batchSize, windowMs },
     );
   });
 
   const retention = {
     // While an event may still be delivered, it and its delivery must be known. Else it would be delivered again.
     keepMs: Math.max(config.RETENTION_DAYS * DAY_MS, windowMs + DAY_MS),
-    pageSize: config.RETENTION_PAGE_SIZE,
+    pageSize: ERASED_ROWS,
   };
   const leaseMs = Math.max(LEASE_MS, 4 * config.DATABASE_TIMEOUT_SECONDS * 1_000);
   const tasks = [
-    repeated("partitions", PARTITIONS_INTERVAL_SECONDS, noPartitions, makePartitions),
+    repeated("partitions", PARTITIONS_INTERVAL_MS, noPartitions, makePartitions),
     repeated(
       "catch-up",
-      config.CATCH_UP_INTERVAL_SECONDS,
+      tuning.catchUpIntervalMs,
       "catch-ups can't be taken; they are tried again",
       createCatchUp({ ...parts, hint }, { pageSize: config.CATCH_UP_PAGE_SIZE, windowMs, leaseMs }),
     ),
     repeated(
       "resend",
-      RESEND_INTERVAL_SECONDS,
+      RESEND_INTERVAL_MS,
       "resends can't be taken; they are tried again",
       createResend({ ...parts, hint }, { leaseMs }),
     ),
-    repeated(
-      "notices",
-      config.NOTICE_INTERVAL_SECONDS,
-      "notices could not be published; they are tried again",
-      (signal) => publishNotices({ ...parts, publisher, exchange: names.noticesExchange }, signal),
+    repeated("notices", tuning.noticeIntervalMs, "notices could not be published; they are tried again", (signal) =>
+      publishNotices({ ...parts, publisher, exchange: names.noticesExchange }, signal),
     ),
     repeated(
       "retention",
-      config.RETENTION_INTERVAL_SECONDS,
+      tuning.retentionIntervalMs,
       "what is too old can't be erased; the next pass tries again",
       (signal) => eraseOld(parts, retention, signal),
     ),
     repeated(
       "erasure",
-      ERASURE_INTERVAL_SECONDS,
+      ERASURE_INTERVAL_MS,
       "what deleted endpoints have left can't be erased; it is tried again",
-      createErasure(parts, { pageSize: config.RETENTION_PAGE_SIZE, leaseMs }),
+      createErasure(parts, { pageSize: ERASED_ROWS, leaseMs }),
     ),
   ];
 

@@ -68,12 +68,14 @@ test("the page says that Herald's own network is disturbed, for as long as a dis
   expect(await words.count()).toBe(0);
   const id = randomUUID();
   const later = new Date(Date.now() + 3_600_000);
-  await prisma.dispatcher.create({ data: { id, joinedAt: later, seenAt: later, outageSince: new Date() } });
+  await prisma.process.create({
+    data: { id, service: "dispatcher", joinedAt: later, seenAt: later, outageSince: new Date() },
+  });
   await words.waitFor();
   await page.getByRole("link", { name: "Timesheet export" }).click();
   await words.waitFor();
   await page.getByText("Failing, and tried again later.").waitFor();
-  await prisma.dispatcher.delete({ where: { id } });
+  await prisma.process.delete({ where: { id } });
   await words.waitFor({ state: "detached" });
 });
 

@@ -25,6 +25,7 @@ import {
   restore,
   server,
   sessionSettings,
+  toldAlike,
 } from "./postgres.ts";
 import { BROKER, POSTGRES, refusal } from "./refusals.ts";
 import { rights } from "./rights.ts";
@@ -111,8 +112,18 @@ export async function diagnose(context: CommandContext, options: DiagnosisOption
 }
 
 const OF_POSTGRES = [
-  ...[server, pooler, sessionSettings, connections, replicationSlots, clocks],
-  ...[rights, schema, partitions, restore, keyRing],
+  server,
+  pooler,
+  sessionSettings,
+  connections,
+  replicationSlots,
+  clocks,
+  rights,
+  schema,
+  partitions,
+  toldAlike,
+  restore,
+  keyRing,
 ];
 
 async function diagnosePostgres(

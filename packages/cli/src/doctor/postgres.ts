@@ -5,6 +5,7 @@ import type { ServiceName } from "@herald/common/database/rights";
 import type { Session } from "@herald/common/database/session";
 import type { Clock } from "@herald/common/runtime/clock";
 import type { SecretBox } from "@herald/common/security/secret-box";
+import { differencesOf, type Process, SILENT_SECONDS } from "@herald/common/service/processes";
 import { plural } from "../output.ts";
 import { type Check, type Finding, fault, ok, warning } from "./finding.ts";
 
@@ -218,6 +219,20 @@ export const partitions = asked<{ all: number; ahead: number }>(
     return fault(
       "No day ahead has partitions: what comes is stored without a day of its own, and retention can't drop it.",
       remedy,
+    );
+  },
+);
+
+/** Old ones, which run beside new ones for a while, may differ from them. */
+export const toldAlike = asked<Process>(
+  "processes' settings",
+  `select id, service, name, facts from process where said_at > now() - interval '${SILENT_SECONDS} seconds'`,
+  (living) => {
+    const differences = differencesOf(living);
+    if (differences.length === 0)
+      return ok(`${plural(living.length, "service")} at work were told alike what they share.`);
+    return differences.map(({ what }) =>
+      warning(what, "Give all of them the right value, and restart those that have another one."),
     );
   },
 );

@@ -1,7 +1,7 @@
 import { type Environment, readConfig } from "@herald/common/config/read-config";
 import type { Config, Setting, Settings } from "@herald/common/config/settings";
 import type { ServiceName } from "@herald/common/database/rights";
-import { dispatcherSettings, problemsOfLease } from "@herald/dispatcher";
+import { dispatcherSettings } from "@herald/dispatcher";
 import { managementApiSettings, problemsOfManagementApi } from "@herald/management-api";
 import { publisherSettings } from "@herald/publisher";
 import { distance } from "fastest-levenshtein";
@@ -35,10 +35,10 @@ const optionalSettings = Object.fromEntries(
  */
 export function readAll(environment: Environment, service: ServiceName | undefined): void {
   readConfig({ ...optionalSettings, ...(service && SERVICE_SETTINGS[service]) }, environment, (given) => {
-    const config = given as Parameters<typeof problemsOfLease>[0] & Parameters<typeof problemsOfManagementApi>[0];
+    const config = given as Parameters<typeof problemsOfManagementApi>[0];
     const { AUTH_JWKS_URL, AUTH_PUBLIC_KEY, AUTH_JWT_SECRET } = config;
     const isOfApi = AUTH_JWKS_URL || AUTH_PUBLIC_KEY || AUTH_JWT_SECRET;
-    return [...problemsOfLease(config), ...(isOfApi ? problemsOfManagementApi(config) : [])];
+    return isOfApi ? problemsOfManagementApi(config) : [];
   });
 }
 

@@ -79,7 +79,7 @@ export async function readRestoreState(queries: Queries, heardAfter?: Date): Pro
       select
         count(*)::int as "dispatchers",
         (count(*) filter (where seen_at <= coalesce(${heardAfter ?? null}::timestamptz, restore.begun_at)))::int as "unheard"
-      from dispatcher
+      from process
       where seen_at > clock_timestamp() - interval '6 seconds'
     ) as member`;
   if (!row) throw new Error("PostgreSQL answered a select of aggregates with no row.");

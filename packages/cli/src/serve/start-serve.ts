@@ -3,9 +3,14 @@ import { type Environment, readConfig } from "@herald/common/config/read-config"
 import type { StartOptions } from "@herald/common/service/open-service";
 import { openShared } from "@herald/common/service/open-shared";
 import type { Service } from "@herald/common/service/run-service";
-import { dispatcherSettings, problemsOfLease, startDispatcher } from "@herald/dispatcher";
-import { managementApiSettings, problemsOfManagementApi, startManagementApi } from "@herald/management-api";
-import { publisherSettings, startPublisher } from "@herald/publisher";
+import { type DispatcherTuning, dispatcherSettings, startDispatcher } from "@herald/dispatcher";
+import {
+  type ManagementApiTuning,
+  managementApiSettings,
+  problemsOfManagementApi,
+  startManagementApi,
+} from "@herald/management-api";
+import { type PublisherTuning, publisherSettings, startPublisher } from "@herald/publisher";
 
 const SERVICES = ["management-api", "publisher", "dispatcher"] as const;
 
@@ -24,10 +29,7 @@ const LAST_MANUAL_DELIVERIES_MS = 1_000;
  * @throws ConfigError listing every problem of any of them
  */
 export function readServeConfig(environment: Environment) {
-  return readConfig(serveSettings, environment, (config) => [
-    ...problemsOfLease(config),
-    ...problemsOfManagementApi(config),
-  ]);
+  return readConfig(serveSettings, environment, problemsOfManagementApi);
 }
 
 /**
@@ -38,11 +40,11 @@ export function readServeConfig(environment: Environment) {
  */
 export async function startServe(
   environment: Environment = process.env,
-  { clock }: Pick<StartOptions, "clock"> = {},
+  { clock, tuning }: Omit<StartOptions<DispatcherTuning & PublisherTuning & ManagementApiTuning>, "open"> = {},
 ): Promise<Service & { port: number }> {
   const config = readServeConfig(environment);
   const shared = await openShared("serve", config, SERVICES);
-  const options = { clock, open: shared.open };
+  const options = { clock, tuning, open: shared.open };
   const running: Service[] = [];
 
   async function start<S extends Service>(name: (typeof SERVICES)[number], starting: Promise<S>): Promise<S> {

@@ -161,7 +161,7 @@ async function wait(text: string, onProgress: SplitOptions["onProgress"]): Promi
 async function countUnderWay(reads: Reads): Promise<number> {
   const [row] = await reads.$queryRaw<{ count: number }[]>`
     select (
-      (select count(*) from dispatcher where seen_at > clock_timestamp() - interval '6 seconds')
+      (select count(*) from process where seen_at > clock_timestamp() - interval '6 seconds')
       + (select count(*) from due where claim_id is not null and due_at > clock_timestamp())
     )::int as "count"`;
   return row?.count ?? 0;

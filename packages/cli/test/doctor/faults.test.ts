@@ -51,7 +51,7 @@ async function complaintsOf(server: "PostgreSQL" | "RabbitMQ", { settings, ...ch
 
 test.each<[string, string, RegExp]>([
   ["RETRY_DELAYS_SECONDS", "60,abc", /^fault, settings: RETRY_DELAYS_SECONDS must match pattern.* -> .*do not start/],
-  ["CLAIM_LEASE_SECONDS", "5", /^fault, settings: CLAIM_LEASE_SECONDS: must be more than ATTEMPT_TIMEOUT_SECONDS/],
+  ["MEMORY_MIB", "64", /^fault, settings: MEMORY_MIB must be >= 176/],
   ["READS_PER_MINUTE", "0", /^fault, settings: READS_PER_MINUTE must be >= 1/],
   ["OUTBOX_KEEP_DAYS", "-1", /^fault, settings: OUTBOX_KEEP_DAYS must be >= 0/],
   ["AUTH_ISSUER", "", /^fault, settings: AUTH_ISSUER is missing/],
@@ -137,6 +137,16 @@ const ROUNDS: DatabaseFault[][] = [
       "connection limit of the role",
       ["alter role herald_app connection limit 20", "alter role herald_app connection limit -1"],
       /^fault, connections: .*user's limit leaves 20.* -> .*Raise the user's connection limit/,
+    ],
+    [
+      "services that were told a setting differently",
+      [
+        `insert into process (id, service, name, facts, said_at) values
+          (gen_random_uuid(), 'publisher', 'a:1', '{"RETENTION_DAYS": 30}', now() + interval '1 hour'),
+          (gen_random_uuid(), 'management-api', 'b:1', '{"RETENTION_DAYS": 8}', now() + interval '1 hour')`,
+        "delete from process",
+      ],
+      /^warning, processes' settings: RETENTION_DAYS is 8 in management-api b:1, and 30 in publisher a:1\. -> Give all/,
     ],
     [
       "a replication slot that nobody reads",

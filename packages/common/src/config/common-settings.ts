@@ -1,5 +1,7 @@
 import type { Settings } from "./settings.ts";
 
+export const MIB = 1024 ** 2;
+
 /** Whether what is unsafe is refused. Every program of Herald's reads these, whatever else it reads (`readConfig`). */
 export const safetySettings = {
   HERALD_ENV: {
@@ -18,9 +20,21 @@ export const safetySettings = {
   },
 } as const satisfies Settings;
 
+/** What a process may take, from which follows how much it holds at once: see memory.ts. */
+export const memorySettings = {
+  MEMORY_MIB: {
+    type: "integer",
+    minimum: 176,
+    maximum: 65_536,
+    description:
+      "Memory that this process may take, in MiB; where it isn't set, the limit of its container or unit, else a quarter of the machine's, and 512 at the most.",
+  },
+} as const satisfies Settings;
+
 /** What every service needs. */
 export const serviceSettings = {
   ...safetySettings,
+  ...memorySettings,
   DATABASE_URL: {
     type: "string",
     required: true,
@@ -45,8 +59,9 @@ export const serviceSettings = {
     default: 30,
     minimum: 1,
     maximum: 600,
+    shared: true,
     description:
-      "How long PostgreSQL may take for one statement; two seconds later its connection counts as broken. herald migrate gives it to the database, so all processes and herald migrate have to be told the same.",
+      "How long PostgreSQL may take for one statement; two seconds later its connection counts as broken. herald migrate, which gives it to the database, has to be told the same.",
   },
   AMQP_URL: {
     type: "string",
@@ -63,20 +78,23 @@ export const serviceSettings = {
     type: "string",
     default: "herald",
     pattern: "^[A-Za-z0-9._-]{1,60}$",
+    shared: true,
     description: "First part of every queue's and exchange's name, so that several Heralds can share a broker.",
   },
   INBOX_BUCKETS: {
     type: "string",
     default: "0-f",
     pattern: "^[0-9a-f](-[0-9a-f])?(,[0-9a-f](-[0-9a-f])?)*$",
+    shared: true,
     description:
-      "Buckets of organizations that this Herald serves, as 0-7 or 0,3,a-c; Heralds with databases of their own serve the others. All its processes have to be told the same.",
+      "Buckets of organizations that this Herald serves, as 0-7 or 0,3,a-c; Heralds with databases of their own serve the others.",
   },
   CELL: {
     type: "string",
     pattern: "^[a-z0-9-]{1,30}$",
+    shared: true,
     description:
-      "Name of this Herald among those that share a broker's events, such as b; needed where INBOX_BUCKETS are not all. All its processes have to be told the same.",
+      "Name of this Herald among those that share a broker's events, such as b; needed where INBOX_BUCKETS are not all.",
   },
   HTTP_HOST: { type: "string", default: "0.0.0.0", description: "Address that the service's HTTP ports listen on." },
   OPERATIONS_PORT: {
@@ -122,6 +140,7 @@ export const sealingSettings = {
     type: "string",
     required: true,
     fromFile: true,
+    shared: true,
     description:
       "Public key that signing secrets are sealed to: id:base64. Dispatchers have its private key in SECRET_KEYS; herald keys make makes both.",
   },
@@ -133,6 +152,7 @@ export const secretSettings = {
     type: "string",
     required: true,
     secret: true,
+    shared: true,
     description:
       "Private keys that open the signing secrets, newest first: id:base64, separated by commas. herald keys make makes them.",
   },
@@ -143,34 +163,39 @@ export const networkSettings = {
   ALLOWED_PRIVATE_NETWORKS: {
     type: "string",
     default: "",
+    shared: true,
     description:
       "CIDR list of non-public networks that webhooks may be sent to. In production none that this machine is in by itself: loopback, link-local, the metadata of clouds.",
   },
   DENIED_NETWORKS: {
     type: "string",
     default: "",
+    shared: true,
     description:
       "CIDR list of networks that webhooks are never sent to, public and allowed ones too: those of your own machines.",
   },
   NAT64_PREFIXES: {
     type: "string",
     default: "",
+    shared: true,
     description:
       "NAT64 prefixes of your network, as a CIDR list, besides 64:ff9b::/96: an address behind one is judged by the IPv4 address that it carries.",
   },
 } as const satisfies Settings;
 
-/** How deliveries are made. More than one service reads each of these, and all of them have to be told the same. */
+/** How deliveries are made. */
 export const sharedSettings = {
   HEADER_PREFIX: {
     type: "string",
     default: "X-Service",
     pattern: "^[A-Za-z][A-Za-z0-9-]{0,40}$",
+    shared: true,
     description: "First part of the signature, timestamp, event and delivery-id headers' names.",
   },
   STANDARD_WEBHOOKS: {
     type: "boolean",
     default: true,
+    shared: true,
     description: "Whether the headers of Standard Webhooks are sent too.",
   },
   ATTEMPT_TIMEOUT_SECONDS: {
@@ -178,12 +203,14 @@ export const sharedSettings = {
     default: 15,
     minimum: 0.1,
     maximum: 60,
+    shared: true,
     description: "How long a receiver has to answer: name look-up, connection, TLS and response headers together.",
   },
   RETRY_DELAYS_SECONDS: {
     type: "string",
     default: "60,120,240,480",
     pattern: "^[0-9]+(\\.[0-9]+)?(,[0-9]+(\\.[0-9]+)?)*$",
+    shared: true,
     description: "Pauses after failed attempts; a delivery has one attempt more than there are pauses.",
   },
   DISABLE_AFTER_FAILURES: {
@@ -191,6 +218,7 @@ export const sharedSettings = {
     default: 5,
     minimum: 1,
     maximum: 1000,
+    shared: true,
     description: "Consecutive failures that disable an endpoint.",
   },
   ENDPOINT_CONCURRENCY: {
@@ -198,6 +226,7 @@ export const sharedSettings = {
     default: 10,
     minimum: 1,
     maximum: 1000,
+    shared: true,
     description:
       "Attempts to one endpoint that all dispatchers together have in flight at once; manual deliveries apart.",
   },
@@ -206,6 +235,7 @@ export const sharedSettings = {
     default: 7,
     minimum: 0.01,
     maximum: 30,
+    shared: true,
     description: "How many days back events are delivered to an endpoint that missed them.",
   },
   RETENTION_DAYS: {
@@ -213,6 +243,7 @@ export const sharedSettings = {
     default: 30,
     minimum: 0.01,
     maximum: 36_500,
+    shared: true,
     description:
       "How many days finished deliveries and events are kept; never less than a day longer than events may be delivered.",
   },

@@ -83,10 +83,10 @@ function readText(name: string, setting: Setting, environment: Environment, prob
 
 function schemaOf(settings: Settings): object {
   const properties = Object.fromEntries(
-    Object.entries(settings).map(([name, { required: _required, secret: _secret, fromFile: _fromFile, ...schema }]) => [
-      name,
-      schema,
-    ]),
+    Object.entries(settings).map(([name, setting]) => {
+      const { required: _required, secret: _secret, fromFile: _fromFile, shared: _shared, ...schema } = setting;
+      return [name, schema];
+    }),
   );
   const required = Object.keys(settings).filter((name) => settings[name]?.required);
   return { type: "object", properties, required };

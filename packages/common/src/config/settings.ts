@@ -10,6 +10,8 @@ export interface Setting {
   secret?: true;
   /** No secret, but made together with one: may come from a file too. */
   fromFile?: true;
+  /** All processes that read it have to be told the same. They compare it: see processes.ts. */
+  shared?: true;
   enum?: readonly string[];
   minimum?: number;
   maximum?: number;

@@ -4,46 +4,38 @@ import { contains, isWiderThanAnyPrivate, type Networks, overlap, parseNetworks 
 /** Settings by their names, as far as a program reads them. */
 export type SettingValues = Readonly<Record<string, unknown>>;
 
-interface Rule {
-  /** The setting that an operator would change. */
-  setting: string;
-  /** What is unsafe about a value, and what to do; undefined where it is safe. It never holds a secret. */
-  judge(value: string, settings: SettingValues): string | undefined;
-}
+/** What is unsafe about a value, and what to do; undefined where it is safe. It never holds a secret. */
+type Judge = (value: string, settings: SettingValues) => string | undefined;
 
 /** HS256 wants a key that is as long as its hash (RFC 7518, section 3.2). */
 const SECRET_BYTES = 32;
 /** Of 32 random bytes, fewer are distinct once in 10^15 times. */
 const DISTINCT_BYTES = 16;
 
-/** What production refuses, one row for each kind of fault. */
-const RULES: readonly Rule[] = [
-  { setting: "DATABASE_URL", judge: guessableLogin },
-  { setting: "DATABASE_URL", judge: openDatabaseLogin },
-  { setting: "DATABASE_URL", judge: (url, settings) => plaintextDatabase(url, settings, "DATABASE_CA_FILE") },
-  { setting: "STANDBY_DATABASE_URL", judge: guessableLogin },
-  { setting: "STANDBY_DATABASE_URL", judge: openDatabaseLogin },
-  { setting: "STANDBY_DATABASE_URL", judge: (url, settings) => plaintextDatabase(url, settings, "DATABASE_CA_FILE") },
-  { setting: "OUTBOX_DATABASE_URL", judge: guessableLogin },
-  { setting: "OUTBOX_DATABASE_URL", judge: openDatabaseLogin },
-  { setting: "OUTBOX_DATABASE_URL", judge: (url, settings) => plaintextDatabase(url, settings) },
-  { setting: "AMQP_URL", judge: guessableLogin },
-  { setting: "AMQP_URL", judge: namelessLogin },
-  { setting: "AMQP_URL", judge: plaintextAmqp },
-  { setting: "SECRET_KEYS", judge: trivialKeys },
-  { setting: "AUTH_JWT_SECRET", judge: weakSecret },
-  { setting: "AUTH_JWT_SECRET", judge: anybodysTokens },
-  { setting: "AUTH_JWKS_URL", judge: replaceableKeys },
-  { setting: "SIGN_IN_LINKS", judge: signInByLink },
-  { setting: "PUBLIC_ORIGIN", judge: plaintextPage },
-  { setting: "PAGE_FRAME_ANCESTORS", judge: anybodysFrame },
-  { setting: "ALLOWED_PRIVATE_NETWORKS", judge: openGuard },
-  { setting: "ALLOWED_PRIVATE_NETWORKS", judge: openMachine },
+const database: readonly Judge[] = [
+  guessableLogin,
+  openDatabaseLogin,
+  (url, settings) => plaintextDatabase(url, settings, "DATABASE_CA_FILE"),
 ];
+
+/** What production refuses, by the setting that an operator would change. */
+const RULES: Readonly<Record<string, readonly Judge[]>> = {
+  DATABASE_URL: database,
+  STANDBY_DATABASE_URL: database,
+  OUTBOX_DATABASE_URL: [guessableLogin, openDatabaseLogin, (url, settings) => plaintextDatabase(url, settings)],
+  AMQP_URL: [guessableLogin, namelessLogin, plaintextAmqp],
+  SECRET_KEYS: [trivialKeys],
+  AUTH_JWT_SECRET: [weakSecret, anybodysTokens],
+  AUTH_JWKS_URL: [replaceableKeys],
+  SIGN_IN_LINKS: [signInByLink],
+  PUBLIC_ORIGIN: [plaintextPage],
+  PAGE_FRAME_ANCESTORS: [anybodysFrame],
+  ALLOWED_PRIVATE_NETWORKS: [openGuard, openMachine],
+};
 
 /** Every setting that is judged, or that says how another one is. */
 export const JUDGED_SETTINGS: readonly string[] = [
-  ...new Set(RULES.map(({ setting }) => setting)),
+  ...Object.keys(RULES),
   ...["DATABASE_CA_FILE", "AUTH_ISSUER", "AUTH_AUDIENCE", "DENIED_NETWORKS"],
 ];
 
@@ -52,11 +44,11 @@ export const JUDGED_SETTINGS: readonly string[] = [
  * that can't be read at all are left to those who read them.
  */
 export function unsafeSettings(settings: SettingValues): string[] {
-  return RULES.flatMap(({ setting, judge }) => {
+  return Object.entries(RULES).flatMap(([setting, judges]) => {
     const value = settings[setting];
     if (value === undefined || value === "") return [];
-    const problem = judge(String(value), settings);
-    return problem === undefined ? [] : [`${setting} is not safe with HERALD_ENV=production: ${problem}`];
+    const problems = judges.flatMap((judge) => judge(String(value), settings) ?? []);
+    return problems.map((problem) => `${setting} is not safe with HERALD_ENV=production: ${problem}`);
   });
 }
 

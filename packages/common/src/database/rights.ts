@@ -13,6 +13,13 @@ export const USER_OF_ALL = "herald_app";
 const IDS =
   "execute on function id_of(bytea, bytea), event_key(text, uuid, timestamptz), delivery_id(uuid, uuid)" as const;
 
+/** Its facts in its row, and nothing of what dispatchers agree on in theirs. */
+const SAYS_FACTS = [
+  "select on process",
+  "insert (id, service, name, facts, said_at) on process",
+  "update (service, name, facts, said_at) on process",
+] as const;
+
 /** What each service's user has to be granted, in the words of `grant`, and no more than its work takes. */
 export const NEEDED_RIGHTS: Readonly<Record<ServiceName, readonly string[]>> = {
   // Keeps endpoints, makes deliveries by hand, and tells publishers whom to catch up, what to send again and what to erase. What
@@ -28,7 +35,8 @@ export const NEEDED_RIGHTS: Readonly<Record<ServiceName, readonly string[]>> = {
     "update (state, stop_reason, stopped_by, ended_at, due_at) on resend",
     "select, insert, update, delete on idempotency_key",
     "select, insert on delivery, due",
-    "select on business_event, attempt, dispatcher, restore",
+    "select on business_event, attempt, restore",
+    ...SAYS_FACTS,
   ],
   // Stores events, makes deliveries of them, and erases what is old or of a deleted endpoint. It never sees a signing secret, sealed
   // as it is, and changes no endpoint and no delivery. It alone makes and drops partitions, with the owner's rights.
@@ -39,6 +47,7 @@ export const NEEDED_RIGHTS: Readonly<Record<ServiceName, readonly string[]>> = {
     "select, insert, delete on business_event, delivery, due",
     "select, delete on delivery_attempt, business_event_rest, delivery_rest, delivery_attempt_rest",
     "select on attempt",
+    ...SAYS_FACTS,
     // While a restore holds attempts, it leases no delivery to a hint.
     "select on restore",
     "select, update, delete on catch_up, erasure",
@@ -57,7 +66,7 @@ export const NEEDED_RIGHTS: Readonly<Record<ServiceName, readonly string[]>> = {
     IDS,
     "select on webhook_endpoint, business_event, delivery, delivery_attempt",
     "update (consecutive_failures, failure_run, failed_at, paused_until, failing_told, failing_told_at, enabled, disabled_reason, disabled_at, quarantined_at, revision, updated_at) on webhook_endpoint",
-    "select, insert, update, delete on dispatcher",
+    "select, insert, update, delete on process",
     "select on restore",
     "select, delete on due",
     "update (due_at, claim_id, attempts, interruptions) on due",

@@ -1,4 +1,11 @@
-import { createPrivateKey, createPublicKey, diffieHellman, generateKeyPairSync, type KeyObject } from "node:crypto";
+import {
+  createHash,
+  createPrivateKey,
+  createPublicKey,
+  diffieHellman,
+  generateKeyPairSync,
+  type KeyObject,
+} from "node:crypto";
 
 /** Says what is wrong with keys or a sealed text; never holds a key or a secret. */
 export class SecretBoxError extends Error {
@@ -86,6 +93,12 @@ export function readSealingKey(setting: string): NamedKey {
   const key = publicKeyOf(bytes);
   if (key === undefined) throw refuse(`key "${id}" is no X25519 public key (SPKI in DER, as Base64)`);
   return { id, key };
+}
+
+/** What tells a pair from others, and is no secret: its id, and the beginning of its public key's hash. */
+export function keyMark({ id, key }: NamedKey): string {
+  const der = key.export({ format: "der", type: "spki" });
+  return `${id} (${createHash("sha256").update(der).digest("hex").slice(0, 8)})`;
 }
 
 /** Takes an `id:key` apart, or says what is wrong with it. */

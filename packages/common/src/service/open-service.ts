@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { Gauge, type Registry } from "prom-client";
 import { type Broker, connectBroker } from "../broker/broker.ts";
 import { readCell } from "../broker/cell.ts";
@@ -14,9 +15,12 @@ import { createRegistry } from "../telemetry/metrics.ts";
 import { type OperationsOptions, type ReadinessChecks, startOperationsServer } from "../telemetry/operations-server.ts";
 import { startTracing } from "../telemetry/start-tracing.ts";
 import type { Tracing } from "../telemetry/tracing.ts";
+import { type Facts, sayFacts } from "./processes.ts";
 
 /** What every service needs: database, broker, telemetry. */
 export interface OpenService {
+  /** Of its row in the table of processes. */
+  id: string;
   log: Log;
   /** What /metrics of the operations port shows. */
   registry: Registry;
@@ -40,14 +44,20 @@ export type ServiceConfig = Config<typeof serviceSettings> & Partial<Config<type
 export type ServiceOpener = (
   name: Side,
   config: ServiceConfig,
-  options?: Pick<OperationsOptions, "conditions" | "worksWithout"> & { clock?: Clock | undefined },
+  options: Pick<OperationsOptions, "conditions" | "worksWithout"> & {
+    clock?: Clock | undefined;
+    /** What all processes have to be told alike. */
+    facts: Facts;
+  },
 ) => Promise<OpenService>;
 
 /** What the start of a service takes besides its environment; PostgreSQL's time and a process of its own where absent. */
-export interface StartOptions {
+export interface StartOptions<Tuning = object> {
   /** In place of PostgreSQL's time, for tests that steer it. */
   clock?: Clock | undefined;
   open?: ServiceOpener;
+  /** For tests that can't wait for Herald's own intervals, or want small batches. */
+  tuning?: Partial<Tuning> | undefined;
 }
 
 /**
@@ -57,7 +67,7 @@ export interface StartOptions {
  * @param name "publisher"; what logs, metrics and the connections' lists call it
  * @throws ConfigError where a file of certificate authorities can't be used
  */
-export const openService: ServiceOpener = async (name, config, { clock, ...readiness } = {}) => {
+export const openService: ServiceOpener = async (name, config, { clock, facts, ...readiness }) => {
   const log = createLog({ service: name, level: config.LOG_LEVEL });
   const connections = openConnections(name, config, log, name);
   const { database, broker } = connections;
@@ -72,7 +82,10 @@ export const openService: ServiceOpener = async (name, config, { clock, ...readi
     ...readiness,
   });
   await connections.asked;
+  const id = randomUUID();
+  const saying = sayFacts({ queries: database.queries, log, registry }, { id, service: name, facts });
   return {
+    id,
     log,
     registry,
     database,
@@ -81,6 +94,7 @@ export const openService: ServiceOpener = async (name, config, { clock, ...readi
     tracing,
     operationsPort: operations.port,
     async close() {
+      await saying.stop();
       await connections.close();
       await tracing?.stop();
       await operations.close();

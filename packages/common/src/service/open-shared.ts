@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { partOfBroker } from "../broker/part-of-broker.ts";
 import { createLog, type Log } from "../telemetry/log.ts";
 import { createRegistry } from "../telemetry/metrics.ts";
@@ -11,6 +12,7 @@ import {
   type ServiceOpener,
   timeOf,
 } from "./open-service.ts";
+import { sayFacts } from "./processes.ts";
 
 /** A process that several services share: one pool of connections to PostgreSQL, one way to the broker, one operations port. */
 export interface SharedProcess {
@@ -62,14 +64,17 @@ export async function openShared(
   return {
     log,
     operationsPort: operations.port,
-    async open(service, serviceConfig, { clock, ...readiness } = {}) {
+    async open(service, serviceConfig, { clock, facts, ...readiness }) {
       const registry = registries.get(service);
       if (registry === undefined) throw new Error(`${service} is none of this process's services.`);
       Object.assign(conditions, readiness.conditions);
       const serviceLog = createLog({ service, level: config.LOG_LEVEL });
       const tracing = await openTracing(service, serviceConfig, serviceLog);
       const ownBroker = partOfBroker(broker);
+      const id = randomUUID();
+      const saying = sayFacts({ queries: database.queries, log: serviceLog, registry }, { id, service, facts });
       return {
+        id,
         log: serviceLog,
         registry,
         database,
@@ -78,6 +83,7 @@ export async function openShared(
         tracing,
         operationsPort: operations.port,
         async close() {
+          await saying.stop();
           await ownBroker.close();
           await tracing?.stop();
         },

@@ -123,6 +123,7 @@ test("a service does not start with a file of authorities that can't be used", a
     DATABASE_URL: "postgres://herald@127.0.0.1:1/herald",
     DATABASE_POOL_SIZE: 1,
     DATABASE_TIMEOUT_SECONDS: 1,
+    MEMORY_MIB: undefined,
     AMQP_URL: "amqp://127.0.0.1:1",
     BROKER_NAMESPACE: "herald",
     INBOX_BUCKETS: "0-f",
@@ -137,7 +138,7 @@ test("a service does not start with a file of authorities that can't be used", a
     ["DATABASE_CA_FILE", key],
     ["AMQP_CA_FILE", join(folder, "absent.pem")],
   ] as const) {
-    const starting = openService("publisher", { ...config, [name]: file });
+    const starting = openService("publisher", { ...config, [name]: file }, { facts: {} });
     await expect(starting).rejects.toThrow(ConfigError);
     await expect(starting).rejects.toThrow(name);
   }

@@ -5,9 +5,10 @@ import type { ServiceConfig } from "../../src/service/open-service.ts";
 import { openShared, type SharedProcess } from "../../src/service/open-shared.ts";
 import { Counter } from "../../src/telemetry/metrics.ts";
 
-const opened: SharedProcess[] = [];
+const opened: { close(): Promise<void> }[] = [];
 afterEach(async () => {
-  await Promise.all(opened.splice(0).map((shared) => shared.close()));
+  // The services before what they share.
+  for (const each of opened.splice(0).reverse()) await each.close();
 });
 const db = useDatabase();
 const broker = useBroker();
@@ -19,6 +20,7 @@ const config = (): ServiceConfig => ({
   DATABASE_CA_FILE: undefined,
   DATABASE_POOL_SIZE: 2,
   DATABASE_TIMEOUT_SECONDS: 30,
+  MEMORY_MIB: undefined,
   AMQP_URL: broker.url,
   AMQP_CA_FILE: undefined,
   BROKER_NAMESPACE: broker.namespace,
@@ -32,7 +34,14 @@ const config = (): ServiceConfig => ({
 async function open(): Promise<SharedProcess> {
   const shared = await openShared("serve", config(), ["publisher", "dispatcher"]);
   opened.push(shared);
-  return shared;
+  return {
+    ...shared,
+    async open(...of: Parameters<SharedProcess["open"]>) {
+      const service = await shared.open(...of);
+      opened.push(service);
+      return service;
+    },
+  };
 }
 
 async function ask({ operationsPort }: SharedProcess, path: string): Promise<{ status: number; text: string }> {
@@ -43,8 +52,8 @@ async function ask({ operationsPort }: SharedProcess, path: string): Promise<{ s
 test("a process of several services is ready when each has started and the conditions of each hold", async () => {
   const shared = await open();
   let isOutage = true;
-  const publisher = await shared.open("publisher", config());
-  await shared.open("dispatcher", config(), { conditions: { network: () => !isOutage } });
+  const publisher = await shared.open("publisher", config(), { facts: {} });
+  await shared.open("dispatcher", config(), { facts: {}, conditions: { network: () => !isOutage } });
   await publisher.broker.ready();
   const readiness = async () => {
     const { status, text } = await ask(shared, "/readyz");
@@ -61,8 +70,8 @@ test("a process of several services is ready when each has started and the condi
 
 test("a service that closes leaves to the others what they share, and its metrics bear its own name", async () => {
   const shared = await open();
-  const publisher = await shared.open("publisher", config());
-  const dispatcher = await shared.open("dispatcher", config());
+  const publisher = await shared.open("publisher", config(), { facts: {} });
+  const dispatcher = await shared.open("dispatcher", config(), { facts: {} });
   new Counter({ name: "attempts_total", help: "Attempts.", registers: [dispatcher.registry] }).inc(3);
   await publisher.close();
   expect(await dispatcher.database.queries.$queryRaw`select 1 as one`).toEqual([{ one: 1 }]);
@@ -71,5 +80,5 @@ test("a service that closes leaves to the others what they share, and its metric
   expect(text).toContain('attempts_total{service="dispatcher"} 3\n');
   expect(text).toContain('herald_dependency_up{dependency="database",service="publisher"} 1\n');
   expect(text).toMatch(/^process_resident_memory_bytes\{service="serve"\} \d+$/m);
-  await expect(shared.open("management-api", config())).rejects.toThrow("management-api is none of");
+  await expect(shared.open("management-api", config(), { facts: {} })).rejects.toThrow("management-api is none of");
 });

@@ -2,15 +2,20 @@ import { startServe } from "@herald/cli/serve/start-serve";
 import type { Clock } from "@herald/common/runtime/clock";
 import type { Service } from "@herald/common/service/run-service";
 import type { BrokerUrls } from "@herald/dev/stack/broker-rights";
-import { startDispatcher } from "@herald/dispatcher";
-import { startManagementApi } from "@herald/management-api";
-import { startPublisher } from "@herald/publisher";
+import { type DispatcherTuning, startDispatcher } from "@herald/dispatcher";
+import { type ManagementApiTuning, startManagementApi } from "@herald/management-api";
+import { type PublisherTuning, startPublisher } from "@herald/publisher";
 import { type HeraldEnvironment, heraldSettings } from "./settings.ts";
+
+/** What tests set beside environment variables, for whichever service reads it. */
+export type HeraldTuning = Partial<DispatcherTuning & PublisherTuning & ManagementApiTuning>;
 
 export interface HeraldOptions {
   clock?: Clock;
   /** Environment variables besides those of `heraldSettings`. */
   settings?: Record<string, string>;
+  /** Beside short intervals. */
+  tuning?: HeraldTuning;
   /** Whether a dispatcher starts with the others; true unless said otherwise. */
   dispatcher?: boolean;
   /** The same for a publisher. */
@@ -26,26 +31,22 @@ export interface Herald {
   /** These start one more of a service, which ends by its own `stop`, or with the others. */
   startDispatcher(): Promise<Service>;
   startPublisher(): Promise<Service>;
-  startApi(settings?: Record<string, string>): Promise<Service & { apiUrl: string }>;
+  startApi(settings?: Record<string, string>, tuning?: HeraldTuning): Promise<Service & { apiUrl: string }>;
   /** Ends what was started one by one, and leaves what {@link startHerald} started. */
   stopAdditional(): Promise<void>;
   stop(): Promise<void>;
 }
 
+/** Without these a test waits for the polls of a second. */
+export const SHORT_INTERVALS: HeraldTuning = { dueScanIntervalMs: 50, catchUpIntervalMs: 50, noticeIntervalMs: 50 };
+
 export async function startHerald(servers: HeraldEnvironment, options: HeraldOptions = {}): Promise<Herald> {
-  const environment = {
-    ...heraldSettings(servers),
-    // Without these a test waits for the polls of a second.
-    DUE_SCAN_INTERVAL_SECONDS: "0.05",
-    CATCH_UP_INTERVAL_SECONDS: "0.05",
-    NOTICE_INTERVAL_SECONDS: "0.05",
-    ...options.settings,
-  };
+  const environment = { ...heraldSettings(servers), ...options.settings };
   const settingsOf = (service: keyof BrokerUrls) => ({
     ...environment,
     ...(servers.serviceUrls && { AMQP_URL: servers.serviceUrls[service] }),
   });
-  const parts = options.clock ? { clock: options.clock } : {};
+  const parts = { clock: options.clock, tuning: { ...SHORT_INTERVALS, ...options.tuning } };
   const running = new Set<Service>();
 
   async function start<S extends Service>(service: Promise<S>): Promise<S> {
@@ -62,8 +63,12 @@ export async function startHerald(servers: HeraldEnvironment, options: HeraldOpt
     };
   }
 
-  async function startApi(own: Record<string, string> = {}): Promise<Service & { apiUrl: string }> {
-    const api = await start(startManagementApi({ ...settingsOf("management-api"), ...own }, parts));
+  async function startApi(
+    own: Record<string, string> = {},
+    tuning: HeraldTuning = parts.tuning,
+  ): Promise<Service & { apiUrl: string }> {
+    const settings = { ...settingsOf("management-api"), ...own };
+    const api = await start(startManagementApi(settings, { ...parts, tuning }));
     return { ...api, apiUrl: `http://127.0.0.1:${api.port}` };
   }
 

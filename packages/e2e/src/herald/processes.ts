@@ -6,6 +6,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { projectFolder } from "@herald/dev/stack/folders";
 import { freePort } from "@herald/dev/stack/ports";
 import { type RunningProcess, startProcess } from "@herald/dev/stack/processes";
+import type { HeraldTuning } from "./in-process.ts";
 
 export type ServiceName = "management-api" | "publisher" | "dispatcher";
 
@@ -38,6 +39,8 @@ export interface ServiceProcessOptions {
   nodeArgs?: readonly string[];
   /** By how much the clock of its machine is ahead of the true time. */
   clockAheadMs?: number | undefined;
+  /** What no environment variable sets; serve has none. */
+  tuning?: HeraldTuning | undefined;
   /** False where it may take long, since its database or broker is away; true unless said otherwise. */
   untilReady?: boolean;
 }
@@ -55,9 +58,9 @@ export async function startServiceProcess(
   settings: Record<string, string>,
   options: ServiceProcessOptions = {},
 ): Promise<ServiceProcess> {
-  const { onLine, folder = projectFolder(), nodeArgs = [], clockAheadMs, untilReady: waits = true } = options;
+  const { onLine, folder = projectFolder(), nodeArgs = [], clockAheadMs, tuning, untilReady: waits = true } = options;
   const clock = clockAheadMs === undefined ? undefined : wrongClock(clockAheadMs);
-  const [main, ...args] = entryOf(name, folder);
+  const [main, ...args] = entryOf(name, folder, tuning);
   const [port, metricsPort] = [await freePort(), await freePort()];
   const child = await startProcess({
     name: `${name}-${randomUUID()}`,
@@ -136,7 +139,10 @@ function wrongClock(aheadMs: number) {
 }
 
 /** The built file that runs a service, and its arguments. */
-function entryOf(name: ServiceName | AsOne, folder: string): [string, ...string[]] {
+function entryOf(name: ServiceName | AsOne, folder: string, tuning?: HeraldTuning): [string, ...string[]] {
   if (name === "serve") return [join(folder, "packages", "cli", "dist", "main.js"), name];
+  if (tuning) {
+    return [join(folder, "packages", "e2e", "dist", "herald", "tuned-service.js"), name, JSON.stringify(tuning)];
+  }
   return [join(folder, "services", name, "dist", "main.js")];
 }

@@ -1,6 +1,7 @@
 import type { DeliveryDetails } from "@herald/contracts";
 import { eventually } from "@herald/dev/harness/eventually";
 import { afterEach, expect, test } from "@jest/globals";
+import type { HeraldTuning } from "../../src/herald/in-process.ts";
 import { type ServiceName, type ServiceProcess, startServiceProcess } from "../../src/herald/processes.ts";
 import { heraldSettings } from "../../src/herald/settings.ts";
 import { useTestEnvironment } from "./test-environment.ts";
@@ -14,8 +15,13 @@ afterEach(async () => {
   await Promise.all(processes.splice(0).map((each) => each.stop()));
 });
 
-async function startProcess(name: ServiceName, settings: Record<string, string>): Promise<ServiceProcess> {
-  const started = await startServiceProcess(name, { ...heraldSettings(environment.servers), ...settings });
+async function startProcess(
+  name: ServiceName,
+  settings: Record<string, string>,
+  tuning: HeraldTuning = {},
+): Promise<ServiceProcess> {
+  const all = { ...heraldSettings(environment.servers), ...settings };
+  const started = await startServiceProcess(name, all, { tuning });
   processes.push(started);
   return started;
 }
@@ -24,12 +30,9 @@ test("§4.4.10 a dispatcher killed in the middle of 200 deliveries loses none, a
   const { api, receiver, emitter, herald, db } = environment;
   const { organizationId } = api;
   await herald.startPublisher();
-  const settings = {
-    DUE_SCAN_INTERVAL_SECONDS: "0.2",
-    // Far more than an attempt takes on any machine, so that none ends otherwise than by its answer or by the kill.
-    ATTEMPT_TIMEOUT_SECONDS: "60",
-    CLAIM_LEASE_SECONDS: "3600",
-  };
+  // Far more than an attempt takes on any machine, so that none ends otherwise than by its answer or by the kill.
+  const settings = { ATTEMPT_TIMEOUT_SECONDS: "60" };
+  const tuning = { dueScanIntervalMs: 200, leaseMs: 3_600_000 };
   for (const path of ["a", "b", "c", "d", "e"]) await api.create({ url: `${receiver.url}/${path}` });
   let killed = () => {};
   const kill = new Promise<void>((resolve) => {
@@ -40,7 +43,7 @@ test("§4.4.10 a dispatcher killed in the middle of 200 deliveries loses none, a
     if (index >= 60) await kill;
     return {};
   });
-  const dispatcher = await startProcess("dispatcher", settings);
+  const dispatcher = await startProcess("dispatcher", settings, tuning);
   const events = Array.from({ length: 40 }, () => environment.event());
   await Promise.all(events.map((event) => emitter.emit(event)));
   await receiver.received(61);
@@ -53,7 +56,7 @@ test("§4.4.10 a dispatcher killed in the middle of 200 deliveries loses none, a
   const leased = { claimId: { not: null } };
   const { count: cutOff } = await prisma.due.updateMany({ where: leased, data: { dueAt: new Date() } });
   expect(cutOff).toBeGreaterThan(0);
-  await startProcess("dispatcher", settings);
+  await startProcess("dispatcher", settings, tuning);
   await eventually(
     async () => expect(await prisma.delivery.count({ where: { organizationId, state: "succeeded" } })).toBe(200),
     { timeoutMs: 120_000 },
@@ -92,13 +95,13 @@ test("§4.4.10 a publisher killed again and again in the middle of 120 events lo
   const { prisma } = db.database;
   await herald.startDispatcher();
   const { endpoint } = await api.create({ url: receiver.url });
-  const settings = { FAN_OUT_BATCH_SIZE: "7", CATCH_UP_INTERVAL_SECONDS: "0.1" };
+  const tuning = { batchSize: 7, catchUpIntervalMs: 100 };
   const events = Array.from({ length: 120 }, () => environment.event());
   await Promise.all(events.map((event) => emitter.emit(event)));
   // The publisher's process goes by the machine's clock, and says by it when deliveries are due.
   passing = setInterval(() => clock.set(new Date()), 100);
   for (const stored of [1, 25, 60]) {
-    const publisher = await startProcess("publisher", settings);
+    const publisher = await startProcess("publisher", {}, tuning);
     await eventually(
       async () =>
         expect(await prisma.businessEvent.count({ where: { organizationId } })).toBeGreaterThanOrEqual(stored),
@@ -106,7 +109,7 @@ test("§4.4.10 a publisher killed again and again in the middle of 120 events lo
     );
     await publisher.kill();
   }
-  await startProcess("publisher", settings);
+  await startProcess("publisher", {}, tuning);
   await eventually(async () => expect(await environment.states(endpoint.id)).toEqual({ succeeded: 120 }), {
     timeoutMs: 120_000,
   });

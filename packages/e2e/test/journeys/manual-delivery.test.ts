@@ -7,7 +7,7 @@ const environment = useTestEnvironment({ dispatcher: false });
 
 test("§4.1/deliver while there is no dispatcher a manual delivery is a 200 without an attempt, which comes later", async () => {
   const { receiver, herald } = environment;
-  const { apiUrl } = await herald.startApi({ MANUAL_DELIVERY_TIMEOUT_MS: "500" });
+  const { apiUrl } = await herald.startApi({}, { manualTimeoutMs: 500 });
   const api = await apiClient(apiUrl, environment.api.organizationId, { untilAvailable: true });
   const { endpoint } = await api.create({ url: receiver.url });
   expect(await api.deliver(endpoint.id, "WorkItemCompleted", '"later"')).toMatchObject({

@@ -3,9 +3,9 @@ import { expect, test } from "@jest/globals";
 import { useTestEnvironment } from "./test-environment.ts";
 
 /** The intervals of production, which other journeys shorten. */
-const INTERVALS = { DUE_SCAN_INTERVAL_SECONDS: "1", CATCH_UP_INTERVAL_SECONDS: "1" };
+const INTERVALS = { dueScanIntervalMs: 1_000, catchUpIntervalMs: 1_000 };
 
-const environment = useTestEnvironment({ settings: INTERVALS });
+const environment = useTestEnvironment({ tuning: INTERVALS });
 
 test("§8/polling with production's intervals a retry goes out well within SPEC's minute, and what a resume wakes as well", async () => {
   const { api, receiver, emitter } = environment;

@@ -125,7 +125,6 @@ test("while the broker is away, herald serve answers and attempts what is due; w
       AMQP_URL: proxy.url,
       // Nothing comes due by itself: the test says when.
       RETRY_DELAYS_SECONDS: "3600,3600,3600,3600",
-      DUE_SCAN_INTERVAL_SECONDS: "0.2",
     });
     const api = await apiOf(serve);
     const { endpoint } = await api.create({ url: receiver.url });

@@ -19,7 +19,7 @@ const MINUTE_MS = 60 * SECOND_MS;
 const DAY_MS = 24 * 60 * MINUTE_MS;
 
 async function start(name: ServiceName, clockAheadMs: number, settings: Record<string, string> = {}) {
-  const environmentOfAll = { ...heraldSettings(environment.servers), DUE_SCAN_INTERVAL_SECONDS: "0.2" };
+  const environmentOfAll = heraldSettings(environment.servers);
   const started = await startServiceProcess(name, { ...environmentOfAll, ...settings }, { clockAheadMs });
   processes.push(started);
   return started;

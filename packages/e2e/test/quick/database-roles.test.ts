@@ -22,6 +22,7 @@ import { startPublisher } from "@herald/publisher";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { connect } from "amqplib";
 import { apiClient } from "../../src/herald/api-client.ts";
+import { SHORT_INTERVALS } from "../../src/herald/in-process.ts";
 import { heraldSettings } from "../../src/herald/settings.ts";
 import { type Permission, readPermissions } from "../support/permissions.ts";
 
@@ -108,21 +109,17 @@ describe.each<[string, Record<"api" | "publisher" | "dispatcher", Users>]>([
         namespace: broker.namespace,
         caFile: join(folder, "ca.pem"),
       }),
-      DUE_SCAN_INTERVAL_SECONDS: "0.05",
-      CATCH_UP_INTERVAL_SECONDS: "0.05",
-      NOTICE_INTERVAL_SECONDS: "0.05",
-      RETENTION_INTERVAL_SECONDS: "1",
       RETENTION_DAYS: "30",
       RETRY_DELAYS_SECONDS: "0.1,0.1,0.1,0.1",
-      PATIENCE_SECONDS: "0.05",
     });
+    const tuning = { ...SHORT_INTERVALS, retentionIntervalMs: 1_000, patienceMs: [50] };
     // It has no key that opens what it seals.
     const { SECRET_KEYS: _keys, ...settingsOfApi } = await settingsOf(users.api);
     const api = await startManagementApi(settingsOfApi);
     running.push(
       api,
-      await startPublisher(await settingsOf(users.publisher)),
-      await startDispatcher(await settingsOf(users.dispatcher)),
+      await startPublisher(await settingsOf(users.publisher), { tuning }),
+      await startDispatcher(await settingsOf(users.dispatcher), { tuning }),
     );
     const emitter = createEmitter({ url: await brokerUser("emitter"), namespace: broker.namespace });
     const product = await connect(await brokerUser("product"));

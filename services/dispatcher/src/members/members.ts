@@ -1,4 +1,3 @@
-import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Queries } from "@herald/common/database/queries";
 import { repeat } from "@herald/common/runtime/repeat";
@@ -16,6 +15,8 @@ interface Parts {
 }
 
 export interface MembersOptions {
+  /** Of its row in the table of processes. */
+  id: string;
   /** Attempts that an endpoint may have at once, over all dispatchers. */
   cap: number;
   /** Whether no endpoint has more attempts under way in this process than this says. */
@@ -45,9 +46,8 @@ const UNSETTLED_INTERVAL_MS = 250;
 /** A stop doesn't wait longer than this for PostgreSQL. */
 const LEAVE_TIMEOUT_MS = 1_000;
 
-export function joinMembers(parts: Parts, { cap, isWithin, outageSince, onHold }: MembersOptions): Members {
+export function joinMembers(parts: Parts, { id, cap, isWithin, outageSince, onHold }: MembersOptions): Members {
   const { queries, metrics, log } = parts;
-  const id = randomUUID();
   const membership = createMembership(id, cap);
   // What lapses while PostgreSQL does not answer, lapses in real time: the others watch it by PostgreSQL's clock.
   const elapsedMs = () => performance.now();

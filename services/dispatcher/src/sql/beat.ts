@@ -23,27 +23,30 @@ interface Row {
 }
 
 /**
- * Renews a dispatcher's row, or inserts it, removes those that are dead, and returns the others; and says whether a restore holds attempts. All times are PostgreSQL's: `now()` is
- * never after the statement's snapshot, so who was visible at the time that it returns is in what it returns.
+ * Renews a dispatcher's row, or inserts it, removes those of processes that are dead, and returns the other dispatchers; and says whether a
+ * restore holds attempts. All times are PostgreSQL's: `now()` is never after the statement's snapshot, so who was visible at the time that it returns is in what it returns.
  *
  * A dispatcher in an outage joins anew with each beat, and is not returned to the others: they share out what it had, and it waits for them when it is back.
  *
- * Locks its own row, and the rows that it removes; skips those that others lock. Reads the whole table, a row for each dispatcher.
+ * Locks its own row, and the rows that it removes; skips those that others lock. Reads the whole table, a row for each process.
  */
 export async function beat(queries: Queries, { id, agreedAt, outageSince, unseenMs }: Beat): Promise<HeardBeat> {
   const rows = await queries.$queryRaw<Row[]>`
     with own as (
-      insert into dispatcher as own (id, joined_at, seen_at, agreed_at, outage_since)
-      values (${id}::uuid, now(), now(), ${agreedAt}::timestamptz, ${outageSince}::timestamptz)
+      insert into process as own (id, service, joined_at, seen_at, agreed_at, outage_since)
+      values (${id}::uuid, 'dispatcher', now(), now(), ${agreedAt}::timestamptz, ${outageSince}::timestamptz)
       on conflict (id) do update
-      set joined_at = case when excluded.outage_since is null then own.joined_at else excluded.joined_at end,
+      set joined_at = case when excluded.outage_since is null then coalesce(own.joined_at, excluded.joined_at) else excluded.joined_at end,
           seen_at = excluded.seen_at, agreed_at = excluded.agreed_at, outage_since = excluded.outage_since
       returning id, joined_at, agreed_at
     ), removed as (
-      delete from dispatcher
+      delete from process
       where id in (
-        select id from dispatcher
-        where id <> ${id}::uuid and seen_at < now() - ${unseenMs}::float8 * interval '1 millisecond'
+        select id from process
+        where id <> ${id}::uuid and (
+          seen_at < now() - ${unseenMs}::float8 * interval '1 millisecond'
+          or seen_at is null and coalesce(said_at, '-infinity') < now() - interval '1 minute'
+        )
         for update skip locked
       )
       returning id
@@ -52,8 +55,8 @@ export async function beat(queries: Queries, { id, agreedAt, outageSince, unseen
       exists (select from restore) as "isHeld"
     from own
     union all
-    select id, joined_at, agreed_at, now()::timestamptz(3), null from dispatcher
-    where id <> ${id}::uuid and outage_since is null and id not in (select id from removed)`;
+    select id, joined_at, agreed_at, now()::timestamptz(3), null from process
+    where id <> ${id}::uuid and joined_at is not null and outage_since is null and id not in (select id from removed)`;
   const [own] = rows;
   if (own === undefined) throw new Error("PostgreSQL answered a beat with no row.");
   return { at: own.at, members: rows, isHeld: own.isHeld };

@@ -17,10 +17,10 @@ afterEach(() => receiver.close());
 const dispatchers = useDispatchers(db, broker);
 
 /** Small ones: only that they are many matters. */
-const LIGHT = { DATABASE_POOL_SIZE: "2", DUE_SCAN_INTERVAL_SECONDS: "0.25", ENDPOINT_CONCURRENCY: "10" };
+const LIGHT = { DATABASE_POOL_SIZE: "2", ENDPOINT_CONCURRENCY: "10" };
 
 const start = (count: number): Promise<Service[]> =>
-  Promise.all(Array.from({ length: count }, () => dispatchers.start(LIGHT)));
+  Promise.all(Array.from({ length: count }, () => dispatchers.start(LIGHT, { dueScanIntervalMs: 250 })));
 
 test("twenty dispatchers together never have more attempts to an endpoint than its concurrency, while some come and others end", async () => {
   let inFlight = 0;

@@ -32,8 +32,16 @@ const contentSecurityPolicy = (frameAncestors: string) =>
     "trusted-types 'none'",
   ].join("; ");
 
-/** The admin page and its session, under `/administration`. */
-export function administrationRoutes(config: ManagementApiConfig, verifyToken: VerifyToken): Router {
+/**
+ * The admin page and its session, under `/administration`.
+ *
+ * @param pageFolder where the built page is
+ */
+export function administrationRoutes(
+  config: ManagementApiConfig,
+  verifyToken: VerifyToken,
+  pageFolder: string = OWN_PAGE,
+): Router {
   const router = Router({ caseSensitive: true, strict: true });
   const policy = contentSecurityPolicy(config.PAGE_FRAME_ANCESTORS);
   router.use("/administration", (_request, response, next) => {
@@ -44,13 +52,13 @@ export function administrationRoutes(config: ManagementApiConfig, verifyToken: V
   });
   router.get("/administration", (_request, response) => response.redirect(config.BASE_PATH + PAGE_PATH));
   router.use(sessionRoutes(config, verifyToken));
-  router.use(PAGE_PATH, pageRoutes(config));
+  router.use(PAGE_PATH, pageRoutes(config, pageFolder));
   return router;
 }
 
 /** Serves a built admin page: its files, and for every other path the page itself, which reads the path. */
-function pageRoutes(config: ManagementApiConfig): Router {
-  const { ADMIN_UI_DIR: folder = OWN_PAGE, PAGE_LOGO_FILE: logo } = config;
+function pageRoutes(config: ManagementApiConfig, folder: string): Router {
+  const { PAGE_LOGO_FILE: logo } = config;
   const { html, files } = readBuiltPage(folder);
   const page = html === null ? notBuilt : publicFile(written(html, config), { type: ".html" });
   const router = Router({ caseSensitive: true });
@@ -65,9 +73,7 @@ function pageRoutes(config: ManagementApiConfig): Router {
 
 const notBuilt: RequestHandler = () => {
   throw new ProblemError("route_not_found", {
-    detail:
-      "The admin page isn't built: run pnpm build, or set ADMIN_UI_DIR to the folder of a built one, and start the " +
-      "service again.",
+    detail: "The admin page isn't built: run pnpm build, and start the service again.",
   });
 };
 

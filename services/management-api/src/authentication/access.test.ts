@@ -1,15 +1,9 @@
 import { describe, expect, test } from "@jest/globals";
 import { missingFor } from "./access.ts";
 import { callerOf } from "./caller.ts";
-import type { AuthenticationConfig } from "./settings.ts";
+import { claimsOf } from "./settings.ts";
 
-const config = {
-  AUTH_ORGANIZATION_CLAIM: "organization_id",
-  AUTH_PERMISSIONS_CLAIM: "permissions",
-  AUTH_SUBSCRIPTION_CLAIM: "subscription",
-  AUTH_MODULES_CLAIM: "modules",
-  AUTH_ENTITLEMENTS_CLAIM: "entitlements",
-} as AuthenticationConfig;
+const names = claimsOf({ AUTH_CLAIMS: "" });
 const everything = {
   sub: "user-1",
   exp: 2_000_000_000,
@@ -20,7 +14,7 @@ const everything = {
   entitlements: ["integrations"],
 };
 const missing = (access: "view" | "manage" | "save", claims: object) =>
-  missingFor(access, callerOf({ ...everything, ...claims }, config), "administration").map(({ what }) => what);
+  missingFor(access, callerOf({ ...everything, ...claims }, names), "administration").map(({ what }) => what);
 
 describe("access", () => {
   test("§5.2 a caller with every claim lacks nothing", () => {
@@ -57,7 +51,8 @@ describe("access", () => {
   });
 
   test("claims are read under the names that the settings give them", () => {
-    const renamed = { ...config, AUTH_ORGANIZATION_CLAIM: "https://example.com/tenant" };
-    expect(callerOf({ "https://example.com/tenant": "t1" }, renamed).organizationId).toBe("t1");
+    const renamed = claimsOf({ AUTH_CLAIMS: "organization=https://example.com/tenant,permissions=scope" });
+    const caller = callerOf({ "https://example.com/tenant": "t1", scope: "a b", subscription: "active" }, renamed);
+    expect(caller).toMatchObject({ organizationId: "t1", permissions: new Set(["a", "b"]), subscription: "active" });
   });
 });

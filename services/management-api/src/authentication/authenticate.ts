@@ -3,7 +3,7 @@ import { ProblemError } from "../problems/problem-error.ts";
 import { type Access, type Missing, missingFor, permissionsFor } from "./access.ts";
 import { type Caller, callerOf } from "./caller.ts";
 import { assertSameOrigin, findCredentials } from "./credentials.ts";
-import type { AuthenticationConfig } from "./settings.ts";
+import { type AuthenticationConfig, claimsOf } from "./settings.ts";
 import type { VerifyToken } from "./verify-token.ts";
 
 /**
@@ -19,6 +19,7 @@ export function authenticator(
   verifyToken: VerifyToken,
   serves: (organizationId: string) => boolean,
 ): Authenticate {
+  const claims = claimsOf(config);
   return async (request, access) => {
     // A proxy in front may read another one of them than we do.
     if ((request.headersDistinct.authorization?.length ?? 0) > 1) {
@@ -33,7 +34,7 @@ export function authenticator(
           "management. Send Authorization: Bearer <token> with the access token of a signed-in user.",
       });
     }
-    const caller = callerOf(await verifyToken(credentials.token), config);
+    const caller = callerOf(await verifyToken(credentials.token), claims);
     if (credentials.kind === "cookie") assertSameOrigin(request, config.PUBLIC_ORIGIN);
     if (access !== null) assertNothingMissing(missingFor(access, caller, config.AUTH_REQUIRED_MODULE), access);
     // What is changed here would never have an effect: its events go to another Herald.

@@ -1,7 +1,7 @@
 import { isOrganizationId } from "@herald/contracts";
 import type { JWTPayload } from "jose";
 import { hasInvisible } from "../validation/formats.ts";
-import type { AuthenticationConfig } from "./settings.ts";
+import type { Claims } from "./settings.ts";
 
 /** Who sent a request, by the claims of the token. */
 export interface Caller {
@@ -18,16 +18,16 @@ export interface Caller {
 }
 
 /** Reads the claims, under the names that the settings give them. A claim of another type counts as absent. */
-export function callerOf(claims: JWTPayload, config: AuthenticationConfig): Caller {
-  const organizationId = claims[config.AUTH_ORGANIZATION_CLAIM];
+export function callerOf(claims: JWTPayload, names: Claims): Caller {
+  const organizationId = claims[names.organization];
   return {
     subject: claims.sub ?? "",
-    name: nameOf(claims[config.AUTH_NAME_CLAIM]),
+    name: nameOf(claims[names.name]),
     organizationId: isOrganizationId(organizationId) ? organizationId : null,
-    permissions: namesIn(claims[config.AUTH_PERMISSIONS_CLAIM]),
-    subscription: textOf(claims[config.AUTH_SUBSCRIPTION_CLAIM]),
-    modules: namesIn(claims[config.AUTH_MODULES_CLAIM]),
-    entitlements: namesIn(claims[config.AUTH_ENTITLEMENTS_CLAIM]),
+    permissions: namesIn(claims[names.permissions]),
+    subscription: textOf(claims[names.subscription]),
+    modules: namesIn(claims[names.modules]),
+    entitlements: namesIn(claims[names.entitlements]),
     expiresAt: new Date((claims.exp ?? 0) * 1000),
   };
 }

@@ -1,5 +1,22 @@
 import type { Config, Settings } from "@herald/common/config/settings";
 
+/** What is read from a token, and the claims that hold it unless AUTH_CLAIMS says otherwise. */
+const CLAIMS = {
+  organization: "organization_id",
+  name: "name",
+  permissions: "permissions",
+  subscription: "subscription",
+  modules: "modules",
+  entitlements: "entitlements",
+} as const;
+
+export type Claims = Readonly<Record<keyof typeof CLAIMS, string>>;
+
+const CLAIM = `(${Object.keys(CLAIMS).join("|")})=[^,=]+`;
+const names = Object.entries(CLAIMS)
+  .map(([what, claim]) => `${what}=${claim}`)
+  .join(",");
+
 export const authenticationSettings = {
   AUTH_JWKS_URL: {
     type: "string",
@@ -18,41 +35,11 @@ export const authenticationSettings = {
   },
   AUTH_ISSUER: { type: "string", description: "The issuer that a token must name (iss)." },
   AUTH_AUDIENCE: { type: "string", description: "The audience that a token must name (aud)." },
-  AUTH_ORGANIZATION_CLAIM: {
+  AUTH_CLAIMS: {
     type: "string",
-    default: "organization_id",
-    minLength: 1,
-    description: "Claim that holds the caller's organization.",
-  },
-  AUTH_NAME_CLAIM: {
-    type: "string",
-    default: "name",
-    minLength: 1,
-    description: "Claim that holds the caller's name, as other admins see it beside what the caller changed.",
-  },
-  AUTH_PERMISSIONS_CLAIM: {
-    type: "string",
-    default: "permissions",
-    minLength: 1,
-    description: "Claim that holds the caller's permissions, as a list or as text with spaces between.",
-  },
-  AUTH_SUBSCRIPTION_CLAIM: {
-    type: "string",
-    default: "subscription",
-    minLength: 1,
-    description: "Claim that holds the state of the organization's subscription; active and trialing pass.",
-  },
-  AUTH_MODULES_CLAIM: {
-    type: "string",
-    default: "modules",
-    minLength: 1,
-    description: "Claim that holds the organization's modules.",
-  },
-  AUTH_ENTITLEMENTS_CLAIM: {
-    type: "string",
-    default: "entitlements",
-    minLength: 1,
-    description: "Claim that holds the organization's entitlements.",
+    default: "",
+    pattern: `^(${CLAIM}(,${CLAIM})*)?$`,
+    description: `Claims that the token has under another name, as organization=org_id,permissions=scope. Without it: ${names}.`,
   },
   AUTH_REQUIRED_MODULE: {
     type: "string",
@@ -79,6 +66,12 @@ export const authenticationSettings = {
 } as const satisfies Settings;
 
 export type AuthenticationConfig = Config<typeof authenticationSettings>;
+
+/** The name of the claim that holds each. */
+export function claimsOf({ AUTH_CLAIMS }: Pick<AuthenticationConfig, "AUTH_CLAIMS">): Claims {
+  const others = AUTH_CLAIMS.split(",").filter(Boolean);
+  return { ...CLAIMS, ...Object.fromEntries(others.map((pair) => pair.split("="))) };
+}
 
 /** Problems of several settings together: exactly one key source is set, and an identity provider's comes with issuer and audience. */
 export function problemsOfAuthentication(config: AuthenticationConfig): string[] {

@@ -146,7 +146,7 @@ const nextTryAt = Prisma.sql`(
 
 /** Dispatchers renew their rows each second, by this clock. One that was killed leaves its row behind for a few. */
 const outageSince = Prisma.sql`(
-  select min(outage_since) from dispatcher where seen_at > now() - interval '10 seconds'
+  select min(outage_since) from process where seen_at > now() - interval '10 seconds'
 )`;
 
 function newestId(condition: Prisma.Sql): Prisma.Sql {

@@ -20,6 +20,8 @@ export const { SECRET_KEYS, SECRET_SEALING_KEY } = newSealingKeys("tests");
 
 export interface ApiOptions {
   settings?: Record<string, string>;
+  /** Where the built admin page is. */
+  pageFolder?: string;
   clock?: Clock;
   /** Stands in for broker and dispatcher; without it no dispatcher answers. */
   requestAttempt?: (request: ManualRequest) => Promise<void>;
@@ -84,6 +86,7 @@ export function useApi(options: ApiOptions = {}): Api {
       clock: options.clock ?? machineClock,
       log: recordingLog(logged),
       registry: createRegistry("management-api"),
+      pageFolder: options.pageFolder,
     });
     validate = responseValidator(
       openApiDocument({

@@ -1,3 +1,5 @@
+import type { HeraldTuning } from "../../herald/in-process.ts";
+
 /** Times that differ between scenarios. */
 export interface ChaosTimes {
   attemptTimeoutMs: number;
@@ -27,17 +29,18 @@ const RETRY_DELAYS_SECONDS = [1, 2, 3, 4];
 export const MAX_ATTEMPTS = RETRY_DELAYS_SECONDS.length + 1;
 export const DISABLE_AFTER = 5;
 
-/** Settings of the services: SPEC's delays and Herald's intervals shortened, and these times. */
-export function chaosSettings({ attemptTimeoutMs, leaseMs, databaseTimeoutMs }: ChaosTimes): Record<string, string> {
+/** Settings of the services: SPEC's delays shortened, and these times. */
+export function chaosSettings({ attemptTimeoutMs, databaseTimeoutMs }: ChaosTimes): Record<string, string> {
   return {
     ATTEMPT_TIMEOUT_SECONDS: String(attemptTimeoutMs / 1_000),
-    CLAIM_LEASE_SECONDS: String(leaseMs / 1_000),
     RETRY_DELAYS_SECONDS: RETRY_DELAYS_SECONDS.join(","),
     DISABLE_AFTER_FAILURES: String(DISABLE_AFTER),
     DATABASE_TIMEOUT_SECONDS: String(databaseTimeoutMs / 1_000),
-    DUE_SCAN_INTERVAL_SECONDS: "0.5",
-    CATCH_UP_INTERVAL_SECONDS: "0.5",
-    NOTICE_INTERVAL_SECONDS: "0.5",
     LOG_LEVEL: "info",
   };
+}
+
+/** The rest of these times, with Herald's intervals shortened. */
+export function chaosTuning({ leaseMs }: ChaosTimes): HeraldTuning {
+  return { leaseMs, dueScanIntervalMs: 500, catchUpIntervalMs: 500, noticeIntervalMs: 500 };
 }

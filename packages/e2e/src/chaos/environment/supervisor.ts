@@ -1,3 +1,4 @@
+import type { HeraldTuning } from "../../herald/in-process.ts";
 import { type ServiceName, type ServiceProcess, startServiceProcess } from "../../herald/processes.ts";
 import type { ServiceLabel } from "../plan/faults.ts";
 
@@ -30,6 +31,7 @@ export interface SupervisedService {
 export interface SupervisorOptions {
   label: ServiceLabel;
   settings: Record<string, string>;
+  tuning: HeraldTuning;
   onLine: (line: string) => void;
   /** It ended though nobody ended it. */
   onOwnEnd: (lastLines: string[]) => void;
@@ -39,7 +41,7 @@ export interface SupervisorOptions {
 
 /** Starts a service and resolves when it is ready; later ones are not waited for, since what they need may be away. */
 export async function superviseService(options: SupervisorOptions): Promise<SupervisedService> {
-  const { label, onLine, onOwnEnd, pause } = options;
+  const { label, tuning, onLine, onOwnEnd, pause } = options;
   let { settings } = options;
   const name = label.replace(/-\d+$/, "") as ServiceName;
   /** Ended by the supervisor, or about to be. */
@@ -48,7 +50,7 @@ export async function superviseService(options: SupervisorOptions): Promise<Supe
   let current = await start(true);
 
   async function start(untilReady: boolean): Promise<ServiceProcess> {
-    const service = await startServiceProcess(name, settings, { onLine, untilReady, clockAheadMs: 0 });
+    const service = await startServiceProcess(name, settings, { onLine, untilReady, tuning, clockAheadMs: 0 });
     void service.process.exited.then(() => {
       if (expected.has(service)) return;
       onOwnEnd(service.process.lastLines());

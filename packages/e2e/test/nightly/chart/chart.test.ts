@@ -385,11 +385,7 @@ describe("what is rendered", () => {
   test("in the chart's values a service's own settings win, also where they say no", () => {
     const env = of(render("everything.yaml"), "Deployment", "management-api").spec.template.spec.containers[0].env;
     const value = (name: string) => env.find((each: { name: string }) => each.name === name)?.value;
-    expect([value("LOG_LEVEL"), value("STANDARD_WEBHOOKS"), value("MAX_PAYLOAD_BYTES")]).toEqual([
-      "info",
-      "false",
-      "1048576",
-    ]);
+    expect([value("LOG_LEVEL"), value("STANDARD_WEBHOOKS"), value("MAX_ENDPOINTS")]).toEqual(["info", "false", "1000"]);
   });
 
   test("KEDA scales dispatchers by what waits for this Herald, and publishers by what waits in its inbox", () => {

@@ -149,14 +149,14 @@ async function endpointThatMissed(): Promise<string> {
 
 /** As a process of its own, so that its metrics say what it served. */
 function startApi(): Promise<ServiceProcess> {
-  return startServiceProcess("management-api", {
+  const settings = {
     ...heraldSettings(environment.servers),
     WRITES_PER_MINUTE: "1000000",
     MANUAL_DELIVERIES_PER_MINUTE: "1000000",
     MAX_ENDPOINTS: "10000",
-    // Nobody makes attempts.
-    MANUAL_DELIVERY_TIMEOUT_MS: "100",
-  });
+  };
+  // Nobody makes attempts.
+  return startServiceProcess("management-api", settings, { tuning: { manualTimeoutMs: 100 } });
 }
 
 /** Puts ids that exist beside the random ones that path parameters take: of those the API knows none. */

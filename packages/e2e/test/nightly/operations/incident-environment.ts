@@ -8,6 +8,7 @@ import { STACK_TIMEOUT_MS } from "@herald/dev/harness/stack-client";
 import { createEmitter, type EmittedEvent, type Emitter, newEvent } from "@herald/emitter";
 import { afterAll, afterEach, beforeAll, expect } from "@jest/globals";
 import { type ApiClient, apiClient } from "../../../src/herald/api-client.ts";
+import type { HeraldTuning } from "../../../src/herald/in-process.ts";
 import { openShell, type Shell } from "./compose.ts";
 import { type Prometheus, startPrometheus } from "./prometheus.ts";
 import { stepsOf } from "./runbook.ts";
@@ -19,17 +20,20 @@ import { type RunningSystem, startSystem } from "./running-system.ts";
  */
 const SETTINGS = {
   RETRY_DELAYS_SECONDS: "1,1,1,1",
-  PATIENCE_SECONDS: "0.1",
   ATTEMPT_TIMEOUT_SECONDS: "60",
-  CLAIM_LEASE_SECONDS: "65",
   DATABASE_TIMEOUT_SECONDS: "3",
-  DUE_SCAN_INTERVAL_SECONDS: "0.5",
-  CATCH_UP_INTERVAL_SECONDS: "0.5",
-  NOTICE_INTERVAL_SECONDS: "0.5",
-  RETENTION_INTERVAL_SECONDS: "2",
+};
+
+const TUNING: HeraldTuning = {
+  patienceMs: [100],
+  leaseMs: 65_000,
+  dueScanIntervalMs: 500,
+  catchUpIntervalMs: 500,
+  noticeIntervalMs: 500,
+  retentionIntervalMs: 2_000,
   // What a publisher holds doesn't count as waiting.
-  INBOX_MIB: "16",
-  FAN_OUT_BATCH_SIZE: "50",
+  bounds: { inboxBytes: 16 * 1024 ** 2 },
+  batchSize: 50,
 };
 
 /** For Prometheus to see what it waits for, on a machine that is ten times slower. */
@@ -69,7 +73,7 @@ export function useIncidents(): IncidentEnvironment {
   beforeAll(async () => {
     folder = mkdtempSync(join(tmpdir(), "herald-incidents-"));
     prometheus = await startPrometheus(join(folder, "prometheus"));
-    system = await startSystem(SETTINGS, prometheus.scrape);
+    system = await startSystem(SETTINGS, TUNING, prometheus.scrape);
     shell = await openShell(folder, system.compose);
     // Old enough to be erased.
     await system.query(

@@ -18,6 +18,7 @@ const NOT_FIRED = {
   HeraldAttemptsHeld: "no fault begins it: an operator does, and the same operator ends it",
   HeraldEndpointsQuarantined:
     "the processes of these incidents have the keys; the dispatcher's own tests have one without",
+  HeraldSettingsDiffer: "the processes of these incidents have the same settings; their own tests have others",
   HeraldOutboxLate: "no relay runs in these incidents",
   HeraldOutboxRefused: "likewise",
   HeraldPartitionsHeld: "it takes thousands of unfinished deliveries of a day that is long over",

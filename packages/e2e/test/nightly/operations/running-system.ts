@@ -11,6 +11,7 @@ import { projectFolder } from "@herald/dev/stack/folders";
 import { type Postgres, startPostgres } from "@herald/dev/stack/postgres";
 import { type RabbitmqNode, startRabbitmqNode } from "@herald/dev/stack/rabbitmq-node";
 import pg from "pg";
+import type { HeraldTuning } from "../../../src/herald/in-process.ts";
 import { type ServiceName, type ServiceProcess, startServiceProcess } from "../../../src/herald/processes.ts";
 import { heraldSettings } from "../../../src/herald/settings.ts";
 import type { ComposeVerbs } from "./compose.ts";
@@ -44,6 +45,7 @@ export interface RunningSystem {
 
 export async function startSystem(
   own: Readonly<Record<string, string>>,
+  tuning: HeraldTuning,
   onChange: (targets: string[]) => void,
 ): Promise<RunningSystem> {
   const { executable } = await askForRabbitmqServer();
@@ -99,7 +101,7 @@ export async function startSystem(
       const lines = logs.get(service) ?? [];
       logs.set(service, lines);
       const onLine = (line: string) => void lines.push(line);
-      while (there.length < count) there.push(await startServiceProcess(service, settings, { onLine }));
+      while (there.length < count) there.push(await startServiceProcess(service, settings, { onLine, tuning }));
       running.set(service, there);
       onChange(targets());
     }

@@ -7,7 +7,7 @@ import { useTestEnvironment } from "../../journeys/test-environment.ts";
 const FLOOD = 2_000;
 const QUIET = 50;
 
-const environment = useTestEnvironment({ settings: { ATTEMPT_TIMEOUT_SECONDS: "60", CLAIM_LEASE_SECONDS: "120" } });
+const environment = useTestEnvironment({ settings: { ATTEMPT_TIMEOUT_SECONDS: "60" } });
 
 // How late the quiet organization's events are is a row of `pnpm bench`. Here no clock decides.
 test("while one organization's flood of 2,000 deliveries can't be sent, another one's events all arrive, and none of either is lost", async () => {

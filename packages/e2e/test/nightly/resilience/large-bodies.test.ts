@@ -3,7 +3,7 @@ import { expect, test } from "@jest/globals";
 import { useTestEnvironment } from "../../journeys/test-environment.ts";
 
 // Sender and receiver share a process here, and a busy machine makes a hundred handshakes at once take their time.
-const environment = useTestEnvironment({ settings: { ATTEMPT_TIMEOUT_SECONDS: "60", CLAIM_LEASE_SECONDS: "120" } });
+const environment = useTestEnvironment({ settings: { ATTEMPT_TIMEOUT_SECONDS: "60" } });
 
 test("a body of 256 KiB arrives at each of an organization's 100 endpoints, byte for byte", async () => {
   const { api, receiver, emitter } = environment;

@@ -76,7 +76,10 @@ test("regression: a publisher inside the chart's memory limits does not die of l
 
   const publisher = await startServiceProcess(
     "publisher",
-    heraldSettings({ databaseUrl: db.url, amqpUrl: broker.url, namespace: broker.namespace, caFile: "" }),
+    {
+      ...heraldSettings({ databaseUrl: db.url, amqpUrl: broker.url, namespace: broker.namespace, caFile: "" }),
+      MEMORY_MIB: String(limit),
+    },
     { nodeArgs: [`--max-old-space-size=${limit / 2}`], untilReady: false },
   );
   const { pid } = publisher.process;

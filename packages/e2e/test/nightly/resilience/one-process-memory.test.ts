@@ -15,7 +15,7 @@ const environment = useTestEnvironment({ dispatcher: false, publisher: false });
 
 /** The settings of the unit that decide how much is held in memory at once. */
 function memorySettings(): Record<string, string> {
-  const decides = /^(DATABASE_POOL_SIZE|\w+_MIB|\w+_CONCURRENCY|MAX_IN_FLIGHT)$/;
+  const decides = /^(DATABASE_POOL_SIZE|MEMORY_MIB)$/;
   return Object.fromEntries(Object.entries(unitEnvironment()).filter(([name]) => decides.test(name)));
 }
 

@@ -1,0 +1,99 @@
+import { totalmem } from "node:os";
+import { MIB, memorySettings } from "../config/common-settings.ts";
+import { ConfigError } from "../config/read-config.ts";
+import type { Config } from "../config/settings.ts";
+
+/** How much a process may hold at once. */
+export interface MemoryBounds {
+  /** Business events that a publisher holds while they are stored, in bytes. */
+  inboxBytes: number;
+  /** Attempts of a dispatcher in flight at once, slow ones and manual deliveries included. */
+  inFlight: number;
+  /** Those of them that are neither slow nor manual. */
+  deliveries: number;
+  /** Attempts of manual deliveries, slow ones apart. */
+  manualDeliveries: number;
+  /** Bodies above 8 KiB of attempts in flight, in bytes. */
+  bodiesBytes: number;
+  /** Connections of clients to the management API. */
+  clients: number;
+}
+
+/** What the operating system gives this process. */
+export interface MachineMemory {
+  /** The limit of its container or unit (cgroup); undefined where there is none. */
+  limitBytes: number | undefined;
+  totalBytes: number;
+}
+
+/** What a process takes before it holds anything: code, heap, connections to PostgreSQL and RabbitMQ. */
+const BASE_BYTES = 128 * MIB;
+
+/** Without a limit, a process takes this part of the machine, and no more than so much. */
+const PART_OF_MACHINE = 1 / 4;
+const MOST_OF_MACHINE_BYTES = 512 * MIB;
+
+/** What an attempt's connection takes, TLS included. */
+const ATTEMPT_BYTES = 75_000;
+/** What the connection of a client of the API takes. */
+const CLIENT_BYTES = 10_000;
+
+/** An endpoint may have a tenth of them, so five at least. */
+const LEAST_MANUAL_DELIVERIES = 50;
+
+/**
+ * Shares out the memory of a process: what is above {@link BASE_BYTES}. All shares together are eleven twelfths of it, so that
+ * `herald serve`, which is all three services, has the same.
+ *
+ * @throws ConfigError where the process may have less than it needs, or less than MEMORY_MIB says
+ */
+export function memoryBounds(
+  config: Config<typeof memorySettings>,
+  machine: MachineMemory = thisMachine(),
+): MemoryBounds {
+  const room = memoryBytes(config, machine) - BASE_BYTES;
+  // Three eighths: most of what a dispatcher has in flight is connections.
+  const inFlight = Math.floor((room * 3) / 8 / ATTEMPT_BYTES);
+  return {
+    // A third.
+    inboxBytes: Math.floor(room / 3),
+    inFlight,
+    // A quarter of the connections: the rest is for receivers that take long.
+    deliveries: Math.floor(inFlight / 4),
+    manualDeliveries: Math.max(LEAST_MANUAL_DELIVERIES, Math.floor(inFlight / 20)),
+    // A twelfth: few bodies are large.
+    bodiesBytes: Math.floor(room / 12),
+    // An eighth.
+    clients: Math.floor(room / 8 / CLIENT_BYTES),
+  };
+}
+
+function memoryBytes({ MEMORY_MIB }: Config<typeof memorySettings>, machine: MachineMemory): number {
+  const { limitBytes, totalBytes } = machine;
+  const least = memorySettings.MEMORY_MIB.minimum;
+  const given =
+    MEMORY_MIB === undefined
+      ? (limitBytes ?? Math.min(totalBytes * PART_OF_MACHINE, MOST_OF_MACHINE_BYTES))
+      : MEMORY_MIB * MIB;
+  if (limitBytes !== undefined && given > limitBytes) {
+    throw new ConfigError([
+      `MEMORY_MIB is ${MEMORY_MIB}, but the container or unit may have ${inMib(limitBytes)} MiB, so the process would be killed: raise that limit, or leave MEMORY_MIB out.`,
+    ]);
+  }
+  if (given < least * MIB) {
+    const why = limitBytes === undefined ? "a quarter of this machine's memory is" : "the container or unit may have";
+    throw new ConfigError([
+      `MEMORY_MIB is not set, and ${why} ${inMib(given)} MiB: give the process ${least} MiB or more.`,
+    ]);
+  }
+  return given;
+}
+
+function thisMachine(): MachineMemory {
+  const totalBytes = totalmem();
+  // Without a limit it is 0, or more than there is.
+  const limit = process.constrainedMemory();
+  return { limitBytes: limit > 0 && limit < totalBytes ? limit : undefined, totalBytes };
+}
+
+const inMib = (bytes: number) => Math.floor(bytes / MIB);

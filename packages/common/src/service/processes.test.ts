@@ -1,0 +1,61 @@
+import { describe, expect, test } from "@jest/globals";
+import type { Settings } from "../config/settings.ts";
+import { newSealingKeys } from "../security/sealing-keys.ts";
+import { differencesOf, type Facts, factsOf, type Process } from "./processes.ts";
+
+const SETTINGS = {
+  DAYS: { type: "number", default: 30, shared: true, description: "How long." },
+  CELL: { type: "string", shared: true, description: "Where." },
+  PORT: { type: "integer", default: 80, description: "What to listen on." },
+  SECRET_KEYS: { type: "string", secret: true, shared: true, description: "What opens." },
+  SECRET_SEALING_KEY: { type: "string", shared: true, description: "What seals." },
+} as const satisfies Settings;
+const [OLD, NEW] = [newSealingKeys("old"), newSealingKeys("new")];
+const opens = (...pairs: (typeof OLD)[]) =>
+  factsOf(SETTINGS, { SECRET_KEYS: pairs.map(({ SECRET_KEYS }) => SECRET_KEYS).join(",") });
+const seals = ({ SECRET_SEALING_KEY }: typeof OLD) => factsOf(SETTINGS, { SECRET_SEALING_KEY });
+
+const process = (service: string, facts: Facts): Process => ({ id: service, service, name: "a:1", facts });
+
+test("a process's facts are what has to be told alike, and of keys neither the private nor the public one", () => {
+  const facts = factsOf(SETTINGS, { DAYS: 8, CELL: undefined, PORT: 81, ...OLD });
+  expect(facts).toEqual({
+    DAYS: 8,
+    CELL: null,
+    SECRET_KEYS: expect.stringMatching(/^old \([0-9a-f]{8}\)$/),
+    SECRET_SEALING_KEY: facts.SECRET_KEYS,
+  });
+});
+
+describe("what processes were told differently", () => {
+  const [oldMark, newMark] = [seals(OLD).SECRET_SEALING_KEY, seals(NEW).SECRET_SEALING_KEY];
+  test.each<[string, Process[], string[]]>([
+    ["nothing", [process("api", { DAYS: 8, CELL: null }), process("publisher", { DAYS: 8 })], []],
+    ["what only one of them knows", [process("api", { DAYS: 8 }), process("publisher", { CELL: "a" })], []],
+    [
+      "a value",
+      [process("publisher", { DAYS: 30 }), process("api", { DAYS: 8 }), process("dispatcher", { DAYS: 30 })],
+      ["DAYS is 8 in api a:1, and 30 in dispatcher a:1, publisher a:1."],
+    ],
+    [
+      "a value that one of them lacks",
+      [process("api", { CELL: null }), process("publisher", { CELL: "b" })],
+      ["CELL is not set in api a:1, and b in publisher a:1."],
+    ],
+    ["keys in another order", [process("one", opens(OLD, NEW)), process("two", opens(NEW, OLD))], []],
+    ["a key that fits", [process("api", seals(OLD)), process("dispatcher", opens(NEW, OLD))], []],
+    [
+      "a key that opens nothing",
+      [process("api", seals(OLD)), process("dispatcher", opens(NEW))],
+      [`SECRET_SEALING_KEY is ${oldMark} in api a:1, and SECRET_KEYS of dispatcher a:1 are ${newMark}.`],
+    ],
+  ])("is said with who has it: %s", (_what, processes, words) => {
+    const known = processes.map((each) => ({
+      ...each,
+      facts: Object.fromEntries(
+        Object.entries(each.facts).filter(([name, value]) => name === "CELL" || value !== null),
+      ),
+    }));
+    expect(differencesOf(known).map(({ what }) => what)).toEqual(words);
+  });
+});

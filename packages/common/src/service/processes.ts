@@ -1,0 +1,151 @@
+import { createPublicKey } from "node:crypto";
+import { hostname } from "node:os";
+import { setTimeout as sleep } from "node:timers/promises";
+import { Gauge, type Registry } from "prom-client";
+import { readSetting } from "../config/read-config.ts";
+import type { Settings } from "../config/settings.ts";
+import type { Queries } from "../database/queries.ts";
+import { repeat } from "../runtime/repeat.ts";
+import { keyMark, readSealingKey, readSecretKeys } from "../security/sealing-keys.ts";
+import type { Log } from "../telemetry/log.ts";
+
+/** The values of a process's settings that all processes have to be told alike; of keys, what tells them apart and is no secret. */
+export type Facts = Readonly<Record<string, string | number | boolean | null>>;
+
+/** A service at work, as its row says; `herald serve` has three. */
+export interface Process {
+  id: string;
+  service: string;
+  /** Where it runs: host and process id. */
+  name: string;
+  facts: Facts;
+}
+
+/** A setting that living processes were told differently. */
+export interface Difference {
+  setting: string;
+  /** A sentence with each value and who has it. */
+  what: string;
+}
+
+const SAY_INTERVAL_MS = 10_000;
+/** A process that said nothing for so long has ended. */
+export const SILENT_SECONDS = 30;
+/** A stop doesn't wait longer than this for PostgreSQL. */
+const END_TIMEOUT_MS = 1_000;
+
+export function factsOf(settings: Settings, config: Readonly<Record<string, unknown>>): Facts {
+  const shared = Object.keys(settings).filter((name) => settings[name]?.shared);
+  return Object.fromEntries(shared.map((name) => [name, factOf(name, config[name])]));
+}
+
+function factOf(name: string, value: unknown): Facts[string] {
+  if (typeof value === "string" && name === "SECRET_KEYS") {
+    const keys = readSetting(name, () => readSecretKeys(value));
+    return keys
+      .map(({ id, key }) => keyMark({ id, key: createPublicKey(key) }))
+      .sort()
+      .join(", ");
+  }
+  if (typeof value === "string" && name === "SECRET_SEALING_KEY") {
+    return keyMark(readSetting(name, () => readSealingKey(value)));
+  }
+  return (value ?? null) as Facts[string];
+}
+
+/** What these processes were told differently, by setting. */
+export function differencesOf(processes: readonly Process[]): Difference[] {
+  const byName = [...processes].sort((one, other) => (calledOf(one) < calledOf(other) ? -1 : 1));
+  const settings = [...new Set(byName.flatMap(({ facts }) => Object.keys(facts)))].sort();
+  const differences = settings.flatMap((setting) => {
+    const byValue = new Map<Facts[string], string[]>();
+    for (const process of byName) {
+      const value = process.facts[setting];
+      if (value !== undefined) byValue.set(value, [...(byValue.get(value) ?? []), calledOf(process)]);
+    }
+    if (byValue.size < 2) return [];
+    const values = [...byValue].map(([value, names]) => `${value ?? "not set"} in ${names.join(", ")}`);
+    return [{ setting, what: `${setting} is ${values.join(", and ")}.` }];
+  });
+  return [...differences, ...unopenedOf(byName)];
+}
+
+/** Dispatchers that can't open what another process seals. */
+function unopenedOf(processes: readonly Process[]): Difference[] {
+  return processes.flatMap((sealing) => {
+    const key = sealing.facts.SECRET_SEALING_KEY;
+    if (typeof key !== "string") return [];
+    return processes.flatMap((opening) => {
+      const keys = opening.facts.SECRET_KEYS;
+      if (typeof keys !== "string" || keys.split(", ").includes(key)) return [];
+      const what = `SECRET_SEALING_KEY is ${key} in ${calledOf(sealing)}, and SECRET_KEYS of ${calledOf(opening)} are ${keys}.`;
+      return [{ setting: "SECRET_SEALING_KEY", what }];
+    });
+  });
+}
+
+function calledOf({ service, name }: Process): string {
+  return `${service} ${name}`;
+}
+
+export function exportDifferences(registry: Registry): Gauge {
+  return new Gauge({
+    name: "herald_settings_differ",
+    help: "Settings that this process and another one were told differently, and have to be told alike.",
+    registers: [registry],
+  });
+}
+
+/**
+ * Says a process's facts in its row every ten seconds, and compares them with those of the others: a difference is a log line when it
+ * comes, and counts in `herald_settings_differ` for as long as it lasts.
+ */
+export function sayFacts(
+  { queries, log, registry }: { queries: Queries; log: Log; registry: Registry },
+  { id, service, facts }: Omit<Process, "name">,
+): { stop(): Promise<void> } {
+  const own: Process = { id, service, name: `${hostname()}:${process.pid}`, facts };
+  const gauge = exportDifferences(registry);
+  let said: readonly string[] = [];
+
+  async function say(): Promise<void> {
+    const others = await writeFacts(queries, own);
+    const found = differencesOf([own, ...others]).filter(({ setting }) => setting in facts);
+    gauge.set(new Set(found.map(({ setting }) => setting)).size);
+    for (const { setting, what } of found) {
+      if (!said.includes(what)) log.warn("processes were told a setting differently", { setting, what });
+    }
+    said = found.map(({ what }) => what);
+  }
+
+  // Readiness says when PostgreSQL does not answer.
+  const saying = repeat(say, { intervalMs: SAY_INTERVAL_MS, onFailure: () => {} });
+  return {
+    async stop() {
+      const ended = saying.stop().then(() => endFacts(queries, id));
+      await Promise.race([ended.catch(() => {}), sleep(END_TIMEOUT_MS, undefined, { ref: false })]);
+    },
+  };
+}
+
+/**
+ * Writes a process's facts into its row, or inserts it, and returns the others that are at work.
+ *
+ * Locks its own row. Reads the whole table, a row for each process.
+ */
+async function writeFacts(queries: Queries, { id, service, name, facts }: Process): Promise<Process[]> {
+  return await queries.$queryRaw<Process[]>`
+    with own as (
+      insert into process (id, service, name, facts, said_at)
+      values (${id}::uuid, ${service}, ${name}, ${JSON.stringify(facts)}::jsonb, now())
+      on conflict (id) do update
+      set service = excluded.service, name = excluded.name, facts = excluded.facts, said_at = excluded.said_at
+    )
+    select id, service, name, facts from process
+    where id <> ${id}::uuid and said_at > now() - ${SILENT_SECONDS}::int * interval '1 second'`;
+}
+
+/** Says that a process has ended. Dispatchers remove its row. Locks it, and walks process_pkey. */
+async function endFacts(queries: Queries, id: string): Promise<void> {
+  await queries.$executeRaw`update process set said_at = null where id = ${id}::uuid`;
+}

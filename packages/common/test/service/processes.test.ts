@@ -1,0 +1,44 @@
+import { randomUUID } from "node:crypto";
+import { eventually } from "@herald/dev/harness/eventually";
+import { useDatabase } from "@herald/dev/harness/use-database";
+import { afterEach, expect, test } from "@jest/globals";
+import { type Facts, sayFacts } from "../../src/service/processes.ts";
+import type { LogFields } from "../../src/telemetry/log.ts";
+import { createRegistry } from "../../src/telemetry/metrics.ts";
+
+const db = useDatabase();
+const saying: { stop(): Promise<void> }[] = [];
+afterEach(async () => {
+  await Promise.all(saying.splice(0).map((each) => each.stop()));
+  await db.database.prisma.process.deleteMany();
+});
+
+async function say(service: string, facts: Facts) {
+  const lines: LogFields[] = [];
+  const warn = (_line: string, fields: LogFields = {}) => void lines.push(fields);
+  const log = { debug() {}, info() {}, warn, error() {}, isDebug: false };
+  const registry = createRegistry(service);
+  const id = randomUUID();
+  const own = sayFacts({ queries: db.database.queries, log, registry }, { id, service, facts });
+  saying.push(own);
+  await eventually(async () => expect(await db.database.prisma.process.count({ where: { id } })).toBe(1));
+  const differ = async () => Number(/^herald_settings_differ\S* (\d+)$/m.exec(await registry.metrics())?.[1]);
+  return { lines, differ, stop: own.stop };
+}
+
+test("a process that was told a setting differently says so with both values and services, and counts it", async () => {
+  const publisher = await say("publisher", { RETENTION_DAYS: 30, PUBLICATION_WINDOW_DAYS: 7 });
+  const api = await say("management-api", { RETENTION_DAYS: 8, PUBLICATION_WINDOW_DAYS: 7 });
+  const what = /^RETENTION_DAYS is 8 in management-api \S+, and 30 in publisher \S+\.$/;
+  await eventually(async () => expect(await api.differ()).toBe(1));
+  expect(api.lines).toEqual([{ setting: "RETENTION_DAYS", what: expect.stringMatching(what) }]);
+  expect(publisher.lines).toEqual([]);
+});
+
+test("of a process that has ended, nothing is compared", async () => {
+  const publisher = await say("publisher", { RETENTION_DAYS: 30 });
+  await publisher.stop();
+  const api = await say("management-api", { RETENTION_DAYS: 8 });
+  await eventually(async () => expect(await api.differ()).toBe(0));
+  expect(api.lines).toEqual([]);
+});
