@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { projectFolder } from "../src/stack/folders.ts";
 import { expect, test } from "@jest/globals";
+import { projectFolder } from "../src/stack/folders.ts";
 
 const read = (file: string) => readFileSync(join(projectFolder(), file), "utf8");
 

@@ -1,11 +1,11 @@
 import { parseArgs } from "node:util";
-import { runCommand, UsageError } from "./run-command.ts";
+import { showEffect, startExample } from "../example/run-example.ts";
 import { localFolder } from "../stack/folders.ts";
 import { type StopRequest, stopRequest } from "../stack/stop-request.ts";
-import { showEffect, startExample } from "../example/run-example.ts";
 import { becomeOnlyOne } from "../start/only-one.ts";
 import { progressOn } from "../start/progress.ts";
 import { startHerald } from "../start/start.ts";
+import { runCommand, UsageError } from "./run-command.ts";
 
 const EXAMPLES = ["express-prisma", "django"];
 
