@@ -12,7 +12,7 @@ const FOLDERS = ["services/management-api/src", "packages/common/src/history", "
 const WITHOUT: Readonly<Record<string, string>> = {
   "services/management-api/src/sql/endpoint-details.ts failedAttempts":
     "it reads what an endpoint's own row names, which the caller has read by its organization",
-  "services/management-api/src/sql/erase-idempotency-keys.ts eraseIdempotencyKeys":
+  "services/management-api/src/sql/idempotency-keys.ts eraseIdempotencyKeys":
     "it erases by age, for all organizations, and no request leads to it",
   "packages/common/src/database/lag.ts readLag": "it counts for operators' metrics, and no request leads to it",
 };
