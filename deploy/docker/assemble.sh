@@ -22,7 +22,8 @@ mkdir -p "$target/prisma"
 cp -R prisma/migrations "$target/prisma/migrations"
 
 cd "$target"
-node "$root/.ci/pnpm.mjs" install --prod --frozen-lockfile --ignore-scripts --package-import-method=copy \
+# Without what is optional, the checkout's Node above all: the image has its own.
+node "$root/.ci/pnpm.mjs" install --prod --no-optional --frozen-lockfile --ignore-scripts --package-import-method=copy \
   --filter @herald/management-api --filter @herald/publisher --filter @herald/dispatcher \
   --filter @herald/cli --filter @herald/emitter --filter @herald/amqp --filter @herald/common --filter @herald/contracts
 

@@ -44,7 +44,7 @@ export function keysOf(config: AuthenticationConfig): Keys {
   return { keyOf: async () => secret, algorithms: ["HS256"] };
 }
 
-/** A token of another algorithm is refused before its key is tried: from Node 22 on, Node would throw an error of its own. */
+/** A token of another algorithm is refused before its key is tried: Node would throw an error of its own. */
 function algorithmsOf({ asymmetricKeyType, asymmetricKeyDetails }: KeyObject): string[] {
   const kind = asymmetricKeyDetails?.namedCurve ?? asymmetricKeyType ?? "unknown";
   const algorithms = ALGORITHMS_OF[kind];
