@@ -12,11 +12,11 @@ let clock: SteeredClock;
 let outage: Outage;
 let outageMetric: () => Promise<number | undefined>;
 /** What a probe of a host says. */
-let network: (host: string) => ProbeResult | Promise<ProbeResult>;
+let network: (host: string, port: number) => ProbeResult | Promise<ProbeResult>;
 /** Whether name servers answer a question for nobody's name. */
 let namesAnswered: boolean;
-/** Enabled receivers that were not attempted yet, by their numbers. */
-let strangers: number[];
+/** Enabled receivers that were not attempted yet. */
+let strangers: ReturnType<typeof delivery>[];
 let probed: string[];
 let returns: number;
 /** Ends the probes that have no answer. */
@@ -37,13 +37,13 @@ beforeEach(() => {
   outage = createOutage({
     clock,
     probe: {
-      async reach(layer, { host }) {
+      async reach(layer, { host, port }) {
         probed.push(`${layer} ${host}`);
-        return await Promise.race([network(host), ended]);
+        return await Promise.race([network(host, port), ended]);
       },
       areNamesAnswered: async () => namesAnswered,
     },
-    others: async () => strangers.map(delivery),
+    others: async () => strangers,
     metrics,
     log: { debug() {}, info() {}, warn() {}, error() {}, isDebug: false },
     onReturn: () => void returns++,
@@ -110,11 +110,18 @@ describe("whose fault it is that a receiver was not reached", () => {
     "%s of many endpoints is their own, where any other receiver can be reached: no dead ones stop all the rest",
     async (kind) => {
       network = (host) => (host === "99.example" ? "reached" : "failed");
-      strangers = [99];
+      strangers = [delivery(99)];
       expect(new Set(await many(10, kind))).toEqual(new Set(["theirs"]));
       expect(outage.isOn()).toBe(false);
     },
   );
+
+  test("an outage is none, where at another port of a dead host a receiver can be reached", async () => {
+    network = (_host, port) => (port === 8443 ? "reached" : "failed");
+    strangers = [{ ...delivery(0), url: "https://0.example:8443/hooks" }];
+    expect(new Set(await many(10, "connection_refused"))).toEqual(new Set(["theirs"]));
+    expect(outage.isOn()).toBe(false);
+  });
 
   test("one failure is Herald's, where nobody can be reached who was lately: no night is too quiet to tell", async () => {
     for (const index of [1, 2, 3, 4]) await ends(index, null);

@@ -127,16 +127,19 @@ export function watchLayer(options: WatchOptions): Watch {
    */
   async function candidates(): Promise<Receiver[]> {
     const failing = sense.failing();
-    const hosts = new Set(failing.map(({ host }) => host));
+    // By port too: beside a dead one another receiver of the same host may be well.
+    const placeOf = ({ host, port }: Receiver) => `${host}:${port}`;
+    const dead = new Set(failing.map(placeOf));
+    const isAlive = (receiver: Receiver) => !dead.has(placeOf(receiver));
     const reachedLately = lately();
-    const known = outage ? [...reachedLately, ...failing] : reachedLately.filter(({ host }) => !hosts.has(host));
+    const known = outage ? [...reachedLately, ...failing] : reachedLately.filter(isAlive);
     if (outage) turn += PROBES;
     const chosen = Array.from(
       { length: Math.min(PROBES, known.length) },
       (_, index) => known[(turn + index) % known.length] as Receiver,
     );
     const strangers = reachedLately.length < PROBES ? await others(PROBES) : [];
-    return [...chosen, ...strangers.filter(({ host }) => !hosts.has(host))];
+    return [...chosen, ...strangers.filter(isAlive)];
   }
 
   async function probeOne(receiver: Receiver): Promise<ProbeResult> {
