@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { startLink } from "@herald/dev/harness/link";
 import { projectFolder } from "@herald/dev/stack/folders";
+import { containerHeap } from "@herald/e2e/herald/memory";
 import type { ServiceName, ServiceProcess } from "@herald/e2e/herald/processes";
 import { parse } from "yaml";
 import { untilArrived } from "../measuring.ts";
@@ -44,10 +45,7 @@ export const memoryRow: Row = {
     const limits = chartLimits();
     let died = 0;
     for (const name of NAMES) {
-      // The heap that V8 takes by itself in a container of the limit.
-      const service = await herald.start(name, { DATABASE_URL: url.href }, [
-        `--max-old-space-size=${limits[name] / 2}`,
-      ]);
+      const service = await herald.start(name, { DATABASE_URL: url.href }, containerHeap(limits[name]));
       services.set(name, service);
       void service.process.exited.then(() => {
         died += 1;

@@ -29,6 +29,7 @@ const NOT_MEASURED = {
   herald_partitions_held: NOT_FIRED.HeraldPartitionsHeld,
   herald_clock_difference_seconds: NOT_FIRED.HeraldClockWrong,
   herald_outage: NOT_FIRED.HeraldOutage,
+  herald_settings_differ: NOT_FIRED.HeraldSettingsDiffer,
   herald_attempts_held: NOT_FIRED.HeraldAttemptsHeld,
   herald_attempts_given_back_total: NOT_FIRED.HeraldOutage,
   herald_outbox_waiting: NOT_FIRED.HeraldOutboxLate,

@@ -9,6 +9,7 @@ import { projectFolder } from "@herald/dev/stack/folders";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { SignJWT } from "jose";
 import { parse } from "yaml";
+import { containerHeap } from "../../../src/herald/memory.ts";
 import { type ServiceProcess, startServiceProcess } from "../../../src/herald/processes.ts";
 import { heraldSettings, JWT_SECRET } from "../../../src/herald/settings.ts";
 
@@ -85,7 +86,7 @@ beforeAll(async () => {
   api = await startServiceProcess(
     "management-api",
     heraldSettings({ databaseUrl: db.url, amqpUrl, namespace, caFile: "" }),
-    { nodeArgs: [`--max-old-space-size=${chartLimit() / 2}`] },
+    { nodeArgs: containerHeap(chartLimit()) },
   );
 }, 600_000);
 

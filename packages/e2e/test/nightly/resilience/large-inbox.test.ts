@@ -12,6 +12,7 @@ import { createEmitter, newEvent } from "@herald/emitter";
 import { expect, test } from "@jest/globals";
 import { connect } from "amqplib";
 import { parse } from "yaml";
+import { containerHeap } from "../../../src/herald/memory.ts";
 import { startServiceProcess } from "../../../src/herald/processes.ts";
 import { heraldSettings } from "../../../src/herald/settings.ts";
 
@@ -80,7 +81,7 @@ test("regression: a publisher inside the chart's memory limits does not die of l
       ...heraldSettings({ databaseUrl: db.url, amqpUrl: broker.url, namespace: broker.namespace, caFile: "" }),
       MEMORY_MIB: String(limit),
     },
-    { nodeArgs: [`--max-old-space-size=${limit / 2}`], untilReady: false },
+    { nodeArgs: containerHeap(limit), untilReady: false },
   );
   const { pid } = publisher.process;
   let ended = false;

@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "@jest/globals";
 import { apiClient } from "../../../src/herald/api-client.ts";
+import { SERVE_MEBIBYTES } from "../../../src/herald/memory.ts";
 import { startServiceProcess } from "../../../src/herald/processes.ts";
-import { SERVE_MEBIBYTES } from "../../../src/herald/serve-memory.ts";
 import { heraldSettings } from "../../../src/herald/settings.ts";
 import { useTestEnvironment } from "../../journeys/test-environment.ts";
 import { unitCommand, unitEnvironment } from "../operations/systemd-unit.ts";
