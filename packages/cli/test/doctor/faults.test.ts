@@ -307,7 +307,7 @@ test.each<[string, () => string | Promise<string>, RegExp]>([
   [
     "the database has no schema",
     () => databaseWith("bare", ""),
-    /^fault, schema: .*migration missing: \d+_init.* -> .*herald migrate as the owner/,
+    /^fault, schema: .*migrations? missing: \d+_init.* -> .*herald migrate as the owner/,
   ],
   [
     "the database has another encoding",
