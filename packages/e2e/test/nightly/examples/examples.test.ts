@@ -1,5 +1,6 @@
 import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
+import { userInfo } from "node:os";
 import { dirname, join } from "node:path";
 import { askForRabbitmq, STACK_TIMEOUT_MS } from "@herald/dev/harness/stack-client";
 import { useBroker } from "@herald/dev/harness/use-broker";
@@ -9,6 +10,9 @@ import { type EmitterUser, makeEmitterUser } from "../../../src/examples/emitter
 import { BUILD_TIMEOUT_MS, output, withCopy, withoutPnpm } from "../../../src/examples/output.ts";
 
 // Each test.sh needs the tools of its language: where one is missing, the shell says which.
+
+/** Where rustup's cargo has its toolchain. By itself it looks below HOME, and a run may have an empty one. */
+const RUSTUP_HOME = process.env.RUSTUP_HOME ?? join(userInfo().homedir, ".rustup");
 
 const broker = useBroker();
 let user: EmitterUser | undefined;
@@ -36,6 +40,7 @@ test.each(folders)(
       TRY: [...command, "packages/e2e/src/commands/try-example"].join(" "),
       BROKER_URL: broker.url,
       AMQP_URL: user?.url,
+      ...(existsSync(RUSTUP_HOME) && { RUSTUP_HOME }),
     };
     await withCopy(folder, (copy) => output("sh", ["test.sh"], copy, env));
   },
