@@ -23,7 +23,7 @@ export interface Names {
   hintsQueue: string;
   /** Requests for the first attempt of a manual delivery, for which an API request waits. */
   manualQueue: string;
-  /** Topic exchange of what the product may want to tell an organization's admins. */
+  /** The topic exchange of notices, which the product may pass on to an organization's admins. */
   noticesExchange: string;
 }
 
@@ -117,7 +117,7 @@ async function declareEvents(channel: Channel, namespace: string, own: Names): P
 }
 
 /**
- * Declares the queue of hints, for those who consume it. It lives on one node of a cluster. While that node is away the broker
+ * Declares the queue of hints. Only dispatchers, which consume it, call this. The queue lives on one node of a cluster. While that node is away the broker
  * refuses to declare it (404), which must stop nothing else: the due scan finds what no hint announced.
  */
 export async function declareHints(channel: Channel, namespace: string, cell: Cell = WHOLE): Promise<void> {

@@ -81,7 +81,7 @@ export function tlsFailureOf(error: unknown): TlsFailure | undefined {
   return FAILURES.get(code);
 }
 
-/** A failure, for the person who can act. */
+/** Explains a TLS failure to the person who can mend it. */
 export interface Explanation {
   what: string;
   remedy: string;
