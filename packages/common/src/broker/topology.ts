@@ -17,7 +17,7 @@ export interface Names {
    * to it: a dispatcher takes a hint, which it signs and sends, from nowhere else.
    */
   dispatchExchange: string;
-  /** The same for what the management API asks dispatchers for; only its user may write to it. */
+  /** Direct exchange by which the management API sends requests to dispatchers; only its user may write to it. */
   requestsExchange: string;
   /** Hints: the endpoints that have work. */
   hintsQueue: string;
@@ -63,7 +63,7 @@ export function foreignInboxOf(namespace: string, { buckets }: Cell, organizatio
  */
 const DELIVERY_LIMIT = 20;
 
-/** In effect none. RabbitMQ 4 takes -1 for that, RabbitMQ 3 refuses it. */
+/** A delivery limit that is never reached. RabbitMQ 4 has -1 for no limit, which RabbitMQ 3 refuses. */
 const NO_DELIVERY_LIMIT = 1_000_000_000;
 
 /** Hints that may wait: each names an endpoint, and the due scan finds the others. */
@@ -75,7 +75,7 @@ const MAX_WAITING_REQUESTS = 10_000;
 /** What may wait in one inbox queue. Beyond it the broker refuses events of these organizations alone, and their emitters keep them. */
 const MAX_INBOX_BYTES = 1024 ** 3;
 
-/** Whose part of the topology a process declares: what its broker user may, where each service has one of its own. */
+/** The service whose part of the topology a process declares: where each service has its own broker user, it may declare no more. */
 export type Side = "management-api" | "publisher" | "dispatcher";
 
 /**
@@ -177,7 +177,7 @@ function hintsQueue(): Options.AssertQueue {
   };
 }
 
-/** A request whose time is over is of no use to anybody: the API has answered by then, and the due scan has the delivery. */
+/** A request expires when its time is over: the API has answered by then, and the due scan finds the delivery. */
 function manualQueue(): Options.AssertQueue {
   return quorum({
     "x-delivery-limit": DELIVERY_LIMIT,

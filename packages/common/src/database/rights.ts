@@ -13,7 +13,7 @@ export const USER_OF_ALL = "herald_app";
 const IDS =
   "execute on function id_of(bytea, bytea), event_key(text, uuid, timestamptz), delivery_id(uuid, uuid)" as const;
 
-/** Its facts in its row, and nothing of what dispatchers agree on in theirs. */
+/** The rights to write a process's own facts into its row of `process`. */
 const SAYS_FACTS = [
   "select on process",
   "insert (id, service, name, facts, said_at) on process",

@@ -19,7 +19,7 @@ import { type Facts, sayFacts } from "./processes.ts";
 
 /** What every service needs: database, broker, telemetry. */
 export interface OpenService {
-  /** Of its row in the table of processes. */
+  /** The id of its row in the table of processes. */
   id: string;
   log: Log;
   /** What /metrics of the operations port shows. */

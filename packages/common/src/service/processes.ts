@@ -29,7 +29,7 @@ export interface Difference {
 }
 
 const SAY_INTERVAL_MS = 10_000;
-/** A process that said nothing for so long has ended. */
+/** A process that did not renew its row for this time has ended. */
 export const SILENT_SECONDS = 30;
 /** A stop doesn't wait longer than this for PostgreSQL. */
 const END_TIMEOUT_MS = 1_000;
