@@ -34,11 +34,11 @@ export interface ConnectionOptions {
   closeTimeoutMs: number;
 }
 
-/** A dead peer shows after two to three of these. RabbitMQ's own suggestion of 60 s would hide one for minutes. */
+/** A dead peer is noticed after two to three heartbeats. RabbitMQ's own suggestion of 60 s would hide a dead peer for minutes. */
 const HEARTBEAT_SECONDS = 10;
-/** For TCP, TLS and the AMQP handshake together. */
+/** The time limit for the TCP, TLS and AMQP handshakes together. */
 const CONNECT_TIMEOUT_MS = 10_000;
-/** At most five seconds between two tries, so that a broker that is back is found soon. */
+/** The pauses between two tries to connect. They are at most five seconds, so that a broker that is back is found soon. */
 const BACKOFF = { initialDelay: 100, factor: 2, maxDelay: 5_000, jitter: 0.2, maxRetries: Number.POSITIVE_INFINITY };
 
 /**
@@ -71,7 +71,7 @@ export function openConnection({ url, name, ca, outages, closeTimeoutMs }: Conne
     model.on("disconnect", (error) => {
       destroySocket(live);
       live = undefined;
-      // The broker blocks connections one by one; it tells the next connection itself.
+      // The broker blocks each connection separately: where the next one is blocked too, the broker sends a new notification.
       blocked = false;
       problem = `the connection was lost: ${error.message}`;
       outages.up(publishing);
@@ -162,7 +162,7 @@ function withMessage(error: Error): Error {
 }
 
 /**
- * amqplib ends only its half of the socket. Where the peer is gone without a word, the other half would stay for the
+ * amqplib ends only its half of the socket. Where the peer has vanished without closing it, the other half would stay for the
  * quarter of an hour that TCP keeps trying. The stream is not in amqplib's types.
  */
 function destroySocket(model: ChannelModel | undefined): void {
@@ -170,8 +170,8 @@ function destroySocket(model: ChannelModel | undefined): void {
 }
 
 /**
- * A broker that is being stopped may end a connection in the packet in which it opens it. amqplib tells that before anybody can listen,
- * and would take the connection for a live one for ever. It ends its side of the socket then.
+ * A broker that is being stopped may end a connection in the packet in which it opens it. amqplib emits that event before a
+ * listener can be added, and would take the connection for an open one for ever. But it ends its side of the socket, which shows here.
  *
  * @throws where that has happened, so that the next try follows
  */

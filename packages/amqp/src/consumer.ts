@@ -12,26 +12,26 @@ import { backoffMs, endsWithin, pause } from "./timing.ts";
  */
 export interface IncomingMessage {
   readonly content: Buffer;
-  /** Where it came from. */
+  /** The queue that the message came from. */
   readonly queue: string;
-  /** To which the message was published, as the broker says: "" where it was sent to the queue itself. */
+  /** The exchange that the message was published to, as the broker says: "" where it was sent to the queue itself. */
   readonly exchange: string;
   readonly routingKey: string;
   readonly headers: Readonly<Record<string, unknown>>;
   readonly properties: MessageProperties;
-  /** It may have been handled before. */
+  /** True where the broker may have delivered the message before. */
   readonly redelivered: boolean;
-  /** Done. */
+  /** The message is done: the broker deletes it from its queue. */
   ack(): void;
-  /** Back to its queue, to be delivered again at once, to any consumer. Counts towards the queue's delivery limit. */
+  /** Gives the message back to its queue, which delivers it again at once, to any consumer. Counts towards the queue's delivery limit. */
   requeue(): void;
-  /** Out of its queue: to where the queue dead-letters, else dropped. */
+  /** Removes the message from its queue. The broker dead-letters it where the queue is set up so, and else drops it. */
   reject(): void;
   /**
-   * Answers the message, with the `reply` that the consumer was started with. An answer may get lost without a word; the
+   * Answers the message, with the `reply` that the consumer was started with. An answer may get lost without an error; the
    * requester has a timeout.
    *
-   * @throws where the consumer was started without one
+   * @throws where the consumer was started without a `reply`
    */
   reply(content: Buffer): void;
 }
@@ -49,7 +49,7 @@ export interface ConsumerOptions {
    * a single busy queue may have most of them. None where absent.
    */
   spare?: SpareConsumers;
-  /** The channel has ended. What was handed out and is not settled comes again, on another channel. */
+  /** Called when the channel has ended. Messages that were handed out and are not settled come again, on another channel. */
   lost?(): void;
   /**
    * Gets each message. To throw or reject means "not now": the message is kept, and handed over again after a pause that
@@ -58,7 +58,7 @@ export interface ConsumerOptions {
   handle(message: IncomingMessage): void | Promise<void>;
 }
 
-/** What a consumer stands on, besides its scope. */
+/** What a consumer needs besides its scope. */
 export interface ConsumerContext {
   log: BrokerLog;
   /** How `IncomingMessage.reply` answers. */
@@ -75,7 +75,7 @@ export interface Consumer {
 }
 
 const DRAIN_TIMEOUT_MS = 10_000;
-/** Between two tries of a handler with the same message. */
+/** The pauses between two tries of a handler with the same message. */
 const RETRY_BACKOFF = { firstMs: 100, longestMs: 30_000 };
 /** How long a message is tried before it goes back to its queue; RabbitMQ closes a channel that holds one for 30 minutes. */
 const HOLD_MS = 20 * 60_000;
@@ -110,7 +110,7 @@ export function startConsumer(
   let settlements: Settlements | undefined;
   /** Ends the pauses of messages whose next try on this channel is not wanted any more. */
   let retries = new AbortController();
-  /** Since a handler last worked. */
+  /** How many calls of handlers have failed since one last worked. */
   let handlerFailures = 0;
   let consumers: QueueConsumers | undefined;
   let closing = false;
@@ -121,7 +121,7 @@ export function startConsumer(
     open: scope.connection.openChannel,
     setUp: async (fresh, invalidate) => {
       if (closing) return;
-      // Long before the broker has sent all that it may, so that it never waits for them.
+      // Acknowledgements are sent long before the broker has used up the prefetch, so that the broker never waits for them.
       const own = settleOn(fresh, {
         enough: Math.ceil(prefetch / 2),
         onSettled: (delivery) => consumers?.settled(delivery),
@@ -165,7 +165,12 @@ export function startConsumer(
    * delivery limit within milliseconds: while a database is away for a second, every message would be dead-lettered.
    * (A throw inside amqplib's callback would close the channel, with every other message on it.)
    */
-  async function pass(delivery: ConsumeMessage, from: string, own: Settlements, gone: AbortSignal): Promise<void> {
+  async function pass(
+    delivery: ConsumeMessage,
+    from: string,
+    own: Settlements,
+    channelEnd: AbortSignal,
+  ): Promise<void> {
     const message = incoming(delivery, from, own);
     const giveBackAt = performance.now() + HOLD_MS;
     for (let failures = 1; own.isUnsettled(delivery); failures++) {
@@ -177,9 +182,9 @@ export function startConsumer(
         handlerFailed(error);
       }
       const pauseMs = backoffMs(failures, RETRY_BACKOFF);
-      if (gone.aborted || performance.now() + pauseMs > giveBackAt) break;
-      await pause(pauseMs, gone);
-      if (gone.aborted) break;
+      if (channelEnd.aborted || performance.now() + pauseMs > giveBackAt) break;
+      await pause(pauseMs, channelEnd);
+      if (channelEnd.aborted) break;
     }
     message.requeue();
   }

@@ -5,21 +5,21 @@
  * - **channel**: the broker closed one channel (404, 406, an acknowledgement that took 30 minutes) or cancelled its
  *   consumer. Its unconfirmed messages count as not sent, or are sent again (`onChannelLost`); its unsettled messages are
  *   delivered again; a new channel is opened.
- * - **connection**: the socket or the broker is gone, and all channels with it. The connection recovers by itself, and
+ * - **connection**: the socket or the broker has failed, and all channels with it. The connection recovers by itself, and
  *   the channels after it.
  *
  * Only the first severity reaches callers. The others go to `Outages` and show in `isReady()`.
  */
 export type NotSentReason =
-  /** No queue takes it: no binding matches its routing key. */
+  /** No queue takes the message: no binding matches its routing key. */
   | "unroutable"
-  /** The broker refused it: a queue's limit, or a failure inside the queue. */
+  /** The broker refused the message: a queue is full, or failed. */
   | "refused"
   /** The channel died before the broker confirmed; whether the message arrived is unknown. */
   | "channel-closed"
   /** The broker did not confirm in time; whether the message arrived is unknown. */
   | "unconfirmed"
-  /** It could not be handed to the broker in time: no connection, a blocked one, or a full window. */
+  /** The message could not be sent to the broker in time: there is no connection, the connection is blocked, or the window is full. */
   | "unavailable"
   /** The publisher has been closed. */
   | "closed";

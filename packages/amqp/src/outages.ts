@@ -6,7 +6,7 @@ export interface BrokerLog {
   error(message: string, fields?: Record<string, unknown>): void;
 }
 
-/** Is told of each failure of a connection or a channel, and of each recovery. */
+/** Receives each failure of a connection or a channel, and each recovery. */
 export interface Outages {
   /** Called for each failed try, so usually many times in one outage. `what` names the connection or the channel. */
   down(what: string, error: Error): void;

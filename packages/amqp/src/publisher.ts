@@ -9,7 +9,7 @@ export interface OutgoingMessage {
   /** JSON, UTF-8. */
   content: Buffer;
   headers?: Record<string, unknown>;
-  /** Survives a restart of the broker. True where absent. */
+  /** Whether the message survives a restart of the broker. True where absent. */
   persistent?: boolean;
   /** A name of the message for consumers, for instance the id of what it is about. */
   messageId?: string;
@@ -56,11 +56,11 @@ export interface Publisher {
 interface Job {
   message: OutgoingMessage;
   timer: NodeJS.Timeout;
-  /** The caller has been told how it ended. */
+  /** True once the promise of the caller is settled. */
   done: boolean;
-  /** Why no queue took it. The broker says so before the confirm, which comes all the same. */
+  /** Why no queue took the message. The broker returns such a message first, and then confirms it all the same. */
   returned: string | undefined;
-  /** It has had its second try. */
+  /** True once the message has been sent a second time. */
   triedAgain: boolean;
   resolve(): void;
   reject(error: Error): void;
@@ -82,15 +82,15 @@ export function startPublisher(scope: BrokerScope, options: PublisherOptions = {
   const { maxUnconfirmed = MAX_UNCONFIRMED, timeoutMs = TIMEOUT_MS, unroutableGraceMs } = options;
   const resends = options.onChannelLost === "resend";
   const { connection } = scope;
-  /** In the order of the calls; a set, since a deadline takes its message out of the middle. */
+  /** Messages that wait to be sent, in the order of the calls. It is a set, since a deadline takes its message out of the middle. */
   let waiting = new Set<Job>();
   /**
-   * Handed to the channel and neither confirmed nor lost with it, by the number that the message has as its correlation id.
+   * Messages that were sent on this channel and are not confirmed yet, by the number that the message has as its correlation id.
    * A job that missed its deadline stays: amqplib still holds it, so it still counts for the window.
    */
   const unconfirmed = new Map<string, Job>();
   let lastNumber = 0;
-  /** Messages whose callers have not been told yet. */
+  /** How many messages there are whose callers still wait. */
   let pending = 0;
   /** amqplib's buffer is over its mark; "drain" says when it is empty. */
   let saturated = false;
@@ -148,7 +148,7 @@ export function startPublisher(scope: BrokerScope, options: PublisherOptions = {
     try {
       saturated = !to.publish(exchange, routingKey, content, sent, (nack) => confirmed(number, nack));
     } catch (error) {
-      // A channel that is closing. Where lost messages are sent again, this one stays among them until `lost`.
+      // The channel is closing. Where lost messages are sent again, this one stays among them until `lost`.
       if (error instanceof IllegalOperationError && resends) return;
       unconfirmed.delete(number);
       if (error instanceof IllegalOperationError) fail(job, "channel-closed", "the channel was closing");

@@ -2,9 +2,9 @@ import type { Channel, ConsumeMessage } from "amqplib";
 import { shareOut } from "./spare-consumers.ts";
 
 export interface SpareConsumers {
-  /** How many there are, for all queues together. */
+  /** How many spare consumers there are, for all queues together. */
   consumers: number;
-  /** How many messages each of them may hold unsettled. */
+  /** How many messages each spare consumer may hold unsettled. */
   prefetch: number;
 }
 
@@ -14,43 +14,43 @@ export interface QueueConsumersOptions {
   prefetch: number;
   spare?: SpareConsumers | undefined;
   deliver(message: ConsumeMessage, queue: string): void;
-  /** The broker has cancelled a consumer: its queue is gone. */
+  /** Called when the broker has cancelled a consumer, since its queue was deleted. */
   cancelled(queue: string): void;
 }
 
-/** The consumers of one channel: one for each queue for good, and spare ones that go to where the messages are. */
+/** The consumers of one channel: each queue keeps one, and spare consumers move to the queues that have messages. */
 export interface QueueConsumers {
   /** @throws where a queue can't be consumed */
   start(): Promise<void>;
-  /** A message is settled. */
+  /** To be called when a message is settled. */
   settled(message: ConsumeMessage): void;
-  /** Tells the broker to send no more. */
+  /** Asks the broker to send no more messages. */
   cancel(): Promise<unknown>;
-  /** The channel is gone. */
+  /** To be called when the channel has ended. */
   abandon(): void;
 }
 
-interface Place {
+interface ConsumedQueue {
   queue: string;
-  /** Spare consumers there. */
-  spares: Assigned[];
-  /** Messages that its consumers hold unsettled. */
+  /** How many spare consumers the queue has. */
+  spares: StartedConsumer[];
+  /** How many messages the queue's consumers hold unsettled. */
   held: number;
-  /** The most since the last look. */
+  /** The largest number of unsettled messages since the spare consumers were last assigned. */
   peak: number;
 }
 
 /** A consumer, from its start until the last of its messages is settled. */
-interface Assigned {
+interface StartedConsumer {
   tag: string;
-  place: Place;
+  source: ConsumedQueue;
   held: number;
-  /** The broker has been told to send it no more; it has "left" when the broker has answered. */
+  /** "leaving": the broker was asked to cancel the consumer. "left": the broker has answered. */
   state: "active" | "leaving" | "left";
 }
 
-/** How often spare consumers may move, in milliseconds. To move one costs the broker a write to its log, twice. */
-const LOOK_MS = 100;
+/** How often spare consumers may move, in milliseconds. Each move costs the broker two writes to its log. */
+const MOVE_INTERVAL_MS = 100;
 
 /**
  * What the channel may hold is bounded by the sum of all prefetches, also while a spare consumer moves: the broker may have sent what
@@ -60,22 +60,22 @@ export function queueConsumers(
   channel: Pick<Channel, "prefetch" | "consume" | "cancel">,
   { queues, prefetch, spare = { consumers: 0, prefetch: 0 }, deliver, cancelled }: QueueConsumersOptions,
 ): QueueConsumers {
-  const places = queues.map((queue): Place => ({ queue, spares: [], held: 0, peak: 0 }));
-  const byTag = new Map<string, Assigned>();
+  const consumedQueues = queues.map((queue): ConsumedQueue => ({ queue, spares: [], held: 0, peak: 0 }));
+  const byTag = new Map<string, StartedConsumer>();
   let started = 0;
   let free = spare.consumers;
-  let looks = 0;
-  let look: NodeJS.Timeout | undefined;
+  let moves = 0;
+  let moveTimer: NodeJS.Timeout | undefined;
   let ended = false;
 
-  function assign(place: Place): Assigned {
+  function register(source: ConsumedQueue): StartedConsumer {
     started++;
-    const assigned: Assigned = { tag: `${place.queue} ${started}`, place, held: 0, state: "active" };
-    byTag.set(assigned.tag, assigned);
-    return assigned;
+    const consumer: StartedConsumer = { tag: `${source.queue} ${started}`, source, held: 0, state: "active" };
+    byTag.set(consumer.tag, consumer);
+    return consumer;
   }
 
-  async function consume({ tag, place: { queue } }: Assigned): Promise<void> {
+  async function consume({ tag, source: { queue } }: StartedConsumer): Promise<void> {
     await channel.consume(
       queue,
       (message) => {
@@ -88,49 +88,49 @@ export function queueConsumers(
   }
 
   function arrived({ fields }: ConsumeMessage): void {
-    const assigned = byTag.get(fields.consumerTag);
-    if (assigned === undefined) return;
-    assigned.held++;
-    if (assigned.state !== "active") return;
-    const { place } = assigned;
-    place.held++;
-    place.peak = Math.max(place.peak, place.held);
+    const consumer = byTag.get(fields.consumerTag);
+    if (consumer === undefined) return;
+    consumer.held++;
+    if (consumer.state !== "active") return;
+    const { source } = consumer;
+    source.held++;
+    source.peak = Math.max(source.peak, source.held);
     // Without messages nothing has to move, and an idle process sleeps.
-    if (spare.consumers > 0 && !ended) look ??= setTimeout(move, LOOK_MS);
+    if (spare.consumers > 0 && !ended) moveTimer ??= setTimeout(move, MOVE_INTERVAL_MS);
   }
 
   function move(): void {
-    look = undefined;
-    const uses = places.map(({ peak, spares }) => ({ peak, spares: spares.length }));
-    const first = looks++ % places.length;
+    moveTimer = undefined;
+    const uses = consumedQueues.map(({ peak, spares }) => ({ peak, spares: spares.length }));
+    const first = moves++ % consumedQueues.length;
     const target = shareOut(uses, { total: spare.consumers, first, prefetch, sparePrefetch: spare.prefetch });
-    for (const [index, place] of places.entries()) {
-      for (const assigned of place.spares.splice(target[index] as number)) void leave(assigned);
+    for (const [index, source] of consumedQueues.entries()) {
+      for (const consumer of source.spares.splice(target[index] as number)) void leave(consumer);
     }
-    for (const [index, place] of places.entries()) {
-      while (free > 0 && place.spares.length < (target[index] as number)) {
+    for (const [index, source] of consumedQueues.entries()) {
+      while (free > 0 && source.spares.length < (target[index] as number)) {
         free--;
-        const assigned = assign(place);
-        place.spares.push(assigned);
-        consume(assigned).catch(ignoreEnd);
+        const consumer = register(source);
+        source.spares.push(consumer);
+        consume(consumer).catch(ignoreEnd);
       }
-      place.peak = place.held;
+      source.peak = source.held;
     }
   }
 
-  async function leave(assigned: Assigned): Promise<void> {
-    assigned.state = "leaving";
-    assigned.place.held -= assigned.held;
+  async function leave(consumer: StartedConsumer): Promise<void> {
+    consumer.state = "leaving";
+    consumer.source.held -= consumer.held;
     try {
-      await channel.cancel(assigned.tag);
+      await channel.cancel(consumer.tag);
     } catch {
       return ignoreEnd();
     }
-    assigned.state = "left";
-    freeIfEmpty(assigned);
+    consumer.state = "left";
+    freeIfEmpty(consumer);
   }
 
-  function freeIfEmpty({ tag, held, state }: Assigned): void {
+  function freeIfEmpty({ tag, held, state }: StartedConsumer): void {
     if (held > 0 || state !== "left") return;
     byTag.delete(tag);
     free++;
@@ -140,29 +140,29 @@ export function queueConsumers(
     async start() {
       // The prefetch of a channel is that of each consumer which starts after it.
       await channel.prefetch(prefetch);
-      await Promise.all(places.map((place) => consume(assign(place))));
+      await Promise.all(consumedQueues.map((source) => consume(register(source))));
       if (spare.consumers > 0) await channel.prefetch(spare.prefetch);
     },
     settled: ({ fields }) => {
-      const assigned = byTag.get(fields.consumerTag);
-      if (assigned === undefined) return;
-      assigned.held--;
-      if (assigned.state === "active") assigned.place.held--;
-      else freeIfEmpty(assigned);
+      const consumer = byTag.get(fields.consumerTag);
+      if (consumer === undefined) return;
+      consumer.held--;
+      if (consumer.state === "active") consumer.source.held--;
+      else freeIfEmpty(consumer);
     },
     cancel: () => {
       ended = true;
-      clearTimeout(look);
+      clearTimeout(moveTimer);
       return Promise.all(
         [...byTag.values()].map(({ tag, state }) => (state === "left" ? undefined : channel.cancel(tag))),
       );
     },
     abandon: () => {
       ended = true;
-      clearTimeout(look);
+      clearTimeout(moveTimer);
     },
   };
 }
 
-/** A request on a channel that ends. The end itself is seen by whoever opened the channel. */
+/** Ignores the failure of a request on a channel that ends: the code that opened the channel handles the end. */
 function ignoreEnd(): void {}

@@ -9,7 +9,7 @@ export interface RecoveringChannel<C extends Channel = Channel> {
   current(): C | undefined;
   /** What ended the last channel, or kept it from being set up; undefined while a channel is open. */
   problem(): Error | undefined;
-  /** Ends it for good. Further calls wait for the first. */
+  /** Closes the channel, and opens no further one. Further calls wait for the first. */
   close(): Promise<void>;
 }
 
@@ -46,11 +46,11 @@ export interface ChannelSpec<C extends Channel> {
    * @param invalidate ends this channel, for a reason that only the spec sees; the next channel is opened
    */
   setUp?(channel: C, invalidate: (reason: Error) => void): Promise<void>;
-  /** The channel is ready, and is `current()`. */
+  /** Called when the channel is ready, and is `current()`. */
   opened?(channel: C): void;
-  /** The channel is dead; the broker forgets what was under way on it. Called before all other listeners of its end. */
+  /** Called when the channel is dead, before all other listeners. The broker forgets what was under way on the channel. */
   lost?(): void;
-  /** The channel is about to be closed for good; it is closed once this resolves. Without an open channel it is called too. */
+  /** Called before the channel is closed for good; the channel is closed once this resolves. Called too where no channel is open. */
   beforeClose?(): Promise<void>;
 }
 
@@ -60,7 +60,7 @@ const HEALTHY_LIFE_MS = 10_000;
 
 /**
  * Keeps one channel open. A channel ends in one of three ways: with its connection, by an error of its own, or because
- * what it was opened for is gone (`invalidate`). All three leave {@link live} by the same way and enter it again, so
+ * what it was opened for no longer exists (`invalidate`). All three leave {@link live} by the same way and enter it again, so
  * there is one path to get right.
  *
  * @throws where the scope is closed
@@ -79,7 +79,7 @@ export function maintainChannel<C extends Channel>(scope: BrokerScope, spec: Cha
   let current: C | undefined;
   let problem: Error | undefined;
 
-  /** One life of the channel. @throws what ended it, unless it was told to end */
+  /** Opens the channel, and waits for its end. @throws what ended the channel, unless `close` did */
   async function live(): Promise<void> {
     await connection.whenUp(stop.signal);
     if (stop.signal.aborted) return;
@@ -100,7 +100,7 @@ export function maintainChannel<C extends Channel>(scope: BrokerScope, spec: Cha
     channel.on("error", (error: Error) => {
       cause ??= error;
     });
-    // Before amqplib's own listener, which fails what is unconfirmed without saying why.
+    // This runs before amqplib's own listener, which fails unconfirmed messages with an error that does not say why.
     channel.prependListener("close", die);
     try {
       await scope.declare(channel);

@@ -2,11 +2,11 @@ import { type Channel, IllegalOperationError } from "amqplib";
 import type { OutgoingMessage } from "./publisher.ts";
 import { type BrokerScope, maintainChannel } from "./recovering-channel.ts";
 
-/** A message that may get lost. It is not persistent, and dropped where no queue takes it. */
+/** A message that may get lost. It is not persistent, and is dropped where no queue takes it. */
 export interface SentMessage extends Pick<OutgoingMessage, "exchange" | "routingKey" | "content"> {
-  /** What the message answers. */
+  /** The correlation id of the request that the message answers. */
   correlationId?: string;
-  /** The broker drops the message where it has waited for so long. */
+  /** The broker drops the message after it has waited in its queue for this time. */
   expiresAfterMs?: number;
 }
 
@@ -60,7 +60,7 @@ export function startSender(scope: BrokerScope): Sender {
         saturated = !open.publish(exchange, routingKey, content, properties);
         return true;
       } catch (error) {
-        // A channel that is closing.
+        // The channel is closing, so the message is dropped.
         if (error instanceof IllegalOperationError) return false;
         throw error;
       }

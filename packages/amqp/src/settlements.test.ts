@@ -46,7 +46,7 @@ afterEach(() => {
 });
 
 describe("settlements", () => {
-  test("tell the broker of each message once, as it was settled first, in any order", () => {
+  test("settlements send the broker the first settlement of each message and no other, in any order", () => {
     const step = fc.oneof(
       { weight: 3, arbitrary: fc.constant({ kind: "deliver" } as const) },
       { weight: 4, arbitrary: fc.record({ kind: fc.constant("ack" as const), pick: fc.nat() }) },
@@ -83,7 +83,7 @@ describe("settlements", () => {
     );
   });
 
-  test("send the acknowledgements of some milliseconds in one frame where that is possible", () => {
+  test("settlements send the acknowledgements of some milliseconds in one frame where that is possible", () => {
     const broker = brokerSide();
     const settlements = settleOn(broker.channel, MANY);
     const messages = [1, 2, 3, 4, 5].map((tag) => broker.deliver(tag));
@@ -95,7 +95,7 @@ describe("settlements", () => {
     expect(broker.ended.size).toBe(5);
   });
 
-  test("send enough acknowledgements with the end of the turn, so that the broker never waits for them to send more", () => {
+  test("settlements send a full batch of acknowledgements at the end of the turn, so that the broker never waits for them", () => {
     const broker = brokerSide();
     const settlements = settleOn(broker.channel, { enough: 2 });
     const messages = [1, 2, 3, 4].map((tag) => broker.deliver(tag));
@@ -111,7 +111,7 @@ describe("settlements", () => {
     expect(broker.frames()).toBe(2);
   });
 
-  test("say of each message when it is settled, and of none twice", () => {
+  test("settlements report each settled message once", () => {
     const broker = brokerSide();
     const settled: number[] = [];
     const settlements = settleOn(broker.channel, {
@@ -126,7 +126,7 @@ describe("settlements", () => {
     expect(settled).toEqual([2, 1]);
   });
 
-  test("never cover a message that is still being handled with a frame", () => {
+  test("settlements never cover a message that is still being handled with a frame", () => {
     const [first, second, third, fourth] = [1, 2, 3, 4].map((deliveryTag) => ({ fields: { deliveryTag } }));
     if (!first || !second || !third || !fourth) throw new Error("unreachable");
     expect(groupAcks([second, first, fourth], third)).toEqual({ upTo: second, single: [fourth] });
@@ -135,7 +135,7 @@ describe("settlements", () => {
     expect(groupAcks([], first)).toEqual({ upTo: undefined, single: [] });
   });
 
-  test("drain when the last message is settled, and send what was still held back", async () => {
+  test("settlements are drained when the last message is settled and its acknowledgement is sent", async () => {
     const broker = brokerSide();
     const settlements = settleOn(broker.channel, MANY);
     const message = broker.deliver(1);
@@ -151,7 +151,7 @@ describe("settlements", () => {
     expect(broker.ended.get(1)).toBe("acknowledged");
   });
 
-  test("send nothing to the channel once they are abandoned", async () => {
+  test("settlements send nothing to the channel once they are abandoned", async () => {
     const broker = brokerSide();
     const settlements = settleOn(broker.channel, MANY);
     const [first, second] = [broker.deliver(1), broker.deliver(2)];
@@ -167,7 +167,7 @@ describe("settlements", () => {
     expect(broker.frames()).toBe(0);
   });
 
-  test("ignore that a closing channel throws", () => {
+  test("settlements ignore that a closing channel throws", () => {
     const closing = () => {
       throw new Error("Channel closing");
     };

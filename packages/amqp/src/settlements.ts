@@ -2,27 +2,27 @@ import type { Channel, ConsumeMessage } from "amqplib";
 
 /** Settles the messages of one channel: each at most once, and only while the channel is open. */
 export interface Settlements {
-  /** A message has arrived. In the order of arrival, without a gap. */
+  /** To be called for each message that arrives, in the order of arrival, without a gap. */
   add(message: ConsumeMessage): void;
-  /** Not settled yet, and its channel is alive. */
+  /** True while the message is not settled and its channel is open. */
   isUnsettled(message: ConsumeMessage): boolean;
-  /** Each does nothing for a message that is settled already. */
+  /** `ack`, `requeue` and `reject` do nothing for a message that is settled already. */
   ack(message: ConsumeMessage): void;
   requeue(message: ConsumeMessage): void;
   reject(message: ConsumeMessage): void;
   /** Resolves when no message is left unsettled, and all acknowledgements have been sent. */
   drained(): Promise<void>;
-  /** The channel is gone: settling does nothing from now on, and the broker delivers again what was not acknowledged. */
+  /** To be called when the channel has ended: settling does nothing from then on, and the broker delivers unsettled messages again. */
   abandon(): void;
 }
 
-/** Nobody waits for an acknowledgement while the broker has messages to send ahead. */
+/** How long acknowledgements gather. The delay harms nothing while the broker may send more messages. */
 const GATHER_MS = 20;
 
 export interface SettlementOptions {
-  /** So many acknowledgements go out at the end of the turn of the event loop in which they were made. */
+  /** This many acknowledgements wait no longer: they are sent at the end of the current turn of the event loop. */
   enough: number;
-  /** Told of each message once it is settled. */
+  /** Called with each message once it is settled. */
   onSettled?: (message: ConsumeMessage) => void;
 }
 
@@ -115,7 +115,7 @@ export function groupAcks<M extends { fields: { deliveryTag: number } }>(
   return { upTo, single };
 }
 
-/** A channel that is closing throws, before its "close" event. The broker delivers the message again. */
+/** Ignores the error of a channel that is closing, which throws before its "close" event. The broker delivers the message again. */
 function attempt(send: () => void): void {
   try {
     send();

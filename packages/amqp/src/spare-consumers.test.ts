@@ -7,27 +7,27 @@ const queue = (peak: number, spares = 0): QueueUse => ({ peak, spares });
 const shared = (queues: QueueUse[], total = 4, first = 0) => shareOut(queues, { total, first, ...SIZES });
 
 describe("spare consumers", () => {
-  test("go to the one queue that fills what it may hold", () => {
+  test("all spare consumers go to the only queue that is full", () => {
     expect(shared([queue(1), queue(8), queue(0)])).toEqual([0, 4, 0]);
   });
 
-  test("are shared between queues that are full, beginning with another one each time", () => {
+  test("queues that are full share the spare consumers, and each assignment begins with another queue", () => {
     const full = [queue(8), queue(8), queue(8), queue(8), queue(8)];
     expect(shared(full)).toEqual([1, 1, 1, 1, 0]);
     expect(shared(full, 4, 3)).toEqual([1, 1, 0, 1, 1]);
     expect(shared([queue(8), queue(264, 4)])).toEqual([2, 2]);
   });
 
-  test("stay where they are while no other queue wants them", () => {
+  test("spare consumers stay where they are while no other queue wants them", () => {
     expect(shared([queue(0, 4), queue(3)])).toEqual([4, 0]);
     expect(shared([queue(0, 4), queue(8)])).toEqual([0, 4]);
   });
 
-  test("are left to a queue as far as it has used them", () => {
+  test("a queue keeps the spare consumers that it has used", () => {
     expect(shared([queue(60, 4), queue(8)])).toEqual([1, 3]);
   });
 
-  test("are never more than there are, and no queue that is full has two fewer than another (property)", () => {
+  test("no more spare consumers are assigned than there are, and full queues differ by at most one (property)", () => {
     const queues = fc.array(fc.record({ peak: fc.nat(300), spares: fc.nat(4) }), { minLength: 1, maxLength: 16 });
     fc.assert(
       fc.property(queues, fc.integer({ min: 0, max: 8 }), fc.nat(15), (queues, total, first) => {

@@ -1,28 +1,28 @@
 /** How far a queue has used its consumers since the last look. */
 export interface QueueUse {
-  /** Messages that were unsettled at once, at the most. */
+  /** The largest number of messages of the queue that were unsettled at once. */
   peak: number;
-  /** Spare consumers that it has. */
+  /** How many spare consumers the queue has. */
   spares: number;
 }
 
 export interface ShareOptions {
-  /** Spare consumers of all queues together. */
+  /** How many spare consumers all queues have together. */
   total: number;
-  /** The queue to begin with, where there are too few for all. */
+  /** The queue that gets the first spare consumer where there are too few for all. */
   first: number;
-  /** Messages that a queue's own consumer may hold. */
+  /** How many messages a queue's own consumer may hold. */
   prefetch: number;
-  /** Messages that a spare consumer may hold. */
+  /** How many messages a spare consumer may hold. */
   sparePrefetch: number;
 }
 
-/** From this part of what a queue may hold, it counts as full: what was settled is on its way to the broker, or back from it. */
+/** A queue that holds this part of what it may counts as full, since acknowledgements and new messages are on their way. */
 const FULL = 0.75;
 
 /**
- * Decides how many spare consumers each queue should have. A queue that was full gets as many as the others leave; one that was not
- * keeps what it used. Each queue that wants more gets one in turn. What nobody wants stays where it is.
+ * Decides how many spare consumers each queue should have. A queue that was full gets as many as the others leave; a queue that was not
+ * full keeps those that it used. Queues that want more get one each, in turn. A spare consumer that no queue wants stays where it is.
  */
 export function shareOut(
   queues: readonly QueueUse[],

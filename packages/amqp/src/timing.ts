@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 
 export interface Backoff {
-  /** After the first failure. */
+  /** How long to wait after the first failure. */
   firstMs: number;
   longestMs: number;
 }

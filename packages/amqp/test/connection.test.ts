@@ -28,7 +28,7 @@ test("a connection waits for a broker that is not there yet, and says so once", 
   expect(lines("warn")).toHaveLength(1);
 });
 
-test("a connection to a broker that falls silent is given up after some heartbeats", async () => {
+test("a connection to a broker that stops answering is given up after some heartbeats", async () => {
   const url = new URL(environment.proxy.url);
   url.searchParams.set("heartbeat", "1");
   const scope = environment.connect({ url: url.href });
@@ -40,7 +40,7 @@ test("a connection to a broker that falls silent is given up after some heartbea
   await scope.ready();
 });
 
-test("closing does not wait for a broker that says nothing", async () => {
+test("closing a connection does not wait for a broker that does not answer", async () => {
   // Without heartbeats the silence has no end, so a close that waited for an answer would never return.
   const url = new URL(environment.proxy.url);
   url.searchParams.set("heartbeat", "0");

@@ -6,7 +6,7 @@ import { useScopeEnvironment } from "./use-scope-environment.ts";
 const server = useBroker();
 const environment = useScopeEnvironment(() => server.url);
 
-test("closing a consumer waits for what was handed out, and leaves the rest to the queue", async () => {
+test("closing a consumer waits for the messages that were handed out, and leaves the rest to the queue", async () => {
   const broker = environment.connect();
   const got = inbox();
   await broker.ready();
@@ -43,7 +43,7 @@ test("closing a consumer gives unsettled messages back to the queue after its de
   await until("it went back", async () => (await environment.waitingIn(environment.names.queue)) === 1);
 });
 
-test("closing a consumer gives back to the queue what was already sent to it", async () => {
+test("closing a consumer gives messages back to the queue that the broker had already sent", async () => {
   const broker = environment.connect();
   const got = inbox();
   const consumer = broker.consume({ queue: environment.names.queue, prefetch: 10, handle: got.handle });

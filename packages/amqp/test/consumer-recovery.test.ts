@@ -9,7 +9,7 @@ const server = useBroker();
 const environment = useScopeEnvironment(() => server.url);
 
 describe("a consumer whose channel ended", () => {
-  test("gets what was not settled again after a lost connection, and settling the old copies does nothing", async () => {
+  test("after a lost connection a consumer gets unsettled messages again, and settling the old copies does nothing", async () => {
     const broker = environment.connect();
     const got = inbox();
     broker.consume({ queue: environment.names.queue, prefetch: 10, handle: got.handle });
@@ -33,7 +33,7 @@ describe("a consumer whose channel ended", () => {
     expect(await environment.take(environment.names.deadLetterQueue)).toEqual([]);
   });
 
-  test("gets a new channel after a 406, which is logged once", async () => {
+  test("a consumer gets a new channel after a 406, which is logged once", async () => {
     const broker = environment.connect();
     const got = inbox();
     broker.consume({ queue: environment.names.queue, prefetch: 10, handle: got.handle });
@@ -54,7 +54,7 @@ describe("a consumer whose channel ended", () => {
     expect(environment.logged.filter(({ level }) => level === "info")).toHaveLength(1);
   });
 
-  test("has a deleted queue declared again, and consumes it again after the cancellation", async () => {
+  test("a consumer whose queue was deleted has it declared again, and consumes it again", async () => {
     const broker = environment.connect();
     const got = inbox();
     broker.consume({ queue: environment.names.queue, prefetch: 10, handle: got.handle });
@@ -69,7 +69,7 @@ describe("a consumer whose channel ended", () => {
     got.messages[0]?.ack();
   });
 
-  test("loses no message over several ends of its channel and connection", async () => {
+  test("a consumer loses no message when its channel and connection end several times", async () => {
     const broker = environment.connect({ name: "consuming" });
     const seen = new Set<string>();
     broker.consume({

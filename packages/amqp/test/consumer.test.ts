@@ -7,8 +7,8 @@ import { useScopeEnvironment } from "./use-scope-environment.ts";
 const server = useBroker();
 const environment = useScopeEnvironment(() => server.url);
 
-describe("a consumer", () => {
-  test("sees a message with its properties, and an acknowledged one is gone", async () => {
+describe("consumer", () => {
+  test("a consumer gets a message with its properties, and an acknowledged message is not delivered again", async () => {
     const broker = environment.connect();
     const got = inbox();
     const consumer = broker.consume({ queue: environment.names.queue, prefetch: 10, handle: got.handle });
@@ -26,7 +26,7 @@ describe("a consumer", () => {
     expect(await environment.take(environment.names.queue)).toEqual([]);
   });
 
-  test("takes from several queues on one channel, and closing it leaves what no handler settled to each queue", async () => {
+  test("a consumer takes from several queues on one channel, and its end leaves to each queue what no handler settled", async () => {
     const broker = environment.connect();
     const got = inbox();
     const { queue, otherQueue } = environment.names;
@@ -44,7 +44,7 @@ describe("a consumer", () => {
     expect(await environment.take(otherQueue)).toEqual(["b2"]);
   });
 
-  test("takes from all of its queues again after one of them was deleted", async () => {
+  test("a consumer takes from all of its queues again after one of them was deleted", async () => {
     const broker = environment.connect();
     const got = inbox();
     const { queue, otherQueue } = environment.names;
@@ -59,7 +59,7 @@ describe("a consumer", () => {
     for (const message of got.messages) message.ack();
   });
 
-  test("settles messages in any order, each once and as told", async () => {
+  test("a consumer settles messages in any order, each once and by its own verdict", async () => {
     const broker = environment.connect();
     const total = 2_000;
     const settled = new Map<string, string>();
@@ -101,7 +101,7 @@ describe("a consumer", () => {
     expect(environment.logged.filter(({ level }) => level !== "debug")).toEqual([]);
   });
 
-  test("gives a handler that throws or rejects its message again, and other messages are handled meanwhile", async () => {
+  test("a handler that throws or rejects gets its message again, and other messages are handled meanwhile", async () => {
     const broker = environment.connect();
     const got = inbox();
     let failures = 0;
@@ -128,7 +128,7 @@ describe("a consumer", () => {
     expect(environment.logged.filter(({ message }) => message.includes("works again"))).not.toHaveLength(0);
   });
 
-  test("keeps its messages while the handler can't work, below their delivery limit, and logs that once", async () => {
+  test("a consumer keeps its messages while the handler can't work, below their delivery limit, and logs that once", async () => {
     const broker = environment.connect();
     const got = inbox();
     let databaseIsAway = true;
@@ -155,7 +155,7 @@ describe("a consumer", () => {
     expect(environment.logged.filter(({ level }) => level === "error")).toHaveLength(1);
   });
 
-  test("does not hand over again a message that was settled before the handler threw", async () => {
+  test("a consumer does not hand over again a message that was settled before the handler threw", async () => {
     const broker = environment.connect();
     const got = inbox();
     broker.consume({

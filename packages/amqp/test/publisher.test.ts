@@ -23,7 +23,7 @@ function many(count: number, start: () => Promise<void>): Promise<void>[] {
 }
 
 describe("publish", () => {
-  test("resolves when the broker has the message, in order, with its properties", async () => {
+  test("publish resolves when the broker has the message, and messages arrive in order, with their properties", async () => {
     const publisher = environment.connect().publisher();
     const queue = environment.names.otherQueue;
     await publisher.publish({
@@ -45,7 +45,7 @@ describe("publish", () => {
     expect(await environment.take(queue)).toEqual(["more", "more", "more"]);
   });
 
-  test("rejects for a message that no queue takes, unless the message is not mandatory", async () => {
+  test("publish rejects for a message that no queue takes, unless the message is not mandatory", async () => {
     const publisher = environment.connect().publisher();
     const notice = {
       exchange: environment.names.unboundExchange,
@@ -63,7 +63,7 @@ describe("publish", () => {
     );
   });
 
-  test("rejects for a message that its queue has no room for", async () => {
+  test("publish rejects for a message that its queue has no room for", async () => {
     const queue = `${environment.namespace}.full`;
     const full = { "x-queue-type": "quorum", "x-max-length": 1, "x-overflow": "reject-publish" };
     await environment.channel.assertQueue(queue, { durable: true, arguments: full });
@@ -75,7 +75,7 @@ describe("publish", () => {
     await environment.channel.deleteQueue(queue);
   });
 
-  test("rejects with the caller's error for headers that can't be encoded, and sends other messages", async () => {
+  test("publish rejects with the caller's error for headers that can't be encoded, and sends other messages", async () => {
     const publisher = environment.connect().publisher();
     const queue = environment.names.otherQueue;
     const tooLarge = publisher.publish({ ...messageTo(queue, "x"), headers: { huge: "x".repeat(100_000) } });
@@ -85,7 +85,7 @@ describe("publish", () => {
 });
 
 describe("the window of unconfirmed messages", () => {
-  test("bounds what is on its way to the broker", async () => {
+  test("the window bounds how many messages are on their way to the broker", async () => {
     const broker = environment.connect();
     const publisher = broker.publisher({ maxUnconfirmed: 20 });
     await broker.ready();
@@ -101,7 +101,7 @@ describe("the window of unconfirmed messages", () => {
     expect(await environment.take(queue)).toHaveLength(100);
   });
 
-  test("lets large messages wait, not yet copied, while the socket takes no more, and all arrive", async () => {
+  test("large messages wait without a copy while the socket is full, and all of them arrive", async () => {
     const broker = environment.connect();
     const publisher = broker.publisher({ maxUnconfirmed: 100_000, timeoutMs: 10 * 60_000 });
     await broker.ready();
@@ -119,7 +119,7 @@ describe("the window of unconfirmed messages", () => {
 });
 
 describe("a message that is not confirmed", () => {
-  test("counts as not sent when the confirm is late, and keeps its place in the window until the confirm comes", async () => {
+  test("a message counts as not sent when its confirm is late, and stays in the window until the confirm comes", async () => {
     const broker = environment.connect();
     const publisher = broker.publisher({ maxUnconfirmed: 2, timeoutMs: 200 });
     await broker.ready();
@@ -140,7 +140,7 @@ describe("a message that is not confirmed", () => {
     );
   });
 
-  test("counts as not sent when the connection dies, though it arrived, and the next message is sent", async () => {
+  test("a message counts as not sent when the connection dies, though it arrived, and the next message is sent", async () => {
     const broker = environment.connect();
     const publisher = broker.publisher();
     await broker.ready();
@@ -154,7 +154,7 @@ describe("a message that is not confirmed", () => {
     expect(await outcomes([publisher.publish(messageTo(queue, "y"))])).toEqual(["sent"]);
   });
 
-  test("counts as not sent when the channel dies, and the next message is sent", async () => {
+  test("a message counts as not sent when the channel dies, and the next message is sent", async () => {
     const broker = environment.connect();
     const publisher = broker.publisher();
     await broker.ready();
@@ -168,7 +168,7 @@ describe("a message that is not confirmed", () => {
     expect(await environment.take(queue)).toEqual(["y"]);
   });
 
-  test("counts as not sent when its exchange does not exist, and the publisher opens the next channel", async () => {
+  test("a message counts as not sent when its exchange does not exist, and the publisher opens the next channel", async () => {
     const broker = environment.connect();
     const publisher = broker.publisher();
     await broker.ready();
@@ -180,7 +180,7 @@ describe("a message that is not confirmed", () => {
     expect(warnings.map(({ fields }) => fields.reason)).toEqual([expect.stringContaining("404")]);
   });
 
-  test("waits for the connection to come back, up to its deadline", async () => {
+  test("a message waits for the connection to come back, up to its deadline", async () => {
     const broker = environment.connect();
     const publisher = broker.publisher({ timeoutMs: 300 });
     const patient = broker.publisher({ timeoutMs: 100_000 });
@@ -202,23 +202,26 @@ describe("onChannelLost: resend", () => {
   test.each([
     ["connection", () => environment.proxy.cut()],
     ["channel", () => environment.proxy.inject("test", bogusAck(1))],
-  ])("sends again, in order and before later messages, what was unconfirmed when the %s died", async (_what, kill) => {
-    const scope = environment.connect();
-    const publisher = scope.publisher({ onChannelLost: "resend", maxUnconfirmed: 2, timeoutMs: 100_000 });
-    await scope.ready();
-    const queue = environment.names.otherQueue;
-    environment.proxy.holdAnswers();
-    const sending = ["a", "b", "c", "d"].map((text) => publisher.publish(messageTo(queue, text)));
-    await until("the broker has the window", async () => (await environment.waitingIn(queue)) === 2);
-    kill();
-    environment.proxy.release();
-    expect(await outcomes(sending)).toEqual(["sent", "sent", "sent", "sent"]);
-    const taken = await environment.take(queue);
-    expect(taken.slice(-4)).toEqual(["a", "b", "c", "d"]);
-    expect(taken.slice(0, 2)).toEqual(["a", "b"]);
-  });
+  ])(
+    "messages that are unconfirmed when the %s dies are sent again, in order and before later ones",
+    async (_what, kill) => {
+      const scope = environment.connect();
+      const publisher = scope.publisher({ onChannelLost: "resend", maxUnconfirmed: 2, timeoutMs: 100_000 });
+      await scope.ready();
+      const queue = environment.names.otherQueue;
+      environment.proxy.holdAnswers();
+      const sending = ["a", "b", "c", "d"].map((text) => publisher.publish(messageTo(queue, text)));
+      await until("the broker has the window", async () => (await environment.waitingIn(queue)) === 2);
+      kill();
+      environment.proxy.release();
+      expect(await outcomes(sending)).toEqual(["sent", "sent", "sent", "sent"]);
+      const taken = await environment.take(queue);
+      expect(taken.slice(-4)).toEqual(["a", "b", "c", "d"]);
+      expect(taken.slice(0, 2)).toEqual(["a", "b"]);
+    },
+  );
 
-  test("gives up at the deadline of each message", async () => {
+  test("a publisher that resends gives up each message at its deadline", async () => {
     const scope = environment.connect();
     const publisher = scope.publisher({ onChannelLost: "resend", timeoutMs: 1_000 });
     const queue = environment.names.otherQueue;
@@ -232,7 +235,7 @@ describe("onChannelLost: resend", () => {
 });
 
 describe("unroutableGraceMs", () => {
-  test("sends a message once more, which a queue takes that was bound meanwhile", async () => {
+  test("a publisher sends a message that no queue took once more, and a queue that was bound meanwhile takes it", async () => {
     const scope = environment.connect();
     // The pause is long enough for the binding, and the first try comes before it: the test waits for its return.
     const publisher = scope.publisher({ unroutableGraceMs: 3_000, timeoutMs: 100_000 });
@@ -247,7 +250,7 @@ describe("unroutableGraceMs", () => {
     expect(await environment.take(otherQueue)).toEqual(["x"]);
   });
 
-  test("lets a message fail that no queue takes the second time either", async () => {
+  test("a message that no queue takes the second time either is not sent", async () => {
     const publisher = environment.connect().publisher({ unroutableGraceMs: 10 });
     const message = { exchange: environment.names.unboundExchange, routingKey: "x", content: Buffer.from("x") };
     expect(await outcomes([publisher.publish(message)])).toEqual(["unroutable"]);
@@ -255,7 +258,7 @@ describe("unroutableGraceMs", () => {
 });
 
 describe("closing a publisher", () => {
-  test("waits for what is under way, and lets nothing more in", async () => {
+  test("closing a publisher waits for the messages under way, and accepts no more", async () => {
     const broker = environment.connect();
     const publisher = broker.publisher({ maxUnconfirmed: 5 });
     await broker.ready();

@@ -9,7 +9,7 @@ const server = useBroker();
 const environment = useScopeEnvironment(() => server.url);
 
 describe("a sender", () => {
-  test("sends transient messages in the order of the calls", async () => {
+  test("a sender sends transient messages in the order of the calls", async () => {
     const scope = environment.connect();
     const sender = scope.sender();
     await scope.ready();
@@ -23,7 +23,7 @@ describe("a sender", () => {
     expect(await environment.take(queue)).toEqual(["two"]);
   });
 
-  test("sends messages that the broker drops where they wait too long", async () => {
+  test("the broker drops messages of a sender that wait longer than their expiry", async () => {
     const scope = environment.connect();
     const sender = scope.sender();
     await scope.ready();
@@ -36,7 +36,7 @@ describe("a sender", () => {
     expect(left?.properties.expiration).toBe("3600000");
   });
 
-  test("drops a message that no queue takes, and sends the next", async () => {
+  test("a sender drops a message that no queue takes, and sends the next", async () => {
     const scope = environment.connect();
     const sender = scope.sender();
     await scope.ready();
@@ -46,7 +46,7 @@ describe("a sender", () => {
     await until("it has arrived", async () => (await environment.waitingIn(queue)) === 1);
   });
 
-  test("drops messages while the broker is away, and sends again when it is back", async () => {
+  test("a sender drops messages while the broker is away, and sends again when it is back", async () => {
     const scope = environment.connect();
     const sender = scope.sender();
     const queue = environment.names.otherQueue;
@@ -62,7 +62,7 @@ describe("a sender", () => {
     expect(await environment.take(queue)).toEqual(["back"]);
   });
 
-  test("opens the next channel after the broker closed its own", async () => {
+  test("a sender opens the next channel after the broker closed the one that it had", async () => {
     const scope = environment.connect();
     const sender = scope.sender();
     await scope.ready();
@@ -74,7 +74,7 @@ describe("a sender", () => {
     await until("it has arrived", async () => (await environment.waitingIn(queue)) === 1);
   });
 
-  test("drops messages while the socket takes no more, so that memory is bounded, and sends again afterwards", async () => {
+  test("a sender drops messages while the socket is full, so that memory is bounded, and sends again afterwards", async () => {
     const scope = environment.connect();
     const sender = scope.sender();
     await scope.ready();
@@ -93,7 +93,7 @@ describe("a sender", () => {
     await until("all have arrived", async () => (await environment.waitingIn(queue)) === taken + 1);
   });
 
-  test("sends nothing after it was closed", async () => {
+  test("a sender sends nothing after it was closed", async () => {
     const scope = environment.connect();
     const sender = scope.sender();
     await scope.ready();

@@ -50,7 +50,7 @@ async function fill(queue: string, count: number): Promise<void> {
   for (let number = 0; number < count; number++) await environment.put(queue, `${number}`);
 }
 
-test("spare consumers go to the queue that is full, and one of two that are full gets its part of them", async () => {
+test("spare consumers go to the queue that is full, and two full queues share them", async () => {
   const { queue, otherQueue, consumer, heldFrom, ack } = await consume();
   await fill(queue, 40);
   await until("the only full queue has all spare consumers", () => heldFrom(queue) === MOST);

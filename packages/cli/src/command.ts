@@ -22,13 +22,13 @@ export interface CommandContext {
   isTerminal?: boolean;
   /** That of the machine that it runs on; what is written goes by PostgreSQL's. */
   machineClock?: Clock;
-  /** Those of the machine that it runs on. */
+  /** The disks of the machine that it runs on. */
   disks?: () => readonly Disk[];
 }
 
-/** The same while a command runs. */
+/** What a command works with, and how it shows its progress. */
 export interface RunContext extends CommandContext {
-  /** Says what the command is at, for whoever waits. */
+  /** Shows the person at the terminal what the command is doing. */
   progress: (text: string) => void;
 }
 
@@ -36,9 +36,9 @@ export interface RunContext extends CommandContext {
 export interface Command {
   /** One line for the list of commands. */
   summary: string;
-  /** By the word behind the command's; "" for what it does without one. */
+  /** The actions by name, which follows the command's; "" for the action without a name. */
   actions: Record<string, Action>;
-  /** What follows the usage of the actions. */
+  /** The help that follows the usage of the actions. */
   help: string;
 }
 

@@ -142,7 +142,7 @@ function rowOf({ id, organizationId, name, url, disabledReason, disabledAt, wait
 /**
  * The disabled endpoints of a selection, by id, read in pages. An endpoint that is resumed meanwhile is left out.
  *
- * Locks nothing. Walks webhook_endpoint_pkey, however few are disabled, since nobody but an operator asks; and
+ * Locks nothing. Walks webhook_endpoint_pkey, however few are disabled, since only an operator asks; and
  * due_endpoint_id_due_at_idx for each endpoint of the page.
  */
 async function* disabledEndpoints(

@@ -64,7 +64,7 @@ function read(file: string): Buffer {
 
 /**
  * The events of a file, with their places in words: a JSON array, or one event a line (NDJSON). Empty lines are passed over. Of lines
- * the bytes are those of the file; the elements of an array are written anew, without the spaces between their parts.
+ * the bytes are those of the file; the elements of an array are written again, without the spaces between their parts.
  *
  * @throws Error where the file begins as an array and is none
  */

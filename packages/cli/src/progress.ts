@@ -1,6 +1,6 @@
-/** Tells whoever waits for a command what it is at. */
+/** Shows the person who waits for a command what it is doing. */
 export interface Progress {
-  /** What the command is at now, in a few words. */
+  /** Sets what the command is doing now, in a few words. */
   say(text: string): void;
   /** Takes the line off the terminal, so that something else can be written. */
   clear(): void;
@@ -8,7 +8,7 @@ export interface Progress {
   tick(): void;
 }
 
-/** In a log, where each line stays. */
+/** How often progress is written into a log, where each line stays. */
 const LINE_EVERY_SECONDS = 5;
 /** A narrow terminal would wrap a longer line, and then could not write over it. */
 const MAX_CHARACTERS = 79;

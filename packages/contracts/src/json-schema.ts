@@ -13,7 +13,7 @@ export const count = (description: string, bounds: { minimum?: number; maximum?:
 export const uuid = (description: string) => text(description, { format: "uuid" });
 export const time = (description: string) => text(description, { format: "date-time", pattern: "Z$" });
 export const httpStatus = (description: string) => count(description, { minimum: 100, maximum: 999 });
-/** Where a list goes on: opaque to clients, who send it as they got it. */
+/** A cursor, where a list continues. It is opaque: clients send it back unchanged. */
 export const cursor = (description: string) => text(description, { format: "cursor" });
 /**
  * `isOrganizationId`, as far as a schema can say it to every language: a validator that counts characters otherwise, or takes

@@ -9,9 +9,9 @@ import { isOrganizationId, isUtcTime, isUuid, ORGANIZATION_ID_RULE } from "./rul
 
 /** One thing for which an event is rejected. */
 export interface EventFault {
-  /** Where, as in `["data", "changes", "Status", "newValue"]`; empty for the event itself. */
+  /** The path of the faulty value, as in `["data", "changes", "Status", "newValue"]`; empty for the event itself. */
   path: readonly string[];
-  /** What it must be. */
+  /** What the value must be. */
   message: string;
 }
 
@@ -24,11 +24,11 @@ export type Judgement =
       text: string;
       occurredAt: Date;
     }
-  /** Of a type that Herald does not deliver: it breaks nothing, and there is nothing to do (SPEC 6). */
+  /** The event has a type that Herald does not deliver. It keeps the contract, and there is nothing to do (SPEC 6). */
   | { kind: "ignored"; type: string }
-  /** Too old to be delivered to anybody. */
+  /** The event is too old to be delivered. */
   | { kind: "stale" }
-  /** It breaks the contract; the reason says how, for the product service that emitted it. */
+  /** The event breaks the contract; the reason says how, for the product service that emitted it. */
   | { kind: "rejected"; reason: string };
 
 export interface JudgeOptions {
@@ -37,7 +37,7 @@ export interface JudgeOptions {
   windowMs: number;
 }
 
-/** By how much an emitter's clock may be ahead: its events stay in the window by so much longer. */
+/** How far an emitter's clock may be ahead. Its events then stay in the window that much longer. */
 const MAX_AHEAD_MS = 60 * 60_000;
 
 const MAX_CHARACTERS = 128;

@@ -75,8 +75,8 @@ const eventRejected = noticeOf(
 );
 
 /**
- * What Herald tells the product, so that the product can tell an organization's admins, or its own developers.
- * It is published at least once: one that comes twice has the same id. Notices of an endpoint may come out of order.
+ * A notice of Herald to the product, which can pass it on to an organization's admins or to its own developers.
+ * It is published at least once: a notice that comes twice has the same id. Notices of an endpoint may come out of order.
  * Fields and types may be added: consumers tolerate those that they don't know.
  */
 export const noticeSchema = Type.Union(
@@ -124,7 +124,7 @@ export const noticeSchema = Type.Union(
 
 export type NoticeAttempt = Static<typeof noticeAttempt>;
 export type Notice = Static<typeof noticeSchema>;
-/** Of an endpoint. */
+/** A notice about an endpoint. */
 export type EndpointNotice = Exclude<Notice, { type: "event.rejected" }>;
-/** An event that broke the contract, for whoever emitted it. */
+/** A notice about an event that broke the contract, for the developers of its emitter. */
 export type RejectedEvent = Static<typeof eventRejected>;

@@ -20,11 +20,11 @@ export type ExportFormat = (typeof EXPORT_FORMATS)[number];
 /**
  * What a notice can say; its routing key on the exchange `herald.notices`, and its `type`.
  *
- * - `endpoint.failing`: so many attempts in a row failed that a person should look; Herald goes on sending; at most once an hour
+ * - `endpoint.failing`: several attempts in a row failed, and a person should look; Herald goes on sending; at most once an hour
  * - `endpoint.disabled`: more failed, and Herald stopped sending until an admin resumes the endpoint (SPEC 3.1)
- * - `endpoint.recovered`: a delivery succeeded after the first of these was told
+ * - `endpoint.recovered`: a delivery succeeded after `endpoint.failing` was published
  * - `endpoint.exhausted`: deliveries were given up after their last attempt (SPEC 3.2); at most once an hour
- * - `endpoint.resumed`, `endpoint.secret_replaced`, `endpoint.deleted`: somebody did so
+ * - `endpoint.resumed`, `endpoint.secret_replaced`, `endpoint.deleted`: an admin or operator did so
  * - `event.rejected`: an event broke the contract, and is in the queue of rejected events
  */
 export const NOTICE_TYPES = [
@@ -52,7 +52,7 @@ export const CHANGE_KINDS = [
 ] as const;
 export type ChangeKind = (typeof CHANGE_KINDS)[number];
 
-/** How it stands with deliveries that are sent again. */
+/** The states of a resend. */
 export const RESEND_STATES = ["running", "finished", "stopped"] as const;
 export type ResendState = (typeof RESEND_STATES)[number];
 
@@ -60,7 +60,7 @@ export type ResendState = (typeof RESEND_STATES)[number];
 export const RESEND_STOP_REASONS = ["asked", "disabled"] as const;
 export type ResendStopReason = (typeof RESEND_STOP_REASONS)[number];
 
-/** Who changed them. */
+/** The kinds of authors of a change. */
 export const CHANGED_BY = ["admin", "operator", "herald"] as const;
 export type ChangedBy = (typeof CHANGED_BY)[number];
 

@@ -46,7 +46,7 @@ export interface ApiRequest<Body = unknown, Query = unknown> {
   body: Body;
   /** The bad fields of the body; empty unless the operation reports them itself. */
   badFields: FieldProblem[];
-  /** What the request makes; absent where it has no idempotency key. */
+  /** The id of what the request makes; absent where it has no idempotency key. */
   target?: Target;
 }
 
@@ -64,7 +64,7 @@ export interface HandlerParts {
   requestAttempt: (request: ManualRequest) => Promise<void>;
   /** For what a manual delivery writes: it waits for its receiver without a turn. */
   writeLimiter: KeyedLimiter;
-  /** By which the statements of exports take turns. */
+  /** The limiter by which the statements of exports take turns. */
   exportTurns: KeyedLimiter;
   /** Ids of what requests make. */
   newId: () => string;

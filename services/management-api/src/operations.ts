@@ -2,7 +2,7 @@ import type { SchemaName } from "@herald/contracts/schemas";
 import type { Access } from "./authentication/access.ts";
 import type { ProblemCode } from "./problems/catalogue.ts";
 
-/** What an organization may do so often in a minute. */
+/** The kinds of requests that are limited for each organization, by the minute. */
 export type Allowance = "reads" | "writes" | "manualDeliveries";
 
 /** One thing that the API does. */

@@ -7,7 +7,7 @@ import type { TaskParts } from "./task.ts";
 import { byTurns, type TurnOptions } from "./turns.ts";
 
 interface Parts extends TaskParts {
-  /** Tells dispatchers of new deliveries. */
+  /** Sends dispatchers hints of new deliveries. */
   hint: (hints: readonly Hint[]) => void;
 }
 

@@ -18,15 +18,15 @@ export const publisherSettings = {
   RETENTION_DAYS: sharedSettings.RETENTION_DAYS,
 } as const satisfies Settings;
 
-/** What no operator could set better, and tests set: given to {@link startPublisher}. */
+/** Options of {@link startPublisher} that operators have no reason to change, but tests do. */
 export interface PublisherTuning {
   /** Business events that one statement stores at the most. More take longer, and do not cost less each. */
   batchSize: number;
-  /** Pauses between two looks: for endpoints that need a catch-up, for notices to publish, for what is too old. */
+  /** How often the tasks run: the catch-ups, the publishing of notices, and the retention. */
   catchUpIntervalMs: number;
   noticeIntervalMs: number;
   retentionIntervalMs: number;
-  /** How much is held at once, in place of what follows from MEMORY_MIB. */
+  /** How many bytes of events are held at once, in place of the part of MEMORY_MIB. */
   bounds: Partial<MemoryBounds>;
 }
 
@@ -38,5 +38,5 @@ export const PUBLISHER_TUNING: PublisherTuning = {
   bounds: {},
 };
 
-/** Rows that one statement erases at the most, of what is too old or of a deleted endpoint. */
+/** How many rows one statement may erase, of the expired history or of a deleted endpoint. */
 export const ERASED_ROWS = 1_000;

@@ -16,17 +16,17 @@ export interface FanOutItem {
 
 export type FanOutOutcome =
   | { kind: "stored" }
-  /** It has more endpoints than fitted: to be fanned out again, after this one. */
+  /** The event has more endpoints than the page: it is to be fanned out again, from the endpoint after this one. */
   | { kind: "unfinished"; afterEndpointId: string }
-  /** PostgreSQL refuses it, though it keeps the contract. */
+  /** PostgreSQL refuses the event, though it keeps the contract. */
   | { kind: "unstorable"; reason: string }
-  /** PostgreSQL can't store it in time, even without others: to be fanned out later, alone. */
+  /** PostgreSQL can't store the event in time, even without others: it is to be fanned out later, alone. */
   | { kind: "too much"; error: unknown };
 
 export interface FanOutResult {
-  /** In the order of the items. */
+  /** One outcome for each item, in the order of the items. */
   outcomes: FanOutOutcome[];
-  /** What dispatchers are to be told. */
+  /** The hints to send to the dispatchers. */
   hints: Hint[];
   deliveryCount: number;
 }
@@ -34,13 +34,13 @@ export interface FanOutResult {
 export interface FanOut {
   /** Fans out a page of each event. */
   together(items: readonly FanOutItem[]): Promise<FanOutResult>;
-  /** Fans out a page of an event that was too much, as large as PostgreSQL stores it in time. */
+  /** Fans out one event without others. The page is as large as PostgreSQL can store it in time. */
   alone(item: FanOutItem): Promise<FanOutResult>;
 }
 
 /**
- * Deliveries that one statement makes at the most. On a busy machine 25,000 took four seconds, in front of everybody's
- * events.
+ * How many deliveries one statement may make. On a busy machine 25,000 took four seconds, and the events of all organizations
+ * waited behind them.
  */
 const MAX_DELIVERIES = 5_000;
 
@@ -48,7 +48,7 @@ const MAX_DELIVERIES = 5_000;
  * Turns events into stored deliveries. While PostgreSQL is out of reach it waits and tries again; it throws only when
  * `signal` ends the waiting.
  *
- * @param options.maxEvents that one statement stores
+ * @param options.maxEvents how many events one statement may store
  */
 export function createFanOut(
   { queries, clock, log, signal }: { queries: Queries; clock: Clock; log: Log; signal: AbortSignal },

@@ -86,7 +86,7 @@ export function exportLag(
   const ofQueues = figures({ registry, log }, async () => ({
     inbox: await depthsOf(names.inboxQueues),
     rejected: await depthsOf([names.rejectedQueue]),
-    // Dispatchers make it, so before the first one there is none.
+    // Dispatchers declare the queue, so before the first dispatcher has run there is none.
     manual: await depthsOf([names.manualQueue]).catch(() => [{ messages: 0, consumers: 0 }]),
   }));
   ofQueues(
@@ -115,7 +115,7 @@ type ExportFigure<Reading> = (
   label?: "state" | "waits_for" | "kind" | "queue",
 ) => void;
 
-/** Figures of one reading. Scrapes within its life share it; where it failed, no figure is exported. */
+/** The figures of one reading. Scrapes that come shortly after each other share a reading; where it failed, no figure is exported. */
 function figures<Reading>(
   { registry, log }: { registry: Registry; log: Pick<Log, "warn"> },
   read: () => Promise<Reading>,

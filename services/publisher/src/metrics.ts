@@ -1,7 +1,7 @@
 import { Counter, Gauge, Histogram, type Registry, startAtZero } from "@herald/common/telemetry/metrics";
 import { NOTICE_TYPES } from "@herald/contracts";
 
-/** What the publisher does again and again, beside taking events in. */
+/** The tasks that the publisher repeats, besides consuming events. */
 export const TASKS = ["partitions", "catch-up", "resend", "notices", "retention", "erasure"] as const;
 
 export type PublisherMetrics = ReturnType<typeof createMetrics>;

@@ -13,10 +13,10 @@ interface Parts extends TaskParts {
 /** Notices that one process publishes at a time. */
 const PAGE_SIZE = 100;
 
-/** Longer than publishing may take: another process takes a notice over only after this process has died. */
+/** How long a taken notice is leased: longer than publishing may take, so another process takes it only after this one has died. */
 const LEASE_MS = 60_000;
 
-/** The product is told of an endpoint's exhausted deliveries once in this time: the first at once, those that follow together. */
+/** An endpoint has at most one notice of exhausted deliveries in this time: the first delivery is reported at once, later ones together. */
 const DIGEST_PERIOD_MS = 60 * 60_000;
 
 /**

@@ -60,11 +60,11 @@ test("rejections of one organization, type and reason are one group, which count
 });
 
 test("rejections that have nothing in common are few groups in a second, and all are counted", () => {
-  const told = new Set<string>();
+  const reported = new Set<string>();
   const flood = Array.from({ length: 500 }, (_, index) => rejected("a", { organizationId: `org-${index}` }));
-  const groups = [...groupRejections(flood.slice(0, 15), told), ...groupRejections(flood.slice(15), told)];
+  const groups = [...groupRejections(flood.slice(0, 15), reported), ...groupRejections(flood.slice(15), reported)];
   expect(groups).toHaveLength(21);
   expect(groups.at(-1)).toMatchObject({ organizationId: null, eventId: null, events: 480 });
-  // What was told already goes on being told.
-  expect(groupRejections(flood.slice(0, 1), told)).toMatchObject([{ organizationId: "org-0", events: 1 }]);
+  // A group that was reported already is still reported separately.
+  expect(groupRejections(flood.slice(0, 1), reported)).toMatchObject([{ organizationId: "org-0", events: 1 }]);
 });

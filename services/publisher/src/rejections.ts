@@ -1,24 +1,24 @@
 import { type EventType, isEventType, isOrganizationId, isUuid } from "@herald/contracts";
 
-/** What the product is told of an event that was rejected. Nothing of its data is in here. */
+/** What a notice of a rejected event contains. It holds nothing of the event's data. */
 export interface Rejection {
-  /** Null, as the others, where it can't be read. */
+  /** Null where it can't be read, like the other fields. */
   organizationId: string | null;
   eventId: string | null;
   eventType: EventType | null;
   reason: string;
 }
 
-/** Rejections that are told as one: the event is the first of them. */
+/** Rejections that one notice reports: its fields are those of the first event. */
 export interface RejectedGroup extends Rejection {
   events: number;
 }
 
 /**
- * What is told one by one in a second by one publisher. What breaks the contract may name any organization, so a flood of bad events
- * could otherwise be a flood of notices.
+ * How many groups of rejections one publisher reports separately in a second. A message that breaks the contract may name any
+ * organization, so a flood of bad events could otherwise be a flood of notices.
  */
-const MOST_TOLD = 20;
+const MAX_GROUPS = 20;
 const OTHER_REASONS =
   "events were rejected for more reasons than are told one by one; the queue of rejected events has each";
 
@@ -38,15 +38,15 @@ export function rejectionOf(content: Uint8Array, reason: string): Rejection {
 /**
  * Rejections of one organization, type and reason, counted; in the order in which they came.
  *
- * @param told what was told in this second, and is now told too: beyond twenty of them, others are told as one
+ * @param reported the keys of the groups that were reported in this second; new ones are added. Beyond twenty, all others are one group
  */
-export function groupRejections(rejections: readonly Rejection[], told: Set<string>): RejectedGroup[] {
+export function groupRejections(rejections: readonly Rejection[], reported: Set<string>): RejectedGroup[] {
   const groups = new Map<string, RejectedGroup>();
   for (const rejection of rejections) {
-    const isTold = told.has(keyOf(rejection)) || told.size < MOST_TOLD;
-    const counted = isTold ? rejection : OTHERS;
+    const isSeparate = reported.has(keyOf(rejection)) || reported.size < MAX_GROUPS;
+    const counted = isSeparate ? rejection : OTHERS;
     const key = keyOf(counted);
-    if (isTold) told.add(key);
+    if (isSeparate) reported.add(key);
     const group = groups.get(key);
     if (group) group.events++;
     else groups.set(key, { ...counted, events: 1 });
@@ -69,7 +69,7 @@ function fieldsOf(content: Uint8Array): Record<string, unknown> {
   }
 }
 
-/** A reason names fields, and their names are the emitter's: without what PostgreSQL can't store, or a terminal would obey. */
+/** Shortens a reason, and removes characters that PostgreSQL can't store or that control a terminal: a reason quotes the emitter's text. */
 function shown(reason: string): string {
   const clean = Buffer.from(reason.replace(/\p{Cc}/gu, " ")).toString();
   return clean.length <= MAX_REASON ? clean : `${Buffer.from(clean.slice(0, MAX_REASON)).toString()}...`;

@@ -5,7 +5,7 @@ import { takeResend } from "./sql/take-resend.ts";
 import { stepFailed, type TaskParts } from "./task.ts";
 
 interface Parts extends TaskParts {
-  /** Tells dispatchers of new deliveries. */
+  /** Sends dispatchers hints of new deliveries. */
   hint: (hints: readonly Hint[]) => void;
 }
 
@@ -14,13 +14,13 @@ export interface ResendOptions {
   leaseMs: number;
 }
 
-/** Deliveries of the history that one statement reads. */
+/** How many deliveries of the history one statement reads. */
 const PAGE_SIZE = 500;
 
-/** Deliveries of one resend that may wait at once: with the rest between pages, some fifty a second. */
+/** How many deliveries of one resend may wait at once. With the pause between pages, a resend makes about fifty a second. */
 export const MAX_WAITING = 50;
 
-/** The rest after a page that left no room. The task runs each second, so this is shorter. */
+/** The pause after a page that left no room. The task runs each second, so the pause is shorter. */
 const REST_MS = 500;
 
 /**

@@ -15,12 +15,12 @@ export interface RetentionOptions {
 }
 
 /**
- * How much of each kind; deliveries and events are those out of the `*_rest` partitions, changes those of endpoints' settings, resends
- * what admins had sent again.
+ * How much was erased, by kind. Only deliveries and events of the `*_rest` partitions are counted. Changes are those of endpoints'
+ * settings; resends are what admins had sent again.
  */
 export type Erased = Record<"day" | "delivery" | "event" | "change" | "resend", number>;
 
-/** Unfinished deliveries of a day that move at the most: they are copied while everybody waits. A day with more of them stays. */
+/** How many unfinished deliveries of a day may be moved: all other statements wait while they are copied. A day with more of them stays. */
 const MAX_UNFINISHED = 2_000;
 
 /**
@@ -88,7 +88,7 @@ export async function eraseOld(
     } while (after !== null && !signal.aborted);
   }
 
-  /** Of what lies outside the history, the oldest first. */
+  /** Erases the changes and the resends, which lie outside the history, the oldest first. */
   async function eraseOldest(kind: "change" | "resend", erase: (pageSize: number) => Promise<number>): Promise<void> {
     const inPages = shrinkingPages({ max });
     let many: number;

@@ -5,7 +5,7 @@ import type { PublisherMetrics } from "./metrics.ts";
 import { HINT_LEASE_MS } from "./sql/store-events.ts";
 
 /**
- * Tells dispatchers that endpoints got deliveries. A hint that can't be sent at once is dropped: the due scan finds its
+ * Sends dispatchers a hint for each endpoint that got deliveries. A hint that can't be sent at once is dropped: the due scan finds its
  * endpoint seconds later.
  */
 export function sendHints(

@@ -20,7 +20,7 @@ import { createResend } from "./resend.ts";
 import { eraseOld } from "./retention.ts";
 import { sendHints } from "./send-hints.ts";
 import { stepFailed } from "./task.ts";
-import { createTellRejections } from "./tell-rejections.ts";
+import { createReportRejections } from "./tell-rejections.ts";
 
 /** How long a stop waits for events under way to be stored. */
 const DRAIN_TIMEOUT_MS = 10_000;
@@ -70,14 +70,14 @@ export async function startPublisher(
   const sender = broker.sender();
   const hint = (hints: readonly Hint[]) => sendHints({ sender, names, metrics }, hints);
   const fanOut = createFanOut({ queries, clock, log, signal: stopping.signal }, { maxEvents: tuning.batchSize });
-  const tellRejected = createTellRejections(parts);
+  const reportRejected = createReportRejections(parts);
   let isStopping = false;
   let events: Consumer | undefined;
-  // Not before: an event's time is judged.
+  // Events are consumed only once the time is known, since the time decides whether an event is too old.
   void service.timeKnown.then(() => {
     if (isStopping) return;
     events = consumeEvents(
-      { broker, names, publisher, hint, tellRejected, fanOut, clock, metrics, tracing, log },
+      { broker, names, publisher, hint, reportRejected, fanOut, clock, metrics, tracing, log },
       { inboxBytes, batchSize: tuning.batchSize, windowMs },
     );
   });
@@ -123,7 +123,7 @@ export async function startPublisher(
     log,
     async ready() {
       await Promise.all([service.timeKnown, broker.ready()]);
-      // The inbox, which it consumes since then.
+      // This waits until the inbox is consumed.
       await broker.ready();
     },
     async stop() {

@@ -12,7 +12,7 @@ export interface TaskParts {
   log: Log;
 }
 
-/** Counts and tells a failure of a step. The task goes on without it, and tries it again later. */
+/** Counts and logs a failure of a step. The task goes on without it, and tries it again later. */
 export function stepFailed(
   { metrics, log }: TaskParts,
   task: (typeof TASKS)[number],

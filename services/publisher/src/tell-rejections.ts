@@ -12,35 +12,35 @@ interface Parts {
   log: Log;
 }
 
-/** So long a notice waits to be published, so that those of one organization, type and reason are published as one. */
+/** How long a notice waits to be published, so that notices of one organization, type and reason are published as one. */
 const GATHER_MS = 1_000;
 
-/** Twenty statements a second at the most, however many events are bad. */
+/** At most twenty statements a second store notices, however many events are bad. */
 const BATCHES = { maxItems: 500, maxRunning: 1, gather: { items: 500, forMs: 50 } };
 
 /**
  * Leaves a notice of a rejected event in the outbox. It resolves when PostgreSQL has it, and the event is acknowledged after that:
- * a crash in between brings the event again, and it is told again.
+ * after a crash in between, the event comes again and has a second notice.
  *
  * @returns a function that rejects where PostgreSQL can't be used now
  */
-export function createTellRejections({ queries, clock, log }: Parts): (rejection: Rejection) => Promise<void> {
+export function createReportRejections({ queries, clock, log }: Parts): (rejection: Rejection) => Promise<void> {
   let second = 0;
-  let told = new Set<string>();
+  let reported = new Set<string>();
 
-  /** What is told of in the second of `now`. */
-  function toldAt(now: Date): Set<string> {
+  /** The groups of rejections that were reported in the second of `now`. */
+  function reportedAt(now: Date): Set<string> {
     const current = Math.floor(now.getTime() / 1_000);
-    if (current !== second) told = new Set();
+    if (current !== second) reported = new Set();
     second = current;
-    return told;
+    return reported;
   }
 
   return batcher<Rejection, void>(async (rejections) => {
     const now = clock.now();
     const publishAt = new Date(now.getTime() + GATHER_MS);
     try {
-      await insertRejections(queries, groupRejections(rejections, toldAt(now)), { now, publishAt });
+      await insertRejections(queries, groupRejections(rejections, reportedAt(now)), { now, publishAt });
     } catch (error) {
       if (!isDataError(error)) throw error;
       // The event is kept in the rejected queue in any case. It must not hold up the inbox for want of a notice.

@@ -3,26 +3,26 @@ import { giveBack, type PageBounds, type Work, type WorkPage } from "./sql/work.
 import { stepFailed, type TaskParts } from "./task.ts";
 
 export interface TurnOptions {
-  /** Rows of a page, at the most. */
+  /** How many rows a page may have. */
   pageSize: number;
-  /** After this time, work that was cut off is taken again, in milliseconds. Longer than a statement may take. */
+  /** How long the work is leased, in milliseconds: the work of a process that died is taken again after it. Longer than a statement may take. */
   leaseMs: number;
 }
 
 interface Kind<Taken extends Work> {
   task: "catch-up" | "erasure";
-  /** Has a row for each endpoint, with the time at which its work is due. */
+  /** The table with a row for each endpoint, which says when its work is due. */
   table: "catch_up" | "erasure";
   /** Takes the work that is next, and moves its time past the lease; null where none is due. */
   take(lease: { now: Date; leasedUntil: Date }): Promise<Taken | null>;
   /** Does a page of it, and in the same statement renews the lease or ends the work. */
   page(taken: Taken, bounds: PageBounds, signal: AbortSignal): Promise<WorkPage>;
-  /** Said after a turn that changed something, and after one that failed. */
+  /** The message to log after a turn that changed something; `failure` is logged after one that failed. */
   done: string;
   failure: string;
 }
 
-/** Then the endpoint goes behind the others, so that nobody waits for the end of long work. */
+/** After this many pages the endpoint goes behind the others, so that no endpoint waits for the end of long work. */
 const PAGES_PER_TURN = 10;
 
 /**
@@ -49,7 +49,7 @@ export function byTurns<Taken extends Work>(
     let deliveries = 0;
     for (let pages = 0; pages < PAGES_PER_TURN && !signal.aborted; pages++) {
       const { renewedUntil, held, ended, deliveryCount } = await inPages(async (pageSize) => {
-        // Smaller pages, where this one is too much, have a lease of their own.
+        // Where this page is too much for one statement, each smaller page has its own lease.
         const { now, leasedUntil: renewedUntil } = lease();
         return { renewedUntil, ...(await page(taken, { pageSize, now, renewedUntil }, signal)) };
       });

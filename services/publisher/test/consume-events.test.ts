@@ -55,7 +55,7 @@ beforeEach(async () => {
       names,
       publisher: broker.publisher(),
       hint: () => {},
-      tellRejected: async () => {},
+      reportRejected: async () => {},
       fanOut: { together, alone: (item) => together([item]) },
       clock,
       metrics: createMetrics(new Registry()),

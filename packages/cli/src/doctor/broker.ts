@@ -13,7 +13,7 @@ interface BrokerSubject extends Pick<BrokerAddress, "namespace" | "cell"> {
   names: Names;
   /** The virtual host, as rabbitmqctl names it. */
   vhost: string;
-  /** Whose user it is; undefined for one user of all services. */
+  /** The service that the broker's user belongs to; undefined for one user of all services. */
   service: ServiceName | undefined;
 }
 
@@ -103,7 +103,7 @@ function confirmed(channel: ConfirmChannel, exchange: string, key: string, bytes
 /** Where RabbitMQ puts replies to what a channel asks for. */
 const REPLIES = "amq.rabbitmq.reply-to";
 const DEFAULT_EXCHANGE = "";
-/** As deploy/docker/rabbitmq.conf has it. */
+/** The limit in deploy/docker/rabbitmq.conf. */
 const MAX_MESSAGE_BYTES = 1024 ** 2;
 /** An event has 256 KiB at the most, with its headers beside. */
 const EVENT_BYTES = 300 * 1024;

@@ -95,7 +95,7 @@ function catalogueOf(text: string): Catalogue {
 }
 
 /**
- * What there is of Herald's in a database, but for the partitions of days. An owner is told only where it is not that of the other
+ * The objects of Herald in a database, without the partitions of days. An owner is shown only where it is not that of the other
  * tables. Locks nothing; reads the catalogue.
  */
 export async function readCatalogue(session: Session): Promise<Catalogue> {
@@ -152,7 +152,7 @@ export async function readCatalogue(session: Session): Promise<Catalogue> {
 
 const NAMED_AT_MOST = 10;
 
-/** What is there besides, such as an index of one's own, is nobody's fault. */
+/** Further objects, such as an operator's own index, are no fault. */
 export function catalogueFindings(migrated: Catalogue, found: Catalogue): Finding[] {
   const findings = Object.entries(migrated).flatMap(([name, parts]) => {
     const there = found[name];

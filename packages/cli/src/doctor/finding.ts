@@ -8,7 +8,7 @@ import { plural, printable, table } from "../output.ts";
  */
 export interface Finding {
   status: "ok" | "warning" | "fault" | "skipped";
-  /** What is so, in a sentence. Never a secret. */
+  /** The finding, in a sentence. It never contains a secret. */
   what: string;
   /** What to do about it; null where there is nothing to do. */
   remedy: string | null;
@@ -26,12 +26,12 @@ export const fault = (what: string, remedy: string): Finding => ({ status: "faul
 
 /** Looks at one thing, and leaves nothing changed. */
 export interface Check<Subject> {
-  /** As the report calls it. */
+  /** The name of the check in the report. */
   name: string;
   examine(subject: Subject): Promise<Finding | Finding[]>;
 }
 
-/** Is called with what is looked at, for the person who waits. */
+/** Called with the name of each check as it begins, to show it to the person who waits. */
 export type OnCheck = (name: string) => void;
 
 /** Runs checks one after the other. One that can't be finished is a finding too, and stops no other. */

@@ -112,7 +112,7 @@ async function secured(socket: TLSSocket): Promise<TLSSocket> {
   return socket;
 }
 
-/** Those of this machine, where a server runs on it. */
+/** The disks of this machine, where a server runs on it. */
 export const disks: Check<readonly Disk[]> = {
   name: "disks",
   async examine(all) {

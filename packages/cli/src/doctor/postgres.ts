@@ -24,7 +24,7 @@ export interface DatabaseSubject {
   statementTimeoutMs: number;
   /** How many processes of Herald's run, or shall run. */
   processes: number;
-  /** Whose user it is; undefined for one user of all services. */
+  /** The service that the database's user belongs to; undefined for one user of all services. */
   service: ServiceName | undefined;
   machineClock: Clock;
   /** Undefined where SECRET_KEYS is not set, or can't be used. */
@@ -120,7 +120,7 @@ export const sessionSettings: Check<DatabaseSubject> = {
   },
 };
 
-/** For a migration or a command beside the services. */
+/** Connections that stay free for a migration or a command beside the services. */
 const SPARE = 2;
 
 /**
@@ -185,7 +185,7 @@ export const clocks: Check<DatabaseSubject> = {
 };
 
 const OFF_MS = 1_000;
-/** Logs of several machines can't be read side by side any more. */
+/** From this difference of clocks on, logs of several machines can't be read side by side. */
 const FAR_OFF_MS = 60_000;
 
 /** @param aheadMs by how much this machine's clock is ahead of PostgreSQL's */

@@ -5,13 +5,13 @@ import type { DatabaseSubject } from "./postgres.ts";
 interface UserRights {
   user: string;
   database: string;
-  /** It may use the schema `public` at all. */
+  /** True where the user may use the schema `public` at all. */
   usesSchema: boolean;
   isSuperuser: boolean;
   ownsTables: boolean;
-  /** It sees how old the transactions of others are. */
+  /** True where the user sees how old the transactions of others are. */
   seesOthers: boolean;
-  /** Everybody may make temporary objects. */
+  /** True where every user may make temporary objects. */
   temporaryForAll: boolean;
 }
 

@@ -55,11 +55,11 @@ export function readSome<const Name extends keyof typeof optionalSettings>(
   return readConfig(some, environment) as Pick<Config<typeof optionalSettings>, Name>;
 }
 
-/** Two slips of the finger. A short name is like too many others. */
+/** A misspelt name differs by at most two letters. Short names are not compared, since they resemble too many others. */
 const MOST_EDITS = 2;
 const SHORTEST_NAME = 6;
 
-/** Warns of what is no setting and is written like one: nobody reads it, and the setting that was meant has its default. */
+/** Warns of variables that are written like a setting and are none: no program reads them, and the setting that was meant has its default. */
 export function misspelt(environment: Environment): Finding[] {
   const known = Object.keys(allSettings).flatMap((name) => [name, `${name}_FILE`]);
   return Object.keys(environment).flatMap((name) => {

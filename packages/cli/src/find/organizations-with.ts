@@ -9,7 +9,7 @@ const AT_MOST = 100;
  *
  * Locks nothing. Reads the endpoints, of which there are few, and looks for each organization into
  * business_event_organization_id_id_idx or business_event_organization_id_entity_id_key_idx, once a partition. So it takes a
- * moment where there are very many organizations; nobody but an operator asks.
+ * moment where there are very many organizations; only an operator asks.
  */
 export async function organizationsWith(
   queries: Reads,

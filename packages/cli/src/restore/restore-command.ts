@@ -75,7 +75,7 @@ Counts of deliveries end at ${COUNTED_AT_MOST}.
 `,
 };
 
-/** Whoever asked PostgreSQL after the row was there has heard of it. */
+/** Waits for every dispatcher. A dispatcher that asked PostgreSQL after the row was committed knows of the restore. */
 async function untilHeard(queries: Queries, { progress }: RunContext): Promise<RestoreState> {
   const committedAt = await timeOfDatabase(queries);
   for (;;) {

@@ -2,7 +2,7 @@ import type { Queries } from "@herald/common/database/queries";
 
 /** A restore that is not ended. */
 export interface Restore {
-  /** What came later is missing. */
+  /** The time of the backup: later changes are missing. */
   restoredTo: Date;
   begunAt: Date;
 }
@@ -12,11 +12,11 @@ export interface RestoreState {
   restore: Restore | null;
   /** Dispatchers that run. */
   dispatchers: number;
-  /** Those of them that have not heard of the restore yet. */
+  /** Running dispatchers that do not know of the restore yet. */
   unheard: number;
   /** Attempts that had begun before; counted to {@link COUNTED_AT_MOST}. */
   underWay: number;
-  /** Deliveries of enabled endpoints that wait; likewise. */
+  /** Deliveries of enabled endpoints that wait; counted to {@link COUNTED_AT_MOST}. */
   waiting: number;
 }
 
@@ -51,7 +51,7 @@ export async function timeOfDatabase(queries: Queries): Promise<Date> {
  * A dispatcher asks PostgreSQL each second whether attempts are held, and begins none after five seconds without an answer. So one that
  * was not seen for six has ended, or begins nothing.
  *
- * @param heardAfter dispatchers that were seen after this time have heard of the restore; since its begin where absent
+ * @param heardAfter dispatchers that were seen after this time know of the restore; the time of its begin where absent
  */
 export async function readRestoreState(queries: Queries, heardAfter?: Date): Promise<RestoreState> {
   const [row] = await queries.$queryRaw<Row[]>`

@@ -15,7 +15,7 @@ Run herald migrate before it, and again before each new version. Further process
       async run(_, { environment }) {
         // Loaded now, since no other command needs the services.
         const { readServeConfig, startServe } = await import("./start-serve.ts");
-        // Before it runs as a service: what is wrong with the settings is told as by any command.
+        // The settings are read before it runs as a service, so that faults in them are reported as by any command.
         readServeConfig(environment);
         await runService("serve", () => startServe(environment));
       },

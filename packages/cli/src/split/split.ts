@@ -5,9 +5,9 @@ import { beginRestore, endRestore, timeOfDatabase } from "../restore/restore-sta
 import { assertFollows, assertRelated, assertUnused, readServer } from "./servers.ts";
 
 export interface Sides {
-  /** Of the cell that is split. */
+  /** The primary of the cell that is split. */
   primary: Queries;
-  /** Becomes the database of the new cell. */
+  /** The standby, which becomes the database of the new cell. */
   standby: Queries;
 }
 
@@ -18,14 +18,14 @@ export interface SplitOptions {
   given: readonly string[];
   /** Whether the operator promotes the standby. */
   byHand: boolean;
-  /** Throws where a publisher takes events of either. */
+  /** Throws where a publisher consumes events of these buckets. */
   assertUnserved: () => Promise<void>;
-  /** Is told what the split is at. Where it throws, the split ends there. */
+  /** Receives what the split is doing. Where it throws, the split ends there. */
   onProgress: (text: string) => void;
 }
 
 const LOOK_EVERY_MS = 50;
-/** The standby was close behind, and the primary rests. */
+/** The time limit for the standby to replay the rest: it was close behind, and the primary makes no attempts. */
 const REPLAYS_WITHIN_MS = 60_000;
 /** PostgreSQL ends a statement after thirty seconds. */
 const PROMOTED_WITHIN_SECONDS = 20;
@@ -38,8 +38,8 @@ const BUCKET = Prisma.raw("left(encode(sha256(convert_to(organization_id, 'UTF8'
  * Splits a cell: its standby becomes the database of a new one, and each of the two forgets the endpoints of the other. It may be cut off
  * at any line, and called again.
  *
- * Attempts are held by a row in the primary, which the standby has with all the rest. So none begins in either database, whoever starts
- * a dispatcher, until both have forgotten the other's endpoints. Each deletes only what the other one has.
+ * Attempts are held by a row in the primary, which the standby has with all the rest. So none begins in either database, even if a
+ * dispatcher is started, until both have deleted the other's endpoints. Each deletes only what the other one has.
  *
  * @returns how long attempts were held, in milliseconds; undefined where an earlier call had split it
  */
@@ -203,7 +203,7 @@ async function pageOf(reads: Reads, buckets: readonly string[]): Promise<string[
   return rows.map(({ id }) => id);
 }
 
-/** Of endpoints that are gone, what publishers and dispatchers would look at. The history goes as it grows old. */
+/** The tables whose rows publishers and dispatchers would read, although their endpoints are deleted. The retention erases the history. */
 const OF_ENDPOINTS = [
   ["due", "delivery_id"],
   ["catch_up", "endpoint_id"],
@@ -211,7 +211,7 @@ const OF_ENDPOINTS = [
   ["resend", "id"],
 ] as const;
 
-/** In pages, by the primary key, so that nobody waits: whatever of them is left does nothing. */
+/** Deletes in pages, by the primary key, so that no other statement waits long. Rows that are left do no harm. */
 async function forgetRest(sides: Sides, onProgress: SplitOptions["onProgress"]): Promise<void> {
   for (const queries of [sides.primary, sides.standby]) {
     for (const [table, key] of OF_ENDPOINTS) {

@@ -2,7 +2,7 @@ import type { BrokerScope } from "@herald/amqp";
 import type { Channel } from "amqplib";
 
 /**
- * Publishes a message to nobody again and again. A broker whose memory or disk alarm is set tells only a connection that
+ * Publishes a message that no queue takes, again and again. A broker whose memory or disk alarm is set tells only a connection that
  * publishes. It blocks all emitters meanwhile, so there is no event, and nothing that Herald would publish by itself.
  *
  * @param exchange a direct one, which drops what has a key that no queue is bound by

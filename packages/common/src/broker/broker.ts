@@ -50,7 +50,7 @@ export interface BrokerOptions {
   probeMs?: number;
 }
 
-/** An operator hears of an alarm within a minute of it, and an idle process wakes up for nothing else so seldom. */
+/** How often to ask. Monitoring shows an alarm within a minute, and an idle process is not woken up often. */
 const PROBE_MS = 10_000;
 
 /**

@@ -6,7 +6,7 @@ const MAX_CARRIED_LENGTH = 8 * 1024;
 
 /**
  * The headers of another program's message that may go along where Herald publishes the message again, to a queue of its
- * choice and with its rights. `CC` and `BCC` would let an emitter, who may publish events and nothing else, write into
+ * choice and with its rights. `CC` and `BCC` would let an emitter, which may only publish events, write into
  * every queue, and send a message round in circles. Only text goes along (a trace's context, an emitter's notes), and no
  * more than fits into a frame: a message that can't be published again would never leave its queue.
  */

@@ -13,7 +13,7 @@ export const BUCKETS: readonly string[] = [..."0123456789abcdef"];
 export interface Cell {
   /** Undefined for a Herald that has all buckets. */
   name?: string | undefined;
-  /** In their order; never none. */
+  /** The buckets of this Herald in their order, at least one. */
   buckets: readonly string[];
 }
 

@@ -1,7 +1,7 @@
 import { type BrokerScope, maintainChannel } from "@herald/amqp";
 
 export interface QueueDepth {
-  /** Messages that wait; those that a consumer holds don't count. */
+  /** How many messages wait; those that a consumer holds are not counted. */
   messages: number;
   consumers: number;
 }

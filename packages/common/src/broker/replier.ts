@@ -9,7 +9,7 @@ export interface Replier {
 /** What RabbitMQ makes of the reply queue's name: the address of one requester's channel. */
 const REPLY_ADDRESS_PREFIX = "amq.rabbitmq.reply-to.";
 
-/** Sends answers without confirms and without keeping any: a requester that hears nothing has a timeout. */
+/** Sends answers without confirms, and keeps none: a requester that receives no answer has a timeout. */
 export function startReplier(scope: BrokerScope, log: BrokerLog): Replier {
   const sender = startSender(scope);
   return {

@@ -17,13 +17,13 @@ export interface Names {
    * to it: a dispatcher takes a hint, which it signs and sends, from nowhere else.
    */
   dispatchExchange: string;
-  /** The same for what the management API asks dispatchers for; only its user may write to it. */
+  /** Direct exchange by which the management API sends requests to dispatchers; only its user may write to it. */
   requestsExchange: string;
   /** Hints: the endpoints that have work. */
   hintsQueue: string;
   /** Requests for the first attempt of a manual delivery, for which an API request waits. */
   manualQueue: string;
-  /** Topic exchange of what the product may want to tell an organization's admins. */
+  /** The topic exchange of notices, which the product may pass on to an organization's admins. */
   noticesExchange: string;
 }
 
@@ -63,7 +63,7 @@ export function foreignInboxOf(namespace: string, { buckets }: Cell, organizatio
  */
 const DELIVERY_LIMIT = 20;
 
-/** In effect none. RabbitMQ 4 takes -1 for that, RabbitMQ 3 refuses it. */
+/** A delivery limit that is never reached. RabbitMQ 4 has -1 for no limit, which RabbitMQ 3 refuses. */
 const NO_DELIVERY_LIMIT = 1_000_000_000;
 
 /** Hints that may wait: each names an endpoint, and the due scan finds the others. */
@@ -75,7 +75,7 @@ const MAX_WAITING_REQUESTS = 10_000;
 /** What may wait in one inbox queue. Beyond it the broker refuses events of these organizations alone, and their emitters keep them. */
 const MAX_INBOX_BYTES = 1024 ** 3;
 
-/** Whose part of the topology a process declares: what its broker user may, where each service has one of its own. */
+/** The service whose part of the topology a process declares: where each service has its own broker user, it may declare no more. */
 export type Side = "management-api" | "publisher" | "dispatcher";
 
 /**
@@ -117,7 +117,7 @@ async function declareEvents(channel: Channel, namespace: string, own: Names): P
 }
 
 /**
- * Declares the queue of hints, for those who consume it. It lives on one node of a cluster. While that node is away the broker
+ * Declares the queue of hints. Only dispatchers, which consume it, call this. The queue lives on one node of a cluster. While that node is away the broker
  * refuses to declare it (404), which must stop nothing else: the due scan finds what no hint announced.
  */
 export async function declareHints(channel: Channel, namespace: string, cell: Cell = WHOLE): Promise<void> {
@@ -177,7 +177,7 @@ function hintsQueue(): Options.AssertQueue {
   };
 }
 
-/** A request whose time is over is of no use to anybody: the API has answered by then, and the due scan has the delivery. */
+/** A request expires when its time is over: the API has answered by then, and the due scan finds the delivery. */
 function manualQueue(): Options.AssertQueue {
   return quorum({
     "x-delivery-limit": DELIVERY_LIMIT,

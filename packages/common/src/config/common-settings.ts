@@ -2,7 +2,7 @@ import type { Settings } from "./settings.ts";
 
 export const MIB = 1024 ** 2;
 
-/** Whether what is unsafe is refused. Every program of Herald's reads these, whatever else it reads (`readConfig`). */
+/** The setting that decides whether unsafe values are refused. Every program of Herald's reads these, whatever else it reads (`readConfig`). */
 export const safetySettings = {
   HERALD_ENV: {
     type: "string",
@@ -31,7 +31,7 @@ export const memorySettings = {
   },
 } as const satisfies Settings;
 
-/** What every service needs. */
+/** The settings that every service needs. */
 export const serviceSettings = {
   ...safetySettings,
   ...memorySettings,
@@ -134,7 +134,7 @@ export const tracingSettings = {
   },
 } as const satisfies Settings;
 
-/** Sealing signing secrets, for the database to hold. Who has this key can't open what it seals. */
+/** The setting for sealing signing secrets, which the database then holds. A process that only has this key can't open them. */
 export const sealingSettings = {
   SECRET_SEALING_KEY: {
     type: "string",
@@ -146,7 +146,7 @@ export const sealingSettings = {
   },
 } as const satisfies Settings;
 
-/** Opening the signing secrets that the database holds. */
+/** The setting for opening the signing secrets that the database holds. */
 export const secretSettings = {
   SECRET_KEYS: {
     type: "string",
@@ -158,7 +158,7 @@ export const secretSettings = {
   },
 } as const satisfies Settings;
 
-/** Which receivers may be reached. */
+/** The settings that decide which receivers may be reached. */
 export const networkSettings = {
   ALLOWED_PRIVATE_NETWORKS: {
     type: "string",
@@ -183,7 +183,7 @@ export const networkSettings = {
   },
 } as const satisfies Settings;
 
-/** How deliveries are made. */
+/** The settings of attempts at deliveries. */
 export const sharedSettings = {
   HEADER_PREFIX: {
     type: "string",

@@ -4,13 +4,13 @@ export interface Setting {
   /** One sentence for the operator; the configuration reference is made of these. */
   description: string;
   default?: string | number | boolean;
-  /** Has no default, and the service cannot do without. */
+  /** True where the setting has no default, and the service does not start without it. */
   required?: true;
-  /** Never printed; may also come from a file, named by the variable with `_FILE` appended. */
+  /** True for a secret. It is never printed, and may also come from a file, named by the variable with `_FILE` appended. */
   secret?: true;
-  /** No secret, but made together with one: may come from a file too. */
+  /** True where the value is no secret, but made together with one: it may come from a file too. */
   fromFile?: true;
-  /** All processes that read it have to be told the same. They compare it: see processes.ts. */
+  /** All processes that read the setting must have the same value. They compare it: see processes.ts. */
   shared?: true;
   enum?: readonly string[];
   minimum?: number;

@@ -18,7 +18,7 @@ const database: readonly Judge[] = [
   (url, settings) => plaintextDatabase(url, settings, "DATABASE_CA_FILE"),
 ];
 
-/** What production refuses, by the setting that an operator would change. */
+/** The checks for values that production refuses, by the setting that an operator would change. */
 const RULES: Readonly<Record<string, readonly Judge[]>> = {
   DATABASE_URL: database,
   STANDBY_DATABASE_URL: database,
@@ -33,7 +33,7 @@ const RULES: Readonly<Record<string, readonly Judge[]>> = {
   ALLOWED_PRIVATE_NETWORKS: [openGuard, openMachine],
 };
 
-/** Every setting that is judged, or that says how another one is. */
+/** Every setting that is checked, or that the check of another setting reads. */
 export const JUDGED_SETTINGS: readonly string[] = [
   ...Object.keys(RULES),
   ...["DATABASE_CA_FILE", "AUTH_ISSUER", "AUTH_AUDIENCE", "DENIED_NETWORKS"],
@@ -41,7 +41,7 @@ export const JUDGED_SETTINGS: readonly string[] = [
 
 /**
  * What of these settings production must not run with: a sentence for each fault, which names the setting and says what to do. Values
- * that can't be read at all are left to those who read them.
+ * that can't be read at all are left to the code that reads them.
  */
 export function unsafeSettings(settings: SettingValues): string[] {
   return Object.entries(RULES).flatMap(([setting, judges]) => {
@@ -52,7 +52,7 @@ export function unsafeSettings(settings: SettingValues): string[] {
   });
 }
 
-/** Passwords that everybody tries first. */
+/** Passwords that attackers try first. */
 const USUAL_PASSWORDS: ReadonlySet<string> = new Set(
   (
     "admin administrator change-me change_me changeit changeme default guest herald letmein mariadb mysql pass passw0rd password " +
@@ -213,7 +213,7 @@ function openGuard(text: string): string | undefined {
   }
 }
 
-/** What no receiver is at: the machine itself, its link, and where clouds answer machines with their credentials. */
+/** Addresses where no receiver is: the machine itself, its link, and the clouds' endpoints that give machines their credentials. */
 const OF_THE_MACHINE: Networks = parseNetworks(
   "its own",
   "0.0.0.0/8,127.0.0.0/8,169.254.0.0/16,::/127,fe80::/10,100.100.100.200,168.63.129.16,192.0.0.192,fd00:ec2::/32,fd20:ce::254",

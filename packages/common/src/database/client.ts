@@ -12,8 +12,8 @@ export const DATABASE_SERVER: TlsServer = {
 export class Client extends pg.Client {
   constructor(config?: pg.ClientConfig) {
     super(config);
-    // Besides, a connection that breaks emits "error", which would end the process if nobody listened. A pool listens to idle
-    // connections only, and whoever takes one out can listen a moment later: too late where the server's "ready" and its end come together.
+    // Besides, a connection that breaks emits "error", which would end the process if it had no listener. A pool listens to idle
+    // connections only, and the code that takes one out can listen a moment later: too late where the server's "ready" and its end come together.
     this.on("error", () => {});
   }
 
@@ -36,7 +36,7 @@ export class Client extends pg.Client {
   }
 }
 
-/** The same error with the words, and with a code by which it is known again. */
+/** Replaces an error's message, and gives the error a code by which callers recognize it. */
 function inWords<T>(error: T): T {
   const explanation = explainTlsFailure(error, DATABASE_SERVER);
   if (explanation === undefined) return error;
@@ -74,14 +74,14 @@ export function addressOf(url: string, ca: string | undefined): Pick<pg.ClientCo
       `DATABASE_URL says ${name}, which DATABASE_CA_FILE would overrule. Remove one of them; sslrootcert in the URL names such a file too.`,
     ]);
   }
-  // Said outright: of an address that is a number, pg does not tell TLS, which would then expect "localhost".
+  // This is set here, since pg does not pass an address that is a number on to TLS, which would then expect "localhost".
   const host = decodeURIComponent(address.hostname).replace(/^\[|\]$/g, "");
   return { connectionString: address.href, ssl: { ca, host } };
 }
 
 /**
  * Whether statements may be prepared under a name. They may not where the URL says `pgbouncer=true`, which other clients of
- * PostgreSQL read in the same way: a pooler gives the next transaction another connection, which has never heard of the name.
+ * PostgreSQL read in the same way: a pooler gives the next transaction another connection, where the name does not exist.
  */
 export function preparesStatements(url: string): boolean {
   return !URL.canParse(url) || new URL(url).searchParams.get("pgbouncer") !== "true";

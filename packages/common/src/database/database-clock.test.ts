@@ -35,7 +35,7 @@ const trueMs = () => DATABASE_TIME + machine.monotonicMs();
 /** How far the clock is ahead of PostgreSQL's. */
 const offMs = () => clock.now().getTime() - trueMs();
 
-test("before PostgreSQL has said its time there is none, and nobody waits for it", async () => {
+test("before the first answer of PostgreSQL the time is unknown, and asking for it fails at once", async () => {
   expect(() => clock.now()).toThrow(TimeUnknownError);
   expect(() => clock.machineAheadMs()).toThrow(TimeUnknownError);
   ask();

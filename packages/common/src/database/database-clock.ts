@@ -1,6 +1,6 @@
 import { type Clock, machineClock } from "../runtime/clock.ts";
 
-/** PostgreSQL's answer to the question for its time. All in milliseconds; the first and the last are of the monotonic clock. */
+/** PostgreSQL's answer to the question for its time. All fields are in milliseconds; the first and the last are of the monotonic clock. */
 export interface TimeReading {
   askedMs: number;
   /** Since 1970. PostgreSQL read it at some moment between question and answer. */
@@ -8,7 +8,7 @@ export interface TimeReading {
   answeredMs: number;
 }
 
-/** PostgreSQL was not reached since the process began, so nobody knows its time. */
+/** PostgreSQL was not reached since the process began, so its time is not known. */
 export class TimeUnknownError extends Error {
   override name = "TimeUnknownError";
   override message = "PostgreSQL has not said its time yet.";
@@ -16,7 +16,7 @@ export class TimeUnknownError extends Error {
 
 /**
  * PostgreSQL's time, in this process: the monotonic clock, and its offset to what PostgreSQL says. So all processes go by one
- * clock, and it does not matter how wrong the time of day is on their machines, or that somebody sets it.
+ * clock, and it does not matter how wrong the time of day is on their machines, or whether it is changed.
  *
  * What is known of the offset are bounds: PostgreSQL's time less the moment of the question, and less that of the answer. Each further
  * answer can only narrow them. The offset is the middle of the best answer's; one that took longer moves it no further than its

@@ -13,7 +13,7 @@ export interface DefaultsOptions {
 /**
  * PostgreSQL's settings that Herald's statements are made for, by their names, as `alter database` takes them. They are the
  * database's, and not asked for by each connection: poolers refuse startup parameters beyond the standard, and a `set` of a
- * session reaches whoever gets the server's connection next (docs/adr/0033).
+ * session reaches the client that gets the server's connection next (docs/adr/0033).
  */
 export function databaseDefaults({
   statementTimeoutMs = STATEMENT_TIMEOUT_MS,

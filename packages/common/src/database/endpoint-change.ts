@@ -5,12 +5,12 @@ import { firstIdAt } from "./ids.ts";
 /** Who changes an endpoint's settings. */
 export interface Author {
   changedBy: "admin" | "operator" | "herald";
-  /** Of an admin's token; null for the others, and where the token has none that can be shown. */
+  /** The subject of an admin's token; null for other authors, and where the token has none that can be shown. */
   subject: string | null;
   name: string | null;
 }
 
-/** Herald's own commands, which operators run. */
+/** The author of changes that Herald's own commands make, which operators run. */
 export const OPERATOR: Author = { changedBy: "operator", subject: null, name: null };
 
 /** The one name of an author, where there is room for one; null where the token has none that can be shown. */
@@ -27,7 +27,7 @@ export function changeId(now: Date, revision: bigint): string {
   return `${firstIdAt(now).slice(0, 14)}0${digits.slice(0, 3)}-${digits.slice(3)}-${randomUUID().slice(24)}`;
 }
 
-/** What a notice says of who did it. */
+/** The author of a change, as a notice shows it. */
 export function authorDetails({ changedBy, name, subject }: Author): string {
   return JSON.stringify({ author: { changedBy, name, subject } });
 }

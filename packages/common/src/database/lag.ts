@@ -4,11 +4,11 @@ import type { Queries } from "./queries.ts";
 export interface Lag {
   /** Deliveries of enabled endpoints whose time has come; counted to {@link COUNTED_AT_MOST}. */
   due: number;
-  /** Those of them that wait for Herald: for each, its endpoint has an attempt free. The others wait for their own receiver. */
+  /** Due deliveries that wait for Herald: their endpoint has an attempt free. The other due deliveries wait for their receiver. */
   dueForHerald: number;
-  /** Deliveries of enabled endpoints that wait for their retry, or for the end of an attempt under way; likewise. */
+  /** Deliveries of enabled endpoints that wait for their retry, or for the end of an attempt; counted to {@link COUNTED_AT_MOST}. */
   scheduled: number;
-  /** Unfinished deliveries of disabled endpoints; likewise. */
+  /** Unfinished deliveries of disabled endpoints; counted to {@link COUNTED_AT_MOST}. */
   disabled: number;
   /**
    * Since when the oldest delivery waits for Herald: it is due, its endpoint is not paused, and more than half of the attempts that it
@@ -17,18 +17,18 @@ export interface Lag {
   oldestForHeraldAt: Date | null;
   /** The due time of the oldest delivery of the other enabled endpoints, which wait for their own receivers; null where none does. */
   oldestForReceiverAt: Date | null;
-  /** Notices that are older than ten seconds and were not published yet; likewise. Younger ones wait for others that say the same. */
+  /** Unpublished notices older than ten seconds; counted to {@link COUNTED_AT_MOST}. Younger ones wait for others that say the same. */
   notices: number;
-  /** Enabled endpoints that somebody waits for: their catch-up is due. */
+  /** Enabled endpoints whose requested catch-up is due. */
   catchUps: number;
   /** Enabled endpoints whose daily catch-up is due. */
   guards: number;
   endpointsEnabled: number;
-  /** Enabled ones whose signing secret no dispatcher can open. */
+  /** Enabled endpoints whose signing secret no dispatcher can open. */
   endpointsQuarantined: number;
-  /** Disabled by an admin. */
+  /** Endpoints that an admin disabled. */
   endpointsPaused: number;
-  /** Disabled by Herald, after consecutive failures. */
+  /** Endpoints that Herald disabled after consecutive failures. */
   endpointsFailed: number;
   /** Days after today that have partitions. */
   partitionsAhead: number;
@@ -39,14 +39,14 @@ export interface Lag {
   oldestTransactionSeconds: number;
 }
 
-/** Counting a backlog of millions to its end would burden a database that is busy with it. */
+/** No count goes further: to count a backlog of millions would burden a database that is busy with it. */
 export const COUNTED_AT_MOST = 100_000;
 
-/** Attempts of an endpoint are looked for among so many of its deliveries that are not due. */
+/** How many of an endpoint's deliveries that are not due are searched for attempts under way. */
 const LOOKED_AT = 1_000;
 
 /**
- * What an endpoint waits for is told by its rows. A claim moves a row past its lease, so rows that bear a claim and are not due are
+ * The rows of an endpoint show what it waits for. A claim moves a row past its lease, so rows that bear a claim and are not due are
  * attempts under way. An endpoint that fails has one attempt at a time, and pauses between them.
  *
  * Locks nothing. Steps from endpoint to endpoint through due_endpoint_id_due_at_idx, walks it for each of them up to the limit,

@@ -18,17 +18,17 @@ export interface MigrationResult {
 const MIGRATION_LOCK = 72_707_369;
 const LOCK_INTERVAL_MS = 100;
 
-/** For a lock on a table a migration waits no longer: who waits for the table meanwhile waits behind it. Then it is tried again. */
+/** The longest wait of a migration for a lock on a table, since other statements wait behind it. Then the migration is tried again. */
 const TABLE_LOCK_TIMEOUT_MS = 2_000;
 const TABLE_LOCK_INTERVAL_MS = 1_000;
 const LOCK_NOT_AVAILABLE = "55P03";
 
-/** The database's own limits are meant for the services' statements. */
+/** Migrations lift the database's own limits, which are meant for the services' statements. */
 const BEGIN =
   "begin isolation level read committed; set local statement_timeout = 0; " +
   `set local lock_timeout = ${TABLE_LOCK_TIMEOUT_MS}`;
 
-/** As Prisma makes it. */
+/** The table of applied migrations, as Prisma makes it. */
 const CREATE_TABLE = `create table if not exists _prisma_migrations (
   id varchar(36) primary key not null,
   checksum varchar(64) not null,
@@ -54,7 +54,7 @@ const CREATE_TABLE = `create table if not exists _prisma_migrations (
  * @param options.folder of migrations; the repository's own by default
  * @param options.ca as `openDatabase` takes it
  * @param options.statementTimeoutMs for the services' statements; migrations may take any time
- * @param options.onProgress is told what is under way
+ * @param options.onProgress receives texts about what is under way
  * @throws when the server is too old, when a migration fails, and when the recorded migrations are not those of the folder
  */
 export async function migrate(
@@ -173,7 +173,7 @@ async function findPending(client: Client, migrations: readonly Migration[]): Pr
   return migrations.filter(({ name }) => !applied.has(name));
 }
 
-/** Returns false, and has done nothing, where others hold a lock that it needs. */
+/** Applies a migration. Returns false, and has done nothing, where other transactions hold a lock that it needs. */
 async function apply(client: Client, { name, sql, checksum }: Migration): Promise<boolean> {
   const inTransaction = !sql.startsWith(NO_TRANSACTION);
   const started = "insert into _prisma_migrations (id, checksum, migration_name) values (gen_random_uuid(), $1, $2)";

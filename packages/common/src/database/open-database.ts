@@ -14,20 +14,20 @@ import { boundedReads, directQueries, type Queries, type Reads } from "./queries
 export interface DatabaseOptions {
   /** PEM certificates of the authorities that the server's certificate may come from; with them TLS is required and checked. */
   ca?: string | undefined;
-  /** Connections at most, shared by everything in the process. */
+  /** The largest number of connections, shared by everything in the process. */
   poolSize?: number;
   /** How long a query waits for a free or new connection before it fails, in milliseconds. */
   connectTimeoutMs?: number;
   /**
-   * How long PostgreSQL lets one statement run, in milliseconds: what `migrate` was told, too. This process waits a moment longer for
+   * How long PostgreSQL lets one statement run, in milliseconds: the same value that `migrate` was given. This process waits a moment longer for
    * the answer; then the statement fails here and its connection is closed.
    */
   statementTimeoutMs?: number;
   /** What `pg_stat_activity` shows for these connections. */
   applicationName?: string;
-  /** Told when an idle connection breaks. The pool replaces it by itself, so this is for the log. */
+  /** Called when an idle connection breaks. The pool replaces it by itself, so this is for the log. */
   onConnectionLost?: (error: Error) => void;
-  /** Told when a pooler has lost a prepared statement: from then on statements fail at random, and {@link KEEP_STATEMENTS} is the remedy. */
+  /** Called when a pooler has lost a prepared statement. From then on statements fail at random; {@link KEEP_STATEMENTS} is the remedy. */
   onStatementLost?: () => void;
 }
 
@@ -41,9 +41,9 @@ export interface Database {
   readonly prisma: PrismaClient;
   /** For the hot statements, directly to PostgreSQL over the same connections. */
   readonly queries: Queries;
-  /** Reads over the same connections that PostgreSQL ends after so many milliseconds (57014). */
+  /** Reads over the same connections. PostgreSQL ends a read after the given number of milliseconds (57014). */
   readsWithin(timeoutMs: number): Reads;
-  /** PostgreSQL's time, as its answers to {@link ping} have told it. */
+  /** PostgreSQL's time, from its answers to {@link ping}. */
   readonly clock: DatabaseClock;
   /**
    * Asks PostgreSQL for its time, over a connection of its own, so that it doesn't wait for the work; rejects where there is none.
@@ -54,16 +54,16 @@ export interface Database {
   close(): Promise<void>;
 }
 
-/** Readiness, and what /metrics shows of it, may be asked for by many. PostgreSQL's time is renewed as often. */
+/** How often PostgreSQL is pinged, at most: many clients may ask for readiness or /metrics. Each ping also renews PostgreSQL's time. */
 const PING_MS = 1_000;
 
-/** A connection whose other end fell silent is given up then. The next ping has a new one, and a stop waits no longer for this one. */
+/** When a connection that gets no answer is given up. The next ping has a new one, and a stop waits no longer for this one. */
 const PING_TIMEOUT_MS = 5_000;
 
 /** Distinct statements that a connection keeps prepared. The hot ones are a dozen; the rest is CRUD of varying shape. */
 const MAX_PREPARED_STATEMENTS = 200;
 
-/** Of a statement's hash: 128 bits. PostgreSQL takes names of 63 characters. */
+/** The length of a statement's name, which is 128 bits of its hash. PostgreSQL takes names of 63 characters. */
 const NAME_DIGITS = 32;
 
 /**

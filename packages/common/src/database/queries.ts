@@ -12,7 +12,7 @@ export interface Queries {
   $executeRaw(statement: TemplateStringsArray, ...values: unknown[]): Promise<number>;
 }
 
-/** What a statement runs on that changes nothing. */
+/** Runs statements that change nothing. */
 export type Reads = Pick<Queries, "$queryRaw">;
 
 /**
@@ -53,14 +53,14 @@ export function boundedReads(pool: pg.Pool, statementName: (text: string) => str
           isUsable = true;
         }
       } finally {
-        // Of a connection that did not end its transaction, nobody knows what it is at.
+        // A connection whose transaction did not end is in an unknown state.
         client.release(!isUsable);
       }
     },
   };
 }
 
-/** As Prisma reads them: a bigint may be larger than a number can say. */
+/** Reads columns as Prisma does: a bigint may be larger than a number can hold. */
 const TYPES: pg.CustomTypesConfig = {
   getTypeParser: (oid: number, format?: "text" | "binary") =>
     oid === pg.types.builtins.INT8 && format !== "binary" ? BigInt : pg.types.getTypeParser(oid, format),

@@ -13,7 +13,7 @@ export const USER_OF_ALL = "herald_app";
 const IDS =
   "execute on function id_of(bytea, bytea), event_key(text, uuid, timestamptz), delivery_id(uuid, uuid)" as const;
 
-/** Its facts in its row, and nothing of what dispatchers agree on in theirs. */
+/** The rights to write a process's own facts into its row of `process`. */
 const SAYS_FACTS = [
   "select on process",
   "insert (id, service, name, facts, said_at) on process",
@@ -22,7 +22,7 @@ const SAYS_FACTS = [
 
 /** What each service's user has to be granted, in the words of `grant`, and no more than its work takes. */
 export const NEEDED_RIGHTS: Readonly<Record<ServiceName, readonly string[]>> = {
-  // Keeps endpoints, makes deliveries by hand, and tells publishers whom to catch up, what to send again and what to erase. What
+  // The management API keeps endpoints, makes manual deliveries, and leaves the publisher work: catch-ups, resends and erasures. What
   // publishers and dispatchers have written it reads. Signing secrets it writes, sealed as they are, and never reads.
   "management-api": [
     IDS,
@@ -54,7 +54,7 @@ export const NEEDED_RIGHTS: Readonly<Record<ServiceName, readonly string[]>> = {
     "select, delete on endpoint_change",
     "select, delete on resend",
     "update (cursor_id, state, stop_reason, ended_at, due_at) on resend",
-    // It tells of events that it rejects, and of what dispatchers gave up.
+    // The publisher makes notices of events that it rejects, and of deliveries that dispatchers gave up.
     "select, insert, delete on notice",
     "update (publish_at) on notice",
     "select, delete on exhaustion",
@@ -76,7 +76,7 @@ export const NEEDED_RIGHTS: Readonly<Record<ServiceName, readonly string[]>> = {
   ],
 };
 
-/** All rows, and no table: it can't change one, and can't empty one at a stroke. What has been migrated it may only see. */
+/** All rights on rows, and none on tables: the user can't alter or truncate one. It may only read which migrations were applied. */
 const RIGHTS_OF_ALL: readonly string[] = [
   "select, insert, update, delete on all tables in schema public",
   "execute on all functions in schema public",

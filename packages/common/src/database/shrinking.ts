@@ -1,9 +1,9 @@
 import { isDataError, isTooMuch } from "./errors.ts";
 
 export interface ShrinkingOptions {
-  /** The size to begin with, and never more. */
+  /** The largest size, which is also the first. */
   max: number;
-  /** Told the new size, and why, whenever a statement was too much. */
+  /** Called with the new size and the error whenever a statement was too much. */
   onShrunk?: (size: number, error: unknown) => void;
 }
 
@@ -15,7 +15,7 @@ export interface BatchOutcome<Item, Result> {
 
 /**
  * Makes a statement over many items that gets smaller when it has to. A statement that ran out of time, waited too long for
- * a lock or met a deadlock would do the same again, in front of everybody's work; so would one with an item that PostgreSQL
+ * a lock or met a deadlock would do the same again, before the work of all others; so would one with an item that PostgreSQL
  * refuses. The batch is halved then, down to one item, which is set aside. After a success the batches grow again.
  *
  * @param run gets 1 to `max` items in their order; any other error of it ends the call

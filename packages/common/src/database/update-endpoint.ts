@@ -23,7 +23,7 @@ export interface EndpointUpdate {
   url: string;
   enabled: boolean;
   events: string[];
-  /** Null keeps the secret. */
+  /** The new sealed secret; null keeps the one that is stored. */
   sealedSecret: string | null;
   author: Author;
   now: Date;
@@ -31,7 +31,7 @@ export interface EndpointUpdate {
   catchUpAgainAt: Date;
 }
 
-/** Between the end of the longest statement and the look for what it left out. */
+/** The pause after the end of the longest statement, before the second catch-up, which finds what that statement missed. */
 const CATCH_UP_MARGIN_MS = 30_000;
 
 /**
@@ -45,15 +45,15 @@ export function catchUpAgainAt(now: Date, { statementTimeoutMs }: { statementTim
 /**
  * Changes an endpoint, for an admin's edit or an operator's command, and decides in the same statement what follows from how it was before (SPEC 3.1):
  *
- * - resumed: the run of failures ends, and the publisher is told to catch up
- * - subscribed to more events: the publisher is told to catch up
+ * - resumed: the run of failures ends, and a catch-up is requested
+ * - subscribed to more events: a catch-up is requested
  * - paused: the reason, the time and who did it are stored; an endpoint that Herald disabled keeps its own. What waits is left as it is
- * - resumed, or given another secret: the product is told
+ * - resumed, or given another secret: a notice for the product is stored
  * - changed in any way: the trail has what was before and after. An edit that changes nothing leaves no trace
  *
  * Returns null where the organization has no such endpoint in that revision.
  *
- * Locks the endpoint, and its row of `catch_up` where it is told. Walks webhook_endpoint_pkey twice, and catch_up_pkey. Of
+ * Locks the endpoint, and its row of `catch_up` where one is requested. Walks webhook_endpoint_pkey twice, and catch_up_pkey. Of
  * two edits of one revision the second waits for the first, and then finds another revision. Every edit makes a new
  * revision, also an edit that changes nothing.
  */

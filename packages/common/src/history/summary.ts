@@ -45,7 +45,7 @@ export function toDeliverySummary(row: DeliveryRow): WebhookDeliverySummary {
   };
 }
 
-/** A delivery with what comes next. */
+/** A delivery's summary, and what happens to it next. */
 export function toListItem(row: HistoryRow): DeliveryListItem {
   // Nothing is written when an endpoint is disabled: what waits for it is parked as long as it is.
   const state = row.state === "pending" && !row.isEndpointEnabled ? "parked" : row.state;

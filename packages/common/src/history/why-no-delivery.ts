@@ -1,12 +1,12 @@
 import type { NoDeliveryReason } from "@herald/contracts";
 
-/** What decides of an event. */
+/** The facts of an event that decide whether it had a delivery. */
 export interface EventFacts {
   type: string;
   occurredAt: Date;
 }
 
-/** What decides of an endpoint, as it is now. */
+/** The facts of an endpoint, as it is now, that decide whether an event had a delivery. */
 export interface EndpointFacts {
   events: readonly string[];
   createdAt: Date;

@@ -1,4 +1,4 @@
-/** A task that gives the same answer for so long, and to all who ask while it is under way. */
+/** Makes a task run at most once in a period. Calls within the period, or while the task runs, get the same answer. */
 export function atMostEach<T>(periodMs: number, task: () => Promise<T>): () => Promise<T> {
   let latest: { begunAt: number; result: Promise<T> } | undefined;
   return () => {

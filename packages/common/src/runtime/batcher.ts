@@ -1,11 +1,11 @@
 export interface BatcherOptions<Item> {
-  /** Items of one batch, at the most. */
+  /** How many items a batch may have. */
   maxItems: number;
-  /** Batches that run at once. */
+  /** How many batches may run at once. */
   maxRunning: number;
   /**
-   * For calls that nobody waits for: a batch begins when `items` have gathered, or so long after the first of them. It begins at
-   * once with an item that somebody waits for.
+   * For calls whose result is not urgent: a batch begins when `items` have gathered, or `forMs` after the first of them. An urgent item
+   * begins its batch at once.
    */
   gather?: { items: number; forMs: number; isAwaited?: (item: Item) => boolean };
 }
@@ -31,7 +31,7 @@ export function batcher<Item, Result>(
   let running = 0;
   let scheduled = false;
   let gathering: NodeJS.Timeout | undefined;
-  /** One of those that wait has waited long enough. */
+  /** True once an item has waited long enough. */
   let ripe = false;
 
   function schedule(): void {

@@ -10,7 +10,7 @@ import { contains, type IpAddress, type Networks } from "./networks.ts";
  */
 export type Resolve = (hostname: string) => Promise<readonly LookupAddress[]>;
 
-/** A connection was refused because of where it would have gone. It does not say where: senders show its message. */
+/** A connection was refused because of its address. The message does not contain the address, since it is shown to admins. */
 export class BlockedAddressError extends Error {
   override name = "BlockedAddressError";
   readonly code = "ERR_ADDRESS_NOT_ALLOWED";

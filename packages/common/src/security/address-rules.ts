@@ -5,9 +5,9 @@ import { type Networks, parseNat64Prefixes, parseNetworks } from "./networks.ts"
 
 /** Which addresses may be connected to, beside those that are public. */
 export interface AddressRules {
-  /** Open although they are not public. */
+  /** Networks that may be connected to although they are not public. */
   allowed: Networks;
-  /** Closed, whatever else is said. */
+  /** Networks that may never be connected to. */
   denied: Networks;
   /** An address in one of these leads to the IPv4 address that it carries. The longest prefix comes first. */
   nat64Prefixes: Networks;
@@ -37,5 +37,5 @@ export function addressRules(settings: Partial<Config<typeof networkSettings>>):
   return rules;
 }
 
-/** No exception: what production runs with where nothing is set. */
+/** The rules without exceptions, which hold in production where nothing is set. */
 export const PUBLIC_ONLY: AddressRules = addressRules({});

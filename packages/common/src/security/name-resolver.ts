@@ -33,7 +33,7 @@ const TRIES = 2;
 const SECOND_ANSWER_MS = 50;
 
 export interface NameResolver extends Resolve {
-  /** What is known of this name can't be used: the next connection asks anew. */
+  /** Forgets the addresses of a name that could not be used: the next connection asks again. */
   forget(hostname: string): void;
 }
 
@@ -66,7 +66,7 @@ export function createNameResolver(options: NameResolverOptions = {}): NameResol
   }
 
   function ask(name: string): Promise<LookupAddress[]> {
-    // Kept from the moment of asking, so that all who ask meanwhile wait for the same answer.
+    // The question is kept from its start, so that all callers meanwhile wait for the same answer.
     const entry = { addresses: query(system.resolver, name), untilMs: Number.POSITIVE_INFINITY };
     answers.delete(name);
     answers.set(name, entry);

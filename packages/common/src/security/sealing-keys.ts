@@ -95,7 +95,7 @@ export function readSealingKey(setting: string): NamedKey {
   return { id, key };
 }
 
-/** What tells a pair from others, and is no secret: its id, and the beginning of its public key's hash. */
+/** Distinguishes a pair from others, and is no secret: its id, and the beginning of its public key's hash. */
 export function keyMark({ id, key }: NamedKey): string {
   const der = key.export({ format: "der", type: "spki" });
   return `${id} (${createHash("sha256").update(der).digest("hex").slice(0, 8)})`;
@@ -123,7 +123,7 @@ function privateKeyOf(bytes: Buffer): KeyObject | undefined {
 function publicKeyOf(bytes: Buffer): KeyObject | undefined {
   return x25519Only(() => {
     const publicKey = createPublicKey({ key: bytes, format: "der", type: "spki" });
-    // OpenSSL refuses a key of low order, with which everybody would share the same secret, and does so only here.
+    // OpenSSL refuses a key of low order, with which all senders would share the same secret, and does so only here.
     diffieHellman({ privateKey: generateKeyPairSync("x25519").privateKey, publicKey });
     return publicKey;
   });

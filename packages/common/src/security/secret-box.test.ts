@@ -27,7 +27,7 @@ describe("secret box", () => {
     );
   });
 
-  test("who has the public key alone can seal, and has nothing that opens", () => {
+  test("a process that has only the public key can seal, and can't open", () => {
     expect(Object.keys(sealer)).toEqual(["seal"]);
     expect(messageOf(() => secretBox(first.SECRET_SEALING_KEY))).toContain('key "k1" is no X25519 private key');
   });
@@ -56,7 +56,7 @@ describe("secret box", () => {
     }
   });
 
-  test("an ephemeral key of low order, with which everybody would have the same key, does not open", () => {
+  test("an ephemeral key of low order, with which all senders would have the same key, does not open", () => {
     const bytes = Buffer.from(sealer.seal("secret", endpoint).slice(3), "base64url");
     for (const byte of [0, 1]) {
       const changed = Buffer.concat([Buffer.from([byte]), Buffer.alloc(31), bytes.subarray(32)]);

@@ -97,7 +97,7 @@ export function secretBox(keys: string): SecretBox {
   };
 }
 
-/** The private half of the ephemeral pair is gone when this returns: who sealed can't open. */
+/** Seals a text. The ephemeral private key is not kept, so a process that sealed can't open. */
 function sealTo(recipient: NamedKey, plaintext: string, context: string): string {
   const { privateKey, publicKey } = generateKeyPairSync("x25519");
   const ephemeral = bytesOf(publicKey);

@@ -52,7 +52,7 @@ export type TlsFailure = "authority" | "name" | "expired" | "not yet valid" | "n
 /** pg gives the error of a server that refuses TLS no code. */
 export const NO_TLS_CODE = "ERR_NO_TLS";
 
-/** By Node's codes. */
+/** The failures of TLS, by Node's error codes. */
 const FAILURES: ReadonlyMap<unknown, TlsFailure> = new Map<unknown, TlsFailure>([
   ["SELF_SIGNED_CERT_IN_CHAIN", "authority"],
   ["DEPTH_ZERO_SELF_SIGNED_CERT", "authority"],
@@ -71,17 +71,17 @@ const FAILURES: ReadonlyMap<unknown, TlsFailure> = new Map<unknown, TlsFailure>(
   [NO_TLS_CODE, "no TLS"],
 ]);
 
-/** pg's words for it. */
+/** The message of pg's error where the server refuses TLS. */
 const NO_TLS = /^The server does not support SSL connections/;
 
-/** Undefined where the error is about something else. */
+/** Recognizes a failure of TLS; undefined where the error is about something else. */
 export function tlsFailureOf(error: unknown): TlsFailure | undefined {
   const { code, message } = (error ?? {}) as { code?: unknown; message?: unknown };
   if (typeof message === "string" && NO_TLS.test(message)) return "no TLS";
   return FAILURES.get(code);
 }
 
-/** A failure, for the person who can act. */
+/** Explains a TLS failure to the person who can mend it. */
 export interface Explanation {
   what: string;
   remedy: string;

@@ -9,11 +9,11 @@ export interface MemoryBounds {
   inboxBytes: number;
   /** Attempts of a dispatcher in flight at once, slow ones and manual deliveries included. */
   inFlight: number;
-  /** Those of them that are neither slow nor manual. */
+  /** Attempts in flight that are neither slow nor manual. */
   deliveries: number;
-  /** Attempts of manual deliveries, slow ones apart. */
+  /** Attempts of manual deliveries in flight; slow ones are not counted. */
   manualDeliveries: number;
-  /** Bodies above 8 KiB of attempts in flight, in bytes. */
+  /** Bytes that the bodies above 8 KiB of attempts in flight may have together. */
   bodiesBytes: number;
   /** Connections of clients to the management API. */
   clients: number;
@@ -29,7 +29,7 @@ export interface MachineMemory {
 /** What a process takes before it holds anything: code, heap, connections to PostgreSQL and RabbitMQ. */
 const BASE_BYTES = 128 * MIB;
 
-/** Without a limit, a process takes this part of the machine, and no more than so much. */
+/** Without a limit, a process takes this part of the machine's memory, up to {@link MOST_OF_MACHINE_BYTES}. */
 const PART_OF_MACHINE = 1 / 4;
 const MOST_OF_MACHINE_BYTES = 512 * MIB;
 
@@ -38,7 +38,7 @@ const ATTEMPT_BYTES = 75_000;
 /** What the connection of a client of the API takes. */
 const CLIENT_BYTES = 10_000;
 
-/** An endpoint may have a tenth of them, so five at least. */
+/** The fewest manual deliveries in flight. An endpoint may have a tenth of them, so at least five. */
 const LEAST_MANUAL_DELIVERIES = 50;
 
 /**

@@ -19,7 +19,7 @@ import { type Facts, sayFacts } from "./processes.ts";
 
 /** What every service needs: database, broker, telemetry. */
 export interface OpenService {
-  /** Of its row in the table of processes. */
+  /** The id of its row in the table of processes. */
   id: string;
   log: Log;
   /** What /metrics of the operations port shows. */
@@ -46,7 +46,7 @@ export type ServiceOpener = (
   config: ServiceConfig,
   options: Pick<OperationsOptions, "conditions" | "worksWithout"> & {
     clock?: Clock | undefined;
-    /** What all processes have to be told alike. */
+    /** The settings that must be the same for all processes. */
     facts: Facts;
   },
 ) => Promise<OpenService>;
@@ -189,9 +189,9 @@ export function exportConnections(
   });
 }
 
-/** Statements fail at random from now on, and no later try helps: the process ends, with the words for whoever set it up. */
+/** Statements fail at random from now on, and no later try helps: the process ends, and says what an operator has to change. */
 function endForPooler(): void {
-  // Rejected where nobody waits, so that it ends the process whatever part of it ran the statement.
+  // The rejection is not handled, so that it ends the process whatever part of it ran the statement.
   void Promise.reject(
     new ConfigError([
       `DATABASE_URL leads to a pooler of transactions, which loses prepared statements. ${KEEP_STATEMENTS}`,

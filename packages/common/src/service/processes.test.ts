@@ -17,7 +17,7 @@ const seals = ({ SECRET_SEALING_KEY }: typeof OLD) => factsOf(SETTINGS, { SECRET
 
 const process = (service: string, facts: Facts): Process => ({ id: service, service, name: "a:1", facts });
 
-test("a process's facts are what has to be told alike, and of keys neither the private nor the public one", () => {
+test("a process's facts are the settings that must be the same, and neither the private nor the public key", () => {
   const facts = factsOf(SETTINGS, { DAYS: 8, CELL: undefined, PORT: 81, ...OLD });
   expect(facts).toEqual({
     DAYS: 8,

@@ -9,7 +9,7 @@ import { repeat } from "../runtime/repeat.ts";
 import { keyMark, readSealingKey, readSecretKeys } from "../security/sealing-keys.ts";
 import type { Log } from "../telemetry/log.ts";
 
-/** The values of a process's settings that all processes have to be told alike; of keys, what tells them apart and is no secret. */
+/** The settings that must be the same for all processes, with this process's values. A key is shown by its fingerprint. */
 export type Facts = Readonly<Record<string, string | number | boolean | null>>;
 
 /** A service at work, as its row says; `herald serve` has three. */
@@ -21,15 +21,15 @@ export interface Process {
   facts: Facts;
 }
 
-/** A setting that living processes were told differently. */
+/** A setting that differs between running processes. */
 export interface Difference {
   setting: string;
-  /** A sentence with each value and who has it. */
+  /** A sentence with each value and the processes that have it. */
   what: string;
 }
 
 const SAY_INTERVAL_MS = 10_000;
-/** A process that said nothing for so long has ended. */
+/** A process that did not renew its row for this time has ended. */
 export const SILENT_SECONDS = 30;
 /** A stop doesn't wait longer than this for PostgreSQL. */
 const END_TIMEOUT_MS = 1_000;
@@ -53,7 +53,7 @@ function factOf(name: string, value: unknown): Facts[string] {
   return (value ?? null) as Facts[string];
 }
 
-/** What these processes were told differently, by setting. */
+/** The settings that differ between these processes. */
 export function differencesOf(processes: readonly Process[]): Difference[] {
   const byName = [...processes].sort((one, other) => (calledOf(one) < calledOf(other) ? -1 : 1));
   const settings = [...new Set(byName.flatMap(({ facts }) => Object.keys(facts)))].sort();

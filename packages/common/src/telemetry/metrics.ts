@@ -36,7 +36,7 @@ export function startAtZero<Label extends string>(
   for (const value of values) counter.inc({ [label]: value } as Record<Label, string>, 0);
 }
 
-/** As in package.json. */
+/** Herald's version, as in package.json. */
 export function heraldVersion(): string {
   // The same from the sources and from the build.
   const { version } = createRequire(import.meta.url)("../../package.json") as { version: string };

@@ -17,9 +17,9 @@ export interface OperationsOptions {
   /** What /metrics shows: one registry, or that of the process and those of the services in it. */
   registries: readonly Registry[];
   checks: ReadinessChecks;
-  /** What must be right besides, and is no part of its own. Asked for with each request, so conditions may be added later. */
+  /** Further conditions of readiness. They are evaluated with each request, so some may be added later. */
   conditions?: ReadinessChecks;
-  /** Those of the parts without which most of the work goes on. They are shown, and do not count. */
+  /** The parts without which most of the work goes on. They are shown, and do not decide readiness. */
   worksWithout?: readonly string[];
 }
 
@@ -81,7 +81,7 @@ export function exportDependencies(registry: Registry, checks: ReadinessChecks):
   });
 }
 
-/** Longer than a check takes on a healthy system; the orchestrator that asks has a deadline too. */
+/** The deadline of a check, longer than it takes on a healthy system. The orchestrator that asks has a deadline too. */
 const CHECK_TIMEOUT_MS = 3_000;
 
 async function checkAll(checks: ReadinessChecks): Promise<Record<string, boolean>> {

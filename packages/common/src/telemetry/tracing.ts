@@ -20,7 +20,7 @@ export interface SpanOptions {
   /** `traceparent` of a span that led to this one, in a trace of its own. */
   link?: string | null | undefined;
   attributes: SpanAttributes;
-  /** Now, where absent. */
+  /** When the span began: now, where absent. */
   startedAt?: Date;
 }
 
@@ -28,7 +28,7 @@ export interface SpanOptions {
 export type SpanAttributes = Attributes;
 
 export interface TraceSpan {
-  /** For the messages and requests that the span causes. */
+  /** The `traceparent` to send with messages and requests that the span causes. */
   readonly traceparent: string;
   /** @param error in words, where the span's work failed */
   end(result?: { error?: string | undefined; attributes?: SpanAttributes; endedAt?: Date }): void;
@@ -37,9 +37,9 @@ export interface TraceSpan {
 export interface TracingOptions {
   /** "publisher"; shown as `herald-publisher`. */
   service: string;
-  /** Of an OTLP collector over HTTP, without `/v1/traces`. Undefined or empty: tracing is off. */
+  /** The URL of an OTLP collector over HTTP, without `/v1/traces`. Undefined or empty: tracing is off. */
   endpoint: string | undefined;
-  /** Sent to the collector, as `name=value,name=value`. */
+  /** Headers to send to the collector, as `name=value,name=value`. */
   headers?: string | undefined;
   /** Share of the traces that begin in Herald that are recorded, 0 to 1. Other traces are recorded if the service that began them records them. */
   sampledShare: number;

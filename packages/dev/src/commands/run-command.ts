@@ -1,4 +1,4 @@
-/** A wrong argument. The person is told, and pointed to --help. */
+/** A wrong argument. The command prints the message, and points to --help. */
 export class UsageError extends Error {}
 
 /**

@@ -65,9 +65,9 @@ export interface Plan {
   /** Null where there will be no answer. */
   status: number | null;
   delayMs: number;
-  /** For the person who watches. */
+  /** The line that is printed for the request. */
   text: string;
-  /** For the sender. */
+  /** The body of the answer. */
   body: string;
 }
 

@@ -34,9 +34,9 @@ export interface DemoReceiver {
 }
 
 /**
- * Starts an HTTPS receiver that verifies what arrives, prints it, and can be told to fail, to be slow, to hang or to cut
+ * Starts an HTTPS receiver that verifies what arrives, prints it, and can be set to fail, to be slow, to hang or to cut
  * the connection: by the endpoint's URL (`behaviourOf`) or, for all that ask for nothing, by `PUT /control`.
- * `GET /requests` tells what arrived. Rejects where the port cannot be had.
+ * `GET /requests` lists what arrived. Rejects where the port cannot be had.
  */
 export async function startDemoReceiver(options: DemoReceiverOptions): Promise<DemoReceiver> {
   const { host, port, tls, print, headerPrefix = "X-Service", now = () => new Date(), colour = false } = options;

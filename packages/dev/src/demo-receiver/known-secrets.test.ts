@@ -1,18 +1,18 @@
 import { expect, test } from "@jest/globals";
 import { knownSecrets } from "./known-secrets.ts";
 
-test("what was told stays, what was read is replaced by the next reading", async () => {
+test("a secret that was added stays, and secrets that were read are replaced by the next reading", async () => {
   let stored = ["a"];
   const secrets = knownSecrets(() => stored);
-  secrets.add("told");
+  secrets.add("added");
   await secrets.refresh();
-  expect(secrets.current()).toEqual(["told", "a"]);
+  expect(secrets.current()).toEqual(["added", "a"]);
   stored = ["b"];
   await secrets.refresh();
-  expect(secrets.current()).toEqual(["told", "b"]);
+  expect(secrets.current()).toEqual(["added", "b"]);
 });
 
-test("many who ask at once share readings, and none gets one that began before it asked", async () => {
+test("calls at the same time share readings, and no call gets a reading that began before it", async () => {
   const readings: ((secrets: string[]) => void)[] = [];
   const secrets = knownSecrets(() => new Promise<string[]>((resolve) => readings.push(resolve)));
   const first = secrets.refresh();

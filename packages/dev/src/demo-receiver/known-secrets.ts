@@ -1,4 +1,4 @@
-/** The signing secrets that requests are tried against: those that were told, and those that can be read. */
+/** The signing secrets that signatures are verified with: those that were added, and those that can be read. */
 export interface KnownSecrets {
   current(): readonly string[];
   add(secret: string): void;
@@ -11,7 +11,7 @@ export interface KnownSecrets {
  * ask for that, one reading runs at a time.
  */
 export function knownSecrets(read: () => Promise<readonly string[]> | readonly string[]): KnownSecrets {
-  const told = new Set<string>();
+  const added = new Set<string>();
   let found: readonly string[] = [];
   let running: Promise<void> | null = null;
   let next: Promise<void> | null = null;
@@ -29,8 +29,8 @@ export function knownSecrets(read: () => Promise<readonly string[]> | readonly s
   };
 
   return {
-    current: () => [...new Set([...told, ...found])],
-    add: (secret) => void told.add(secret),
+    current: () => [...new Set([...added, ...found])],
+    add: (secret) => void added.add(secret),
     refresh() {
       if (!running && !next) return start();
       next ??= (running ?? Promise.resolve())

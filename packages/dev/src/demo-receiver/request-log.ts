@@ -1,6 +1,6 @@
 import type { ReceivedRequest } from "@herald/listen";
 
-/** A request as `GET /requests` tells it. */
+/** A request as `GET /requests` shows it. */
 export interface LoggedRequest {
   /** Counts from 1, without gaps. */
   number: number;
@@ -21,7 +21,7 @@ export interface LoggedRequest {
 
 export interface RequestLog {
   add(request: ReceivedRequest, status: number | null): void;
-  /** Those kept whose number is greater, oldest first. */
+  /** The stored requests with greater numbers, oldest first. */
   after(number: number): LoggedRequest[];
   total(): number;
   clear(): void;

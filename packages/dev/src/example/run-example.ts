@@ -50,7 +50,7 @@ async function writeCertificate(local: string): Promise<{ TLS_CERT_FILE: string;
   return files;
 }
 
-/** Completes a work item, and waits for what billing makes of it. Tells each step. */
+/** Completes a work item, and waits for what billing makes of it. Prints each step. */
 export async function showEffect(url: string, print: (line: string) => void): Promise<void> {
   const workItem = await call<{ id: string }>("", "POST", `${url}/work-items`, { title: "Write the report" });
   print(`The product has a work item: ${workItem.id}`);

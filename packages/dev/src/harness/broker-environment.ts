@@ -130,7 +130,7 @@ function call(api: URL, method: string, path: string, body?: object): Promise<un
       });
       response.on("end", () => {
         const status = response.statusCode ?? 0;
-        // A connection that is gone before it could be closed is what was wanted.
+        // The connection may have ended before it could be closed, which is fine.
         if (status >= 400 && !(method === "DELETE" && status === 404)) {
           reject(new Error(`RabbitMQ's management API answered ${status} to ${method} ${path}: ${text}`));
         } else {

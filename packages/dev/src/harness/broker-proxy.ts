@@ -13,7 +13,7 @@ export interface BrokerProxy {
   /** Keeps from the broker what the clients say, until `release`. */
   holdRequests(): void;
   release(): void;
-  /** Sends bytes to the broker in the name of the client whose connection's name holds this; once its own have gone. */
+  /** Sends bytes to the broker in the name of the client whose connection's name contains this text, after the client's own bytes. */
   inject(connectionName: string, bytes: Buffer): void;
   close(): Promise<void>;
 }

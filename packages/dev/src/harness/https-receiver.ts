@@ -27,7 +27,7 @@ export type Answer =
       status?: number;
       headers?: OutgoingHttpHeaders;
       body?: string | Buffer;
-      /** Waits so long before answering. */
+      /** How long to wait before answering. */
       delayMs?: number;
     }
   /** Takes the request and never answers. */
@@ -50,7 +50,7 @@ export interface HttpsReceiver {
   readonly connections: number;
   /** Changes how requests from now on are answered; 200 until then. */
   answerWith(script: AnswerScript): void;
-  /** Resolves with all requests when there are at least so many. */
+  /** Resolves with all requests when there are at least `count`. */
   received(count: number, timeoutMs?: number): Promise<ReceivedRequest[]>;
   close(): Promise<void>;
 }
@@ -62,7 +62,7 @@ export interface HttpsReceiverOptions {
   host?: "127.0.0.1" | "localhost" | "[::1]";
 }
 
-/** A real HTTPS server on the loopback that records what it gets and answers as told. Close it in `afterEach` or `afterAll`. */
+/** A real HTTPS server on the loopback that records what it gets and answers as it is set to. Close it in `afterEach` or `afterAll`. */
 export async function httpsReceiver(options: HttpsReceiverOptions = {}): Promise<HttpsReceiver> {
   const host = options.host ?? "127.0.0.1";
   const pair = options.certificate ?? (await certificates()).trusted;

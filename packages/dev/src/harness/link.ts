@@ -9,13 +9,13 @@ export interface Link {
   /** Lets nothing pass that the server says, or the client, or both, on old connections and on new ones, until `release`. */
   stall(...from: Side[]): void;
   release(): void;
-  /** Sends bytes to the server in the name of the client who said this in the beginning; once its own have gone. */
+  /** Sends bytes to the server in the name of the client whose first bytes contain this text, after the client's own bytes. */
   inject(said: string, bytes: Buffer): void;
   /**
-   * Closes one side of every connection and keeps the other open: its bytes are dropped, and it is told nothing, until it
+   * Closes one side of every connection and keeps the other open: its bytes are dropped, and it does not notice, until it
    * gives up or the link is closed. New connections work as before.
    */
-  silence(gone: Side): void;
+  silence(closed: Side): void;
   close(): Promise<void>;
 }
 
@@ -30,7 +30,7 @@ interface Pair extends Record<Side, Socket> {
  * Listens on a free port of the loopback and passes everything on.
  *
  * @param targets asked for each connection, since servers may move: the first one that answers gets it, as from a load
- * balancer that knows who is there
+ * balancer that knows which servers are up
  */
 export async function startLink(targets: () => readonly URL[]): Promise<Link> {
   const pairs = new Set<Pair>();
@@ -40,7 +40,7 @@ export async function startLink(targets: () => readonly URL[]): Promise<Link> {
   const listener = createServer({ noDelay: true }, (client) => {
     client.on("error", () => undefined);
     void connectToFirst(targets()).then((server) => {
-      // The servers may have gone while the connection was made.
+      // The servers may have ended while the connection was made.
       if (server === undefined || client.destroyed || targets().length === 0) {
         client.destroy();
         server?.destroy();
@@ -104,10 +104,10 @@ export async function startLink(targets: () => readonly URL[]): Promise<Link> {
       if (pair === undefined) throw new Error(`No client said ${said}.`);
       pair.server.write(bytes);
     },
-    silence(gone) {
+    silence(closed) {
       for (const pair of [...pairs]) {
         pairs.delete(pair);
-        const [dead, alive] = gone === "server" ? [pair.server, pair.client] : [pair.client, pair.server];
+        const [dead, alive] = closed === "server" ? [pair.server, pair.client] : [pair.client, pair.server];
         dead.destroy();
         alive.resume();
         forgotten.add(alive);

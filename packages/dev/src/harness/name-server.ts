@@ -34,7 +34,7 @@ export interface NameServer {
   readonly questions: string[];
   /** Changes how questions from now on are answered; every name is 127.0.0.1 until then. */
   answerWith(script: NameScript): void;
-  /** Ends it as if its process had died: its port answers nothing, and a client is told so (ECONNREFUSED). */
+  /** Ends the server as if its process had died: its port is closed, and a client gets ECONNREFUSED. */
   die(): Promise<void>;
   /** After `die`: answers again, on the same port. */
   revive(): Promise<void>;
@@ -51,7 +51,7 @@ export async function nameServer(script: NameScript = ["127.0.0.1"]): Promise<Na
     const listening = createSocket("udp4");
     listening.on("message", (message, sender) => {
       const reply = replyTo(message);
-      // The client may be gone; the next one is not to notice.
+      // The client may have closed its socket; the next client must not be affected.
       if (reply) listening.send(reply, sender.port, sender.address, () => {});
     });
     listening.bind(onPort, "127.0.0.1");

@@ -8,7 +8,7 @@ import { rabbitmqVersion } from "../stack/rabbitmq-versions.ts";
 import type { GoProgram } from "../stack/test-programs.ts";
 import type { TestMariadbServer, TestPostgres, TestProgram, TestRabbitmq } from "./test-stack.ts";
 
-/** The environment variable in which a run tells its test files where its stack is. */
+/** The environment variable that gives test files the address of their run's stack. */
 export const TEST_STACK_URL = "HERALD_TEST_STACK_URL";
 
 /** Time for what a test file asks for to come up, its installation included. */

@@ -1,7 +1,7 @@
 import type { Clock } from "@herald/common/runtime/clock";
 
 export interface SteeredClock extends Clock {
-  /** Moves time forward by so many milliseconds. */
+  /** Moves time forward by this many milliseconds. */
   advance(ms: number): void;
   /** Sets the time, backwards too. */
   set(time: Date): void;

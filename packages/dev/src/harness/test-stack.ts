@@ -51,7 +51,7 @@ export interface TestStack {
   url: string;
   /** Ends everything that was started, and deletes its data. */
   stop(): Promise<void>;
-  /** Does the same at once: it does not wait for what is still starting. */
+  /** Ends everything at once, without waiting for what is still starting. */
   abort(): Promise<void>;
 }
 

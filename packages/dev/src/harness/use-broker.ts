@@ -11,7 +11,7 @@ import { askForRabbitmq, askForRabbitmqServer, STACK_TIMEOUT_MS } from "./stack-
 export interface TestBroker {
   /** Of a virtual host that only this test file has, where the broker is ours. */
   readonly url: string;
-  /** The same, for each service as the user that it has in production. */
+  /** The URL of the broker for each service, with the user that it has in production. */
   readonly serviceUrls: BrokerUrls;
   /** Random; the names of this file's exchanges and queues start with it. */
   readonly namespace: string;
@@ -22,7 +22,7 @@ export interface TestBroker {
 }
 
 export interface TestBrokerOptions {
-  /** A RabbitMQ node that nobody else uses, configured as in production, also where AMQP_URL names a broker. */
+  /** A RabbitMQ node that only this test file uses, configured as in production, also where AMQP_URL names a broker. */
   ownNode?: boolean;
 }
 

@@ -15,7 +15,7 @@ function read(): void {
   try {
     aheadMs = Number(readFileSync(process.env.CLOCK_AHEAD_FILE as string, "utf8"));
   } catch {
-    // Whoever wrote it has ended, and this process is about to.
+    // The program that wrote the file has ended, and this process is about to.
   }
 }
 

@@ -3,13 +3,13 @@ import { once } from "node:events";
 import { createInterface } from "node:readline/promises";
 import { findProgram, succeeds } from "./programs.ts";
 
-/** Something that a package manager has. */
+/** A package that a package manager can install. */
 export interface Installable {
   /** As a person would say it: "RabbitMQ". */
   title: string;
   /** Debian's packages, parted by blanks. */
   apt: string;
-  /** What Homebrew is to be told. */
+  /** The arguments for Homebrew. */
   brew: string[];
 }
 

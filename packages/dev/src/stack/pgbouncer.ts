@@ -39,7 +39,7 @@ export async function startPgbouncer(program: string, options: PgbouncerOptions)
       "listen_addr = 127.0.0.1",
       `listen_port = ${port}`,
       "unix_socket_dir =",
-      // Who comes need not say a password; PgBouncer says that of the file to PostgreSQL.
+      // Clients need no password; PgBouncer sends PostgreSQL the one of the file.
       "auth_type = trust",
       `auth_file = ${users}`,
       `pool_mode = ${poolMode}`,

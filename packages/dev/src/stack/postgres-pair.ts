@@ -20,7 +20,7 @@ const STANDBY = "herald_standby";
 const FOLLOWS_WITHIN_MS = 60_000;
 const PROMOTED_WITHIN_SECONDS = 60;
 
-/** Starts both on the loopback, each in a folder of its own, and resolves when the standby follows. */
+/** Starts a primary and a standby on the loopback, each in its own folder, and resolves when the standby follows. */
 export async function startPostgresPair({
   synchronous = true,
   ...options
@@ -73,7 +73,7 @@ export async function isInSync(primary: Postgres): Promise<boolean> {
   return (await replication(primary))?.sync_state === "sync";
 }
 
-/** Tells a data folder whom its server follows. The servers' files are readable for their user alone, so a password may stand there. */
+/** Writes into a data folder which primary its server follows. The servers' files are readable for their user alone, so a password may stand there. */
 function follow(data: string, { hostname, port, username, password }: URL): void {
   const address = `host=${hostname} port=${port} user=${username} password=${password} application_name=${STANDBY}`;
   appendFileSync(join(data, "postgresql.auto.conf"), `primary_conninfo = '${address}'\n`);

@@ -19,7 +19,7 @@ export interface ProcessSpec {
   mark: string;
   /** What asks for an orderly end, and what makes an end sure. */
   signals?: { orderly: NodeJS.Signals; sure: NodeJS.Signals };
-  /** Told every line of output. */
+  /** Called with every line of output. */
   onLine?: (line: string) => void;
 }
 
@@ -244,7 +244,7 @@ async function end(record: PidRecord): Promise<void> {
 
 /**
  * A shell that ends the child processes after this process has ended, also after `kill -9`, when this process cannot do so
- * itself. The end of its standard input tells the shell.
+ * itself. The shell notices by the end of its standard input.
  */
 const SCRIPT = `
 trap '' INT TERM HUP QUIT
@@ -269,7 +269,7 @@ function guardGroup(group: number, signal: NodeJS.Signals): void {
   guard.stdin?.write(`add ${group} ${signal.replace("SIG", "")}\n`);
 }
 
-/** The group has ended: its number may soon belong to another. */
+/** Cancels the guard for a group that has ended, since its number may soon belong to another group. */
 function releaseGroup(group: number): void {
   guard?.stdin?.write(`drop ${group}\n`);
 }

@@ -63,7 +63,7 @@ export function isExecutable(file: string): boolean {
   }
 }
 
-/** The environment without what pnpm tells the programs that it runs: npm would take it for its own settings. */
+/** The environment without the variables that pnpm sets for the programs that it runs: npm would take them for its own settings. */
 export function withoutPnpm(): NodeJS.ProcessEnv {
   const own = Object.entries(process.env).filter(
     ([name]) => !/^(npm_config_(?!registry|cache)|NODE_OPTIONS|INIT_CWD)/i.test(name),

@@ -27,7 +27,7 @@ export interface RabbitmqOptions {
   /** Lines of rabbitmq.conf that win over those that every node has. */
   configuration?: readonly string[];
   onLine?: (line: string) => void;
-  /** Told what is going on where it takes long. */
+  /** Called with what is going on where it takes long. */
   onProgress?: (text: string) => void;
   /** The cluster that it belongs to; none where absent. */
   cluster?: ClusterMembership;
@@ -245,7 +245,7 @@ function nodeName(folder: string): string {
 }
 
 /**
- * Starts what tells Erlang nodes each other's ports. Not left to the node, which would leave behind the one that it starts.
+ * Starts epmd, by which Erlang nodes find each other's ports. A node that started its own would leave it behind.
  *
  * @param server RabbitMQ's start script, as `findRabbitmqServer` has it
  * @returns undefined where there is no program for it: then the first node starts its own

@@ -51,7 +51,7 @@ export async function startRabbitmq(
  * and not in the middle. A failure is not reported here: the start of RabbitMQ meets it again and says what was tried.
  */
 export async function prepareRabbitmq(onProgress: (text: string) => void): Promise<void> {
-  // This one asks nobody, and installs nothing.
+  // This one asks no person, and installs nothing.
   if (rabbitmqVersion() === "4") return;
   if (process.env.AMQP_URL || findRabbitmqServer() !== undefined || (await dockerWorks())) return;
   const way = await wayToInstall(RABBITMQ);

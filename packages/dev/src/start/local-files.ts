@@ -3,7 +3,7 @@ import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from "nod
 import { join } from "node:path";
 import { newSealingKeys, readSecretKeys } from "@herald/common/security/sealing-keys";
 
-/** What `pnpm start` tells scripts, once everything is ready. */
+/** What `pnpm start` writes into a file for scripts, once everything is ready. */
 export interface RunInfo {
   /** The base URL of the management API: routes are below `/api/organization/integration-operations`. */
   apiUrl: string;

@@ -1,4 +1,4 @@
-/** Tells the person at the terminal what is going on, and how long it has taken. */
+/** Shows the person at the terminal what is going on, and how long it has taken. */
 export interface Progress {
   /** Runs a step that has a name; says when it is done, and every few seconds that it still goes on. */
   step<T>(name: string, task: (report: (text: string) => void) => Promise<T>): Promise<T>;

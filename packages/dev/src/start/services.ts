@@ -18,7 +18,7 @@ export interface ServiceSpec {
 export interface ServiceContext {
   pidFolder: string;
   logFolder: string;
-  /** Told what happens to services, and their warnings, for the person at the terminal. */
+  /** Called with what happens to services, and with their warnings, for the person at the terminal. */
   print: (text: string) => void;
   /** A service that keeps crashing waits for `restart` instead of being given up. */
   waitForChange: boolean;
@@ -34,7 +34,7 @@ export interface SupervisedService {
 }
 
 const READY_TIMEOUT_MS = 60_000;
-/** So many crashes within this time mean that another start does not help. */
+/** A service that crashes {@link CRASHES_TOO_MANY} times within this time is not started again. */
 const CRASH_WINDOW_MS = 30_000;
 const CRASHES_TOO_MANY = 3;
 /** A service takes 20 s at most to finish what is in flight. */
@@ -144,7 +144,7 @@ export async function superviseService(spec: ServiceSpec, context: ServiceContex
   };
 }
 
-/** Ready is who has every part, also those without which a service is ready. */
+/** @throws unless every part of a service can be used, also the parts without which /readyz answers 200 */
 async function assertReady(url: string): Promise<void> {
   const response = await fetch(url, { headers: { connection: "close" }, signal: AbortSignal.timeout(5_000) });
   const text = await response.text();

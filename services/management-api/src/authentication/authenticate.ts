@@ -7,7 +7,7 @@ import { type AuthenticationConfig, claimsOf } from "./settings.ts";
 import type { VerifyToken } from "./verify-token.ts";
 
 /**
- * Finds out who sends a request, and refuses callers that lack something. Where `access` is null, any valid token is enough;
+ * Identifies the sender of a request, and refuses callers that lack something. Where `access` is null, any valid token is enough;
  * else the returned caller has an organization.
  *
  * @throws ProblemError 401, 403, 421 or 503

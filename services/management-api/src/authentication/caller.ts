@@ -3,7 +3,7 @@ import type { JWTPayload } from "jose";
 import { hasInvisible } from "../validation/formats.ts";
 import type { Claims } from "./settings.ts";
 
-/** Who sent a request, by the claims of the token. */
+/** The sender of a request, by the claims of the token. */
 export interface Caller {
   subject: string;
   /** What people call them; null where the token says nothing that can be shown. */

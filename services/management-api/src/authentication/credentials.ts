@@ -3,7 +3,7 @@ import { parseCookie } from "cookie";
 import type { Request } from "express";
 import { ProblemError } from "../problems/problem-error.ts";
 
-/** How a request says who sends it. */
+/** The ways in which a request may carry its credentials. */
 export type Credentials =
   /** `Authorization: Bearer`. */
   | { kind: "bearer"; token: string }

@@ -123,7 +123,7 @@ export function remoteKeys(url: URL, options: RemoteKeysOptions = {}): JWTVerify
   };
 }
 
-/** By the machine's clock, since jose writes that time down by it. */
+/** Whether stored keys are young enough. The age is by the machine's clock, as jose stores the time of the download by it. */
 function isUsable(kept: JWKSCacheInput, maxStaleMs: number): kept is ExportedJWKSCache {
   return typeof kept.uat === "number" && Date.now() - kept.uat < maxStaleMs;
 }

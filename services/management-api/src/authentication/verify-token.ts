@@ -53,7 +53,7 @@ function isAccessToken(typ: unknown): boolean {
 /** A right that is taken away ends with the token, and so does one that was stolen. A session of a month is as long as any. */
 const MAX_LIFE_S = 31 * 24 * 3_600;
 
-/** By what providers mark an ID token, which tells an application who somebody is and gives no access: OpenID Connect, Cognito, Keycloak. */
+/** Recognizes an ID token by the marks of OpenID Connect, Cognito and Keycloak. It identifies a user to an application, and gives no access. */
 function isIdToken({ at_hash, c_hash, token_use, typ }: JWTPayload): boolean {
   return at_hash !== undefined || c_hash !== undefined || token_use === "id" || typ === "ID";
 }

@@ -5,8 +5,8 @@ import type { Caller } from "../authentication/caller.ts";
 const MAX_SUBJECT = 256;
 
 /**
- * Who makes a change, as it is kept. Of a subject that PostgreSQL can't store, or that nobody could read, its hash is kept: nobody acts
- * without a name, and whoever has the token's subject can compare.
+ * The author of a change, as it is stored. Where PostgreSQL can't store the subject, or a person could not read it, its hash is stored: no
+ * author is without a name, and a person who has the token's subject can compare.
  */
 export function authorOf({ subject, name }: Pick<Caller, "subject" | "name">): Author {
   const isKept = subject !== "" && subject.length <= MAX_SUBJECT && !/[\p{Cc}\p{Cs}]/u.test(subject);

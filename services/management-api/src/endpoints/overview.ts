@@ -19,10 +19,10 @@ export interface OverviewParts {
 const HOURS = 24;
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
-/** One answer reads so many deliveries for its hours, and counts so far, however much is stored. */
+/** How many deliveries one answer reads for its hours, and how far it counts, however much is stored. */
 export const ofAll = { maxDeliveries: 2_000, maxCount: 100 };
 export const ofOne = { maxDeliveries: 2_000, maxCount: 10_000 };
-/** Of the organization's newest events, so many are looked at for those that an endpoint missed. */
+/** How many of the organization's newest events are searched for those that an endpoint missed. */
 export const MAX_EVENTS = 2_000;
 
 /** The state of each of an organization's endpoints, in the order of their names. */

@@ -78,8 +78,8 @@ export async function createEndpoint(
 }
 
 /**
- * The answer to a create that was not given: an endpoint that an earlier request with the same idempotency key has created. Null
- * where there is none. Without its secret, which nobody got, and which can't be read here: its admin replaces it.
+ * The answer to a create that got lost: the endpoint that an earlier request with the same idempotency key has created. Null where there
+ * is none. The answer lacks the secret, which can't be read here and which no client has received: an admin has to replace it.
  */
 export async function readCreated(
   { prisma }: SaveParts,
@@ -95,7 +95,7 @@ export async function wasDeleted({ prisma }: SaveParts, { id, organizationId }: 
   return (await prisma.endpointChange.findFirst({ where, select: { id: true } })) !== null;
 }
 
-/** All but the secret, which the management API's user may not read. */
+/** The columns of an endpoint without the secret, which the management API's user may not read. */
 const SUMMARY_COLUMNS = {
   id: true,
   name: true,

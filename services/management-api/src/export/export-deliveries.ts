@@ -10,7 +10,7 @@ import { deliveryBodies } from "../sql/delivery-bodies.ts";
 import { rowFormats } from "./formats.ts";
 
 export interface ExportParts extends HistoryParts {
-  /** By which the statements of all exports take turns. */
+  /** The limiter by which the statements of all exports take turns. */
   exportTurns: KeyedLimiter;
 }
 
@@ -21,7 +21,7 @@ export interface ExportQuery extends DeliveryFilter {
   cursor?: string;
 }
 
-/** What one step holds in memory: so many rows, and bodies of so many bytes, or a larger one alone. */
+/** What one step holds in memory: this many rows, and bodies of {@link BODY_BYTES} together, or one larger body. */
 const ROWS = 500;
 const BODY_BYTES = 512 * 1024;
 
@@ -41,7 +41,7 @@ export function exportDeliveries(parts: ExportParts, key: EndpointKey, query: Ex
     .replace(/[-:]|\.\d+/g, "");
   const { type, head: headOf, row: lineOf } = rowFormats[format];
 
-  /** Ends with an error where the endpoint is gone, since what was sent of it is then not the whole. */
+  /** Ends with an error where the endpoint was deleted meanwhile, since the export is then not complete. */
   async function* pieces(signal: AbortSignal): AsyncGenerator<string> {
     const queries = byTurns(parts, key, signal);
     // What goes on is put behind what has arrived, and so has no head.
@@ -83,8 +83,8 @@ async function* withBodies(
 }
 
 /**
- * The exports of all organizations together hold one connection at the most, and only while a statement runs: however many there
- * are, everybody else finds connections. None begins for a client that has gone.
+ * The exports of all organizations together hold one connection at the most, and only while a statement runs: however many
+ * exports there are, other requests find connections. No statement begins for a client that has disconnected.
  */
 function byTurns({ queries, exportTurns }: ExportParts, { organizationId }: EndpointKey, signal: AbortSignal): Reads {
   return {

@@ -2,10 +2,10 @@ import type { Server } from "node:http";
 import type { Socket } from "node:net";
 
 /**
- * Bounds a server's connections: without a limit, open files would run out for everybody. One more than `most` takes the place of an
- * idle connection of the address that has the most: of the one that was made first. So nobody shuts others out by connections that ask
- * for nothing, and a proxy in front, whose address is everybody's, loses no more than idle ones. Where every connection of that address
- * has a request under way, the new one is closed.
+ * Bounds a server's connections: without a limit, the process would run out of open files. A new connection beyond `most` closes the
+ * oldest idle connection of the address that has the most connections. So a client can't shut others out with idle connections, and a proxy,
+ * through which all clients have the same address, loses only idle ones. Where every connection of that address has a request under way,
+ * the new connection is closed.
  */
 export function boundConnections(server: Server, most: number): void {
   const byAddress = new Map<string, Set<Socket>>();

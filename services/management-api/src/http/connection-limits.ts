@@ -2,9 +2,8 @@ import { ProblemError } from "../problems/problem-error.ts";
 import { createKeyedLimiter, type KeyedLimiter } from "./keyed-limiter.ts";
 
 /**
- * Who may hold connections of the pool, by organization. A statement may take seconds: where PostgreSQL is overloaded, where a
- * row is locked, and creates of one organization wait for each other. Whatever one organization does, and however many do it
- * together, the others find connections.
+ * Limits how many connections of the pool each organization may hold. A statement may take seconds: PostgreSQL may be overloaded, a
+ * row may be locked, and creates of one organization wait for each other. Other organizations always find connections.
  */
 export interface ConnectionLimits {
   /** Reads that look at a few rows. */
@@ -17,7 +16,7 @@ export interface ConnectionLimits {
   exportTurns: KeyedLimiter;
 }
 
-/** What reads leave to writes, of all organizations together. */
+/** How many connections the reads of all organizations together leave free for writes. */
 const LEFT_TO_WRITES = 2;
 /** The statements of all exports take turns over one connection; this is how long a turn is waited for. */
 const EXPORT_TURNS = { together: 1, maxWaitMs: 30_000 };
@@ -27,7 +26,7 @@ const EXPORTS = { perKey: 2, maxWaitMs: 1_000 };
 const WRITE_WAIT_MS = 15_000;
 /** A read waits for other reads of its organization no longer than a person does. */
 const READ_WAIT_MS = 5_000;
-/** And for those of other organizations so long: who can't be served soon is told so. */
+/** How long a read waits for reads of other organizations. A client that can't be served soon gets an error at once. */
 const OTHERS_WAIT_MS = 1_000;
 
 /** @param poolSize the connections of this process */

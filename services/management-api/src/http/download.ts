@@ -4,18 +4,18 @@ import type { Response } from "express";
 export interface Download {
   /** Its `Content-Type`. */
   type: string;
-  /** Of letters, digits, dots and hyphens. */
+  /** The name of the file: letters, digits, dots and hyphens. */
   fileName: string;
-  /** Its texts. They are made one by one, as fast as the client reads, until `signal` says that it has gone. */
+  /** The texts of the download. They are made one by one, as fast as the client reads, until `signal` says that it has disconnected. */
   pieces: (signal: AbortSignal) => AsyncGenerator<string>;
 }
 
-/** A client that takes nothing for so long has gone, or may as well come again. */
+/** A client that reads nothing for this time is disconnected; it may continue with another request. */
 const STALL_MS = 60_000;
 
 /**
  * Sends a download with the first piece, so that an error before it is answered with a problem. Resolves when everything was
- * given to the connection, or the client has gone.
+ * given to the connection, or the client has disconnected.
  *
  * @throws where a piece can't be made. Once something was sent, the caller has to break the connection: a plain end would say that
  * this was all
@@ -25,20 +25,20 @@ export async function sendDownload(
   { type, fileName, pieces }: Download,
   { stallMs = STALL_MS }: { stallMs?: number } = {},
 ): Promise<void> {
-  const gone = new AbortController();
+  const disconnected = new AbortController();
   let resume = () => {};
   // One listener, and not one for each wait: the compression in front passes them on, and can't take them back.
   response.on("drain", () => resume());
   response.on("timeout", () => breakOff(response));
   response.once("close", () => {
-    gone.abort();
+    disconnected.abort();
     resume();
   });
   if (response.destroyed) return;
-  const source = pieces(gone.signal);
+  const source = pieces(disconnected.signal);
   try {
     let piece = await source.next();
-    if (gone.signal.aborted) return;
+    if (disconnected.signal.aborted) return;
     response.status(200).set({ "Content-Type": type, "Content-Disposition": `attachment; filename="${fileName}"` });
     const isWanted = response.req.method !== "HEAD";
     while (isWanted && !piece.done) {
@@ -50,13 +50,13 @@ export async function sendDownload(
         });
         response.setTimeout(0);
       }
-      if (gone.signal.aborted) return;
+      if (disconnected.signal.aborted) return;
       piece = await source.next();
     }
     response.setTimeout(stallMs);
     response.end();
   } catch (error) {
-    if (!gone.signal.aborted) throw error;
+    if (!disconnected.signal.aborted) throw error;
   } finally {
     await source.return(undefined);
   }

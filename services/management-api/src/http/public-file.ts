@@ -16,7 +16,7 @@ export interface PublicFileOptions {
   encoded?: Encoded;
 }
 
-/** What is shorter fits into one packet as it is. */
+/** The smallest file that is compressed. A smaller one fits into one packet as it is. */
 const SMALLEST_COMPRESSED_BYTES = 1_024;
 /** Some tens of milliseconds for the OpenAPI document, and a few per cent longer than the best. */
 const BROTLI_QUALITY = 5;
@@ -24,7 +24,7 @@ const TEXT = /^\.(css|html|js|svg|txt)$|^text\/|[/+](json|xml)$/;
 
 /**
  * Serves what is the same for everyone, and what anyone may ask for without a token. So a request costs no more than the bytes that it
- * gets: they are compressed once, here or by a build, and a client that has them is told so (304).
+ * gets: they are compressed once, here or by a build, and a client that has them already gets a 304.
  */
 export function publicFile(content: string | Buffer, options: PublicFileOptions): RequestHandler {
   const { type, cacheControl = "no-cache" } = options;

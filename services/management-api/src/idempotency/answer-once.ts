@@ -6,7 +6,7 @@ import { endIdempotencyKey, eraseIdempotencyKeys, takeIdempotencyKey } from "../
 
 /** What a request with an idempotency key makes. */
 export interface Target {
-  /** The same for each repetition, so that none makes a second one. */
+  /** The id is the same for each repetition, so that no repetition makes a second one. */
   id: string;
   /** An earlier request with the key ended without an answer, and may have made it. */
   mayExist: boolean;

@@ -14,8 +14,8 @@ export interface EndpointDeletion {
 }
 
 /**
- * Deletes an endpoint, ends its catch-up, tells the publisher to erase its history, and the product and the trail who did it. Its deliveries
- * are out of reach from then on, since every read begins with the endpoint. Returns whether the organization had it in that
+ * Deletes an endpoint, ends its catch-up, requests the erasure of its history, and stores a notice and a change with the author. Its
+ * deliveries are out of reach from then on, since every read begins with the endpoint. Returns whether the organization had it in that
  * revision.
  *
  * Locks the endpoint and its row of `catch_up`. Walks webhook_endpoint_pkey and catch_up_pkey, and no delivery: it takes the

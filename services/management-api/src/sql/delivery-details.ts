@@ -8,7 +8,7 @@ export interface DetailsRow extends HistoryRow {
   body: string | null;
   /** The delivery that it sends again; null where it is no part of a resend. */
   resendOf: string | null;
-  /** Who sent it by hand, or started its resend. */
+  /** The admin who sent the manual delivery, or started the resend. */
   author: string | null;
   traceparent: string | null;
   attempts: AttemptRow[];

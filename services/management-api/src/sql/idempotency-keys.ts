@@ -4,24 +4,24 @@ export interface KeyToTake {
   organizationId: string;
   key: string;
   requestHash: Buffer;
-  /** For what the request makes, if the key is new. */
+  /** The id of what the request makes, if the key is new. */
   targetId: string;
   now: Date;
-  /** Until then nobody else works on the request, unless it ends before. */
+  /** Until this time no other process works on the request, unless the work ends before. */
   lockedUntil: Date;
   /** A key of that time or earlier is no longer known. */
   forgottenAt: Date;
 }
 
 export interface TakenKey {
-  /** Whether this request is the one to do the work: the key is new, or whoever began with it has failed or died. */
+  /** Whether this request does the work: the key is new, or the process that began with it has failed or died. */
   isTaken: boolean;
   /** Whether the key was there before, so that its work may have been done. */
   isKnown: boolean;
   isSameRequest: boolean;
   targetId: string;
   lockedUntil: Date;
-  /** As JSON; null before the work is done. */
+  /** The answer as JSON; null before the work is done. */
   answer: string | null;
 }
 
@@ -65,10 +65,10 @@ export async function takeIdempotencyKey(queries: Queries, take: KeyToTake): Pro
 export interface KeyToEnd {
   organizationId: string;
   key: string;
-  /** Of the work that ended; a key that was taken anew since has another. */
+  /** The target of the work that ended; a key that was taken again since then has another one. */
   targetId: string;
   now: Date;
-  /** As JSON; null where the work failed, so that the same request may try again at once. */
+  /** The answer as JSON; null where the work failed, so that the same request may try again at once. */
   answer: string | null;
 }
 

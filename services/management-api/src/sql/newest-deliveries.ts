@@ -9,7 +9,7 @@ export interface NewestQuery {
   limit: number;
 }
 
-/** For the newest of all that is stored. */
+/** The bounds of a query for the newest of all stored deliveries, however old they are. */
 export function ofAllTimes(now: Date): Pick<NewestQuery, "since" | "recently"> {
   return { since: firstIdAt(new Date(0)), recently: firstIdAt(new Date(now.getTime() - DAY_MS)) };
 }

@@ -16,7 +16,7 @@ export interface PreviewQuery extends Period {
 
 export interface PreviewRow {
   count: number;
-  /** How long the bodies are together. */
+  /** The total size of the bodies. */
   bytes: bigint;
   oldestAt: Date | null;
   newestAt: Date | null;

@@ -99,7 +99,7 @@ const INVISIBLE = /(?=\p{Cf})(?![\u200c\u200d])\p{Default_Ignorable_Code_Point}/
 const JOINS_NOTHING =
   /(?:^|[\p{Script=Latin}\p{Script=Greek}\p{Script=Cyrillic}\p{Nd}\s\u200c\u200d])[\u200c\u200d]|[\u200c\u200d](?:$|[\p{Script=Latin}\p{Script=Greek}\p{Script=Cyrillic}\p{Nd}\s])/u;
 
-/** Whether a name could pass for another one by characters that nobody sees. */
+/** Whether a name looks like another one, since it has invisible characters. */
 export function hasInvisible(text: string): boolean {
   return INVISIBLE.test(text) || JOINS_NOTHING.test(text);
 }

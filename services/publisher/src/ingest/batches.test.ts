@@ -46,7 +46,7 @@ afterEach(() => {
 });
 
 describe("batches", () => {
-  test("have something of each group, however many one group has", async () => {
+  test("a batch has items of each group, however many one group has", async () => {
     const { batches, begun, end } = recording({ maxItems: 5 });
     for (const each of [...items(9, "a"), ...items(1, "b"), ...items(2, "c")]) batches.add(each);
     await turn();
@@ -61,7 +61,7 @@ describe("batches", () => {
     const { batches, begun, end, pass } = recording({ maxItems: 6, maxOfGroup: 2 });
     for (const each of items(12, "a")) batches.add(each);
     await turns();
-    // Nobody else is there: it has the whole batch.
+    // No other group has items, so this one has the whole batch.
     expect(begun).toEqual(["aaaaaa"]);
     batches.add(item("b"));
     end();
@@ -122,7 +122,7 @@ describe("batches", () => {
     expect(begun).toEqual(["ab", "c", "d"]);
   });
 
-  test("gather while as many run as may run at once", async () => {
+  test("items gather while as many batches run as may run at once", async () => {
     const { batches, begun, end } = recording({ maxRunning: 2 });
     for (const group of ["a", "b", "c", "d"]) {
       batches.add(item(group));

@@ -1,21 +1,21 @@
 import type { Clock } from "@herald/common/runtime/clock";
 
 export interface BatchOptions<Item> {
-  /** Items of one batch, at the most. */
+  /** How many items a batch may have. */
   maxItems: number;
-  /** Bytes of one batch, at the most; a batch of one item may have more. */
+  /** How many bytes a batch may have; a batch of one item may have more. */
   maxBytes: number;
-  /** Batches that run at once. */
+  /** How many batches may run at once. */
   maxRunning: number;
-  /** Batches that run besides them, of groups of which nothing else runs; none where absent. */
+  /** How many more batches may run for groups that have no running batch; none where absent. */
   maxApart?: number;
   /**
-   * What a group has of a batch at the most while items of other groups come as well. A group that has so much then rests for
+   * How many items of a batch one group may have while items of other groups come as well. A group that had this many then rests for
    * {@link REST} times as long as the batch took. Without limit where absent.
    */
   maxOfGroup?: number;
   bytesOf(item: Item): number;
-  /** Items take turns by this: a batch has something of each, as long as it has room. */
+  /** The group of an item. Groups take turns: a batch has items of each group, as long as it has room. */
   groupOf(item: Item): string;
   clock: Pick<Clock, "monotonicMs">;
 }
@@ -23,27 +23,27 @@ export interface BatchOptions<Item> {
 /** Items that wait until their batch runs. */
 export interface Batches<Item> {
   add(item: Item): void;
-  /** Forgets what waits, and returns it. */
+  /** Removes the waiting items, and returns them. */
   drop(): Item[];
   /** Resolves once no batch runs. */
   idle(): Promise<void>;
 }
 
-/** A group that always has items gets a third of the time. The rest is the others', in PostgreSQL and here. */
+/** How many times as long as its batch a busy group rests. So it gets a third of the time, and other groups the rest. */
 export const REST = 2;
 
-/** A batch may have waited for PostgreSQL, which is no work. */
+/** The longest rest. A batch may take long only because PostgreSQL is away, so its time is no measure of its work. */
 const MAX_REST_MS = 1_000;
 
-/** For so long after its last item, a group counts as one whose items come. */
+/** How long after its last item a group still counts as active. */
 const COMING_MS = 1_000;
 
 /**
  * Runs items in batches, as many of them as are there. While fewer than `maxRunning` run, an item starts one at the end of the
  * current turn of the event loop, so that a single item waits for no timer.
  *
- * Groups of which nothing runs go first, without the others. So while one group has thousands of items, those of another wait neither
- * for its batches nor in them.
+ * Groups that have no running batch go first, in a batch without the others. So while one group has thousands of items, the items of
+ * another group wait neither for its batches nor in them.
  *
  * @param run never throws
  */
@@ -52,10 +52,10 @@ export function batchesByTurns<Item>(
   options: BatchOptions<Item>,
 ): Batches<Item> {
   const { maxItems, maxBytes, maxRunning, maxApart = 0, maxOfGroup = maxItems, bytesOf, groupOf, clock } = options;
-  /** In the order of their turns. */
+  /** The waiting items of each group, in the order of the groups' turns. */
   const waiting = new Map<string, Item[]>();
   const running = new Set<Promise<void>>();
-  /** How many of the batches that run have something of a group. */
+  /** How many running batches have items of each group. */
   const runningOf = new Map<string, number>();
   const resting = new Set<string>();
   /** When the last item of each group came. */
@@ -124,7 +124,7 @@ export function batchesByTurns<Item>(
       taken.set(group, count + 1);
       if (count + 1 === limits.get(group) && count + 1 < maxItems) full.add(group);
       items.shift();
-      // Behind the others; this loop comes by here again.
+      // The group goes behind the others; this loop reaches it again.
       waiting.delete(group);
       if (items.length > 0) waiting.set(group, items);
     }

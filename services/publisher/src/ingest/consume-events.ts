@@ -14,9 +14,9 @@ import { prefetchOf } from "./prefetch.ts";
 import { batchStore } from "./store-batch.ts";
 
 export interface ConsumeOptions {
-  /** Bytes of messages that this process holds at the most. */
+  /** How many bytes of messages this process may hold. */
   inboxBytes: number;
-  /** Events stored by one statement, at the most. */
+  /** How many events one statement may store. */
   batchSize: number;
   /** How far back events are delivered (SPEC 6.1: seven days), in milliseconds. */
   windowMs: number;
@@ -28,10 +28,10 @@ interface Parts {
   broker: Broker;
   names: Names;
   publisher: Publisher;
-  /** Tells dispatchers of new deliveries. */
+  /** Sends dispatchers hints of new deliveries. */
   hint: (hints: readonly Hint[]) => void;
-  /** Tells the product of a rejected event. */
-  tellRejected: (rejection: Rejection) => Promise<void>;
+  /** Leaves a notice of a rejected event for the product. */
+  reportRejected: (rejection: Rejection) => Promise<void>;
   fanOut: FanOut;
   clock: Clock;
   metrics: PublisherMetrics;
@@ -39,15 +39,15 @@ interface Parts {
   log: Log;
 }
 
-/** Statements at once; one more is for queues whose events would wait for those of a queue that is full. */
+/** How many statements run at once. One more is for queues whose events would wait for those of a queue that is full. */
 const BATCHES_AT_ONCE = 1;
 const BATCHES_APART = 1;
 
-/** What a queue has of a batch at the most, while events of others come as well. */
+/** The part of a batch that one queue may have while events of other queues come as well. */
 const QUEUE_PART = 1 / 4;
 
 /**
- * Messages of one batch. Only the batches that run are text, of which there are several copies on the way to PostgreSQL; and
+ * How many bytes of messages a batch may have. Only the batches that run are text, of which there are several copies on the way to PostgreSQL; and
  * events of 256 KiB must not add up to a statement of a hundred megabytes.
  */
 const MAX_BATCH_BYTES = 4 * 1024 ** 2;
@@ -61,11 +61,11 @@ const HOLD_MS = 20 * 60_000;
  * delivered again, and storing it again changes nothing.
  */
 export function consumeEvents(
-  { broker, names, publisher, hint, tellRejected, fanOut, clock, metrics, tracing, log }: Parts,
+  { broker, names, publisher, hint, reportRejected, fanOut, clock, metrics, tracing, log }: Parts,
   { inboxBytes, batchSize, windowMs, holdMs = HOLD_MS }: ConsumeOptions,
 ): Consumer {
   const { inboxQueues, rejectedQueue } = names;
-  /** In the order of their arrival. */
+  /** The messages that this process holds, in the order of their arrival. */
   const held = new Set<Held>();
   /** Messages whose events PostgreSQL could not store in time. They come again after a pause, and are kept from the others. */
   const tooMuch = new WeakSet<IncomingMessage>();
@@ -76,7 +76,7 @@ export function consumeEvents(
       publisher,
       rejectedQueue,
       foreignInboxOf: broker.foreignInboxOf,
-      tellRejected,
+      reportRejected,
       hint,
       again: (each) => laneOf(each).add(each),
       tooMuch: ({ message }) => tooMuch.add(message),
@@ -125,7 +125,7 @@ export function consumeEvents(
     });
   }
 
-  /** What waits comes again on another channel. What runs is stored now, and changes nothing when it comes again. */
+  /** Drops the waiting messages, which come again on another channel. Running ones are stored, and change nothing when they come again. */
   function dropWaiting(): void {
     for (const each of [...together.drop(), ...alone.drop()]) {
       each.span?.end({ error: "its channel has ended" });

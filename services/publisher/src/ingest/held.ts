@@ -6,11 +6,11 @@ export interface Held {
   message: IncomingMessage;
   arrivedAt: Date;
   arrivedAtMs: number;
-  /** Its event has more endpoints than a page: those up to this one have their deliveries. */
+  /** Set where the event has more endpoints than a page: the endpoints up to this one have their deliveries. */
   afterEndpointId?: string;
   span?: TraceSpan | undefined;
-  /** Nothing more is to be done. */
+  /** To be called when the message is settled. */
   done(): void;
-  /** The consumer hands the message over again after a pause. */
+  /** To be called when the message can't be stored now: the consumer hands it over again after a pause. */
   failed(error: unknown): void;
 }

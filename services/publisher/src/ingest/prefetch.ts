@@ -1,10 +1,10 @@
 import type { ConsumerOptions } from "@herald/common/broker/broker";
 import { MAX_EVENT_BYTES } from "@herald/contracts";
 
-/** Enough of them for as many busy queues. One busy queue gets all: a quorum queue is slow with less than fifty messages on their way. */
+/** Enough for eight busy queues. A single busy queue gets all: a quorum queue is slow with less than fifty messages on their way. */
 const SPARE_CONSUMERS = 8;
 
-/** What the queues' own consumers have together; the rest goes to the queues that are busy. */
+/** The part of the messages for the queues' own consumers; the rest goes to the queues that are busy. */
 const OWN_PART = 1 / 3;
 
 /**

@@ -1,5 +1,5 @@
 /**
- * The source text of a member's value in a JSON object: of the last one where the name stands twice, as JSON.parse has it.
+ * The source text of a member's value in a JSON object: where the name occurs twice, of the last one, as JSON.parse does.
  *
  * @param json text that JSON.parse has accepted as an object with this member
  */

@@ -15,13 +15,13 @@ interface Parts {
   rejectedQueue: string;
   /** The inbox queue of an organization that another Herald serves; undefined for one of ours. */
   foreignInboxOf: (organizationId: string) => string | undefined;
-  /** Tells the product of a rejected event. */
-  tellRejected: (rejection: Rejection) => Promise<void>;
-  /** Tells dispatchers of new deliveries. */
+  /** Leaves a notice of a rejected event for the product. */
+  reportRejected: (rejection: Rejection) => Promise<void>;
+  /** Sends dispatchers hints of new deliveries. */
   hint: (hints: readonly Hint[]) => void;
   /** Takes a message whose event has more endpoints than a page. */
   again: (held: Held) => void;
-  /** Told of a message whose event PostgreSQL could not store in time, even without others. */
+  /** Receives a message whose event PostgreSQL could not store in time, even without others. */
   tooMuch: (held: Held) => void;
   metrics: PublisherMetrics;
   tracing: Tracing | undefined;
@@ -39,7 +39,7 @@ type FanOutPages = (items: readonly FanOutItem[]) => Promise<FanOutResult>;
  * @param options.windowMs how far back events are delivered
  */
 export function batchStore(
-  { publisher, rejectedQueue, foreignInboxOf, tellRejected, hint, again, tooMuch, metrics, tracing, log }: Parts,
+  { publisher, rejectedQueue, foreignInboxOf, reportRejected, hint, again, tooMuch, metrics, tracing, log }: Parts,
   { windowMs }: { windowMs: number },
 ): (batch: readonly Held[], fanOutPages: FanOutPages) => Promise<void> {
   /** An event to fan out; undefined where there is nothing to store. */
@@ -73,7 +73,7 @@ export function batchStore(
         finish(held, "received");
         break;
       case "unfinished":
-        // It comes round again for each page, behind the events that came meanwhile.
+        // The event is fanned out again for its next page, after the events that arrived meanwhile.
         held.afterEndpointId = outcome.afterEndpointId;
         again(held);
         break;
@@ -103,11 +103,11 @@ export function batchStore(
   /**
    * Moves a message to the rejected queue: the product's notice is stored, and then the message's copy, before the original goes.
    *
-   * @param told the reason as the notice has it
+   * @param noticeReason the reason as the notice has it
    */
-  function reject(held: Held, reason: string, told = reason): void {
+  function reject(held: Held, reason: string, noticeReason = reason): void {
     const { content, headers } = held.message;
-    // It can quote a name of a field, which is as long as its emitter likes.
+    // A reason can quote the name of a field, which may have any length.
     const shown = reason.slice(0, MAX_REASON_CHARACTERS);
     log.warn("an event breaks the contract and was set aside", { queue: rejectedQueue, reason: shown });
     const copy = {
@@ -117,15 +117,15 @@ export function batchStore(
       headers: { ...carriedHeaders(headers), "x-herald-reason": shown },
     };
     // The notice first: while PostgreSQL is away this is tried again and again, and must leave no copy each time.
-    tellRejected(rejectionOf(content, told))
+    reportRejected(rejectionOf(content, noticeReason))
       .then(() => publisher.publish(copy))
       .then(() => finish(held, "rejected"))
       .catch(held.failed);
   }
 
   /**
-   * Moves an event to the inbox of its organization's own Herald: its routing key said another bucket, or none. To the queue and not to the
-   * exchange, since others may have bound queues of their own, and have it already.
+   * Moves an event to the inbox of its organization's own Herald: its routing key named another bucket, or none. It goes to the queue and not
+   * to the exchange, since other programs may have bound their own queues there, and would get it twice.
    */
   function forward(held: Held, queue: string): void {
     const { content, headers } = held.message;

@@ -1,6 +1,6 @@
 export const DAY_MS = 24 * 60 * 60_000;
 
-/** Days that are made ahead: for so long every publisher may be away, or a lock on the tables be held. */
+/** How many days are made ahead. Every publisher may be down for this long, or the tables may be locked. */
 const DAYS_AHEAD = 8;
 
 /**
@@ -26,7 +26,7 @@ export function startOf(day: string): Date {
   return new Date(`${day}T00:00:00.000Z`);
 }
 
-/** When a day was over. */
+/** The time at which a day ends. */
 export function endOf(day: string): Date {
   return new Date(startOf(day).getTime() + DAY_MS);
 }

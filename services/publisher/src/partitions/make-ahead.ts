@@ -36,8 +36,8 @@ export async function makeAhead(
 const TRIES = 5;
 
 /**
- * Runs a step that locks whole tables. It waits for a lock only very shortly, since everybody waits behind it; so it is tried
- * some times, with pauses in which the others go on.
+ * Runs a step that locks whole tables. It waits for its lock only very shortly, since every other statement waits behind it. So it is
+ * tried several times, with pauses in which the other statements go on.
  *
  * @throws the step's error after the last try, or another one than a lock's at once
  */

@@ -9,11 +9,11 @@ export interface BackfilledPage extends WorkPage {
 /**
  * Reads one page of the events of an endpoint's organization that come after a key, and makes the deliveries that the endpoint
  * lacks. Stores the cursor and renews the lease, or ends the pass where the page is not full: in the same statement, since after a
- * slow one somebody else may have the catch-up already. When it has ended, it is due again as it was asked for, or as the daily guard, in
- * case an event is missed in a way that is not foreseen.
+ * slow statement another process may have the catch-up already. When the pass has ended, the catch-up is due again, as it was requested or
+ * as the daily guard, in case an event is missed in a way that is not foreseen.
  *
- * An endpoint that is disabled gets nothing, and its catch-up rests until the resume sets a time again. That of an endpoint
- * which is gone is removed.
+ * An endpoint that is disabled gets nothing, and its catch-up rests until the resume sets a time again. The catch-up of
+ * an endpoint that was deleted is removed.
  *
  * The page is counted before the filter, so that a call costs the same whatever an organization emits.
  * Locks: what it inserts, and the catch-up's row at its end. Walks business_event_pkey in the partitions after the key.

@@ -2,7 +2,7 @@ import { firstIdAt } from "@herald/common/database/ids";
 import type { Queries } from "@herald/common/database/queries";
 
 /**
- * Erases entries of trails that were made before a time, the oldest first, and at the most so many. Returns how many.
+ * Erases entries of trails that were made before a time: the oldest first, at most `pageSize`. Returns how many were erased.
  *
  * Locks what it erases. Walks endpoint_change_pkey, since ids begin with the time.
  */

@@ -2,8 +2,8 @@ import { firstIdAt } from "@herald/common/database/ids";
 import type { Queries } from "@herald/common/database/queries";
 
 /**
- * Erases resends that were started before a time and have ended, the oldest first, and at the most so many. Returns how many. Their
- * deliveries go with the days.
+ * Erases resends that were started before a time and have ended: the oldest first, at most `pageSize`. Returns how many were erased.
+ * Their deliveries are erased with the partitions of their days.
  *
  * Locks what it erases. Walks resend_pkey from its left end.
  */

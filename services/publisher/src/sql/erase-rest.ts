@@ -16,7 +16,7 @@ export interface ErasedPage<Cursor> {
   last: Cursor | null;
 }
 
-/** The place of an event. */
+/** The primary key of an event, after which the next page begins. */
 export interface EventCursor {
   organizationId: string;
   key: string;

@@ -15,7 +15,7 @@ export interface ResendBounds {
 }
 
 export interface MadePage {
-  /** What came of the resend; null where it was stopped, or another process has taken it over, and nothing was done. */
+  /** The state of the resend after the page; null where it was stopped, or another process has taken it over, and nothing was done. */
   state: ResendState | null;
   deliveryCount: number;
 }
@@ -29,7 +29,7 @@ export interface MadePage {
  * dispatchers, what it can take, and can be stopped between. It rests after that; an organization with several resends has as many pages in a time
  * as one with a single resend. Where the history has few such deliveries, the next page is due at once.
  *
- * Of an endpoint that is disabled, or gone, the resend ends. One that is paused at the same moment gets its rows, which wait like others.
+ * The resend ends where its endpoint is disabled or deleted. An endpoint that is paused at the same moment gets its rows, which wait.
  *
  * Locks the resend first, so that a stop comes before the page or after it, and what it inserts. Walks resend_pkey, webhook_endpoint_pkey,
  * due_pkey over one millisecond, delivery_endpoint_id_id_idx from the cursor on, what {@link neverSentAgain} walks, and for each delivery

@@ -2,7 +2,7 @@ import type { Queries } from "@herald/common/database/queries";
 import type { Hint } from "@herald/contracts";
 import type { IncomingEvent } from "../ingest/read-event.ts";
 
-/** An event, and which of its endpoints come now: those after an id, and no more than so many. */
+/** An event, and the endpoints that this page is for: at most `maxEndpoints`, with ids after `afterEndpointId`. */
 export interface EventPage {
   event: IncomingEvent;
   /** {@link FIRST_ENDPOINT}, or where the page before this one ended. */
@@ -13,7 +13,7 @@ export interface EventPage {
 export const FIRST_ENDPOINT = "00000000-0000-0000-0000-000000000000";
 
 export interface StoredEvents {
-  /** What dispatchers are to be told. */
+  /** The hints to send to the dispatchers. */
   hints: Hint[];
   deliveryCount: number;
   /** Pages whose events may have more endpoints, and the endpoint after which the next page begins. */
@@ -52,8 +52,8 @@ const MAX_LEASED_BODY_LENGTH = 8 * 1024;
  *
  * Where there is little to do, the deliveries are leased to their hints (`claim_id` is the delivery's own id): the dispatcher that gets the
  * hint attempts the delivery without a claim. Such a hint carries the body, so the events must be small, stored just now, and
- * not twice among the pages, where they could differ. While a restore holds attempts there is no such lease, since a dispatcher
- * may not have heard of it yet.
+ * not twice among the pages, where they could differ. While a restore holds attempts there is no such lease, since a
+ * dispatcher may not have read of the restore yet.
  *
  * Endpoints are not locked. The deliveries of one that is deleted at the same moment are erased with the others of it.
  *

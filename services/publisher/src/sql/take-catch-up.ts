@@ -3,20 +3,20 @@ import type { Work } from "./work.ts";
 
 /** An endpoint whose catch-up this process does now. */
 export interface CatchUp extends Work {
-  /** 0: somebody waits for it. 1: the daily guard. */
+  /** 0: the catch-up was requested. 1: it is the daily guard. */
   priority: number;
   /** The key of the last event that was read; null at the beginning of a pass. */
   cursor: string | null;
-  /** Of events up to this time nothing was missing at the last pass; null before the first one. */
+  /** At the last pass, no delivery was missing of any event up to this time; null before the first pass. */
   completeTo: Date | null;
-  /** The endpoint's creation and organization; null where it is gone. */
+  /** The creation of the endpoint; null, like its organization, where the endpoint has been deleted. */
   createdAt: Date | null;
   organizationId: string | null;
 }
 
 /**
- * Takes the catch-up that is next, and moves its time past a lease: of those that somebody waits for the one that has been due
- * longest, and where there is none, of the daily guards. Null where none is due.
+ * Takes the catch-up that is next, and moves its time past a lease. Requested catch-ups come first, and then the daily guards; of each
+ * kind, the one that has been due longest. Null where none is due.
  *
  * Of the endpoint it reads only what never changes: this statement may see it as it was before the resume that its catch-up waited for.
  *

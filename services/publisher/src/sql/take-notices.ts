@@ -11,9 +11,9 @@ export interface TakenNotice {
   endpointId: string | null;
   endpointName: string | null;
   endpointUrl: string | null;
-  /** What notices of its type say besides, as the message has it. */
+  /** The fields that only notices of this type have, as they are in the message. */
   details: Readonly<Record<string, unknown>>;
-  /** Also counts failures whose history is gone. */
+  /** How many attempts failed, those included whose history has been deleted. */
   failureCount: number;
   occurredAt: Date;
   /** The failed attempts whose history is still there, oldest first. */

@@ -9,21 +9,21 @@ export interface Work {
 }
 
 export interface WorkPage {
-  /** False where another process has taken the work over, or somebody asked for it anew. */
+  /** False where another process has taken the work over, or the work was requested again. */
   held: boolean;
-  /** The page was not full, so the work is over. */
+  /** True where the page was not full, so the work is over. */
   ended: boolean;
   deliveryCount: number;
 }
 
-/** What one page may do: so many rows, and a lease from now on, if the work goes on. */
+/** The limits of one page: how many rows it may read, and how long the lease is renewed if the work goes on. */
 export interface PageBounds {
   pageSize: number;
   now: Date;
   renewedUntil: Date;
 }
 
-/** Lets others go on with work, behind those that wait already. Locks its row. Walks catch_up_pkey or erasure_pkey. */
+/** Lets another process continue the work, after all work that waits already. Locks its row. Walks catch_up_pkey or erasure_pkey. */
 export async function giveBack(
   queries: Queries,
   table: "catch_up" | "erasure",

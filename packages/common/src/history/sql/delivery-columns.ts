@@ -20,7 +20,7 @@ const latestAttempt = Prisma.sql`
 export const summaryColumns = Prisma.sql`
   delivery.id, ${businessEventId} as "businessEventId", ${latestAttempt}`;
 
-/** The same as a JSON object. */
+/** The columns of a delivery's latest attempt, as a JSON object. */
 export const summaryObject = Prisma.sql`json_build_object(
   'id', delivery.id,
   'businessEventId', ${businessEventId},
@@ -39,7 +39,7 @@ const progress = Prisma.sql`
 /** What a row of an endpoint's history shows. {@link due} has to be joined. */
 export const historyColumns = Prisma.sql`${summaryColumns}, ${progress}`;
 
-/** The same without the event's id, where the event is known. {@link due} has to be joined. */
+/** What a row of an endpoint's history shows, without the event's id. {@link due} has to be joined. */
 export const deliveryColumns = Prisma.sql`delivery.id, ${latestAttempt}, ${progress}`;
 
 /**
