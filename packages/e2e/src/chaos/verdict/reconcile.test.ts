@@ -45,7 +45,7 @@ function request(change: Partial<ReceivedRequest> = {}): ReceivedRequest {
   };
 }
 
-function delivery(change: Partial<StoredDelivery> = {}, ofAttempts: Partial<StoredAttempt> = {}): StoredDelivery {
+function delivery(change: Partial<StoredDelivery> = {}, ofSecond: Partial<StoredAttempt> = {}): StoredDelivery {
   const { state = "succeeded", attemptCount = 1 } = change;
   const attempts = Array.from({ length: attemptCount }, (_, index): StoredAttempt => {
     const succeeded = state === "succeeded" && index === attemptCount - 1;
@@ -56,7 +56,7 @@ function delivery(change: Partial<StoredDelivery> = {}, ofAttempts: Partial<Stor
       statusCode: succeeded ? 200 : 500,
       errorSummary: succeeded ? null : "receiver answered 500",
       failureKind: succeeded ? null : "http_status",
-      ...ofAttempts,
+      ...(index === 1 && ofSecond),
     };
   });
   const rest = { state, attemptCount, isDue: state === "pending", attempts };
@@ -69,8 +69,8 @@ const fault = (change: Partial<InjectedFault>): InjectedFault => ({
 });
 const refusals = (count: number) =>
   Array.from({ length: count }, (_, index) => request({ at: T0 + index * 1_000, outcome: "refused" }));
-const exhausted = (attemptCount: number, change: Partial<StoredDelivery> = {}, ofAttempts?: Partial<StoredAttempt>) =>
-  delivery({ state: "exhausted", attemptCount, ...change }, ofAttempts);
+const exhausted = (attemptCount: number, change: Partial<StoredDelivery> = {}, ofSecond?: Partial<StoredAttempt>) =>
+  delivery({ state: "exhausted", attemptCount, ...change }, ofSecond);
 
 /** The findings that are not empty. */
 function found(history: History): Partial<Findings> {
@@ -93,9 +93,10 @@ const notice = (...attempts: string[]) => ({
 const fiveFailures = notice(...[1, 2, 3, 4, 5].map((number) => `refused/${number}`));
 
 /** An endpoint of this character that was disabled by the failures of a delivery, one each `everyMs`. */
-function disabledBy(character: string, ofAttempts: Partial<StoredAttempt>, everyMs = 1_000): History {
-  const refused = exhausted(5, { id: "refused", eventId: null }, { durationMs: 900, ...ofAttempts });
-  for (const [index, attempt] of refused.attempts.entries()) attempt.startedAt = T0 + index * everyMs;
+function disabledBy(character: string, ofSecond: Partial<StoredAttempt>, everyMs = 1_000): History {
+  const refused = exhausted(5, { id: "refused", eventId: null }, ofSecond);
+  for (const [index, attempt] of refused.attempts.entries())
+    Object.assign(attempt, { startedAt: T0 + index * everyMs, durationMs: 900 });
   const requests = refused.attempts.map(({ startedAt }) =>
     request({ deliveryId: "refused", at: startedAt, outcome: "refused", endedAt: startedAt + 900 }),
   );
@@ -138,7 +139,7 @@ const ROWS: [what: string, change: Partial<History>, finding: keyof Findings, wo
     /refused none of its requests/,
   ],
   ...(["interrupted", "resolver_failed", "unreachable", "other"] as const).map((failureKind): (typeof ROWS)[number] => [
-    `a delivery that was given up by failures that are Herald's: ${failureKind}`,
+    `a delivery that was given up by a failure that is Herald's: ${failureKind}`,
     { deliveries: [exhausted(5, {}, { failureKind })], requests: refusals(5) },
     "wronglyExhausted",
     new RegExp(failureKind),
@@ -161,6 +162,18 @@ const ROWS: [what: string, change: Partial<History>, finding: keyof Findings, wo
       deliveries: [exhausted(5)],
       requests: [...refusals(5), request({ at: T0 + 1_500, outcome: "refused" })],
       faults: [fault({ from: T0 + 2_500, until: T0 + 2_900 })],
+    },
+    "tooManyAttempts",
+    /came 6 times/,
+  ],
+  [
+    "a sixth request, too late after a reset to be the same attempt",
+    {
+      deliveries: [exhausted(5)],
+      requests: [
+        request({ outcome: "unanswered", resetWhenReused: true }),
+        ...[1_900, 2_000, 3_000, 4_000, 5_000].map((ms) => request({ at: T0 + ms, outcome: "refused" })),
+      ],
     },
     "tooManyAttempts",
     /came 6 times/,
@@ -206,12 +219,19 @@ const ROWS: [what: string, change: Partial<History>, finding: keyof Findings, wo
   ]),
   ["a delivery without an end", { deliveries: [delivery({ state: "pending" })] }, "unending", /is pending/],
   ["a delivery that ended and is due", { deliveries: [delivery({ isDue: true })] }, "unending", /still due/],
+  [
+    "a delivery that waits and is not due",
+    { deliveries: [delivery({ state: "pending", isDue: false })] },
+    "unending",
+    /not due/,
+  ],
   ["a message that nobody takes", { leftInQueues: { "herald.events.rejected": 2 } }, "unending", /2 messages lie/],
   ["a duplicate", twice, "unexplainedDuplicates", /came again 9000 ms/],
   ...[
     { target: "publisher-1" },
     { kind: "terminate" as const },
     { kind: "row-lock" as const, target: "3" },
+    { kind: "long-transaction" as const, target: "postgres" },
     { kind: "cut" as const, target: "dispatcher-1>rabbitmq" },
     { kind: "rabbitmq-killed" as const, target: "rabbitmq" },
     { from: T0 + 9_500, until: T0 + 9_900 },
@@ -254,7 +274,7 @@ const ROWS: [what: string, change: Partial<History>, finding: keyof Findings, wo
     /2 times, and the product was told 1 times/,
   ],
   [
-    "an endpoint that failed look-ups disabled",
+    "an endpoint that a failed look-up disabled",
     disabledBy("broken", { failureKind: "resolver_failed" }),
     "disabledForOurFault",
     /resolver_failed/,
