@@ -1,6 +1,3 @@
-import { writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { useDatabase } from "@herald/dev/harness/use-database";
 import { expect, test } from "@jest/globals";
 import { runHerald } from "./run-herald.ts";
@@ -18,10 +15,4 @@ test("herald migrate applies what is missing, and a second time nothing", async 
     stdout: "The database is up to date.\n",
     stderr: "",
   });
-});
-
-test("herald reads a secret from a file that a setting names", async () => {
-  const file = join(tmpdir(), `herald-database-url-${process.pid}`);
-  await writeFile(file, `${db.url}\n`, { mode: 0o600 });
-  expect((await runHerald(["migrate"], { DATABASE_URL_FILE: file })).code).toBe(0);
 });

@@ -6,126 +6,112 @@ import { join } from "node:path";
 import { declareTopology, names } from "@herald/common/broker/topology";
 import { eventually } from "@herald/dev/harness/eventually";
 import { useBroker } from "@herald/dev/harness/use-broker";
+import { useDatabase } from "@herald/dev/harness/use-database";
 import { projectFolder } from "@herald/dev/stack/folders";
 import { freePort } from "@herald/dev/stack/ports";
-import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { withClient } from "@herald/dev/stack/postgres";
+import { outboxTable } from "@herald/emitter/outbox";
+import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { type Channel, type ChannelModel, connect } from "amqplib";
-import { OUTBOX_DATABASES, type OutboxDatabase } from "./outbox-databases.ts";
 import { callHerald } from "./run-herald.ts";
 
-describe.each(Object.entries(OUTBOX_DATABASES))("an outbox in %s", (_name, use) => {
-  // Hooks run in their order: this one runs before those of the harness, which fail on connections that are left open.
-  afterAll(async () => {
-    for (const relay of relays) {
-      relay.kill("SIGKILL");
-      if (relay.exitCode === null && relay.signalCode === null) await once(relay, "exit");
-    }
-    await admin.close();
-    await db.close();
-  });
+/** With a schema in front. */
+const TABLE = "product.outbox";
 
-  const broker = useBroker();
-  const open = use();
-  const relays: ChildProcess[] = [];
+// Hooks run in their order: this one runs before those of the harness, which fail on connections that are left open.
+afterAll(async () => {
+  relay?.kill("SIGKILL");
+  if (relay?.exitCode === null && relay.signalCode === null) await once(relay, "exit");
+  await admin?.close();
+});
 
-  let db: OutboxDatabase;
-  let admin: ChannelModel;
-  let channel: Channel;
+const broker = useBroker();
+const db = useDatabase({ migrated: false });
+let relay: ChildProcess | undefined;
+let admin: ChannelModel | undefined;
+let channel: Channel;
 
-  beforeAll(async () => {
-    db = await open();
-    admin = await connect(broker.url);
-    channel = await admin.createChannel();
-    await declareTopology(channel, broker.namespace);
-  });
+const run = (sql: string, values: unknown[] = []): Promise<unknown[]> =>
+  withClient(db.url, async (client) => (await client.query(sql, values)).rows);
 
-  const settings = () => ({
-    HERALD_ENV: "development",
-    OUTBOX_DATABASE_URL: db.url,
-    OUTBOX_TABLE: db.table,
-    AMQP_URL: broker.url,
-    BROKER_NAMESPACE: broker.namespace,
-  });
+beforeAll(async () => {
+  await run("create schema product");
+  await run(outboxTable(TABLE));
+  admin = await connect(broker.url);
+  channel = await admin.createChannel();
+  await declareTopology(channel, broker.namespace);
+});
 
-  /** `herald relay` as a process of its own. */
-  async function startRelay(): Promise<{ relay: ChildProcess; get: (path: string) => Promise<Response> }> {
-    const port = await freePort();
-    const relay = spawn(process.execPath, [join(projectFolder(), "packages", "cli", "dist", "main.js"), "relay"], {
-      env: { PATH: process.env.PATH, ...settings(), HTTP_HOST: "127.0.0.1", OPERATIONS_PORT: String(port) },
-      stdio: "ignore",
-    });
-    relays.push(relay);
-    return { relay, get: (path) => fetch(`http://127.0.0.1:${port}${path}`) };
+const settings = () => ({
+  HERALD_ENV: "development",
+  OUTBOX_DATABASE_URL: db.url,
+  OUTBOX_TABLE: TABLE,
+  AMQP_URL: broker.url,
+  BROKER_NAMESPACE: broker.namespace,
+});
+
+/** What a service in any language does, in its own transaction. */
+async function insert(count: number): Promise<string[]> {
+  const ids = Array.from({ length: count }, () => randomUUID());
+  for (const id of ids) {
+    const event = {
+      organizationId: "acme",
+      id,
+      type: "RiskCreated",
+      occurredAtUtc: new Date().toISOString(),
+      entityType: "Risk",
+      entityId: randomUUID(),
+      data: {},
+    };
+    await run(`insert into ${TABLE} (event) values ($1)`, [JSON.stringify(event)]);
   }
+  return ids.sort();
+}
 
-  /** What a service in any language does, in its own transaction. */
-  async function insert(count: number): Promise<string[]> {
-    const ids = Array.from({ length: count }, () => randomUUID());
-    for (const id of ids) {
-      const event = {
-        organizationId: "acme",
-        id,
-        type: "RiskCreated",
-        occurredAtUtc: new Date().toISOString(),
-        entityType: "Risk",
-        entityId: randomUUID(),
-        data: {},
-      };
-      await db.run(`insert into ${db.table} (event) values (?)`, [JSON.stringify(event)]);
+async function arrived(): Promise<string[]> {
+  const ids: string[] = [];
+  for (const queue of names(broker.namespace).inboxQueues) {
+    for (let got = await channel.get(queue, { noAck: true }); got; got = await channel.get(queue, { noAck: true })) {
+      ids.push((JSON.parse(got.content.toString()) as { id: string }).id);
     }
-    return ids.sort();
   }
+  return ids.sort();
+}
 
-  async function arrived(): Promise<string[]> {
-    const ids: string[] = [];
-    for (const queue of names(broker.namespace).inboxQueues) {
-      for (let got = await channel.get(queue, { noAck: true }); got; got = await channel.get(queue, { noAck: true })) {
-        ids.push((JSON.parse(got.content.toString()) as { id: string }).id);
-      }
-    }
-    return ids.sort();
-  }
+const waiting = async () => (await run(`select from ${TABLE} where sent_at is null and refused is null`)).length;
 
-  const waiting = async () =>
-    (await db.run(`select 1 from ${db.table} where sent_at is null and refused is null`)).length;
-
-  test("herald relay sends what any program inserts, serves its metrics, ends when it is told to, and replays", async () => {
-    const { relay, get } = await startRelay();
-    const ids = await insert(30);
-    await db.run(`insert into ${db.table} (event) values ('{}')`);
-    await eventually(async () => expect(await waiting()).toBe(0));
-    expect(await arrived()).toEqual(ids);
-    expect(await (await get("/readyz")).json()).toEqual({ database: true, broker: true });
-    await eventually(async () => {
-      const metrics = await (await get("/metrics")).text();
-      expect(metrics).toContain('herald_relay_sent_total{service="relay"} 30');
-      expect(metrics).toContain('herald_outbox_waiting{service="relay"} 0');
-      expect(metrics).toContain('herald_outbox_oldest_age_seconds{service="relay"} 0');
-      expect(metrics).toContain('herald_outbox_refused{service="relay"} 1');
-    });
-
-    const exported = (await (await get("/metrics")).text()).matchAll(/^# HELP (herald_\w+) /gm);
-    const page = readFileSync(join(projectFolder(), "docs", "operating", "metrics.md"), "utf8");
-    const documented = page.matchAll(/^\| `(herald_\w+)` .*\brelay \|/gm);
-    expect([...exported].map(([, name]) => name).sort()).toEqual([...documented].map(([, name]) => name).sort());
-
-    const since = new Date(Date.now() - 3_600_000).toISOString();
-    const replayed = await callHerald(["relay", "replay", "--since", since], settings());
-    expect(replayed).toEqual({ code: 0, stdout: `30 events wait again in ${db.table}.\n`, stderr: "30 events\n" });
-    await eventually(async () => expect(await waiting()).toBe(0));
-    expect(await arrived()).toEqual(ids);
-
-    relay.kill("SIGTERM");
-    expect(await once(relay, "exit")).toEqual([0, null]);
+test("herald relay sends what any program inserts, serves its metrics, ends when it is told to, and replays", async () => {
+  const port = await freePort();
+  const started = spawn(process.execPath, [join(projectFolder(), "packages", "cli", "dist", "main.js"), "relay"], {
+    env: { PATH: process.env.PATH, ...settings(), HTTP_HOST: "127.0.0.1", OPERATIONS_PORT: String(port) },
+    stdio: "ignore",
+  });
+  relay = started;
+  const get = (path: string) => fetch(`http://127.0.0.1:${port}${path}`);
+  const ids = await insert(30);
+  await run(`insert into ${TABLE} (event) values ('{}')`);
+  await eventually(async () => expect(await waiting()).toBe(0));
+  expect(await arrived()).toEqual(ids);
+  expect(await (await get("/readyz")).json()).toEqual({ database: true, broker: true });
+  await eventually(async () => {
+    const metrics = await (await get("/metrics")).text();
+    expect(metrics).toContain('herald_relay_sent_total{service="relay"} 30');
+    expect(metrics).toContain('herald_outbox_waiting{service="relay"} 0');
+    expect(metrics).toContain('herald_outbox_oldest_age_seconds{service="relay"} 0');
+    expect(metrics).toContain('herald_outbox_refused{service="relay"} 1');
   });
 
-  test("where a relay is killed, another one goes on", async () => {
-    const [first] = [await startRelay(), await startRelay()];
-    const ids = await insert(20);
-    first.relay.kill("SIGKILL");
-    const more = await insert(20);
-    await eventually(async () => expect(await waiting()).toBe(0));
-    // What the first one sent, and did not mark any more, comes twice.
-    expect([...new Set(await arrived())]).toEqual([...ids, ...more].sort());
-  });
+  const exported = (await (await get("/metrics")).text()).matchAll(/^# HELP (herald_\w+) /gm);
+  const page = readFileSync(join(projectFolder(), "docs", "operating", "metrics.md"), "utf8");
+  const documented = page.matchAll(/^\| `(herald_\w+)` .*\brelay \|/gm);
+  expect([...exported].map(([, name]) => name).sort()).toEqual([...documented].map(([, name]) => name).sort());
+
+  const since = new Date(Date.now() - 3_600_000).toISOString();
+  const replayed = await callHerald(["relay", "replay", "--since", since], settings());
+  expect(replayed).toEqual({ code: 0, stdout: `30 events wait again in ${TABLE}.\n`, stderr: "30 events\n" });
+  await eventually(async () => expect(await waiting()).toBe(0));
+  expect(await arrived()).toEqual(ids);
+
+  started.kill("SIGTERM");
+  expect(await once(started, "exit")).toEqual([0, null]);
 });

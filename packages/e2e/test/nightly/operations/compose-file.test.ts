@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { readConfig } from "@herald/common/config/read-config";
@@ -141,18 +141,4 @@ test("every image of others is named by its digest, beside a tag for the reader,
       BY_VERSION.includes(name) ? /:v?\d+(\.\d+)+(-system-\w+)?$/ : /^[\w/.-]+:\d[\w.-]*@sha256:[0-9a-f]{64}$/,
     );
   }
-});
-
-test("the image runs as a user by number, without a shell", () => {
-  const dockerfile = projectFile("deploy/docker/Dockerfile");
-  const last = dockerfile.slice(dockerfile.lastIndexOf("\nFROM "));
-  expect(last).toMatch(/^USER \d+:\d+$/m);
-  expect(last).toMatch(/^ENTRYPOINT \["node"/m);
-  expect(last).not.toMatch(/^(RUN|ADD) /m);
-});
-
-test("the image gets every part that a service needs", () => {
-  const assembled = projectFile("deploy/docker/assemble.sh");
-  for (const service of readdirSync(join(projectFolder(), "services")))
-    expect(assembled).toContain(`services/${service}`);
 });

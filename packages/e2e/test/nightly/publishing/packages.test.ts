@@ -10,7 +10,6 @@ import { projectFolder } from "@herald/dev/stack/folders";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { entriesOf, LIBRARIES, packPackages } from "../../support/pack.ts";
 import { EMITTER_EXAMPLE, RECEIVER_EXAMPLE } from "./consumer.ts";
-import { PRISMA_CONFIG, PRISMA_SERVICE, PRISMA_SERVICE_TEST, prismaSchema } from "./prisma-service.ts";
 import { SAME, SERVICE, SERVICE_TEST } from "./service.ts";
 
 // The packages that others install, as they would get them: packed, installed by npm into an empty folder, used as their
@@ -23,7 +22,6 @@ const PATIENT = ["--testTimeout", "180000"];
 
 const broker = useBroker();
 const db = useDatabase({ migrated: false });
-const databases = { commonjs: useDatabase({ migrated: false }), module: useDatabase({ migrated: false }) };
 const folder = mkdtempSync(join(tmpdir(), "herald-consumer-"));
 const packed = join(folder, "packed");
 const consumer = join(folder, "consumer");
@@ -94,17 +92,12 @@ async function makeProjects(tarballs: string[]): Promise<void> {
   const { commonjs, module } = projects;
   mkdirSync(commonjs);
   await run(commonjs, "npm", ["init", "-y"], plainEnvironment());
-  const named = ["jest", "@jest/globals", "@types/node", "prisma", "@prisma/client", "@prisma/adapter-pg"];
+  const named = ["jest", "@jest/globals", "@types/node"];
   const others = named.map((name) => `${name}@${versionOf(name)}`);
-  // The scripts of Prisma's packages download engines that these projects do not need.
-  const quiet = ["--no-audit", "--no-fund", "--prefer-offline", "--ignore-scripts"];
-  const args = ["install", ...quiet, ...tarballs, TYPESCRIPT, ...others];
-  await run(commonjs, "npm", args, plainEnvironment());
+  const quiet = ["--no-audit", "--no-fund", "--prefer-offline"];
+  await run(commonjs, "npm", ["install", ...quiet, ...tarballs, TYPESCRIPT, ...others], plainEnvironment());
   writeFileSync(join(commonjs, "service.ts"), SERVICE);
   writeFileSync(join(commonjs, "service.test.ts"), SERVICE_TEST);
-  writeFileSync(join(commonjs, "prisma-service.ts"), PRISMA_SERVICE);
-  writeFileSync(join(commonjs, "prisma-service.test.ts"), PRISMA_SERVICE_TEST);
-  writeFileSync(join(commonjs, "prisma.config.ts"), PRISMA_CONFIG);
   writeFileSync(join(commonjs, "same.cjs"), SAME);
   cpSync(commonjs, module, { recursive: true });
   await run(commonjs, "npm", ["pkg", "set", "type=commonjs"], plainEnvironment());
@@ -168,25 +161,6 @@ test("the JSON Schema of each event is in the package of contracts, for require 
   }
 });
 
-test.each<[keyof typeof projects, string, string]>([
-  ["commonjs", "commonjs", "node10"],
-  ["commonjs", "node16", "node16"],
-  ["commonjs", "nodenext", "nodenext"],
-  ["commonjs", "esnext", "bundler"],
-  ["module", "node16", "node16"],
-  ["module", "nodenext", "nodenext"],
-  ["module", "esnext", "bundler"],
-])(
-  "the types are found in a project of type %s, by module %s and moduleResolution %s",
-  async (type, module, resolution) => {
-    await run(projects[type], "node_modules/.bin/tsc", [
-      ...["--module", module, "--moduleResolution", resolution, "--target", "es2022", "--types", "node"],
-      ...["--strict", "--skipLibCheck", "--noEmit", "service.ts", "service.test.ts"],
-    ]);
-  },
-  INSTALL_TIMEOUT_MS,
-);
-
 test.each<[keyof typeof projects, string, NodeJS.ProcessEnv]>([
   ["commonjs", "commonjs", {}],
   ["module", "nodenext", { NODE_OPTIONS: "--experimental-vm-modules" }],
@@ -200,27 +174,6 @@ test.each<[keyof typeof projects, string, NodeJS.ProcessEnv]>([
       ...["--strict", "--skipLibCheck", "--outDir", "out", "service.ts", "service.test.ts"],
     ]);
     await run(project, "node_modules/.bin/jest", ["--rootDir", "out", ...PATIENT], { ...plainEnvironment(), ...env });
-  },
-  INSTALL_TIMEOUT_MS,
-);
-
-test.each<[keyof typeof projects, string, string, NodeJS.ProcessEnv]>([
-  ["commonjs", "commonjs", "node10", {}],
-  ["module", "nodenext", "nodenext", { NODE_OPTIONS: "--experimental-vm-modules" }],
-])(
-  "a service of type %s emits inside a transaction of Prisma, as the page on emitting says, and tests it with jest",
-  async (type, module, resolution, env) => {
-    const project = projects[type];
-    // `generate` needs no engine of Prisma's migrations, which would have to be downloaded.
-    const own = plainEnvironment({ DATABASE_URL: databases[type].url, PRISMA_SCHEMA_ENGINE_BINARY: "/bin/false" });
-    mkdirSync(join(project, "prisma"));
-    writeFileSync(join(project, "prisma", "schema.prisma"), prismaSchema(type));
-    await run(project, "node_modules/.bin/prisma", ["generate", "--no-hints"], own);
-    await run(project, "node_modules/.bin/tsc", [
-      ...["--module", module, "--moduleResolution", resolution, "--target", "es2022", "--types", "node", "--strict"],
-      ...["--skipLibCheck", "--outDir", "prisma-out", "prisma-service.ts", "prisma-service.test.ts"],
-    ]);
-    await run(project, "node_modules/.bin/jest", ["--rootDir", "prisma-out", ...PATIENT], { ...own, ...env });
   },
   INSTALL_TIMEOUT_MS,
 );
