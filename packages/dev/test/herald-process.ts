@@ -5,7 +5,7 @@ import { eventually } from "../src/harness/eventually.ts";
 import { projectFolder } from "../src/stack/folders.ts";
 import type { RunInfo } from "../src/start/local-files.ts";
 
-const COMMANDS = join(projectFolder(), "packages", "local", "dist", "commands");
+const COMMANDS = join(projectFolder(), "packages", "dev", "dist", "commands");
 /** Long enough for a machine that is ten times slower. */
 export const START_TIMEOUT_MS = 300_000;
 

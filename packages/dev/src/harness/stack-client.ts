@@ -3,9 +3,8 @@ import { get } from "node:http";
 import { join } from "node:path";
 import type { MariadbPrograms } from "../stack/mariadb.ts";
 import { apartByVersion } from "../stack/postgres-versions.ts";
-import type { PrometheusPrograms } from "../stack/prometheus.ts";
 import { rabbitmqVersion } from "../stack/rabbitmq-versions.ts";
-import type { GoProgram } from "../stack/test-programs.ts";
+import type { GoProgram, PrometheusPrograms } from "../stack/test-programs.ts";
 import type { TestMariadbServer, TestPostgres, TestProgram, TestRabbitmq } from "./test-stack.ts";
 
 /** The environment variable in which a run tells its test files where its stack is. */

@@ -7,8 +7,7 @@ import { join } from "node:path";
 import { type MariadbPrograms, startMariadb } from "../stack/mariadb.ts";
 import { type Postgres, startPostgres } from "../stack/postgres.ts";
 import { removePostgresData } from "../stack/postgres-programs.ts";
-import { endAllNow, endStaleProcesses } from "../stack/processes.ts";
-import { findOrFetchPrometheus } from "../stack/prometheus.ts";
+import { endStaleProcesses } from "../stack/processes.ts";
 import { findOrInstallRabbitmq, startRabbitmq } from "../stack/rabbitmq.ts";
 import { RABBITMQ_VERSIONS, type RabbitmqVersion } from "../stack/rabbitmq-versions.ts";
 import {
@@ -16,6 +15,7 @@ import {
   findOrInstallGo,
   findOrInstallMariadb,
   findOrInstallPgbouncer,
+  findOrInstallPrometheus,
   findOrInstallPython,
 } from "../stack/test-programs.ts";
 import { makeTemplateDatabase } from "./template-database.ts";
@@ -51,8 +51,6 @@ export interface TestStack {
   url: string;
   /** Ends everything that was started, and deletes its data. */
   stop(): Promise<void>;
-  /** Does the same at once: it does not wait for what is still starting. */
-  abort(): Promise<void>;
 }
 
 /**
@@ -85,7 +83,7 @@ export async function startTestStack(folder: string): Promise<TestStack> {
   const mariadb = once(async () =>
     startMariadb(await mariadbPrograms.get(), { folder: mariadbFolder, pidFolder: join(folder, "pids") }),
   );
-  const prometheus = once(() => findOrFetchPrometheus());
+  const prometheus = once(findOrInstallPrometheus);
   const go = once(findOrInstallGo);
   const server = await serve({
     "/": async () => ({}),
@@ -115,13 +113,6 @@ export async function startTestStack(folder: string): Promise<TestStack> {
   });
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    abort: async () => {
-      server.close();
-      server.closeAllConnections();
-      await endAllNow();
-      removePostgresData(join(folder, "postgres"));
-      for (const path of [folder, mariadbFolder]) rmSync(path, { recursive: true, force: true, maxRetries: 5 });
-    },
     stop: async () => {
       server.close();
       server.closeAllConnections();

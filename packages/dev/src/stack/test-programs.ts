@@ -8,6 +8,11 @@ export interface GoProgram {
   executable: string;
 }
 
+export interface PrometheusPrograms {
+  prometheus: string;
+  promtool: string;
+}
+
 /** What the tests of the chart need; Debian's Go may be older. */
 const GO = { minor: 24, version: "1.24.5" };
 const FETCH_TIMEOUT_MS = 10 * 60_000;
@@ -43,6 +48,15 @@ export async function findOrInstallChromium(): Promise<string> {
 export function findOrInstallPgbouncer(): Promise<string> {
   const pgbouncer = { title: "PgBouncer", apt: "pgbouncer", brew: ["pgbouncer"] };
   return findOrInstall(pgbouncer, "Tests behind a pooler", () => findProgram("pgbouncer", ["/usr/sbin"]));
+}
+
+/** Finds or installs Prometheus: the programs only, no service of the system. */
+export function findOrInstallPrometheus(): Promise<PrometheusPrograms> {
+  const what = { title: "Prometheus", apt: "prometheus", brew: ["prometheus"] };
+  return findOrInstall(what, "Tests of the alerts", () => {
+    const [prometheus, promtool] = [findProgram("prometheus"), findProgram("promtool")];
+    return prometheus && promtool ? { prometheus, promtool } : undefined;
+  });
 }
 
 /** Finds or installs MariaDB's server: the programs only, no service of the system. */
