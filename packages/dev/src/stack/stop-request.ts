@@ -1,3 +1,5 @@
+import { commandLine, identify, isAlive, type ProcessIdentity, parentOf } from "./process-identity.ts";
+
 export interface StopRequest {
   /** Resolves with the usual exit code for the signal. */
   asked: Promise<number>;
@@ -28,7 +30,7 @@ export function stopRequest(): StopRequest {
     };
     const signals = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const;
     for (const [name, code] of Object.entries(signals)) process.on(name, () => ask(name, code));
-    whenRunnerEnds(() => ask("the command that started this has ended", 143));
+    void parentEnds().then(() => ask("the command that started this has ended", 143));
   });
   return { asked, signal: controller.signal };
 }
@@ -36,16 +38,31 @@ export function stopRequest(): StopRequest {
 const CHECK_MS = 500;
 
 /**
- * Calls back when the package manager that runs this process has ended: it may die of a signal without passing it on, and what
- * it ran would stay behind, unseen. Not for a process that was started directly.
+ * Resolves when the package manager's command that runs this process has ended. A shell between the two may die of a signal
+ * without passing it on, and what it ran would stay behind, unseen. Never resolves for a process that was started directly.
  */
-function whenRunnerEnds(callback: () => void): void {
-  if (process.env.npm_lifecycle_event === undefined) return;
-  const runner = process.ppid;
-  const timer = setInterval(() => {
-    if (process.ppid === runner) return;
-    clearInterval(timer);
-    callback();
-  }, CHECK_MS);
-  timer.unref();
+async function parentEnds(): Promise<void> {
+  const watched = runners();
+  if (watched.length === 0) return await new Promise(() => {});
+  await new Promise<void>((resolve) => {
+    const timer = setInterval(() => {
+      if (watched.every(isAlive)) return;
+      clearInterval(timer);
+      resolve();
+    }, CHECK_MS);
+    timer.unref();
+  });
+}
+
+/** The processes between this one and the person's shell: pnpm, npx, and shells that they run a script with. */
+function runners(): ProcessIdentity[] {
+  const found: ProcessIdentity[] = [];
+  if (process.env.npm_lifecycle_event === undefined) return found;
+  for (let pid = process.ppid; pid > 1; pid = parentOf(pid) ?? 0) {
+    const isRunner = /\b(pnpm|npm|npx|corepack)\b|^(\/bin\/)?sh -c /.test(commandLine(pid));
+    const identity = identify(pid);
+    if (!isRunner || identity === undefined) break;
+    found.push(identity);
+  }
+  return found;
 }
