@@ -1,11 +1,11 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { text } from "node:stream/consumers";
 import { type Behaviour, politeBehaviour, withChanges } from "./behaviour.ts";
-import type { KnownSecrets } from "./known-secrets.ts";
 import type { RequestLog } from "./request-log.ts";
 
 export interface Controlled {
-  secrets: KnownSecrets;
+  /** Signing secrets that `POST /secrets` has told. */
+  toldSecrets: Set<string>;
   log: RequestLog;
   /** What holds for endpoints whose URL asks for nothing else. */
   standing: Behaviour;
@@ -27,9 +27,9 @@ const routes: Record<string, Route> = {
     controlled.standing = withChanges(politeBehaviour, body);
     return { status: 200, json: controlled.standing };
   },
-  "POST /secrets": ({ secrets }, _url, { secret }) => {
+  "POST /secrets": ({ toldSecrets }, _url, { secret }) => {
     if (typeof secret !== "string" || secret === "") throw new RangeError('send {"secret": "<signingSecret>"}');
-    secrets.add(secret);
+    toldSecrets.add(secret);
     return { status: 204 };
   },
 };

@@ -5,7 +5,6 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { describeRequest, type ReceivedRequest, type Refused, receiveRequest, verdictOn } from "@herald/listen";
 import { attemptCounter, type Plan, planFor, politeBehaviour } from "./behaviour.ts";
 import { type Controlled, control, help, isControl, tellSecret } from "./control-api.ts";
-import { knownSecrets } from "./known-secrets.ts";
 import { requestLog } from "./request-log.ts";
 
 export interface DemoReceiverOptions {
@@ -40,8 +39,9 @@ export interface DemoReceiver {
  */
 export async function startDemoReceiver(options: DemoReceiverOptions): Promise<DemoReceiver> {
   const { host, port, tls, print, headerPrefix = "X-Service", now = () => new Date(), colour = false } = options;
-  const secrets = knownSecrets(options.secrets);
-  const controlled: Controlled = { secrets, log: requestLog(), standing: politeBehaviour };
+  const controlled: Controlled = { toldSecrets: new Set(), log: requestLog(), standing: politeBehaviour };
+  let readSecrets: readonly string[] = [];
+  const known = () => ({ secrets: [...controlled.toldSecrets, ...readSecrets], headerPrefix });
   const attempts = attemptCounter();
   const closing = new AbortController();
   let controlUrl = "";
@@ -59,10 +59,15 @@ export async function startDemoReceiver(options: DemoReceiverOptions): Promise<D
     if (isControl(request, url)) return control(controlled, request, response, url);
     if (request.method !== "POST") return void response.writeHead(404).end(help(controlUrl));
 
-    const received = await receiveRequest(request, { secrets: secrets.current(), headerPrefix, now });
+    const received = await receiveRequest(request, { ...known(), now });
     if (fitsNoSecret(received.verdict)) {
-      await secrets.refresh().catch((error: Error) => print(`demo receiver: secrets cannot be read: ${error.message}`));
-      received.verdict = verdictOn(received, { secrets: secrets.current(), headerPrefix }, received.receivedAt);
+      // They change with every new endpoint and every rotation.
+      try {
+        readSecrets = await options.secrets();
+      } catch (error) {
+        print(`demo receiver: secrets cannot be read: ${(error as Error).message}`);
+      }
+      received.verdict = verdictOn(received, known(), received.receivedAt);
     }
     if (fitsNoSecret(received.verdict)) received.verdict.message += `. ${tellSecret(controlUrl)}`;
 

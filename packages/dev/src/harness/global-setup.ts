@@ -1,7 +1,7 @@
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { localFolder } from "../stack/folders.ts";
-import { identify } from "../stack/process-identity.ts";
+import { isAlive } from "../stack/process-identity.ts";
 import { prepareRabbitmq } from "../stack/rabbitmq.ts";
 import { sharedStackUrl, TEST_STACK_URL } from "./stack-client.ts";
 import { removeTestStack, startTestStack, type TestStack } from "./test-stack.ts";
@@ -24,7 +24,7 @@ export default async function setUp(): Promise<void> {
   process.env[TEST_STACK_URL] = stack.url;
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
     process.once(signal, () => {
-      void interrupt().finally(() => process.exit(signal === "SIGINT" ? 130 : 143));
+      void tearDown().finally(() => process.exit(signal === "SIGINT" ? 130 : 143));
     });
   }
 }
@@ -36,17 +36,11 @@ export async function tearDown(): Promise<void> {
   await ending?.stop();
 }
 
-async function interrupt(): Promise<void> {
-  const ending = stack;
-  stack = undefined;
-  await ending?.abort();
-}
-
 /** A run that was killed leaves its servers and data; the next run removes them. */
 async function removeDeadRuns(local: string): Promise<void> {
   for (const name of readdirSync(local)) {
     const pid = RUN_FOLDER.exec(name)?.[1];
-    if (pid === undefined || identify(Number(pid)) !== undefined) continue;
+    if (pid === undefined || isAlive({ pid: Number(pid), mark: "jest" })) continue;
     await removeTestStack(join(local, name));
   }
 }

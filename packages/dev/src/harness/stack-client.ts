@@ -1,11 +1,11 @@
 import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { get } from "node:http";
 import { join } from "node:path";
+import { json } from "node:stream/consumers";
 import type { MariadbPrograms } from "../stack/mariadb.ts";
 import { apartByVersion } from "../stack/postgres-versions.ts";
-import type { PrometheusPrograms } from "../stack/prometheus.ts";
 import { rabbitmqVersion } from "../stack/rabbitmq-versions.ts";
-import type { GoProgram } from "../stack/test-programs.ts";
+import type { PrometheusPrograms } from "../stack/test-programs.ts";
 import type { TestMariadbServer, TestPostgres, TestProgram, TestRabbitmq } from "./test-stack.ts";
 
 /** The environment variable that gives test files the address of their run's stack. */
@@ -14,58 +14,38 @@ export const TEST_STACK_URL = "HERALD_TEST_STACK_URL";
 /** Time for what a test file asks for to come up, its installation included. */
 export const STACK_TIMEOUT_MS = 300_000;
 
-export function askForPostgres(): Promise<TestPostgres> {
-  return ask("/postgres") as Promise<TestPostgres>;
-}
+export const askForPostgres = () => ask<TestPostgres>("/postgres");
 
 /** In the version of RABBITMQ_VERSION, which a test file may set for itself. */
-export function askForRabbitmq(): Promise<TestRabbitmq> {
-  return ask(`/rabbitmq/${rabbitmqVersion()}`) as Promise<TestRabbitmq>;
-}
+export const askForRabbitmq = () => ask<TestRabbitmq>(`/rabbitmq/${rabbitmqVersion()}`);
 
-export function askForMariadb(): Promise<TestMariadbServer> {
-  return ask("/mariadb") as Promise<TestMariadbServer>;
-}
+export const askForMariadb = () => ask<TestMariadbServer>("/mariadb");
 
 // The programs below may have to be installed: ask for them in a hook or test with STACK_TIMEOUT_MS.
 
 /** For test files that run RabbitMQ nodes of their own; in the version of RABBITMQ_VERSION. */
-export function askForRabbitmqServer(): Promise<TestProgram> {
-  return ask(`/rabbitmq-server/${rabbitmqVersion()}`) as Promise<TestProgram>;
-}
+export const askForRabbitmqServer = () => ask<TestProgram>(`/rabbitmq-server/${rabbitmqVersion()}`);
 
 /** For test files that run a MariaDB of their own. */
-export function askForMariadbPrograms(): Promise<MariadbPrograms> {
-  return ask("/mariadb-programs") as Promise<MariadbPrograms>;
-}
+export const askForMariadbPrograms = () => ask<MariadbPrograms>("/mariadb-programs");
 
-export function askForPgbouncer(): Promise<TestProgram> {
-  return ask("/pgbouncer") as Promise<TestProgram>;
-}
+export const askForPgbouncer = () => ask<TestProgram>("/pgbouncer");
 
-export function askForPrometheus(): Promise<PrometheusPrograms> {
-  return ask("/prometheus") as Promise<PrometheusPrograms>;
-}
+export const askForPrometheus = () => ask<PrometheusPrograms>("/prometheus");
 
-export function askForChromium(): Promise<TestProgram> {
-  return ask("/chromium") as Promise<TestProgram>;
-}
+export const askForChromium = () => ask<TestProgram>("/chromium");
 
 /** Go 1.24 or newer. */
-export function askForGo(): Promise<GoProgram> {
-  return ask("/go") as Promise<GoProgram>;
-}
+export const askForGo = () => ask<TestProgram>("/go");
 
 /** With pip. */
-export function askForPython(): Promise<TestProgram> {
-  return ask("/python") as Promise<TestProgram>;
-}
+export const askForPython = () => ask<TestProgram>("/python");
 
-async function ask(path: string): Promise<unknown> {
+async function ask<Answer>(path: string): Promise<Answer> {
   const stack = process.env[TEST_STACK_URL];
   if (!stack)
     throw new Error("There is no test stack: these tests run under jest.config.js, whose globalSetup makes it.");
-  const answer = (await getJson(`${stack}${path}`)) as { error?: string };
+  const answer = (await getJson(`${stack}${path}`)) as Answer & { error?: string };
   if (answer.error !== undefined) throw new Error(answer.error);
   return answer;
 }
@@ -73,14 +53,7 @@ async function ask(path: string): Promise<unknown> {
 /** By node:http: fetch gives up after five minutes without headers, and keeps a connection that would look leaked. */
 export function getJson(url: string): Promise<unknown> {
   return new Promise((resolve, reject) => {
-    get(url, { agent: false }, (response) => {
-      let body = "";
-      response.setEncoding("utf8");
-      response.on("data", (chunk: string) => {
-        body += chunk;
-      });
-      response.on("end", () => resolve(JSON.parse(body)));
-    }).on("error", reject);
+    get(url, { agent: false }, (response) => void json(response).then(resolve, reject)).on("error", reject);
   });
 }
 

@@ -16,8 +16,8 @@ export interface TestPooler {
  *
  * @throws where it asks for something else
  */
-export function isPoolerAsked(environment: NodeJS.ProcessEnv = process.env): boolean {
-  const { POSTGRES_POOLER } = environment;
+export function isPoolerAsked(): boolean {
+  const { POSTGRES_POOLER } = process.env;
   if (POSTGRES_POOLER === "pgbouncer") return true;
   if (!POSTGRES_POOLER) return false;
   throw new Error(`POSTGRES_POOLER is "${POSTGRES_POOLER}". It can be pgbouncer; without it, tests have no pooler.`);

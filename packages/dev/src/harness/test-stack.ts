@@ -4,18 +4,18 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type MariadbPrograms, startMariadb } from "../stack/mariadb.ts";
+import { startMariadb } from "../stack/mariadb.ts";
 import { type Postgres, startPostgres } from "../stack/postgres.ts";
 import { removePostgresData } from "../stack/postgres-programs.ts";
-import { endAllNow, endStaleProcesses } from "../stack/processes.ts";
-import { findOrFetchPrometheus } from "../stack/prometheus.ts";
-import { findOrInstallRabbitmq, startRabbitmq } from "../stack/rabbitmq.ts";
+import { endStaleProcesses } from "../stack/processes.ts";
+import { findOrInstallRabbitmq, type Rabbitmq, startRabbitmq } from "../stack/rabbitmq.ts";
 import { RABBITMQ_VERSIONS, type RabbitmqVersion } from "../stack/rabbitmq-versions.ts";
 import {
   findOrInstallChromium,
   findOrInstallGo,
   findOrInstallMariadb,
   findOrInstallPgbouncer,
+  findOrInstallPrometheus,
   findOrInstallPython,
 } from "../stack/test-programs.ts";
 import { makeTemplateDatabase } from "./template-database.ts";
@@ -51,8 +51,6 @@ export interface TestStack {
   url: string;
   /** Ends everything that was started, and deletes its data. */
   stop(): Promise<void>;
-  /** Ends everything at once, without waiting for what is still starting. */
-  abort(): Promise<void>;
 }
 
 /**
@@ -64,72 +62,47 @@ export interface TestStack {
 export async function startTestStack(folder: string): Promise<TestStack> {
   mkdirSync(folder, { recursive: true });
   const postgres = once(() => launchPostgres(folder));
-  const brokers = RABBITMQ_VERSIONS.map((version) => ({
-    version,
-    server: once(() => findOrInstallRabbitmq(version)),
-    rabbitmq: once(() =>
-      startRabbitmq(
-        {
-          folder: join(folder, `rabbitmq-${version}`),
-          pidFolder: rabbitmqPidFolder(folder, version),
-          management: true,
-          disposable: true,
-        },
-        version,
-      ),
-    ),
-  }));
   const mariadbPrograms = once(findOrInstallMariadb);
   // The server's user may not be able to enter this checkout.
   const mariadbFolder = join(tmpdir(), `herald-mariadb-${randomBytes(6).toString("hex")}`);
   const mariadb = once(async () =>
     startMariadb(await mariadbPrograms.get(), { folder: mariadbFolder, pidFolder: join(folder, "pids") }),
   );
-  const prometheus = once(() => findOrFetchPrometheus());
-  const go = once(findOrInstallGo);
-  const server = await serve({
+  const brokers: Once<Rabbitmq>[] = [];
+  const routes: Record<string, () => Promise<object>> = {
     "/": async () => ({}),
     "/postgres": async (): Promise<TestPostgres> => {
       const { url } = await postgres.get();
       return { serverUrl: url, template: await makeTemplateDatabase(url) };
     },
-    ...Object.fromEntries(
-      brokers.flatMap(({ version, rabbitmq, server }) => [
-        [
-          `/rabbitmq/${version}`,
-          async (): Promise<TestRabbitmq> => {
-            const { url, managementUrl } = await rabbitmq.get();
-            return { url, ...(managementUrl && { managementUrl }) };
-          },
-        ],
-        [`/rabbitmq-server/${version}`, async (): Promise<TestProgram> => ({ executable: await server.get() })],
-      ]),
-    ),
     "/mariadb": async (): Promise<TestMariadbServer> => ({ serverUrl: (await mariadb.get()).url }),
-    "/mariadb-programs": (): Promise<MariadbPrograms> => mariadbPrograms.get(),
-    "/prometheus": () => prometheus.get(),
-    ...program("chromium", findOrInstallChromium),
-    ...program("pgbouncer", findOrInstallPgbouncer),
-    ...program("python", findOrInstallPython),
-    "/go": () => go.get(),
-  });
+    "/mariadb-programs": mariadbPrograms.get,
+    "/prometheus": once(findOrInstallPrometheus).get,
+    "/chromium": program(findOrInstallChromium),
+    "/pgbouncer": program(findOrInstallPgbouncer),
+    "/python": program(findOrInstallPython),
+    "/go": program(findOrInstallGo),
+  };
+  for (const version of RABBITMQ_VERSIONS) {
+    const own = { folder: join(folder, `rabbitmq-${version}`), pidFolder: rabbitmqPidFolder(folder, version) };
+    const rabbitmq = once(() => startRabbitmq({ ...own, management: true, disposable: true }, version));
+    brokers.push(rabbitmq);
+    routes[`/rabbitmq/${version}`] = async (): Promise<TestRabbitmq> => {
+      const { url, managementUrl } = await rabbitmq.get();
+      return { url, ...(managementUrl && { managementUrl }) };
+    };
+    routes[`/rabbitmq-server/${version}`] = program(() => findOrInstallRabbitmq(version));
+  }
+  const server = await serve(routes);
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    abort: async () => {
-      server.close();
-      server.closeAllConnections();
-      await endAllNow();
-      removePostgresData(join(folder, "postgres"));
-      for (const path of [folder, mariadbFolder]) rmSync(path, { recursive: true, force: true, maxRetries: 5 });
-    },
     stop: async () => {
       server.close();
       server.closeAllConnections();
-      const started = await Promise.all(brokers.map(({ rabbitmq }) => rabbitmq.started()));
       await Promise.all([
-        (await postgres.started())?.remove(),
-        (await mariadb.started())?.remove(),
-        ...started.map((broker) => broker?.stop()),
+        postgres.started().then((started) => started?.remove()),
+        mariadb.started().then((started) => started?.remove()),
+        ...brokers.map(async (broker) => (await broker.started())?.stop()),
       ]);
       // What did not start has left something too.
       for (const path of [folder, mariadbFolder]) rmSync(path, { recursive: true, force: true });
@@ -137,10 +110,10 @@ export async function startTestStack(folder: string): Promise<TestStack> {
   };
 }
 
-/** The route of a program that is one file. */
-function program(name: string, find: () => Promise<string>): Record<string, () => Promise<TestProgram>> {
+/** What answers with a program that is one file. */
+function program(find: () => Promise<string>): () => Promise<TestProgram> {
   const found = once(find);
-  return { [`/${name}`]: async () => ({ executable: await found.get() }) };
+  return async () => ({ executable: await found.get() });
 }
 
 /** Ends what a killed run left running of its stack in this folder, and removes the folder. */

@@ -1,5 +1,5 @@
 import { linkSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { identify, isAlive, type ProcessIdentity } from "./process-identity.ts";
+import { commandLine, isAlive, type ProcessIdentity } from "./process-identity.ts";
 
 /**
  * Locks a file for this process. A lock whose process has ended is taken over.
@@ -8,7 +8,7 @@ import { identify, isAlive, type ProcessIdentity } from "./process-identity.ts";
  */
 export function acquireLock(file: string): ProcessIdentity | undefined {
   const draft = `${file}.${process.pid}`;
-  writeFileSync(draft, JSON.stringify(identify(process.pid)), { mode: 0o600 });
+  writeFileSync(draft, JSON.stringify({ pid: process.pid, mark: commandLine(process.pid) }), { mode: 0o600 });
   try {
     for (;;) {
       if (linked(draft, file)) return undefined;

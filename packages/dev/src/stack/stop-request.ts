@@ -1,4 +1,4 @@
-import { commandLine, identify, isAlive, type ProcessIdentity, parentOf } from "./process-identity.ts";
+import { commandLine, parentOf } from "./process-identity.ts";
 
 export interface StopRequest {
   /** Resolves with the usual exit code for the signal. */
@@ -30,7 +30,7 @@ export function stopRequest(): StopRequest {
     };
     const signals = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const;
     for (const [name, code] of Object.entries(signals)) process.on(name, () => ask(name, code));
-    void parentEnds().then(() => ask("the command that started this has ended", 143));
+    whenRunnerEnds(() => ask("the command that started this has ended", 143));
   });
   return { asked, signal: controller.signal };
 }
@@ -38,31 +38,26 @@ export function stopRequest(): StopRequest {
 const CHECK_MS = 500;
 
 /**
- * Resolves when the package manager's command that runs this process has ended. A shell between the two may die of a signal
- * without passing it on, and what it ran would stay behind, unseen. Never resolves for a process that was started directly.
+ * Calls back when the package manager's command that runs this process has ended. A shell between the two may die of a signal
+ * without passing it on, and what it ran would stay behind, unseen. Never for a process that was started directly.
  */
-async function parentEnds(): Promise<void> {
+function whenRunnerEnds(callback: () => void): void {
   const watched = runners();
-  if (watched.length === 0) return await new Promise(() => {});
-  await new Promise<void>((resolve) => {
-    const timer = setInterval(() => {
-      if (watched.every(isAlive)) return;
-      clearInterval(timer);
-      resolve();
-    }, CHECK_MS);
-    timer.unref();
-  });
+  const timer = setInterval(() => {
+    if (watched.every((pid) => commandLine(pid) !== "")) return;
+    clearInterval(timer);
+    callback();
+  }, CHECK_MS);
+  timer.unref();
 }
 
 /** The processes between this one and the person's shell: pnpm, npx, and shells that they run a script with. */
-function runners(): ProcessIdentity[] {
-  const found: ProcessIdentity[] = [];
+function runners(): number[] {
+  const found: number[] = [];
   if (process.env.npm_lifecycle_event === undefined) return found;
   for (let pid = process.ppid; pid > 1; pid = parentOf(pid) ?? 0) {
-    const isRunner = /\b(pnpm|npm|npx|corepack)\b|^(\/bin\/)?sh -c /.test(commandLine(pid));
-    const identity = identify(pid);
-    if (!isRunner || identity === undefined) break;
-    found.push(identity);
+    if (!/\b(pnpm|npm|npx|corepack)\b|^(\/bin\/)?sh -c /.test(commandLine(pid))) break;
+    found.push(pid);
   }
   return found;
 }

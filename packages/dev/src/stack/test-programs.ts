@@ -4,8 +4,9 @@ import { findOrInstall } from "./install-package.ts";
 import type { MariadbPrograms } from "./mariadb.ts";
 import { findProgram, isExecutable, runProgram, succeeds } from "./programs.ts";
 
-export interface GoProgram {
-  executable: string;
+export interface PrometheusPrograms {
+  prometheus: string;
+  promtool: string;
 }
 
 /** What the tests of the chart need; Debian's Go may be older. */
@@ -45,6 +46,15 @@ export function findOrInstallPgbouncer(): Promise<string> {
   return findOrInstall(pgbouncer, "Tests behind a pooler", () => findProgram("pgbouncer", ["/usr/sbin"]));
 }
 
+/** Finds or installs Prometheus: the programs only, no service of the system. */
+export function findOrInstallPrometheus(): Promise<PrometheusPrograms> {
+  const what = { title: "Prometheus", apt: "prometheus", brew: ["prometheus"] };
+  return findOrInstall(what, "Tests of the alerts", () => {
+    const [prometheus, promtool] = [findProgram("prometheus"), findProgram("promtool")];
+    return prometheus && promtool ? { prometheus, promtool } : undefined;
+  });
+}
+
 /** Finds or installs MariaDB's server: the programs only, no service of the system. */
 export function findOrInstallMariadb(): Promise<MariadbPrograms> {
   const mariadb = { title: "MariaDB", apt: "mariadb-server-core mariadb-client-core", brew: ["mariadb"] };
@@ -57,14 +67,14 @@ export function findOrInstallMariadb(): Promise<MariadbPrograms> {
 }
 
 /** Finds or installs Go, and fetches a newer one through the module proxy where the installed one is too old. */
-export async function findOrInstallGo(): Promise<GoProgram> {
+export async function findOrInstallGo(): Promise<string> {
   const go = { title: "Go", apt: "golang-go", brew: ["go"] };
   const installed = await findOrInstall(go, "Tests of the chart", () =>
     findProgram("go", ["/usr/local/go/bin", "/opt/homebrew/bin"]),
   );
   const version = await runProgram(installed, ["env", "GOVERSION"], { what: "Asking Go for its version" });
   const minor = Number(/^go1\.(\d+)/.exec(version)?.[1] ?? 0);
-  return { executable: minor >= GO.minor ? installed : await fetchGo(installed) };
+  return minor >= GO.minor ? installed : await fetchGo(installed);
 }
 
 async function fetchGo(installed: string): Promise<string> {

@@ -9,7 +9,7 @@ import { eventually } from "../../src/harness/eventually.ts";
 import { projectFolder } from "../../src/stack/folders.ts";
 import { freePort } from "../../src/stack/ports.ts";
 import { removePostgresData } from "../../src/stack/postgres-programs.ts";
-import { identify } from "../../src/stack/process-identity.ts";
+import { commandLine } from "../../src/stack/process-identity.ts";
 import type { RunInfo } from "../../src/start/local-files.ts";
 import { type HeraldProcess, pidFiles, runCommand, START_TIMEOUT_MS, startHerald } from "../herald-process.ts";
 
@@ -38,7 +38,7 @@ function api(path: string, init: { method?: string; body?: object; token?: strin
 }
 
 async function expectAllGone(pids: Record<string, number>): Promise<void> {
-  await eventually(() => expect(Object.entries(pids).filter(([, pid]) => identify(pid) !== undefined)).toEqual([]));
+  await eventually(() => expect(Object.entries(pids).filter(([, pid]) => commandLine(pid) !== "")).toEqual([]));
 }
 
 describe("pnpm start", () => {
@@ -215,7 +215,7 @@ describe("on a fresh clone, where nothing is built", () => {
   const { scripts } = JSON.parse(text) as { scripts: Record<string, string> };
   // As git has it, and no more.
   beforeAll(() => {
-    for (const folder of ["packages/dev/bin", "packages/dev/src/commands", "packages/dev/src/commands"])
+    for (const folder of ["packages/dev/bin", "packages/dev/src/commands"])
       cpSync(join(projectFolder(), folder), join(clone, folder), { recursive: true });
   });
   afterAll(() => rmSync(clone, { recursive: true }));
