@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { eventually } from "@herald/dev/harness/eventually";
 import { useBroker } from "@herald/dev/harness/use-broker";
 import { useDatabase } from "@herald/dev/harness/use-database";
 import { projectFolder } from "@herald/dev/stack/folders";
@@ -66,12 +67,45 @@ describe("the services' metrics", () => {
     }
   });
 
-  test("a scrape shows counters before they first count", async () => {
-    const { publisher, dispatcher } = await scrapeAll();
+  describe("a scrape shows", () => {
     const expectSeries = (text: string, series: string) => expect(text).toMatch(new RegExp(`^${series}$`, "m"));
-    expectSeries(publisher, 'herald_events_total\\{result="rejected",service="publisher"\\} 0');
-    expectSeries(publisher, 'herald_notices_total\\{type="endpoint.disabled",result="failed",service="publisher"\\} 0');
-    expectSeries(dispatcher, 'herald_attempts_total\\{outcome="failed",service="dispatcher"\\} 0');
-    expectSeries(dispatcher, 'herald_attempts_in_flight\\{source="manual",service="dispatcher"\\} 0');
+
+    test("what runs, and that it can use PostgreSQL and RabbitMQ", async () => {
+      for (const [service, text] of Object.entries(await scrapeAll())) {
+        expectSeries(
+          text,
+          `herald_build_info\\{version="\\d[^"]*",node="${process.versions.node}",service="${service}"\\} 1`,
+        );
+        expectSeries(text, `herald_dependency_up\\{dependency="database",service="${service}"\\} 1`);
+        expectSeries(text, `herald_dependency_up\\{dependency="broker",service="${service}"\\} 1`);
+      }
+    });
+
+    test("how far behind Herald is", async () => {
+      // A delivery that has just arrived is not settled at once.
+      const text = await eventually(async () => {
+        const scraped = await scrape("publisher");
+        for (const state of ["due", "receiver", "scheduled", "disabled"]) {
+          expectSeries(scraped, `herald_deliveries_unfinished\\{state="${state}",service="publisher"\\} 0`);
+        }
+        return scraped;
+      });
+      expectSeries(text, 'herald_oldest_due_delivery_age_seconds\\{waits_for="herald",service="publisher"\\} 0');
+      expectSeries(text, 'herald_endpoints\\{state="enabled",service="publisher"\\} 1');
+      expectSeries(text, 'herald_queue_messages\\{queue="rejected",service="publisher"\\} 0');
+      expectSeries(text, 'herald_queue_consumers\\{queue="inbox",service="publisher"\\} 1');
+      expectSeries(text, 'herald_queue_consumers\\{queue="manual",service="publisher"\\} 1');
+    });
+
+    test("counters before they first count", async () => {
+      const { publisher, dispatcher } = await scrapeAll();
+      expectSeries(publisher, 'herald_events_total\\{result="rejected",service="publisher"\\} 0');
+      expectSeries(
+        publisher,
+        'herald_notices_total\\{type="endpoint.disabled",result="failed",service="publisher"\\} 0',
+      );
+      expectSeries(dispatcher, 'herald_attempts_total\\{outcome="failed",service="dispatcher"\\} 0');
+      expectSeries(dispatcher, 'herald_attempts_in_flight\\{source="manual",service="dispatcher"\\} 0');
+    });
   });
 });

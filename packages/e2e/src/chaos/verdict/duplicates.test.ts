@@ -1,0 +1,87 @@
+import { describe, expect, test } from "@jest/globals";
+import { reconcile } from "./reconcile.ts";
+import { delivery, fault, found, goodRun, refusals, request, T0 } from "./test-history.ts";
+
+describe("duplicates", () => {
+  const twice = () => ({
+    ...goodRun(),
+    requests: [request({}), request({ at: T0 + 9_000 })],
+    deliveries: [delivery({ attemptCount: 2 })],
+  });
+
+  test("a duplicate that nothing explains fails the run", () => {
+    expect(found(twice())).toEqual({
+      unexplainedDuplicates: ["delivery delivery-1 came again 9000 ms after it was accepted"],
+    });
+  });
+
+  test("a killed dispatcher, a crashed, failed-over or restored database or a broken connection between them explains a duplicate", () => {
+    for (const some of [
+      fault({}),
+      fault({ kind: "crash-loop" }),
+      fault({ kind: "postgres-crashed", target: "postgres" }),
+      fault({ kind: "postgres-failed-over", target: "postgres" }),
+      fault({ kind: "database-restored", target: "postgres" }),
+      fault({ kind: "stall", target: "dispatcher-2>postgres" }),
+    ]) {
+      const run = { ...twice(), faults: [some] };
+      expect(found(run)).toEqual({});
+      expect(reconcile(run).figures.duplicates).toEqual({ [some.kind]: 1 });
+    }
+  });
+
+  test("a fault explains nothing that it did not touch: another service, another time, or because it never happened", () => {
+    for (const some of [
+      fault({ target: "publisher-1" }),
+      fault({ kind: "terminate" }),
+      fault({ kind: "row-lock", target: "3" }),
+      fault({ kind: "long-transaction", target: "postgres" }),
+      fault({ kind: "cut", target: "dispatcher-1>rabbitmq" }),
+      fault({ kind: "rabbitmq-killed", target: "rabbitmq" }),
+      fault({ from: T0 + 9_500, until: T0 + 9_900 }),
+      fault({ from: T0 - 5_000, until: T0 - 1_000 }),
+      fault({ skipped: "there was none" }),
+    ]) {
+      expect(found({ ...twice(), faults: [some] })).toHaveProperty("unexplainedDuplicates");
+    }
+  });
+
+  test("two attempts at the same time are a duplicate too, though neither was accepted yet", () => {
+    const hanging = request({ outcome: "unanswered", endedAt: T0 + 2_000 });
+    const meanwhile = request({ at: T0 + 500 });
+    expect(found({ ...goodRun(), requests: [hanging, meanwhile] })).toHaveProperty("unexplainedDuplicates");
+  });
+
+  test("an acceptance that came when the sender had given up explains the next attempt", () => {
+    const [first, second] = [
+      delivery({ attemptCount: 2 }),
+      [request({ endedAt: T0 + 1_990 }), request({ at: T0 + 4_000 })],
+    ] as const;
+    const attempts = first.attempts.map((each) =>
+      each.number === 1 ? { ...each, failureKind: "timed_out" as const } : each,
+    );
+    const run = { ...goodRun(), deliveries: [{ ...first, attempts }], requests: [...second] };
+    expect(reconcile(run).figures.duplicates).toEqual({ "late answer": 1 });
+    expect(found({ ...run, requests: [request({}), request({ at: T0 + 4_000 })] })).toHaveProperty(
+      "unexplainedDuplicates",
+    );
+  });
+
+  test("an answer that the sender read too late, because the machine stood still, explains the next attempt", () => {
+    const timedOut = delivery({ attemptCount: 2 });
+    for (const attempt of timedOut.attempts.slice(0, 1)) attempt.failureKind = "timed_out";
+    const requests = [request({ endedAt: T0 + 1_550 }), request({ at: T0 + 4_000 })];
+    const run = { ...goodRun(), deliveries: [timedOut], requests };
+    expect(reconcile({ ...run, stoodStillMs: 300 }).figures.duplicates).toEqual({ "late answer": 1 });
+    expect(found(run)).toHaveProperty("unexplainedDuplicates");
+  });
+
+  test("a retry of what the receiver refused is no duplicate", () => {
+    const run = {
+      ...goodRun(),
+      deliveries: [delivery({ attemptCount: 2 })],
+      requests: [...refusals(1), request({ at: T0 + 2_000 })],
+    };
+    expect(found(run)).toEqual({});
+  });
+});
