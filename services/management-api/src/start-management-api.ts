@@ -24,9 +24,16 @@ export async function startManagementApi(
 ): Promise<Service & { port: number }> {
   const config = readManagementApiConfig(environment);
   const { clients } = memoryBounds(config);
-  // Without the broker only manual deliveries wait, and say so.
   const facts = factsOf(managementApiSettings, config);
-  const service = await open("management-api", config, { clock: steered, facts, worksWithout: ["broker"] });
+  let isListening = false;
+  const service = await open("management-api", config, {
+    clock: steered,
+    facts,
+    // Requests that are sent here before would be refused.
+    conditions: { http: () => isListening },
+    // Without the broker only manual deliveries wait, and say so.
+    worksWithout: ["broker"],
+  });
   const { broker, clock, log, registry } = service;
   const app = createApp({
     config,
@@ -37,6 +44,7 @@ export async function startManagementApi(
     registry,
   });
   const server = await startServer(app, { host: config.HTTP_HOST, port: config.PORT, maxConnections: clients });
+  isListening = true;
   const { queries } = service.database;
   const forgetting = repeat((signal) => forgetKeys({ queries, clock }, signal), {
     intervalMs: FORGET_INTERVAL_MS,

@@ -1,3 +1,4 @@
+import { openService, type ServiceOpener } from "@herald/common/service/open-service";
 import type { Service } from "@herald/common/service/run-service";
 import { eventually } from "@herald/dev/harness/eventually";
 import { type Link, startLink } from "@herald/dev/harness/link";
@@ -13,6 +14,12 @@ let api: (Service & { port: number }) | undefined;
 let link: Link | undefined;
 let isOpen = true;
 let operationsUrl = "";
+/** What the condition said when the service was opened, before it listened. */
+let listenedBefore: unknown;
+const open: ServiceOpener = (name, config, options) => {
+  listenedBefore = options.conditions?.http?.();
+  return openService(name, config, options);
+};
 // Before the database looks for connections that are left.
 afterAll(async () => {
   await api?.stop();
@@ -27,7 +34,7 @@ beforeAll(async () => {
   url.host = `127.0.0.1:${link.port}`;
   const operationsPort = await freePort();
   operationsUrl = `http://127.0.0.1:${operationsPort}`;
-  api = await startManagementApi({
+  const environment = {
     HERALD_ENV: "development",
     DATABASE_URL: url.href,
     // Nothing listens there.
@@ -40,7 +47,8 @@ beforeAll(async () => {
     AUTH_JWT_SECRET: JWT_SECRET,
     AUTH_ISSUER: ISSUER,
     AUTH_AUDIENCE: AUDIENCE,
-  });
+  };
+  api = await startManagementApi(environment, { open });
 });
 
 async function readiness(): Promise<unknown> {
@@ -49,7 +57,7 @@ async function readiness(): Promise<unknown> {
 }
 
 test("without the broker the management API is ready and works, and says that the broker is away", async () => {
-  await eventually(async () => expect(await readiness()).toEqual([200, { database: true, broker: false }]));
+  await eventually(async () => expect(await readiness()).toEqual([200, { database: true, broker: false, http: true }]));
   const response = await fetch(`http://127.0.0.1:${api?.port}${API_PREFIX}/webhooks`, {
     headers: { authorization: `Bearer ${await token()}`, connection: "close" },
   });
@@ -58,10 +66,17 @@ test("without the broker the management API is ready and works, and says that th
   expect(metrics).toMatch(/^herald_dependency_up\{dependency="broker",service="management-api"\} 0$/m);
 });
 
+test("the management API is not ready before it listens: whoever is sent to it then would be refused", async () => {
+  expect(listenedBefore).toBe(false);
+  await eventually(async () => expect(await readiness()).toMatchObject([200, { http: true }]));
+});
+
 test("without PostgreSQL the management API is not ready", async () => {
   isOpen = false;
   link?.cut();
-  await eventually(async () => expect(await readiness()).toEqual([503, { database: false, broker: false }]));
+  await eventually(async () =>
+    expect(await readiness()).toEqual([503, { database: false, broker: false, http: true }]),
+  );
   isOpen = true;
-  await eventually(async () => expect(await readiness()).toEqual([200, { database: true, broker: false }]));
+  await eventually(async () => expect(await readiness()).toEqual([200, { database: true, broker: false, http: true }]));
 });

@@ -69,6 +69,7 @@ test("herald serve has one pool, two connections to the broker and one operation
       "management-api": true,
       publisher: true,
       dispatcher: true,
+      http: true,
       share: true,
       network: true,
       restore: true,
