@@ -1,47 +1,58 @@
 import { type Static, Type } from "typebox";
 import { flag, organizationId, orNull, text, time, uuid } from "./json-schema.ts";
 
-const hintedDeliverySchema = Type.Object(
-  {
-    deliveryId: uuid("The delivery."),
-    eventType: text("The event's type."),
-    body: text("The event, byte for byte."),
-    traceparent: orNull(text("The event's trace context.")),
-    revision: text("The endpoint's revision when the delivery was made, as a decimal number."),
-    createdAtUtc: time("When the delivery was made."),
-    leasedUntilUtc: time(
-      "Until then no other dispatcher claims the delivery. One that has much less time left must not begin.",
-    ),
-  },
-  { description: "A new delivery that is leased to this hint, for its first attempt without a claim." },
-);
+const endpointWithWorkSchema = Type.Object({ endpointId: uuid("The endpoint that has work."), organizationId });
 
-export type HintedDelivery = Static<typeof hintedDeliverySchema>;
-
-/** Says that an endpoint has deliveries that are due. Losing one loses nothing: the due scan finds the endpoint seconds later. */
-export const hintSchema = Type.Object(
+/**
+ * What a publisher has stored, for the dispatcher that owns the endpoints' shards. Losing one loses nothing: PostgreSQL knows what is
+ * due, and the owner looks there every few seconds.
+ */
+export const handOverSchema = Type.Object(
   {
-    endpointId: uuid("The endpoint that has work."),
-    organizationId,
-    hops: Type.Optional(
-      Type.Integer({
-        minimum: 1,
-        description: "How often a dispatcher without a share of the endpoint's concurrency has sent the hint on.",
+    storedAtUtc: time("When the deliveries were made, and their endpoints read."),
+    events: Type.Array(
+      Type.Object({
+        eventType: text("The event's type."),
+        body: text("The event, byte for byte."),
+        traceparent: orNull(text("The event's trace context.")),
       }),
+      { description: "The events of the deliveries." },
     ),
-    delivery: Type.Optional(hintedDeliverySchema),
+    deliveries: Type.Array(
+      Type.Object({
+        deliveryId: uuid("The delivery, which is due since it was made."),
+        endpointId: uuid("Its endpoint."),
+        organizationId,
+        revision: text("The endpoint's revision when the delivery was made, as a decimal number."),
+        event: Type.Integer({ minimum: 0, description: "Which of the events it delivers." }),
+      }),
+      { description: "New deliveries, with all that their first attempts need." },
+    ),
+    work: Type.Array(endpointWithWorkSchema, {
+      description: "Endpoints that have more deliveries, which their owner reads from PostgreSQL.",
+    }),
   },
-  { $id: "urn:herald:schemas:hint" },
+  { $id: "urn:herald:schemas:hand-over" },
 );
 
-export type Hint = Static<typeof hintSchema>;
+export type HandOver = Static<typeof handOverSchema>;
+
+/** Tells the owner of an endpoint that its configuration has changed, or that it was deleted. */
+export const endpointChangedSchema = Type.Object(
+  { kind: Type.Literal("changed"), ...endpointWithWorkSchema.properties },
+  { $id: "urn:herald:schemas:endpoint-changed" },
+);
+
+export type EndpointChanged = Static<typeof endpointChangedSchema>;
 
 /** Asks for the first attempt of a manual delivery, for whose result an API request waits. */
 export const manualRequestSchema = Type.Object(
   {
+    kind: Type.Literal("manual"),
     deliveryId: uuid("The delivery."),
-    endpointId: uuid("Its endpoint, so that a dispatcher can weigh the endpoint's load before it claims."),
+    endpointId: uuid("Its endpoint."),
     organizationId,
+    dueAtUtc: time("When the delivery is due where nobody attempts it for this request."),
   },
   { $id: "urn:herald:schemas:manual-request" },
 );
@@ -49,7 +60,7 @@ export const manualRequestSchema = Type.Object(
 export type ManualRequest = Static<typeof manualRequestSchema>;
 
 /**
- * A dispatcher's answer to a manual request, when the first attempt has been settled or was left to the due scan. The
+ * A dispatcher's answer to a manual request, when the first attempt has been settled or has to wait. The
  * delivery's summary is read from the database: PostgreSQL is the truth, and the answer only says that it is worth a look.
  */
 export const manualReplySchema = Type.Object(

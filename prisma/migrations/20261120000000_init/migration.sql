@@ -25,6 +25,11 @@ CREATE FUNCTION "delivery_id"(event_key UUID, endpoint_id UUID) RETURNS UUID LAN
     SELECT id_of(substr(uuid_send(event_key), 1, 6), sha256(uuid_send(event_key) || uuid_send(endpoint_id)))
 $$;
 
+-- The shard of an endpoint: the last byte of its id. Each of the 256 has one owner, a dispatcher.
+CREATE FUNCTION "shard_of"(endpoint_id UUID) RETURNS SMALLINT LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+    SELECT get_byte(uuid_send(endpoint_id), 15)::smallint
+$$;
+
 -- CreateEnum
 CREATE TYPE "disabled_reason" AS ENUM ('paused', 'failures');
 
@@ -148,6 +153,7 @@ CREATE TABLE "delivery" (
     "failure_kind" TEXT,
     "response_excerpt" TEXT,
     "traceparent" TEXT,
+    "next_attempt_at" TIMESTAMPTZ(3),
     "created_at" TIMESTAMPTZ(3) NOT NULL,
 
     CONSTRAINT "delivery_pkey" PRIMARY KEY ("id")
@@ -173,20 +179,22 @@ CREATE TABLE "business_event_rest" PARTITION OF "business_event" DEFAULT;
 CREATE TABLE "delivery_rest" PARTITION OF "delivery" DEFAULT;
 CREATE TABLE "delivery_attempt_rest" PARTITION OF "delivery_attempt" DEFAULT;
 
+-- One row for each unfinished delivery. Its key is the order in which its endpoint's owner reads it, and the only index. A
+-- delivery knows when its row is due (`next_attempt_at`, or else `created_at`), so whoever has a delivery finds the row.
+
 -- CreateTable
 CREATE TABLE "due" (
-    "delivery_id" UUID NOT NULL,
+    "shard" SMALLINT NOT NULL GENERATED ALWAYS AS (shard_of("endpoint_id")) STORED,
     "endpoint_id" UUID NOT NULL,
     "due_at" TIMESTAMPTZ(3) NOT NULL,
-    "claim_id" UUID,
+    "delivery_id" UUID NOT NULL,
     "attempts" SMALLINT NOT NULL DEFAULT 0,
     "interruptions" SMALLINT NOT NULL DEFAULT 0,
 
-    CONSTRAINT "due_pkey" PRIMARY KEY ("delivery_id")
+    CONSTRAINT "due_pkey" PRIMARY KEY ("shard","endpoint_id","due_at","delivery_id")
 ) WITH (
-    -- Each claim makes a dead row, in a table that is small and read all the time. So it is vacuumed after some thousands of
+    -- Each settlement makes a dead row, in a table that is small and read all the time. So it is vacuumed after some thousands of
     -- them, whatever its size, and without rests.
-    fillfactor = 70,
     autovacuum_vacuum_scale_factor = 0,
     autovacuum_vacuum_threshold = 5000,
     autovacuum_vacuum_cost_delay = 0
@@ -225,22 +233,24 @@ CREATE TABLE "process" (
     "name" TEXT NOT NULL DEFAULT '',
     "facts" JSONB NOT NULL DEFAULT '{}',
     "said_at" TIMESTAMPTZ(3),
-    "joined_at" TIMESTAMPTZ(3),
-    "seen_at" TIMESTAMPTZ(3),
-    "agreed_at" TIMESTAMPTZ(3),
+    "alive_until" TIMESTAMPTZ(3),
+    "able" BOOLEAN NOT NULL DEFAULT false,
     "outage_since" TIMESTAMPTZ(3),
 
     CONSTRAINT "process_pkey" PRIMARY KEY ("id")
 );
 
 -- CreateTable
-CREATE TABLE "restore" (
-    "id" SMALLINT NOT NULL DEFAULT 1,
-    "restored_to" TIMESTAMPTZ(3) NOT NULL,
-    "begun_at" TIMESTAMPTZ(3) NOT NULL,
+CREATE TABLE "shard" (
+    "id" SMALLINT NOT NULL,
+    "owner" UUID,
+    "epoch" BIGINT NOT NULL DEFAULT 0,
+    "stopped_at" TIMESTAMPTZ(3),
 
-    CONSTRAINT "restore_pkey" PRIMARY KEY ("id")
+    CONSTRAINT "shard_pkey" PRIMARY KEY ("id")
 );
+
+INSERT INTO "shard" ("id") SELECT generate_series(0, 255);
 
 -- CreateTable
 CREATE TABLE "idempotency_key" (
@@ -316,9 +326,6 @@ CREATE INDEX "delivery_endpoint_id_id_idx" ON "delivery"("endpoint_id", "id");
 
 -- What was sent again, for whoever looks for what wasn't. Partial, so that a delivery of an event has no entry in it.
 CREATE INDEX "delivery_endpoint_id_resend_of_idx" ON "delivery"("endpoint_id", "resend_of") WHERE "resend_of" IS NOT NULL;
-
--- CreateIndex
-CREATE INDEX "due_endpoint_id_due_at_idx" ON "due"("endpoint_id", "due_at");
 
 -- CreateIndex
 CREATE INDEX "resend_endpoint_id_id_idx" ON "resend"("endpoint_id", "id");

@@ -11,7 +11,7 @@ export const SERVICE_USERS: Readonly<Record<ServiceName, string>> = {
 export const USER_OF_ALL = "herald_app";
 
 const IDS =
-  "execute on function id_of(bytea, bytea), event_key(text, uuid, timestamptz), delivery_id(uuid, uuid)" as const;
+  "execute on function id_of(bytea, bytea), event_key(text, uuid, timestamptz), delivery_id(uuid, uuid), shard_of(uuid)" as const;
 
 /** The rights to write a process's own facts into its row of `process`. */
 const SAYS_FACTS = [
@@ -35,7 +35,7 @@ export const NEEDED_RIGHTS: Readonly<Record<ServiceName, readonly string[]>> = {
     "update (state, stop_reason, stopped_by, ended_at, due_at) on resend",
     "select, insert, update, delete on idempotency_key",
     "select, insert on delivery, due",
-    "select on business_event, attempt, restore",
+    "select on business_event, attempt, shard",
     ...SAYS_FACTS,
   ],
   // Stores events, makes deliveries of them, and erases what is old or of a deleted endpoint. It never sees a signing secret, sealed
@@ -48,8 +48,8 @@ export const NEEDED_RIGHTS: Readonly<Record<ServiceName, readonly string[]>> = {
     "select, delete on delivery_attempt, business_event_rest, delivery_rest, delivery_attempt_rest",
     "select on attempt",
     ...SAYS_FACTS,
-    // While a restore holds attempts, it leases no delivery to a hint.
-    "select on restore",
+    // It hands deliveries over to the owners of their endpoints' shards.
+    "select on shard",
     "select, update, delete on catch_up, erasure",
     "select, delete on endpoint_change",
     "select, delete on resend",
@@ -67,10 +67,11 @@ export const NEEDED_RIGHTS: Readonly<Record<ServiceName, readonly string[]>> = {
     "select on webhook_endpoint, business_event, delivery, delivery_attempt",
     "update (consecutive_failures, failure_run, failed_at, paused_until, failing_told, failing_told_at, enabled, disabled_reason, disabled_at, quarantined_at, revision, updated_at) on webhook_endpoint",
     "select, insert, update, delete on process",
-    "select on restore",
+    "select on shard",
+    "update (owner, epoch) on shard",
     "select, delete on due",
-    "update (due_at, claim_id, attempts, interruptions) on due",
-    "update (state, attempt_count, attempted_at, duration_ms, status_code, error_summary, failure_kind, response_excerpt, traceparent) on delivery",
+    "update (due_at, attempts, interruptions) on due",
+    "update (state, attempt_count, attempted_at, duration_ms, status_code, error_summary, failure_kind, response_excerpt, traceparent, next_attempt_at) on delivery",
     "insert on delivery_attempt",
     "insert on notice, exhaustion, endpoint_change",
   ],
