@@ -23,7 +23,7 @@ export {
 export { FAILURE_KINDS, type FailureKind } from "./failure-kinds.ts";
 export { type EventFault, eventFaults, type Judgement, type JudgeOptions, judgeEvent } from "./judge-event.ts";
 export { DEFAULT_API_LIMITS, MAX_EVENT_BYTES, RECENT_DELIVERIES } from "./limits.ts";
-export type { Hint, HintedDelivery, ManualReply, ManualRequest } from "./messages.ts";
+export type { EndpointChanged, HandOver, ManualReply, ManualRequest } from "./messages.ts";
 export type { EndpointNotice, Notice, NoticeAttempt, RejectedEvent } from "./notices.ts";
 export type { PageProduct } from "./page.ts";
 export type { FieldProblem, Problem } from "./problems.ts";

@@ -49,7 +49,7 @@ import {
 export { businessEventSchema, eventPayloadSchema } from "./business-event.ts";
 export { EVENT_SCHEMA_KINDS, type EventSchemaKind, eventSchema, eventSchemaFiles } from "./event-schemas.ts";
 export { escapeControls, type Schema } from "./json-schema.ts";
-export { hintSchema, manualReplySchema, manualRequestSchema } from "./messages.ts";
+export { endpointChangedSchema, handOverSchema, manualReplySchema, manualRequestSchema } from "./messages.ts";
 export { noticeSchema } from "./notices.ts";
 
 const components = {

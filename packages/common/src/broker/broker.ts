@@ -18,7 +18,15 @@ import { type Inspector, startInspector } from "./inspector.ts";
 import { type Replier, startReplier } from "./replier.ts";
 import { type Requester, startRequester } from "./requester.ts";
 import { assertTls, outagesInWords } from "./tls.ts";
-import { declareHints, declareTopology, foreignInboxOf, type Names, names, type Side } from "./topology.ts";
+import {
+  declareOwnerQueue,
+  declareTopology,
+  foreignInboxOf,
+  type Names,
+  names,
+  ownerQueueOf,
+  type Side,
+} from "./topology.ts";
 
 // What a broker hands out and throws, for services, which stand on this file and not on the package below it.
 export {
@@ -69,6 +77,8 @@ export interface Broker {
   /** Resolves once `isReady()`. @throws where it is closed before */
   ready(): Promise<void>;
   consume(options: ConsumerOptions): Consumer;
+  /** Consumes a dispatcher's own queue, by the id of its process: what publishers hand over, and what the management API asks for. */
+  consumeAsOwner(ownerId: string, options: Omit<ConsumerOptions, "queue">): Consumer;
   publisher(options?: PublisherOptions): Publisher;
   /** For messages that may get lost. */
   sender(): Sender;
@@ -92,7 +102,6 @@ export function connectBroker(brokerOptions: BrokerOptions): Broker {
   // Acknowledgements, which free the broker's memory, must not wait behind the messages.
   const receiving = openBrokerScope({ url, name: `${name} (receiving)`, outages, declare, ...options });
   const sending = openBrokerScope({ url, name: `${name} (sending)`, outages, declare, ...options });
-  const receivingHints = { ...receiving, declare: (channel: Channel) => declareHints(channel, namespace, cell) };
   const own = names(namespace, cell);
   let replier: Replier | undefined;
 
@@ -110,10 +119,12 @@ export function connectBroker(brokerOptions: BrokerOptions): Broker {
     ready: async () => {
       while (!isReady()) await Promise.all([receiving.ready(), sending.ready()]);
     },
-    consume: (options) => {
+    consume: (options) => startConsumer(receiving, options, { log }),
+    consumeAsOwner: (ownerId, options) => {
       replier ??= startReplier(sending, log);
-      const scope = options.queue === own.hintsQueue ? receivingHints : receiving;
-      return startConsumer(scope, options, { log, reply: replier.reply });
+      const scope = { ...receiving, declare: (channel: Channel) => declareOwnerQueue(channel, namespace, ownerId) };
+      const queue = ownerQueueOf(namespace, ownerId);
+      return startConsumer(scope, { ...options, queue }, { log, reply: replier.reply });
     },
     publisher: (options) => startPublisher(sending, options),
     sender: () => startSender(sending),

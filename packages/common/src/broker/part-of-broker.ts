@@ -13,6 +13,7 @@ export function partOfBroker(broker: Broker): Broker {
   return {
     ...broker,
     consume: (options) => own(broker.consume(options)),
+    consumeAsOwner: (ownerId, options) => own(broker.consumeAsOwner(ownerId, options)),
     publisher: (options) => own(broker.publisher(options)),
     sender: () => own(broker.sender()),
     requester: () => own(broker.requester()),

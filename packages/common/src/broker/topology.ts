@@ -13,34 +13,27 @@ export interface Names {
   /** Events that break the contract, with the reason in a header. Operators' programs read it by this name. */
   rejectedQueue: string;
   /**
-   * Direct exchange by which publishers reach dispatchers; a queue's name is its key. Only publishers' and dispatchers' users may write
-   * to it: a dispatcher takes a hint, which it signs and sends, from nowhere else.
+   * Direct exchange by which publishers hand deliveries over to dispatchers; the key is the id of the dispatcher's process. Only
+   * publishers' and dispatchers' users may write to it: a dispatcher takes what it signs and sends from nowhere else.
    */
   dispatchExchange: string;
-  /** Direct exchange by which the management API sends requests to dispatchers; only its user may write to it. */
+  /** Direct exchange by which the management API reaches dispatchers, by the same key; only its user may write to it. */
   requestsExchange: string;
-  /** Hints: the endpoints that have work. */
-  hintsQueue: string;
-  /** Requests for the first attempt of a manual delivery, for which an API request waits. */
-  manualQueue: string;
   /** The topic exchange of notices, which the product may pass on to an organization's admins. */
   noticesExchange: string;
 }
 
 /**
  * @param namespace first part of every name, "herald" unless several Heralds share a broker
- * @param cell which of the Heralds that share this namespace's events; hints and manual requests are for its own dispatchers
+ * @param cell which of the Heralds that share this namespace's events
  */
 export function names(namespace: string, cell: Cell = WHOLE): Names {
-  const dispatch = cell.name === undefined ? `${namespace}.dispatch` : `${namespace}.dispatch.${cell.name}`;
   return {
     eventsExchange: `${namespace}.events`,
     inboxQueues: cell.buckets.map((bucket) => inboxQueueOf(namespace, bucket)),
     rejectedQueue: `${namespace}.events.rejected`,
     dispatchExchange: `${namespace}.dispatch`,
     requestsExchange: `${namespace}.requests`,
-    hintsQueue: `${dispatch}.hints`,
-    manualQueue: `${dispatch}.manual`,
     noticesExchange: `${namespace}.notices`,
   };
 }
@@ -66,11 +59,8 @@ const DELIVERY_LIMIT = 20;
 /** A delivery limit that is never reached. RabbitMQ 4 has -1 for no limit, which RabbitMQ 3 refuses. */
 const NO_DELIVERY_LIMIT = 1_000_000_000;
 
-/** Hints that may wait: each names an endpoint, and the due scan finds the others. */
-const MAX_WAITING_HINTS = 20_000;
-
-/** Requests for manual deliveries that may wait. */
-const MAX_WAITING_REQUESTS = 10_000;
+/** What may wait in the queue of a dispatcher that stands still. */
+const MAX_HANDED_OVER_BYTES = 64 * 1024 ** 2;
 
 /** What may wait in one inbox queue. Beyond it the broker refuses events of these organizations alone, and their emitters keep them. */
 const MAX_INBOX_BYTES = 1024 ** 3;
@@ -79,7 +69,7 @@ const MAX_INBOX_BYTES = 1024 ** 3;
 export type Side = "management-api" | "publisher" | "dispatcher";
 
 /**
- * Declares what a service sends to and reads from, except the queue of hints, and leaves alone what is there already. Every channel runs
+ * Declares what a service sends to and reads from, except the queues of dispatchers, and leaves alone what is there already. Every channel runs
  * this before it works, so the order in which services start, and a queue that was deleted, do not matter.
  *
  * @param side of all three where absent
@@ -95,10 +85,6 @@ export async function declareTopology(
   const own = names(namespace, cell);
   if (side !== "publisher") await channel.assertExchange(own.requestsExchange, "direct", { durable: true });
   if (side !== "management-api") await channel.assertExchange(own.dispatchExchange, "direct", { durable: true });
-  if (side === undefined || side === "dispatcher") {
-    await channel.assertQueue(own.manualQueue, manualQueue());
-    await channel.bindQueue(own.manualQueue, own.requestsExchange, own.manualQueue);
-  }
   if (side === undefined || side === "publisher") await declareEvents(channel, namespace, own);
 }
 
@@ -116,18 +102,31 @@ async function declareEvents(channel: Channel, namespace: string, own: Names): P
   }
 }
 
-/**
- * Declares the queue of hints. Only dispatchers, which consume it, call this. The queue lives on one node of a cluster. While that node is away the broker
- * refuses to declare it (404), which must stop nothing else: the due scan finds what no hint announced.
- */
-export async function declareHints(channel: Channel, namespace: string, cell: Cell = WHOLE): Promise<void> {
-  const { hintsQueue: queue, dispatchExchange } = names(namespace, cell);
-  await channel.assertExchange(dispatchExchange, "direct", { durable: true });
-  await channel.assertQueue(queue, hintsQueue());
-  await channel.bindQueue(queue, dispatchExchange, queue);
+/** The queue of a dispatcher, by the id of its process. */
+export function ownerQueueOf(namespace: string, ownerId: string): string {
+  return `${namespace}.dispatch.${ownerId}`;
 }
 
-/** Every queue, and as what it is declared. One that exists with other arguments is refused (406). */
+/**
+ * Declares the queue of one dispatcher, which ends with its connection. What it loses is in PostgreSQL, where the shards' owners look
+ * every few seconds. So it is kept in memory only, and the oldest is dropped where too much waits.
+ */
+export async function declareOwnerQueue(channel: Channel, namespace: string, ownerId: string): Promise<void> {
+  const { dispatchExchange, requestsExchange } = names(namespace);
+  const queue = ownerQueueOf(namespace, ownerId);
+  await channel.assertExchange(dispatchExchange, "direct", { durable: true });
+  await channel.assertExchange(requestsExchange, "direct", { durable: true });
+  await channel.assertQueue(queue, {
+    exclusive: true,
+    durable: false,
+    // The type is said, since an operator may have made another one the default of the virtual host.
+    arguments: { "x-queue-type": "classic", "x-max-length-bytes": MAX_HANDED_OVER_BYTES, "x-overflow": "drop-head" },
+  });
+  await channel.bindQueue(queue, dispatchExchange, ownerId);
+  await channel.bindQueue(queue, requestsExchange, ownerId);
+}
+
+/** Every queue but those of dispatchers, and as what it is declared. One that exists with other arguments is refused (406). */
 export function declaredQueues(
   namespace: string,
   cell: Cell = WHOLE,
@@ -136,8 +135,6 @@ export function declaredQueues(
   return [
     ...names(namespace).inboxQueues.map((queue) => ({ queue, options: inboxQueue(own.rejectedQueue) })),
     { queue: own.rejectedQueue, options: rejectedQueue() },
-    { queue: own.hintsQueue, options: hintsQueue() },
-    { queue: own.manualQueue, options: manualQueue() },
   ];
 }
 
@@ -162,28 +159,6 @@ function inboxQueue(rejected: string): Options.AssertQueue {
 /** The last place of an event: a program that reads it may requeue it any number of times without RabbitMQ dropping it. */
 function rejectedQueue(): Options.AssertQueue {
   return quorum({ "x-delivery-limit": NO_DELIVERY_LIMIT });
-}
-
-/**
- * Hints may be lost: PostgreSQL knows each delivery that is due, and the due scan finds within seconds what no hint announced.
- * So they are kept in memory only, and the oldest are dropped where too many wait: while no dispatcher runs, hints must not
- * fill the broker. The queue itself is durable, since RabbitMQ 4 refuses transient queues that several consumers share.
- */
-function hintsQueue(): Options.AssertQueue {
-  return {
-    durable: true,
-    // Said, since an operator may have made another type the default of the virtual host.
-    arguments: { "x-queue-type": "classic", "x-max-length": MAX_WAITING_HINTS, "x-overflow": "drop-head" },
-  };
-}
-
-/** A request expires when its time is over: the API has answered by then, and the due scan finds the delivery. */
-function manualQueue(): Options.AssertQueue {
-  return quorum({
-    "x-delivery-limit": DELIVERY_LIMIT,
-    "x-max-length": MAX_WAITING_REQUESTS,
-    "x-overflow": "drop-head",
-  });
 }
 
 function quorum(queueArguments: Record<string, unknown>): Options.AssertQueue {

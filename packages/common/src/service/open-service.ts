@@ -15,6 +15,7 @@ import { createRegistry } from "../telemetry/metrics.ts";
 import { type OperationsOptions, type ReadinessChecks, startOperationsServer } from "../telemetry/operations-server.ts";
 import { startTracing } from "../telemetry/start-tracing.ts";
 import type { Tracing } from "../telemetry/tracing.ts";
+import { createLocalOwners, type LocalOwners } from "./local-owners.ts";
 import { type Facts, sayFacts } from "./processes.ts";
 
 /** What every service needs: database, broker, telemetry. */
@@ -26,6 +27,7 @@ export interface OpenService {
   registry: Registry;
   database: Database;
   broker: Broker;
+  localOwners: LocalOwners;
   /** PostgreSQL's time, or the one that a test steers. */
   clock: Clock;
   /** Resolves when the time is known, which is when PostgreSQL has answered for the first time: at the start, if it is there. */
@@ -90,6 +92,7 @@ export const openService: ServiceOpener = async (name, config, { clock, facts, .
     registry,
     database,
     broker,
+    localOwners: createLocalOwners(),
     ...timeOf(database, clock),
     tracing,
     operationsPort: operations.port,

@@ -12,6 +12,7 @@ import {
   type ServiceOpener,
   timeOf,
 } from "./open-service.ts";
+import { createLocalOwners } from "./local-owners.ts";
 import { sayFacts } from "./processes.ts";
 
 /** A process that several services share: one pool of connections to PostgreSQL, one way to the broker, one operations port. */
@@ -47,6 +48,7 @@ export async function openShared(
     services.map((service) => [service, createRegistry(service, { ofProcess: false, cell: config.CELL })]),
   );
   for (const registry of registries.values()) exportConnections(registry, connections);
+  const localOwners = createLocalOwners();
   const started = new Set<string>();
   const conditions: ReadinessChecks = Object.fromEntries(
     services.map((service) => [service, () => started.has(service)]),
@@ -79,6 +81,7 @@ export async function openShared(
         registry,
         database,
         broker: ownBroker,
+        localOwners,
         ...timeOf(database, clock),
         tracing,
         operationsPort: operations.port,
