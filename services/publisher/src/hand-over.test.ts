@@ -142,7 +142,9 @@ test("a dispatcher of this process is called, and others get messages", async ()
   const deliveries = [deliveryOf(eventWith("{}"), "here"), deliveryOf(eventWith("{}"), "elsewhere")] as const;
   const { sent, called, counted } = await handedOver({ deliveries, work: [] }, { local: ["here"] });
   expect(called).toMatchObject([{ owner: "here", message: { deliveries: [{ deliveryId: deliveries[0].id }] } }]);
-  expect(sent).toMatchObject([{ routingKey: "elsewhere", message: { deliveries: [{ deliveryId: deliveries[1].id }] } }]);
+  expect(sent).toMatchObject([
+    { routingKey: "elsewhere", message: { deliveries: [{ deliveryId: deliveries[1].id }] } },
+  ]);
   expect(counted).toEqual({ sent: 2, dropped: 0 });
 });
 

@@ -3,7 +3,15 @@ import type { Prisma } from "@herald/common/database/generated/client";
 import { deliveryId } from "@herald/common/database/ids";
 import type { Queries } from "@herald/common/database/queries";
 import { Registry } from "@herald/common/telemetry/metrics";
-import { idAt, insertDelivery, insertEndpoint, insertEvent, insertResend, ownShards, ROW_TIME } from "@herald/dev/harness/rows";
+import {
+  idAt,
+  insertDelivery,
+  insertEndpoint,
+  insertEvent,
+  insertResend,
+  ownShards,
+  ROW_TIME,
+} from "@herald/dev/harness/rows";
 import { steeredClock } from "@herald/dev/harness/steered-clock";
 import { useDatabase } from "@herald/dev/harness/use-database";
 import { beforeEach, describe, expect, test } from "@jest/globals";

@@ -92,8 +92,12 @@ test("each delivery is for the owner of its own endpoint's shard, and for nobody
 test("of more than a thousand deliveries each endpoint is named once", async () => {
   const { prisma } = db.database;
   const organizationId = randomUUID();
-  const endpoints = [await insertEndpoint(prisma, { organizationId }), await insertEndpoint(prisma, { organizationId })];
-  const byId = (one: { endpointId: string }, other: { endpointId: string }) => (one.endpointId < other.endpointId ? -1 : 1);
+  const endpoints = [
+    await insertEndpoint(prisma, { organizationId }),
+    await insertEndpoint(prisma, { organizationId }),
+  ];
+  const byId = (one: { endpointId: string }, other: { endpointId: string }) =>
+    one.endpointId < other.endpointId ? -1 : 1;
   await ownShards(prisma, OWNER);
   const few = await store(...Array.from({ length: 500 }, () => incomingEvent(organizationId)));
   expect(few).toMatchObject({ made: { work: [] }, deliveryCount: 1_000 });
