@@ -168,8 +168,8 @@ async function work({ database: { queries }, admin, catchUp }: Worker): Promise<
     traceparent: null,
   }));
   const pages = events.map((event) => ({ event, afterEndpointId: FIRST_ENDPOINT, maxEndpoints: ENDPOINTS }));
-  const { hints } = await timed("store", () => storeEvents(queries, pages, now));
-  const ready = [...new Set(hints.map(({ endpointId }) => endpointId))];
+  const { made } = await timed("store", () => storeEvents(queries, pages, now));
+  const ready = [...new Set([...made.deliveries, ...made.work].map(({ endpointId }) => endpointId))];
   const since = new Date(now.getTime() - 10_000);
   const demands = ready.map((endpointId) => ({ endpointId, count: BATCH, since }));
   const claimId = randomUUID();

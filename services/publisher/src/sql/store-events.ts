@@ -22,10 +22,12 @@ export interface StoredEvents {
 
 interface Row {
   deliveryCount: number;
-  /** New deliveries, unless there are more than {@link MAX_HANDED_OVER}. Positions are those of the pages, from 0. */
-  deliveries: (Omit<NewDelivery, "event"> & { position: number; isNewEvent: boolean })[];
-  /** Their endpoints where there are more. */
-  work: EndpointWithWork[];
+  /** New deliveries with the keys of their events, unless there are more than {@link MAX_HANDED_OVER}. */
+  deliveries: { id: string; endpointId: string; key: string }[];
+  /** The endpoints of the pages, where any delivery is new. */
+  endpoints: (EndpointWithWork & Pick<NewDelivery, "revision">)[];
+  /** The keys of events that had been stored before. */
+  repeated: string[];
   unfinished: { position: number; afterEndpointId: string }[];
 }
 
@@ -50,7 +52,7 @@ const MAX_HANDED_OVER = 1_000;
  * Endpoints are not locked. The deliveries of one that is deleted at the same moment are erased with the others of it.
  *
  * Locks: what it inserts. Walks: business_event_pkey, delivery_pkey and due_pkey to insert, business_event_pkey for events that are
- * stored already, webhook_endpoint_organization_id_id_idx from each page's start; reads `shard`, which has 256 rows.
+ * stored already, webhook_endpoint_organization_id_id_idx from each page's start, shard_pkey or all of its 256 rows.
  */
 export async function storeEvents(queries: Queries, pages: readonly EventPage[], now: Date): Promise<StoredEvents> {
   const events = pages.map(({ event }) => event);
@@ -97,7 +99,7 @@ export async function storeEvents(queries: Queries, pages: readonly EventPage[],
         limit 1
       ) as earlier on true
     ), page as materialized (
-      select known.position, known.organization_id, known.key, known.type, known.is_new, known.max_endpoints,
+      select known.position, known.organization_id, known.key, known.type, known.max_endpoints,
         endpoint.id as endpoint_id, endpoint.revision, endpoint.number, delivery_id(known.key, endpoint.id) as id
       from known
       cross join lateral (
@@ -118,38 +120,35 @@ export async function storeEvents(queries: Queries, pages: readonly EventPage[],
       -- In one order here too. A catch-up makes the deliveries of its endpoint by their keys.
       order by organization_id, key, endpoint_id
       on conflict (id) do nothing
-      returning id, endpoint_id, organization_id
+      returning id, endpoint_id, event_key
     ), queued as (
       insert into due (endpoint_id, due_at, delivery_id)
       select endpoint_id, ${now}::timestamptz, id from fanned_out
       on conflict do nothing
-    ), made as materialized (
-      select fanned_out.id, fanned_out.endpoint_id, fanned_out.organization_id, shard.owner
-      from fanned_out join shard on shard.id = shard_of(fanned_out.endpoint_id)
+    ), endpoint as (
+      select endpoint_id, organization_id, max(revision) as revision
+      from page
+      where exists (select from fanned_out)
+      group by endpoint_id, organization_id
     ), unfinished as (
       select position, endpoint_id as after_endpoint_id from page where number = max_endpoints
       union all
       select position, after_endpoint_id from known where type is null
     )
     select
-      (select count(*) from made)::int as "deliveryCount",
+      (select count(*) from fanned_out)::int as "deliveryCount",
       (
-        select coalesce(json_agg(json_build_object(
-          'id', id, 'endpointId', made.endpoint_id, 'revision', revision::text, 'owner', owner,
-          'position', position - 1, 'isNewEvent', is_new
-        )), '[]')
-        from made join page using (id)
-        where (select count(*) from made) <= ${MAX_HANDED_OVER}
+        select coalesce(json_agg(json_build_object('id', id, 'endpointId', endpoint_id, 'key', event_key)), '[]')
+        from fanned_out
+        where (select count(*) from fanned_out) <= ${MAX_HANDED_OVER}
       ) as "deliveries",
       (
         select coalesce(json_agg(json_build_object(
-          'endpointId', endpoint_id, 'organizationId', organization_id, 'owner', owner
+          'endpointId', endpoint_id, 'organizationId', organization_id, 'revision', revision::text, 'owner', owner
         )), '[]')
-        from (
-          select distinct endpoint_id, organization_id, owner from made
-          where (select count(*) from made) > ${MAX_HANDED_OVER}
-        ) as endpoint
-      ) as "work",
+        from endpoint join shard on shard.id = shard_of(endpoint_id)
+      ) as "endpoints",
+      (select coalesce(json_agg(key), '[]') from known where not is_new) as "repeated",
       (
         select coalesce(json_agg(json_build_object('position', position - 1, 'afterEndpointId', after_endpoint_id)), '[]')
         from unfinished
@@ -157,25 +156,29 @@ export async function storeEvents(queries: Queries, pages: readonly EventPage[],
   if (!row) throw new Error("PostgreSQL answered a select of aggregates with no row.");
   const unfinished = row.unfinished.map(({ position, afterEndpointId }) => [pages[position], afterEndpointId] as const);
   return {
-    made: { storedAt: now, ...withBodies(row, events) },
+    made: { storedAt: now, ...forOwners(row, events) },
     deliveryCount: row.deliveryCount,
     unfinished: new Map(unfinished as [EventPage, string][]),
   };
 }
 
-/** The deliveries with their events, and as work those whose event may have been stored with another body. */
-function withBodies({ deliveries, work }: Row, events: readonly IncomingEvent[]): Omit<ForOwners, "storedAt"> {
-  const places = new Map(events.map(({ key }, position) => [key, position]));
-  const twice = new Set(events.filter(({ key }, position) => places.get(key) !== position).map(({ key }) => key));
-  const made = { deliveries: [] as NewDelivery[], work: [...work] };
-  for (const { position, isNewEvent, ...delivery } of deliveries) {
-    const event = events[position] as IncomingEvent;
-    if (isNewEvent && !twice.has(event.key)) {
-      made.deliveries.push({ ...delivery, event });
-    } else {
-      const { endpointId, owner } = delivery;
-      made.work.push({ endpointId, organizationId: event.organizationId, owner });
-    }
+/** The deliveries with their events; as work those whose event may have been stored with another body, and all where there are too many. */
+function forOwners(
+  { deliveryCount, deliveries, endpoints, repeated }: Row,
+  events: readonly IncomingEvent[],
+): Omit<ForOwners, "storedAt"> {
+  if (deliveryCount > MAX_HANDED_OVER) {
+    return { deliveries: [], work: endpoints.map(({ revision: _revision, ...endpoint }) => endpoint) };
+  }
+  const byId = new Map(endpoints.map((endpoint) => [endpoint.endpointId, endpoint]));
+  const byKey = new Map(events.map((event) => [event.key, event]));
+  const unsure = new Set(repeated);
+  for (const event of events) if (byKey.get(event.key) !== event) unsure.add(event.key);
+  const made = { deliveries: [] as NewDelivery[], work: [] as EndpointWithWork[] };
+  for (const { id, endpointId, key } of deliveries) {
+    const { organizationId, revision, owner } = byId.get(endpointId) as Row["endpoints"][number];
+    if (unsure.has(key)) made.work.push({ endpointId, organizationId, owner });
+    else made.deliveries.push({ id, endpointId, revision, event: byKey.get(key) as IncomingEvent, owner });
   }
   return made;
 }
