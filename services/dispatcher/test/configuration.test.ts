@@ -40,7 +40,7 @@ test.each(["due", "manual"])(
   "§2.3/current §3.1/pause a %s delivery that waited for bytes meets its endpoint as it is then: edited, with a new secret, paused or deleted",
   async (kind) => {
     const { prisma } = db.database;
-    const tuning = { bounds: { bodiesBytes: 1024 ** 2 }, dueScanIntervalMs: 100, leaseMs: 300_000 };
+    const tuning = { bounds: { bodiesBytes: 1024 ** 2 }, sweepIntervalMs: 100, leaseMs: 300_000 };
     await dispatchers.start({ ATTEMPT_TIMEOUT_SECONDS: "60" }, tuning);
     const holding = await dispatchers.insertEndpointAt(`${receiver.url}/holds-bytes`);
     for (let index = 0; index < 4; index++) await insert(holding, new Date());

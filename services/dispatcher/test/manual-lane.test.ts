@@ -67,7 +67,7 @@ const hanging = () => receiver.requests.filter(({ path }) => path.startsWith("/h
 const succeeded = () => db.database.prisma.delivery.count({ where: { state: "succeeded" } });
 
 test("two organizations with sixty manual deliveries each to receivers that hang keep no other organization's waiting", async () => {
-  await dispatchers.start(PATIENT, { dueScanIntervalMs: 250 });
+  await dispatchers.start(PATIENT, { sweepIntervalMs: 250 });
   const one = await dispatchers.insertEndpointAt(`${receiver.url}/hangs-1`);
   const other = await dispatchers.insertEndpointAt(`${receiver.url}/hangs-2`);
   const third = await dispatchers.insertEndpointAt(`${receiver.url}/healthy`);

@@ -52,7 +52,7 @@ test("a dispatcher that starts during a restore attempts nothing, says so, and g
   const endpoint = await dispatchers.insertEndpointAt(`${receiver.url}/`);
   await dispatchers.insertDeliveries(endpoint, 3);
   const port = await freePort();
-  await dispatchers.start({ OPERATIONS_PORT: String(port) }, { dueScanIntervalMs: 50 });
+  await dispatchers.start({ OPERATIONS_PORT: String(port) }, { sweepIntervalMs: 50 });
   await eventually(async () => expect(await seenAt(port)).toEqual({ status: 503, restore: false, held: "1" }));
   // A fixed wait, to show an absence: due scans come and go meanwhile.
   await new Promise((resolve) => setTimeout(resolve, 1_500));
@@ -66,7 +66,7 @@ test("a dispatcher that starts during a restore attempts nothing, says so, and g
 
 test("a dispatcher that runs when a restore begins attempts nothing from its next beat on", async () => {
   const port = await freePort();
-  await dispatchers.start({ OPERATIONS_PORT: String(port) }, { dueScanIntervalMs: 50 });
+  await dispatchers.start({ OPERATIONS_PORT: String(port) }, { sweepIntervalMs: 50 });
   await begin();
   await eventually(async () => expect(await seenAt(port)).toMatchObject({ held: "1" }));
   const endpoint = await dispatchers.insertEndpointAt(`${receiver.url}/`);

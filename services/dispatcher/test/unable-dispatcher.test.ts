@@ -42,7 +42,7 @@ const settings = (more: Record<string, string> = {}) => ({
   ...more,
 });
 
-const TUNING = { dueScanIntervalMs: 100, patienceMs: [100] };
+const TUNING = { sweepIntervalMs: 100, pausesMs: [100] };
 
 const insertEndpoints = () =>
   Promise.all(

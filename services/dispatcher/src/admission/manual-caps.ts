@@ -1,6 +1,6 @@
 /** How many manual deliveries may be under way at once, slow ones included. Pure. */
 export interface ManualCaps {
-  /** Takes a place, if there is one left for all, for the organization and for the endpoint. */
+  /** Takes a place, if both the endpoint and its organization have one left. */
   enter(endpointId: string, organizationId: string): boolean;
   leave(endpointId: string, organizationId: string): void;
 }
@@ -15,7 +15,6 @@ export function manualCaps(concurrency: number): ManualCaps {
   // Hold only what is under way.
   const endpoints = new Map<string, number>();
   const organizations = new Map<string, number>();
-  let total = 0;
 
   function add(counts: Map<string, number>, id: string, by: number): void {
     const count = (counts.get(id) ?? 0) + by;
@@ -26,16 +25,13 @@ export function manualCaps(concurrency: number): ManualCaps {
 
   return {
     enter(endpointId, organizationId) {
-      if (total >= concurrency) return false;
       if ((endpoints.get(endpointId) ?? 0) >= ofEndpoint) return false;
       if ((organizations.get(organizationId) ?? 0) >= ofOrganization) return false;
-      total++;
       add(endpoints, endpointId, 1);
       add(organizations, organizationId, 1);
       return true;
     },
     leave(endpointId, organizationId) {
-      total--;
       add(endpoints, endpointId, -1);
       add(organizations, organizationId, -1);
     },

@@ -13,6 +13,8 @@ export interface OwnedEndpoint extends TurnTaker {
   /** As it was at `configuredAt`; undefined before it was read. */
   configuration: Configuration | undefined;
   configuredAtMs: number;
+  /** When it was last said to have changed: what was read before does not count. */
+  changedAtMs: number;
   /** Undefined before the endpoint's health was read. */
   breaker: Breaker | undefined;
   rate: Rate | undefined;
@@ -50,6 +52,7 @@ export function newEndpoint(id: string, organizationId: string, rate: Rate | und
     shard: shardOf(id),
     configuration: undefined,
     configuredAtMs: Number.NEGATIVE_INFINITY,
+    changedAtMs: Number.NEGATIVE_INFINITY,
     breaker: undefined,
     rate,
     ready: [],

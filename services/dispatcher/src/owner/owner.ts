@@ -481,8 +481,9 @@ export function createOwner(parts: Parts, options: OwnerOptions): Owner {
   }
 
   function configurationOf(endpoint: OwnedEndpoint): Promise<Configuration | undefined> | Configuration {
-    const { configuration, configuredAtMs } = endpoint;
-    if (configuration && nowMs() - configuredAtMs <= CONFIGURATION_MS) return configuration;
+    const { configuration, configuredAtMs, changedAtMs } = endpoint;
+    const isCurrent = configuredAtMs >= changedAtMs && nowMs() - configuredAtMs <= CONFIGURATION_MS;
+    if (configuration && isCurrent) return configuration;
     return readConfiguration(endpoint.id).then((current) => {
       configured(endpoint, current);
       return current && configurationOf(endpoint);
@@ -535,7 +536,7 @@ export function createOwner(parts: Parts, options: OwnerOptions): Owner {
     changed({ endpointId, organizationId }) {
       if (!isOurs(endpointId)) return;
       const endpoint = endpointOf(endpointId, organizationId);
-      endpoint.configuredAtMs = Number.NEGATIVE_INFINITY;
+      endpoint.changedAtMs = nowMs();
       // It may have been resumed.
       wantMore(endpoint);
       offer(endpoint);
@@ -562,7 +563,8 @@ export function createOwner(parts: Parts, options: OwnerOptions): Owner {
       if (known.has(delivery) || !isOurs(endpointId)) return undefined;
       const endpoint = endpointOf(endpointId, organizationId);
       known.add(delivery);
-      if (!isWithinCaps || !mayBegin() || quarantine.has(endpointId) || !takeBytes(endpoint, delivery)) {
+      const mayStart = isWithinCaps && mayBegin() && permits.mayTake(true);
+      if (!mayStart || quarantine.has(endpointId) || !takeBytes(endpoint, delivery)) {
         putReady(endpoint, [delivery]);
         offer(endpoint);
         return undefined;

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
 import { type Health, type HealthResult, isWritten, nextHealth } from "./health.ts";
 
-const THRESHOLDS = { patienceMs: [0], failingAfter: 3, disableAfter: 5 };
+const THRESHOLDS = { pausesMs: [0], failingAfter: 3, disableAfter: 5 };
 const healthy: Health = {
   revision: 1n,
   enabled: true,
@@ -75,7 +75,7 @@ describe("a step of an endpoint's health", () => {
 test("attempts that overlap are one failure in a step, and what the receiver asks for makes the pause longer", () => {
   const [first, second] = results("FF") as [HealthResult, HealthResult];
   const overlapping = { ...second, startedAt: at(5), retryAfterMs: 30_000 };
-  const thresholds = { ...THRESHOLDS, patienceMs: [1_000] };
+  const thresholds = { ...THRESHOLDS, pausesMs: [1_000] };
   const step = nextHealth(healthy, [first, overlapping], thresholds);
   expect(step).toMatchObject({ failureRun: ["d0/1"], failedAt: at(10), pausedUntil: at(30_015), changed: true });
   const failing = { ...healthy, failureRun: ["d0/1"], failedAt: at(10), pausedUntil: at(1_010) };

@@ -20,7 +20,7 @@ const dispatchers = useDispatchers(db, broker);
 const LIGHT = { DATABASE_POOL_SIZE: "2", ENDPOINT_CONCURRENCY: "10" };
 
 const start = (count: number): Promise<Service[]> =>
-  Promise.all(Array.from({ length: count }, () => dispatchers.start(LIGHT, { dueScanIntervalMs: 250 })));
+  Promise.all(Array.from({ length: count }, () => dispatchers.start(LIGHT, { sweepIntervalMs: 250 })));
 
 test("twenty dispatchers together never have more attempts to an endpoint than its concurrency, while some come and others end", async () => {
   let inFlight = 0;

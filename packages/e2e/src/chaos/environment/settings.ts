@@ -42,5 +42,5 @@ export function chaosSettings({ attemptTimeoutMs, databaseTimeoutMs }: ChaosTime
 
 /** The rest of these times, with Herald's intervals shortened. */
 export function chaosTuning({ leaseMs }: ChaosTimes): HeraldTuning {
-  return { leaseMs, dueScanIntervalMs: 500, catchUpIntervalMs: 500, noticeIntervalMs: 500 };
+  return { leaseMs, sweepIntervalMs: 500, catchUpIntervalMs: 500, noticeIntervalMs: 500 };
 }
