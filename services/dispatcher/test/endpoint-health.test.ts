@@ -3,7 +3,7 @@ import { insertEndpoint, ROW_TIME } from "@herald/dev/harness/rows";
 import { useDatabase } from "@herald/dev/harness/use-database";
 import { expect, test } from "@jest/globals";
 import fc from "fast-check";
-import { DISABLE_AFTER, NOW, settlement, settling } from "./settling.ts";
+import { DISABLE_AFTER, EARLIER, NOW, settlement, settling } from "./settling.ts";
 
 const db = useDatabase();
 const { underWay, dispatcher, settleAll, settleRun } = settling(db);

@@ -13,7 +13,7 @@ import { useDispatchers } from "./dispatchers.ts";
 
 const db = useDatabase();
 const broker = useBroker();
-/** So many that each of two dispatchers is the first one for some of them. */
+/** So many that each of two dispatchers would own some of them. */
 const ENDPOINTS = 12;
 
 let folder: string;

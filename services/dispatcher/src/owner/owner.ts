@@ -193,15 +193,19 @@ export function createOwner(parts: Parts, options: OwnerOptions): Owner {
     return Math.max(0, limit - endpoint.inFlight - endpoint.reserved.length);
   }
 
-  /** Lets an endpoint wait for its turn, if it has work and its own limits leave room; else sets its timer. */
-  function offer(endpoint: OwnedEndpoint): void {
+  /**
+   * Lets an endpoint wait for its turn, if it has work and its own limits leave room; else sets its timer.
+   *
+   * @param options.few also where it has room for less than half of its attempts
+   */
+  function offer(endpoint: OwnedEndpoint, { few = false } = {}): void {
     if (endpoint.isGone) return;
     const room = hasWork(endpoint) ? roomOf(endpoint) : 0;
     if (room === 0) return setTimer(endpoint);
     // For fewer, a statement is not worth it: the end of the next attempt comes back to it.
     const isFresh = endpoint.reserved.length === 0;
     const limit = Math.min(concurrency, endpoint.breaker?.limit() ?? 1);
-    if (endpoint.ready.length === 0 && isFresh && 2 * room < limit) return;
+    if (endpoint.ready.length === 0 && isFresh && !few && 2 * room < limit) return;
     (latencies.isQuick(endpoint.id) ? turns.quick : turns.slow).add(endpoint);
     schedule();
   }
@@ -542,7 +546,7 @@ export function createOwner(parts: Parts, options: OwnerOptions): Owner {
       offer(endpoint);
     },
     found(found, { crashed }) {
-      for (const { endpointId, organizationId, dueAt, failures, pausedUntil, ...first } of found) {
+      for (const { endpointId, organizationId, dueAt, failures, pausedUntil } of found) {
         if (epochOf(shardOf(endpointId)) === undefined) continue;
         if (endpoints.size >= MAX_ENDPOINTS && !endpoints.has(endpointId)) continue;
         const endpoint = endpointOf(endpointId, organizationId);
@@ -550,12 +554,13 @@ export function createOwner(parts: Parts, options: OwnerOptions): Owner {
         endpoint.mark ||= crashed.has(endpoint.shard);
         const isDue = dueAt.getTime() <= nowMs();
         if (!isDue) endpoint.nextDueMs = Math.min(endpoint.nextDueMs ?? Number.POSITIVE_INFINITY, dueAt.getTime());
-        // Where the oldest one is at hand or in flight, what is behind it has its turn when that one has ended.
-        else if (endpoint.mark || !known.has(first)) wantMore(endpoint);
+        // It may be in flight. Another one behind it may not, and would wait for its end, which can be long where a receiver hangs.
+        else wantMore(endpoint);
         lookForRetries(endpoint);
         // Rows may have been stored behind the cursor, by a statement that took long.
         if (!endpoint.reading) endpoint.cursor = BEGINNING;
-        offer(endpoint);
+        // Its attempts under way may hang, and end no time soon.
+        offer(endpoint, { few: true });
       }
     },
     manual(delivery, isWithinCaps) {

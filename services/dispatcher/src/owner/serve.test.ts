@@ -26,12 +26,12 @@ async function serveOne({
   retryAfterMs = null as number | null,
   whose = "theirs" as "theirs" | "ours",
   delivery: ofDelivery = {} as Partial<Delivery>,
-  configuration: ofConfiguration = {} as Partial<Configuration> | undefined,
+  configuration: ofConfiguration = {} as Partial<Configuration> | null,
   manual = false,
-  epoch = EPOCH as number | undefined,
+  epoch = EPOCH as number | null,
   failures = 0,
   isHealthKnown = true,
-  stored = "{}" as string | undefined,
+  stored = "{}" as string | null,
   refused = false,
 } = {}) {
   const clock = steeredClock(NOW);
@@ -60,9 +60,9 @@ async function serveOne({
       begin: (id) => void seen.told.push(`quarantine of ${id} begins`),
       end: (id) => void seen.told.push(`quarantine of ${id} ends`),
     },
-    epochOf: () => epoch,
+    epochOf: () => epoch ?? undefined,
     mayBegin: () => true,
-    readBody: async () => (stored === undefined ? undefined : Buffer.from(stored)),
+    readBody: async () => (stored === null ? undefined : Buffer.from(stored)),
     async settle(settlement, endsFailures) {
       if (refused) throw new Error("refused");
       seen.settled.push(settlement);
@@ -74,7 +74,7 @@ async function serveOne({
   const pausedUntil = failures > 0 ? new Date(NOW.getTime() + 3_000) : null;
   const breaker = createBreaker(clock, { pausesMs: [1_000], disableAfter: 5 }, { failures, pausedUntil });
   if (isHealthKnown) endpoint.breaker = breaker;
-  const configuration: Configuration | undefined = ofConfiguration && {
+  const configuration: Configuration | null = ofConfiguration && {
     url: "https://receiver.test/",
     sealedSecret: secrets.seal("secret", ID),
     quarantined: false,
@@ -104,7 +104,7 @@ async function serveOne({
     manual,
     configuration: () => {
       endpoint.breaker ??= breaker;
-      return configuration as Configuration;
+      return configuration ?? Promise.resolve(undefined);
     },
     over: (durationMs) => void seen.told.push(`over after ${durationMs}`),
   });
@@ -136,7 +136,7 @@ test("the breaker hears of an attempt before the receiver is free for the next o
 
 describe("nothing is sent, and the delivery is attempted later,", () => {
   test("where another dispatcher has taken the shard meanwhile", async () => {
-    const { sentTo, served } = await serveOne({ epoch: undefined });
+    const { sentTo, served } = await serveOne({ epoch: null });
     expect([sentTo, served]).toEqual([[], { kind: "put back", restMs: 0 }]);
   });
 
@@ -147,11 +147,11 @@ describe("nothing is sent, and the delivery is attempted later,", () => {
   });
 
   test("where the endpoint is disabled or deleted", async () => {
-    expect(await serveOne({ configuration: undefined })).toMatchObject({ sentTo: [], served: { kind: "not ours" } });
+    expect(await serveOne({ configuration: null })).toMatchObject({ sentTo: [], served: { kind: "not ours" } });
   });
 
   test("where its body is not stored any more", async () => {
-    const { sentTo, served } = await serveOne({ delivery: { body: null }, stored: undefined });
+    const { sentTo, served } = await serveOne({ delivery: { body: null }, stored: null });
     expect([sentTo, served]).toEqual([[], { kind: "left" }]);
   });
 });

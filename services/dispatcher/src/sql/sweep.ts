@@ -4,10 +4,8 @@ import type { Queries } from "@herald/common/database/queries";
 export interface EndpointWithWork {
   endpointId: string;
   organizationId: string;
-  /** Its first row. */
+  /** The time of its first row. */
   dueAt: Date;
-  deliveryId: string;
-  attempts: number;
   /** The endpoint's failures in a row, and until when it rests. */
   failures: number;
   pausedUntil: Date | null;
@@ -29,23 +27,23 @@ export async function findEndpointsWithWork(
       select own.shard, first.*
       from unnest(${shards}::smallint[]) as own (shard)
       cross join lateral (
-        select endpoint_id, due_at, delivery_id, attempts from due
+        select endpoint_id, due_at from due
         where due.shard = own.shard
-        order by endpoint_id, due_at, delivery_id
+        order by endpoint_id, due_at
         limit 1
       ) as first
       union all
       select step.shard, next.*
       from step
       cross join lateral (
-        select endpoint_id, due_at, delivery_id, attempts from due
+        select endpoint_id, due_at from due
         where due.shard = step.shard and due.endpoint_id > step.endpoint_id
-        order by endpoint_id, due_at, delivery_id
+        order by endpoint_id, due_at
         limit 1
       ) as next
     )
     select endpoint_id as "endpointId", endpoint.organization_id as "organizationId", due_at as "dueAt",
-      delivery_id as "deliveryId", attempts::int as "attempts", endpoint.consecutive_failures as "failures", endpoint.paused_until as "pausedUntil"
+      endpoint.consecutive_failures as "failures", endpoint.paused_until as "pausedUntil"
     from step
     join webhook_endpoint as endpoint on endpoint.id = step.endpoint_id and endpoint.enabled
     where due_at <= ${dueBy}::timestamptz`;

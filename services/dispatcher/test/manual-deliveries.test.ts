@@ -1,20 +1,16 @@
 import { type Broker, connectBroker } from "@herald/common/broker/broker";
-import type { Requester } from "@herald/common/broker/requester";
-import type { ManualReply, ManualRequest } from "@herald/contracts";
 import { eventually } from "@herald/dev/harness/eventually";
 import { type HttpsReceiver, httpsReceiver } from "@herald/dev/harness/https-receiver";
 import { useBroker } from "@herald/dev/harness/use-broker";
 import { useDatabase } from "@herald/dev/harness/use-database";
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
-import { handOverManual } from "../src/sql/hand-over-manual.ts";
-import { useDispatchers } from "./dispatchers.ts";
+import { askForManual, useDispatchers } from "./dispatchers.ts";
 
 const db = useDatabase();
 const rabbitmq = useBroker();
 const quiet = { debug() {}, info() {}, warn() {}, error() {} };
 let receiver: HttpsReceiver;
 let broker: Broker;
-let requester: Requester;
 /** Lets the receivers that hang answer. */
 let answer = () => {};
 
@@ -28,7 +24,6 @@ beforeEach(async () => {
     return { status: 200 };
   });
   broker = connectBroker({ url: rabbitmq.url, namespace: rabbitmq.namespace, name: "test", log: quiet });
-  requester = broker.requester();
 });
 afterEach(async () => {
   await broker.close();
@@ -45,18 +40,14 @@ interface Endpoint {
   organizationId: string;
 }
 
-/** Stores manual deliveries, as the API does: for longer than the test takes they are left to their requests. */
-const store = (endpoint: Endpoint, count: number) =>
-  dispatchers.insertDeliveries(endpoint, count, { dueInMs: 3_600_000 });
+/** When a manual delivery is due where nobody attempts it for its request: later than the test takes. */
+const DUE_AT = new Date(Date.now() + 3_600_000);
+
+/** Stores manual deliveries, as the API does. */
+const store = (endpoint: Endpoint, count: number) => dispatchers.insertDeliveries(endpoint, count, { dueAt: DUE_AT });
 
 /** Asks for a delivery's attempt, as the API does; whether it was attempted, undefined without an answer. */
-async function ask({ id, organizationId }: Endpoint, deliveryId: string): Promise<boolean | undefined> {
-  const request: ManualRequest = { deliveryId, endpointId: id, organizationId };
-  const content = Buffer.from(JSON.stringify(request));
-  const { requestsExchange: exchange, manualQueue: routingKey } = broker.names;
-  const reply = await requester.request({ exchange, routingKey, content, timeoutMs: 80_000 });
-  return reply && (JSON.parse(String(reply)) as ManualReply).attempted;
-}
+const ask = (endpoint: Endpoint, deliveryId: string) => askForManual(broker, db, { endpoint, deliveryId, dueAt: DUE_AT });
 
 async function deliver(endpoint: Endpoint): Promise<boolean | undefined> {
   const [deliveryId = ""] = await store(endpoint, 1);
@@ -88,8 +79,8 @@ test("two organizations with sixty manual deliveries each to receivers that hang
   expect(receiver.requests).toHaveLength(121);
 });
 
-test("a lane full of manual deliveries that hang lets others in, since slow ones leave it", async () => {
-  await dispatchers.start(PATIENT, { bounds: { manualDeliveries: 4 } });
+test("manual deliveries that hang hold up no other one", async () => {
+  await dispatchers.start(PATIENT, { bounds: { manualDeliveries: 4, inFlight: 20 } });
   const flood: Promise<boolean | undefined>[] = [];
   for (let index = 0; index < 12; index++) {
     flood.push(deliver(await dispatchers.insertEndpointAt(`${receiver.url}/hangs-${index}`)));
@@ -101,8 +92,8 @@ test("a lane full of manual deliveries that hang lets others in, since slow ones
   expect(await Promise.all(flood)).toEqual(Array.from({ length: 12 }, () => true));
 });
 
-test("a stop waits for the manual deliveries that have left the lane", async () => {
-  const dispatcher = await dispatchers.start(PATIENT, { bounds: { manualDeliveries: 1 } });
+test("a stop waits for the manual deliveries that are under way", async () => {
+  const dispatcher = await dispatchers.start(PATIENT);
   const endpoints = [
     await dispatchers.insertEndpointAt(`${receiver.url}/hangs-1`),
     await dispatchers.insertEndpointAt(`${receiver.url}/hangs-2`),
@@ -116,32 +107,13 @@ test("a stop waits for the manual deliveries that have left the lane", async () 
   expect(await succeeded()).toBeGreaterThanOrEqual(2);
 });
 
-test("a manual delivery that has been claimed or attempted meanwhile is not handed over", async () => {
-  const { prisma, queries } = db.database;
-  const endpoint = await dispatchers.insertEndpointAt(receiver.url);
-  const [waiting = "", claimed = "", failed = ""] = await dispatchers.insertDeliveries(endpoint, 3, {
-    dueInMs: 30_000,
-  });
-  await prisma.due.update({ where: { deliveryId: claimed }, data: { claimId: claimed } });
-  await prisma.due.update({ where: { deliveryId: failed }, data: { attempts: 1 } });
-  const now = new Date();
-  await handOverManual(queries, { deliveryIds: [waiting, claimed, failed], now });
-  const due = await prisma.due.findMany({ where: { endpointId: endpoint.id, dueAt: { lte: now } } });
-  expect(due.map(({ deliveryId }) => deliveryId)).toEqual([waiting]);
-  await prisma.due.deleteMany();
-});
-
-test("a request for a manual delivery that comes past the management API's exchange is dropped, without an answer", async () => {
+test("a delivery that has ended, or has failed since, is not attempted for a request", async () => {
+  const { prisma } = db.database;
   await dispatchers.start();
   const endpoint = await dispatchers.insertEndpointAt(`${receiver.url}/healthy`);
-  const [deliveryId = ""] = await store(endpoint, 1);
-  const request: ManualRequest = { deliveryId, endpointId: endpoint.id, organizationId: endpoint.organizationId };
-  const content = Buffer.from(JSON.stringify(request));
-  const forged = requester.request({ exchange: "", routingKey: broker.names.manualQueue, content, timeoutMs: 80_000 });
-  // What comes later has passed it.
-  expect(await deliver(endpoint)).toBe(true);
-  const { state } = await db.database.prisma.delivery.findFirstOrThrow({ where: { id: deliveryId } });
-  expect(state).toBe("pending");
-  await requester.close();
-  expect(await forged).toBeUndefined();
+  const [ended = "", failed = ""] = await store(endpoint, 2);
+  await prisma.due.deleteMany({ where: { deliveryId: ended } });
+  await prisma.due.updateMany({ where: { deliveryId: failed }, data: { dueAt: new Date(DUE_AT.getTime() + 1) } });
+  expect([await ask(endpoint, ended), await ask(endpoint, failed)]).toEqual([false, false]);
+  expect(receiver.requests).toEqual([]);
 });
