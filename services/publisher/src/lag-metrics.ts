@@ -81,13 +81,11 @@ export function exportLag(
   }
 
   const depthsOf = (queues: readonly string[]) => Promise.all(queues.map((queue) => inspector.depthOf(queue)));
-  // The sixteen inbox queues are one figure: which bucket waits is a matter of one organization or another. Hints are no
-  // figure: they are acknowledged at once, and their queue may be away with its node.
+  // The sixteen inbox queues are one figure: which bucket waits is a matter of one organization or another. The queues of dispatchers are
+  // no figure: what waits there is in PostgreSQL too.
   const ofQueues = figures({ registry, log }, async () => ({
     inbox: await depthsOf(names.inboxQueues),
     rejected: await depthsOf([names.rejectedQueue]),
-    // Dispatchers declare the queue, so before the first dispatcher has run there is none.
-    manual: await depthsOf([names.manualQueue]).catch(() => [{ messages: 0, consumers: 0 }]),
   }));
   ofQueues(
     "herald_queue_messages",

@@ -73,7 +73,7 @@ test("the metrics show what is due and since when, what waits, and what waits wi
     'herald_catch_ups_due{kind="guard"}': 0,
     herald_partitions_ahead: 0,
     ...Object.fromEntries(
-      ["inbox", "rejected", "manual"].flatMap((queue) => [
+      ["inbox", "rejected"].flatMap((queue) => [
         [`herald_queue_messages{queue="${queue}"}`, 0],
         [`herald_queue_consumers{queue="${queue}"}`, 0],
       ]),
@@ -151,7 +151,7 @@ test("metrics that can't be read are absent, and the others are there", async ()
   const away = openDatabase("postgresql://nobody@127.0.0.1:1/none");
   try {
     const withoutDatabase = await scrape(away.queries, place.url);
-    expect(Object.keys(withoutDatabase)).toHaveLength(6);
+    expect(Object.keys(withoutDatabase)).toHaveLength(4);
     const withoutBroker = await scrape(db.database.queries, "amqp://127.0.0.1:1");
     expect(Object.keys(withoutBroker)).toHaveLength(15);
   } finally {

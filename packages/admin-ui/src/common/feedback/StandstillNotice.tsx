@@ -29,10 +29,11 @@ function Outage({ since }: { since: string }) {
 
 function Held({ since }: { since: string }) {
   return (
-    <Notice tone="care" title={`${product.name} is being restored from a backup; nothing is sent.`}>
+    <Notice tone="care" title={`${product.name}'s operator has stopped all deliveries; nothing is sent.`}>
       <p>
-        It began <Time iso={since} />. Deliveries wait, and go out by themselves when it is done. Some may come a second
-        time, with the same delivery id. What was changed here since the backup may have to be changed again.
+        It began <Time iso={since} />. Deliveries wait, and go out by themselves when it is over. After a restore from a
+        backup some may come a second time, with the same delivery id, and what was changed here since the backup may
+        have to be changed again.
       </p>
     </Notice>
   );
