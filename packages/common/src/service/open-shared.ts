@@ -3,6 +3,7 @@ import { partOfBroker } from "../broker/part-of-broker.ts";
 import { createLog, type Log } from "../telemetry/log.ts";
 import { createRegistry } from "../telemetry/metrics.ts";
 import { type ReadinessChecks, startOperationsServer } from "../telemetry/operations-server.ts";
+import { createLocalOwners } from "./local-owners.ts";
 import {
   checksOf,
   exportConnections,
@@ -12,7 +13,6 @@ import {
   type ServiceOpener,
   timeOf,
 } from "./open-service.ts";
-import { createLocalOwners } from "./local-owners.ts";
 import { sayFacts } from "./processes.ts";
 
 /** A process that several services share: one pool of connections to PostgreSQL, one way to the broker, one operations port. */
