@@ -29,7 +29,7 @@ export function exportLag(
   const ofLag = figures({ registry, log }, () => readLag(queries, { now: clock.now(), endpointConcurrency }));
   ofLag(
     "herald_deliveries_unfinished",
-    `Deliveries that are due and wait for Herald, are due and wait for their receiver, are scheduled for later, or wait with a disabled endpoint; counted to ${COUNTED_AT_MOST}.`,
+    `Deliveries that are due and could be attempted at once, or are under way; are due and wait for their receiver; are scheduled for later; or wait with a disabled endpoint; counted to ${COUNTED_AT_MOST}.`,
     ({ due, dueForHerald, scheduled, disabled }) => ({
       due: dueForHerald,
       receiver: Math.max(0, due - dueForHerald),
@@ -59,6 +59,22 @@ export function exportLag(
     "waits_for",
   );
   ofLag(
+    "herald_shards",
+    "Shards that a living dispatcher owns, that nobody does, so that their deliveries wait, and in which an operator has stopped dispatching.",
+    ({ shardsOwned, shardsUnowned, shardsStopped }) => ({
+      owned: shardsOwned,
+      unowned: shardsUnowned,
+      stopped: shardsStopped,
+    }),
+    "state",
+  );
+  ofLag(
+    "herald_dispatchers",
+    "Dispatchers that are alive, by whether they can make attempts.",
+    ({ dispatchersAble, dispatchersUnable }) => ({ able: dispatchersAble, unable: dispatchersUnable }),
+    "state",
+  );
+  ofLag(
     "herald_notices_waiting",
     "Notices that the broker has not confirmed ten seconds after they were made.",
     (lag) => lag.notices,
@@ -81,13 +97,11 @@ export function exportLag(
   }
 
   const depthsOf = (queues: readonly string[]) => Promise.all(queues.map((queue) => inspector.depthOf(queue)));
-  // The sixteen inbox queues are one figure: which bucket waits is a matter of one organization or another. Hints are no
-  // figure: they are acknowledged at once, and their queue may be away with its node.
+  // The sixteen inbox queues are one figure: which bucket waits is a matter of one organization or another. The queues of dispatchers are
+  // no figure: what waits there is in PostgreSQL too.
   const ofQueues = figures({ registry, log }, async () => ({
     inbox: await depthsOf(names.inboxQueues),
     rejected: await depthsOf([names.rejectedQueue]),
-    // Dispatchers declare the queue, so before the first dispatcher has run there is none.
-    manual: await depthsOf([names.manualQueue]).catch(() => [{ messages: 0, consumers: 0 }]),
   }));
   ofQueues(
     "herald_queue_messages",
