@@ -6,8 +6,8 @@
 #   ADMIN_LOGIN      USER:PASSWORD of an administrator
 #   VHOST            the virtual host (herald); made, unless VHOST_EXISTS is set
 #   API_PASSWORD     The management API: asks dispatchers, and hears their replies. It may reach no queue by itself.
-#   PUBLISHER_PASSWORD Publishers: read events, and write hints for dispatchers and notices.
-#   DISPATCHER_PASSWORD Dispatchers: read hints and requests, and reply through the default exchange.
+#   PUBLISHER_PASSWORD Publishers: read events, hand deliveries over to dispatchers, and write notices.
+#   DISPATCHER_PASSWORD Dispatchers: read what publishers and the management API send to their own queues, and reply through the default exchange.
 #   HERALD_PASSWORD  herald serve, which is all services in one process, and the herald command: whatever begins with Herald's name.
 #   EMITTER_PASSWORD Product services: publishes events, and nothing else.
 #   PRODUCT_PASSWORD The product's programs: reads notices through queues of its own.

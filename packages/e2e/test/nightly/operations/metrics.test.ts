@@ -94,7 +94,8 @@ describe("the services' metrics", () => {
       expectSeries(text, 'herald_endpoints\\{state="enabled",service="publisher"\\} 1');
       expectSeries(text, 'herald_queue_messages\\{queue="rejected",service="publisher"\\} 0');
       expectSeries(text, 'herald_queue_consumers\\{queue="inbox",service="publisher"\\} 1');
-      expectSeries(text, 'herald_queue_consumers\\{queue="manual",service="publisher"\\} 1');
+      expectSeries(text, 'herald_shards\\{state="owned",service="publisher"\\} 256');
+      expectSeries(text, 'herald_dispatchers\\{state="able",service="publisher"\\} 1');
     });
 
     test("counters before they first count", async () => {
