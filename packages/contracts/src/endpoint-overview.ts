@@ -59,8 +59,8 @@ const overview = {
   ),
   heldSinceUtc: orNull(
     time(
-      "Since when a restore of Herald's database from a backup holds all attempts, of anybody: nothing is sent " +
-        "meanwhile. Null while there is none.",
+      "Since when an operator of Herald has stopped all attempts, of anybody, such as during a restore of its database from a backup: " +
+        "nothing is sent meanwhile. Null while they go on.",
     ),
   ),
   quarantinedAtUtc: orNull(

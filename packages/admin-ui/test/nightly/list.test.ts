@@ -69,7 +69,7 @@ test("the page says that Herald's own network is disturbed, for as long as a dis
   const id = randomUUID();
   const later = new Date(Date.now() + 3_600_000);
   await prisma.process.create({
-    data: { id, service: "dispatcher", joinedAt: later, seenAt: later, outageSince: new Date() },
+    data: { id, service: "dispatcher", aliveUntil: later, outageSince: new Date() },
   });
   await words.waitFor();
   await page.getByRole("link", { name: "Timesheet export" }).click();
@@ -79,17 +79,17 @@ test("the page says that Herald's own network is disturbed, for as long as a dis
   await words.waitFor({ state: "detached" });
 });
 
-test("the page says that Herald is being restored, for as long as attempts are held", async () => {
+test("the page says that operators have stopped all deliveries, for as long as they have", async () => {
   const { prisma } = environment.db.database;
   const page = await environment.signIn();
-  const words = page.getByText("Herald is being restored from a backup; nothing is sent.");
+  const words = page.getByText("The operators of Herald have stopped all deliveries; nothing is sent.");
   await page.getByRole("link", { name: "Timesheet export" }).waitFor();
   expect(await words.count()).toBe(0);
-  await prisma.restore.create({ data: { restoredTo: new Date(), begunAt: new Date() } });
+  await prisma.shard.updateMany({ data: { stoppedAt: new Date() } });
   await words.waitFor();
   await page.getByRole("link", { name: "Timesheet export" }).click();
   await words.waitFor();
-  await prisma.restore.deleteMany();
+  await prisma.shard.updateMany({ data: { stoppedAt: null } });
   await words.waitFor({ state: "detached" });
 });
 

@@ -39,5 +39,5 @@ function rowOf({ endpointId, endpointName, delivery, reason }: EndpointDelivery)
   const of = (texts: unknown[]) => [endpointId, endpointName, ...texts].map((text) => oneLine(String(text ?? "")));
   if (delivery === null) return of(["none", reason]);
   const { id, state, inFlight, attemptCount, statusCode, nextAttemptAtUtc, errorSummary } = delivery;
-  return of([id, inFlight ? "in flight" : state, attemptCount, statusCode, nextAttemptAtUtc, errorSummary]);
+  return of([id, inFlight ? "due" : state, attemptCount, statusCode, nextAttemptAtUtc, errorSummary]);
 }

@@ -15,7 +15,7 @@ test.each([
   expect(nextTryWords({ ...failing, nextTryAtUtc: inSeconds(seconds) }, now)).toBe(words);
 });
 
-test("an attempt under way is a try, nothing that waits is none, and without Herald's network, or during a restore, there is none", () => {
+test("an attempt under way is a try, nothing that waits is none, and without Herald's network, or while an operator has stopped all, there is none", () => {
   expect(nextTryWords(failing, now)).toBe("trying again");
   expect(nextTryWords({ ...failing, unfinished: { pending: 0, parked: 0 } }, now)).toBe(null);
   expect(nextTryWords({ ...failing, nextTryAtUtc: inSeconds(4), cutOffSinceUtc: inSeconds(-4) }, now)).toBe(null);

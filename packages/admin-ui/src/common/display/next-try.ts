@@ -5,7 +5,7 @@ type Tried = Pick<EndpointOverview, "nextTryAtUtc" | "cutOffSinceUtc" | "heldSin
 
 /**
  * When a failing webhook is tried again: "next try in 4 s", "next try in 1:05"; "trying again" once that time has come, and while
- * an attempt is under way. Null where nothing waits for it, and while Herald's own network, or a restore, keeps it from trying.
+ * an attempt is under way. Null where nothing waits for it, and while Herald's own network, or an operator, keeps it from trying.
  */
 export function nextTryWords(
   { nextTryAtUtc, cutOffSinceUtc, heldSinceUtc, unfinished }: Tried,
