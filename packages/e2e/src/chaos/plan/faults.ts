@@ -20,7 +20,6 @@ export type FaultKind =
   | "silent-client"
   /** The clock of a service's machine is wrong for the pause, and then right again. */
   | "clock"
-  /** A queue of hints is emptied. */
   /** `kill -9` of RabbitMQ, and a new start on its data after the pause. */
   | "rabbitmq-killed"
   /** PostgreSQL ends at once (`immediate`), and recovers from its log after the pause. */
@@ -48,7 +47,7 @@ export interface PlannedFault {
   /** After the start of the run. */
   atMs: number;
   kind: FaultKind;
-  /** A service (`dispatcher-1`), a link (`dispatcher-1>postgres`), a queue (`hints`), an endpoint by its place, the receivers, or the server itself. */
+  /** A service (`dispatcher-1`), a link (`dispatcher-1>postgres`), an endpoint by its place, the receivers, or the server itself. */
   target: string;
   durationMs: number;
   /** Of a clock: by how much it is ahead. */
