@@ -104,7 +104,6 @@ export async function runUnderLoad(environment: ChaosEnvironment, options: RunOp
 
     progress("Reconciling");
     const { inboxQueues, rejectedQueue } = names(namespace);
-    const manualQueues = (servers.cells ?? [undefined]).map((cell) => names(namespace, cell).manualQueue);
     databases = openHere();
     const notices = await readNotices(servers.amqpUrls(), NOTICES_QUEUE);
     const history: History = {
@@ -126,7 +125,7 @@ export async function runUnderLoad(environment: ChaosEnvironment, options: RunOp
       faults,
       ownEnds: environment.ownEnds,
       stoodStillMs: await ask.receivers<number>({ type: "stoodStillMs" }),
-      leftInQueues: await countMessages(servers.amqpUrls(), [...inboxQueues, rejectedQueue, ...manualQueues]),
+      leftInQueues: await countMessages(servers.amqpUrls(), [...inboxQueues, rejectedQueue]),
       settings: {
         leaseMs: times.leaseMs,
         attemptTimeoutMs: times.attemptTimeoutMs,

@@ -72,7 +72,6 @@ test("herald serve has one pool, two connections to the broker and one operation
       http: true,
       share: true,
       network: true,
-      restore: true,
     },
   });
 

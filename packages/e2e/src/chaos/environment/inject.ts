@@ -1,11 +1,9 @@
-import { names } from "@herald/common/broker/topology";
 import type { Link } from "@herald/dev/harness/link";
 import { type NameServer, NO_ROUTE } from "@herald/dev/harness/name-server";
 import type { LoadFaults } from "../load.ts";
 import type { FaultKind, PlannedFault, ServiceLabel } from "../plan/faults.ts";
 import type { InjectedFault } from "../verdict/history.ts";
 import { keepTransactionOpen, lockEndpoint } from "./open-transaction.ts";
-import { purgeQueue } from "./queues.ts";
 import type { FragileServers } from "./servers.ts";
 import type { SupervisedService } from "./supervisor.ts";
 
@@ -15,13 +13,11 @@ export interface Victims {
   links: ReadonlyMap<string, Link>;
   servers: FragileServers;
   nameServer: NameServer;
-  namespace: string;
   pause: (durationMs: number) => Promise<void>;
 }
 
 /** Of faults whose target does not say whom they hit. The long ones hit nobody who would have to wait for their end. */
 const VICTIMS: Partial<Record<FaultKind, string>> = {
-  purge: "rabbitmq",
   "row-lock": "locked row",
   "long-transaction": "open transaction",
   // One after the other, by whatever name.
@@ -105,11 +101,6 @@ async function strike(
       linkOf(target, victims).silence(kind === "silent-server" ? "server" : "client");
       // Until whoever was not told has noticed by itself.
       await pause(durationMs);
-      return;
-    }
-    case "purge": {
-      const { hintsQueue, manualQueue } = names(victims.namespace);
-      await purgeQueue(servers.amqpUrls(), target === "hints" ? hintsQueue : manualQueue);
       return;
     }
     case "rabbitmq-killed":

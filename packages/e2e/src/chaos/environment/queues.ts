@@ -17,12 +17,6 @@ async function withChannel<T>(urls: readonly URL[], task: (channel: Channel) => 
   }
 }
 
-export function purgeQueue(urls: readonly URL[], queue: string): Promise<void> {
-  return withChannel(urls, async (channel) => {
-    await channel.purgeQueue(queue);
-  });
-}
-
 /** How many messages lie in each queue, neither delivered nor acknowledged. */
 export function countMessages(urls: readonly URL[], queues: readonly string[]): Promise<Record<string, number>> {
   return withChannel(urls, async (channel) => {

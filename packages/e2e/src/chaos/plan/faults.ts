@@ -20,8 +20,6 @@ export type FaultKind =
   | "silent-client"
   /** The clock of a service's machine is wrong for the pause, and then right again. */
   | "clock"
-  /** A queue of hints is emptied. */
-  | "purge"
   /** `kill -9` of RabbitMQ, and a new start on its data after the pause. */
   | "rabbitmq-killed"
   /** PostgreSQL ends at once (`immediate`), and recovers from its log after the pause. */
@@ -49,7 +47,7 @@ export interface PlannedFault {
   /** After the start of the run. */
   atMs: number;
   kind: FaultKind;
-  /** A service (`dispatcher-1`), a link (`dispatcher-1>postgres`), a queue (`hints`), an endpoint by its place, the receivers, or the server itself. */
+  /** A service (`dispatcher-1`), a link (`dispatcher-1>postgres`), an endpoint by its place, the receivers, or the server itself. */
   target: string;
   durationMs: number;
   /** Of a clock: by how much it is ahead. */
@@ -83,7 +81,6 @@ const DECK: readonly ShortFault[] = [
   ...repeated("silent-server", 2),
   "silent-client",
   ...repeated("clock", 3),
-  ...repeated("purge", 2),
   "rabbitmq-killed",
   ...repeated("postgres-crashed", 2),
   "memory-alarm",
@@ -115,7 +112,6 @@ const DURATION_MS: Readonly<Record<ShortFault, readonly [low: number, high: numb
   "silent-client": [8_000, 8_000],
   // Long enough for attempts that fail, and their retries.
   clock: [5_000, 15_000],
-  purge: [0, 0],
   "rabbitmq-killed": [0, 1_500],
   "postgres-crashed": [0, 1_500],
   "memory-alarm": [1_500, 5_000],
@@ -184,8 +180,6 @@ function targetOf(kind: Exclude<ShortFault, "receiver-restarts">, seed: number, 
     case "silent-server":
     case "silent-client":
       return drawOne(LINKS, seed, "target", index);
-    case "purge":
-      return drawOne(["hints", "manual"], seed, "target", index);
     case "rabbitmq-killed":
     case "memory-alarm":
       return "rabbitmq";

@@ -6,9 +6,9 @@ const LOOK_EVERY_MS = 500;
 /** Then attempts begin, whatever the inbox holds: what is stored later is only delivered later. */
 const STORED_WITHIN_MS = 120_000;
 
-/** Runs `herald restore`, as an operator does. */
-export function heraldRestore(environment: ChaosEnvironment, ...args: string[]): Promise<string> {
-  return heraldCommand(environment, { DATABASE_URL: environment.servers.databaseUrl().href }, "restore", ...args);
+/** Runs `herald dispatch`, as an operator does. */
+export function heraldDispatch(environment: ChaosEnvironment, ...args: string[]): Promise<string> {
+  return heraldCommand(environment, { DATABASE_URL: environment.servers.databaseUrl().href }, "dispatch", ...args);
 }
 
 /** As an operator sees that the gap is closed. */
@@ -18,7 +18,7 @@ export async function untilStored(
 ): Promise<void> {
   const deadline = Date.now() + STORED_WITHIN_MS;
   for (;;) {
-    const { inbox } = JSON.parse(await heraldRestore(environment, "status", "--json")) as { inbox: number };
+    const { inbox } = JSON.parse(await heraldDispatch(environment, "status", "--json")) as { inbox: number };
     if (inbox === 0 || Date.now() > deadline) return;
     await pause(LOOK_EVERY_MS);
   }
