@@ -57,7 +57,7 @@ test("two dispatchers that see an endpoint succeed again leave one notice of its
   const both = [dispatcher(), dispatcher()];
   const claims = [await underWay(endpoint), await underWay(endpoint)];
   await Promise.all(
-    both.map(({ settle }, index) => settle(settlement(endpoint, claims[index] as Claimed, { startedAt: nextStart() }))),
+    both.map(({ settle }, index) => settle(settlement(endpoint, claims[index] as UnderWay, { startedAt: nextStart() }))),
   );
   await Promise.all(both.map(({ health }) => health.drained()));
   expect(await typesOf(endpoint)).toEqual(["failing", "recovered"]);

@@ -28,7 +28,7 @@ const organizationOf = (id: string) => `organization ${Number.parseInt(id.slice(
 type Ending = "succeeded" | "failed" | "put back" | "left";
 
 /** An owner in virtual time, and PostgreSQL as a table in memory that it reads late, and that publishers write. */
-function world({ tookMs = () => 5, options = {} as Partial<OwnerOptions> } = {}) {
+function world({ tookMs = (() => 5) as () => number, options = {} as Partial<OwnerOptions> } = {}) {
   const clock = steeredClock(START);
   const rows = new Map<string, DueRow>();
   const made = new Map<string, number>();
