@@ -7,7 +7,7 @@
 #   VHOST            the virtual host (herald); made, unless VHOST_EXISTS is set
 #   API_PASSWORD     The management API: asks dispatchers, and hears their replies. It may reach no queue by itself.
 #   PUBLISHER_PASSWORD Publishers: read events, hand deliveries over to dispatchers, and write notices.
-#   DISPATCHER_PASSWORD Dispatchers: read what publishers and the management API send to their own queues, and reply through the default exchange.
+#   DISPATCHER_PASSWORD Dispatchers: each reads a queue of its own, which it binds to both exchanges, and replies through the default exchange.
 #   HERALD_PASSWORD  herald serve, which is all services in one process, and the herald command: whatever begins with Herald's name.
 #   EMITTER_PASSWORD Product services: publishes events, and nothing else.
 #   PRODUCT_PASSWORD The product's programs: reads notices through queues of its own.
@@ -51,7 +51,7 @@ RIGHTS
 
 printf '{"password":"%s","tags":""}' "$DISPATCHER_PASSWORD" | put users/dispatcher
 put "permissions/$VHOST/dispatcher" <<'RIGHTS'
-{"configure":"^herald\\.(dispatch(\\..*)?|requests)$","write":"^(herald\\.dispatch(\\..*)?|amq\\.default)$","read":"^herald\\.(dispatch(\\..*)?|requests)$"}
+{"configure":"^herald\\.(dispatch(\\..*)?|requests)$","write":"^(herald\\.dispatch\\..*|amq\\.default)$","read":"^herald\\.(dispatch(\\..*)?|requests)$"}
 RIGHTS
 
 printf '{"password":"%s","tags":""}' "$HERALD_PASSWORD" | put users/herald

@@ -47,8 +47,8 @@ const overview = {
   ),
   nextTryAtUtc: orNull(
     time(
-      "Where the latest attempt failed: when the next one may begin. It is past while that is about to happen. Null while " +
-        "nothing fails, where nothing waits, and while the next attempt is under way.",
+      "Where the latest attempt failed: when the next one may begin. It is past while that is about to happen, and while the attempt is " +
+        "under way. Null while nothing fails, and where nothing waits.",
     ),
   ),
   cutOffSinceUtc: orNull(
@@ -59,8 +59,8 @@ const overview = {
   ),
   heldSinceUtc: orNull(
     time(
-      "Since when an operator of Herald has stopped all attempts, of anybody, such as during a restore of its database from a backup: " +
-        "nothing is sent meanwhile. Null while they go on.",
+      "Since when Herald's operator lets no attempt begin, of anybody, as during a restore from a backup: nothing is sent " +
+        "meanwhile. Null while they may.",
     ),
   ),
   quarantinedAtUtc: orNull(
