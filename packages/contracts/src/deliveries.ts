@@ -40,7 +40,7 @@ const listItem = {
   ...summary,
   failureKind,
   state: refTo({ DeliveryState }, "How it stands."),
-  inFlight: flag("An attempt is under way right now."),
+  inFlight: flag("The delivery is due: an attempt is under way, or waits for its turn."),
   createdAtUtc: time("When the delivery came to be."),
   nextAttemptAtUtc: orNull(time("When the next attempt is due; null where none is scheduled.")),
   durationMs: orNull(count("How long the latest attempt took, in milliseconds; null before the first.")),

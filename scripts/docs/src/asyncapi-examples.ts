@@ -1,4 +1,12 @@
-import type { BusinessEvent, Hint, ManualReply, ManualRequest, Notice, NoticeAttempt } from "@herald/contracts";
+import type {
+  BusinessEvent,
+  EndpointChanged,
+  HandOver,
+  ManualReply,
+  ManualRequest,
+  Notice,
+  NoticeAttempt,
+} from "@herald/contracts";
 
 // The compiler checks the examples against the contracts' types, and a test against their schemas.
 
@@ -24,9 +32,39 @@ const withoutChanges: BusinessEvent = {
 
 const endpointId = "0199f3a2-8000-7000-8000-0000000000e1";
 
-const hint: Hint = { endpointId, organizationId: "org-1" };
+const TRACEPARENT = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
 
-const manualRequest: ManualRequest = { deliveryId: "0199f3a2-8000-7000-8000-000000000001", ...hint };
+const handOver: HandOver = {
+  storedAtUtc: "2026-11-20T09:30:00.100Z",
+  events: [{ eventType: "WorkItemCompleted", body: JSON.stringify(businessEvent), traceparent: TRACEPARENT }],
+  deliveries: [
+    {
+      deliveryId: "0199f3a2-7c1e-8b5a-9d3e-1f2a3b4c5d6e",
+      endpointId,
+      organizationId: "org-1",
+      revision: "4",
+      event: 0,
+    },
+  ],
+  work: [],
+};
+
+const work: HandOver = {
+  storedAtUtc: "2026-11-20T09:30:00.100Z",
+  events: [],
+  deliveries: [],
+  work: [{ endpointId, organizationId: "org-1" }],
+};
+
+const endpointChanged: EndpointChanged = { kind: "changed", endpointId, organizationId: "org-1" };
+
+const manualRequest: ManualRequest = {
+  kind: "manual",
+  deliveryId: "0199f3a2-8000-7000-8000-000000000001",
+  endpointId,
+  organizationId: "org-1",
+  dueAtUtc: "2026-11-20T09:33:30.000Z",
+};
 
 const manualReply: ManualReply = { deliveryId: manualRequest.deliveryId, attempted: true };
 
@@ -95,8 +133,6 @@ const notices: Record<string, Notice> = {
   },
 };
 
-const TRACEPARENT = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
-
 /** Examples of each message, by its name in the document. */
 export const examples = {
   businessEvent: [
@@ -110,7 +146,11 @@ export const examples = {
       payload: { ...businessEvent, entityType: undefined },
     },
   ],
-  hint: [{ name: "An endpoint has work", payload: hint }],
+  handOver: [
+    { name: "An event was stored", payload: handOver },
+    { name: "An endpoint was caught up", payload: work },
+  ],
+  endpointChanged: [{ name: "An endpoint was edited", payload: endpointChanged }],
   manualRequest: [{ name: "A manual delivery was made", payload: manualRequest }],
   manualReply: [{ name: "The first attempt was made", payload: manualReply }],
   notice: Object.entries(notices).map(([name, payload]) => ({ name, payload })),

@@ -2,7 +2,8 @@ import { names } from "@herald/common/broker/topology";
 import { EVENT_TYPES, MAX_EVENT_BYTES } from "@herald/contracts";
 import {
   businessEventSchema,
-  hintSchema,
+  endpointChangedSchema,
+  handOverSchema,
   manualReplySchema,
   manualRequestSchema,
   noticeSchema,
@@ -29,11 +30,11 @@ export function asyncApiDocument() {
       },
     },
     channels: {
-      businessEvents: exchangeChannel(own.eventsExchange, "businessEvent", {
+      businessEvents: exchangeChannel(own.eventsExchange, "topic", ["businessEvent"], {
         title: "Business events",
         description: `Product services publish here; docs/emitting-events.md says with which routing key. ${EVENT_TYPES.join(", ")} are delivered; other types are counted and ignored. Persistent, mandatory, with publisher confirms.`,
       }),
-      notices: exchangeChannel(own.noticesExchange, "notice", {
+      notices: exchangeChannel(own.noticesExchange, "topic", ["notice"], {
         title: "Notices",
         description:
           "For the product, which binds a queue of its own; the routing key is the notice's type. At least once: one that comes twice has the same id.",
@@ -42,13 +43,13 @@ export function asyncApiDocument() {
         title: "Events that break the contract",
         description: "Kept until an operator replays or discards them: `herald rejected`.",
       }),
-      hints: queueChannel(own.hintsQueue, "hint", {
-        title: "Hints",
-        description: `Internal: from publishers to dispatchers, through the exchange ${own.dispatchExchange}. One that comes past it is dropped.`,
+      handOvers: exchangeChannel(own.dispatchExchange, "direct", ["handOver"], {
+        title: "Hand-overs",
+        description: `Internal: from publishers to the dispatchers that own the endpoints' shards. ${TO_ONE_DISPATCHER}`,
       }),
-      manualRequests: queueChannel(own.manualQueue, "manualRequest", {
-        title: "Requests for manual deliveries",
-        description: `Internal: from the management API to a dispatcher, which answers, through the exchange ${own.requestsExchange}. One that comes past it is dropped.`,
+      requests: exchangeChannel(own.requestsExchange, "direct", ["endpointChanged", "manualRequest"], {
+        title: "Requests",
+        description: `Internal: from the management API to the dispatchers that own the endpoints' shards. ${TO_ONE_DISPATCHER}`,
       }),
       manualReplies: {
         title: "Answers to manual requests",
@@ -71,21 +72,17 @@ export function asyncApiDocument() {
         "rejectedEvent",
         "An event can't be taken; the reason is in a header.",
       ),
-      sendHint: operation("send", "hints", "hint", "An endpoint got deliveries.", TRANSIENT),
-      receiveHint: operation(
+      handOver: operation("send", "handOvers", "handOver", "Endpoints got deliveries.", TRANSIENT),
+      receiveHandOver: operation(
         "receive",
-        "hints",
-        "hint",
-        "A dispatcher looks for what is due to the endpoint.",
+        "handOvers",
+        "handOver",
+        "A dispatcher attempts the deliveries.",
         TRANSIENT,
       ),
+      tellOfChange: operation("send", "requests", "endpointChanged", "An endpoint was changed or deleted.", TRANSIENT),
       requestManualDelivery: {
-        ...operation(
-          "send",
-          "manualRequests",
-          "manualRequest",
-          "A caller waits for the first attempt of a manual delivery.",
-        ),
+        ...operation("send", "requests", "manualRequest", "A caller waits for the first attempt of a manual delivery."),
         reply: {
           address: { location: "$message.header#/reply_to" },
           channel: { $ref: "#/channels/manualReplies" },
@@ -113,10 +110,16 @@ export function asyncApiDocument() {
           },
           payload: {},
         }),
-        hint: message("hint", {
-          title: "Hint",
-          summary: "Names an endpoint that has deliveries that are due. Losing one loses no delivery.",
-          payload: schemaOf(hintSchema),
+        handOver: message("handOver", {
+          title: "Hand-over",
+          summary:
+            "New deliveries with all that their attempts need, and endpoints that have more. Losing one loses no delivery.",
+          payload: schemaOf(handOverSchema),
+        }),
+        endpointChanged: message("endpointChanged", {
+          title: "Change of an endpoint",
+          summary: "Names an endpoint that its owner has to read again.",
+          payload: schemaOf(endpointChangedSchema),
         }),
         manualRequest: message("manualRequest", {
           title: "Manual request",
@@ -152,15 +155,26 @@ const TRACE_HEADERS = {
 
 type MessageName = keyof typeof examples;
 
-function exchangeChannel(name: string, messageName: MessageName, words: { title: string; description: string }) {
+/** Where a message for one dispatcher goes, and where not. */
+const TO_ONE_DISPATCHER =
+  "The routing key is the id of the dispatcher's process, which has one exclusive queue. What comes to the queue past the exchange is dropped.";
+
+function exchangeChannel(
+  name: string,
+  type: "topic" | "direct",
+  messageNames: readonly MessageName[],
+  words: { title: string; description: string },
+) {
   return {
     ...words,
     address: name,
-    messages: { [messageName]: { $ref: `#/components/messages/${messageName}` } },
+    messages: Object.fromEntries(
+      messageNames.map((messageName) => [messageName, { $ref: `#/components/messages/${messageName}` }]),
+    ),
     bindings: {
       amqp: {
         is: "routingKey",
-        exchange: { name, type: "topic", durable: true, autoDelete: false },
+        exchange: { name, type, durable: true, autoDelete: false },
         bindingVersion: "0.3.0",
       },
     },

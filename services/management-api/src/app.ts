@@ -36,7 +36,7 @@ export interface AppParts extends Omit<HandlerParts, "secrets" | "writeLimiter" 
  * @throws ConfigError where a setting can't be read
  */
 export function createApp(parts: AppParts): Express {
-  const { config, database, requestAttempt, clock, log, registry, pageFolder } = parts;
+  const { config, database, requestAttempt, tellOwner, clock, log, registry, pageFolder } = parts;
   const addresses = addressRules(config);
   const secrets = readSetting("SECRET_SEALING_KEY", () => secretSealer(config.SECRET_SEALING_KEY));
   const limits = limitsOf(config);
@@ -69,6 +69,7 @@ export function createApp(parts: AppParts): Express {
         database,
         secrets,
         requestAttempt,
+        tellOwner,
         writeLimiter: connections.writes,
         exportTurns: connections.exportTurns,
         newId,

@@ -23,6 +23,7 @@ import type { EndpointKey } from "./endpoints/find-endpoint.ts";
 import { listOverviews, readDetails } from "./endpoints/overview.ts";
 import { createEndpoint, editEndpoint, readCreated, wasDeleted } from "./endpoints/save-endpoint.ts";
 import { toEndpointSummary } from "./endpoints/summary.ts";
+import type { TellOwner } from "./endpoints/tell-owner.ts";
 import { eventTypes } from "./event-types.ts";
 import { type EventFilter, findEvents, readEvent } from "./events/find-events.ts";
 import { type ExportQuery, exportDeliveries } from "./export/export-deliveries.ts";
@@ -62,6 +63,7 @@ export interface HandlerParts {
   secrets: SecretSealer;
   /** Asks a dispatcher for a manual delivery's first attempt; resolves when it has answered, or when its time is over. */
   requestAttempt: (request: ManualRequest) => Promise<void>;
+  tellOwner: TellOwner;
   /** For what a manual delivery writes: it waits for its receiver without a turn. */
   writeLimiter: KeyedLimiter;
   /** The limiter by which the statements of exports take turns. */
@@ -76,12 +78,13 @@ const READ_TIMEOUT_MS = 5_000;
 
 /** The handler of every operation. */
 export function createHandlers(needed: HandlerParts): Handlers {
-  const { config, database, secrets, requestAttempt, writeLimiter, exportTurns, newId, clock } = needed;
+  const { config, database, secrets, requestAttempt, tellOwner, writeLimiter, exportTurns, newId, clock } = needed;
   const parts = {
     prisma: database.prisma,
     queries: database.queries,
     secrets,
     requestAttempt,
+    tellOwner,
     writeLimiter,
     exportTurns,
     clock,

@@ -8,6 +8,7 @@ import type { Service } from "@herald/common/service/run-service";
 import { createApp } from "./app.ts";
 import { type ManagementApiTuning, managementApiSettings, manualTimeoutMs, readManagementApiConfig } from "./config.ts";
 import { attemptRequester } from "./deliveries/deliver-manually.ts";
+import { ownerTeller } from "./endpoints/tell-owner.ts";
 import { startServer } from "./http/server.ts";
 import { forgetKeys } from "./idempotency/answer-once.ts";
 
@@ -35,17 +36,19 @@ export async function startManagementApi(
     worksWithout: ["broker"],
   });
   const { broker, clock, log, registry } = service;
+  const { queries } = service.database;
+  const timeoutMs = tuning?.manualTimeoutMs ?? manualTimeoutMs(config);
   const app = createApp({
     config,
     database: service.database,
-    requestAttempt: attemptRequester(broker, { timeoutMs: tuning?.manualTimeoutMs ?? manualTimeoutMs(config) }),
+    requestAttempt: attemptRequester({ broker, queries }, { timeoutMs }),
+    tellOwner: ownerTeller({ broker, queries, log }),
     clock,
     log,
     registry,
   });
   const server = await startServer(app, { host: config.HTTP_HOST, port: config.PORT, maxConnections: clients });
   isListening = true;
-  const { queries } = service.database;
   const forgetting = repeat((signal) => forgetKeys({ queries, clock }, signal), {
     intervalMs: FORGET_INTERVAL_MS,
     onFailure: (error) => log.warn("old idempotency keys can't be erased; the next pass tries again", { error }),

@@ -44,8 +44,18 @@ beforeAll(async () => {
   });
   const quiet = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {}, isDebug: false };
   const registry = createRegistry("management-api");
-  const requestAttempt = async () => {};
-  server = createServer(createApp({ config, database, requestAttempt, clock: machineClock, log: quiet, registry }));
+  const nobody = async () => {};
+  server = createServer(
+    createApp({
+      config,
+      database,
+      requestAttempt: nobody,
+      tellOwner: nobody,
+      clock: machineClock,
+      log: quiet,
+      registry,
+    }),
+  );
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
 });
 

@@ -1,5 +1,5 @@
 import { firstIdAt } from "@herald/common/database/ids";
-import type { Hint } from "@herald/contracts";
+import type { ForOwners } from "./hand-over.ts";
 import { DAY_MS } from "./partitions/days.ts";
 import { backfill } from "./sql/backfill.ts";
 import { type CatchUp, takeCatchUp } from "./sql/take-catch-up.ts";
@@ -7,8 +7,8 @@ import type { TaskParts } from "./task.ts";
 import { byTurns, type TurnOptions } from "./turns.ts";
 
 interface Parts extends TaskParts {
-  /** Sends dispatchers hints of new deliveries. */
-  hint: (hints: readonly Hint[]) => void;
+  /** Tells the owner of an endpoint that it has new deliveries. */
+  handOver: (made: ForOwners) => void;
 }
 
 export interface CatchUpOptions extends TurnOptions {
@@ -24,7 +24,7 @@ const GUARD_OVERLAP_MS = DAY_MS;
  * visible to a fan-out (SPEC 3.1, 6.1). A cursor says where the next turn goes on.
  */
 export function createCatchUp(parts: Parts, { windowMs, ...options }: CatchUpOptions) {
-  const { queries, metrics, hint } = parts;
+  const { queries, metrics, handOver } = parts;
   return byTurns<CatchUp & { after: string }>(
     parts,
     {
@@ -44,7 +44,10 @@ export function createCatchUp(parts: Parts, { windowMs, ...options }: CatchUpOpt
         if (page.deliveryCount > 0) {
           metrics.caughtUp.inc(page.deliveryCount);
           const { endpointId, organizationId } = taken;
-          if (organizationId !== null) hint([{ endpointId, organizationId }]);
+          if (organizationId !== null) {
+            const work = [{ endpointId, organizationId, owner: page.owner }];
+            handOver({ storedAt: bounds.now, deliveries: [], work });
+          }
         }
         return page;
       },

@@ -4,7 +4,7 @@ import { shrinkingBatches, shrinkingPages } from "@herald/common/database/shrink
 import type { Clock } from "@herald/common/runtime/clock";
 import { retry } from "@herald/common/runtime/retry";
 import type { Log } from "@herald/common/telemetry/log";
-import type { Hint } from "@herald/contracts";
+import type { ForOwners } from "./hand-over.ts";
 import type { IncomingEvent } from "./ingest/read-event.ts";
 import { type EventPage, FIRST_ENDPOINT, type StoredEvents, storeEvents } from "./sql/store-events.ts";
 
@@ -26,8 +26,8 @@ export type FanOutOutcome =
 export interface FanOutResult {
   /** One outcome for each item, in the order of the items. */
   outcomes: FanOutOutcome[];
-  /** The hints to send to the dispatchers. */
-  hints: Hint[];
+  /** What each statement has made for the owners of the endpoints. */
+  made: ForOwners[];
   deliveryCount: number;
 }
 
@@ -111,7 +111,7 @@ function resultOf(
       if (afterEndpointId !== undefined) return { kind: "unfinished", afterEndpointId };
       return failures.has(page) ? failureOf(failures.get(page)) : { kind: "stored" };
     }),
-    hints: stored.flatMap(({ hints }) => hints),
+    made: stored.map(({ made }) => made),
     deliveryCount: stored.reduce((sum, { deliveryCount }) => sum + deliveryCount, 0),
   };
 }

@@ -21,9 +21,9 @@ export function createMetrics(registry: Registry) {
       help: "Deliveries made of events as they arrived.",
       registers,
     }),
-    hints: new Counter({
-      name: "herald_hints_total",
-      help: "Hints to dispatchers, by whether they could be sent at once.",
+    handedOver: new Counter({
+      name: "herald_handed_over_total",
+      help: "New deliveries, and endpoints that have some, by whether their owner could be told at once; owners find the others in PostgreSQL.",
       labelNames: ["result"] as const,
       registers,
     }),
@@ -78,7 +78,7 @@ export function createMetrics(registry: Registry) {
     }),
   };
   startAtZero(metrics.events, "result", ["received", "stale", "ignored", "rejected", "forwarded"]);
-  startAtZero(metrics.hints, "result", ["sent", "dropped"]);
+  startAtZero(metrics.handedOver, "result", ["sent", "dropped"]);
   startAtZero(metrics.erased, "kind", ["day", "delivery", "event", "change", "resend"]);
   startAtZero(metrics.taskFailures, "task", TASKS);
   for (const type of NOTICE_TYPES) {

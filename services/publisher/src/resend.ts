@@ -1,12 +1,12 @@
 import { shrinkingPages } from "@herald/common/database/shrinking";
-import type { Hint } from "@herald/contracts";
+import type { ForOwners } from "./hand-over.ts";
 import { makeResendPage } from "./sql/resend-page.ts";
 import { takeResend } from "./sql/take-resend.ts";
 import { stepFailed, type TaskParts } from "./task.ts";
 
 interface Parts extends TaskParts {
-  /** Sends dispatchers hints of new deliveries. */
-  hint: (hints: readonly Hint[]) => void;
+  /** Tells the owner of an endpoint that it has new deliveries. */
+  handOver: (made: ForOwners) => void;
 }
 
 export interface ResendOptions {
@@ -30,7 +30,7 @@ const REST_MS = 500;
  * A run resolves with the number of deliveries; `signal` ends it after the statement under way.
  */
 export function createResend(parts: Parts, { leaseMs }: ResendOptions): (signal: AbortSignal) => Promise<number> {
-  const { queries, clock, metrics, log, hint } = parts;
+  const { queries, clock, metrics, log, handOver } = parts;
   const inPages = shrinkingPages({ max: PAGE_SIZE });
   return async (signal) => {
     let total = 0;
@@ -40,10 +40,12 @@ export function createResend(parts: Parts, { leaseMs }: ResendOptions): (signal:
       if (taken === null) break;
       const { id: resendId, endpointId, organizationId } = taken;
       try {
-        const { state, deliveryCount } = await inPages((pageSize) =>
+        const { state, deliveryCount, owner } = await inPages((pageSize) =>
           makeResendPage(queries, taken, { pageSize, maxWaiting: MAX_WAITING, now: clock.now(), restMs: REST_MS }),
         );
-        if (deliveryCount > 0) hint([{ endpointId, organizationId }]);
+        if (deliveryCount > 0) {
+          handOver({ storedAt: now, deliveries: [], work: [{ endpointId, organizationId, owner }] });
+        }
         metrics.resent.inc(deliveryCount);
         if (state !== null && state !== "running") log.info(`a resend is ${state}`, { resendId, endpointId });
         total += deliveryCount;

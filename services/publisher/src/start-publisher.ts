@@ -5,11 +5,11 @@ import { memoryBounds } from "@herald/common/service/memory";
 import { openService, type StartOptions } from "@herald/common/service/open-service";
 import { factsOf } from "@herald/common/service/processes";
 import type { Service } from "@herald/common/service/run-service";
-import type { Hint } from "@herald/contracts";
 import { createCatchUp } from "./catch-up.ts";
 import { ERASED_ROWS, PUBLISHER_TUNING, type PublisherTuning, publisherSettings } from "./config.ts";
 import { createErasure } from "./erase-deleted.ts";
 import { createFanOut } from "./fan-out.ts";
+import { type ForOwners, handOver as handOverTo } from "./hand-over.ts";
 import { consumeEvents } from "./ingest/consume-events.ts";
 import { exportLag } from "./lag-metrics.ts";
 import { createMetrics, type TASKS } from "./metrics.ts";
@@ -18,7 +18,6 @@ import { makeAhead } from "./partitions/make-ahead.ts";
 import { publishNotices } from "./publish-notices.ts";
 import { createResend } from "./resend.ts";
 import { eraseOld } from "./retention.ts";
-import { sendHints } from "./send-hints.ts";
 import { stepFailed } from "./task.ts";
 import { createReportRejections } from "./tell-rejections.ts";
 
@@ -35,7 +34,7 @@ const ERASURE_INTERVAL_MS = 5_000;
 /** The shortest lease of a task's work. In any case it is longer than some statements that run into their limit. */
 const LEASE_MS = 2 * 60_000;
 
-/** Starts the publisher: takes events in, sends hints out, and repeats its tasks. */
+/** Starts the publisher: takes events in, hands their deliveries over, and repeats its tasks. */
 export async function startPublisher(
   environment: Environment = process.env,
   { clock: steered, open = openService, tuning: ownTuning }: StartOptions<PublisherTuning> = {},
@@ -68,7 +67,8 @@ export async function startPublisher(
     { endpointConcurrency: config.ENDPOINT_CONCURRENCY },
   );
   const sender = broker.sender();
-  const hint = (hints: readonly Hint[]) => sendHints({ sender, names, metrics }, hints);
+  const { localOwners } = service;
+  const handOver = (made: ForOwners) => handOverTo({ localOwners, sender, names, metrics }, made);
   const fanOut = createFanOut({ queries, clock, log, signal: stopping.signal }, { maxEvents: tuning.batchSize });
   const reportRejected = createReportRejections(parts);
   let isStopping = false;
@@ -77,7 +77,7 @@ export async function startPublisher(
   void service.timeKnown.then(() => {
     if (isStopping) return;
     events = consumeEvents(
-      { broker, names, publisher, hint, reportRejected, fanOut, clock, metrics, tracing, log },
+      { broker, names, publisher, handOver, reportRejected, fanOut, clock, metrics, tracing, log },
       { inboxBytes, batchSize: tuning.batchSize, windowMs },
     );
   });
@@ -94,13 +94,13 @@ export async function startPublisher(
       "catch-up",
       tuning.catchUpIntervalMs,
       "catch-ups can't be taken; they are tried again",
-      createCatchUp({ ...parts, hint }, { pageSize: config.CATCH_UP_PAGE_SIZE, windowMs, leaseMs }),
+      createCatchUp({ ...parts, handOver }, { pageSize: config.CATCH_UP_PAGE_SIZE, windowMs, leaseMs }),
     ),
     repeated(
       "resend",
       RESEND_INTERVAL_MS,
       "resends can't be taken; they are tried again",
-      createResend({ ...parts, hint }, { leaseMs }),
+      createResend({ ...parts, handOver }, { leaseMs }),
     ),
     repeated("notices", tuning.noticeIntervalMs, "notices could not be published; they are tried again", (signal) =>
       publishNotices({ ...parts, publisher, exchange: names.noticesExchange }, signal),

@@ -4,12 +4,12 @@ import { deliveryId } from "@herald/common/database/ids";
 import type { Queries } from "@herald/common/database/queries";
 import type { Clock } from "@herald/common/runtime/clock";
 import { Registry } from "@herald/common/telemetry/metrics";
-import type { Hint } from "@herald/contracts";
-import { insertDelivery, insertEndpoint, insertEvent, ROW_TIME } from "@herald/dev/harness/rows";
+import { insertDelivery, insertEndpoint, insertEvent, ownShards, ROW_TIME } from "@herald/dev/harness/rows";
 import { steeredClock } from "@herald/dev/harness/steered-clock";
 import { useDatabase } from "@herald/dev/harness/use-database";
 import { beforeEach, describe, expect, test } from "@jest/globals";
 import { createCatchUp } from "../src/catch-up.ts";
+import type { ForOwners } from "../src/hand-over.ts";
 import { createMetrics } from "../src/metrics.ts";
 import { queriesAround } from "./queries-around.ts";
 
@@ -33,12 +33,12 @@ beforeEach(async () => {
 interface Run {
   queries?: Queries;
   options?: Partial<typeof OPTIONS>;
-  hint?: (hints: readonly Hint[]) => void;
+  handOver?: (made: ForOwners) => void;
 }
 
-function task(at: Clock = clock, { queries = db.database.queries, options = {}, hint = () => {} }: Run = {}) {
+function task(at: Clock = clock, { queries = db.database.queries, options = {}, handOver = () => {} }: Run = {}) {
   const metrics = createMetrics(new Registry());
-  return createCatchUp({ queries, clock: at, metrics, log, hint }, { ...OPTIONS, ...options });
+  return createCatchUp({ queries, clock: at, metrics, log, handOver }, { ...OPTIONS, ...options });
 }
 const run = (at: Clock = clock, more: Run = {}) => task(at, more)(noSignal);
 
@@ -76,7 +76,7 @@ describe("what a catch-up makes", () => {
     }
     const due = await dueOf(endpoint.id);
     expect(due.map(({ deliveryId }) => deliveryId).sort()).toEqual(deliveries.map(({ id }) => id));
-    for (const row of due) expect(row).toMatchObject({ dueAt: clock.now(), claimId: null, attempts: 0 });
+    for (const row of due) expect(row).toMatchObject({ dueAt: clock.now(), attempts: 0 });
   });
 
   test("§6.2 §8/batch a catch-up also finds the events after the earliest 1,000", async () => {
@@ -154,13 +154,16 @@ describe("what a catch-up makes", () => {
     expect(await versions()).toEqual(before);
   });
 
-  test("each page that made deliveries hints their endpoint", async () => {
+  test("each page that made deliveries tells the owner of their endpoint", async () => {
     const endpoint = await insertMarked();
     await insertMarked({ organizationId: endpoint.organizationId, events: ["RiskCreated"] });
     await insertEvents(endpoint.organizationId, 25);
-    const hints: string[] = [];
-    await run(clock, { hint: (sent) => hints.push(...sent.map(({ endpointId }) => endpointId)) });
-    expect(hints).toEqual([endpoint.id, endpoint.id, endpoint.id]);
+    const owner = randomUUID();
+    await ownShards(db.database.prisma, owner);
+    const told: ForOwners[] = [];
+    await run(clock, { handOver: (made) => told.push(made) });
+    const work = [{ endpointId: endpoint.id, organizationId: endpoint.organizationId, owner }];
+    expect(told).toEqual(Array(3).fill({ storedAt: clock.now(), deliveries: [], work }));
   });
 });
 
@@ -210,7 +213,7 @@ describe("when it comes", () => {
     const resumed = await insertMarked({ organizationId });
     await insertEvents(organizationId, 1);
     const order: string[] = [];
-    await run(clock, { hint: (sent) => order.push(...sent.map(({ endpointId }) => endpointId)) });
+    await run(clock, { handOver: ({ work }) => order.push(...work.map(({ endpointId }) => endpointId)) });
     expect(order).toHaveLength(21);
     expect(order[0]).toBe(resumed.id);
   });
@@ -224,7 +227,7 @@ describe("when it comes", () => {
     const order: string[] = [];
     // Time goes on with each page, so that what is given back is due after what waited.
     const queries = withPages({ after: () => at.advance(1) });
-    await run(at, { queries, hint: (sent) => order.push(...sent.map(({ endpointId }) => endpointId)) });
+    await run(at, { queries, handOver: ({ work }) => order.push(...work.map(({ endpointId }) => endpointId)) });
     expect(order).toEqual([...Array(10).fill(long.id), short.id, long.id, long.id]);
     expect(await deliveriesOf(long.id)).toHaveLength(120);
   });

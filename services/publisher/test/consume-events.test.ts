@@ -47,14 +47,14 @@ beforeEach(async () => {
       statements.push({ items, end: resolve });
       if (isThere) resolve();
     });
-    return { outcomes: items.map(() => ({ kind: "stored" })), hints: [], deliveryCount: 0 };
+    return { outcomes: items.map(() => ({ kind: "stored" })), made: [], deliveryCount: 0 };
   };
   consumer = consumeEvents(
     {
       broker,
       names,
       publisher: broker.publisher(),
-      hint: () => {},
+      handOver: () => {},
       reportRejected: async () => {},
       fanOut: { together, alone: (item) => together([item]) },
       clock,

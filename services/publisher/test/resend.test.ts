@@ -1,12 +1,21 @@
+import { randomUUID } from "node:crypto";
 import type { Prisma } from "@herald/common/database/generated/client";
 import { deliveryId } from "@herald/common/database/ids";
 import type { Queries } from "@herald/common/database/queries";
 import { Registry } from "@herald/common/telemetry/metrics";
-import type { Hint } from "@herald/contracts";
-import { idAt, insertDelivery, insertEndpoint, insertEvent, insertResend, ROW_TIME } from "@herald/dev/harness/rows";
+import {
+  idAt,
+  insertDelivery,
+  insertEndpoint,
+  insertEvent,
+  insertResend,
+  ownShards,
+  ROW_TIME,
+} from "@herald/dev/harness/rows";
 import { steeredClock } from "@herald/dev/harness/steered-clock";
 import { useDatabase } from "@herald/dev/harness/use-database";
 import { beforeEach, describe, expect, test } from "@jest/globals";
+import type { ForOwners } from "../src/hand-over.ts";
 import { createMetrics } from "../src/metrics.ts";
 import { createResend, MAX_WAITING } from "../src/resend.ts";
 import { queriesAround } from "./queries-around.ts";
@@ -21,17 +30,17 @@ const noSignal = new AbortController().signal;
 type Endpoint = Awaited<ReturnType<typeof insertEndpoint>>;
 
 let clock = steeredClock(ROW_TIME);
-let hints: Hint[] = [];
+let handedOver: ForOwners[] = [];
 
 beforeEach(async () => {
   clock = steeredClock(ROW_TIME);
-  hints = [];
+  handedOver = [];
   await db.database.prisma.$executeRaw`truncate webhook_endpoint, resend, business_event, delivery, due`;
 });
 
 const run = ({ queries = db.database.queries }: { queries?: Queries } = {}) =>
   createResend(
-    { queries, clock, metrics: createMetrics(new Registry()), log, hint: (more) => hints.push(...more) },
+    { queries, clock, metrics: createMetrics(new Registry()), log, handOver: (made) => handedOver.push(made) },
     { leaseMs: LEASE_MS },
   )(noSignal);
 
@@ -97,6 +106,8 @@ describe("what a resend makes", () => {
     const old = () => db.database.prisma.delivery.findMany({ where: { resendOf: null }, orderBy: { id: "asc" } });
     const before = await old();
     const { id } = await start(endpoint, { total: 2 });
+    const owner = randomUUID();
+    await ownShards(db.database.prisma, owner);
     expect(await run()).toBe(2);
 
     expect(await old()).toEqual(before);
@@ -114,8 +125,9 @@ describe("what a resend makes", () => {
     }
     const due = await db.database.prisma.due.findMany();
     expect(due.map((row) => row.deliveryId).sort()).toEqual(made.map((delivery) => delivery.id).sort());
-    for (const row of due) expect(row).toMatchObject({ dueAt: clock.now(), claimId: null, attempts: 0 });
-    expect(hints).toEqual([{ endpointId: endpoint.id, organizationId: endpoint.organizationId }]);
+    for (const row of due) expect(row).toMatchObject({ dueAt: clock.now(), attempts: 0 });
+    const work = [{ endpointId: endpoint.id, organizationId: endpoint.organizationId, owner }];
+    expect(handedOver).toEqual([{ storedAt: clock.now(), deliveries: [], work }]);
     expect(await resendOf(id)).toMatchObject({ state: "finished", endedAt: clock.now(), dueAt: null });
   });
 

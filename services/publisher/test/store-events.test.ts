@@ -1,8 +1,9 @@
 import { randomUUID } from "node:crypto";
 import { deliveryId } from "@herald/common/database/ids";
+import { shardOf } from "@herald/common/database/shards";
 import { eventually } from "@herald/dev/harness/eventually";
 import { lockWaiters } from "@herald/dev/harness/lock-waiters";
-import { insertEndpoint } from "@herald/dev/harness/rows";
+import { insertEndpoint, ownShards } from "@herald/dev/harness/rows";
 import { useDatabase } from "@herald/dev/harness/use-database";
 import { expect, test } from "@jest/globals";
 import type { IncomingEvent } from "../src/ingest/read-event.ts";
@@ -10,6 +11,7 @@ import { FIRST_ENDPOINT, type StoredEvents, storeEvents } from "../src/sql/store
 import { incomingEvent, NOW } from "./incoming-events.ts";
 
 const db = useDatabase();
+const OWNER = randomUUID();
 
 /** Stores events with the first thousand deliveries of each, in one statement. */
 const store = (...events: IncomingEvent[]) =>
@@ -18,25 +20,26 @@ const store = (...events: IncomingEvent[]) =>
     events.map((event) => ({ event, afterEndpointId: FIRST_ENDPOINT, maxEndpoints: 1_000 })),
     NOW,
   );
-const endpointIdsOf = ({ hints }: StoredEvents) => [...new Set(hints.map(({ endpointId }) => endpointId))].toSorted();
+const endpointIdsOf = ({ made: { deliveries, work } }: StoredEvents) =>
+  [...new Set([...deliveries, ...work].map(({ endpointId }) => endpointId))].toSorted();
+const NOTHING = { storedAt: NOW, deliveries: [], work: [] };
 const deliveriesOf = (endpointId: string) =>
   db.database.prisma.delivery.findMany({ where: { endpointId }, orderBy: { id: "asc" } });
 const dueOf = (endpointId: string) =>
   db.database.prisma.due.findMany({ where: { endpointId }, orderBy: { deliveryId: "asc" } });
 const ids = (rows: { id: string }[]) => rows.map(({ id }) => id);
 
-test("an event becomes one delivery for each endpoint that wants it, leased to its hint", async () => {
+test("an event becomes one delivery for each endpoint that wants it, due now, for the owner of the endpoint's shard", async () => {
   const { prisma } = db.database;
   const organizationId = randomUUID();
   const first = await insertEndpoint(prisma, { organizationId });
   const second = await insertEndpoint(prisma, { organizationId, events: ["RiskCreated", "WorkItemCompleted"] });
+  await ownShards(prisma, OWNER);
   const one = incomingEvent(organizationId);
-  const leasedUntil = new Date(NOW.getTime() + 1_500);
-  const stored = await store(one);
-  const { hints, deliveryCount, unfinished } = stored;
-  expect(endpointIdsOf(stored)).toEqual([first.id, second.id].toSorted());
+  const { made, deliveryCount, unfinished } = await store(one);
   expect(deliveryCount).toBe(2);
   expect([...unfinished]).toEqual([]);
+  expect(made).toEqual({ storedAt: NOW, deliveries: expect.anything(), work: [] });
   for (const endpoint of [first, second]) {
     const id = deliveryId(one.key, endpoint.id);
     expect(await deliveriesOf(endpoint.id)).toMatchObject([
@@ -48,26 +51,15 @@ test("an event becomes one delivery for each endpoint that wants it, leased to i
         body: null,
         state: "pending",
         attemptCount: 0,
+        nextAttemptAt: null,
         createdAt: NOW,
       },
     ]);
     expect(await dueOf(endpoint.id)).toMatchObject([
-      { deliveryId: id, dueAt: leasedUntil, claimId: id, attempts: 0, interruptions: 0 },
+      { shard: shardOf(endpoint.id), deliveryId: id, dueAt: NOW, attempts: 0, interruptions: 0 },
     ]);
-    expect(hints.filter(({ endpointId }) => endpointId === endpoint.id)).toEqual([
-      {
-        endpointId: endpoint.id,
-        organizationId,
-        delivery: {
-          deliveryId: id,
-          eventType: one.type,
-          body: one.body,
-          traceparent: one.traceparent,
-          revision: String(endpoint.revision),
-          createdAtUtc: NOW.toISOString(),
-          leasedUntilUtc: leasedUntil.toISOString(),
-        },
-      },
+    expect(made.deliveries.filter(({ endpointId }) => endpointId === endpoint.id)).toEqual([
+      { id, endpointId: endpoint.id, revision: String(endpoint.revision), event: one, owner: OWNER },
     ]);
   }
   expect(await prisma.businessEvent.findMany({ where: { organizationId } })).toMatchObject([
@@ -83,48 +75,65 @@ test("an event becomes one delivery for each endpoint that wants it, leased to i
   ]);
 });
 
-const due = { dueAt: NOW, claimId: null };
-
-test("during a restore no delivery is leased to its hint: a dispatcher that has not heard of it would attempt it", async () => {
+test("each delivery is for the owner of its own endpoint's shard, and for nobody where none owns it", async () => {
   const { prisma } = db.database;
   const organizationId = randomUUID();
-  const endpoint = await insertEndpoint(prisma, { organizationId });
-  await prisma.restore.create({ data: { restoredTo: NOW, begunAt: NOW } });
-  try {
-    const { hints } = await store(incomingEvent(organizationId));
-    expect(hints).toEqual([{ endpointId: endpoint.id, organizationId }]);
-    expect(await dueOf(endpoint.id)).toMatchObject([{ dueAt: NOW, claimId: null }]);
-  } finally {
-    await prisma.restore.deleteMany();
-  }
+  const ids = ["00", "01", "ff"].map((shard) => `${randomUUID().slice(0, -2)}${shard}`) as [string, string, string];
+  for (const id of ids) await insertEndpoint(prisma, { id, organizationId });
+  const other = randomUUID();
+  await ownShards(prisma, OWNER);
+  await prisma.shard.update({ where: { id: 1 }, data: { owner: other } });
+  await prisma.shard.update({ where: { id: 255 }, data: { owner: null } });
+  const { made } = await store(incomingEvent(organizationId));
+  const owners = new Map(made.deliveries.map(({ endpointId, owner }) => [endpointId, owner]));
+  expect(ids.map((id) => owners.get(id))).toEqual([OWNER, other, null]);
 });
 
-test("a batch names an endpoint once, however many deliveries it got, and leases none of many", async () => {
-  const { id, organizationId } = await insertEndpoint(db.database.prisma);
-  const stored = await store(...Array.from({ length: 20 }, () => incomingEvent(organizationId)));
-  expect(stored).toMatchObject({ hints: [{ endpointId: id }], deliveryCount: 20 });
-  expect(await dueOf(id)).toMatchObject(Array(20).fill(due));
+test("of more than a thousand deliveries each endpoint is named once", async () => {
+  const { prisma } = db.database;
+  const organizationId = randomUUID();
+  const endpoints = [
+    await insertEndpoint(prisma, { organizationId }),
+    await insertEndpoint(prisma, { organizationId }),
+  ];
+  const byId = (one: { endpointId: string }, other: { endpointId: string }) =>
+    one.endpointId < other.endpointId ? -1 : 1;
+  await ownShards(prisma, OWNER);
+  const few = await store(...Array.from({ length: 500 }, () => incomingEvent(organizationId)));
+  expect(few).toMatchObject({ made: { work: [] }, deliveryCount: 1_000 });
+  expect(few.made.deliveries).toHaveLength(1_000);
+  const many = await store(...Array.from({ length: 501 }, () => incomingEvent(organizationId)));
+  expect(many).toMatchObject({ made: { deliveries: [] }, deliveryCount: 1_002 });
+  expect(many.made.work.toSorted(byId)).toEqual(
+    endpoints.map(({ id }) => ({ endpointId: id, organizationId, owner: OWNER })).toSorted(byId),
+  );
 });
 
-test("a large body is not sent with a hint", async () => {
-  const { id, organizationId } = await insertEndpoint(db.database.prisma);
-  const stored = await store(incomingEvent(organizationId, { body: "x".repeat(8 * 1024 + 1) }));
-  expect(stored.hints).toEqual([{ endpointId: id, organizationId }]);
-  expect(await dueOf(id)).toMatchObject([due]);
-});
-
-test("what comes again is not sent with a hint, since its body may not be the stored one", async () => {
+test("the body of what comes again is not handed over, since it may not be the stored one", async () => {
   const { prisma } = db.database;
   const { id, organizationId } = await insertEndpoint(prisma);
+  await ownShards(prisma, OWNER);
   const event = incomingEvent(organizationId);
-  const twice = await store(event, { ...event, body: "another" });
-  expect(twice).toMatchObject({ hints: [{ endpointId: id }], deliveryCount: 1 });
+  const other = incomingEvent(organizationId);
+  const twice = await store(event, { ...event, body: "another" }, other);
+  expect(twice.made.deliveries).toMatchObject([{ endpointId: id, event: other }]);
+  expect(new Set(twice.made.work.map(({ endpointId }) => endpointId))).toEqual(new Set([id]));
+  expect(twice.deliveryCount).toBe(2);
   const later = await insertEndpoint(prisma, { organizationId });
   expect(await store({ ...event, body: "another" })).toMatchObject({
-    hints: [{ endpointId: later.id }],
+    made: { deliveries: [], work: [{ endpointId: later.id, organizationId, owner: OWNER }] },
     deliveryCount: 1,
   });
-  expect([...(await dueOf(id)), ...(await dueOf(later.id))]).toMatchObject([due, due]);
+});
+
+test("a due row that was left behind without its delivery does not stop an event from being stored and handed over", async () => {
+  const { prisma } = db.database;
+  const { id: endpointId, organizationId } = await insertEndpoint(prisma);
+  const event = incomingEvent(organizationId);
+  const left = { deliveryId: deliveryId(event.key, endpointId), endpointId, dueAt: NOW };
+  await prisma.due.create({ data: left });
+  expect(await store(event)).toMatchObject({ made: { deliveries: [{ id: left.deliveryId }] }, deliveryCount: 1 });
+  expect(await dueOf(endpointId)).toMatchObject([left]);
 });
 
 test.each<[string, Parameters<typeof insertEndpoint>[1], Partial<IncomingEvent>]>([
@@ -139,7 +148,7 @@ test.each<[string, Parameters<typeof insertEndpoint>[1], Partial<IncomingEvent>]
 ])("there is no delivery for %s, though the event is stored", async (_name, endpointRow, eventRow) => {
   const organizationId = randomUUID();
   const endpoint = await insertEndpoint(db.database.prisma, { organizationId, ...endpointRow });
-  expect(await store(incomingEvent(organizationId, eventRow))).toMatchObject({ hints: [], deliveryCount: 0 });
+  expect(await store(incomingEvent(organizationId, eventRow))).toMatchObject({ made: NOTHING, deliveryCount: 0 });
   expect(await deliveriesOf(endpoint.id)).toEqual([]);
   expect(await db.database.prisma.businessEvent.count({ where: { organizationId } })).toBe(1);
 });
@@ -167,7 +176,7 @@ test("an event that comes again with another body and another type changes nothi
   const one = incomingEvent(organizationId);
   await store(one);
   const again = { ...one, body: "another body", type: "RiskCreated" };
-  expect(await store(again, again)).toMatchObject({ hints: [], deliveryCount: 0 });
+  expect(await store(again, again)).toMatchObject({ made: NOTHING, deliveryCount: 0 });
   expect(await deliveriesOf(endpoint.id)).toHaveLength(1);
   expect(await deliveriesOf(other.id)).toEqual([]);
   expect(await prisma.businessEvent.findMany({ where: { organizationId } })).toMatchObject([
@@ -182,7 +191,7 @@ test("a delivery that has ended is not made or queued again when its event comes
   await store(one);
   await prisma.delivery.updateMany({ where: { endpointId: id }, data: { state: "succeeded", attemptCount: 1 } });
   await prisma.due.deleteMany({ where: { endpointId: id } });
-  expect(await store(one)).toMatchObject({ hints: [], deliveryCount: 0 });
+  expect(await store(one)).toMatchObject({ made: NOTHING, deliveryCount: 0 });
   expect(await deliveriesOf(id)).toMatchObject([{ state: "succeeded", attemptCount: 1 }]);
   expect(await dueOf(id)).toEqual([]);
 });
@@ -260,9 +269,9 @@ test("an event that another process stores at the same moment is unfinished, and
     await eventually(async () => expect(await lockWaiters(prisma)).toBe(1));
   });
   const stored = await storing;
-  expect(stored).toMatchObject({ hints: [], deliveryCount: 0 });
+  expect(stored).toMatchObject({ made: NOTHING, deliveryCount: 0 });
   expect(stored?.unfinished.get(page)).toBe(FIRST_ENDPOINT);
-  expect(await store(event)).toMatchObject({ hints: [{ endpointId: id }], deliveryCount: 1 });
+  expect(await store(event)).toMatchObject({ made: { work: [{ endpointId: id }] }, deliveryCount: 1 });
 });
 
 test("a fan-out does not wait for an endpoint that is being deleted or changed", async () => {

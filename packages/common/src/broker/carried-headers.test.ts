@@ -7,8 +7,8 @@ test("headers of text are carried along", () => {
 });
 
 test.each(["CC", "BCC", "cc", "Bcc"])("a %s header is never carried along, whatever its value", (name) => {
-  expect(carriedHeaders({ [name]: ["herald.hints"] })).toEqual({});
-  expect(carriedHeaders({ [name]: "herald.hints" })).toEqual({});
+  expect(carriedHeaders({ [name]: ["herald.other"] })).toEqual({});
+  expect(carriedHeaders({ [name]: "herald.other" })).toEqual({});
 });
 
 test.each<[string, unknown]>([

@@ -14,7 +14,7 @@ export interface Names {
   rejectedQueue: string;
   /**
    * Direct exchange by which publishers hand deliveries over to dispatchers; the key is the id of the dispatcher's process. Only
-   * publishers' and dispatchers' users may write to it: a dispatcher takes what it signs and sends from nowhere else.
+   * publishers' user may write to it: a dispatcher takes what it signs and sends from nowhere else.
    */
   dispatchExchange: string;
   /** Direct exchange by which the management API reaches dispatchers, by the same key; only its user may write to it. */

@@ -24,9 +24,9 @@ export interface HistoryRow extends DeliveryRow {
   failureKind: FailureKind | null;
   createdAt: Date;
   durationMs: number | null;
-  /** Whether an attempt is under way: one that was interrupted isn't. */
-  inFlight: boolean;
-  /** When it may be claimed; null where it has ended. */
+  /** Whether its time has come; nothing says whether its attempt has begun. */
+  isDue: boolean;
+  /** When it is due; null where it has ended. */
   nextAttemptAt: Date | null;
   isEndpointEnabled: boolean;
 }
@@ -49,14 +49,14 @@ export function toDeliverySummary(row: DeliveryRow): WebhookDeliverySummary {
 export function toListItem(row: HistoryRow): DeliveryListItem {
   // Nothing is written when an endpoint is disabled: what waits for it is parked as long as it is.
   const state = row.state === "pending" && !row.isEndpointEnabled ? "parked" : row.state;
-  const isScheduled = state === "pending" && !row.inFlight;
+  const isPending = state === "pending";
   return {
     ...toDeliverySummary(row),
     failureKind: row.failureKind,
     state,
-    inFlight: row.inFlight,
+    inFlight: isPending && row.isDue,
     createdAtUtc: toUtc(row.createdAt),
-    nextAttemptAtUtc: isScheduled ? toUtc(row.nextAttemptAt) : null,
+    nextAttemptAtUtc: isPending && !row.isDue ? toUtc(row.nextAttemptAt) : null,
     durationMs: row.durationMs,
   };
 }

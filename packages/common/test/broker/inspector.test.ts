@@ -27,10 +27,10 @@ test("an inspector fails one question for a deleted queue, and the queue is ther
   const broker = environment.connect();
   const inspector = broker.inspector();
   await broker.ready();
-  await environment.channel.deleteQueue(environment.names.manualQueue);
-  await expect(inspector.depthOf(environment.names.manualQueue)).rejects.toThrow(environment.names.manualQueue);
+  await environment.channel.deleteQueue(environment.names.rejectedQueue);
+  await expect(inspector.depthOf(environment.names.rejectedQueue)).rejects.toThrow(environment.names.rejectedQueue);
   await until("it was declared again", async () => {
-    const depth = await inspector.depthOf(environment.names.manualQueue).catch(() => undefined);
+    const depth = await inspector.depthOf(environment.names.rejectedQueue).catch(() => undefined);
     return depth?.messages === 0;
   });
 });

@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { bogusAck } from "@herald/dev/harness/broker-proxy";
 import { inbox, until } from "@herald/dev/harness/client-environment";
 import { useBroker } from "@herald/dev/harness/use-broker";
@@ -7,15 +8,16 @@ import { useBrokerEnvironment } from "./use-broker-environment.ts";
 const server = useBroker();
 const environment = useBrokerEnvironment(() => server.url);
 
-function ask(text: string, timeoutMs = 60_000) {
-  return { exchange: "", routingKey: environment.names.manualQueue, content: Buffer.from(text), timeoutMs };
+const OWNER = randomUUID();
+
+function ask(text: string, timeoutMs = 60_000, routingKey = OWNER) {
+  return { exchange: environment.names.requestsExchange, routingKey, content: Buffer.from(text), timeoutMs };
 }
 
 /** Another process, past the proxy, that answers with the capitals. */
-function answerer() {
+function answerer(ownerId = OWNER) {
   const broker = environment.connect({ url: server.url, name: "answerer" });
-  broker.consume({
-    queue: environment.names.manualQueue,
+  broker.consumeAsOwner(ownerId, {
     prefetch: 10,
     handle: (message) => {
       message.reply(Buffer.from(message.content.toString().toUpperCase()));
@@ -33,27 +35,30 @@ describe("a requester", () => {
     expect(answers.map(String)).toEqual(["A", "B", "C"]);
   });
 
-  test("answers undefined in time where no consumer is there, and the request stays in the queue", async () => {
+  test("answers undefined in time where no answer comes, and a late one does no harm", async () => {
     const broker = environment.connect();
     const requester = broker.requester();
-    await broker.ready();
+    const got = inbox();
+    const answering = environment.connect({ url: server.url, name: "answerer" });
+    answering.consumeAsOwner(OWNER, { prefetch: 10, handle: got.handle });
+    await Promise.all([broker.ready(), answering.ready()]);
     const start = performance.now();
     expect(await requester.request(ask("late", 400))).toBeUndefined();
     expect(performance.now() - start).toBeGreaterThanOrEqual(395);
-    expect(await environment.waitingIn(environment.names.manualQueue)).toBe(1);
 
-    // An answer that comes now reaches no requester, and does no harm.
-    const late = answerer();
-    await late.ready();
-    await until("it was taken", async () => (await environment.waitingIn(environment.names.manualQueue)) === 0);
-    expect(String(await requester.request(ask("next")))).toBe("NEXT");
+    got.messages[0]?.reply(Buffer.from("LATE"));
+    const next = requester.request(ask("next"));
+    await until("it came", () => got.messages.length === 2);
+    got.messages[1]?.reply(Buffer.from("NEXT"));
+    expect(String(await next)).toBe("NEXT");
+    for (const message of got.messages) message.ack();
     expect(environment.logged.filter(({ level }) => level === "warn")).toEqual([]);
   });
 
-  test("answers undefined at once where the queue does not exist", async () => {
+  test("answers undefined at once where nobody takes the request", async () => {
     const requester = environment.connect().requester();
     // The timeout is longer than the test may take.
-    expect(await requester.request({ ...ask("x", 600_000), routingKey: "nowhere" })).toBeUndefined();
+    expect(await requester.request(ask("x", 600_000))).toBeUndefined();
   });
 
   test("sends a request that was made during an outage after it", async () => {
@@ -77,7 +82,7 @@ describe("a requester", () => {
       const requester = broker.requester();
       const got = inbox();
       const answering = environment.connect({ url: server.url, name: "answerer" });
-      const silent = answering.consume({ queue: environment.names.manualQueue, prefetch: 10, handle: got.handle });
+      answering.consumeAsOwner(OWNER, { prefetch: 10, handle: got.handle });
       await Promise.all([broker.ready(), answering.ready()]);
       const lost = requester.request(ask("lost", 600_000));
       await until("it was taken", () => got.messages.length === 1);
@@ -85,16 +90,16 @@ describe("a requester", () => {
       expect(await lost).toBeUndefined();
       got.messages[0]?.reply(Buffer.from("too late"));
       got.messages[0]?.ack();
-      await silent.close();
-      await answerer().ready();
-      expect(String(await requester.request(ask("next")))).toBe("NEXT");
+      const other = randomUUID();
+      await answerer(other).ready();
+      expect(String(await requester.request(ask("next", 60_000, other)))).toBe("NEXT");
     },
   );
 
   test("gets no answer that was given during an outage of the answerer, which does not throw", async () => {
     const answering = environment.connect();
     const got = inbox();
-    answering.consume({ queue: environment.names.manualQueue, prefetch: 10, handle: got.handle });
+    answering.consumeAsOwner(OWNER, { prefetch: 10, handle: got.handle });
     const asking = environment.connect({ url: server.url });
     const requester = asking.requester();
     await Promise.all([answering.ready(), asking.ready()]);
@@ -105,17 +110,21 @@ describe("a requester", () => {
     got.messages[0]?.reply(Buffer.from("into the void"));
     expect(await unanswered).toBeUndefined();
     environment.proxy.accept();
-    await until("it came again", () => got.messages.length === 2);
+    await answering.ready();
+    const next = requester.request(ask("next"));
+    await until("the next one came", () => got.messages.length === 2);
+    got.messages[1]?.reply(Buffer.from("NEXT"));
     got.messages[1]?.ack();
+    expect(String(await next)).toBe("NEXT");
   });
 
   test("is the only one that gets answers: a message that names a queue for its answer gets none", async () => {
     const answering = answerer();
     const requester = answering.requester();
     await answering.ready();
-    await environment.put(environment.names.manualQueue, "for a queue", {
-      replyTo: environment.names.rejectedQueue,
-    });
+    const { requestsExchange, rejectedQueue } = environment.names;
+    environment.channel.publish(requestsExchange, OWNER, Buffer.from("for a queue"), { replyTo: rejectedQueue });
+    await environment.channel.waitForConfirms();
     // Answers leave in order: once this one is here, the other would be where it was meant to go.
     expect(String(await requester.request(ask("next")))).toBe("NEXT");
     await environment.put(environment.names.rejectedQueue, "marker");

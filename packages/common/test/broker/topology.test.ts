@@ -1,8 +1,9 @@
+import { randomUUID } from "node:crypto";
 import { inbox, until } from "@herald/dev/harness/client-environment";
 import { useBroker } from "@herald/dev/harness/use-broker";
 import { describe, expect, test } from "@jest/globals";
-import { declareHints, declareTopology } from "../../src/broker/topology.ts";
-import { messageTo, useBrokerEnvironment } from "./use-broker-environment.ts";
+import { declareOwnerQueue, declareTopology, ownerQueueOf } from "../../src/broker/topology.ts";
+import { useBrokerEnvironment } from "./use-broker-environment.ts";
 
 const server = useBroker();
 const environment = useBrokerEnvironment(() => server.url);
@@ -71,34 +72,62 @@ describe("Herald's topology", () => {
     expect(await environment.take(environment.names.rejectedQueue)).toEqual(["look at me"]);
   });
 
-  test("works where the queue of hints can't be declared, as while its node is away", async () => {
-    const { hintsQueue } = environment.names;
-    // With other arguments: the broker refuses to declare it, as it does for another reason while the node is away.
-    await environment.channel.assertQueue(hintsQueue, { durable: true });
-    const hinted = environment.connect();
-    hinted.consume({ queue: hintsQueue, prefetch: 1, handle: () => {} });
+  test("takes what is sent to a dispatcher, by both exchanges, to the queue of its own, and drops what is for nobody", async () => {
+    const owner = randomUUID();
     const broker = environment.connect();
     const got = inbox();
-    broker.consume({ queue: environment.inboxQueue, prefetch: 1, handle: got.handle });
-    const publisher = broker.publisher();
+    broker.consumeAsOwner(owner, { prefetch: 10, handle: got.handle });
     await broker.ready();
-    await publisher.publish(messageTo(environment.inboxQueue, "event"));
-    await until("it came", () => got.messages.length === 1);
-    got.messages[0]?.ack();
-    expect(hinted.isReady()).toBe(false);
-    await environment.channel.deleteQueue(hintsQueue);
-    await hinted.ready();
-  });
-
-  test("drops the oldest hints where too many wait", async () => {
-    await declareHints(environment.channel, environment.namespace);
-    const { hintsQueue } = environment.names;
-    for (let number = 0; number < 20_010; number++) {
-      environment.channel.sendToQueue(hintsQueue, Buffer.from(String(number)), { persistent: false });
+    const { dispatchExchange, requestsExchange } = environment.names;
+    for (const exchange of [dispatchExchange, requestsExchange]) {
+      environment.channel.publish(exchange, randomUUID(), Buffer.from("for nobody"));
+      environment.channel.publish(exchange, owner, Buffer.from(exchange));
     }
     await environment.channel.waitForConfirms();
-    expect(await environment.waitingIn(hintsQueue)).toBe(20_000);
-    expect((await environment.takeOne(hintsQueue))?.content.toString()).toBe("10");
+    await until("both came", () => got.messages.length === 2);
+    // Where it was published to tells a dispatcher who may have sent it.
+    expect(got.messages.map(({ content, exchange }) => [content.toString(), exchange])).toEqual([
+      [dispatchExchange, dispatchExchange],
+      [requestsExchange, requestsExchange],
+    ]);
+    for (const message of got.messages) message.ack();
+  });
+
+  test("makes the queue of a dispatcher anew with its connection, and leaves none of a dispatcher that has ended", async () => {
+    const owner = randomUUID();
+    const broker = environment.connect();
+    const got = inbox();
+    broker.consumeAsOwner(owner, { prefetch: 10, handle: got.handle });
+    await broker.ready();
+    environment.proxy.cut();
+    const { dispatchExchange } = environment.names;
+    await until("it is there again", async () => {
+      environment.channel.publish(dispatchExchange, owner, Buffer.from("again"));
+      await environment.channel.waitForConfirms();
+      return got.messages.length > 0;
+    });
+    await broker.close();
+    const returned: string[] = [];
+    environment.channel.on("return", ({ content }) => returned.push(content.toString()));
+    await until("it is gone", async () => {
+      environment.channel.publish(dispatchExchange, owner, Buffer.from("too late"), { mandatory: true });
+      await environment.channel.waitForConfirms();
+      return returned.length > 0;
+    });
+  });
+
+  test("drops the oldest of what waits for a dispatcher that stands still", async () => {
+    const owner = randomUUID();
+    await declareOwnerQueue(environment.channel, environment.namespace, owner);
+    const { dispatchExchange } = environment.names;
+    const mebibyte = (number: number) => Buffer.from(String(number).padEnd(1024 ** 2));
+    for (let number = 0; number < 70; number++) {
+      environment.channel.publish(dispatchExchange, owner, mebibyte(number), { persistent: false });
+    }
+    await environment.channel.waitForConfirms();
+    const queue = ownerQueueOf(environment.namespace, owner);
+    expect(await environment.waitingIn(queue)).toBe(64);
+    expect((await environment.takeOne(queue))?.content.toString().trim()).toBe("6");
   });
 
   test("names a queue that exists with other arguments in the log, and works once it is deleted", async () => {

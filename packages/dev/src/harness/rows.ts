@@ -36,6 +36,13 @@ export function idAt(time: Date): string {
   return `${firstIdAt(time).slice(0, 14)}7${randomUUID().slice(15)}`;
 }
 
+/** What `due` says of an unfinished delivery: due when it was made, and not attempted yet, where absent. */
+export interface DueRow {
+  dueAt?: Date;
+  attempts?: number;
+  interruptions?: number;
+}
+
 /**
  * Stores a delivery of an endpoint with a body of its own, made at {@link ROW_TIME}: pending and due then, unless said
  * otherwise. An unfinished one has its row in `due`.
@@ -43,12 +50,10 @@ export function idAt(time: Date): string {
 export async function insertDelivery(
   prisma: PrismaClient,
   endpoint: Pick<EndpointRow, "id" | "organizationId">,
-  {
-    due,
-    ...row
-  }: Partial<Prisma.DeliveryUncheckedCreateInput> & { due?: Partial<Prisma.DueUncheckedCreateInput> } = {},
+  { due = {}, ...row }: Partial<Prisma.DeliveryUncheckedCreateInput> & { due?: DueRow } = {},
 ): Promise<DeliveryRow> {
   const createdAt = row.createdAt === undefined ? ROW_TIME : new Date(row.createdAt);
+  const dueAt = due.dueAt ?? createdAt;
   const delivery = await prisma.delivery.create({
     data: {
       id: idAt(createdAt),
@@ -56,6 +61,7 @@ export async function insertDelivery(
       organizationId: endpoint.organizationId,
       eventType: "WorkItemCompleted",
       body: row.eventKey ? null : "{}",
+      nextAttemptAt: dueAt.getTime() === createdAt.getTime() ? null : dueAt,
       createdAt,
       ...row,
     },
@@ -65,9 +71,9 @@ export async function insertDelivery(
       data: {
         deliveryId: delivery.id,
         endpointId: endpoint.id,
-        dueAt: createdAt,
         attempts: delivery.attemptCount,
         ...due,
+        dueAt,
       },
     });
   }
@@ -118,4 +124,9 @@ export function insertResend(
       ...row,
     },
   });
+}
+
+/** Makes a dispatcher, by the id of its process, the owner of all shards, or nobody (null). */
+export async function ownShards(prisma: PrismaClient, owner: string | null): Promise<void> {
+  await prisma.shard.updateMany({ data: { owner } });
 }

@@ -2,6 +2,7 @@ import type { Broker } from "@herald/common/broker/broker";
 import type { Author } from "@herald/common/database/endpoint-change";
 import type { PrismaClient } from "@herald/common/database/generated/client";
 import type { Queries } from "@herald/common/database/queries";
+import { ownerOf } from "@herald/common/database/shards";
 import { toDeliverySummary } from "@herald/common/history/summary";
 import type { Clock } from "@herald/common/runtime/clock";
 import type { DeliverRequest, ManualRequest, WebhookDeliverySummary } from "@herald/contracts";
@@ -21,8 +22,8 @@ export interface DeliverParts {
   writeLimiter: KeyedLimiter;
 }
 
-/** How long a new delivery is left to the request for its first attempt, before the look for what is due takes it. */
-const REQUEST_LEASE_MS = 30_000;
+/** How long a new delivery is left to the request for its first attempt, before it is due as any other. */
+const LEFT_TO_REQUEST_MS = 30_000;
 
 /**
  * Sends a payload to an endpoint, as it is: without envelope and business event, and with exactly the string's UTF-8 bytes
@@ -38,8 +39,10 @@ export async function deliverManually(
   author: Author,
 ): Promise<WebhookDeliverySummary> {
   const id = newId();
+  let dueAt = clock.now();
   const isStored = await writeLimiter.run(key.organizationId, () => {
     const createdAt = clock.now();
+    dueAt = new Date(createdAt.getTime() + LEFT_TO_REQUEST_MS);
     return insertManualDelivery(queries, {
       id,
       endpointId: key.id,
@@ -48,11 +51,17 @@ export async function deliverManually(
       body: payloadJson,
       author,
       createdAt,
-      dueAt: new Date(createdAt.getTime() + REQUEST_LEASE_MS),
+      dueAt,
     });
   });
   if (!isStored) return await refuseDelivery(prisma, key, eventType);
-  await requestAttempt({ deliveryId: id, endpointId: key.id, organizationId: key.organizationId });
+  await requestAttempt({
+    kind: "manual",
+    deliveryId: id,
+    endpointId: key.id,
+    organizationId: key.organizationId,
+    dueAtUtc: dueAt.toISOString(),
+  });
   const row = await deliverySummary(queries, { id, organizationId: key.organizationId });
   // The endpoint was deleted while its receiver answered.
   if (row === null) throw new ProblemError("webhook_not_found");
@@ -68,16 +77,18 @@ async function refuseDelivery(prisma: PrismaClient, key: EndpointKey, eventType:
 }
 
 /**
- * Asks a dispatcher, over the broker, for a manual delivery's first attempt. Resolves when the attempt has been settled or
- * was left to the due scan, and also when no dispatcher answered in time: the state of the delivery is in the database, not in the answer.
+ * Asks the owner of the endpoint, over the broker, for a manual delivery's first attempt. Resolves when the attempt has been settled or has to
+ * wait, and also where there is no owner, or it did not answer in time: the state of the delivery is in the database, not in the answer.
  */
 export function attemptRequester(
-  broker: Broker,
+  { broker, queries }: { broker: Broker; queries: Queries },
   { timeoutMs }: { timeoutMs: number },
 ): (request: ManualRequest) => Promise<void> {
   const requester = broker.requester();
-  const { requestsExchange: exchange, manualQueue: routingKey } = broker.names;
+  const { requestsExchange: exchange } = broker.names;
   return async (request) => {
+    const routingKey = await ownerOf(queries, request.endpointId);
+    if (routingKey === null) return;
     await requester.request({ exchange, routingKey, content: Buffer.from(JSON.stringify(request)), timeoutMs });
   };
 }

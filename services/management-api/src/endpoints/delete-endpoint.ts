@@ -4,6 +4,7 @@ import type { Queries } from "@herald/common/database/queries";
 import type { Clock } from "@herald/common/runtime/clock";
 import { deleteEndpointRow } from "../sql/delete-endpoint.ts";
 import { type EndpointKey, refuseVersion } from "./find-endpoint.ts";
+import type { TellOwner } from "./tell-owner.ts";
 import { parseVersion } from "./version.ts";
 
 /**
@@ -19,7 +20,7 @@ const LATE_DELIVERIES_MS = 15 * 60_000;
  * @throws ProblemError `webhook_not_found`, or `version_conflict` where the client has read another version
  */
 export async function deleteEndpoint(
-  { prisma, queries, clock }: { prisma: PrismaClient; queries: Queries; clock: Clock },
+  { prisma, queries, clock, tellOwner }: { prisma: PrismaClient; queries: Queries; clock: Clock; tellOwner: TellOwner },
   key: EndpointKey,
   version: string,
   author: Author,
@@ -29,4 +30,5 @@ export async function deleteEndpoint(
   const revision = parseVersion(version) ?? 0n;
   if (!(await deleteEndpointRow(queries, { ...key, revision, author, now, eraseUntil })))
     await refuseVersion(prisma, key);
+  await tellOwner(key);
 }

@@ -11,12 +11,15 @@ import { ProblemError } from "../problems/problem-error.ts";
 import { recentDeliveries } from "../sql/delivery-summaries.ts";
 import { type EndpointKey, findEndpoint, refuseVersion } from "./find-endpoint.ts";
 import { toEndpointSummary } from "./summary.ts";
+import type { TellOwner } from "./tell-owner.ts";
 import { parseVersion } from "./version.ts";
 
 export interface SaveParts {
   prisma: PrismaClient;
   queries: Queries;
   secrets: SecretSealer;
+  /** Tells the owner of an endpoint that it was changed, before the client knows it. */
+  tellOwner: TellOwner;
   clock: Clock;
   newId: () => string;
   /** How many endpoints an organization may have. */
@@ -159,7 +162,7 @@ export async function editEndpoint(
   request: SaveWebhookRequest,
   author: Author,
 ): Promise<SaveWebhookResponse> {
-  const { prisma, queries, secrets, clock } = parts;
+  const { prisma, queries, secrets, tellOwner, clock } = parts;
   const { organizationId } = key;
   // A secret is sealed to the id as the row has it, whatever the request wrote.
   const { id } = request.rotateSecret ? await findEndpoint(prisma, key) : key;
@@ -179,6 +182,7 @@ export async function editEndpoint(
     catchUpAgainAt: catchUpAgainAt(now, parts),
   });
   if (row === null) return await refuseVersion(prisma, key);
+  await tellOwner({ id, organizationId });
   const deliveries = await recentDeliveries(queries, { organizationId, endpointId: id, now });
   return { endpoint: toEndpointSummary(row, deliveries.map(toDeliverySummary)), signingSecret };
 }

@@ -1,5 +1,5 @@
 import type { Reads } from "@herald/common/database/queries";
-import { due, historyColumns } from "@herald/common/history/sql/delivery-columns";
+import { historyColumns } from "@herald/common/history/sql/delivery-columns";
 import type { HistoryRow } from "@herald/common/history/summary";
 import type { FailureKind } from "@herald/contracts";
 
@@ -28,7 +28,7 @@ export interface AttemptRow {
 
 /**
  * One delivery with its body and its attempts, oldest first; null where the endpoint has no delivery with this id, or there
- * is no such endpoint. Locks nothing. Walks delivery_pkey, webhook_endpoint_pkey, due_pkey, business_event_pkey and
+ * is no such endpoint. Locks nothing. Walks delivery_pkey, webhook_endpoint_pkey, business_event_pkey and
  * delivery_attempt_pkey, each in one partition.
  */
 export async function deliveryDetails(
@@ -36,12 +36,11 @@ export async function deliveryDetails(
   { id, endpointId, organizationId, now }: { id: string; endpointId: string; organizationId: string; now: Date },
 ): Promise<DetailsRow | null> {
   const [row] = await queries.$queryRaw<DetailsRow[]>`
-    select ${historyColumns}, endpoint.enabled as "isEndpointEnabled", coalesce(delivery.body, event.body) as body,
+    select ${historyColumns(now)}, endpoint.enabled as "isEndpointEnabled", coalesce(delivery.body, event.body) as body,
            delivery.resend_of as "resendOf", delivery.author,
            event.traceparent, attempts.list as attempts
     from delivery
     join webhook_endpoint as endpoint on endpoint.id = delivery.endpoint_id
-    ${due(now)}
     left join lateral (
       select body, traceparent
       from business_event

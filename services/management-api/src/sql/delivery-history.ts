@@ -1,6 +1,6 @@
 import { Prisma } from "@herald/common/database/generated/client";
 import type { Reads } from "@herald/common/database/queries";
-import { due, historyColumns } from "@herald/common/history/sql/delivery-columns";
+import { historyColumns } from "@herald/common/history/sql/delivery-columns";
 import type { HistoryRow } from "@herald/common/history/summary";
 import type { Outcome } from "@herald/contracts";
 
@@ -37,13 +37,13 @@ export interface History {
  * `maxScanned`. A rare outcome in a long history takes several calls, none of which is slow.
  *
  * Locks nothing. Walks delivery_endpoint_id_id_idx backwards from the cursor, until the page is full or `maxScanned` rows
- * were read, from the ids of `to` down to those of `from`, and due_pkey and business_event_pkey once a row. With `among` it
+ * were read, from the ids of `to` down to those of `from`, and business_event_pkey once a row. With `among` it
  * walks delivery_pkey instead, in one partition an id.
  */
 export async function deliveryHistory(queries: Reads, query: HistoryQuery): Promise<History> {
   const { endpointId, now, among, outcomes, eventTypes, statusCodes, from, to, limit, maxScanned } = query;
   const rows = await queries.$queryRaw<HistoryRow[]>`
-    select ${historyColumns},
+    select ${historyColumns(now)},
            (select enabled from webhook_endpoint where id = ${endpointId}::uuid) as "isEndpointEnabled"
     from (
       select *
@@ -59,7 +59,6 @@ export async function deliveryHistory(queries: Reads, query: HistoryQuery): Prom
       order by id desc
       limit ${limit}
     ) as delivery
-    ${due(now)}
     order by delivery.id desc`;
   if (rows.length === limit) return { rows, lastSeen: rows.at(-1)?.id ?? null };
   if (among !== null) return { rows, lastSeen: null };

@@ -53,8 +53,8 @@ export interface OverviewQuery {
  * last of the run of failures, and the newest delivery of all.
  *
  * Locks nothing. Walks, each with a bound: what {@link newestDeliveries} walks (or delivery_endpoint_id_id_idx for one
- * endpoint), in the partitions of the hours; due_endpoint_id_due_at_idx twice an endpoint; dispatcher,
- * which has a row for each process; for its last delivery
+ * endpoint), in the partitions of the hours; due_pkey twice an endpoint; `process`, which has a row for each process,
+ * and `shard`, which has 256; for its last delivery
  * delivery_endpoint_id_id_idx, in all partitions where the hours have none, delivery_pkey and business_event_pkey.
  */
 export async function endpointOverviews(queries: Reads, query: OverviewQuery): Promise<OverviewRow[]> {
@@ -103,14 +103,14 @@ export async function endpointOverviews(queries: Reads, query: OverviewQuery): P
            endpoint.updated_at as "updatedAt", failure_run as "failureRun", unfinished.count as unfinished,
            case when enabled and consecutive_failures > 0 then ${nextTryAt} end as "nextTryAt",
            ${outageSince} as "outageSince",
-           (select begun_at from restore) as "heldSince", endpoint.quarantined_at as "quarantinedAt",
+           (select min(stopped_at) from shard) as "heldSince", endpoint.quarantined_at as "quarantinedAt",
            (select min(oldest) from hour having sum(total) >= ${maxDeliveries}::int) as "oldestCounted",
            last.delivery as "lastDelivery", coalesce(picture.hours, '[]') as hours
     from webhook_endpoint as endpoint
     left join picture on picture.endpoint_id = endpoint.id
     cross join lateral (
       select count(*)::int from (
-        select from due where endpoint_id = endpoint.id limit ${maxCount}::int
+        select from due where shard = shard_of(endpoint.id) and endpoint_id = endpoint.id limit ${maxCount}::int
       ) as counted
     ) as unfinished
     left join lateral (
@@ -135,18 +135,18 @@ export async function endpointOverviews(queries: Reads, query: OverviewQuery): P
     order by lower(name), endpoint.id`;
 }
 
-/** When a failing endpoint is tried again: its pause is over, and a delivery is due that no attempt is under way for. */
+/** When a failing endpoint is tried again: its pause is over, and a delivery is due. It is past while the attempt is under way. */
 const nextTryAt = Prisma.sql`(
   select greatest(due_at, paused_until)
   from due
-  where endpoint_id = endpoint.id and claim_id is null
+  where shard = shard_of(endpoint.id) and endpoint_id = endpoint.id
   order by due_at
   limit 1
 )`;
 
-/** Dispatchers renew their rows each second, by this clock. One that was killed leaves its row behind for a few. */
+/** A dispatcher that was killed leaves its row behind. */
 const outageSince = Prisma.sql`(
-  select min(outage_since) from process where seen_at > now() - interval '10 seconds'
+  select min(outage_since) from process where alive_until > now()
 )`;
 
 function newestId(condition: Prisma.Sql): Prisma.Sql {

@@ -10,7 +10,7 @@ export interface ManualDelivery {
   body: string;
   author: Author;
   createdAt: Date;
-  /** Until then it is left to the request that waits for it; later the look for what is due takes it. */
+  /** Until then it is left to the request that waits for it; then it is due as any other. */
   dueAt: Date;
 }
 
@@ -32,10 +32,10 @@ export async function insertManualDelivery(queries: Queries, delivery: ManualDel
         and ${eventType} = any (endpoint.events)
       for share
     ), stored as (
-      insert into delivery (id, endpoint_id, organization_id, event_type, body, author, created_at)
-      select ${id}::uuid, id, organization_id, ${eventType}, ${body}, ${nameOf(author)}, ${createdAt}::timestamptz
+      insert into delivery (id, endpoint_id, organization_id, event_type, body, author, next_attempt_at, created_at)
+      select ${id}::uuid, id, organization_id, ${eventType}, ${body}, ${nameOf(author)}, ${dueAt}::timestamptz, ${createdAt}::timestamptz
       from subscribed
-      returning id, endpoint_id
+      returning id, endpoint_id, next_attempt_at
     ), recorded as (
       insert into endpoint_change (
         id, organization_id, endpoint_id, endpoint_name, revision, changed_at, changed_by, subject, name, delivered
@@ -44,7 +44,7 @@ export async function insertManualDelivery(queries: Queries, delivery: ManualDel
         ${author.subject}, ${author.name}, ${eventType}
       from subscribed
     )
-    insert into due (delivery_id, endpoint_id, due_at)
-    select id, endpoint_id, ${dueAt}::timestamptz from stored`;
+    insert into due (endpoint_id, due_at, delivery_id)
+    select endpoint_id, next_attempt_at, id from stored`;
   return count > 0;
 }

@@ -32,8 +32,13 @@ describe("an active, subscribed endpoint", () => {
     attempt = async (request) => requests.push(request);
     const { body } = await deliver(endpoint.id, ' {"order":7}').expect(200);
     const { organizationId } = await api.prisma.webhookEndpoint.findUniqueOrThrow({ where: { id: endpoint.id } });
-    expect(requests).toEqual([{ deliveryId: body.id, endpointId: endpoint.id, organizationId }]);
     const row = await api.prisma.delivery.findUniqueOrThrow({ where: { id: body.id } });
+    expect(requests).toEqual([
+      {
+        ...{ kind: "manual", deliveryId: body.id, endpointId: endpoint.id, organizationId },
+        dueAtUtc: row.nextAttemptAt?.toISOString(),
+      },
+    ]);
     expect(row).toMatchObject({
       endpointId: endpoint.id,
       body: ' {"order":7}',
@@ -77,10 +82,11 @@ describe("an active, subscribed endpoint", () => {
     expect(body).toMatchObject({ attemptCount: 0, statusCode: null, succeeded: false, attemptedAtUtc: null });
     const row = await api.prisma.delivery.findUniqueOrThrow({ where: { id: body.id } });
     expect(row).toMatchObject({ state: "pending", attemptCount: 0 });
-    const due = await api.prisma.due.findUniqueOrThrow({ where: { deliveryId: body.id } });
-    expect(due).toMatchObject({ endpointId: endpoint.id, claimId: null, attempts: 0, interruptions: 0 });
-    // The look for what is due leaves it to the request for half a minute.
-    expect(due.dueAt.getTime() - row.createdAt.getTime()).toBe(30_000);
+    const [due] = await api.prisma.due.findMany({ where: { endpointId: endpoint.id } });
+    expect(due).toMatchObject({ deliveryId: body.id, attempts: 0, interruptions: 0 });
+    // For half a minute it is left to the request.
+    expect((due?.dueAt.getTime() ?? 0) - row.createdAt.getTime()).toBe(30_000);
+    expect(row.nextAttemptAt).toEqual(due?.dueAt);
     // The id is a UUIDv7 of the time at which the request asked for it.
     expect(body.id[14]).toBe("7");
     expect(timeOf(body.id).getTime()).toBeGreaterThanOrEqual(begun);

@@ -10,6 +10,7 @@ import { afterAll, afterEach, beforeAll } from "@jest/globals";
 import { agent, type Response, type Test } from "supertest";
 import { createApp } from "../../src/app.ts";
 import { limitsOf, type ManagementApiConfig, readManagementApiConfig } from "../../src/config.ts";
+import type { TellOwner } from "../../src/endpoints/tell-owner.ts";
 import { type ApiServer, startServer } from "../../src/http/server.ts";
 import { openApiDocument } from "../../src/openapi/document.ts";
 import { API_PREFIX } from "../../src/operations.ts";
@@ -25,6 +26,8 @@ export interface ApiOptions {
   clock?: Clock;
   /** Stands in for broker and dispatcher; without it no dispatcher answers. */
   requestAttempt?: (request: ManualRequest) => Promise<void>;
+  /** Gets the endpoints that were changed; without it nobody is told. */
+  tellOwner?: TellOwner;
 }
 
 export interface Api {
@@ -83,6 +86,7 @@ export function useApi(options: ApiOptions = {}): Api {
       config,
       database: database.database,
       requestAttempt: options.requestAttempt ?? (async () => {}),
+      tellOwner: options.tellOwner ?? (async () => {}),
       clock: options.clock ?? machineClock,
       log: recordingLog(logged),
       registry: createRegistry("management-api"),

@@ -4,8 +4,8 @@ import type { Clock } from "@herald/common/runtime/clock";
 import { repeat } from "@herald/common/runtime/repeat";
 import type { Log } from "@herald/common/telemetry/log";
 import type { Tracing } from "@herald/common/telemetry/tracing";
-import type { Hint } from "@herald/contracts";
 import type { FanOut, FanOutItem } from "../fan-out.ts";
+import type { ForOwners } from "../hand-over.ts";
 import type { PublisherMetrics } from "../metrics.ts";
 import type { Rejection } from "../rejections.ts";
 import { batchesByTurns } from "./batches.ts";
@@ -28,8 +28,8 @@ interface Parts {
   broker: Broker;
   names: Names;
   publisher: Publisher;
-  /** Sends dispatchers hints of new deliveries. */
-  hint: (hints: readonly Hint[]) => void;
+  /** Hands new deliveries over to the owners of their endpoints. */
+  handOver: (made: ForOwners) => void;
   /** Leaves a notice of a rejected event for the product. */
   reportRejected: (rejection: Rejection) => Promise<void>;
   fanOut: FanOut;
@@ -61,7 +61,7 @@ const HOLD_MS = 20 * 60_000;
  * delivered again, and storing it again changes nothing.
  */
 export function consumeEvents(
-  { broker, names, publisher, hint, reportRejected, fanOut, clock, metrics, tracing, log }: Parts,
+  { broker, names, publisher, handOver, reportRejected, fanOut, clock, metrics, tracing, log }: Parts,
   { inboxBytes, batchSize, windowMs, holdMs = HOLD_MS }: ConsumeOptions,
 ): Consumer {
   const { inboxQueues, rejectedQueue } = names;
@@ -77,7 +77,7 @@ export function consumeEvents(
       rejectedQueue,
       foreignInboxOf: broker.foreignInboxOf,
       reportRejected,
-      hint,
+      handOver,
       again: (each) => laneOf(each).add(each),
       tooMuch: ({ message }) => tooMuch.add(message),
       metrics,

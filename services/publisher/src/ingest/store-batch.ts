@@ -3,8 +3,8 @@ import { carriedHeaders } from "@herald/common/broker/carried-headers";
 import type { Log } from "@herald/common/telemetry/log";
 import { readTraceparent } from "@herald/common/telemetry/trace-context";
 import type { TraceSpan, Tracing } from "@herald/common/telemetry/tracing";
-import type { Hint } from "@herald/contracts";
 import type { FanOutItem, FanOutOutcome, FanOutResult } from "../fan-out.ts";
+import type { ForOwners } from "../hand-over.ts";
 import type { PublisherMetrics } from "../metrics.ts";
 import { type Rejection, rejectionOf } from "../rejections.ts";
 import type { Held } from "./held.ts";
@@ -17,8 +17,8 @@ interface Parts {
   foreignInboxOf: (organizationId: string) => string | undefined;
   /** Leaves a notice of a rejected event for the product. */
   reportRejected: (rejection: Rejection) => Promise<void>;
-  /** Sends dispatchers hints of new deliveries. */
-  hint: (hints: readonly Hint[]) => void;
+  /** Hands new deliveries over to the owners of their endpoints. */
+  handOver: (made: ForOwners) => void;
   /** Takes a message whose event has more endpoints than a page. */
   again: (held: Held) => void;
   /** Receives a message whose event PostgreSQL could not store in time, even without others. */
@@ -39,7 +39,7 @@ type FanOutPages = (items: readonly FanOutItem[]) => Promise<FanOutResult>;
  * @param options.windowMs how far back events are delivered
  */
 export function batchStore(
-  { publisher, rejectedQueue, foreignInboxOf, reportRejected, hint, again, tooMuch, metrics, tracing, log }: Parts,
+  { publisher, rejectedQueue, foreignInboxOf, reportRejected, handOver, again, tooMuch, metrics, tracing, log }: Parts,
   { windowMs }: { windowMs: number },
 ): (batch: readonly Held[], fanOutPages: FanOutPages) => Promise<void> {
   /** An event to fan out; undefined where there is nothing to store. */
@@ -143,10 +143,10 @@ export function batchStore(
     }
     if (events.length === 0) return;
     try {
-      const { outcomes, hints, deliveryCount } = await fanOutPages(events.map(({ item }) => item));
+      const { outcomes, made, deliveryCount } = await fanOutPages(events.map(({ item }) => item));
       metrics.batchSize.observe(events.length);
       metrics.deliveries.inc(deliveryCount);
-      hint(hints);
+      for (const each of made) handOver(each);
       for (const [index, { held }] of events.entries()) settle(held, outcomes[index] as FanOutOutcome);
     } catch (error) {
       for (const { held } of events) fail(held, error);

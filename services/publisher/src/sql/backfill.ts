@@ -4,6 +4,8 @@ import type { PageBounds, Work, WorkPage } from "./work.ts";
 export interface BackfilledPage extends WorkPage {
   /** The key of the page's last event; null for an empty page. */
   cursor: string | null;
+  /** The dispatcher that owns the endpoint's shard; null where none does. */
+  owner: string | null;
 }
 
 /**
@@ -16,7 +18,7 @@ export interface BackfilledPage extends WorkPage {
  * an endpoint that was deleted is removed.
  *
  * The page is counted before the filter, so that a call costs the same whatever an organization emits.
- * Locks: what it inserts, and the catch-up's row at its end. Walks business_event_pkey in the partitions after the key.
+ * Locks: what it inserts, and the catch-up's row at its end. Walks business_event_pkey in the partitions after the key, and shard_pkey.
  */
 export async function backfill(
   queries: Queries,
@@ -41,9 +43,9 @@ export async function backfill(
       on conflict (id) do nothing
       returning id
     ), waiting as (
-      insert into due (delivery_id, endpoint_id, due_at)
-      select id, ${endpointId}::uuid, ${now}::timestamptz from backfilled
-      on conflict (delivery_id) do nothing
+      insert into due (endpoint_id, due_at, delivery_id)
+      select ${endpointId}::uuid, ${now}::timestamptz, id from backfilled
+      on conflict do nothing
     ), progress as (
       select
         (select count(*) from page) < ${pageSize} as ended,
@@ -71,6 +73,7 @@ export async function backfill(
       exists (select from held) as "held",
       ended,
       key as "cursor",
+      (select owner from shard where shard.id = shard_of(${endpointId}::uuid)) as "owner",
       (select count(*) from backfilled)::int as "deliveryCount"
     from progress`;
   if (!row) throw new Error("PostgreSQL answered a select of aggregates with no row.");

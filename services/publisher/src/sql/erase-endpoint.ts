@@ -7,7 +7,7 @@ import type { PageBounds, Work, WorkPage } from "./work.ts";
  *
  * The organization's trail stays.
  *
- * Locks what it erases, and the erasure's row at its end. Walks resend_endpoint_id_id_idx and resend_pkey, due_endpoint_id_due_at_idx and due_pkey, delivery_endpoint_id_id_idx
+ * Locks what it erases, and the erasure's row at its end. Walks resend_endpoint_id_id_idx and resend_pkey, due_pkey, delivery_endpoint_id_id_idx
  * for the page, and then the primary keys in the partitions that the page lies in.
  */
 export async function eraseEndpointPage(
@@ -26,8 +26,11 @@ export async function eraseEndpointPage(
       returning 1
     ), waiting as (
       delete from due
-      where delivery_id = any (array (
-        select delivery_id from due where endpoint_id = ${endpointId}::uuid order by due_at limit ${pageSize}
+      where ctid = any (array (
+        select ctid from due
+        where shard = shard_of(${endpointId}::uuid) and endpoint_id = ${endpointId}::uuid
+        order by due_at, delivery_id
+        limit ${pageSize}
       ))
       returning 1
     ), attempts as (

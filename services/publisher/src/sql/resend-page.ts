@@ -18,6 +18,8 @@ export interface MadePage {
   /** The state of the resend after the page; null where it was stopped, or another process has taken it over, and nothing was done. */
   state: ResendState | null;
   deliveryCount: number;
+  /** The dispatcher that owns the endpoint's shard; null where none does. */
+  owner: string | null;
 }
 
 /**
@@ -32,7 +34,7 @@ export interface MadePage {
  * The resend ends where its endpoint is disabled or deleted. An endpoint that is paused at the same moment gets its rows, which wait.
  *
  * Locks the resend first, so that a stop comes before the page or after it, and what it inserts. Walks resend_pkey, webhook_endpoint_pkey,
- * due_pkey over one millisecond, delivery_endpoint_id_id_idx from the cursor on, what {@link neverSentAgain} walks, and for each delivery
+ * due_pkey over what the endpoint has had since the resend began, shard_pkey, delivery_endpoint_id_id_idx from the cursor on, what {@link neverSentAgain} walks, and for each delivery
  * that it makes delivery_pkey and business_event_pkey; at the end resend_due_at_idx.
  */
 export async function makeResendPage(
@@ -54,10 +56,13 @@ export async function makeResendPage(
     ), room as materialized (
       select least(${pageSize}::int, greatest(0, ${maxWaiting}::int - count(*)))::int as places
       from (
-        -- By the ids, which are few: the endpoint may have thousands of others that wait.
-        select endpoint_id from due where delivery_id between ${firstIdAt(time)}::uuid and ${lastIdAt(time)}::uuid offset 0
-      ) as due
-      where endpoint_id = (select id from endpoint)
+        -- What was due before the resend began is none of its deliveries, however much that is.
+        select from due
+        where shard = shard_of((select id from endpoint)) and endpoint_id = (select id from endpoint)
+          and due_at >= ${time}::timestamptz
+          and delivery_id between ${firstIdAt(time)}::uuid and ${lastIdAt(time)}::uuid
+        limit ${maxWaiting}
+      ) as waiting
     ), scanned as materialized (
       select id, endpoint_id, event_key, event_type, state, status_code, attempted_at, created_at
       from delivery
@@ -93,8 +98,8 @@ export async function makeResendPage(
       on conflict (id) do nothing
       returning id
     ), queued as (
-      insert into due (delivery_id, endpoint_id, due_at)
-      select made.id, endpoint.id, ${now}::timestamptz from made, endpoint
+      insert into due (endpoint_id, due_at, delivery_id)
+      select endpoint.id, ${now}::timestamptz, made.id from made, endpoint
     ), progress as (
       select
         case
@@ -124,7 +129,10 @@ export async function makeResendPage(
       where resend.id = taken.id
       returning resend.state
     )
-    select (select state::text from moved) as "state", (select count(*) from made)::int as "deliveryCount"`;
+    select
+      (select state::text from moved) as "state",
+      (select count(*) from made)::int as "deliveryCount",
+      (select owner from shard where shard.id = shard_of((select id from endpoint))) as "owner"`;
   if (!row) throw new Error("PostgreSQL answered a select of aggregates with no row.");
   return row;
 }

@@ -1,5 +1,5 @@
 import type { Queries } from "@herald/common/database/queries";
-import type { Hint } from "@herald/contracts";
+import type { EndpointWithWork, ForOwners, NewDelivery } from "../hand-over.ts";
 import type { IncomingEvent } from "../ingest/read-event.ts";
 
 /** An event, and the endpoints that this page is for: at most `maxEndpoints`, with ids after `afterEndpointId`. */
@@ -13,31 +13,24 @@ export interface EventPage {
 export const FIRST_ENDPOINT = "00000000-0000-0000-0000-000000000000";
 
 export interface StoredEvents {
-  /** The hints to send to the dispatchers. */
-  hints: Hint[];
+  /** What the owners of the endpoints get. */
+  made: ForOwners;
   deliveryCount: number;
   /** Pages whose events may have more endpoints, and the endpoint after which the next page begins. */
   unfinished: Map<EventPage, string>;
 }
 
 interface Row {
-  /** The organizations of the endpoints that got deliveries, by the endpoints' ids. */
-  organizations: Record<string, string>;
   deliveryCount: number;
-  /** The deliveries, where each is leased to its hint. Positions are those of the pages, from 0. */
-  leased: { deliveryId: string; endpointId: string; position: number; revision: string }[];
+  /** New deliveries, unless there are more than {@link MAX_HANDED_OVER}. Positions are those of the pages, from 0. */
+  deliveries: (Omit<NewDelivery, "event"> & { position: number; isNewEvent: boolean })[];
+  /** Their endpoints where there are more. */
+  work: EndpointWithWork[];
   unfinished: { position: number; afterEndpointId: string }[];
 }
 
-/**
- * How long a new delivery is leased to its hint. A hint that gets lost delays its delivery by this time and a due scan's interval: no
- * more than three seconds together.
- */
-export const HINT_LEASE_MS = 1_500;
-
-/** A statement that makes more deliveries than this leases none: claims of many at once cost less than hints that carry bodies. */
-const MAX_LEASED = 10;
-const MAX_LEASED_BODY_LENGTH = 8 * 1024;
+/** Of a statement that makes more deliveries than this only the endpoints are handed over: their owners read the rest in large pages. */
+const MAX_HANDED_OVER = 1_000;
 
 /**
  * Stores events, and makes a page of the deliveries of each, due now.
@@ -50,22 +43,18 @@ const MAX_LEASED_BODY_LENGTH = 8 * 1024;
  * Another transaction may store an event at the same moment. This statement waits for it, but can't see its row. Such an
  * event counts as unfinished, and the next statement sees the row.
  *
- * Where there is little to do, the deliveries are leased to their hints (`claim_id` is the delivery's own id): the dispatcher that gets the
- * hint attempts the delivery without a claim. Such a hint carries the body, so the events must be small, stored just now, and
- * not twice among the pages, where they could differ. While a restore holds attempts there is no such lease, since a
- * dispatcher may not have read of the restore yet.
+ * The statement reads who owns the endpoints of the deliveries that it makes. A delivery is for its owner with the event's body only
+ * where that is surely the stored one: the event was stored just now, and is not twice among the pages. Of others the
+ * owner reads it.
  *
  * Endpoints are not locked. The deliveries of one that is deleted at the same moment are erased with the others of it.
  *
- * Locks: what it inserts. Walks: business_event_pkey and delivery_pkey to insert, business_event_pkey for events that are
- * stored already, webhook_endpoint_organization_id_id_idx from each page's start.
+ * Locks: what it inserts. Walks: business_event_pkey, delivery_pkey and due_pkey to insert, business_event_pkey for events that are
+ * stored already, webhook_endpoint_organization_id_id_idx from each page's start; reads `shard`, which has 256 rows.
  */
 export async function storeEvents(queries: Queries, pages: readonly EventPage[], now: Date): Promise<StoredEvents> {
   const events = pages.map(({ event }) => event);
   const keys = events.map(({ key }) => key).sort();
-  const leasedUntil = new Date(now.getTime() + HINT_LEASE_MS);
-  const leasable =
-    new Set(keys).size === keys.length && events.every(({ body }) => body.length <= MAX_LEASED_BODY_LENGTH);
   const [row] = await queries.$queryRaw<Row[]>`
     with incoming as materialized (
       select * from unnest(
@@ -93,8 +82,9 @@ export async function storeEvents(queries: Queries, pages: readonly EventPage[],
       on conflict (organization_id, key) do nothing
       returning organization_id, key, type
     ), known as materialized (
-      select incoming.organization_id, incoming.key, coalesce(stored.type, earlier.type) as type, incoming.occurred_at,
-        incoming.after_endpoint_id, incoming.max_endpoints, incoming.position
+      select incoming.organization_id, incoming.key, coalesce(stored.type, earlier.type) as type,
+        stored.key is not null as is_new, incoming.occurred_at, incoming.after_endpoint_id, incoming.max_endpoints,
+        incoming.position
       from incoming
       left join stored on stored.key = incoming.key and stored.organization_id = incoming.organization_id
       left join lateral (
@@ -107,7 +97,7 @@ export async function storeEvents(queries: Queries, pages: readonly EventPage[],
         limit 1
       ) as earlier on true
     ), page as materialized (
-      select known.position, known.organization_id, known.key, known.type, known.max_endpoints,
+      select known.position, known.organization_id, known.key, known.type, known.is_new, known.max_endpoints,
         endpoint.id as endpoint_id, endpoint.revision, endpoint.number, delivery_id(known.key, endpoint.id) as id
       from known
       cross join lateral (
@@ -129,53 +119,63 @@ export async function storeEvents(queries: Queries, pages: readonly EventPage[],
       order by organization_id, key, endpoint_id
       on conflict (id) do nothing
       returning id, endpoint_id, organization_id
-    ), little as materialized (
-      select ${leasable}::boolean
-        and (select count(*) from stored) = ${events.length}
-        and (select count(*) from page) <= ${MAX_LEASED}
-        and not exists (select from restore) as yes
     ), queued as (
-      insert into due (delivery_id, endpoint_id, due_at, claim_id)
-      select id, endpoint_id, case when yes then ${leasedUntil}::timestamptz else ${now}::timestamptz end, case when yes then id end
-      from fanned_out, little
-      on conflict (delivery_id) do nothing
-      returning delivery_id
+      insert into due (endpoint_id, due_at, delivery_id)
+      select endpoint_id, ${now}::timestamptz, id from fanned_out
+      on conflict do nothing
+    ), made as materialized (
+      select fanned_out.id, fanned_out.endpoint_id, fanned_out.organization_id, shard.owner
+      from fanned_out join shard on shard.id = shard_of(fanned_out.endpoint_id)
     ), unfinished as (
       select position, endpoint_id as after_endpoint_id from page where number = max_endpoints
       union all
       select position, after_endpoint_id from known where type is null
     )
     select
-      (
-        select coalesce(json_object_agg(endpoint_id, organization_id), '{}')
-        from (select distinct endpoint_id, organization_id from fanned_out) as endpoint
-      ) as "organizations",
-      (select count(*) from queued)::int as "deliveryCount",
+      (select count(*) from made)::int as "deliveryCount",
       (
         select coalesce(json_agg(json_build_object(
-          'deliveryId', id, 'endpointId', endpoint_id, 'position', position - 1, 'revision', revision::text
+          'id', id, 'endpointId', made.endpoint_id, 'revision', revision::text, 'owner', owner,
+          'position', position - 1, 'isNewEvent', is_new
         )), '[]')
-        from page
-        where (select yes from little) and id in (select delivery_id from queued)
-      ) as "leased",
+        from made join page using (id)
+        where (select count(*) from made) <= ${MAX_HANDED_OVER}
+      ) as "deliveries",
+      (
+        select coalesce(json_agg(json_build_object(
+          'endpointId', endpoint_id, 'organizationId', organization_id, 'owner', owner
+        )), '[]')
+        from (
+          select distinct endpoint_id, organization_id, owner from made
+          where (select count(*) from made) > ${MAX_HANDED_OVER}
+        ) as endpoint
+      ) as "work",
       (
         select coalesce(json_agg(json_build_object('position', position - 1, 'afterEndpointId', after_endpoint_id)), '[]')
         from unfinished
       ) as "unfinished"`;
   if (!row) throw new Error("PostgreSQL answered a select of aggregates with no row.");
-  const hinted = row.leased.map(({ deliveryId, endpointId, position, revision }): Hint => {
-    const { organizationId, type: eventType, body, traceparent } = events[position] as IncomingEvent;
-    const times = { createdAtUtc: now.toISOString(), leasedUntilUtc: leasedUntil.toISOString() };
-    const delivery = { deliveryId, eventType, body, traceparent, revision, ...times };
-    return { endpointId, organizationId, delivery };
-  });
   const unfinished = row.unfinished.map(({ position, afterEndpointId }) => [pages[position], afterEndpointId] as const);
   return {
-    hints:
-      hinted.length > 0
-        ? hinted
-        : Object.entries(row.organizations).map(([endpointId, organizationId]) => ({ endpointId, organizationId })),
+    made: { storedAt: now, ...withBodies(row, events) },
     deliveryCount: row.deliveryCount,
     unfinished: new Map(unfinished as [EventPage, string][]),
   };
+}
+
+/** The deliveries with their events, and as work those whose event may have been stored with another body. */
+function withBodies({ deliveries, work }: Row, events: readonly IncomingEvent[]): Omit<ForOwners, "storedAt"> {
+  const places = new Map(events.map(({ key }, position) => [key, position]));
+  const twice = new Set(events.filter(({ key }, position) => places.get(key) !== position).map(({ key }) => key));
+  const made = { deliveries: [] as NewDelivery[], work: [...work] };
+  for (const { position, isNewEvent, ...delivery } of deliveries) {
+    const event = events[position] as IncomingEvent;
+    if (isNewEvent && !twice.has(event.key)) {
+      made.deliveries.push({ ...delivery, event });
+    } else {
+      const { endpointId, owner } = delivery;
+      made.work.push({ endpointId, organizationId: event.organizationId, owner });
+    }
+  }
+  return made;
 }

@@ -1,6 +1,7 @@
+import { randomUUID } from "node:crypto";
 import { deliveryId, eventKey } from "@herald/common/database/ids";
 import { eventually } from "@herald/dev/harness/eventually";
-import { insertEndpoint } from "@herald/dev/harness/rows";
+import { insertEndpoint, ownShards } from "@herald/dev/harness/rows";
 import { afterEach, expect, test } from "@jest/globals";
 import { refuseDeliveries } from "../refusals.ts";
 import { INBOX_TIME, useInbox, validEvent } from "./use-inbox.ts";
@@ -42,19 +43,25 @@ test("an event that PostgreSQL can't store in time waits, others are stored, and
   expect((await inbox.channel.checkQueue(names.rejectedQueue)).messageCount).toBe(0);
 });
 
-test("a new delivery is sent to dispatchers with a transient hint", async () => {
+test("a new delivery is handed over to its owner by a transient message, by the key of the owner's id", async () => {
   const { prisma, names, channel } = inbox;
-  await channel.purgeQueue(names.hintsQueue);
+  const owner = randomUUID();
+  await ownShards(prisma, owner);
+  const { queue } = await channel.assertQueue("", { exclusive: true, durable: false });
+  await channel.bindQueue(queue, names.dispatchExchange, owner);
   const { id, organizationId } = await insertEndpoint(prisma, { createdAt });
-  await inbox.publish(JSON.stringify(validEvent({ organizationId })));
-  await eventually(async () => expect(await prisma.due.count({ where: { endpointId: id } })).toBe(1));
-  await eventually(async () => expect((await channel.checkQueue(names.hintsQueue)).messageCount).toBe(1));
-  const hint = await channel.get(names.hintsQueue, { noAck: true });
-  if (hint === false) throw new Error("There is no hint.");
-  expect(JSON.parse(hint.content.toString())).toMatchObject({
-    endpointId: id,
-    organizationId,
-    delivery: { revision: "1" },
+  const event = validEvent({ organizationId });
+  await inbox.publish(JSON.stringify(event));
+  await eventually(async () => expect((await channel.checkQueue(queue)).messageCount).toBe(1));
+  const message = await channel.get(queue, { noAck: true });
+  if (message === false) throw new Error("There is no message.");
+  const handOver = JSON.parse(message.content.toString());
+  expect(handOver).toMatchObject({
+    storedAtUtc: INBOX_TIME.toISOString(),
+    events: [{ eventType: event.type }],
+    deliveries: [{ endpointId: id, organizationId, revision: "1", event: 0 }],
+    work: [],
   });
-  expect(hint.properties.deliveryMode).toBe(1);
+  expect(await prisma.due.count({ where: { endpointId: id } })).toBe(1);
+  expect(message.properties.deliveryMode).toBe(1);
 });

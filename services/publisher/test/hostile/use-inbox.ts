@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { declareHints, names as namesOf } from "@herald/common/broker/topology";
+import { names as namesOf } from "@herald/common/broker/topology";
 import type { PrismaClient } from "@herald/common/database/generated/client";
 import { machineClock } from "@herald/common/runtime/clock";
 import type { Service } from "@herald/common/service/run-service";
@@ -65,8 +65,6 @@ export function useInbox(brokerOptions: TestBrokerOptions = {}): Inbox {
     connection = await connect(broker.url);
     connection.on("error", () => {});
     channel = await connection.createConfirmChannel();
-    // A dispatcher declares it; none runs here.
-    await declareHints(channel, broker.namespace);
     await service.ready();
   });
 

@@ -5,7 +5,7 @@ interface Props {
   count: number;
   limit: number;
   /** What the last of those counted came to; the ones before it are failures in any case. */
-  last?: "failed" | "succeeded" | "unknown";
+  last?: "failed" | "succeeded";
   /** For who listens, and written out beside the pips where `caption` is set. */
   words: string;
   caption?: boolean;

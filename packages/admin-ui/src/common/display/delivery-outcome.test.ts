@@ -1,5 +1,5 @@
 import { expect, test } from "@jest/globals";
-import { attemptsBegun, outcomeOf, outcomeOfSummary } from "./delivery-outcome.ts";
+import { outcomeOf, outcomeOfSummary } from "./delivery-outcome.ts";
 import { endpointStatus, statusWords } from "./endpoint-status.ts";
 
 test.each([
@@ -11,11 +11,6 @@ test.each([
   ["exhausted", 5, "exhausted"],
 ] as const)("§3.2 a %s delivery of which %i attempts have ended is %s", (state, attemptCount, outcome) => {
   expect(outcomeOf({ state, attemptCount })).toBe(outcome);
-});
-
-test("an attempt that is under way has begun, and is not counted as one that has ended", () => {
-  expect(attemptsBegun({ attemptCount: 0, inFlight: true })).toBe(1);
-  expect(attemptsBegun({ attemptCount: 2, inFlight: false })).toBe(2);
 });
 
 test.each([

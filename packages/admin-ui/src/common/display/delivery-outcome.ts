@@ -6,11 +6,6 @@ export function outcomeOf({ state, attemptCount }: Pick<DeliveryListItem, "state
   return attemptCount > 0 ? "failing" : "waiting";
 }
 
-/** How many attempts have begun: `attemptCount` counts those that have ended. */
-export function attemptsBegun({ attemptCount, inFlight }: Pick<DeliveryListItem, "attemptCount" | "inFlight">): number {
-  return attemptCount + (inFlight ? 1 : 0);
-}
-
 /** The same of a summary, which doesn't tell a delivery's state. `limit`: attempts that a delivery gets. */
 export function outcomeOfSummary(delivery: WebhookDeliverySummary, limit: number): Outcome {
   if (delivery.succeeded) return "succeeded";

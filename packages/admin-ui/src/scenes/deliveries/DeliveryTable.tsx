@@ -2,7 +2,7 @@ import type { DeliveryListItem } from "@herald/contracts";
 import { memo, useEffect, useRef } from "react";
 import { Link } from "wouter";
 import { OutcomeBadge } from "../../common/display/Badge.tsx";
-import { attemptsBegun, outcomeOf, outcomeWords } from "../../common/display/delivery-outcome.ts";
+import { outcomeOf, outcomeWords } from "../../common/display/delivery-outcome.ts";
 import { Icon } from "../../common/display/Icon.tsx";
 import { Pips } from "../../common/display/Pips.tsx";
 import { besideStatus } from "../../common/display/response-words.ts";
@@ -96,8 +96,7 @@ const Row = memo(function Row({
 }) {
   const { limits } = useSession();
   const outcome = outcomeOf(delivery);
-  const { statusCode, errorSummary } = delivery;
-  const begun = attemptsBegun(delivery);
+  const { attemptCount, statusCode, errorSummary } = delivery;
   return (
     <tr className={table.row} data-hint-scope data-delivery={delivery.id}>
       <th scope="row">
@@ -111,10 +110,10 @@ const Row = memo(function Row({
       </td>
       <td data-label="Attempts">
         <Pips
-          count={begun}
+          count={attemptCount}
           limit={limits.maxAttempts}
-          last={delivery.inFlight ? "unknown" : delivery.succeeded ? "succeeded" : "failed"}
-          words={`${begun} of ${limits.maxAttempts}`}
+          last={delivery.succeeded ? "succeeded" : "failed"}
+          words={`${attemptCount} of ${limits.maxAttempts}`}
           caption
         />
       </td>
@@ -135,13 +134,13 @@ const Row = memo(function Row({
   );
 });
 
-function isDone({ state, inFlight }: DeliveryListItem): boolean {
-  return !inFlight && (state === "succeeded" || state === "exhausted");
+function isDone({ state }: DeliveryListItem): boolean {
+  return state === "succeeded" || state === "exhausted";
 }
 
 export function NextAttempt({ delivery, enabled }: { delivery: DeliveryListItem; enabled: boolean }) {
   const { state, inFlight, nextAttemptAtUtc } = delivery;
-  if (inFlight) return <span className={css.now}>Under way</span>;
+  if (inFlight) return <span className={css.now}>Due now</span>;
   if (state === "parked" || (state === "pending" && !enabled))
     return <span data-hint="Its webhook is not active.">After a resume</span>;
   if (state === "pending" && nextAttemptAtUtc) return <Countdown iso={nextAttemptAtUtc} />;

@@ -14,7 +14,7 @@ export function Attempts({ delivery }: { delivery: DeliveryDetails }) {
     <section className={css.section} aria-labelledby="delivery-attempts">
       <h3 id="delivery-attempts">Attempts</h3>
       {latestFirst.length === 0 ? (
-        <p className={css.none}>{delivery.inFlight ? "The first one is under way." : "None yet."}</p>
+        <p className={css.none}>None yet.</p>
       ) : (
         <ol className={css.list} reversed>
           {latestFirst.map((attempt, index) => (

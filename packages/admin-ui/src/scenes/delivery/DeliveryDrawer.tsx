@@ -6,7 +6,7 @@ import { deliveryQuery, listedDelivery } from "../../api/queries.ts";
 import { OutcomeBadge } from "../../common/display/Badge.tsx";
 import { Code } from "../../common/display/Code.tsx";
 import { Copy } from "../../common/display/Copy.tsx";
-import { attemptsBegun, outcomeMeaning, outcomeOf, outcomeWords } from "../../common/display/delivery-outcome.ts";
+import { outcomeMeaning, outcomeOf, outcomeWords } from "../../common/display/delivery-outcome.ts";
 import { Facts } from "../../common/display/Facts.tsx";
 import { announce } from "../../common/feedback/announce.ts";
 import { LoadError } from "../../common/feedback/LoadError.tsx";
@@ -99,7 +99,7 @@ function Summary({ delivery, enabled, webhookId, resendOf, author }: SummaryProp
     <Facts
       facts={[
         ["Outcome", outcomeMeaning[outcome]],
-        ["Attempts", `${attemptsBegun(delivery)} of ${limits.maxAttempts}`],
+        ["Attempts", `${delivery.attemptCount} of ${limits.maxAttempts}`],
         ...next,
         [
           "Delivery id",

@@ -1,6 +1,6 @@
 import type { Reads } from "../../database/queries.ts";
 import type { HistoryRow } from "../summary.ts";
-import { deliveryColumns, due } from "./delivery-columns.ts";
+import { deliveryColumns } from "./delivery-columns.ts";
 
 /** An event at an endpoint: with the columns of its delivery, all null where there is none. */
 export type AtEndpoint = {
@@ -16,7 +16,7 @@ export type AtEndpoint = {
  * For each of these events and each endpoint of the organization, the delivery if there is one: by event, and by the
  * endpoints' names. A delivery's id is a function of event and endpoint, so it is looked for by its id.
  *
- * Locks nothing. Walks webhook_endpoint_organization_id_id_idx, and for each pair delivery_pkey, in one partition, and due_pkey.
+ * Locks nothing. Walks webhook_endpoint_organization_id_id_idx, and for each pair delivery_pkey, in one partition.
  */
 export async function deliveriesAtEndpoints(
   queries: Reads,
@@ -25,7 +25,7 @@ export async function deliveriesAtEndpoints(
   return await queries.$queryRaw<AtEndpoint[]>`
     select pair.event_key as "eventKey", pair.endpoint_id as "endpointId", pair.name as "endpointName",
            pair.enabled as "isEndpointEnabled", pair.events as "endpointEvents", pair.created_at as "endpointCreatedAt",
-           ${deliveryColumns}
+           ${deliveryColumns(now)}
     from (
       -- The function is called once a pair: PostgreSQL does not move it into what stands below.
       select event_key, endpoint.id as endpoint_id, name, enabled, events, created_at,
@@ -38,6 +38,5 @@ export async function deliveriesAtEndpoints(
     left join lateral (
       select * from delivery where delivery.id = pair.delivery_id offset 0
     ) as delivery on true
-    ${due(now)}
     order by pair.event_key desc, lower(pair.name), pair.endpoint_id`;
 }

@@ -32,26 +32,16 @@ export const summaryObject = Prisma.sql`json_build_object(
   'attemptedAt', delivery.attempted_at
 )`;
 
-const progress = Prisma.sql`
+/** When an unfinished delivery is due, as its row of `due` has it. */
+const dueAt = Prisma.sql`coalesce(delivery.next_attempt_at, delivery.created_at)`;
+
+const progress = (now: Date) => Prisma.sql`
   delivery.failure_kind as "failureKind", delivery.created_at as "createdAt", delivery.duration_ms as "durationMs",
-  coalesce(due.is_leased, false) as "inFlight", due.due_at as "nextAttemptAt"`;
+  case when delivery.state = 'pending' then ${dueAt} end as "nextAttemptAt",
+  delivery.state = 'pending' and ${dueAt} <= ${now}::timestamptz as "isDue"`;
 
-/** What a row of an endpoint's history shows. {@link due} has to be joined. */
-export const historyColumns = Prisma.sql`${summaryColumns}, ${progress}`;
+/** What a row of an endpoint's history shows. */
+export const historyColumns = (now: Date) => Prisma.sql`${summaryColumns}, ${progress(now)}`;
 
-/** What a row of an endpoint's history shows, without the event's id. {@link due} has to be joined. */
-export const deliveryColumns = Prisma.sql`delivery.id, ${latestAttempt}, ${progress}`;
-
-/**
- * Joins the row of `due` of an unfinished delivery. `offset 0` keeps PostgreSQL from reading all of `due` for the few
- * deliveries of an answer.
- */
-export function due(now: Date): Prisma.Sql {
-  return Prisma.sql`
-    left join lateral (
-      select due_at, claim_id is not null and due_at > ${now}::timestamptz as is_leased
-      from due
-      where due.delivery_id = delivery.id and delivery.state = 'pending'
-      offset 0
-    ) as due on true`;
-}
+/** What a row of an endpoint's history shows, without the event's id. */
+export const deliveryColumns = (now: Date) => Prisma.sql`delivery.id, ${latestAttempt}, ${progress(now)}`;

@@ -1,6 +1,6 @@
 import type { Reads } from "../../database/queries.ts";
 import type { HistoryRow } from "../summary.ts";
-import { deliveryColumns, due } from "./delivery-columns.ts";
+import { deliveryColumns } from "./delivery-columns.ts";
 
 export interface FoundDelivery extends Omit<HistoryRow, "businessEventId"> {
   /** Null for a manual delivery. */
@@ -12,7 +12,7 @@ export interface FoundDelivery extends Omit<HistoryRow, "businessEventId"> {
 /**
  * A delivery with its endpoint; null where the organization has none with this id, of an endpoint that exists.
  *
- * Locks nothing. Walks delivery_pkey in one partition, webhook_endpoint_pkey and due_pkey.
+ * Locks nothing. Walks delivery_pkey in one partition, and webhook_endpoint_pkey.
  */
 export async function findDelivery(
   queries: Reads,
@@ -21,10 +21,9 @@ export async function findDelivery(
   const [row] = await queries.$queryRaw<FoundDelivery[]>`
     select delivery.event_key as "eventKey",
            endpoint.id as "endpointId", endpoint.name as "endpointName", endpoint.enabled as "isEndpointEnabled",
-           ${deliveryColumns}
+           ${deliveryColumns(now)}
     from delivery
     join webhook_endpoint as endpoint on endpoint.id = delivery.endpoint_id
-    ${due(now)}
     where delivery.id = ${id}::uuid and endpoint.organization_id = ${organizationId}`;
   return row ?? null;
 }

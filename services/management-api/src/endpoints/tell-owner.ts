@@ -1,0 +1,39 @@
+import type { Broker } from "@herald/common/broker/broker";
+import type { Queries } from "@herald/common/database/queries";
+import { ownerOf } from "@herald/common/database/shards";
+import type { Log } from "@herald/common/telemetry/log";
+import type { EndpointChanged } from "@herald/contracts";
+import type { EndpointKey } from "./find-endpoint.ts";
+
+/** Tells the dispatcher that owns an endpoint that it has been changed or deleted. Never throws. */
+export type TellOwner = (endpoint: EndpointKey) => Promise<void>;
+
+/**
+ * Tells owners over the broker, without a confirm. Where that fails nothing is lost: no attempt begins on configuration that was read more than
+ * half a second ago, and every few seconds an owner looks for endpoints that have work.
+ */
+export function ownerTeller({
+  broker,
+  queries,
+  log,
+}: {
+  broker: Pick<Broker, "sender" | "names">;
+  queries: Queries;
+  log: Log;
+}): TellOwner {
+  const sender = broker.sender();
+  return async ({ id: endpointId, organizationId }) => {
+    try {
+      const owner = await ownerOf(queries, endpointId);
+      if (owner === null) return;
+      const changed: EndpointChanged = { kind: "changed", endpointId, organizationId };
+      const content = Buffer.from(JSON.stringify(changed));
+      sender.send({ exchange: broker.names.requestsExchange, routingKey: owner, content });
+    } catch (error) {
+      log.warn("the owner of a changed endpoint can't be told; it reads the change within a few seconds", {
+        endpointId,
+        error,
+      });
+    }
+  };
+}

@@ -1,0 +1,158 @@
+import { randomUUID } from "node:crypto";
+import type { Sender } from "@herald/common/broker/broker";
+import { names as namesOf } from "@herald/common/broker/topology";
+import { Registry } from "@herald/common/telemetry/metrics";
+import type { HandOver } from "@herald/contracts";
+import { expect, test } from "@jest/globals";
+import { type ForOwners, handOver, type NewDelivery } from "./hand-over.ts";
+import type { IncomingEvent } from "./ingest/read-event.ts";
+import { createMetrics } from "./metrics.ts";
+
+type SentMessage = Parameters<Sender["send"]>[0];
+
+const STORED_AT = new Date("2026-03-01T12:00:00.000Z");
+const names = namesOf("herald");
+
+const eventWith = (body: string): IncomingEvent => ({
+  organizationId: "organization-1",
+  key: randomUUID(),
+  id: randomUUID(),
+  type: "RiskCreated",
+  entityId: randomUUID(),
+  occurredAt: STORED_AT,
+  body,
+  traceparent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
+});
+const deliveryOf = (event: IncomingEvent, owner: string | null): NewDelivery => ({
+  id: randomUUID(),
+  endpointId: randomUUID(),
+  revision: "7",
+  event,
+  owner,
+});
+const workOf = (owner: string | null) => ({ endpointId: randomUUID(), organizationId: "organization-2", owner });
+
+/** Hands over, where the broker takes messages or doesn't, and these dispatchers are of this process. */
+async function handedOver(
+  made: Omit<ForOwners, "storedAt">,
+  { local = [], isBlocked = false }: { local?: string[]; isBlocked?: boolean } = {},
+) {
+  const sent: SentMessage[] = [];
+  const called: { owner: string; message: HandOver }[] = [];
+  const registry = new Registry();
+  const sender = {
+    send: (message: SentMessage) => !isBlocked && sent.push(message) > 0,
+    close: async () => {},
+  };
+  const localOwners = {
+    handOver: (owner: string, message: HandOver) => local.includes(owner) && called.push({ owner, message }) > 0,
+  };
+  handOver({ localOwners, sender, names, metrics: createMetrics(registry) }, { storedAt: STORED_AT, ...made });
+  const { values } = (await registry.getSingleMetric("herald_handed_over_total")?.get()) ?? { values: [] };
+  return {
+    sent: sent.map(({ content, ...message }) => ({ ...message, message: JSON.parse(String(content)) as HandOver })),
+    called,
+    counted: Object.fromEntries(values.map(({ labels, value }) => [labels.result, value])),
+  };
+}
+
+test("each owner gets one message, with the body of an event once, however many deliveries the event has", async () => {
+  const event = eventWith('{"a":"ä"}');
+  const other = eventWith("{}");
+  const deliveries = [
+    deliveryOf(event, "owner-1"),
+    deliveryOf(event, "owner-2"),
+    deliveryOf(other, "owner-1"),
+    deliveryOf(event, "owner-1"),
+  ] as const;
+  const work = workOf("owner-2");
+  const { sent, counted } = await handedOver({ deliveries, work: [work] });
+  const written = ({ body, traceparent }: IncomingEvent) => ({ eventType: "RiskCreated", body, traceparent });
+  const handed = ({ id: deliveryId, endpointId }: NewDelivery, event: number) => ({
+    deliveryId,
+    endpointId,
+    organizationId: "organization-1",
+    revision: "7",
+    event,
+  });
+  expect(sent).toEqual([
+    {
+      exchange: "herald.dispatch",
+      routingKey: "owner-1",
+      message: {
+        storedAtUtc: STORED_AT.toISOString(),
+        events: [written(event), written(other)],
+        deliveries: [handed(deliveries[0], 0), handed(deliveries[2], 1), handed(deliveries[3], 0)],
+        work: [],
+      },
+    },
+    {
+      exchange: "herald.dispatch",
+      routingKey: "owner-2",
+      message: {
+        storedAtUtc: STORED_AT.toISOString(),
+        events: [written(event)],
+        deliveries: [handed(deliveries[1], 0)],
+        work: [{ endpointId: work.endpointId, organizationId: work.organizationId }],
+      },
+    },
+  ]);
+  expect(counted).toEqual({ sent: 5, dropped: 0 });
+});
+
+test("a large body is not handed over: its endpoint is named, once", async () => {
+  // Characters of two bytes: the bytes count.
+  const small = eventWith("ä".repeat(4 * 1024));
+  const large = eventWith(`${small.body}.`);
+  const first = deliveryOf(large, "owner-1");
+  const again = { ...deliveryOf(eventWith(large.body), "owner-1"), endpointId: first.endpointId };
+  const { sent } = await handedOver({ deliveries: [first, deliveryOf(small, "owner-1"), again], work: [] });
+  expect(sent).toMatchObject([
+    {
+      message: {
+        events: [{ body: small.body }],
+        deliveries: [{ event: 0 }],
+        work: [{ endpointId: first.endpointId, organizationId: "organization-1" }],
+      },
+    },
+  ]);
+  expect(sent[0]?.message.work).toHaveLength(1);
+});
+
+test("bodies that are more than 256 KiB together go in several messages, each with the events of its own deliveries", async () => {
+  const events = Array.from({ length: 33 }, (_, index) => eventWith(String(index).padEnd(8 * 1024)));
+  const deliveries = [...events.map((event) => deliveryOf(event, "owner-1")), deliveryOf(eventWith("{}"), "owner-2")];
+  const { sent } = await handedOver({ deliveries, work: [] });
+  expect(sent.map(({ routingKey, message }) => [routingKey, message.events.length])).toEqual([
+    ["owner-1", 32],
+    ["owner-1", 1],
+    ["owner-2", 1],
+  ]);
+  const bodies = sent.flatMap(({ message }) => message.deliveries.map(({ event }) => message.events[event]?.body));
+  expect(bodies).toEqual(deliveries.map(({ event }) => event.body));
+});
+
+test("what nobody owns is sent to nobody: who takes the shard reads PostgreSQL", async () => {
+  const { sent, counted } = await handedOver({ deliveries: [deliveryOf(eventWith("{}"), null)], work: [workOf(null)] });
+  expect(sent).toEqual([]);
+  expect(counted).toEqual({ sent: 0, dropped: 2 });
+});
+
+test("a dispatcher of this process is called, and others get messages", async () => {
+  const deliveries = [deliveryOf(eventWith("{}"), "here"), deliveryOf(eventWith("{}"), "elsewhere")] as const;
+  const { sent, called, counted } = await handedOver({ deliveries, work: [] }, { local: ["here"] });
+  expect(called).toMatchObject([{ owner: "here", message: { deliveries: [{ deliveryId: deliveries[0].id }] } }]);
+  expect(sent).toMatchObject([
+    { routingKey: "elsewhere", message: { deliveries: [{ deliveryId: deliveries[1].id }] } },
+  ]);
+  expect(counted).toEqual({ sent: 2, dropped: 0 });
+});
+
+test("what the broker does not take at once is dropped, and counted", async () => {
+  const { counted } = await handedOver({ deliveries: [], work: [workOf("owner-1")] }, { isBlocked: true });
+  expect(counted).toEqual({ sent: 0, dropped: 1 });
+});
+
+test("where nothing was made, nothing is sent", async () => {
+  expect((await handedOver({ deliveries: [], work: [] })).sent).toEqual([]);
+});

@@ -1,0 +1,131 @@
+import type { Sender } from "@herald/common/broker/broker";
+import type { Names } from "@herald/common/broker/topology";
+import type { LocalOwners } from "@herald/common/service/local-owners";
+import type { HandOver } from "@herald/contracts";
+import type { IncomingEvent } from "./ingest/read-event.ts";
+import type { PublisherMetrics } from "./metrics.ts";
+
+/** A delivery that was made just now, of an event whose body is the stored one. */
+export interface NewDelivery {
+  id: string;
+  endpointId: string;
+  /** The revision of its endpoint, as a decimal number. */
+  revision: string;
+  event: IncomingEvent;
+  /** The dispatcher that owns the endpoint's shard, by the id of its process; null where none does. */
+  owner: string | null;
+}
+
+/** An endpoint that has deliveries to read from PostgreSQL. */
+export interface EndpointWithWork {
+  endpointId: string;
+  organizationId: string;
+  /** As of a {@link NewDelivery}. */
+  owner: string | null;
+}
+
+/** What one statement has made for the owners of the endpoints. */
+export interface ForOwners {
+  /** When the deliveries were made, and their endpoints read; no later. */
+  storedAt: Date;
+  deliveries: readonly NewDelivery[];
+  work: readonly EndpointWithWork[];
+}
+
+interface Parts {
+  localOwners: Pick<LocalOwners, "handOver">;
+  sender: Sender;
+  names: Names;
+  metrics: Pick<PublisherMetrics, "handedOver">;
+}
+
+/** An event with a larger body is not handed over: its owner reads it from PostgreSQL, when there is room for its body. */
+const MAX_BODY_BYTES = 8 * 1024;
+
+/** What the bodies of one message may have together. A larger message would hold up what comes behind it. */
+const MAX_MESSAGE_BYTES = 256 * 1024;
+
+/**
+ * Hands over to each owner what is its own: to a dispatcher of this process by a call, to others by messages. What can't be handed over at
+ * once is dropped, as is what nobody owns: owners look in PostgreSQL every few seconds, and at all that is there when they take a shard.
+ */
+export function handOver({ localOwners, sender, names, metrics }: Parts, made: ForOwners): void {
+  for (const [owner, messages] of messagesByOwner(made)) {
+    for (const message of messages) {
+      const isHandedOver =
+        owner !== null &&
+        (localOwners.handOver(owner, message) ||
+          sender.send({
+            exchange: names.dispatchExchange,
+            routingKey: owner,
+            content: Buffer.from(JSON.stringify(message)),
+          }));
+      metrics.handedOver.inc(
+        { result: isHandedOver ? "sent" : "dropped" },
+        message.deliveries.length + message.work.length,
+      );
+    }
+  }
+}
+
+/** The messages for each owner, and for nobody (null). */
+function messagesByOwner({ storedAt, deliveries, work }: ForOwners): Map<string | null, HandOver[]> {
+  const storedAtUtc = storedAt.toISOString();
+  const packers = new Map<string | null, Packer>();
+  const packerOf = (owner: string | null) => {
+    const packer = packers.get(owner) ?? createPacker(storedAtUtc);
+    packers.set(owner, packer);
+    return packer;
+  };
+  for (const delivery of deliveries) packerOf(delivery.owner).addDelivery(delivery);
+  for (const endpoint of work) packerOf(endpoint.owner).addWork(endpoint);
+  return new Map([...packers].map(([owner, { messages }]) => [owner, messages]));
+}
+
+interface Packer {
+  messages: HandOver[];
+  addDelivery(delivery: NewDelivery): void;
+  addWork(endpoint: EndpointWithWork): void;
+}
+
+/** Packs what one owner gets into as few messages as may be. */
+function createPacker(storedAtUtc: string): Packer {
+  const messages: HandOver[] = [];
+  const withWork = new Set<string>();
+  /** The events of the last message, by their places in it. */
+  let places = new Map<IncomingEvent, number>();
+  let bytes = 0;
+
+  function next(): HandOver {
+    const message = { storedAtUtc, events: [], deliveries: [], work: [] };
+    messages.push(message);
+    places = new Map();
+    bytes = 0;
+    return message;
+  }
+
+  function addWork({ endpointId, organizationId }: Omit<EndpointWithWork, "owner">): void {
+    if (withWork.has(endpointId)) return;
+    withWork.add(endpointId);
+    (messages.at(-1) ?? next()).work.push({ endpointId, organizationId });
+  }
+
+  return {
+    messages,
+    addWork,
+    addDelivery({ id: deliveryId, endpointId, revision, event }) {
+      const { organizationId, type: eventType, body, traceparent } = event;
+      const bodyBytes = Buffer.byteLength(body);
+      if (bodyBytes > MAX_BODY_BYTES) return addWork({ endpointId, organizationId });
+      let message = messages.at(-1) ?? next();
+      let place = places.get(event);
+      if (place === undefined) {
+        if (bytes + bodyBytes > MAX_MESSAGE_BYTES) message = next();
+        place = message.events.push({ eventType, body, traceparent }) - 1;
+        places.set(event, place);
+        bytes += bodyBytes;
+      }
+      message.deliveries.push({ deliveryId, endpointId, organizationId, revision, event: place });
+    },
+  };
+}
