@@ -32,7 +32,7 @@ test("§4.4.10 a dispatcher killed in the middle of 200 deliveries loses none, a
   await herald.startPublisher();
   // Far more than an attempt takes on any machine, so that none ends otherwise than by its answer or by the kill.
   const settings = { ATTEMPT_TIMEOUT_SECONDS: "60" };
-  const tuning = { dueScanIntervalMs: 200, leaseMs: 3_600_000 };
+  const tuning = { sweepIntervalMs: 200, leaseMs: 3_600_000 };
   for (const path of ["a", "b", "c", "d", "e"]) await api.create({ url: `${receiver.url}/${path}` });
   let killed = () => {};
   const kill = new Promise<void>((resolve) => {

@@ -112,7 +112,7 @@ describe.each<[string, Record<"api" | "publisher" | "dispatcher", Users>]>([
       RETENTION_DAYS: "30",
       RETRY_DELAYS_SECONDS: "0.1,0.1,0.1,0.1",
     });
-    const tuning = { ...SHORT_INTERVALS, retentionIntervalMs: 1_000, patienceMs: [50] };
+    const tuning = { ...SHORT_INTERVALS, retentionIntervalMs: 1_000, pausesMs: [50] };
     // It has no key that opens what it seals.
     const { SECRET_KEYS: _keys, ...settingsOfApi } = await settingsOf(users.api);
     const api = await startManagementApi(settingsOfApi);
