@@ -31,17 +31,17 @@ export async function storeUnfinished(
         from made
       ), stored as (
         insert into delivery (id, endpoint_id, organization_id, event_key, event_type, attempt_count, attempted_at, duration_ms,
-                              status_code, error_summary, failure_kind, created_at)
+                              status_code, error_summary, failure_kind, next_attempt_at, created_at)
         select delivery_id(key, endpoint_id), endpoint_id, organization_id, key, 'WorkItemCompleted', attempts,
-          attempted_at, duration_ms, status_code, error_summary, failure_kind, at
+          attempted_at, duration_ms, status_code, error_summary, failure_kind, case when attempts > 0 then at end, at
         from made, (
           select 0, null::timestamptz, null::int, null::int, null, null where $4 = 'new'
           union all
           select 1, now() - interval '1 minute', 12, 503, 'receiver answered 503', 'http_status' where $4 = 'failed'
         ) as latest (attempts, attempted_at, duration_ms, status_code, error_summary, failure_kind)
-        returning id, endpoint_id, attempt_count
+        returning id, endpoint_id, created_at, attempt_count
       )
-      insert into due (delivery_id, endpoint_id, due_at, attempts) select id, endpoint_id, now(), attempt_count from stored`,
+      insert into due (delivery_id, endpoint_id, due_at, attempts) select id, endpoint_id, created_at, attempt_count from stored`,
       [endpointIds, deliveries, UNTIMED_BODY_REST, kind],
     ),
   );

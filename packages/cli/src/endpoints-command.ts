@@ -143,7 +143,7 @@ function rowOf({ id, organizationId, name, url, disabledReason, disabledAt, wait
  * The disabled endpoints of a selection, by id, read in pages. An endpoint that is resumed meanwhile is left out.
  *
  * Locks nothing. Walks webhook_endpoint_pkey, however few are disabled, since only an operator asks; and
- * due_endpoint_id_due_at_idx for each endpoint of the page.
+ * due_pkey for each endpoint of the page.
  */
 async function* disabledEndpoints(
   queries: Queries,
@@ -156,7 +156,7 @@ async function* disabledEndpoints(
       from webhook_endpoint as endpoint
       cross join lateral (
         select count(*)::int from (
-          select from due where endpoint_id = endpoint.id limit ${COUNTED_AT_MOST}::int
+          select from due where shard = shard_of(endpoint.id) and endpoint_id = endpoint.id limit ${COUNTED_AT_MOST}::int
         ) as counted
       ) as waiting
       where endpoint.id > ${after}::uuid

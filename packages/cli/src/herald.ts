@@ -2,6 +2,7 @@ import { ConfigError, type Environment, readConfig } from "@herald/common/config
 import type { Setting } from "@herald/common/config/settings";
 import { JUDGED_SETTINGS } from "@herald/common/config/unsafe-settings";
 import { type Command, type CommandContext, EXIT, type RunContext, UsageError } from "./command.ts";
+import { dispatchCommand } from "./dispatch/dispatch-command.ts";
 import { doctorCommand } from "./doctor/doctor-command.ts";
 import { endpointsCommand } from "./endpoints-command.ts";
 import { eventsCommand } from "./events-command.ts";
@@ -12,7 +13,6 @@ import { migrateCommand } from "./migrate-command.ts";
 import { createProgress } from "./progress.ts";
 import { rejectedCommand } from "./rejected/rejected-command.ts";
 import { relayCommand } from "./relay/relay-command.ts";
-import { restoreCommand } from "./restore/restore-command.ts";
 import { serveCommand } from "./serve/serve-command.ts";
 import { splitCommand } from "./split/split-command.ts";
 
@@ -27,7 +27,7 @@ const commands: Record<string, Command> = {
   rejected: rejectedCommand,
   relay: relayCommand,
   events: eventsCommand,
-  restore: restoreCommand,
+  dispatch: dispatchCommand,
   split: splitCommand,
 };
 

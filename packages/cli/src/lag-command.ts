@@ -12,8 +12,9 @@ export const lagCommand: Command = {
   help: `  --json   one JSON object instead of a table
 
 Shows what waits in RabbitMQ's queues and for how many consumers, and what PostgreSQL knows: deliveries that are due and since
-when, those of them that wait for Herald and those that wait for their own receiver, deliveries that wait for their retry or with a disabled endpoint, notices to publish, endpoints to catch up, the days ahead
-that have partitions, and the age of the oldest transaction, which keeps dead rows from being vacuumed.
+when, those of them that wait for Herald and those that wait for their own receiver, deliveries that wait for their retry or with a disabled
+endpoint, dispatchers and the shards that nobody owns, notices to publish, endpoints to catch up, the days ahead that have partitions, and
+the age of the oldest transaction, which keeps dead rows from being vacuumed.
 Counts of deliveries end at ${COUNTED_AT_MOST}.
 `,
   actions: {
@@ -30,7 +31,7 @@ Counts of deliveries end at ${COUNTED_AT_MOST}.
         context.progress("asks RabbitMQ");
         const queues = await withBroker(context, async (connection, names) => {
           const depths: QueueDepth[] = [];
-          for (const queue of [...names.inboxQueues, names.hintsQueue, names.manualQueue, names.rejectedQueue])
+          for (const queue of [...names.inboxQueues, names.rejectedQueue])
             depths.push(await depthOf(connection, queue));
           return depths;
         });
@@ -51,12 +52,18 @@ function describe(queues: QueueDepth[], lag: Lag, ages: Record<`oldestFor${strin
   );
   const some = (count: number) => counted(count, COUNTED_AT_MOST);
   const oldest = (seconds: number | null = null) => (seconds === null ? "" : `oldest for ${Math.round(seconds)} s`);
+  const stopped = (since: Date | null) => (since === null ? "" : `since ${since.toISOString()}`);
   const rows = [
     ["deliveries due", some(lag.due), ""],
     ["  wait for Herald", some(lag.dueForHerald), oldest(ages.oldestForHeraldSeconds)],
     ["  wait for their receiver", some(lag.due - lag.dueForHerald), oldest(ages.oldestForReceiverSeconds)],
-    ["deliveries scheduled", some(lag.scheduled), "retries, and attempts under way"],
-    ["deliveries set aside", some(lag.disabled), "of disabled endpoints"],
+    ["deliveries scheduled", some(lag.scheduled), "retries"],
+    ["deliveries parked", some(lag.disabled), "of disabled endpoints"],
+    ["dispatchers able", String(lag.dispatchersAble), ""],
+    ["dispatchers not able", String(lag.dispatchersUnable), "to make attempts"],
+    ["shards owned", String(lag.shardsOwned), ""],
+    ["shards unowned", String(lag.shardsUnowned), "nobody attempts their deliveries"],
+    ["shards stopped", String(lag.shardsStopped), stopped(lag.stoppedSince)],
     ["endpoints enabled", String(lag.endpointsEnabled), ""],
     ["endpoints paused", String(lag.endpointsPaused), "by an admin"],
     ["endpoints disabled", String(lag.endpointsFailed), "after failures"],

@@ -1,4 +1,5 @@
-import { declareHints, declareTopology, names } from "@herald/common/broker/topology";
+import { randomUUID } from "node:crypto";
+import { declareTopology, names } from "@herald/common/broker/topology";
 import { insertDelivery, insertEndpoint } from "@herald/dev/harness/rows";
 import { useBroker } from "@herald/dev/harness/use-broker";
 import { useDatabase } from "@herald/dev/harness/use-database";
@@ -26,6 +27,12 @@ test("herald lag says what waits in the queues, and what the database knows", as
   const { prisma } = db.database;
   const startedAt = Date.now();
   const minutesFromNow = (minutes: number) => new Date(Date.now() + minutes * 60_000);
+  const owner = await prisma.process.create({
+    data: { id: randomUUID(), service: "dispatcher", able: true, aliveUntil: minutesFromNow(60) },
+  });
+  await prisma.process.create({ data: { id: randomUUID(), service: "dispatcher", aliveUntil: minutesFromNow(60) } });
+  await prisma.shard.updateMany({ data: { owner: owner.id } });
+  await prisma.shard.update({ where: { id: 255 }, data: { owner: null, stoppedAt: minutesFromNow(-1) } });
   const enabled = await insertEndpoint(prisma);
   await prisma.catchUp.create({ data: { endpointId: enabled.id, dueAt: minutesFromNow(-1) } });
   const paused = await insertEndpoint(prisma, { consecutiveFailures: 1, pausedUntil: minutesFromNow(5) });
@@ -41,7 +48,6 @@ test("herald lag says what waits in the queues, and what the database knows", as
   const connection = await connect(broker.url);
   const channel = await connection.createConfirmChannel();
   await declareTopology(channel, broker.namespace);
-  await declareHints(channel, broker.namespace);
   channel.sendToQueue(queues.rejectedQueue, Buffer.from("x"));
   await channel.waitForConfirms();
 
@@ -61,10 +67,13 @@ test("herald lag says what waits in the queues, and what the database knows", as
     endpointsEnabled: 2,
     endpointsPaused: 1,
     endpointsFailed: 1,
+    dispatchersAble: 1,
+    dispatchersUnable: 1,
+    shardsOwned: 255,
+    shardsUnowned: 0,
+    shardsStopped: 1,
     queues: [
       ...queues.inboxQueues.map((queue) => ({ queue, messages: 0, consumers: 0 })),
-      { queue: queues.hintsQueue, messages: 0, consumers: 0 },
-      { queue: queues.manualQueue, messages: 0, consumers: 0 },
       { queue: queues.rejectedQueue, messages: 1, consumers: 0 },
     ],
   });

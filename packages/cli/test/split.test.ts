@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -7,7 +8,7 @@ import { migrate } from "@herald/common/database/migrate";
 import { type Database, openDatabase } from "@herald/common/database/open-database";
 import type { Queries } from "@herald/common/database/queries";
 import { eventually } from "@herald/dev/harness/eventually";
-import { idAt, insertDelivery, insertEndpoint, insertResend } from "@herald/dev/harness/rows";
+import { insertDelivery, insertEndpoint, insertResend } from "@herald/dev/harness/rows";
 import { STACK_TIMEOUT_MS } from "@herald/dev/harness/stack-client";
 import { useBroker } from "@herald/dev/harness/use-broker";
 import { useDatabase } from "@herald/dev/harness/use-database";
@@ -16,6 +17,7 @@ import { type PostgresPair, startPostgresPair } from "@herald/dev/stack/postgres
 import { removePostgresData } from "@herald/dev/stack/postgres-programs";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { connect } from "amqplib";
+import { startDispatching } from "../src/dispatch/dispatch-state.ts";
 import { assertFollows, readServer } from "../src/split/servers.ts";
 import { type Sides, split } from "../src/split/split.ts";
 import { callHerald, type Outcome } from "./run-herald.ts";
@@ -115,7 +117,7 @@ describe("herald split refuses, and leaves all as it was:", () => {
   });
   afterEach(async () => {
     expect(await readServer(standby().queries)).toMatchObject({ inRecovery: true });
-    expect(await primary().prisma.restore.count()).toBe(0);
+    expect(await readServer(primary().queries)).toMatchObject({ stoppedSince: null });
   });
 
   const run = (...args: string[]): Promise<Outcome> => callHerald(["split", ...args], environment);
@@ -245,19 +247,20 @@ describe("herald split refuses, and leaves all as it was:", () => {
     await refuses(/grant pg_read_all_stats to app/, "8-f", "--by-hand");
   });
 
-  test("a hold that is there already, which stays", async () => {
-    await primary().prisma.restore.create({ data: { restoredTo: NOW, begunAt: NOW } });
+  test("dispatching that is stopped already, and stays so", async () => {
+    const stoppedAt = new Date(Date.now() - 60_000);
+    await primary().prisma.shard.updateMany({ data: { stoppedAt } });
     try {
       await refuses(
-        /held since .*, and nothing was split yet\. .*"herald restore end".*If a restore is under way, end it first/,
+        /stopped since .*, and nothing was split yet\. .*"herald dispatch start".*If a restore is under way, end it first/,
       );
-      expect(await primary().prisma.restore.count()).toBe(1);
+      expect(await readServer(primary().queries)).toMatchObject({ stoppedSince: stoppedAt });
     } finally {
-      await primary().prisma.restore.deleteMany();
+      await startDispatching(primary().queries);
     }
   });
 
-  test("a standby that gets no further: nothing stays held", async () => {
+  test("a standby that gets no further: dispatching goes on", async () => {
     const dies = { ...optionsOf(), assertUnserved: async () => {} };
     const sides: Sides = {
       primary: primary().queries,
@@ -313,10 +316,10 @@ describe("a split", () => {
       const { primary: there, standby: here } = pair();
       const apps = [openDatabase(asApp(there.url)), openDatabase(asApp(here.url))] as const;
       const sides = { primary: apps[0].queries, standby: apps[1].queries };
-      /** Endpoints that a dispatcher of this side would attempt: none while it is held, and none of a standby. */
+      /** Endpoints that a dispatcher of this side would attempt: none while it is stopped, and none of a standby. */
       const served = async ({ queries, prisma }: Database) => {
-        const { inRecovery, heldSince } = await readServer(queries);
-        if (inRecovery || heldSince !== null) return [];
+        const { inRecovery } = await readServer(queries);
+        if (inRecovery || (await prisma.shard.count({ where: { stoppedAt: null } })) === 0) return [];
         return (await prisma.webhookEndpoint.findMany()).map(({ id }) => id);
       };
       const told: string[] = [];
@@ -337,8 +340,8 @@ describe("a split", () => {
         else {
           // Its words are heeded, and what they say is enough.
           told.push(error.message);
-          expect(error.message).toContain("herald restore end");
-          await primary().prisma.restore.deleteMany();
+          expect(error.message).toContain("herald dispatch start");
+          await startDispatching(primary().queries);
         }
         const { inRecovery } = await readServer(sides.standby);
         // From here on another part of it runs, which dies at each of its statements too.
@@ -348,7 +351,7 @@ describe("a split", () => {
       expect(wasInRecovery).toBe(false);
       expect(deaths).toBeGreaterThan(20);
       expect(told).toContainEqual(expect.stringContaining("nothing was split yet"));
-      expect(told).toContainEqual(expect.stringContaining("The cell is split, but attempts"));
+      expect(told).toContainEqual(expect.stringContaining("The cell is split, but dispatching"));
       await Promise.all(apps.map((database) => database.close()));
       const own = (id: string) => ({ endpoints: [id], due: [id], resends: [id], catchUps: [id], digests: [id] });
       const history = { deliveries: [stays, goes].sort() };
@@ -374,18 +377,25 @@ describe("a split that was cut off behind the promotion", () => {
   const { pair, primary, standby } = second;
   const sides = (): Sides => ({ primary: primary().queries, standby: standby().queries });
 
-  test("waits for attempts of a dispatcher that died, and for a promotion by hand", async () => {
-    const organizationId = organizationIn(GIVEN);
-    const endpoint = await insertEndpoint(primary().prisma, { organizationId });
-    const leased = { claimId: idAt(NOW), dueAt: new Date(Date.now() + 3_600_000) };
-    const { id: deliveryId } = await insertDelivery(primary().prisma, endpoint, { due: leased });
+  test("waits for a dispatcher that died until it counts as dead, and for a promotion by hand", async () => {
+    await insertWork(primary(), organizationIn(GIVEN));
+    // More than a page, of endpoints that neither side has.
+    await primary().queries.$executeRaw`
+      insert into due (endpoint_id, due_at, delivery_id)
+      select gen_random_uuid(), now() - number * interval '1 second', gen_random_uuid()
+      from generate_series(1, 2500) as number`;
+    const owner = randomUUID();
+    await primary().prisma.process.create({
+      data: { id: owner, service: "dispatcher", able: true, aliveUntil: new Date(Date.now() + 3_600_000) },
+    });
+    await primary().prisma.shard.update({ where: { id: 7 }, data: { owner } });
     const said = new Set<string>();
     const onProgress = (text: string) => {
       if (said.has(text)) return;
       said.add(text);
-      if (text.startsWith("waits until 1 attempts")) {
+      if (text.startsWith("waits until 1 dispatcher")) {
         void primary()
-          .prisma.due.updateMany({ where: { deliveryId }, data: { claimId: null } })
+          .prisma.process.update({ where: { id: owner }, data: { aliveUntil: new Date(0) } })
           .catch(() => {});
       }
       if (text.startsWith("waits until you have promoted")) {
@@ -395,7 +405,7 @@ describe("a split that was cut off behind the promotion", () => {
     };
     await expect(split(sides(), { ...optionsOf(), byHand: true, onProgress })).rejects.toThrow("cut off");
     expect([...said].map((text) => text.slice(0, 20))).toEqual(
-      expect.arrayContaining(["waits until 1 attemp", "promotes the standby", "waits until you have"]),
+      expect.arrayContaining(["waits until 1 dispat", "promotes the standby", "waits until you have"]),
     );
   });
 
@@ -407,13 +417,14 @@ describe("a split that was cut off behind the promotion", () => {
     expect(await standby().prisma.webhookEndpoint.count()).toBe(1);
   });
 
-  test("goes on when it is called again, says how long attempts were held and what comes next, and may be called once more", async () => {
+  test("goes on when it is called again, says how long dispatching was stopped and what comes next, and may be called once more", async () => {
     const run = () => callHerald(["split", "8-f"], environmentOf(pair()));
     const outcome = await run();
     expect(outcome).toMatchObject({ code: 0, stderr: "" });
-    expect(outcome.stdout).toMatch(/^The cell is split\. Attempts were held for \d+\.\d\d s\.\n/);
+    expect(outcome.stdout).toMatch(/^The cell is split\. Dispatching was stopped for \d+\.\d\d s\.\n/);
     expect(outcome.stdout).toContain("the new one with INBOX_BUCKETS=8,9,a,b,c,d,e,f");
     expect(await standby().prisma.webhookEndpoint.count()).toBe(1);
+    expect([await primary().prisma.due.count(), await standby().prisma.due.count()]).toEqual([0, 1]);
     expect((await run()).stdout).toMatch(/^The cell had been split before/);
   });
 });

@@ -59,8 +59,8 @@ const overview = {
   ),
   heldSinceUtc: orNull(
     time(
-      "Since when Herald's operator lets no attempt begin, of anybody, as during a restore from a backup: nothing is sent " +
-        "meanwhile. Null while they may.",
+      "Since when an operator of Herald has stopped all attempts, of anybody, such as during a restore of its database from a backup: " +
+        "nothing is sent meanwhile. Null while they go on.",
     ),
   ),
   quarantinedAtUtc: orNull(

@@ -15,8 +15,8 @@ import { secretBox } from "@herald/common/security/secret-box";
 import { type MemoryBounds, memoryBounds } from "@herald/common/service/memory";
 import { createProbe } from "./attempt/probe.ts";
 import { createSender } from "./attempt/sender.ts";
-import { keepOpened } from "./delivery/opened-secrets.ts";
-import { retrySchedule } from "./delivery/retry-schedule.ts";
+import { keepOpened } from "./attempt/opened-secrets.ts";
+import { retrySchedule } from "./settle/retry-schedule.ts";
 
 /** A few megabytes of memory. */
 const MAX_OPENED_SECRETS = 10_000;
@@ -54,24 +54,20 @@ export const dispatcherSettings = {
 
 /** What no operator could set better, and tests set: given to {@link startDispatcher}. */
 export interface DispatcherTuning {
-  /** Pause between two due scans: searches of PostgreSQL for deliveries that are due. */
-  dueScanIntervalMs: number;
-  /** How long a claim holds: when its delivery is due again if the dispatcher died. Longer than an attempt and its settlement. */
-  leaseMs: number;
+  /** Pause between two sweeps: searches of PostgreSQL for work that no message told of. */
+  sweepIntervalMs: number;
   /** Pauses of an endpoint after its first consecutive failure, after the second, and so on; the last one is that of all further ones. */
-  patienceMs: readonly number[];
+  pausesMs: readonly number[];
   /** How much is held at once, in place of what follows from MEMORY_MIB. */
   bounds: Partial<MemoryBounds>;
 }
 
-export const DISPATCHER_TUNING = {
-  dueScanIntervalMs: 1_000,
-  patienceMs: [1_000, 2_000, 4_000, 8_000],
+export const DISPATCHER_TUNING: DispatcherTuning = {
+  sweepIntervalMs: 2_000,
+  // Together they outlast the reboot of a machine.
+  pausesMs: [1_000, 5_000, 15_000, 60_000],
   bounds: {},
-} satisfies Partial<DispatcherTuning>;
-
-/** For PostgreSQL to settle what has ended, also where it is away for a while. */
-const SETTLEMENT_MS = 45_000;
+};
 
 /** Consecutive failures after which the product is told that an endpoint is failing, before it is disabled. */
 export const FAILING_AFTER_FAILURES = 3;
@@ -84,16 +80,14 @@ export const FAILING_AFTER_FAILURES = 3;
 export function readDispatcherConfig(environment: Environment, clock: Clock, own: Partial<DispatcherTuning> = {}) {
   const config = readConfig(dispatcherSettings, environment);
   const deadlineMs = config.ATTEMPT_TIMEOUT_SECONDS * 1_000;
-  const tuning = { leaseMs: deadlineMs + SETTLEMENT_MS, ...DISPATCHER_TUNING, ...own };
+  const tuning = { ...DISPATCHER_TUNING, ...own };
   const addresses = addressRules(config);
   const servers = config.DNS_SERVERS?.split(",").map((server) => server.trim());
   return {
     config,
     bounds: { ...memoryBounds(config), ...tuning.bounds },
-    deadlineMs,
-    leaseMs: tuning.leaseMs,
-    dueScanIntervalMs: tuning.dueScanIntervalMs,
-    patienceMs: tuning.patienceMs,
+    sweepIntervalMs: tuning.sweepIntervalMs,
+    pausesMs: tuning.pausesMs,
     probe: readSetting("DNS_SERVERS", () => createProbe({ addresses, servers })),
     secrets: keepOpened(
       readSetting("SECRET_KEYS", () => secretBox(config.SECRET_KEYS)),

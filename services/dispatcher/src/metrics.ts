@@ -2,8 +2,8 @@ import { Counter, Gauge, Histogram, type Registry, startAtZero } from "@herald/c
 
 export type DispatcherMetrics = ReturnType<typeof createMetrics>;
 
-/** Why a delivery is attempted: it is due, an API request asks for it, or its attempt was cut off before. */
-const SOURCES = ["due", "manual", "interrupted"] as const;
+/** Why a delivery is attempted: it is due, or an API request asks for it. */
+const SOURCES = ["due", "manual"] as const;
 export type Source = (typeof SOURCES)[number];
 
 const BATCH_SIZES = [1, 2, 5, 10, 20, 50, 100, 200, 500];
@@ -11,10 +11,10 @@ const BATCH_SIZES = [1, 2, 5, 10, 20, 50, 100, 200, 500];
 /** What the dispatcher counts. No label has values that grow with customers. */
 export function createMetrics(registry: Registry) {
   const registers = [registry];
-  const inFlight: Record<Source, number> = { due: 0, manual: 0, interrupted: 0 };
+  const inFlight: Record<Source, number> = { due: 0, manual: 0 };
   new Gauge({
     name: "herald_attempts_in_flight",
-    help: "Attempts under way, from the claim to the end of their settlement, by what asked for them.",
+    help: "Attempts under way, until they are settled, by what asked for them.",
     labelNames: ["source"] as const,
     registers,
     collect() {
@@ -30,23 +30,19 @@ export function createMetrics(registry: Registry) {
   startAtZero(attempts, "outcome", ["succeeded", "failed"]);
   return {
     attempts,
-    /** Counts the deliveries that are under way as in flight, by their source. */
-    counted<Delivery extends unknown[]>(
-      source: Source,
-      deliver: (...delivery: Delivery) => Promise<void>,
-    ): (...delivery: Delivery) => Promise<void> {
-      return async (...delivery) => {
-        inFlight[source]++;
-        try {
-          await deliver(...delivery);
-        } finally {
-          inFlight[source]--;
-        }
-      };
+    /** An attempt begins. Returns what says that it has been settled. */
+    begin(source: Source): () => void {
+      inFlight[source]++;
+      return () => void inFlight[source]--;
     },
     dispatchers: new Gauge({
       name: "herald_dispatchers",
-      help: "Dispatchers that share out the endpoints' attempts, as this one knows them.",
+      help: "Dispatchers that are alive, as this one knows them.",
+      registers,
+    }),
+    shardsOwned: new Gauge({
+      name: "herald_shards_owned",
+      help: "Shards of endpoints whose attempts this process makes.",
       registers,
     }),
     attemptDuration: new Histogram({
@@ -67,20 +63,26 @@ export function createMetrics(registry: Registry) {
       help: "Endpoints disabled after consecutive failures.",
       registers,
     }),
-    claimBatchSize: new Histogram({
-      name: "herald_claim_batch_deliveries",
-      help: "Due deliveries that one statement claimed.",
+    readBatchSize: new Histogram({
+      name: "herald_read_batch_deliveries",
+      help: "Due deliveries that one statement read.",
       buckets: BATCH_SIZES,
       registers,
     }),
-    claimsLost: new Counter({
-      name: "herald_claims_lost_total",
-      help: "Failed attempts that count for nothing: when they ended, another dispatcher had claimed the delivery, or it was deleted.",
+    handedOver: new Counter({
+      name: "herald_deliveries_handed_over_total",
+      help: "Deliveries that publishers handed over to this process: attempted without being read from PostgreSQL, or left there for later.",
+      labelNames: ["result"] as const,
+      registers,
+    }),
+    resultsLate: new Counter({
+      name: "herald_results_late_total",
+      help: "Failed attempts that count for nothing: when they ended, another dispatcher had their shard, or the delivery was deleted.",
       registers,
     }),
     interruptions: new Counter({
       name: "herald_interruptions_total",
-      help: "Deliveries claimed again because their dispatcher died during the attempt.",
+      help: "Deliveries that may have been in flight when their dispatcher died, and are attempted again.",
       registers,
     }),
     healthRetries: new Counter({
@@ -91,11 +93,6 @@ export function createMetrics(registry: Registry) {
     outage: new Gauge({
       name: "herald_outage",
       help: "1 while this process can reach no receiver: deliveries wait, and no failure counts for its receiver.",
-      registers,
-    }),
-    held: new Gauge({
-      name: "herald_attempts_held",
-      help: "1 while a restore of the database is not ended: no attempt begins, and deliveries wait.",
       registers,
     }),
     givenBack: new Counter({

@@ -3,10 +3,10 @@ import { insertEndpoint, ROW_TIME } from "@herald/dev/harness/rows";
 import { useDatabase } from "@herald/dev/harness/use-database";
 import { expect, test } from "@jest/globals";
 import fc from "fast-check";
-import { DISABLE_AFTER, NOW, settlement, settling } from "./settling.ts";
+import { DISABLE_AFTER, EARLIER, NOW, settlement, settling } from "./settling.ts";
 
 const db = useDatabase();
-const { claimed, dispatcher, settleAll, settleRun } = settling(db);
+const { underWay, dispatcher, settleAll, settleRun } = settling(db);
 
 /** SPEC's five failures, with these pauses between them. */
 const PATIENCE_MS = [1_000, 2_000, 4_000, 8_000];
@@ -123,8 +123,8 @@ test("§3.1/failures five failures, each after the pause of the one before, disa
     // One that a dispatcher began during the pause, since it did not know of the failure, does not count.
     for (const early of [0, 500]) {
       const startedAt = new Date(NOW.getTime() + startMs + early);
-      await settleAll([settlement(endpoint, await claimed(endpoint), { succeeded: false, startedAt })], {
-        patienceMs: PATIENCE_MS,
+      await settleAll([settlement(endpoint, await underWay(endpoint), { succeeded: false, startedAt })], {
+        pausesMs: PATIENCE_MS,
       });
     }
     expect(await endpointOf(endpoint.id)).toMatchObject({ consecutiveFailures: index + 1, enabled: index < 4 });
@@ -135,7 +135,7 @@ test("§3.1/failures five failures, each after the pause of the one before, disa
 test("a failed look-up of a name counts against no endpoint", async () => {
   const endpoint = await insertEndpoint(db.database.prisma);
   const failed = { succeeded: false, failureKind: "resolver_failed" as const };
-  await settleAll([settlement(endpoint, await claimed(endpoint), failed)]);
+  await settleAll([settlement(endpoint, await underWay(endpoint), failed)]);
   expect((await endpointOf(endpoint.id)).consecutiveFailures).toBe(0);
 });
 
@@ -146,8 +146,8 @@ test("a success whose failure before is not written yet still ends the run", asy
   await prisma.$transaction(
     async (transaction) => {
       await transaction.$queryRaw`select 1 from webhook_endpoint where id = ${endpoint.id}::uuid for update`;
-      await settle(settlement(endpoint, await claimed(endpoint), { succeeded: false }));
-      await settle(settlement(endpoint, await claimed(endpoint)));
+      await settle(settlement(endpoint, await underWay(endpoint), { succeeded: false }));
+      await settle(settlement(endpoint, await underWay(endpoint)));
     },
     { timeout: 60_000 },
   );
@@ -158,7 +158,7 @@ test("a success whose failure before is not written yet still ends the run", asy
 test("the health of a deleted endpoint is dropped", async () => {
   const endpoint = await insertEndpoint(db.database.prisma);
   const { settle, health, errors } = dispatcher();
-  const settlements = [settlement(endpoint, await claimed(endpoint), { succeeded: false })];
+  const settlements = [settlement(endpoint, await underWay(endpoint), { succeeded: false })];
   await db.database.prisma.webhookEndpoint.delete({ where: { id: endpoint.id } });
   await Promise.all(settlements.map(settle));
   await health.drained();
@@ -172,7 +172,7 @@ test("a stop does not wait for an endpoint whose row stays locked", async () => 
   await prisma.$transaction(
     async (transaction) => {
       await transaction.$queryRaw`select 1 from webhook_endpoint where id = ${endpoint.id}::uuid for update`;
-      await settle(settlement(endpoint, await claimed(endpoint), { succeeded: false }));
+      await settle(settlement(endpoint, await underWay(endpoint), { succeeded: false }));
       const drained = health.drained();
       stop();
       await drained;
@@ -183,7 +183,7 @@ test("a stop does not wait for an endpoint whose row stays locked", async () => 
 
 test("an attempt that was given up after its interruptions does not count against the endpoint", async () => {
   const endpoint = await insertEndpoint(db.database.prisma);
-  const claim = await claimed(endpoint);
+  const claim = await underWay(endpoint);
   const givenUp = { succeeded: false, failureKind: "interrupted" as const, nextAttemptAt: null };
   await settleAll([settlement(endpoint, claim, givenUp)]);
   expect((await endpointOf(endpoint.id)).consecutiveFailures).toBe(0);
@@ -191,8 +191,8 @@ test("an attempt that was given up after its interruptions does not count agains
 
 test("a failure that a success of the same delivery overtook does not count against the endpoint", async () => {
   const endpoint = await insertEndpoint(db.database.prisma);
-  const claim = await claimed(endpoint);
-  const older = { ...claim, claimId: randomUUID() };
+  const claim = await underWay(endpoint);
+  const older = { ...claim, epoch: EARLIER };
   await settleAll([settlement(endpoint, older), settlement(endpoint, claim, { succeeded: false })]);
   expect((await endpointOf(endpoint.id)).consecutiveFailures).toBe(0);
 });

@@ -3,7 +3,7 @@ import { useDatabase } from "@herald/dev/harness/use-database";
 import { expect, test } from "@jest/globals";
 import fc from "fast-check";
 import {
-  type Claimed,
+  type UnderWay,
   DISABLE_AFTER,
   type Endpoint,
   FAILING_AFTER,
@@ -14,7 +14,7 @@ import {
 } from "./settling.ts";
 
 const db = useDatabase();
-const { claimed, dispatcher, nextStart, pace, settleAll, settleRun } = settling(db);
+const { underWay, dispatcher, nextStart, pace, settleAll, settleRun } = settling(db);
 const MINUTE_MS = 60_000;
 
 const noticesOf = ({ id }: Endpoint) =>
@@ -46,7 +46,7 @@ test("a recovery whose answer is lost has one notice", async () => {
     {},
     losingAnswers(db.database.queries, (text) => text.includes("notice")),
   );
-  await settle(settlement(endpoint, await claimed(endpoint), { startedAt: nextStart() }));
+  await settle(settlement(endpoint, await underWay(endpoint), { startedAt: nextStart() }));
   await health.drained();
   expect(await typesOf(endpoint)).toEqual(["failing", "recovered"]);
 });
@@ -55,9 +55,9 @@ test("two dispatchers that see an endpoint succeed again leave one notice of its
   const endpoint = await insertEndpoint(db.database.prisma);
   await settleRun(endpoint, [false, false, false]);
   const both = [dispatcher(), dispatcher()];
-  const claims = [await claimed(endpoint), await claimed(endpoint)];
+  const claims = [await underWay(endpoint), await underWay(endpoint)];
   await Promise.all(
-    both.map(({ settle }, index) => settle(settlement(endpoint, claims[index] as Claimed, { startedAt: nextStart() }))),
+    both.map(({ settle }, index) => settle(settlement(endpoint, claims[index] as UnderWay, { startedAt: nextStart() }))),
   );
   await Promise.all(both.map(({ health }) => health.drained()));
   expect(await typesOf(endpoint)).toEqual(["failing", "recovered"]);
@@ -80,7 +80,7 @@ test("an endpoint with more failures than a new setting allows gets the notice o
 
 test("a settlement that fails leaves no notice, and its repetition leaves one", async () => {
   const endpoint = await insertEndpoint(db.database.prisma);
-  const claims = await Promise.all([1, 2, 3].map(() => claimed(endpoint)));
+  const claims = await Promise.all([1, 2, 3].map(() => underWay(endpoint)));
   const settlements = claims.map((claim) => settlement(endpoint, claim, { succeeded: false, startedAt: nextStart() }));
   const unwritable = settlements.map((each) => ({ ...each, errorSummary: "\u0000" }));
   await expect(settleAll(unwritable)).rejects.toThrow();

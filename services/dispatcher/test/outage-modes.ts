@@ -77,7 +77,7 @@ async function start(): Promise<void> {
     EXTRA_CA_FILE: join(folder, "ca.pem"),
     DNS_SERVERS: names.address,
   };
-  dispatcher = await startDispatcher(environment, { tuning: { dueScanIntervalMs: 50 } });
+  dispatcher = await startDispatcher(environment, { tuning: { sweepIntervalMs: 50 } });
 }
 
 /** Stores forty organizations, each with an endpoint that has a host of its own. */

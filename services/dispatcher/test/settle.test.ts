@@ -3,13 +3,13 @@ import { eventually } from "@herald/dev/harness/eventually";
 import { insertEndpoint, ROW_TIME } from "@herald/dev/harness/rows";
 import { useDatabase } from "@herald/dev/harness/use-database";
 import { describe, expect, test } from "@jest/globals";
-import { LEASED_UNTIL, losingAnswers, NOW, RETRY_AT, settlement, settling } from "./settling.ts";
+import { EARLIER, EPOCH, losingAnswers, NOW, RETRY_AT, settlement, settling } from "./settling.ts";
 
 const db = useDatabase();
-const { claimed, dispatcher, nextStart, settleAll } = settling(db);
+const { underWay, dispatcher, nextStart, settleAll } = settling(db);
 
 const deliveryOf = (id: string) => db.database.prisma.delivery.findUniqueOrThrow({ where: { id } });
-const dueOf = (id: string) => db.database.prisma.due.findUnique({ where: { deliveryId: id } });
+const dueOf = (id: string) => db.database.prisma.due.findFirst({ where: { deliveryId: id } });
 const endpointOf = (id: string) => db.database.prisma.webhookEndpoint.findUniqueOrThrow({ where: { id } });
 
 interface AttemptRow {
@@ -29,7 +29,7 @@ const after = (milliseconds: number) => new Date(NOW.getTime() + milliseconds);
 describe("a settled delivery", () => {
   test("§3.2/succeeded a delivery succeeds with a 2xx, and waits for nothing any more", async () => {
     const endpoint = await insertEndpoint(db.database.prisma);
-    const claim = await claimed(endpoint);
+    const claim = await underWay(endpoint);
     await settleAll([settlement(endpoint, claim, { responseExcerpt: "thanks" })]);
     expect(await deliveryOf(claim.deliveryId)).toMatchObject({
       state: "succeeded",
@@ -46,7 +46,7 @@ describe("a settled delivery", () => {
 
   test("§3.2/retry a delivery waits for its retry after a failure", async () => {
     const endpoint = await insertEndpoint(db.database.prisma);
-    const claim = await claimed(endpoint);
+    const claim = await underWay(endpoint);
     const traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
     await settleAll([settlement(endpoint, claim, { succeeded: false, traceparent })]);
     expect(await deliveryOf(claim.deliveryId)).toMatchObject({
@@ -57,12 +57,12 @@ describe("a settled delivery", () => {
       failureKind: "http_status",
       traceparent,
     });
-    expect(await dueOf(claim.deliveryId)).toMatchObject({ dueAt: RETRY_AT, claimId: null, attempts: 1 });
+    expect(await dueOf(claim.deliveryId)).toMatchObject({ dueAt: RETRY_AT, attempts: 1 });
   });
 
   test("§3.2/exhausted a delivery is exhausted after its fifth failure", async () => {
     const endpoint = await insertEndpoint(db.database.prisma);
-    const claim = await claimed(endpoint, 5);
+    const claim = await underWay(endpoint, 5);
     await settleAll([settlement(endpoint, claim, { succeeded: false, nextAttemptAt: null })]);
     expect(await deliveryOf(claim.deliveryId)).toMatchObject({ state: "exhausted", attemptCount: 5 });
     expect(await dueOf(claim.deliveryId)).toBeNull();
@@ -70,7 +70,7 @@ describe("a settled delivery", () => {
 
   test("§2.2/latest a delivery's latest attempt is in its row, and the one before moves to the history", async () => {
     const endpoint = await insertEndpoint(db.database.prisma);
-    const claim = await claimed(endpoint, 2);
+    const claim = await underWay(endpoint, 2);
     await settleAll([settlement(endpoint, claim)]);
     expect(await db.database.prisma.deliveryAttempt.count({ where: { deliveryId: claim.deliveryId } })).toBe(1);
     expect(await attemptsOf(claim.deliveryId)).toEqual([
@@ -79,26 +79,26 @@ describe("a settled delivery", () => {
     ]);
   });
 
-  test("a delivery keeps its newer claim when a failure of an older claim comes late, and that failure counts for nothing", async () => {
+  test("a failure of an owner before, which comes late, counts for nothing, and the delivery stays due", async () => {
     const endpoint = await insertEndpoint(db.database.prisma);
-    const claim = await claimed(endpoint);
+    const claim = await underWay(endpoint);
     const { settle, health, metrics } = dispatcher();
-    await settle(settlement(endpoint, { ...claim, claimId: randomUUID() }, { succeeded: false }));
+    await settle(settlement(endpoint, { ...claim, epoch: EARLIER }, { succeeded: false }));
     await health.drained();
     expect(await deliveryOf(claim.deliveryId)).toMatchObject({ state: "pending", attemptCount: 0, statusCode: null });
-    expect(await dueOf(claim.deliveryId)).toMatchObject({ dueAt: LEASED_UNTIL, claimId: claim.claimId, attempts: 0 });
+    expect(await dueOf(claim.deliveryId)).toMatchObject({ dueAt: NOW, attempts: 0 });
     expect((await endpointOf(endpoint.id)).consecutiveFailures).toBe(0);
-    expect((await metrics.claimsLost.get()).values).toMatchObject([{ value: 1 }]);
+    expect((await metrics.resultsLate.get()).values).toMatchObject([{ value: 1 }]);
   });
 
   test("§3.2/exhausted a success that comes after the last failure leaves the delivery exhausted, at five attempts, and heals the endpoint", async () => {
     const endpoint = await insertEndpoint(db.database.prisma);
-    const claim = await claimed(endpoint, 5);
+    const claim = await underWay(endpoint, 5);
     const { settle, health } = dispatcher();
     await settle(settlement(endpoint, claim, { succeeded: false, nextAttemptAt: null }));
     await health.drained();
     expect((await endpointOf(endpoint.id)).consecutiveFailures).toBe(1);
-    await settle(settlement(endpoint, { ...claim, claimId: randomUUID() }, { startedAt: after(1) }));
+    await settle(settlement(endpoint, { ...claim, epoch: EARLIER }, { startedAt: after(1) }));
     await health.drained();
     expect(await deliveryOf(claim.deliveryId)).toMatchObject({ state: "exhausted", statusCode: 500, attemptCount: 5 });
     expect(await db.database.prisma.deliveryAttempt.count({ where: { deliveryId: claim.deliveryId, number: 5 } })).toBe(
@@ -109,9 +109,9 @@ describe("a settled delivery", () => {
 
   test("a delivery succeeds by a late success, and keeps the failure before", async () => {
     const endpoint = await insertEndpoint(db.database.prisma);
-    const claim = await claimed(endpoint);
+    const claim = await underWay(endpoint);
     await settleAll([settlement(endpoint, claim, { succeeded: false })]);
-    const late = { ...claim, claimId: randomUUID() };
+    const late = { ...claim, epoch: EARLIER };
     await settleAll([settlement(endpoint, late, { startedAt: after(1) })]);
     expect(await deliveryOf(claim.deliveryId)).toMatchObject({ state: "succeeded", statusCode: 204, attemptCount: 2 });
     expect((await attemptsOf(claim.deliveryId)).map(({ number, statusCode }) => [number, statusCode])).toEqual([
@@ -129,12 +129,12 @@ describe("a settled delivery", () => {
     "of two results of one delivery the success wins, also where it comes %s in a batch of %d",
     async (place, size) => {
       const endpoint = await insertEndpoint(db.database.prisma);
-      // The success is of an older claim, and late; the failure is of the claim that holds the delivery.
-      const claim = await claimed(endpoint, 5);
+      // The success is of an owner before, and late; the failure is of the present one.
+      const claim = await underWay(endpoint, 5);
       const failure = settlement(endpoint, claim, { succeeded: false, nextAttemptAt: null });
-      const success = settlement(endpoint, { ...claim, claimId: randomUUID() });
+      const success = settlement(endpoint, { ...claim, epoch: EARLIER });
       const others = [];
-      while (others.length < size - 2) others.push(settlement(endpoint, await claimed(endpoint)));
+      while (others.length < size - 2) others.push(settlement(endpoint, await underWay(endpoint)));
       await settleAll(place === "first" ? [success, ...others, failure] : [failure, ...others, success]);
       expect(await deliveryOf(claim.deliveryId)).toMatchObject({
         state: "succeeded",
@@ -145,10 +145,10 @@ describe("a settled delivery", () => {
     },
   );
 
-  test("of two failures of one delivery in a batch only that of the claim that holds it counts", async () => {
+  test("of two failures of one delivery in a batch only that of its present owner counts", async () => {
     const endpoint = await insertEndpoint(db.database.prisma);
-    const claim = await claimed(endpoint);
-    const lost = { ...claim, claimId: randomUUID() };
+    const claim = await underWay(endpoint);
+    const lost = { ...claim, epoch: EARLIER };
     await settleAll([
       settlement(endpoint, claim, { succeeded: false }),
       settlement(endpoint, lost, { succeeded: false, statusCode: 503 }),
@@ -161,8 +161,8 @@ describe("a settled delivery", () => {
     const endpoint = await insertEndpoint(db.database.prisma);
     const gone = await insertEndpoint(db.database.prisma);
     await db.database.prisma.webhookEndpoint.delete({ where: { id: gone.id } });
-    const claim = await claimed(endpoint);
-    const deleted = { deliveryId: randomUUID(), claimId: randomUUID(), attempt: 1 };
+    const claim = await underWay(endpoint);
+    const deleted = { deliveryId: randomUUID(), dueAt: NOW, epoch: EPOCH, attempt: 1 };
     await settleAll([settlement(gone, deleted, { succeeded: false }), settlement(endpoint, claim)]);
     await settleAll([settlement(gone, deleted)]);
     expect((await deliveryOf(claim.deliveryId)).state).toBe("succeeded");
@@ -174,7 +174,7 @@ describe("settlements whose answer was lost, and which are made once more", () =
   test("settlements that are repeated count each failed attempt once: three do not disable an endpoint as six", async () => {
     const { prisma } = db.database;
     const endpoint = await insertEndpoint(prisma);
-    const claims = await Promise.all([1, 2, 3].map(() => claimed(endpoint)));
+    const claims = await Promise.all([1, 2, 3].map(() => underWay(endpoint)));
     // Every statement is carried out, and its first answer is lost: of the settlement, and of the health behind it.
     const { settle, health } = dispatcher(
       {},
@@ -191,19 +191,18 @@ describe("settlements whose answer was lost, and which are made once more", () =
     }
   });
 
-  test("settlements that are repeated change no delivery: one that succeeded, was exhausted, or has been claimed again", async () => {
+  test("settlements that are repeated change no delivery: one that succeeded, was exhausted, or has failed again since", async () => {
     const endpoint = await insertEndpoint(db.database.prisma);
     const [succeeded, exhausted, waiting] = [
-      settlement(endpoint, await claimed(endpoint)),
-      settlement(endpoint, await claimed(endpoint, 5), { succeeded: false, nextAttemptAt: null }),
-      settlement(endpoint, await claimed(endpoint, 2), { succeeded: false }),
+      settlement(endpoint, await underWay(endpoint)),
+      settlement(endpoint, await underWay(endpoint, 5), { succeeded: false, nextAttemptAt: null }),
+      settlement(endpoint, await underWay(endpoint, 2), { succeeded: false }),
     ];
     const all = [succeeded, exhausted, waiting];
     await settleAll(all);
-    const claimId = randomUUID();
-    await db.database.prisma.due.update({
+    await db.database.prisma.due.updateMany({
       where: { deliveryId: waiting.deliveryId },
-      data: { claimId, dueAt: after(200_000) },
+      data: { dueAt: after(200_000) },
     });
     const rows = async () =>
       Promise.all(all.map(async ({ deliveryId: id }) => [await deliveryOf(id), await dueOf(id), await attemptsOf(id)]));
@@ -217,7 +216,7 @@ describe("a batch with something that PostgreSQL refuses or can't do in time", (
   test("one settlement that can't be written is set aside, and the others are settled", async () => {
     const endpoint = await insertEndpoint(db.database.prisma);
     const { settle } = dispatcher();
-    const claims = await Promise.all(Array.from({ length: 9 }, () => claimed(endpoint)));
+    const claims = await Promise.all(Array.from({ length: 9 }, () => underWay(endpoint)));
     const outcomes = await Promise.allSettled(
       claims.map((claim, index) =>
         settle(settlement(endpoint, claim, index === 4 ? { responseExcerpt: "\u0000" } : {})),
@@ -231,7 +230,7 @@ describe("a batch with something that PostgreSQL refuses or can't do in time", (
   test("settlements that time out together are made in smaller batches, and one whose row is locked holds up no other", async () => {
     const { prisma, queries } = db.database;
     const endpoint = await insertEndpoint(prisma);
-    const claims = await Promise.all(Array.from({ length: 8 }, () => claimed(endpoint)));
+    const claims = await Promise.all(Array.from({ length: 8 }, () => underWay(endpoint)));
     const locked = claims[3]?.deliveryId as string;
     // PostgreSQL cancels a statement that waits for a lock for so long, as it cancels one that runs too long.
     const impatient: typeof queries = {
@@ -264,7 +263,7 @@ test("results of 250 endpoints settle while one endpoint's row is locked, and on
   const [locked, flaky] = endpoints as [(typeof endpoints)[0], (typeof endpoints)[0]];
   const settlements = await Promise.all(
     endpoints.map(async (endpoint) =>
-      settlement(endpoint, await claimed(endpoint), { succeeded: endpoint !== locked && endpoint !== flaky }),
+      settlement(endpoint, await underWay(endpoint), { succeeded: endpoint !== locked && endpoint !== flaky }),
     ),
   );
   const { settle, health, errors } = dispatcher();
@@ -307,7 +306,7 @@ test("four dispatchers that settle results of one flaky endpoint meet no deadloc
         for (let index = 0; index < 30; index++) {
           const endpoint = index % 3 === 0 ? flaky : others[index % others.length];
           if (endpoint)
-            settlements.push(settlement(endpoint, await claimed(endpoint), endpoint === flaky ? failed() : {}));
+            settlements.push(settlement(endpoint, await underWay(endpoint), endpoint === flaky ? failed() : {}));
         }
         await Promise.all(settlements.map(settle));
       }),

@@ -1,47 +1,50 @@
-import { randomUUID } from "node:crypto";
 import type { Queries } from "@herald/common/database/queries";
 import { createRegistry } from "@herald/common/telemetry/metrics";
 import { insertDelivery, type insertEndpoint, ROW_TIME } from "@herald/dev/harness/rows";
 import { steeredClock } from "@herald/dev/harness/steered-clock";
 import type { TestDatabase } from "@herald/dev/harness/use-database";
-import { createSettleQueue } from "../src/delivery/settle-queue.ts";
-import { createHealthQueue } from "../src/health/health-queue.ts";
+import { createSettleQueue } from "../src/settle/settle-queue.ts";
+import { createHealthQueue } from "../src/settle/health-queue.ts";
 import { createMetrics } from "../src/metrics.ts";
 import type { Settlement } from "../src/sql/settle.ts";
 
 /** When the settlements of these tests happen. */
 export const NOW = new Date(ROW_TIME.getTime() + 5_000);
-export const LEASED_UNTIL = new Date(NOW.getTime() + 50_000);
 export const RETRY_AT = new Date(NOW.getTime() + 60_000);
 export const FAILING_AFTER = 3;
 export const DISABLE_AFTER = 5;
 /** Attempts that follow one another count at once. */
-const PATIENCE_MS = [0];
+const PAUSES_MS = [0];
 
 export type Endpoint = Awaited<ReturnType<typeof insertEndpoint>>;
 
-/** A claim as its settlement names it. */
-export interface Claimed {
+/** An attempt under way, as its settlement names it. */
+export interface UnderWay {
   deliveryId: string;
-  claimId: string;
+  dueAt: Date;
+  epoch: number;
   attempt: number;
 }
 
-/** Deliveries that are claimed, and how they end. */
+/** Nobody has taken a shard in these tests, but where they say so. */
+export const EPOCH = 0;
+/** Of an owner before. */
+export const EARLIER = -1;
+
+/** Deliveries whose attempts are under way, and how they end. */
 export function settling(db: TestDatabase) {
   let elapsedMs = 0;
   let paceMs = 1_000;
 
   /** A delivery whose `attempt`-th attempt is under way. */
-  async function claimed(endpoint: Endpoint, attempt = 1): Promise<Claimed> {
-    const claimId = randomUUID();
+  async function underWay(endpoint: Endpoint, attempt = 1): Promise<UnderWay> {
     const ended = attempt === 1 ? {} : { attemptedAt: ROW_TIME, durationMs: 7, statusCode: 502 };
     const { id } = await insertDelivery(db.database.prisma, endpoint, {
       attemptCount: attempt - 1,
       ...ended,
-      due: { dueAt: LEASED_UNTIL, claimId },
+      due: { dueAt: NOW },
     });
-    return { deliveryId: id, claimId, attempt };
+    return { deliveryId: id, dueAt: NOW, epoch: EPOCH, attempt };
   }
 
   /** The queues of one dispatcher, on the test's database or on another way to it. */
@@ -52,12 +55,14 @@ export function settling(db: TestDatabase) {
     const log = { debug() {}, info() {}, warn() {}, error: (...line: unknown[]) => errors.push(line), isDebug: false };
     const parts = { queries, clock: steeredClock(NOW), metrics, log, signal: stopping.signal };
     const health = createHealthQueue(parts, {
-      patienceMs: PATIENCE_MS,
+      pausesMs: PAUSES_MS,
       failingAfter: FAILING_AFTER,
       disableAfter: DISABLE_AFTER,
       ...thresholds,
     });
-    const settle = createSettleQueue({ ...parts, health });
+    const queue = createSettleQueue({ ...parts, health });
+    // As an owner does that knows how the endpoint fares.
+    const settle = (each: Settlement) => queue(each, each.succeeded);
     return { settle, health, metrics, errors, stop: () => stopping.abort() };
   }
 
@@ -83,19 +88,19 @@ export function settling(db: TestDatabase) {
   async function settleRun(endpoint: Endpoint, successes: readonly boolean[], thresholds = {}): Promise<Settlement[]> {
     const settlements: Settlement[] = [];
     for (const succeeded of successes) {
-      settlements.push(settlement(endpoint, await claimed(endpoint), { succeeded, startedAt: nextStart() }));
+      settlements.push(settlement(endpoint, await underWay(endpoint), { succeeded, startedAt: nextStart() }));
     }
     await settleAll(settlements, thresholds);
     return settlements;
   }
 
-  return { claimed, dispatcher, nextStart, pace, settleAll, settleRun };
+  return { underWay, dispatcher, nextStart, pace, settleAll, settleRun };
 }
 
-export function settlement(endpoint: Endpoint, claimed: Claimed, override: Partial<Settlement> = {}): Settlement {
+export function settlement(endpoint: Endpoint, underWay: UnderWay, override: Partial<Settlement> = {}): Settlement {
   const succeeded = override.succeeded ?? true;
   return {
-    ...claimed,
+    ...underWay,
     endpointId: endpoint.id,
     revision: endpoint.revision,
     startedAt: NOW,

@@ -1,8 +1,4 @@
-import { randomUUID } from "node:crypto";
-import { connectBroker } from "@herald/common/broker/broker";
-import { names } from "@herald/common/broker/topology";
 import { secretBox } from "@herald/common/security/secret-box";
-import type { Hint } from "@herald/contracts";
 import { eventually } from "@herald/dev/harness/eventually";
 import { type HttpsReceiver, httpsReceiver } from "@herald/dev/harness/https-receiver";
 import { useBroker } from "@herald/dev/harness/use-broker";
@@ -12,7 +8,6 @@ import { SECRET_KEYS, useDispatchers } from "./dispatchers.ts";
 
 const db = useDatabase();
 const rabbitmq = useBroker();
-const quiet = { debug() {}, info() {}, warn() {}, error() {} };
 
 let receiver: HttpsReceiver;
 beforeEach(async () => {
@@ -27,21 +22,6 @@ async function endpointWith(path: string, count: number): Promise<string> {
   const endpoint = await insertEndpointAt(`${receiver.url}/${path}`);
   await insertDeliveries(endpoint, count);
   return endpoint.id;
-}
-
-/** Sends a hint as the publisher does. */
-async function hint(endpointId: string): Promise<void> {
-  const { prisma } = db.database;
-  const { organizationId } = await prisma.webhookEndpoint.findUniqueOrThrow({ where: { id: endpointId } });
-  const broker = connectBroker({ url: rabbitmq.url, namespace: rabbitmq.namespace, name: "test", log: quiet });
-  try {
-    const publisher = broker.publisher();
-    const { dispatchExchange: exchange, hintsQueue: routingKey } = names(rabbitmq.namespace);
-    const content = Buffer.from(JSON.stringify({ endpointId, organizationId } satisfies Hint));
-    await publisher.publish({ exchange, routingKey, content });
-  } finally {
-    await broker.close();
-  }
 }
 
 const countOf = (path: string) => receiver.requests.filter((request) => request.path === `/${path}`).length;
@@ -60,7 +40,7 @@ test("an endpoint never has more attempts in flight than its cap, and its backlo
     return { status: 200 };
   });
   await start({ ENDPOINT_CONCURRENCY: "4" });
-  await hint(await endpointWith("busy", 60));
+  await endpointWith("busy", 60);
   await eventually(() => expect(inFlight).toBe(4));
   // A fixed wait, to show an absence: no fifth attempt begins.
   await new Promise((resolve) => setTimeout(resolve, 500));
@@ -72,25 +52,24 @@ test("an endpoint never has more attempts in flight than its cap, and its backlo
   );
 });
 
-test("endpoints that hang delay no delivery of the others, though they take all places", async () => {
+test("endpoints that hang delay no delivery of the others, though they would take all permits", async () => {
+  const healthy = insertEndpointAt(`${receiver.url}/healthy`);
   receiver.answerWith(({ path }) => (path.startsWith("/hangs") ? { fault: "hang" } : { status: 200 }));
-  // Places that are held up would be freed by the timeout, and come too late for this test.
-  await start({ ENDPOINT_CONCURRENCY: "4", ATTEMPT_TIMEOUT_SECONDS: "60" }, { bounds: { deliveries: 12 } });
-  for (const path of ["hangs-1", "hangs-2", "hangs-3", "hangs-4"]) await hint(await endpointWith(path, 10));
-  await eventually(() => expect(receiver.requests.length).toBeGreaterThanOrEqual(12));
-  await hint(await endpointWith("healthy", 20));
-  await eventually(() => expect(countOf("healthy")).toBe(20), { timeoutMs: 40_000 });
-});
-
-test("deliveries are made without any hint, a due scan later", async () => {
-  await start({});
-  await endpointWith("unhinted", 5);
-  await eventually(() => expect(countOf("unhinted")).toBe(5));
+  // Permits that are held up would be freed by the timeout, and come too late for this test.
+  await start({ ENDPOINT_CONCURRENCY: "4", ATTEMPT_TIMEOUT_SECONDS: "60" }, { bounds: { inFlight: 24 } });
+  // It is known to be quick from then on.
+  await insertDeliveries(await healthy, 1);
+  await eventually(() => expect(countOf("healthy")).toBe(1));
+  for (const path of ["hangs-1", "hangs-2", "hangs-3", "hangs-4"]) await endpointWith(path, 10);
+  await eventually(() => expect(receiver.requests.length).toBe(13));
+  await insertDeliveries(await healthy, 20);
+  await eventually(() => expect(countOf("healthy")).toBe(21), { timeoutMs: 40_000 });
+  expect(receiver.requests).toHaveLength(33);
 });
 
 test.each([
-  ["once", 0, 10],
-  ["again", 1, 1],
+  ["once", 1, 10],
+  ["twice", 2, 1],
 ])("deliveries that were interrupted %s are made, each with its first attempt", async (path, interruptions, atOnce) => {
   const { prisma } = db.database;
   let inFlight = 0;
@@ -103,8 +82,7 @@ test.each([
     return { status: 200 };
   });
   const endpointId = await endpointWith(path, 12);
-  const dueAt = new Date(Date.now() - 1_000);
-  await prisma.due.updateMany({ where: { endpointId }, data: { claimId: randomUUID(), dueAt, interruptions } });
+  await prisma.due.updateMany({ where: { endpointId }, data: { interruptions } });
   await start({ ENDPOINT_CONCURRENCY: "10" });
   await eventually(async () =>
     expect(await prisma.delivery.count({ where: { endpointId, state: "succeeded", attemptCount: 1 } })).toBe(12),
@@ -117,13 +95,10 @@ test("an endpoint whose secret can't be opened is left alone, and its row says s
   const { prisma } = db.database;
   const endpointId = await endpointWith("sealed", 40);
   await prisma.webhookEndpoint.update({ where: { id: endpointId }, data: { sealedSecret: "sealed by another key" } });
-  const begun = new Date();
   const dispatcher = await start({ ENDPOINT_CONCURRENCY: "4" });
-  const givenBack = { endpointId, claimId: null, dueAt: { gt: begun } };
-  await eventually(async () => expect(await prisma.due.count({ where: givenBack })).toBe(4));
-  // A fixed wait, to show an absence: the scans of the next seconds claim none of the others.
-  await new Promise((resolve) => setTimeout(resolve, 2_500));
-  expect(await prisma.due.count({ where: givenBack })).toBe(4);
+  await eventually(async () =>
+    expect(await prisma.webhookEndpoint.count({ where: { id: endpointId, quarantinedAt: { not: null } } })).toBe(1),
+  );
   expect(countOf("sealed")).toBe(0);
   const quarantined = await prisma.webhookEndpoint.findUniqueOrThrow({ where: { id: endpointId } });
   expect(quarantined).toMatchObject({ enabled: true, consecutiveFailures: 0, quarantinedAt: expect.any(Date) });

@@ -13,7 +13,7 @@ import { useDispatchers } from "./dispatchers.ts";
 
 const db = useDatabase();
 const broker = useBroker();
-/** So many that each of two dispatchers is the first one for some of them. */
+/** So many that each of two dispatchers would own some of them. */
 const ENDPOINTS = 12;
 
 let folder: string;
@@ -42,7 +42,7 @@ const settings = (more: Record<string, string> = {}) => ({
   ...more,
 });
 
-const TUNING = { dueScanIntervalMs: 100, patienceMs: [100] };
+const TUNING = { sweepIntervalMs: 100, pausesMs: [100] };
 
 const insertEndpoints = () =>
   Promise.all(

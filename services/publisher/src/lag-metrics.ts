@@ -29,7 +29,7 @@ export function exportLag(
   const ofLag = figures({ registry, log }, () => readLag(queries, { now: clock.now(), endpointConcurrency }));
   ofLag(
     "herald_deliveries_unfinished",
-    `Deliveries that are due and wait for Herald, are due and wait for their receiver, are scheduled for later, or wait with a disabled endpoint; counted to ${COUNTED_AT_MOST}.`,
+    `Deliveries that are due and could be attempted at once, or are under way; are due and wait for their receiver; are scheduled for later; or wait with a disabled endpoint; counted to ${COUNTED_AT_MOST}.`,
     ({ due, dueForHerald, scheduled, disabled }) => ({
       due: dueForHerald,
       receiver: Math.max(0, due - dueForHerald),
@@ -57,6 +57,22 @@ export function exportLag(
       receiver: secondsSince(oldestForReceiverAt),
     }),
     "waits_for",
+  );
+  ofLag(
+    "herald_shards",
+    "Shards that a living dispatcher owns, that nobody does, so that their deliveries wait, and in which an operator has stopped dispatching.",
+    ({ shardsOwned, shardsUnowned, shardsStopped }) => ({
+      owned: shardsOwned,
+      unowned: shardsUnowned,
+      stopped: shardsStopped,
+    }),
+    "state",
+  );
+  ofLag(
+    "herald_dispatchers",
+    "Dispatchers that are alive, by whether they can make attempts.",
+    ({ dispatchersAble, dispatchersUnable }) => ({ able: dispatchersAble, unable: dispatchersUnable }),
+    "state",
   );
   ofLag(
     "herald_notices_waiting",

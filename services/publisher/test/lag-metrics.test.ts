@@ -9,7 +9,7 @@ import { insertDelivery, insertEndpoint, ROW_TIME } from "@herald/dev/harness/ro
 import { steeredClock } from "@herald/dev/harness/steered-clock";
 import { useBroker } from "@herald/dev/harness/use-broker";
 import { useDatabase } from "@herald/dev/harness/use-database";
-import { describe, expect, test } from "@jest/globals";
+import { beforeEach, describe, expect, test } from "@jest/globals";
 import { exportLag } from "../src/lag-metrics.ts";
 import { DAY_MS, dayOf, startOf } from "../src/partitions/days.ts";
 import { makePartitions } from "../src/sql/partitions.ts";
@@ -37,6 +37,19 @@ async function scrape(queries: Queries, amqpUrl: string): Promise<Record<string,
   }
 }
 
+const FAR = new Date("2100-01-01T00:00:00.000Z");
+
+/** These shards alone belong to a dispatcher, which is alive. */
+async function own(shards: readonly number[]): Promise<void> {
+  const { prisma } = db.database;
+  await prisma.process.deleteMany();
+  await prisma.shard.updateMany({ data: { owner: null, stoppedAt: null } });
+  const { id } = await prisma.process.create({
+    data: { id: randomUUID(), service: "dispatcher", able: true, aliveUntil: FAR },
+  });
+  await prisma.shard.updateMany({ where: { id: { in: [...shards] } }, data: { owner: id } });
+}
+
 test("the metrics show what is due and since when, what waits, and what waits with a disabled endpoint", async () => {
   const { prisma } = db.database;
   const enabled = await insertEndpoint(prisma);
@@ -50,6 +63,9 @@ test("the metrics show what is due and since when, what waits, and what waits wi
   await insertDelivery(prisma, disabled, { due: later });
   // Of an endpoint that was deleted: its rows are being erased.
   await prisma.due.create({ data: { deliveryId: randomUUID(), endpointId: randomUUID(), dueAt: ROW_TIME } });
+  await own([...Array(254).keys()]);
+  await prisma.process.create({ data: { id: randomUUID(), service: "dispatcher", aliveUntil: FAR } });
+  await prisma.shard.update({ where: { id: 255 }, data: { stoppedAt: ROW_TIME } });
   await prisma.catchUp.create({ data: { endpointId: enabled.id, dueAt: ROW_TIME } });
   await prisma.catchUp.create({ data: { endpointId: disabled.id, priority: 1, dueAt: ROW_TIME } });
   const { herald_oldest_transaction_age_seconds: oldestTransaction, ...metrics } = await scrape(
@@ -68,6 +84,11 @@ test("the metrics show what is due and since when, what waits, and what waits wi
     'herald_endpoints{state="disabled"}': 1,
     'herald_oldest_due_delivery_age_seconds{waits_for="herald"}': 90,
     'herald_oldest_due_delivery_age_seconds{waits_for="receiver"}': 0,
+    'herald_shards{state="owned"}': 254,
+    'herald_shards{state="unowned"}': 1,
+    'herald_shards{state="stopped"}': 1,
+    'herald_dispatchers{state="able"}': 1,
+    'herald_dispatchers{state="unable"}': 1,
     herald_notices_waiting: 0,
     'herald_catch_ups_due{kind="awaited"}': 1,
     'herald_catch_ups_due{kind="guard"}': 0,
@@ -84,24 +105,17 @@ test("the metrics show what is due and since when, what waits, and what waits wi
 describe("a due delivery", () => {
   const secondsAgo = (seconds: number) => new Date(clock.now().getTime() - seconds * 1_000);
 
-  /** An endpoint alone, with deliveries that have been due for so many seconds, and so many attempts under way. */
-  async function waits(endpoint: Parameters<typeof insertEndpoint>[1], dueForSeconds: number[], underWay: number) {
+  /** An endpoint alone, with deliveries that have been due for so many seconds, and one whose retry is not due. */
+  async function waits(endpoint: Parameters<typeof insertEndpoint>[1], dueForSeconds: number[]) {
     const { prisma } = db.database;
     await prisma.due.deleteMany();
     const { id: endpointId } = await insertEndpoint(prisma, endpoint);
-    const row = { endpointId, claimId: null as string | null };
     await prisma.due.createMany({
-      data: [
-        ...dueForSeconds.map((seconds) => ({ ...row, deliveryId: randomUUID(), dueAt: secondsAgo(seconds) })),
-        ...Array.from({ length: underWay }, () => ({
-          ...row,
-          deliveryId: randomUUID(),
-          dueAt: secondsAgo(-60),
-          claimId: randomUUID(),
-        })),
-        // Its retry is not due.
-        { ...row, deliveryId: randomUUID(), dueAt: secondsAgo(-30) },
-      ],
+      data: [...dueForSeconds, -30].map((seconds) => ({
+        endpointId,
+        deliveryId: randomUUID(),
+        dueAt: secondsAgo(seconds),
+      })),
     });
     const scraped = await scrape(db.database.queries, place.url);
     return {
@@ -112,38 +126,59 @@ describe("a due delivery", () => {
     };
   }
 
-  test("waits for Herald where its endpoint has attempts free, and for its receiver as far as it has none", async () => {
-    expect(await waits({}, [600, 500, 400], 1)).toEqual({
-      due: 3,
+  beforeEach(() => own([...Array(256).keys()]));
+
+  test("waits for Herald where its endpoint may have them all in flight", async () => {
+    expect(await waits({}, [600, 500, 400, 300])).toEqual({
+      due: 4,
       receiver: 0,
       heraldSeconds: 600,
       receiverSeconds: 0,
     });
-    expect(await waits({}, [600, 500, 400], 3)).toEqual({
-      due: 1,
+  });
+
+  test("waits for its receiver where its endpoint has more than it may have in flight, but for the first of them", async () => {
+    expect(await waits({}, [600, 500, 400, 300, 200, 100])).toEqual({
+      due: 4,
       receiver: 2,
       heraldSeconds: 0,
       receiverSeconds: 600,
     });
-    expect(await waits({}, [600, 500, 400], 4)).toEqual({
-      due: 0,
-      receiver: 3,
-      heraldSeconds: 0,
-      receiverSeconds: 600,
-    });
+  });
+
+  test("waits for Herald, however many there are, where no living dispatcher owns the endpoint's shard", async () => {
+    const { prisma } = db.database;
+    const many = { due: 4, receiver: 1, heraldSeconds: 600, receiverSeconds: 0 };
+    await prisma.process.updateMany({ data: { aliveUntil: new Date(0) } });
+    expect(await waits({}, [600, 500, 400, 300, 200])).toEqual(many);
+    await prisma.shard.updateMany({ data: { owner: null } });
+    expect(await waits({}, [600, 500, 400, 300, 200])).toEqual(many);
   });
 
   test("waits for its receiver while its endpoint is paused, and for Herald since the pause has ended", async () => {
     const failing = { consecutiveFailures: 2, failedAt: secondsAgo(60) };
-    const paused = await waits({ ...failing, pausedUntil: secondsAgo(-1) }, [600, 500], 0);
+    const paused = await waits({ ...failing, pausedUntil: secondsAgo(-1) }, [600, 500]);
     expect(paused).toEqual({ due: 0, receiver: 2, heraldSeconds: 0, receiverSeconds: 600 });
-    const ended = await waits({ ...failing, pausedUntil: secondsAgo(3) }, [600, 500], 0);
-    expect(ended).toEqual({ due: 1, receiver: 1, heraldSeconds: 3, receiverSeconds: 0 });
+    const ended = await waits({ ...failing, pausedUntil: secondsAgo(3) }, [600]);
+    expect(ended).toEqual({ due: 1, receiver: 0, heraldSeconds: 3, receiverSeconds: 0 });
   });
 
-  test("waits for its receiver while an endpoint that fails has its one attempt", async () => {
+  test("waits for its receiver behind the one attempt of an endpoint that fails", async () => {
     const failing = { consecutiveFailures: 2, failedAt: secondsAgo(60), pausedUntil: secondsAgo(3) };
-    expect(await waits(failing, [600], 1)).toEqual({ due: 0, receiver: 1, heraldSeconds: 0, receiverSeconds: 600 });
+    expect(await waits(failing, [600, 500])).toEqual({ due: 1, receiver: 1, heraldSeconds: 0, receiverSeconds: 600 });
+  });
+
+  test("counts at each of many endpoints, in whatever shards they are", async () => {
+    const { prisma } = db.database;
+    await prisma.due.deleteMany();
+    for (let number = 0; number < 20; number++) {
+      const endpoint = await insertEndpoint(prisma);
+      for (let each = 0; each < 6; each++) await insertDelivery(prisma, endpoint);
+    }
+    expect(await scrape(db.database.queries, place.url)).toMatchObject({
+      'herald_deliveries_unfinished{state="due"}': 80,
+      'herald_deliveries_unfinished{state="receiver"}': 40,
+    });
   });
 });
 
@@ -153,7 +188,7 @@ test("metrics that can't be read are absent, and the others are there", async ()
     const withoutDatabase = await scrape(away.queries, place.url);
     expect(Object.keys(withoutDatabase)).toHaveLength(4);
     const withoutBroker = await scrape(db.database.queries, "amqp://127.0.0.1:1");
-    expect(Object.keys(withoutBroker)).toHaveLength(15);
+    expect(Object.keys(withoutBroker)).toHaveLength(20);
   } finally {
     await away.close();
   }
@@ -198,7 +233,7 @@ test("reading the metrics costs by what is unfinished, not by the history", asyn
     await prisma.$executeRawUnsafe("select pg_stat_force_next_flush()");
     return await prisma.$queryRaw`
       select relname::text as "table", seq_scan::int as "scans" from pg_stat_user_tables
-      where relname like 'delivery%' or relname = 'business_event_rest' order by 1`;
+      where relname like 'delivery%' or relname in ('business_event_rest', 'due') order by 1`;
   };
   const before = await scans();
   await scrape(db.database.queries, place.url);

@@ -79,10 +79,10 @@ test("the page says that Herald's own network is disturbed, for as long as a dis
   await words.waitFor({ state: "detached" });
 });
 
-test("the page says that Herald's operator lets nothing be sent, for as long as that lasts", async () => {
+test("the page says that operators have stopped all deliveries, for as long as they have", async () => {
   const { prisma } = environment.db.database;
   const page = await environment.signIn();
-  const words = page.getByText("Herald's operator has stopped all deliveries; nothing is sent.");
+  const words = page.getByText("The operators of Herald have stopped all deliveries; nothing is sent.");
   await page.getByRole("link", { name: "Timesheet export" }).waitFor();
   expect(await words.count()).toBe(0);
   await prisma.shard.updateMany({ data: { stoppedAt: new Date() } });

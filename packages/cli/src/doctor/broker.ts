@@ -190,9 +190,13 @@ export function probeFinding(error: unknown, step: { right: string; namespace: s
 
 /** What a service writes to. What it reads can't be tried without taking it. */
 async function serviceRights(connection: ChannelModel, names: Names, service: ServiceName): Promise<Finding[]> {
-  const isApi = service === "management-api";
+  const written: Readonly<Record<ServiceName, readonly string[]>> = {
+    "management-api": [names.requestsExchange],
+    publisher: [DEFAULT_EXCHANGE, names.dispatchExchange],
+    dispatcher: [DEFAULT_EXCHANGE],
+  };
   const findings: Finding[] = [];
-  for (const exchange of isApi ? [names.requestsExchange] : [DEFAULT_EXCHANGE, names.dispatchExchange]) {
+  for (const exchange of written[service]) {
     const error = await onChannel(connection, (channel) => confirmed(channel, exchange, randomUUID())).catch(
       (error: unknown) => error,
     );

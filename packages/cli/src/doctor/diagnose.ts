@@ -20,9 +20,9 @@ import {
   clocks,
   connections,
   type DatabaseSubject,
+  dispatchers,
   partitions,
   replicationSlots,
-  restore,
   server,
   sessionSettings,
   toldAlike,
@@ -122,7 +122,7 @@ const OF_POSTGRES = [
   schema,
   partitions,
   toldAlike,
-  restore,
+  dispatchers,
   keyRing,
 ];
 

@@ -1,8 +1,10 @@
 import { createDatabaseClock } from "@herald/common/database/database-clock";
 import { databaseDefaults } from "@herald/common/database/database-defaults";
+import { DISPATCHING, type Dispatching } from "@herald/common/database/dispatching";
 import { OLDEST_POSTGRES } from "@herald/common/database/postgres-version";
 import type { ServiceName } from "@herald/common/database/rights";
 import type { Session } from "@herald/common/database/session";
+import { SHARDS } from "@herald/common/database/shards";
 import type { Clock } from "@herald/common/runtime/clock";
 import type { SecretBox } from "@herald/common/security/secret-box";
 import { differencesOf, type Process, SILENT_SECONDS } from "@herald/common/service/processes";
@@ -237,11 +239,36 @@ export const toldAlike = asked<Process>(
   },
 );
 
-export const restore = asked<{ at: Date }>("restore", "select begun_at as at from restore", ([begun]) =>
-  begun === undefined
-    ? ok("None is under way.")
-    : warning(
-        `One is under way since ${begun.at.toISOString()}: no attempt begins.`,
-        'Close its gap, as docs/operating/restore.md says; then "herald restore end".',
+export const dispatchers = asked<Dispatching>("dispatchers", DISPATCHING, (found) => {
+  // There is always one row.
+  const { stoppedSince, shardsStopped, shardsOwned, shardsUnowned, dispatchersAble, dispatchersUnable } =
+    found[0] as Dispatching;
+  const findings: Finding[] = [];
+  if (stoppedSince !== null) {
+    findings.push(
+      warning(
+        `Dispatching is stopped since ${stoppedSince.toISOString()}: no attempt begins in ${shardsStopped} of ${SHARDS} shards.`,
+        'Where it is done what it was stopped for, such as closing the gap of a restore: "herald dispatch start".',
       ),
-);
+    );
+  }
+  if (dispatchersUnable > 0) {
+    findings.push(
+      warning(
+        `${plural(dispatchersUnable, "dispatcher")} can make no attempts; ${dispatchersAble} can.`,
+        "Read their logs: they can reach no receiver at all, or lack a key.",
+      ),
+    );
+  }
+  if (shardsUnowned > 0 && dispatchersAble > 0) {
+    findings.push(
+      warning(
+        `Nobody owns ${shardsUnowned} of ${SHARDS} shards, so that their deliveries wait.`,
+        "Ask again: a dispatcher takes them within seconds. Where none does, read their logs.",
+      ),
+    );
+  }
+  if (findings.length > 0) return findings;
+  if (dispatchersAble === 0) return ok("None is at work.");
+  return ok(`${plural(dispatchersAble, "dispatcher")} at work own ${shardsOwned} shards.`);
+});

@@ -1,14 +1,14 @@
 import type { Reads } from "@herald/common/database/queries";
 
-/** What a PostgreSQL server says of itself, and of the hold in Herald's database. */
+/** What a PostgreSQL server says of itself, and whether dispatching is stopped in Herald's database. */
 export interface ServerState {
   /** The same for a database and its copies by replication. */
   identity: string;
   inRecovery: boolean;
   /** Grows with each promotion; null in recovery. */
   timeline: string | null;
-  /** Since when attempts are held; null where they are not. */
-  heldSince: Date | null;
+  /** Since when no attempt begins in any shard; null where one may. */
+  stoppedSince: Date | null;
 }
 
 /** Locks nothing. */
@@ -18,7 +18,7 @@ export async function readServer(reads: Reads): Promise<ServerState> {
       concat(system.system_identifier, '/', (select oid from pg_database where datname = current_database())) as "identity",
       pg_is_in_recovery() as "inRecovery",
       case when not pg_is_in_recovery() then left(pg_walfile_name(pg_current_wal_lsn()), 8) end as "timeline",
-      (select begun_at from restore) as "heldSince"
+      (select min(stopped_at) from shard having count(*) = count(stopped_at)) as "stoppedSince"
     from pg_control_system() as system`;
   if (!row) throw new Error("PostgreSQL answered a select with no row.");
   return row;

@@ -21,8 +21,8 @@ export const splitCommand: Command = {
   help: `  BUCKETS    what the new cell gets, as 8-f or 8,a-c. INBOX_BUCKETS are those that this cell keeps
   --by-hand  waits until you have promoted the standby, where no user may call pg_promote
 
-All services of the cell are stopped, and start on both sides afterwards. It holds attempts, waits until the standby has everything, promotes it,
-lets each side forget the endpoints of the other, and releases attempts: about a second, whatever the history's size.
+All services of the cell are stopped, and start on both sides afterwards. It stops dispatching, waits until the standby has everything, promotes
+it, lets each side forget the endpoints of the other, and starts dispatching of both: about a second, whatever the history's size.
 Cut off at any moment, it is called again: it goes on, or says what to do. docs/operating/cells.md has the whole way.
 
 It takes the cell's settings, with the INBOX_BUCKETS and the CELL that it has from now on, and STANDBY_DATABASE_URL, which may come from a file that
@@ -52,13 +52,13 @@ STANDBY_DATABASE_URL_FILE names. DATABASE_CA_FILE is for both.
           onProgress: context.progress,
         };
         context.progress("looks at both databases");
-        const heldMs = await withDatabase(address, (primary) =>
+        const stoppedMs = await withDatabase(address, (primary) =>
           withDatabase({ ...address, url: STANDBY_DATABASE_URL }, (standby) => split({ primary, standby }, options)),
         );
         context.stdout(
-          heldMs === undefined
+          stoppedMs === undefined
             ? "The cell had been split before. What was left over is forgotten.\n"
-            : `The cell is split. Attempts were held for ${(heldMs / 1_000).toFixed(2)} s.\n`,
+            : `The cell is split. Dispatching was stopped for ${(stoppedMs / 1_000).toFixed(2)} s.\n`,
         );
         context.stdout(
           `Now start this cell with INBOX_BUCKETS=${cell.buckets.join(",")}, and the new one with INBOX_BUCKETS=${given.join(",")}, a CELL of its own and the ` +

@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { Prisma } from "@herald/common/database/generated/client";
 import type { Queries, Reads } from "@herald/common/database/queries";
-import { beginRestore, endRestore, timeOfDatabase } from "../restore/restore-state.ts";
+import { startDispatching, stopDispatching } from "../dispatch/dispatch-state.ts";
+import { untilGivenUp } from "../dispatch/until-given-up.ts";
 import { assertFollows, assertRelated, assertUnused, readServer } from "./servers.ts";
 
 export interface Sides {
@@ -25,7 +26,7 @@ export interface SplitOptions {
 }
 
 const LOOK_EVERY_MS = 50;
-/** The time limit for the standby to replay the rest: it was close behind, and the primary makes no attempts. */
+/** The time limit for the standby to replay the rest: it was close behind, and nobody writes to the primary. */
 const REPLAYS_WITHIN_MS = 60_000;
 /** PostgreSQL ends a statement after thirty seconds. */
 const PROMOTED_WITHIN_SECONDS = 20;
@@ -38,17 +39,17 @@ const BUCKET = Prisma.raw("left(encode(sha256(convert_to(organization_id, 'UTF8'
  * Splits a cell: its standby becomes the database of a new one, and each of the two forgets the endpoints of the other. It may be cut off
  * at any line, and called again.
  *
- * Attempts are held by a row in the primary, which the standby has with all the rest. So none begins in either database, even if a
- * dispatcher is started, until both have deleted the other's endpoints. Each deletes only what the other one has.
+ * Dispatching is stopped in the primary, and so in the standby, which has that with all the rest. So no attempt begins in either database,
+ * even if a dispatcher is started, until both have deleted the other's endpoints. Each deletes only what the other one has.
  *
- * @returns how long attempts were held, in milliseconds; undefined where an earlier call had split it
+ * @returns how long dispatching was stopped, in milliseconds; undefined where an earlier call had split it
  */
 export async function split(sides: Sides, options: SplitOptions): Promise<number | undefined> {
   const { primary, standby } = sides;
   const { kept, given, assertUnserved, onProgress } = options;
   const states = [await readServer(primary), await readServer(standby)] as const;
   assertRelated(...states);
-  if (!isHeldAlike(states) && !states[1].inRecovery) {
+  if (!areStoppedAlike(states) && !states[1].inRecovery) {
     await assertOver(sides, options);
     await forgetRest(sides, onProgress);
     return undefined;
@@ -57,18 +58,18 @@ export async function split(sides: Sides, options: SplitOptions): Promise<number
   await assertUnused(primary, "the primary");
   await assertUnused(standby, "the standby");
   if (states[1].inRecovery) {
-    if (states[0].heldSince !== null) {
+    if (states[0].stoppedSince !== null) {
       throw new Error(
-        `Attempts of this cell are held since ${states[0].heldSince.toISOString()}, and nothing was split yet. If a split was cut off: ` +
-          '"herald restore end", and then this again. If a restore is under way, end it first.',
+        `Dispatching of this cell is stopped since ${states[0].stoppedSince.toISOString()}, and nothing was split yet. If a split was cut off: ` +
+          '"herald dispatch start", and then this again. If a restore is under way, end it first.',
       );
     }
     await assertKnown(primary, options);
     await assertFollows(sides, states[0], !options.byHand);
-    await hold(sides, onProgress);
+    await stop(sides, onProgress);
     await promote(standby, options);
-    if (!isHeldAlike([await readServer(primary), await readServer(standby)])) {
-      throw new Error("The standby was promoted without the hold of its primary. Do not use it: make a new standby.");
+    if (!areStoppedAlike([await readServer(primary), await readServer(standby)])) {
+      throw new Error("The standby was promoted before dispatching was stopped. Do not use it: make a new standby.");
     }
   }
   onProgress("each side forgets the endpoints of the other");
@@ -77,19 +78,21 @@ export async function split(sides: Sides, options: SplitOptions): Promise<number
   // The primary has them too, and tells them.
   await standby.$executeRaw`delete from notice`;
   await standby.$executeRaw`delete from exhaustion`;
-  await endRestore(standby);
-  const { begunAt } = (await endRestore(primary)) ?? {};
-  const endedAt = await timeOfDatabase(primary);
+  await startDispatching(standby);
+  const stoppedSince = await startDispatching(primary);
+  const startedAt = await timeOfDatabase(primary);
   await forgetRest(sides, onProgress);
-  return endedAt.getTime() - (begunAt ?? endedAt).getTime();
+  return startedAt.getTime() - (stoppedSince ?? startedAt).getTime();
 }
 
 type State = Awaited<ReturnType<typeof readServer>>;
 
-/** Whether both have the row of one hold: the standby was promoted while attempts of its primary were held. */
-function isHeldAlike([primary, standby]: readonly [State, State]): boolean {
+/** Whether both were stopped at once: the standby was promoted while dispatching of its primary was stopped. */
+function areStoppedAlike([primary, standby]: readonly [State, State]): boolean {
   return (
-    !standby.inRecovery && primary.heldSince !== null && standby.heldSince?.getTime() === primary.heldSince.getTime()
+    !standby.inRecovery &&
+    primary.stoppedSince !== null &&
+    standby.stoppedSince?.getTime() === primary.stoppedSince.getTime()
   );
 }
 
@@ -114,57 +117,49 @@ async function assertOver({ primary, standby }: Sides, { kept, given }: SplitOpt
     );
   }
   for (const [name, reads] of Object.entries({ DATABASE_URL: primary, STANDBY_DATABASE_URL: standby })) {
-    const { heldSince } = await readServer(reads);
-    if (heldSince === null) continue;
+    const { stoppedSince } = await readServer(reads);
+    if (stoppedSince === null) continue;
     throw new Error(
-      `The cell is split, but attempts of the database of ${name} are held since ${heldSince.toISOString()}. Unless a restore of it is under way: ` +
-        '"herald restore end" there.',
+      `The cell is split, but dispatching is stopped in the database of ${name} since ${stoppedSince.toISOString()}. Unless a restore of it is under way: ` +
+        '"herald dispatch start" there.',
     );
   }
 }
 
-/** Holds attempts, and returns when nothing is under way and the standby has everything. Where it fails, nothing is held. */
-async function hold({ primary, standby }: Sides, onProgress: SplitOptions["onProgress"]): Promise<void> {
-  await beginRestore(primary, await timeOfDatabase(primary));
+/** Stops dispatching, and returns when no dispatcher lives and the standby has everything. Where it fails, nothing is stopped. */
+async function stop({ primary, standby }: Sides, onProgress: SplitOptions["onProgress"]): Promise<void> {
+  const stoppedSince = await stopDispatching(primary);
   try {
-    for (let count = 1; count > 0; ) {
-      count = await countUnderWay(primary);
-      if (count > 0)
-        await wait(`waits until ${count} attempts have ended, or their dispatchers count as dead`, onProgress);
-    }
+    await untilGivenUp(primary, onProgress);
     const [{ lsn } = { lsn: "" }] = await primary.$queryRaw<
       { lsn: string }[]
     >`select pg_current_wal_lsn()::text as "lsn"`;
-    const { heldSince } = await readServer(primary);
     const untilMs = performance.now() + REPLAYS_WITHIN_MS;
     for (;;) {
       const [row] = await standby.$queryRaw<{ isThere: boolean }[]>`
         select pg_last_wal_replay_lsn() >= ${lsn}::pg_lsn
-          and exists (select from restore where begun_at = ${heldSince}::timestamptz) as "isThere"`;
+          and not exists (select from shard where stopped_at is distinct from ${stoppedSince}::timestamptz) as "isThere"`;
       if (row?.isThere) return;
       if (performance.now() > untilMs)
-        throw new Error("The standby gets no further. Nothing was split, and nothing is held.");
+        throw new Error("The standby gets no further. Nothing was split, and nothing is stopped.");
       await wait("waits until the standby has everything", onProgress);
     }
   } catch (error) {
-    await endRestore(primary);
+    await startDispatching(primary);
     throw error;
   }
+}
+
+/** PostgreSQL's time. */
+async function timeOfDatabase(reads: Reads): Promise<Date> {
+  const [row] = await reads.$queryRaw<{ at: Date }[]>`select clock_timestamp()::timestamptz(3) as "at"`;
+  if (!row) throw new Error("PostgreSQL answered a select with no row.");
+  return row.at;
 }
 
 async function wait(text: string, onProgress: SplitOptions["onProgress"]): Promise<void> {
   onProgress(text);
   await sleep(LOOK_EVERY_MS);
-}
-
-/** Dispatchers that have not left yet, and deliveries that one was at when it died: until their leases end. Reads the whole of `due`. */
-async function countUnderWay(reads: Reads): Promise<number> {
-  const [row] = await reads.$queryRaw<{ count: number }[]>`
-    select (
-      (select count(*) from process where seen_at > clock_timestamp() - interval '6 seconds')
-      + (select count(*) from due where claim_id is not null and due_at > clock_timestamp())
-    )::int as "count"`;
-  return row?.count ?? 0;
 }
 
 async function promote(standby: Queries, { byHand, onProgress }: SplitOptions): Promise<void> {
@@ -173,7 +168,7 @@ async function promote(standby: Queries, { byHand, onProgress }: SplitOptions): 
   while ((await readServer(standby)).inRecovery) {
     if (!byHand)
       throw new Error(
-        "The standby is not promoted yet. Attempts are held: see its log, promote it, and call this again.",
+        "The standby is not promoted yet. Dispatching is stopped: see its log, promote it, and call this again.",
       );
     await wait("waits until you have promoted the standby", onProgress);
   }
@@ -189,7 +184,7 @@ async function forgetEndpoints(
       select id from webhook_endpoint where id = any (${ids}::uuid[])`;
     if (there.length < ids.length) {
       throw new Error(
-        "One side would forget endpoints that the other one does not have. Was the split begun with other buckets, or with another INBOX_BUCKETS? Attempts are held: call this again with those.",
+        "One side would forget endpoints that the other one does not have. Was the split begun with other buckets, or with another INBOX_BUCKETS? Dispatching is stopped: call this again with those.",
       );
     }
     await queries.$executeRaw`delete from webhook_endpoint where id = any (${ids}::uuid[])`;
@@ -203,41 +198,61 @@ async function pageOf(reads: Reads, buckets: readonly string[]): Promise<string[
   return rows.map(({ id }) => id);
 }
 
-/** The tables whose rows publishers and dispatchers would read, although their endpoints are deleted. The retention erases the history. */
-const OF_ENDPOINTS = [
-  ["due", "delivery_id"],
-  ["catch_up", "endpoint_id"],
-  ["digest", "endpoint_id"],
-  ["resend", "id"],
-] as const;
+const ANY_ID = ["uuid", "00000000-0000-0000-0000-000000000000"] as const;
+
+/**
+ * The tables whose rows publishers and dispatchers would read, although their endpoints are deleted, with the columns of their keys, and
+ * for each its type and a value before all others. The retention erases the history.
+ */
+const OF_ENDPOINTS: Readonly<Record<string, Readonly<Record<string, readonly [type: string, first: string]>>>> = {
+  due: {
+    shard: ["smallint", "-1"],
+    endpoint_id: ANY_ID,
+    due_at: ["timestamptz", "-infinity"],
+    delivery_id: ANY_ID,
+  },
+  catch_up: { endpoint_id: ANY_ID },
+  digest: { endpoint_id: ANY_ID },
+  resend: { id: ANY_ID },
+};
 
 /** Deletes in pages, by the primary key, so that no other statement waits long. Rows that are left do no harm. */
 async function forgetRest(sides: Sides, onProgress: SplitOptions["onProgress"]): Promise<void> {
   for (const queries of [sides.primary, sides.standby]) {
-    for (const [table, key] of OF_ENDPOINTS) {
+    for (const [table, key] of Object.entries(OF_ENDPOINTS)) {
       onProgress(`forgets what is left in ${table}`);
-      let after: string | undefined = "00000000-0000-0000-0000-000000000000";
+      let after: string[] | undefined = Object.values(key).map(([, first]) => first);
       while (after !== undefined) after = await forgetPage(queries, { table, key, after });
     }
   }
 }
 
-/** Returns the last key of the page; undefined after the last page. */
+/** Returns the last key of the page, its columns as texts; undefined after the last page. */
 async function forgetPage(
   queries: Queries,
-  { table, key, after }: { table: string; key: string; after: string },
-): Promise<string | undefined> {
-  const [name, id] = [Prisma.raw(table), Prisma.raw(key)];
-  const [last] = await queries.$queryRaw<{ id: string }[]>`
+  { table, key, after }: { table: string; key: (typeof OF_ENDPOINTS)[string]; after: string[] },
+): Promise<string[] | undefined> {
+  const name = Prisma.raw(table);
+  const columns = Prisma.raw(Object.keys(key).join(", "));
+  const types = Object.values(key).map(([type]) => type);
+  const before = Prisma.join(
+    after.map((text, index) => Prisma.sql`${text}::text::${Prisma.raw(types[index] as string)}`),
+  );
+  const texts = Prisma.raw(
+    Object.keys(key)
+      .map((column) => `${column}::text`)
+      .join(", "),
+  );
+  const [last] = await queries.$queryRaw<{ key: string[] }[]>`
     with page as materialized (
-      select ${id} as id, endpoint_id from ${name} where ${id} > ${after}::uuid order by ${id} limit ${PAGE_SIZE}
+      select * from ${name} where (${columns}) > (${before}) order by ${columns} limit ${PAGE_SIZE}
     ), forgotten as (
       delete from ${name}
-      where ${id} = any (array (
-        select page.id from page
+      where (${columns}) in (
+        select ${columns} from page
         where not exists (select from webhook_endpoint as endpoint where endpoint.id = page.endpoint_id)
-      ))
+      )
     )
-    select id from page order by id desc limit 1`;
-  return last?.id;
+    select array[${texts}] as "key" from page order by (${columns}) desc limit 1`;
+  return last?.key;
 }

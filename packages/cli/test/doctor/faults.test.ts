@@ -81,12 +81,15 @@ test("the doctor finds that a service lacks a setting that it needs", async () =
   });
 });
 
-const OF_DUE = "due_endpoint_id_due_at_idx";
-const valid = (is: boolean) => `update pg_index set indisvalid = ${is} where indexrelid = '${OF_DUE}'::regclass`;
+const INDEX = "resend_endpoint_id_id_idx";
+const valid = (is: boolean) => `update pg_index set indisvalid = ${is} where indexrelid = '${INDEX}'::regclass`;
 const path = (text: string) => `alter function make_partitions(date) set search_path = ${text}`;
 const PATH = "pg_catalog, public, pg_temp";
 const autovacuum = (value: string) =>
   `alter system set autovacuum = ${value}; select pg_reload_conf(); select pg_sleep(0.2)`;
+
+const dispatcher = (able: boolean) =>
+  `insert into process (id, service, able, alive_until) values (gen_random_uuid(), 'dispatcher', ${able}, now() + interval '1 hour')`;
 
 /** What is done to PostgreSQL, and undone; then what the doctor says. */
 type DatabaseFault = [name: string, done: [string, string], words: RegExp];
@@ -160,9 +163,9 @@ const ROUNDS: DatabaseFault[][] = [
     ],
     ofSchema(
       "an index that was dropped",
-      [`drop index ${OF_DUE}`, `create index ${OF_DUE} on due (endpoint_id, due_at)`],
-      /no index due_endpoint_id_due_at_idx/,
-      /CREATE INDEX due_endpoint_id_due_at_idx ON public\.due/,
+      [`drop index ${INDEX}`, `create index ${INDEX} on resend (endpoint_id, id)`],
+      /no index resend_endpoint_id_id_idx/,
+      /CREATE INDEX resend_endpoint_id_id_idx ON public\.resend/,
     ),
     ofSchema(
       "row level security",
@@ -183,9 +186,14 @@ const ROUNDS: DatabaseFault[][] = [
       /^fault, partitions: .*No day ahead has partitions.* -> .*Start a publisher/,
     ],
     [
-      "a restore that is not ended",
-      ["insert into restore (restored_to, begun_at) values (now(), '2026-01-31T12:00:00Z')", "delete from restore"],
-      /^warning, restore: .*since 2026-01-31T12:00:00\.000Z: no attempt begins.* -> .*herald restore end/,
+      "dispatching that is stopped",
+      ["update shard set stopped_at = '2026-01-31T12:00:00Z'", "update shard set stopped_at = null"],
+      /^warning, dispatchers: .*since 2026-01-31T12:00:00\.000Z: no attempt begins in 256 of 256 shards.* -> .*herald dispatch start/,
+    ],
+    [
+      "a dispatcher that can make no attempts",
+      [dispatcher(false), "delete from process"],
+      /^warning, dispatchers: .*1 dispatcher can make no attempts; 0 can\..* -> .*Read their logs/,
     ],
   ],
   [
@@ -211,6 +219,11 @@ const ROUNDS: DatabaseFault[][] = [
       /^warning, sessions' settings: .*random_page_cost is 4 and not 1\.1.* -> .*Run herald migrate/,
     ],
     [
+      "shards that nobody owns",
+      [dispatcher(true), "delete from process"],
+      /^warning, dispatchers: Nobody owns 256 of 256 shards, .* -> Ask again/,
+    ],
+    [
       "temporary tables for all",
       ["grant temporary on database herald to public", "revoke temporary on database herald from public"],
       /^warning, user's rights: .*temporary tables.* -> .*revoke temporary on database "herald"/,
@@ -218,8 +231,8 @@ const ROUNDS: DatabaseFault[][] = [
     ofSchema(
       "an index that is invalid",
       [valid(false), valid(true)],
-      /index due_endpoint_id_due_at_idx .* has "invalid"/,
-      /CREATE INDEX due_endpoint_id_due_at_idx/,
+      /index resend_endpoint_id_id_idx .* has "invalid"/,
+      /CREATE INDEX resend_endpoint_id_id_idx/,
     ),
     ofSchema(
       "a default partition that is detached",
@@ -234,7 +247,7 @@ const ROUNDS: DatabaseFault[][] = [
       "a table that is not vacuumed",
       ["alter table due set (autovacuum_enabled = false)", "alter table due reset (autovacuum_enabled)"],
       /table due .* has "autovacuum_enabled=false"/,
-      /fillfactor=70/,
+      /autovacuum_vacuum_threshold=5000/,
     ),
     ofSearchPath("pg_temp, public"),
   ],

@@ -5,7 +5,7 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { declareHints, declareTopology } from "@herald/common/broker/topology";
+import { declareTopology } from "@herald/common/broker/topology";
 import { machineClock } from "@herald/common/runtime/clock";
 import { newSealingKeys, type SealingKeys } from "@herald/common/security/sealing-keys";
 import { certificates } from "@herald/dev/harness/certificates";
@@ -68,7 +68,6 @@ export function useRightSetUp(): RightSetUp {
     await once(keyServer.listen(0, "127.0.0.1"), "listening");
     await onBroker(async (channel) => {
       await declareTopology(channel, broker.namespace);
-      await declareHints(channel, broker.namespace);
     });
   }, STACK_TIMEOUT_MS);
   afterAll(async () => {

@@ -105,8 +105,13 @@ export function connectBroker(brokerOptions: BrokerOptions): Broker {
   const own = names(namespace, cell);
   let replier: Replier | undefined;
 
-  // Each of the services' users may write to one of the two, and drops there what has the key of no queue.
-  const probed = side === "management-api" ? own.requestsExchange : own.dispatchExchange;
+  // What has the key of no queue is dropped. Each of the services' users may write to one of these.
+  const probedBy: Record<Side, string> = {
+    "management-api": own.requestsExchange,
+    publisher: own.dispatchExchange,
+    dispatcher: "",
+  };
+  const probed = side ? probedBy[side] : own.dispatchExchange;
   const stopProbing = probeForAlarms(sending.connection, probed, probeMs);
 
   const isReady = () => receiving.isReady() && sending.isReady();

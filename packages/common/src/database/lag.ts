@@ -1,18 +1,19 @@
-import type { Queries } from "./queries.ts";
+import { type Dispatching, readDispatching } from "./dispatching.ts";
+import type { Reads } from "./queries.ts";
 
 /** How far behind Herald is, as PostgreSQL knows it. */
-export interface Lag {
-  /** Deliveries of enabled endpoints whose time has come; counted to {@link COUNTED_AT_MOST}. */
+export interface Lag extends Dispatching {
+  /** Deliveries of enabled endpoints whose time has come, those under way too; counted to {@link COUNTED_AT_MOST}. */
   due: number;
-  /** Due deliveries that wait for Herald: their endpoint has an attempt free. The other due deliveries wait for their receiver. */
+  /** Due deliveries that could be attempted at once, or are: the first of each endpoint. The other due deliveries wait for their receiver. */
   dueForHerald: number;
-  /** Deliveries of enabled endpoints that wait for their retry, or for the end of an attempt; counted to {@link COUNTED_AT_MOST}. */
+  /** Deliveries of enabled endpoints that wait for their retry; counted to {@link COUNTED_AT_MOST}. */
   scheduled: number;
   /** Unfinished deliveries of disabled endpoints; counted to {@link COUNTED_AT_MOST}. */
   disabled: number;
   /**
-   * Since when the oldest delivery waits for Herald: it is due, its endpoint is not paused, and more than half of the attempts that it
-   * may have at once are free. Null where none does.
+   * Since when the oldest delivery waits for Herald: it is due, its endpoint is not paused, and has no more due deliveries than could be
+   * attempted at once, or nobody who makes its attempts. Null where none does.
    */
   oldestForHeraldAt: Date | null;
   /** The due time of the oldest delivery of the other enabled endpoints, which wait for their own receivers; null where none does. */
@@ -42,52 +43,63 @@ export interface Lag {
 /** No count goes further: to count a backlog of millions would burden a database that is busy with it. */
 export const COUNTED_AT_MOST = 100_000;
 
-/** How many of an endpoint's deliveries that are not due are searched for attempts under way. */
-const LOOKED_AT = 1_000;
-
 /**
- * The rows of an endpoint show what it waits for. A claim moves a row past its lease, so rows that bear a claim and are not due are
- * attempts under way. An endpoint that fails has one attempt at a time, and pauses between them.
+ * What an endpoint waits for shows in its rows. Its owner attempts the first of them at once: as many as the endpoint may have in flight,
+ * and one where it fails, after a pause. So one with more due rows than that waits for its receiver, if it has an owner.
  *
- * Locks nothing. Steps from endpoint to endpoint through due_endpoint_id_due_at_idx, walks it for each of them up to the limit,
- * walks catch_up_priority_due_at_idx, and reads the notices and the endpoints, of which there are few. Its cost
+ * Locks nothing. Steps from endpoint to endpoint through due_pkey, walks it for each of them up to a limit,
+ * walks catch_up_priority_due_at_idx, and reads the notices, the endpoints, the shards and the processes, of which there are few. Its cost
  * follows what is unfinished, not the history.
  */
 export async function readLag(
-  queries: Queries,
+  reads: Reads,
   { now, endpointConcurrency }: { now: Date; endpointConcurrency: number },
 ): Promise<Lag> {
-  const [row] = await queries.$queryRaw<Lag[]>`
-    with recursive step (endpoint_id) as (
-      (select endpoint_id from due order by endpoint_id limit 1)
+  const dispatching = await readDispatching(reads);
+  const [row] = await reads.$queryRaw<Omit<Lag, keyof Dispatching>[]>`
+    with recursive step (shard, endpoint_id) as (
+      (select shard, endpoint_id from due order by shard, endpoint_id limit 1)
       union all
-      select (select endpoint_id from due where due.endpoint_id > step.endpoint_id order by endpoint_id limit 1)
-      from step where endpoint_id is not null
+      select next.shard, next.endpoint_id from step
+      cross join lateral (
+        select shard, endpoint_id from due
+        where (due.shard, due.endpoint_id) > (step.shard, step.endpoint_id)
+        order by shard, endpoint_id
+        limit 1
+      ) as next
     ), waiting as materialized (
       select
-        endpoint.id, endpoint.enabled, endpoint.paused_until,
-        case when endpoint.consecutive_failures > 0 then 1 else ${endpointConcurrency}::int end as allowed
+        step.shard, endpoint.id, endpoint.enabled, endpoint.paused_until,
+        case when endpoint.consecutive_failures > 0 then 1 else ${endpointConcurrency}::int end as allowed,
+        coalesce(endpoint.paused_until > ${now}::timestamptz, false) as is_paused
       from step join webhook_endpoint as endpoint on endpoint.id = step.endpoint_id
     ), served as materialized (
       select
-        waiting.id, waiting.paused_until, waiting.allowed,
-        case when paused_until > ${now}::timestamptz then 0 else greatest(0, allowed - under_way.attempts) end as free
+        waiting.paused_until, waiting.is_paused, waiting.allowed, of_endpoint.due, of_endpoint.oldest_at,
+        not is_paused and (
+          of_endpoint.due <= allowed
+          or not exists (
+            select from shard
+            join process as owner on owner.id = shard.owner and owner.alive_until > now()
+            where shard.id = waiting.shard
+          )
+        ) as for_herald
       from waiting
       cross join lateral (
-        select count(claim_id) as attempts from (
-          select claim_id from due
-          where due.endpoint_id = waiting.id and due_at > ${now}::timestamptz
+        select count(*) as due, min(due_at) as oldest_at from (
+          select due_at from due
+          where due.shard = waiting.shard and due.endpoint_id = waiting.id and due_at <= ${now}::timestamptz
           order by due_at
-          limit ${LOOKED_AT}
-        ) as later
-      ) as under_way
-      where enabled
+          limit waiting.allowed + 1
+        ) as first
+      ) as of_endpoint
+      where enabled and of_endpoint.due > 0
     )
     select
       (
         select count(*) from (
           select from waiting
-          join due on due.endpoint_id = waiting.id and due.due_at <= ${now}::timestamptz
+          join due on due.shard = waiting.shard and due.endpoint_id = waiting.id and due.due_at <= ${now}::timestamptz
           where enabled
           limit ${COUNTED_AT_MOST}
         ) as due
@@ -95,25 +107,20 @@ export async function readLag(
       (
         select count(*) from (
           select from waiting
-          join due on due.endpoint_id = waiting.id and due.due_at > ${now}::timestamptz
+          join due on due.shard = waiting.shard and due.endpoint_id = waiting.id and due.due_at > ${now}::timestamptz
           where enabled
           limit ${COUNTED_AT_MOST}
         ) as scheduled
       )::int as "scheduled",
       (
         select count(*) from (
-          select from waiting join due on due.endpoint_id = waiting.id where not enabled limit ${COUNTED_AT_MOST}
+          select from waiting
+          join due on due.shard = waiting.shard and due.endpoint_id = waiting.id
+          where not enabled
+          limit ${COUNTED_AT_MOST}
         ) as disabled
       )::int as "disabled",
-      (
-        select coalesce(sum(of_endpoint.due), 0) from served
-        cross join lateral (
-          select count(*) as due from (
-            select from due where due.endpoint_id = served.id and due.due_at <= ${now}::timestamptz limit served.free
-          ) as first
-        ) as of_endpoint
-      )::int as "dueForHerald",
-      oldest.*,
+      waits_for.*,
       (
         select count(*) from (
           select from notice where occurred_at < ${now}::timestamptz - interval '10 seconds' limit ${COUNTED_AT_MOST}
@@ -134,14 +141,11 @@ export async function readLag(
       )::float8 as "oldestTransactionSeconds"
     from (
       select
-        min(greatest(first.due_at, paused_until)) filter (where 2 * free > allowed) as "oldestForHeraldAt",
-        min(first.due_at) filter (where 2 * free <= allowed) as "oldestForReceiverAt"
+        coalesce(sum(least(due, allowed)) filter (where not is_paused), 0)::int as "dueForHerald",
+        min(greatest(oldest_at, paused_until)) filter (where for_herald) as "oldestForHeraldAt",
+        min(oldest_at) filter (where not for_herald) as "oldestForReceiverAt"
       from served
-      cross join lateral (
-        select due_at from due where due.endpoint_id = served.id order by due_at limit 1
-      ) as first
-      where first.due_at <= ${now}::timestamptz
-    ) as oldest
+    ) as waits_for
     cross join (
       select
         count(*) filter (where priority = 0)::int as "catchUps",
@@ -159,5 +163,5 @@ export async function readLag(
       from webhook_endpoint
     ) as endpoint`;
   if (!row) throw new Error("PostgreSQL answered a select of aggregates with no row.");
-  return row;
+  return { ...row, ...dispatching };
 }

@@ -12,6 +12,11 @@ export class SecretBoxError extends Error {
   override name = "SecretBoxError";
 }
 
+/** The key is not among SECRET_KEYS: no text that was sealed to it opens in this process. */
+export class KeyMissingError extends SecretBoxError {
+  override name = "KeyMissingError";
+}
+
 /** A pair of keys, as the two settings have its halves. */
 export interface SealingKeys {
   /** The private key. It opens. */

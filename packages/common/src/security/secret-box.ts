@@ -7,7 +7,7 @@ import {
   hkdfSync,
   type KeyObject,
 } from "node:crypto";
-import { KEY_ID, type NamedKey, readSealingKey, readSecretKeys, SecretBoxError } from "./sealing-keys.ts";
+import { KEY_ID, KeyMissingError, type NamedKey, readSealingKey, readSecretKeys, SecretBoxError } from "./sealing-keys.ts";
 
 /**
  * Makes secrets unreadable for the database, and for itself: it has a public key only. A sealed text is bound to its context (the
@@ -71,7 +71,7 @@ export function secretBox(keys: string): SecretBox {
       }
       const pair = ring.get(keyId);
       if (pair === undefined) {
-        throw new SecretBoxError(
+        throw new KeyMissingError(
           `Sealed to key "${keyId}", which SECRET_KEYS does not hold: put that key back, after the newest`,
         );
       }

@@ -145,7 +145,7 @@ async function writeFacts(queries: Queries, { id, service, name, facts }: Proces
     where id <> ${id}::uuid and said_at > now() - ${SILENT_SECONDS}::int * interval '1 second'`;
 }
 
-/** Says that a process has ended. Dispatchers remove its row. Locks it, and walks process_pkey. */
+/** Says that a process has ended. Dispatchers' heartbeats delete its row. Locks it, and walks process_pkey. */
 async function endFacts(queries: Queries, id: string): Promise<void> {
   await queries.$executeRaw`update process set said_at = null where id = ${id}::uuid`;
 }

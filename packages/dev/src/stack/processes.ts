@@ -182,13 +182,13 @@ function readRecord(file: string): PidRecord | undefined {
 }
 
 async function end(record: PidRecord): Promise<void> {
-  for (const [signal, patienceMs] of [
+  for (const [signal, pausesMs] of [
     ["SIGTERM", 1_000],
     ["SIGQUIT", 4_000],
     ["SIGKILL", 5_000],
   ] as const) {
     signalGroup(record.pid, signal);
-    const deadline = Date.now() + patienceMs;
+    const deadline = Date.now() + pausesMs;
     while (Date.now() < deadline) {
       if (!isAlive(record)) return;
       await sleep(50);

@@ -127,7 +127,6 @@ export async function runUnderLoad(environment: ChaosEnvironment, options: RunOp
       stoodStillMs: await ask.receivers<number>({ type: "stoodStillMs" }),
       leftInQueues: await countMessages(servers.amqpUrls(), [...inboxQueues, rejectedQueue]),
       settings: {
-        leaseMs: times.leaseMs,
         attemptTimeoutMs: times.attemptTimeoutMs,
         maxAttempts: MAX_ATTEMPTS,
         disableAfter: DISABLE_AFTER,

@@ -38,7 +38,7 @@ export interface Herald {
 }
 
 /** Without these a test waits for the polls of a second. */
-export const SHORT_INTERVALS: HeraldTuning = { dueScanIntervalMs: 50, catchUpIntervalMs: 50, noticeIntervalMs: 50 };
+export const SHORT_INTERVALS: HeraldTuning = { sweepIntervalMs: 50, catchUpIntervalMs: 50, noticeIntervalMs: 50 };
 
 export async function startHerald(servers: HeraldEnvironment, options: HeraldOptions = {}): Promise<Herald> {
   const environment = { ...heraldSettings(servers), ...options.settings };

@@ -45,7 +45,7 @@ async function replace(before: Service | undefined, start: () => Promise<Service
 test("§2.3 the keys are rotated under running services: cut off by kill -9, finished by two at once, and no delivery fails or is unsigned", async () => {
   const { servers, receiver, emitter, clock, db } = environment;
   const { SECRET_KEYS: _keys, SECRET_SEALING_KEY: _sealingKey, ...settings } = heraldSettings(servers);
-  const tuning = { dueScanIntervalMs: 50 };
+  const tuning = { sweepIntervalMs: 50 };
   const dispatcherWith = (keys: string, before?: Service) =>
     replace(before, () => startDispatcher({ ...settings, SECRET_KEYS: keys }, { clock, tuning }));
   let apiUrl = "";

@@ -3,7 +3,7 @@ import { expect, test } from "@jest/globals";
 import { useTestEnvironment } from "./test-environment.ts";
 
 /** The intervals of production, which other journeys shorten. */
-const INTERVALS = { dueScanIntervalMs: 1_000, catchUpIntervalMs: 1_000 };
+const INTERVALS = { sweepIntervalMs: 1_000, catchUpIntervalMs: 1_000 };
 
 const environment = useTestEnvironment({ tuning: INTERVALS });
 

@@ -112,7 +112,7 @@ describe.each<[string, Record<"api" | "publisher" | "dispatcher", Users>]>([
       RETENTION_DAYS: "30",
       RETRY_DELAYS_SECONDS: "0.1,0.1,0.1,0.1",
     });
-    const tuning = { ...SHORT_INTERVALS, retentionIntervalMs: 1_000, patienceMs: [50] };
+    const tuning = { ...SHORT_INTERVALS, retentionIntervalMs: 1_000, pausesMs: [50] };
     // It has no key that opens what it seals.
     const { SECRET_KEYS: _keys, ...settingsOfApi } = await settingsOf(users.api);
     const api = await startManagementApi(settingsOfApi);
@@ -249,7 +249,7 @@ const REFUSED: [Role, string, string][] = [
   ["herald_dispatcher", "take back what it gave up", "delete from exhaustion"],
   ["herald_dispatcher", "make deliveries due", "insert into due default values"],
   ["herald_dispatcher", "erase endpoints", "insert into erasure default values"],
-  ["herald_dispatcher", "end a restore", "delete from restore"],
+  ["herald_dispatcher", "start what an operator has stopped", "update shard set stopped_at = null"],
   ["herald_api", "make partitions", "select make_partitions(current_date)"],
   ["herald_dispatcher", "make partitions", "select make_partitions(current_date)"],
   ["herald_dispatcher", "drop a day of the history", "select drop_partitions(current_date, 0)"],
@@ -261,11 +261,12 @@ const REFUSED: [Role, string, string][] = [
   ["herald_publisher", "change deliveries", "update delivery set state = 'succeeded'"],
   ["herald_publisher", "drop a partition itself", "drop table delivery_rest"],
   ["herald_publisher", "invent attempts", "insert into delivery_attempt default values"],
-  ["herald_publisher", "hold all attempts", "insert into restore default values"],
+  ["herald_publisher", "stop dispatching", "update shard set stopped_at = now()"],
+  ["herald_publisher", "take a shard", "update shard set owner = null"],
   ["herald_publisher", "start resends", "insert into resend default values"],
   ["herald_publisher", "say who started a resend", "update resend set name = ''"],
   ["herald_dispatcher", "read resends", "select * from resend"],
-  ["herald_api", "end a restore", "delete from restore"],
+  ["herald_api", "start what an operator has stopped", "update shard set stopped_at = null"],
   ["herald_api", "read secrets", "select sealed_secret from webhook_endpoint"],
   ["herald_api", "read all of an endpoint", "select * from webhook_endpoint"],
   ["herald_api", "get secrets back from a change", "update webhook_endpoint set name = name returning sealed_secret"],

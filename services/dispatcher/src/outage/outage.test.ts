@@ -46,9 +46,9 @@ beforeEach(() => {
     others: async () => strangers,
     metrics,
     log: { debug() {}, info() {}, warn() {}, error() {}, isDebug: false },
-    onReturn: () => void returns++,
     probeEveryMs: 1,
   });
+  outage.onReturn(() => void returns++);
 });
 afterEach(async () => {
   endProbes();

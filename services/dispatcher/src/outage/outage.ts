@@ -16,8 +16,6 @@ interface Parts {
   others: (count: number) => Promise<KnownReceiver[]>;
   metrics: Pick<DispatcherMetrics, "outage" | "givenBack">;
   log: Log;
-  /** The outage is over. */
-  onReturn: () => void;
   probeEveryMs?: number;
 }
 
@@ -28,6 +26,8 @@ interface Parts {
 export interface Outage {
   /** Says whose fault an attempt's result is. Where that can't be told yet, it takes some seconds. Never rejects. */
   judge(delivery: KnownReceiver, result: Pick<AttemptResult, "durationMs" | "failureKind" | "reached">): Promise<Fault>;
+  /** To be called whenever an outage is over. */
+  onReturn(listener: () => void): void;
   isOn(): boolean;
   /** Since when; null while it is not. */
   since(): Date | null;
@@ -63,7 +63,6 @@ export function createOutage({
   others,
   metrics,
   log,
-  onReturn,
   probeEveryMs = PROBE_EVERY_MS,
 }: Parts): Outage {
   const stopping = new AbortController();
@@ -72,6 +71,7 @@ export function createOutage({
   const reached = new Map<string, KnownReceiver>();
   const watches = Object.fromEntries(LAYERS.map((layer) => [layer, watch(layer)])) as Record<Layer, Watch>;
   const isOn = () => LAYERS.some((layer) => watches[layer].isOn());
+  const listeners: (() => void)[] = [];
   let since: Date | null = null;
   /** When the last outage ended, by the monotonic clock. */
   let endedAtMs = Number.NEGATIVE_INFINITY;
@@ -107,7 +107,7 @@ export function createOutage({
       log.warn("receivers can be reached again; deliveries go on", { since });
       since = null;
       endedAtMs = clock.monotonicMs();
-      onReturn();
+      for (const listener of listeners) listener();
     }
   }
 
@@ -139,6 +139,7 @@ export function createOutage({
       metrics.givenBack.inc();
       return "ours";
     },
+    onReturn: (listener) => void listeners.push(listener),
     isOn,
     since: () => since,
     async stop() {

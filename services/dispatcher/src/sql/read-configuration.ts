@@ -1,8 +1,17 @@
 import type { Queries } from "@herald/common/database/queries";
-import type { ClaimedDelivery } from "./claimed-delivery.ts";
 
-/** What an attempt takes of its endpoint. */
-export type Configuration = Pick<ClaimedDelivery, "url" | "sealedSecret" | "quarantined" | "revision">;
+/** What attempts take of their endpoint, and how it fares. */
+export interface Configuration {
+  url: string;
+  sealedSecret: string;
+  /** Whether its row says that no dispatcher could open the secret. */
+  quarantined: boolean;
+  /** A result of an older revision does not count for or against the endpoint. */
+  revision: bigint;
+  /** The endpoint's failures in a row, and until when it rests. */
+  failures: number;
+  pausedUntil: Date | null;
+}
 
 /**
  * Reads how endpoints are configured now, in the order of their ids; undefined for one that is disabled or deleted.
@@ -14,7 +23,9 @@ export async function readConfiguration(
   endpointIds: readonly string[],
 ): Promise<(Configuration | undefined)[]> {
   const rows = await queries.$queryRaw<(Configuration & { id: string })[]>`
-    select id, url, sealed_secret as "sealedSecret", quarantined_at is not null as "quarantined", revision from webhook_endpoint
+    select id, url, sealed_secret as "sealedSecret", quarantined_at is not null as "quarantined", revision,
+      consecutive_failures as "failures", paused_until as "pausedUntil"
+    from webhook_endpoint
     where id = any (${[...new Set(endpointIds)]}::uuid[]) and enabled`;
   const byId = new Map(rows.map(({ id, ...configuration }) => [id, configuration]));
   return endpointIds.map((endpointId) => byId.get(endpointId));

@@ -1,5 +1,5 @@
 import type { Queries } from "@herald/common/database/queries";
-import type { Health } from "../health/health.ts";
+import type { Health } from "../settle/health.ts";
 
 /** An endpoint's health as it is stored; undefined where the endpoint is deleted. Locks nothing. Walks webhook_endpoint_pkey. */
 export async function readHealth(queries: Queries, endpointId: string): Promise<Health | undefined> {

@@ -1,8 +1,9 @@
 import type { Queries } from "@herald/common/database/queries";
-import type { ClaimedDelivery } from "./claimed-delivery.ts";
+import type { EndpointWithWork } from "./sweep.ts";
+import type { Configuration } from "./read-configuration.ts";
 
 /** Where an endpoint's deliveries go. */
-export type KnownReceiver = Pick<ClaimedDelivery, "endpointId" | "organizationId" | "url">;
+export type KnownReceiver = Pick<EndpointWithWork, "endpointId" | "organizationId"> & Pick<Configuration, "url">;
 
 /** Reads the next `count` enabled endpoints after this one, in the order of their ids. Locks nothing. Walks webhook_endpoint_pkey. */
 export async function readReceivers(queries: Queries, after: string, count: number): Promise<KnownReceiver[]> {

@@ -6,10 +6,12 @@ import type { FailureKind } from "@herald/contracts";
 export interface Settlement {
   deliveryId: string;
   endpointId: string;
+  /** Of its row of `due`, as the attempt found it. */
+  dueAt: Date;
+  /** In which this dispatcher owned the endpoint's shard when the attempt began. */
+  epoch: number;
   attempt: number;
-  /** The claim that the attempt belongs to. */
-  claimId: string;
-  /** The endpoint's revision when the attempt was claimed. */
+  /** The endpoint's revision that the attempt went by. */
   revision: bigint;
   startedAt: Date;
   durationMs: number;
@@ -28,40 +30,34 @@ export interface Settlement {
   manual: boolean;
 }
 
-export interface Settled {
-  /**
-   * Results that came too late: another process had claimed the delivery since, it had succeeded, or it was gone. They
-   * changed nothing.
-   */
-  late: Settlement[];
-  /** Of the endpoints that took a delivery, those with a run of failures, which a success ends. */
-  recovering: string[];
-}
-
 /**
  * Writes down how attempts ended, and what follows for their deliveries. Endpoints are only read: no settlement waits for
  * an endpoint's row. Their health is written behind it (write-health.ts).
  *
  * - A success ends its delivery whatever else happened to it meanwhile, also a failure in the same call. Only an exhausted one stays so (SPEC
  *   3.2): it had its attempts, and the product was told. The success still counts for the endpoint's health.
- * - A failure counts only while its claim still holds the delivery. Then the delivery waits for its next attempt, or is
- *   exhausted, of which the product is told (make-digests.ts).
+ * - A failure counts only in the epoch in which its attempt began, and only where its row of `due` is as the attempt found it. Then the
+ *   delivery waits for its next attempt, or is exhausted, of which the product is told (make-digests.ts).
  * - The latest attempt is in the delivery's row; the one before it moves to delivery_attempt.
  * - Deliveries that were deleted meanwhile are skipped.
  * - The same settlements, written again, change nothing: a caller that got no answer cannot know whether they were written.
  *
- * Locks these rows of `due` and `delivery`. Walks due_pkey, delivery_pkey, delivery_attempt_pkey, webhook_endpoint_pkey.
+ * Locks these rows of `due` and `delivery`. Walks due_pkey, delivery_pkey, delivery_attempt_pkey, shard_pkey.
  * `between` lets a cached plan leave out the partitions in which nothing is settled.
+ *
+ * @returns the results that came too late: the shard has had another owner since, the delivery had succeeded, or it was gone. They changed nothing
  */
-export async function settle(queries: Queries, settlements: readonly Settlement[]): Promise<Settled> {
-  const results = onePerClaim(settlements);
+export async function settle(queries: Queries, settlements: readonly Settlement[]): Promise<Settlement[]> {
+  const results = onePerDelivery(settlements);
   const column = <T>(read: (settlement: Settlement) => T) => results.map(read);
   const [first, last] = [results.at(0)?.deliveryId, results.at(-1)?.deliveryId];
-  const rows = await queries.$queryRaw<{ position: number | null; recovering: string | null }[]>`
+  const rows = await queries.$queryRaw<{ position: number }[]>`
     with result as materialized (
-      select * from unnest(
+      select result.*, shard.epoch = result.epoch as is_current from unnest(
         ${column((each) => each.deliveryId)}::uuid[],
-        ${column((each) => each.claimId)}::uuid[],
+        ${column((each) => each.endpointId)}::uuid[],
+        ${column((each) => each.dueAt)}::timestamptz[],
+        ${column((each) => each.epoch)}::bigint[],
         ${column((each) => each.attempt)}::int[],
         ${column((each) => each.startedAt)}::timestamptz[],
         ${column((each) => each.durationMs)}::int[],
@@ -73,20 +69,23 @@ export async function settle(queries: Queries, settlements: readonly Settlement[
         ${column((each) => each.traceparent)}::text[],
         ${column((each) => each.nextAttemptAt)}::timestamptz[]
       ) with ordinality as result (
-        delivery_id, claim_id, attempt, started_at, duration_ms, status_code, succeeded, error_summary, failure_kind,
-        response_excerpt, traceparent, next_attempt_at, position
+        delivery_id, endpoint_id, due_at, epoch, attempt, started_at, duration_ms, status_code, succeeded, error_summary,
+        failure_kind, response_excerpt, traceparent, next_attempt_at, position
       )
+      join shard on shard.id = shard_of(result.endpoint_id)
     ), ended as (
       delete from due using result
-      where due.delivery_id = result.delivery_id
-        and (result.succeeded or (due.claim_id = result.claim_id and result.next_attempt_at is null))
+      where due.shard = shard_of(result.endpoint_id) and due.endpoint_id = result.endpoint_id
+        and due.due_at = result.due_at and due.delivery_id = result.delivery_id
+        and (result.succeeded or (result.is_current and result.next_attempt_at is null))
       returning result.position
     ), postponed as (
       update due
-      set due_at = result.next_attempt_at, claim_id = null, attempts = due.attempts + 1
+      set due_at = result.next_attempt_at, attempts = due.attempts + 1
       from result
-      where due.delivery_id = result.delivery_id
-        and not result.succeeded and due.claim_id = result.claim_id and result.next_attempt_at is not null
+      where due.shard = shard_of(result.endpoint_id) and due.endpoint_id = result.endpoint_id
+        and due.due_at = result.due_at and due.delivery_id = result.delivery_id
+        and not result.succeeded and result.is_current and result.next_attempt_at is not null
       returning result.position
     ), counted as materialized (
       select * from result
@@ -121,17 +120,18 @@ export async function settle(queries: Queries, settlements: readonly Settlement[
           error_summary = counted.error_summary,
           failure_kind = counted.failure_kind,
           response_excerpt = counted.response_excerpt,
-          traceparent = counted.traceparent
+          traceparent = counted.traceparent,
+          next_attempt_at = counted.next_attempt_at
       from counted
       where delivery.id = counted.delivery_id
         and delivery.id between ${first}::uuid and ${last}::uuid
         and delivery.state = 'pending'
       returning delivery.endpoint_id, delivery.state, counted.started_at
     )${results.some(isLast) ? TELL_EXHAUSTED : Prisma.empty}
-    select position::int as "position", null::uuid as "recovering" from counted
+    select position::int as "position" from counted
     union all
     -- Written before, by a statement whose answer was lost.
-    select result.position::int, null
+    select result.position::int
     from result
     cross join lateral (
       select attempted_at from delivery
@@ -140,15 +140,9 @@ export async function settle(queries: Queries, settlements: readonly Settlement[
     ) as delivery
     where not result.succeeded
       and result.position not in (select position from counted)
-      and delivery.attempted_at = result.started_at
-    union all
-    select null, id from webhook_endpoint
-    where id = any (${endpointsOf(results.filter((each) => each.succeeded))}::uuid[]) and consecutive_failures > 0`;
-  const written = new Set(rows.map(({ position }) => results[(position ?? 0) - 1]));
-  return {
-    late: settlements.filter((each) => !written.has(each)),
-    recovering: rows.map(({ recovering }) => recovering).filter((endpointId) => endpointId !== null),
-  };
+      and delivery.attempted_at = result.started_at`;
+  const written = new Set(rows.map(({ position }) => results[position - 1]));
+  return settlements.filter((each) => !written.has(each));
 }
 
 /** What was given up is told with it, so that no crash comes between them. Most settlements give up nothing, and have no need of this. */
@@ -165,18 +159,11 @@ function isLast({ succeeded, nextAttemptAt }: Settlement): boolean {
   return !succeeded && nextAttemptAt === null;
 }
 
-/**
- * Of several results of one delivery a success wins, and one success is enough. Of several failures, the claim that holds
- * the delivery decides in the statement. In the order of ids, so that two dispatchers seldom wait for each other.
- */
-function onePerClaim(settlements: readonly Settlement[]): Settlement[] {
+/** Of several results of one delivery a success wins, and one success is enough. In the order of ids, so that two dispatchers seldom wait for each other. */
+function onePerDelivery(settlements: readonly Settlement[]): Settlement[] {
   const successes = new Map<string, Settlement>();
   for (const each of settlements) if (each.succeeded) successes.set(each.deliveryId, each);
   return settlements
     .filter((each) => (successes.get(each.deliveryId) ?? each) === each)
     .sort((one, other) => (one.deliveryId < other.deliveryId ? -1 : 1));
-}
-
-function endpointsOf(settlements: readonly Settlement[]): string[] {
-  return [...new Set(settlements.map((each) => each.endpointId))];
 }

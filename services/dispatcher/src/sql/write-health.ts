@@ -1,7 +1,7 @@
 import { changeId, settingsOf } from "@herald/common/database/endpoint-change";
 import { noticeId } from "@herald/common/database/notice-id";
 import type { Queries } from "@herald/common/database/queries";
-import type { Health, HealthStep } from "../health/health.ts";
+import type { Health, HealthStep } from "../settle/health.ts";
 
 /**
  * Writes a step of an endpoint's health, and with it its notice, and the change where it disables the endpoint, so that no crash comes between them. Returns false where

@@ -20,7 +20,7 @@ const dispatchers = useDispatchers(db, broker);
 const LIGHT = { DATABASE_POOL_SIZE: "2", ENDPOINT_CONCURRENCY: "10" };
 
 const start = (count: number): Promise<Service[]> =>
-  Promise.all(Array.from({ length: count }, () => dispatchers.start(LIGHT, { dueScanIntervalMs: 250 })));
+  Promise.all(Array.from({ length: count }, () => dispatchers.start(LIGHT, { sweepIntervalMs: 250 })));
 
 test("twenty dispatchers together never have more attempts to an endpoint than its concurrency, while some come and others end", async () => {
   let inFlight = 0;
@@ -39,11 +39,10 @@ test("twenty dispatchers together never have more attempts to an endpoint than i
     return { status: 200 };
   });
   const endpoint = await dispatchers.insertEndpointAt(receiver.url);
-  // Before there is anything to attempt: one that begins alone has all ten, and the others would wait until its receiver answers.
   const first = await start(17);
   const deliveryIds = await dispatchers.insertDeliveries(endpoint, 500);
   await eventually(() => expect(inFlight).toBe(10));
-  // They come while ten attempts wait for their answer, and have to wait until none is above its share.
+  // They come while ten attempts wait for their answer, and get shards only when nothing of those is in flight.
   const [, ...others] = await Promise.all([
     ...first.slice(0, 2).map(dispatchers.stop),
     start(1),

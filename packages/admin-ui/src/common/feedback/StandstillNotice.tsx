@@ -10,7 +10,7 @@ type Standstill = Pick<EndpointOverview, "cutOffSinceUtc" | "heldSinceUtc">;
 export function StandstillNotice({ webhook }: { webhook: Standstill | undefined }) {
   return (
     <div className={css.region} role="status">
-      {webhook?.heldSinceUtc ? <Held since={webhook.heldSinceUtc} /> : null}
+      {webhook?.heldSinceUtc ? <Stopped since={webhook.heldSinceUtc} /> : null}
       {webhook?.cutOffSinceUtc && !webhook.heldSinceUtc ? <Outage since={webhook.cutOffSinceUtc} /> : null}
     </div>
   );
@@ -27,13 +27,13 @@ function Outage({ since }: { since: string }) {
   );
 }
 
-function Held({ since }: { since: string }) {
+function Stopped({ since }: { since: string }) {
   return (
-    <Notice tone="care" title={`${product.name}'s operator has stopped all deliveries; nothing is sent.`}>
+    <Notice tone="care" title={`The operators of ${product.name} have stopped all deliveries; nothing is sent.`}>
       <p>
-        It began <Time iso={since} />. Deliveries wait, and go out by themselves when it is over. After a restore from a
-        backup some may come a second time, with the same delivery id, and what was changed here since the backup may
-        have to be changed again.
+        It began <Time iso={since} />. Deliveries wait, and go out by themselves when it is over. Where it is a restore
+        from a backup, some may come a second time, with the same delivery id, and what was changed here since the
+        backup may have to be changed again.
       </p>
     </Notice>
   );

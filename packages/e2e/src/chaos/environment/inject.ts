@@ -13,7 +13,6 @@ export interface Victims {
   links: ReadonlyMap<string, Link>;
   servers: FragileServers;
   nameServer: NameServer;
-  namespace: string;
   pause: (durationMs: number) => Promise<void>;
 }
 
@@ -143,7 +142,7 @@ async function strike(
   }
 }
 
-/** How long a process of a crash loop may live, once it works: long enough to claim, too short to end what it claimed. */
+/** How long a process of a crash loop may live, once it works: long enough to begin, too short to end what it began. */
 const LIVES_MS = 300;
 
 async function crashAgainAndAgain(service: SupervisedService, durationMs: number, pause: Victims["pause"]) {

@@ -12,7 +12,7 @@ import { heraldSettings } from "../../herald/settings.ts";
 import { LINKS, SERVICES, type ServiceLabel } from "../plan/faults.ts";
 import type { History } from "../verdict/history.ts";
 import type { ServedCell, Servers, ServersOptions } from "./servers.ts";
-import { type ChaosTimes, chaosSettings, chaosTuning } from "./settings.ts";
+import { type ChaosTimes, chaosSettings, CHAOS_TUNING } from "./settings.ts";
 import { type SupervisedService, superviseService } from "./supervisor.ts";
 
 /** A whole Herald, two of each service, every connection through a proxy of its own. */
@@ -111,7 +111,7 @@ export async function openEnvironment<S extends Servers>(options: EnvironmentOpt
       const service = await superviseService({
         label,
         settings: settingsOf(label),
-        tuning: chaosTuning(times),
+        tuning: CHAOS_TUNING,
         onLine: (line) => log.write(`${line}\n`),
         onOwnEnd: (lastLines) => ownEnds.push({ service: label, at: Date.now(), lastLines }),
         pause,
@@ -133,7 +133,7 @@ export async function openEnvironment<S extends Servers>(options: EnvironmentOpt
       async startBeside(name) {
         const log = createWriteStream(join(logFolder, `${name}-beside-${beside++}.log`));
         const service = await startServiceProcess(name, settingsOf("dispatcher-1"), {
-          tuning: chaosTuning(times),
+          tuning: CHAOS_TUNING,
           onLine: (line) => log.write(`${line}\n`),
         });
         void service.process.exited.then(() => log.end());

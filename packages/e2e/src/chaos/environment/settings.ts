@@ -3,7 +3,6 @@ import type { HeraldTuning } from "../../herald/in-process.ts";
 /** Times that differ between scenarios. */
 export interface ChaosTimes {
   attemptTimeoutMs: number;
-  leaseMs: number;
   databaseTimeoutMs: number;
   /** Of RabbitMQ's connections: a dead peer shows after two to three of these. */
   heartbeatSeconds: number;
@@ -12,7 +11,6 @@ export interface ChaosTimes {
 /** A quarter of an hour is over in as many seconds, and what is silent is noticed before the run ends. */
 export const SHORT_TIMES: ChaosTimes = {
   attemptTimeoutMs: 2_000,
-  leaseMs: 10_000,
   databaseTimeoutMs: 3_000,
   heartbeatSeconds: 3,
 };
@@ -20,7 +18,6 @@ export const SHORT_TIMES: ChaosTimes = {
 /** Herald's own. Nothing may fail or come twice, so nothing may be too slow for this machine either, however busy it is. */
 export const USUAL_TIMES: ChaosTimes = {
   attemptTimeoutMs: 15_000,
-  leaseMs: 60_000,
   databaseTimeoutMs: 30_000,
   heartbeatSeconds: 10,
 };
@@ -40,7 +37,5 @@ export function chaosSettings({ attemptTimeoutMs, databaseTimeoutMs }: ChaosTime
   };
 }
 
-/** The rest of these times, with Herald's intervals shortened. */
-export function chaosTuning({ leaseMs }: ChaosTimes): HeraldTuning {
-  return { leaseMs, dueScanIntervalMs: 500, catchUpIntervalMs: 500, noticeIntervalMs: 500 };
-}
+/** Herald's intervals, shortened. */
+export const CHAOS_TUNING: HeraldTuning = { sweepIntervalMs: 500, catchUpIntervalMs: 500, noticeIntervalMs: 500 };

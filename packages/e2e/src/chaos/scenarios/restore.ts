@@ -3,13 +3,13 @@ import { startServers } from "../environment/servers.ts";
 import { USUAL_TIMES } from "../environment/settings.ts";
 import { planSteadyTenants } from "../plan/tenants.ts";
 import type { History, InjectedFault } from "../verdict/history.ts";
-import { heraldRestore, untilStored } from "./herald-restore.ts";
+import { heraldDispatch, untilStored } from "./herald-dispatch.ts";
 import { inEnvironment } from "./in-environment.ts";
 import type { Scenario } from "./scenario.ts";
 
 /**
  * A backup is restored: events come, the database is copied, more events come and are delivered, the database is put back to
- * the copy, and the product emits its events again, while `herald restore` holds all attempts. What Herald had forgotten it
+ * the copy, and the product emits its events again, while dispatching is stopped (`herald dispatch stop`). What Herald had forgotten it
  * delivers again, under the same delivery ids: a receiver that dedupes by them has each event exactly once.
  */
 export const restoreScenario: Scenario = (options) =>
@@ -17,8 +17,6 @@ export const restoreScenario: Scenario = (options) =>
     const { seed, seconds, pause, progress } = options;
     const { servers } = environment;
     const services = [...environment.services.values()];
-    const dispatchers = services.filter(({ label }) => label.startsWith("dispatcher"));
-    const others = services.filter((service) => !dispatchers.includes(service));
     const result = await run({
       tenants: planSteadyTenants(seed),
       outages: [],
@@ -36,44 +34,45 @@ export const restoreScenario: Scenario = (options) =>
         await settle();
         progress("Putting the database back to its copy");
         restored.from = Date.now();
-        const held = { ...restored, kind: "attempts-held" };
+        const stopped = { ...restored, kind: "dispatch-stopped" };
         await Promise.all(services.map((service) => service.hold()));
         await servers.restoreDatabase();
         // As after every restore: a copy has its rows, and not the database's defaults.
         await migrate(servers.databaseUrl().href, { statementTimeoutMs: USUAL_TIMES.databaseTimeoutMs });
-        await heraldRestore(environment, "begin", "--restored-to", new Date(copied.from).toISOString());
+        await heraldDispatch(environment, "stop");
         await Promise.all(services.map((service) => service.resume()));
-        // Dispatchers are not ready before the end.
-        await Promise.all(others.map((service) => service.ready()));
+        await Promise.all(services.map((service) => service.ready()));
         progress("Emitting again what the database has forgotten");
         await emitAgain();
         restored.until = Date.now();
         await untilStored(environment, pause);
-        held.until = Date.now();
-        await heraldRestore(environment, "end");
-        await Promise.all(dispatchers.map((service) => service.ready()));
-        return [copied, restored, held];
+        stopped.until = Date.now();
+        await heraldDispatch(environment, "start");
+        return [copied, restored, stopped];
       },
     });
     return { ...result, ...judge(result.history) };
   });
 
 /**
- * What came after the restore has to be known to its receiver; nothing may come while attempts are held; and something has to have come
- * afterwards, or nothing was shown.
+ * What came after the restore has to be known to its receiver; nothing may come while dispatching is stopped; and something has to have
+ * come afterwards, or nothing was shown.
  */
 function judge({ requests, faults }: History) {
-  const held = faults.find(({ kind }) => kind === "attempts-held");
-  const [restoredAt, releasedAt] = [held?.from ?? 0, held?.until ?? 0];
+  const stopped = faults.find(({ kind }) => kind === "dispatch-stopped");
+  const [restoredAt, startedAt] = [stopped?.from ?? 0, stopped?.until ?? 0];
   const before = new Set(requests.filter(({ at }) => at < restoredAt).map(({ deliveryId }) => deliveryId));
   const again = requests.filter(({ at }) => at >= restoredAt);
   const unknown = again.filter(({ deliveryId }) => !before.has(deliveryId)).length;
-  const early = again.filter(({ at }) => at < releasedAt).length;
+  const early = again.filter(({ at }) => at < startedAt).length;
   const complaints: string[] = [];
   if (again.length === 0) complaints.push("nothing was delivered again: the copy held everything");
-  if (early > 0) complaints.push(`${early} requests came while all attempts were held`);
+  if (early > 0) complaints.push(`${early} requests came while dispatching was stopped`);
   if (unknown > 0)
     complaints.push(`${unknown} requests after the restore had delivery ids that their receivers do not know`);
-  const extra = { "delivered again after the restore": again.length, "attempts held, ms": releasedAt - restoredAt };
+  const extra = {
+    "delivered again after the restore": again.length,
+    "dispatching stopped, ms": startedAt - restoredAt,
+  };
   return { extra, complaints };
 }

@@ -33,7 +33,7 @@ export const splitScenario: Scenario = (options) =>
     const all = [...services.values()];
     const dispatchers = all.filter(({ label }) => label.startsWith("dispatcher"));
     const others = all.filter((service) => !dispatchers.includes(service));
-    const measured = { waited: 0, heldMs: 0 };
+    const measured = { waited: 0, stoppedMs: 0 };
     let cells: readonly ServedCell[] = [];
 
     async function disturb(): Promise<InjectedFault[]> {
@@ -55,7 +55,7 @@ export const splitScenario: Scenario = (options) =>
         },
         ...["split", GIVEN.join(",")],
       );
-      measured.heldMs = Math.round(Number(/held for ([\d.]+) s/.exec(said)?.[1]) * 1_000);
+      measured.stoppedMs = Math.round(Number(/stopped for ([\d.]+) s/.exec(said)?.[1]) * 1_000);
       progress("Starting two cells");
       cells = servers.becomeTwo();
       for (const service of all) {
@@ -95,7 +95,7 @@ export const splitScenario: Scenario = (options) =>
     return {
       ...result,
       extra: {
-        "attempts held by the split, ms": measured.heldMs,
+        "dispatching stopped by the split, ms": measured.stoppedMs,
         "from the first service's end to the last one's start, ms": until - from,
         "longest pause in deliveries, ms": longestPauseAfter(arrivals, from, until),
         "deliveries that waited": measured.waited,

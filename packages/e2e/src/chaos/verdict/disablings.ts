@@ -2,6 +2,9 @@ import type { History, ReceivedNotice, StoredAttempt } from "./history.ts";
 import type { Index } from "./run-index.ts";
 import { culpritOf } from "./whose-failure.ts";
 
+/** No attempt begins with a configuration that was read longer ago. Its request comes when it is connected. */
+const CONFIGURATION_MS = 500;
+
 /** Requests that came to an endpoint while it was disabled. */
 export function requestsWhileDisabled({ requests, disablings, settings }: History) {
   const afterDisabling: string[] = [];
@@ -13,7 +16,7 @@ export function requestsWhileDisabled({ requests, disablings, settings }: Histor
       const lateMs = request.at - from;
       underWayWhenDisabled++;
       latestAfterDisablingMs = Math.max(latestAfterDisablingMs, lateMs);
-      if (lateMs > settings.leaseMs) {
+      if (lateMs > CONFIGURATION_MS + settings.attemptTimeoutMs) {
         afterDisabling.push(`delivery ${request.deliveryId} came ${lateMs} ms after ${endpointId} was disabled`);
       }
     }

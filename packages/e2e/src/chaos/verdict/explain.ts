@@ -7,7 +7,7 @@ import type { History, InjectedFault, ReceivedRequest, StoredDelivery } from "./
 const PARTS_DISPATCHER = new Set(["kill", "crash-loop", "freeze"]);
 /** After these the database knows less than the receivers. */
 const FORGETS = new Set(["postgres-crashed", "postgres-failed-over", "database-restored"]);
-/** PostgreSQL ends all connections, so that a result may be written later than its lease lasts. */
+/** PostgreSQL ends all connections, so that a dispatcher may lose its shards before it has written a result. */
 const DATABASE_AWAY = new Set(["database-copied"]);
 const PARTS_FROM_DATABASE = new Set(["cut", "stall", "silent-server", "silent-client"]);
 

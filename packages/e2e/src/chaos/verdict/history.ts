@@ -14,7 +14,7 @@ export interface History {
   requests: ReceivedRequest[];
   /** What the database says. */
   deliveries: StoredDelivery[];
-  /** Times at which nothing could have been claimed for an endpoint any more. */
+  /** Times at which no attempt could have begun to an endpoint any more. */
   disablings: Disabling[];
   notices: ReceivedNotice[];
   faults: InjectedFault[];
@@ -24,7 +24,7 @@ export interface History {
   leftInQueues: Record<string, number>;
   /** The longest time for which the machine was seen to do nothing for one of the run's processes. */
   stoodStillMs: number;
-  settings: { leaseMs: number; attemptTimeoutMs: number; maxAttempts: number; disableAfter: number };
+  settings: { attemptTimeoutMs: number; maxAttempts: number; disableAfter: number };
 }
 
 export interface EmittedRecord {

@@ -111,13 +111,13 @@ test("an attempt that was counted and is not in the history is found", () => {
 describe("attempts to a disabled endpoint", () => {
   const disabling = { endpointId: "endpoint", by: "admin", from: T0 - 10_000, until: T0 + 10_000 } as const;
 
-  test("a request to a disabled endpoint is found when no claim from before can be valid any more", () => {
+  test("a request to a disabled endpoint is found when nothing that was known before can be good any more", () => {
     expect(found({ ...goodRun(), disablings: [disabling] })).toEqual({
       afterDisabling: ["delivery delivery-1 came 10000 ms after endpoint was disabled"],
     });
   });
 
-  test("a request that was claimed just before the disabling, or came after the resume, or went to another endpoint, is allowed", () => {
+  test("a request that had begun just before the disabling, or came after the resume, or went to another endpoint, is allowed", () => {
     const run = { ...goodRun(), disablings: [{ ...disabling, from: T0 - 1_000 }] };
     expect(found(run)).toEqual({});
     expect(reconcile(run).figures).toMatchObject({ underWayWhenDisabled: 1, latestAfterDisablingMs: 1_000 });

@@ -48,7 +48,7 @@ export interface Figures {
   failedAttempts: number;
   /** Accepted by the receiver, and given up by Herald: the answer to the last attempt was lost with its dispatcher. */
   acceptedYetExhausted: number;
-  /** Requests that came after a disabling was known, but were claimed before; and how late the latest was. */
+  /** Requests that came after a disabling was known, but had begun before; and how late the latest was. */
   underWayWhenDisabled: number;
   latestAfterDisablingMs: number;
   disabledByHerald: number;

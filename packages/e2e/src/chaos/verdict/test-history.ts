@@ -23,7 +23,7 @@ export function goodRun(): History {
     ownEnds: [],
     stoodStillMs: 0,
     leftInQueues: { inbox: 0 },
-    settings: { leaseMs: 8_000, attemptTimeoutMs: 2_000, maxAttempts: 5, disableAfter: 5 },
+    settings: { attemptTimeoutMs: 2_000, maxAttempts: 5, disableAfter: 5 },
   };
 }
 

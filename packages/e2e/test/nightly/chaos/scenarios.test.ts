@@ -17,10 +17,10 @@ test(
 );
 
 test(
-  "the database is put back to an earlier copy, attempts are held while the same events come again, and then receivers know every delivery id that comes",
+  "the database is put back to an earlier copy, dispatching is stopped while the same events come again, and then receivers know every delivery id that comes",
   async () => {
     const { figures } = await passes("--scenario", "restore", "--seconds", "10", "--rate", "60");
-    expect(figures.faults).toEqual({ "database-copied": 1, "database-restored": 1, "attempts-held": 1 });
+    expect(figures.faults).toEqual({ "database-copied": 1, "database-restored": 1, "dispatch-stopped": 1 });
     expect(figures.succeeded).toBe(figures.deliveries);
   },
   TIMEOUT_MS,

@@ -243,7 +243,7 @@ export class Herald {
       log: silent,
       signal,
     };
-    const health = createHealthQueue(parts, { patienceMs: PATIENCE, failingAfter: 1, disableAfter: DISABLE_AFTER });
+    const health = createHealthQueue(parts, { pausesMs: PATIENCE, failingAfter: 1, disableAfter: DISABLE_AFTER });
     return {
       claims: createClaims(parts, { leaseMs: LEASE, since: () => new Date(0) }),
       hinted: createHinted(parts, { leaseMs: LEASE }),

@@ -25,9 +25,8 @@ const SETTINGS = {
 };
 
 const TUNING: HeraldTuning = {
-  patienceMs: [100],
-  leaseMs: 65_000,
-  dueScanIntervalMs: 500,
+  pausesMs: [100],
+  sweepIntervalMs: 500,
   catchUpIntervalMs: 500,
   noticeIntervalMs: 500,
   retentionIntervalMs: 2_000,

@@ -15,7 +15,7 @@ const NOT_FIRED = {
   HeraldClockWrong: "all processes of these incidents have one clock",
   HeraldPartitionsMissing: "publishers make partitions sooner than an incident could miss them",
   HeraldOutage: "it takes receivers of five hosts, and a name server that dies: the dispatcher's own tests have those",
-  HeraldAttemptsHeld: "no fault begins it: an operator does, and the same operator ends it",
+  HeraldDispatchStopped: "no fault begins it: an operator does, and the same operator ends it",
   HeraldEndpointsQuarantined:
     "the processes of these incidents have the keys; the dispatcher's own tests have one without",
   HeraldSettingsDiffer: "the processes of these incidents have the same settings; their own tests have others",
@@ -30,7 +30,6 @@ const NOT_MEASURED = {
   herald_clock_difference_seconds: NOT_FIRED.HeraldClockWrong,
   herald_outage: NOT_FIRED.HeraldOutage,
   herald_settings_differ: NOT_FIRED.HeraldSettingsDiffer,
-  herald_attempts_held: NOT_FIRED.HeraldAttemptsHeld,
   herald_attempts_given_back_total: NOT_FIRED.HeraldOutage,
   herald_outbox_waiting: NOT_FIRED.HeraldOutboxLate,
   herald_outbox_oldest_age_seconds: NOT_FIRED.HeraldOutboxLate,
@@ -38,8 +37,7 @@ const NOT_MEASURED = {
   herald_relay_sent_total: NOT_FIRED.HeraldOutboxLate,
   herald_relay_refused_total: NOT_FIRED.HeraldOutboxLate,
   herald_relay_failures_total: NOT_FIRED.HeraldOutboxLate,
-  herald_claims_lost_total: "an attempt would have to last longer than its lease",
-  herald_interruptions_total: "a lease would have to run out",
+  herald_interruptions_total: "a dispatcher would have to die during an attempt",
   herald_resend_deliveries_total: "a delivery would have to be given up, which takes a quarter of an hour",
   herald_health_retries_total: "two dispatchers would have to write one endpoint's health at the same moment",
 };
@@ -156,18 +154,23 @@ test(
     // The alert is about minutes, which the delivery has not got: they are put into it.
     await eventually(async () => {
       const rows = await system.query(
-        "update due set due_at = now() - interval '10 minutes' where endpoint_id = $1 returning delivery_id",
+        `with moved as (
+           update due set due_at = now() - interval '10 minutes' where endpoint_id = $1 returning delivery_id, due_at
+         )
+         update delivery set next_attempt_at = due_at from moved where id = delivery_id returning id`,
         [api.ids[0]],
       );
       expect(rows).toHaveLength(3);
     });
-    const [down, late] = await Promise.all([
+    const [down, unowned, late] = await Promise.all([
       fires("HeraldServiceDown", { service: "dispatcher" }),
+      fires("HeraldShardsUnowned"),
       fires("HeraldDeliveriesLate"),
     ]);
     expect(await follow(late, "service-away")).toContain("due");
+    expect(await follow(unowned, "service-away")).toContain("shards unowned");
     await follow(down, "service-away");
-    await ends("HeraldServiceDown", "HeraldDeliveriesLate");
+    await ends("HeraldServiceDown", "HeraldShardsUnowned", "HeraldDeliveriesLate");
     expect((await api.get(api.ids[0] ?? "")).deliveries.filter(({ succeeded }) => succeeded)).toHaveLength(3);
   },
   TIMEOUT_MS,

@@ -82,12 +82,14 @@ describe("the services' metrics", () => {
     });
 
     test("how far behind Herald is", async () => {
-      // A delivery that has just arrived is not settled at once.
+      // A delivery that has just arrived is not settled at once, nor are shards taken.
       const text = await eventually(async () => {
         const scraped = await scrape("publisher");
         for (const state of ["due", "receiver", "scheduled", "disabled"]) {
           expectSeries(scraped, `herald_deliveries_unfinished\\{state="${state}",service="publisher"\\} 0`);
         }
+        expectSeries(scraped, 'herald_shards\\{state="owned",service="publisher"\\} 256');
+        expectSeries(scraped, 'herald_dispatchers\\{state="able",service="publisher"\\} 1');
         return scraped;
       });
       expectSeries(text, 'herald_oldest_due_delivery_age_seconds\\{waits_for="herald",service="publisher"\\} 0');

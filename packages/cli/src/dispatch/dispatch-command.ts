@@ -1,0 +1,98 @@
+import { sharedSettings } from "@herald/common/config/common-settings";
+import { readConfig } from "@herald/common/config/read-config";
+import { COUNTED_AT_MOST, type Lag, readLag } from "@herald/common/database/lag";
+import { action, type Command, JSON_OPTION } from "../command.ts";
+import { depthOf, withBroker, withDatabase } from "../connections.ts";
+import { counted, table } from "../output.ts";
+import { type LivingDispatcher, readLivingDispatchers, startDispatching, stopDispatching } from "./dispatch-state.ts";
+import { untilGivenUp } from "./until-given-up.ts";
+
+const { ENDPOINT_CONCURRENCY } = sharedSettings;
+
+const stop = action({
+  async run(_, context) {
+    const since = await withDatabase(context, async (queries) => {
+      const stoppedSince = await stopDispatching(queries);
+      await untilGivenUp(queries, context.progress);
+      return stoppedSince;
+    });
+    context.stdout(
+      `Dispatching is stopped since ${since.toISOString()}: no attempt is under way, and none begins. "herald dispatch start" lets them begin.\n`,
+    );
+  },
+});
+
+const start = action({
+  async run(_, context) {
+    const since = await withDatabase(context, startDispatching);
+    context.stdout(
+      since === null
+        ? "Dispatching was not stopped.\n"
+        : `Dispatching was stopped since ${since.toISOString()}: attempts begin within a second.\n`,
+    );
+  },
+});
+
+const status = action({
+  usage: "[--json]",
+  options: JSON_OPTION,
+  async run({ json }, context) {
+    const { ENDPOINT_CONCURRENCY: endpointConcurrency } = readConfig({ ENDPOINT_CONCURRENCY }, context.environment);
+    context.progress("asks PostgreSQL");
+    const { lag, dispatchers } = await withDatabase(context, async (queries, clock) => ({
+      lag: await readLag(queries, { now: clock.now(), endpointConcurrency }),
+      dispatchers: await readLivingDispatchers(queries),
+    }));
+    context.progress("asks RabbitMQ");
+    const inbox = await withBroker(context, async (connection, { inboxQueues }) => {
+      let messages = 0;
+      for (const queue of inboxQueues) messages += (await depthOf(connection, queue)).messages ?? 0;
+      return messages;
+    });
+    const { stoppedSince, shardsStopped, shardsOwned, shardsUnowned, due, scheduled } = lag;
+    const state = { stoppedSince, shardsStopped, shardsOwned, shardsUnowned, dispatchers, inbox, due, scheduled };
+    context.stdout(json ? `${JSON.stringify(state)}\n` : describe(state));
+  },
+});
+
+export const dispatchCommand: Command = {
+  summary: "stops all attempts, and lets them begin again",
+  actions: { stop, start, status },
+  help: `  stop     no attempt begins from now on. Events are taken, and their deliveries made. Returns when none is under way any more, which
+           takes as long as receivers do, 15 s at the most. Where no dispatcher runs, those that are started later begin none
+  start    attempts begin within a second
+  status   since when they are stopped, which dispatchers are alive, how many of the 256 shards each owns, and what waits in RabbitMQ and
+           PostgreSQL
+
+  --json   one JSON object instead of a table
+
+While it lasts, manual deliveries wait, the admin page says so, and herald_shards{state="stopped"} is 256. It is a fact in the database: it lasts until "start", whatever is
+started meanwhile. docs/operating/restore.md has the way of a restore, which takes it.
+Counts of deliveries end at ${COUNTED_AT_MOST}.
+`,
+};
+
+type State = Pick<Lag, "stoppedSince" | "shardsStopped" | "shardsOwned" | "shardsUnowned" | "due" | "scheduled"> & {
+  dispatchers: LivingDispatcher[];
+  /** Events that wait in RabbitMQ. */
+  inbox: number;
+};
+
+function describe({ dispatchers, ...state }: State): string {
+  const some = (count: number) => counted(count, COUNTED_AT_MOST);
+  const rows = [
+    ["stopped since", state.stoppedSince?.toISOString() ?? "", state.stoppedSince ? "" : "it is not stopped"],
+    ["shards stopped", String(state.shardsStopped), ""],
+    ["shards owned", String(state.shardsOwned), ""],
+    ["shards unowned", String(state.shardsUnowned), state.shardsUnowned > 0 ? "nobody attempts their deliveries" : ""],
+    ["events in RabbitMQ", String(state.inbox), "wait to be stored"],
+    ["deliveries due", some(state.due), "of enabled endpoints"],
+    ["deliveries scheduled", some(state.scheduled), "retries"],
+  ];
+  const owners = dispatchers.map(({ id, name, able, shards }) => [
+    name || id,
+    able ? "able" : "not able to make attempts",
+    String(shards),
+  ]);
+  return `${table(["DISPATCHING", "", ""], rows)}\n${table(["DISPATCHER", "STATE", "SHARDS"], owners)}`;
+}

@@ -1,0 +1,58 @@
+import type { Queries, Reads } from "@herald/common/database/queries";
+
+/** A dispatcher that is alive. */
+export interface LivingDispatcher {
+  id: string;
+  /** Where it runs: host and process id; "" until it has said so. */
+  name: string;
+  able: boolean;
+  shards: number;
+}
+
+/**
+ * From now on nobody takes a shard, and who owns one begins nothing more in it and gives it up. A stop that stands already keeps its time.
+ *
+ * Locks all shards, in the order of their ids, as the heartbeat does.
+ *
+ * @returns since when dispatching is stopped
+ */
+export async function stopDispatching(queries: Queries): Promise<Date> {
+  const [row] = await queries.$queryRaw<{ stoppedSince: Date }[]>`
+    with going as materialized (
+      select id from shard where stopped_at is null order by id for no key update
+    ), stopped as (
+      update shard set stopped_at = now()
+      from going where shard.id = going.id
+      returning shard.stopped_at
+    )
+    select least((select min(stopped_at) from shard), (select min(stopped_at) from stopped)) as "stoppedSince"`;
+  if (!row) throw new Error("PostgreSQL answered a select with no row.");
+  return row.stoppedSince;
+}
+
+/**
+ * Lets dispatchers take the shards. Locks those that are stopped, in the order of their ids.
+ *
+ * @returns since when dispatching was stopped; null where it was not
+ */
+export async function startDispatching(queries: Queries): Promise<Date | null> {
+  const [row] = await queries.$queryRaw<{ stoppedSince: Date | null }[]>`
+    with stopped as materialized (
+      select id, stopped_at from shard where stopped_at is not null order by id for no key update
+    ), started as (
+      update shard set stopped_at = null
+      from stopped where shard.id = stopped.id
+    )
+    select min(stopped_at) as "stoppedSince" from stopped`;
+  return row?.stoppedSince ?? null;
+}
+
+/** Locks nothing. Reads the whole of `process` and `shard`. */
+export async function readLivingDispatchers(reads: Reads): Promise<LivingDispatcher[]> {
+  return await reads.$queryRaw<LivingDispatcher[]>`
+    select process.id, process.name, process.able, count(shard.id)::int as "shards"
+    from process left join shard on shard.owner = process.id
+    where process.alive_until > now()
+    group by process.id
+    order by process.name, process.id`;
+}

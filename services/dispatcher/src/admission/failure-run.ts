@@ -1,0 +1,55 @@
+/** An endpoint's failures since its last success, as far as they decide what the next one means. */
+export interface FailureRun {
+  /** Those that count. */
+  failures: number;
+  /** When the last attempt that counts ended; null without one. */
+  failedAt: Date | null;
+  /** No attempt begins before this time, manual ones apart; null without a failure. */
+  pausedUntil: Date | null;
+}
+
+/** A failed attempt. */
+export interface Failure {
+  startedAt: Date;
+  durationMs: number;
+  /** How long the receiver asks to be left alone; null where it does not. */
+  retryAfterMs: number | null;
+  /** Of a manual delivery, which does not wait for a pause. */
+  manual: boolean;
+}
+
+export const HEALTHY: FailureRun = { failures: 0, failedAt: null, pausedUntil: null };
+
+/**
+ * What a run of failures is after one more. A failure counts if its attempt began after the last one that counts had ended,
+ * so that five attempts at the same moment are one failure. An attempt that began during a pause was begun by a dispatcher that
+ * did not know of the failure yet, and does not count either. One of a manual delivery does: it does not wait for pauses.
+ *
+ * Whether it counts or not, the receiver's own wish makes the pause longer.
+ *
+ * @param pausesMs the pause after the first failure that counts, after the second, ...; the last one is that of all others
+ */
+export function afterFailure(run: FailureRun, failure: Failure, pausesMs: readonly number[]): FailureRun {
+  const endedAt = endOf(failure);
+  const wished = new Date(endedAt.getTime() + (failure.retryAfterMs ?? 0));
+  if (!follows(run, failure)) {
+    return failure.retryAfterMs === null ? run : { ...run, pausedUntil: later(run.pausedUntil, wished) };
+  }
+  const failures = run.failures + 1;
+  const pauseMs = pausesMs[Math.min(failures, pausesMs.length) - 1] ?? 0;
+  const pausedUntil = later(new Date(endedAt.getTime() + pauseMs), wished);
+  return { failures, failedAt: endedAt, pausedUntil: later(run.pausedUntil, pausedUntil) };
+}
+
+function follows({ failedAt, pausedUntil }: FailureRun, { startedAt, manual }: Failure): boolean {
+  if (failedAt !== null && startedAt <= failedAt) return false;
+  return manual || pausedUntil === null || startedAt >= pausedUntil;
+}
+
+export function endOf({ startedAt, durationMs }: Pick<Failure, "startedAt" | "durationMs">): Date {
+  return new Date(startedAt.getTime() + durationMs);
+}
+
+function later(one: Date | null, other: Date): Date {
+  return one !== null && one > other ? one : other;
+}

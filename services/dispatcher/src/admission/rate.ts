@@ -1,0 +1,33 @@
+import type { Clock } from "@herald/common/runtime/clock";
+
+/** Limits the attempts a second to one endpoint, with a bucket of tokens: an attempt takes one, and time brings new ones. */
+export interface Rate {
+  /** For how long there is no token, in milliseconds; 0 where there is one. */
+  waitMs(): number;
+  /** Takes a token, which may not be there yet. */
+  take(): void;
+}
+
+/** @param perSecond the bucket holds the tokens of a second, and one at the least */
+export function createRate(clock: Pick<Clock, "monotonicMs">, perSecond: number): Rate {
+  const full = Math.max(1, perSecond);
+  let tokens = full;
+  let atMs = clock.monotonicMs();
+
+  function refill(): void {
+    const nowMs = clock.monotonicMs();
+    tokens = Math.min(full, tokens + ((nowMs - atMs) / 1_000) * perSecond);
+    atMs = nowMs;
+  }
+
+  return {
+    waitMs() {
+      refill();
+      return tokens >= 1 ? 0 : Math.ceil(((1 - tokens) / perSecond) * 1_000);
+    },
+    take() {
+      refill();
+      tokens--;
+    },
+  };
+}

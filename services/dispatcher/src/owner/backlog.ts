@@ -1,0 +1,98 @@
+import { isDataError, isTooMuch } from "@herald/common/database/errors";
+import type { Queries } from "@herald/common/database/queries";
+import { shrinkingBatches } from "@herald/common/database/shrinking";
+import { batcher } from "@herald/common/runtime/batcher";
+import type { Clock } from "@herald/common/runtime/clock";
+import { retry } from "@herald/common/runtime/retry";
+import type { Log } from "@herald/common/telemetry/log";
+import type { DispatcherMetrics } from "../metrics.ts";
+import { type Delivery, type DueRow, describeDeliveries } from "../sql/describe-deliveries.ts";
+import { type Demand, markInterrupted, readDue } from "../sql/read-due.ts";
+
+interface Parts {
+  queries: Queries;
+  clock: Clock;
+  metrics: Pick<DispatcherMetrics, "readBatchSize" | "interruptions">;
+  log: Log;
+  /** Ends the waiting for PostgreSQL. */
+  signal: AbortSignal;
+}
+
+/** What an owner wants of an endpoint's backlog. */
+export interface BacklogDemand extends Demand {
+  /** The endpoint's owner before died: what may have been in flight is counted as interrupted first. */
+  mark: boolean;
+  /** Whether the owner has this row in memory already. */
+  isKnown: (row: DueRow) => boolean;
+}
+
+export interface BacklogPage {
+  /** The rows that were read, in their order, also those that are known or not due yet. */
+  rows: DueRow[];
+  /** What is due and was not known. */
+  deliveries: Delivery[];
+}
+
+/** Endpoints of one statement, at the most. */
+const MAX_ENDPOINTS = 250;
+
+const NOTHING: BacklogPage = { rows: [], deliveries: [] };
+
+/**
+ * Reads the backlog of endpoints, many of them with one statement. While PostgreSQL is out of reach, it waits and tries again.
+ *
+ * @param options.perEndpoint how many attempts of an endpoint may be in flight at once
+ */
+export function createReadBacklog(
+  { queries, clock, metrics, log, signal }: Parts,
+  { perEndpoint }: { perEndpoint: number },
+): (demand: BacklogDemand) => Promise<BacklogPage> {
+  const inBatches = shrinkingBatches<BacklogDemand, [BacklogDemand, BacklogPage]>(read, {
+    max: MAX_ENDPOINTS,
+    onShrunk: (size, error) => log.warn("deliveries are read for fewer endpoints at once", { size, error }),
+  });
+
+  function untilAnswered<T>(task: () => Promise<T>): Promise<T> {
+    return retry(task, {
+      shouldRetry: (error) => !isDataError(error) && !isTooMuch(error),
+      onFirstFailure: (error) => log.error("due deliveries can't be read; they wait for PostgreSQL", { error }),
+      signal,
+    });
+  }
+
+  async function read(demands: readonly BacklogDemand[]): Promise<[BacklogDemand, BacklogPage][]> {
+    const suspects = demands.filter(({ mark }) => mark);
+    if (suspects.length > 0) await mark(suspects);
+    const rows = await untilAnswered(() => readDue(queries, demands));
+    const byEndpoint = new Map(demands.map((demand) => [demand.endpointId, { demand, rows: [] as DueRow[] }]));
+    for (const row of rows) byEndpoint.get(row.endpointId)?.rows.push(row);
+    const now = clock.now();
+    const wanted = rows.filter((row) => row.dueAt <= now && !byEndpoint.get(row.endpointId)?.demand.isKnown(row));
+    const deliveries = await untilAnswered(() => describeDeliveries(queries, wanted));
+    metrics.readBatchSize.observe(deliveries.length);
+    const pages = new Map([...byEndpoint].map(([id, { rows }]) => [id, { rows, deliveries: [] as Delivery[] }]));
+    for (const delivery of deliveries) pages.get(delivery.endpointId)?.deliveries.push(delivery);
+    return demands.map((demand) => [demand, pages.get(demand.endpointId) ?? NOTHING]);
+  }
+
+  async function mark(suspects: readonly BacklogDemand[]): Promise<void> {
+    const ids = suspects.map(({ endpointId }) => endpointId);
+    metrics.interruptions.inc(
+      await untilAnswered(() => markInterrupted(queries, ids, { perEndpoint, now: clock.now() })),
+    );
+    // Where what follows has to be tried again, it is not for another death.
+    for (const suspect of suspects) suspect.mark = false;
+  }
+
+  return batcher<BacklogDemand, BacklogPage>(
+    async (demands) => {
+      const { results, setAside } = await inBatches(demands);
+      const pages = new Map(results);
+      for (const { item, error } of setAside) {
+        log.error("an endpoint's deliveries can't be read", { endpointId: item.endpointId, error });
+      }
+      return demands.map((demand) => pages.get(demand) ?? NOTHING);
+    },
+    { maxItems: MAX_ENDPOINTS, maxRunning: 2 },
+  );
+}

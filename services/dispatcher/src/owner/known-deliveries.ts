@@ -1,0 +1,52 @@
+import type { DueRow } from "../sql/describe-deliveries.ts";
+
+/** An attempt of a delivery: the next one is another. */
+type Attempt = Pick<DueRow, "deliveryId" | "attempts">;
+
+/**
+ * Which attempts this process has at hand, in flight, or has ended lately. The same attempt may come twice: handed over by a publisher and
+ * read from PostgreSQL, by a statement that began before the attempt was settled, or by a message that came late. It is made once.
+ */
+export interface KnownDeliveries {
+  has(attempt: Attempt): boolean;
+  add(attempt: Attempt): void;
+  /** It was never attempted, or is to be attempted again: it may come once more. */
+  forget(attempt: Attempt): void;
+  /** It was settled. It is remembered for {@link REMEMBERED_MS} at least. */
+  ended(attempt: Attempt): void;
+}
+
+/** Messages and statements take much less. */
+const REMEMBERED_MS = 15_000;
+
+export function createKnownDeliveries(nowMs: () => number): KnownDeliveries {
+  const current = new Set<string>();
+  let ended = new Set<string>();
+  let endedBefore = new Set<string>();
+  let turnedAtMs = nowMs();
+  const keyOf = ({ deliveryId, attempts }: Attempt) => `${deliveryId}/${attempts}`;
+
+  function turn(): void {
+    const now = nowMs();
+    if (now - turnedAtMs < REMEMBERED_MS) return;
+    turnedAtMs = now;
+    endedBefore = ended;
+    ended = new Set();
+  }
+
+  return {
+    has(attempt) {
+      turn();
+      const key = keyOf(attempt);
+      return current.has(key) || ended.has(key) || endedBefore.has(key);
+    },
+    add: (attempt) => void current.add(keyOf(attempt)),
+    forget: (attempt) => void current.delete(keyOf(attempt)),
+    ended(attempt) {
+      const key = keyOf(attempt);
+      current.delete(key);
+      turn();
+      ended.add(key);
+    },
+  };
+}

@@ -1,0 +1,52 @@
+import { shardOf } from "@herald/common/database/shards";
+import type { Queries } from "@herald/common/database/queries";
+import type { Log } from "@herald/common/telemetry/log";
+import type { ManualRequest } from "@herald/contracts";
+import { manualCaps } from "../admission/manual-caps.ts";
+import { describeDeliveries } from "../sql/describe-deliveries.ts";
+import { readDueRow } from "../sql/read-due.ts";
+import type { Owner } from "./owner.ts";
+
+interface Parts {
+  queries: Queries;
+  owner: Pick<Owner, "manual">;
+  epochOf: (shard: number) => number | undefined;
+  log: Log;
+}
+
+/**
+ * Makes manual deliveries at once, beyond the limits of an endpoint, which its other deliveries fill: an admin waits for the answer. They have
+ * caps of their own instead. What is above them is put in line with the endpoint's others.
+ *
+ * @param options.concurrency how many may be in flight at once
+ * @returns whether a delivery was attempted, when that is settled. Never rejects: what was not is due some seconds later
+ */
+export function createManualDeliveries(
+  { queries, owner, epochOf, log }: Parts,
+  { concurrency }: { concurrency: number },
+): (request: ManualRequest) => Promise<boolean> {
+  const caps = manualCaps(concurrency);
+
+  async function attempt({ deliveryId, endpointId, organizationId, dueAtUtc }: ManualRequest): Promise<boolean> {
+    const epoch = epochOf(shardOf(endpointId));
+    if (epoch === undefined) return false;
+    const row = await readDueRow(queries, { endpointId, deliveryId, dueAt: new Date(dueAtUtc), epoch });
+    const [delivery] = row ? await describeDeliveries(queries, [row]) : [];
+    // The organization is as PostgreSQL says, and not the message.
+    if (delivery === undefined || delivery.organizationId !== organizationId) return false;
+    const isWithin = caps.enter(endpointId, organizationId);
+    try {
+      const served = await owner.manual(delivery, isWithin);
+      return served?.kind === "settled";
+    } finally {
+      if (isWithin) caps.leave(endpointId, organizationId);
+    }
+  }
+
+  return (request) =>
+    attempt(request).catch((error) => {
+      const { deliveryId, endpointId } = request;
+      log.warn("a manual delivery has to wait", { deliveryId, endpointId, error });
+      return false;
+    });
+}

@@ -1,0 +1,79 @@
+import type { Broker, Consumer, IncomingMessage } from "@herald/common/broker/broker";
+import type { Log } from "@herald/common/telemetry/log";
+import { type EndpointChanged, type HandOver, isUuid, type ManualReply, type ManualRequest } from "@herald/contracts";
+import { readJson } from "../read-json.ts";
+
+interface Parts {
+  broker: Broker;
+  handedOver: (handOver: HandOver) => void;
+  changed: (change: EndpointChanged) => void;
+  /** Resolves with whether the delivery was attempted; never rejects. */
+  manual: (request: ManualRequest) => Promise<boolean>;
+  log: Log;
+}
+
+/** Messages that the broker sends ahead. Each is acknowledged at once. */
+const PREFETCH = 500;
+
+/**
+ * Consumes this dispatcher's own queue: what publishers hand over, and what the management API says and asks for. A message that is lost
+ * does no harm: the rows say what is due. One that is forged would do harm: what it brings is signed and sent. So hand-overs count only from
+ * the exchange to which publishers and dispatchers alone may write, and the others only from the management API's.
+ */
+export function consumeMessages(ownerId: string, { broker, handedOver, changed, manual, log }: Parts): Consumer {
+  const { dispatchExchange, requestsExchange } = broker.names;
+
+  async function answer(request: ManualRequest, message: IncomingMessage): Promise<void> {
+    const reply: ManualReply = { deliveryId: request.deliveryId, attempted: await manual(request) };
+    message.reply(Buffer.from(JSON.stringify(reply)));
+  }
+
+  function handle(message: IncomingMessage): void {
+    const content = readJson<HandOver & EndpointChanged & ManualRequest>(message.content);
+    if (message.exchange === dispatchExchange && isHandOver(content)) return handedOver(content);
+    if (message.exchange === requestsExchange && isChange(content)) return changed(content);
+    if (message.exchange === requestsExchange && isManual(content)) return void answer(content, message);
+    log.warn("a message can't be read, or came by another way than the one that sends it, and was dropped", {
+      exchange: message.exchange,
+    });
+  }
+
+  return broker.consumeAsOwner(ownerId, {
+    prefetch: PREFETCH,
+    handle(message) {
+      message.ack();
+      handle(message);
+    },
+  });
+}
+
+// As PostgreSQL writes ids: what is counted for an endpoint is counted by this text.
+const isId = (value: unknown): value is string => isUuid(value) && value === value.toLowerCase();
+
+type Target = { endpointId: string; organizationId: string };
+const isTarget = (value: Partial<Target> | null) => isId(value?.endpointId) && typeof value?.organizationId === "string";
+
+function isHandOver(content: Partial<HandOver>): content is HandOver {
+  const { storedAtUtc, events, deliveries, work } = content;
+  return (
+    isTime(storedAtUtc) &&
+    Array.isArray(events) &&
+    events.every((event) => typeof event?.body === "string" && typeof event.eventType === "string") &&
+    Array.isArray(deliveries) &&
+    deliveries.every((delivery) => isTarget(delivery) && isId(delivery.deliveryId)) &&
+    Array.isArray(work) &&
+    work.every(isTarget)
+  );
+}
+
+function isChange(content: Partial<Target> & { kind?: string }): content is EndpointChanged {
+  return content.kind === "changed" && isTarget(content);
+}
+
+function isManual(content: Partial<Target> & { kind?: string; deliveryId?: string; dueAtUtc?: string }): content is ManualRequest {
+  return content.kind === "manual" && isTarget(content) && isId(content.deliveryId) && isTime(content.dueAtUtc);
+}
+
+function isTime(value: unknown): value is string {
+  return typeof value === "string" && !Number.isNaN(Date.parse(value));
+}

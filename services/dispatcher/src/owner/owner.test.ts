@@ -1,0 +1,362 @@
+import { shardOf } from "@herald/common/database/shards";
+import { createRegistry } from "@herald/common/telemetry/metrics";
+import type { HandOver } from "@herald/contracts";
+import { steeredClock } from "@herald/dev/harness/steered-clock";
+import { afterEach, beforeEach, describe, expect, jest, test } from "@jest/globals";
+import fc from "fast-check";
+import { createMetrics } from "../metrics.ts";
+import type { Delivery, DueRow } from "../sql/describe-deliveries.ts";
+import type { Configuration } from "../sql/read-configuration.ts";
+import type { BacklogDemand, BacklogPage } from "./backlog.ts";
+import { type Begun, createOwner, type OwnerOptions, type Served } from "./owner.ts";
+
+const OPTIONS: OwnerOptions = {
+  concurrency: 4,
+  ratePerSecond: undefined,
+  breaker: { pausesMs: [1_000, 5_000, 15_000, 60_000], disableAfter: 1_000 },
+  bounds: { inFlight: 24, bodiesBytes: 64 * 1024 },
+};
+const RETRY_MS = 2_000;
+const START = new Date("2026-03-01T12:00:00.000Z");
+
+beforeEach(() => void jest.useFakeTimers({ now: 0 }));
+afterEach(() => void jest.useRealTimers());
+
+const endpointId = (index: number) => `0190a1b2-0000-7000-8000-0000000000${index.toString(16).padStart(2, "0")}`;
+const organizationOf = (id: string) => `organization ${Number.parseInt(id.slice(-2), 16) % 3}`;
+
+type Ending = "succeeded" | "failed" | "put back" | "left";
+
+/** An owner in virtual time, and PostgreSQL as a table in memory that it reads late, and that publishers write. */
+function world({ tookMs = (() => 5) as () => number, options = {} as Partial<OwnerOptions> } = {}) {
+  const clock = steeredClock(START);
+  const rows = new Map<string, DueRow>();
+  const made = new Map<string, number>();
+  const inFlight = new Map<string, Begun>();
+  const ofEndpoint = new Map<string, number>();
+  const most = { all: 0, endpoint: 0, twice: 0 };
+  const lost = new Set<number>();
+  const disabled = new Set<string>();
+  let readMs = 2;
+  let statements = 0;
+  let endingOf: (delivery: Delivery) => Ending = () => "succeeded";
+  let revision = 1n;
+
+  const later = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
+  const deliveryOf = (row: DueRow): Delivery => ({
+    ...row,
+    organizationId: organizationOf(row.endpointId),
+    eventType: "WorkItemCompleted",
+    body: "{}",
+    bodyBytes: 2,
+    eventKey: null,
+    traceparent: null,
+    createdAt: START,
+  });
+
+  async function readBacklog({ endpointId: id, count, after, isKnown }: BacklogDemand): Promise<BacklogPage> {
+    statements++;
+    const isBehind = ({ dueAt, deliveryId }: DueRow) =>
+      dueAt > after.dueAt || (dueAt.getTime() === after.dueAt.getTime() && deliveryId > after.deliveryId);
+    const found = [...rows.values()]
+      .filter((row) => row.endpointId === id && isBehind(row))
+      .sort((one, other) => one.dueAt.getTime() - other.dueAt.getTime() || (one.deliveryId < other.deliveryId ? -1 : 1))
+      .slice(0, count)
+      .map((row) => ({ ...row }));
+    const due = found.filter((row) => row.dueAt <= clock.now() && !isKnown(row));
+    await later(readMs);
+    return { rows: found, deliveries: due.map(deliveryOf) };
+  }
+
+  async function readConfiguration(id: string) {
+    const configuredAt = clock.now();
+    await later(1);
+    if (disabled.has(id)) return undefined;
+    const configuration: Configuration = {
+      url: "",
+      sealedSecret: "",
+      quarantined: false,
+      revision,
+      failures: 0,
+      pausedUntil: null,
+    };
+    return { configuration, configuredAt };
+  }
+
+  async function serve(begun: Begun): Promise<Served> {
+    const { delivery, over } = begun;
+    const { deliveryId, endpointId: id } = delivery;
+    if (inFlight.has(deliveryId)) most.twice++;
+    inFlight.set(deliveryId, begun);
+    ofEndpoint.set(id, (ofEndpoint.get(id) ?? 0) + 1);
+    most.all = Math.max(most.all, inFlight.size);
+    most.endpoint = Math.max(most.endpoint, ofEndpoint.get(id) ?? 0);
+    const isOver = () => ofEndpoint.set(id, (ofEndpoint.get(id) ?? 0) - 1);
+    const end = () => inFlight.delete(deliveryId);
+    if ((await begun.configuration()) === undefined) {
+      isOver();
+      end();
+      return { kind: "not ours" };
+    }
+    const took = tookMs();
+    await later(took);
+    const ending = endingOf(delivery);
+    if (ending === "put back") {
+      isOver();
+      end();
+      return { kind: "put back", restMs: 100 };
+    }
+    const key = `${deliveryId}/${delivery.attempts}`;
+    made.set(key, (made.get(key) ?? 0) + 1);
+    isOver();
+    over(took);
+    await later(3);
+    end();
+    if (ending === "left") return { kind: "left" };
+    const row = rows.get(deliveryId);
+    if (ending === "succeeded") {
+      rows.delete(deliveryId);
+      return { kind: "settled", nextAttemptAt: null };
+    }
+    const nextAttemptAt = new Date(clock.now().getTime() + RETRY_MS);
+    if (row) rows.set(deliveryId, { ...row, attempts: row.attempts + 1, dueAt: nextAttemptAt });
+    return { kind: "settled", nextAttemptAt };
+  }
+
+  const idle: number[] = [];
+  const owner = createOwner(
+    {
+      clock,
+      metrics: createMetrics(createRegistry("test")),
+      quarantine: { has: () => false },
+      shards: {
+        epochOf: (shard) => (lost.has(shard) ? undefined : 1),
+        becameIdle: (shard) => void idle.push(shard),
+      },
+      mayBegin: () => true,
+      readBacklog,
+      readConfiguration,
+      isHealthPending: () => false,
+      serve,
+    },
+    { ...OPTIONS, ...options },
+  );
+
+  let stored = 0;
+  /** As a publisher does. */
+  function store(id: string, count = 1): HandOver {
+    const storedAtUtc = clock.now().toISOString();
+    const deliveries = Array.from({ length: count }, () => {
+      const deliveryId = `0190a1b2-0000-7000-9000-${(stored++).toString(16).padStart(12, "0")}`;
+      rows.set(deliveryId, { deliveryId, endpointId: id, dueAt: clock.now(), attempts: 0, interruptions: 0 });
+      return { deliveryId, endpointId: id, organizationId: organizationOf(id), revision: "1", event: 0 };
+    });
+    return { storedAtUtc, events: [{ eventType: "WorkItemCompleted", body: "{}", traceparent: null }], deliveries, work: [] };
+  }
+
+  function sweep(crashed: readonly number[] = []): void {
+    const first = new Map<string, DueRow>();
+    for (const row of [...rows.values()].sort((one, other) => one.dueAt.getTime() - other.dueAt.getTime())) {
+      if (!first.has(row.endpointId) && !disabled.has(row.endpointId)) first.set(row.endpointId, row);
+    }
+    const found = [...first.values()].map((row) => ({
+      ...row,
+      organizationId: organizationOf(row.endpointId),
+      failures: 0,
+      pausedUntil: null,
+    }));
+    owner.found(found, { crashed: new Set(crashed) });
+  }
+
+  async function pass(ms: number, { sweepEveryMs = 0 } = {}): Promise<void> {
+    for (let passed = 0; passed < ms; passed++) {
+      clock.advance(1);
+      await jest.advanceTimersByTimeAsync(1);
+      if (sweepEveryMs > 0 && passed % sweepEveryMs === 0) sweep();
+    }
+  }
+
+  return {
+    owner,
+    clock,
+    rows,
+    made,
+    most,
+    lost,
+    idle,
+    disabled,
+    inFlight,
+    store,
+    sweep,
+    pass,
+    statements: () => statements,
+    set: {
+      readMs: (ms: number) => void (readMs = ms),
+      ending: (of: (delivery: Delivery) => Ending) => void (endingOf = of),
+      revision: (is: bigint) => void (revision = is),
+    },
+  };
+}
+
+describe("what an owner is handed over", () => {
+  test("is attempted without being read from PostgreSQL", async () => {
+    const { owner, store, pass, made, statements } = world();
+    for (let round = 0; round < 10; round++) {
+      owner.handedOver(store(endpointId(1), 2));
+      await pass(20);
+    }
+    expect([made.size, statements()]).toEqual([20, 0]);
+  });
+
+  test("comes behind a backlog, and none of it is left out", async () => {
+    const { owner, store, sweep, pass, rows, made } = world();
+    store(endpointId(1), 60);
+    sweep();
+    await pass(10);
+    for (let round = 0; round < 5; round++) {
+      owner.handedOver(store(endpointId(1), 3));
+      await pass(5);
+    }
+    await pass(500);
+    expect([rows.size, made.size]).toEqual([0, 75]);
+  });
+
+  test("is left to PostgreSQL where there is too much of it, and read from there", async () => {
+    const { owner, store, pass, rows, made } = world();
+    owner.handedOver(store(endpointId(1), 500));
+    await pass(1_500);
+    expect([rows.size, made.size]).toEqual([0, 500]);
+  });
+
+  test("is dropped where another dispatcher owns the shard", async () => {
+    const { owner, store, pass, made, lost } = world();
+    lost.add(shardOf(endpointId(1)));
+    owner.handedOver(store(endpointId(1), 1));
+    await pass(100);
+    expect(made.size).toBe(0);
+  });
+
+  test("is dropped where its endpoint was disabled meanwhile, though it was stored before", async () => {
+    const { owner, store, pass, made, disabled, rows } = world();
+    owner.handedOver(store(endpointId(1)));
+    await pass(20);
+    const before = store(endpointId(1));
+    await pass(1);
+    disabled.add(endpointId(1));
+    owner.changed({ kind: "changed", endpointId: endpointId(1), organizationId: organizationOf(endpointId(1)) });
+    owner.handedOver(before);
+    await pass(100);
+    expect([made.size, rows.size]).toEqual([1, 1]);
+  });
+});
+
+describe("retries", () => {
+  test("come at their time by a timer, and without a sweep", async () => {
+    const { owner, store, pass, made, rows, set } = world();
+    set.ending(({ attempts }) => (attempts < 2 ? "failed" : "succeeded"));
+    owner.handedOver(store(endpointId(1)));
+    await pass(2 * RETRY_MS + 100);
+    expect([...made.values()]).toEqual([1, 1, 1]);
+    expect(rows.size).toBe(0);
+  });
+});
+
+test("quick endpoints keep half of the permits, however many are slow", async () => {
+  let quickMade = 0;
+  const { owner, store, sweep, pass, inFlight, set } = world({
+    options: { bounds: { inFlight: 24, bodiesBytes: 64 * 1024 } },
+    tookMs: () => 5,
+  });
+  // Endpoint 0 is known to be quick.
+  owner.handedOver(store(endpointId(0), 1));
+  await pass(20);
+  // The others never answer.
+  set.ending(({ endpointId: id }) => {
+    if (id === endpointId(0)) quickMade++;
+    return "succeeded";
+  });
+  const hanging = Array.from({ length: 40 }, (_, index) => endpointId(index + 1));
+  for (const id of hanging) store(id, 20);
+  const never = new Set(hanging);
+  const inFlightOfHanging = () => [...inFlight.values()].filter(({ delivery }) => never.has(delivery.endpointId)).length;
+  sweep();
+  await pass(1);
+  owner.handedOver(store(endpointId(0), 40));
+  await pass(400);
+  expect(quickMade).toBe(40);
+  expect(inFlightOfHanging()).toBeLessThanOrEqual(12);
+});
+
+interface Step {
+  do: "hand over" | "hand over late" | "lose the message" | "work" | "changed" | "sweep" | "lose the shard" | "pass";
+  endpoint: number;
+  count: number;
+  ms: number;
+}
+const step = fc.record<Step>({
+  do: fc.constantFrom(
+    "hand over",
+    "hand over late",
+    "lose the message",
+    "work",
+    "changed",
+    "sweep",
+    "lose the shard",
+    "pass",
+  ),
+  endpoint: fc.nat(4),
+  count: fc.nat(12),
+  ms: fc.nat(60),
+});
+const endings = fc.array(fc.constantFrom<Ending>("succeeded", "succeeded", "failed", "put back"), { minLength: 1 });
+
+test("whatever comes in whatever order, no attempt is made twice, no bound is exceeded, and nothing is left out", async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { maxLength: 30 }), endings, fc.nat(40), async (steps, ends, readMs) => {
+      jest.useFakeTimers({ now: 0 });
+      let ended = 0;
+      const { owner, store, sweep, pass, rows, made, most, lost, set, inFlight } = world({
+        tookMs: () => 1 + (ended % 50),
+      });
+      set.readMs(readMs);
+      set.ending(() => ends[ended++ % ends.length] ?? "succeeded");
+      const late: HandOver[] = [];
+      for (const { do: what, endpoint, count, ms } of steps) {
+        const id = endpointId(endpoint);
+        const target = { endpointId: id, organizationId: organizationOf(id) };
+        if (what === "hand over") owner.handedOver(store(id, count));
+        if (what === "hand over late") late.push(store(id, count));
+        if (what === "lose the message") store(id, count);
+        if (what === "work") {
+          const { storedAtUtc } = store(id, count);
+          owner.handedOver({ storedAtUtc, events: [], deliveries: [], work: [target] });
+        }
+        if (what === "changed") owner.changed({ kind: "changed", ...target });
+        if (what === "sweep") sweep();
+        if (what === "lose the shard") {
+          // As a release does it: when nothing of it is in flight.
+          const shard = shardOf(id);
+          lost.add(shard);
+          while (owner.inFlightOf(shard) > 0) await pass(1);
+          owner.lost([shard]);
+          await pass(ms);
+          lost.delete(shard);
+          sweep();
+        }
+        if (what === "pass") {
+          await pass(ms);
+          for (const handOver of late.splice(0)) owner.handedOver(handOver);
+        }
+      }
+      set.ending(() => "succeeded");
+      for (let round = 0; round < 40 && rows.size > 0; round++) await pass(500, { sweepEveryMs: 100 });
+      expect([rows.size, inFlight.size]).toEqual([0, 0]);
+      expect(most.twice).toBe(0);
+      expect([...made.values()].filter((count) => count > 1)).toEqual([]);
+      expect(most.endpoint).toBeLessThanOrEqual(OPTIONS.concurrency);
+      expect(most.all).toBeLessThanOrEqual(OPTIONS.bounds.inFlight);
+      await owner.idle();
+    }),
+    { numRuns: 300 },
+  );
+}, 120_000);

@@ -1,0 +1,600 @@
+import { shardOf } from "@herald/common/database/shards";
+import type { Clock } from "@herald/common/runtime/clock";
+import type { EndpointChanged, HandOver } from "@herald/contracts";
+import { type BreakerOptions, createBreaker } from "../admission/breaker.ts";
+import { type ByteBudget, createByteBudget } from "../admission/byte-budget.ts";
+import { createLatencies } from "../admission/latencies.ts";
+import { createPermits, type Permit, SLOW_MS } from "../admission/permits.ts";
+import { createRate } from "../admission/rate.ts";
+import { createTurns } from "../admission/turns.ts";
+import type { DispatcherMetrics, Source } from "../metrics.ts";
+import type { Shards } from "../shards/shards.ts";
+import type { Delivery } from "../sql/describe-deliveries.ts";
+import type { Configuration } from "../sql/read-configuration.ts";
+import { BEGINNING } from "../sql/read-due.ts";
+import type { EndpointWithWork } from "../sql/sweep.ts";
+import type { BacklogDemand, BacklogPage } from "./backlog.ts";
+import type { TimedConfiguration } from "./configurations.ts";
+import { isIdle, newEndpoint, type OwnedEndpoint } from "./endpoint.ts";
+import { createKnownDeliveries } from "./known-deliveries.ts";
+import type { Quarantine } from "./quarantine.ts";
+
+/** How an attempt that was begun went on. */
+export type Served =
+  /** Settled, or given up by the settlement: `nextAttemptAt` where it is to be tried again. */
+  | { kind: "settled"; nextAttemptAt: Date | null }
+  /** Nothing was sent, or nothing that counts: it is to be attempted again. */
+  | { kind: "put back"; restMs: number }
+  /** The endpoint is disabled or deleted, or another dispatcher owns it. */
+  | { kind: "not ours" }
+  /** Its result, or its body, is not to be had: PostgreSQL has it, for later. */
+  | { kind: "left" };
+
+/** An attempt that has begun, as the owner hands it to whoever makes it. */
+export interface Begun {
+  endpoint: OwnedEndpoint;
+  delivery: Delivery;
+  manual: boolean;
+  /**
+   * How the endpoint is configured now; undefined where it is disabled or deleted. No attempt begins with what was read longer ago than
+   * {@link CONFIGURATION_MS}: a delivery may have waited meanwhile, or PostgreSQL's answer took long.
+   */
+  configuration(): Promise<Configuration | undefined> | Configuration;
+  /** The receiver is free for the next one. To be called before the result is settled. */
+  over(durationMs?: number): void;
+}
+
+export const CONFIGURATION_MS = 500;
+
+interface Parts {
+  clock: Clock;
+  metrics: Pick<DispatcherMetrics, "begin" | "handedOver">;
+  quarantine: Pick<Quarantine, "has">;
+  shards: Pick<Shards, "epochOf" | "becameIdle">;
+  /** Whether attempts may begin at all. */
+  mayBegin: () => boolean;
+  readBacklog: (demand: BacklogDemand) => Promise<BacklogPage>;
+  /** How an endpoint is configured now; undefined where it is disabled or deleted. Never rejects but at the end of the process. */
+  readConfiguration: (endpointId: string) => Promise<TimedConfiguration | undefined>;
+  /** Whether results of the endpoint are not in its stored health yet. */
+  isHealthPending: (endpointId: string) => boolean;
+  /** Makes an attempt and settles it; never rejects. */
+  serve: (begun: Begun) => Promise<Served>;
+}
+
+export interface OwnerOptions {
+  /** Attempts that an endpoint may have at once. */
+  concurrency: number;
+  /** Attempts a second to an endpoint; no limit where absent. */
+  ratePerSecond: number | undefined;
+  breaker: BreakerOptions;
+  bounds: { inFlight: number; bodiesBytes: number };
+}
+
+/**
+ * The endpoints of this dispatcher's shards. It alone makes their attempts, so it simply knows what is in flight, what it was handed over,
+ * whether PostgreSQL has more, when the next retry is due, and how the endpoint fares. Nothing of that is written down: what it forgets,
+ * or its successor needs, is read from PostgreSQL.
+ */
+export interface Owner {
+  /** What a publisher has stored. */
+  handedOver(handOver: HandOver): void;
+  /** The management API has changed an endpoint, or deleted it. */
+  changed(change: EndpointChanged): void;
+  /** A sweep has found these endpoints to have work. */
+  found(endpoints: readonly EndpointWithWork[], options: { crashed: ReadonlySet<number> }): void;
+  /**
+   * Attempts a manual delivery at once, or puts it in the line of its endpoint.
+   *
+   * @returns what settles it; undefined where it has to wait
+   */
+  manual(delivery: Delivery, isWithinCaps: boolean): Promise<Served> | undefined;
+  lost(shards: readonly number[]): void;
+  /** Attempts may begin again that could not. */
+  wake(): void;
+  /** Attempts of the shard that are not settled. */
+  inFlightOf(shard: number): number;
+  /** Resolves when nothing is in flight. */
+  idle(): Promise<void>;
+  readonly bytes: ByteBudget;
+}
+
+/** Endpoints that are remembered without work: the one that was used longest ago is forgotten. */
+const MAX_ENDPOINTS = 10_000;
+
+/** Deliveries of an endpoint that are kept at hand when they are handed over, at the most. */
+const MAX_READY = 100;
+
+/** A delivery that was in flight at the death of its dispatcher so often goes alone: it may be what ends its dispatchers. */
+const SUSPECT_FROM = 2;
+
+/** Of an endpoint that failed as often as disables it, PostgreSQL is asked so often whether it is disabled. */
+const LOOK_AGAIN_MS = 1_000;
+
+/** What is left to PostgreSQL is not read again before this time. */
+const LEFT_MS = 60_000;
+
+/** A timer is never longer: what is due later is found by a sweep. */
+const MAX_TIMER_MS = 60_000;
+
+export function createOwner(parts: Parts, options: OwnerOptions): Owner {
+  const { clock, metrics, quarantine, shards, mayBegin, readBacklog, readConfiguration, isHealthPending, serve } = parts;
+  const { epochOf } = shards;
+  const { concurrency, ratePerSecond, bounds } = options;
+  /** In the order of their last use. */
+  const endpoints = new Map<string, OwnedEndpoint>();
+  const known = createKnownDeliveries(() => performance.now());
+  const permits = createPermits(bounds.inFlight);
+  const latencies = createLatencies();
+  const bytes = createByteBudget(bounds.bodiesBytes);
+  const turns = { quick: createTurns<OwnedEndpoint>(), slow: createTurns<OwnedEndpoint>() };
+  /** Endpoints whose next body waits for bytes. */
+  const waitingForBytes = new Set<OwnedEndpoint>();
+  const suspects: { endpoint: OwnedEndpoint; delivery: Delivery }[] = [];
+  let suspectInFlight = false;
+  const inFlight = new Map<number, number>();
+  const serving = new Set<Promise<void>>();
+  /** Bytes of the bodies at hand. */
+  let readyBytes = 0;
+  let scheduled = false;
+
+  const nowMs = () => clock.now().getTime();
+
+  function endpointOf(id: string, organizationId: string): OwnedEndpoint {
+    const endpoint =
+      endpoints.get(id) ?? newEndpoint(id, organizationId, ratePerSecond ? createRate(clock, ratePerSecond) : undefined);
+    endpoints.delete(id);
+    endpoints.set(id, endpoint);
+    if (endpoints.size > MAX_ENDPOINTS) forgetIdle();
+    return endpoint;
+  }
+
+  function forgetIdle(): void {
+    let looked = 0;
+    for (const [id, oldest] of endpoints) {
+      if (isIdle(oldest)) return drop(oldest);
+      if (++looked === 10) return;
+      // It is passed over for long.
+      endpoints.delete(id);
+      endpoints.set(id, oldest);
+    }
+  }
+
+  /** Forgets an endpoint. What is in flight ends by itself. */
+  function drop(endpoint: OwnedEndpoint): void {
+    endpoint.isGone = true;
+    clearTimeout(endpoint.timer);
+    endpoints.delete(endpoint.id);
+    turns.quick.remove(endpoint);
+    turns.slow.remove(endpoint);
+    waitingForBytes.delete(endpoint);
+    for (const delivery of endpoint.ready.splice(0)) {
+      known.forget(delivery);
+      readyBytes -= sizeOf(delivery);
+    }
+  }
+
+  function putReady(endpoint: OwnedEndpoint, deliveries: readonly Delivery[], where: "first" | "last" = "last"): void {
+    if (where === "first") endpoint.ready.unshift(...deliveries);
+    else endpoint.ready.push(...deliveries);
+    for (const delivery of deliveries) readyBytes += sizeOf(delivery);
+  }
+
+  const hasWork = (endpoint: OwnedEndpoint) => endpoint.ready.length > 0 || (endpoint.hasMore && !endpoint.reading);
+
+  /** How many attempts the endpoint's own limits leave to it. */
+  function roomOf(endpoint: OwnedEndpoint): number {
+    const { breaker, rate, restUntilMs, shard, id } = endpoint;
+    if (endpoint.isGone || !mayBegin() || epochOf(shard) === undefined) return 0;
+    if (quarantine.has(id) || restUntilMs > nowMs()) return 0;
+    if (rate !== undefined && rate.waitMs() > 0) return 0;
+    // Of an endpoint whose health is not known, one attempt finds it out.
+    const limit = Math.min(concurrency, breaker?.limit() ?? 1);
+    return Math.max(0, limit - endpoint.inFlight - endpoint.reserved.length);
+  }
+
+  /**
+   * Lets an endpoint wait for its turn, if it has work and its own limits leave room; else sets its timer.
+   *
+   * @param options.few also where it has room for less than half of its attempts
+   */
+  function offer(endpoint: OwnedEndpoint, { few = false } = {}): void {
+    if (endpoint.isGone) return;
+    const room = hasWork(endpoint) ? roomOf(endpoint) : 0;
+    if (room === 0) return setTimer(endpoint);
+    // For fewer, a statement is not worth it: the end of the next attempt comes back to it.
+    const isFresh = endpoint.reserved.length === 0;
+    const limit = Math.min(concurrency, endpoint.breaker?.limit() ?? 1);
+    if (endpoint.ready.length === 0 && isFresh && !few && 2 * room < limit) return;
+    (latencies.isQuick(endpoint.id) ? turns.quick : turns.slow).add(endpoint);
+    schedule();
+  }
+
+  function setTimer(endpoint: OwnedEndpoint): void {
+    clearTimeout(endpoint.timer);
+    const now = nowMs();
+    const waits: number[] = [];
+    if (endpoint.nextDueMs !== undefined) waits.push(endpoint.nextDueMs - now);
+    if (hasWork(endpoint)) {
+      const { breaker, rate, restUntilMs } = endpoint;
+      if (restUntilMs > now) waits.push(restUntilMs - now);
+      if (breaker?.isOpenForGood()) waits.push(LOOK_AGAIN_MS);
+      else if (breaker && breaker.waitMs() > 0) waits.push(breaker.waitMs());
+      const tokenMs = rate?.waitMs() ?? 0;
+      if (tokenMs > 0) waits.push(tokenMs);
+    }
+    if (waits.length === 0) return;
+    const waitMs = Math.min(MAX_TIMER_MS, Math.max(1, Math.ceil(Math.min(...waits))));
+    endpoint.timer = setTimeout(() => {
+      if (endpoint.breaker?.isOpenForGood()) void lookWhetherDisabled(endpoint);
+      lookForRetries(endpoint);
+      offer(endpoint);
+    }, waitMs);
+    endpoint.timer.unref();
+  }
+
+  async function lookWhetherDisabled(endpoint: OwnedEndpoint): Promise<void> {
+    if (isHealthPending(endpoint.id)) return;
+    const current = await readConfiguration(endpoint.id).catch(() => undefined);
+    if (endpoint.isGone) return;
+    configured(endpoint, current);
+    // It is enabled: what its failures say is older than that.
+    if (current && endpoint.breaker?.isOpenForGood()) endpoint.breaker.reset(current.configuration);
+    offer(endpoint);
+  }
+
+  function lookForRetries(endpoint: OwnedEndpoint): void {
+    if (endpoint.nextDueMs === undefined || endpoint.nextDueMs > nowMs()) return;
+    endpoint.nextDueMs = undefined;
+    wantMore(endpoint);
+  }
+
+  function wantMore(endpoint: OwnedEndpoint): void {
+    endpoint.hasMore = true;
+    endpoint.again ||= endpoint.reading;
+  }
+
+  function schedule(): void {
+    if (scheduled) return;
+    scheduled = true;
+    // After this turn of the event loop, so that one statement serves all endpoints that have work by then.
+    setImmediate(run);
+  }
+
+  /** Gives turns until no permit is free for anybody who waits. Quick and slow endpoints take turns as well. */
+  function run(): void {
+    scheduled = false;
+    const wanting = new Set<OwnedEndpoint>();
+    for (let isOver = false; !isOver; ) {
+      isOver = true;
+      for (const isQuick of [true, false]) {
+        if (!permits.mayTake(isQuick)) continue;
+        const endpoint = (isQuick ? turns.quick : turns.slow).next();
+        if (endpoint === undefined) continue;
+        isOver = false;
+        // It has turned quick, or slow, since it came.
+        if (latencies.isQuick(endpoint.id) === isQuick) takeTurn(endpoint, wanting);
+        else offer(endpoint);
+      }
+    }
+    for (const endpoint of wanting) void read(endpoint);
+  }
+
+  function takeTurn(endpoint: OwnedEndpoint, wanting: Set<OwnedEndpoint>): void {
+    if (roomOf(endpoint) === 0) return setTimer(endpoint);
+    if (endpoint.ready.length > 0) {
+      if (!begin(endpoint)) return;
+    } else if (endpoint.hasMore && !endpoint.reading) {
+      endpoint.reserved.push(permits.take(latencies.isQuick(endpoint.id)));
+      wanting.add(endpoint);
+    }
+    offer(endpoint);
+  }
+
+  /** Begins the attempt of the first delivery at hand. Returns false where its endpoint waits for something else. */
+  function begin(endpoint: OwnedEndpoint, permit?: Permit): boolean {
+    const [delivery] = endpoint.ready;
+    if (delivery === undefined) return false;
+    if (delivery.interruptions >= SUSPECT_FROM && suspectInFlight) {
+      takeReady(endpoint);
+      suspects.push({ endpoint, delivery });
+      permit?.settled();
+      return true;
+    }
+    if (!takeBytes(endpoint, delivery)) {
+      waitingForBytes.add(endpoint);
+      permit?.settled();
+      return false;
+    }
+    takeReady(endpoint);
+    endpoint.breaker?.begin();
+    endpoint.rate?.take();
+    void start(endpoint, delivery, permit ?? permits.take(latencies.isQuick(endpoint.id)), "due");
+    return true;
+  }
+
+  function takeReady(endpoint: OwnedEndpoint): void {
+    const delivery = endpoint.ready.shift();
+    if (delivery) readyBytes -= sizeOf(delivery);
+  }
+
+  /** Small bodies came with their rows, and are bounded by the number of attempts. */
+  function takeBytes({ organizationId }: OwnedEndpoint, { body, bodyBytes }: Delivery): boolean {
+    if (body !== null) return true;
+    const othersWait = [...waitingForBytes].some((other) => other.organizationId !== organizationId);
+    return bytes.take(organizationId, bodyBytes, othersWait);
+  }
+
+  function start(endpoint: OwnedEndpoint, delivery: Delivery, permit: Permit, source: Source): Promise<Served> {
+    const { shard } = endpoint;
+    const isSuspect = delivery.interruptions >= SUSPECT_FROM;
+    let isOver = false;
+    endpoint.inFlight++;
+    inFlight.set(shard, (inFlight.get(shard) ?? 0) + 1);
+    suspectInFlight ||= isSuspect;
+    const settled = metrics.begin(source);
+    const slow = setTimeout(() => {
+      latencies.took(endpoint.id, SLOW_MS);
+      permit.slow();
+      // It did not end this dispatcher. One that is only slow holds up no other.
+      if (isSuspect) nextSuspect();
+      schedule();
+    }, SLOW_MS);
+
+    function over(durationMs?: number): void {
+      if (isOver) return;
+      isOver = true;
+      clearTimeout(slow);
+      if (durationMs !== undefined) latencies.took(endpoint.id, durationMs);
+      permit.ended();
+      endpoint.inFlight--;
+      offer(endpoint);
+    }
+
+    const configuration = () => configurationOf(endpoint);
+    const served = serve({ endpoint, delivery, manual: source === "manual", configuration, over });
+    const done = served.then((outcome) => {
+      over();
+      permit.settled();
+      settled();
+      serving.delete(done);
+      if (isSuspect) nextSuspect();
+      if (delivery.body === null) giveBytes(endpoint, delivery);
+      after(endpoint, delivery, outcome);
+      const left = (inFlight.get(shard) ?? 1) - 1;
+      if (left > 0) inFlight.set(shard, left);
+      else {
+        inFlight.delete(shard);
+        shards.becameIdle(shard);
+      }
+      schedule();
+    });
+    serving.add(done);
+    return served;
+  }
+
+  /** What follows for an endpoint from an attempt that is settled, or was none. */
+  function after(endpoint: OwnedEndpoint, delivery: Delivery, outcome: Served): void {
+    if (outcome.kind === "settled") {
+      known.ended(delivery);
+      if (outcome.nextAttemptAt) {
+        endpoint.nextDueMs = Math.min(endpoint.nextDueMs ?? Number.POSITIVE_INFINITY, outcome.nextAttemptAt.getTime());
+      }
+      lookForRetries(endpoint);
+    } else if (outcome.kind === "left") {
+      setTimeout(() => known.forget(delivery), LEFT_MS).unref();
+    } else if (outcome.kind === "put back" && !endpoint.isGone) {
+      endpoint.restUntilMs = Math.max(endpoint.restUntilMs, nowMs() + outcome.restMs);
+      putReady(endpoint, [delivery], "first");
+    } else {
+      known.forget(delivery);
+    }
+    offer(endpoint);
+  }
+
+  function nextSuspect(): void {
+    suspectInFlight = false;
+    const next = suspects.shift();
+    if (next === undefined) return;
+    if (next.endpoint.isGone) {
+      known.forget(next.delivery);
+      return nextSuspect();
+    }
+    putReady(next.endpoint, [next.delivery], "first");
+    offer(next.endpoint);
+  }
+
+  function giveBytes({ organizationId }: OwnedEndpoint, { bodyBytes }: Delivery): void {
+    bytes.release(organizationId, bodyBytes);
+    const waiting = [...waitingForBytes];
+    waitingForBytes.clear();
+    for (const endpoint of waiting) offer(endpoint);
+  }
+
+  /** Reads as many rows as permits are reserved; of a quick endpoint some more, which are at hand when the first ones have ended. */
+  async function read(endpoint: OwnedEndpoint): Promise<void> {
+    const { id, shard, mark } = endpoint;
+    const epoch = epochOf(shard);
+    const ahead = latencies.isQuick(id) && readyBytes < bounds.bodiesBytes ? concurrency : 0;
+    const count = endpoint.reserved.length + ahead;
+    endpoint.reading = true;
+    endpoint.again = false;
+    const demand: BacklogDemand = {
+      endpointId: id,
+      shard,
+      epoch: epoch ?? -1,
+      count,
+      after: endpoint.cursor,
+      mark,
+      isKnown: known.has,
+    };
+    // Where it is refused, the next sweep comes back to the endpoint.
+    const page = await readBacklog(demand).catch(() => ({ rows: [], deliveries: [] }));
+    const reserved = endpoint.reserved.splice(0);
+    endpoint.reading = false;
+    if (endpoint.isGone) {
+      for (const permit of reserved) permit.settled();
+      return;
+    }
+    endpoint.mark &&= demand.mark;
+    const due = page.rows.filter((row) => row.dueAt.getTime() <= nowMs());
+    const future = page.rows[due.length];
+    const isAll = due.length < count;
+    endpoint.hasMore = !isAll || endpoint.again;
+    endpoint.cursor = (isAll ? undefined : due.at(-1)) ?? BEGINNING;
+    if (future) endpoint.nextDueMs = Math.min(endpoint.nextDueMs ?? Number.POSITIVE_INFINITY, future.dueAt.getTime());
+    const fresh = page.deliveries.filter((delivery) => !known.has(delivery));
+    for (const delivery of fresh) known.add(delivery);
+    putReady(endpoint, fresh);
+    // Behind a backlog they are read in their turn.
+    if (isAll) {
+      for (const delivery of endpoint.stash) if (!endpoint.hasMore) keep(endpoint, delivery);
+    }
+    endpoint.stash = [];
+    for (const permit of reserved) {
+      if (roomOf(endpoint) === 0 || !begin(endpoint, permit)) permit.settled();
+    }
+    offer(endpoint);
+    schedule();
+  }
+
+  /** Keeps a new delivery at hand, or leaves it to PostgreSQL. */
+  function keep(endpoint: OwnedEndpoint, delivery: Delivery): void {
+    if (known.has(delivery)) return;
+    const hasRoom = endpoint.ready.length < MAX_READY && readyBytes + sizeOf(delivery) <= bounds.bodiesBytes;
+    if (!hasRoom) {
+      endpoint.hasMore = true;
+      return metrics.handedOver.inc({ result: "left" });
+    }
+    known.add(delivery);
+    putReady(endpoint, [delivery]);
+    metrics.handedOver.inc({ result: "taken" });
+  }
+
+  function configured(endpoint: OwnedEndpoint, current: TimedConfiguration | undefined): void {
+    if (current === undefined) {
+      if (!endpoint.isGone) drop(endpoint);
+      return;
+    }
+    const { configuration, configuredAt } = current;
+    const isChanged = endpoint.configuration !== undefined && endpoint.configuration.revision !== configuration.revision;
+    endpoint.breaker ??= createBreaker(clock, options.breaker, configuration);
+    if (isChanged) endpoint.breaker.reset(configuration);
+    endpoint.configuration = configuration;
+    endpoint.configuredAtMs = configuredAt.getTime();
+  }
+
+  function configurationOf(endpoint: OwnedEndpoint): Promise<Configuration | undefined> | Configuration {
+    const { configuration, configuredAtMs, changedAtMs } = endpoint;
+    const isCurrent = configuredAtMs >= changedAtMs && nowMs() - configuredAtMs <= CONFIGURATION_MS;
+    if (configuration && isCurrent) return configuration;
+    return readConfiguration(endpoint.id).then((current) => {
+      configured(endpoint, current);
+      return current && configurationOf(endpoint);
+    });
+  }
+
+  const isOurs = (endpointId: string) => epochOf(shardOf(endpointId)) !== undefined;
+
+  return {
+    bytes,
+    handedOver({ storedAtUtc, events, deliveries, work }) {
+      const storedAt = new Date(storedAtUtc);
+      const offered = new Set<OwnedEndpoint>();
+      for (const { deliveryId, endpointId, organizationId, revision, event } of deliveries) {
+        const content = events[event];
+        if (content === undefined || !isOurs(endpointId)) continue;
+        const endpoint = endpointOf(endpointId, organizationId);
+        // It had this revision when the delivery was stored.
+        if (String(endpoint.configuration?.revision) !== revision) endpoint.configuredAtMs = Number.NEGATIVE_INFINITY;
+        else endpoint.configuredAtMs = Math.max(endpoint.configuredAtMs, storedAt.getTime());
+        const { eventType, body, traceparent } = content;
+        const delivery: Delivery = {
+          deliveryId,
+          endpointId,
+          organizationId,
+          eventType,
+          body,
+          bodyBytes: Buffer.byteLength(body),
+          traceparent,
+          eventKey: null,
+          dueAt: storedAt,
+          createdAt: storedAt,
+          attempts: 0,
+          interruptions: 0,
+        };
+        if (endpoint.reading && endpoint.stash.length < MAX_READY) endpoint.stash.push(delivery);
+        else if (endpoint.reading) endpoint.again = true;
+        // Behind a backlog it is read in its turn.
+        else if (!endpoint.hasMore) keep(endpoint, delivery);
+        offered.add(endpoint);
+      }
+      for (const { endpointId, organizationId } of work) {
+        if (!isOurs(endpointId)) continue;
+        const endpoint = endpointOf(endpointId, organizationId);
+        wantMore(endpoint);
+        offered.add(endpoint);
+      }
+      for (const endpoint of offered) offer(endpoint);
+    },
+    changed({ endpointId, organizationId }) {
+      if (!isOurs(endpointId)) return;
+      const endpoint = endpointOf(endpointId, organizationId);
+      endpoint.changedAtMs = nowMs();
+      // It may have been resumed.
+      wantMore(endpoint);
+      offer(endpoint);
+    },
+    found(found, { crashed }) {
+      for (const { endpointId, organizationId, dueAt, failures, pausedUntil } of found) {
+        if (epochOf(shardOf(endpointId)) === undefined) continue;
+        if (endpoints.size >= MAX_ENDPOINTS && !endpoints.has(endpointId)) continue;
+        const endpoint = endpointOf(endpointId, organizationId);
+        endpoint.breaker ??= createBreaker(clock, options.breaker, { failures, pausedUntil });
+        endpoint.mark ||= crashed.has(endpoint.shard);
+        const isDue = dueAt.getTime() <= nowMs();
+        if (!isDue) endpoint.nextDueMs = Math.min(endpoint.nextDueMs ?? Number.POSITIVE_INFINITY, dueAt.getTime());
+        // It may be in flight. Another one behind it may not, and would wait for its end, which can be long where a receiver hangs.
+        else wantMore(endpoint);
+        lookForRetries(endpoint);
+        // Rows may have been stored behind the cursor, by a statement that took long.
+        if (!endpoint.reading) endpoint.cursor = BEGINNING;
+        // Its attempts under way may hang, and end no time soon.
+        offer(endpoint, { few: true });
+      }
+    },
+    manual(delivery, isWithinCaps) {
+      const { endpointId, organizationId } = delivery;
+      if (known.has(delivery) || !isOurs(endpointId)) return undefined;
+      const endpoint = endpointOf(endpointId, organizationId);
+      known.add(delivery);
+      const mayStart = isWithinCaps && mayBegin() && permits.mayTake(true);
+      if (!mayStart || quarantine.has(endpointId) || !takeBytes(endpoint, delivery)) {
+        putReady(endpoint, [delivery]);
+        offer(endpoint);
+        return undefined;
+      }
+      endpoint.rate?.take();
+      return start(endpoint, delivery, permits.take(latencies.isQuick(endpointId)), "manual");
+    },
+    lost(shards) {
+      const gone = new Set(shards);
+      for (const endpoint of [...endpoints.values()]) if (gone.has(endpoint.shard)) drop(endpoint);
+      for (const { endpoint, delivery } of suspects) if (endpoint.isGone) known.forget(delivery);
+    },
+    wake() {
+      for (const endpoint of [...endpoints.values()]) {
+        lookForRetries(endpoint);
+        offer(endpoint);
+      }
+    },
+    inFlightOf: (shard) => inFlight.get(shard) ?? 0,
+    async idle() {
+      while (serving.size > 0) await Promise.all(serving);
+    },
+  };
+}
+
+function sizeOf({ body, bodyBytes }: Delivery): number {
+  return body === null ? 0 : bodyBytes;
+}

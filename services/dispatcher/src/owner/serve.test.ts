@@ -1,0 +1,189 @@
+import { KeyMissingError } from "@herald/common/security/sealing-keys";
+import { createRegistry } from "@herald/common/telemetry/metrics";
+import { newSealingKeys } from "@herald/common/security/sealing-keys";
+import { secretBox } from "@herald/common/security/secret-box";
+import { steeredClock } from "@herald/dev/harness/steered-clock";
+import { describe, expect, test } from "@jest/globals";
+import { createBreaker } from "../admission/breaker.ts";
+import { createAttempts } from "../attempt/attempt-delivery.ts";
+import { createMetrics } from "../metrics.ts";
+import { retrySchedule } from "../settle/retry-schedule.ts";
+import type { Delivery } from "../sql/describe-deliveries.ts";
+import type { Configuration } from "../sql/read-configuration.ts";
+import type { Settlement } from "../sql/settle.ts";
+import { newEndpoint } from "./endpoint.ts";
+import { createServe } from "./serve.ts";
+
+const NOW = new Date("2026-03-01T12:00:00Z");
+const ID = "0190a1b2-0000-7000-8000-000000000001";
+const EPOCH = 7;
+const secrets = secretBox(newSealingKeys("test").SECRET_KEYS);
+const log = { debug() {}, info() {}, warn() {}, error() {}, isDebug: false };
+
+/** Makes one attempt, and tells what was done. */
+async function serveOne({
+  statusCode = 200,
+  retryAfterMs = null as number | null,
+  whose = "theirs" as "theirs" | "ours",
+  delivery: ofDelivery = {} as Partial<Delivery>,
+  configuration: ofConfiguration = {} as Partial<Configuration> | null,
+  manual = false,
+  epoch = EPOCH as number | null,
+  failures = 0,
+  isHealthKnown = true,
+  stored = "{}" as string | null,
+  refused = false,
+} = {}) {
+  const clock = steeredClock(NOW);
+  const seen = { sentTo: [] as string[], settled: [] as Settlement[], told: [] as string[] };
+  const serve = createServe({
+    attempts: createAttempts({
+      sender: {
+        async send({ url, secret }) {
+          seen.sentTo.push(`${url} ${secret}`);
+          const succeeded = statusCode === 200;
+          const failureKind = succeeded ? null : ("http_status" as const);
+          const answer = { statusCode, succeeded, errorSummary: null, failureKind, responseExcerpt: null };
+          return { retryAfterMs, reached: true, startedAt: NOW, durationMs: 2_500, ...answer };
+        },
+        async close() {},
+      },
+      outage: { judge: async () => whose },
+      secrets,
+      schedule: retrySchedule([60_000]),
+      clock,
+      metrics: createMetrics(createRegistry("test")),
+      log,
+    }),
+    log,
+    quarantine: {
+      begin: (id) => void seen.told.push(`quarantine of ${id} begins`),
+      end: (id) => void seen.told.push(`quarantine of ${id} ends`),
+    },
+    epochOf: () => epoch ?? undefined,
+    mayBegin: () => true,
+    readBody: async () => (stored === null ? undefined : Buffer.from(stored)),
+    async settle(settlement, endsFailures) {
+      if (refused) throw new Error("refused");
+      seen.settled.push(settlement);
+      if (endsFailures) seen.told.push("ends failures");
+    },
+    onKeyMissing: () => void seen.told.push("a key is missing"),
+  });
+  const endpoint = newEndpoint(ID, "organization", undefined);
+  const pausedUntil = failures > 0 ? new Date(NOW.getTime() + 3_000) : null;
+  const breaker = createBreaker(clock, { pausesMs: [1_000], disableAfter: 5 }, { failures, pausedUntil });
+  if (isHealthKnown) endpoint.breaker = breaker;
+  const configuration: Configuration | null = ofConfiguration && {
+    url: "https://receiver.test/",
+    sealedSecret: secrets.seal("secret", ID),
+    quarantined: false,
+    revision: 3n,
+    failures,
+    pausedUntil,
+    ...ofConfiguration,
+  };
+  const delivery: Delivery = {
+    deliveryId: "delivery",
+    endpointId: ID,
+    organizationId: "organization",
+    eventType: "RiskCreated",
+    dueAt: NOW,
+    attempts: 0,
+    interruptions: 0,
+    body: "{}",
+    bodyBytes: 2,
+    eventKey: null,
+    traceparent: null,
+    createdAt: NOW,
+    ...ofDelivery,
+  };
+  const served = await serve({
+    endpoint,
+    delivery,
+    manual,
+    configuration: () => {
+      endpoint.breaker ??= breaker;
+      return configuration ?? Promise.resolve(undefined);
+    },
+    over: (durationMs) => void seen.told.push(`over after ${durationMs}`),
+  });
+  return { ...seen, served, isFailing: breaker.isFailing() };
+}
+
+test("an attempt is sent as its endpoint is configured, and settled in the epoch in which it began", async () => {
+  const { sentTo, settled, served, told } = await serveOne();
+  expect(sentTo).toEqual(["https://receiver.test/ secret"]);
+  expect(settled).toMatchObject([{ epoch: EPOCH, revision: 3n, dueAt: NOW, attempt: 1, nextAttemptAt: null }]);
+  expect([served, told]).toEqual([{ kind: "settled", nextAttemptAt: null }, ["over after 2500"]]);
+});
+
+test("§8/delays a retry is due its delay after the end of the attempt", async () => {
+  const nextAttemptAt = new Date(NOW.getTime() + 2_500 + 60_000);
+  expect((await serveOne({ statusCode: 500 })).served).toEqual({ kind: "settled", nextAttemptAt });
+});
+
+test("a receiver that asks for it makes the wait for the retry longer", async () => {
+  const { settled } = await serveOne({ statusCode: 429, retryAfterMs: 300_000 });
+  expect(settled).toMatchObject([{ nextAttemptAt: new Date(NOW.getTime() + 2_500 + 300_000) }]);
+});
+
+test("the breaker hears of an attempt before the receiver is free for the next one, and a success ends failures", async () => {
+  expect((await serveOne({ statusCode: 500 })).isFailing).toBe(true);
+  const { isFailing, told } = await serveOne({ failures: 1, manual: true });
+  expect([isFailing, told]).toEqual([false, ["over after 2500", "ends failures"]]);
+});
+
+describe("nothing is sent, and the delivery is attempted later,", () => {
+  test("where another dispatcher has taken the shard meanwhile", async () => {
+    const { sentTo, served } = await serveOne({ epoch: null });
+    expect([sentTo, served]).toEqual([[], { kind: "put back", restMs: 0 }]);
+  });
+
+  test("where the endpoint's health was read only now, and it rests; a manual delivery is sent", async () => {
+    const resting = { isHealthKnown: false, failures: 2 };
+    expect(await serveOne(resting)).toMatchObject({ sentTo: [], served: { kind: "put back" } });
+    expect(await serveOne({ ...resting, manual: true })).toMatchObject({ served: { kind: "settled" } });
+  });
+
+  test("where the endpoint is disabled or deleted", async () => {
+    expect(await serveOne({ configuration: null })).toMatchObject({ sentTo: [], served: { kind: "not ours" } });
+  });
+
+  test("where its body is not stored any more", async () => {
+    const { sentTo, served } = await serveOne({ delivery: { body: null }, stored: null });
+    expect([sentTo, served]).toEqual([[], { kind: "left" }]);
+  });
+});
+
+test("an attempt that failed for a reason of Herald's own is put back, and nothing is recorded or counted", async () => {
+  expect(await serveOne({ statusCode: 500, whose: "ours" })).toMatchObject({
+    settled: [],
+    isFailing: false,
+    served: { kind: "put back", restMs: 1_000 },
+  });
+});
+
+test("a settlement that PostgreSQL refuses leaves its delivery to PostgreSQL", async () => {
+  expect((await serveOne({ refused: true })).served).toEqual({ kind: "left" });
+});
+
+test("a delivery that was interrupted nineteen times is sent, and one that was twenty times is given up without an attempt", async () => {
+  expect((await serveOne({ delivery: { interruptions: 19 } })).sentTo).toHaveLength(1);
+  const { sentTo, settled, isFailing } = await serveOne({ delivery: { interruptions: 20 } });
+  expect([sentTo, isFailing]).toEqual([[], false]);
+  expect(settled).toMatchObject([{ failureKind: "interrupted", nextAttemptAt: null }]);
+});
+
+test("a secret that can't be opened puts its endpoint under quarantine; where its key is missing, the dispatcher is unable", async () => {
+  const damaged = await serveOne({ configuration: { sealedSecret: "damaged" } });
+  expect(damaged).toMatchObject({ sentTo: [], told: [`quarantine of ${ID} begins`], settled: [] });
+  const otherKey = secretBox(newSealingKeys("other").SECRET_KEYS).seal("secret", ID);
+  expect(() => secrets.open(otherKey, ID)).toThrow(KeyMissingError);
+  const missing = await serveOne({ configuration: { sealedSecret: otherKey } });
+  expect(missing.told).toEqual([`quarantine of ${ID} begins`, "a key is missing"]);
+});
+
+test("a secret that opens again ends the quarantine", async () => {
+  expect((await serveOne({ configuration: { quarantined: true } })).told).toContain(`quarantine of ${ID} ends`);
+});

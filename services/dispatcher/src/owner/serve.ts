@@ -1,0 +1,91 @@
+import { KeyMissingError } from "@herald/common/security/sealing-keys";
+import type { Log } from "@herald/common/telemetry/log";
+import type { Attempts } from "../attempt/attempt-delivery.ts";
+import { isEndpointsFailure } from "../settle/health.ts";
+import type { Body, Delivery } from "../sql/describe-deliveries.ts";
+import type { Settlement } from "../sql/settle.ts";
+import type { Begun, Served } from "./owner.ts";
+import type { Quarantine } from "./quarantine.ts";
+
+interface Parts {
+  attempts: Attempts;
+  log: Log;
+  quarantine: Pick<Quarantine, "begin" | "end">;
+  epochOf: (shard: number) => number | undefined;
+  mayBegin: () => boolean;
+  readBody: (delivery: Delivery) => Promise<Buffer | undefined>;
+  /** Rejects where a settlement can't be written. */
+  settle: (settlement: Settlement, endsFailures: boolean) => Promise<void>;
+  /** A key is missing that other dispatchers may have. */
+  onKeyMissing: () => void;
+}
+
+/** When a delivery is attempted again whose attempt ended in Herald's own network. */
+const OUTAGE_MS = 1_000;
+
+/** Makes an attempt that its owner has begun: with its body, by the endpoint's configuration of now; settles it, and never rejects. */
+export function createServe(parts: Parts): (begun: Begun) => Promise<Served> {
+  const { attempts, log, quarantine, epochOf, mayBegin, readBody, settle, onKeyMissing } = parts;
+
+  async function serve({ endpoint, delivery, manual, configuration: currentOf, over }: Begun): Promise<Served> {
+    const isHealthKnown = endpoint.breaker !== undefined;
+    const body: Body | undefined = delivery.body ?? (await readBody(delivery));
+    if (body === undefined) throw new Error("Its body is not stored any more.");
+    const configuration = await currentOf();
+    if (configuration === undefined) return { kind: "not ours" };
+    const epoch = epochOf(endpoint.shard);
+    if (epoch === undefined || !mayBegin()) return { kind: "put back", restMs: 0 };
+    // Of an endpoint that is new in memory, its health was read only now.
+    if (!isHealthKnown && !manual) {
+      if (endpoint.breaker?.limit() === 0) return { kind: "put back", restMs: 0 };
+      endpoint.breaker?.begin();
+    }
+    const plan = { delivery, body, configuration, epoch, manual };
+    const outcome = await attempts.attempt(plan);
+    if (outcome.kind === "outage") {
+      over();
+      return { kind: "put back", restMs: OUTAGE_MS };
+    }
+    if (outcome.kind === "no secret") {
+      const { id: endpointId, organizationId } = endpoint;
+      const { error } = outcome;
+      log.error("an endpoint's signing secret can't be opened, so nothing is sent to it", {
+        endpointId,
+        organizationId,
+        error,
+      });
+      // The whole endpoint, since else its next delivery would be next, and the next, through its whole backlog.
+      quarantine.begin(endpointId);
+      if (error instanceof KeyMissingError) onKeyMissing();
+      return { kind: "put back", restMs: 0 };
+    }
+    if (configuration.quarantined) {
+      configuration.quarantined = false;
+      quarantine.end(endpoint.id);
+    }
+    const { result, settlement } = outcome;
+    // Before the receiver is free for the next one, since what is next may have to wait.
+    const endsFailures = result.succeeded && (endpoint.breaker?.isFailing() ?? false);
+    if (result.succeeded) endpoint.breaker?.succeeded();
+    else if (isEndpointsFailure(result.failureKind)) endpoint.breaker?.failed({ ...result, manual });
+    over(result.durationMs);
+    await settle(settlement, endsFailures);
+    attempts.record(plan, result);
+    return { kind: "settled", nextAttemptAt: settlement.nextAttemptAt };
+  }
+
+  return async (begun) => {
+    try {
+      return await serve(begun);
+    } catch (error) {
+      const { deliveryId, endpointId, attempts } = begun.delivery;
+      log.error("an attempt could not be settled; its delivery comes again in a minute", {
+        deliveryId,
+        endpointId,
+        attempt: attempts + 1,
+        error,
+      });
+      return { kind: "left" };
+    }
+  };
+}

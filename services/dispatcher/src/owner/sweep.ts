@@ -1,0 +1,75 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Queries } from "@herald/common/database/queries";
+import { type Repetition, repeat } from "@herald/common/runtime/repeat";
+import type { Clock } from "@herald/common/runtime/clock";
+import type { Log } from "@herald/common/telemetry/log";
+import type { TakenShard } from "../shards/ownership.ts";
+import { findEndpointsWithWork } from "../sql/sweep.ts";
+import type { Owner } from "./owner.ts";
+
+interface Parts {
+  queries: Queries;
+  clock: Clock;
+  log: Log;
+  owner: Pick<Owner, "found">;
+  /** The shards that this dispatcher owns. */
+  owned: () => number[];
+}
+
+/** Finds what no message told of: retries of an owner before, and messages that were lost. */
+export interface Sweep {
+  /** Shards that were taken are looked through at once. */
+  taken(shards: readonly TakenShard[]): void;
+  stop(): Promise<void>;
+}
+
+/** Shards of one statement: an eighth of all work in one Herald with a single dispatcher. */
+const SHARDS_AT_ONCE = 32;
+
+/** A sweep over much work rests this many times its own duration, so that it takes a tenth of one connection at the most. */
+const REST_FACTOR = 9;
+
+/** Work that is due sooner than this is worth knowing of: a timer is set for it. */
+const AHEAD_MS = 10_000;
+
+export function startSweep({ queries, clock, log, owner, owned }: Parts, { intervalMs }: { intervalMs: number }): Sweep {
+  /** Those that were taken since the last sweep; true where their owner died. */
+  let fresh = new Map<number, boolean>();
+
+  async function look(shards: readonly number[], crashed: ReadonlySet<number>): Promise<void> {
+    const dueBy = new Date(clock.now().getTime() + AHEAD_MS);
+    owner.found(await findEndpointsWithWork(queries, shards, dueBy), { crashed });
+  }
+
+  const sweeping: Repetition = repeat(
+    async (signal) => {
+      const begun = performance.now();
+      const taken = fresh;
+      fresh = new Map();
+      // Those that were taken come first: nobody has looked at them for a while.
+      const shards = [...new Set([...taken.keys(), ...owned()])];
+      for (let next = 0; next < shards.length && !signal.aborted; next += SHARDS_AT_ONCE) {
+        const some = shards.slice(next, next + SHARDS_AT_ONCE);
+        try {
+          await look(some, new Set(some.filter((shard) => taken.get(shard))));
+          for (const shard of some) taken.delete(shard);
+        } catch (error) {
+          // What was interrupted there has to be marked yet.
+          for (const [shard, crashed] of taken) fresh.set(shard, crashed);
+          throw error;
+        }
+      }
+      const restMs = REST_FACTOR * (performance.now() - begun) - intervalMs;
+      if (restMs > 0 && fresh.size === 0) await sleep(restMs, undefined, { signal }).catch(() => {});
+    },
+    { intervalMs, onFailure: (error) => log.error("a sweep for due deliveries failed; the next one comes", { error }) },
+  );
+
+  return {
+    taken(shards) {
+      for (const { shard, crashed } of shards) fresh.set(shard, crashed);
+      sweeping.wake();
+    },
+    stop: sweeping.stop,
+  };
+}

@@ -1,0 +1,142 @@
+import type { FailureKind } from "@herald/contracts";
+import type { Settlement } from "../sql/settle.ts";
+import { afterFailure, endOf, type FailureRun } from "../admission/failure-run.ts";
+
+/** An endpoint's health, as far as results change it. */
+export interface Health {
+  revision: bigint;
+  enabled: boolean;
+  /** The attempts of the run of failures since the last success, oldest first, each as "<delivery id>/<attempt number>". */
+  failureRun: readonly string[];
+  /** When the last attempt of that run ended; null without a run. */
+  failedAt: Date | null;
+  /** Until when the endpoint rests between two attempts; null without a run. */
+  pausedUntil: Date | null;
+  /** Whether the product was told of this run that the endpoint is failing; false without a run. */
+  failingTold: boolean;
+  /** When the last attempt ended with which the product was told that the endpoint is failing, of this run or of one before; null: never. */
+  failingToldAt: Date | null;
+}
+
+/** After a notice that an endpoint is failing, and for so long, there is no other one: a receiver that comes and goes would make a flood of them. */
+const FAILING_PERIOD_MS = 60 * 60_000;
+
+/** Consecutive failures that have consequences. */
+export interface HealthThresholds {
+  /** The pause after the first failure, after the second, ...; the last one is that of all others. In milliseconds. */
+  pausesMs: readonly number[];
+  /** The product is told that the endpoint is failing, and of its recovery. Where this is not less than `disableAfter`, the product is told of the disabling only. */
+  failingAfter: number;
+  /** The endpoint is disabled, and the product told so (SPEC 3.1). */
+  disableAfter: number;
+}
+
+/** What a settled attempt means for its endpoint. */
+export type HealthResult = Pick<
+  Settlement,
+  "deliveryId" | "attempt" | "revision" | "succeeded" | "startedAt" | "durationMs" | "retryAfterMs" | "manual"
+>;
+
+/**
+ * Whether a failure of this kind is the endpoint's. An attempt that was never made is not, and one without an answer from a
+ * name server says nothing of the receiver.
+ */
+export function isEndpointsFailure(kind: FailureKind | null): boolean {
+  return kind !== "interrupted" && kind !== "resolver_failed";
+}
+
+/** What some results change, to be written at once. */
+export interface HealthStep {
+  /** How many results it takes in; more, once this step is written, make the next step. */
+  used: number;
+  /** Whether there is anything to write. */
+  changed: boolean;
+  failureRun: readonly string[];
+  failedAt: Date | null;
+  pausedUntil: Date | null;
+  failingTold: boolean;
+  failingToldAt: Date | null;
+  disabled: boolean;
+  notice: "endpoint.failing" | "endpoint.disabled" | "endpoint.recovered" | null;
+  /** The run of failures behind the notice; of a recovery, the run that it ends. Empty without a notice. */
+  noticeRun: readonly string[];
+}
+
+/**
+ * What follows for an endpoint from results, in their order, up to the first one that needs a notice: a step has one notice
+ * at the most, and a step with a notice always changes the run, by which it can be told whether it was written.
+ *
+ * - A success ends the run of failures. A run that reaches a threshold has a notice, once (SPEC 3.1).
+ * - Of runs that begin within an hour, one is told to be failing. The time is that of the attempts, not of the writing, so that the
+ *   same results bring the same notices whenever they are written.
+ * - The end of a run that was told to be failing has a notice too. The end of another one has none: nobody heard of it.
+ * - A failure that follows no other, since their attempts overlapped, does not count (failure-run.ts).
+ * - A result of another revision, from before an edit, leaves the endpoint alone; so does any result while it is disabled.
+ * - A failure that is in the run already is not counted twice.
+ * - An endpoint that is still enabled was not disabled yet, whatever the length of its run: the setting may be new.
+ */
+export function nextHealth(
+  health: Health,
+  results: readonly HealthResult[],
+  { pausesMs, failingAfter, disableAfter }: HealthThresholds,
+): HealthStep {
+  let attempts = health.failureRun;
+  let run: Omit<FailureRun, "failures"> = health;
+  let { failingTold, failingToldAt } = health;
+  const step = (used: number, notice: HealthStep["notice"], noticeRun: readonly string[] = []): HealthStep => {
+    const disabled = notice === "endpoint.disabled";
+    const { failedAt, pausedUntil } = run;
+    const told = { failingTold, failingToldAt };
+    const after = { failureRun: attempts, failedAt, pausedUntil: disabled ? null : pausedUntil, ...told };
+    return { used, changed: !isSame(after, health), ...after, disabled, notice, noticeRun };
+  };
+  for (const [index, result] of results.entries()) {
+    if (!health.enabled || result.revision !== health.revision) continue;
+    const attempt = `${result.deliveryId}/${result.attempt}`;
+    if (result.succeeded) {
+      const [ended, wasTold] = [attempts, failingTold];
+      attempts = [];
+      run = { failedAt: null, pausedUntil: null };
+      failingTold = false;
+      if (wasTold) return step(index + 1, "endpoint.recovered", ended);
+    } else if (!attempts.includes(attempt)) {
+      const after = afterFailure({ ...run, failures: attempts.length }, result, pausesMs);
+      run = after;
+      if (after.failures === attempts.length) continue;
+      attempts = [...attempts, attempt];
+      if (attempts.length >= disableAfter) {
+        attempts = attempts.slice(0, disableAfter);
+        return step(index + 1, "endpoint.disabled", attempts);
+      }
+      if (attempts.length !== failingAfter) continue;
+      const endedAt = endOf(result);
+      if (failingToldAt && endedAt.getTime() - failingToldAt.getTime() < FAILING_PERIOD_MS) continue;
+      failingTold = true;
+      failingToldAt = endedAt;
+      return step(index + 1, "endpoint.failing", attempts);
+    }
+  }
+  return step(results.length, null);
+}
+
+/** Whether a step is what `health` says: then it has been written. */
+export function isWritten(step: HealthStep, before: Health, health: Health): boolean {
+  return (
+    isSame(step, health) &&
+    health.revision === before.revision + BigInt(step.disabled) &&
+    health.enabled !== step.disabled
+  );
+}
+
+type StoredRun = Omit<Health, "revision" | "enabled">;
+
+function isSame(one: StoredRun, other: StoredRun): boolean {
+  return (
+    one.failureRun.length === other.failureRun.length &&
+    one.failureRun.every((attempt, index) => attempt === other.failureRun[index]) &&
+    one.failedAt?.getTime() === other.failedAt?.getTime() &&
+    one.pausedUntil?.getTime() === other.pausedUntil?.getTime() &&
+    one.failingTold === other.failingTold &&
+    one.failingToldAt?.getTime() === other.failingToldAt?.getTime()
+  );
+}

@@ -1,0 +1,94 @@
+import { isDataError, isTooMuch } from "@herald/common/database/errors";
+import type { Queries } from "@herald/common/database/queries";
+import { shrinkingBatches } from "@herald/common/database/shrinking";
+import { batcher } from "@herald/common/runtime/batcher";
+import { retry } from "@herald/common/runtime/retry";
+import type { Log } from "@herald/common/telemetry/log";
+import type { DispatcherMetrics } from "../metrics.ts";
+import { type Settlement, settle } from "../sql/settle.ts";
+import { isEndpointsFailure } from "./health.ts";
+import type { HealthQueue } from "./health-queue.ts";
+
+interface Parts {
+  queries: Queries;
+  metrics: Pick<DispatcherMetrics, "settleBatchSize" | "resultsLate">;
+  health: Pick<HealthQueue, "add" | "has">;
+  log: Log;
+  /** Ends the waiting for PostgreSQL. */
+  signal: AbortSignal;
+}
+
+/** Settlements of one statement, at the most. */
+const MAX_BATCH = 500;
+
+/**
+ * Nobody waits for a settlement, but for that of a manual delivery. Single ones would cost PostgreSQL and this process a wake-up
+ * each, and the disk a flush.
+ */
+const GATHER = { items: 100, forMs: 30, isAwaited: ({ settlement }: Ended) => settlement.manual };
+
+/** An attempt to be settled. */
+interface Ended {
+  settlement: Settlement;
+  /** Whether its success ends a run of failures of its endpoint. */
+  endsFailures: boolean;
+}
+
+/**
+ * Settles attempts in batches, in the order in which they ended: one statement at a time, so that a later result of an
+ * endpoint is never counted before an earlier one. While PostgreSQL is out of reach it waits and tries again; a statement
+ * that is too much for PostgreSQL is made smaller, so that it holds up nobody for long.
+ *
+ * The returned function rejects where a settlement can't be written. Its delivery stays due.
+ */
+export function createSettleQueue({
+  queries,
+  metrics,
+  health,
+  log,
+  signal,
+}: Parts): (settlement: Settlement, endsFailures: boolean) => Promise<void> {
+  const inBatches = shrinkingBatches<Ended, never>(settleBatch, {
+    max: MAX_BATCH,
+    onShrunk: (size, error) => log.warn("settlements are made in smaller batches", { size, error }),
+  });
+  const queued = batcher<Ended, { error?: unknown }>(
+    async (batch) => {
+      const { setAside } = await inBatches(batch);
+      const refused = new Map(setAside.map(({ item, error }) => [item, { error }]));
+      return batch.map((each) => refused.get(each) ?? {});
+    },
+    { maxItems: MAX_BATCH, maxRunning: 1, gather: GATHER },
+  );
+
+  async function settleBatch(batch: readonly Ended[]): Promise<never[]> {
+    metrics.settleBatchSize.observe(batch.length);
+    const settlements = batch.map(({ settlement }) => settlement);
+    const late = await retry(() => settle(queries, settlements), {
+      shouldRetry: (error) => !isDataError(error) && !isTooMuch(error),
+      onFirstFailure: (error) =>
+        log.error("attempts can't be settled; they wait until PostgreSQL takes them", { error }),
+      signal,
+    });
+    metrics.resultsLate.inc(late.length);
+    for (const each of batch) {
+      if (concernsHealth(each, late)) health.add(each.settlement.endpointId, each.settlement);
+    }
+    return [];
+  }
+
+  /**
+   * A healthy endpoint's success changes nothing. It does where a failure before it is not written yet. An attempt that
+   * another dispatcher has repeated is not the endpoint's fault.
+   */
+  function concernsHealth({ settlement, endsFailures }: Ended, late: readonly Settlement[]): boolean {
+    const { endpointId, succeeded, failureKind } = settlement;
+    if (succeeded) return endsFailures || health.has(endpointId);
+    return isEndpointsFailure(failureKind) && !late.includes(settlement);
+  }
+
+  return async (settlement, endsFailures) => {
+    const outcome = await queued({ settlement, endsFailures });
+    if ("error" in outcome) throw outcome.error;
+  };
+}

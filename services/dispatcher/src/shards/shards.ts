@@ -1,0 +1,145 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Queries } from "@herald/common/database/queries";
+import { type Repetition, repeat } from "@herald/common/runtime/repeat";
+import type { Log } from "@herald/common/telemetry/log";
+import type { DispatcherMetrics } from "../metrics.ts";
+import { endLife, heartbeat, releaseShards } from "../sql/heartbeat.ts";
+import { ALIVE_MS, createOwnership, type TakenShard } from "./ownership.ts";
+
+interface Parts {
+  queries: Queries;
+  metrics: Pick<DispatcherMetrics, "dispatchers" | "shardsOwned">;
+  log: Log;
+}
+
+export interface ShardsOptions {
+  /** Of this process's row. */
+  id: string;
+  /** Whether this process can make attempts. One that can't owns nothing while another one can. */
+  isAble: () => boolean;
+  /** Since when it reaches no receiver at all; null while it does. */
+  outageSince: () => Date | null;
+}
+
+/** Who makes the attempts of the shards. */
+export interface ShardsUser {
+  /** How many attempts of the shard are not settled. */
+  inFlightOf: (shard: number) => number;
+  /** From now on, attempts may begin there: what is due has to be read. */
+  onTaken: (shards: readonly TakenShard[]) => void;
+  /** What is known of these shards is to be forgotten. */
+  onLost: (shards: readonly number[]) => void;
+  /** After a time without an answer of PostgreSQL, attempts may begin again. */
+  onReturn: () => void;
+}
+
+/** The shards that this dispatcher owns: see ownership.ts. */
+export interface Shards {
+  /** Begins to take shards. */
+  start(user: ShardsUser): void;
+  /** In which epoch this dispatcher owns the shard and may begin an attempt there now; undefined where it may not. */
+  epochOf(shard: number): number | undefined;
+  owned(): number[];
+  /** Nothing of the shard is in flight any more. */
+  becameIdle(shard: number): void;
+  /** Resolves with the first answer of PostgreSQL. */
+  readonly begun: Promise<void>;
+  hasBegun(): boolean;
+  /** Begins to release everything: nothing begins any more. */
+  release(): void;
+  /** Frees what is still owned. Never rejects: others take the shards of a dispatcher that ended without it a few seconds later. */
+  end(): Promise<void>;
+}
+
+const INTERVAL_MS = 1_000;
+
+/** A stop doesn't wait longer than this for PostgreSQL. */
+const END_TIMEOUT_MS = 1_000;
+
+export function createShards({ queries, metrics, log }: Parts, options: ShardsOptions): Shards {
+  const { id, isAble, outageSince } = options;
+  const ownership = createOwnership();
+  // In real time: others go by PostgreSQL's clock, which no test steers.
+  const elapsedMs = () => performance.now();
+  let beating: Repetition | undefined;
+  let isEnding = false;
+  let isBegun = false;
+  let failed = false;
+  let announceBegun = () => {};
+  const begun = new Promise<void>((resolve) => {
+    announceBegun = resolve;
+  });
+
+  async function beat(user: ShardsUser): Promise<void> {
+    const sentMs = elapsedMs();
+    const since = outageSince();
+    const able = !isEnding && isAble() && since === null;
+    const answer = await heartbeat(queries, { id, aliveMs: ALIVE_MS, able, outageSince: since, wanting: !isEnding });
+    const answeredMs = elapsedMs();
+    const hadLapsed = isBegun && ownership.hasLapsed(answeredMs);
+    const { taken, lost, uncertain } = ownership.heard(answer, { sentMs, answeredMs });
+    if (isEnding) ownership.releaseAll();
+    if (lost.length > 0) {
+      log.warn("other dispatchers have taken shards that this one owned: it was silent for too long", {
+        shards: lost.length,
+      });
+      user.onLost(lost);
+    }
+    metrics.dispatchers.set(answer.dispatchers);
+    if (uncertain) return await beat(user);
+    failed = false;
+    ownership.releaseSurplus(user.inFlightOf);
+    metrics.shardsOwned.set(ownership.shards().length);
+    if (taken.length > 0 && !isEnding) user.onTaken(taken);
+    if (hadLapsed) user.onReturn();
+    if (!isBegun) {
+      isBegun = true;
+      announceBegun();
+    }
+    await releaseIdle(user);
+  }
+
+  async function releaseIdle({ inFlightOf, onLost }: ShardsUser): Promise<void> {
+    const idle = ownership.releasing().filter((shard) => inFlightOf(shard) === 0);
+    if (idle.length === 0) return;
+    await releaseShards(queries, id, idle);
+    ownership.released(idle);
+    metrics.shardsOwned.set(ownership.shards().length);
+    onLost(idle);
+  }
+
+  function onFailure(error: unknown): void {
+    if (!failed) {
+      log.warn("PostgreSQL answers no heartbeat; nothing new begins from four seconds on, while this lasts", { error });
+    }
+    failed = true;
+  }
+
+  async function tell(): Promise<void> {
+    await beating?.stop();
+    await endLife(queries, id);
+  }
+
+  return {
+    start(user) {
+      beating = repeat(() => beat(user), { intervalMs: INTERVAL_MS, onFailure });
+    },
+    epochOf: (shard) => ownership.epochOf(shard, elapsedMs()),
+    owned: () => ownership.shards(),
+    becameIdle(shard) {
+      // With the next heartbeat, which comes at once: others wait for it.
+      if (ownership.releasing().includes(shard)) beating?.wake();
+    },
+    begun,
+    hasBegun: () => isBegun,
+    release() {
+      isEnding = true;
+      ownership.releaseAll();
+      beating?.wake();
+    },
+    async end() {
+      const told = tell().catch((error) => log.warn("the shards couldn't be freed; others take them in a moment", { error }));
+      await Promise.race([told, sleep(END_TIMEOUT_MS, undefined, { ref: false })]);
+    },
+  };
+}

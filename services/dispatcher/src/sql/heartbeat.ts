@@ -1,0 +1,122 @@
+import type { Queries } from "@herald/common/database/queries";
+import { SHARDS } from "@herald/common/database/shards";
+
+export interface Heartbeat {
+  /** Of the dispatcher's process. */
+  id: string;
+  /** For so long the dispatcher lives without a further heartbeat. */
+  aliveMs: number;
+  /** Whether it can make attempts. */
+  able: boolean;
+  /** Since when it reaches no receiver at all; null while it does. */
+  outageSince: Date | null;
+  /** Whether it wants shards; false while it ends. */
+  wanting: boolean;
+}
+
+export interface HeartbeatAnswer {
+  /** The shards that the dispatcher owned before, with the epochs in which it does. */
+  owned: { shard: number; epoch: number; stopped: boolean }[];
+  /** Those that it owns from now on. `crashed`: their owner died without giving them up. */
+  taken: { shard: number; epoch: number; crashed: boolean }[];
+  /** So many shards are its fair share: what it owns beyond, it is to give up. */
+  fair: number;
+  /** Dispatchers that are alive, this one included. */
+  dispatchers: number;
+}
+
+/**
+ * Prolongs a dispatcher's life, takes shards for it that nobody alive owns, up to its fair share, and returns what it owns. Those who are
+ * able share out all shards; where nobody is, all do. Stopped shards are taken by nobody.
+ *
+ * Two heartbeats at once: each takes a shard only in the epoch that it has seen, and taking raises the epoch, so only one of them takes
+ * it. Whether an owner is alive, PostgreSQL's clock alone decides. Rows of processes that ended long ago are deleted.
+ *
+ * Locks its own row of `process`, and the shards that it takes; skips what others lock. Reads both tables, which are small.
+ */
+export async function heartbeat(
+  queries: Queries,
+  { id, aliveMs, able, outageSince, wanting }: Heartbeat,
+): Promise<HeartbeatAnswer> {
+  const [answer] = await queries.$queryRaw<HeartbeatAnswer[]>`
+    with own as (
+      insert into process as own (id, service, alive_until, able, outage_since)
+      values (
+        ${id}::uuid, 'dispatcher', now() + ${aliveMs}::float8 * interval '1 millisecond', ${able}::boolean,
+        ${outageSince}::timestamptz
+      )
+      on conflict (id) do update
+      set alive_until = excluded.alive_until, able = excluded.able, outage_since = excluded.outage_since
+    ), other as materialized (
+      select id, able from process where id <> ${id}::uuid and alive_until > now()
+    ), share as materialized (
+      select case
+        when not ${wanting}::boolean then 0
+        when ${able}::boolean then ceil(${SHARDS}::float8 / (1 + count(*) filter (where other.able)))
+        when bool_or(other.able) then 0
+        else ceil(${SHARDS}::float8 / (1 + count(*)))
+      end::int as fair
+      from other
+    ), owned as materialized (
+      select id, epoch, stopped_at is not null as stopped from shard where owner = ${id}::uuid
+    ), free as materialized (
+      select id, owner, epoch from shard
+      where stopped_at is null
+        and owner is distinct from ${id}::uuid
+        and not exists (select from other where other.id = shard.owner)
+    ), wanted as materialized (
+      select shard.id, free.owner is not null as crashed
+      from shard join free on free.id = shard.id
+      where shard.epoch = free.epoch
+      order by shard.id
+      limit greatest(0, (select fair from share) - (select count(*) from owned))
+      for update of shard skip locked
+    ), taken as (
+      update shard set owner = ${id}::uuid, epoch = shard.epoch + 1
+      from wanted where shard.id = wanted.id
+      returning shard.id, shard.epoch, wanted.crashed
+    ), removed as (
+      delete from process
+      where id in (
+        select id from process
+        where id <> ${id}::uuid
+          and coalesce(alive_until, '-infinity') < now() - interval '1 minute'
+          and coalesce(said_at, '-infinity') < now() - interval '1 minute'
+        for update skip locked
+      )
+    )
+    select
+      (
+        select coalesce(json_agg(json_build_object('shard', id, 'epoch', epoch, 'stopped', stopped)), '[]') from owned
+      ) as "owned",
+      (
+        select coalesce(json_agg(json_build_object('shard', id, 'epoch', epoch, 'crashed', crashed)), '[]') from taken
+      ) as "taken",
+      (select fair from share) as "fair",
+      (select count(*)::int + 1 from other) as "dispatchers"`;
+  if (!answer) throw new Error("PostgreSQL answered a select of aggregates with no row.");
+  return answer;
+}
+
+/**
+ * Gives shards up: from now on, any dispatcher may take them.
+ *
+ * Locks their rows. Walks shard_pkey.
+ */
+export async function releaseShards(queries: Queries, id: string, shards: readonly number[]): Promise<void> {
+  await queries.$executeRaw`
+    update shard set owner = null where id = any (${shards}::smallint[]) and owner = ${id}::uuid`;
+}
+
+/**
+ * Ends a dispatcher's life: whatever it owns is free.
+ *
+ * Locks its row, and its shards'. Walks process_pkey, and reads the shards.
+ */
+export async function endLife(queries: Queries, id: string): Promise<void> {
+  await queries.$executeRaw`
+    with released as (
+      update shard set owner = null where owner = ${id}::uuid
+    )
+    delete from process where id = ${id}::uuid`;
+}
