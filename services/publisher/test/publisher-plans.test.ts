@@ -1,4 +1,3 @@
-import { randomUUID } from "node:crypto";
 import { firstIdAt, timeOf } from "@herald/common/database/ids";
 import { type Statistics, type StoredHistory, storeHistory } from "@herald/dev/harness/history";
 import { expectWalks, tablesRead } from "@herald/dev/harness/plans";
@@ -107,12 +106,7 @@ describe.each<Statistics>(["from a quiet time", "of a backlog"])("with statistic
   test("a page of an erasure walks its indexes", () =>
     expectWalks(
       db.database.queries,
-      [
-        "delivery_endpoint_id_id_idx",
-        "delivery_pkey",
-        "delivery_attempt_pkey",
-        "due_pkey",
-      ],
+      ["delivery_endpoint_id_id_idx", "delivery_pkey", "delivery_attempt_pkey", "due_pkey"],
       (queries) =>
         eraseEndpointPage(
           queries,

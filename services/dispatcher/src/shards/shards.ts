@@ -138,7 +138,9 @@ export function createShards({ queries, metrics, log }: Parts, options: ShardsOp
       beating?.wake();
     },
     async end() {
-      const told = tell().catch((error) => log.warn("the shards couldn't be freed; others take them in a moment", { error }));
+      const told = tell().catch((error) =>
+        log.warn("the shards couldn't be freed; others take them in a moment", { error }),
+      );
       await Promise.race([told, sleep(END_TIMEOUT_MS, undefined, { ref: false })]);
     },
   };
