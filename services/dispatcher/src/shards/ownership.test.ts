@@ -30,7 +30,7 @@ function postgres() {
         each.epoch++;
         taken.push({ shard, epoch: each.epoch, crashed });
       }
-      return { owned, taken, fair, dispatchers: others.length + 1 };
+      return { owned, taken, fair };
     },
     release(id: number, released: readonly number[]): void {
       for (const shard of released) {
@@ -150,7 +150,6 @@ describe("what a dispatcher makes of an answer", () => {
     owned: [],
     taken: [],
     fair: SHARDS,
-    dispatchers: 1,
     ...override,
   });
 

@@ -8,7 +8,7 @@ import { ALIVE_MS, createOwnership, type TakenShard } from "./ownership.ts";
 
 interface Parts {
   queries: Queries;
-  metrics: Pick<DispatcherMetrics, "dispatchers" | "shardsOwned">;
+  metrics: Pick<DispatcherMetrics, "shardsOwned">;
   log: Log;
 }
 
@@ -85,7 +85,6 @@ export function createShards({ queries, metrics, log }: Parts, options: ShardsOp
       });
       user.onLost(lost);
     }
-    metrics.dispatchers.set(answer.dispatchers);
     if (uncertain) return await beat(user);
     failed = false;
     ownership.releaseSurplus(user.inFlightOf);
