@@ -21,8 +21,6 @@ export interface HeartbeatAnswer {
   taken: { shard: number; epoch: number; crashed: boolean }[];
   /** So many shards are its fair share: what it owns beyond, it is to give up. */
   fair: number;
-  /** Dispatchers that are alive, this one included. */
-  dispatchers: number;
 }
 
 /**
@@ -92,8 +90,7 @@ export async function heartbeat(
       (
         select coalesce(json_agg(json_build_object('shard', id, 'epoch', epoch, 'crashed', crashed)), '[]') from taken
       ) as "taken",
-      (select fair from share) as "fair",
-      (select count(*)::int + 1 from other) as "dispatchers"`;
+      (select fair from share) as "fair"`;
   if (!answer) throw new Error("PostgreSQL answered a select of aggregates with no row.");
   return answer;
 }
