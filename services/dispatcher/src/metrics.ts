@@ -35,11 +35,6 @@ export function createMetrics(registry: Registry) {
       inFlight[source]++;
       return () => void inFlight[source]--;
     },
-    dispatchers: new Gauge({
-      name: "herald_dispatchers",
-      help: "Dispatchers that are alive, as this one knows them.",
-      registers,
-    }),
     shardsOwned: new Gauge({
       name: "herald_shards_owned",
       help: "Shards of endpoints whose attempts this process makes.",

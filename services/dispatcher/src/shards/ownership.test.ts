@@ -18,7 +18,9 @@ function postgres() {
       const sharers = able ? 1 + ableOthers : 1 + others.length;
       const fair = !wanting || (!able && ableOthers > 0) ? 0 : Math.ceil(SHARDS / sharers);
       const alive = new Set(others.map(([other]) => other));
-      const owned = shards.flatMap(({ owner, epoch, stopped }, shard) => (owner === id ? [{ shard, epoch, stopped }] : []));
+      const owned = shards.flatMap(({ owner, epoch, stopped }, shard) =>
+        owner === id ? [{ shard, epoch, stopped }] : [],
+      );
       const taken: HeartbeatAnswer["taken"] = [];
       for (const [shard, each] of shards.entries()) {
         if (owned.length + taken.length >= fair) break;
@@ -28,7 +30,7 @@ function postgres() {
         each.epoch++;
         taken.push({ shard, epoch: each.epoch, crashed });
       }
-      return { owned, taken, fair, dispatchers: others.length + 1 };
+      return { owned, taken, fair };
     },
     release(id: number, released: readonly number[]): void {
       for (const shard of released) {
@@ -148,7 +150,6 @@ describe("what a dispatcher makes of an answer", () => {
     owned: [],
     taken: [],
     fair: SHARDS,
-    dispatchers: 1,
     ...override,
   });
 
@@ -165,7 +166,10 @@ describe("what a dispatcher makes of an answer", () => {
   test("a shard that another one has taken meanwhile is lost, also where this one owns it again in another epoch", () => {
     const ownership = createOwnership();
     const owned = [3, 4].map((shard) => ({ shard, epoch: 1, stopped: false }));
-    ownership.heard(answer({ taken: owned.map((each) => ({ ...each, crashed: false })) }), { sentMs: 0, answeredMs: 1 });
+    ownership.heard(answer({ taken: owned.map((each) => ({ ...each, crashed: false })) }), {
+      sentMs: 0,
+      answeredMs: 1,
+    });
     const later = answer({ owned: [{ shard: 4, epoch: 3, stopped: false }] });
     const { lost, taken } = ownership.heard(later, { sentMs: 1_000, answeredMs: 1_001 });
     expect([lost.sort(), taken, ownership.epochOf(4, 1_001)]).toEqual([[3, 4], [{ shard: 4, crashed: true }], 3]);

@@ -8,7 +8,7 @@ import { ALIVE_MS, createOwnership, type TakenShard } from "./ownership.ts";
 
 interface Parts {
   queries: Queries;
-  metrics: Pick<DispatcherMetrics, "dispatchers" | "shardsOwned">;
+  metrics: Pick<DispatcherMetrics, "shardsOwned">;
   log: Log;
 }
 
@@ -85,7 +85,6 @@ export function createShards({ queries, metrics, log }: Parts, options: ShardsOp
       });
       user.onLost(lost);
     }
-    metrics.dispatchers.set(answer.dispatchers);
     if (uncertain) return await beat(user);
     failed = false;
     ownership.releaseSurplus(user.inFlightOf);
@@ -138,7 +137,9 @@ export function createShards({ queries, metrics, log }: Parts, options: ShardsOp
       beating?.wake();
     },
     async end() {
-      const told = tell().catch((error) => log.warn("the shards couldn't be freed; others take them in a moment", { error }));
+      const told = tell().catch((error) =>
+        log.warn("the shards couldn't be freed; others take them in a moment", { error }),
+      );
       await Promise.race([told, sleep(END_TIMEOUT_MS, undefined, { ref: false })]);
     },
   };

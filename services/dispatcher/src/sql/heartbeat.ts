@@ -21,8 +21,6 @@ export interface HeartbeatAnswer {
   taken: { shard: number; epoch: number; crashed: boolean }[];
   /** So many shards are its fair share: what it owns beyond, it is to give up. */
   fair: number;
-  /** Dispatchers that are alive, this one included. */
-  dispatchers: number;
 }
 
 /**
@@ -30,7 +28,7 @@ export interface HeartbeatAnswer {
  * able share out all shards; where nobody is, all do. Stopped shards are taken by nobody.
  *
  * Two heartbeats at once: each takes a shard only in the epoch that it has seen, and taking raises the epoch, so only one of them takes
- * it. Whether an owner is alive, PostgreSQL's clock alone decides. Rows of processes that ended long ago are deleted.
+ * it; likewise none that was stopped meanwhile. Whether an owner is alive, PostgreSQL's clock alone decides. Rows of processes that ended long ago are deleted.
  *
  * Locks its own row of `process`, and the shards that it takes; skips what others lock. Reads both tables, which are small.
  */
@@ -67,7 +65,7 @@ export async function heartbeat(
     ), wanted as materialized (
       select shard.id, free.owner is not null as crashed
       from shard join free on free.id = shard.id
-      where shard.epoch = free.epoch
+      where shard.epoch = free.epoch and shard.stopped_at is null
       order by shard.id
       limit greatest(0, (select fair from share) - (select count(*) from owned))
       for update of shard skip locked
@@ -92,8 +90,7 @@ export async function heartbeat(
       (
         select coalesce(json_agg(json_build_object('shard', id, 'epoch', epoch, 'crashed', crashed)), '[]') from taken
       ) as "taken",
-      (select fair from share) as "fair",
-      (select count(*)::int + 1 from other) as "dispatchers"`;
+      (select fair from share) as "fair"`;
   if (!answer) throw new Error("PostgreSQL answered a select of aggregates with no row.");
   return answer;
 }
