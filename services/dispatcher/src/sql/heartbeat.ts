@@ -28,7 +28,8 @@ export interface HeartbeatAnswer {
  * able share out all shards; where nobody is, all do. Stopped shards are taken by nobody.
  *
  * Two heartbeats at once: each takes a shard only in the epoch that it has seen, and taking raises the epoch, so only one of them takes
- * it; likewise none that was stopped meanwhile. Whether an owner is alive, PostgreSQL's clock alone decides. Rows of processes that ended long ago are deleted.
+ * it. One that is stopped meanwhile is asked for again when its row is locked, and not taken. Whether an owner is alive, PostgreSQL's
+ * clock alone decides. Rows of processes that ended long ago are deleted.
  *
  * Locks its own row of `process`, and the shards that it takes; skips what others lock. Reads both tables, which are small.
  */
