@@ -58,7 +58,7 @@ export const LAYERS: readonly Layer[] = [
   },
   {
     folder: "services/dispatcher",
-    holds: "the process that claims deliveries, makes attempts and settles them",
+    holds: "the process that owns endpoints, makes their attempts and settles them",
     imports: ["contracts", "common"],
   },
   {

@@ -13,9 +13,9 @@ import { addressRules } from "@herald/common/security/address-rules";
 import { createNameResolver } from "@herald/common/security/name-resolver";
 import { secretBox } from "@herald/common/security/secret-box";
 import { type MemoryBounds, memoryBounds } from "@herald/common/service/memory";
+import { keepOpened } from "./attempt/opened-secrets.ts";
 import { createProbe } from "./attempt/probe.ts";
 import { createSender } from "./attempt/sender.ts";
-import { keepOpened } from "./attempt/opened-secrets.ts";
 import { retrySchedule } from "./settle/retry-schedule.ts";
 
 /** A few megabytes of memory. */

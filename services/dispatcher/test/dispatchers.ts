@@ -20,7 +20,11 @@ import { startDispatcher } from "../src/start-dispatcher.ts";
 export async function askForManual(
   broker: Broker,
   db: TestDatabase,
-  { endpoint, deliveryId, dueAt }: { endpoint: { id: string; organizationId: string }; deliveryId: string; dueAt: Date },
+  {
+    endpoint,
+    deliveryId,
+    dueAt,
+  }: { endpoint: { id: string; organizationId: string }; deliveryId: string; dueAt: Date },
 ): Promise<boolean | undefined> {
   const request: ManualRequest = {
     kind: "manual",

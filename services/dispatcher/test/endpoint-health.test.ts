@@ -1,4 +1,3 @@
-import { randomUUID } from "node:crypto";
 import { insertEndpoint, ROW_TIME } from "@herald/dev/harness/rows";
 import { useDatabase } from "@herald/dev/harness/use-database";
 import { expect, test } from "@jest/globals";

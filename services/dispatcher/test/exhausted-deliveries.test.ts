@@ -1,7 +1,7 @@
 import { insertEndpoint } from "@herald/dev/harness/rows";
 import { useDatabase } from "@herald/dev/harness/use-database";
 import { expect, test } from "@jest/globals";
-import { type UnderWay, type Endpoint, losingAnswers, settlement, settling } from "./settling.ts";
+import { type Endpoint, losingAnswers, settlement, settling, type UnderWay } from "./settling.ts";
 
 const db = useDatabase();
 const { underWay, dispatcher, nextStart, settleAll } = settling(db);

@@ -3,7 +3,6 @@ import { useDatabase } from "@herald/dev/harness/use-database";
 import { expect, test } from "@jest/globals";
 import fc from "fast-check";
 import {
-  type UnderWay,
   DISABLE_AFTER,
   type Endpoint,
   FAILING_AFTER,
@@ -11,6 +10,7 @@ import {
   NOW,
   settlement,
   settling,
+  type UnderWay,
 } from "./settling.ts";
 
 const db = useDatabase();
@@ -57,7 +57,9 @@ test("two dispatchers that see an endpoint succeed again leave one notice of its
   const both = [dispatcher(), dispatcher()];
   const claims = [await underWay(endpoint), await underWay(endpoint)];
   await Promise.all(
-    both.map(({ settle }, index) => settle(settlement(endpoint, claims[index] as Claimed, { startedAt: nextStart() }))),
+    both.map(({ settle }, index) =>
+      settle(settlement(endpoint, claims[index] as UnderWay, { startedAt: nextStart() })),
+    ),
   );
   await Promise.all(both.map(({ health }) => health.drained()));
   expect(await typesOf(endpoint)).toEqual(["failing", "recovered"]);

@@ -47,7 +47,8 @@ const DUE_AT = new Date(Date.now() + 3_600_000);
 const store = (endpoint: Endpoint, count: number) => dispatchers.insertDeliveries(endpoint, count, { dueAt: DUE_AT });
 
 /** Asks for a delivery's attempt, as the API does; whether it was attempted, undefined without an answer. */
-const ask = (endpoint: Endpoint, deliveryId: string) => askForManual(broker, db, { endpoint, deliveryId, dueAt: DUE_AT });
+const ask = (endpoint: Endpoint, deliveryId: string) =>
+  askForManual(broker, db, { endpoint, deliveryId, dueAt: DUE_AT });
 
 async function deliver(endpoint: Endpoint): Promise<boolean | undefined> {
   const [deliveryId = ""] = await store(endpoint, 1);

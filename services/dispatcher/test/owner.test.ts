@@ -1,5 +1,5 @@
-import { httpsReceiver, type HttpsReceiver } from "@herald/dev/harness/https-receiver";
 import { eventually } from "@herald/dev/harness/eventually";
+import { type HttpsReceiver, httpsReceiver } from "@herald/dev/harness/https-receiver";
 import { useBroker } from "@herald/dev/harness/use-broker";
 import { useDatabase } from "@herald/dev/harness/use-database";
 import { afterEach, beforeEach, expect, test } from "@jest/globals";

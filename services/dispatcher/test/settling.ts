@@ -3,9 +3,9 @@ import { createRegistry } from "@herald/common/telemetry/metrics";
 import { insertDelivery, type insertEndpoint, ROW_TIME } from "@herald/dev/harness/rows";
 import { steeredClock } from "@herald/dev/harness/steered-clock";
 import type { TestDatabase } from "@herald/dev/harness/use-database";
-import { createSettleQueue } from "../src/settle/settle-queue.ts";
-import { createHealthQueue } from "../src/settle/health-queue.ts";
 import { createMetrics } from "../src/metrics.ts";
+import { createHealthQueue } from "../src/settle/health-queue.ts";
+import { createSettleQueue } from "../src/settle/settle-queue.ts";
 import type { Settlement } from "../src/sql/settle.ts";
 
 /** When the settlements of these tests happen. */

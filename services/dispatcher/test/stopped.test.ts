@@ -76,7 +76,8 @@ test("no row is read of a shard that is stopped, or that another dispatcher has 
   await insertDelivery(prisma, endpoint);
   const shard = shardOf(endpoint.id);
   const { epoch } = await prisma.shard.findUniqueOrThrow({ where: { id: shard } });
-  const read = (epoch: number) => readDue(queries, [{ endpointId: endpoint.id, shard, epoch, count: 10, after: BEGINNING }]);
+  const read = (epoch: number) =>
+    readDue(queries, [{ endpointId: endpoint.id, shard, epoch, count: 10, after: BEGINNING }]);
   expect(await read(Number(epoch))).toHaveLength(1);
   expect(await read(Number(epoch) - 1)).toEqual([]);
   await stop();

@@ -1,7 +1,6 @@
-import { randomUUID } from "node:crypto";
 import { firstIdAt, timeOf } from "@herald/common/database/ids";
 import { type Statistics, type StoredHistory, storeHistory } from "@herald/dev/harness/history";
-import { expectOneProbe, expectWalks, tablesRead } from "@herald/dev/harness/plans";
+import { expectWalks, tablesRead } from "@herald/dev/harness/plans";
 import { insertResend } from "@herald/dev/harness/rows";
 import { useDatabase } from "@herald/dev/harness/use-database";
 import { beforeAll, describe, expect, test } from "@jest/globals";
@@ -30,15 +29,6 @@ const db = useDatabase({ statementTimeoutMs: 600_000 });
 const NOW = new Date();
 const LATER = new Date(NOW.getTime() + 30_000);
 const WINDOW_START = new Date(NOW.getTime() - 7 * 24 * 60 * 60_000);
-
-test("a fan-out asks once whether a restore holds attempts, of one page at the most", () =>
-  expectOneProbe(db.database.queries, "restore", (queries) => {
-    const event = incomingEvent(randomUUID(), { occurredAt: NOW });
-    // What EXPLAIN says are no rows that it could read.
-    return storeEvents(queries, [{ event, afterEndpointId: FIRST_ENDPOINT, maxEndpoints: 20 }], NOW).catch(
-      () => undefined,
-    );
-  }));
 
 describe.each<Statistics>(["from a quiet time", "of a backlog"])("with statistics %s", (statistics) => {
   let stored: StoredHistory;
@@ -116,13 +106,7 @@ describe.each<Statistics>(["from a quiet time", "of a backlog"])("with statistic
   test("a page of an erasure walks its indexes", () =>
     expectWalks(
       db.database.queries,
-      [
-        "delivery_endpoint_id_id_idx",
-        "delivery_pkey",
-        "delivery_attempt_pkey",
-        "due_endpoint_id_due_at_idx",
-        "due_pkey",
-      ],
+      ["delivery_endpoint_id_id_idx", "delivery_pkey", "delivery_attempt_pkey", "due_pkey"],
       (queries) =>
         eraseEndpointPage(
           queries,

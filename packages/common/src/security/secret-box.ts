@@ -7,7 +7,14 @@ import {
   hkdfSync,
   type KeyObject,
 } from "node:crypto";
-import { KEY_ID, KeyMissingError, type NamedKey, readSealingKey, readSecretKeys, SecretBoxError } from "./sealing-keys.ts";
+import {
+  KEY_ID,
+  KeyMissingError,
+  type NamedKey,
+  readSealingKey,
+  readSecretKeys,
+  SecretBoxError,
+} from "./sealing-keys.ts";
 
 /**
  * Makes secrets unreadable for the database, and for itself: it has a public key only. A sealed text is bound to its context (the

@@ -52,8 +52,7 @@ export async function startHerald(servers: HeraldEnvironment, options: HeraldOpt
   async function start<S extends Service>(service: Promise<S>): Promise<S> {
     const started = await service;
     running.add(started);
-    // A hint that is sent before there is a queue for it is lost. The due scan makes good for it when the hint's lease has
-    // ended, which under a clock that stands still is never.
+    // What is handed over before its owner has a queue is lost, and waits until the owner looks in PostgreSQL.
     await started.ready();
     return {
       ...started,

@@ -1,5 +1,6 @@
 import { names } from "@herald/common/broker/topology";
-import type { DeliveryDetails } from "@herald/contracts";
+import { ownerOf } from "@herald/common/database/shards";
+import type { DeliveryDetails, HandOver, ManualRequest } from "@herald/contracts";
 import { eventually } from "@herald/dev/harness/eventually";
 import { expect, test } from "@jest/globals";
 import { connect } from "amqplib";
@@ -8,8 +9,8 @@ import { useTestEnvironment } from "./test-environment.ts";
 // So that five failures of one delivery end it, and not the endpoint.
 const environment = useTestEnvironment({ settings: { DISABLE_AFTER_FAILURES: "100" } });
 
-test("§3.2/exhausted §8/attempts §3.2/no-replay §6.4 nothing sends an exhausted delivery again: no edit, pause, resume, catch-up, hint, manual request, nor its event once more", async () => {
-  const { api, receiver, emitter, clock, broker } = environment;
+test("§3.2/exhausted §8/attempts §3.2/no-replay §6.4 nothing sends an exhausted delivery again: no edit, pause, resume, catch-up, hand-over, manual request, nor its event once more", async () => {
+  const { api, receiver, emitter, clock, broker, db } = environment;
   const { endpoint } = await api.create({ url: receiver.url });
   receiver.answerWith({ status: 410 });
   const event = environment.event();
@@ -34,11 +35,14 @@ test("§3.2/exhausted §8/attempts §3.2/no-replay §6.4 nothing sends an exhaus
   await emitter.emit(event);
   const connection = await connect(broker.url);
   const channel = await connection.createConfirmChannel();
-  const { dispatchExchange, hintsQueue, requestsExchange, manualQueue } = names(broker.namespace);
-  const hint = { endpointId: endpoint.id, organizationId: api.organizationId };
-  channel.publish(dispatchExchange, hintsQueue, Buffer.from(JSON.stringify(hint)));
-  const request = { deliveryId: exhausted?.id, endpointId: endpoint.id };
-  channel.publish(requestsExchange, manualQueue, Buffer.from(JSON.stringify(request)));
+  const { dispatchExchange, requestsExchange } = names(broker.namespace);
+  const owner = (await ownerOf(db.database.queries, endpoint.id)) ?? "";
+  const target = { endpointId: endpoint.id, organizationId: api.organizationId };
+  const now = clock.now().toISOString();
+  const handOver: HandOver = { storedAtUtc: now, events: [], deliveries: [], work: [target] };
+  channel.publish(dispatchExchange, owner, Buffer.from(JSON.stringify(handOver)));
+  const request: ManualRequest = { kind: "manual", deliveryId: exhausted?.id ?? "", ...target, dueAtUtc: now };
+  channel.publish(requestsExchange, owner, Buffer.from(JSON.stringify(request)));
   await channel.waitForConfirms();
   await connection.close();
   clock.advance(26 * 60 * 60_000);

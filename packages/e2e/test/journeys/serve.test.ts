@@ -70,7 +70,7 @@ test("herald serve has one pool, two connections to the broker and one operation
       publisher: true,
       dispatcher: true,
       http: true,
-      share: true,
+      shards: true,
       network: true,
     },
   });
@@ -131,7 +131,8 @@ test("while the broker is away, herald serve answers and attempts what is due; w
     receiver.answerWith((_request, index) => ({ status: index === 0 ? 500 : 200 }));
     await emitter.emit(eventNow());
     await receiver.received(1);
-    await environment.settled();
+    const failed = { endpointId: endpoint.id, attempts: 1 };
+    await eventually(async () => expect(await db.database.prisma.due.count({ where: failed })).toBe(1));
 
     proxy.refuse();
     await eventually(async () => {

@@ -129,9 +129,11 @@ export function useTestEnvironment(options: Omit<HeraldOptions, "clock"> = {}): 
     settled: () =>
       eventually(async () => {
         const { prisma } = db.database;
-        const claimed = await prisma.due.findMany({ where: { claimId: { not: null } }, select: { deliveryId: true } });
-        const where = { organizationId: own.api.organizationId, id: { in: claimed.map((row) => row.deliveryId) } };
-        expect(await prisma.delivery.count({ where })).toBe(0);
+        // The clock stands still: what is due is under way, until it has ended or its retry is later.
+        const { organizationId } = own.api;
+        const enabled = await prisma.webhookEndpoint.findMany({ where: { organizationId, enabled: true } });
+        const where = { endpointId: { in: enabled.map(({ id }) => id) }, dueAt: { lte: clock.now() } };
+        expect(await prisma.due.count({ where })).toBe(0);
       }),
     async states(endpointId) {
       const where = { endpointId };
@@ -145,7 +147,7 @@ export function useTestEnvironment(options: Omit<HeraldOptions, "clock"> = {}): 
       const at = await eventually(async () => {
         const due = await db.database.prisma.due.findMany({ where: { endpointId }, orderBy: { dueAt: "desc" } });
         const [last] = due;
-        const isUnderWay = due.some(({ claimId }) => claimId !== null);
+        const isUnderWay = due.some(({ dueAt }) => dueAt <= clock.now());
         if (!last || isUnderWay) throw new Error("No delivery of the endpoint waits, or one is under way.");
         return last.dueAt;
       });

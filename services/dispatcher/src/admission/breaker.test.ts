@@ -32,7 +32,12 @@ function wait(): number {
 }
 
 test("an endpoint that does not fail has no limit", () => {
-  expect([breaker.limit(), breaker.waitMs(), breaker.isFailing(), breaker.isHealthy()]).toEqual([NO_LIMIT, 0, false, true]);
+  expect([breaker.limit(), breaker.waitMs(), breaker.isFailing(), breaker.isHealthy()]).toEqual([
+    NO_LIMIT,
+    0,
+    false,
+    true,
+  ]);
   breaker.succeeded();
   expect(breaker.limit()).toBe(NO_LIMIT);
 });

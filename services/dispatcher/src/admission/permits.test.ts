@@ -65,9 +65,17 @@ test("only so many endpoints' latencies are kept: the one that was attempted lon
 
 test("while another organization waits, none has more than half of the bytes; alone it may have all, and one body always fits", () => {
   const bytes = createByteBudget(100);
-  expect([bytes.take("a", 40, false), bytes.take("a", 40, false), bytes.take("a", 40, false)]).toEqual([true, true, false]);
+  expect([bytes.take("a", 40, false), bytes.take("a", 40, false), bytes.take("a", 40, false)]).toEqual([
+    true,
+    true,
+    false,
+  ]);
   bytes.release("a", 40);
-  expect([bytes.take("a", 20, true), bytes.take("b", 60, true), bytes.take("b", 40, true)]).toEqual([false, true, false]);
+  expect([bytes.take("a", 20, true), bytes.take("b", 60, true), bytes.take("b", 40, true)]).toEqual([
+    false,
+    true,
+    false,
+  ]);
   bytes.release("a", 40);
   bytes.release("b", 60);
   expect([bytes.take("a", 1_000, true), bytes.taken()]).toEqual([true, 1_000]);

@@ -64,8 +64,7 @@ export function createAttempts(parts: Parts): Attempts {
     const { succeeded, failureKind, retryAfterMs } = result;
     const isGivenUp = failureKind === "interrupted";
     const attempt = attempts + 1;
-    const nextAttemptAt =
-      succeeded || isGivenUp ? null : schedule.nextAttemptAt(attempt, endOf(result), retryAfterMs);
+    const nextAttemptAt = succeeded || isGivenUp ? null : schedule.nextAttemptAt(attempt, endOf(result), retryAfterMs);
     const { revision } = configuration;
     return { deliveryId, endpointId, dueAt, epoch, attempt, revision, manual, nextAttemptAt, traceparent, ...result };
   }

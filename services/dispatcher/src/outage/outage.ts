@@ -57,14 +57,7 @@ const IN_THE_WAY: Partial<Record<FailureKind, { layer: Layer; others: number }>>
  * Names and connections are watched apart: while the name servers are dead, receivers are still reached over connections that
  * were open before.
  */
-export function createOutage({
-  clock,
-  probe,
-  others,
-  metrics,
-  log,
-  probeEveryMs = PROBE_EVERY_MS,
-}: Parts): Outage {
+export function createOutage({ clock, probe, others, metrics, log, probeEveryMs = PROBE_EVERY_MS }: Parts): Outage {
   const stopping = new AbortController();
   const targetOf = createTargets();
   /** By organization, the last one at the end. */

@@ -1,5 +1,5 @@
-import { shardOf } from "@herald/common/database/shards";
 import type { Queries } from "@herald/common/database/queries";
+import { shardOf } from "@herald/common/database/shards";
 import type { Log } from "@herald/common/telemetry/log";
 import type { ManualRequest } from "@herald/contracts";
 import { manualCaps } from "../admission/manual-caps.ts";

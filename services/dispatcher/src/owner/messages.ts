@@ -30,11 +30,16 @@ export function consumeMessages(ownerId: string, { broker, handedOver, changed, 
 
   function handle(message: IncomingMessage): void {
     const content = readJson<HandOver & EndpointChanged & ManualRequest>(message.content);
-    if (message.exchange === dispatchExchange && isHandOver(content)) return handedOver(content);
-    if (message.exchange === requestsExchange && isChange(content)) return changed(content);
-    if (message.exchange === requestsExchange && isManual(content)) return void answer(content, message);
+    const { exchange } = message;
+    if (exchange === dispatchExchange && isHandOver(content)) handedOver(content);
+    else if (exchange === requestsExchange && isChange(content)) changed(content);
+    else if (exchange === requestsExchange && isManual(content)) void answer(content, message);
+    else refuse(exchange);
+  }
+
+  function refuse(exchange: string): void {
     log.warn("a message can't be read, or came by another way than the one that sends it, and was dropped", {
-      exchange: message.exchange,
+      exchange,
     });
   }
 
@@ -51,7 +56,8 @@ export function consumeMessages(ownerId: string, { broker, handedOver, changed, 
 const isId = (value: unknown): value is string => isUuid(value) && value === value.toLowerCase();
 
 type Target = { endpointId: string; organizationId: string };
-const isTarget = (value: Partial<Target> | null) => isId(value?.endpointId) && typeof value?.organizationId === "string";
+const isTarget = (value: Partial<Target> | null) =>
+  isId(value?.endpointId) && typeof value?.organizationId === "string";
 
 function isHandOver(content: Partial<HandOver>): content is HandOver {
   const { storedAtUtc, events, deliveries, work } = content;
@@ -70,7 +76,9 @@ function isChange(content: Partial<Target> & { kind?: string }): content is Endp
   return content.kind === "changed" && isTarget(content);
 }
 
-function isManual(content: Partial<Target> & { kind?: string; deliveryId?: string; dueAtUtc?: string }): content is ManualRequest {
+function isManual(
+  content: Partial<Target> & { kind?: string; deliveryId?: string; dueAtUtc?: string },
+): content is ManualRequest {
   return content.kind === "manual" && isTarget(content) && isId(content.deliveryId) && isTime(content.dueAtUtc);
 }
 

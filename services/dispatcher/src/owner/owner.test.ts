@@ -28,7 +28,7 @@ const organizationOf = (id: string) => `organization ${Number.parseInt(id.slice(
 type Ending = "succeeded" | "failed" | "put back" | "left";
 
 /** An owner in virtual time, and PostgreSQL as a table in memory that it reads late, and that publishers write. */
-function world({ tookMs = () => 5, options = {} as Partial<OwnerOptions> } = {}) {
+function world({ tookMs = (() => 5) as () => number, options = {} as Partial<OwnerOptions> } = {}) {
   const clock = steeredClock(START);
   const rows = new Map<string, DueRow>();
   const made = new Map<string, number>();
@@ -40,7 +40,6 @@ function world({ tookMs = () => 5, options = {} as Partial<OwnerOptions> } = {})
   let readMs = 2;
   let statements = 0;
   let endingOf: (delivery: Delivery) => Ending = () => "succeeded";
-  let revision = 1n;
 
   const later = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
   const deliveryOf = (row: DueRow): Delivery => ({
@@ -76,7 +75,7 @@ function world({ tookMs = () => 5, options = {} as Partial<OwnerOptions> } = {})
       url: "",
       sealedSecret: "",
       quarantined: false,
-      revision,
+      revision: 1n,
       failures: 0,
       pausedUntil: null,
     };
@@ -151,7 +150,12 @@ function world({ tookMs = () => 5, options = {} as Partial<OwnerOptions> } = {})
       rows.set(deliveryId, { deliveryId, endpointId: id, dueAt: clock.now(), attempts: 0, interruptions: 0 });
       return { deliveryId, endpointId: id, organizationId: organizationOf(id), revision: "1", event: 0 };
     });
-    return { storedAtUtc, events: [{ eventType: "WorkItemCompleted", body: "{}", traceparent: null }], deliveries, work: [] };
+    return {
+      storedAtUtc,
+      events: [{ eventType: "WorkItemCompleted", body: "{}", traceparent: null }],
+      deliveries,
+      work: [],
+    };
   }
 
   function sweep(crashed: readonly number[] = []): void {
@@ -191,9 +195,12 @@ function world({ tookMs = () => 5, options = {} as Partial<OwnerOptions> } = {})
     pass,
     statements: () => statements,
     set: {
-      readMs: (ms: number) => void (readMs = ms),
-      ending: (of: (delivery: Delivery) => Ending) => void (endingOf = of),
-      revision: (is: bigint) => void (revision = is),
+      readMs(ms: number) {
+        readMs = ms;
+      },
+      ending(of: (delivery: Delivery) => Ending) {
+        endingOf = of;
+      },
     },
   };
 }
@@ -278,7 +285,8 @@ test("quick endpoints keep half of the permits, however many are slow", async ()
   const hanging = Array.from({ length: 40 }, (_, index) => endpointId(index + 1));
   for (const id of hanging) store(id, 20);
   const never = new Set(hanging);
-  const inFlightOfHanging = () => [...inFlight.values()].filter(({ delivery }) => never.has(delivery.endpointId)).length;
+  const inFlightOfHanging = () =>
+    [...inFlight.values()].filter(({ delivery }) => never.has(delivery.endpointId)).length;
   sweep();
   await pass(1);
   owner.handedOver(store(endpointId(0), 40));

@@ -118,7 +118,8 @@ const LEFT_MS = 60_000;
 const MAX_TIMER_MS = 60_000;
 
 export function createOwner(parts: Parts, options: OwnerOptions): Owner {
-  const { clock, metrics, quarantine, shards, mayBegin, readBacklog, readConfiguration, isHealthPending, serve } = parts;
+  const { clock, metrics, quarantine, shards, mayBegin, readBacklog, readConfiguration, isHealthPending, serve } =
+    parts;
   const { epochOf } = shards;
   const { concurrency, ratePerSecond, bounds } = options;
   /** In the order of their last use. */
@@ -142,7 +143,8 @@ export function createOwner(parts: Parts, options: OwnerOptions): Owner {
 
   function endpointOf(id: string, organizationId: string): OwnedEndpoint {
     const endpoint =
-      endpoints.get(id) ?? newEndpoint(id, organizationId, ratePerSecond ? createRate(clock, ratePerSecond) : undefined);
+      endpoints.get(id) ??
+      newEndpoint(id, organizationId, ratePerSecond ? createRate(clock, ratePerSecond) : undefined);
     endpoints.delete(id);
     endpoints.set(id, endpoint);
     if (endpoints.size > MAX_ENDPOINTS) forgetIdle();
@@ -152,7 +154,10 @@ export function createOwner(parts: Parts, options: OwnerOptions): Owner {
   function forgetIdle(): void {
     let looked = 0;
     for (const [id, oldest] of endpoints) {
-      if (isIdle(oldest)) return drop(oldest);
+      if (isIdle(oldest)) {
+        drop(oldest);
+        return;
+      }
       if (++looked === 10) return;
       // It is passed over for long.
       endpoints.delete(id);
@@ -201,7 +206,10 @@ export function createOwner(parts: Parts, options: OwnerOptions): Owner {
   function offer(endpoint: OwnedEndpoint, { few = false } = {}): void {
     if (endpoint.isGone) return;
     const room = hasWork(endpoint) ? roomOf(endpoint) : 0;
-    if (room === 0) return setTimer(endpoint);
+    if (room === 0) {
+      setTimer(endpoint);
+      return;
+    }
     // For fewer, a statement is not worth it: the end of the next attempt comes back to it.
     const isFresh = endpoint.reserved.length === 0;
     const limit = Math.min(concurrency, endpoint.breaker?.limit() ?? 1);
@@ -281,7 +289,10 @@ export function createOwner(parts: Parts, options: OwnerOptions): Owner {
   }
 
   function takeTurn(endpoint: OwnedEndpoint, wanting: Set<OwnedEndpoint>): void {
-    if (roomOf(endpoint) === 0) return setTimer(endpoint);
+    if (roomOf(endpoint) === 0) {
+      setTimer(endpoint);
+      return;
+    }
     if (endpoint.ready.length > 0) {
       if (!begin(endpoint)) return;
     } else if (endpoint.hasMore && !endpoint.reading) {
@@ -394,14 +405,16 @@ export function createOwner(parts: Parts, options: OwnerOptions): Owner {
 
   function nextSuspect(): void {
     suspectInFlight = false;
-    const next = suspects.shift();
-    if (next === undefined) return;
-    if (next.endpoint.isGone) {
-      known.forget(next.delivery);
-      return nextSuspect();
+    for (let next = suspects.shift(); next; next = suspects.shift()) {
+      const { endpoint, delivery } = next;
+      if (endpoint.isGone) {
+        known.forget(delivery);
+        continue;
+      }
+      putReady(endpoint, [delivery], "first");
+      offer(endpoint);
+      return;
     }
-    putReady(next.endpoint, [next.delivery], "first");
-    offer(next.endpoint);
   }
 
   function giveBytes({ organizationId }: OwnedEndpoint, { bodyBytes }: Delivery): void {
@@ -464,7 +477,8 @@ export function createOwner(parts: Parts, options: OwnerOptions): Owner {
     const hasRoom = endpoint.ready.length < MAX_READY && readyBytes + sizeOf(delivery) <= bounds.bodiesBytes;
     if (!hasRoom) {
       endpoint.hasMore = true;
-      return metrics.handedOver.inc({ result: "left" });
+      metrics.handedOver.inc({ result: "left" });
+      return;
     }
     known.add(delivery);
     putReady(endpoint, [delivery]);
@@ -477,7 +491,8 @@ export function createOwner(parts: Parts, options: OwnerOptions): Owner {
       return;
     }
     const { configuration, configuredAt } = current;
-    const isChanged = endpoint.configuration !== undefined && endpoint.configuration.revision !== configuration.revision;
+    const isChanged =
+      endpoint.configuration !== undefined && endpoint.configuration.revision !== configuration.revision;
     endpoint.breaker ??= createBreaker(clock, options.breaker, configuration);
     if (isChanged) endpoint.breaker.reset(configuration);
     endpoint.configuration = configuration;

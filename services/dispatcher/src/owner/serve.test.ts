@@ -1,7 +1,6 @@
-import { KeyMissingError } from "@herald/common/security/sealing-keys";
-import { createRegistry } from "@herald/common/telemetry/metrics";
-import { newSealingKeys } from "@herald/common/security/sealing-keys";
+import { KeyMissingError, newSealingKeys } from "@herald/common/security/sealing-keys";
 import { secretBox } from "@herald/common/security/secret-box";
+import { createRegistry } from "@herald/common/telemetry/metrics";
 import { steeredClock } from "@herald/dev/harness/steered-clock";
 import { describe, expect, test } from "@jest/globals";
 import { createBreaker } from "../admission/breaker.ts";

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Queries } from "@herald/common/database/queries";
-import { type Repetition, repeat } from "@herald/common/runtime/repeat";
 import type { Clock } from "@herald/common/runtime/clock";
+import { type Repetition, repeat } from "@herald/common/runtime/repeat";
 import type { Log } from "@herald/common/telemetry/log";
 import type { TakenShard } from "../shards/ownership.ts";
 import { findEndpointsWithWork } from "../sql/sweep.ts";
@@ -32,7 +32,10 @@ const REST_FACTOR = 9;
 /** Work that is due sooner than this is worth knowing of: a timer is set for it. */
 const AHEAD_MS = 10_000;
 
-export function startSweep({ queries, clock, log, owner, owned }: Parts, { intervalMs }: { intervalMs: number }): Sweep {
+export function startSweep(
+  { queries, clock, log, owner, owned }: Parts,
+  { intervalMs }: { intervalMs: number },
+): Sweep {
   /** Those that were taken since the last sweep; true where their owner died. */
   let fresh = new Map<number, boolean>();
 

@@ -1,6 +1,6 @@
 import type { FailureKind } from "@herald/contracts";
-import type { Settlement } from "../sql/settle.ts";
 import { afterFailure, endOf, type FailureRun } from "../admission/failure-run.ts";
+import type { Settlement } from "../sql/settle.ts";
 
 /** An endpoint's health, as far as results change it. */
 export interface Health {

@@ -1,6 +1,6 @@
 import type { Queries } from "@herald/common/database/queries";
-import type { EndpointWithWork } from "./sweep.ts";
 import type { Configuration } from "./read-configuration.ts";
+import type { EndpointWithWork } from "./sweep.ts";
 
 /** Where an endpoint's deliveries go. */
 export type KnownReceiver = Pick<EndpointWithWork, "endpointId" | "organizationId"> & Pick<Configuration, "url">;

@@ -1,8 +1,8 @@
 import type { Prisma, PrismaClient } from "@herald/common/database/generated/client";
 import { deliveryId } from "@herald/common/database/ids";
-import { idAt, insertDelivery, insertEvent } from "@herald/dev/harness/rows";
+import { type DueRow, idAt, insertDelivery, insertEvent } from "@herald/dev/harness/rows";
 
-type Row = Partial<Prisma.DeliveryUncheckedCreateInput> & { due?: Partial<Prisma.DueUncheckedCreateInput> };
+type Row = Partial<Prisma.DeliveryUncheckedCreateInput> & { due?: DueRow };
 
 /** Ids are in the order of time, so each delivery is a millisecond later than the one before. */
 let sequence = 0;

@@ -71,10 +71,10 @@ describe("with a node of its own", () => {
     // The broker blocks a connection at the first message that it sends while memory is known to be short.
     const sent: Promise<void>[] = [];
     await until("the block was seen", () => {
-      sent.push(patient.publish(messageTo(environment.names.manualQueue, "request")));
+      sent.push(patient.publish(messageTo(environment.names.rejectedQueue, "request")));
       return !broker.isReady();
     });
-    const tooLate = hasty.publish(messageTo(environment.names.manualQueue, "too late"));
+    const tooLate = hasty.publish(messageTo(environment.names.rejectedQueue, "too late"));
     await expect(tooLate).rejects.toThrow(NotSentError);
     await expect(tooLate).rejects.toThrow(
       "the broker takes no messages for now (its memory or disk alarm) (waited 200 ms)",
@@ -91,7 +91,7 @@ describe("with a node of its own", () => {
     await node?.control(enoughMemory);
     await Promise.all(sent);
     await broker.ready();
-    expect(await environment.take(environment.names.manualQueue)).toHaveLength(sent.length);
+    expect(await environment.take(environment.names.rejectedQueue)).toHaveLength(sent.length);
   }, 180_000);
 
   test("a process with nothing to publish knows of an alarm, says so once, and knows of its end", async () => {

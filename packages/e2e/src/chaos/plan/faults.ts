@@ -10,7 +10,7 @@ export type FaultKind =
   | "terminate"
   /** A service stands still (SIGSTOP) for the pause, as on a machine that swaps or is being moved. */
   | "freeze"
-  /** A service's connections to PostgreSQL or RabbitMQ break; both sides notice. */
+  /** A service's connections to PostgreSQL or RabbitMQ break; both sides notice. What waits in a dispatcher's own queue is lost with its connection. */
   | "cut"
   /** Nothing passes in either direction for the pause, then everything does. */
   | "stall"

@@ -2,26 +2,25 @@ import { randomUUID } from "node:crypto";
 import { OPERATOR } from "@herald/common/database/endpoint-change";
 import { deliveryId, eventKey } from "@herald/common/database/ids";
 import type { Database } from "@herald/common/database/open-database";
+import { shardOf } from "@herald/common/database/shards";
 import { updateEndpoint } from "@herald/common/database/update-endpoint";
 import type { Log } from "@herald/common/telemetry/log";
 import { createRegistry } from "@herald/common/telemetry/metrics";
-import type { Hint } from "@herald/contracts";
 import { insertEndpoint } from "@herald/dev/harness/rows";
 import type { SteeredClock } from "@herald/dev/harness/steered-clock";
-import { createClaims } from "@herald/dispatcher/delivery/claim-queue";
-import { retrySchedule } from "@herald/dispatcher/delivery/retry-schedule";
-import { createSettleQueue } from "@herald/dispatcher/delivery/settle-queue";
-import { createHealthQueue } from "@herald/dispatcher/health/health-queue";
-import { createHinted } from "@herald/dispatcher/lanes/hinted";
 import { createMetrics as dispatcherMetrics } from "@herald/dispatcher/metrics";
-import type { ClaimedDelivery } from "@herald/dispatcher/sql/claimed-delivery";
-import { moveHinted } from "@herald/dispatcher/sql/move-hinted";
+import { createHealthQueue } from "@herald/dispatcher/settle/health-queue";
+import { retrySchedule } from "@herald/dispatcher/settle/retry-schedule";
+import { createSettleQueue } from "@herald/dispatcher/settle/settle-queue";
+import { type Delivery, describeDeliveries } from "@herald/dispatcher/sql/describe-deliveries";
+import { heartbeat, releaseShards } from "@herald/dispatcher/sql/heartbeat";
+import { BEGINNING, markInterrupted, readDue } from "@herald/dispatcher/sql/read-due";
 import { deleteEndpointRow } from "@herald/management-api/sql/delete-endpoint";
 import { createCatchUp } from "@herald/publisher/catch-up";
 import { createFanOut, type FanOut } from "@herald/publisher/fan-out";
 import type { IncomingEvent } from "@herald/publisher/ingest/read-event";
 import { createMetrics as publisherMetrics } from "@herald/publisher/metrics";
-import { DISABLE_AFTER, LEASE, type ModelEvent, PATIENCE } from "./model.ts";
+import { DISABLE_AFTER, type ModelEvent, PAUSES, PER_ENDPOINT } from "./model.ts";
 
 const WINDOW_MS = 7 * 24 * 60 * 60_000;
 const schedule = retrySchedule([60_000, 120_000, 240_000, 480_000]);
@@ -30,11 +29,15 @@ const schedule = retrySchedule([60_000, 120_000, 240_000, 480_000]);
 const silent: Log = { isDebug: false, debug() {}, info() {}, warn() {}, error() {} };
 
 /** An attempt under way, or one whose dispatcher died. */
-export type Attempt = ClaimedDelivery;
+export interface Attempt extends Delivery {
+  epoch: number;
+  revision: bigint;
+  startedAt: Date;
+}
 
 /**
- * Two publishers and two dispatchers on one database, without broker and receivers: the history says what is claimed and how
- * it ends. The numbers of events and endpoints are the model's.
+ * Two publishers and two dispatchers on one database, without broker and receivers: the history says what is read, who owns the endpoints
+ * and how attempts end. The numbers of events and endpoints are the model's.
  */
 export class Herald {
   readonly #database: Database;
@@ -44,6 +47,8 @@ export class Herald {
   readonly #eventKeys: string[] = [];
   readonly #endpointIds: string[] = [];
   readonly #stopping = new AbortController();
+  /** Of all shards, before the history: each take-over takes all of them. */
+  #epochBefore: number | undefined;
   readonly #publishers;
   readonly #dispatchers;
 
@@ -94,8 +99,8 @@ export class Herald {
     await deleteEndpointRow(this.#database.queries, { id, organizationId, revision, author, now, eraseUntil: now });
   }
 
-  /** The same event by as many publishers at once. Returns the hints that deliveries are leased to. */
-  async emit(event: number, { type, occurredAt }: ModelEvent, publishers: number): Promise<Hint[]> {
+  /** The same event by as many publishers at once. */
+  async emit(event: number, { type, occurredAt }: ModelEvent, publishers: number): Promise<void> {
     this.#eventIds[event] ??= randomUUID();
     const id = this.#eventIds[event] as string;
     const organizationId = this.#organizationId;
@@ -111,27 +116,31 @@ export class Herald {
       body: "{}",
       traceparent: null,
     };
-    const hints = this.#publishers.slice(0, publishers).map(({ fanOut }) => fanOutWhole(fanOut, incoming));
-    return (await Promise.all(hints)).flat().filter(({ delivery }) => delivery !== undefined);
+    await Promise.all(this.#publishers.slice(0, publishers).map(({ fanOut }) => fanOutWhole(fanOut, incoming)));
   }
 
-  /** A dispatcher that knows the endpoint gets a hint, and begins an attempt that takes longer than the hint's lease. */
-  async takeHint(dispatcher: number, hint: Hint): Promise<Attempt> {
-    const { hinted } = this.#dispatcherAt(dispatcher);
-    const { endpointId, delivery } = hint;
-    const { revision, url, sealedSecret } = await this.#database.prisma.webhookEndpoint.findUniqueOrThrow({
-      where: { id: endpointId },
-    });
-    hinted.learn([{ endpointId, revision, url, sealedSecret } as ClaimedDelivery]);
-    const attempt = delivery && hinted.read(hint, delivery);
-    if (!attempt) throw new Error("A hint that is just sent leads to no attempt.");
-    await moveHinted(this.#database.queries, [attempt.deliveryId], { dueAt: attempt.leasedUntil, held: true });
-    return attempt;
-  }
-
-  /** A dispatcher that can't make the attempt gets a hint. */
-  async refuseHint(dispatcher: number, { delivery }: Hint): Promise<void> {
-    await this.#dispatcherAt(dispatcher).hinted.giveBack(delivery?.deliveryId ?? "");
+  /** This dispatcher becomes the owner of everything, after the one before has given it up, or has died. */
+  async takeOver(dispatcher: number, { crashed }: { crashed: boolean }): Promise<void> {
+    const { prisma, queries } = this.#database;
+    const [own, other] = [this.#dispatcherAt(dispatcher).id, this.#dispatcherAt(1 - dispatcher).id];
+    // Its life is over by PostgreSQL's clock; so is that of all dispatchers of other histories.
+    await prisma.process.updateMany({ where: { id: { not: own } }, data: { aliveUntil: new Date(0) } });
+    const shards = Array.from({ length: 256 }, (_, shard) => shard);
+    if (!crashed) for (const id of [own, other]) await releaseShards(queries, id, shards);
+    // Its own shards it would keep, in the epoch in which it has them.
+    if (crashed) await prisma.shard.updateMany({ where: { owner: own }, data: { owner: other } });
+    this.#epochBefore ??= Number((await prisma.shard.findFirstOrThrow()).epoch);
+    const beat = { id: own, aliveMs: 3_600_000, able: true, outageSince: null, wanting: true };
+    const { taken } = await heartbeat(queries, beat);
+    if (taken.length !== 256) throw new Error(`The dispatcher has taken ${taken.length} of 256 shards.`);
+    if (!crashed) return;
+    const alive = await prisma.webhookEndpoint.findMany({ where: { organizationId: this.#organizationId } });
+    const now = this.#clock.now();
+    await markInterrupted(
+      queries,
+      alive.map(({ id }) => id),
+      { perEndpoint: PER_ENDPOINT, now },
+    );
   }
 
   async catchUp(publishers: number): Promise<void> {
@@ -139,13 +148,25 @@ export class Herald {
     await Promise.all(this.#publishers.slice(0, publishers).map(({ catchUp }) => catchUp(signal)));
   }
 
-  claim(dispatcher: number, endpoints: readonly number[], count: number): Promise<Attempt[]> {
-    const { claims } = this.#dispatcherAt(dispatcher);
-    return claims.due(endpoints.map((endpoint) => ({ endpointId: this.#endpointId(endpoint), count })));
-  }
-
-  claimInterrupted(dispatcher: number, endpoint: number): Promise<Attempt | undefined> {
-    return this.#dispatcherAt(dispatcher).claims.interrupted(this.#endpointId(endpoint));
+  /** The owner begins the attempts of the first due deliveries of these endpoints. */
+  async begin(endpoints: readonly number[], count: number): Promise<Attempt[]> {
+    const { prisma, queries } = this.#database;
+    const epochs = new Map((await prisma.shard.findMany()).map(({ id, epoch }) => [id, Number(epoch)]));
+    const demands = endpoints.map((endpoint) => {
+      const endpointId = this.#endpointId(endpoint);
+      const shard = shardOf(endpointId);
+      return { endpointId, shard, epoch: epochs.get(shard) ?? -1, count, after: BEGINNING };
+    });
+    const now = this.#clock.now();
+    const due = (await readDue(queries, demands)).filter(({ dueAt }) => dueAt <= now);
+    const deliveries = await describeDeliveries(queries, due);
+    const enabled = await prisma.webhookEndpoint.findMany({ where: { enabled: true } });
+    const revisions = new Map(enabled.map(({ id, revision }) => [id, revision]));
+    return deliveries.flatMap((delivery) => {
+      const revision = revisions.get(delivery.endpointId);
+      const epoch = epochs.get(shardOf(delivery.endpointId)) ?? -1;
+      return revision === undefined ? [] : [{ ...delivery, revision, epoch, startedAt: now }];
+    });
   }
 
   /** Settles results in one batch, and then the health of their endpoints. */
@@ -154,20 +175,23 @@ export class Herald {
     const endedAt = this.#clock.now();
     await Promise.all(
       results.map(({ attempt, succeeded }) =>
-        settle({
-          ...attempt,
-          startedAt: new Date(attempt.leasedUntil.getTime() - LEASE),
-          durationMs: endedAt.getTime() - attempt.leasedUntil.getTime() + LEASE,
-          statusCode: succeeded ? 200 : 500,
+        settle(
+          {
+            ...attempt,
+            attempt: attempt.attempts + 1,
+            durationMs: endedAt.getTime() - attempt.startedAt.getTime(),
+            statusCode: succeeded ? 200 : 500,
+            succeeded,
+            errorSummary: succeeded ? null : "HTTP 500",
+            failureKind: succeeded ? null : "http_status",
+            responseExcerpt: null,
+            traceparent: null,
+            nextAttemptAt: succeeded ? null : schedule.nextAttemptAt(attempt.attempts + 1, endedAt),
+            retryAfterMs: null,
+            manual: false,
+          },
           succeeded,
-          errorSummary: succeeded ? null : "HTTP 500",
-          failureKind: succeeded ? null : "http_status",
-          responseExcerpt: null,
-          traceparent: null,
-          nextAttemptAt: succeeded ? null : schedule.nextAttemptAt(attempt.attempt, endedAt),
-          retryAfterMs: null,
-          manual: false,
-        }),
+        ),
       ),
     );
     await health.drained();
@@ -179,8 +203,16 @@ export class Herald {
     throw new Error(`Delivery ${id} is of no event and endpoint of the history.`);
   }
 
-  endpointOf({ endpointId }: Attempt): number {
-    return this.#endpointIds.indexOf(endpointId);
+  /** How many take-overs the history had seen when the attempt began. */
+  takenInEpoch({ epoch }: Attempt): number {
+    return epoch - (this.#epochBefore ?? 0);
+  }
+
+  /** Herald's id of a delivery of the model. */
+  idOf(key: string): string {
+    const id = new Map(this.#deliveryIds()).get(key);
+    if (id === undefined) throw new Error(`The history has made no ${key}.`);
+    return id;
   }
 
   /** What is stored, in the model's words. */
@@ -203,9 +235,17 @@ export class Herald {
         .sort(),
       deliveries: rows
         .map(({ id, state, attemptCount }) => {
-          const waits = dueOf.get(id);
-          const free = waits?.claimId === null ? waits.dueAt.getTime() : null;
-          return [names.get(id) ?? id, state, attemptCount, attempts.get(id) ?? 0, waits !== undefined, free];
+          const { dueAt = null, interruptions = null } = dueOf.get(id) ?? {};
+          const counted = attempts.get(id) ?? 0;
+          return [
+            names.get(id) ?? id,
+            state,
+            attemptCount,
+            counted,
+            dueAt !== null,
+            dueAt?.getTime() ?? null,
+            interruptions,
+          ];
         })
         .sort(),
     };
@@ -226,7 +266,7 @@ export class Herald {
     return {
       fanOut: createFanOut({ ...parts, signal: this.#stopping.signal }, { maxEvents: 100 }),
       catchUp: createCatchUp(
-        { ...parts, metrics: publisherMetrics(createRegistry("histories")), hint: () => {} },
+        { ...parts, metrics: publisherMetrics(createRegistry("histories")), handOver: () => {} },
         options,
       ),
     };
@@ -239,14 +279,13 @@ export class Herald {
       queries: this.#database.queries,
       clock: this.#clock,
       metrics,
-      tracing: undefined,
       log: silent,
       signal,
     };
-    const health = createHealthQueue(parts, { pausesMs: PATIENCE, failingAfter: 1, disableAfter: DISABLE_AFTER });
+    const health = createHealthQueue(parts, { pausesMs: PAUSES, failingAfter: 1, disableAfter: DISABLE_AFTER });
     return {
-      claims: createClaims(parts, { leaseMs: LEASE, since: () => new Date(0) }),
-      hinted: createHinted(parts, { leaseMs: LEASE }),
+      /** Of its row of `process`. */
+      id: randomUUID(),
       health,
       settle: createSettleQueue({ ...parts, health }),
     };
@@ -277,13 +316,11 @@ export class Herald {
 }
 
 /** As the consumer of events does it: page after page, until every endpoint has its delivery. */
-async function fanOutWhole(fanOut: FanOut, event: IncomingEvent): Promise<Hint[]> {
-  const sent: Hint[] = [];
+async function fanOutWhole(fanOut: FanOut, event: IncomingEvent): Promise<void> {
   for (let afterEndpointId: string | undefined; ; ) {
-    const { outcomes, hints } = await fanOut.together([{ event, ...(afterEndpointId && { afterEndpointId }) }]);
-    sent.push(...hints);
+    const { outcomes } = await fanOut.together([{ event, ...(afterEndpointId && { afterEndpointId }) }]);
     const [outcome] = outcomes;
-    if (outcome?.kind === "stored") return sent;
+    if (outcome?.kind === "stored") return;
     if (outcome?.kind !== "unfinished") throw new Error(`An event could not be stored: ${JSON.stringify(outcome)}`);
     afterEndpointId = outcome.afterEndpointId;
   }

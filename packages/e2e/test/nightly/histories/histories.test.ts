@@ -1,10 +1,9 @@
-import type { Hint } from "@herald/contracts";
 import { steeredClock } from "@herald/dev/harness/steered-clock";
 import { useDatabase } from "@herald/dev/harness/use-database";
 import { expect, test } from "@jest/globals";
 import fc from "fast-check";
 import { type Attempt, Herald } from "./herald.ts";
-import { dueTime, HINT_LEASE, LEASE, Model, type ModelDelivery } from "./model.ts";
+import { Model, TAKES } from "./model.ts";
 
 const db = useDatabase();
 
@@ -30,15 +29,12 @@ const step = fc.oneof(
       type: fc.constantFrom(...TYPES),
       age: fc.constantFrom(0, 0, 1_000, 2 * DAY),
       publishers: fc.constantFrom(1, 2),
-      dispatcher: two,
-      hint: fc.constantFrom("taken" as const, "refused" as const, "lost" as const),
     }),
   },
   {
     weight: 8,
     arbitrary: fc.record({
-      kind: fc.constant("claim" as const),
-      dispatcher: two,
+      kind: fc.constant("begin" as const),
       count: fc.integer({ min: 1, max: 10 }),
     }),
   },
@@ -59,7 +55,10 @@ const step = fc.oneof(
     }),
   },
   { weight: 3, arbitrary: fc.record({ kind: fc.constant("catch up" as const), publishers: fc.constantFrom(1, 2) }) },
-  { weight: 2, arbitrary: fc.record({ kind: fc.constant("crash" as const), dispatcher: two }) },
+  {
+    weight: 3,
+    arbitrary: fc.record({ kind: fc.constant("take over" as const), dispatcher: two, crashed: fc.boolean() }),
+  },
   {
     weight: 3,
     arbitrary: fc.record({
@@ -79,17 +78,19 @@ type Step = typeof step extends fc.Arbitrary<infer S> ? S : never;
 /** A history, played on the model and on Herald at once. */
 class History {
   readonly clock = steeredClock("2026-06-01T00:00:00.000Z");
-  readonly model = new Model();
   readonly herald = new Herald(db.database, this.clock);
-  /** Attempts under way, by dispatcher. */
-  readonly underWay: Attempt[][] = [[], []];
-  /** Attempts whose dispatcher died: their results may still come, from a process that was only thought dead. */
+  readonly model = new Model((key) => this.herald.idOf(key));
+  /** The owner's attempts under way. */
+  underWay: Attempt[] = [];
+  /** Attempts whose dispatcher was taken for dead: their results may still come, since it was only frozen. */
   readonly lost: Attempt[] = [];
   /** Each endpoint that is created is a new one: a number names the latest. */
   readonly numbers = [0, 1, 2];
   #created = 2;
 
   async begin(): Promise<void> {
+    await this.herald.takeOver(0, { crashed: false });
+    this.model.takeOver({ crashed: false, now: this.now() });
     for (const number of [0, 1]) await this.create(number, TYPES);
     this.numbers[2] = 1;
   }
@@ -101,28 +102,29 @@ class History {
         const { occurredAt, type } = this.model.events[step.event] ?? { occurredAt: now - step.age, type: step.type };
         // The consumer drops what is older than the window.
         if (occurredAt < now - 7 * DAY) return;
-        const hints = await this.herald.emit(step.event, { type, occurredAt }, step.publishers);
-        this.model.emit(step.event, { type, occurredAt }, now);
-        for (const hint of hints) await this.hint(step, hint);
-        return;
+        await this.herald.emit(step.event, { type, occurredAt }, step.publishers);
+        return this.model.emit(step.event, { type, occurredAt }, now);
       }
-      case "claim":
-        return await this.claim(step.dispatcher, step.count);
+      case "begin":
+        return await this.beginAttempts(step.count);
       case "end":
         return await this.end(step.dispatcher, step.outcomes);
       case "fail all":
         return await this.end(
           step.dispatcher,
-          this.at(this.underWay, step.dispatcher).map((_, index) => ({ index, succeeded: false })),
+          this.underWay.map((_, index) => ({ index, succeeded: false })),
         );
       case "wait":
         return this.clock.advance(step.ms);
       case "catch up":
         await this.herald.catchUp(step.publishers);
         return this.model.catchUp(now);
-      case "crash":
-        this.lost.push(...this.at(this.underWay, step.dispatcher).splice(0));
-        return;
+      case "take over":
+        // One that gives up its shards waits until nothing of them is in flight.
+        if (step.crashed) this.lost.push(...this.underWay.splice(0));
+        else if (this.underWay.length > 0) return;
+        await this.herald.takeOver(step.dispatcher, step);
+        return this.model.takeOver({ crashed: step.crashed, now });
       case "late result": {
         if (this.lost.length === 0) return;
         const [late] = this.lost.splice(step.index % this.lost.length, 1);
@@ -151,48 +153,21 @@ class History {
     this.model.create(number, types, this.now());
   }
 
-  async hint({ dispatcher, hint: fate }: Step & { kind: "emit" }, hint: Hint): Promise<void> {
-    const deliveryId = hint.delivery?.deliveryId ?? "";
-    const key = this.herald.keyOf({ deliveryId });
-    if (fate === "refused") await this.herald.refuseHint(dispatcher, hint);
-    if (fate === "lost") this.model.hint(key, deliveryId, this.now() + HINT_LEASE);
-    if (fate === "taken") {
-      this.at(this.underWay, dispatcher).push(await this.herald.takeHint(dispatcher, hint));
-      this.model.hint(key, deliveryId, this.now() + LEASE);
-    }
-  }
-
-  /** A dispatcher claims what is due of every endpoint that ever was, and of each one delivery that was interrupted again. */
-  async claim(dispatcher: number, count: number): Promise<void> {
+  /** The owner begins what is due of every endpoint that ever was, and not under way. */
+  async beginAttempts(count: number): Promise<void> {
     const all = Array.from({ length: this.#created }, (_, number) => number).filter((number) =>
       this.model.knows(number),
     );
-    const expected = all.flatMap((number) =>
-      this.model.claimable(number, "due", this.now()).map(dueTime).sort().slice(0, count),
-    );
-    const due = await this.herald.claim(dispatcher, all, count);
-    const dueAts = due.map((attempt) =>
-      dueTime(this.model.deliveries.get(this.herald.keyOf(attempt)) as ModelDelivery),
-    );
-    expect(dueAts.sort()).toEqual(expected.sort());
-    for (const attempt of due) this.begun(dispatcher, attempt);
-    for (const number of all) {
-      const interrupted = this.model.claimable(number, "interrupted", this.now());
-      const attempt = await this.herald.claimInterrupted(dispatcher, number);
-      expect(attempt !== undefined).toBe(interrupted.length > 0);
-      if (attempt) this.begun(dispatcher, attempt);
-    }
-  }
-
-  begun(dispatcher: number, attempt: Attempt): void {
-    const key = this.herald.keyOf(attempt);
-    expect(attempt.attempt).toBe((this.model.deliveries.get(key)?.attempts ?? Number.NaN) + 1);
-    this.model.claim(key, attempt.claimId, this.now());
-    this.at(this.underWay, dispatcher).push(attempt);
+    const expected = all.flatMap((number) => this.model.due(number, this.now()).slice(0, count)).map(({ id }) => id);
+    const read = await this.herald.begin(all, count);
+    expect(read.map(({ deliveryId }) => deliveryId).sort()).toEqual(expected.sort());
+    const known = new Set(this.underWay.map(({ deliveryId }) => deliveryId));
+    this.underWay.push(...read.filter(({ deliveryId }) => !known.has(deliveryId)));
+    this.clock.advance(TAKES);
   }
 
   async end(dispatcher: number, outcomes: readonly { index: number; succeeded: boolean }[]): Promise<void> {
-    const underWay = this.at(this.underWay, dispatcher);
+    const { underWay } = this;
     const results = outcomes.flatMap(({ index, succeeded }) => {
       const [attempt] = underWay.length > 0 ? underWay.splice(index % underWay.length, 1) : [];
       return attempt ? [{ attempt, succeeded }] : [];
@@ -200,13 +175,13 @@ class History {
     if (results.length > 0) await this.settle(dispatcher, results);
   }
 
-  /** A late result comes; if the same dispatcher has an attempt of that delivery under way, its result comes in the same batch. */
+  /** A late result comes; if the owner has an attempt of that delivery under way, its result comes in the same batch. */
   async endLate(
     dispatcher: number,
     lost: Attempt,
     { late, current }: { late: boolean; current: boolean },
   ): Promise<void> {
-    const underWay = this.at(this.underWay, dispatcher);
+    const { underWay } = this;
     const position = underWay.findIndex(({ deliveryId }) => deliveryId === lost.deliveryId);
     const own = position < 0 ? [] : underWay.splice(position, 1).map((attempt) => ({ attempt, succeeded: current }));
     await this.settle(dispatcher, [{ attempt: lost, succeeded: late }, ...own]);
@@ -219,10 +194,12 @@ class History {
     for (const result of results) {
       const { attempt } = result;
       if (!result.succeeded && succeeded.has(attempt.deliveryId)) continue;
-      this.model.settle(this.herald.keyOf(attempt), attempt.claimId, {
+      this.model.settle(this.herald.keyOf(attempt), {
         revision: Number(attempt.revision),
+        epoch: this.herald.takenInEpoch(attempt),
+        dueAt: attempt.dueAt.getTime(),
         succeeded: result.succeeded,
-        startedAt: attempt.leasedUntil.getTime() - LEASE,
+        startedAt: attempt.startedAt.getTime(),
         endedAt: this.now(),
       });
     }
@@ -244,7 +221,7 @@ class History {
 }
 
 test(
-  "any history of events, failures, pauses, edits, deletions and crashes ends as SPEC 3 and 6 say",
+  "any history of events, failures, pauses, edits, deletions and owners that come, go, freeze and die ends as SPEC 3 and 6 say",
   async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 40 }), async (steps) => {

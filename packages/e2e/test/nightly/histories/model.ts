@@ -13,11 +13,12 @@ const MAX_ATTEMPTS = RETRY_DELAYS.length + 1;
 /** SPEC says five. With fewer, forty steps are enough to disable an endpoint: failures count only if they follow one another. */
 export const DISABLE_AFTER = 2;
 /** The pauses after failures. An attempt that begins during one does not count. */
-export const PATIENCE = [1_000, 2_000, 4_000, 8_000];
+export const PAUSES = [1_000, 2_000, 4_000, 8_000];
 
-export const LEASE = MINUTE;
-/** A new delivery is leased to its hint for this time. Then anybody may claim it, and no attempt was interrupted. */
-export const HINT_LEASE = 1_500;
+/** How long each attempt takes. */
+export const TAKES = 1_000;
+/** So many deliveries of an endpoint may be in flight when their owner dies. */
+export const PER_ENDPOINT = 2;
 
 export interface ModelEvent {
   type: string;
@@ -39,21 +40,25 @@ export interface ModelEndpoint {
 }
 
 export interface ModelDelivery {
+  /** Herald's, which decides between two of the same time. */
+  id: string;
   event: number;
   endpoint: number;
   state: "pending" | "succeeded" | "exhausted";
   attempts: number;
-  /** How often a dispatcher died during an attempt of it. */
+  /** How often an owner died when it may have been in flight. */
   interruptions: number;
   dueAt: number;
-  /** The claim that holds it, and until when. */
-  claim: { id: string; until: number; byHint: boolean } | null;
 }
 
 /** How an attempt ended. */
 export interface ModelResult {
-  /** The endpoint's when it was claimed. */
+  /** The endpoint's when it began. */
   revision: number;
+  /** In which its dispatcher owned the endpoint. */
+  epoch: number;
+  /** When the delivery was due as it began. */
+  dueAt: number;
   succeeded: boolean;
   startedAt: number;
   endedAt: number;
@@ -62,10 +67,18 @@ export interface ModelResult {
 const NO_FAILURES = { failures: 0, failedAt: 0, pausedUntil: 0 };
 
 export class Model {
+  readonly #idOf: (key: string) => string;
+
+  /** @param idOf Herald's id of a delivery */
+  constructor(idOf: (key: string) => string) {
+    this.#idOf = idOf;
+  }
+
   readonly events: ModelEvent[] = [];
   readonly endpoints = new Map<number, ModelEndpoint>();
   readonly deliveries = new Map<string, ModelDelivery>();
   readonly #known = new Set<number>();
+  #epoch = 0;
 
   create(endpoint: number, types: readonly string[], now: number): void {
     this.#known.add(endpoint);
@@ -110,48 +123,39 @@ export class Model {
     return {
       endpoints: [...this.endpoints].map(([number, { enabled, failures }]) => [number, enabled, failures]).sort(),
       deliveries: [...this.deliveries]
-        .map(([key, { state, attempts, claim, dueAt }]) => {
+        .map(([key, { state, attempts, interruptions, dueAt }]) => {
           const waits = state === "pending";
-          return [key, state, attempts, attempts, waits, waits && claim === null ? dueAt : null];
+          return [key, state, attempts, attempts, waits, waits ? dueAt : null, waits ? interruptions : null];
         })
         .sort(),
     };
   }
 
-  /**
-   * What may be claimed now: what is due and free, or interrupted for the first time, its lease having run out; or one at a time what
-   * was interrupted again.
-   */
-  claimable(endpoint: number, kind: "due" | "interrupted", now: number): ModelDelivery[] {
-    if (!this.endpoints.get(endpoint)?.enabled) return [];
-    return [...this.deliveries.values()].filter(
-      ({ endpoint: of, state, claim, interruptions, dueAt }) =>
-        of === endpoint &&
-        state === "pending" &&
-        (kind === "due") === (claim === null || claim.byHint || interruptions === 0) &&
-        dueTime({ claim, dueAt }) <= now,
-    );
+  /** Another dispatcher owns all endpoints from now on. Of one that died, the oldest due ones may have been in flight. */
+  takeOver({ crashed, now }: { crashed: boolean; now: number }): void {
+    this.#epoch += 1;
+    if (!crashed) return;
+    for (const endpoint of this.endpoints.keys()) {
+      for (const delivery of this.due(endpoint, now, { enabled: true }).slice(0, PER_ENDPOINT))
+        delivery.interruptions += 1;
+    }
   }
 
-  claim(key: string, id: string, now: number): void {
-    const delivery = this.#delivery(key);
-    // A claim that is still there is that of a dispatcher that died.
-    if (delivery.claim !== null && !delivery.claim.byHint) delivery.interruptions += 1;
-    delivery.claim = { id, until: now + LEASE, byHint: false };
+  /** What is due, in the order in which it is read. */
+  due(endpoint: number, now: number, { enabled = this.endpoints.get(endpoint)?.enabled } = {}): ModelDelivery[] {
+    if (!enabled) return [];
+    return [...this.deliveries.values()]
+      .filter(({ endpoint: of, state, dueAt }) => of === endpoint && state === "pending" && dueAt <= now)
+      .sort((one, other) => one.dueAt - other.dueAt || (one.id < other.id ? -1 : 1));
   }
 
-  /** A hint was sent, and got lost or led to an attempt. */
-  hint(key: string, id: string, until: number): void {
-    this.#delivery(key).claim = { id, until, byHint: true };
-  }
-
-  /** An attempt ended: `revision` is the endpoint's when it was claimed. */
-  settle(key: string, claimId: string, result: ModelResult): void {
-    const { succeeded, endedAt } = result;
+  /** An attempt ended. */
+  settle(key: string, result: ModelResult): void {
+    const { succeeded, endedAt, epoch, dueAt } = result;
     const delivery = this.deliveries.get(key);
     // The endpoint was deleted meanwhile.
     if (delivery === undefined) return;
-    const isOurs = delivery.state === "pending" && delivery.claim?.id === claimId;
+    const isOurs = delivery.state === "pending" && epoch === this.#epoch && dueAt === delivery.dueAt;
     // What is exhausted stays so. That the receiver took it after all still counts for its endpoint.
     if (succeeded && delivery.state === "exhausted") {
       this.#count(delivery.endpoint, result);
@@ -159,7 +163,6 @@ export class Model {
     }
     if (succeeded ? delivery.state === "succeeded" : !isOurs) return;
     delivery.attempts += 1;
-    delivery.claim = null;
     const delay = RETRY_DELAYS[delivery.attempts - 1];
     if (succeeded) delivery.state = "succeeded";
     else if (delivery.attempts >= MAX_ATTEMPTS || delay === undefined) delivery.state = "exhausted";
@@ -175,7 +178,7 @@ export class Model {
     if (startedAt <= endpoint.failedAt || startedAt < endpoint.pausedUntil) return;
     endpoint.failures += 1;
     endpoint.failedAt = endedAt;
-    endpoint.pausedUntil = endedAt + (PATIENCE[endpoint.failures - 1] as number);
+    endpoint.pausedUntil = endedAt + (PAUSES[endpoint.failures - 1] as number);
     if (endpoint.failures < DISABLE_AFTER) return;
     endpoint.enabled = false;
     endpoint.revision += 1;
@@ -189,12 +192,12 @@ export class Model {
     const key = `${number}/${endpointNumber}`;
     if (this.deliveries.has(key)) return;
     const delivery = {
+      id: this.#idOf(key),
       event: number,
       endpoint: endpointNumber,
       attempts: 0,
       interruptions: 0,
       dueAt: now,
-      claim: null,
     };
     this.deliveries.set(key, { ...delivery, state: "pending" });
   }
@@ -204,15 +207,4 @@ export class Model {
     if (!endpoint) throw new Error(`The history has no endpoint ${number}.`);
     return endpoint;
   }
-
-  #delivery(key: string): ModelDelivery {
-    const delivery = this.deliveries.get(key);
-    if (!delivery) throw new Error(`Herald has claimed ${key}, which the model does not know.`);
-    return delivery;
-  }
-}
-
-/** When a delivery may be claimed: when it is due, or when the claim that holds it has run out. */
-export function dueTime({ claim, dueAt }: Pick<ModelDelivery, "claim" | "dueAt">): number {
-  return claim?.until ?? dueAt;
 }

@@ -1,7 +1,10 @@
+import { randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { declareHints, declareTopology, names } from "@herald/common/broker/topology";
+import { declareTopology, names } from "@herald/common/broker/topology";
+import { ownerOf } from "@herald/common/database/shards";
 import { eventually } from "@herald/dev/harness/eventually";
+import { ownShards } from "@herald/dev/harness/rows";
 import { projectFolder } from "@herald/dev/stack/folders";
 import { expect, test } from "@jest/globals";
 import { Ajv } from "ajv";
@@ -23,9 +26,15 @@ const document = parse(readFileSync(join(projectFolder(), "docs/asyncapi.yaml"),
 const ajv = new Ajv({ strict: true, allowUnionTypes: true });
 (addFormatsModule as unknown as typeof addFormatsModule.default)(ajv);
 
-/** Holds a real message to the document's message of that channel. */
-function expectDocumented(channel: string, { content, properties }: Pick<Message, "content" | "properties">): void {
-  const [name = ""] = Object.keys(document.channels[channel]?.messages ?? {});
+/** Holds a real message to a message of that channel in the document; to its only one where none is named. */
+function expectDocumented(
+  channel: string,
+  { content, properties }: Pick<Message, "content" | "properties">,
+  messageName?: string,
+): void {
+  const names = Object.keys(document.channels[channel]?.messages ?? {});
+  const name = messageName ?? (names.length === 1 ? names[0] : undefined) ?? "";
+  expect(names).toContain(name);
   const documented = document.components.messages[name];
   expect(documented).toBeDefined();
   const valid = ajv.compile(documented?.payload ?? false);
@@ -47,43 +56,53 @@ async function next(channel: Channel, queue: string): Promise<GetMessage> {
 const environment = useTestEnvironment({ dispatcher: false });
 
 test("each real message is as docs/asyncapi.yaml says", async () => {
-  const { api, broker, emitter, herald, receiver } = environment;
+  const { api, broker, db, emitter, herald, receiver } = environment;
   const own = names(broker.namespace);
   const connection = await connect(broker.url);
   try {
     const channel = await connection.createChannel();
-    const tap = async (exchange: string) => {
+    const tap = async (exchange: string, key = "#") => {
       const { queue } = await channel.assertQueue("", { exclusive: true });
-      await channel.bindQueue(queue, exchange, "#");
+      await channel.bindQueue(queue, exchange, key);
       return queue;
     };
     const events = await tap(own.eventsExchange);
     const notices = await tap(own.noticesExchange);
-    // A dispatcher declares it; none runs yet.
+    // In place of a dispatcher; none runs yet.
     await declareTopology(channel, broker.namespace);
-    await declareHints(channel, broker.namespace);
+    const owner = randomUUID();
+    await ownShards(db.database.prisma, owner);
+    const handOvers = await tap(own.dispatchExchange, owner);
+    const requests = await tap(own.requestsExchange, owner);
     const { endpoint } = await api.create({ url: receiver.url });
 
     await emitter.emit(environment.event(), { traceparent: "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01" });
     const event = await next(channel, events);
     expect(event.properties.headers?.traceparent).toBeDefined();
     expectDocumented("businessEvents", event);
-    expectDocumented("hints", await next(channel, own.hintsQueue));
+    expectDocumented("handOvers", await next(channel, handOvers));
+    await api.edit(endpoint.id, { name: "another" });
+    expectDocumented("requests", await next(channel, requests), "endpointChanged");
 
     channel.publish(own.eventsExchange, "RiskCreated", Buffer.from('{"type":"RiskCreated"}'));
     const rejected = await next(channel, own.rejectedQueue);
     expect(rejected.properties.headers?.["x-herald-reason"]).toBeDefined();
     expectDocumented("rejectedEvents", rejected);
 
-    // No dispatcher is there to take the request. The test reads it first, and then puts it back for one.
+    // No dispatcher is there to take the request. The test reads it first, and sends it to one later.
     const delivering = api.deliver(endpoint.id, "WorkItemCompleted", '{"a":1}');
-    const request = await next(channel, own.manualQueue);
-    expectDocumented("manualRequests", request);
+    const request = await next(channel, requests);
+    expectDocumented("requests", request, "manualRequest");
 
     await herald.startDispatcher();
+    const dispatcher = await eventually(async () => {
+      const found = await ownerOf(db.database.queries, endpoint.id);
+      if (found === null || found === owner) throw new Error("No dispatcher has taken the shard.");
+      return found;
+    });
     const answers: Message[] = [];
     await channel.consume("amq.rabbitmq.reply-to", (answer) => answer && answers.push(answer), { noAck: true });
-    channel.publish(own.requestsExchange, own.manualQueue, request.content, { replyTo: "amq.rabbitmq.reply-to" });
+    channel.publish(own.requestsExchange, dispatcher, request.content, { replyTo: "amq.rabbitmq.reply-to" });
     await eventually(() => expect(answers).toHaveLength(1));
     expectDocumented("manualReplies", answers[0] as Message);
     await delivering;

@@ -26,7 +26,6 @@ const SETTINGS = {
 
 const TUNING: HeraldTuning = {
   pausesMs: [100],
-  leaseMs: 65_000,
   sweepIntervalMs: 500,
   catchUpIntervalMs: 500,
   noticeIntervalMs: 500,

@@ -2,8 +2,9 @@ import { randomBytes } from "node:crypto";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { names } from "@herald/common/broker/topology";
-import type { Hint, ManualRequest } from "@herald/contracts";
+import { names, ownerQueueOf } from "@herald/common/broker/topology";
+import { ownerOf } from "@herald/common/database/shards";
+import type { EndpointChanged, HandOver, ManualRequest } from "@herald/contracts";
 import { makeAuthority } from "@herald/dev/certificates/authority";
 import { certificates } from "@herald/dev/harness/certificates";
 import { eventually } from "@herald/dev/harness/eventually";
@@ -115,7 +116,7 @@ test.each(Object.entries(WAYS))(
     await raw.waitForConfirms();
     await eventually(() => expect(notices).toEqual([expect.stringContaining(api.organizationId)]));
 
-    // Hints, and the replies to manual deliveries.
+    // Hand-overs, and the replies to manual deliveries.
     const { endpoint } = await api.create({ url: receiver.url });
     await emitter.emit(
       newEvent({
@@ -134,7 +135,7 @@ test.each(Object.entries(WAYS))(
     const send = (exchange: string, key: string) => async (channel: Channel) => channel.publish(exchange, key, text);
     expect(await refusal(emitterUser, (channel) => channel.get(own.rejectedQueue))).toMatch(refused);
     expect(await refusal(emitterUser, (channel) => channel.assertQueue("mine"))).toMatch(refused);
-    expect(await refusal(emitterUser, send("", own.manualQueue))).toMatch(refused);
+    expect(await refusal(emitterUser, send("", own.rejectedQueue))).toMatch(refused);
     expect(await refusal(productUser, send(own.eventsExchange, "WorkItemCompleted"))).toMatch(refused);
     expect(await refusal(productUser, (channel) => channel.get(own.inboxQueues[0] as string))).toMatch(refused);
     expect(await refusal(heraldUser, (channel) => channel.assertQueue("product.other"))).toMatch(refused);
@@ -144,31 +145,37 @@ test.each(Object.entries(WAYS))(
     const { organizationId } = api;
     const named = { endpointId: endpoint.id, organizationId };
     const { revision } = await db.database.prisma.webhookEndpoint.findUniqueOrThrow({ where: { id: endpoint.id } });
-    const hint: Hint = {
-      ...named,
-      delivery: {
-        ...{ deliveryId: forgedId, eventType: "WorkItemCompleted", body: FORGED, traceparent: null },
-        ...{ revision: String(revision), createdAtUtc: new Date().toISOString() },
-        leasedUntilUtc: new Date(Date.now() + 3_600_000).toISOString(),
-      },
+    const handOver: HandOver = {
+      storedAtUtc: new Date().toISOString(),
+      events: [{ eventType: "WorkItemCompleted", body: FORGED, traceparent: null }],
+      deliveries: [{ deliveryId: forgedId, ...named, revision: String(revision), event: 0 }],
+      work: [],
     };
     const due = { dueAt: new Date(Date.now() + 3_600_000) };
     const { id: deliveryId } = await insertDelivery(db.database.prisma, { id: endpoint.id, organizationId }, { due });
-    const request: ManualRequest = { ...named, deliveryId };
+    const request: ManualRequest = { kind: "manual", ...named, deliveryId, dueAtUtc: due.dueAt.toISOString() };
+    const change: EndpointChanged = { kind: "changed", ...named };
+    const owner = (await ownerOf(db.database.queries, endpoint.id)) ?? "";
+    const ownerQueue = ownerQueueOf("herald", owner);
     const forge = (exchange: string, key: string, message: object) => async (channel: Channel) =>
       channel.publish(exchange, key, Buffer.from(JSON.stringify(message)));
     const forgeries = {
-      hint: forge(own.dispatchExchange, own.hintsQueue, hint),
-      hintPastExchange: forge("", own.hintsQueue, hint),
-      request: forge(own.requestsExchange, own.manualQueue, request),
-      requestPastExchange: forge("", own.manualQueue, request),
+      handOver: forge(own.dispatchExchange, owner, handOver),
+      handOverByRequests: forge(own.requestsExchange, owner, handOver),
+      handOverPastExchange: forge("", ownerQueue, handOver),
+      request: forge(own.requestsExchange, owner, request),
+      requestByDispatch: forge(own.dispatchExchange, owner, request),
+      requestPastExchange: forge("", ownerQueue, request),
+      change: forge(own.requestsExchange, owner, change),
     };
+    const all = Object.keys(forgeries) as (keyof typeof forgeries)[];
+    // What is not refused here comes from an exchange that is not its own, and the dispatcher drops it.
     const refusedTo: Record<string, (keyof typeof forgeries)[]> = {
-      api: ["hint", "hintPastExchange", "requestPastExchange"],
-      publisher: ["request"],
-      dispatcher: ["request"],
-      emitter: ["hint", "hintPastExchange", "request", "requestPastExchange"],
-      product: ["hint", "hintPastExchange", "request", "requestPastExchange"],
+      api: ["handOver", "handOverPastExchange", "requestByDispatch", "requestPastExchange"],
+      publisher: ["handOverByRequests", "request", "change"],
+      dispatcher: ["handOver", "handOverByRequests", "request", "requestByDispatch", "change"],
+      emitter: all,
+      product: all,
     };
     for (const [user, refusals] of Object.entries(refusedTo)) {
       const connection = await connectAs(user as BrokerUser);
@@ -179,12 +186,21 @@ test.each(Object.entries(WAYS))(
           expect.stringMatching(refused),
         ]);
     }
-    const publisherUser = await connectAs("publisher");
+    // The queue of a dispatcher is its own: no other connection reads it, whoever's it is.
+    for (const user of ["herald", "dispatcher"] as const) {
+      const connection = await connectAs(user);
+      expect(await refusal(connection, (channel) => channel.get(ownerQueue))).toMatch(/RESOURCE_LOCKED/);
+    }
+    const [publisherUser, apiUser] = [await connectAs("publisher"), await connectAs("api")];
     const channel = await publisherUser.createConfirmChannel();
-    await forgeries.hintPastExchange(channel);
+    await forgeries.handOverPastExchange(channel);
     await forgeries.requestPastExchange(channel);
+    await forgeries.requestByDispatch(channel);
     await channel.waitForConfirms();
-    // What comes later has passed them, in both queues.
+    const apiChannel = await apiUser.createConfirmChannel();
+    await forgeries.handOverByRequests(apiChannel);
+    await apiChannel.waitForConfirms();
+    // What comes later has passed them in the queue.
     await emitter.emit(
       newEvent({
         ...{ organizationId, type: "WorkItemCompleted", entityType: "WorkItem" },
@@ -196,7 +212,7 @@ test.each(Object.entries(WAYS))(
     expect(receiver.requests.map(({ body }) => String(body)).join()).not.toContain(FORGED);
     expect(receiver.requests).toHaveLength(4);
     // The forgery is one: what publishers may write is believed.
-    await forgeries.hint(channel);
+    await forgeries.handOver(channel);
     await receiver.received(5);
     expect(String(receiver.requests[4]?.body)).toBe(FORGED);
   },

@@ -1,7 +1,7 @@
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { names } from "@herald/common/broker/topology";
+import { names, ownerQueueOf } from "@herald/common/broker/topology";
 import { projectFolder } from "@herald/dev/stack/folders";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { type Permission, readPermissions } from "../../support/permissions.ts";
@@ -26,7 +26,8 @@ test("the page about one machine gives the same rights", async () => {
   }
 });
 
-const all = [...new Set(Object.values(names("herald")).flat())];
+const ownerQueue = ownerQueueOf("herald", "0190a1b2-0000-7000-8000-0000000000aa");
+const all = [...new Set(Object.values(names("herald")).flat()), ownerQueue];
 const { eventsExchange, inboxQueues, rejectedQueue, noticesExchange, dispatchExchange, requestsExchange } =
   names("herald");
 /** Whoever may write to it may put a message into any queue. */
@@ -43,10 +44,10 @@ test("the broker user of all services together may use what they declare, and no
   }
 });
 
-test("what dispatchers obey only the broker users of its senders may write: hints publishers, requests the management API", () => {
+test("what dispatchers obey only the broker users of its senders may write: hand-overs publishers, requests the management API", () => {
   const writers = (name: string) =>
     permissions.flatMap(({ user }) => (user !== "operator" && may(user, "write", name) ? [user] : [])).sort();
-  expect(writers(dispatchExchange)).toEqual(["dispatcher", "herald", "publisher"]);
+  expect(writers(dispatchExchange)).toEqual(["herald", "publisher"]);
   expect(writers(requestsExchange)).toEqual(["api", "herald"]);
   expect(writers(DEFAULT_EXCHANGE)).toEqual(["dispatcher", "herald", "publisher"]);
 });
@@ -60,7 +61,10 @@ test("the broker user of the management API may ask dispatchers and hear their r
   expect(may("api", "read", "amq.rabbitmq.reply-to")).toBe(true);
 });
 
-test("the broker user of publishers reads events, and that of dispatchers what is for dispatchers", () => {
+test("the broker user of publishers reads events, and that of dispatchers makes, binds and reads queues of their own", () => {
+  // To bind a queue it takes the right to write to it.
+  for (const what of ["configure", "write", "read"] as const) expect(may("dispatcher", what, ownerQueue)).toBe(true);
+
   const events = [eventsExchange, ...inboxQueues, rejectedQueue];
   for (const name of [...all, ...others]) {
     expect([name, may("publisher", "read", name)]).toEqual([name, events.includes(name)]);
