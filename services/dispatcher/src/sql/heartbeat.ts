@@ -28,7 +28,8 @@ export interface HeartbeatAnswer {
  * able share out all shards; where nobody is, all do. Stopped shards are taken by nobody.
  *
  * Two heartbeats at once: each takes a shard only in the epoch that it has seen, and taking raises the epoch, so only one of them takes
- * it. Whether an owner is alive, PostgreSQL's clock alone decides. Rows of processes that ended long ago are deleted.
+ * it. One that is stopped meanwhile is asked for again when its row is locked, and not taken. Whether an owner is alive, PostgreSQL's
+ * clock alone decides. Rows of processes that ended long ago are deleted.
  *
  * Locks its own row of `process`, and the shards that it takes; skips what others lock. Reads both tables, which are small.
  */
@@ -65,7 +66,7 @@ export async function heartbeat(
     ), wanted as materialized (
       select shard.id, free.owner is not null as crashed
       from shard join free on free.id = shard.id
-      where shard.epoch = free.epoch
+      where shard.epoch = free.epoch and shard.stopped_at is null
       order by shard.id
       limit greatest(0, (select fair from share) - (select count(*) from owned))
       for update of shard skip locked
