@@ -208,7 +208,8 @@ describe("one delivery", () => {
   });
 
   test("§3.1/pause an unfinished delivery is parked while its endpoint is disabled, and pending again after", async () => {
-    const id = await storeDelivery(api.prisma, endpoint, states.failing);
+    const due = { dueAt: new Date(Date.now() + 3_600_000) };
+    const id = await storeDelivery(api.prisma, endpoint, { ...states.failing, due });
     const finished = await storeDelivery(api.prisma, endpoint, states.exhausted);
     const shown = async () => {
       const { body } = await client.get(`/webhooks/${endpoint.id}/deliveries`).expect(200);
