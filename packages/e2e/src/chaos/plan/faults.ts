@@ -75,7 +75,7 @@ const DECK: readonly ShortFault[] = [
   ...repeated("kill", 5),
   "crash-loop",
   "terminate",
-  ...repeated("freeze", 2),
+  ...repeated("freeze", 3),
   ...repeated("cut", 3),
   ...repeated("stall", 3),
   ...repeated("silent-server", 2),
@@ -104,7 +104,8 @@ const DURATION_MS: Readonly<Record<ShortFault, readonly [low: number, high: numb
   kill: [100, 2_000],
   "crash-loop": [5_000, 12_000],
   terminate: [0, 500],
-  freeze: [500, 12_000],
+  // Up to more than three times as long as an owner lives without a heartbeat.
+  freeze: [1_000, 20_000],
   cut: [0, 0],
   stall: [500, 12_000],
   // How long it may take the other side to notice.
