@@ -95,7 +95,7 @@ function catalogueOf(text: string): Catalogue {
 }
 
 /**
- * The objects of Herald in a database, without the partitions of days. An owner is shown only where it is not that of the other
+ * The objects of Herald in a database, without the partitions of the history. An owner is shown only where it is not that of the other
  * tables. Locks nothing; reads the catalogue.
  */
 export async function readCatalogue(session: Session): Promise<Catalogue> {
@@ -110,9 +110,7 @@ export async function readCatalogue(session: Session): Promise<Catalogue> {
            case relkind when 'p' then 'partitioned' end,
            case relpersistence when 'u' then 'unlogged' end,
            case when relrowsecurity then 'row level security' end,
-           case when relowner <> owner then 'owned by ' || relowner::regrole end,
-           (select 'partition of ' || inhparent::regclass || ' ' || pg_get_expr(relpartbound, relation.oid)
-            from pg_inherits where inhrelid = relation.oid)
+           case when relowner <> owner then 'owned by ' || relowner::regrole end
          ] || reloptions || array(
            select 'trigger ' || tgname from pg_trigger where tgrelid = relation.oid and not tgisinternal order by 1
          )

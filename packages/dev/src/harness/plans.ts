@@ -146,9 +146,9 @@ function sorted(names: (string | undefined)[]): string[] {
   return [...new Set(names.filter((name) => name !== undefined))].sort();
 }
 
-const PARTITION = /^(business_event|delivery_attempt|delivery)_(?:rest|\d{8})/;
+const PARTITION = /^(business_event|delivery_attempt|delivery)_\d{8}/;
 
-/** The name without its partition: delivery_pkey of delivery_rest_pkey. */
+/** The name without its partition: delivery_pkey of delivery_20261121_pkey. */
 function ofWholeTable(name: string | undefined): string | undefined {
   return name?.replace(PARTITION, "$1");
 }

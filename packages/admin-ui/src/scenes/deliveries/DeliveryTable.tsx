@@ -2,7 +2,7 @@ import type { DeliveryListItem } from "@herald/contracts";
 import { memo, useEffect, useRef } from "react";
 import { Link } from "wouter";
 import { OutcomeBadge } from "../../common/display/Badge.tsx";
-import { attemptsBegun, outcomeOf, outcomeWords } from "../../common/display/delivery-outcome.ts";
+import { attemptsBegun, hasEnded, outcomeOf, outcomeWords } from "../../common/display/delivery-outcome.ts";
 import { Icon } from "../../common/display/Icon.tsx";
 import { Pips } from "../../common/display/Pips.tsx";
 import { besideStatus } from "../../common/display/response-words.ts";
@@ -136,7 +136,7 @@ const Row = memo(function Row({
 });
 
 function isDone({ state, inFlight }: DeliveryListItem): boolean {
-  return !inFlight && (state === "succeeded" || state === "exhausted");
+  return !inFlight && hasEnded(state);
 }
 
 export function NextAttempt({ delivery, enabled }: { delivery: DeliveryListItem; enabled: boolean }) {
