@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { Queries } from "@herald/common/database/queries";
 import { createRegistry } from "@herald/common/telemetry/metrics";
-import { insertDelivery, insertEndpoint, insertEvent, ROW_TIME } from "@herald/dev/harness/rows";
+import { idAt, insertDelivery, insertEndpoint, insertEvent, ROW_TIME } from "@herald/dev/harness/rows";
 import { steeredClock } from "@herald/dev/harness/steered-clock";
 import { useDatabase } from "@herald/dev/harness/use-database";
 import { beforeEach, describe, expect, test } from "@jest/globals";
@@ -119,7 +119,7 @@ describe("a claim", () => {
   test("a claim leaves a delivery that is leased to its hint until the lease ends, which is no interruption", async () => {
     const { prisma } = db.database;
     const endpoint = await insertEndpoint(prisma);
-    const id = randomUUID();
+    const id = idAt(ROW_TIME);
     await insertDelivery(prisma, endpoint, { id, due: { dueAt: later(1), claimId: id } });
     expect(await claimOf(endpoint.id)).toEqual([]);
     expect(await interruptedOf(endpoint.id, later(1))).toBeUndefined();

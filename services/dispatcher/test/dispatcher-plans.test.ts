@@ -28,7 +28,7 @@ const CLAIM = { claimId: randomUUID(), now: NOW, leasedUntil: LATER };
 const SINCE = new Date(0);
 const DUE = ["due_pkey", "due_endpoint_id_due_at_idx"];
 /** What the history of one partition is read by. */
-const HISTORY = ["business_event_rest_pkey", "delivery_rest_pkey"];
+const HISTORY = ["business_event_pkey", "delivery_pkey"];
 
 /** Statements that find nothing: a plan is no row that the next statement could work with. */
 function withoutRows(queries: Queries): Queries {
@@ -128,7 +128,7 @@ describe.each<Statistics>(["from a quiet time", "of a backlog"])("with statistic
   });
 
   test.each([1, 250])("a settlement of %d attempts walks its indexes", (count) =>
-    expectWalks(db.database.queries, ["due_pkey", "delivery_rest_pkey", "delivery_attempt_rest_pkey"], (queries) =>
+    expectWalks(db.database.queries, ["due_pkey", "delivery_pkey", "delivery_attempt_pkey"], (queries) =>
       settle(
         queries,
         stored.deliveryIds.slice(0, count).map((deliveryId, index) => ({

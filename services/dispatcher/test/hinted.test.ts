@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { HintedDelivery } from "@herald/contracts";
 import { eventually } from "@herald/dev/harness/eventually";
-import { insertDelivery, insertEndpoint, ROW_TIME } from "@herald/dev/harness/rows";
+import { idAt, insertDelivery, insertEndpoint, ROW_TIME } from "@herald/dev/harness/rows";
 import { steeredClock } from "@herald/dev/harness/steered-clock";
 import { useDatabase } from "@herald/dev/harness/use-database";
 import { expect, test } from "@jest/globals";
@@ -27,7 +27,7 @@ function createOne() {
 async function leased() {
   const { prisma } = db.database;
   const endpoint = await insertEndpoint(prisma, { revision: 3n });
-  const id = randomUUID();
+  const id = idAt(ROW_TIME);
   await insertDelivery(prisma, endpoint, { id, due: { dueAt: later(1_500), claimId: id } });
   const delivery: HintedDelivery = {
     deliveryId: id,
