@@ -141,7 +141,9 @@ describe("a settled delivery", () => {
     expect(late).toEqual([exhausted, failed]);
     expect(await deliveryOf(kept.deliveryId)).toMatchObject({ state: "succeeded" });
     expect(await prisma.exhaustion.count({ where: { endpointId: endpoint.id } })).toBe(0);
-    expect(await prisma.deliveryAttempt.count({ where: { deliveryId: { in: all.map((each) => each.deliveryId) } } })).toBe(0);
+    expect(
+      await prisma.deliveryAttempt.count({ where: { deliveryId: { in: all.map((each) => each.deliveryId) } } }),
+    ).toBe(0);
   });
 
   test("a delivery succeeds by a late success, and keeps the failure before", async () => {

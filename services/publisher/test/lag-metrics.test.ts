@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { connectBroker } from "@herald/common/broker/broker";
 import { names as namesOf } from "@herald/common/broker/topology";
-import { openDatabase } from "@herald/common/database/open-database";
 import { firstIdAt } from "@herald/common/database/ids";
+import { openDatabase } from "@herald/common/database/open-database";
 import type { Queries } from "@herald/common/database/queries";
 import { Registry } from "@herald/common/telemetry/metrics";
 import { eventually } from "@herald/dev/harness/eventually";

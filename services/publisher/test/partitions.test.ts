@@ -93,7 +93,8 @@ test("several publishers at once make each day once, and none fails", async () =
 test("with a retention of 740 days no table ever has more than 50 partitions, and what a statement locks stays as little", async () => {
   const [windowMs, keepMs] = [7 * DAY_MS, 740 * DAY_MS];
   const wanted: Partition[] = [];
-  for (let day = -740; day <= 0; day++) wanted.push(...missingPartitions(wanted, { now: daysFromToday(day), windowMs, keepMs }));
+  for (let day = -740; day <= 0; day++)
+    wanted.push(...missingPartitions(wanted, { now: daysFromToday(day), windowMs, keepMs }));
   for (const partition of wanted) await makePartitions(db.database.queries, partition);
   const days = await daysMade();
   // Of two years and a day or more, to eight days ahead.

@@ -25,7 +25,8 @@ const daysAgo = (days: number) => new Date(NOW.getTime() - days * DAY_MS);
 type Endpoint = Awaited<ReturnType<typeof insertEndpoint>>;
 
 beforeEach(async () => {
-  for (const partition of await readPartitions(db.database.queries)) await dropPartitions(db.database.queries, partition);
+  for (const partition of await readPartitions(db.database.queries))
+    await dropPartitions(db.database.queries, partition);
   await db.database.prisma.$executeRaw`truncate webhook_endpoint, due, exhaustion, endpoint_change, resend`;
 });
 
@@ -164,7 +165,12 @@ describe("what is unfinished", () => {
       expect(row).toMatchObject({ state: "expired", organizationId, endpointName: name, endpointUrl: url });
     }
     expect(told.map(({ firstAt }) => firstAt.getTime()).sort()[0]).toBe(daysAgo(41).getTime());
-    expect(told.map(({ lastAt }) => lastAt.getTime()).sort().at(-1)).toBe(daysAgo(40).getTime());
+    expect(
+      told
+        .map(({ lastAt }) => lastAt.getTime())
+        .sort()
+        .at(-1),
+    ).toBe(daysAgo(40).getTime());
     expect(await toldOf(other)).toMatchObject([{ deliveries: 1, firstAt: daysAgo(40), lastAt: daysAgo(40) }]);
     expect(await registry.metrics()).toContain("herald_expired_deliveries_total 27");
   });

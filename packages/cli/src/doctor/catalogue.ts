@@ -7,7 +7,7 @@ import { plural } from "../output.ts";
 import { type Check, type Finding, fault, ok, skipped } from "./finding.ts";
 import type { DatabaseSubject } from "./postgres.ts";
 
-/** Tables, columns, indexes, partitions, functions and types by their names, each with its parts in PostgreSQL's own words. */
+/** Tables, columns, indexes, functions and types by their names, each with its parts in PostgreSQL's own words. */
 type Catalogue = Readonly<Record<string, readonly string[]>>;
 
 interface AppliedMigration {
@@ -162,8 +162,7 @@ export function catalogueFindings(migrated: Catalogue, found: Catalogue): Findin
     const words = [...lacks.map((part) => `lacks "${part}"`), ...has.map((part) => `has "${part}"`)];
     return [fault(`The ${name} is not as migrations make it: it ${words.join(", and ")}.`, remedy)];
   });
-  if (findings.length === 0)
-    return [ok("Up to date: tables, indexes, partitions and functions are as migrations make them.")];
+  if (findings.length === 0) return [ok("Up to date: tables, indexes and functions are as migrations make them.")];
   const more = findings.length - NAMED_AT_MOST;
   if (more <= 0) return findings;
   return [

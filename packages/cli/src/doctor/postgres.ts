@@ -214,10 +214,7 @@ export const partitions = asked<{ all: number; ahead: number }>(
       "Start a publisher, which makes them, and read its log. Its user has to be allowed to execute make_partitions(date, date).";
     if (ahead > 0)
       return warning(`Only ${plural(ahead, "day")} ahead ${ahead === 1 ? "has" : "have"} partitions.`, remedy);
-    return fault(
-      "No day ahead has partitions: from midnight in UTC on nothing can be stored.",
-      remedy,
-    );
+    return fault("No day ahead has partitions: from midnight in UTC on nothing can be stored.", remedy);
   },
 );
 

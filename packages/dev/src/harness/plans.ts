@@ -26,9 +26,7 @@ export async function expectWalks(
   const { custom, generic } = await plansOf(queries, call);
   for (const plan of [custom, generic]) {
     expect(plan.wholeTables.filter((name) => OF_GROWING_TABLES.test(name))).toEqual([]);
-    expect(indexes).toEqual(
-      expect.arrayContaining(plan.indexes.filter((name) => OF_GROWING_TABLES.test(name))),
-    );
+    expect(indexes).toEqual(expect.arrayContaining(plan.indexes.filter((name) => OF_GROWING_TABLES.test(name))));
   }
 }
 

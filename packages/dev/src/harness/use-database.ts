@@ -24,7 +24,11 @@ export interface TestDatabaseOptions extends DatabaseOptions {
  *
  * Afterwards it closes `database` and fails where other connections were left open.
  */
-export function useDatabase({ migrated = true, partitioned = migrated, ...options }: TestDatabaseOptions = {}): TestDatabase {
+export function useDatabase({
+  migrated = true,
+  partitioned = migrated,
+  ...options
+}: TestDatabaseOptions = {}): TestDatabase {
   const name = `herald_test_${randomBytes(6).toString("hex")}`;
   let made: { serverUrl: string; url: string; database: Database } | undefined;
   let pooler: TestPooler | undefined;

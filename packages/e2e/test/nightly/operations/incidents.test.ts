@@ -25,7 +25,7 @@ const NOT_FIRED = {
 
 /** What has no value in these incidents, with the reason. */
 const NOT_MEASURED = {
-  herald_expired_deliveries_total: "nothing waits for 30 days",
+  herald_expired_deliveries_total: "nothing waits for 30 days; the publisher's own tests have deliveries that do",
   herald_clock_difference_seconds: NOT_FIRED.HeraldClockWrong,
   herald_outage: NOT_FIRED.HeraldOutage,
   herald_settings_differ: NOT_FIRED.HeraldSettingsDiffer,
