@@ -37,8 +37,9 @@ function usePair(): { pair: () => PostgresPair; primary: () => Database; standby
       synchronous: false,
     });
     await migrate(servers.primary.url);
-    databases.push(openDatabase(servers.primary.url), openDatabase(servers.standby.url));
-    await databases[0]?.queries.$queryRaw`select make_partitions('1970-01-01', '2200-01-01')`;
+    const primary = openDatabase(servers.primary.url);
+    databases.push(primary, openDatabase(servers.standby.url));
+    await primary.queries.$queryRaw`select make_partitions('1970-01-01', '2200-01-01')`;
   }, STACK_TIMEOUT_MS);
   afterAll(async () => {
     await Promise.all(databases.map((database) => database.close()));
