@@ -322,7 +322,7 @@ const refused = expect.objectContaining({ code: "42501" });
  */
 const attackOf = (role: Role, day: string) => `
   create function pg_temp.attack() returns boolean language plpgsql as $$ begin
-    execute 'alter table public.endpoint_change add column attacked int';
+    execute 'alter table public.endpoint_change add column if not exists attacked int';
     execute 'grant all on all tables in schema public to ${role}';
     return true;
   end $$;
