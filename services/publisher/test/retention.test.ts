@@ -241,6 +241,23 @@ describe("what is unfinished", () => {
     expect(await toldOf(endpoint)).toEqual([]);
   });
 
+  test("that a settlement postpones at the same moment ends once, then or at the next pass", async () => {
+    const { prisma } = db.database;
+    const endpoint = await insertEndpoint(prisma);
+    await makeDaysBetween(41, 29);
+    const { id } = await eventAndDelivery(endpoint, 40, { state: "pending" });
+    let expiring: ReturnType<typeof run> | undefined;
+    await prisma.$transaction(async (settlement) => {
+      await settlement.due.update({ where: { deliveryId: id }, data: { dueAt: daysAgo(-1) } });
+      expiring = run();
+      await eventually(async () => expect(await lockWaiters(prisma)).toBe(1));
+    });
+    const first = await expiring;
+    expect((first?.expired ?? 0) + (await run()).expired).toBe(1);
+    expect(await stateOf(id)).toBe("expired");
+    expect(await toldOf(endpoint)).toMatchObject([{ deliveries: 1 }]);
+  });
+
   test("that can't be ended keeps its partition, but not changes and resends that are old", async () => {
     const endpoint = await insertEndpoint(db.database.prisma);
     await makeDays(40);
