@@ -1,3 +1,5 @@
+import { timeOfInSql } from "./ids.ts";
+
 /**
  * The partitions of the history: a table expression with `first_day` and `end_day` of each, dates in UTC of which the second is not
  * in it. PostgreSQL's own bounds, since partitions are longer or shorter where `RETENTION_DAYS` was changed.
@@ -11,10 +13,7 @@ export const PARTITIONS_OF_HISTORY = `(
   cross join lateral (
     select min(day) as first_day, max(day) as end_day
     from regexp_matches(pg_get_expr(relpartbound, partition.oid), '[0-9a-f-]{36}', 'g') as bound (id)
-    cross join lateral (
-      -- Ids begin with their time in milliseconds.
-      select (to_timestamp(('x' || left(replace(id[1], '-', ''), 12))::bit(48)::bigint / 1000) at time zone 'UTC')::date as day
-    ) as begin
+    cross join lateral (select (${timeOfInSql("id[1]")} at time zone 'UTC')::date as day) as begin
   ) as bounds
   where inhparent = 'delivery'::regclass
 )`;

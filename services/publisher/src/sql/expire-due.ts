@@ -1,5 +1,5 @@
 import { Prisma } from "@herald/common/database/generated/client";
-import { firstIdAt } from "@herald/common/database/ids";
+import { firstIdAt, timeOfInSql } from "@herald/common/database/ids";
 import type { Queries } from "@herald/common/database/queries";
 
 /** The key of a row of `due`, in the order of its index. */
@@ -17,6 +17,7 @@ export interface ExpiredPage {
 }
 
 const KEY = Prisma.sql`endpoint_id, due_at, delivery_id`;
+const TIME = Prisma.raw(timeOfInSql("delivery_id"));
 const BEFORE_ALL: DueCursor = {
   endpointId: "00000000-0000-0000-0000-000000000000",
   dueAt: "-infinity",
@@ -57,13 +58,9 @@ export async function expireDue(
         and state = 'pending'
     ), told as (
       insert into exhaustion (endpoint_id, state, organization_id, endpoint_name, endpoint_url, deliveries, first_at, last_at)
-      select endpoint.id, 'expired', endpoint.organization_id, endpoint.name, endpoint.url, count(*), min(of.time), max(of.time)
+      select endpoint.id, 'expired', endpoint.organization_id, endpoint.name, endpoint.url, count(*), min(${TIME}), max(${TIME})
       from ended
       join webhook_endpoint as endpoint on endpoint.id = ended.endpoint_id
-      cross join lateral (
-        -- Ids begin with their time in milliseconds.
-        select to_timestamp(('x' || left(replace(delivery_id::text, '-', ''), 12))::bit(48)::bigint / 1000.0) as time
-      ) as of
       group by endpoint.id
     )
     select
