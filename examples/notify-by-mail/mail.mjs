@@ -3,6 +3,7 @@ const SUBJECTS = {
   "endpoint.disabled": (name) => `Webhook "${name}" was disabled`,
   "endpoint.recovered": (name) => `Webhook "${name}" works again`,
   "endpoint.exhausted": (name) => `Webhook "${name}" did not take all deliveries`,
+  "endpoint.expired": (name) => `Webhook "${name}" did not get all deliveries in time`,
   "endpoint.resumed": (name) => `Webhook "${name}" was resumed`,
   "endpoint.secret_replaced": (name) => `Webhook "${name}" has a new signing secret`,
   "endpoint.deleted": (name) => `Webhook "${name}" was deleted`,

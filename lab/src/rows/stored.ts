@@ -108,7 +108,7 @@ export function storeFinished(herald: BenchHerald, history: StoredHistory): Prom
   return inDatabase(herald, async (client) => {
     const { organizationId, endpoints, otherEndpoints, deliveries, days, progress } = history;
     const now = new Date();
-    for (let day = -days; day <= 1; day++) await makeDay(client, dayOf(new Date(now.getTime() + day * DAY_MS)));
+    for (let day = -days; day <= 1; day++) await makeDay(client, new Date(now.getTime() + day * DAY_MS));
     await client.query(STORE_ENDPOINTS, [organizationId, endpoints, endpoints + otherEndpoints, now]);
     await storeDeliveries(client, { organizationId, endpoints, deliveries, days, until: now, progress });
   });
@@ -120,7 +120,7 @@ export function storeFinishedDay(
   { day, ...history }: { day: string } & Pick<StoredHistory, "organizationId" | "deliveries" | "progress">,
 ): Promise<void> {
   return inDatabase(herald, async (client) => {
-    await makeDay(client, day);
+    await makeDay(client, new Date(day));
     // The last one is still of this day.
     const until = new Date(new Date(day).getTime() + DAY_MS - 1);
     await storeDeliveries(client, { ...history, endpoints: 1, days: 1, until });
@@ -177,6 +177,6 @@ const STORE_DELIVERIES = `
   from made`;
 
 /** A day's partition of each table of the history, as the publisher makes them. */
-async function makeDay(client: pg.Client, day: string): Promise<void> {
-  await client.query("select make_partitions($1)", [day]);
+async function makeDay(client: pg.Client, day: Date): Promise<void> {
+  await client.query("select make_partitions($1, $2)", [dayOf(day), dayOf(new Date(day.getTime() + DAY_MS))]);
 }

@@ -63,7 +63,7 @@ test("herald lag says what waits in the queues, and what the database knows", as
     notices: 0,
     catchUps: 1,
     guards: 0,
-    partitionsAhead: 0,
+    partitionsAhead: expect.any(Number),
     endpointsEnabled: 2,
     endpointsPaused: 1,
     endpointsFailed: 1,

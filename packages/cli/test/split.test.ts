@@ -39,7 +39,9 @@ function usePair(): { pair: () => PostgresPair; primary: () => Database; standby
       synchronous: false,
     });
     await migrate(servers.primary.url);
-    databases.push(openDatabase(servers.primary.url), openDatabase(servers.standby.url));
+    const primary = openDatabase(servers.primary.url);
+    databases.push(primary, openDatabase(servers.standby.url));
+    await primary.queries.$queryRaw`select make_partitions('1970-01-01', '2200-01-01')`;
   }, STACK_TIMEOUT_MS);
   afterAll(async () => {
     await Promise.all(databases.map((database) => database.close()));
@@ -65,9 +67,9 @@ async function insertWork({ prisma }: Database, organizationId: string): Promise
   await insertDelivery(prisma, endpoint);
   await insertResend(prisma, endpoint);
   await prisma.catchUp.create({ data: { endpointId, dueAt: NOW } });
-  await prisma.digest.create({ data: { endpointId, madeAt: NOW } });
+  await prisma.digest.create({ data: { endpointId, state: "exhausted", madeAt: NOW } });
   const told = { organizationId, endpointId, endpointName: "n", endpointUrl: "https://receiver.test" };
-  await prisma.exhaustion.create({ data: { ...told, deliveries: 1, firstAt: NOW, lastAt: NOW } });
+  await prisma.exhaustion.create({ data: { ...told, state: "exhausted", deliveries: 1, firstAt: NOW, lastAt: NOW } });
   await prisma.notice.create({ data: { ...told, type: "failing", occurredAt: NOW, publishAt: NOW } });
   return endpointId;
 }

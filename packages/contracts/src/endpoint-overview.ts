@@ -22,7 +22,7 @@ const COUNTED = { maximum: 10_000 };
 const MISSED = { maximum: 2_000 };
 
 export const UnfinishedDeliveries = object(
-  "Deliveries that are neither succeeded nor exhausted; each count stops at 10,000, in a list at 100.",
+  "Deliveries that have not ended; each count stops at 10,000, in a list at 100.",
   {
     pending: count("With an attempt due, now or later.", COUNTED),
     parked: count("Set aside because the endpoint is disabled.", COUNTED),

@@ -19,13 +19,14 @@ export const EventType = oneOf(EVENT_TYPES, "An event's exact name.");
 
 export const DeliveryState = oneOf(
   DELIVERY_STATES,
-  "`pending`: an attempt is due, now or later; `parked`: set aside because the endpoint is disabled; `succeeded` and " +
-    "`exhausted`: nothing more happens.",
+  "`pending`: an attempt is due, now or later; `parked`: set aside because the endpoint is disabled; `succeeded`, " +
+    "`exhausted` (its last attempt failed) and `expired` (it was unfinished when it was too old to be kept): nothing more happens.",
 );
 
 export const Outcome = oneOf(
   OUTCOMES,
-  "`succeeded`; `waiting` (no attempt so far); `failing` (failed so far, may be attempted again); `exhausted`.",
+  "`succeeded`; `waiting` (no attempt so far); `failing` (failed so far, may be attempted again); `exhausted` (its last attempt " +
+    "failed); `expired` (it was unfinished when it was too old to be kept).",
 );
 
 export const FailureKind = oneOf(

@@ -107,6 +107,16 @@ export const noticeSchema = Type.Union(
         lastAtUtc: time("When the last attempt of the last of them began."),
       },
     ),
+    noticeOf(
+      "endpoint.expired",
+      "Deliveries were given up unfinished, since they had become too old to be kept: mostly of an endpoint that has been disabled for long. At most one a day for an endpoint.",
+      {
+        ...about,
+        deliveries: count("How many, since the last notice of this type.", { minimum: 1 }),
+        firstAtUtc: time("When the event of the oldest of them occurred, or it was made."),
+        lastAtUtc: time("When the event of the newest of them occurred, or it was made."),
+      },
+    ),
     noticeOf("endpoint.resumed", "An endpoint that was paused or disabled is sent to again.", { ...about, author }),
     noticeOf(
       "endpoint.secret_replaced",

@@ -17,7 +17,7 @@ export const ServiceLimits = object("Sizes, counts and times of this service.", 
   maxAttempts: count("Attempts that a delivery gets."),
   disableAfterFailures: count("Failures in a row that disable an endpoint."),
   attemptTimeoutMs: count("How long one attempt may take."),
-  retentionDays: count("How long finished deliveries are kept."),
+  retentionDays: count("How many days deliveries are kept; those that are unfinished then expire."),
 });
 
 /** What a page needs before it shows anything. Additive to SPEC. */

@@ -1,16 +1,16 @@
 /**
  * - `pending`: an attempt is due, now or later
  * - `parked`: set aside because its endpoint is disabled
- * - `succeeded`, `exhausted`: nothing more happens
+ * - `succeeded`, `exhausted`, `expired`: nothing more happens
  */
-export const DELIVERY_STATES = ["pending", "parked", "succeeded", "exhausted"] as const;
+export const DELIVERY_STATES = ["pending", "parked", "succeeded", "exhausted", "expired"] as const;
 export type DeliveryState = (typeof DELIVERY_STATES)[number];
 
 /**
  * How a delivery stands, for filters and counts: `waiting` has had no attempt, `failing` had a failed one and may get
- * another, `exhausted` gets none.
+ * another, `exhausted` and `expired` get none.
  */
-export const OUTCOMES = ["succeeded", "waiting", "failing", "exhausted"] as const;
+export const OUTCOMES = ["succeeded", "waiting", "failing", "exhausted", "expired"] as const;
 export type Outcome = (typeof OUTCOMES)[number];
 
 /** How an export of a history is written. */
@@ -24,6 +24,7 @@ export type ExportFormat = (typeof EXPORT_FORMATS)[number];
  * - `endpoint.disabled`: more failed, and Herald stopped sending until an admin resumes the endpoint (SPEC 3.1)
  * - `endpoint.recovered`: a delivery succeeded after `endpoint.failing` was published
  * - `endpoint.exhausted`: deliveries were given up after their last attempt (SPEC 3.2); at most once an hour
+ * - `endpoint.expired`: deliveries were given up since they had become too old to be kept; at most once a day
  * - `endpoint.resumed`, `endpoint.secret_replaced`, `endpoint.deleted`: an admin or operator did so
  * - `event.rejected`: an event broke the contract, and is in the queue of rejected events
  */
@@ -32,6 +33,7 @@ export const NOTICE_TYPES = [
   "endpoint.disabled",
   "endpoint.recovered",
   "endpoint.exhausted",
+  "endpoint.expired",
   "endpoint.resumed",
   "endpoint.secret_replaced",
   "endpoint.deleted",
@@ -74,7 +76,7 @@ export const NO_DELIVERY_REASONS = {
     "The endpoint isn't subscribed to events of this type. Adding the type to its events brings those of the last seven days.",
   older_than_window:
     "The event is older than seven days, so no catch-up brings it any more. Until then the endpoint was disabled or not " +
-    "subscribed; or it had a delivery, which has been erased with its day.",
+    "subscribed; or it had a delivery, which has been erased since.",
   disabled:
     "The endpoint is disabled, by an admin or after failures. A resume within seven days of the event brings it.",
   not_yet:

@@ -37,10 +37,10 @@ CREATE TYPE "disabled_reason" AS ENUM ('paused', 'failures');
 CREATE TYPE "changed_by" AS ENUM ('admin', 'operator', 'herald');
 
 -- CreateEnum
-CREATE TYPE "delivery_state" AS ENUM ('pending', 'succeeded', 'exhausted');
+CREATE TYPE "delivery_state" AS ENUM ('pending', 'succeeded', 'exhausted', 'expired');
 
 -- CreateEnum
-CREATE TYPE "notice_type" AS ENUM ('endpoint.failing', 'endpoint.disabled', 'endpoint.recovered', 'endpoint.exhausted', 'endpoint.resumed', 'endpoint.secret_replaced', 'endpoint.deleted', 'event.rejected');
+CREATE TYPE "notice_type" AS ENUM ('endpoint.failing', 'endpoint.disabled', 'endpoint.recovered', 'endpoint.exhausted', 'endpoint.expired', 'endpoint.resumed', 'endpoint.secret_replaced', 'endpoint.deleted', 'event.rejected');
 
 -- CreateEnum
 CREATE TYPE "resend_state" AS ENUM ('running', 'finished', 'stopped');
@@ -115,9 +115,9 @@ CREATE TABLE "erasure" (
     CONSTRAINT "erasure_pkey" PRIMARY KEY ("endpoint_id")
 );
 
--- The history: cut by day, over ids that begin with the time. The publisher makes a partition for each day ahead, and drops
--- those that are too old; see services/publisher/src/partitions. No index on what changes, and room on the page
--- (`fillfactor` of each partition), so that settling a delivery writes no index.
+-- The history: cut by days, over ids that begin with the time. The publisher makes partitions ahead, and drops those that are
+-- too old; see services/publisher/src/partitions. There is no default partition: it would be locked and read whole for each new
+-- one. No index on what changes, and room on the page (`fillfactor` of each partition), so that settling a delivery writes no index.
 
 -- CreateTable
 CREATE TABLE "business_event" (
@@ -173,11 +173,6 @@ CREATE TABLE "delivery_attempt" (
 
     CONSTRAINT "delivery_attempt_pkey" PRIMARY KEY ("delivery_id","number")
 ) PARTITION BY RANGE ("delivery_id");
-
--- What has no partition of its own: what was unfinished when its day was dropped. So no insert ever fails for want of one.
-CREATE TABLE "business_event_rest" PARTITION OF "business_event" DEFAULT;
-CREATE TABLE "delivery_rest" PARTITION OF "delivery" DEFAULT;
-CREATE TABLE "delivery_attempt_rest" PARTITION OF "delivery_attempt" DEFAULT;
 
 -- One row for each unfinished delivery. Its key is the order in which its endpoint's owner reads it, and the only index. A
 -- delivery knows when its row is due (`next_attempt_at`, or else `created_at`), so whoever has a delivery finds the row.
@@ -285,6 +280,7 @@ CREATE TABLE "notice" (
 CREATE TABLE "exhaustion" (
     "id" UUID NOT NULL DEFAULT gen_random_uuid(),
     "endpoint_id" UUID NOT NULL,
+    "state" "delivery_state" NOT NULL,
     "organization_id" TEXT NOT NULL,
     "endpoint_name" TEXT NOT NULL,
     "endpoint_url" TEXT NOT NULL,
@@ -292,15 +288,16 @@ CREATE TABLE "exhaustion" (
     "first_at" TIMESTAMPTZ(3) NOT NULL,
     "last_at" TIMESTAMPTZ(3) NOT NULL,
 
-    CONSTRAINT "exhaustion_pkey" PRIMARY KEY ("endpoint_id","id")
+    CONSTRAINT "exhaustion_pkey" PRIMARY KEY ("state","endpoint_id","id")
 );
 
 -- CreateTable
 CREATE TABLE "digest" (
+    "state" "delivery_state" NOT NULL,
     "endpoint_id" UUID NOT NULL,
     "made_at" TIMESTAMPTZ(3) NOT NULL,
 
-    CONSTRAINT "digest_pkey" PRIMARY KEY ("endpoint_id")
+    CONSTRAINT "digest_pkey" PRIMARY KEY ("state","endpoint_id")
 );
 
 -- CreateIndex
@@ -357,75 +354,51 @@ CREATE VIEW "attempt" AS
 -- turns (the advisory lock). The locks on tables are waited for very shortly, since everybody else waits behind who waits for
 -- them; the caller tries again later.
 
--- Makes the partitions of a day in UTC. What `*_rest` holds of that day moves into them. False where they are there already.
-CREATE FUNCTION "make_partitions"(day DATE) RETURNS BOOLEAN LANGUAGE plpgsql SECURITY DEFINER
+-- Makes a partition of each table of the history, from a day in UTC up to another one, which it doesn't span. False where some of that
+-- time has a partition already. Locks no table against reads and writes.
+CREATE FUNCTION "make_partitions"(first_day DATE, end_day DATE) RETURNS BOOLEAN LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, public, pg_temp SET lock_timeout = '50ms' AS $$
 DECLARE
-    low UUID := lpad(to_hex(extract(epoch FROM day)::bigint * 1000), 12, '0') || repeat('0', 20);
-    high UUID := lpad(to_hex(extract(epoch FROM day + 1)::bigint * 1000), 12, '0') || repeat('0', 20);
-    suffix TEXT := to_char(day, '_YYYYMMDD');
+    low UUID := lpad(to_hex(extract(epoch FROM first_day)::bigint * 1000), 12, '0') || repeat('0', 20);
+    high UUID := lpad(to_hex(extract(epoch FROM end_day)::bigint * 1000), 12, '0') || repeat('0', 20);
+    suffix TEXT := to_char(first_day, '_YYYYMMDD');
     parent TEXT;
-    key TEXT;
     fill INTEGER;
 BEGIN
     PERFORM pg_advisory_xact_lock(hashtext('herald partitions'));
-    IF to_regclass('delivery' || suffix) IS NOT NULL THEN
-        RETURN false;
-    END IF;
-    FOR parent, key, fill IN
+    FOR parent, fill IN
         -- A delivery is written again when it settles. With room on its page that writes no index.
-        VALUES ('business_event', 'key', 100), ('delivery', 'id', 50), ('delivery_attempt', 'delivery_id', 100)
+        VALUES ('business_event', 100), ('delivery', 50), ('delivery_attempt', 100)
     LOOP
-        EXECUTE format('CREATE TABLE public.%I (LIKE %I INCLUDING ALL) WITH (fillfactor = %s)', parent || suffix, parent, fill);
-        EXECUTE format('LOCK TABLE %I IN ACCESS EXCLUSIVE MODE', parent || '_rest');
-        EXECUTE format(
-            'WITH moved AS (DELETE FROM %1$I WHERE %2$I >= %3$L AND %2$I < %4$L RETURNING *) INSERT INTO %5$I SELECT * FROM moved',
-            parent || '_rest', key, low, high, parent || suffix);
-        EXECUTE format('ALTER TABLE %I ATTACH PARTITION %I FOR VALUES FROM (%L) TO (%L)', parent, parent || suffix, low, high);
+        EXECUTE format('CREATE TABLE public.%I (LIKE public.%I INCLUDING ALL) WITH (fillfactor = %s)', parent || suffix, parent, fill);
+        EXECUTE format('ALTER TABLE public.%I ATTACH PARTITION public.%I FOR VALUES FROM (%L) TO (%L)', parent, parent || suffix, low, high);
     END LOOP;
     RETURN true;
+EXCEPTION
+    -- A partition of the same name, or one that would overlap.
+    WHEN duplicate_table OR invalid_object_definition THEN RETURN false;
 END
 $$;
 
--- Drops the partitions of a day. Its unfinished deliveries, with their attempts and events, move to `*_rest`. False where there
--- are more than `most` of them: then the day stays as it is. Whoever settles one of them meanwhile waits, and finds it there.
--- The tables that go may hold millions of rows, of which few stay, so those are found by index whatever the statistics say.
-CREATE FUNCTION "drop_partitions"(day DATE, most INTEGER) RETURNS BOOLEAN LANGUAGE plpgsql SECURITY DEFINER
-SET search_path = pg_catalog, public, pg_temp SET lock_timeout = '50ms'
-SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+-- Drops the partitions that begin with a day. False where there are none. Everybody else waits meanwhile: it locks the whole history.
+CREATE FUNCTION "drop_partitions"(first_day DATE) RETURNS BOOLEAN LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog, public, pg_temp SET lock_timeout = '50ms' AS $$
 DECLARE
-    low UUID := lpad(to_hex(extract(epoch FROM day)::bigint * 1000), 12, '0') || repeat('0', 20);
-    high UUID := lpad(to_hex(extract(epoch FROM day + 1)::bigint * 1000), 12, '0') || repeat('0', 20);
-    suffix TEXT := to_char(day, '_YYYYMMDD');
+    suffix TEXT := to_char(first_day, '_YYYYMMDD');
     parent TEXT;
-    unfinished UUID[];
 BEGIN
     PERFORM pg_advisory_xact_lock(hashtext('herald partitions'));
-    IF to_regclass('delivery' || suffix) IS NULL THEN
-        RETURN true;
-    END IF;
-    IF (SELECT count(*) FROM (SELECT FROM due WHERE delivery_id >= low AND delivery_id < high LIMIT most + 1) AS waiting) > most THEN
+    IF to_regclass('public.delivery' || suffix) IS NULL THEN
         RETURN false;
     END IF;
-    LOCK TABLE ONLY business_event, ONLY delivery, ONLY delivery_attempt IN ACCESS EXCLUSIVE MODE;
+    -- The parents before their partitions, as every other statement locks them.
+    LOCK TABLE ONLY public.business_event, ONLY public.delivery, ONLY public.delivery_attempt IN ACCESS EXCLUSIVE MODE;
     FOREACH parent IN ARRAY ARRAY['business_event', 'delivery', 'delivery_attempt'] LOOP
-        EXECUTE format('ALTER TABLE %I DETACH PARTITION %I', parent, parent || suffix);
-    END LOOP;
-    unfinished := ARRAY(SELECT delivery_id FROM due WHERE delivery_id >= low AND delivery_id < high);
-    EXECUTE format(
-        'INSERT INTO business_event SELECT event.* FROM %I AS delivery JOIN %I AS event '
-        'ON event.organization_id = delivery.organization_id AND event.key = delivery.event_key '
-        'WHERE delivery.id = ANY ($1) ON CONFLICT DO NOTHING',
-        'delivery' || suffix, 'business_event' || suffix) USING unfinished;
-    EXECUTE format('INSERT INTO delivery SELECT * FROM %I WHERE id = ANY ($1)', 'delivery' || suffix) USING unfinished;
-    EXECUTE format('INSERT INTO delivery_attempt SELECT * FROM %I WHERE delivery_id = ANY ($1)', 'delivery_attempt' || suffix)
-        USING unfinished;
-    FOREACH parent IN ARRAY ARRAY['business_event', 'delivery', 'delivery_attempt'] LOOP
-        EXECUTE format('DROP TABLE %I', parent || suffix);
+        EXECUTE format('DROP TABLE public.%I', parent || suffix);
     END LOOP;
     RETURN true;
 END
 $$;
 
 -- PostgreSQL lets everybody call a new function.
-REVOKE EXECUTE ON FUNCTION "make_partitions"(DATE), "drop_partitions"(DATE, INTEGER) FROM PUBLIC;
+REVOKE EXECUTE ON FUNCTION "make_partitions"(DATE, DATE), "drop_partitions"(DATE) FROM PUBLIC;

@@ -109,6 +109,14 @@ const notices: Record<string, Notice> = {
     firstAtUtc: "2026-11-20T09:31:00.000Z",
     lastAtUtc: "2026-11-20T09:32:00.000Z",
   },
+  "Deliveries expired": {
+    ...about,
+    type: "endpoint.expired",
+    reason: "2 deliveries were still unfinished when they were too old to be kept, so they were given up.",
+    deliveries: 2,
+    firstAtUtc: "2026-10-21T09:31:00.000Z",
+    lastAtUtc: "2026-10-21T09:32:00.000Z",
+  },
   "An endpoint was resumed": {
     ...about,
     type: "endpoint.resumed",

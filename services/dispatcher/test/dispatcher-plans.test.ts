@@ -22,7 +22,7 @@ const LATER = new Date(NOW.getTime() + 30_000);
 const EPOCH = 0;
 const DUE = ["due_pkey"];
 /** What the history of one partition is read by. */
-const HISTORY = ["business_event_rest_pkey", "delivery_rest_pkey"];
+const HISTORY = ["business_event_pkey", "delivery_pkey"];
 
 /** Statements that find nothing: a plan is no row that the next statement could work with. */
 function withoutRows(queries: Queries): Queries {
@@ -93,7 +93,7 @@ describe.each<Statistics>(["from a quiet time", "of a backlog"])("with statistic
   });
 
   test.each([1, 250])("a settlement of %d attempts walks its indexes", (count) =>
-    expectWalks(db.database.queries, ["due_pkey", "delivery_rest_pkey", "delivery_attempt_rest_pkey"], (queries) =>
+    expectWalks(db.database.queries, ["due_pkey", "delivery_pkey", "delivery_attempt_pkey"], (queries) =>
       settle(
         queries,
         stored.deliveryIds.slice(0, count).map((deliveryId, index) => ({

@@ -3,6 +3,7 @@ import { eventually } from "@herald/dev/harness/eventually";
 import { insertEndpoint, ROW_TIME } from "@herald/dev/harness/rows";
 import { useDatabase } from "@herald/dev/harness/use-database";
 import { describe, expect, test } from "@jest/globals";
+import { settle } from "../src/sql/settle.ts";
 import { EARLIER, EPOCH, losingAnswers, NOW, RETRY_AT, settlement, settling } from "./settling.ts";
 
 const db = useDatabase();
@@ -105,6 +106,44 @@ describe("a settled delivery", () => {
       0,
     );
     expect((await endpointOf(endpoint.id)).consecutiveFailures).toBe(0);
+  });
+
+  test("a delivery that expired during its attempt stays expired: a failure counts for nothing, a success heals its endpoint", async () => {
+    const { prisma } = db.database;
+    const endpoint = await insertEndpoint(prisma, { consecutiveFailures: 1, failureRun: ["x/1"], failedAt: NOW });
+    for (const succeeded of [false, true]) {
+      const claim = await underWay(endpoint, 2);
+      // As retention does.
+      await prisma.due.deleteMany({ where: { deliveryId: claim.deliveryId } });
+      await prisma.delivery.update({ where: { id: claim.deliveryId }, data: { state: "expired" } });
+      const before = await deliveryOf(claim.deliveryId);
+      const { settle, health } = dispatcher();
+      await settle(settlement(endpoint, claim, { succeeded, startedAt: after(1) }));
+      await health.drained();
+      expect(await deliveryOf(claim.deliveryId)).toEqual(before);
+      expect(await dueOf(claim.deliveryId)).toBeNull();
+      expect((await endpointOf(endpoint.id)).consecutiveFailures).toBe(succeeded ? 0 : 1);
+    }
+  });
+
+  test("a settlement of deliveries whose partition has been dropped since is no error, and those beside them are written", async () => {
+    const { prisma, queries } = db.database;
+    const endpoint = await insertEndpoint(prisma);
+    const kept = await underWay(endpoint);
+    const gone = [await underWay(endpoint, 5), await underWay(endpoint, 2), await underWay(endpoint)];
+    await prisma.delivery.deleteMany({ where: { id: { in: gone.map(({ deliveryId }) => deliveryId) } } });
+    const [exhausted, failed, succeeded] = gone.map((claim, index) =>
+      settlement(endpoint, claim, { succeeded: index === 2, ...(index === 0 && { nextAttemptAt: null }) }),
+    );
+    const all = [exhausted, failed, succeeded].filter((each) => each !== undefined);
+    await prisma.due.deleteMany({ where: { deliveryId: { in: all.map(({ deliveryId }) => deliveryId) } } });
+    const late = await settle(queries, [...all, settlement(endpoint, kept)]);
+    expect(late).toEqual([exhausted, failed]);
+    expect(await deliveryOf(kept.deliveryId)).toMatchObject({ state: "succeeded" });
+    expect(await prisma.exhaustion.count({ where: { endpointId: endpoint.id } })).toBe(0);
+    expect(
+      await prisma.deliveryAttempt.count({ where: { deliveryId: { in: all.map((each) => each.deliveryId) } } }),
+    ).toBe(0);
   });
 
   test("a delivery succeeds by a late success, and keeps the failure before", async () => {

@@ -1,4 +1,5 @@
 import { createServer, type Server } from "node:http";
+import { PARTITION_MISSING } from "@herald/common/database/errors";
 import { type Database, openDatabase } from "@herald/common/database/open-database";
 import { machineClock } from "@herald/common/runtime/clock";
 import { createRegistry } from "@herald/common/telemetry/metrics";
@@ -19,6 +20,8 @@ let link: Link;
 let isOpen = true;
 let database: Database;
 let server: Server;
+/** The errors. */
+const logged: string[] = [];
 
 // Before the test database looks for connections that are left.
 afterAll(async () => {
@@ -42,7 +45,8 @@ beforeAll(async () => {
     SECRET_SEALING_KEY,
     AUTH_JWT_SECRET: JWT_SECRET,
   });
-  const quiet = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {}, isDebug: false };
+  const error = (message: string) => logged.push(message);
+  const quiet = { debug: () => {}, info: () => {}, warn: () => {}, error, isDebug: false };
   const registry = createRegistry("management-api");
   const nobody = async () => {};
   server = createServer(
@@ -92,4 +96,13 @@ describe("PostgreSQL is away", () => {
     isOpen = true;
     await eventually(async () => expect((await send("get", "/webhooks")).body).toMatchObject([{ id, version }]));
   });
+});
+
+test("without a partition for the time, since no publisher runs, a manual delivery is a 503, and the log says what to do", async () => {
+  const { id } = (await send("post", "/webhooks", settings())).body.endpoint;
+  await postgres.database.prisma.$executeRaw`select drop_partitions('1970-01-01')`;
+  const request = { eventType: "WorkItemCompleted", payloadJson: "{}" };
+  const { status, body } = await send("post", `/webhooks/${id}/deliver`, request);
+  expect([status, body.code]).toEqual([503, "database_unavailable"]);
+  expect(logged.at(-1)).toContain(PARTITION_MISSING);
 });

@@ -270,15 +270,12 @@ describe("with a partition for each day", () => {
 
   beforeAll(async () => {
     const { prisma } = db.database;
-    await prisma.$executeRaw`truncate business_event, delivery, delivery_attempt`;
-    const midnight = Math.floor(now.getTime() / DAY_MS) * DAY_MS;
-    for (let day = midnight - 25 * DAY_MS; day <= midnight + 3 * DAY_MS; day += DAY_MS) {
-      const [from, to] = [firstIdAt(new Date(day)), firstIdAt(new Date(day + DAY_MS))];
-      for (const table of ["business_event", "delivery", "delivery_attempt"]) {
-        await prisma.$executeRawUnsafe(
-          `create table ${table}_${dayOf(new Date(day))} partition of ${table} for values from ('${from}') to ('${to}')`,
-        );
-      }
+    // The one of any time.
+    await prisma.$executeRaw`select drop_partitions('1970-01-01')`;
+    for (let day = -25; day <= 3; day++) {
+      const first = new Date(now.getTime() + day * DAY_MS);
+      const end = new Date(first.getTime() + DAY_MS);
+      await prisma.$executeRawUnsafe(`select make_partitions('${dayOf(first)}', '${dayOf(end)}')`);
     }
     stored = await storeHistory(prisma, "of a backlog");
   });

@@ -59,6 +59,7 @@ describe("the history", () => {
     expect(await filtered("outcome=failing")).toEqual(["failing"]);
     expect(await filtered("outcome=waiting")).toEqual(["waiting", "risk"]);
     expect(await filtered("outcome=exhausted&outcome=waiting")).toEqual(["waiting", "exhausted", "risk"]);
+    expect(await filtered("outcome=expired")).toEqual(["expired"]);
     expect(await filtered("eventType=RiskCreated")).toEqual(["risk"]);
     expect(await filtered("eventType=RiskCreated&eventType=ProjectCreated&outcome=succeeded")).toEqual([]);
     const between = hoursAgo(1.5).toISOString();

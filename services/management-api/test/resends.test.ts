@@ -49,10 +49,11 @@ describe("what a receiver never got", () => {
     // That of an event is as long as the event's body.
     const ofEvent = await storeDelivery(api.prisma, endpoint, { ...states.exhausted, createdAt: hoursAgo(3) });
     for (const row of [states.succeeded, states.failing, states.waiting]) await giveUp(2, row);
+    await giveUp(4, { ...states.waiting, state: "expired" });
     const event = await api.prisma.businessEvent.findFirstOrThrow({ where: { organizationId } });
     const made = await api.prisma.delivery.findUniqueOrThrow({ where: { id: ofEvent } });
     const { oldestAtUtc, newestAtUtc, ...rest } = await preview();
-    expect(rest).toEqual({ deliveries: 2, bytes: 8 + Buffer.byteLength(event.body), lookedBackToUtc: null });
+    expect(rest).toEqual({ deliveries: 3, bytes: 8 + 8 + Buffer.byteLength(event.body), lookedBackToUtc: null });
     expect(newestAtUtc).toBe(made.createdAt.toISOString());
     expect(Date.parse(newestAtUtc) - Date.parse(oldestAtUtc)).toBeGreaterThan(HOUR_MS);
   });
@@ -186,17 +187,17 @@ test("regression: a resend whose filter has a slip in its name is refused, and s
 
 describe("a resend under way", () => {
   test("it says how many it has sent and how these ended, and counts no delivery that is not its own", async () => {
-    const old = await Promise.all([giveUp(5), giveUp(4), giveUp(3), giveUp(2)]);
+    const old = await Promise.all([giveUp(6), giveUp(5), giveUp(4), giveUp(3), giveUp(2)]);
     const { body } = await start().expect(200);
-    const rows = [states.succeeded, states.exhausted, states.failing];
+    const rows = [states.succeeded, states.exhausted, states.failing, states.expired];
     for (const [index, row] of rows.entries()) await makeDelivery(body.id, old[index] ?? "", row);
     // Manual deliveries of the same millisecond.
     for (const end of ["0", "f"]) {
       await insertDelivery(api.prisma, endpoint, { ...states.succeeded, id: `${body.id.slice(0, -1)}${end}` });
     }
-    expect(await read(body.id)).toMatchObject({ total: 4, sent: 3, succeeded: 1, failed: 1, waiting: 1 });
+    expect(await read(body.id)).toMatchObject({ total: 5, sent: 4, succeeded: 1, failed: 2, waiting: 1 });
     const { body: list } = await ana.get(`/webhooks/${id}/resends`).expect(200);
-    expect(list).toMatchObject({ resends: [{ id: body.id, sent: 3 }], nextCursor: null });
+    expect(list).toMatchObject({ resends: [{ id: body.id, sent: 4 }], nextCursor: null });
   });
 
   test("a resend that is stopped says who stopped it and what went out, and stays as it is", async () => {

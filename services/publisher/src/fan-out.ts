@@ -1,4 +1,4 @@
-import { isDataError, isTooMuch } from "@herald/common/database/errors";
+import { isDataError, isPartitionMissing, isTooMuch, PARTITION_MISSING } from "@herald/common/database/errors";
 import type { Queries } from "@herald/common/database/queries";
 import { shrinkingBatches, shrinkingPages } from "@herald/common/database/shrinking";
 import type { Clock } from "@herald/common/runtime/clock";
@@ -65,8 +65,10 @@ export function createFanOut(
   async function store(pages: readonly EventPage[]): Promise<StoredEvents> {
     return await retry(() => storeEvents(queries, pages, clock.now()), {
       shouldRetry: (error) => !isDataError(error) && !isTooMuch(error),
-      onFirstFailure: (error) =>
-        log.error("events can't be stored; they wait in RabbitMQ until PostgreSQL takes them", { error }),
+      onFirstFailure: (error) => {
+        const why = isPartitionMissing(error) ? `: ${PARTITION_MISSING}` : "";
+        log.error(`events can't be stored; they wait in RabbitMQ until PostgreSQL takes them${why}`, { error });
+      },
       signal,
     });
   }

@@ -51,7 +51,7 @@ export function createMetrics(registry: Registry) {
     }),
     erased: new Counter({
       name: "herald_retention_erased_total",
-      help: "What was erased because it was too old: whole days, and what had outlived its day.",
+      help: "What was erased because it was too old: partitions of the history, changes and resends.",
       labelNames: ["kind"] as const,
       registers,
     }),
@@ -60,9 +60,9 @@ export function createMetrics(registry: Registry) {
       help: "Deliveries erased because their endpoint was deleted.",
       registers,
     }),
-    partitionsHeld: new Gauge({
-      name: "herald_partitions_held",
-      help: "Old days that are kept, since too many of their deliveries are unfinished.",
+    expired: new Counter({
+      name: "herald_expired_deliveries_total",
+      help: "Deliveries that were unfinished when they had become too old to be kept.",
       registers,
     }),
     taskFailures: new Counter({
@@ -79,7 +79,7 @@ export function createMetrics(registry: Registry) {
   };
   startAtZero(metrics.events, "result", ["received", "stale", "ignored", "rejected", "forwarded"]);
   startAtZero(metrics.handedOver, "result", ["sent", "dropped"]);
-  startAtZero(metrics.erased, "kind", ["day", "delivery", "event", "change", "resend"]);
+  startAtZero(metrics.erased, "kind", ["partition", "change", "resend"]);
   startAtZero(metrics.taskFailures, "task", TASKS);
   for (const type of NOTICE_TYPES) {
     for (const result of ["published", "unrouted", "failed"]) metrics.notices.inc({ type, result }, 0);

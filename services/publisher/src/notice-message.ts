@@ -66,6 +66,10 @@ function reasonOf({ type, failureCount, attempts, details }: TakenNotice): strin
       return deliveries === 1
         ? "A delivery was given up, since its last attempt failed too."
         : `${deliveries} deliveries were given up, since their last attempts failed too.`;
+    case "endpoint.expired":
+      return deliveries === 1
+        ? "A delivery was still unfinished when it was too old to be kept, so it was given up."
+        : `${deliveries} deliveries were still unfinished when they were too old to be kept, so they were given up.`;
     case "endpoint.resumed":
       return `The endpoint was resumed by ${by}.`;
     case "endpoint.secret_replaced":

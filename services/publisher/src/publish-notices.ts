@@ -1,6 +1,6 @@
 import { NotSentError, type Publisher } from "@herald/common/broker/broker";
 import { messagesOf, type NoticeMessage } from "./notice-message.ts";
-import { makeDigests } from "./sql/make-digests.ts";
+import { type GivenUp, makeDigests } from "./sql/make-digests.ts";
 import { deleteNotices, returnNotices, takeNotices } from "./sql/take-notices.ts";
 import type { TaskParts } from "./task.ts";
 
@@ -16,11 +16,14 @@ const PAGE_SIZE = 100;
 /** How long a taken notice is leased: longer than publishing may take, so another process takes it only after this one has died. */
 const LEASE_MS = 60_000;
 
-/** An endpoint has at most one notice of exhausted deliveries in this time: the first delivery is reported at once, later ones together. */
-const DIGEST_PERIOD_MS = 60 * 60_000;
+/**
+ * An endpoint has at most one notice of deliveries that ended so in this time: the first one is told at once, later ones together. An
+ * endpoint that is disabled for longer than everything is kept would be told of all day long.
+ */
+const DIGEST_PERIOD_MS: Record<GivenUp, number> = { exhausted: 60 * 60_000, expired: 24 * 60 * 60_000 };
 
 /**
- * Publishes the notices that other statements left in the database, until there is none; first it makes those of exhausted deliveries.
+ * Publishes the notices that other statements left in the database, until there is none; first it makes those of deliveries that were given up.
  * A notice is deleted when the broker has confirmed it, so that a crash loses no notice. At worst a notice arrives twice, with the same
  * id.
  *
@@ -29,7 +32,8 @@ const DIGEST_PERIOD_MS = 60 * 60_000;
  */
 export async function publishNotices(parts: Parts, signal: AbortSignal): Promise<void> {
   const { queries, clock, log } = parts;
-  await tellExhausted(parts, signal);
+  await tellGivenUp(parts, "exhausted", signal);
+  await tellGivenUp(parts, "expired", signal);
   while (!signal.aborted) {
     const now = clock.now();
     const leasedUntil = new Date(now.getTime() + LEASE_MS);
@@ -47,12 +51,12 @@ export async function publishNotices(parts: Parts, signal: AbortSignal): Promise
   }
 }
 
-async function tellExhausted({ queries, clock }: Parts, signal: AbortSignal): Promise<void> {
+async function tellGivenUp({ queries, clock }: Parts, state: GivenUp, signal: AbortSignal): Promise<void> {
   let made = PAGE_SIZE;
   while (made === PAGE_SIZE && !signal.aborted) {
     const now = clock.now();
-    const notAfter = new Date(now.getTime() - DIGEST_PERIOD_MS);
-    made = await makeDigests(queries, { now, notAfter, limit: PAGE_SIZE });
+    const notAfter = new Date(now.getTime() - DIGEST_PERIOD_MS[state]);
+    made = await makeDigests(queries, { state, now, notAfter, limit: PAGE_SIZE });
   }
 }
 

@@ -1,91 +1,80 @@
 import { shrinkingPages } from "@herald/common/database/shrinking";
-import { endOf } from "./partitions/days.ts";
+import { startOf } from "./partitions/days.ts";
 import { retryLocked } from "./partitions/make-ahead.ts";
 import { eraseChanges } from "./sql/erase-changes.ts";
 import { eraseResends } from "./sql/erase-resends.ts";
-import { type ErasedPage, type ErasePage, eraseRestOfDeliveries, eraseRestOfEvents } from "./sql/erase-rest.ts";
+import { type DueCursor, type ExpiredPage, expireDue } from "./sql/expire-due.ts";
 import { dropPartitions, readPartitions } from "./sql/partitions.ts";
 import { resting, stepFailed, type TaskParts } from "./task.ts";
 
 export interface RetentionOptions {
-  /** How long after its end a day is kept, in milliseconds. */
+  /** How long everything is kept, in milliseconds. */
   keepMs: number;
-  /** Rows of the `*_rest` partitions that are read per statement. */
+  /** Rows that one statement reads or erases. */
   pageSize: number;
 }
 
-/**
- * How much was erased, by kind. Only deliveries and events of the `*_rest` partitions are counted. Changes are those of endpoints'
- * settings; resends are what admins had sent again.
- */
-export type Erased = Record<"day" | "delivery" | "event" | "change" | "resend", number>;
-
-/** How many unfinished deliveries of a day may be moved: all other statements wait while they are copied. A day with more of them stays. */
-const MAX_UNFINISHED = 2_000;
+/** How much was erased, by kind. Changes are those of endpoints' settings; resends are what admins had sent again. */
+export type Erased = Record<"partition" | "change" | "resend", number>;
 
 /**
- * Erases what is too old: drops the partitions of days that are over for long enough, and erases what ended as long ago in the
- * `*_rest` partitions, and the changes and the resends of endpoints of that time. What is unfinished stays. Several processes may do this at once.
+ * Ends and erases what is too old. Unfinished deliveries expire, of which their endpoints' admins are told. Partitions are dropped
+ * when the last of their days is too old; so what has expired can be looked at until then. Several processes may do this at once.
  *
- * A day or a page that fails is logged and counted, and delays no other; the next pass tries it again.
- *
- * @throws where PostgreSQL can't be asked which partitions there are
+ * A step that fails is logged and counted, and the next pass tries it again. It delays no other one, but no partition is dropped before
+ * what is unfinished in it has expired.
  */
 export async function eraseOld(
   parts: TaskParts,
   { keepMs, pageSize: max }: RetentionOptions,
   signal: AbortSignal,
-): Promise<Erased> {
+): Promise<Erased & { expired: number }> {
   const { queries, clock, metrics, log } = parts;
-  const days = await readPartitions(queries);
   const endedBefore = new Date(clock.now().getTime() - keepMs);
-  const erased: Erased = { day: 0, delivery: 0, event: 0, change: 0, resend: 0 };
+  const erased: Erased = { partition: 0, change: 0, resend: 0 };
+  let expired = 0;
   let failures = 0;
 
-  await dropDays(days.filter((day) => endOf(day) <= endedBefore));
-  await step("old deliveries can't be erased; the next pass tries again", {}, () =>
-    eraseRest("delivery", eraseRestOfDeliveries),
-  );
-  await step("old events can't be erased; the next pass tries again", {}, () => eraseRest("event", eraseRestOfEvents));
   await step("old changes of endpoints can't be erased; the next pass tries again", {}, () =>
     eraseOldest("change", (pageSize) => eraseChanges(queries, { changedBefore: endedBefore, pageSize })),
   );
+  // Before what is unfinished expires: a resend makes deliveries of its own time.
   await step("old resends can't be erased; the next pass tries again", {}, () =>
     eraseOldest("resend", (pageSize) => eraseResends(queries, { startedBefore: endedBefore, pageSize })),
   );
+  await step("what is unfinished and too old can't be ended; the next pass tries again", {}, async () => {
+    await expireAll();
+    await dropOld();
+  });
 
-  if (Object.values(erased).some((many) => many > 0)) log.info("erased what was too old", { ...erased });
+  const done = { ...erased, expired };
+  if (Object.values(done).some((many) => many > 0)) log.info("ended and erased what was too old", done);
   if (failures === 0 && !signal.aborted) metrics.retentionPassed.set(clock.now().getTime() / 1_000);
-  return erased;
+  return done;
 
-  async function dropDays(old: readonly string[]): Promise<void> {
-    const held: string[] = [];
-    for (const day of old) {
-      await step("an old day can't be dropped; the next pass tries again", { days: [day] }, async () => {
-        const drop = () => dropPartitions(queries, { day, maxUnfinished: MAX_UNFINISHED });
-        if (await retryLocked(drop, signal)) count("day", 1);
-        else held.push(day);
-      });
-    }
-    if (signal.aborted) return;
-    metrics.partitionsHeld.set(held.length);
-    if (held.length > 0) {
-      log.warn("old days are kept, since too many of their deliveries are unfinished", { days: held });
-    }
-  }
-
-  async function eraseRest<Cursor>(kind: "delivery" | "event", erasePage: ErasePage<Cursor>): Promise<void> {
+  /** Goes through all that is unfinished, which is little beside the history. */
+  async function expireAll(): Promise<void> {
     const inPages = shrinkingPages({ max });
-    let after: Cursor | null = null;
+    let after: DueCursor | null = null;
     do {
-      const from: { after: Cursor | null; endedBefore: Date } = { after, endedBefore };
-      const page: ErasedPage<Cursor> = await resting(
-        () => inPages((pageSize) => erasePage(queries, { ...from, pageSize })),
+      const from: { after: DueCursor | null; endedBefore: Date } = { after, endedBefore };
+      const page: ExpiredPage = await resting(
+        () => inPages((pageSize) => expireDue(queries, { ...from, pageSize })),
         signal,
       );
-      count(kind, page.erasedCount);
+      expired += page.expiredCount;
+      metrics.expired.inc(page.expiredCount);
       after = page.last;
     } while (after !== null && !signal.aborted);
+  }
+
+  async function dropOld(): Promise<void> {
+    for (const { first, end } of await readPartitions(queries)) {
+      if (startOf(end) > endedBefore) continue;
+      await step("an old partition can't be dropped; the next pass tries again", { days: [first] }, async () => {
+        if (await retryLocked(() => dropPartitions(queries, { first }), signal)) count("partition", 1);
+      });
+    }
   }
 
   /** Erases the changes and the resends, which lie outside the history, the oldest first. */

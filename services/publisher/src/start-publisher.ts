@@ -24,10 +24,10 @@ import { createReportRejections } from "./tell-rejections.ts";
 /** How long a stop waits for events under way to be stored. */
 const DRAIN_TIMEOUT_MS = 10_000;
 
-/** How long a start waits for the partitions of these days. Without them the `*_rest` partitions take the rows for a while. */
+/** How long a start waits for partitions. Without them nothing can be stored, and the task goes on making them. */
 const PARTITIONS_TIMEOUT_MS = 5_000;
 
-const PARTITIONS_INTERVAL_MS = 60_000;
+const PARTITIONS_INTERVAL_MS = 10_000;
 const RESEND_INTERVAL_MS = 1_000;
 const ERASURE_INTERVAL_MS = 5_000;
 
@@ -51,6 +51,8 @@ export async function startPublisher(
   const stopping = new AbortController();
   const parts = { queries, clock, metrics, log };
   const windowMs = config.PUBLICATION_WINDOW_DAYS * DAY_MS;
+  // While an event may still be delivered, it and its delivery must be known. Else it would be delivered again.
+  const keepMs = Math.max(config.RETENTION_DAYS * DAY_MS, windowMs + DAY_MS);
 
   type Task = (typeof TASKS)[number];
   const failed = (task: Task, failure: string) => (error: unknown) => stepFailed(parts, task, failure, { error });
@@ -58,7 +60,7 @@ export async function startPublisher(
     repeat(pass, { intervalMs, onFailure: failed(task, failure) });
 
   const noPartitions = "partitions can't be made now; the next pass tries again";
-  const makePartitions = (signal: AbortSignal) => makeAhead(parts, { windowMs }, signal);
+  const makePartitions = (signal: AbortSignal) => makeAhead(parts, { windowMs, keepMs }, signal);
   await makePartitions(AbortSignal.timeout(PARTITIONS_TIMEOUT_MS)).catch(failed("partitions", noPartitions));
 
   exportLag(
@@ -82,11 +84,6 @@ export async function startPublisher(
     );
   });
 
-  const retention = {
-    // While an event may still be delivered, it and its delivery must be known. Else it would be delivered again.
-    keepMs: Math.max(config.RETENTION_DAYS * DAY_MS, windowMs + DAY_MS),
-    pageSize: ERASED_ROWS,
-  };
   const leaseMs = Math.max(LEASE_MS, 4 * config.DATABASE_TIMEOUT_SECONDS * 1_000);
   const tasks = [
     repeated("partitions", PARTITIONS_INTERVAL_MS, noPartitions, makePartitions),
@@ -109,7 +106,7 @@ export async function startPublisher(
       "retention",
       tuning.retentionIntervalMs,
       "what is too old can't be erased; the next pass tries again",
-      (signal) => eraseOld(parts, retention, signal),
+      (signal) => eraseOld(parts, { keepMs, pageSize: ERASED_ROWS }, signal),
     ),
     repeated(
       "erasure",

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { isPartitionMissing, PARTITION_MISSING } from "@herald/common/database/errors";
 import type { Queries } from "@herald/common/database/queries";
 import type { Clock } from "@herald/common/runtime/clock";
 import type { Log } from "@herald/common/telemetry/log";
@@ -20,7 +21,7 @@ export function stepFailed(
   about: { error: unknown; endpointId?: string; days?: readonly string[] },
 ): void {
   metrics.taskFailures.inc({ task });
-  log.error(failure, about);
+  log.error(isPartitionMissing(about.error) ? `${failure}: ${PARTITION_MISSING}` : failure, about);
 }
 
 /** Runs a step, and rests for as long as it took. So a task of many steps uses at most half of one connection. */

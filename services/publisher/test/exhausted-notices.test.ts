@@ -4,7 +4,7 @@ import { ROW_TIME } from "@herald/dev/harness/rows";
 import { steeredClock } from "@herald/dev/harness/steered-clock";
 import { useDatabase } from "@herald/dev/harness/use-database";
 import { beforeEach, expect, test } from "@jest/globals";
-import { makeDigests } from "../src/sql/make-digests.ts";
+import { type GivenUp, makeDigests } from "../src/sql/make-digests.ts";
 
 const db = useDatabase();
 const HOUR_MS = 60 * 60_000;
@@ -17,10 +17,16 @@ beforeEach(async () => {
 });
 
 /** As a settlement leaves it. */
-async function givenUp(endpointId: string, deliveries: number, at = clock.now()): Promise<void> {
+async function givenUp(
+  endpointId: string,
+  deliveries: number,
+  at = clock.now(),
+  state: GivenUp = "exhausted",
+): Promise<void> {
   await db.database.prisma.exhaustion.create({
     data: {
       endpointId,
+      state,
       organizationId: "acme",
       endpointName: "Billing",
       endpointUrl: "https://receiver.test/hooks",
@@ -31,9 +37,9 @@ async function givenUp(endpointId: string, deliveries: number, at = clock.now())
   });
 }
 
-const digest = (queries: Queries = db.database.queries, limit = 100) => {
+const digest = (queries: Queries = db.database.queries, limit = 100, state: GivenUp = "exhausted") => {
   const now = clock.now();
-  return makeDigests(queries, { now, notAfter: new Date(now.getTime() - HOUR_MS), limit });
+  return makeDigests(queries, { state, now, notAfter: new Date(now.getTime() - HOUR_MS), limit });
 };
 
 /** Rows of what was given up that a statement reads. */
@@ -85,6 +91,26 @@ test("an endpoint's first exhausted deliveries are told at once, and those that 
   expect(await toldOf(endpoint)).toEqual([1, 118]);
   expect(await toldOf(other)).toEqual([3]);
   expect(await db.database.prisma.exhaustion.count()).toBe(0);
+});
+
+test("expired deliveries are told apart from exhausted ones, and neither delays the other", async () => {
+  const endpointId = randomUUID();
+  await givenUp(endpointId, 2);
+  await givenUp(endpointId, 3, clock.now(), "expired");
+  expect([await digest(), await digest(undefined, 100, "expired")]).toEqual([1, 1]);
+  clock.advance(HOUR_MS);
+  await givenUp(endpointId, 4, clock.now(), "expired");
+  expect([await digest(), await digest(undefined, 100, "expired")]).toEqual([0, 1]);
+  const notices = await db.database.prisma.notice.findMany({ where: { endpointId }, orderBy: { id: "asc" } });
+  const told = notices.map(({ type, details }) => [type, (details as { deliveries: number }).deliveries]);
+  expect(told).toHaveLength(3);
+  expect(told).toEqual(
+    expect.arrayContaining([
+      ["exhausted", 2],
+      ["expired", 3],
+      ["expired", 4],
+    ]),
+  );
 });
 
 test("a digest says from when to when, and forgets an endpoint of which an hour long nothing came", async () => {
@@ -146,8 +172,8 @@ test("what waits for the next period is not read again and again: one row for ea
   for (const endpointId of endpointIds) await givenUp(endpointId, 1);
   expect(await digest()).toBe(5);
   await db.database.prisma.$executeRaw`
-    insert into exhaustion (endpoint_id, organization_id, endpoint_name, endpoint_url, deliveries, first_at, last_at)
-    select id, 'acme', 'Billing', 'https://receiver.test/hooks', 1, ${clock.now()}, ${clock.now()}
+    insert into exhaustion (endpoint_id, state, organization_id, endpoint_name, endpoint_url, deliveries, first_at, last_at)
+    select id, 'exhausted', 'acme', 'Billing', 'https://receiver.test/hooks', 1, ${clock.now()}, ${clock.now()}
     from unnest(${endpointIds}::uuid[]) as endpoint (id), generate_series(1, 2000)`;
   await db.database.prisma.$executeRaw`analyze exhaustion`;
   // PostgreSQL rounds the rows of each of the probes.

@@ -1,9 +1,12 @@
 import { randomUUID } from "node:crypto";
+import { PARTITION_MISSING } from "@herald/common/database/errors";
 import type { Log } from "@herald/common/telemetry/log";
+import { eventually } from "@herald/dev/harness/eventually";
 import { insertEndpoint } from "@herald/dev/harness/rows";
 import { useDatabase } from "@herald/dev/harness/use-database";
 import { afterEach, expect, test } from "@jest/globals";
 import { createFanOut, type FanOut, type FanOutItem } from "../src/fan-out.ts";
+import { makePartitions } from "../src/sql/partitions.ts";
 import { incomingEvent, NOW } from "./incoming-events.ts";
 import { refuseDeliveries } from "./refusals.ts";
 
@@ -14,10 +17,10 @@ const MAX_EVENTS = 250;
 let stopRefusing: () => Promise<void> = async () => {};
 afterEach(() => stopRefusing());
 
-function fanOut(): FanOut {
+function fanOut(log = SILENT): FanOut {
   const clock = { now: () => NOW, monotonicMs: () => 0 };
   const { signal } = new AbortController();
-  return createFanOut({ queries: db.database.queries, clock, log: SILENT, signal }, { maxEvents: MAX_EVENTS });
+  return createFanOut({ queries: db.database.queries, clock, log, signal }, { maxEvents: MAX_EVENTS });
 }
 
 /** An organization with so many endpoints. */
@@ -121,4 +124,17 @@ test("an event that PostgreSQL refuses is named with the reason, and the others 
     { kind: "stored" },
   ]);
   expect(await countDeliveries(organizationId)).toBe(2);
+});
+
+test("events of a time that has no partition wait, as while PostgreSQL is away, and are stored once it has one", async () => {
+  const { prisma, queries } = db.database;
+  const organizationId = randomUUID();
+  const occurredAt = new Date("2300-06-01T00:00:00Z");
+  await insertEndpoint(prisma, { organizationId });
+  const logged: string[] = [];
+  const log = { ...SILENT, error: (message: string) => logged.push(message) } as unknown as Log;
+  const stored = fanOut(log).together([{ event: incomingEvent(organizationId, { occurredAt }) }]);
+  await eventually(() => expect(logged).toEqual([expect.stringContaining(PARTITION_MISSING)]));
+  await makePartitions(queries, { first: "2300-01-01", end: "2301-01-01" });
+  expect(await stored).toMatchObject({ outcomes: [{ kind: "stored" }], deliveryCount: 1 });
 });

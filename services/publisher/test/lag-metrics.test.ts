@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { connectBroker } from "@herald/common/broker/broker";
 import { names as namesOf } from "@herald/common/broker/topology";
+import { firstIdAt } from "@herald/common/database/ids";
 import { openDatabase } from "@herald/common/database/open-database";
 import type { Queries } from "@herald/common/database/queries";
 import { Registry } from "@herald/common/telemetry/metrics";
@@ -9,18 +10,24 @@ import { insertDelivery, insertEndpoint, ROW_TIME } from "@herald/dev/harness/ro
 import { steeredClock } from "@herald/dev/harness/steered-clock";
 import { useBroker } from "@herald/dev/harness/use-broker";
 import { useDatabase } from "@herald/dev/harness/use-database";
-import { beforeEach, describe, expect, test } from "@jest/globals";
+import { beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { exportLag } from "../src/lag-metrics.ts";
-import { DAY_MS, dayOf, startOf } from "../src/partitions/days.ts";
+import { DAY_MS, dayOf } from "../src/partitions/days.ts";
 import { makePartitions } from "../src/sql/partitions.ts";
 
 // One connection, so that what it counted is what is asked for.
-const db = useDatabase({ poolSize: 1 });
+const db = useDatabase({ poolSize: 1, partitioned: false });
 const place = useBroker();
 const names = namesOf(place.namespace);
 const clock = steeredClock(new Date(ROW_TIME.getTime() + 90_000));
 const ENDPOINT_CONCURRENCY = 4;
 const log = { debug() {}, info() {}, warn() {}, error() {} };
+
+// So there is no day ahead.
+beforeAll(() => makePartitions(db.database.queries, { first: "1970-01-01", end: dayAt(1) }));
+
+/** Of the clock, or so many days later. */
+const dayAt = (days: number) => dayOf(new Date(clock.now().getTime() + days * DAY_MS));
 
 /** The exported series and their values. */
 async function scrape(queries: Queries, amqpUrl: string): Promise<Record<string, number>> {
@@ -210,12 +217,15 @@ test("the metrics show for how long a transaction keeps dead rows from being vac
   }
 });
 
-test("the days ahead count those after today that have partitions", async () => {
-  const today = dayOf(clock.now());
-  for (const days of [-1, 0, 1, 2]) {
-    await makePartitions(db.database.queries, dayOf(new Date(startOf(today).getTime() + days * DAY_MS)));
+test("the days ahead count those after today that have partitions, however many days one spans", async () => {
+  for (const [first, end] of [
+    [1, 3],
+    [3, 4],
+    [5, 7],
+  ] as const) {
+    await makePartitions(db.database.queries, { first: dayAt(first), end: dayAt(end) });
   }
-  expect(await scrape(db.database.queries, place.url)).toMatchObject({ herald_partitions_ahead: 2 });
+  expect(await scrape(db.database.queries, place.url)).toMatchObject({ herald_partitions_ahead: 5 });
 });
 
 test("reading the metrics costs by what is unfinished, not by the history", async () => {
@@ -223,8 +233,9 @@ test("reading the metrics costs by what is unfinished, not by the history", asyn
   const endpoint = await insertEndpoint(prisma);
   await prisma.$executeRaw`
     insert into delivery (id, endpoint_id, organization_id, event_type, state, attempted_at, created_at)
-    select gen_random_uuid(), ${endpoint.id}::uuid, 'big', 'RiskCreated', 'succeeded', now(), now()
-    from generate_series(1, 20000)`;
+    select (left(${firstIdAt(clock.now())}::text, 24) || lpad(number::text, 12, '0'))::uuid, ${endpoint.id}::uuid, 'big', 'RiskCreated',
+      'succeeded', now(), now()
+    from generate_series(1, 20000) as number`;
   await prisma.$executeRaw`
     insert into due (delivery_id, endpoint_id, due_at)
     select gen_random_uuid(), ${endpoint.id}::uuid, ${clock.now()}::timestamptz from generate_series(1, 20000)`;
@@ -233,7 +244,7 @@ test("reading the metrics costs by what is unfinished, not by the history", asyn
     await prisma.$executeRawUnsafe("select pg_stat_force_next_flush()");
     return await prisma.$queryRaw`
       select relname::text as "table", seq_scan::int as "scans" from pg_stat_user_tables
-      where relname like 'delivery%' or relname in ('business_event_rest', 'due') order by 1`;
+      where relname like 'delivery%' or relname like 'business_event%' or relname = 'due' order by 1`;
   };
   const before = await scans();
   await scrape(db.database.queries, place.url);

@@ -1,4 +1,4 @@
-import { randomUUID } from "node:crypto";
+import { isDatabaseOutage, isDataError, isPartitionMissing } from "@herald/common/database/errors";
 import { firstIdAt } from "@herald/common/database/ids";
 import { Registry } from "@herald/common/telemetry/metrics";
 import { idAt, insertDelivery, insertEndpoint, insertEvent } from "@herald/dev/harness/rows";
@@ -6,13 +6,12 @@ import { steeredClock } from "@herald/dev/harness/steered-clock";
 import { useDatabase } from "@herald/dev/harness/use-database";
 import { beforeEach, expect, test } from "@jest/globals";
 import { createMetrics } from "../src/metrics.ts";
-import { DAY_MS, dayOf, startOf } from "../src/partitions/days.ts";
+import { DAY_MS, dayOf, missingPartitions, type Partition, startOf } from "../src/partitions/days.ts";
 import { makeAhead } from "../src/partitions/make-ahead.ts";
-import { makePartitions, readPartitions } from "../src/sql/partitions.ts";
+import { dropPartitions, makePartitions, readPartitions } from "../src/sql/partitions.ts";
 
-const db = useDatabase();
+const db = useDatabase({ partitioned: false });
 const log = { debug() {}, info() {}, warn() {}, error() {}, isDebug: false };
-const OPTIONS = { windowMs: 7 * DAY_MS };
 const noSignal = new AbortController().signal;
 const TABLES = ["business_event", "delivery", "delivery_attempt"];
 // PostgreSQL's clock can't be steered, so the tests are of today.
@@ -20,20 +19,28 @@ const today = dayOf(new Date());
 const daysFromToday = (days: number) => new Date(startOf(today).getTime() + days * DAY_MS);
 
 beforeEach(async () => {
-  const days = await readPartitions(db.database.queries);
-  for (const day of days) {
-    for (const table of TABLES) {
-      await db.database.prisma.$executeRawUnsafe(`drop table ${table}_${day.replaceAll("-", "")}`);
-    }
-  }
-  await db.database.prisma.$executeRaw`truncate webhook_endpoint, business_event, delivery, delivery_attempt, due`;
+  for (const partition of await made()) await dropPartitions(db.database.queries, partition);
+  await db.database.prisma.$executeRaw`truncate webhook_endpoint, due`;
 });
 
-function run(clock = steeredClock(new Date()), signal = noSignal) {
-  const parts = { queries: db.database.queries, clock, metrics: createMetrics(new Registry()), log };
-  return makeAhead(parts, OPTIONS, signal);
+function run({ now = new Date(), keptDays = 30, signal = noSignal } = {}) {
+  const parts = { queries: db.database.queries, clock: steeredClock(now), metrics: createMetrics(new Registry()), log };
+  return makeAhead(parts, { windowMs: 7 * DAY_MS, keepMs: keptDays * DAY_MS }, signal);
 }
-const daysMade = () => readPartitions(db.database.queries);
+const made = () => readPartitions(db.database.queries);
+/** The days that have a partition, each as often as it has one. */
+const daysMade = async () =>
+  (await made()).flatMap(({ first, end }) =>
+    Array.from({ length: (startOf(end).getTime() - startOf(first).getTime()) / DAY_MS }, (_, day) =>
+      dayOf(new Date(startOf(first).getTime() + day * DAY_MS)),
+    ),
+  );
+/** How many partitions a table has. */
+async function countOf(table: string): Promise<number> {
+  const [row] = await db.database.prisma.$queryRaw<{ count: number }[]>`
+    select count(*)::int as "count" from pg_inherits where inhparent = ${table}::text::regclass`;
+  return row?.count ?? 0;
+}
 
 /** The table that a row lies in. */
 async function placeOf(table: string, column: string, id: string): Promise<string | undefined> {
@@ -48,11 +55,7 @@ test("days have partitions from a day before the window to eight days ahead", as
   const days = await daysMade();
   expect(days).toHaveLength(17);
   expect([days[0], days.at(-1)]).toEqual([dayOf(daysFromToday(-8)), dayOf(daysFromToday(8))]);
-  for (const table of TABLES) {
-    const [made] = await db.database.prisma.$queryRaw<{ count: number }[]>`
-      select count(*)::int as "count" from pg_inherits where inhparent = ${table}::text::regclass`;
-    expect(made).toEqual({ count: 18 });
-  }
+  for (const table of TABLES) expect(await countOf(table)).toBe(17);
 });
 
 test("a row lies in the partition of its id's day in UTC, and its delivery has room on the page", async () => {
@@ -82,55 +85,78 @@ test("partitions have the indexes of their tables, and no others", async () => {
   expect(row).toEqual({ alone: 0, indexes: 17 * 7 });
 });
 
-test("what waited in the rest moves into its day when that is made, also after a publisher slept for a week", async () => {
-  const { prisma } = db.database;
-  await run(steeredClock(daysFromToday(-7)));
-  expect(await daysMade()).toContain(today);
-  const endpoint = await insertEndpoint(prisma);
-  const createdAt = daysFromToday(5);
-  const delivery = await insertDelivery(prisma, endpoint, { createdAt });
-  await prisma.deliveryAttempt.create({
-    data: { deliveryId: delivery.id, number: 1, startedAt: createdAt, durationMs: 1, statusCode: 500 },
-  });
-  const event = await insertEvent(prisma, endpoint.organizationId, { occurredAt: createdAt });
-  expect(await placeOf("delivery", "id", delivery.id)).toBe("delivery_rest");
-  await run();
-  const suffix = dayOf(createdAt).replaceAll("-", "");
-  expect(await placeOf("delivery", "id", delivery.id)).toBe(`delivery_${suffix}`);
-  expect(await placeOf("delivery_attempt", "delivery_id", delivery.id)).toBe(`delivery_attempt_${suffix}`);
-  expect(await placeOf("business_event", "key", event.key)).toBe(`business_event_${suffix}`);
-  expect(await prisma.delivery.findMany()).toEqual([delivery]);
-  expect(await prisma.businessEvent.findMany()).toEqual([event]);
-});
-
 test("several publishers at once make each day once, and none fails", async () => {
   await Promise.all([run(), run(), run()]);
   expect(await daysMade()).toHaveLength(17);
 });
 
-test("rows of a day that is far ahead have no partition of their own, and are stored all the same", async () => {
-  const createdAt = new Date("2099-06-01T00:00:00Z");
-  const { id } = await insertDelivery(db.database.prisma, await insertEndpoint(db.database.prisma), { createdAt });
-  expect(await placeOf("delivery", "id", id)).toBe("delivery_rest");
+test("with a retention of 740 days no table ever has more than 50 partitions, and what a statement locks stays as little", async () => {
+  const [windowMs, keepMs] = [7 * DAY_MS, 740 * DAY_MS];
+  const wanted: Partition[] = [];
+  for (let day = -740; day <= 0; day++)
+    wanted.push(...missingPartitions(wanted, { now: daysFromToday(day), windowMs, keepMs }));
+  for (const partition of wanted) await makePartitions(db.database.queries, partition);
+  const days = await daysMade();
+  // Of two years and a day or more, to eight days ahead.
+  expect(days[0]).toBe(dayOf(daysFromToday(-748)));
+  expect((days.at(-1) ?? "") >= dayOf(daysFromToday(8))).toBe(true);
+  expect(new Set(days).size).toBe(days.length);
+  for (const table of TABLES) expect(await countOf(table)).toBeLessThanOrEqual(50);
 });
 
-test("while somebody reads the tables in a long transaction no day is made, nobody waits, and rows are stored", async () => {
-  const { prisma, queries } = db.database;
+test("partitions of another length follow one another without a gap, where the retention is changed and where publishers have two", async () => {
+  await run({ now: daysFromToday(-30), keptDays: 30 });
+  for (let day = -28; day <= 0; day += 4) {
+    await Promise.all([30, 740, 90].map((keptDays) => run({ now: daysFromToday(day), keptDays })));
+    const days = await daysMade();
+    expect([...new Set(days)].sort()).toEqual(days);
+    for (let ahead = -8; ahead <= 7; ahead++) expect(days).toContain(dayOf(daysFromToday(day + ahead)));
+  }
+});
+
+test("publishers that slept for three weeks make what is missing, and leave the days alone that nothing comes of any more", async () => {
+  await run({ now: daysFromToday(-21) });
+  await run();
+  const days = await daysMade();
+  expect(days).toContain(dayOf(daysFromToday(-8)));
+  expect(days).not.toContain(dayOf(daysFromToday(-10)));
+  expect(days).toHaveLength(34);
+});
+
+test("a row without a partition is refused as what PostgreSQL can't take now, and is stored when there is one", async () => {
+  const endpoint = await insertEndpoint(db.database.prisma);
+  const insert = () => insertDelivery(db.database.prisma, endpoint, { createdAt: new Date() });
+  const error = await insert().catch((reason: unknown) => reason);
+  expect([isPartitionMissing(error), isDatabaseOutage(error), isDataError(error)]).toEqual([true, true, false]);
+  await run();
+  const { id } = await insert();
+  expect(await placeOf("delivery", "id", id)).toMatch(/_\d{8}$/);
+});
+
+test("partitions are made while somebody reads the tables in a long transaction, and nobody waits", async () => {
+  const { prisma } = db.database;
+  await run({ now: daysFromToday(-1) });
   const endpoint = await insertEndpoint(prisma);
   await prisma.$transaction(async (backup) => {
     await backup.$queryRaw`select count(*)::int from delivery`;
-    await expect(makePartitions(queries, today)).rejects.toMatchObject({ code: "55P03" });
-    const giveUp = new AbortController();
-    const pass = run(steeredClock(new Date()), giveUp.signal);
-    await insertDelivery(prisma, endpoint, { createdAt: new Date() });
-    giveUp.abort();
-    await pass;
-    expect(await daysMade()).toEqual([]);
+    await run();
+    expect(await daysMade()).toHaveLength(18);
+    await insertDelivery(prisma, endpoint, { createdAt: daysFromToday(8) });
   });
+});
+
+test("while somebody reads the tables in a long transaction none is dropped, and nobody waits", async () => {
+  const { prisma, queries } = db.database;
   await run();
-  expect(await daysMade()).toHaveLength(17);
-  const [delivery] = await prisma.delivery.findMany();
-  expect(await placeOf("delivery", "id", delivery?.id ?? randomUUID())).toMatch(/_\d{8}$/);
+  const [first] = await made();
+  const endpoint = await insertEndpoint(prisma);
+  await prisma.$transaction(async (backup) => {
+    await backup.$queryRaw`select count(*)::int from delivery`;
+    await expect(dropPartitions(queries, first ?? { first: "" })).rejects.toMatchObject({ code: "55P03" });
+    await insertDelivery(prisma, endpoint, { createdAt: new Date() });
+  });
+  expect(await dropPartitions(queries, first ?? { first: "" })).toBe(true);
+  expect(await daysMade()).toHaveLength(16);
 });
 
 test("the first id of a day is where its partition begins", async () => {

@@ -225,7 +225,7 @@ test("two publishers at once publish each notice once", async () => {
 });
 
 const author = { changedBy: "admin", name: "Ana", subject: "auth0|7" };
-const exhausted = {
+const givenUp = {
   deliveries: 2,
   firstAtUtc: ROW_TIME.toISOString(),
   lastAtUtc: ROW_TIME.toISOString(),
@@ -244,7 +244,8 @@ test("a notice of every type is as its schema has it, with its reason in words",
     { type: "failing", failureRun },
     { type: "disabled", failureRun },
     { type: "recovered", failureRun },
-    { type: "exhausted", details: exhausted },
+    { type: "exhausted", details: givenUp },
+    { type: "expired", details: givenUp },
     { type: "resumed", details: { author } },
     { type: "secretReplaced", details: { author: { ...author, name: null } } },
     { type: "deleted", details: { author: { changedBy: "operator", name: null, subject: null } } },
@@ -264,6 +265,7 @@ test("a notice of every type is as its schema has it, with its reason in words",
     "3 attempts in a row failed, so the endpoint is disabled: nothing is sent until an admin resumes it.",
     "The endpoint works again: a delivery succeeded after 3 failed attempts in a row.",
     "2 deliveries were given up, since their last attempts failed too.",
+    "2 deliveries were still unfinished when they were too old to be kept, so they were given up.",
     "The endpoint was resumed by Ana.",
     "The signing secret was replaced by an admin: attempts that begin later are signed with the new one.",
     "The endpoint was deleted by an operator of Herald, with its history.",

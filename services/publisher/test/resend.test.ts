@@ -92,6 +92,13 @@ const withPages = (steps: Parameters<typeof queriesAround>[2]) =>
   queriesAround(db.database.queries, "scanned as", steps);
 
 describe("what a resend makes", () => {
+  test("a delivery that expired without an attempt is sent again as one that was exhausted, as long as it exists", async () => {
+    const endpoint = await insertEndpoint(db.database.prisma);
+    await giveUp(endpoint, 1, { state: "expired", attemptCount: 0, attemptedAt: null, statusCode: null });
+    await start(endpoint, { total: 1 });
+    expect(await run()).toBe(1);
+  });
+
   test("§3.2 each delivery that was given up becomes a new manual delivery with its body byte for byte, and stays as it is", async () => {
     const endpoint = await insertEndpoint(db.database.prisma);
     const body = '{ "größe":\t"ein\\u00df" }\r\n';

@@ -6,7 +6,7 @@ import { expect, test } from "@jest/globals";
 import { startPublisher } from "../src/index.ts";
 import { readPartitions } from "../src/sql/partitions.ts";
 
-const db = useDatabase();
+const db = useDatabase({ partitioned: false });
 const broker = useBroker();
 
 const start = () =>
@@ -24,12 +24,12 @@ const start = () =>
   );
 const daysMade = () => readPartitions(db.database.queries);
 
-test("a publisher starts while a backup reads all tables, without partitions", async () => {
-  const backup = openDatabase(db.url, { poolSize: 1 });
+test("a publisher starts while a program keeps the tables locked, without partitions", async () => {
+  const program = openDatabase(db.url, { poolSize: 1 });
   try {
-    await backup.prisma.$transaction(
+    await program.prisma.$transaction(
       async (transaction) => {
-        await transaction.$queryRaw`select count(*)::int from delivery`;
+        await transaction.$executeRaw`lock table delivery in share row exclusive mode`;
         const service = await start();
         expect(await daysMade()).toEqual([]);
         await service.stop();
@@ -37,7 +37,7 @@ test("a publisher starts while a backup reads all tables, without partitions", a
       { timeout: 120_000 },
     );
   } finally {
-    await backup.close();
+    await program.close();
   }
 });
 

@@ -25,6 +25,7 @@ import {
   type QueryClient,
   queryOptions,
 } from "@tanstack/react-query";
+import { hasEnded } from "../common/display/delivery-outcome.ts";
 import { call } from "./client.ts";
 import { connectionNow, quietMs } from "./connection.ts";
 import { type DeliveryFilters, filtersToQuery, resendFilter } from "./delivery-filters.ts";
@@ -112,7 +113,7 @@ export const deliveryQuery = (id: string, deliveryId: string) =>
     queryFn: ({ signal }) => call<DeliveryDetails>(`/webhooks/${id}/deliveries/${deliveryId}`, { signal }),
     refetchInterval: (query) => {
       const state = query.state.data?.state;
-      return state === "succeeded" || state === "exhausted" ? false : every(LIVE_MS)();
+      return state !== undefined && hasEnded(state) ? false : every(LIVE_MS)();
     },
   });
 

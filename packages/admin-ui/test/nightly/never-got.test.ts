@@ -53,7 +53,7 @@ test("§3.2 what a receiver never got is counted, sent again from the page byte 
   const id = await webhookWith(sent);
   const page = await environment.signIn(`/webhooks/${id}`);
   await page.getByRole("link", { name: "Never got" }).click();
-  await page.getByText("60 deliveries had all attempts").waitFor();
+  await page.getByText("60 deliveries were given up").waitFor();
   await page.getByRole("button", { name: "Send again…" }).click();
   const dialog = page.getByRole("dialog", { name: "Send 60 deliveries again?" });
   await dialog.getByText("with exactly the same body").waitFor();
@@ -94,7 +94,7 @@ test("with the keyboard alone one sends again and stops half-way, and the page s
   await page.getByRole("button", { name: "Stop" }).focus();
   await page.keyboard.press("Enter");
   await sentAgain(page).getByText("Stopped by an admin").waitFor();
-  await page.getByText("70 deliveries had all attempts").waitFor();
+  await page.getByText("70 deliveries were given up").waitFor();
   environment.clock.advance(60_000);
   expect(await environment.receiver.received(50)).toHaveLength(50);
 });
@@ -112,10 +112,10 @@ test("a webhook that is not active sends nothing again, and the page says why", 
 test("what a receiver never got is narrowed by event and period in the page's address", async () => {
   const id = await webhookWith(bodies(2));
   const page = await environment.signIn(`/webhooks/${id}/never-got`);
-  await page.getByText("2 deliveries had all attempts").waitFor();
+  await page.getByText("2 deliveries were given up").waitFor();
   await page.getByLabel("Event", { exact: true }).selectOption("RiskCreated");
   await page.getByText("Nothing matches").waitFor();
   expect(page.url()).toContain("event=RiskCreated");
   await page.getByRole("link", { name: "Show all" }).click();
-  await page.getByText("2 deliveries had all attempts").waitFor();
+  await page.getByText("2 deliveries were given up").waitFor();
 });

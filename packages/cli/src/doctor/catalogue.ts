@@ -7,7 +7,7 @@ import { plural } from "../output.ts";
 import { type Check, type Finding, fault, ok, skipped } from "./finding.ts";
 import type { DatabaseSubject } from "./postgres.ts";
 
-/** Tables, columns, indexes, partitions, functions and types by their names, each with its parts in PostgreSQL's own words. */
+/** Tables, columns, indexes, functions and types by their names, each with its parts in PostgreSQL's own words. */
 type Catalogue = Readonly<Record<string, readonly string[]>>;
 
 interface AppliedMigration {
@@ -95,7 +95,7 @@ function catalogueOf(text: string): Catalogue {
 }
 
 /**
- * The objects of Herald in a database, without the partitions of days. An owner is shown only where it is not that of the other
+ * The objects of Herald in a database, without the partitions of the history. An owner is shown only where it is not that of the other
  * tables. Locks nothing; reads the catalogue.
  */
 export async function readCatalogue(session: Session): Promise<Catalogue> {
@@ -110,9 +110,7 @@ export async function readCatalogue(session: Session): Promise<Catalogue> {
            case relkind when 'p' then 'partitioned' end,
            case relpersistence when 'u' then 'unlogged' end,
            case when relrowsecurity then 'row level security' end,
-           case when relowner <> owner then 'owned by ' || relowner::regrole end,
-           (select 'partition of ' || inhparent::regclass || ' ' || pg_get_expr(relpartbound, relation.oid)
-            from pg_inherits where inhrelid = relation.oid)
+           case when relowner <> owner then 'owned by ' || relowner::regrole end
          ] || reloptions || array(
            select 'trigger ' || tgname from pg_trigger where tgrelid = relation.oid and not tgisinternal order by 1
          )
@@ -164,8 +162,7 @@ export function catalogueFindings(migrated: Catalogue, found: Catalogue): Findin
     const words = [...lacks.map((part) => `lacks "${part}"`), ...has.map((part) => `has "${part}"`)];
     return [fault(`The ${name} is not as migrations make it: it ${words.join(", and ")}.`, remedy)];
   });
-  if (findings.length === 0)
-    return [ok("Up to date: tables, indexes, partitions and functions are as migrations make them.")];
+  if (findings.length === 0) return [ok("Up to date: tables, indexes and functions are as migrations make them.")];
   const more = findings.length - NAMED_AT_MOST;
   if (more <= 0) return findings;
   return [

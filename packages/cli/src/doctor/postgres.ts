@@ -1,6 +1,7 @@
 import { createDatabaseClock } from "@herald/common/database/database-clock";
 import { databaseDefaults } from "@herald/common/database/database-defaults";
 import { DISPATCHING, type Dispatching } from "@herald/common/database/dispatching";
+import { daysAhead, PARTITIONS_OF_HISTORY } from "@herald/common/database/partitions";
 import { OLDEST_POSTGRES } from "@herald/common/database/postgres-version";
 import type { ServiceName } from "@herald/common/database/rights";
 import type { Session } from "@herald/common/database/session";
@@ -202,26 +203,20 @@ export function clockFinding(aheadMs: number): Finding {
   );
 }
 
-/** Publishers make eight days ahead, and look each hour. */
+/** Publishers make eight days ahead, and look all the time. */
 const FEW_DAYS = 4;
 
 export const partitions = asked<{ all: number; ahead: number }>(
   "partitions",
-  `select count(*)::int as all,
-     (count(*) filter (where right(relname, 8) > to_char(now() at time zone 'utc', 'YYYYMMDD')))::int as ahead
-   from pg_inherits join pg_class on pg_class.oid = inhrelid
-   where inhparent = 'delivery'::regclass and relname ~ '_[0-9]{8}$'`,
+  `select count(*)::int as all, ${daysAhead("now()")} as ahead from ${PARTITIONS_OF_HISTORY} as partition`,
   ([{ all, ahead } = { all: 0, ahead: 0 }]) => {
     if (all === 0) return ok("None yet; a publisher makes them when it starts.");
     if (ahead >= FEW_DAYS) return ok(`${ahead} days ahead have theirs.`);
     const remedy =
-      "Start a publisher, which makes them each hour, and read its log. Its user has to be allowed to execute make_partitions(date).";
+      "Start a publisher, which makes them, and read its log. Its user has to be allowed to execute make_partitions(date, date).";
     if (ahead > 0)
       return warning(`Only ${plural(ahead, "day")} ahead ${ahead === 1 ? "has" : "have"} partitions.`, remedy);
-    return fault(
-      "No day ahead has partitions: what comes is stored without a day of its own, and retention can't drop it.",
-      remedy,
-    );
+    return fault("No day ahead has partitions: from midnight in UTC on nothing can be stored.", remedy);
   },
 );
 

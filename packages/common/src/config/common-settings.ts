@@ -245,6 +245,6 @@ export const sharedSettings = {
     maximum: 36_500,
     shared: true,
     description:
-      "How many days finished deliveries and events are kept; never less than a day longer than events may be delivered.",
+      "How many days deliveries and events are kept, and how long a delivery may wait; never less than a day longer than events may be delivered.",
   },
 } as const satisfies Settings;

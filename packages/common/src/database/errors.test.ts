@@ -1,5 +1,5 @@
 import { expect, test } from "@jest/globals";
-import { isConflict, isDatabaseOutage, isDataError, isTooMuch } from "./errors.ts";
+import { isConflict, isDatabaseOutage, isDataError, isPartitionMissing, isTooMuch } from "./errors.ts";
 
 const ofPostgres = (originalCode: string) =>
   Object.assign(new Error("no"), { meta: { driverAdapterError: { cause: { originalCode } } } });
@@ -8,7 +8,7 @@ test.each([
   ["22P02", "an invalid value", { isData: true, isConflict: false }],
   ["23505", "a duplicate", { isData: true, isConflict: false }],
   ["23503", "a reference to what was deleted meanwhile", { isData: false, isConflict: true }],
-  ["23514", "a row whose partition was made meanwhile", { isData: false, isConflict: true }],
+  ["23514", "a row that has no partition", { isData: false, isConflict: false }],
   ["40P01", "a deadlock", { isData: false, isConflict: true }],
   ["40001", "a serialization failure", { isData: false, isConflict: true }],
   ["57P01", "a shutdown", { isData: false, isConflict: false }],
@@ -34,6 +34,12 @@ test.each([
 test("a server that takes no writes is away: after a fail-over it is a standby, or about to be promoted", () => {
   expect(isDatabaseOutage(ofPostgres("25006"))).toBe(true);
   expect(isDatabaseOutage(ofPostgres("25P02"))).toBe(false);
+});
+
+test("a server that has no partition for a row can't take it now", () => {
+  expect(isDatabaseOutage(ofPostgres("23514"))).toBe(true);
+  expect(isPartitionMissing(ofPostgres("23514"))).toBe(true);
+  expect(isPartitionMissing(ofPostgres("23505"))).toBe(false);
 });
 
 test("a server whose certificate does not pass the check is away, directly and through Prisma", () => {

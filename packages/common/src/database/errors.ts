@@ -4,17 +4,28 @@ import { TimeUnknownError } from "./database-clock.ts";
 
 /**
  * Whether PostgreSQL refused a statement because of what it was given (SQLSTATE classes 22 and 23: data that a column
- * can't hold, a constraint), so that the same statement can't succeed later either. Anything else, an outage or a conflict,
- * is worth another try.
+ * can't hold, a constraint), so that the same statement can't succeed later either. Anything else, an outage, a conflict or a
+ * partition that is missing, is worth another try.
  */
 export function isDataError(error: unknown): boolean {
   const code = sqlStateOf(error);
-  return code !== undefined && /^2[23]/.test(code) && !isConflict(error);
+  return code !== undefined && /^2[23]/.test(code) && !isConflict(error) && !isPartitionMissing(error);
 }
 
 /**
- * Whether a statement conflicted with another transaction: a deadlock, the deletion of a row that it was about to refer to, or
- * a partition that was made while a row was on its way elsewhere (no table of Herald's has a check of its own). The same
+ * Whether there is no partition for a row (no table of Herald's has a check of its own): publishers were away for longer than they
+ * make partitions ahead, or can't make them. The same statement can succeed once there is one.
+ */
+export function isPartitionMissing(error: unknown): boolean {
+  return sqlStateOf(error) === CHECK_VIOLATION;
+}
+
+/** What an operator can do where {@link isPartitionMissing}, as a part of a log's line. */
+export const PARTITION_MISSING =
+  "there is no partition for this time; publishers make them, so see that one runs, and what it logs (docs/operating/runbook.md)";
+
+/**
+ * Whether a statement conflicted with another transaction: a deadlock, or the deletion of a row that it was about to refer to. The same
  * statement can succeed when it is run again.
  */
 export function isConflict(error: unknown): boolean {
@@ -52,12 +63,7 @@ const READ_ONLY = "25006";
 const FOREIGN_KEY_VIOLATION = "23503";
 const CHECK_VIOLATION = "23514";
 
-const CONFLICTS: ReadonlySet<string> = new Set([
-  DEADLOCK_DETECTED,
-  SERIALIZATION_FAILURE,
-  FOREIGN_KEY_VIOLATION,
-  CHECK_VIOLATION,
-]);
+const CONFLICTS: ReadonlySet<string> = new Set([DEADLOCK_DETECTED, SERIALIZATION_FAILURE, FOREIGN_KEY_VIOLATION]);
 
 /** Whether a prepared statement's name was missing on a connection, or taken, as behind a pooler that knows nothing of them. */
 export function isStatementLost(sqlState: string | undefined): boolean {
@@ -106,7 +112,8 @@ const OUTAGE_ERRNOS: ReadonlySet<unknown> = new Set([
 /**
  * Whether a query failed because PostgreSQL can't be used at the moment: it can't be reached, or was not since the start, is
  * overloaded (a statement's time is over, no connection is left), is shutting down, takes no writes since another server has become
- * the primary, or does not pass the check of its certificate. The query may have been carried out all the same.
+ * the primary, has no partition for a row, or does not pass the check of its certificate. The query may have been carried out all the
+ * same.
  */
 export function isDatabaseOutage(error: unknown): boolean {
   const { code, message, meta } = (error ?? {}) as {
@@ -118,7 +125,7 @@ export function isDatabaseOutage(error: unknown): boolean {
   if (OUTAGE_CODES.has(code) || OUTAGE_KINDS.has(meta?.driverAdapterError?.cause?.kind)) return true;
   // SQLSTATE classes: connection exception, insufficient resources, operator intervention (57014 is a statement's timeout).
   const state = sqlStateOf(error) ?? "";
-  if (/^(08|53|57)/.test(state) || state === READ_ONLY) return true;
+  if (/^(08|53|57)/.test(state) || state === READ_ONLY || isPartitionMissing(error)) return true;
   if (OUTAGE_ERRNOS.has(code) || tlsFailureOf(error) !== undefined) return true;
   return typeof message === "string" && OUTAGE_MESSAGE.test(message);
 }

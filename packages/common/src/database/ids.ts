@@ -33,6 +33,11 @@ export function timeOf(id: string): Date {
   return new Date(Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16));
 }
 
+/** The same in SQL, of a column or another expression. */
+export function timeOfInSql(id: string): string {
+  return `to_timestamp(('x' || left(replace(${id}::text, '-', ''), 12))::bit(48)::bigint / 1000.0)`;
+}
+
 /** A UUID of version 8: six bytes of time, the rest of a hash. */
 function idOf(timeBytes: Uint8Array, hash: Buffer): string {
   const id = Buffer.concat([timeBytes, hash.subarray(0, 10)]);

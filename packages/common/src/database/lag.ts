@@ -1,4 +1,6 @@
 import { type Dispatching, readDispatching } from "./dispatching.ts";
+import { Prisma } from "./generated/client.ts";
+import { daysAhead, PARTITIONS_OF_HISTORY } from "./partitions.ts";
 import type { Reads } from "./queries.ts";
 
 /** How far behind Herald is, as PostgreSQL knows it. */
@@ -129,10 +131,9 @@ export async function readLag(
       catch_up.*,
       endpoint.*,
       (
-        select count(*) from pg_inherits join pg_class on pg_class.oid = inhrelid
-        where inhparent = 'delivery'::regclass
-          and relname > 'delivery_' || to_char(${now}::timestamptz at time zone 'UTC', 'YYYYMMDD') and relname ~ '_[0-9]{8}$'
-      )::int as "partitionsAhead",
+        select ${Prisma.raw(daysAhead("clock.now"))}
+        from ${Prisma.raw(PARTITIONS_OF_HISTORY)} as partition, (select ${now}::timestamptz as now) as clock
+      ) as "partitionsAhead",
       (
         select coalesce(extract(epoch from max(clock_timestamp() - xact_start)), 0) from pg_stat_activity
         where datname = current_database()

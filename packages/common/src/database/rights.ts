@@ -39,13 +39,15 @@ export const NEEDED_RIGHTS: Readonly<Record<ServiceName, readonly string[]>> = {
     ...SAYS_FACTS,
   ],
   // Stores events, makes deliveries of them, and erases what is old or of a deleted endpoint. It never sees a signing secret, sealed
-  // as it is, and changes no endpoint and no delivery. It alone makes and drops partitions, with the owner's rights.
+  // as it is, and changes no endpoint, and of a delivery no more than that it has expired. It alone makes and drops partitions, with
+  // the owner's rights.
   publisher: [
     IDS,
-    "execute on function make_partitions(date), drop_partitions(date, integer)",
-    "select (id, organization_id, enabled, events, created_at, revision, consecutive_failures, paused_until, disabled_reason, quarantined_at) on webhook_endpoint",
+    "execute on function make_partitions(date, date), drop_partitions(date)",
+    "select (id, organization_id, name, url, enabled, events, created_at, revision, consecutive_failures, paused_until, disabled_reason, quarantined_at) on webhook_endpoint",
     "select, insert, delete on business_event, delivery, due",
-    "select, delete on delivery_attempt, business_event_rest, delivery_rest, delivery_attempt_rest",
+    "update (state) on delivery",
+    "select, delete on delivery_attempt",
     "select on attempt",
     ...SAYS_FACTS,
     // It hands deliveries over to the owners of their endpoints' shards.
@@ -54,10 +56,10 @@ export const NEEDED_RIGHTS: Readonly<Record<ServiceName, readonly string[]>> = {
     "select, delete on endpoint_change",
     "select, delete on resend",
     "update (cursor_id, state, stop_reason, ended_at, due_at) on resend",
-    // The publisher makes notices of events that it rejects, and of deliveries that dispatchers gave up.
+    // The publisher makes notices of events that it rejects, and of deliveries that were given up.
     "select, insert, delete on notice",
     "update (publish_at) on notice",
-    "select, delete on exhaustion",
+    "select, insert, delete on exhaustion",
     "select, insert, update, delete on digest",
   ],
   // Attempts and settles. It makes no endpoint and no delivery, erases nothing of the history, and can send an endpoint's deliveries

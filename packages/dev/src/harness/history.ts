@@ -24,8 +24,11 @@ export interface StoredHistory {
 export async function storeHistory(prisma: PrismaClient, statistics: Statistics): Promise<StoredHistory> {
   await prisma.$executeRaw`truncate webhook_endpoint, business_event, delivery, delivery_attempt, due`;
   // Without this, PostgreSQL analyzes the table at a time of its own.
-  for (const table of ["delivery_rest", "business_event_rest", "due"]) {
-    await prisma.$executeRawUnsafe(`alter table ${table} set (autovacuum_enabled = false)`);
+  const partitions = await prisma.$queryRaw<{ name: string }[]>`
+    select inhrelid::regclass::text as name from pg_inherits
+    where inhparent in ('delivery'::regclass, 'business_event'::regclass)`;
+  for (const { name } of [...partitions, { name: "due" }]) {
+    await prisma.$executeRawUnsafe(`alter table ${name} set (autovacuum_enabled = false)`);
   }
   await prisma.$executeRaw`
     insert into webhook_endpoint

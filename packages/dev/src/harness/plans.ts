@@ -26,9 +26,7 @@ export async function expectWalks(
   const { custom, generic } = await plansOf(queries, call);
   for (const plan of [custom, generic]) {
     expect(plan.wholeTables.filter((name) => OF_GROWING_TABLES.test(name))).toEqual([]);
-    expect(indexes.map(ofWholeTable)).toEqual(
-      expect.arrayContaining(plan.indexes.filter((name) => OF_GROWING_TABLES.test(name))),
-    );
+    expect(indexes).toEqual(expect.arrayContaining(plan.indexes.filter((name) => OF_GROWING_TABLES.test(name))));
   }
 }
 
@@ -146,9 +144,9 @@ function sorted(names: (string | undefined)[]): string[] {
   return [...new Set(names.filter((name) => name !== undefined))].sort();
 }
 
-const PARTITION = /^(business_event|delivery_attempt|delivery)_(?:rest|\d{8})/;
+const PARTITION = /^(business_event|delivery_attempt|delivery)_\d{8}/;
 
-/** The name without its partition: delivery_pkey of delivery_rest_pkey. */
+/** The name without its partition: delivery_pkey of delivery_20261121_pkey. */
 function ofWholeTable(name: string | undefined): string | undefined {
   return name?.replace(PARTITION, "$1");
 }

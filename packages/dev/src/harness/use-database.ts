@@ -14,6 +14,8 @@ export interface TestDatabase {
 export interface TestDatabaseOptions extends DatabaseOptions {
   /** False for a database without any table. */
   migrated?: boolean;
+  /** False where the history has no partitions yet, as a migrated database: where the test is about them. Else one takes rows of any time. */
+  partitioned?: boolean;
 }
 
 /**
@@ -22,7 +24,11 @@ export interface TestDatabaseOptions extends DatabaseOptions {
  *
  * Afterwards it closes `database` and fails where other connections were left open.
  */
-export function useDatabase({ migrated = true, ...options }: TestDatabaseOptions = {}): TestDatabase {
+export function useDatabase({
+  migrated = true,
+  partitioned = migrated,
+  ...options
+}: TestDatabaseOptions = {}): TestDatabase {
   const name = `herald_test_${randomBytes(6).toString("hex")}`;
   let made: { serverUrl: string; url: string; database: Database } | undefined;
   let pooler: TestPooler | undefined;
@@ -38,6 +44,7 @@ export function useDatabase({ migrated = true, ...options }: TestDatabaseOptions
     made = { serverUrl, url, database: openDatabase(url, options) };
     // Prisma imports its query compiler with the first query, and jest refuses imports between a hook and the next one.
     await made.database.ping();
+    if (partitioned) await made.database.queries.$queryRaw`select make_partitions('1970-01-01', '2200-01-01')`;
   }, STACK_TIMEOUT_MS);
 
   afterAll(async () => {

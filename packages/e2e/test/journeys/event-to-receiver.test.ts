@@ -26,7 +26,7 @@ describe.each([
   ["apart", false],
   ["as one", true],
 ])("with the three services %s", (_, asOne) => {
-  const environment = useTestEnvironment({ asOne });
+  const environment = useTestEnvironment({ asOne, partitioned: false });
 
   test("§1/events §2.2/fields §2.4/fields §4.2/headers §5.5 an emitted event arrives as a signed POST, and the list shows it as succeeded", async () => {
     const { api, receiver, emitter } = environment;

@@ -1,6 +1,7 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { DeliveryState } from "@herald/contracts";
 import { certificates } from "@herald/dev/harness/certificates";
 import { eventually } from "@herald/dev/harness/eventually";
 import { type HttpsReceiver, httpsReceiver } from "@herald/dev/harness/https-receiver";
@@ -36,7 +37,7 @@ export interface TestEnvironment {
   /** Resolves when no attempt of the organization is under way: what was received is written down. */
   settled(): Promise<void>;
   /** How many deliveries of the endpoint are in which state, as the API names them. */
-  states(endpointId: string): Promise<Partial<Record<"pending" | "parked" | "succeeded" | "exhausted", number>>>;
+  states(endpointId: string): Promise<Partial<Record<DeliveryState, number>>>;
   /**
    * Waits until none of the endpoint's unfinished deliveries is under way, and moves the clock to the time when the last of
    * them is due, or to so many milliseconds before it.
@@ -55,8 +56,16 @@ function isAsOne({ dispatcher = true, publisher = true }: HeraldOptions): boolea
   return process.env.HERALD_AS_ONE === "yes" && dispatcher && publisher;
 }
 
-/** Starts a Herald for the tests of a file, or of a `describe`. */
-export function useTestEnvironment(options: Omit<HeraldOptions, "clock"> = {}): TestEnvironment {
+/**
+ * Starts a Herald for the tests of a file, or of a `describe`.
+ *
+ * @param options.partitioned false where its publisher makes all partitions, as in production. Else there is one of any time already, for
+ *   tests that move the clock by days or store old rows
+ */
+export function useTestEnvironment({
+  partitioned = true,
+  ...options
+}: Omit<HeraldOptions, "clock"> & { partitioned?: boolean } = {}): TestEnvironment {
   const clock = steeredClock(new Date());
   let folder = "";
   let shared: { servers: HeraldEnvironment; herald: Herald; emitter: Emitter };
@@ -68,7 +77,7 @@ export function useTestEnvironment(options: Omit<HeraldOptions, "clock"> = {}): 
     await shared?.herald.stop();
     await rm(folder, { recursive: true, force: true });
   });
-  const db = useDatabase();
+  const db = useDatabase({ partitioned });
   const broker = useBroker();
 
   beforeAll(async () => {

@@ -49,6 +49,8 @@ let owner: Database;
 
 beforeAll(async () => {
   owner = openDatabase(postgres.url("herald_owner"));
+  // Of a time that no publisher drops.
+  await owner.prisma.$executeRaw`select make_partitions('2190-01-01', '2190-01-02')`;
   folder = await mkdtemp(join(tmpdir(), "herald-roles-"));
   permissions = await readPermissions(folder);
   await writeFile(join(folder, "ca.pem"), (await certificates()).caPem);
@@ -140,18 +142,26 @@ describe.each<[string, Record<"api" | "publisher" | "dispatcher", Users>]>([
         { noAck: true },
       );
 
-      // What retention erases: an endpoint's old delivery with its attempt, and an old event.
+      // What retention ends and erases: an endpoint's old delivery that is unfinished, and an old event.
       const admin = await apiClient(`http://127.0.0.1:${api.port}`);
       const { organizationId } = admin;
       const { endpoint } = await admin.create({ url });
       const old = new Date(Date.now() - 90 * 24 * 60 * 60_000);
       const { prisma } = owner;
-      await prisma.$executeRaw`
-        insert into business_event (organization_id, key, id, type, entity_id, occurred_at, received_at, body)
-        values (${organizationId}, '01800000-0000-8000-8000-000000000001', gen_random_uuid(), 'RiskCreated', gen_random_uuid(), ${old}, ${old}, '{}')`;
-      await prisma.$executeRaw`
-        insert into delivery (id, endpoint_id, organization_id, event_type, body, state, attempted_at, created_at)
-        values ('01800000-0000-7000-8000-000000000001', ${endpoint.id}::uuid, ${organizationId}, 'RiskCreated', '{}', 'succeeded', ${old}, ${old})`;
+      // At once, since the publisher drops the partition as soon as it sees it.
+      await prisma.$transaction([
+        prisma.$executeRaw`select make_partitions('2022-04-01', '2022-05-01')`,
+        prisma.$executeRaw`
+          insert into business_event (organization_id, key, id, type, entity_id, occurred_at, received_at, body)
+          values (${organizationId}, '01800000-0000-8000-8000-000000000001', gen_random_uuid(), 'RiskCreated', gen_random_uuid(), ${old}, ${old}, '{}')`,
+        prisma.$executeRaw`
+          insert into delivery (id, endpoint_id, organization_id, event_type, body, created_at)
+          values ('01800000-0000-7000-8000-000000000001', ${endpoint.id}::uuid, ${organizationId}, 'RiskCreated', '{}', ${old})`,
+        prisma.$executeRaw`
+          insert into due (delivery_id, endpoint_id, due_at)
+          values ('01800000-0000-7000-8000-000000000001', ${endpoint.id}::uuid, now() + interval '1 hour')`,
+      ]);
+      await eventually(() => expect(toldOf()).toEqual(["endpoint.expired"]));
       await eventually(async () => {
         expect(await prisma.delivery.count({ where: { organizationId } })).toBe(0);
         expect(await prisma.businessEvent.count({ where: { organizationId } })).toBe(0);
@@ -179,7 +189,7 @@ describe.each<[string, Record<"api" | "publisher" | "dispatcher", Users>]>([
       receiver.answerWith({ status: 500 });
       await emit();
       await eventually(async () => expect((await admin.get(endpoint.id)).enabled).toBe(false));
-      const failed = ["endpoint.disabled", "endpoint.exhausted", "endpoint.failing"];
+      const failed = ["endpoint.disabled", "endpoint.exhausted", "endpoint.expired", "endpoint.failing"];
       const edited = ["endpoint.resumed", "endpoint.secret_replaced"];
       await eventually(() => expect(toldOf()).toEqual([...failed, ...edited]));
       // What it never got, sent again.
@@ -250,16 +260,17 @@ const REFUSED: [Role, string, string][] = [
   ["herald_dispatcher", "make deliveries due", "insert into due default values"],
   ["herald_dispatcher", "erase endpoints", "insert into erasure default values"],
   ["herald_dispatcher", "start what an operator has stopped", "update shard set stopped_at = null"],
-  ["herald_api", "make partitions", "select make_partitions(current_date)"],
-  ["herald_dispatcher", "make partitions", "select make_partitions(current_date)"],
-  ["herald_dispatcher", "drop a day of the history", "select drop_partitions(current_date, 0)"],
+  ["herald_api", "make partitions", "select make_partitions(current_date, current_date + 1)"],
+  ["herald_dispatcher", "make partitions", "select make_partitions(current_date, current_date + 1)"],
+  ["herald_dispatcher", "drop a day of the history", "select drop_partitions(current_date)"],
   ["herald_publisher", "read secrets", "select sealed_secret from webhook_endpoint"],
   ["herald_publisher", "read all of an endpoint", "select * from webhook_endpoint"],
   ["herald_publisher", "change endpoints", "update webhook_endpoint set enabled = false"],
   ["herald_publisher", "delete endpoints", "delete from webhook_endpoint"],
   ["herald_publisher", "change events", "update business_event set body = ''"],
-  ["herald_publisher", "change deliveries", "update delivery set state = 'succeeded'"],
-  ["herald_publisher", "drop a partition itself", "drop table delivery_rest"],
+  ["herald_publisher", "change what is sent", "update delivery set body = ''"],
+  ["herald_publisher", "drop a partition itself", "drop table delivery_21900101"],
+  ["herald_publisher", "change what became of an attempt", "update delivery set status_code = 200"],
   ["herald_publisher", "invent attempts", "insert into delivery_attempt default values"],
   ["herald_publisher", "stop dispatching", "update shard set stopped_at = now()"],
   ["herald_publisher", "take a shard", "update shard set owner = null"],
@@ -275,7 +286,7 @@ const REFUSED: [Role, string, string][] = [
   ["herald_api", "change what waits", "update due set due_at = now()"],
   ["herald_api", "take what waits away", "delete from due"],
   ["herald_api", "erase the history", "delete from delivery"],
-  ["herald_api", "drop a day of the history", "select drop_partitions(current_date, 0)"],
+  ["herald_api", "drop a day of the history", "select drop_partitions(current_date)"],
   ["herald_api", "invent events", "insert into business_event default values"],
   ["herald_api", "change events", "update business_event set body = ''"],
   ["herald_api", "invent attempts", "insert into delivery_attempt default values"],
@@ -307,22 +318,18 @@ test("the role herald_api can read every column of an endpoint but its secret", 
 const refused = expect.objectContaining({ code: "42501" });
 
 /**
- * A table of the caller's own before one of Herald's, with a trigger: where a function of the owner reads that one, the trigger runs as
- * the owner.
+ * A type of the caller's own before one of PostgreSQL's, with a check: where a function of the owner has a value of that one, the check
+ * runs as the owner.
  */
 const attackOf = (role: Role, day: string) => `
-  create temporary table business_event_rest (like public.business_event_rest);
-  grant all on business_event_rest to public;
-  insert into business_event_rest (organization_id, key, id, type, entity_id, occurred_at, received_at, body)
-  values ('o', (lpad(to_hex(extract(epoch from date '${day}')::bigint * 1000), 12, '0') || repeat('0', 20))::uuid,
-    gen_random_uuid(), 'RiskCreated', gen_random_uuid(), now(), now(), '{}');
-  create function pg_temp.attack() returns trigger language plpgsql as $$ begin
-    execute 'alter table public.endpoint_change add column attacked int';
+  create function pg_temp.attack() returns boolean language plpgsql as $$ begin
+    execute 'alter table public.endpoint_change add column if not exists attacked int';
     execute 'grant all on all tables in schema public to ${role}';
-    return old;
+    return true;
   end $$;
-  create trigger attack before delete on business_event_rest for each row execute function pg_temp.attack();
-  select public.make_partitions(date '${day}')`;
+  create domain pg_temp.text as pg_catalog.text check (pg_temp.attack());
+  grant usage on type pg_temp.text to public;
+  select public.make_partitions(date '${day}', date '${day}' + 1)`;
 
 /** The error, if any. */
 async function attack(role: Role, day: string): Promise<unknown> {
@@ -340,7 +347,7 @@ async function isAttacked(): Promise<boolean> {
   return found.length > 0;
 }
 
-test("no service becomes the tables' owner by a temporary table with a trigger, not even where it may make one", async () => {
+test("no service becomes the tables' owner by a temporary type with a check, not even where it may make one", async () => {
   for (const role of SERVICES) expect([role, await attack(role, "2031-01-01")]).toEqual([role, refused]);
   await postgres.run("grant temporary on database herald to public");
   try {
@@ -354,11 +361,11 @@ test("no service becomes the tables' owner by a temporary table with a trigger, 
       expect([role, await attack(role, day)]).toEqual([role, undefined]);
     expect(await isAttacked()).toBe(false);
     // The attack is one: it succeeds where temporary objects are searched first.
-    await postgres.run('alter function make_partitions(date) set search_path = "$user", public');
+    await postgres.run('alter function make_partitions(date, date) set search_path = "$user", public');
     await attack("herald_publisher", "2031-01-05");
     expect(await isAttacked()).toBe(true);
   } finally {
-    await postgres.run("alter function make_partitions(date) set search_path = pg_catalog, public, pg_temp");
+    await postgres.run("alter function make_partitions(date, date) set search_path = pg_catalog, public, pg_temp");
     await postgres.run("alter table endpoint_change drop column if exists attacked");
     await postgres.run("revoke temporary on database herald from public");
     await postgres.run("revoke all on all tables in schema public from herald_publisher");

@@ -34,12 +34,12 @@ export interface Settlement {
  * Writes down how attempts ended, and what follows for their deliveries. Endpoints are only read: no settlement waits for
  * an endpoint's row. Their health is written behind it (write-health.ts).
  *
- * - A success ends its delivery whatever else happened to it meanwhile, also a failure in the same call. Only an exhausted one stays so (SPEC
- *   3.2): it had its attempts, and the product was told. The success still counts for the endpoint's health.
+ * - A success ends its delivery whatever else happened to it meanwhile, also a failure in the same call. Only one that was given up stays so (SPEC
+ *   3.2): it is exhausted or has expired, and the product was told. The success still counts for the endpoint's health.
  * - A failure counts only in the epoch in which its attempt began, and only where its row of `due` is as the attempt found it. Then the
  *   delivery waits for its next attempt, or is exhausted, of which the product is told (make-digests.ts).
  * - The latest attempt is in the delivery's row; the one before it moves to delivery_attempt.
- * - Deliveries that were deleted meanwhile are skipped.
+ * - Deliveries that were erased meanwhile, with their endpoint or with their days, are skipped.
  * - The same settlements, written again, change nothing: a caller that got no answer cannot know whether they were written.
  *
  * Locks these rows of `due` and `delivery`. Walks due_pkey, delivery_pkey, delivery_attempt_pkey, shard_pkey.
@@ -148,8 +148,8 @@ export async function settle(queries: Queries, settlements: readonly Settlement[
 /** What was given up is told with it, so that no crash comes between them. Most settlements give up nothing, and have no need of this. */
 const TELL_EXHAUSTED = Prisma.sql`, given_up as (
       insert into exhaustion
-        (endpoint_id, organization_id, endpoint_name, endpoint_url, deliveries, first_at, last_at)
-      select endpoint.id, endpoint.organization_id, endpoint.name, endpoint.url, count(*), min(started_at), max(started_at)
+        (endpoint_id, state, organization_id, endpoint_name, endpoint_url, deliveries, first_at, last_at)
+      select endpoint.id, 'exhausted', endpoint.organization_id, endpoint.name, endpoint.url, count(*), min(started_at), max(started_at)
       from settled join webhook_endpoint as endpoint on endpoint.id = settled.endpoint_id
       where settled.state = 'exhausted'
       group by endpoint.id

@@ -19,7 +19,8 @@ export function sessionOf(caller: Caller, config: ManagementApiConfig): SessionI
       maxAttempts: config.RETRY_DELAYS_SECONDS.split(",").length + 1,
       disableAfterFailures: config.DISABLE_AFTER_FAILURES,
       attemptTimeoutMs: config.ATTEMPT_TIMEOUT_SECONDS * 1_000,
-      retentionDays: config.RETENTION_DAYS,
+      // As the publisher keeps them.
+      retentionDays: Math.ceil(Math.max(config.RETENTION_DAYS, config.PUBLICATION_WINDOW_DAYS + 1)),
     },
     headerPrefix: config.HEADER_PREFIX,
   };

@@ -1,4 +1,4 @@
-import { isDatabaseOutage, isOutOfTime } from "@herald/common/database/errors";
+import { isDatabaseOutage, isOutOfTime, isPartitionMissing, PARTITION_MISSING } from "@herald/common/database/errors";
 import type { Log } from "@herald/common/telemetry/log";
 import type { ErrorRequestHandler } from "express";
 import { catalogue } from "../problems/catalogue.ts";
@@ -20,7 +20,8 @@ export function errorHandler({ log, signInUrl }: { log: Log; signInUrl?: string 
     }
     const { status } = catalogue[problem.code];
     if (status >= 500) {
-      log.error("a request failed", { requestId, method: request.method, code: problem.code, error });
+      const why = isPartitionMissing(error) ? `: ${PARTITION_MISSING}` : "";
+      log.error(`a request failed${why}`, { requestId, method: request.method, code: problem.code, error });
     }
     response.locals.problemCode = problem.code;
     const challenge = challengeOf(problem);

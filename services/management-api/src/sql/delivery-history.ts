@@ -99,4 +99,4 @@ function ofEndpoint({ organizationId, endpointId }: HistoryQuery): Prisma.Sql {
 
 /** A delivery's outcome, as the contract defines it. */
 const outcome = Prisma.sql`
-  case when state in ('succeeded', 'exhausted') then state::text when status_code is null then 'waiting' else 'failing' end`;
+  case when state <> 'pending' then state::text when status_code is null then 'waiting' else 'failing' end`;

@@ -57,7 +57,7 @@ export async function readResends(queries: Reads, query: ResendsQuery): Promise<
     cross join lateral (
       select count(*)::int as sent,
         count(*) filter (where delivery.state = 'succeeded')::int as succeeded,
-        count(*) filter (where delivery.state = 'exhausted')::int as failed
+        count(*) filter (where delivery.state in ('exhausted', 'expired'))::int as failed
       from delivery
       where delivery.endpoint_id = resend.endpoint_id
         and delivery.id >= overlay(resend.id::text placing '0000-0000-000000000000' from 15)::uuid

@@ -22,6 +22,7 @@ describe("a delivery in the listing", () => {
     failing: { attemptCount: 2, statusCode: 503, succeeded: false, errorSummary: "timed out after 15 s" },
     succeeded: { attemptCount: 1, statusCode: 204, succeeded: true, errorSummary: null },
     exhausted: { attemptCount: 5, statusCode: 410, succeeded: false, errorSummary: "the receiver answered 410" },
+    expired: { attemptCount: 1, statusCode: 502, succeeded: false, errorSummary: null },
   };
   test.each(Object.keys(states) as (keyof typeof states)[])(
     "§2.2/fields §2.2/latest shows its latest attempt: %s",

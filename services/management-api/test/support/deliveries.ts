@@ -78,4 +78,5 @@ export const states = {
     attemptedAt: ATTEMPTED_AT,
     durationMs: 12,
   },
+  expired: { state: "expired", attemptCount: 1, statusCode: 502, attemptedAt: ATTEMPTED_AT, durationMs: 12 },
 } as const satisfies Record<string, Row>;

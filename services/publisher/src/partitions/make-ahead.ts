@@ -2,30 +2,25 @@ import { isTooMuch } from "@herald/common/database/errors";
 import { retry } from "@herald/common/runtime/retry";
 import { makePartitions, readPartitions } from "../sql/partitions.ts";
 import { stepFailed, type TaskParts } from "../task.ts";
-import { daysToMake } from "./days.ts";
+import { type Keeping, missingPartitions } from "./days.ts";
 
 /**
- * Makes the partitions that are missing, a day at a time, so that no lock is held for long. A day that can't be made now, for
- * example since a backup reads the tables, delays no other day: rows of that day wait in `*_rest` until a later pass makes it.
+ * Makes the partitions that are missing. One that can't be made now delays no other; the next pass tries it again. So it does with
+ * what another publisher, which keeps things longer or shorter, has made otherwise meanwhile.
  *
  * @throws where PostgreSQL can't be asked which there are
  */
-export async function makeAhead(
-  parts: TaskParts,
-  { windowMs }: { windowMs: number },
-  signal: AbortSignal,
-): Promise<void> {
+export async function makeAhead(parts: TaskParts, keeping: Keeping, signal: AbortSignal): Promise<void> {
   const { queries, clock } = parts;
-  const days = await readPartitions(queries);
+  const there = await readPartitions(queries);
   const failed: string[] = [];
   let error: unknown;
-  for (const day of daysToMake({ now: clock.now(), windowMs })) {
-    if (days.includes(day)) continue;
+  for (const partition of missingPartitions(there, { now: clock.now(), ...keeping })) {
     if (signal.aborted) return;
     try {
-      await retryLocked(() => makePartitions(queries, day), signal);
+      await retryLocked(() => makePartitions(queries, partition), signal);
     } catch (reason) {
-      failed.push(day);
+      failed.push(partition.first);
       error = reason;
     }
   }

@@ -1,42 +1,34 @@
+import { Prisma } from "@herald/common/database/generated/client";
+import { PARTITIONS_OF_HISTORY } from "@herald/common/database/partitions";
 import type { Queries } from "@herald/common/database/queries";
+import type { Partition } from "../partitions/days.ts";
 
 // The functions are in the migration, which says what they lock.
 
-/**
- * The days in UTC that have partitions, as "2026-11-21", earliest first.
- *
- * Locks nothing. Walks pg_inherits by parent.
- */
-export async function readPartitions(queries: Queries): Promise<string[]> {
-  const rows = await queries.$queryRaw<{ day: string }[]>`
-    select to_char(to_date(right(relname, 8), 'YYYYMMDD'), 'YYYY-MM-DD') as day
-    from pg_inherits
-    join pg_class on pg_class.oid = inhrelid
-    where inhparent = 'delivery'::regclass and relname ~ '_[0-9]{8}$'
-    order by 1`;
-  return rows.map(({ day }) => day);
+/** The partitions that there are, earliest first. Locks nothing. Walks what {@link PARTITIONS_OF_HISTORY} walks. */
+export async function readPartitions(queries: Queries): Promise<Partition[]> {
+  return await queries.$queryRaw<Partition[]>`
+    select to_char(first_day, 'YYYY-MM-DD') as "first", to_char(end_day, 'YYYY-MM-DD') as "end"
+    from ${Prisma.raw(PARTITIONS_OF_HISTORY)} as partition
+    order by first_day`;
 }
 
 /**
- * Makes the partitions of a day, and moves into them what the `*_rest` partitions hold of it.
+ * Makes a partition of each table of the history. Does nothing where some of its days have one.
  *
  * @throws 55P03 where somebody holds a lock on the tables: then nothing has changed
  */
-export async function makePartitions(queries: Queries, day: string): Promise<void> {
-  await queries.$queryRaw`select make_partitions(${day}::text::date)`;
+export async function makePartitions(queries: Queries, { first, end }: Partition): Promise<void> {
+  await queries.$queryRaw`select make_partitions(${first}::text::date, ${end}::text::date)`;
 }
 
 /**
- * Drops the partitions of a day, after its unfinished deliveries have moved to the `*_rest` partitions. Returns false, and does
- * nothing, where there are more than `maxUnfinished` of them.
+ * Drops the partitions that begin with a day, with all that is in them. Returns false where there are none.
  *
  * @throws 55P03 where somebody holds a lock on the tables: then nothing has changed
  */
-export async function dropPartitions(
-  queries: Queries,
-  { day, maxUnfinished }: { day: string; maxUnfinished: number },
-): Promise<boolean> {
+export async function dropPartitions(queries: Queries, { first }: Pick<Partition, "first">): Promise<boolean> {
   const [row] = await queries.$queryRaw<{ dropped: boolean }[]>`
-    select drop_partitions(${day}::text::date, ${maxUnfinished}::int) as "dropped"`;
+    select drop_partitions(${first}::text::date) as "dropped"`;
   return row?.dropped ?? false;
 }

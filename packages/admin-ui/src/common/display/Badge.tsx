@@ -29,6 +29,7 @@ const outcomeLook: Record<Outcome, { icon: IconName; tone: string | undefined }>
   waiting: { icon: "clock", tone: css.plain },
   failing: { icon: "retry", tone: css.care },
   exhausted: { icon: "stop", tone: css.bad },
+  expired: { icon: "cross", tone: css.bad },
 };
 
 /** What has become of a delivery. */

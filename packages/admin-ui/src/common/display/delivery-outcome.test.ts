@@ -1,5 +1,5 @@
 import { expect, test } from "@jest/globals";
-import { outcomeOf, outcomeOfSummary } from "./delivery-outcome.ts";
+import { expiredWords, hasEnded, outcomeOf, outcomeOfSummary } from "./delivery-outcome.ts";
 import { endpointStatus, statusWords } from "./endpoint-status.ts";
 
 test.each([
@@ -9,8 +9,17 @@ test.each([
   ["parked", 3, "failing"],
   ["succeeded", 1, "succeeded"],
   ["exhausted", 5, "exhausted"],
+  ["expired", 0, "expired"],
+  ["expired", 4, "expired"],
 ] as const)("§3.2 a %s delivery of which %i attempts have ended is %s", (state, attemptCount, outcome) => {
   expect(outcomeOf({ state, attemptCount })).toBe(outcome);
+});
+
+test("an expired delivery has ended, and says for how long deliveries are kept", () => {
+  expect(hasEnded("expired")).toBe(true);
+  expect(hasEnded("parked")).toBe(false);
+  expect(expiredWords(30)).toMatch(/unfinished after 30 days/);
+  expect(expiredWords(1)).toMatch(/unfinished after a day/);
 });
 
 test.each([

@@ -1,8 +1,14 @@
-import type { DeliveryListItem, Outcome, WebhookDeliverySummary } from "@herald/contracts";
+import type { DeliveryListItem, DeliveryState, Outcome, WebhookDeliverySummary } from "@herald/contracts";
+import { formats } from "../formats.ts";
+
+/** Whether nothing more happens to a delivery. */
+export function hasEnded(state: DeliveryState): state is Exclude<DeliveryState, "pending" | "parked"> {
+  return state !== "pending" && state !== "parked";
+}
 
 /** What has become of a delivery so far. */
 export function outcomeOf({ state, attemptCount }: Pick<DeliveryListItem, "state" | "attemptCount">): Outcome {
-  if (state === "succeeded" || state === "exhausted") return state;
+  if (hasEnded(state)) return state;
   return attemptCount > 0 ? "failing" : "waiting";
 }
 
@@ -18,12 +24,19 @@ export const outcomeWords: Record<Outcome, string> = {
   waiting: "Waiting",
   failing: "Failing",
   exhausted: "Exhausted",
+  expired: "Expired",
 };
 
-/** What an outcome means, for a filter's hint and the drawer. */
+/** What an outcome means, for a filter's hint and the drawer, which says more of one that expired. */
 export const outcomeMeaning: Record<Outcome, string> = {
   succeeded: "An attempt got a 2xx response.",
   waiting: "No attempt has been made yet.",
   failing: "The latest attempt failed; another one follows.",
   exhausted: "Every attempt failed; none follows.",
+  expired: "It was still unfinished when it was too old to be kept, so Herald ended it.",
 };
+
+/** Why a delivery expired. */
+export function expiredWords(retentionDays: number): string {
+  return `It was still unfinished after ${retentionDays === 1 ? "a day" : `${formats.number(retentionDays)} days`}, for which Herald keeps deliveries, so Herald ended it.`;
+}

@@ -50,7 +50,7 @@ export function Deliveries({ webhook, openDelivery }: { webhook: EndpointDetails
             {query.error instanceof ApiProblem && query.error.status !== 401 ? (
               <ProblemNotice error={query.error} what="Could not refresh the deliveries." />
             ) : null}
-            {rows.length > 0 && filters.outcomes.includes("exhausted") ? (
+            {rows.length > 0 && filters.outcomes.some((outcome) => outcome === "exhausted" || outcome === "expired") ? (
               <p className={css.hint}>
                 Nothing sends these again by itself. <Link href={`${home}/never-got${suffix}`}>Send them again</Link>
               </p>

@@ -2,7 +2,7 @@ import type { DeliveryListItem } from "@herald/contracts";
 import { memo, useEffect, useRef } from "react";
 import { Link } from "wouter";
 import { OutcomeBadge } from "../../common/display/Badge.tsx";
-import { outcomeOf, outcomeWords } from "../../common/display/delivery-outcome.ts";
+import { hasEnded, outcomeOf, outcomeWords } from "../../common/display/delivery-outcome.ts";
 import { Icon } from "../../common/display/Icon.tsx";
 import { Pips } from "../../common/display/Pips.tsx";
 import { besideStatus } from "../../common/display/response-words.ts";
@@ -135,7 +135,7 @@ const Row = memo(function Row({
 });
 
 function isDone({ state }: DeliveryListItem): boolean {
-  return state === "succeeded" || state === "exhausted";
+  return hasEnded(state);
 }
 
 export function NextAttempt({ delivery, enabled }: { delivery: DeliveryListItem; enabled: boolean }) {

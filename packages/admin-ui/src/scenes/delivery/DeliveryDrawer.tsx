@@ -6,7 +6,7 @@ import { deliveryQuery, listedDelivery } from "../../api/queries.ts";
 import { OutcomeBadge } from "../../common/display/Badge.tsx";
 import { Code } from "../../common/display/Code.tsx";
 import { Copy } from "../../common/display/Copy.tsx";
-import { outcomeMeaning, outcomeOf, outcomeWords } from "../../common/display/delivery-outcome.ts";
+import { expiredWords, outcomeMeaning, outcomeOf, outcomeWords } from "../../common/display/delivery-outcome.ts";
 import { Facts } from "../../common/display/Facts.tsx";
 import { announce } from "../../common/feedback/announce.ts";
 import { LoadError } from "../../common/feedback/LoadError.tsx";
@@ -98,7 +98,7 @@ function Summary({ delivery, enabled, webhookId, resendOf, author }: SummaryProp
   return (
     <Facts
       facts={[
-        ["Outcome", outcomeMeaning[outcome]],
+        ["Outcome", outcome === "expired" ? expiredWords(limits.retentionDays) : outcomeMeaning[outcome]],
         ["Attempts", `${delivery.attemptCount} of ${limits.maxAttempts}`],
         ...next,
         [

@@ -61,8 +61,11 @@ function Found({ webhook, preview }: { webhook: EndpointDetails; preview: Previe
     <div className={css.found}>
       <div className={css.words}>
         <p className={css.lead}>
-          {deliveriesIn(deliveries)} had all attempts, and the receiver{" "}
-          {deliveries === 1 ? "did not take it" : "took none of them"}.
+          {deliveriesIn(deliveries)}{" "}
+          {deliveries === 1
+            ? "was given up: the receiver did not take it"
+            : "were given up: the receiver took none of them"}
+          .
         </p>
         <p className={css.note}>
           {oldestAtUtc && newestAtUtc

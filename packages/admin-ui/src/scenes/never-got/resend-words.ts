@@ -20,7 +20,7 @@ export function sizeIn(bytes: number): string {
 export function progressWords({ total, sent, succeeded, failed, waiting }: Resend): string {
   const parts = [
     [succeeded, "succeeded"],
-    [failed, "exhausted"],
+    [failed, "given up"],
     [waiting, waiting === 1 ? "waits" : "wait"],
   ] as const;
   const ended = parts.filter(([count]) => count > 0).map(([count, words]) => `${formats.number(count)} ${words}`);

@@ -4,12 +4,13 @@ import { Prisma } from "../../database/generated/client.ts";
 // them, and the publisher sends them again; both mean the same by these pieces.
 
 /**
- * Whether the row `delivery` was given up by then, and passes a filter. It stands where a row `filter` has `subscribed` (the events
- * that the endpoint takes), `event_types`, `status_codes`, `from_at` and `to_at` as a history's filter has them, and `started_at`.
+ * Whether the row `delivery` was given up by then, and passes a filter. Of one that expired nothing says when, so its last attempt
+ * counts. It stands where a row `filter` has `subscribed` (the events that the endpoint takes), `event_types`, `status_codes`, `from_at`
+ * and `to_at` as a history's filter has them, and `started_at`.
  */
 export const wasGivenUp = Prisma.sql`(
-  delivery.state = 'exhausted'
-  and delivery.attempted_at <= filter.started_at
+  delivery.state in ('exhausted', 'expired')
+  and coalesce(delivery.attempted_at, delivery.created_at) <= filter.started_at
   and delivery.event_type = any (filter.subscribed)
   and (cardinality(filter.event_types) = 0 or delivery.event_type = any (filter.event_types))
   and (cardinality(filter.status_codes) = 0 or delivery.status_code = any (filter.status_codes))

@@ -76,7 +76,8 @@ export function useIncidents(): IncidentEnvironment {
     shell = await openShell(folder, system.compose);
     // Old enough to be erased.
     await system.query(
-      `insert into business_event (organization_id, key, id, type, entity_id, occurred_at, received_at, body)
+      `select make_partitions(current_date - 91, current_date - 88);
+       insert into business_event (organization_id, key, id, type, entity_id, occurred_at, received_at, body)
        select 'of-old', event_key('of-old', id, time), id, 'WorkItemCompleted', id, time, time, '{}'
        from (select gen_random_uuid() as id, now() - interval '90 days' as time) as old`,
     );

@@ -21,12 +21,11 @@ const NOT_FIRED = {
   HeraldSettingsDiffer: "the processes of these incidents have the same settings; their own tests have others",
   HeraldOutboxLate: "no relay runs in these incidents",
   HeraldOutboxRefused: "likewise",
-  HeraldPartitionsHeld: "it takes thousands of unfinished deliveries of a day that is long over",
 };
 
 /** What has no value in these incidents, with the reason. */
 const NOT_MEASURED = {
-  herald_partitions_held: NOT_FIRED.HeraldPartitionsHeld,
+  herald_expired_deliveries_total: "nothing waits for 30 days; the publisher's own tests have deliveries that do",
   herald_clock_difference_seconds: NOT_FIRED.HeraldClockWrong,
   herald_outage: NOT_FIRED.HeraldOutage,
   herald_settings_differ: NOT_FIRED.HeraldSettingsDiffer,

@@ -18,7 +18,7 @@ let api: ServiceProcess | undefined;
 afterAll(() => api?.stop());
 
 // Storing is a few large statements.
-const db = useDatabase({ statementTimeoutMs: 170_000 });
+const db = useDatabase({ statementTimeoutMs: 170_000, partitioned: false });
 const broker = useBroker();
 
 const ORGANIZATION = "organization-1";
@@ -67,7 +67,7 @@ beforeAll(async () => {
   const { prisma } = db.database;
   endpointId = (await insertEndpoint(prisma, { organizationId: ORGANIZATION })).id;
   for (let day = 0; day <= DAYS; day++) {
-    await prisma.$executeRaw`select make_partitions(current_date - ${day}::int)`;
+    await prisma.$executeRaw`select make_partitions(current_date - ${day}::int, current_date - ${day}::int + 1)`;
   }
   for (let day = 0; day < DAYS; day++) await storeDay(day, DELIVERIES / DAYS);
   await prisma.$executeRawUnsafe("vacuum analyze delivery, business_event");

@@ -5,7 +5,11 @@ import { useTestEnvironment } from "../../journeys/test-environment.ts";
 
 const DAY_MS = 24 * 60 * 60_000;
 // Shorter than what is caught up, so a day goes as soon as no catch-up can reach it.
-const environment = useTestEnvironment({ settings: { RETENTION_DAYS: "1" }, tuning: { retentionIntervalMs: 1_000 } });
+const environment = useTestEnvironment({
+  settings: { RETENTION_DAYS: "1" },
+  tuning: { retentionIntervalMs: 1_000 },
+  partitioned: false,
+});
 
 test("what was delivered is not delivered again when its history is gone: not by a resume, nor when its event is emitted again", async () => {
   const { receiver, emitter, clock, db } = environment;

@@ -1,0 +1,25 @@
+import { timeOfInSql } from "./ids.ts";
+
+/**
+ * The partitions of the history: a table expression with `first_day` and `end_day` of each, dates in UTC of which the second is not
+ * in it. PostgreSQL's own bounds, since partitions are longer or shorter where `RETENTION_DAYS` was changed.
+ *
+ * Locks nothing. Walks pg_inherits by parent.
+ */
+export const PARTITIONS_OF_HISTORY = `(
+  select bounds.*
+  from pg_inherits
+  join pg_class as partition on partition.oid = inhrelid
+  cross join lateral (
+    select min(day) as first_day, max(day) as end_day
+    from regexp_matches(pg_get_expr(relpartbound, partition.oid), '[0-9a-f-]{36}', 'g') as bound (id)
+    cross join lateral (select (${timeOfInSql("id[1]")} at time zone 'UTC')::date as day) as begin
+  ) as bounds
+  where inhparent = 'delivery'::regclass
+)`;
+
+/** Of {@link PARTITIONS_OF_HISTORY}: how many of the days after the one of a time have a partition. */
+export function daysAhead(time: string): string {
+  const tomorrow = `((${time})::timestamptz at time zone 'UTC')::date + 1`;
+  return `coalesce(sum(greatest(0, end_day - greatest(first_day, ${tomorrow}))), 0)::int`;
+}

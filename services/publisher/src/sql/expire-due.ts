@@ -1,0 +1,74 @@
+import { Prisma } from "@herald/common/database/generated/client";
+import { firstIdAt, timeOfInSql } from "@herald/common/database/ids";
+import type { Queries } from "@herald/common/database/queries";
+
+/** The key of a row of `due`, but for the shard, which follows from the endpoint. */
+export interface DueCursor {
+  endpointId: string;
+  /** As PostgreSQL writes it in JSON. */
+  dueAt: string;
+  deliveryId: string;
+}
+
+export interface ExpiredPage {
+  expiredCount: number;
+  /** The last row that the page read, whether it expired or not; null for an empty page. */
+  last: DueCursor | null;
+}
+
+const KEY = Prisma.sql`shard, endpoint_id, due_at, delivery_id`;
+const TIME = Prisma.raw(timeOfInSql("delivery_id"));
+const BEFORE_ALL: DueCursor = {
+  endpointId: "00000000-0000-0000-0000-000000000000",
+  dueAt: "-infinity",
+  deliveryId: "00000000-0000-0000-0000-000000000000",
+};
+
+/**
+ * Reads one page of what is unfinished, and ends those deliveries as expired whose events, or which themselves, are older than
+ * `endedBefore`. Leaves what a notice needs (make-digests.ts) of those whose endpoint exists.
+ *
+ * The row of `due` decides: who deletes it tells of it, also where its delivery has been dropped. A delivery that a settlement ends or
+ * postpones at the same moment is left to it, or to the next pass. An attempt that is under way ends for nothing.
+ *
+ * Locks the rows of `due` that it deletes, and their deliveries. Walks due_pkey from `after` on, delivery_pkey in the
+ * partitions that are too old, and webhook_endpoint_pkey.
+ */
+export async function expireDue(
+  queries: Queries,
+  { after, endedBefore, pageSize }: { after: DueCursor | null; endedBefore: Date; pageSize: number },
+): Promise<ExpiredPage> {
+  const { endpointId, dueAt, deliveryId } = after ?? BEFORE_ALL;
+  const [row] = await queries.$queryRaw<ExpiredPage[]>`
+    with page as materialized (
+      select ctid as place, ${KEY} from due
+      where (${KEY}) > (shard_of(${endpointId}::uuid), ${endpointId}::uuid, ${dueAt}::timestamptz, ${deliveryId}::uuid)
+      order by ${KEY}
+      limit ${pageSize}
+    ), ended as (
+      delete from due
+      -- By their places, since a plan for any page size would join whole tables.
+      where ctid = any (array (select place from page where delivery_id < ${firstIdAt(endedBefore)}::uuid))
+      returning delivery_id, endpoint_id
+    ), expired as (
+      update delivery set state = 'expired'
+      where id = any (array (select delivery_id from ended))
+        -- So that PostgreSQL passes over the partitions that the page does not reach.
+        and id between (select delivery_id from ended order by 1 limit 1) and (select delivery_id from ended order by 1 desc limit 1)
+        and state = 'pending'
+    ), told as (
+      insert into exhaustion (endpoint_id, state, organization_id, endpoint_name, endpoint_url, deliveries, first_at, last_at)
+      select endpoint.id, 'expired', endpoint.organization_id, endpoint.name, endpoint.url, count(*), min(${TIME}), max(${TIME})
+      from ended
+      join webhook_endpoint as endpoint on endpoint.id = ended.endpoint_id
+      group by endpoint.id
+    )
+    select
+      (select count(*) from ended)::int as "expiredCount",
+      (
+        select json_build_object('endpointId', endpoint_id, 'dueAt', due_at, 'deliveryId', delivery_id)
+        from page order by shard desc, endpoint_id desc, due_at desc, delivery_id desc limit 1
+      ) as "last"`;
+  if (!row) throw new Error("PostgreSQL answered a select of aggregates with no row.");
+  return row;
+}
