@@ -13,38 +13,15 @@ import type { Delivery } from "../sql/describe-deliveries.ts";
 import type { Configuration } from "../sql/read-configuration.ts";
 import { BEGINNING } from "../sql/read-due.ts";
 import type { EndpointWithWork } from "../sql/sweep.ts";
+import { createAtHand, MAX_READY } from "./at-hand.ts";
 import type { BacklogDemand, BacklogPage } from "./backlog.ts";
+import { type Begun, CONFIGURATION_MS, type Served } from "./begun.ts";
 import type { TimedConfiguration } from "./configurations.ts";
-import { isIdle, newEndpoint, type OwnedEndpoint } from "./endpoint.ts";
+import type { OwnedEndpoint } from "./endpoint.ts";
+import { createEndpoints } from "./endpoints.ts";
 import { createKnownDeliveries } from "./known-deliveries.ts";
 import type { Quarantine } from "./quarantine.ts";
-
-/** How an attempt that was begun went on. */
-export type Served =
-  /** Settled, or given up by the settlement: `nextAttemptAt` where it is to be tried again. */
-  | { kind: "settled"; nextAttemptAt: Date | null }
-  /** Nothing was sent, or nothing that counts: it is to be attempted again. */
-  | { kind: "put back"; restMs: number }
-  /** The endpoint is disabled or deleted, or another dispatcher owns it. */
-  | { kind: "not ours" }
-  /** Its result, or its body, is not to be had: PostgreSQL has it, for later. */
-  | { kind: "left" };
-
-/** An attempt that has begun, as the owner hands it to whoever makes it. */
-export interface Begun {
-  endpoint: OwnedEndpoint;
-  delivery: Delivery;
-  manual: boolean;
-  /**
-   * How the endpoint is configured now; undefined where it is disabled or deleted. No attempt begins with what was read longer ago than
-   * {@link CONFIGURATION_MS}: a delivery may have waited meanwhile, or PostgreSQL's answer took long.
-   */
-  configuration(): Promise<Configuration | undefined> | Configuration;
-  /** The receiver is free for the next one. To be called before the result is settled. */
-  over(durationMs?: number): void;
-}
-
-export const CONFIGURATION_MS = 500;
+import { createSuspects } from "./suspects.ts";
 
 interface Parts {
   clock: Clock;
@@ -99,15 +76,6 @@ export interface Owner {
   readonly bytes: ByteBudget;
 }
 
-/** Endpoints that are remembered without work: the one that was used longest ago is forgotten. */
-const MAX_ENDPOINTS = 10_000;
-
-/** Deliveries of an endpoint that are kept at hand when they are handed over, at the most. */
-const MAX_READY = 100;
-
-/** A delivery that was in flight at the death of its dispatcher so often goes alone: it may be what ends its dispatchers. */
-const SUSPECT_FROM = 2;
-
 /** Of an endpoint that failed as often as disables it, PostgreSQL is asked so often whether it is disabled. */
 const LOOK_AGAIN_MS = 1_000;
 
@@ -122,68 +90,30 @@ export function createOwner(parts: Parts, options: OwnerOptions): Owner {
     parts;
   const { epochOf } = shards;
   const { concurrency, ratePerSecond, bounds } = options;
-  /** In the order of their last use. */
-  const endpoints = new Map<string, OwnedEndpoint>();
   const known = createKnownDeliveries(() => performance.now());
+  const atHand = createAtHand(known, bounds.bodiesBytes);
+  const newRate = () => (ratePerSecond ? createRate(clock, ratePerSecond) : undefined);
+  const endpoints = createEndpoints(newRate, (endpoint) => {
+    turns.quick.remove(endpoint);
+    turns.slow.remove(endpoint);
+    waitingForBytes.delete(endpoint);
+    atHand.drop(endpoint);
+  });
   const permits = createPermits(bounds.inFlight);
   const latencies = createLatencies();
   const bytes = createByteBudget(bounds.bodiesBytes);
   const turns = { quick: createTurns<OwnedEndpoint>(), slow: createTurns<OwnedEndpoint>() };
   /** Endpoints whose next body waits for bytes. */
   const waitingForBytes = new Set<OwnedEndpoint>();
-  const suspects: { endpoint: OwnedEndpoint; delivery: Delivery }[] = [];
-  let suspectInFlight = false;
+  const suspects = createSuspects(({ endpoint, delivery }) => {
+    atHand.put(endpoint, [delivery], "first");
+    offer(endpoint);
+  }, known.forget);
   const inFlight = new Map<number, number>();
   const serving = new Set<Promise<void>>();
-  /** Bytes of the bodies at hand. */
-  let readyBytes = 0;
   let scheduled = false;
 
   const nowMs = () => clock.now().getTime();
-
-  function endpointOf(id: string, organizationId: string): OwnedEndpoint {
-    const endpoint =
-      endpoints.get(id) ??
-      newEndpoint(id, organizationId, ratePerSecond ? createRate(clock, ratePerSecond) : undefined);
-    endpoints.delete(id);
-    endpoints.set(id, endpoint);
-    if (endpoints.size > MAX_ENDPOINTS) forgetIdle();
-    return endpoint;
-  }
-
-  function forgetIdle(): void {
-    let looked = 0;
-    for (const [id, oldest] of endpoints) {
-      if (isIdle(oldest)) {
-        drop(oldest);
-        return;
-      }
-      if (++looked === 10) return;
-      // It is passed over for long.
-      endpoints.delete(id);
-      endpoints.set(id, oldest);
-    }
-  }
-
-  /** Forgets an endpoint. What is in flight ends by itself. */
-  function drop(endpoint: OwnedEndpoint): void {
-    endpoint.isGone = true;
-    clearTimeout(endpoint.timer);
-    endpoints.delete(endpoint.id);
-    turns.quick.remove(endpoint);
-    turns.slow.remove(endpoint);
-    waitingForBytes.delete(endpoint);
-    for (const delivery of endpoint.ready.splice(0)) {
-      known.forget(delivery);
-      readyBytes -= sizeOf(delivery);
-    }
-  }
-
-  function putReady(endpoint: OwnedEndpoint, deliveries: readonly Delivery[], where: "first" | "last" = "last"): void {
-    if (where === "first") endpoint.ready.unshift(...deliveries);
-    else endpoint.ready.push(...deliveries);
-    for (const delivery of deliveries) readyBytes += sizeOf(delivery);
-  }
 
   const hasWork = (endpoint: OwnedEndpoint) => endpoint.ready.length > 0 || (endpoint.hasMore && !endpoint.reading);
 
@@ -306,9 +236,9 @@ export function createOwner(parts: Parts, options: OwnerOptions): Owner {
   function begin(endpoint: OwnedEndpoint, permit?: Permit): boolean {
     const [delivery] = endpoint.ready;
     if (delivery === undefined) return false;
-    if (delivery.interruptions >= SUSPECT_FROM && suspectInFlight) {
-      takeReady(endpoint);
-      suspects.push({ endpoint, delivery });
+    if (suspects.mustWait(delivery)) {
+      atHand.take(endpoint);
+      suspects.wait({ endpoint, delivery });
       permit?.settled();
       return true;
     }
@@ -317,16 +247,11 @@ export function createOwner(parts: Parts, options: OwnerOptions): Owner {
       permit?.settled();
       return false;
     }
-    takeReady(endpoint);
+    atHand.take(endpoint);
     endpoint.breaker?.begin();
     endpoint.rate?.take();
     void start(endpoint, delivery, permit ?? permits.take(latencies.isQuick(endpoint.id)), "due");
     return true;
-  }
-
-  function takeReady(endpoint: OwnedEndpoint): void {
-    const delivery = endpoint.ready.shift();
-    if (delivery) readyBytes -= sizeOf(delivery);
   }
 
   /** Small bodies came with their rows, and are bounded by the number of attempts. */
@@ -338,17 +263,16 @@ export function createOwner(parts: Parts, options: OwnerOptions): Owner {
 
   function start(endpoint: OwnedEndpoint, delivery: Delivery, permit: Permit, source: Source): Promise<Served> {
     const { shard } = endpoint;
-    const isSuspect = delivery.interruptions >= SUSPECT_FROM;
+    const isHarmless = suspects.begin(delivery);
     let isOver = false;
     endpoint.inFlight++;
     inFlight.set(shard, (inFlight.get(shard) ?? 0) + 1);
-    suspectInFlight ||= isSuspect;
     const settled = metrics.begin(source);
     const slow = setTimeout(() => {
       latencies.took(endpoint.id, SLOW_MS);
       permit.slow();
-      // It did not end this dispatcher. One that is only slow holds up no other.
-      if (isSuspect) nextSuspect();
+      // One that is only slow holds up no other.
+      isHarmless();
       schedule();
     }, SLOW_MS);
 
@@ -369,7 +293,7 @@ export function createOwner(parts: Parts, options: OwnerOptions): Owner {
       permit.settled();
       settled();
       serving.delete(done);
-      if (isSuspect) nextSuspect();
+      isHarmless();
       if (delivery.body === null) giveBytes(endpoint, delivery);
       after(endpoint, delivery, outcome);
       const left = (inFlight.get(shard) ?? 1) - 1;
@@ -396,25 +320,11 @@ export function createOwner(parts: Parts, options: OwnerOptions): Owner {
       setTimeout(() => known.forget(delivery), LEFT_MS).unref();
     } else if (outcome.kind === "put back" && !endpoint.isGone) {
       endpoint.restUntilMs = Math.max(endpoint.restUntilMs, nowMs() + outcome.restMs);
-      putReady(endpoint, [delivery], "first");
+      atHand.put(endpoint, [delivery], "first");
     } else {
       known.forget(delivery);
     }
     offer(endpoint);
-  }
-
-  function nextSuspect(): void {
-    suspectInFlight = false;
-    for (let next = suspects.shift(); next; next = suspects.shift()) {
-      const { endpoint, delivery } = next;
-      if (endpoint.isGone) {
-        known.forget(delivery);
-        continue;
-      }
-      putReady(endpoint, [delivery], "first");
-      offer(endpoint);
-      return;
-    }
   }
 
   function giveBytes({ organizationId }: OwnedEndpoint, { bodyBytes }: Delivery): void {
@@ -428,7 +338,7 @@ export function createOwner(parts: Parts, options: OwnerOptions): Owner {
   async function read(endpoint: OwnedEndpoint): Promise<void> {
     const { id, shard, mark } = endpoint;
     const epoch = epochOf(shard);
-    const ahead = latencies.isQuick(id) && readyBytes < bounds.bodiesBytes ? concurrency : 0;
+    const ahead = latencies.isQuick(id) && !atHand.isFull() ? concurrency : 0;
     const count = endpoint.reserved.length + ahead;
     endpoint.reading = true;
     endpoint.again = false;
@@ -458,7 +368,7 @@ export function createOwner(parts: Parts, options: OwnerOptions): Owner {
     if (future) endpoint.nextDueMs = Math.min(endpoint.nextDueMs ?? Number.POSITIVE_INFINITY, future.dueAt.getTime());
     const fresh = page.deliveries.filter((delivery) => !known.has(delivery));
     for (const delivery of fresh) known.add(delivery);
-    putReady(endpoint, fresh);
+    atHand.put(endpoint, fresh);
     // Behind a backlog they are read in their turn.
     if (isAll) {
       for (const delivery of endpoint.stash) if (!endpoint.hasMore) keep(endpoint, delivery);
@@ -473,21 +383,14 @@ export function createOwner(parts: Parts, options: OwnerOptions): Owner {
 
   /** Keeps a new delivery at hand, or leaves it to PostgreSQL. */
   function keep(endpoint: OwnedEndpoint, delivery: Delivery): void {
-    if (known.has(delivery)) return;
-    const hasRoom = endpoint.ready.length < MAX_READY && readyBytes + sizeOf(delivery) <= bounds.bodiesBytes;
-    if (!hasRoom) {
-      endpoint.hasMore = true;
-      metrics.handedOver.inc({ result: "left" });
-      return;
-    }
-    known.add(delivery);
-    putReady(endpoint, [delivery]);
-    metrics.handedOver.inc({ result: "taken" });
+    const kept = atHand.keep(endpoint, delivery);
+    if (kept === "left") endpoint.hasMore = true;
+    if (kept !== "known") metrics.handedOver.inc({ result: kept });
   }
 
   function configured(endpoint: OwnedEndpoint, current: TimedConfiguration | undefined): void {
     if (current === undefined) {
-      if (!endpoint.isGone) drop(endpoint);
+      if (!endpoint.isGone) endpoints.drop(endpoint);
       return;
     }
     const { configuration, configuredAt } = current;
@@ -519,7 +422,7 @@ export function createOwner(parts: Parts, options: OwnerOptions): Owner {
       for (const { deliveryId, endpointId, organizationId, revision, event } of deliveries) {
         const content = events[event];
         if (content === undefined || !isOurs(endpointId)) continue;
-        const endpoint = endpointOf(endpointId, organizationId);
+        const endpoint = endpoints.of(endpointId, organizationId);
         // It had this revision when the delivery was stored.
         if (String(endpoint.configuration?.revision) !== revision) endpoint.configuredAtMs = Number.NEGATIVE_INFINITY;
         else endpoint.configuredAtMs = Math.max(endpoint.configuredAtMs, storedAt.getTime());
@@ -546,7 +449,7 @@ export function createOwner(parts: Parts, options: OwnerOptions): Owner {
       }
       for (const { endpointId, organizationId } of work) {
         if (!isOurs(endpointId)) continue;
-        const endpoint = endpointOf(endpointId, organizationId);
+        const endpoint = endpoints.of(endpointId, organizationId);
         wantMore(endpoint);
         offered.add(endpoint);
       }
@@ -554,7 +457,7 @@ export function createOwner(parts: Parts, options: OwnerOptions): Owner {
     },
     changed({ endpointId, organizationId }) {
       if (!isOurs(endpointId)) return;
-      const endpoint = endpointOf(endpointId, organizationId);
+      const endpoint = endpoints.of(endpointId, organizationId);
       endpoint.changedAtMs = nowMs();
       // It may have been resumed.
       wantMore(endpoint);
@@ -563,8 +466,8 @@ export function createOwner(parts: Parts, options: OwnerOptions): Owner {
     found(found, { crashed }) {
       for (const { endpointId, organizationId, dueAt, failures, pausedUntil } of found) {
         if (epochOf(shardOf(endpointId)) === undefined) continue;
-        if (endpoints.size >= MAX_ENDPOINTS && !endpoints.has(endpointId)) continue;
-        const endpoint = endpointOf(endpointId, organizationId);
+        if (endpoints.isFull() && !endpoints.has(endpointId)) continue;
+        const endpoint = endpoints.of(endpointId, organizationId);
         endpoint.breaker ??= createBreaker(clock, options.breaker, { failures, pausedUntil });
         endpoint.mark ||= crashed.has(endpoint.shard);
         const isDue = dueAt.getTime() <= nowMs();
@@ -581,11 +484,11 @@ export function createOwner(parts: Parts, options: OwnerOptions): Owner {
     manual(delivery, isWithinCaps) {
       const { endpointId, organizationId } = delivery;
       if (known.has(delivery) || !isOurs(endpointId)) return undefined;
-      const endpoint = endpointOf(endpointId, organizationId);
+      const endpoint = endpoints.of(endpointId, organizationId);
       known.add(delivery);
       const mayStart = isWithinCaps && mayBegin() && permits.mayTake(true);
       if (!mayStart || quarantine.has(endpointId) || !takeBytes(endpoint, delivery)) {
-        putReady(endpoint, [delivery]);
+        atHand.put(endpoint, [delivery]);
         offer(endpoint);
         return undefined;
       }
@@ -594,11 +497,11 @@ export function createOwner(parts: Parts, options: OwnerOptions): Owner {
     },
     lost(shards) {
       const gone = new Set(shards);
-      for (const endpoint of [...endpoints.values()]) if (gone.has(endpoint.shard)) drop(endpoint);
-      for (const { endpoint, delivery } of suspects) if (endpoint.isGone) known.forget(delivery);
+      for (const endpoint of endpoints.all()) if (gone.has(endpoint.shard)) endpoints.drop(endpoint);
+      suspects.dropGone();
     },
     wake() {
-      for (const endpoint of [...endpoints.values()]) {
+      for (const endpoint of endpoints.all()) {
         lookForRetries(endpoint);
         offer(endpoint);
       }
@@ -608,8 +511,4 @@ export function createOwner(parts: Parts, options: OwnerOptions): Owner {
       while (serving.size > 0) await Promise.all(serving);
     },
   };
-}
-
-function sizeOf({ body, bodyBytes }: Delivery): number {
-  return body === null ? 0 : bodyBytes;
 }

@@ -4,7 +4,7 @@ import type { Attempts } from "../attempt/attempt-delivery.ts";
 import { isEndpointsFailure } from "../settle/health.ts";
 import type { Body, Delivery } from "../sql/describe-deliveries.ts";
 import type { Settlement } from "../sql/settle.ts";
-import type { Begun, Served } from "./owner.ts";
+import type { Begun, Served } from "./begun.ts";
 import type { Quarantine } from "./quarantine.ts";
 
 interface Parts {
