@@ -40,6 +40,7 @@ function world({ tookMs = (() => 5) as () => number, options = {} as Partial<Own
   const disabled = new Set<string>();
   let readMs = 2;
   let statements = 0;
+  let revision = 1n;
   let endingOf: (delivery: Delivery) => Ending = () => "succeeded";
 
   const later = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
@@ -76,7 +77,7 @@ function world({ tookMs = (() => 5) as () => number, options = {} as Partial<Own
       url: "",
       sealedSecret: "",
       quarantined: false,
-      revision: 1n,
+      revision,
       failures: 0,
       pausedUntil: null,
     };
@@ -167,6 +168,7 @@ function world({ tookMs = (() => 5) as () => number, options = {} as Partial<Own
     const found = [...first.values()].map((row) => ({
       ...row,
       organizationId: organizationOf(row.endpointId),
+      revision,
       failures: 0,
       pausedUntil: null,
     }));
@@ -195,6 +197,10 @@ function world({ tookMs = (() => 5) as () => number, options = {} as Partial<Own
     sweep,
     pass,
     statements: () => statements,
+    /** As an edit does it, whose message is lost. */
+    edit: () => {
+      revision++;
+    },
     set: {
       readMs(ms: number) {
         readMs = ms;
@@ -257,6 +263,29 @@ describe("what an owner is handed over", () => {
     expect([made.size, rows.size]).toEqual([1, 1]);
   });
 });
+
+test.each(["the message says so", "a sweep finds its new revision"])(
+  "an endpoint that was resumed while it rested is asked at once, where %s",
+  async (how) => {
+    const { owner, store, sweep, pass, made, edit, inFlight, clock, set } = world();
+    set.ending(({ deliveryId }) => {
+      const failure = { startedAt: clock.now(), durationMs: 1, retryAfterMs: 900_000, manual: false };
+      if (made.size === 0) inFlight.get(deliveryId)?.endpoint.breaker?.failed(failure);
+      return "failed";
+    });
+    owner.handedOver(store(endpointId(1)));
+    await pass(20);
+    owner.handedOver(store(endpointId(1)));
+    await pass(100);
+    expect(made.size).toBe(1);
+    edit();
+    const target = { endpointId: endpointId(1), organizationId: organizationOf(endpointId(1)) };
+    if (how === "the message says so") owner.changed({ kind: "changed", ...target });
+    else sweep();
+    await pass(50);
+    expect(made.size).toBe(2);
+  },
+);
 
 describe("retries", () => {
   test("come at their time by a timer, and without a sweep", async () => {

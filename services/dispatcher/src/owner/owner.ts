@@ -164,20 +164,21 @@ export function createOwner(parts: Parts, options: OwnerOptions): Owner {
     if (waits.length === 0) return;
     const waitMs = Math.min(MAX_TIMER_MS, Math.max(1, Math.ceil(Math.min(...waits))));
     endpoint.timer = setTimeout(() => {
-      if (endpoint.breaker?.isOpenForGood()) void lookWhetherDisabled(endpoint);
+      if (endpoint.breaker?.isOpenForGood()) void refresh(endpoint);
       lookForRetries(endpoint);
       offer(endpoint);
     }, waitMs);
     endpoint.timer.unref();
   }
 
-  async function lookWhetherDisabled(endpoint: OwnedEndpoint): Promise<void> {
-    if (isHealthPending(endpoint.id)) return;
+  /** Reads how the endpoint is configured now, though no attempt asks for it. */
+  async function refresh(endpoint: OwnedEndpoint): Promise<void> {
+    const wasPending = isHealthPending(endpoint.id);
     const current = await readConfiguration(endpoint.id).catch(() => undefined);
     if (endpoint.isGone) return;
     configured(endpoint, current);
-    // It is enabled: what its failures say is older than that.
-    if (current && endpoint.breaker?.isOpenForGood()) endpoint.breaker.reset(current.configuration);
+    // It is enabled, and its failures are all written: what they say is older than that.
+    if (current && !wasPending && endpoint.breaker?.isOpenForGood()) endpoint.breaker.reset(current.configuration);
     offer(endpoint);
   }
 
@@ -459,17 +460,20 @@ export function createOwner(parts: Parts, options: OwnerOptions): Owner {
       if (!isOurs(endpointId)) return;
       const endpoint = endpoints.of(endpointId, organizationId);
       endpoint.changedAtMs = nowMs();
-      // It may have been resumed.
+      // It may have been resumed: then it need not rest any more.
       wantMore(endpoint);
-      offer(endpoint);
+      void refresh(endpoint);
     },
     found(found, { crashed }) {
-      for (const { endpointId, organizationId, dueAt, failures, pausedUntil } of found) {
+      for (const { endpointId, organizationId, dueAt, revision, failures, pausedUntil } of found) {
         if (epochOf(shardOf(endpointId)) === undefined) continue;
         if (endpoints.isFull() && !endpoints.has(endpointId)) continue;
         const endpoint = endpoints.of(endpointId, organizationId);
         endpoint.breaker ??= createBreaker(clock, options.breaker, { failures, pausedUntil });
         endpoint.mark ||= crashed.has(endpoint.shard);
+        // The message that told of its change was lost.
+        const { configuration } = endpoint;
+        if (configuration && configuration.revision !== revision) void refresh(endpoint);
         const isDue = dueAt.getTime() <= nowMs();
         if (!isDue) endpoint.nextDueMs = Math.min(endpoint.nextDueMs ?? Number.POSITIVE_INFINITY, dueAt.getTime());
         // It may be in flight. Another one behind it may not, and would wait for its end, which can be long where a receiver hangs.

@@ -6,6 +6,7 @@ export interface EndpointWithWork {
   organizationId: string;
   /** The time of its first row. */
   dueAt: Date;
+  revision: bigint;
   /** The endpoint's failures in a row, and until when it rests. */
   failures: number;
   pausedUntil: Date | null;
@@ -43,7 +44,7 @@ export async function findEndpointsWithWork(
       ) as next
     )
     select endpoint_id as "endpointId", endpoint.organization_id as "organizationId", due_at as "dueAt",
-      endpoint.consecutive_failures as "failures", endpoint.paused_until as "pausedUntil"
+      endpoint.revision as "revision", endpoint.consecutive_failures as "failures", endpoint.paused_until as "pausedUntil"
     from step
     join webhook_endpoint as endpoint on endpoint.id = step.endpoint_id and endpoint.enabled
     where due_at <= ${dueBy}::timestamptz`;
