@@ -1,0 +1,102 @@
+import { randomUUID } from "node:crypto";
+import { useDatabase } from "@herald/dev/harness/use-database";
+import { beforeEach, describe, expect, test } from "@jest/globals";
+import { endLife, type Heartbeat, heartbeat, releaseShards } from "../src/sql/heartbeat.ts";
+
+const db = useDatabase();
+const ALIVE_MS = 60_000;
+
+const beat = (id: string, override: Partial<Heartbeat> = {}) =>
+  heartbeat(db.database.queries, { id, aliveMs: ALIVE_MS, able: true, outageSince: null, wanting: true, ...override });
+
+/** From now on, nobody has heard of it for too long. */
+const die = (id: string) =>
+  db.database.prisma.process.update({ where: { id }, data: { aliveUntil: new Date(Date.now() - 1_000) } });
+
+const ownedBy = (owner: string | null) => db.database.prisma.shard.count({ where: { owner } });
+
+beforeEach(async () => {
+  const { prisma } = db.database;
+  await prisma.process.deleteMany();
+  await prisma.shard.updateMany({ data: { owner: null, stoppedAt: null } });
+});
+
+describe("a heartbeat", () => {
+  test("of one that is alone takes everything at once", async () => {
+    const { owned, taken, fair } = await beat(randomUUID());
+    expect([owned.length, taken.length, fair]).toEqual([0, 256, 256]);
+    expect(taken.every(({ crashed }) => !crashed)).toBe(true);
+  });
+
+  test("of a second one takes nothing of what the first one lives by, and says to both what is fair", async () => {
+    const [first, second] = [randomUUID(), randomUUID()];
+    await beat(first);
+    expect(await beat(second)).toMatchObject({ taken: [], fair: 128 });
+    const { owned, fair } = await beat(first);
+    expect([owned.length, fair]).toEqual([256, 128]);
+    await releaseShards(
+      db.database.queries,
+      first,
+      owned.slice(0, 128).map(({ shard }) => shard),
+    );
+    const { taken } = await beat(second);
+    expect(taken.map(({ crashed }) => crashed)).toEqual(Array.from({ length: 128 }, () => false));
+    expect([await ownedBy(first), await ownedBy(second)]).toEqual([128, 128]);
+  });
+
+  test("takes what a dead one owned, says so, and raises the epoch", async () => {
+    const [dead, living] = [randomUUID(), randomUUID()];
+    const before = await beat(dead);
+    await die(dead);
+    const { taken } = await beat(living);
+    expect([taken.length, taken.every(({ crashed }) => crashed)]).toEqual([256, true]);
+    const epochs = new Map(before.taken.map(({ shard, epoch }) => [shard, epoch]));
+    expect(taken.every(({ shard, epoch }) => epoch === (epochs.get(shard) ?? 0) + 1)).toBe(true);
+    // It was only frozen.
+    expect(await beat(dead)).toMatchObject({ owned: [], taken: [] });
+  });
+
+  test("at the same moment as others': each shard is taken once", async () => {
+    const ids = Array.from({ length: 8 }, () => randomUUID());
+    const answers = await Promise.all(ids.map((id) => beat(id)));
+    const taken = answers.flatMap((answer) => answer.taken.map(({ shard }) => shard));
+    expect(new Set(taken).size).toBe(taken.length);
+    const dead = randomUUID();
+    await db.database.prisma.shard.updateMany({ data: { owner: dead } });
+    const again = await Promise.all(ids.map((id) => beat(id)));
+    const takenAgain = again.flatMap((answer) => answer.taken.map(({ shard }) => shard));
+    expect(new Set(takenAgain).size).toBe(takenAgain.length);
+    for (let round = 0; round < 3; round++) for (const id of ids) await beat(id);
+    expect(await ownedBy(dead)).toBe(0);
+  });
+
+  test("of one that can't make attempts wants nothing while another one can, and its share where nobody can", async () => {
+    const [unable, able] = [randomUUID(), randomUUID()];
+    await beat(able);
+    expect(await beat(unable, { able: false, outageSince: new Date() })).toMatchObject({ fair: 0, taken: [] });
+    expect(await beat(able)).toMatchObject({ fair: 256 });
+    await beat(able, { able: false });
+    expect(await beat(unable, { able: false })).toMatchObject({ fair: 128 });
+  });
+
+  test("takes nothing that is stopped, and says what of its own is", async () => {
+    const id = randomUUID();
+    await beat(id);
+    await db.database.prisma.shard.updateMany({ where: { id: { lt: 100 } }, data: { stoppedAt: new Date() } });
+    expect((await beat(id)).owned.filter(({ stopped }) => stopped)).toHaveLength(100);
+    await endLife(db.database.queries, id);
+    expect(await ownedBy(null)).toBe(256);
+    expect((await beat(randomUUID())).taken).toHaveLength(156);
+  });
+
+  test("deletes the rows of processes that ended long ago, and no others", async () => {
+    const { prisma } = db.database;
+    const [old, quiet, living] = [randomUUID(), randomUUID(), randomUUID()];
+    const longAgo = new Date(Date.now() - 120_000);
+    await prisma.process.create({ data: { id: old, service: "dispatcher", aliveUntil: longAgo, saidAt: longAgo } });
+    await prisma.process.create({ data: { id: quiet, service: "publisher", saidAt: new Date() } });
+    await beat(living);
+    const left = await prisma.process.findMany();
+    expect(left.map(({ id }) => id).sort()).toEqual([quiet, living].sort());
+  });
+});
